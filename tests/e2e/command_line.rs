@@ -263,7 +263,7 @@ fn no_session_tui_stores_nothing() {
     terminal.signal(Signal::SIGTERM);
     assert_eq!(terminal.wait().exit_code(), 130);
     let screen = terminal.screen();
-    assert!(screen.contains("nothing of this session was kept"), "{screen}");
+    assert!(screen.contains("this session was not saved"), "{screen}");
     assert!(!screen.contains("tiller --session"), "{screen}");
     let made = std::fs::read_to_string(sandbox.project().join("made")).unwrap();
     assert!(made.starts_with("tiller-"), "{made}");

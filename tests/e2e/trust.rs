@@ -178,7 +178,7 @@ fn trust_command_asks_again_and_loads_the_settings() {
     terminal.send("/trust");
     terminal.wait_for("❯ /trust");
     terminal.key(Key::Enter);
-    terminal.wait_for("▸ no, go on ignoring these files");
+    terminal.wait_for("▸ no, keep ignoring these files");
     assert!(terminal.screen().contains(".tiller/extensions/guard.sh"), "{}", terminal.screen());
     terminal.key(Key::Down);
     terminal.wait_for("▸ trust ");

@@ -1,4 +1,4 @@
-//! What the agent's events do to the state.
+//! Applies the agent's events to the app's state.
 
 mod shell;
 mod streaming;
@@ -24,7 +24,7 @@ use super::tool_call::{CallState, ToolCallBlock};
 use super::transcript::ScrollAnchor;
 
 impl App {
-    /// Takes an event, unless a snapshot told it already.
+    /// Applies an event, unless a snapshot included it already.
     pub(super) fn agent(&mut self, event: &Event) -> Vec<Action> {
         if event.seq <= self.facts.seq {
             self.say_of(&event.kind);
@@ -65,7 +65,7 @@ impl App {
                 return self.appended(entry_id, entry, event.time);
             }
             EventKind::ResourcesChanged { .. } => {
-                self.flash("skills, templates or context files have changed; they count from now on");
+                self.flash("Skills, templates or context files have changed; the new versions are in use.");
                 return vec![Action::AskCommands];
             }
             kind @ (EventKind::Notice { .. } | EventKind::Warning { .. }) => self.say_of(kind),
@@ -74,7 +74,7 @@ impl App {
         Vec::new()
     }
 
-    /// Says what the agent has to say to the user, which no snapshot knows of.
+    /// Shows notices and warnings, which no snapshot includes.
     fn say_of(&mut self, kind: &EventKind) {
         match kind {
             EventKind::Notice { message } => self.say(NoticeLevel::Note, message, None),
@@ -83,16 +83,16 @@ impl App {
         }
     }
 
-    /// There is more than was told: all is read anew, and what is read stays on the screen.
+    /// Requests a snapshot because events were missed; the screen keeps its position.
     pub(super) fn read_anew(&mut self) -> Vec<Action> {
-        // While one is on its way elsewhere, that is where one gets.
+        // A pending switch to another session takes precedence.
         if !self.facts.gap.is_open() {
             self.transcript.expect_same();
         }
         vec![Action::Reload]
     }
 
-    /// Takes what tells of a run, its calls, or a command of the user's own.
+    /// Applies an event of a run, a tool call or a `!` command.
     fn at_work(&mut self, kind: &EventKind, time: UnixMs) {
         match kind {
             EventKind::AgentStart => {
@@ -126,7 +126,8 @@ impl App {
         }
     }
 
-    /// Takes what tells of a call. What an event does is said here or before: a new one has to be.
+    /// Applies an event of a tool call. The match is exhaustive, so a new event needs a decision here or
+    /// above.
     fn of_a_call(&mut self, kind: &EventKind, time: UnixMs) {
         match kind {
             EventKind::ToolExecutionStart { tool_call_id, tool_name, .. } => {
@@ -147,12 +148,12 @@ impl App {
                 self.question_resolved(tool_call_id);
                 self.transcript.with_call(tool_call_id, unask);
             }
-            // Turns, the ends of messages and denied calls are drawn from what they are made of, and traces are for the log.
+            // Turns, message ends and denied calls are drawn from their entries; traces are for the log only.
             EventKind::TurnStart
             | EventKind::MessageEnd { .. }
             | EventKind::ToolCallDenied(_)
             | EventKind::Trace { .. } => {}
-            // Taken before it came to this.
+            // Handled above.
             EventKind::AgentStart
             | EventKind::AgentEnd { .. }
             | EventKind::AgentSettled
@@ -185,8 +186,8 @@ impl App {
     fn run_ended(&mut self, outcome: RunOutcome) {
         self.work.failed = outcome == RunOutcome::Failed;
         if outcome == RunOutcome::MaxTurns {
-            let hint = Some("say \"go on\" to let it continue, or raise max_turns".to_owned());
-            self.say(NoticeLevel::Warning, "the limit of turns was reached", hint);
+            let hint = Some("type \"go on\" to continue, or raise max_turns".to_owned());
+            self.say(NoticeLevel::Warning, "stopped: turn limit reached", hint);
         }
     }
 
@@ -251,16 +252,16 @@ impl App {
         }
     }
 
-    /// Takes up what was going on when a snapshot was taken.
+    /// Restores the in-flight state of a snapshot.
     pub(super) fn take_up(&mut self, live: &InFlight, mut former: ScrollAnchor) {
-        let mut grown = std::mem::take(&mut former.live).into_iter();
+        let mut previous = std::mem::take(&mut former.live).into_iter();
         for block in live.partial.iter().flat_map(|partial| &partial.content) {
-            let before = grown.next().map(|block| block.kind);
+            let before = previous.next().map(|block| block.kind);
             let kind = match block {
                 AssistantBlock::Text { text } => BlockKind::Growing(Box::new(grown_to(text, before))),
                 AssistantBlock::Thinking { thinking, .. } => {
                     let before = match before {
-                        Some(BlockKind::Musing(musing)) => Some(*musing),
+                        Some(BlockKind::Musing(thinking)) => Some(*thinking),
                         _ => None,
                     };
                     BlockKind::Musing(Box::new(Thinking::grown_to(thinking, before)))
@@ -291,7 +292,7 @@ impl App {
     }
 }
 
-/// What arrived of an answer, on from what was on the screen of it.
+/// The stream of a partial answer; continues the stream on the screen if that is a prefix.
 fn grown_to(text: &str, before: Option<BlockKind>) -> MarkdownStream {
     let known = match before {
         Some(BlockKind::Growing(stream)) if text.starts_with(stream.text()) => Some(*stream),

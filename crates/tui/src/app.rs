@@ -1,4 +1,4 @@
-//! The front end's state, what comes in, and what is to be done about it. Pure: time comes in, actions go out as data.
+//! The front end's state, its messages and its actions. Pure: time is an input, actions are data.
 
 mod action;
 mod input;
@@ -36,16 +36,16 @@ use super::queue;
 use super::terminal::Images;
 use super::transcript::Transcript;
 
-/// How long a word at the foot of the screen stays, in milliseconds.
+/// Minimum time that a flash at the bottom of the screen stays, in milliseconds.
 const FLASH_MS: u64 = 4_000;
 
-/// How long a character of it is read, in milliseconds: slowly, with a look elsewhere before.
+/// Reading time per character of a flash, in milliseconds: a slow reader who looks up late.
 const CHARACTER_MS: u64 = 60;
 
-/// Characters of base64 of the largest picture that is painted: some tens of milliseconds of writing.
+/// Maximum base64 length of a painted image: some tens of milliseconds of writing.
 const LARGEST_OVER: usize = 2 * 1024 * 1024;
 
-/// The same where a picture is one control sequence: iTerm2 takes none of more than 1,048,576 bytes.
+/// Maximum base64 length of an image sent as one control sequence: iTerm2 rejects more than 1,048,576 bytes.
 const LARGEST_INLINE: usize = 1_000_000;
 
 /// The front end's state.
@@ -55,14 +55,12 @@ pub(super) struct App {
     pub(super) popups: Vec<Overlay>,
     pub(super) facts: SessionInfo,
     pub(super) work: Activity,
-    /// Who has the keys of the messages that wait.
     pub(super) queue: queue::QueuePanel,
     pub(super) place: UiContext,
     pub(super) now: UnixMs,
     pub(super) notes: TransientState,
-    /// What the text before the cursor may become.
     pub(super) complete: Completion,
-    /// How far what is on the screen is out of date.
+    /// The part of the screen that is out of date.
     pub(super) stale: Dirty,
     pub(super) moving: Navigation,
 }
@@ -85,12 +83,12 @@ impl App {
         }
     }
 
-    /// Takes an input at a moment; says what is to be done about it.
+    /// Applies a message at a point in time; returns the actions that follow.
     pub(super) fn update(&mut self, input: Msg, now: UnixMs) -> Vec<Action> {
         self.now = now;
         self.stale = self.stale.max(match input {
             Msg::Tick => Dirty::No,
-            // Colours of code follow the code, and come as fast.
+            // Highlighting changes the screen like the streamed code itself, so it is drawn at the same pace.
             Msg::Agent(_) | Msg::Report(TaskResult::CodeTold) => Dirty::BySession,
             _ => Dirty::ByUser,
         });
@@ -132,7 +130,7 @@ impl App {
         actions
     }
 
-    /// A snapshot was asked for: what happens from here on waits for it.
+    /// Buffers events from now on until the requested snapshot arrives.
     pub(super) fn expect_snapshot(&mut self) {
         self.facts.gap.expect();
     }
@@ -153,7 +151,7 @@ impl App {
         self.settle_letters()
     }
 
-    /// Whether time alone changes the screen.
+    /// Reports whether the screen changes with time alone.
     pub(super) fn is_animated(&self) -> bool {
         self.is_working()
             || self.work.opening_since.is_some()
@@ -162,31 +160,31 @@ impl App {
             || self.transcript.is_alive()
     }
 
-    /// Whether ticks are wanted.
+    /// Reports whether the app needs [`Msg::Tick`].
     pub(super) fn wants_ticks(&self) -> bool {
         let is_short_lived = self.notes.flash.is_some() || self.notes.echo.is_some();
         self.is_animated() || is_short_lived || self.moving.mouse.wants_ticks()
     }
 
-    /// Whether the agent or a command of the user's own is at work.
+    /// Reports whether the agent or a `!` command is running.
     pub(super) fn is_working(&self) -> bool {
         self.work.running_since.is_some() || self.work.bash_since.is_some()
     }
 
-    /// Says something at the foot of the screen for a while.
+    /// Shows a message at the bottom of the screen for a while.
     pub(super) fn flash(&mut self, text: impl Into<String>) {
         self.notes.flash = Some((text.into(), self.now));
         self.notes.flash_about = None;
     }
 
-    /// Says something in the transcript.
+    /// Adds a notice to the transcript.
     pub(super) fn say(&mut self, level: NoticeLevel, text: impl Into<String>, hint: Option<String>) {
         self.transcript.say(level, text, hint);
         self.transcript.grew();
     }
 
-    /// Takes other keys than before, and says what of their file doesn't hold that did before, and what holds now. The answer is
-    /// what doesn't.
+    /// Replaces the keymap. Removes notices about problems that are gone from the keymap file, adds notices
+    /// for new ones, and returns the new ones.
     pub(super) fn rebind(&mut self, keymap: Keymap) -> Vec<String> {
         let before = std::mem::replace(&mut self.place.keymap, Arc::new(keymap));
         let now = Arc::clone(&self.place.keymap);
@@ -199,7 +197,7 @@ impl App {
         new
     }
 
-    /// Room for pictures, where they are painted: a third of the screen for one.
+    /// The size limits of an image where images are painted: one takes at most a third of the screen.
     fn picture_room(&self) -> Option<ImageLimits> {
         let (cell, rows) = (self.place.cell, self.place.size.1 / 3);
         let most = match self.place.images {
@@ -210,7 +208,7 @@ impl App {
         Some(ImageLimits { cell, rows, most })
     }
 
-    /// What blocks are laid out by.
+    /// The context for laying out blocks.
     pub(super) fn ctx(&self) -> RenderContext {
         RenderContext {
             width: usize::from(self.place.size.0).saturating_sub(1).max(1),
@@ -228,7 +226,7 @@ impl App {
     fn pasted(&mut self, text: &str) -> Vec<Action> {
         self.notes.spent = None;
         if self.popups.is_empty() && self.moving.search.is_some() {
-            // What is copied as a line may bring its end along.
+            // A line copied from elsewhere may include its line break.
             let line = Line::from(text.trim_matches(['\r', '\n']).replace("\r\n", "\n").as_str());
             return self.search_for(|typed| typed.push_str(line.text()));
         }

@@ -1,8 +1,7 @@
-//! A call that waits for the user's word: what is shown of it, how much of that has been on the screen, and which answer is in
-//! the making.
+//! Approval of a tool call: its display, the rows that have been visible, and the answer in progress.
 //!
-//! Nothing is allowed that wasn't seen: the answers that let a call run count only when all of it has been on the screen, here or on a
-//! page of its own. `sheet` lays the call out, `keys` says what keys do.
+//! A call can be allowed only after all of it has been on the screen, in the panel or on its own page.
+//! `detail` lays out the call, `keys` handles keys, `debounce` holds back letters that may not be answers.
 
 mod debounce;
 mod detail;
@@ -26,42 +25,43 @@ use super::view;
 pub(super) use debounce::{AnsweredCall, HeldKey};
 pub(super) use keys::words_of;
 
-/// A call that waits for the user's word.
+/// A call that waits for the user's approval.
 #[derive(Clone, Debug)]
 pub(super) struct PendingApproval {
     pub(super) request: ApprovalRequest,
-    /// Since when it asks, as far as is known here.
+    /// Time of the request, as far as known here.
     pub(super) since: UnixMs,
     pub(super) ready: Ready,
-    /// The letter that answers it when no other key follows at once.
+    /// A letter that answers the call unless another key follows at once.
     answer: Option<HeldKey>,
     pub(super) mode: PanelMode,
-    /// A reason that was begun, and put aside.
+    /// An unfinished reason that was put aside.
     reason: String,
     pub(super) sheet: CallDetail,
 }
 
-/// From when on keys answer a call that asks.
+/// Time from which keys answer a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ready {
-    /// It came by itself: when it has been on the screen for a moment.
+    /// After it has been visible for a moment: it appeared by itself.
     Noticed(ShownSince),
-    /// A key answered the one before, and whoever pressed it looks: when it is drawn.
+    /// When it is drawn: a key just answered the previous call, so the user is looking.
     Drawn,
-    /// It was drawn for somebody who looks. Allowed it can be when it has been there for a moment.
+    /// Now: it was drawn while the user was looking. Allowing still requires that it was visible for a
+    /// moment.
     Now(ShownSince),
 }
 
-/// What the user is about to do about a call.
+/// The state of the approval panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PanelMode {
-    /// Nothing, or to take the answer that the arrows chose.
+    /// No answer, or the one selected with the arrow keys.
     Choosing(Option<ApprovalAnswer>),
-    /// To tell the model why not.
+    /// The user is writing a reason for the model.
     Reasoning,
 }
 
-/// What may be answered.
+/// An answer to an approval request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ApprovalAnswer {
     Once,
@@ -71,7 +71,7 @@ pub(super) enum ApprovalAnswer {
 }
 
 impl ApprovalAnswer {
-    /// The action of the key that gives the answer.
+    /// The command of the key that gives this answer.
     fn command(self) -> KeyCommand {
         match self {
             Self::Once => KeyCommand::Allow,
@@ -81,24 +81,23 @@ impl ApprovalAnswer {
         }
     }
 
-    /// Whether the call isn't made then.
     pub(super) fn denies(self) -> bool {
         matches!(self, Self::Deny | Self::DenyWithWord)
     }
 }
 
-/// The call in full, laid out.
+/// The laid-out call.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CallDetail {
     width: usize,
-    /// How often code had been told apart.
+    /// The highlighting generation of `lines`.
     code_told: u64,
     pub(super) lines: Vec<Line>,
-    /// The first line on the screen.
+    /// The first visible line.
     pub(super) top: usize,
-    /// Which lines have been on the screen, here or on a page of its own.
+    /// Lines that have been visible, in the panel or on the call's page.
     pub(super) seen: SeenRows,
-    /// Since when all of them have.
+    /// Time from which all of them have been visible.
     whole_since: Option<ShownSince>,
 }
 
@@ -115,7 +114,7 @@ impl PendingApproval {
         }
     }
 
-    /// What may be answered. Without a rule there is no "this session".
+    /// The possible answers; "this session" requires a rule.
     pub(super) fn answers(&self) -> Vec<ApprovalAnswer> {
         let all = [
             ApprovalAnswer::Once,
@@ -128,7 +127,6 @@ impl PendingApproval {
             .collect()
     }
 
-    /// Whether keys answer it by now.
     fn is_ready(&self, now: UnixMs) -> bool {
         match self.ready {
             Ready::Noticed(since) => since.is_noticed(now),
@@ -137,7 +135,8 @@ impl PendingApproval {
         }
     }
 
-    /// Whether it can be allowed by now, which takes longer than to be answered: nobody reads a call at once.
+    /// Reports whether it can be allowed. That takes longer than accepting keys, because a call can't be read
+    /// at once.
     fn is_readable(&self, now: UnixMs) -> bool {
         match self.ready {
             Ready::Noticed(since) | Ready::Now(since) => since.is_noticed(now),
@@ -145,22 +144,22 @@ impl PendingApproval {
         }
     }
 
-    /// Whether an answer is chosen, or a reason being written.
+    /// Reports whether an answer is selected or a reason being written.
     pub(super) fn is_half_answered(&self) -> bool {
         self.mode != PanelMode::Choosing(None)
     }
 
-    /// Whether the editor's text is the reason of a no.
+    /// Reports whether the editor holds the reason for a denial.
     pub(super) fn is_reasoning(&self) -> bool {
         self.mode == PanelMode::Reasoning
     }
 
-    /// Whether all of the call has been on the screen.
+    /// Reports whether the whole call has been visible.
     pub(super) fn is_seen(&self) -> bool {
         self.sheet.seen.is_all()
     }
 
-    /// Whether whoever presses a key by now can have seen all of the call, and not only the part that was there before.
+    /// Reports whether the whole call, and not only a part, has been visible long enough to be read.
     fn is_seen_for_a_moment(&self, now: UnixMs) -> bool {
         self.sheet.whole_since.is_some_and(|since| since.is_noticed(now))
     }
@@ -176,18 +175,18 @@ fn page_of<'a>(popups: &'a mut [Overlay], call: &CallId) -> Option<&'a mut Pager
 }
 
 impl CallDetail {
-    /// The lines as they stand on a page of their own.
+    /// The lines for the call's own page.
     fn bare(&self) -> Vec<Line> {
         self.lines.iter().map(detail::bare).collect()
     }
 
-    /// Moves by so many lines of which `rows` are on the screen at once, stopping at the ends.
+    /// Scrolls by `by` lines within the call; `rows` lines are visible at once.
     fn step(&mut self, by: isize, rows: usize) {
         let last = self.lines.len().saturating_sub(rows);
         self.top = self.top.saturating_add_signed(by).min(last);
     }
 
-    /// Notes that `rows` lines are on the screen, and so many of its end.
+    /// Records that `rows` lines from the top and the last `end` lines are visible.
     fn shows(&mut self, rows: usize, end: usize) {
         self.seen.note(self.top..self.top + rows);
         self.seen.note(self.lines.len().saturating_sub(end)..self.lines.len());
@@ -195,7 +194,7 @@ impl CallDetail {
 }
 
 impl App {
-    /// Lays the call out that asks, unless it is already.
+    /// Lays out the first pending call if its width or highlighting changed.
     pub(super) fn look_at_question(&mut self) {
         let (width, code_told) = (usize::from(self.place.size.0), render::code_told());
         let Some(asked) = self.work.approvals.first_mut() else { return };
@@ -205,7 +204,7 @@ impl App {
             manner: self.place.manner,
         };
         if asked.sheet.width != width || asked.sheet.lines.is_empty() {
-            // What was seen at another width was seen.
+            // Rows seen at another width count as seen.
             let was_seen = asked.is_seen() && !asked.sheet.lines.is_empty();
             let lines = detail::lines(&asked.request, &place, width);
             let seen = if was_seen { SeenRows::all_of(lines.len()) } else { SeenRows::none_of(lines.len()) };
@@ -215,7 +214,7 @@ impl App {
                 page.renew(asked.sheet.bare(), asked.sheet.seen.clone());
             }
         } else if asked.sheet.code_told != code_told {
-            // The same lines, in other colours.
+            // Same lines with other colors.
             asked.sheet.code_told = code_told;
             asked.sheet.lines = detail::lines(&asked.request, &place, width);
         }
@@ -227,12 +226,13 @@ impl App {
         if let Some((rows, _)) = shown {
             asked.sheet.step(0, rows);
         } else if !asked.sheet.seen.is_any() && read != Some(&asked.request.tool_call_id) {
-            // Something lies over it: it hasn't appeared yet.
+            // An overlay covers it, so it hasn't appeared yet.
             asked.ready = Ready::Noticed(ShownSince::at(now));
         }
     }
 
-    /// Notes what of the call that asks the frame shows that is about to be drawn: what keys only passed by was on no screen.
+    /// Records the rows of the call in the frame that is about to be drawn. Rows that were scrolled past
+    /// between two frames don't count.
     pub(super) fn question_is_seen(&mut self) {
         let now = self.now;
         if self.popups.is_empty() && !self.work.approvals.is_empty() {
@@ -247,7 +247,7 @@ impl App {
         }
     }
 
-    /// The same of a page of its own.
+    /// Records the rows of the call's own page.
     fn page_is_seen(&mut self) {
         self.lay_out_page();
         let Some(Overlay::Read(page)) = self.popups.last_mut() else { return };
@@ -263,7 +263,7 @@ impl App {
         }
     }
 
-    /// Shows the whole call on a page of its own.
+    /// Opens the whole call on a page of its own.
     fn show_whole(&mut self) {
         if let Some(asked) = self.work.approvals.first_mut() {
             let title = format!("{} asks", super::tool_call::one_line(&asked.request.tool_name));
@@ -273,13 +273,13 @@ impl App {
         }
     }
 
-    /// The call that asks, if it is what the page on top shows.
+    /// The first pending call, if the page on top shows it.
     pub(super) fn asked_on_page(&self) -> Option<&PendingApproval> {
         let shown = self.popups.last().and_then(Overlay::call)?;
         self.work.approvals.first().filter(|asked| asked.request.tool_call_id == *shown)
     }
 
-    /// A call asks. If it is one of several, and a key has just answered the one before, whoever pressed it looks.
+    /// Adds a pending call. If a key has just answered the previous one of a series, the user is looking.
     pub(super) fn question_comes(&mut self, request: &ApprovalRequest) {
         let mut asked = PendingApproval::new(request.clone(), self.now);
         let answered = self.notes.answered.as_mut().filter(|answered| answered.after == AfterAnswer::Others);
@@ -295,7 +295,7 @@ impl App {
         self.work.approvals.push(asked);
     }
 
-    /// The screen is about to be drawn, and with it the question unless something lies over it.
+    /// Marks the first pending call as drawn unless an overlay covers it.
     pub(super) fn question_is_drawn(&mut self) {
         let asked = self.work.approvals.first_mut().filter(|_| self.popups.is_empty());
         if let Some(asked) = asked.filter(|asked| asked.ready == Ready::Drawn) {
@@ -303,7 +303,7 @@ impl App {
         }
     }
 
-    /// A call asks no longer: it was answered here or elsewhere, or the run is over.
+    /// Removes a call that was answered here or elsewhere, or whose run ended.
     pub(super) fn question_resolved(&mut self, call: &CallId) {
         let Some(at) = self.work.approvals.iter().position(|asked| asked.request.tool_call_id == *call)
         else {
@@ -313,7 +313,7 @@ impl App {
         self.drop_words_about(call);
         if asked.mode == PanelMode::Reasoning && !self.editor.is_empty() {
             self.notes.shifted = Some(self.now);
-            self.flash("the call was answered otherwise; what you wrote is a draft now");
+            self.flash("Already answered elsewhere; your text is kept as a draft.");
         }
         asked.answer.into_iter().for_each(|held| self.keep_letter(held));
         if at == 0 {
@@ -321,21 +321,22 @@ impl App {
         }
     }
 
-    /// Says something about the call that asks, for as long as it does.
+    /// Shows a flash that disappears with the pending call.
     fn say_of_call(&mut self, words: impl Into<String>) {
         self.flash(words);
         let call = self.work.approvals.first().map(|asked| asked.request.tool_call_id.clone());
         self.notes.flash_about = call;
     }
 
-    /// Removes the notice about a call that no longer asks.
+    /// Removes the flash about a call that is no longer pending.
     fn drop_words_about(&mut self, call: &CallId) {
         if self.notes.flash_about.as_ref() == Some(call) {
             (self.notes.flash, self.notes.flash_about) = (None, None);
         }
     }
 
-    /// Takes what asks as a snapshot tells it. Of what asked before, what was seen and the answer in the making stay.
+    /// Replaces the pending calls by those of a snapshot. Calls that stay keep their visible rows and the
+    /// answer in progress.
     pub(super) fn questions_are(&mut self, requests: &[ApprovalRequest]) {
         let before = self.work.approvals.iter().map(|asked| &asked.request);
         let gone = before.filter(|request| !requests.contains(request));
@@ -350,7 +351,8 @@ impl App {
         self.work.approvals = requests.iter().map(asked).collect();
     }
 
-    /// Another call is the first that asks without a key: none that was meant for the one before answers it.
+    /// Requires the new first call to be visible for a moment: keys meant for the previous one must not
+    /// answer it.
     fn next_question(&mut self) {
         if let Some(next) = self.work.approvals.first_mut() {
             next.ready = Ready::Noticed(ShownSince::at(self.now));

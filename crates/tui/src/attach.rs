@@ -1,6 +1,6 @@
-//! Pictures that go with a message: from the clipboard, or from a file whose path was pasted or dropped.
+//! Images attached to a message: from the clipboard, or from a file whose path was pasted or dropped.
 //!
-//! Everything here may take its time and belongs on a thread that may block.
+//! Everything here may block and must not run on the event loop's thread.
 
 mod clipboard;
 mod mentions;
@@ -16,20 +16,21 @@ use tiller_files as files;
 pub(super) use self::clipboard::{ClipboardContent, clipboard};
 pub(super) use self::mentions::{Mention, gathered, named_in};
 
-/// Most bytes of a picture. Anthropic takes 5 MiB of base64 a picture (API docs, Vision, November 2026), others more.
+/// Maximum size of an image in bytes. Anthropic accepts 5 MiB of base64 per image (API docs, Vision, November
+/// 2026), other providers more.
 const MOST_BYTES: usize = 3_900_000;
 
-/// Longest paste that may be the path of a file.
+/// Maximum length of a paste that may be a file's path.
 const LONGEST_PATH: usize = 4_096;
 
-/// Endings of the pictures that models take.
+/// File extensions of image formats that models accept.
 const ENDINGS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 
-/// A picture that is ready to be sent.
+/// An image ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AttachedImage {
     pub(super) image: Image,
-    /// Columns and rows of pixels.
+    /// Width and height in pixels.
     pub(super) size: (usize, usize),
 }
 
@@ -40,7 +41,7 @@ pub(super) fn file(path: &Path) -> Result<AttachedImage, String> {
     of_bytes(&bytes, &name)
 }
 
-/// Reads no more than shows that it is too much.
+/// Reads at most one byte more than the maximum size, to detect larger files.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     files::open(path)?.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
@@ -52,7 +53,7 @@ fn of_bytes(bytes: &[u8], name: &str) -> Result<AttachedImage, String> {
         .ok_or_else(|| format!("{name} is no picture that models take (png, jpeg, gif, webp)"))?;
     if bytes.len() > MOST_BYTES {
         let megabytes = MOST_BYTES / 100_000;
-        return Err(format!("{name} has more than {}.{} MB", megabytes / 10, megabytes % 10));
+        return Err(format!("{name} is larger than {}.{} MB", megabytes / 10, megabytes % 10));
     }
     let size = imagesize::reader_size(Cursor::new(bytes)).map_err(|error| format!("{name}: {error}"))?;
     let image = Image { data: STANDARD.encode(bytes), mime_type: mime_type.to_owned() };
@@ -87,7 +88,7 @@ pub(super) fn path_of(paste: &str, home: Option<&Path>) -> Option<PathBuf> {
     (has_ending(&path) && is_rooted).then(|| at_home(&path, home))
 }
 
-/// Whether a name ends as those of pictures do.
+/// Reports whether a name has the extension of an image.
 fn has_ending(name: &str) -> bool {
     let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
     ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str()))
@@ -100,7 +101,7 @@ fn at_home(path: &str, home: Option<&Path>) -> PathBuf {
     }
 }
 
-/// Takes away what makes characters of a path harmless: a backslash before one, or `%` and its number.
+/// Removes escapes from a path: backslashes, or `%` with two hex digits.
 fn unescaped(text: &str, sign: char) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -114,7 +115,7 @@ fn unescaped(text: &str, sign: char) -> String {
                 rest = &rest[2..];
             }
             None if sign == '%' => bytes.push(b'%'),
-            // The character itself comes with what follows, also when it is another backslash.
+            // Copied here so that an escaped backslash isn't taken for another escape.
             None => {
                 let next = rest.chars().next().map_or(0, char::len_utf8);
                 bytes.extend_from_slice(&rest.as_bytes()[..next]);
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_told_by_its_bytes() {
+    fn file_image_is_recognized_by_its_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("shot.png");
         std::fs::write(&path, b"not a picture").unwrap();
@@ -148,11 +149,11 @@ mod tests {
         let picture = file(&path).unwrap();
         assert_eq!((picture.size, picture.image.mime_type.as_str()), ((3, 2), "image/png"));
         std::fs::write(&path, [data, vec![0; MOST_BYTES]].concat()).unwrap();
-        assert!(file(&path).unwrap_err().ends_with("has more than 3.9 MB"));
+        assert!(file(&path).unwrap_err().ends_with("is larger than 3.9 MB"));
     }
 
     #[test]
-    fn what_is_no_file_is_not_read_whatever_it_is_called() {
+    fn file_device_is_not_read_despite_its_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("endless.png");
         std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn dropped_paths_come_in_many_shapes() {
+    fn path_of_accepts_all_forms_of_dropped_paths() {
         let home = Path::new("/home/ada");
         let path = |paste: &str| path_of(paste, Some(home)).map(|path| path.display().to_string());
         assert_eq!(path("/tmp/a.png"), Some("/tmp/a.png".into()));

@@ -28,10 +28,12 @@ const TIME_LIMIT: Duration = Duration::from_secs(3);
 /// Pause between two looks at a running program. They end within a few milliseconds.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Most bytes of a text that are given to the terminal (OSC 52): what many terminals take of its base64 form, 100,000 bytes.
+/// Maximum size in bytes of a text for the terminal's clipboard (OSC 52): many terminals accept 100,000 bytes
+/// of base64.
 pub(super) const MOST_BY_TERMINAL: usize = 74_994;
 
-/// What became of a text that was given to the terminal. Whether it keeps it, or a multiplexer lets it through, it doesn't say.
+/// The result of copying through the terminal. It doesn't report whether it or a multiplexer accepted the
+/// text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ByTerminal {
     Sent,
@@ -39,51 +41,49 @@ pub(super) enum ByTerminal {
     TooLong,
 }
 
-/// What became of one that was given to the system.
+/// The result of copying through the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BySystem {
     Took,
-    /// There is no clipboard, and tmux keeps it in a buffer of its own.
+    /// There is no system clipboard; tmux stored the text in its buffer.
     Tmux,
-    /// There is no clipboard, or it didn't take it.
+    /// There is no system clipboard, or it rejected the text.
     Nothing,
 }
 
-/// What is said of a text that was to be copied.
+/// The message about a copy.
 pub(super) fn said(what: &str, terminal: ByTerminal, system: BySystem) -> String {
     let most = MOST_BY_TERMINAL / 1_000;
     match (system, terminal) {
         (BySystem::Took, ByTerminal::Sent | ByTerminal::Refused) => format!("copied {what}"),
         (BySystem::Took, ByTerminal::TooLong) => {
-            format!("copied {what} to the system's clipboard only: a terminal takes no more than {most} kB")
+            format!("copied {what} to the system clipboard only: terminals accept up to {most} kB")
         }
         (BySystem::Tmux, _) => format!("copied {what} to tmux's buffer; its prefix and ] paste it"),
         (BySystem::Nothing, ByTerminal::Sent) => format!("sent {what} to the terminal's clipboard"),
-        (BySystem::Nothing, ByTerminal::Refused) => "the terminal didn't take it".to_owned(),
+        (BySystem::Nothing, ByTerminal::Refused) => "not copied: the terminal rejected the text".to_owned(),
         (BySystem::Nothing, ByTerminal::TooLong) => {
-            format!(
-                "nothing was copied: a terminal takes no more than {most} kB, and the system has no clipboard"
-            )
+            format!("not copied: terminals accept up to {most} kB, and there is no system clipboard")
         }
     }
 }
 
-/// Where texts go; the thread ends with it.
+/// The system clipboard; its thread ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct SystemClipboard {
     stead: Fallback,
     texts: Option<Sender<PastedContent>>,
 }
 
-/// Who keeps texts where the system has no clipboard.
+/// The destination of copies without a system clipboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fallback {
-    /// The tmux around the screen.
+    /// The tmux that tiller runs in.
     Tmux,
     Nobody,
 }
 
-/// A text, and who wants to know what became of it.
+/// A text to copy and the callback for the result.
 struct PastedContent {
     text: String,
     then: Box<dyn FnOnce(BySystem) + Send>,
@@ -94,7 +94,7 @@ impl SystemClipboard {
         Self { stead, texts: None }
     }
 
-    /// Puts a text there; `then` is told on that thread what became of it.
+    /// Copies a text; calls `then` with the result on the clipboard's thread.
     pub(super) fn put(&mut self, text: String, then: impl FnOnce(BySystem) + Send + 'static) {
         let stead = self.stead;
         let texts = self.texts.get_or_insert_with(|| {
@@ -102,7 +102,7 @@ impl SystemClipboard {
             thread::spawn(move || hold(&received, stead));
             texts
         });
-        // The thread ends only with the sender.
+        // The thread runs as long as the sender exists.
         let _ = texts.send(PastedContent { text, then: Box::new(then) });
     }
 }
@@ -170,15 +170,15 @@ mod tests {
     #[test]
     fn only_what_a_clipboard_took_is_said_to_be_copied() {
         let terminals = [ByTerminal::Sent, ByTerminal::Refused, ByTerminal::TooLong];
-        let says = |system| terminals.map(|terminal| said("4 lines", terminal, system));
-        assert!(says(BySystem::Took).iter().all(|said| said.starts_with("copied 4 lines")));
-        assert!(says(BySystem::Tmux).iter().all(|said| said.starts_with("copied 4 lines to tmux")));
+        let messages = |system| terminals.map(|terminal| said("4 lines", terminal, system));
+        assert!(messages(BySystem::Took).iter().all(|message| message.starts_with("copied 4 lines")));
+        assert!(messages(BySystem::Tmux).iter().all(|message| message.starts_with("copied 4 lines to tmux")));
         assert_eq!(
-            says(BySystem::Nothing),
+            messages(BySystem::Nothing),
             [
                 "sent 4 lines to the terminal's clipboard",
-                "the terminal didn't take it",
-                "nothing was copied: a terminal takes no more than 74 kB, and the system has no clipboard",
+                "not copied: the terminal rejected the text",
+                "not copied: terminals accept up to 74 kB, and there is no system clipboard",
             ]
         );
     }

@@ -1,7 +1,8 @@
-//! What is left of a fault of tiller's own: the terminal as it was, a report in a file, and a word on where it is.
+//! Crash reports: on a panic, restores the terminal, writes a report to a file and prints its path.
 //!
-//! A panic of the loop ends the program; one of a thread beside it does not, so the screen stays and only the report is written. The
-//! report holds what happened and where in the program, and nothing that was typed or said.
+//! A panic in the main loop ends the program. A panic in another thread doesn't, so the screen stays and only
+//! the report is written. The report contains the panic's message and location, and no text of the session or
+//! the user.
 
 use std::backtrace::Backtrace;
 use std::fs;
@@ -16,17 +17,18 @@ use tiller_render::SanitizingWriter;
 
 use super::terminal::give_back;
 
-/// Reports that are kept; the oldest go.
+/// Maximum number of reports; older ones are deleted.
 const KEPT: usize = 20;
 
-/// Where the newest report of this process is.
+/// The newest report of this process.
 static NEWEST: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// From here on a panic gives the terminal back, if it ends the program, and leaves a report in `folder`; without a folder it is printed.
+/// Installs the panic hook: it restores the terminal if the panic ends the program, and writes a report to
+/// `folder`, or prints it without one.
 pub(super) fn on_panic(folder: Option<PathBuf>) {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
-        // Asked of the thread that draws: its end is the program's.
+        // A panic of the thread that draws ends the program.
         let screen = thread::current().id();
         std::panic::set_hook(Box::new(move |info| {
             let ends = thread::current().id() == screen;
@@ -45,26 +47,23 @@ pub(super) fn on_panic(folder: Option<PathBuf>) {
     });
 }
 
-/// Where the report of the last fault is, if there was one since it was asked last.
+/// Takes the path of the newest report, if there is one since the last call.
 pub(super) fn newest() -> Option<PathBuf> {
     NEWEST.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 fn farewell(kept: Option<&Path>, report: &str) -> String {
     let known = match kept {
-        Some(path) => format!(
-            "What is known of it is in {}; please send it to whoever maintains tiller.",
-            path.display()
-        ),
+        Some(path) => format!("The crash report is in {}; please attach it to a bug report.", path.display()),
         None => report.to_owned(),
     };
     format!(
-        "tiller had to stop because of a fault of its own.\n{known}\nWhat was said is in the session's log: `tiller -c` goes on with it."
+        "tiller crashed because of an internal error.\n{known}\nThe session's log is intact: `tiller -c` continues it."
     )
 }
 
 fn report(info: &PanicHookInfo<'_>) -> String {
-    let what = info.payload_as_str().unwrap_or("something that is no text");
+    let what = info.payload_as_str().unwrap_or("panic without a message");
     let place = info.location().map(ToString::to_string).unwrap_or_default();
     let thread = thread::current();
     format!(
@@ -72,13 +71,13 @@ fn report(info: &PanicHookInfo<'_>) -> String {
         env!("CARGO_PKG_VERSION"),
         std::env::consts::OS,
         std::env::consts::ARCH,
-        thread.name().unwrap_or("without a name"),
+        thread.name().unwrap_or("unnamed"),
         jiff::Timestamp::now(),
         Backtrace::force_capture()
     )
 }
 
-/// Writes a report; `None` when that fails: nobody is left to tell.
+/// Writes a report; `None` on failure, which can't be reported.
 fn store(folder: &Path, report: &str) -> Option<PathBuf> {
     files::make_private_folder(folder).ok()?;
     forget_oldest(folder);
@@ -93,7 +92,7 @@ fn forget_oldest(folder: &Path) {
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "txt"));
     paths.sort();
     for path in paths.iter().take(paths.len().saturating_sub(KEPT - 1)) {
-        // One that can't be removed is one too many, no more.
+        // A failure only leaves one report too many.
         let _ = fs::remove_file(path);
     }
 }
@@ -103,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_newest_reports_are_kept() {
+    fn store_keeps_only_the_newest_reports() {
         let folder = tempfile::tempdir().unwrap();
         for day in 1..=25 {
             fs::write(folder.path().join(format!("2026-01-{day:02}T00-00-00-1.txt")), "old").unwrap();

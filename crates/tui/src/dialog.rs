@@ -1,12 +1,12 @@
-//! Questions and pages that come by themselves, and keys that were on their way to something else when they came.
+//! Dialogs and pages that open by themselves, and keys that were typed before they appeared.
 //!
-//! Nobody's key has just opened such a question, so the next one may have been pressed before it could be read. For a moment no key
-//! answers: what came over the transcript steps back for it, and is asked again as soon as nobody is typing; what came over a list
-//! stays, and isn't taken by Enter yet. A page that had to be read first steps back only for what types, for its other keys do no
-//! harm; while somebody is typing already, or something else is open, neither comes at all. Calls that ask stand above the editor and
-//! have rules of their own (`approval`), with the same moment.
+//! No key opened such a dialog, so the next key may have been pressed before it could be read. For a moment
+//! no key answers it. Over the transcript, the dialog closes at a key and opens again once the user isn't
+//! typing; over a list it stays, but Enter is ignored. A page that had to be loaded first closes only for
+//! text, since other keys do no harm. While the user is typing or another overlay is open, neither opens.
+//! Approvals are shown above the editor and have their own rules (`approval`), with the same delay.
 //!
-//! The other way round, the key that answered is spent: pressed again at once it doesn't reach what comes to light beneath.
+//! In turn, the key that answered is consumed: its repeats don't reach what appears beneath.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_core::id::CallId;
@@ -19,10 +19,11 @@ use super::overlay::Overlay;
 use super::pager::Pager;
 use super::picker::{Picker, PickerChoice, PickerItem};
 
-/// How long a question is on the screen before keys answer it, in milliseconds: longer than a key already on its way.
+/// Time that a dialog must be visible before keys answer it, in milliseconds: longer than a key already on
+/// its way.
 const NOTICED_MS: u64 = 400;
 
-/// When something that asks came on the screen.
+/// The time when something with an answer appeared on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ShownSince(UnixMs);
 
@@ -31,52 +32,52 @@ impl ShownSince {
         Self(now)
     }
 
-    /// Whether whoever presses a key by now can mean it.
+    /// Reports whether it has been visible long enough for a key to be meant for it.
     pub(super) fn is_noticed(self, now: UnixMs) -> bool {
         now.since_ms(self.0) >= NOTICED_MS
     }
 }
 
-/// A key that answered something, and since when what it could reach next is on the screen.
+/// A key that answered something, and the time since when the next receiver of the key has been visible.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConsumedKey {
     key: (KeyCode, KeyModifiers),
     since: ShownSince,
 }
 
-/// Who asks something that a key can answer.
+/// The owner of the next key that answers something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FocusOwner {
-    /// A question that came by itself, so many popups high: whichever key ends it is its last.
+    /// A dialog that opened by itself, with the number of open overlays. Any key that closes it is consumed.
     Question(usize),
-    /// A list that lies over something else, so many popups high: from one to the next one goes back by the same key, so that only the
-    /// one that chooses is its last.
+    /// A list over another overlay, with the number of open overlays. The same key steps back through several
+    /// lists, so only the key that accepts is consumed.
     List(usize),
     Call(CallId),
 }
 
-/// A question that comes by itself, with its answers.
+/// A question with its answers that opens by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Dialog {
     pub(super) title: String,
     pub(super) items: Vec<PickerItem>,
 }
 
-/// Something that comes over the transcript when nobody is typing.
+/// An overlay that opens over the transcript once the user isn't typing.
 #[derive(Clone, Debug)]
 pub(super) enum Deferred {
     Ask(Dialog),
     Read(Box<Pager>),
-    /// The sessions, to pick one of them to begin with.
+    /// The session picker at the start.
     Sessions,
 }
 
-/// What somebody does who may not have seen yet what has just come.
+/// The kind of a key that the user may have pressed before seeing a new overlay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyIntent {
-    /// Types, or sends what was typed.
+    /// Types or sends text.
     Types,
-    /// Stops, leaves or moves something.
+    /// Stops, leaves or moves.
     Moves,
 }
 
@@ -87,21 +88,21 @@ impl KeyIntent {
 }
 
 impl Deferred {
-    /// Whether it is what to do after a summary could not be made.
+    /// Checks for the dialog about a failed summary.
     fn is_of_failure(&self) -> bool {
         matches!(self, Self::Ask(question) if question.is_of_failure())
     }
 }
 
 impl Dialog {
-    /// Whether it is what to do after a summary could not be made.
+    /// Checks for the dialog about a failed summary.
     fn is_of_failure(&self) -> bool {
         self.items.iter().any(|item| matches!(item.choice, PickerChoice::AfterFailure(_)))
     }
 }
 
 impl App {
-    /// Asks at once what follows from something that the user did in a list, and anything else as soon as nobody is typing.
+    /// Opens a dialog at once if it follows from an action in a list, otherwise once the user isn't typing.
     pub(super) fn ask(&mut self, question: Dialog) {
         if question.is_of_failure() || self.popups.is_empty() {
             self.work.unasked.push(Deferred::Ask(question));
@@ -110,7 +111,7 @@ impl App {
         }
     }
 
-    /// Opens a page that had to be read first, as soon as nobody is typing.
+    /// Opens a page that had to be loaded first, once the user isn't typing.
     pub(super) fn open_late(&mut self, page: Pager) {
         if self.is_typing() || !self.popups.is_empty() {
             self.say_later(&page.title);
@@ -118,7 +119,7 @@ impl App {
         self.work.unasked.push(Deferred::Read(Box::new(page)));
     }
 
-    /// Shows what waited until nobody was typing.
+    /// Opens the next deferred overlay unless the user is typing.
     pub(super) fn ask_waiting(&mut self) -> Vec<Action> {
         if self.is_typing() || !self.popups.is_empty() || self.work.unasked.is_empty() {
             return Vec::new();
@@ -132,7 +133,7 @@ impl App {
         Vec::new()
     }
 
-    /// Offers the sessions to begin with one of them. Whoever has typed since the start saw the editor, so that is where it goes.
+    /// Opens the session picker at the start. If the user has typed already, the editor keeps the keys.
     pub(super) fn offer_sessions(&mut self, now: UnixMs) -> Vec<Action> {
         self.now = now;
         self.work.unasked.push(Deferred::Sessions);
@@ -143,23 +144,23 @@ impl App {
     }
 
     fn say_sessions_later(&mut self) {
-        self.flash("your sessions are listed as soon as nothing is typed here");
+        self.flash("Clear the prompt to see your sessions.");
     }
 
-    /// Whether somebody is in the midst of something that keys go to: a message, a search, the messages that wait, the word on a call.
+    /// Reports whether the user is entering text: a message, a search, an edit in the queue, or a reason.
     pub(super) fn is_typing(&self) -> bool {
         let gives_reason = self.work.approvals.first().is_some_and(PendingApproval::is_reasoning);
         let is_asked = gives_reason || self.queue.is_editing() || self.notes.leaving.is_some();
         !self.editor.is_empty() || is_asked || self.moving.search.is_some() || self.queue.has_keys()
     }
 
-    /// What to do about a summary that could not be made is no longer asked.
+    /// Closes the dialog about a failed summary, open or deferred.
     pub(super) fn forget_failure(&mut self) {
         self.popups.retain(|popup| !popup.is_of_failure());
         self.work.unasked.retain(|late| !late.is_of_failure());
     }
 
-    /// Something is done: what lies over the transcript and nobody can have read yet steps back for it.
+    /// Defers the overlay over the transcript if it is too recent to have been read.
     pub(super) fn put_off(&mut self, touch: KeyIntent) {
         let late = match self.popups.as_slice() {
             [Overlay::Pick(picker)] if !picker.is_noticed(self.now) => match picker.browsing() {
@@ -180,12 +181,12 @@ impl App {
         self.popups.clear();
     }
 
-    /// Says of a page that it is there, and why it isn't shown.
+    /// Shows a flash that a page is ready but deferred.
     fn say_later(&mut self, title: &str) {
-        self.flash(format!("{title} is read; it opens when nothing else is open and nothing typed"));
+        self.flash(format!("{title}: ready. Clear the prompt and close other views to see it."));
     }
 
-    /// Who would be answered by a key now.
+    /// The owner of the next key.
     pub(super) fn asker(&self) -> Option<FocusOwner> {
         let height = self.popups.len();
         match self.popups.last() {
@@ -198,7 +199,7 @@ impl App {
         }
     }
 
-    /// Notes that a key was the last of somebody who asked before it was pressed, if it was.
+    /// Records a key as consumed if it ended the owner's question.
     pub(super) fn note_spent(&mut self, key: KeyEvent, asker: Option<FocusOwner>) {
         let accepts = self.place.keymap.command(Context::Popup, key) == Some(KeyCommand::Accept);
         let is_over = match asker {
@@ -215,7 +216,7 @@ impl App {
         }
     }
 
-    /// Whether a key is the one that has just answered something; then it means nothing as long as it goes on being pressed.
+    /// Reports whether a key repeats the one that has just answered something; such repeats are ignored.
     pub(super) fn is_spent(&mut self, key: KeyEvent) -> bool {
         let again =
             |spent: &ConsumedKey| spent.key == (key.code, key.modifiers) && !spent.since.is_noticed(self.now);

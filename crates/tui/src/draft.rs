@@ -1,4 +1,4 @@
-//! What is being typed, kept a moment after the typing stops, so that a crash costs no more than that moment.
+//! The draft: saves unsent text shortly after typing stops, so that a crash loses little.
 
 mod store;
 
@@ -10,22 +10,22 @@ use tokio::time::Instant;
 
 use self::store::DraftLock;
 
-/// How long nothing is typed before the draft is kept.
+/// Pause in typing after which the draft is saved.
 const REST: Duration = Duration::from_millis(700);
 
-/// How long typing without rest may go on before the draft is kept all the same.
+/// Maximum time of continuous typing without a save.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Keeps the draft.
+/// Saves the unsent text.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
-    /// In which folder; `None` keeps none.
+    /// The drafts' directory; `None` disables saving.
     folder: Option<PathBuf>,
-    /// What was kept last.
+    /// The text saved last.
     kept: String,
-    /// When the typing that isn't kept yet began, and when it went on last.
+    /// Start and last moment of typing that isn't saved yet.
     typing: Option<(Instant, Instant)>,
-    /// The file that it is in, which is nobody else's.
+    /// The locked draft file of this process.
     claim: Option<DraftLock>,
     writing: Option<JoinHandle<Option<DraftLock>>>,
 }
@@ -35,7 +35,7 @@ impl Draft {
         Self { folder, ..Self::default() }
     }
 
-    /// A draft that was left in this working directory, unless another tiller is at it.
+    /// Loads a draft left in this working directory, unless another process uses it.
     pub(super) fn load(&mut self, cwd: &Path) -> Option<String> {
         let (text, claim) = store::take_up(self.folder.as_deref()?, cwd)?;
         self.kept.clone_from(&text);
@@ -43,18 +43,18 @@ impl Draft {
         Some(text)
     }
 
-    /// Something was typed.
+    /// Records that the user typed.
     pub(super) fn typed(&mut self, now: Instant) {
         let began = self.typing.map_or(now, |(began, _)| began);
         self.typing = self.folder.is_some().then_some((began, now));
     }
 
-    /// When the draft is to be kept, if there is anything to keep.
+    /// The time of the next save, if there is unsaved text.
     pub(super) fn due(&self) -> Option<Instant> {
         self.typing.map(|(began, last)| (last + REST).min(began + LONGEST))
     }
 
-    /// Keeps it, on a thread that may block; one after the other.
+    /// Saves the text on a blocking thread; saves run one after the other.
     pub(super) fn keep(&mut self, cwd: &Path, text: String) {
         self.typing = None;
         let Some(folder) = self.folder.clone().filter(|_| text != self.kept) else { return };
@@ -69,7 +69,7 @@ impl Draft {
         }));
     }
 
-    /// Waits until all of it is kept.
+    /// Waits until all saves are done.
     pub(super) async fn settle(&mut self) {
         if let Some(writing) = self.writing.take() {
             self.claim = writing.await.ok().flatten();
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_draft_is_kept_when_typing_rests_or_goes_on_for_long() {
+    async fn draft_is_saved_after_a_pause_or_long_typing() {
         let folder = tempfile::tempdir().unwrap();
         let mut draft = Draft::new(Some(folder.path().into()));
         assert_eq!(draft.due(), None);
@@ -99,19 +99,19 @@ mod tests {
         assert_eq!(draft.due(), None);
         draft.settle().await;
         let left = || store::take_up(folder.path(), folder.path());
-        assert!(left().is_none(), "it is this one's");
+        assert!(left().is_none(), "locked by this process");
         drop(draft.claim.take());
         let (text, claim) = left().unwrap();
         assert_eq!(text, "half a thought");
         assert!(store::put(folder.path(), folder.path(), "", Some(claim)).is_none());
         draft.keep(folder.path(), "half a thought".into());
         draft.settle().await;
-        assert!(left().is_none(), "what is kept isn't written again");
+        assert!(left().is_none(), "a saved draft isn't written again");
         assert!(draft.claim.is_none());
     }
 
     #[test]
-    fn without_a_folder_nothing_is_ever_due() {
+    fn draft_without_folder_is_never_due() {
         let mut draft = Draft::new(None);
         draft.typed(Instant::now());
         assert_eq!(draft.due(), None);

@@ -1,8 +1,9 @@
-//! The one loop: inputs in, frames and actions out.
+//! The event loop: messages in, frames and actions out.
 //!
-//! A frame that is due comes first, then keys, then everything else, so that no stream of events delays what is typed, and no
-//! flood of keys what is shown. [`Pace`] says when a frame is due; when nothing changes, nothing is written. While one is awaited the
-//! agent's events gather, and are taken all at once before it is drawn: a fast stream wakes the loop twice a frame, not once a piece.
+//! A due frame comes first, then keys, then everything else, so that events don't delay keys and keys don't
+//! delay frames. [`FramePacer`] decides when a frame is due; nothing is written when nothing changed. While a
+//! frame is awaited, the agent's events accumulate and are applied together before it is drawn: a fast stream
+//! wakes the loop twice per frame, not once per event.
 
 mod event;
 mod shutdown;
@@ -39,10 +40,10 @@ use super::theme::ThemeState;
 use super::transcript::CopiedText;
 use super::{ExitReason, OpenedSession, TuiError, TuiExit, TuiOptions};
 
-/// Time between two states of a spinner.
+/// Time between two frames of a spinner.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Events of the agent taken before keys are looked at again: a few milliseconds' work.
+/// Maximum number of agent events applied before keys are checked again: a few milliseconds' work.
 const BATCH: usize = 4_096;
 
 struct EventLoop {
@@ -50,33 +51,33 @@ struct EventLoop {
     console: TerminalHandle,
     notifier: Notifier,
     draft: Draft,
-    /// The prompts of earlier times.
+    /// Loads the prompt history.
     earlier: HistoryReader,
     /// `None` until the session is open.
     link: Option<AgentConnection>,
-    /// What is to be done as soon as it is, or with the next frame when there was too much to do.
+    /// Actions that wait for the session, or for the next frame when the executor's queue was full.
     waiting: Vec<Action>,
     signals: Signals,
     rhythm: FrameTiming,
     clipboard: SystemClipboard,
     options: TuiOptions,
-    /// What is to be done next, without the terminal.
+    /// The reason to release the terminal next.
     errand: Option<SuspendReason>,
 }
 
-/// When something is drawn, and when time is looked at.
+/// The timing of frames and ticks.
 struct FrameTiming {
     tick: Interval,
     began: Instant,
     pace: FramePacer,
 }
 
-/// The agent's side.
+/// The connection to the agent.
 struct AgentConnection {
     events: EventStream,
     reports: mpsc::Receiver<TaskResult>,
     performer: Executor,
-    /// What the user is to know once the session is on the screen.
+    /// Warnings to show once the session is loaded.
     notices: Vec<String>,
 }
 
@@ -85,7 +86,7 @@ pub(super) async fn run<E: std::fmt::Debug>(
     open: impl Future<Output = Result<OpenedSession, E>>,
 ) -> Result<TuiExit, TuiError<E>> {
     let mut front = EventLoop::start(options).map_err(TuiError::Terminal)?;
-    // Whatever the loop awaits can be given up at any moment: it goes on where it was.
+    // Everything that the loop awaits is cancel-safe.
     let opened = tokio::select! {
         biased;
         reason = front.work() => return Ok(front.leave(reason).await),
@@ -106,7 +107,7 @@ pub(super) async fn run<E: std::fmt::Debug>(
 }
 
 impl EventLoop {
-    /// Takes the terminal over and draws the first frame; the session may still be opened.
+    /// Takes over the terminal and draws the first frame; the session may still be opening.
     fn start(options: TuiOptions) -> std::io::Result<Self> {
         let earlier = HistoryReader::begin(options.files.history.as_deref());
         let keymap = keymap(&options);
@@ -160,13 +161,13 @@ impl EventLoop {
         Ok(front)
     }
 
-    /// Takes the session up.
+    /// Connects the opened session.
     fn join(&mut self, opened: OpenedSession) {
         let OpenedSession { agent, keys, prompt, paste, pick, banner, notices } = opened;
         self.app.place.keys = keys;
         self.app.place.banner = banner.iter().map(|line| self.app.place.keymap.name_keys(line)).collect();
         self.app.work.opening_since = None;
-        // First the events, then the snapshot that the reload takes: nothing falls between the two.
+        // Subscribe before the reload takes its snapshot, so that no event falls between the two.
         let events = agent.subscribe();
         let (performer, reports) = Executor::start(agent, self.options.clone());
         performer.tell(Action::Reload);
@@ -175,13 +176,13 @@ impl EventLoop {
         let has_paste = paste.is_some();
         paste.iter().for_each(|text| self.app.editor.paste_apart(text));
         let actions = match prompt {
-            // What is to be said is for the session that is picked.
+            // The prompt is for the session that is picked.
             Some(prompt) if pick => {
                 self.app.editor.put_before(&[prompt.text]);
                 self.app.browse("")
             }
             Some(prompt) => self.app.say_first(prompt),
-            // Where something is typed, sessions are offered only when they are asked for.
+            // With text in the editor, the picker opens only on request.
             None if pick && has_paste => self.app.browse(""),
             None if pick => self.app.offer_sessions(now()),
             None => Vec::new(),
@@ -283,7 +284,7 @@ impl EventLoop {
         }
     }
 
-    /// What came from the terminal, as the state takes it.
+    /// The message for the app that a terminal event means.
     fn input_of(&mut self, heard: TermEvent) -> Option<Msg> {
         let event = match heard {
             TermEvent::Event(event) => event,
@@ -314,13 +315,13 @@ impl EventLoop {
         None
     }
 
-    /// Tells the terminal what it is told beside the screen.
+    /// Writes the title, progress and notifications to the terminal.
     fn tell(&mut self) {
         let words = self.notifier.look(&self.app);
         self.console.tell(&words);
     }
 
-    /// Says what of the user's keys doesn't hold.
+    /// Warns about problems in the keymap file.
     fn tell_of_keys(&mut self) {
         let keymap = Arc::clone(&self.app.place.keymap);
         for problem in keymap.problems() {
@@ -328,7 +329,7 @@ impl EventLoop {
         }
     }
 
-    /// Takes the events that are there already.
+    /// Applies the events that are already in the channel.
     fn take_batch(&mut self) -> Option<ExitReason> {
         for _ in 0..BATCH {
             let input = match self.link.as_mut()?.events.try_next()? {
@@ -350,7 +351,7 @@ impl EventLoop {
         actions.into_iter().find_map(|action| self.perform(action))
     }
 
-    /// Takes what gathered, and draws.
+    /// Applies pending events and draws a frame.
     fn frame(&mut self) -> Option<ExitReason> {
         if let Some(reason) = self.take_batch() {
             return Some(reason);
@@ -375,7 +376,7 @@ impl EventLoop {
         drawn.err().map(|_| ExitReason::HungUp)
     }
 
-    /// Does what needs the terminal; the rest is the performer's.
+    /// Performs actions that need the terminal; passes the others to the executor.
     fn perform(&mut self, action: Action) -> Option<ExitReason> {
         if action == Action::ReadResources {
             log_problems(&self.app.rebind(keymap(&self.options)));
@@ -387,7 +388,7 @@ impl EventLoop {
             Action::Own(TerminalAction::EditElsewhere(text)) => self.errand = Some(SuspendReason::Edit(text)),
             action => match &self.link {
                 Some(link) => match link.performer.tell(action) {
-                    // Until it is done nothing else is shown of the session.
+                    // Nothing else of the session is shown before the reload.
                     Some(Action::Reload) => self.waiting.push(Action::Reload),
                     Some(action) => self.app.refused(action),
                     None => {}
@@ -398,8 +399,8 @@ impl EventLoop {
         None
     }
 
-    /// Gives a text to the terminal's clipboard and to the system's: either may be the one that the user pastes from. What the system
-    /// makes of it is told later.
+    /// Copies a text to the terminal's clipboard and to the system's, because the user may paste from either.
+    /// The system's result arrives later.
     fn copy(&mut self, CopiedText { text, what }: CopiedText) {
         let fits = text.len() <= MOST_BY_TERMINAL;
         let terminal = match self.console.screen.as_mut().filter(|_| fits).map(|screen| screen.copy(&text)) {
@@ -414,7 +415,7 @@ impl EventLoop {
         self.clipboard.put(text, move |system| {
             let is_news = system != BySystem::Nothing || terminal == ByTerminal::TooLong;
             if is_news && let Some(reports) = reports.and_then(|reports| reports.upgrade()) {
-                // Whoever would show it may be gone.
+                // The loop may have ended.
                 let _ = reports.blocking_send(TaskResult::Note(clipboard::said(&what, terminal, system)));
             }
         });
@@ -425,7 +426,7 @@ fn keymap(options: &TuiOptions) -> Keymap {
     options.files.keybindings.as_deref().map(files::load_keymap).unwrap_or_default()
 }
 
-/// What of the user's keys doesn't hold goes to the log too.
+/// Writes problems of the keymap file to the log, too.
 fn log_problems(problems: &[String]) {
     problems.iter().for_each(|problem| tracing::warn!("{problem}"));
 }

@@ -1,6 +1,7 @@
-//! Carrying out what was decided: one task that asks the agent and reads the log, in the order in which it is told.
+//! The executor: one task that performs actions with the agent and the log, in the order they arrive.
 //!
-//! In order, so that two messages sent quickly arrive as they were typed. What reads much of the log runs beside it.
+//! The order guarantees that messages sent quickly arrive as typed. Slow reads of the log run in the
+//! background.
 
 mod background;
 mod credentials;
@@ -34,13 +35,13 @@ use super::list_data::ListContext;
 use super::session_search::{SearchRequest, browse};
 use super::{TuiOptions, files, list_data, queue};
 
-/// Actions that may wait: more than a person can type while one is carried out.
+/// Capacity of the action queue: more than a user can produce while one action runs.
 const ACTIONS: usize = 256;
 
-/// Reports that may wait for the loop; whoever has more to say waits.
+/// Capacity of the result channel; senders wait when it is full.
 const REPORTS: usize = 64;
 
-/// The task that carries actions out; it ends when this is dropped.
+/// Handle of the executor task; the task ends when this is dropped.
 pub(super) struct Executor {
     actions: mpsc::Sender<Action>,
     task: JoinSet<()>,
@@ -49,12 +50,12 @@ pub(super) struct Executor {
 }
 
 impl Executor {
-    /// Begins; what comes of the actions is to be received.
+    /// Starts the task; returns the receiver of its results.
     pub(super) fn start(agent: AgentSession, options: TuiOptions) -> (Self, mpsc::Receiver<TaskResult>) {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
-        let told = reports.downgrade();
+        let weak_reports = reports.downgrade();
         let words = HighlightWorker::open(options.desks.words.clone(), &reports);
         let worker = ExecutorWorker {
             agent,
@@ -66,25 +67,26 @@ impl Executor {
             lookup: Arc::default(),
         };
         task.spawn(worker.work(todo));
-        (Self { actions, task, words, reports: told }, received)
+        (Self { actions, task, words, reports: weak_reports }, received)
     }
 
-    /// Tells it to carry out an action; gives it back when it has too much to do.
+    /// Queues an action; returns it if the queue is full.
     pub(super) fn tell(&self, action: Action) -> Option<Action> {
         self.actions.try_send(action).err().map(TrySendError::into_inner)
     }
 
-    /// Has the words of all code told that waits for that.
+    /// Starts highlighting all code that waits for it.
     pub(super) fn tell_words(&self) {
         self.words.tell();
     }
 
-    /// Where others report, as long as it goes on.
+    /// A sender for results of others; it doesn't keep the channel open.
     pub(super) fn reports(&self) -> mpsc::WeakSender<TaskResult> {
         self.reports.clone()
     }
 
-    /// Takes no more actions; when those it has are carried out, the reports end. The task goes on while the answer is held.
+    /// Accepts no more actions; the results end after the queued ones. The task runs as long as the returned
+    /// set lives.
     pub(super) fn finish(self) -> JoinSet<()> {
         self.task
     }
@@ -94,20 +96,20 @@ struct ExecutorWorker {
     agent: AgentSession,
     options: TuiOptions,
     reports: mpsc::Sender<TaskResult>,
-    /// Whoever looks through the sessions; the look ends when this is dropped.
+    /// The running session search; it ends when this is dropped.
     browser: Option<std::sync::mpsc::Sender<SearchRequest>>,
-    /// How many previews were asked for.
+    /// Number of previews requested.
     looked: Arc<AtomicU64>,
-    /// How many searches of the tree were begun or ended: each goes on as long as there is none after it.
+    /// Number of tree searches started or ended; a search runs while its number is the newest.
     searches: Arc<AtomicU64>,
-    /// The number of the newest look for words.
+    /// Number of the newest transcript search.
     lookup: Arc<AtomicU64>,
 }
 
 impl ExecutorWorker {
     async fn work(mut self, mut todo: mpsc::Receiver<Action>) {
         let mut beside = JoinSet::new();
-        // Nobody waits for these in the end: closing the session stops them.
+        // Not awaited at the end: closing the session ends them.
         let mut waiting = JoinSet::new();
         while let Some(action) = todo.recv().await {
             self.reap(&mut beside, &mut waiting).await;
@@ -128,11 +130,11 @@ impl ExecutorWorker {
         while beside.join_next().await.is_some() {}
     }
 
-    /// Takes leave of what is done. What fell over is told: the rest goes on without it.
+    /// Removes finished jobs and reports panics; the other jobs continue.
     async fn reap(&self, beside: &mut JoinSet<()>, waiting: &mut JoinSet<()>) {
         while let Some(ended) = beside.try_join_next().or_else(|| waiting.try_join_next()) {
             if ended.is_err_and(|error| error.is_panic()) {
-                // The loop may be gone; then nobody is to be told.
+                // The loop may have ended.
                 let _ = self.reports.send(errors::fault()).await;
             }
         }
@@ -172,12 +174,12 @@ impl ExecutorWorker {
             Action::ShowContext { width } => self.context(width).await?,
             Action::Export(file) => self.export(file, beside).await?,
             Action::Attach(path, text) => self.attach(path, text, beside).await?,
-            // The loop does these itself.
+            // Performed by the event loop.
             Action::Own(_) => Vec::new(),
         })
     }
 
-    /// Changes what the session is.
+    /// Edits the session's properties.
     async fn change(&self, change: SessionEdit) -> Result<Vec<TaskResult>, AgentError> {
         let agent = &self.agent;
         Ok(match change {
@@ -206,7 +208,7 @@ impl ExecutorWorker {
         Ok(vec![TaskResult::Page { title: "context".to_owned(), lines }])
     }
 
-    /// Tells the agent, or the shell, what the user said. Pictures that are named in it go with it.
+    /// Sends a message to the agent or runs a shell command. Files mentioned in it are attached.
     async fn say(&self, say: Submit) -> Result<Vec<TaskResult>, AgentError> {
         let (say, mut images) = match say {
             Submit::WithPictures(say, images) => (*say, images),
@@ -236,12 +238,12 @@ impl ExecutorWorker {
             }
         }
         self.tell_agent(say, PromptOptions { images, attached, length, ..PromptOptions::default() }).await?;
-        // The foot of the screen has room for one.
+        // The bottom line shows one flash at a time.
         let note = (!problems.is_empty()).then(|| TaskResult::Note(problems.join("; ")));
         Ok(note.into_iter().collect())
     }
 
-    /// The blocks of text of files that go with a message, and what is to be said of those that can't be read.
+    /// Reads files for a message; returns their text blocks and the problems.
     async fn read_files(&self, files: Vec<FileToAttach>) -> Result<(String, Vec<String>), AgentError> {
         if files.is_empty() {
             return Ok(Default::default());
@@ -256,7 +258,7 @@ impl ExecutorWorker {
         Ok((blocks.join("\n\n"), problems))
     }
 
-    /// The pictures and files that a message names with an `@`, and what is to be said of whatever else it names so.
+    /// The images and files that a message mentions with `@`, and the problems with other mentions.
     async fn named(&self, say: &Submit) -> Result<Mention, AgentError> {
         let text = match say {
             Submit::Steer(text) | Submit::SteerNow(text) | Submit::FollowUp(text) => text.clone(),
@@ -277,20 +279,20 @@ impl ExecutorWorker {
             Submit::Steer(text) => agent.prompt(text, prompt(StreamingBehavior::Steer)).await,
             Submit::SteerNow(text) => agent.steer_now(text, options).await,
             Submit::Hurry => match agent.deliver_steering_now().await {
-                // It was delivered meanwhile.
+                // They were delivered meanwhile.
                 Err(AgentError::Gone(_)) => Ok(()),
                 done => done,
             },
             Submit::FollowUp(text) => agent.prompt(text, prompt(StreamingBehavior::FollowUp)).await,
             Submit::Bash(line, context) => agent.bash(line, context).await,
-            // What goes with a message was taken off before.
+            // Removed by the caller.
             Submit::WithPictures(..) | Submit::With(..) => Ok(()),
         }
     }
 
     async fn set_model(&self, words: String) -> Result<Vec<TaskResult>, AgentError> {
         let model = self.agent.set_model(words).await?;
-        Ok(vec![TaskResult::Note(format!("{model} answers from the next turn on"))])
+        Ok(vec![TaskResult::Note(format!("Model: {model}, from the next request on."))])
     }
 
     async fn refresh(&self, beside: &mut JoinSet<()>) -> Result<Vec<TaskResult>, AgentError> {
@@ -300,7 +302,7 @@ impl ExecutorWorker {
         Ok(vec![TaskResult::State(Box::new(state))])
     }
 
-    /// Asks whoever looks through the sessions, or sends somebody.
+    /// Passes a request to the session search; starts the search if it isn't running.
     async fn browse(&mut self, ask: SearchRequest, beside: &mut JoinSet<()>) -> Result<(), AgentError> {
         let ask = match &self.browser {
             Some(browser) => match browser.send(ask) {
@@ -313,7 +315,7 @@ impl ExecutorWorker {
         let (asks, asked) = std::sync::mpsc::channel();
         let (here, reports) = (self.agent.reader().id().clone(), self.reports.clone());
         beside.spawn_blocking(move || browse(catalog, here, &asked, reports));
-        // It has only begun, so it listens.
+        // The search has just started, so it receives.
         let _ = asks.send(ask);
         self.browser = Some(asks);
         Ok(())
@@ -328,7 +330,7 @@ impl ExecutorWorker {
         let can = self.agent.thinking_levels().await?;
         let why = match can.iter().any(|level| *level != ThinkingLevel::Off) {
             true => format!("{} has no {}; thinking: {}", model.id, level.name(), taken.name()),
-            false => format!("{} doesn't think", model.id),
+            false => format!("{} doesn't support thinking", model.id),
         };
         Ok(vec![TaskResult::Note(why)])
     }
@@ -336,34 +338,34 @@ impl ExecutorWorker {
     async fn label(&self, label: Option<String>) -> Result<Vec<TaskResult>, AgentError> {
         let reader = self.agent.reader();
         let Some(entry) = list_data::newest_message(&reader) else {
-            return Ok(vec![TaskResult::Note("there is nothing to label yet".to_owned())]);
+            return Ok(vec![TaskResult::Note("Nothing to label yet.".to_owned())]);
         };
         if label.is_none() && !Annotations::has_label(&reader, &entry) {
-            let words = "the newest message has no label; /label NAME gives it one";
-            return Ok(vec![TaskResult::Note(words.to_owned())]);
+            let text = "The newest message has no label; /label NAME sets one.";
+            return Ok(vec![TaskResult::Note(text.to_owned())]);
         }
-        let note = label.as_ref().map_or("its label is gone".to_owned(), |label| format!("labelled {label}"));
+        let note = label.as_ref().map_or("Label removed.".to_owned(), |label| format!("Labeled {label}."));
         self.agent.label(entry, label).await?;
         Ok(vec![TaskResult::Note(note)])
     }
 
     async fn cycle_model(&self, direction: Direction) -> Result<Vec<TaskResult>, AgentError> {
         let note = match self.agent.cycle_model(direction).await? {
-            Some(chosen) => format!("{} answers from the next turn on", chosen.model),
-            None => "there is no other model to choose".to_owned(),
+            Some(chosen) => format!("Model: {}, from the next request on.", chosen.model),
+            None => "No other model is available.".to_owned(),
         };
         Ok(vec![TaskResult::Note(note)])
     }
 
     async fn export(&self, file: String, beside: &mut JoinSet<()>) -> Result<Vec<TaskResult>, AgentError> {
         let Some(exporter) = self.options.desks.exporter.clone() else {
-            return Ok(vec![TaskResult::Note("there is nothing here to export with".to_owned())]);
+            return Ok(vec![TaskResult::Note("Export is not available.".to_owned())]);
         };
         let cwd = self.agent.state().await?.state.cwd;
         let reader = self.agent.reader();
         self.run_errand(Job::Export, beside, move || match exporter.export(&reader, &cwd, &file) {
             Ok(path) => TaskResult::Note(format!("exported to {}", path.display())),
-            // The name is there again, to be mended.
+            // The command returns to the editor for correction.
             Err((what, hint)) => {
                 TaskResult::Failed { what, hint, text: Some(format!("/export {file}").into()) }
             }
@@ -381,7 +383,7 @@ impl ExecutorWorker {
         let fault = read.is_err().then(errors::fault);
         let (newest, branch) = read.unwrap_or_default();
         let loaded = TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }));
-        // The session is there whatever becomes of what can be typed into it.
+        // The session is shown even if its commands can't be listed.
         let commands = self.agent.slash_commands().await.map(TaskResult::Commands);
         let commands = commands.unwrap_or_else(|error| failed(&error, None));
         Ok([loaded, TaskResult::Branch(branch), TaskResult::Fork(fork), commands]
@@ -402,7 +404,7 @@ impl ExecutorWorker {
         Ok([TaskResult::Note(note)].into_iter().chain(failures).collect())
     }
 
-    /// Attaches the picture in a file whose path was pasted, or pastes what was pasted.
+    /// Attaches the image in a file whose path was pasted; otherwise pastes the text.
     async fn attach(
         &self,
         path: PathBuf,
@@ -426,17 +428,16 @@ impl ExecutorWorker {
     }
 }
 
-/// Nothing is to be reported: an event tells it.
+/// No result: an event reports the change.
 fn said((): ()) -> Vec<TaskResult> {
     Vec::new()
 }
 
-/// A number with its noun.
+/// A count with its noun.
 fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-/// The time.
 pub(super) fn now() -> UnixMs {
     UnixMs(jiff::Timestamp::now().as_millisecond())
 }

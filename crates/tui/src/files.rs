@@ -1,6 +1,6 @@
-//! Files that the front end reads: other keys, and the branch that git is on.
+//! Reads the keymap file and the current git branch.
 //!
-//! None of them is worth a failure: what can't be read isn't there.
+//! Both are best effort: an unreadable file counts as missing.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use tiller_files::{CONFIG_LIMIT, git, read_text};
 
 use super::keymap::Keymap;
 
-/// Reads which keys do what, where that isn't as it was made.
+/// Reads the user's keymap file.
 pub(super) fn load_keymap(path: &Path) -> Keymap {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     Keymap::read(&read_text(path, CONFIG_LIMIT).unwrap_or_default(), &name)
 }
 
-/// The branch that `cwd` is on, or the beginning of the commit where it is on none.
+/// The current branch of `cwd`, or the start of the commit's hash without one.
 pub(super) fn git_branch(cwd: &Path) -> Option<String> {
     let head = git::read_file(&git::folder(&git::find(cwd)?)?, "HEAD")?;
     let head = head.trim();
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_branch_is_read_from_the_files_also_in_a_worktree() {
+    fn git_branch_is_read_from_files_also_in_worktree() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         fs::create_dir_all(root.join("repo/.git/worktrees/w")).unwrap();

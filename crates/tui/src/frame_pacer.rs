@@ -1,33 +1,33 @@
-//! When the next frame is due. Pure: moments come in, as time since the front end began.
+//! Frame pacing. Pure: times are inputs, relative to the front end's start.
 
 use std::time::Duration;
 
-/// Least time from one frame's end to the next: 60 a second are as many as a screen shows. From its end, so that however dear frames
-/// are there is time between them to take what is typed.
+/// Minimum time from the end of a frame to the next one: 60 frames per second, as many as a screen shows.
+/// Measured from the end, so that slow frames leave time to read keys.
 const FRAME: Duration = Duration::from_micros(16_667);
 
-/// Least time between two frames that nobody but the agent asks for: text that comes in more pieces than that is read no faster.
+/// Minimum time between frames caused by the agent alone: faster text can't be read.
 const QUIET_FRAME: Duration = Duration::from_millis(50);
 
-/// Of the time between frames that nobody but the agent asks for, drawing takes at most one part in this many.
+/// Divisor of the time for frames caused by the agent alone: drawing takes at most this fraction.
 const SHARE: u32 = 56;
 
-/// Longest time that a screen out of date stays so, however dear its frames are.
+/// Maximum time that the screen stays out of date, however slow its frames are.
 const LONGEST: Duration = Duration::from_millis(120);
 
-/// How far the screen is out of date.
+/// The reason why the screen is out of date.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Dirty {
-    /// It shows what is.
+    /// It is up to date.
     #[default]
     No,
-    /// Something went on in the session, or time went by.
+    /// The session changed, or time passed.
     BySession,
-    /// The user did something and waits to see it.
+    /// The user did something and waits for the result.
     ByUser,
 }
 
-/// The frames drawn so far, as far as the next one depends on them.
+/// Decides when frames are due.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FramePacer {
     last: Option<DrawnFrame>,
@@ -40,7 +40,7 @@ struct DrawnFrame {
 }
 
 impl FramePacer {
-    /// When a frame is to be drawn; `None` while there is nothing new to show.
+    /// The time of the next frame; `None` if nothing changed.
     pub(super) fn due(&self, stale: Dirty) -> Option<Duration> {
         let after = |drawn: DrawnFrame| match stale {
             Dirty::BySession => drawn.at + QUIET_FRAME.max((drawn.took * SHARE).min(LONGEST)),
@@ -49,7 +49,7 @@ impl FramePacer {
         (stale != Dirty::No).then(|| self.last.map_or(Duration::ZERO, after))
     }
 
-    /// A frame was done at a moment, and took so long.
+    /// Records a frame by its end and duration.
     pub(super) fn drew(&mut self, at: Duration, took: Duration) {
         self.last = Some(DrawnFrame { at, took });
     }
@@ -63,7 +63,7 @@ mod tests {
         Duration::from_millis(count)
     }
 
-    /// Frames drawn in a second in which something comes every millisecond.
+    /// Number of frames in a second with an event every millisecond.
     fn frames(stale: Dirty, took: Duration) -> usize {
         let (mut pace, mut count) = (FramePacer::default(), 0);
         for at in (0..1_000).map(ms) {
@@ -76,21 +76,21 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_pieces_a_second_make_no_more_frames_than_one_can_see() {
+    fn frame_pacer_limits_the_frame_rate() {
         assert_eq!(frames(Dirty::BySession, ms(0)), 20);
         assert_eq!(frames(Dirty::ByUser, ms(0)), 59);
         assert_eq!(frames(Dirty::No, ms(0)), 0);
     }
 
     #[test]
-    fn dear_frames_are_fewer_unless_the_user_waits_for_them() {
+    fn frame_pacer_slow_frames_are_fewer_unless_caused_by_the_user() {
         assert_eq!(frames(Dirty::BySession, ms(2)), 9);
         assert_eq!(frames(Dirty::BySession, ms(100)), 9);
         assert_eq!(frames(Dirty::ByUser, ms(4)), 59);
     }
 
     #[test]
-    fn the_first_frame_and_one_after_a_rest_are_due_at_once() {
+    fn frame_pacer_first_frame_and_after_a_pause_is_due_at_once() {
         let mut pace = FramePacer::default();
         assert_eq!(pace.due(Dirty::BySession), Some(ms(0)));
         pace.drew(ms(0), ms(1));

@@ -1,7 +1,8 @@
-//! Prompts of earlier times, kept over sessions in a file that all tillers of a user share: one JSON string a line.
+//! The prompt history: a file that all tiller processes of a user share, one JSON string per line.
 //!
-//! A prompt is appended under the file's lock, and the file is put in order under it as well: so several tillers lose nothing of each
-//! other's, and the file stays small. Nothing here is worth a failure: what can't be read isn't there, what can't be written is lost.
+//! Prompts are appended and the file is truncated under the file's lock, so that concurrent processes lose
+//! nothing and the file stays small. Best effort: an unreadable file counts as missing, a failed write is
+//! only logged.
 
 use std::fs::{self, File, OpenOptions};
 use std::future::pending;
@@ -12,26 +13,27 @@ use std::path::{Path, PathBuf};
 use tiller_files as files;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-/// Prompts that are kept.
+/// Maximum number of prompts kept.
 const MOST_PROMPTS: usize = 1_000;
 
-/// Bytes at the end of the file that are looked at: prompts are short, and whoever pastes books into them meets the newest still.
+/// Number of bytes read from the end of the file: enough for many prompts, and for the newest ones if they
+/// are large.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Times that the file is opened anew because somebody put another one in its place meanwhile.
+/// Maximum number of times that the file is reopened because another process replaced it.
 const TRIES: usize = 8;
 
-/// Prompts that are being read, beside whatever else goes on.
+/// A background read of the history.
 #[derive(Debug, Default)]
 pub(super) struct HistoryReader(Option<JoinHandle<Vec<String>>>);
 
 impl HistoryReader {
-    /// Begins to read; without a file there is nothing to read.
+    /// Starts reading, if there is a file.
     pub(super) fn begin(path: Option<&Path>) -> Self {
         Self(path.map(History::at).map(|history| spawn_blocking(move || history.load())))
     }
 
-    /// What was read, once. It can be given up and asked for again.
+    /// The prompts, once. Cancel-safe.
     pub(super) async fn done(&mut self) -> Vec<String> {
         let Some(reading) = &mut self.0 else { return pending().await };
         let prompts = reading.await;
@@ -40,7 +42,7 @@ impl HistoryReader {
     }
 }
 
-/// Where the prompts are.
+/// The history file.
 #[derive(Clone, Debug)]
 pub(super) struct History {
     path: PathBuf,
@@ -59,10 +61,10 @@ impl History {
         prompts[prompts.len().saturating_sub(MOST_PROMPTS)..].to_vec()
     }
 
-    /// Adds a prompt. A file that holds twice as much as is kept is cut down to that.
+    /// Appends a prompt. A file with more than twice the maximum is truncated to the maximum.
     pub(super) fn add(&self, prompt: &str) {
         if let Err(error) = self.try_add(prompt) {
-            tracing::warn!(path = %self.path.display(), %error, "a prompt could not be kept for other times");
+            tracing::warn!(path = %self.path.display(), %error, "can't save a prompt in the history");
         }
     }
 
@@ -72,7 +74,7 @@ impl History {
             files::make_private_folder(folder)?;
         }
         let mut file = self.locked()?;
-        // A line that was torn off is closed: it costs only itself.
+        // A torn line is ended, so that only it is lost.
         let line = if ends_a_line(&mut file)? { line } else { format!("\n{line}") };
         file.write_all(line.as_bytes())?;
         if file.metadata()?.len() > 2 * MOST_BYTES || is_long(&mut file)? {
@@ -81,17 +83,17 @@ impl History {
         Ok(())
     }
 
-    /// The file, locked until it is dropped. Where there are no locks it is used without.
+    /// Opens and locks the file. On a file system without locks it is used unlocked.
     fn locked(&self) -> io::Result<File> {
         let mut file = self.open()?;
         for _ in 0..TRIES {
             if let Err(error) = file.lock() {
-                tracing::debug!(%error, "the prompts of earlier times have no lock");
+                tracing::debug!(%error, "the prompt history can't be locked");
                 break;
             }
-            // Whoever had the lock may have put another file in the place of this one: what is written here nobody would read.
-            let (here, there) = (file.metadata()?, fs::metadata(&self.path));
-            if there.is_ok_and(|there| (there.dev(), there.ino()) == (here.dev(), here.ino())) {
+            // The previous holder may have replaced the file; a write to the old one would be lost.
+            let (ours, current) = (file.metadata()?, fs::metadata(&self.path));
+            if current.is_ok_and(|current| (current.dev(), current.ino()) == (ours.dev(), ours.ino())) {
                 break;
             }
             file = self.open()?;
@@ -103,20 +105,20 @@ impl History {
         OpenOptions::new().create(true).read(true).append(true).mode(0o600).open(&self.path)
     }
 
-    /// Puts a file with the newest prompts only in the place of this one, whose lock is held.
+    /// Replaces the file, whose lock is held, by one with only the newest prompts.
     fn cut_down(&self, file: &mut File) -> io::Result<()> {
         let text = read_end(file)?;
-        let kept: Vec<&str> = lines(&text).collect();
-        let kept = &kept[kept.len().saturating_sub(MOST_PROMPTS)..];
+        let newest: Vec<&str> = lines(&text).collect();
+        let newest = &newest[newest.len().saturating_sub(MOST_PROMPTS)..];
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let mut new = tempfile::NamedTempFile::new_in(folder)?;
-        new.write_all(kept.iter().map(|line| format!("{line}\n")).collect::<String>().as_bytes())?;
+        new.write_all(newest.iter().map(|line| format!("{line}\n")).collect::<String>().as_bytes())?;
         new.persist(&self.path).map_err(|error| error.error)?;
         Ok(())
     }
 }
 
-/// The end of a file, as far as it is looked at, from the beginning of a line on.
+/// Reads the end of a file, starting at a complete line.
 fn read_end(file: &mut File) -> io::Result<String> {
     let length = file.metadata()?.len();
     let from = length.saturating_sub(MOST_BYTES);
@@ -124,7 +126,7 @@ fn read_end(file: &mut File) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.take(MOST_BYTES).read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);
-    // The first line may have begun before.
+    // The first line may be incomplete.
     let whole = if from == 0 { &text } else { text.split_once('\n').map_or("", |(_, rest)| rest) };
     Ok(whole.to_owned())
 }
@@ -133,9 +135,9 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| !line.trim().is_empty())
 }
 
-/// Whether more than twice the prompts that are kept are in the file. Short files aren't read for that.
+/// Reports whether the file has more than twice the maximum number of prompts. Short files aren't read.
 fn is_long(file: &mut File) -> io::Result<bool> {
-    /// Bytes of the shortest prompt in its line.
+    /// Minimum length of a line in bytes.
     const SHORTEST: u64 = 4;
     if file.metadata()?.len() <= 2 * SHORTEST * MOST_PROMPTS as u64 {
         return Ok(false);
@@ -165,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_of_several_lines_come_back_in_order() {
+    fn history_multiline_prompts_load_in_order() {
         let (_folder, history) = history();
         assert_eq!(history.load(), [""; 0]);
         history.add("one\ntwo");
@@ -174,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_line_costs_only_itself() {
+    fn history_torn_line_loses_only_itself() {
         let (_folder, history) = history();
         history.add("one");
         let mut file = history.open().unwrap();
@@ -184,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_newest_are_kept_and_the_file_is_cut_down_when_it_holds_twice_as_many() {
+    fn history_is_truncated_beyond_twice_the_maximum() {
         let (_folder, history) = history();
         let prompt = |n: usize| format!("a prompt of some length, number {n}");
         history.add(&prompt(0));
@@ -198,14 +200,14 @@ mod tests {
     }
 
     #[test]
-    fn of_a_huge_file_only_the_end_is_read_and_kept() {
+    fn history_of_huge_file_reads_only_the_end() {
         let (_folder, history) = history();
         let long = "x".repeat(400_000);
         (0..5).for_each(|n| history.add(&format!("{n}{long}")));
         let begins = |prompts: Vec<String>| {
             prompts.into_iter().map(|prompt| prompt[..1].to_owned()).collect::<String>()
         };
-        assert_eq!(begins(history.load()), "34", "the others are more than a megabyte away");
+        assert_eq!(begins(history.load()), "34", "the others are beyond the last megabyte");
         history.add("5");
         assert!(fs::metadata(&history.path).unwrap().len() > MOST_BYTES);
         history.add(&format!("6{long}"));
@@ -214,10 +216,10 @@ mod tests {
     }
 
     #[test]
-    fn tillers_that_write_at_once_lose_nothing_of_each_other() {
+    fn history_concurrent_writers_lose_nothing() {
         const WRITERS: usize = 8;
         let (_folder, history) = history();
-        // Long enough for the file to be cut down in between.
+        // Long enough to be truncated in between.
         let filler: String = (0..2 * MOST_PROMPTS - 20).map(|n| format!("\"an older one {n}\"\n")).collect();
         fs::create_dir_all(history.path.parent().unwrap()).unwrap();
         fs::write(&history.path, filler).unwrap();
@@ -227,12 +229,13 @@ mod tests {
                 scope.spawn(move || (0..40).for_each(|n| history.add(&format!("{writer}: {n}"))));
             }
         });
-        let kept = history.load();
-        let of = |writer: usize| kept.iter().filter(move |prompt| prompt.starts_with(&format!("{writer}: ")));
+        let prompts = history.load();
+        let of =
+            |writer: usize| prompts.iter().filter(move |prompt| prompt.starts_with(&format!("{writer}: ")));
         assert_eq!((0..WRITERS).map(|writer| of(writer).count()).collect::<Vec<_>>(), [40; WRITERS]);
         assert!(
             fs::read_to_string(&history.path).unwrap().lines().count() < 2 * MOST_PROMPTS,
-            "it was cut down"
+            "it was truncated"
         );
     }
 }

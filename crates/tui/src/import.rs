@@ -1,6 +1,6 @@
-//! `/import`: sessions of other programs, chosen from what is found on this machine, or named.
+//! `/import`: imports sessions of other programs, chosen from a list or by path.
 //!
-//! What imports is handed in by whoever starts the front end, which writes no logs.
+//! The caller of the front end provides the service, because the front end writes no logs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::overlay::Overlay;
 use super::picker::{MatchMode, Picker, PickerChoice, PickerItem};
 use super::tool_call::one_line;
 
-/// What went wrong, and what to do about it.
+/// An error with a hint.
 type ImportError = (String, Option<String>);
 
 type Find = dyn Fn() -> Result<ForeignLogs, ImportError> + Send + Sync;
@@ -24,24 +24,24 @@ type Take = dyn Fn(&Path, &str) -> Result<Vec<Imported>, ImportError> + Send + S
 /// A log of another program.
 #[derive(Clone, Debug)]
 pub struct ForeignLog {
-    /// Where it is.
+    /// The path of the log.
     pub path: PathBuf,
-    /// When it was written to last.
+    /// The time of the last modification.
     pub modified: UnixMs,
-    /// What its beginning says.
+    /// Data from the start of the log.
     pub glance: LogPeek,
 }
 
-/// What was found on this machine.
+/// The logs of other programs on this machine.
 #[derive(Clone, Debug, Default)]
 pub struct ForeignLogs {
     /// The logs, the newest first.
     pub logs: Vec<ForeignLog>,
-    /// Where they were looked for, with the name of the program that keeps its own there.
+    /// The directories searched, with the names of their programs.
     pub looked_in: Vec<(&'static str, PathBuf)>,
 }
 
-/// Finds sessions of other programs, and imports them.
+/// Finds and imports sessions of other programs.
 #[derive(Clone)]
 pub struct ImportService {
     find: Arc<Find>,
@@ -49,8 +49,8 @@ pub struct ImportService {
 }
 
 impl ImportService {
-    /// `find` answers with the logs that there are, and where it looked. `take` gets the working directory and a path as typed, of a log
-    /// or of a folder of them.
+    /// Creates a service from two functions. `find` returns the logs and the searched directories. `take`
+    /// imports a log or a directory of logs; it gets the working directory and the path as typed.
     pub fn new(
         find: impl Fn() -> Result<ForeignLogs, ImportError> + Send + Sync + 'static,
         take: impl Fn(&Path, &str) -> Result<Vec<Imported>, ImportError> + Send + Sync + 'static,
@@ -69,12 +69,12 @@ impl ImportService {
 
 impl std::fmt::Debug for ImportService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ImportDesk")
+        f.write_str("ImportService")
     }
 }
 
 impl App {
-    /// Imports what is named, or offers what there is.
+    /// Imports a path, or opens the list of logs.
     pub(super) fn import(&mut self, path: &str) -> Vec<Action> {
         if path.is_empty() {
             let picker = Picker::waiting_for("sessions of other programs", ListKind::Foreign)
@@ -87,7 +87,7 @@ impl App {
     }
 }
 
-/// Logs to choose from.
+/// The picker's items for logs.
 pub(super) fn logs(logs: &[ForeignLog], now: UnixMs) -> Vec<PickerItem> {
     let item = |log: &ForeignLog| {
         let program = log.glance.from.map_or("?", |from| from.name());
@@ -103,41 +103,41 @@ pub(super) fn logs(logs: &[ForeignLog], now: UnixMs) -> Vec<PickerItem> {
     logs.iter().map(item).collect()
 }
 
-/// Where logs were looked for in vain.
+/// The picker's items for searched directories without logs.
 pub(super) fn places(looked_in: &[(&str, PathBuf)], home: Option<&Path>) -> Vec<PickerItem> {
-    let why = "no log is there; /import PATH names a log or a folder elsewhere";
+    let why = "no logs found; /import PATH imports a log or directory";
     let item = |(program, path): &(&str, PathBuf)| {
         let short = home.and_then(|home| path.strip_prefix(home).ok());
         let name = short.map_or(path.display().to_string(), |short| format!("~/{}", short.display()));
         PickerItem::new(one_line(&name), PickerChoice::Cant(why.to_owned()))
             .with_lead(format!("{program:<7}"))
-            .with_note("no log is there")
+            .with_note("no logs")
             .in_role(Role::Muted)
     };
     looked_in.iter().map(item).collect()
 }
 
-/// What is told of an import of what was `typed`: the sessions that there are now are offered.
+/// The result of importing `typed`; offers to open the imported sessions.
 pub(super) fn told(imported: &[Imported], typed: &str) -> TaskResult {
     let sessions: Vec<PickerItem> = imported.iter().filter_map(opening).collect();
     let reason = imported.iter().find_map(|one| one.reason.as_deref());
     match (sessions.len(), imported) {
         (0, []) => {
-            let what = "there is no log to import there".to_owned();
+            let what = "no log found to import".to_owned();
             TaskResult::slip(format!("/import {typed}"), (what, None), TaskOrigin::List(ListKind::Foreign))
         }
         (0, _) => trouble(format!("nothing was imported: {}", one_line(reason.unwrap_or_default()))),
         (1, [one]) => ask(one_words(one), sessions),
         (count, all) => {
             let left = all.len() - count;
-            let title = format!("{count} sessions are here now");
-            ask(if left == 0 { title } else { format!("{title}, {left} were left out") }, sessions)
+            let title = format!("{count} sessions available");
+            ask(if left == 0 { title } else { format!("{title}, {left} skipped") }, sessions)
         }
     }
 }
 
 fn trouble(what: String) -> TaskResult {
-    let hint = Some("`tiller sessions import --help` says what can be imported".to_owned());
+    let hint = Some("`tiller sessions import --help` lists the supported formats".to_owned());
     TaskResult::Failed { what, hint, text: None }
 }
 
@@ -150,7 +150,7 @@ fn one_words(one: &Imported) -> String {
     match one.status {
         ImportStatus::Imported => format!("imported, {} entries", one.entries),
         ImportStatus::Updated => format!("{} new entries imported", one.entries),
-        ImportStatus::Unchanged => "it was imported before and has nothing new".to_owned(),
+        ImportStatus::Unchanged => "already imported, nothing new".to_owned(),
         ImportStatus::Skipped | ImportStatus::Failed => "not imported".to_owned(),
     }
 }
@@ -192,14 +192,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_imported_is_offered_and_what_was_not_says_why() {
-        let told = |imported: &[Imported]| super::told(imported, "logs");
-        assert_eq!(title(told(&[imported(ImportStatus::Imported, None)])), "imported, 24 entries (2)");
+    fn import_result_offers_sessions_and_reports_reasons() {
+        let result = |imported: &[Imported]| super::told(imported, "logs");
+        assert_eq!(title(result(&[imported(ImportStatus::Imported, None)])), "imported, 24 entries (2)");
         let skipped = imported(ImportStatus::Skipped, Some("the file is empty"));
-        assert_eq!(title(told(std::slice::from_ref(&skipped))), "nothing was imported: the file is empty");
+        assert_eq!(title(result(std::slice::from_ref(&skipped))), "nothing was imported: the file is empty");
         let several =
             [imported(ImportStatus::Imported, None), imported(ImportStatus::Unchanged, None), skipped];
-        assert_eq!(title(told(&several)), "2 sessions are here now, 1 were left out (3)");
-        assert_eq!(title(told(&[])), "/import logs: there is no log to import there");
+        assert_eq!(title(result(&several)), "2 sessions available, 1 skipped (3)");
+        assert_eq!(title(result(&[])), "/import logs: no log found to import");
     }
 }

@@ -1,11 +1,11 @@
-//! What comes from the terminal: keys, and among them its answer to the one question it is asked, the colour of its ground.
+//! Terminal input: keys, mouse, pastes, and the reply to the query of the background color.
 //!
-//! The answer comes in the stream of keys (`ESC ] 11 ; rgb:… BEL`), where crossterm 0.29 takes it for keys: Alt+], then its
-//! characters, then Ctrl+G, or Alt+\ when it ends with ST. So what begins like it is held back for a moment, becomes a colour when
-//! it goes on like one, and keys again when it doesn't. Nobody else reads the terminal, nothing waits for the answer, and one that
-//! comes seconds late is heard all the same. The other ways were worse: to read the answer before the keys are read would hold up
-//! every start in a terminal that doesn't answer, and of the answer to `CSI ? 996 n` crossterm makes nothing, and nothing of the
-//! keys after it, until a `u` or a `c` is typed.
+//! The reply arrives among the keys (`ESC ] 11 ; rgb:… BEL`), and crossterm 0.29 parses it as keys: Alt+],
+//! its characters, then Ctrl+G, or Alt+\ if it ends with ST. Keys that may begin a reply are held back for a
+//! moment; they become a color if the reply completes, and keys again if it doesn't. No other code reads the
+//! terminal, nothing waits for the reply, and a reply seconds late is still recognized. Rejected: reading the
+//! reply before the keys would delay every start in a terminal that doesn't reply; crossterm drops the reply
+//! to `CSI ? 996 n`, and with it all keys up to the next `u` or `c`.
 
 mod coalesce;
 mod reader;
@@ -21,27 +21,28 @@ use self::reader::EventReader;
 pub(super) use self::reader::open_terminal;
 use tiller_render::theme::Rgb;
 
-/// The question: OSC 11 (xterm's "Change VT100 text background color"), asked with `?`.
+/// The query: OSC 11 (xterm's "Change VT100 text background color") with `?`.
 pub(super) const QUESTION: &str = "\x1b]11;?\x07";
 
-/// How long a key is held back that may begin the answer: the bytes of an answer come together, and nobody notices so little.
+/// Time that a key which may begin a reply is held back: the bytes of a reply arrive together, and the delay
+/// isn't noticeable.
 const HOLD: Duration = Duration::from_millis(30);
 
-/// How long after the question even Esc may be the beginning of an answer that was torn in two: later on it acts at once.
+/// Time after the query in which even Esc may begin a reply that arrived in two parts; later it acts at once.
 const TORN: Duration = Duration::from_secs(2);
 
-/// Most characters of an answer: `11;rgba:ffff/ffff/ffff/ffff`, and some more.
+/// Maximum number of characters of a reply: `11;rgba:ffff/ffff/ffff/ffff`, and a few more.
 const LONGEST: usize = 32;
 
-/// Something that came from the terminal.
+/// An event from the terminal.
 #[derive(Debug, PartialEq)]
 pub(super) enum TermEvent {
     Event(Event),
-    /// The colour of its ground.
+    /// The background color.
     Ground(Rgb),
 }
 
-/// The keys and whatever else comes from the terminal.
+/// The stream of terminal events.
 pub(super) struct InputStream {
     keys: EventReader,
     answers: TerminalReplies,
@@ -49,21 +50,21 @@ pub(super) struct InputStream {
 }
 
 impl InputStream {
-    /// Begins to listen.
+    /// Starts reading.
     pub(super) fn open() -> Self {
         Self { keys: EventReader::open(), answers: TerminalReplies::default(), heard: VecDeque::new() }
     }
 
-    /// The terminal was asked.
+    /// Records that the query was sent.
     pub(super) fn expect(&mut self) {
         self.answers.expect(Instant::now());
     }
 
-    /// The next thing; can be given up at any moment.
+    /// The next event. Cancel-safe.
     pub(super) async fn next(&mut self) -> Option<io::Result<TermEvent>> {
         loop {
-            if let Some(heard) = self.heard.pop_front() {
-                return Some(Ok(heard));
+            if let Some(event) = self.heard.pop_front() {
+                return Some(Ok(event));
             }
             let event = match self.answers.until() {
                 None => self.keys.next().await,
@@ -83,17 +84,17 @@ impl InputStream {
     }
 }
 
-/// The answer among the keys; pure, but for the kind of clock.
+/// Recognizes the reply among the keys. Pure: time is an input.
 #[derive(Debug, Default)]
 struct TerminalReplies {
-    /// When the terminal was asked; `None` once it answered.
+    /// Time of the query; `None` once the reply arrived.
     asked: Option<Instant>,
-    /// The keys that may be its answer, and since when they are held.
+    /// The keys that may be the reply, and the time of the last one.
     held: Vec<KeyEvent>,
     since: Option<Instant>,
 }
 
-/// How keys look as the beginning of an answer.
+/// The result of matching keys against a reply.
 #[derive(Debug, PartialEq)]
 enum Match {
     None,
@@ -102,22 +103,22 @@ enum Match {
 }
 
 impl TerminalReplies {
-    /// The terminal was asked.
+    /// Records that the query was sent.
     fn expect(&mut self, now: Instant) {
         self.asked = Some(now);
     }
 
-    /// When what is held is to be given up on.
+    /// The time at which the held keys are released.
     fn until(&self) -> Option<Instant> {
         self.since.map(|since| since + HOLD)
     }
 
-    /// Takes what came; answers with what is known of it now.
+    /// Takes an event; returns the events that are decided now.
     fn take(&mut self, event: Event, now: Instant) -> Vec<TermEvent> {
         let Some(asked) = self.asked else { return vec![TermEvent::Event(event)] };
         let key = match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => key,
-            // A resize in the midst of an answer is none of it, and doesn't end it.
+            // A resize within a reply is passed on and doesn't end the reply.
             other => return vec![TermEvent::Event(other)],
         };
         self.held.push(key);
@@ -134,14 +135,14 @@ impl TerminalReplies {
         }
     }
 
-    /// What was held was keys after all.
+    /// Releases the held keys.
     fn release(&mut self) -> Vec<TermEvent> {
         self.since = None;
         self.held.drain(..).map(|key| TermEvent::Event(Event::Key(key))).collect()
     }
 }
 
-/// What keys are as an answer; `is_torn` says whether Esc may have come apart from what belongs to it.
+/// Matches keys against a reply; `is_torn` allows Esc to be separate from the next character.
 fn likeness(keys: &[KeyEvent], is_torn: bool) -> Match {
     let is_escape = |key: &KeyEvent| is_torn && key.code == KeyCode::Esc && key.modifiers.is_empty();
     let rest = match keys {
@@ -168,17 +169,17 @@ fn likeness(keys: &[KeyEvent], is_torn: bool) -> Match {
 }
 
 fn whole(text: &str) -> Match {
-    let colour = text.strip_prefix("11;").and_then(Rgb::parse_x11);
-    colour.map_or(Match::None, Match::Whole)
+    let color = text.strip_prefix("11;").and_then(Rgb::parse_x11);
+    color.map_or(Match::None, Match::Whole)
 }
 
-/// Whether an answer may begin like that.
+/// Reports whether the text may be the start of a reply.
 fn begins(text: &str) -> bool {
-    let is_colour = |c: char| c.is_ascii_hexdigit() || c == '/';
+    let is_color = |c: char| c.is_ascii_hexdigit() || c == '/';
     let known = ["11;rgb:", "11;rgba:"];
     text.len() <= LONGEST
         && known.iter().any(|known| match text.strip_prefix(known) {
-            Some(colour) => colour.chars().all(is_colour),
+            Some(color) => color.chars().all(is_color),
             None => known.starts_with(text),
         })
 }
@@ -210,16 +211,16 @@ mod tests {
     const BELL: KeyEvent = KeyEvent::new(KeyCode::Char('g'), KeyModifiers::CONTROL);
     const ESCAPE: KeyEvent = KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE);
 
-    /// What is heard of keys that come at once.
-    fn heard(answers: &mut TerminalReplies, keys: &[KeyEvent]) -> Vec<TermEvent> {
+    /// The events decided after keys that arrive at once.
+    fn heard(replies: &mut TerminalReplies, keys: &[KeyEvent]) -> Vec<TermEvent> {
         let now = Instant::now();
-        keys.iter().flat_map(|key| answers.take(Event::Key(*key), now)).collect()
+        keys.iter().flat_map(|key| replies.take(Event::Key(*key), now)).collect()
     }
 
     fn asked() -> TerminalReplies {
-        let mut answers = TerminalReplies::default();
-        answers.expect(Instant::now());
-        answers
+        let mut replies = TerminalReplies::default();
+        replies.expect(Instant::now());
+        replies
     }
 
     fn keys(keys: &[KeyEvent]) -> Vec<TermEvent> {
@@ -233,20 +234,20 @@ mod tests {
     const CREAM: Rgb = Rgb(0xfd, 0xf6, 0xe3);
 
     #[test]
-    fn an_answer_is_a_colour_however_it_ends() {
+    fn replies_color_is_parsed_with_any_terminator() {
         for end in [vec![BELL], vec![alt('\\')], vec![ESCAPE, plain("\\")[0]]] {
             assert_eq!(heard(&mut asked(), &answer(&end)), [TermEvent::Ground(CREAM)], "{end:?}");
         }
     }
 
     #[test]
-    fn an_answer_whose_escape_came_alone_is_one_too() {
+    fn replies_escape_may_arrive_alone() {
         let torn = [&[ESCAPE], &plain("]11;rgb:0/0/0")[..], &[BELL]].concat();
         assert_eq!(heard(&mut asked(), &torn), [TermEvent::Ground(Rgb::BLACK)]);
     }
 
     #[test]
-    fn what_turns_out_to_be_typed_is_typed() {
+    fn replies_other_keys_are_released() {
         for typed in [
             [&[alt(']')], &plain("hello")[..]].concat(),
             [&[alt(']')], &plain("11;x")[..]].concat(),
@@ -260,35 +261,35 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_held_back_before_the_question_and_after_the_answer() {
+    fn replies_hold_no_keys_before_query_and_after_reply() {
         assert_eq!(heard(&mut TerminalReplies::default(), &answer(&[BELL])), keys(&answer(&[BELL])));
-        let mut answers = asked();
-        heard(&mut answers, &answer(&[BELL]));
-        assert_eq!(heard(&mut answers, &[ESCAPE]), keys(&[ESCAPE]));
+        let mut replies = asked();
+        heard(&mut replies, &answer(&[BELL]));
+        assert_eq!(heard(&mut replies, &[ESCAPE]), keys(&[ESCAPE]));
     }
 
     #[test]
-    fn escape_is_held_only_while_an_answer_may_be_torn() {
-        let mut answers = asked();
-        assert_eq!(heard(&mut answers, &[ESCAPE]), []);
-        assert!(answers.until().is_some());
-        assert_eq!(answers.release(), keys(&[ESCAPE]));
-        assert_eq!(answers.until(), None);
+    fn replies_escape_is_held_only_shortly_after_query() {
+        let mut replies = asked();
+        assert_eq!(heard(&mut replies, &[ESCAPE]), []);
+        assert!(replies.until().is_some());
+        assert_eq!(replies.release(), keys(&[ESCAPE]));
+        assert_eq!(replies.until(), None);
         let late = Instant::now() + TORN;
-        assert_eq!(answers.take(Event::Key(ESCAPE), late), keys(&[ESCAPE]));
-        // And an answer is heard however late it is.
+        assert_eq!(replies.take(Event::Key(ESCAPE), late), keys(&[ESCAPE]));
+        // A late reply is still recognized.
         let late: Vec<TermEvent> =
-            answer(&[BELL]).into_iter().flat_map(|key| answers.take(Event::Key(key), late)).collect();
+            answer(&[BELL]).into_iter().flat_map(|key| replies.take(Event::Key(key), late)).collect();
         assert_eq!(late, [TermEvent::Ground(CREAM)]);
     }
 
     #[test]
-    fn a_resize_within_an_answer_is_heard_at_once() {
-        let mut answers = asked();
+    fn replies_resize_within_reply_is_passed_on() {
+        let mut replies = asked();
         let keys = answer(&[BELL]);
-        heard(&mut answers, &keys[..5]);
+        heard(&mut replies, &keys[..5]);
         let resize = Event::Resize(80, 24);
-        assert_eq!(answers.take(resize.clone(), Instant::now()), [TermEvent::Event(resize)]);
-        assert_eq!(heard(&mut answers, &keys[5..]), [TermEvent::Ground(CREAM)]);
+        assert_eq!(replies.take(resize.clone(), Instant::now()), [TermEvent::Event(resize)]);
+        assert_eq!(heard(&mut replies, &keys[5..]), [TermEvent::Ground(CREAM)]);
     }
 }

@@ -1,8 +1,8 @@
-//! What keys do.
+//! Key dispatch of the main screen.
 //!
-//! The order in which a key is offered: a popup, a search that is going on, the waiting messages if the keys are theirs, what may
-//! complete the text, a chosen block and an approval that waits (only while the editor is empty, so that what is being typed is never
-//! taken for an answer), the keys of the whole screen, the editor.
+//! Order of the handlers: the top overlay, the transcript search, the queue panel if it has the keys,
+//! completion, a focused block, a pending approval (while the editor is empty, so that typed text is never
+//! taken for an answer), the screen's bindings, the editor.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use tiller_core::event::{QueueItem, QueueKind};
@@ -28,30 +28,31 @@ use super::transcript::JumpTarget;
 use super::tree::TreePurpose;
 use super::{FirstPrompt, help, list_data};
 
-/// How long Enter doesn't send what has just come to mean something else, in milliseconds: longer than a key already on its way.
+/// Time for which Enter is ignored after the editor's content changed its purpose, in milliseconds: longer
+/// than a key already on its way.
 const SHIFTED_MS: u64 = 600;
 
-/// Within what time a second Esc counts, in milliseconds.
+/// Maximum time between two presses of Esc that open the tree, in milliseconds.
 const TWICE_ESCAPE_MS: u64 = 600;
 
-/// How soon after Esc stopped something, or was pressed again, it stops and does nothing else, in milliseconds: as long as
-/// somebody goes on pressing it.
+/// Time after an Esc that stopped a run, or after its repeat, in which Esc does nothing else, in
+/// milliseconds: the user may keep pressing it.
 const STOPPING_MS: u64 = 1_000;
 
-/// Within what time a second Ctrl+C quits, in milliseconds.
+/// Maximum time between two presses of Ctrl+C that quit, in milliseconds.
 const TWICE_INTERRUPT_MS: u64 = 2_000;
 
-/// Bytes that a fast typist, or a slow connection, brings at once. More of them are a paste.
+/// Maximum number of bytes that fast typing or a slow connection delivers at once; more are a paste.
 const FAST_TYPING: usize = 64;
 
-/// When a message is to be delivered.
+/// The delivery of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyValidity {
-    /// What is in flight stops for it.
+    /// Now, interrupting the request in flight.
     AtOnce,
-    /// In the next gap.
+    /// At the next steering point.
     Next,
-    /// When the agent has finished.
+    /// After the run.
     Afterwards,
 }
 
@@ -65,7 +66,7 @@ impl App {
         }
         let pressed = self.notes.pressed.take();
         if matches!(pressed, Some((DoubleKey::Interrupt | DoubleKey::Clear, _))) {
-            // What it said of the next key holds for that key only.
+            // The flash of the first press applies to this key only.
             self.notes.flash = None;
         }
         if self.editor.is_empty() {
@@ -78,7 +79,7 @@ impl App {
         actions
     }
 
-    /// Offers a key to whoever may take it, one after the other.
+    /// Passes a key to the handlers in their order.
     fn offer(&mut self, key: KeyEvent, pressed: Option<(DoubleKey, UnixMs)>) -> Vec<Action> {
         if !self.popups.is_empty() {
             return self.popup_key(key);
@@ -87,13 +88,13 @@ impl App {
             return actions;
         }
         if self.editor.key(key, &self.place.keymap) && !self.editor.is_empty() {
-            // Who writes is done with the block: it would take the first letters of the message after this one.
+            // Typing ends the block's focus, which would take the first letters of the next message.
             self.transcript.set_focus(None);
         }
         Vec::new()
     }
 
-    /// What somebody does with a key who has it before the screen and the editor.
+    /// Passes a key to the handlers before the screen's bindings and the editor.
     fn taken_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         if self.moving.search.is_some() {
             return self.search_key(key);
@@ -104,20 +105,21 @@ impl App {
         self.completion_key(key).or_else(|| self.key_behind_offers(key))
     }
 
-    /// The same of those who have it when nothing that may complete the text is taken by it.
+    /// Passes a key to the handlers after completion.
     fn key_behind_offers(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let taken = self.queue_key(key).or_else(|| self.block_key(key));
         taken.or_else(|| self.approval_key(key))
     }
 
-    /// Sends what is typed, as Enter does where nothing is offered.
+    /// Sends the typed text, like Enter without completion.
     pub(super) fn send_typed(&mut self) -> Vec<Action> {
         let key = KeyEvent::from(KeyCode::Enter);
         let sent = self.key_behind_offers(key).or_else(|| self.screen_key(key, None));
         sent.unwrap_or_default()
     }
 
-    /// Takes characters that came at once: many of them, where they can only be text, in one piece.
+    /// Handles characters that arrived at once; many of them are inserted together where they can only be
+    /// text.
     pub(super) fn typed(&mut self, text: &str) -> Vec<Action> {
         let mut actions = Vec::new();
         self.leave_block_to(text);
@@ -168,7 +170,7 @@ impl App {
         })
     }
 
-    /// Keys that change what of the transcript is on the screen.
+    /// Handles commands that change the visible part of the transcript.
     fn transcript_key(&mut self, command: KeyCommand) -> Option<Vec<Action>> {
         let at_rest = self.editor.is_empty();
         match command {
@@ -183,7 +185,8 @@ impl App {
             KeyCommand::PageUp => return Some(self.scroll(-1)),
             KeyCommand::PageDown => return Some(self.scroll(1)),
             KeyCommand::Top if at_rest => self.transcript.go(JumpTarget::Top),
-            // The rule above the editor names this key whatever is typed: pressed again it leads there.
+            // The rule above the editor shows this key whatever is typed, so a second press at the line's end
+            // leads there.
             KeyCommand::Bottom if self.editor.is_at_line_end() => self.transcript.follow(),
             command => return self.go_key(command),
         }
@@ -215,12 +218,12 @@ impl App {
 
     fn submit(&mut self, when: KeyValidity) -> Vec<Action> {
         if self.notes.shifted.take().is_some_and(|at| self.now.since_ms(at) < SHIFTED_MS) {
-            self.flash("that text is a message of its own now; once more sends it");
+            self.flash("Your text is a message of its own now. Press the key again to send it.");
             return Vec::new();
         }
         if let Some(entry) = self.notes.leaving.take() {
             let instructions = Some(self.editor.take()).filter(|words| !words.trim().is_empty());
-            // The summary may be stopped, or fail: then the history still has what matters in it.
+            // If the summary is stopped or fails, the instruction is still in the history.
             instructions.iter().for_each(|words| _ = self.editor.remember(words));
             return vec![Action::Go(Navigate::Navigate(entry, BranchSummary::Made { instructions }))];
         }
@@ -241,7 +244,7 @@ impl App {
         self.send(when, None)
     }
 
-    /// Sends what is typed; a long message as it was chosen.
+    /// Sends the typed text; `long` is the way to send a long message.
     pub(super) fn send(&mut self, when: KeyValidity, long: Option<LongMessage>) -> Vec<Action> {
         self.notes.flash = None;
         self.transcript.follow();
@@ -262,7 +265,7 @@ impl App {
         actions
     }
 
-    /// Says what was given with the command; it is in the history as if it had been typed here, unless it would be a command here.
+    /// Sends the prompt of the command line. It is added to the history unless it looks like a command.
     pub(super) fn say_first(&mut self, prompt: FirstPrompt) -> Vec<Action> {
         let FirstPrompt { text, typed, attached } = prompt;
         let is_said = !self.means_command(&typed);
@@ -273,30 +276,30 @@ impl App {
         kept.into_iter().chain([Action::Say(say)]).collect()
     }
 
-    /// Keeps prompts in the history, oldest first, but for those that are no other than the one before or may hold a key.
+    /// Adds prompts to the history, oldest first, except repeats and prompts that may contain an API key.
     fn remember(&mut self, mut prompts: Vec<String>) -> Option<Action> {
         prompts.retain(|prompt| !may_hold_key(prompt) && self.editor.remember(prompt));
         (!prompts.is_empty()).then_some(Action::Beside(BackgroundJob::Remember(prompts)))
     }
 
-    /// What gave its place to a prompt of earlier times and nobody came back to: to be kept in the history at the end.
+    /// Drafts that were replaced by a prompt of the history; saved in the history at the end.
     pub(super) fn replaced_drafts(&mut self) -> Vec<String> {
         let mut drafts = self.editor.take_replaced();
         drafts.retain(|draft| !may_hold_key(draft));
         drafts
     }
 
-    /// Whether the shell is called without anything to do: that is no message to the model, and it stays to be gone on with.
+    /// Checks for `!` or `!!` without a command; the text stays in the editor.
     fn wants_command(&mut self) -> bool {
         let text = self.editor.expanded();
         let wants = matches!(text.trim(), "!" | "!!");
         if wants {
-            self.flash(format!("which command? it follows the {}", text.trim()));
+            self.flash(format!("Type a command after {}.", text.trim()));
         }
         wants
     }
 
-    /// Whether what is typed stays for now: it is hardly meant to be sent as it is. Once that was said it is sent.
+    /// Withholds text that is probably sent by mistake and shows why; sent again unchanged it goes out.
     fn holds_back(&mut self) -> bool {
         let text = self.editor.text();
         let why = self.doubt(&text).filter(|_| self.notes.held_back.as_ref() != Some(&text));
@@ -306,22 +309,25 @@ impl App {
         holds
     }
 
-    /// Why a text may not be meant to be sent as it is: images go with it and the model takes none, or it is an answer that came before
-    /// the question.
+    /// The reason to withhold a text: it has images and the model takes none, or it is an answer typed before
+    /// the approval request.
     fn doubt(&self, text: &str) -> Option<String> {
         let send = self.place.keymap.key_of(KeyCommand::Send);
         if self.holds_answer() {
             let clear = self.place.keymap.key_of(KeyCommand::Clear);
-            return Some(format!("that {text} is no answer yet: {clear} clears it; {send} again sends it"));
+            return Some(format!(
+                "No request for this {text} yet: {clear} clears it; {send} again sends it as a message."
+            ));
         }
         let shows = !self.editor.pictures().is_empty()
             || !attach::named_in(&self.editor.expanded(), self.place.home.as_deref()).is_empty();
         let model = self.model_name();
-        (shows && self.facts.sight == ImageInput::Unsupported)
-            .then(|| format!("{model} takes no images, it would get a line of text; {send} sends it so"))
+        (shows && self.facts.sight == ImageInput::Unsupported).then(|| {
+            format!("{model} takes no images and would get a line of text instead; {send} sends it anyway")
+        })
     }
 
-    /// Whether a steering message waits while the agent works.
+    /// Reports whether a steering message waits for a running agent.
     pub(super) fn is_steered(&self) -> bool {
         let waits = |item: &QueueItem| item.kind == QueueKind::Steer && !item.held;
         self.work.running_since.is_some() && self.work.queue.iter().any(waits)
@@ -331,7 +337,7 @@ impl App {
         self.pick_from(title, list, "")
     }
 
-    /// Offers a list, narrowed to these words.
+    /// Opens a list with a filter.
     pub(super) fn pick_from(&mut self, title: &str, list: ListKind, words: &str) -> Vec<Action> {
         let picker = Picker::waiting_for(title, list).narrowed_to(words);
         self.popups.push(Overlay::Pick(Box::new(match list {
@@ -356,7 +362,7 @@ impl App {
 
     fn escape(&mut self, pressed: Option<(DoubleKey, UnixMs)>) -> Vec<Action> {
         if self.notes.leaving.take().is_some() {
-            self.flash("staying here");
+            self.flash("Canceled: you stay on this branch.");
             return Vec::new();
         }
         let is_working = self.is_working() || self.work.summary.is_some();
@@ -374,14 +380,14 @@ impl App {
         Vec::new()
     }
 
-    /// Clears the editor; with nothing in it stops the agent; with nothing to stop quits when pressed twice.
+    /// Clears the editor; if it is empty, stops the agent; if nothing runs, quits on the second press.
     fn interrupt(&mut self, pressed: Option<(DoubleKey, UnixMs)>) -> Vec<Action> {
         let is_second = self.is_second(pressed, DoubleKey::Interrupt, TWICE_INTERRUPT_MS);
         if !self.editor.is_empty() {
             self.editor.clear();
             let undo = self.place.keymap.key_of(KeyCommand::Edit(EditCommand::Undo));
             self.flash(format!("cleared; {undo} brings it back"));
-            // Quitting takes two presses with nothing to clear.
+            // Quitting takes two presses with an empty editor.
             self.notes.pressed = Some((DoubleKey::Clear, self.now));
             return Vec::new();
         } else if self.is_working() || self.work.summary.is_some() {
@@ -390,17 +396,17 @@ impl App {
             return vec![Action::Own(TerminalAction::Quit)];
         } else {
             let clear = self.place.keymap.key_of(KeyCommand::Clear);
-            self.flash(format!("{clear} again quits"));
+            self.flash(format!("Press {clear} again to quit."));
         }
         self.notes.pressed = Some((DoubleKey::Interrupt, self.now));
         Vec::new()
     }
 
-    /// Says how to quit: the key itself does nothing while something runs, so that nothing is stopped by accident.
+    /// Tells how to quit: the quit key does nothing during a run, so that no run is stopped by accident.
     fn say_how_to_quit(&mut self) -> Vec<Action> {
         let key = |command| self.place.keymap.key_of(command);
         let (stop, quit) = (key(KeyCommand::Stop), key(KeyCommand::Quit));
-        self.flash(format!("still at work: {stop} stops it, then {quit} quits"));
+        self.flash(format!("Still running: {stop} stops it, then {quit} quits."));
         Vec::new()
     }
 
@@ -422,7 +428,7 @@ impl App {
         vec![Action::InList(ListAction::SetApproval(next))]
     }
 
-    /// Scrolls by pages; two lines stay, so that the eye finds its place again.
+    /// Scrolls by pages; two lines overlap, for orientation.
     fn scroll(&mut self, pages: isize) -> Vec<Action> {
         let ctx = self.ctx();
         let rows = usize::from(super::view::ScreenAreas::of(self).transcript.height).saturating_sub(2).max(1);
@@ -472,7 +478,7 @@ impl App {
         Vec::new()
     }
 
-    /// Returns whether the list on the screen is the one that `-r` begins with, and nothing was done yet.
+    /// Reports whether the start's session picker is open and nothing was done yet.
     fn picks_first_session(&self) -> bool {
         let is_list = matches!(
             self.popups.as_slice(),
@@ -481,7 +487,7 @@ impl App {
         is_list && self.transcript.has_banner() && self.editor.is_empty() && !self.is_working()
     }
 
-    /// Keys of whoever looks for something on a page: what is typed narrows it.
+    /// Handles keys of the search in a page; typed characters extend the search text.
     fn find_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let command = self.place.keymap.command(Context::Popup, key);
         let finds = self.place.keymap.command(Context::Page, key) == Some(KeyCommand::FindInPage);
@@ -501,7 +507,7 @@ impl App {
         Some(Vec::new())
     }
 
-    /// What a key does on a page beside scrolling it.
+    /// Handles a page's keys other than scrolling.
     fn page_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let is_page = matches!(self.popups.last(), Some(Overlay::Read(_)));
         let leaves = self.place.keymap.command(Context::Page, key) == Some(KeyCommand::LeavePage);
@@ -519,7 +525,7 @@ fn goes_to_the_model(action: &Action) -> bool {
     }
 }
 
-/// Has pictures go with what is said to the agent.
+/// Adds images to a message.
 fn with_pictures(action: Action, pictures: &[Image]) -> Action {
     match action {
         Action::Say(

@@ -1,9 +1,9 @@
 //! The terminal front end.
 //!
-//! [`run`] owns the terminal from its first byte to its last. Inside, everything is decided by pure code: an
-//! input and a moment go into `App::update`, actions come out as data; `view` draws the state. One loop performs the actions and
-//! asks the agent; nothing else waits. Transcript blocks come from the log, so what is on the screen can be had
-//! again at any time. Start with `app`, then `keys`, `feed` and `transcript`.
+//! [`run`] owns the terminal from its first byte to its last. Decisions are pure: `App::update` takes an
+//! input and the time and returns actions as data; `view` draws the state. One event loop performs the
+//! actions and talks to the agent. Transcript blocks are derived from the log, so the screen can be rebuilt
+//! at any time. Start with `app`, then `keys`, `agent_events` and `transcript`.
 
 mod agent_events;
 mod app;
@@ -77,23 +77,23 @@ pub use terminal_signals::{Alert, SignalSettings, SignalSupport};
 pub use theme::{ThemeOptions, ThemeQuery};
 pub use trust::{TrustService, UntrustedProject};
 
-/// A session that is open, and what is known only now that it is.
+/// An open session, with the data that is known only once it is open.
 #[derive(Clone)]
 pub struct OpenedSession {
     /// The session.
     pub agent: AgentSession,
-    /// Where keys of providers come from, as far as that is known.
+    /// Sources of the providers' API keys, as far as known.
     pub keys: Vec<ProviderKey>,
     /// A prompt to send at once.
     pub prompt: Option<FirstPrompt>,
     /// A text to paste into the editor.
     pub paste: Option<String>,
-    /// Whether a session is picked first; the prompt then waits in the editor.
+    /// Opens the session picker first; the prompt then waits in the editor.
     pub pick: bool,
-    /// What an empty session shows: the first line stands out. How to connect a model belongs here.
-    /// The name of a row of the keys in braces is shown as its key: `{send} sends`.
+    /// Lines that an empty session shows; the first is emphasized. Instructions for connecting a model belong
+    /// here. A key binding's name in braces is replaced by its key: `{send} sends`.
     pub banner: Vec<String>,
-    /// What the user should know before anything else, one sentence each.
+    /// Warnings to show at the start, one sentence each.
     pub notices: Vec<String>,
 }
 
@@ -102,63 +102,63 @@ pub struct OpenedSession {
 pub struct ProviderKey {
     /// The provider's name.
     pub provider: String,
-    /// In a few words: `key from auth.json`.
+    /// A short description: `key from auth.json`.
     pub source: String,
 }
 
-/// A prompt that was given with the command.
+/// A prompt from the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FirstPrompt {
-    /// What is sent.
+    /// The text to send.
     pub text: String,
-    /// Blocks of text that go to the model with it: the files that it names.
+    /// Text blocks for the model that accompany the prompt: the contents of the files it names.
     pub attached: String,
-    /// What was typed for it, which is what the prompt history keeps.
+    /// The prompt as typed, for the prompt history.
     pub typed: String,
 }
 
-/// How the front end ended.
+/// The result of a run of the front end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TuiExit {
-    /// The session it ended in; `None` when the user left before one was open.
+    /// The session that was open at the end; `None` if the user quit before one was open.
     pub session: Option<SessionId>,
-    /// Why it ended.
+    /// The reason for the end.
     pub reason: ExitReason,
 }
 
-/// Why the front end ended.
+/// The reason why the front end ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitReason {
-    /// The user left.
+    /// The user quit.
     Quit,
-    /// A signal asked for it: SIGTERM or SIGINT.
+    /// SIGTERM or SIGINT arrived.
     Signal,
-    /// The terminal went away; nothing was printed.
+    /// The terminal hung up; nothing was printed.
     HungUp,
     /// The agent's session closed.
     Closed,
 }
 
-/// Why the front end could not run; `E` is what the opening of the session may fail with.
+/// An error that kept the front end from running; `E` is the error of opening the session.
 #[derive(Debug, thiserror::Error)]
 pub enum TuiError<E: std::fmt::Debug> {
     /// The terminal can't be set up.
     #[error("the terminal can't be used")]
     Terminal(#[source] std::io::Error),
-    /// There is no session to show.
+    /// The session can't be opened.
     #[error("the session can't be opened")]
     Open(E),
 }
 
-/// The names of the commands that the front end has itself, without the slash.
+/// Names of the front end's own slash commands, without the slash.
 pub fn command_names() -> impl Iterator<Item = &'static str> {
     slash_command::TABLE.iter().map(|command| command.name)
 }
 
-/// Takes the terminal over at once, and runs until the user leaves; then closes the session and says on the normal screen how to come
-/// back. The session is opened meanwhile: what is typed before it is there waits for it.
+/// Takes over the terminal at once and runs until the user quits; then closes the session and prints on the
+/// normal screen how to resume it. The session is opened meanwhile: input that arrives earlier waits for it.
 ///
-/// `open` is polled between keys and frames, so whatever takes time in it belongs on another thread.
+/// `open` is polled between keys and frames, so slow work in it belongs on another thread.
 ///
 /// # Errors
 /// When the terminal can't be set up, or the session can't be opened; the terminal is then as it was before.

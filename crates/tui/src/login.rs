@@ -1,7 +1,7 @@
-//! `/login` and `/logout`: keys of providers, asked for in a list and never shown.
+//! `/login` and `/logout`: API keys of providers, entered in a list and never shown.
 //!
-//! What is typed is a [`Key`] from the moment it is taken: it goes to the desk of keys and nowhere else, no history and no draft, and
-//! whoever prints an action prints no key.
+//! The typed text is a [`KeyInput`] from the start. It goes only to the credential store, not to the history
+//! or a draft, and its `Debug` output hides the key.
 
 use secrecy::SecretString;
 use tiller_engine::{CredentialOrigin, KeyChangeOutcome, ProviderCredential};
@@ -14,7 +14,7 @@ use super::overlay::Overlay;
 use super::picker::{LineInput, Picker, PickerChoice, PickerItem, StatusText};
 use super::tool_call::one_line;
 
-/// A key as it was typed.
+/// An API key as typed.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct KeyInput(String);
 
@@ -30,20 +30,20 @@ impl KeyInput {
 
 impl std::fmt::Debug for KeyInput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Key")
+        f.write_str("KeyInput")
     }
 }
 
-/// What is to be done with a key.
+/// A change of a provider's API key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum LoginRequest {
-    /// Keep it for this provider.
+    /// Stores the key for this provider.
     Keep(String, KeyInput),
-    /// Take that of this provider away.
+    /// Removes this provider's key.
     Forget(String),
 }
 
-/// What became of it.
+/// The result of a key change.
 #[derive(Debug)]
 pub(super) struct LoginResult {
     pub(super) said: String,
@@ -52,17 +52,17 @@ pub(super) struct LoginResult {
 }
 
 impl App {
-    /// Offers the providers, beginning with these words; where they mean one, asks for its key.
+    /// Opens the list of providers, filtered; with a provider's name, asks for its key.
     pub(super) fn log_in(&mut self, words: &str) -> Vec<Action> {
         let mut words = words.split_whitespace();
         let provider = words.next().unwrap_or_default();
         if words.next().is_some() {
-            self.flash("a key doesn't go into that line; it is asked for, and not shown");
+            self.flash("Don't type the key here: it is asked for separately and not shown.");
         }
         self.offer_providers("log in", ListKind::Logins, provider)
     }
 
-    /// Takes a key away, or offers those that there are.
+    /// Removes a provider's key, or lists the providers that have one.
     pub(super) fn log_out(&mut self, provider: &str) -> Vec<Action> {
         if provider.is_empty() {
             return self.offer_providers("log out", ListKind::Logouts, "");
@@ -73,14 +73,14 @@ impl App {
     fn offer_providers(&mut self, title: &str, list: ListKind, words: &str) -> Vec<Action> {
         let mut picker = Picker::waiting_for(title, list).narrowed_to(words);
         if !words.is_empty() {
-            // Before it is known which providers there are: a key that is pasted at once must not be read.
+            // Asked before the providers are loaded: a key that is pasted at once must not be shown.
             picker.ask_for_key(words.to_owned());
         }
         self.popups.push(Overlay::Pick(Box::new(picker)));
         vec![Action::InList(ListAction::Gather(list))]
     }
 
-    /// A key was kept or taken away.
+    /// Reports a stored or removed key.
     pub(super) fn key_changed(&mut self, news: LoginResult) -> Vec<Action> {
         let LoginResult { said, hint, answers } = news;
         let is_done = |popup: &Overlay| popup.lists(ListKind::Logins) || popup.lists(ListKind::Logouts);
@@ -90,26 +90,26 @@ impl App {
             KeyChangeOutcome::ItsModel | KeyChangeOutcome::AsBefore => hint,
             KeyChangeOutcome::Another => hint.or_else(|| Some(format!("{key} chooses a model"))),
             KeyChangeOutcome::First(model) => {
-                let chosen = format!("{model} answers from the next turn on; {key} chooses another");
+                let chosen = format!("{model} answers from the next request on; {key} chooses another");
                 Some(hint.map_or(chosen.clone(), |hint| format!("{chosen}; {hint}")))
             }
             KeyChangeOutcome::Nobody => {
                 Some(format!("the next prompt needs another model: {key} chooses one"))
             }
             KeyChangeOutcome::LastResort(model) => {
-                Some(format!("{model} answers now, for nobody else can be asked; /login gives a key"))
+                Some(format!("{model} is the only model left; /login adds a key"))
             }
         };
         self.say(NoticeLevel::Note, said, hint);
-        // Whoever chose a model without a key goes on choosing.
+        // The model list was open, so choosing continues there.
         let chooses = self.popups.iter().any(|popup| popup.lists(ListKind::Models));
         if chooses { vec![Action::InList(ListAction::Gather(ListKind::Models))] } else { Vec::new() }
     }
 }
 
 impl Picker {
-    /// It is known now which providers there are: the key that is asked for is that of the one which the words mean. Where they mean
-    /// none, or several, what was typed is forgotten.
+    /// Continues with the key prompt once the providers are loaded, for the provider that the typed name
+    /// means. If it means none or several, the typed key is discarded.
     pub(super) fn go_on_to_key(&mut self) {
         let asked = self.asking().filter(|_| self.list == Some(ListKind::Logins));
         let Some(PickerChoice::Login(words)) = asked.map(|asking| asking.of.clone()) else { return };
@@ -125,38 +125,38 @@ impl Picker {
             }
             _ => {
                 self.edit(LineInput::clear);
-                self.say(Some(StatusText::trouble(format!("no provider goes by `{}`", one_line(&words)))));
+                self.say(Some(StatusText::trouble(format!("unknown provider `{}`", one_line(&words)))));
             }
         }
     }
 
-    /// Asks for the key of a provider.
+    /// Asks for a provider's key.
     pub(super) fn ask_for_key(&mut self, provider: String) {
         let what = format!("key of {}", one_line(&provider));
         self.ask_unseen(PickerChoice::Login(provider), what);
     }
 
-    /// What is to be done with the key that was typed; an empty one is none.
+    /// The action for a typed key; an empty one is ignored.
     pub(super) fn typed_key(&mut self, provider: String, typed: &str) -> Vec<Action> {
         let key = KeyInput::of(typed);
         if key.0.is_empty() {
-            self.say(Some(StatusText::note("no key was typed; everything is as it was")));
+            self.say(Some(StatusText::note("no key entered; nothing changed")));
             return Vec::new();
         }
-        self.say(Some(StatusText::note("keeping it…")));
+        self.say(Some(StatusText::note("saving…")));
         vec![Action::InList(ListAction::Key(LoginRequest::Keep(provider, key)))]
     }
 }
 
-/// Every provider, and where its key comes from.
+/// All providers with the sources of their keys.
 pub(super) fn logins(holders: &[ProviderCredential]) -> Vec<PickerItem> {
     holders.iter().map(|holder| item(holder, PickerChoice::Login(holder.provider.clone()))).collect()
 }
 
-/// The providers whose key could be taken away.
+/// The providers with a key.
 pub(super) fn logouts(holders: &[ProviderCredential]) -> Vec<PickerItem> {
-    let held = holders.iter().filter(|holder| holder.from != CredentialOrigin::Nowhere);
-    held.map(|holder| item(holder, PickerChoice::Logout(holder.provider.clone()))).collect()
+    let with_key = holders.iter().filter(|holder| holder.from != CredentialOrigin::Nowhere);
+    with_key.map(|holder| item(holder, PickerChoice::Logout(holder.provider.clone()))).collect()
 }
 
 fn item(holder: &ProviderCredential, choice: PickerChoice) -> PickerItem {
@@ -168,10 +168,10 @@ fn item(holder: &ProviderCredential, choice: PickerChoice) -> PickerItem {
     PickerItem::new(one_line(&holder.provider), choice).with_lead(lead).with_note(note).in_role(role)
 }
 
-/// Most dots that stand for a key; how long it is stands behind them.
+/// Maximum number of dots that represent a key; the number after them is exact.
 const DOTS: usize = 24;
 
-/// What is shown of a line that nobody may read: dots, and their number, which tells a whole key from half of one.
+/// A masked line: dots and their number, which shows whether the whole key was pasted.
 pub(super) fn masked(characters: usize) -> [Span; 2] {
     let dots = Span::new("•".repeat(characters.min(DOTS)), Role::Text);
     let count = match characters {
@@ -182,17 +182,17 @@ pub(super) fn masked(characters: usize) -> [Span; 2] {
     [dots, Span::new(count, Role::Muted)]
 }
 
-/// Characters of the shortest word that is taken for a key.
+/// Minimum length of a word that looks like a key, in characters.
 const SHORTEST_KEY: usize = 20;
 
-/// Whether a line may hold a key, typed where it doesn't belong: it goes into no history.
+/// Reports whether a line may contain an API key in the wrong place; such a line isn't saved in the history.
 pub(super) fn may_hold_key(line: &str) -> bool {
     let mut words = line.split_whitespace();
-    let is_given = words.next() == Some("/login") && words.nth(1).is_some();
-    is_given || line.split(|c: char| !(c.is_alphanumeric() || "-_".contains(c))).any(is_key)
+    let has_key_argument = words.next() == Some("/login") && words.nth(1).is_some();
+    has_key_argument || line.split(|c: char| !(c.is_alphanumeric() || "-_".contains(c))).any(is_key)
 }
 
-/// Whether a word is made as providers make keys: `sk-…`.
+/// Reports whether a word has the form of a provider's key: `sk-…`.
 fn is_key(word: &str) -> bool {
     word.starts_with("sk-") && word.len() >= SHORTEST_KEY && word.contains(|c: char| c.is_ascii_digit())
 }
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_made_like_a_key_is_taken_for_one_wherever_it_stands() {
+    fn may_hold_key_finds_keys_anywhere() {
         for line in [
             "sk-ant-api03-0123456789abcdefghij",
             "! export KEY=sk-proj-abcdefghij0123456789",
@@ -223,29 +223,25 @@ mod tests {
     }
 
     #[test]
-    fn an_action_with_a_key_prints_none() {
+    fn login_request_debug_hides_the_key() {
         let action = Action::InList(ListAction::Key(LoginRequest::Keep(
             "anthropic".into(),
             KeyInput::of(" sk-hush\n"),
         )));
         let printed = format!("{action:?}");
         assert!(printed.contains("anthropic") && !printed.contains("hush"), "{printed}");
-        assert_eq!(
-            KeyInput::of(" sk-hush\n"),
-            KeyInput("sk-hush".into()),
-            "space around it is no part of it"
-        );
+        assert_eq!(KeyInput::of(" sk-hush\n"), KeyInput("sk-hush".into()), "surrounding space is removed");
     }
 
     #[test]
-    fn only_a_login_with_more_than_a_provider_may_hold_a_key() {
+    fn may_hold_key_login_needs_two_arguments() {
         assert!(may_hold_key("/login anthropic sk-hush"));
         assert!(!may_hold_key("/login anthropic"));
         assert!(!may_hold_key("explain /login anthropic sk"));
     }
 
     #[test]
-    fn dots_say_how_long_a_key_is_and_no_more() {
+    fn masked_shows_only_the_length() {
         let shown = |count| Line::from(masked(count).to_vec()).text();
         assert_eq!(shown(3), "•••  3 characters");
         assert_eq!(shown(108), format!("{}  108 characters", "•".repeat(DOTS)));

@@ -1,4 +1,4 @@
-//! Tiller's own log as a page to read.
+//! The page of tiller's own log.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -9,18 +9,17 @@ use tiller_render::{Line, Role};
 use super::app::TaskResult;
 use super::tool_call::one_line;
 
-/// The end of the log, newest line first, and where reports on faults are.
+/// The end of the log, newest line first, and the directory of crash reports.
 pub(super) fn page(log: Option<&Path>, reports: Option<&Path>) -> TaskResult {
     let mut lines = Vec::new();
     match log {
-        None => lines
-            .push(Line::new("nothing is logged: log.level is off, or nothing is kept on disk", Role::Muted)),
+        None => {
+            lines.push(Line::new("nothing is logged: log.level is off, or there is no log file", Role::Muted))
+        }
         Some(path) => {
             lines.push(Line::new(path.display().to_string(), Role::Accent));
             match last_lines(path) {
-                Ok(logged) if logged.is_empty() => {
-                    lines.push(Line::new("nothing was logged yet", Role::Muted))
-                }
+                Ok(logged) if logged.is_empty() => lines.push(Line::new("the log is empty", Role::Muted)),
                 Ok(logged) => {
                     lines.extend(logged.iter().rev().map(|line| Line::new(one_line(line), level(line))))
                 }
@@ -30,14 +29,14 @@ pub(super) fn page(log: Option<&Path>, reports: Option<&Path>) -> TaskResult {
     }
     if let Some(folder) = reports.filter(|folder| folder.exists()) {
         lines.push(Line::default());
-        lines.push(Line::new(format!("reports on faults: {}", folder.display()), Role::Muted));
+        lines.push(Line::new(format!("crash reports: {}", folder.display()), Role::Muted));
     }
     TaskResult::Page { title: "log".to_owned(), lines }
 }
 
-/// How grave a line of the log is.
+/// The role of a log line by its level.
 fn level(line: &str) -> Role {
-    // A line begins with its time; then comes the level.
+    // A line begins with the time, followed by the level.
     match line.split_whitespace().nth(1) {
         Some("ERROR") => Role::Error,
         Some("WARN") => Role::Warning,
@@ -45,10 +44,10 @@ fn level(line: &str) -> Role {
     }
 }
 
-/// Bytes of the end of a log that are shown.
+/// Number of bytes shown from the end of the log.
 const LOG_END: u64 = 64 * 1024;
 
-/// The last lines of a log, oldest first; none of one that isn't there.
+/// The last lines of a log, oldest first; empty if the file doesn't exist.
 fn last_lines(path: &Path) -> io::Result<Vec<String>> {
     let mut file = match files::open(path) {
         Ok(file) => file,
@@ -60,7 +59,7 @@ fn last_lines(path: &Path) -> io::Result<Vec<String>> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);
-    // The first line is cut where the beginning is left out.
+    // The first line is incomplete if the start was skipped.
     Ok(text.lines().skip(usize::from(from > 0)).map(str::to_owned).collect())
 }
 
@@ -71,14 +70,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_lines_come_first_and_stand_out_by_level() {
+    fn logs_page_newest_lines_first_with_level_roles() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tiller.log");
         let texts = |report| {
             let TaskResult::Page { lines, .. } = report else { panic!("a page") };
             lines.iter().map(|line| (line.text(), line.spans[0].style.role)).skip(1).collect::<Vec<_>>()
         };
-        assert_eq!(texts(page(Some(&path), None)), [("nothing was logged yet".to_owned(), Role::Muted)]);
+        assert_eq!(texts(page(Some(&path), None)), [("the log is empty".to_owned(), Role::Muted)]);
         let long = "2026-01-01T00:00:00Z  INFO tiller: long ago\n".repeat(2_000);
         fs::write(&path, format!("{long}2026-01-02T00:00:00Z ERROR tiller: a \u{1b}[31mfault\n")).unwrap();
         let shown = texts(page(Some(&path), None));

@@ -1,4 +1,4 @@
-//! A message that fills most of the model's window by itself: what to do with it is asked before it is sent.
+//! Messages that fill most of the context window: asks how to send them.
 
 use tiller_session::context::estimate_text;
 
@@ -7,23 +7,23 @@ use super::keys::KeyValidity;
 use super::overlay::Overlay;
 use super::picker::{Picker, PickerChoice, PickerItem};
 
-/// A message is asked about from this part of the window on: one half.
+/// Divisor of the context window: a message above one half of it is asked about.
 const PART_OF_WINDOW: u64 = 2;
 
-/// Most characters of a message that stand for the whole where that is in a file.
+/// Maximum number of characters of the text that replaces a message attached as a file.
 const LONGEST_SHORT: usize = 500;
 
 /// The ways to send a long message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LongMessage {
-    /// As it is.
+    /// Unchanged.
     Whole,
     /// As a file that the model reads in parts.
     AsFile,
 }
 
 impl App {
-    /// The question what to do with a message that takes more than half of the model's window; none for a shorter one.
+    /// The dialog for a message that takes more than half of the context window; `None` for a shorter one.
     pub(super) fn length_question(&self, when: KeyValidity) -> Option<Overlay> {
         let (text, window) = (self.editor.expanded(), self.facts.context.window);
         let tokens = estimate_text(&text);
@@ -43,7 +43,7 @@ impl App {
         Some(Overlay::Pick(Box::new(Picker::of(&title, items))))
     }
 
-    /// The text that stands for a message whose whole goes to a file: with the signs of pastes, or its beginning.
+    /// The text that replaces a message attached as a file: its placeholders, or its beginning.
     pub(super) fn short_text(&self) -> String {
         let text = self.editor.text();
         match text.char_indices().nth(LONGEST_SHORT) {
@@ -53,7 +53,8 @@ impl App {
     }
 }
 
-/// Has only the files go with a message that `typed` names, its text with the signs of pastes: a paste can be anybody's text.
+/// Limits the attached files to those that `typed` names, the text without the contents of pastes: a paste
+/// may come from anyone.
 pub(super) fn without_files_of_pastes(action: Action, typed: &str) -> Action {
     match action {
         Action::Say(say) if names_more(&say, typed) => {
@@ -63,7 +64,7 @@ pub(super) fn without_files_of_pastes(action: Action, typed: &str) -> Action {
     }
 }
 
-/// Returns whether a message names files that `typed` doesn't.
+/// Reports whether a message names files that `typed` doesn't.
 fn names_more(say: &Submit, typed: &str) -> bool {
     match say {
         Submit::Steer(text) | Submit::SteerNow(text) | Submit::FollowUp(text) => {
@@ -73,7 +74,7 @@ fn names_more(say: &Submit, typed: &str) -> bool {
     }
 }
 
-/// Has a message go out as it was chosen; `short` stands for it where it goes to a file.
+/// Applies the chosen way to send a long message; `short` replaces the text when it is attached as a file.
 pub(super) fn treated(action: Action, long: Option<LongMessage>, short: &str) -> Action {
     let (Some(long), Action::Say(say)) = (long, &action) else { return action };
     let short = || short.to_owned();

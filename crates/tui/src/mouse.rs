@@ -1,7 +1,7 @@
-//! What the mouse does in the transcript and the editor: the wheel scrolls, a click folds, dragging selects and copies. What it does in
-//! lists is said by `click`.
+//! The mouse in the transcript and the editor: the wheel scrolls, a click folds, dragging selects and copies.
+//! `list_mouse` handles lists.
 //!
-//! While tiller has the mouse, a terminal keeps its own selection for Shift.
+//! While tiller captures the mouse, terminals select with Shift.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
@@ -12,51 +12,51 @@ use super::dialog::{KeyIntent, ShownSince};
 use super::transcript::{Direction, Granularity, TextPos};
 use super::view::ScreenAreas;
 
-/// Lines by which one step of the wheel scrolls.
+/// Lines per step of the wheel.
 pub(super) const WHEEL: usize = 3;
 
-/// Lines by which the transcript moves on each tick while something is dragged beyond its edge.
+/// Lines scrolled per tick while a drag is beyond the edge.
 const DRAGGED: usize = 3;
 
-/// Within what time a second click belongs to the first, in milliseconds.
+/// Maximum time between the clicks of a double click, in milliseconds.
 const TWICE_MS: u64 = 400;
 
-/// What the mouse was last seen doing.
+/// The state of the mouse.
 #[derive(Debug, Default)]
 pub(super) struct Mouse {
     press: Option<Press>,
-    /// When a click took the row of a list.
+    /// Time when a click accepted a list's row.
     pub(super) took: Option<ShownSince>,
 }
 
 /// A press of the button in the transcript.
 #[derive(Clone, Copy, Debug)]
 struct Press {
-    /// Where on the screen.
+    /// The position on the screen.
     place: Position,
-    /// What was there.
+    /// The position in the transcript.
     spot: TextPos,
     since: UnixMs,
-    /// Clicks in a row.
+    /// Number of successive clicks.
     clicks: usize,
     held: DragTarget,
 }
 
-/// What became of a press.
+/// The state of a press.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DragTarget {
-    /// It is held where it began.
+    /// Held without motion.
     Still,
-    /// It was dragged.
+    /// Dragged.
     Dragged,
-    /// It is dragged beyond an edge.
+    /// Dragged beyond an edge.
     Beyond(Direction),
-    /// It is over, and folded something or not.
+    /// Released; `folded` if it folded a block.
     Over { folded: bool },
 }
 
 impl Mouse {
-    /// Whether time alone scrolls.
+    /// Reports whether a drag beyond an edge scrolls with time.
     pub(super) fn wants_ticks(&self) -> bool {
         self.press.is_some_and(|press| matches!(press.held, DragTarget::Beyond(_)))
     }
@@ -76,7 +76,7 @@ impl App {
                 }
                 self.press(place);
             }
-            // What was begun beneath a list isn't gone on with.
+            // A press beneath an overlay ends.
             _ if !self.popups.is_empty() => self.moving.mouse.press = None,
             MouseEventKind::Drag(MouseButton::Left) => self.drag(place),
             MouseEventKind::Up(MouseButton::Left) => return self.release(),
@@ -120,7 +120,7 @@ impl App {
         });
         let spot = match again {
             Some(before) => {
-                // The first click was the beginning of this one.
+                // The first click belongs to this double click, so its fold is undone.
                 if before.held == (DragTarget::Over { folded: true }) {
                     self.fold(before.spot.at);
                     self.prepare();
@@ -168,7 +168,7 @@ impl App {
         }
     }
 
-    /// Scrolls on while something is dragged beyond an edge.
+    /// Continues scrolling while a drag is beyond an edge.
     pub(super) fn drag_on(&mut self) {
         let press = self.moving.mouse.press.filter(|_| self.popups.is_empty());
         let Some(Press { held: DragTarget::Beyond(toward), place, .. }) = press else { return };
@@ -178,7 +178,7 @@ impl App {
         self.stale = super::frame_pacer::Dirty::ByUser;
     }
 
-    /// What was selected is copied; a click folds.
+    /// Ends a press: copies the selection, or folds after a click.
     fn release(&mut self) -> Vec<Action> {
         let Some(press) = self.moving.mouse.press else { return Vec::new() };
         let mut held = DragTarget::Over { folded: false };
@@ -193,7 +193,8 @@ impl App {
         actions
     }
 
-    /// Folds what was clicked on: of something open its first line only, for the others are there to be read.
+    /// Toggles the clicked block; of an unfolded one only by its first line, because the others are text to
+    /// read.
     fn click(&mut self, spot: TextPos) -> bool {
         let folds = self.transcript.folds;
         let is_handle = |block: &super::block::Block| spot.line == 0 || !block.is_unfolded(folds);

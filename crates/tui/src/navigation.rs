@@ -1,4 +1,4 @@
-//! Keys for moving about in the transcript, and what the front end holds of that and of looking through the sessions.
+//! Keys that move through the transcript, and the state of search and mouse.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_engine::BranchSummary;
@@ -13,26 +13,26 @@ use super::search::SearchBar;
 use super::transcript::{BlockPos, CopiedText, Direction, JumpTarget, amount};
 use super::view::ScreenAreas;
 
-/// What somebody looks for, and the mouse.
+/// The state of the search, the session lists and the mouse.
 #[derive(Debug, Default)]
 pub(super) struct Navigation {
     pub(super) search: Option<SearchBar>,
-    /// Searches so far; the newest counts.
+    /// Number of searches so far; only the newest counts.
     pub(super) searches: u64,
-    /// The looks through the sessions.
+    /// The queries of the session lists.
     pub(super) looks: ThemeList,
     pub(super) mouse: Mouse,
 }
 
 impl App {
-    /// Keys of a block that is chosen.
+    /// Handles keys of a focused block.
     pub(super) fn block_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let at = self.transcript.focus().filter(|_| self.editor.is_empty())?;
         match self.place.keymap.command(Context::Block, key)? {
             KeyCommand::BlockOlder => self.choose_block(Direction::Older),
             KeyCommand::BlockNewer => self.choose_block(Direction::Newer),
             KeyCommand::BlockFold if self.fold(at) => {}
-            KeyCommand::BlockFold => self.flash("there is nothing in it to fold"),
+            KeyCommand::BlockFold => self.flash("Nothing to fold in this block."),
             KeyCommand::BlockCopy => return Some(self.copy_block(at)),
             KeyCommand::BlockBack => self.transcript.set_focus(None),
             _ => return None,
@@ -40,7 +40,8 @@ impl App {
         Some(Vec::new())
     }
 
-    /// Characters that came at once, and not all of which mean something to a chosen block, are a message: none of them is for it.
+    /// Ends the block's focus for characters that arrived at once if any of them has no binding there: they
+    /// are a message.
     pub(super) fn leave_block_to(&mut self, text: &str) {
         let is_elsewhere = !self.popups.is_empty() || self.moving.search.is_some() || self.queue.has_keys();
         let keymap = &self.place.keymap;
@@ -51,7 +52,7 @@ impl App {
         }
     }
 
-    /// Keys that lead somewhere in the transcript, or choose a block of it.
+    /// Handles commands that scroll to a place in the transcript or focus a block.
     pub(super) fn go_key(&mut self, command: KeyCommand) -> Option<Vec<Action>> {
         match command {
             KeyCommand::Oldest => self.transcript.go(JumpTarget::Top),
@@ -66,21 +67,19 @@ impl App {
         Some(Vec::new())
     }
 
-    /// Chooses a block, unless something is being typed: then its keys would be the text's.
+    /// Focuses a block unless text is being typed: its keys would go to the text.
     fn choose_block(&mut self, toward: Direction) {
         if !self.editor.is_empty() {
             let key = |command| self.place.keymap.key_of(command);
             let (clear, undo) = (key(KeyCommand::Clear), key(KeyCommand::Edit(EditCommand::Undo)));
-            self.flash(format!(
-                "a block is chosen with nothing typed; {clear} clears the text, {undo} brings it back"
-            ));
+            self.flash(format!("Clear the prompt to select a block: {clear} clears it, {undo} restores it."));
             return;
         }
         let (ctx, height) = (self.ctx(), usize::from(ScreenAreas::of(self).transcript.height));
         self.transcript.move_focus(toward, height, &ctx);
     }
 
-    /// Folds a block, or unfolds it; false when there is nothing to fold.
+    /// Toggles the fold of a block; returns false if there is nothing to fold.
     pub(super) fn fold(&mut self, at: BlockPos) -> bool {
         let ctx = self.ctx();
         self.transcript.toggle(at, &ctx)
@@ -89,13 +88,13 @@ impl App {
     fn copy_block(&mut self, at: BlockPos) -> Vec<Action> {
         let text = self.transcript.block(at).map(Block::copied).unwrap_or_default();
         if text.is_empty() {
-            self.flash("there is nothing in it to copy");
+            self.flash("Nothing to copy in this block.");
             return Vec::new();
         }
         vec![Action::Own(TerminalAction::Copy(CopiedText { what: amount(&text), text }))]
     }
 
-    /// Keys of a search that is going on.
+    /// Handles keys of the transcript search.
     pub(super) fn search_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         match self.place.keymap.command(Context::Search, key) {
             Some(KeyCommand::SearchOlder) => self.step_search(Direction::Older),
@@ -108,7 +107,7 @@ impl App {
         Some(Vec::new())
     }
 
-    /// What is typed is searched for; keys that scroll, fold or suspend do so.
+    /// Edits the search text; keys that scroll, fold or suspend are passed on.
     fn search_text_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         match key.code {
@@ -132,7 +131,7 @@ impl App {
         }
     }
 
-    /// Takes a prompt that nobody answered back into the editor.
+    /// Moves an unanswered prompt back to the editor.
     pub(super) fn take_back(&mut self) -> Option<Vec<Action>> {
         let prompt = self.transcript.unanswered().filter(|_| !self.is_working())?;
         Some(vec![Action::Go(Navigate::Navigate(prompt.clone(), BranchSummary::None))])

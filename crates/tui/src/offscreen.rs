@@ -1,4 +1,5 @@
-//! A session's screen without a terminal: for pictures, for measuring, for programs that show it in a place of their own.
+//! Draws a session's screen without a terminal: for screenshots, benchmarks and programs that display it
+//! elsewhere.
 
 use std::sync::Arc;
 
@@ -21,9 +22,9 @@ use super::theme::ThemeState;
 use super::tree::{self, SearchTerms};
 use super::view::view;
 
-/// The screen of a session, drawn into memory exactly as [`run`](super::run) draws it on a terminal.
+/// A session's screen, drawn into memory exactly as [`run`](super::run) draws it on a terminal.
 ///
-/// Nobody stands behind it: what keys ask of the agent is not done. What they ask of the log is.
+/// There is no agent: actions for the agent are ignored, queries of the log are answered.
 pub struct OffScreen {
     app: App,
     reader: Reader,
@@ -31,8 +32,8 @@ pub struct OffScreen {
 }
 
 impl OffScreen {
-    /// The screen of a session as a snapshot and its log tell it; `size` is columns and rows. Times are shown in UTC, so that the
-    /// same session makes the same picture everywhere.
+    /// Creates the screen from a snapshot and the session's log; `size` is columns and rows. Times are shown
+    /// in UTC, so that the same session looks the same everywhere.
     #[must_use]
     pub fn new(
         size: (u16, u16),
@@ -63,27 +64,27 @@ impl OffScreen {
         screen
     }
 
-    /// Takes an event, as the agent would tell it.
+    /// Applies an event of the agent.
     pub fn event(&mut self, event: Arc<Event>, now: UnixMs) {
         self.take(Msg::Agent(event), now);
     }
 
-    /// Takes a key.
+    /// Handles a key.
     pub fn key(&mut self, key: KeyEvent, now: UnixMs) {
         self.take(Msg::Key(key), now);
     }
 
-    /// Takes something that the mouse did.
+    /// Handles a mouse event.
     pub fn mouse(&mut self, event: MouseEvent, now: UnixMs) {
         self.take(Msg::Mouse(event), now);
     }
 
-    /// Takes text that was pasted.
+    /// Handles a paste.
     pub fn paste(&mut self, text: String, now: UnixMs) {
         self.take(Msg::Paste(text), now);
     }
 
-    /// Draws the screen as it is at a moment.
+    /// Draws the screen at a point in time.
     pub fn draw(&mut self, now: UnixMs) -> &Buffer {
         self.app.now = now;
         let areas = self.app.prepare();
@@ -112,19 +113,19 @@ impl OffScreen {
         }
     }
 
-    /// Looks up what the tree wants to know.
+    /// Answers a request of the tree.
     fn look(&mut self, ask: &tree::TreeRequest, now: UnixMs) {
         let mut all: Vec<tree::TreeResult> = tree::look(&self.reader, ask).into_iter().collect();
         if let tree::TreeRequest::Search(query) = ask {
-            let tell = |news| {
-                all.push(news);
+            let tell = |result| {
+                all.push(result);
                 SearchTerms::Yes
             };
             tree::find(&self.reader, query, || SearchTerms::Yes, tell);
         }
-        for news in all {
+        for result in all {
             let session = self.reader.id().clone();
-            self.take(Msg::Report(TaskResult::List(ListResult::Tree { session, news })), now);
+            self.take(Msg::Report(TaskResult::List(ListResult::Tree { session, news: result })), now);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the front end is told by whoever starts it; it reads neither environment nor settings itself.
+//! The front end's options. Its caller fills them in; the front end reads neither environment nor settings.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,84 +13,84 @@ use super::terminal_signals::SignalSupport;
 use super::theme::ThemeOptions;
 use super::trust::TrustService;
 
-/// What the terminal front end is told by whoever starts it; it reads neither environment nor settings itself.
+/// The options of the terminal front end, which reads neither environment nor settings itself.
 #[derive(Clone, Debug, Default)]
 pub struct TuiOptions {
-    /// The directory that is worked in.
+    /// The working directory.
     pub cwd: PathBuf,
-    /// The user's home, which the footer shows as `~`.
+    /// The user's home directory, shown as `~`.
     pub home: Option<PathBuf>,
-    /// Folders beside `cwd` that tools may reach, as a person reads them.
+    /// Display names of directories outside `cwd` that tools may access.
     pub folders: Vec<String>,
-    /// The command that Ctrl+G edits with, a shell's words: the value of `VISUAL` or `EDITOR`. Default `vi`.
+    /// The external editor as a shell command line: the value of `VISUAL` or `EDITOR`. Default `vi`.
     pub editor: Option<String>,
-    /// How it looks.
+    /// The themes.
     pub themes: ThemeOptions,
-    /// The terminal, and what can be done with it.
+    /// The terminal's capabilities.
     pub terminal: TerminalOptions,
-    /// What is read and kept on disk.
+    /// Paths of the front end's files.
     pub files: TuiFiles,
-    /// Who does what the front end can't.
+    /// Services implemented by the caller.
     pub desks: Services,
 }
 
-/// The terminal, and what can be done with it.
+/// The terminal's capabilities.
 #[derive(Clone, Debug, Default)]
 pub struct TerminalOptions {
-    /// What it can do beyond text and colours; see [`Abilities::of`].
+    /// Capabilities beyond text and colors; see [`Abilities::of`].
     pub abilities: Abilities,
-    /// What it can be told beside the screen.
+    /// The signals that the terminal supports.
     pub reach: SignalSupport,
-    /// Whether the mouse is tiller's while it has the screen. Default: yes.
+    /// Captures the mouse while tiller owns the screen. Default: yes.
     pub mouse: MouseUse,
 }
 
-/// What the front end reads and keeps on disk.
+/// Paths of the front end's files.
 #[derive(Clone, Debug, Default)]
 pub struct TuiFiles {
-    /// The folder where unsent drafts are kept for the next time, a file each, by working directory; `None` keeps none. One that
-    /// earlier versions kept, in `draft.json` beside it, is taken over.
+    /// The directory of unsent drafts, one file for each working directory; `None` saves none. A draft of an
+    /// older version, in `draft.json` next to it, is taken over.
     pub drafts: Option<PathBuf>,
-    /// Where prompts are kept over sessions, one JSON string a line; `None` keeps none.
+    /// The prompt history, one JSON string per line; `None` saves none.
     pub history: Option<PathBuf>,
-    /// The file with other keys than the table's, `keybindings.json`; `None` has none.
+    /// The user's key bindings, `keybindings.json`; `None` for the defaults.
     pub keybindings: Option<PathBuf>,
-    /// Tiller's own log, which `/logs` shows; `None` when nothing is logged.
+    /// Tiller's own log, shown by `/logs`; `None` when logging is off.
     pub log: Option<PathBuf>,
-    /// The folder where reports on faults of tiller's own are kept; `None` prints them.
+    /// The directory of crash reports; `None` prints them.
     pub reports: Option<PathBuf>,
-    /// Folders whose contents are never offered for `@`: tiller's own.
+    /// Directories whose files are never completed after `@`: tiller's own.
     pub protected: Vec<PathBuf>,
 }
 
-/// Who does what the front end can't; without one of them it says so.
+/// Services implemented by the caller; a command whose service is missing reports that.
 #[derive(Clone, Debug, Default)]
 pub struct Services {
-    /// What `/export` does.
+    /// Implements `/export`.
     pub exporter: Option<Exporter>,
-    /// Where `/settings` reads and writes.
+    /// Implements `/settings`.
     pub settings: Option<SettingsStore>,
-    /// What `/login` and `/logout` do.
+    /// Implements `/login` and `/logout`.
     pub keys: Option<CredentialStore>,
-    /// The action of `/trust`.
+    /// Implements `/trust`.
     pub trust: Option<TrustService>,
-    /// What `/import` does.
+    /// Implements `/import`.
     pub importer: Option<ImportService>,
-    /// The program that tells words of code apart when its first argument is [`SERVICE`](tiller_render::SERVICE) and nothing else is
-    /// given; `None` does so in this process, which then keeps some fifteen megabytes a language.
+    /// The program that highlights code when its only argument is [`SERVICE`](tiller_render::SERVICE); `None`
+    /// highlights in this process, which then holds about fifteen megabytes per language.
     pub words: Option<PathBuf>,
 }
 
-/// Writes a session to a file; given by whoever starts the front end, because pages are made by another one.
+/// Exports a session to a file. The caller provides it, because the HTML front end renders the page.
 #[derive(Clone)]
 pub struct Exporter(Arc<Export>);
 
-/// From a session, the working directory and a file's name as typed, perhaps empty, to the file that was made, or what
-/// went wrong and what to do about it.
+/// Takes a session, the working directory and the file name as typed (may be empty); returns the path of the
+/// written file, or an error with a hint.
 type Export = dyn Fn(&Reader, &Path, &str) -> Result<PathBuf, (String, Option<String>)> + Send + Sync;
 
 impl Exporter {
-    /// Exports by this function.
+    /// Wraps the function that exports.
     pub fn new(
         export: impl Fn(&Reader, &Path, &str) -> Result<PathBuf, (String, Option<String>)> + Send + Sync + 'static,
     ) -> Self {

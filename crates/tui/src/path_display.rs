@@ -1,8 +1,8 @@
-//! Paths as a person reads them: the home as `~`, and of a long one its end.
+//! Display of paths: `~` for the home directory, long paths shortened.
 
 use std::path::Path;
 
-/// A path with `~` for the home.
+/// The path with `~` for the home directory.
 pub fn at_home(path: &Path, home: Option<&Path>) -> String {
     match home.and_then(|home| path.strip_prefix(home).ok()) {
         Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
@@ -11,7 +11,7 @@ pub fn at_home(path: &Path, home: Option<&Path>) -> String {
     }
 }
 
-/// The same in so many columns at most: what is too long loses its beginning, up to the beginning of a name if it can be.
+/// Shortens the path to at most `most` characters by removing its start, at a name's start if possible.
 pub(super) fn shortened(path: &Path, home: Option<&Path>, most: usize) -> String {
     let text = at_home(path, home);
     let count = text.chars().count();
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_shortened_from_its_beginning() {
+    fn shortened_path_keeps_its_end() {
         let home = Path::new("/home/ada");
         let shown = |path, most| shortened(Path::new(path), Some(home), most);
         assert_eq!(shown("/home/ada", 36), "~");

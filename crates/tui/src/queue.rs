@@ -1,8 +1,8 @@
-//! The messages that wait, while the keys are theirs: which is chosen, which is edited, what was taken out.
+//! The queue panel: the selected message, the one being edited, and removed ones.
 //!
-//! The engine owns the queue; this only says what is to be done with it, and takes what it is told. A message may be delivered
-//! or taken out elsewhere at any moment: then it says so, and nothing that was typed is lost. `keys` says what keys do, `perform`
-//! asks the agent.
+//! The engine owns the queue; the panel sends actions and applies the engine's updates. A message may be
+//! delivered or removed elsewhere at any time; the panel then reports that and keeps the typed text. `keys`
+//! handles keys, `perform` calls the agent.
 
 mod keys;
 pub(super) mod perform;
@@ -17,114 +17,114 @@ use tiller_core::unit::UnixMs;
 use super::app::{App, TaskResult, UserText};
 use super::editor::EditorDraft;
 
-/// Milliseconds for which typing keys are swallowed after the panel closed by itself: as long as it takes to see that it is
-/// gone and to stop.
+/// Time for which typing keys are ignored after the panel closed by itself, in milliseconds: enough to notice
+/// it and stop typing.
 const CLOSED_MS: u64 = 1_000;
 
-/// What is to be done with messages that wait.
+/// An action on queued messages.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum QueueAction {
-    /// Isn't delivered while it is edited.
+    /// Holds a message back while it is edited.
     Hold(QueueId),
-    /// Says something else from now on.
+    /// Replaces a message's text.
     Edit(QueueId, String, AfterQueueEdit),
-    /// So many stand before it from now on.
+    /// Moves a message to this position.
     Place(QueueId, usize),
-    /// Is delivered at another time from now on.
+    /// Changes the kind of a message.
     Turn(QueueId, QueueKind),
-    /// Goes in after all.
+    /// Releases a held message.
     Release(QueueId),
-    /// Waits no longer; it had so many before it.
+    /// Removes the message at this position.
     Remove(QueueId, usize),
-    /// None waits any longer.
+    /// Removes all messages.
     Clear,
-    /// These wait again.
+    /// Restores removed messages.
     PutBack(Vec<RemovedMessages>),
 }
 
-/// What becomes of a message when its words were changed.
+/// The state of a message after an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AfterQueueEdit {
-    /// It is held or not, as before.
+    /// Stays held or not held, as before.
     Stays,
-    /// It was held for the editing alone.
+    /// Is released: it was held only for the edit.
     Goes,
 }
 
-/// A message that was taken out, and how many had stood before it.
+/// A removed message and its former position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RemovedMessages {
     pub(super) item: QueueItem,
     pub(super) place: usize,
 }
 
-/// What came of an order.
+/// The result of a queue action.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum QueueOutcome {
-    /// These were taken out.
+    /// These messages were removed.
     Removed(Vec<RemovedMessages>),
-    /// It was delivered or taken out before; this is what it was to say.
+    /// The message was delivered or removed before; its new text, if it was edited.
     Gone(Option<String>),
 }
 
-/// Whose the keys are.
+/// The owner of the keys.
 #[derive(Debug, Default)]
 enum QueueFocus {
-    /// The editor's.
+    /// The editor.
     #[default]
     Away,
-    /// The panel's. Nothing is chosen when nothing waits.
+    /// The panel; no selection if the queue is empty.
     Choosing(Option<QueueSelection>),
-    /// The editor's, for a message that waits; what was in it before stands aside.
+    /// The editor, for a queued message; `draft` is the editor's previous content.
     Editing { chosen: QueueSelection, shown: String, draft: Box<EditorDraft>, then: AfterQueueEdit },
 }
 
-/// A message and its row, which is where one goes on when it is gone.
+/// The selected message and its row, which stays selected when the message is gone.
 #[derive(Clone, Debug, PartialEq)]
 struct QueueSelection {
     id: QueueId,
     row: usize,
 }
 
-/// The panel of messages that wait.
+/// The panel of queued messages.
 #[derive(Debug, Default)]
 pub(super) struct QueuePanel {
     focus: QueueFocus,
-    /// What was taken out of this session's queue, a batch for each time.
+    /// Messages removed from this session's queue, one batch per removal.
     removed: Vec<Vec<RemovedMessages>>,
-    /// The message that was edited or released last, or all that were taken out at once: that it waits no longer is what was wanted.
+    /// Messages just edited, released or removed here: no flash when they leave the queue.
     let_go: Vec<QueueId>,
-    /// Whether the keys are to come back when the last message is gone, for then it can be put back.
+    /// Returns the keys to the panel when the last message is removed, so that it can be restored.
     expects_removal: bool,
 }
 
 impl QueuePanel {
-    /// Whether keys go to the panel.
+    /// Reports whether the panel has the keys.
     pub(super) fn has_keys(&self) -> bool {
         matches!(self.focus, QueueFocus::Choosing(_))
     }
 
-    /// Another session is here: what was taken out belongs to the one before.
+    /// Clears the removed messages, which belong to the previous session.
     pub(super) fn forget_removed(&mut self) {
         self.removed.clear();
     }
 
-    /// Whether the editor holds a message that waits.
+    /// Reports whether the editor holds a queued message.
     pub(super) fn is_editing(&self) -> bool {
         matches!(self.focus, QueueFocus::Editing { .. })
     }
 
-    /// Whether this message is held for nothing but its being edited.
+    /// Reports whether this message is held only because it is being edited.
     pub(super) fn holds(&self, id: &QueueId) -> bool {
         matches!(&self.focus, QueueFocus::Editing { chosen, then: AfterQueueEdit::Goes, .. } if chosen.id == *id)
     }
 
-    /// Whether something that was taken out can be put back.
+    /// Reports whether removed messages can be restored.
     pub(super) fn can_put_back(&self) -> bool {
         !self.removed.is_empty()
     }
 
-    /// The message that is chosen or edited.
+    /// The selected or edited message.
     pub(super) fn chosen(&self) -> Option<&QueueId> {
         match &self.focus {
             QueueFocus::Choosing(Some(chosen)) | QueueFocus::Editing { chosen, .. } => Some(&chosen.id),
@@ -133,19 +133,19 @@ impl QueuePanel {
     }
 }
 
-/// The messages in the order of their delivery: what steers first.
+/// The messages in the order of delivery: steering messages first.
 pub(super) fn in_order(queue: &[QueueItem]) -> Vec<&QueueItem> {
     let of = |kind: QueueKind| queue.iter().filter(move |item| item.kind == kind);
     of(QueueKind::Steer).chain(of(QueueKind::FollowUp)).collect()
 }
 
-/// What a message says, as it was typed.
+/// A message's text as typed.
 pub(super) fn typed(item: &QueueItem) -> String {
     item.as_typed()
 }
 
 impl App {
-    /// Other messages wait than before, or in another order.
+    /// Applies the engine's new queue.
     pub(super) fn queue_changed(&mut self, items: &[impl Borrow<QueueItem>]) {
         self.work.queue = items.iter().map(|item| item.borrow().clone()).collect();
         let Some(id) = self.queue.chosen().cloned() else {
@@ -173,7 +173,7 @@ impl App {
                 self.choose_row(chosen.row);
                 self.note_closing();
                 if !self.queue.let_go.contains(&chosen.id) {
-                    self.flash("that message waits no longer: it was delivered, or taken out");
+                    self.flash("That message is no longer queued: it was delivered or removed.");
                 }
             }
             QueueFocus::Editing { chosen, shown, draft, .. } => {
@@ -187,14 +187,14 @@ impl App {
         }
     }
 
-    /// Notes that the panel closed by itself, if it did.
+    /// Records the time if the panel closed by itself.
     fn note_closing(&mut self) {
         if let QueueFocus::Away = self.queue.focus {
             self.notes.queue_closed = Some(self.now);
         }
     }
 
-    /// Swallows a key that types or sends, for a moment after the panel closed by itself: it was meant for the panel.
+    /// Ignores a key that types or sends for a moment after the panel closed by itself.
     pub(super) fn swallow_queue_key(&mut self, key: KeyEvent) -> bool {
         let is_recent = |since: &UnixMs| self.now.since_ms(*since) < CLOSED_MS;
         self.notes.queue_closed = self.notes.queue_closed.filter(is_recent);
@@ -203,23 +203,24 @@ impl App {
         if self.notes.queue_closed.is_none() || !types || !is_closed {
             return false;
         }
-        self.flash("ignored: no message waits any more; the keys are the editor's again");
+        self.flash("Ignored: the queue is empty. Keys go to the editor again.");
         true
     }
 
-    /// A message can't be changed any more. What it was to say is a draft now, and not sent by a key meant for something else.
+    /// Reports that a message left the queue. Its edited text becomes a draft that Enter doesn't send at
+    /// once.
     fn message_is_gone(&mut self, words: Option<String>) {
         match words {
             Some(words) => {
                 self.editor.put_before(&[words]);
                 self.notes.shifted = Some(self.now);
-                self.flash("it was delivered meanwhile, as it was; what you wrote is a draft now");
+                self.flash("Already delivered unedited; your edit is kept as a draft.");
             }
-            None => self.flash("that message waits no longer: it was delivered, or taken out"),
+            None => self.flash("That message is no longer queued: it was delivered or removed."),
         }
     }
 
-    /// Chooses a row, or the last one; nothing where nothing waits.
+    /// Selects a row, or the last one; closes the panel if there is nothing to select or restore.
     fn choose_row(&mut self, row: usize) {
         let rows = in_order(&self.work.queue);
         let row = row.min(rows.len().saturating_sub(1));
@@ -230,7 +231,7 @@ impl App {
         };
     }
 
-    /// Takes what came of an order.
+    /// Applies the result of a queue action.
     pub(super) fn queue_outcome(&mut self, outcome: QueueOutcome) {
         match outcome {
             QueueOutcome::Removed(items) if items.is_empty() => {}
@@ -256,7 +257,8 @@ impl App {
         }
     }
 
-    /// Puts what was typed before the draft, with its pictures; while a message that waits is in the editor, before what stands aside.
+    /// Puts text with its images before the draft; while a queued message is in the editor, that is the
+    /// editor's previous content.
     pub(super) fn put_before_draft(&mut self, typed: &UserText) {
         let QueueFocus::Editing { draft, .. } = &mut self.queue.focus else {
             self.give_back(typed);
@@ -270,7 +272,8 @@ impl App {
         self.editor.take_up(std::mem::replace(&mut **draft, draft_now));
     }
 
-    /// What is to be kept of the editor for the next time: while a message that waits is in it, what stands aside.
+    /// The text to save as the draft; while a queued message is in the editor, that is the editor's previous
+    /// content.
     pub(super) fn unsent(&self) -> String {
         match &self.queue.focus {
             QueueFocus::Editing { draft, .. } => draft.lasting(),

@@ -1,4 +1,4 @@
-//! What is told of a queued message beside it, once it was delivered.
+//! The label of a delivered queued message.
 
 use tiller_core::event::QueueKind;
 use tiller_core::unit::UnixMs;
@@ -6,7 +6,7 @@ use tiller_session::entry::DeliveryReceipt;
 
 use super::layout::RenderContext;
 
-/// How a message came: `steered 14:03`, `queued 14:01, sent 14:05`.
+/// The time and kind of the delivery: `steered 14:03`, `queued 14:01, sent 14:05`.
 pub(super) fn word(receipt: &DeliveryReceipt, at: UnixMs, ctx: &RenderContext) -> String {
     let sent = ctx.clock(at);
     let queued = receipt.waited.queued_at.map(|queued| ctx.clock(queued));
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_follow_up_says_when_it_was_queued_unless_that_is_the_same_minute() {
+    fn receipt_follow_up_shows_queue_time_if_different() {
         let ctx = RenderContext::default();
         let receipt = |kind, queued_at| DeliveryReceipt {
             kind,

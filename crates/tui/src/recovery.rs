@@ -1,4 +1,4 @@
-//! Failed requests that a later try made good: in the transcript their blocks give way to one line. Pure.
+//! Replaces failed requests that a retry made good by one line in the transcript. Pure.
 
 use tiller_core::id::EntryId;
 use tiller_core::message::advice_in;
@@ -6,19 +6,18 @@ use tiller_core::unit::UnixMs;
 
 use super::block::{Block, BlockKind};
 
-/// The change of a list of blocks once an answer follows failed requests.
+/// The change of a block list after an answer follows failed requests.
 #[derive(Debug)]
 pub(super) struct Recovery {
-    /// The place of the first block of the failed requests, where the line stands.
+    /// The index of the first block of the failed requests, which the line replaces.
     pub(super) at: usize,
-    /// The line.
     pub(super) block: Block,
-    /// The other blocks of the failed requests, from the end on.
+    /// The indexes of the other blocks of the failed requests, in descending order.
     pub(super) gone: Vec<usize>,
 }
 
-/// Finds the failed requests at the end of some blocks, for an answer whose request was sent at a moment. Summaries and notices
-/// between them stay.
+/// Finds the failed requests at the end of the blocks, for an answer whose request was sent at `sent`.
+/// Summaries and notices between them stay.
 pub(super) fn find_recovery(blocks: &[Block], sent: UnixMs) -> Option<Recovery> {
     let mut places = Vec::new();
     let (mut tries, mut first_sent, mut reason) = (0, sent, None);
@@ -33,7 +32,7 @@ pub(super) fn find_recovery(blocks: &[Block], sent: UnixMs) -> Option<Recovery> 
             }
             BlockKind::Rule { .. } => {}
             _ if block.entry.is_none() => {}
-            // As far as the failed answer came.
+            // The partial answer of the failed request.
             _ if entry.is_some() && block.entry.as_ref() == entry => places.push(at),
             _ => break,
         }
@@ -44,7 +43,7 @@ pub(super) fn find_recovery(blocks: &[Block], sent: UnixMs) -> Option<Recovery> 
     Some(Recovery { at, block: Block::of(blocks[at].entry.as_ref()?, kind), gone: places })
 }
 
-/// Returns what went wrong without the provider's name before it, and without the status and the advice behind it.
+/// Shortens an error to its reason: without the provider's name, the HTTP status and the advice.
 fn reason_of(error: &str) -> String {
     let (what, _) = advice_in(error.trim());
     let what = match what.split_once(": ") {
@@ -66,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reason_of_an_error_is_in_words() {
+    fn reason_of_error_is_shortened() {
         let cases = [
             ("anthropic: Overloaded (HTTP status 529) → try again later", "overloaded"),
             ("openai: TLS handshake failed", "TLS handshake failed"),

@@ -1,60 +1,60 @@
-//! Where settings are read and written: handed in by whoever starts the front end, which reads no configuration itself.
+//! Access to the settings. The caller provides it; the front end reads no configuration itself.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tiller_core::setting::{Setting, Settings};
 
-/// What went wrong, and what to do about it.
+/// An error with a hint.
 type StoreError = (String, Option<String>);
 
 type Read = dyn Fn() -> Result<ReadSettings, StoreError> + Send + Sync;
 type Write = dyn Fn(&'static Setting, &str) -> Result<(), StoreError> + Send + Sync;
 
-/// Settings as their files say they are, and what is to be said of the files.
+/// The settings from their files, and problems in the files.
 #[derive(Clone, Debug, Default)]
 pub struct ReadSettings {
     /// The settings.
     pub settings: Settings,
-    /// What of the files isn't taken at its word.
+    /// Problems in the files.
     pub faults: Vec<SettingProblem>,
 }
 
-/// Something in the files that isn't taken at its word.
+/// A problem in a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingProblem {
-    /// What is wrong and where. As long as that is the same it is the same fault.
+    /// The problem and its location. Problems with equal texts count as the same.
     pub what: String,
-    /// What counts instead, in a few words.
+    /// A short text about the value in use instead.
     pub instead: Option<String>,
-    /// How much is lost by it.
+    /// The part of the settings that the problem makes unusable.
     pub cost: SaveEffect,
 }
 
-/// How much is lost by a fault when settings are read anew.
+/// The part of the settings that a problem makes unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SaveEffect {
-    /// What it is a fault of.
+    /// Only the setting itself.
     Itself,
-    /// Nothing is taken of what is read.
+    /// Everything that was read.
     Everything,
 }
 
-/// What reading settings anew came to.
+/// The result of reloading the settings.
 pub(super) struct SettingsDiff {
-    /// Those that are others than are known.
+    /// The settings that changed.
     pub(super) changed: Vec<&'static Setting>,
-    /// All of them, as they are now.
+    /// The current settings.
     pub(super) now: Settings,
-    /// What of their files isn't taken at its word. Where that costs everything nothing has changed.
+    /// Problems in the files. If one makes everything unusable, `changed` is empty.
     pub(super) faults: Vec<SettingProblem>,
 }
 
-/// What there is to say of faults.
+/// Changes in the set of problems.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ProblemDiff {
-    /// Those that weren't there before.
+    /// Problems that appeared.
     pub(super) new: Vec<SettingProblem>,
-    /// Those that are there no longer, as they were said.
+    /// Problems that were fixed, as their messages read.
     pub(super) gone: Vec<String>,
 }
 
@@ -63,19 +63,20 @@ pub(super) struct ProblemDiff {
 pub struct SettingsStore {
     read: Arc<Read>,
     write: Arc<Write>,
-    /// What they were when they took effect last, or were found to need a start for it.
+    /// The settings when they last took effect, or were found to need a restart.
     known: Arc<Mutex<Settings>>,
-    /// What they were at the start: those that need one are this until the next.
+    /// The settings at the start: settings that need a restart keep these values.
     start: Arc<Settings>,
-    /// The faults that were said and still hold.
+    /// The problems that were reported and still hold.
     faults: Arc<Mutex<Vec<SettingProblem>>>,
-    /// One writes at a time: whoever writes a setting reads the others first, and writes them again.
+    /// Serializes writes: a write reads the other settings first and writes them again.
     turn: Arc<Mutex<()>>,
 }
 
 impl SettingsStore {
-    /// Settings and their faults that were `known` at the start, and come from `read` as they are at that moment. `write` gets a
-    /// setting and its value as typed, which was found to be one; an empty text means that the user's file shall not name it any more.
+    /// Creates a store with the settings and problems `known` at the start. `read` returns the current ones.
+    /// `write` gets a setting and its valid value as typed; an empty text removes the setting from the user's
+    /// file.
     pub fn new(
         known: ReadSettings,
         read: impl Fn() -> Result<ReadSettings, StoreError> + Send + Sync + 'static,
@@ -91,13 +92,13 @@ impl SettingsStore {
         (self.read)().map(|read| read.settings)
     }
 
-    /// Reads them anew. One that is another than is known is news until it is made known. Where a file can't be taken at its word
-    /// there are no news: somebody may be writing it.
+    /// Reads the settings again. A change is returned each time until it is acknowledged with `know`. While a
+    /// file is invalid, no changes are returned: it may be half written.
     pub(super) fn renew(&self) -> Result<SettingsDiff, StoreError> {
         let ReadSettings { settings: now, mut faults } = (self.read)()?;
         if faults.iter().any(SettingProblem::costs_everything) {
             faults.retain(SettingProblem::costs_everything);
-            // What counts is what counted before.
+            // The previous values stay in use.
             faults.iter_mut().for_each(|fault| fault.instead = None);
             return Ok(SettingsDiff { changed: Vec::new(), now, faults });
         }
@@ -107,7 +108,8 @@ impl SettingsStore {
         Ok(SettingsDiff { changed, now, faults })
     }
 
-    /// What there is to say of the faults as they are now. While one costs everything none is called mended: nobody looked.
+    /// Compares the current problems with the reported ones. While one makes everything unusable, none counts
+    /// as fixed, because the files weren't checked.
     pub(super) fn judge(&self, faults: &[SettingProblem]) -> ProblemDiff {
         let mut said = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
         let is_among = |fault: &SettingProblem, these: &[SettingProblem]| {
@@ -124,12 +126,12 @@ impl SettingsStore {
         verdict
     }
 
-    /// Whether a setting is among these what it was at the start.
+    /// Reports whether a setting has the value that it had at the start.
     pub(super) fn is_as_at_the_start(&self, setting: &Setting, settings: &Settings) -> bool {
         self.start.value(setting).0 == settings.value(setting).0
     }
 
-    /// One that was written here, or took effect, is known as it is now.
+    /// Acknowledges a setting's value after it was written here or took effect.
     pub(super) fn know(&self, setting: &Setting, settings: &Settings) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).adopt(setting, settings);
     }
@@ -141,7 +143,7 @@ impl SettingsStore {
 }
 
 impl SettingProblem {
-    /// All of it in a line.
+    /// The message in one line.
     pub(super) fn said(&self) -> String {
         self.instead.as_ref().map_or_else(|| self.what.clone(), |instead| format!("{}; {instead}", self.what))
     }
@@ -153,7 +155,7 @@ impl SettingProblem {
 
 impl std::fmt::Debug for SettingsStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("SettingsDesk")
+        f.write_str("SettingsStore")
     }
 }
 
@@ -167,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_anew_is_news_until_it_is_known_and_what_was_written_here_is_none() {
+    fn settings_store_change_is_returned_until_acknowledged() {
         let mut file = Settings::default();
         for (setting, text) in [(&SYNC, "never"), (&tiller_core::setting::APPROVAL, "auto")] {
             file.set(setting, setting.parse(text).unwrap(), SettingSource::File("settings.json".into()));
@@ -177,21 +179,21 @@ mod tests {
         let desk = SettingsStore::new(ReadSettings::default(), read, |_, _| Ok(()));
         desk.know(&tiller_core::setting::APPROVAL, &file);
         let names = || desk.renew().unwrap().changed.iter().map(|setting| setting.name).collect::<Vec<_>>();
-        assert_eq!([names(), names()], [["sync"]; 2], "it may have come to nothing");
+        assert_eq!([names(), names()], [["sync"]; 2], "not acknowledged yet");
         desk.know(&SYNC, &desk.read().unwrap());
         assert_eq!(names(), Vec::<&str>::new());
     }
 
     #[test]
-    fn a_setting_that_was_put_back_is_as_at_the_start() {
-        let never = |text: &str| {
+    fn settings_store_reverted_setting_is_as_at_the_start() {
+        let with_sync = |text: &str| {
             let mut file = Settings::default();
             file.set(&SYNC, SYNC.parse(text).unwrap(), SettingSource::File("settings.json".into()));
             file
         };
         let desk = SettingsStore::new(ReadSettings::default(), || Ok(ReadSettings::default()), |_, _| Ok(()));
-        assert!(!desk.is_as_at_the_start(&SYNC, &never("never")));
-        assert!(desk.is_as_at_the_start(&SYNC, &never(SYNC.default)), "wherever it comes from");
+        assert!(!desk.is_as_at_the_start(&SYNC, &with_sync("never")));
+        assert!(desk.is_as_at_the_start(&SYNC, &with_sync(SYNC.default)), "from any source");
     }
 
     fn fault(what: &str, cost: SaveEffect) -> SettingProblem {
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_file_that_is_wrong_nothing_is_taken() {
+    fn settings_store_invalid_file_changes_nothing() {
         let mut file = Settings::default();
         file.set(&SYNC, SYNC.parse("never").unwrap(), SettingSource::File("settings.json".into()));
         let faults =
@@ -212,11 +214,11 @@ mod tests {
             news.faults,
             [SettingProblem { instead: None, ..fault("not valid", SaveEffect::Everything) }]
         );
-        assert!(desk.read().is_ok(), "and to be seen it is read all the same");
+        assert!(desk.read().is_ok(), "it can still be displayed");
     }
 
     #[test]
-    fn a_fault_is_said_once_and_again_when_it_is_mended() {
+    fn settings_store_problem_is_reported_once_until_fixed() {
         let (a, b) = (fault("a", SaveEffect::Itself), fault("b", SaveEffect::Itself));
         let known = ReadSettings { faults: vec![a.clone()], ..ReadSettings::default() };
         let desk = SettingsStore::new(known, || Ok(ReadSettings::default()), |_, _| Ok(()));
@@ -225,7 +227,7 @@ mod tests {
             new: new.iter().map(|fault| (*fault).clone()).collect(),
             gone: gone.iter().map(|what| format!("{what}; off counts")).collect(),
         };
-        assert_eq!(desk.judge(&[a.clone(), b.clone()]), verdict(&[&b], &[]), "a was said at the start");
+        assert_eq!(desk.judge(&[a.clone(), b.clone()]), verdict(&[&b], &[]), "a was reported at the start");
         assert_eq!(desk.judge(&[a.clone(), b.clone()]), ProblemDiff::default());
         assert_eq!(desk.judge(std::slice::from_ref(&b)), verdict(&[], &["a"]));
         assert_eq!(desk.judge(std::slice::from_ref(&all)), verdict(&[&all], &[]), "b may still hold");
@@ -234,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_written_one_after_the_other() {
+    fn settings_store_writes_are_serialized() {
         let written = Arc::new(AtomicUsize::new(0));
         let file = Arc::clone(&written);
         let add = move |_: &'static Setting, _: &str| {
@@ -249,6 +251,6 @@ mod tests {
             scope.spawn(write);
             scope.spawn(write);
         });
-        assert_eq!(written.load(Ordering::SeqCst), 4_000, "none was written over");
+        assert_eq!(written.load(Ordering::SeqCst), 4_000, "no write was lost");
     }
 }

@@ -1,8 +1,8 @@
-//! The terminal: taken over whole, and given back whatever happens.
+//! The terminal: takes it over, draws frames, and restores it in every case.
 //!
-//! Given back on drop, and by the panic hook (`report`) before it says anything; signals end the loop, whose end is a drop. The
-//! keyboard protocol is asked for without asking whether it is there: terminals that don't know it ignore it, and waiting for
-//! an answer would delay the first frame wherever none comes.
+//! It is restored on drop and by the panic hook (`crash_report`) before that prints; signals end the loop,
+//! which drops it. The keyboard protocol is requested without checking for support: other terminals ignore
+//! the request, and waiting for a reply would delay the first frame where none comes.
 
 mod backend;
 mod capabilities;
@@ -40,32 +40,34 @@ pub(super) use kitty_images::ImagePlacement;
 pub(super) use links::mark;
 use tiller_core::unit::UnixMs;
 
-/// Bytes gathered before they are written, so that a frame goes out in few writes.
+/// Size of the write buffer in bytes, so that a frame takes few writes.
 const BUFFER: usize = 64 * 1024;
 
-/// Presses, the wheel and dragging, with places beyond column 223. Not every move of the mouse, which would wake the loop for nothing.
+/// Enables presses, wheel and drags with columns beyond 223, but not plain motion, which would wake the loop
+/// needlessly.
 const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 
-/// Whose the mouse is.
+/// The owner of the mouse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MouseUse {
-    /// Tiller's: the wheel scrolls, a click folds, dragging selects and copies.
+    /// Tiller: the wheel scrolls, a click folds, dragging selects and copies.
     #[default]
     Tiller,
-    /// The terminal's own.
+    /// The terminal.
     Terminal,
 }
 
-/// What is written last when the terminal is given back, beside what every terminal gets.
+/// The terminal-specific sequences written last when the terminal is restored.
 static FAREWELL: Mutex<String> = Mutex::new(String::new());
 
-/// Whether the terminal is ours, and to be given back.
+/// True while the terminal is taken over and must be restored.
 static IS_OURS: AtomicBool = AtomicBool::new(false);
 
-/// Held by whoever sets the terminal's modes.
+/// Serializes changes of the terminal's modes.
 static MODES: Mutex<()> = Mutex::new(());
 
-/// Where frames go, until a panic: by then the terminal is given back, and the rest of a frame would be stray text on it.
+/// Writes frames, but nothing during a panic: the terminal is restored by then, and the rest of a frame would
+/// be stray text.
 struct TerminalWriter(Stdout);
 
 impl Write for TerminalWriter {
@@ -78,27 +80,28 @@ impl Write for TerminalWriter {
     }
 }
 
-/// The terminal while it is ours.
+/// The terminal while it is taken over.
 pub(super) struct Screen {
     terminal: Terminal<TerminalBackend<BufWriter<TerminalWriter>>>,
     is_stale: bool,
 }
 
 impl Screen {
-    /// Takes the terminal over.
+    /// Takes over the terminal.
     pub(super) fn enter(options: &TerminalOptions) -> io::Result<Self> {
         if let Ok(mut farewell) = FAREWELL.lock() {
             *farewell = options.reach.farewell();
         }
         IS_OURS.store(true, Ordering::SeqCst);
         with_modes(enable_raw_mode)?;
-        // From here on a failure gives the terminal back.
-        let given_back = RestoreGuard;
+        // From here on a failure restores the terminal.
+        let guard = RestoreGuard;
         execute!(
             io::stdout(),
             Print(options.reach.greeting()),
             EnterAlternateScreen,
-            // Not `Terminal::clear`: that asks where the cursor is, and whoever still reads the keys takes the answer.
+            // Not `Terminal::clear`: it queries the cursor position, and another reader of the keys could
+            // take the reply.
             Clear(ClearType::All),
             EnableBracketedPaste,
             EnableFocusChange,
@@ -110,13 +113,14 @@ impl Screen {
         }
         let writer = BufWriter::with_capacity(BUFFER, TerminalWriter(io::stdout()));
         let terminal = Terminal::new(TerminalBackend::new(writer, options.abilities))?;
-        std::mem::forget(given_back);
+        std::mem::forget(guard);
         Ok(Self { terminal, is_stale: true })
     }
 
-    /// Takes the terminal over although it is ours: somebody else may have had it while we were stopped. All of it can be said twice.
+    /// Sets up the terminal again after a stop, in which another program may have used it. Every sequence may
+    /// be sent twice.
     pub(super) fn take_again(&mut self, mouse: MouseUse) -> io::Result<()> {
-        // The modes are set anew only from those of the beginning.
+        // crossterm sets raw mode only from the original modes.
         with_modes(|| disable_raw_mode().and_then(|()| enable_raw_mode()))?;
         let set = format!("\x1b[={};1u", keyboard().bits());
         let painter = self.terminal.backend_mut();
@@ -134,7 +138,7 @@ impl Screen {
         self.terminal.size().map_or((80, 24), |size| (size.width, size.height))
     }
 
-    /// Draws the state. The terminal shows all of it or nothing yet; where nothing changed nothing is written.
+    /// Draws a frame as one update; writes nothing if nothing changed.
     pub(super) fn draw(&mut self, app: &mut App) -> io::Result<()> {
         if self.is_stale {
             self.measure_anew();
@@ -159,12 +163,12 @@ impl Screen {
         painter.finish()
     }
 
-    /// Draws the state as cells.
+    /// Draws the app's state into cells.
     fn paint(&mut self, app: &mut App, areas: &mut ScreenAreas) -> io::Result<()> {
         let pictures = app.pictures(areas);
         self.terminal.backend_mut().part(&pictures)?;
         self.terminal.draw(|frame| {
-            // By now the size could be another one, and what was prepared would not fit the buffer.
+            // If the size changed meanwhile, the prepared areas would not fit the buffer.
             if (frame.area().width, frame.area().height) != app.place.size {
                 *areas = prepared(app, frame.area());
             }
@@ -173,23 +177,23 @@ impl Screen {
         Ok(())
     }
 
-    /// Has the terminal show nothing, and all of the next frame written.
+    /// Clears the terminal and forces a full redraw.
     fn forget(&mut self) -> io::Result<()> {
         let painter = self.terminal.backend_mut();
         painter.forget()?;
         queue!(painter, Clear(ClearType::All))?;
-        // Each swap empties one of the two buffers. `Terminal::clear` would ask where the cursor is.
+        // Each swap clears one of the two buffers. `Terminal::clear` would query the cursor position.
         self.terminal.swap_buffers();
         self.terminal.swap_buffers();
         Ok(())
     }
 
-    /// Whether the frame was left without pictures that a later one shows.
+    /// Reports whether images are still missing that a later frame shows.
     pub(super) fn owes_pictures(&self) -> bool {
         self.terminal.backend().owes_pictures()
     }
 
-    /// The size of a cell in pixels; where the terminal doesn't say, twice as high as wide.
+    /// The size of a cell in pixels; twice as high as wide if the terminal doesn't report it.
     fn cell(&mut self) -> (u16, u16) {
         let size = self.terminal.backend_mut().window_size().ok().filter(|size| {
             size.pixels.width >= size.columns_rows.width && size.pixels.height >= size.columns_rows.height
@@ -200,13 +204,13 @@ impl Screen {
         })
     }
 
-    /// Has the next frame written whole: what the terminal shows is no longer what was drawn, as after a resize, also one to
-    /// a size and back before a frame noticed.
+    /// Forces a full redraw: the screen no longer shows the last frame, as after a resize, even one back to
+    /// the same size.
     pub(super) fn repaint(&mut self) {
         self.is_stale = true;
     }
 
-    /// The terminal may have another size now.
+    /// Discards the cached size.
     pub(super) fn measure_anew(&mut self) {
         self.terminal.backend_mut().measure_anew();
     }
@@ -216,13 +220,13 @@ impl Screen {
         execute!(self.terminal.backend_mut(), Print(sequence))
     }
 
-    /// Gives a text to the terminal's clipboard (OSC 52).
+    /// Copies text to the terminal's clipboard (OSC 52).
     pub(super) fn copy(&mut self, text: &str) -> io::Result<()> {
         execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
     }
 }
 
-/// What of the keyboard protocol is asked for. The alternate keys tell what a key types with shift: `ctrl+_`, not `ctrl+shift+-`.
+/// The requested keyboard protocol flags. With alternate keys, `ctrl+_` isn't reported as `ctrl+shift+-`.
 fn keyboard() -> KeyboardEnhancementFlags {
     KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES | KeyboardEnhancementFlags::REPORT_ALTERNATE_KEYS
 }
@@ -235,7 +239,7 @@ fn prepared(app: &mut App, area: Rect) -> ScreenAreas {
 impl Drop for Screen {
     fn drop(&mut self) {
         let painter = self.terminal.backend_mut();
-        // Nobody is left to tell when this fails.
+        // An error can't be reported any more.
         let _ = painter.show(Vec::new(), UnixMs(0)).and_then(|()| painter.finish());
         give_back();
     }
@@ -249,8 +253,8 @@ impl Drop for RestoreGuard {
     }
 }
 
-/// Makes the terminal what it was, once: to leave the alternate screen again would put the cursor on what was said since. Nobody is left
-/// to tell when this fails.
+/// Restores the terminal once: leaving the alternate screen twice would put the cursor on later output.
+/// Errors can't be reported any more.
 pub(super) fn give_back() {
     if !IS_OURS.swap(false, Ordering::SeqCst) {
         return;
@@ -266,20 +270,20 @@ pub(super) fn give_back() {
         SetCursorStyle::DefaultUserShape,
         LeaveAlternateScreen,
         Show,
-        // A panic may come while it is locked; then the title stays.
+        // A panic while it is locked leaves the title as it is.
         Print(FAREWELL.try_lock().map_or_else(|_| String::new(), |farewell| farewell.clone()))
     );
     let _ = out.flush();
     let _ = with_modes(disable_raw_mode);
 }
 
-/// Does something with the terminal's modes that nobody else may disturb.
+/// Runs `act` while no other thread changes the terminal's modes.
 fn with_modes<T>(act: impl FnOnce() -> T) -> T {
     let _modes = MODES.lock().unwrap_or_else(PoisonError::into_inner);
     act()
 }
 
-/// The same, unless the terminal was given back.
+/// Does the same, unless the terminal was restored.
 pub(super) fn while_ours(act: impl FnOnce()) {
     with_modes(|| {
         if IS_OURS.load(Ordering::SeqCst) {

@@ -1,7 +1,8 @@
-//! What the terminal is told beside the screen: a title, progress, and a word when somebody who looks elsewhere is wanted.
+//! Terminal signals apart from the screen's cells: title, progress, and alerts while the terminal is
+//! unfocused.
 //!
-//! [`Reach`] says what a terminal can be told; [`Notifier`] looks at the state and answers with the bytes to write, none when
-//! nothing has changed. Whoever owns the terminal writes them.
+//! [`SignalSupport`] describes the terminal; [`Notifier`] compares the app's state with the signals sent so
+//! far and returns the bytes to write, none if nothing changed. The event loop writes them.
 
 use tiller_core::id::CallId;
 use tiller_core::unit::UnixMs;
@@ -9,16 +10,16 @@ use tiller_core::unit::UnixMs;
 use super::app::App;
 use super::tool_call::one_line;
 
-/// Columns of a title; what shows titles cuts them anyway.
+/// Maximum width of a title in columns; terminals truncate titles anyway.
 const TITLE: usize = 80;
 
-/// How the terminal can be made to tell somebody something.
+/// The way to alert the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Alert {
-    /// Not at all.
+    /// No alert.
     #[default]
     Silence,
-    /// It rings.
+    /// The bell.
     Bell,
     /// `OSC 9 ; text` (iTerm2, Ghostty, WezTerm).
     Osc9,
@@ -28,20 +29,20 @@ pub enum Alert {
     Osc99,
 }
 
-/// What the terminal can be told beside the screen.
+/// The signals that a terminal supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SignalSupport {
-    /// Whether it takes a title, and gives the former one back.
+    /// Supports setting the title and restoring the previous one.
     pub has_title: bool,
-    /// Whether it shows progress: `OSC 9 ; 4`. Elsewhere that may be a notification or nothing.
+    /// Supports progress: `OSC 9 ; 4`. Other terminals show that as a notification or ignore it.
     pub has_progress: bool,
-    /// What calls somebody who looks elsewhere.
+    /// The alert while the terminal is unfocused.
     pub call: Alert,
-    /// Seconds that a run takes at least for its end to be worth a call.
+    /// Minimum duration of a run for an alert at its end, in seconds.
     pub after_s: u64,
 }
 
-/// The settings that what a terminal is told depends on.
+/// The settings of terminal signals.
 #[derive(Clone, Copy, Debug)]
 pub struct SignalSettings<'a> {
     /// `terminal.title`: on or off.
@@ -55,7 +56,8 @@ pub struct SignalSettings<'a> {
 }
 
 impl SignalSupport {
-    /// What the terminal behind these variables can be told, as far as it is wished.
+    /// The signals supported by the terminal that these environment variables describe, as far as the
+    /// settings allow.
     #[must_use]
     pub fn choose<'a>(variable: impl Fn(&str) -> Option<&'a str>, wishes: SignalSettings<'_>) -> Self {
         let terminal = TitleKind::of(&variable);
@@ -73,12 +75,13 @@ impl SignalSupport {
         Self { has_title, has_progress, call, after_s: wishes.after_s }
     }
 
-    /// What is written when the terminal is taken over: its title is laid aside.
+    /// The sequence written when the terminal is taken over: saves its title.
     pub(super) fn greeting(&self) -> &'static str {
         if self.has_title { "\x1b[22;2t" } else { "" }
     }
 
-    /// What is written when it is given back. A terminal that laid no title aside gets an empty one, and shows its own.
+    /// The sequence written when the terminal is released. The title is first set to empty, for terminals
+    /// that didn't save theirs.
     pub(super) fn farewell(&self) -> String {
         let progress = if self.has_progress { progress(ProgressState::None) } else { "" };
         let title = if self.has_title { "\x1b]2;\x07\x1b[23;2t" } else { "" };
@@ -86,10 +89,10 @@ impl SignalSupport {
     }
 }
 
-/// Terminals that are known by name.
+/// Terminals known by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TitleKind {
-    /// Another program's screen within a terminal: tmux, screen.
+    /// A terminal multiplexer: tmux, screen.
     Multiplexer,
     Kitty,
     Ghostty,
@@ -99,7 +102,7 @@ enum TitleKind {
     ConEmu,
     /// foot, rxvt-unicode.
     Osc777,
-    /// The text console of Linux, or something dumb.
+    /// The Linux console or a dumb terminal.
     Console,
     Other,
 }
@@ -123,7 +126,8 @@ impl TitleKind {
         }
     }
 
-    /// Whether it is known to show progress. iTerm2 does so since 3.6; before, every `OSC 9` is a notification.
+    /// Reports whether the terminal shows progress. iTerm2 does since 3.6; earlier versions show every `OSC
+    /// 9` as a notification.
     fn has_progress<'a>(self, variable: &impl Fn(&str) -> Option<&'a str>) -> bool {
         match self {
             Self::Ghostty | Self::WezTerm | Self::WindowsTerminal | Self::ConEmu => true,
@@ -147,23 +151,23 @@ impl TitleKind {
     }
 }
 
-/// Whether somebody looks.
+/// The focus of the terminal window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TerminalFocus {
-    /// The terminal has said nothing of it yet.
+    /// Not reported yet.
     #[default]
     Unknown,
     Here,
     Elsewhere,
 }
 
-/// What the terminal shows beside its name, or in the taskbar.
+/// The progress state shown in the title or taskbar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum ProgressState {
     #[default]
     None,
     Working,
-    /// Somebody's word is waited for.
+    /// Waits for the user.
     Waiting,
     Failed,
 }
@@ -177,16 +181,16 @@ const fn progress(state: ProgressState) -> &'static str {
     }
 }
 
-/// What the terminal was told so far.
+/// Tracks the signals sent to the terminal.
 #[derive(Debug, Default)]
 pub(super) struct Notifier {
     reach: SignalSupport,
     focus: TerminalFocus,
     title: String,
     progress: ProgressState,
-    /// Since when the run goes on that was going on at the last look.
+    /// Start of the run in progress at the last update.
     running_since: Option<UnixMs>,
-    /// The call that asked at the last look.
+    /// The pending call at the last update.
     asked: Option<CallId>,
 }
 
@@ -199,13 +203,13 @@ impl Notifier {
         self.focus = focus;
     }
 
-    /// The terminal was given back and taken over again: it knows nothing any more.
+    /// Resets the state after the terminal was released and taken over again.
     pub(super) fn forget(&mut self) {
         (self.title, self.progress) = (String::new(), ProgressState::None);
         self.focus = TerminalFocus::Unknown;
     }
 
-    /// What is to be written now that the state is this; nothing when the terminal knows it all.
+    /// The sequences to write for the app's current state; empty if nothing changed.
     pub(super) fn look(&mut self, app: &App) -> String {
         let mut out = String::new();
         if self.reach.has_title {
@@ -235,7 +239,7 @@ impl Notifier {
         }
     }
 
-    /// What somebody who looks elsewhere would want to know, once.
+    /// The text of a new alert, if there is one.
     fn news(&mut self, app: &App) -> Option<String> {
         let asked = app.work.approvals.first();
         let asked_now = asked.map(|asked| asked.request.tool_call_id.clone());
@@ -246,17 +250,18 @@ impl Notifier {
         let name = name(app);
         match (asked.filter(|_| asks_anew), ended) {
             (Some(asked), _) => {
-                Some(format!("{name}: {} waits for your word", one_line(&asked.request.tool_name)))
+                Some(format!("{name}: {} needs approval", one_line(&asked.request.tool_name)))
             }
             (None, Some(since)) if app.now.since_ms(since) >= self.reach.after_s * 1_000 => {
-                let how = if NotifierState::of(app) == NotifierState::Failed { "failed" } else { "is done" };
+                let how = if NotifierState::of(app) == NotifierState::Failed { "failed" } else { "done" };
                 Some(format!("{name}: {how}"))
             }
             _ => None,
         }
     }
 
-    /// Calls somebody who isn't looking; where nobody knows whether they look, with no more than the bell.
+    /// The sequence of an alert; empty while the terminal is focused, at most the bell if the focus is
+    /// unknown.
     fn call(&self, text: &str) -> String {
         let call = match (self.focus, self.reach.call) {
             (TerminalFocus::Here, _) => Alert::Silence,
@@ -264,7 +269,7 @@ impl Notifier {
             (TerminalFocus::Unknown, _) => Alert::Bell,
             (TerminalFocus::Elsewhere, call) => call,
         };
-        // A semicolon would end a field.
+        // A semicolon would end the field.
         let text = text.replace(';', ",");
         match call {
             Alert::Silence => String::new(),
@@ -276,7 +281,7 @@ impl Notifier {
     }
 }
 
-/// What goes on, in a word.
+/// The app's activity for signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NotifierState {
     Rests,
@@ -297,7 +302,7 @@ impl NotifierState {
     }
 }
 
-/// The session's name, or else the folder's.
+/// The session's name, or else the directory's.
 fn name(app: &App) -> String {
     let folder = || app.place.cwd.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = app.facts.name.clone().or_else(folder).unwrap_or_else(|| "/".to_owned());
@@ -330,28 +335,28 @@ mod tests {
         SignalSettings { title: "on", progress: "auto", notify: "auto", after_s: 10 };
 
     #[test]
-    fn a_terminal_is_told_what_it_understands() {
-        let told = |variables: &[(&str, &str)]| {
+    fn signals_auto_follows_the_terminal() {
+        let chosen = |variables: &[(&str, &str)]| {
             let reach = reach(variables, AUTO);
             (reach.has_progress, reach.call)
         };
         let xterm = ("TERM", "xterm-256color");
-        assert_eq!(told(&[xterm]), (false, Alert::Bell));
-        assert_eq!(told(&[xterm, ("WT_SESSION", "1")]), (true, Alert::Bell));
-        assert_eq!(told(&[xterm, ("TERM_PROGRAM", "ghostty")]), (true, Alert::Osc9));
-        assert_eq!(told(&[("TERM", "xterm-kitty")]), (false, Alert::Osc99));
-        assert_eq!(told(&[("TERM", "foot")]), (false, Alert::Osc777));
+        assert_eq!(chosen(&[xterm]), (false, Alert::Bell));
+        assert_eq!(chosen(&[xterm, ("WT_SESSION", "1")]), (true, Alert::Bell));
+        assert_eq!(chosen(&[xterm, ("TERM_PROGRAM", "ghostty")]), (true, Alert::Osc9));
+        assert_eq!(chosen(&[("TERM", "xterm-kitty")]), (false, Alert::Osc99));
+        assert_eq!(chosen(&[("TERM", "foot")]), (false, Alert::Osc777));
         let iterm = ("TERM_PROGRAM", "iTerm.app");
-        assert_eq!(told(&[xterm, iterm, ("TERM_PROGRAM_VERSION", "3.5.14")]), (false, Alert::Osc9));
-        assert_eq!(told(&[xterm, iterm, ("TERM_PROGRAM_VERSION", "3.6.2")]), (true, Alert::Osc9));
+        assert_eq!(chosen(&[xterm, iterm, ("TERM_PROGRAM_VERSION", "3.5.14")]), (false, Alert::Osc9));
+        assert_eq!(chosen(&[xterm, iterm, ("TERM_PROGRAM_VERSION", "3.6.2")]), (true, Alert::Osc9));
         assert_eq!(
-            told(&[xterm, iterm, ("TERM_PROGRAM_VERSION", "3.6"), ("TMUX", "/tmp/x")]),
+            chosen(&[xterm, iterm, ("TERM_PROGRAM_VERSION", "3.6"), ("TMUX", "/tmp/x")]),
             (false, Alert::Bell)
         );
     }
 
     #[test]
-    fn wishes_come_first() {
+    fn signals_settings_override_the_terminal() {
         let xterm = [("TERM", "xterm")];
         assert_eq!(reach(&xterm, SignalSettings { notify: "off", ..AUTO }).call, Alert::Silence);
         assert_eq!(reach(&[("TERM", "foot")], SignalSettings { notify: "bell", ..AUTO }).call, Alert::Bell);

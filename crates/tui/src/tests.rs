@@ -297,8 +297,8 @@ fn shell_command_streams_then_record() {
 }
 
 #[test]
-fn message_during_shell_says_model_does_not_wait() {
-    let words = "the model doesn't wait for the command";
+fn of_a_message_beside_a_command_it_is_said_that_the_model_does_not_wait() {
+    let words = "The model doesn't wait for the command";
     for (exclude_from_context, is_told) in [(false, true), (true, false)] {
         let mut stage = Stage::new(120, 40);
         let id = "b1".into();

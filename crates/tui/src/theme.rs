@@ -1,4 +1,4 @@
-//! What roles look like on this terminal: the theme that is worn, and the one that is tried on.
+//! The current theme: ratatui styles for roles, and the theme being previewed.
 
 mod theme_picker;
 
@@ -16,60 +16,60 @@ use tiller_render::theme::{
 use tiller_render::{self as render, AnsiColor, Emphasis};
 use tokio::sync::watch;
 
-/// The themes there are, which one is wanted, and what the terminal can show of it.
+/// The known themes, the chosen one, and the terminal's capabilities.
 #[derive(Clone, Debug, Default)]
 pub struct ThemeOptions {
-    /// The themes that are known at the start.
+    /// The themes known at the start.
     pub library: Arc<ThemeRegistry>,
-    /// Which one is wanted.
+    /// The chosen theme.
     pub wish: ThemeChoice,
-    /// How many colours there are to paint with.
+    /// The number of colors that the terminal shows.
     pub depth: ColorDepth,
-    /// The ground of the terminal, as far as it can be guessed.
+    /// The terminal's background, as far as it can be guessed.
     pub background: Background,
-    /// Whether the terminal is asked for its ground, when that decides.
+    /// Queries the terminal for its background if that decides the theme.
     pub asking: ThemeQuery,
-    /// The themes as they become known later: files that changed. `None` never tells.
+    /// Updates after theme files changed; `None` for no updates.
     pub news: Option<watch::Receiver<Arc<ThemeRegistry>>>,
 }
 
 impl ThemeOptions {
-    /// The themes as they are known now.
+    /// The currently known themes.
     pub(super) fn library_now(&self) -> Arc<ThemeRegistry> {
         self.news.as_ref().map_or_else(|| Arc::clone(&self.library), |news| Arc::clone(&news.borrow()))
     }
 }
 
-/// Whether the terminal is asked for the colour of its ground (OSC 11).
+/// The decision to query the terminal's background color (OSC 11).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThemeQuery {
-    /// The guess has to do: a terminal that would show the question, or none at all.
+    /// No query; for terminals that would display it, and where there is no terminal.
     #[default]
     Never,
-    /// It is asked after the first frame, and its answer waited for as long as it takes.
+    /// Query after the first frame; the reply may take any time.
     AfterFirstFrame,
 }
 
-/// How everything looks.
+/// The current theme and its styles.
 #[derive(Clone, Debug)]
 pub(super) struct ThemeState {
     library: Arc<ThemeRegistry>,
     wish: ThemeChoice,
-    /// What is looked at without having been chosen.
+    /// The theme being previewed.
     tried: Option<String>,
     background: Background,
     depth: ColorDepth,
     worn: Arc<theme::Theme>,
-    /// By role.
+    /// Styles by role.
     looks: [Style; ROLES.len()],
 }
 
-/// What changed of what is wrong with the files of themes.
+/// Changes in the problems of theme files.
 #[derive(Debug)]
 pub(super) struct ThemesChanged {
     new: Vec<ResourceProblem>,
     gone: Vec<ResourceProblem>,
-    /// Files that are right again.
+    /// Files that are valid again.
     mended: Vec<PathBuf>,
 }
 
@@ -82,24 +82,24 @@ impl ThemeState {
         Self { library, wish, tried: None, background: *background, depth: *depth, worn, looks }
     }
 
-    /// How a style looks.
+    /// The ratatui style of a text style.
     pub(super) fn style(&self, style: render::Style) -> Style {
         let mut look = self.looks[style.role as usize].add_modifier(modifiers(style.emphasis));
         if let Some(ground) = style.ground {
             look.bg = self.looks[ground as usize].bg;
         }
-        let printed =
+        let ansi_color =
             |ansi: Option<AnsiColor>| ansi.and_then(|ansi| self.worn.printed(ansi, self.depth)).map(color);
-        Style { fg: printed(style.fg).or(look.fg), bg: printed(style.bg).or(look.bg), ..look }
+        Style { fg: ansi_color(style.fg).or(look.fg), bg: ansi_color(style.bg).or(look.bg), ..look }
     }
 
-    /// The terminal said of which colour its ground is.
+    /// Sets the background that the terminal reported.
     pub(super) fn learn(&mut self, ground: Rgb) {
         self.background = Background::of(ground);
         self.dress();
     }
 
-    /// Other themes are known than before; what is wrong with their files that wasn't before, and what no longer is.
+    /// Replaces the known themes; returns the problems that appeared and disappeared.
     pub(super) fn restock(&mut self, library: Arc<ThemeRegistry>) -> ThemesChanged {
         let before = std::mem::replace(&mut self.library, library);
         self.dress();
@@ -115,13 +115,13 @@ impl ThemeState {
         ThemesChanged { new: without(&self.library, &before), gone, mended }
     }
 
-    /// Shows a theme for as long as it is looked at; `None` shows what was chosen again.
+    /// Previews a theme; `None` returns to the chosen one.
     fn try_on(&mut self, name: Option<&str>) {
         self.tried = name.map(str::to_owned);
         self.dress();
     }
 
-    /// Has one of the settings name this theme from now on.
+    /// Sets the theme of one of the theme settings.
     fn wear(&mut self, setting: &Setting, name: &str) {
         let wished = if *setting == setting::THEME_DARK {
             &mut self.wish.dark
@@ -168,8 +168,8 @@ fn modifiers(emphasis: Emphasis) -> Modifier {
         (Emphasis::REVERSED, Modifier::REVERSED),
         (Emphasis::DIM, Modifier::DIM),
     ];
-    let given = all.into_iter().filter(|(wanted, _)| emphasis.has(*wanted));
-    given.fold(Modifier::empty(), |sum, (_, modifier)| sum | modifier)
+    let present = all.into_iter().filter(|(emphasis_bit, _)| emphasis.has(*emphasis_bit));
+    present.fold(Modifier::empty(), |sum, (_, modifier)| sum | modifier)
 }
 
 #[cfg(test)]
@@ -178,13 +178,13 @@ mod tests {
 
     use super::*;
 
-    fn dressed(depth: ColorDepth, background: Background) -> ThemeState {
+    fn theme_state(depth: ColorDepth, background: Background) -> ThemeState {
         ThemeState::of(&ThemeOptions { depth, background, ..ThemeOptions::default() })
     }
 
     #[test]
-    fn colours_are_those_that_the_terminal_has() {
-        let accent = |depth| dressed(depth, Background::Dark).style(Role::Accent.into()).fg;
+    fn theme_colors_match_the_color_depth() {
+        let accent = |depth| theme_state(depth, Background::Dark).style(Role::Accent.into()).fg;
         assert_eq!(accent(ColorDepth::Millions), Some(Color::Rgb(0x6c, 0xcf, 0xcf)));
         assert_eq!(accent(ColorDepth::TwoHundredFiftySix), Some(Color::Indexed(80)));
         assert_eq!(accent(ColorDepth::Sixteen), Some(Color::Indexed(6)));
@@ -192,20 +192,20 @@ mod tests {
     }
 
     #[test]
-    fn the_emphasis_of_a_text_comes_on_top_of_its_roles() {
-        let theme = dressed(ColorDepth::None, Background::Dark);
+    fn theme_style_adds_the_emphasis_of_text_and_role() {
+        let theme = theme_state(ColorDepth::None, Background::Dark);
         let style = theme.style(render::Style::from(Role::Link).with(Emphasis::BOLD));
         assert_eq!(style.add_modifier, Modifier::BOLD | Modifier::UNDERLINED);
     }
 
     #[test]
-    fn what_a_command_painted_keeps_its_colours_where_there_are_any() {
+    fn theme_style_keeps_ansi_colors_of_commands() {
         let style = render::Style {
             fg: Some(AnsiColor::Basic(1)),
             bg: Some(AnsiColor::Rgb(1, 2, 3)),
             ..Role::Muted.into()
         };
-        let painted = |depth| dressed(depth, Background::Dark).style(style);
+        let painted = |depth| theme_state(depth, Background::Dark).style(style);
         let look = painted(ColorDepth::Millions);
         assert_eq!((look.fg, look.bg), (Some(Color::Indexed(1)), Some(Color::Rgb(1, 2, 3))));
         assert_eq!(painted(ColorDepth::Sixteen).bg, Some(Color::Indexed(0)));
@@ -213,8 +213,8 @@ mod tests {
     }
 
     #[test]
-    fn the_terminals_answer_changes_what_is_worn_unless_the_user_chose() {
-        let mut theme = dressed(ColorDepth::Millions, Background::Dark);
+    fn theme_reported_background_changes_only_auto() {
+        let mut theme = theme_state(ColorDepth::Millions, Background::Dark);
         assert_eq!(theme.worn.name, "dark");
         theme.learn(Rgb::WHITE);
         assert_eq!(theme.worn.name, "light");
@@ -224,8 +224,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tried_on_is_worn_only_while_it_is_looked_at() {
-        let mut theme = dressed(ColorDepth::Millions, Background::Dark);
+    fn theme_preview_is_temporary() {
+        let mut theme = theme_state(ColorDepth::Millions, Background::Dark);
         theme.try_on(Some("catppuccin"));
         theme.learn(Rgb::BLACK);
         assert_eq!(theme.worn.name, "catppuccin");
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_problem_is_told_once() {
+    fn theme_problem_is_reported_once() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("x.json"), "{").unwrap();
         let place = tiller_files::search_path::SearchPath {
@@ -243,7 +243,7 @@ mod tests {
             bounds: None,
         };
         let broken = Arc::new(ThemeRegistry::load(&[place], &ThemeRegistry::built_in()));
-        let mut theme = dressed(ColorDepth::Millions, Background::Dark);
+        let mut theme = theme_state(ColorDepth::Millions, Background::Dark);
         assert_eq!(theme.restock(Arc::clone(&broken)).new.len(), 1);
         assert_eq!(theme.restock(broken).new, []);
     }

@@ -1,5 +1,5 @@
-//! `/trust`: asks about the files of a project that take effect only when it is trusted. Handed in by the code that starts the
-//! front end, which reads no files of settings itself.
+//! `/trust`: asks about the files of a project that take effect only when it is trusted. The caller of the
+//! front end provides the service; the front end reads no settings files itself.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use super::picker::{PickerChoice, PickerItem};
 type Find = dyn Fn() -> Result<UntrustedProject, String> + Send + Sync;
 type Trust = dyn Fn() -> Result<(), String> + Send + Sync;
 
-/// A project that isn't trusted, as texts that a terminal can show.
+/// An untrusted project, as display texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UntrustedProject {
-    /// Its folder.
+    /// The project's root directory.
     pub root: String,
     /// The files that would take effect.
     pub files: Vec<String>,
 }
 
-/// Finds the project, and trusts it as it was found.
+/// Finds the untrusted project and trusts it.
 #[derive(Clone)]
 pub struct TrustService {
     find: Arc<Find>,
@@ -27,7 +27,7 @@ pub struct TrustService {
 }
 
 impl TrustService {
-    /// Finds by the one and trusts by the other, which says why where that can't be.
+    /// Creates a service from two functions; both return a reason on failure.
     pub fn new(
         find: impl Fn() -> Result<UntrustedProject, String> + Send + Sync + 'static,
         trust: impl Fn() -> Result<(), String> + Send + Sync + 'static,
@@ -35,7 +35,7 @@ impl TrustService {
         Self { find: Arc::new(find), trust: Arc::new(trust) }
     }
 
-    /// The answers to the question, no being the first, and the files that it is about.
+    /// The picker's items: the answers, no first, and the files in question.
     pub(super) fn items(&self) -> Vec<PickerItem> {
         match (self.find)() {
             Ok(project) => items(&project),
@@ -57,8 +57,8 @@ impl std::fmt::Debug for TrustService {
 fn items(project: &UntrustedProject) -> Vec<PickerItem> {
     let yes = format!("trust {}", project.root);
     let mut items = vec![
-        PickerItem::new("no, go on ignoring these files", PickerChoice::Nothing),
-        PickerItem::new(yes, PickerChoice::Trust).with_note("only if you trust who wrote them"),
+        PickerItem::new("no, keep ignoring these files", PickerChoice::Nothing),
+        PickerItem::new(yes, PickerChoice::Trust).with_note("only if you trust the authors of these files"),
     ];
     let file = |path: &String| {
         let item = PickerItem::new(
@@ -82,7 +82,7 @@ mod tests {
         let desk = TrustService::new(move || Ok(project()), || Ok(()));
         let items = desk.items();
         let labels: Vec<&str> = items.iter().map(|item| item.label.as_str()).collect();
-        assert_eq!(labels, ["no, go on ignoring these files", "trust /p", "/p/.tiller/settings.json"]);
+        assert_eq!(labels, ["no, keep ignoring these files", "trust /p", "/p/.tiller/settings.json"]);
         assert_eq!([&items[0].choice, &items[1].choice], [&PickerChoice::Nothing, &PickerChoice::Trust]);
         let none = TrustService::new(|| Err("there is nothing to trust here".into()), || Ok(()));
         assert_eq!(none.items()[0].label, "there is nothing to trust here");

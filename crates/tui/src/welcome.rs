@@ -1,5 +1,5 @@
-//! The first screen of a fresh session, which is there until the first message. Facts that have to be looked up are added when they
-//! are known, so that the start doesn't wait for them.
+//! The welcome screen of a new session, shown until the first message. Data that must be looked up is added
+//! when it arrives, so that the start doesn't wait for it.
 
 use std::path::{Path, PathBuf};
 
@@ -17,54 +17,53 @@ use super::path_display::at_home;
 use super::picker::{age, mode_about};
 use super::tool_call::one_line;
 
-/// Columns of the name of a fact.
+/// Width of a row's name in columns.
 const NAME: usize = 10;
 
-/// The text above the editor of a fresh session.
+/// The text above the editor in a new session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Banner {
-    /// The first one stands out; long ones are wrapped.
+    /// Lines of text; the first is emphasized, long ones are wrapped.
     lines: Vec<String>,
-    /// Names and values: one row each, cut where it is too long.
+    /// Rows of a name and a value, cut if too long.
     facts: Vec<(&'static str, String)>,
 }
 
-/// The facts that have to be looked up.
+/// The data that must be looked up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Welcome {
-    /// The context files that the model reads.
     pub(super) files: Vec<PathBuf>,
-    /// The title of the newest other session of this directory, and when it was written to.
+    /// Title and modification time of the newest other session of this directory.
     pub(super) last: Option<(String, UnixMs)>,
 }
 
-/// Looks the facts up.
+/// Looks up the data.
 pub(super) async fn gather(agent: &AgentSession) -> TaskResult {
     let breakdown = agent.context_breakdown().await;
     let files = breakdown.map(|breakdown| breakdown.files().cloned().collect()).unwrap_or_default();
-    let here = agent.reader().id().clone();
+    let current = agent.reader().id().clone();
     let last = match agent.catalog().await {
-        Ok(catalog) => tokio::task::spawn_blocking(move || last_session(catalog, &here)).await,
+        Ok(catalog) => tokio::task::spawn_blocking(move || last_session(catalog, &current)).await,
         Err(_) => Ok(None),
     };
     TaskResult::Welcome(Welcome { files, last: last.unwrap_or_default() })
 }
 
-fn last_session(mut catalog: Catalog, here: &SessionId) -> Option<(String, UnixMs)> {
+fn last_session(mut catalog: Catalog, current: &SessionId) -> Option<(String, UnixMs)> {
     let page = PageRequest { offset: 0, limit: Some(2) };
     let sessions = catalog.page(SessionScope::ThisDirectory, page).ok()?.sessions;
-    let last = sessions.into_iter().find(|session| session.id != *here)?;
+    let last = sessions.into_iter().find(|session| session.id != *current)?;
     Some((one_line(last.title()?), last.modified))
 }
 
 impl Banner {
-    /// Its text, for searching and copying.
+    /// The texts for searching and copying.
     pub(super) fn texts(&self) -> Vec<String> {
         let facts = self.facts.iter().map(|(name, fact)| format!("{name}: {fact}"));
         self.lines.iter().cloned().chain(facts).collect()
     }
 
-    /// Its rows.
+    /// The rows for the screen.
     pub(super) fn rows(&self, width: usize) -> Vec<Line> {
         let title = Style::from(Role::Accent).with(Emphasis::BOLD);
         let (first, rest) =
@@ -84,20 +83,20 @@ impl Banner {
 }
 
 impl App {
-    /// The text in an empty editor until the first message.
+    /// The placeholder in an empty editor until the first message.
     pub(super) fn placeholder(&self) -> Option<String> {
         let shows = self.transcript.has_banner() && self.editor.is_empty() && !self.is_working();
         let help = self.place.keymap.key_of(KeyCommand::Help);
         shows.then(|| format!("Type what you want done · / commands · @ files · ! shell · {help} help"))
     }
 
-    /// Puts the banner above a fresh session.
+    /// Shows the banner above a new session.
     pub(super) fn open_with_banner(&mut self) {
         let banner = self.banner();
         self.transcript.open_with(Block::new(BlockKind::Banner(Box::new(banner))));
     }
 
-    /// Updates the banner with the facts known by now, while it is there.
+    /// Updates the banner with the data known so far, while it is shown.
     pub(super) fn refresh_banner(&mut self) {
         if self.transcript.has_banner() {
             let banner = self.banner();
@@ -140,7 +139,7 @@ impl App {
         let mode = self.facts.approval.as_str();
         let about = match ApprovalMode::parse(mode) {
             Some(mode) => mode_about(mode),
-            None if mode == "yes" => "nothing asks",
+            None if mode == "yes" => "no approvals",
             None => return None,
         };
         Some(format!("{mode}: {about} · /approval"))
@@ -148,14 +147,14 @@ impl App {
 
     fn last_fact(&self) -> Option<String> {
         let (title, at) = self.facts.welcome.as_ref()?.last.as_ref()?;
-        /// Characters of a title, so that what resumes it has room too.
+        /// Maximum width of the title, leaving room for the hint.
         const TITLE: usize = 32;
         let age = age(*at, self.now);
         Some(format!("“{}”, {age} · /resume or tiller -c", cut_to(title, TITLE)))
     }
 }
 
-/// A path as seen from the working directory, or from home.
+/// A path relative to the working directory, or else with `~`.
 fn shown(path: &Path, cwd: &Path, home: Option<&Path>) -> String {
     match path.strip_prefix(cwd) {
         Ok(inner) => inner.display().to_string(),

@@ -42,7 +42,7 @@ fn approval_denial_text_reaches_the_model() {
         r#"{"expect": "denied: the user said no: use the other one", "text": "The other one, then."}"#;
     let mut terminal = ask(&sandbox, &[CALL, after]);
     let screen = terminal.screen();
-    assert!(screen.contains("│ touch made") && screen.contains("for 1m 00s at most"), "{screen}");
+    assert!(screen.contains("│ touch made") && screen.contains("timeout 1m 00s"), "{screen}");
     assert!(screen.contains("? bash       touch made"), "{screen}");
     terminal.send("d");
     terminal.wait_for("type a reason for the model");

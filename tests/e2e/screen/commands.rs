@@ -183,7 +183,7 @@ fn tree_labels_and_hides() {
     terminal.wait_for("1 found");
     terminal.wait_for("enter: restore to the tree");
     terminal.key(Key::Enter);
-    terminal.wait_until("it is back", |screen| !screen.contains("enter: restore to the tree"));
+    terminal.wait_until("restored", |screen| !screen.contains("enter: brings it back"));
     let log = sandbox.log();
     let facts: Vec<&Value> =
         log.iter().filter(|entry| entry["customType"] == "tiller.hide").map(|entry| &entry["data"]).collect();
@@ -288,20 +288,20 @@ fn reload_applies_settings_or_asks_for_restart() {
     let file = sandbox.home().join("tiller/settings.json");
     fs::write(&file, r#"{"steering_mode": "one-at-a-time", "max_tokens": 100}"#).unwrap();
     enter(&mut terminal, "/reload");
-    terminal.wait_for("steering_mode one-at-a-time now; max_tokens from the next start on");
+    terminal.wait_for("steering_mode one-at-a-time now; max_tokens at the next start");
     fs::write(&file, r#"{"steering_mode": "one-at-a-time", "colour": "red"}"#).unwrap();
     enter(&mut terminal, "/reload");
-    terminal.wait_for("unknown setting `colour`");
-    terminal.wait_without("from the next start on");
+    terminal.wait_for("there is no setting `colour`");
+    terminal.wait_without("at the next start");
     enter(&mut terminal, "/settings steering_mode");
     terminal.wait_for("one-at-a-time · yours");
     terminal.key(Key::Ctrl('c'));
     fs::write(&file, "{").unwrap();
     enter(&mut terminal, "/reload");
-    terminal.wait_for("everything stays as it was until /reload finds it right");
+    terminal.wait_for("all settings stay as they were; fix the file, then run /reload");
     terminal.wait_without("read-only");
     enter(&mut terminal, "/reload");
-    terminal.wait_for("the settings stay as they were");
+    terminal.wait_for("settings unchanged");
     assert_eq!(terminal.screen().matches("not a JSON object").count(), 1, "{}", terminal.screen());
     fs::write(&file, "{}").unwrap();
     enter(&mut terminal, "/reload");
@@ -343,14 +343,14 @@ fn reload_applies_the_theme_setting() {
     let file = sandbox.home().join("tiller/settings.json");
     fs::write(&file, r#"{"theme": "gruvboxx"}"#).unwrap();
     enter(&mut terminal, "/reload");
-    terminal.wait_for("theme: there is no theme gruvboxx; did you mean gruvbox?");
+    terminal.wait_for("theme: unknown theme gruvboxx; did you mean gruvbox?");
     terminal.wait_without("gruvboxx now");
     fs::write(&file, format!(r#"{{"theme": "{}"}}"#, themes.join("mine.json").display())).unwrap();
     enter(&mut terminal, "/reload");
     terminal.wait_for("mine.json now");
     fs::write(&file, r#"{"theme": "~/elsewhere.json"}"#).unwrap();
     enter(&mut terminal, "/reload");
-    terminal.wait_for("theme from the next start on");
+    terminal.wait_for("theme at the next start");
 }
 
 #[test]
@@ -363,7 +363,7 @@ fn reload_ignores_changed_trusted_project() {
     terminal.wait_for("Type a request");
     fs::write(&file, r#"{"steering_mode": "all"}"#).unwrap();
     enter(&mut terminal, "/reload");
-    terminal.wait_for("everything stays as it was until /reload finds it right");
+    terminal.wait_for("all settings stay as they were; fix the file, then run /reload");
     terminal.wait_without("steering_mode");
 }
 

@@ -43,7 +43,7 @@ fn exit_on_second_interrupt() {
     let mut terminal = sandbox.play(&[HELLO], &[]);
     terminal.wait_for("Type a request");
     terminal.key(Key::Ctrl('c'));
-    terminal.wait_for("ctrl+c again quits");
+    terminal.wait_for("Press ctrl+c again to quit.");
     terminal.key(Key::Ctrl('c'));
     assert_eq!(terminal.wait().exit_code(), 0);
     assert!(sandbox.logs().is_empty(), "nothing was said, so nothing is kept");

@@ -227,7 +227,7 @@ fn keys_shift_tab_cycles_thinking() {
     let sandbox = Sandbox::new();
     let mut terminal = at_rest(&sandbox);
     terminal.send(SHIFT_TAB);
-    terminal.wait_for("doesn't think");
+    terminal.wait_for("doesn't support thinking");
 }
 
 #[test]
@@ -430,7 +430,7 @@ fn demo_model_warns_about_images() {
     terminal.wait_for("Type anything");
     terminal.send("what is @shot.png ");
     terminal.key(Key::Enter);
-    terminal.wait_for("takes no images, it would get a line of text; enter sends it so");
+    terminal.wait_for("takes no images and would get a line of text instead; enter sends it anyway");
     terminal.wait_for(" ❯ what is @shot.png");
     terminal.key(Key::Enter);
     terminal.wait_for("does not accept images: each image is replaced by a line of text");

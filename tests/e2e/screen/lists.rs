@@ -21,7 +21,7 @@ fn settings_list_writes_only_its_setting() {
     terminal.send("steering_mode");
     terminal.wait_for("▸ steering_mode");
     terminal.key(Key::Enter);
-    terminal.wait_for("written, and in effect");
+    terminal.wait_for("saved and in effect");
     terminal.key(Key::Ctrl('u'));
     terminal.send("retry.max");
     terminal.wait_for("▸ retry.max");
@@ -35,7 +35,7 @@ fn settings_list_writes_only_its_setting() {
     terminal.send("7");
     terminal.wait_for("retry.max ❯ 7");
     terminal.key(Key::Enter);
-    terminal.wait_for("from the next start on");
+    terminal.wait_for("at the next start");
     terminal.key(Key::Esc);
     terminal.wait_for("type to filter");
     terminal.key(Key::Esc);
@@ -87,14 +87,14 @@ fn session_list_renames_trashes_and_restores() {
     terminal.key(Key::Ctrl('r'));
     terminal.send("the first");
     terminal.key(Key::Enter);
-    terminal.wait_for("it is called the first now");
+    terminal.wait_for("renamed to the first");
     terminal.wait_for("▸ the first · question one");
     terminal.key(Key::Ctrl('x'));
     terminal.wait_for("moved to the trash");
     terminal.wait_without("the first · question one");
     assert_eq!(sandbox.logs().len(), 1);
     terminal.key(Key::Ctrl('z'));
-    terminal.wait_for("it is back");
+    terminal.wait_for("restored");
     terminal.wait_for("the first · question one");
     assert_eq!(sandbox.logs().len(), 2);
     // The restored row is selected.
@@ -120,8 +120,8 @@ fn session_list_locked_session_can_be_forked() {
     enter(&mut terminal, "/resume");
     terminal.wait_for("▸ question one");
     terminal.key(Key::Enter);
-    terminal.wait_for("another tiller has it open");
-    terminal.notice("▸ go on in a fork of it");
+    terminal.wait_for("the session is open in another tiller");
+    terminal.notice("▸ continue in a fork");
     terminal.key(Key::Enter);
     terminal.wait_until("the fork", |screen| screen.contains("Answer one.") && !screen.contains("esc back"));
     assert_eq!(sandbox.logs().len(), 2);
@@ -160,7 +160,7 @@ fn session_list_open_session_is_reported() {
     // The offer beside what was typed looks like it; the list says whose it is.
     terminal.wait_for("open · 2 messages");
     terminal.key(Key::Enter);
-    terminal.wait_for("that is the session that is open here");
+    terminal.wait_for("this session is already open");
     terminal.key(Key::Esc);
     terminal.wait_for("type to filter");
     terminal.key(Key::Esc);

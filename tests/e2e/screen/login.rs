@@ -40,8 +40,8 @@ fn login_in_tui_stores_and_removes_key() {
     terminal.send("sk-hush-hush");
     terminal.wait_for("12 characters");
     terminal.key(Key::Enter);
-    terminal.wait_for("stored the key of anthropic");
-    terminal.wait_for("answers from the next turn on; ctrl+l chooses another");
+    terminal.wait_for("anthropic can be asked now");
+    terminal.wait_for("answers from the next request on; ctrl+l chooses another");
     enter(&mut terminal, "are you there?");
     terminal.wait_for("Here I am.");
     terminal.wait_without("esc stops");
@@ -77,7 +77,7 @@ fn import_in_tui_lists_searched_folders() {
         terminal.wait_for(place);
     }
     terminal.key(Key::Enter);
-    terminal.wait_for("no log is there; /import PATH names a log or a folder elsewhere");
+    terminal.wait_for("no logs found; /import PATH imports a log or directory");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn import_in_tui_opens_the_session() {
     terminal.wait_without("open it, session");
     terminal.wait_for("The orchard");
     enter(&mut terminal, "/import ~/.claude/projects");
-    terminal.notice("it was imported before and has nothing new");
+    terminal.notice("already imported, nothing new");
     terminal.key(Key::Esc);
     terminal.wait_without("it was imported before");
     enter(&mut terminal, "/import nowhere.jsonl");

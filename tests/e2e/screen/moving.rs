@@ -134,7 +134,7 @@ fn prompt_cut_off_is_marked_and_restored() {
     terminal.wait();
 
     let mut terminal = sandbox.play(&[r#"{"text": "Yes."}"#], &["-c"]);
-    terminal.wait_for("not answered: tiller was stopped");
+    terminal.wait_for("not answered: tiller stopped first");
     terminal.key(Key::Enter);
     terminal.wait_for("❯ are you there?");
     terminal.wait_without("not answered");

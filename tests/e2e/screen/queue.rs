@@ -70,7 +70,7 @@ fn queue_edit_survives_the_end_of_the_run() {
     terminal.key(Key::Enter);
     terminal.wait_for("Better.");
     terminal.wait_without("↳ next");
-    assert!(!terminal.screen().contains("waits no longer"), "{}", terminal.screen());
+    assert!(!terminal.screen().contains("is no longer queued"), "{}", terminal.screen());
     assert_eq!(changes(&sandbox), ["add first", "edit first followUp: first, better"]);
     assert_eq!(sandbox.said()[4..], ["assistant: Both done.", "user: first, better", "assistant: Better."]);
 }

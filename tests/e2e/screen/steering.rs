@@ -115,7 +115,7 @@ fn stop_keeps_text_and_returns_the_queue() {
     terminal.key(Key::Ctrl('c'));
     terminal.wait_without("first thought");
     terminal.key(Key::Ctrl('c'));
-    terminal.wait_for("ctrl+c again quits");
+    terminal.wait_for("Press ctrl+c again to quit.");
     terminal.key(Key::Ctrl('c'));
     assert_eq!(terminal.wait().exit_code(), 0);
 }

@@ -270,8 +270,8 @@ fn external_editor_gets_the_keys() {
 #[test]
 fn external_editor_failure_keeps_text() {
     for (sandbox, what) in [
-        (Sandbox::new().with("VISUAL", "no-such-editor"), "there is no program `no-such-editor`"),
-        (editor(Sandbox::new(), "echo gone > $2; exit 3"), "ended with exit status: 3"),
+        (Sandbox::new().with("VISUAL", "no-such-editor"), "program not found: `no-such-editor`"),
+        (editor(Sandbox::new(), "echo gone > $2; exit 3"), "failed: exit status: 3"),
     ] {
         let mut terminal = sandbox.play(&[HELLO], &[]);
         terminal.wait_for("Type a request");

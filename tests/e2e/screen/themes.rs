@@ -111,7 +111,7 @@ fn theme_picker_previews_and_stores() {
     terminal.wait_without("── themes");
     wait_for_accent(&terminal, DARK);
     enter(&mut terminal, "/theme gruvbox");
-    terminal.wait_for("theme is gruvbox from now on");
+    terminal.wait_for("Saved: theme is gruvbox.");
     wait_for_accent(&terminal, GRUVBOX);
     terminal.key(Key::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);

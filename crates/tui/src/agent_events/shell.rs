@@ -1,4 +1,4 @@
-//! What is told of the user's own commands.
+//! Events of `!` commands.
 
 use tiller_core::ansi::{OutputBuffer, StyledText};
 use tiller_core::id::EntryId;
@@ -10,17 +10,18 @@ use crate::block::{Block, BlockKind, MOST_OUTPUT, NoticeLevel, Shell, ShellState
 use crate::log_blocks::shell_record;
 use crate::tool_call::one_line;
 
-/// Where the record of a command stands.
+/// The position of a finished command's entry in the transcript.
 pub(super) enum ShellPlacement {
-    /// Where it was watched.
+    /// Replaced the block of the running command.
     There,
-    /// At the end: with how long it took, if it was watched.
+    /// At the end; with the duration in milliseconds if the command was watched here.
     Below(Option<u64>),
 }
 
 impl App {
-    /// The record of a command that was watched is on the screen already. Where something was said meanwhile the record stands
-    /// behind that, as in the log, and here a word that it does: blocks keep their numbers.
+    /// Puts the entry of a finished command in place of its running block. If other blocks followed
+    /// meanwhile, the entry goes to the end, as in the log, and a note replaces the running block, because
+    /// blocks keep their indexes.
     pub(super) fn adopt_shell(&mut self, entry: &EntryId, record: &BashExecutionMessage) -> ShellPlacement {
         let watched = |block: &Block| match &block.kind {
             BlockKind::Shell(shell) => shell.id.is_some() && shell.command == record.command,
@@ -33,7 +34,8 @@ impl App {
                 BlockKind::Shell(shell) => shell.took_ms(record),
                 _ => None,
             };
-            let text = format!("! {} began here and stands below, where it ended", one_line(&record.command));
+            let text =
+                format!("! {} started here; its output is below, where it ended", one_line(&record.command));
             *block = Block::notice(NoticeLevel::Note, text, None);
             return ShellPlacement::Below(took_ms);
         }
@@ -45,7 +47,7 @@ impl App {
         ShellPlacement::There
     }
 
-    /// Says of a record at the end how long its command took.
+    /// Sets the duration of a command whose entry is at the end.
     pub(super) fn time_shell(&mut self, entry: &EntryId, took: u64) {
         let logged = |block: &Block| block.entry.as_ref() == Some(entry);
         if let Some(block) = self.transcript.find_last(logged)
@@ -69,14 +71,14 @@ impl App {
         self.transcript.grew();
     }
 
-    /// Says of a message that goes to the model while a command of the user's own runs how the two stand to each other.
+    /// Tells the user that a message doesn't wait for the running `!` command.
     pub(crate) fn tell_beside_command(&mut self) {
         let runs = |block: &Block| match &block.kind {
             BlockKind::Shell(Shell { state: ShellState::Runs { .. }, excluded, .. }) => !excluded,
             _ => false,
         };
         if self.work.bash_since.is_some() && self.transcript.find_last(runs).is_some() {
-            self.flash("the model doesn't wait for the command: it reads the output later on");
+            self.flash("The model doesn't wait for the command; it gets the output with a later request.");
         }
     }
 
@@ -100,7 +102,7 @@ impl App {
         self.transcript.grew();
     }
 
-    /// What a command had printed before anybody watched it here, or since.
+    /// Sets the output that a command printed before this snapshot.
     pub(super) fn bash_had_printed(&mut self, id: &EntryId, printed: &OutputBuffer) {
         self.with_shell(id, |shell| {
             if let ShellState::Runs { paper, .. } = &mut shell.state {

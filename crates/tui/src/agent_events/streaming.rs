@@ -1,4 +1,4 @@
-//! The answer that is arriving, piece by piece.
+//! Streams the model's answer into live blocks.
 
 use tiller_core::event::AssistantDelta;
 use tiller_core::message::Usage;
@@ -9,8 +9,8 @@ use crate::block::{Block, BlockKind};
 use crate::tool_call::{CallState, ToolCallBlock};
 
 impl App {
-    /// Adds a piece to the answer that is arriving. Content blocks arrive in order, so the last of them is the one that grows;
-    /// where several grow at once each is found by its place.
+    /// Adds a delta to the streaming answer. Content blocks usually arrive in order; the index finds the
+    /// right one where several stream at once.
     pub(super) fn grow(&mut self, usage: &Usage, delta: &AssistantDelta) {
         self.work.output.counted = usage.output;
         if let AssistantDelta::TextDelta { delta, .. }
@@ -29,8 +29,8 @@ impl App {
             }
             AssistantDelta::ThinkingDelta { content_index, delta } => {
                 let block = self.live_block(*content_index, || BlockKind::Musing(Box::default()));
-                if let BlockKind::Musing(musing) = &mut block.kind {
-                    musing.push(delta);
+                if let BlockKind::Musing(thinking) = &mut block.kind {
+                    thinking.push(delta);
                 }
                 block.touch();
             }
@@ -70,7 +70,7 @@ impl App {
         self.transcript.grew();
     }
 
-    /// The live block at a place of the answer; places before it that haven't begun are left empty.
+    /// The live block at an index of the answer; earlier blocks that haven't started stay empty.
     fn live_block(&mut self, at: usize, make: impl FnOnce() -> BlockKind) -> &mut Block {
         let live = &mut self.transcript.live;
         let begins = live.len() <= at || live[at].is_blank();

@@ -1,4 +1,4 @@
-//! What is told of summaries.
+//! Events of compaction and branch summaries.
 
 use tiller_core::event::{CompactionChoice, CompactionReason};
 use tiller_core::unit::UnixMs;
@@ -20,34 +20,30 @@ impl App {
         self.forget_failure();
         let Some(error) = error else { return };
         match reason {
-            // Whoever asked for it is told by the answer.
+            // The command's own result reports it.
             CompactionReason::Manual => {}
             CompactionReason::Threshold => {
-                self.say(
-                    NoticeLevel::Warning,
-                    format!("the conversation was not made shorter: {error}"),
-                    None,
-                );
+                self.say(NoticeLevel::Warning, format!("compaction failed: {error}"), None);
             }
             CompactionReason::Overflow => {
-                let hint = "/model, /tree and /new lead there".to_owned();
+                let hint = "use /model, /tree or /new to continue".to_owned();
                 self.say(NoticeLevel::Error, error, Some(hint));
             }
         }
     }
 
-    /// Asks what to do about a summary that could not be made.
+    /// Opens the dialog about a failed summary.
     pub(crate) fn ask_what_to_do(&mut self, error: &str) {
         self.forget_failure();
         let item = |choice: CompactionChoice| {
             let label = match choice {
                 CompactionChoice::Retry => "try again",
-                CompactionChoice::Truncate => "leave the older part out, without a summary",
-                CompactionChoice::GoOn => "go on as it is",
+                CompactionChoice::Truncate => "drop the older messages without a summary",
+                CompactionChoice::GoOn => "continue without compacting",
             };
             PickerItem::new(label, PickerChoice::AfterFailure(choice))
         };
-        let title = format!("no summary: {}", one_line(error));
+        let title = format!("summary failed: {}", one_line(error));
         let items = CompactionChoice::ALL.map(item).to_vec();
         self.ask(Dialog { title, items });
     }

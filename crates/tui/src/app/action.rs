@@ -1,4 +1,4 @@
-//! What is to be done, as data.
+//! Actions: the app's decisions as data.
 
 use std::path::PathBuf;
 
@@ -16,130 +16,126 @@ use crate::session_search::SearchRequest;
 use crate::transcript::{CopiedText, ScrollRequest};
 use crate::{approval, login, queue, tree};
 
-/// Something to be done.
+/// An action for the event loop or the executor.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Action {
     Say(Submit),
     Go(Navigate),
     Abort,
-    /// Do something with messages that wait.
     Queue(queue::QueueAction),
     Decide(CallId, Decision),
-    /// Sum up the older part of the context; the words say what matters.
+    /// Compacts the context; the text is an instruction for the summary.
     Compact(Option<String>),
-    /// Leave the older part of the context out.
+    /// Drops the older part of the context without a summary.
     Truncate,
-    /// Change something of the session.
     Change(SessionEdit),
-    /// What lists want, and what is done in them.
     InList(ListAction),
-    /// Something that goes on beside, while other actions are carried out.
+    /// Runs in the background while other actions are performed.
     Beside(BackgroundJob),
-    /// Look through the sessions.
     Browse(SearchRequest),
-    /// Nobody looks at the sessions any more.
     EndBrowse,
-    /// Take a snapshot and read the path anew.
+    /// Takes a snapshot and reads the path again.
     Reload,
-    /// Take a snapshot for its facts.
+    /// Takes a snapshot for the session's properties only.
     Refresh,
-    /// Ask the agent for its commands.
+    /// Requests the agent's slash commands.
     AskCommands,
-    /// Have skills, templates and context files read anew.
+    /// Reloads skills, templates and context files.
     ReadResources,
     ShowFacts {
-        /// Columns of a line of the page.
+        /// Width of the page in columns.
         width: usize,
     },
     ShowContext {
-        /// Columns of a line of the page.
+        /// Width of the page in columns.
         width: usize,
     },
-    /// Write the session to a file, whose name may be empty.
+    /// Exports the session to this file; empty for a default name.
     Export(String),
-    /// Attach the picture in this file; if it is none, paste the text instead.
+    /// Attaches the image in this file; pastes the text if it is no image.
     Attach(PathBuf, String),
     Own(TerminalAction),
 }
 
-/// A change of the session.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SessionEdit {
     SetModel(String),
-    /// The next model of those that can be asked, or the one before.
+    /// Selects the next or previous available model.
     CycleModel(Direction),
     SetThinking(ThinkingLevel),
     Rename(String),
-    /// Label the newest message, or take its label away.
+    /// Sets or removes the newest message's label.
     Label(Option<String>),
     LabelEntry(EntryId, Option<String>),
     Hide(EntryId, Visibility),
-    /// What to do after a summary could not be made.
+    /// Resolves a failed compaction.
     ResolveCompaction(CompactionChoice),
 }
 
-/// What lists want, what is offered while one types among it, and what is done in lists.
+/// Work for lists and completion, and actions started in lists.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ListAction {
-    /// Gather what a picker offers.
+    /// Loads a picker's items.
     Gather(ListKind),
-    /// Gather what may follow a command.
+    /// Loads the values of a command's argument.
     GatherWords(ArgumentValues),
-    /// Narrow a list that is long.
+    /// Filters a long list.
     Narrow(NarrowingJob),
-    /// Find the files beneath a directory.
+    /// Lists the files beneath a directory.
     WalkFiles(PathBuf),
     RankFiles(Ranking),
-    /// Look into the directory of a half-typed path.
+    /// Lists the directory of a partially typed path.
     ListPaths(completion::PathQuery),
-    /// Read the last exchange of a session.
+    /// Reads the last exchange of a session.
     Preview(PathBuf, Extract),
     NameSession(PathBuf, String),
     TrashSession(PathBuf),
     RestoreSession(PathBuf),
     SetApproval(ApprovalMode),
-    /// Trust the project as it was asked about.
+    /// Trusts the project as described in the question.
     Trust,
-    /// Take back something that was allowed for the session.
+    /// Revokes a permission granted for the session.
     Revoke(Permission),
-    /// Let tools reach this folder too, as typed.
+    /// Gives tools access to this folder, as typed.
     AddFolder(String),
-    /// Offer a tool to the model, or don't any more.
+    /// Enables or disables a tool for the model.
     ToggleTool(String),
-    /// Write a setting as it was typed; empty takes it out of the file.
+    /// Writes a setting as typed; empty removes it from the file.
     Set(&'static Setting, String),
-    /// Keep a key, or take one away.
+    /// Stores or removes an API key.
     Key(login::LoginRequest),
-    /// Make sessions of logs of other programs, at a path as typed.
+    /// Imports sessions from logs of other programs; the path is as typed.
     Import(String),
 }
 
-/// What goes on beside, and reports when it is done.
+/// A background job; it reports when it is done.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum BackgroundJob {
-    /// Look up what the tree wants to know.
     Tree(tree::TreeRequest),
-    /// Ask whether this entry and what follows it are to leave the tree.
+    /// Counts the entries that hiding this one would hide, then asks for confirmation.
     AskToHide(EntryId),
-    /// Write a setting to the user's own file.
-    Keep { setting: &'static Setting, value: String },
-    /// Read a part of the path.
+    /// Writes a setting to the user's settings file.
+    Keep {
+        setting: &'static Setting,
+        value: String,
+    },
+    /// Reads a part of the path.
     Read(ScrollRequest),
-    /// Count the other branches along the path anew, for the transcript of this number.
+    /// Recounts the branches along the path, for the transcript with this epoch.
     CountBranches(u64),
-    /// Look for words; whatever was looked for before no longer matters.
+    /// Searches the transcript; replaces the previous search.
     Search(Lookup),
-    /// Show the end of tiller's own log.
+    /// Shows the end of tiller's own log.
     ShowLogs,
-    /// Keep prompts for other times, oldest first.
+    /// Appends prompts to the history, oldest first.
     Remember(Vec<String>),
-    /// Look for a picture on the clipboard.
+    /// Reads an image from the clipboard.
     PasteImage,
-    /// Look up facts for the first screen.
+    /// Collects the data of the welcome screen.
     Welcome,
 }
 
-/// What the loop does itself: it needs the terminal, or ends it.
+/// An action of the event loop itself: it uses the terminal or ends the loop.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TerminalAction {
     Copy(CopiedText),
@@ -149,7 +145,7 @@ pub(crate) enum TerminalAction {
 }
 
 impl Action {
-    /// What the user typed for it, and would lose if it failed.
+    /// The user's input for this action, which would be lost if it failed.
     pub(crate) fn typed(&self) -> Option<UserText> {
         match self {
             Self::Say(say) => say.typed(),
@@ -158,14 +154,14 @@ impl Action {
             Self::Change(SessionEdit::SetModel(words)) => Some(format!("/model {words}").into()),
             Self::Queue(queue::QueueAction::Edit(_, words, _)) => Some(words.clone().into()),
             Self::Decide(_, Decision::Deny { reason }) => {
-                approval::words_of(reason).map(|words| words.to_owned().into())
+                approval::words_of(reason).map(|reason| reason.to_owned().into())
             }
             _ => None,
         }
     }
 }
 
-/// Something that the user typed, with the pictures that signs in it stand for.
+/// User input, with the images that its placeholders stand for.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct UserText {
     pub(crate) text: String,
@@ -178,37 +174,37 @@ impl From<String> for UserText {
     }
 }
 
-/// Something that the user says, to the agent or to the shell.
+/// Input for the agent or the shell.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Submit {
     Steer(String),
-    /// Stop what is in flight and go on with this, and with what steers and waits already.
+    /// Interrupts the request in flight and sends this, after the steering messages that wait.
     SteerNow(String),
-    /// As that, with what waits already.
+    /// Interrupts the request in flight and sends the steering messages that wait.
     Hurry,
     FollowUp(String),
     Bash(String, BashContext),
-    /// One of the others, but `Bash`, with pictures.
+    /// One of the other variants except `Bash`, with images.
     WithPictures(Box<Self>, Vec<Image>),
-    /// A message, with what is to be done about the files that go with it or about its length.
+    /// A message with attached files or an override of the length check.
     With(Box<Self>, LineExtra),
 }
 
-/// The special treatment of a message.
+/// Special handling of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum LineExtra {
-    /// These blocks of text go with it; the files it names were read already.
+    /// Sends these text blocks with it; its files were read already.
     Attached(String),
-    /// Only the files that this part of it names go with it: the rest is a paste.
+    /// Attaches only the files that this part of the text names: the rest is a paste.
     FilesOf(String),
-    /// It stands for this long text, which goes to a file.
+    /// Replaces the message by a reference to a file with this long text.
     AsFile(String),
-    /// It goes out though it is longer than the model's window.
+    /// Skips the check against the model's context window.
     AnyLength,
 }
 
 impl Submit {
-    /// What the user typed.
+    /// The text as the user typed it.
     pub(crate) fn typed(&self) -> Option<UserText> {
         match self {
             Self::Steer(text) | Self::SteerNow(text) | Self::FollowUp(text) => Some(text.clone().into()),
@@ -224,24 +220,24 @@ impl Submit {
     }
 }
 
-/// Somewhere else to go on.
+/// A change to another session or entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Navigate {
     New,
     Open(PathBuf),
     Fork(EntryId),
-    /// In a new session that begins with the whole of the one at this path.
+    /// Starts a new session with all entries of the session at this path.
     ForkOf(PathBuf),
-    /// Nowhere, but make a session that begins with the path to this entry.
+    /// Creates a session with the path up to this entry, without switching to it.
     ForkBeside(EntryId),
-    /// In a new session that begins with the path of this one.
+    /// Starts a new session with the path of this one.
     Clone,
-    /// From this entry, but ask first what the model is to be told of what is left behind, if anything is.
+    /// Leaves this entry, after asking how to summarize the abandoned branch, if there is one.
     AskToLeave(EntryId),
     Navigate(EntryId, BranchSummary),
 }
 
-/// What a picker offers.
+/// The list in a picker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ListKind {
     Models,

@@ -1,4 +1,4 @@
-//! What comes in: keys, events, and what came of actions.
+//! The app's messages: keys, events, and results of actions.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,156 +22,178 @@ use crate::transcript::{NewestMarker, ScrollRequest};
 use crate::welcome::Welcome;
 use crate::{login, queue, tree};
 
-/// Something that came in.
+/// A message to the app.
 #[derive(Debug)]
 pub(crate) enum Msg {
     Key(KeyEvent),
     Mouse(MouseEvent),
-    /// Characters that came at once, each as if typed.
+    /// Characters that arrived at once, each as if typed.
     Typed(String),
     Paste(String),
     Resize {
         width: u16,
         height: u16,
     },
-    /// Time went by.
     Tick,
     Agent(Arc<Event>),
-    /// Events were lost.
+    /// Events were lost; a new snapshot is needed.
     Lagged,
     Report(TaskResult),
-    /// The terminal said of which colour its ground is.
+    /// The terminal reported its background color.
     Ground(Rgb),
-    /// Other themes are known than before.
+    /// The set of known themes changed.
     Themes(Arc<ThemeRegistry>),
 }
 
-/// Where something was said that can't be meant.
+/// The place where invalid input was typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TaskOrigin {
-    /// In the editor: it is there again, whatever lies over it.
+    /// The editor: the input returns to it, whatever overlay is open.
     Typed,
-    /// In this list if that is on top, and else in the editor.
+    /// This list if it is on top, otherwise the editor.
     List(ListKind),
 }
 
-/// What came of an action.
+/// The result of an action.
 #[derive(Debug)]
 pub(crate) enum TaskResult {
-    /// It failed; `text` is what the user would otherwise have lost.
+    /// The action failed; `text` is user input that would otherwise be lost.
     Failed {
         what: String,
         hint: Option<String>,
         text: Option<UserText>,
     },
-    /// It stays in the transcript as a warning.
+    /// A warning for the transcript.
     Warning(String),
-    /// What was said in the transcript doesn't hold any more.
+    /// A warning in the transcript no longer applies.
     Mended(String),
-    /// What was typed can't be meant; it is to be mended.
+    /// The input is invalid; it returns for correction.
     Slip {
         typed: UserText,
         what: String,
         origin: TaskOrigin,
     },
-    /// The session as it is now.
+    /// The session's current state and newest entries.
     Loaded(Box<LoadedSession>),
-    /// Where other branches go on, for the transcript of this number.
+    /// Entries where other branches continue, for the transcript with this epoch.
     BranchPoints {
         epoch: u64,
         points: Arc<BranchPoints>,
     },
-    /// Facts of the session as they are now.
+    /// The session's current properties.
     State(Box<SessionState>),
-    /// A part of the path, and the entries behind it in which results of its calls may stand, oldest first.
+    /// A part of the path, and the entries after it that may hold results of its calls, oldest first.
     Read {
         wanted: ScrollRequest,
         entries: Vec<Entry>,
         ahead: Vec<Entry>,
     },
-    /// What a search found.
     Found(SearchHits),
-    /// Messages that waited and don't any more.
+    /// Messages removed from the queue, returned to the user.
     Queue(Vec<QueueItem>),
-    /// What came of an order for messages that wait.
+    /// The result of a queue action.
     Waiting(queue::QueueOutcome),
     Moved(SessionSwitched),
-    /// What is for a list, the tree, or what is offered while one types.
+    /// A result for a list, the tree or the completion.
     List(ListResult),
-    /// Something to be chosen before the list beneath goes on.
+    /// A dialog to answer before the list beneath continues.
     Ask(Dialog),
     Page {
         title: String,
         lines: Vec<Line>,
     },
-    /// The prompts of earlier times, oldest first.
+    /// The prompt history, oldest first.
     Earlier(Vec<String>),
-    /// The session's id, if it was forked from another one.
+    /// The session's id, if it is a fork.
     Fork(Option<SessionId>),
-    /// The branch of the working directory.
+    /// The git branch of the working directory.
     Branch(Option<String>),
-    /// What the agent does with a `/`, as it is now.
+    /// The agent's current slash commands.
     Commands(Vec<SlashCommand>),
-    /// Facts for the first screen.
+    /// Data for the welcome screen.
     Welcome(Welcome),
     Note(String),
-    /// A picture to go with the message.
+    /// An image for the next message.
     Attached(AttachedImage),
-    /// What another editor made of the text.
+    /// The text from the external editor.
     Edited(String),
-    /// What is to be put into the editor as if it had been pasted.
+    /// Text to insert into the editor like a paste.
     Pasted(String),
-    /// A key was kept or taken away.
+    /// An API key was stored or removed.
     Key(login::LoginResult),
-    /// Something was begun that may take long.
+    /// A long-running job started.
     Began(Job),
-    /// It is over, and told of.
+    /// The job ended; its result was reported.
     Ended(Job),
-    /// The words of some code were told apart; what shows it is laid out anew.
+    /// New highlighting is available; blocks with code are laid out again.
     CodeTold,
 }
 
-/// What is for a list, the tree, or what is offered while one types.
+/// A result for a list, the tree or the completion.
 #[derive(Debug)]
 pub(crate) enum ListResult {
-    /// What a list has to offer, and where it begins.
-    Items { list: ListKind, items: Vec<PickerItem>, selected: usize },
-    /// What came of narrowing a long list.
+    /// The items of a list and the initially selected one.
+    Items {
+        list: ListKind,
+        items: Vec<PickerItem>,
+        selected: usize,
+    },
+    /// The result of filtering a long list.
     Narrowed(NarrowedList),
-    /// What there is to read of something that can be chosen.
-    Preview { of: PickerChoice, lines: Vec<Line> },
-    /// What may follow a command.
-    Words { of: ArgumentValues, items: Vec<PickerItem> },
-    /// The project's files.
+    Preview {
+        of: PickerChoice,
+        lines: Vec<Line>,
+    },
+    Words {
+        of: ArgumentValues,
+        items: Vec<PickerItem>,
+    },
     Files(Arc<FileList>),
-    /// Those that fit what was typed.
+    /// The files that match the completed word.
     Ranked(Ranked),
-    /// What a path may become.
     Listed(PathListing),
-    /// The settings as they are now.
     Settings(Box<Settings>),
-    /// The theme that one of the settings has now.
+    /// The current value of one of the theme settings.
     Theme(&'static Setting, String),
-    /// What the list on top should say of what was done in it.
+    /// A status text for the list on top.
     Said(StatusText),
-    /// Sessions are others than before; perhaps one went to the trash.
-    SessionsChanged { word: StatusText, trashed: Option<PathBuf> },
-    /// A session could not be given the name that was typed.
-    NotNamed { path: PathBuf, name: String, why: StatusText },
-    /// A session could not be brought back from the trash.
-    NotRestored { path: PathBuf, why: StatusText },
-    /// What a look through the sessions found.
-    Browsed { look: ThemeItem, scope: SessionScope, what: SessionsResult },
-    /// Whether an entry, and so many with it, are to leave the tree.
-    AskToHide { entry: EntryId, count: usize },
-    /// What the tree asked for; the session is the one it is about.
-    Tree { session: SessionId, news: tree::TreeResult },
-    /// A session was made beside this one.
+    /// The session list changed; `trashed` is a session that was moved to the trash.
+    SessionsChanged {
+        word: StatusText,
+        trashed: Option<PathBuf>,
+    },
+    /// Renaming a session failed.
+    NotNamed {
+        path: PathBuf,
+        name: String,
+        why: StatusText,
+    },
+    /// Restoring a session from the trash failed.
+    NotRestored {
+        path: PathBuf,
+        why: StatusText,
+    },
+    Browsed {
+        look: ThemeItem,
+        scope: SessionScope,
+        what: SessionsResult,
+    },
+    /// Asks for confirmation to hide an entry and `count` entries with it.
+    AskToHide {
+        entry: EntryId,
+        count: usize,
+    },
+    /// A result for the tree of this session.
+    Tree {
+        session: SessionId,
+        news: tree::TreeResult,
+    },
+    /// A fork of this session was created without switching to it.
     Beside(SessionId),
 }
 
 impl TaskResult {
-    /// What was typed can't be meant; why, and what may help, in one line.
+    /// Reports invalid input: the reason and a hint, in one line.
     pub(crate) fn slip(
         typed: impl Into<UserText>,
         (what, hint): (String, Option<String>),
@@ -181,7 +203,7 @@ impl TaskResult {
         Self::Slip { typed: typed.into(), what, origin }
     }
 
-    /// Whether words of the user's come back with it that are nowhere else.
+    /// Reports whether the result carries user input that exists nowhere else.
     pub(crate) fn returns_words(&self) -> bool {
         match self {
             Self::Failed { text, .. } => text.is_some(),
@@ -193,18 +215,18 @@ impl TaskResult {
     }
 }
 
-/// What a look through the sessions found.
+/// The result of a session search.
 #[derive(Debug)]
 pub(crate) enum SessionsResult {
-    /// The sessions that are known so far.
+    /// The sessions known so far.
     Sessions(Sessions),
-    /// Those in which this was said.
+    /// Sessions whose text matches.
     Hits { words: String, items: Vec<PickerItem> },
-    /// How many of how many logs are read; `None` when all are.
+    /// Logs indexed so far and their total; `None` when done.
     Indexing(Option<(usize, usize)>),
 }
 
-/// A session as the front end takes it up.
+/// A session's snapshot and newest entries, for display.
 #[derive(Debug)]
 pub(crate) struct LoadedSession {
     pub(crate) snapshot: Snapshot,

@@ -1,4 +1,4 @@
-//! What is known of the session: what it is, and what it is doing.
+//! The session's properties and its current activity.
 
 use std::sync::Arc;
 
@@ -14,49 +14,46 @@ use crate::approval::PendingApproval;
 use crate::dialog::Deferred;
 use crate::welcome::Welcome;
 
-/// What the session is.
+/// The session's properties.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SessionInfo {
-    /// Events up to this one are known.
+    /// The sequence number of the last applied event.
     pub(crate) seq: u64,
     pub(crate) gap: SteeringGap,
     pub(crate) name: Option<String>,
     pub(crate) model: Option<ModelRef>,
     pub(crate) thinking: ThinkingLevel,
-    /// Whether the model takes images.
     pub(crate) sight: ImageInput,
     pub(crate) context: ContextUse,
     pub(crate) usage: Usage,
     pub(crate) approval: String,
     pub(crate) branch: Option<String>,
-    /// The session's id, if it was forked from another one.
+    /// The session's id, if it is a fork.
     pub(crate) fork: Option<SessionId>,
-    /// Facts for the first screen.
     pub(crate) welcome: Option<Welcome>,
-    /// What the agent does with a `/`: templates, skills.
+    /// The agent's slash commands: templates and skills.
     pub(crate) commands: Vec<SlashCommand>,
 }
 
-/// Events that came while a snapshot was on its way: it may not know of them yet.
+/// Buffers events while a snapshot is on its way: the snapshot may not include them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SteeringGap {
-    /// Snapshots that were asked for and have not arrived.
+    /// Number of requested snapshots that haven't arrived.
     expected: usize,
     events: Vec<Arc<Event>>,
 }
 
 impl SteeringGap {
-    /// Whether a snapshot is on its way.
+    /// Reports whether a snapshot is on its way.
     pub(crate) fn is_open(&self) -> bool {
         self.expected > 0
     }
 
-    /// A snapshot was asked for.
     pub(super) fn expect(&mut self) {
         self.expected += 1;
     }
 
-    /// Keeps an event for the snapshot that is on its way; gives it back when none is.
+    /// Buffers an event while a snapshot is on its way; returns it otherwise.
     pub(super) fn keep(&mut self, event: Arc<Event>) -> Option<Arc<Event>> {
         if self.expected == 0 {
             return Some(event);
@@ -65,7 +62,8 @@ impl SteeringGap {
         None
     }
 
-    /// A snapshot arrived: what it may not know of. While another one is on its way, that goes on waiting for it too.
+    /// Returns the buffered events when a snapshot arrives. If another one is on its way, the events stay
+    /// buffered for that, too.
     pub(super) fn close(&mut self) -> Vec<Arc<Event>> {
         self.expected = self.expected.saturating_sub(1);
         match self.expected {
@@ -75,7 +73,7 @@ impl SteeringGap {
     }
 }
 
-/// Something that was asked for and may take long, beside what the agent does.
+/// A long-running job that the user started, apart from the agent's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Job {
     Export,
@@ -83,7 +81,7 @@ pub(crate) enum Job {
 }
 
 impl Job {
-    /// What is being done.
+    /// The label shown while the job runs.
     pub(crate) const fn doing(self) -> &'static str {
         match self {
             Self::Export => "exporting the session…",
@@ -92,13 +90,12 @@ impl Job {
     }
 }
 
-/// A call at work.
+/// A running tool call.
 #[derive(Clone, Debug)]
 pub(crate) struct CallInProgress {
     pub(crate) id: CallId,
-    /// The name of its tool.
     pub(crate) name: String,
-    /// When it began; what it waited for before that doesn't count.
+    /// The start of execution, without the time spent waiting before.
     pub(crate) since: UnixMs,
 }
 
@@ -108,22 +105,23 @@ impl From<&RunningCall> for CallInProgress {
     }
 }
 
-/// How much there is of an answer that is arriving.
+/// The size of the answer that is streaming.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StreamingAnswer {
-    /// Output tokens, as the provider counted them last. Most count at the end only, some the first few at the beginning too.
+    /// Output tokens, as last counted by the provider. Most providers count only at the end, some also the
+    /// first few at the start.
     pub(crate) counted: Tokens,
-    /// Bytes of what came.
+    /// Bytes received.
     pub(crate) bytes: u64,
 }
 
 impl StreamingAnswer {
-    /// Output tokens in words, with a `~` where they are a guess; none before anything came.
+    /// The number of output tokens as text, with a `~` for an estimate; `None` before the first byte.
     pub(crate) fn words(self) -> Option<String> {
-        /// Bytes of a token, about.
+        /// Bytes per token, estimated.
         const TOKEN: u64 = 4;
         let guess = Tokens(self.bytes.div_ceil(TOKEN));
-        // A count that is far behind what is there was made at the beginning.
+        // A count far below the estimate was made at the start.
         match self.counted.0 * 2 >= guess.0 {
             true if self.counted.0 == 0 => None,
             true => Some(format!("↓{}", self.counted)),
@@ -132,28 +130,26 @@ impl StreamingAnswer {
     }
 }
 
-/// What the session is doing.
+/// The session's current activity.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Activity {
-    /// Since when the session is being opened.
+    /// Start of opening the session.
     pub(crate) opening_since: Option<UnixMs>,
     pub(crate) running_since: Option<UnixMs>,
     pub(crate) calls: Vec<CallInProgress>,
-    /// What is to be asked or read as soon as nobody is typing.
+    /// Dialogs and pages to show once the user isn't typing.
     pub(crate) unasked: Vec<Deferred>,
-    /// The next try of a request that failed.
+    /// The announced retry of a failed request.
     pub(crate) retry: Option<AnnouncedRetry>,
-    /// Since when a command of the user's own is at work.
+    /// Start of the running `!` command.
     pub(crate) bash_since: Option<UnixMs>,
-    /// The summary that is being made.
     pub(crate) summary: Option<Summarizing>,
-    /// What was begun of the kind that may take long, and when.
+    /// Running jobs and their start times.
     pub(crate) errands: Vec<(Job, UnixMs)>,
     pub(crate) queue: Vec<QueueItem>,
     pub(crate) approvals: Vec<PendingApproval>,
-    /// How much there is of the answer that is arriving.
     pub(crate) output: StreamingAnswer,
-    /// Whether the last run ended because something failed.
+    /// The last run ended with an error.
     pub(crate) failed: bool,
 }
 
@@ -162,12 +158,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_guessed_by_what_came_until_they_are_counted() {
+    fn streaming_answer_tokens_are_estimated_until_counted() {
         let words = |counted, bytes| StreamingAnswer { counted: Tokens(counted), bytes }.words();
         assert_eq!(words(0, 0), None);
         assert_eq!(words(0, 480).as_deref(), Some("↓~120"));
-        assert_eq!(words(3, 480).as_deref(), Some("↓~120"), "what was counted at the beginning");
+        assert_eq!(words(3, 480).as_deref(), Some("↓~120"), "counted at the start only");
         assert_eq!(words(131, 480).as_deref(), Some("↓131"));
-        assert_eq!(words(900, 0).as_deref(), Some("↓900"), "thoughts that aren't shown count too");
+        assert_eq!(words(900, 0).as_deref(), Some("↓900"), "hidden thinking counts too");
     }
 }

@@ -1,4 +1,4 @@
-//! What reports do to the state.
+//! Applies task results to the app's state.
 
 use tiller_core::event::QueueItem;
 use tiller_engine::{SessionState, SessionSwitched};
@@ -19,8 +19,8 @@ use crate::picker::PickerItem;
 use crate::queue;
 
 impl App {
-    /// The session is elsewhere. A prompt that comes back with it doesn't take the place of a draft, and what was typed while it was
-    /// being opened is one.
+    /// Switches to another session. A prompt that returns with it, and text typed while it was opening, are
+    /// put before the draft.
     fn moved(&mut self, moved: SessionSwitched) {
         self.keep_typed_ahead();
         self.popups.clear();
@@ -31,12 +31,12 @@ impl App {
         }
     }
 
-    /// Nobody goes elsewhere from a list or the tree any more, or something is asked before that. What was typed for there.
+    /// Cancels a pending session switch in lists and the tree; returns the text typed during it.
     pub(crate) fn stay(&mut self) -> Option<String> {
         self.popups.iter_mut().filter_map(Overlay::stay).next()
     }
 
-    /// What was typed while one went elsewhere is a draft.
+    /// Cancels a pending session switch and moves the text typed during it to the editor.
     pub(crate) fn keep_typed_ahead(&mut self) {
         if let Some(typed) = self.stay() {
             self.editor.put_before(&[typed]);
@@ -80,7 +80,7 @@ impl App {
         Vec::new()
     }
 
-    /// Takes what is for a list, the tree, or what is offered while one types.
+    /// Applies a result for a list, the tree or the completion.
     fn report_to_lists(&mut self, news: ListResult) -> Vec<Action> {
         match news {
             ListResult::Items { list, items, selected } => self.fill(list, items, selected),
@@ -123,12 +123,12 @@ impl App {
         }
     }
 
-    fn errand_ended(&mut self, errand: Job) {
-        let at = self.work.errands.iter().position(|(begun, _)| *begun == errand);
+    fn errand_ended(&mut self, job: Job) {
+        let at = self.work.errands.iter().position(|(started, _)| *started == job);
         at.map(|at| self.work.errands.remove(at));
     }
 
-    /// Puts messages that waited into the editor, in the order in which the panel showed them.
+    /// Moves messages from the queue to the editor, in the order of the queue panel.
     fn handed_back(&mut self, items: &[QueueItem]) {
         let adopt = |item: &QueueItem| self.editor.adopt(&item.as_typed(), &item.images);
         let texts: Vec<String> = queue::in_order(items).into_iter().map(adopt).collect();
@@ -137,21 +137,21 @@ impl App {
         }
     }
 
-    /// What the model that answers is called.
+    /// The name of the current model.
     pub(crate) fn model_name(&self) -> &str {
         self.facts.model.as_ref().map_or("this model", |model| model.id.as_str())
     }
 
-    /// Whether pictures can go with what is in the editor.
+    /// Reports whether images can accompany the text in the editor.
     pub(crate) fn takes_pictures(&self) -> bool {
-        let gives_reason = self.work.approvals.first().is_some_and(PendingApproval::is_reasoning);
-        !self.queue.is_editing() && !gives_reason
+        let is_reason = self.work.approvals.first().is_some_and(PendingApproval::is_reasoning);
+        !self.queue.is_editing() && !is_reason
     }
 
-    /// A picture is there. What goes to the agent as words only takes none.
+    /// Attaches an image to the text in the editor, unless that is sent as text only.
     fn attached(&mut self, AttachedImage { image, size }: AttachedImage) {
         if !self.takes_pictures() {
-            self.flash("no picture can go with this; it goes with a message of its own");
+            self.flash("Images can't be attached here; send them with a message.");
             return;
         }
         self.editor.attach(image, size);
@@ -161,7 +161,7 @@ impl App {
         }
     }
 
-    /// There is too much to do for this to be done; what the user said is a draft again.
+    /// Rejects an action because the executor's queue is full; user input returns to the editor.
     pub(crate) fn refused(&mut self, action: Action) {
         match action {
             Action::Beside(BackgroundJob::Read(wanted)) => self.transcript.unask(wanted.part()),
@@ -180,11 +180,11 @@ impl App {
                 }
             }
         }
-        self.flash("busy; try again in a moment");
+        self.flash("Busy: try again in a moment.");
         self.stale = Dirty::ByUser;
     }
 
-    /// What was typed is a draft again, with its pictures.
+    /// Returns user input to the editor, with its images.
     pub(crate) fn give_back(&mut self, typed: &UserText) {
         let text = self.editor.adopt(&typed.text, &typed.images);
         self.editor.put_before(&[text]);
@@ -194,9 +194,9 @@ impl App {
         if let Some(text) = text {
             self.give_back(&text);
         }
-        // What was under way is over.
+        // A flash about the failed action is obsolete.
         self.notes.flash = None;
-        // A list would lie over what went wrong; but the agent waits for the answer to a failed summary.
+        // A list would cover the error; but the dialog about a failed summary blocks the agent, so it stays.
         if matches!(self.popups.last(), Some(Overlay::Pick(_) | Overlay::Tree(_))) {
             self.keep_typed_ahead();
             self.popups.retain(Overlay::is_of_failure);
@@ -222,7 +222,7 @@ impl App {
         let former = self.transcript.replace(newest);
         self.know(snapshot.state);
         self.questions_are(&live.approvals);
-        // Whether that is still to be asked is in the snapshot; other questions that wait are nowhere but here.
+        // The snapshot says whether that dialog is still open; other deferred dialogs exist only here.
         self.forget_failure();
         self.work = Activity {
             opening_since: None,
@@ -239,7 +239,7 @@ impl App {
             failed: false,
         };
         self.queue_changed(&live.queue);
-        // Of what isn't read it is known whether a model would be told anything of it.
+        // If entries are still unread, the context's size shows whether the session is new.
         let is_new = self.transcript.is_whole() || self.facts.context.used.0 == 0;
         if is_new && self.transcript.is_empty() {
             self.open_with_banner();
@@ -254,12 +254,12 @@ impl App {
         }
     }
 
-    /// Says of a prompt at the end of the log that nobody answered it, and how to send it again.
+    /// Warns that the last prompt in the log has no answer, and how to send it again.
     fn say_unanswered(&mut self) {
         if self.transcript.unanswered().is_some() {
             let send = self.place.keymap.key_of(KeyCommand::Send);
-            let hint = Some(format!("{send} in an empty editor takes it back, to be sent again"));
-            let what = "not answered: tiller was stopped; anything said by then is lost";
+            let hint = Some(format!("{send} in an empty editor moves it back to the editor"));
+            let what = "not answered: tiller stopped first; a partial answer is lost";
             self.transcript.say(NoticeLevel::Warning, what, hint);
         }
     }

@@ -1,4 +1,4 @@
-//! Short-lived words to the user, and what keys mean for a while.
+//! Flash messages, double key presses and keys held back.
 
 use tiller_core::id::{CallId, EntryId};
 use tiller_core::unit::UnixMs;
@@ -6,36 +6,38 @@ use tiller_core::unit::UnixMs;
 use crate::approval::{AnsweredCall, HeldKey};
 use crate::dialog::ConsumedKey;
 
-/// Short-lived words to the user, and keys that mean something when pressed twice.
+/// Flash messages, double key presses and keys held back.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TransientState {
     pub(crate) flash: Option<(String, UnixMs)>,
-    /// The call that asks and that the flash is about; it goes with it.
+    /// The call that the flash is about; both disappear together.
     pub(crate) flash_about: Option<CallId>,
     pub(crate) pressed: Option<(DoubleKey, UnixMs)>,
-    /// The key that answered something.
+    /// The key that answered a dialog or call; its repeats are ignored.
     pub(crate) spent: Option<ConsumedKey>,
-    /// The key that answered a call last.
+    /// The key that answered the last call.
     pub(crate) answered: Option<AnsweredCall>,
-    /// The same letter once more, or oftener, of which nobody knows yet what it is.
+    /// A repeated approval key whose meaning is undecided until another key or a timeout.
     pub(crate) echo: Option<HeldKey>,
-    /// When what is in the editor came to mean something else without the user's doing: Enter isn't meant for that yet.
+    /// Time when the editor's content changed its purpose without a key; Enter is ignored for a moment after.
     pub(crate) shifted: Option<UnixMs>,
-    /// When the panel of waiting messages closed by itself: keys for it may still be on their way.
+    /// Time when the queue panel closed by itself: keys for it may still arrive.
     pub(crate) queue_closed: Option<UnixMs>,
-    /// What was not sent at once, because the model doesn't take what goes with it.
+    /// A message withheld because the model can't take its attachments or length; sending it again confirms
+    /// it.
     pub(crate) held_back: Option<String>,
-    /// Where to go as soon as the user has said what matters in the summary of what is left behind.
+    /// The entry to navigate to once the user has typed an instruction for the branch summary.
     pub(crate) leaving: Option<EntryId>,
 }
 
-/// A key that means something when pressed twice.
+/// A key with another meaning when pressed twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DoubleKey {
     Escape,
-    /// Esc that stopped something, or went on being pressed after that: whoever wants all to stop wants nothing else.
+    /// Esc that stopped a run, and its repeats; these never open the tree.
     Stopping,
     Interrupt,
-    /// What cleared the editor; a second one of it means nothing, but what was said of it goes with the next key, too.
+    /// The key that cleared the editor. A second press does nothing, but the flash about it also disappears
+    /// with the next key.
     Clear,
 }

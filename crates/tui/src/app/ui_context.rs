@@ -1,4 +1,4 @@
-//! Where the front end runs, and on what.
+//! The environment of the front end: directories, theme, keymap, screen size.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::keymap::Keymap;
 use crate::terminal::Images;
 use crate::theme::ThemeState;
 
-/// Where the front end runs.
+/// The environment of the front end.
 #[derive(Clone, Debug)]
 pub(crate) struct UiContext {
     pub(crate) cwd: PathBuf,
@@ -19,14 +19,13 @@ pub(crate) struct UiContext {
     pub(crate) zone: TimeZone,
     pub(crate) theme: ThemeState,
     pub(crate) banner: Vec<String>,
-    /// Where keys of providers come from.
+    /// Sources of the providers' API keys.
     pub(crate) keys: Vec<ProviderKey>,
     pub(crate) keymap: Arc<Keymap>,
-    /// In what manner text becomes lines.
     pub(crate) manner: RenderOptions,
     pub(crate) images: Images,
     /// Columns and rows of the screen.
     pub(crate) size: (u16, u16),
-    /// The width and height of a cell in pixels.
+    /// Width and height of a cell in pixels.
     pub(crate) cell: (u16, u16),
 }

@@ -1,9 +1,9 @@
-//! Letters that may be answers, held back until it is known what they are.
+//! Holds back letters that may be answers until their meaning is known.
 //!
-//! A letter that is pressed where it would answer a call answers it when no other letter follows. One that is pressed again just after it
-//! answered is for nobody yet: somebody answers in a rhythm, or holds the key down, or a message begins like that. What follows tells:
-//! another key makes a message of it, and so does silence, unless there were so many of them that the key was held down. So nothing that
-//! was typed is lost, and nothing is answered that wasn't read.
+//! A letter pressed where it would answer a call does so only when no other letter follows. The same letter
+//! pressed again just after it answered is undecided: the user answers several calls in a rhythm, holds the
+//! key down, or begins a message. Another key makes text of it, and so does silence, unless it came so often
+//! that the key was held down. So no typed text is lost, and no unread call is answered.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_core::unit::UnixMs;
@@ -13,17 +13,17 @@ use super::super::dialog::ShownSince;
 use super::super::keymap::{Context, KeyCommand};
 use super::Ready;
 
-/// How long no other key may follow one that answers an approval, in milliseconds: somebody who types "yes, but" is writing a
-/// message.
+/// Time without another key after which a letter answers an approval, in milliseconds. A user who types "yes,
+/// but" is writing a message.
 pub(crate) const ANSWER_MS: u64 = 350;
 
-/// How often a letter comes at least, one soon after the other, when its key is held down.
+/// Minimum number of quick repeats that count as holding the key down.
 const HELD_DOWN: usize = 3;
 
-/// Letters that may be answers which came too soon; more of them are a text.
+/// Maximum number of letters in the editor that count as early answers; more are text.
 const MOST_EARLY: usize = 3;
 
-/// A letter, how often it came, and when it came last.
+/// A letter that is held back, its number of presses, and the time of the last one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeldKey {
     key: KeyEvent,
@@ -31,7 +31,7 @@ pub(crate) struct HeldKey {
     last: UnixMs,
 }
 
-/// The key that answered a call last.
+/// The key that answered the last call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AnsweredCall {
     key: KeyEvent,
@@ -39,12 +39,12 @@ pub(crate) struct AnsweredCall {
     pub(super) after: AfterAnswer,
 }
 
-/// What follows the answer to a call.
+/// The expectation after the answer to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterAnswer {
-    /// Others of the same answer of the model's are going to ask, and whoever pressed the key looks for them.
+    /// Other calls of the same response will ask, and the user is watching for them.
     Others,
-    /// Nothing that is looked for.
+    /// No other call is expected.
     Nothing,
 }
 
@@ -53,7 +53,7 @@ impl HeldKey {
         Self { key, count: 1, last: now }
     }
 
-    /// Takes the same letter once more.
+    /// Counts a repeat of the same letter; returns whether it was one.
     fn takes(&mut self, key: KeyEvent, now: UnixMs) -> bool {
         let is_same = is_again(self.key, key);
         if is_same {
@@ -62,13 +62,13 @@ impl HeldKey {
         is_same
     }
 
-    /// Whether nothing has followed it for so long.
+    /// Reports whether no key has followed it for `for_ms` milliseconds.
     fn is_alone(&self, now: UnixMs, for_ms: u64) -> bool {
         now.since_ms(self.last) >= for_ms
     }
 }
 
-/// Whether a key types the letter that another one typed: with Ctrl or Alt it is another key.
+/// Reports whether a key types the same letter as an earlier one. Ctrl or Alt make it another key.
 fn is_again(before: KeyEvent, key: KeyEvent) -> bool {
     App::is_letter(before) && App::is_letter(key) && before.code == key.code
 }
@@ -78,19 +78,19 @@ impl AnsweredCall {
         Self { key, at, after }
     }
 
-    /// Whether a key that is pressed now may be pressed for the reason that this one was.
+    /// Reports whether a key pressed now may still belong to this answer.
     pub(super) fn is_recent(&self, now: UnixMs) -> bool {
         !ShownSince::at(self.at).is_noticed(now)
     }
 }
 
 impl App {
-    /// What a key does to a call that asks; the only place that knows.
+    /// The command of a key for a pending call; no other function decides this.
     pub(super) fn answer_of(&self, key: KeyEvent) -> Option<KeyCommand> {
         self.place.keymap.command(Context::Approval, key).or_else(|| self.numbered_answer(key))
     }
 
-    /// The answer whose number a key types, as they are listed: other programs number theirs.
+    /// The answer at the position of a digit key: other agents number their answers.
     fn numbered_answer(&self, key: KeyEvent) -> Option<KeyCommand> {
         let KeyCode::Char(digit) = key.code else { return None };
         let at = usize::try_from(digit.to_digit(10)?).ok()?.checked_sub(1)?;
@@ -98,15 +98,15 @@ impl App {
         asked.answers().get(at).map(|answer| answer.command())
     }
 
-    /// Whether a key types something.
+    /// Reports whether a key types a character.
     pub(super) fn is_letter(key: KeyEvent) -> bool {
         matches!(key.code, KeyCode::Char(_)) && (key.modifiers - KeyModifiers::SHIFT).is_empty()
     }
 
-    /// Takes a key that goes on with letters which are for nobody yet, or begins them.
+    /// Holds back a key that may repeat the last answer, or ends the repeats.
     pub(super) fn echo_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        if let Some(echo) = &mut self.notes.echo {
-            if echo.takes(key, self.now) {
+        if let Some(held) = &mut self.notes.echo {
+            if held.takes(key, self.now) {
                 return Some(Vec::new());
             }
             return self.end_echo(key);
@@ -114,16 +114,16 @@ impl App {
         let answered = self.notes.answered.filter(|answered| answered.is_recent(self.now))?;
         let is_again = is_again(answered.key, key) && self.editor.is_empty();
         let first = self.work.approvals.first();
-        let takes_it =
+        let accepts_key =
             first.is_some_and(|asked| matches!(asked.ready, Ready::Now(_)) || asked.is_reasoning());
-        if !is_again || takes_it {
+        if !is_again || accepts_key {
             return None;
         }
         self.notes.echo = Some(HeldKey::new(key, self.now));
         Some(Vec::new())
     }
 
-    /// Another key follows: Esc takes the letters back, and anything else makes them the beginning of a text.
+    /// Ends the repeats at another key: Esc discards them, any other key makes text of them.
     fn end_echo(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         if self.place.keymap.command(Context::Main, key) == Some(KeyCommand::Stop) {
             self.notes.echo = None;
@@ -134,12 +134,12 @@ impl App {
     }
 
     fn type_echo(&mut self) {
-        if let Some(echo) = self.notes.echo.take() {
-            self.type_held(echo.key, echo.count);
+        if let Some(held) = self.notes.echo.take() {
+            self.type_held(held.key, held.count);
         }
     }
 
-    /// The call that a letter was to answer asks no longer: the letter is a draft, which Enter doesn't send at once.
+    /// Types a held letter whose call is no longer pending into the editor; Enter doesn't send it at once.
     pub(super) fn keep_letter(&mut self, held: HeldKey) {
         self.type_held(held.key, held.count);
         self.notes.shifted = Some(self.now);
@@ -149,11 +149,11 @@ impl App {
         (0..count).for_each(|_| _ = self.editor.key(letter, &self.place.keymap));
     }
 
-    /// Nothing followed for a while: a key that was held down meant nothing more, and anything else is there to be seen.
+    /// Ends the repeats after a pause: a key that was held down is discarded, anything else becomes text.
     fn settle_echo(&mut self) {
-        let is_over = |echo: &HeldKey| echo.is_alone(self.now, ANSWER_MS);
+        let is_over = |held: &HeldKey| held.is_alone(self.now, ANSWER_MS);
         if self.notes.echo.as_ref().is_some_and(is_over) {
-            match self.notes.echo.take_if(|echo| echo.count >= HELD_DOWN) {
+            match self.notes.echo.take_if(|held| held.count >= HELD_DOWN) {
                 Some(_) => {}
                 None => self.type_echo(),
             }
@@ -161,14 +161,14 @@ impl App {
         }
     }
 
-    /// Goes on with the letter that answers the call, if it is that one again.
+    /// Counts a repeat of the letter that is about to answer the call.
     pub(super) fn holds_on(&mut self, key: KeyEvent) -> bool {
         let now = self.now;
         let asked = self.work.approvals.first_mut();
         asked.and_then(|asked| asked.answer.as_mut()).is_some_and(|held| held.takes(key, now))
     }
 
-    /// More follows a letter that was to answer: it was the beginning of a text, or of the reason if it is the one that asks for it.
+    /// Makes text of a held letter: the start of a message, or of the reason if the letter asks for one.
     pub(super) fn begin_text(&mut self, held: HeldKey) {
         match self.answer_of(held.key) {
             Some(KeyCommand::DenyWithWord) => {
@@ -179,22 +179,22 @@ impl App {
         }
     }
 
-    /// Letters that were to answer were the beginning of what comes now.
+    /// Makes text of all held letters.
     pub(crate) fn take_answer_back(&mut self) {
         self.type_echo();
         let held = self.work.approvals.first_mut().and_then(|asked| asked.answer.take());
         held.into_iter().for_each(|held| self.begin_text(held));
     }
 
-    /// Takes what letters turned out to be by now that nothing followed.
+    /// Decides held letters whose time has passed.
     pub(crate) fn settle_letters(&mut self) -> Vec<Action> {
         self.settle_echo();
         self.answer_approval(ANSWER_MS)
     }
 
-    /// Takes the letter that answers the first call that asks, once it stands for so long, and one that allows it not before somebody can
-    /// have read the call. One that is held down since it answered the
-    /// call before answers no other.
+    /// Gives the answer of the first call's held letter once it is `after_ms` milliseconds old; an allowing
+    /// answer also waits until the call was readable. A key held down since it answered the previous call
+    /// doesn't answer this one.
     pub(super) fn answer_approval(&mut self, after_ms: u64) -> Vec<Action> {
         let now = self.now;
         let Some(asked) = self.work.approvals.first() else { return Vec::new() };
@@ -213,28 +213,29 @@ impl App {
         }
         let Some(command) = command else { return Vec::new() };
         if self.holds_letters(held.key) {
-            // They were the same answer, too soon.
+            // The letters in the editor were the same answer, pressed too soon.
             self.editor.take();
         }
         self.carry_answer(command, held.key)
     }
 
-    /// Whether nothing is in the editor but this letter, as somebody types it who answers before the question is there.
+    /// Reports whether the editor holds only this letter, as typed by a user who answers before the call
+    /// appears.
     pub(super) fn holds_letters(&self, key: KeyEvent) -> bool {
         let text = self.editor.text();
         let is_it = |letter| key.code == KeyCode::Char(letter);
         !text.is_empty() && text.len() <= MOST_EARLY && text.chars().all(is_it)
     }
 
-    /// Whether nothing is in the editor but what somebody types who answers in a rhythm, or nothing at all.
+    /// Reports whether the editor is empty or holds only letters that would be early answers.
     pub(super) fn holds_early_answers(&self) -> bool {
         let text = self.editor.text();
         let answers = |letter| self.answer_of(KeyEvent::from(KeyCode::Char(letter))).is_some();
         text.len() <= MOST_EARLY && text.chars().all(answers)
     }
 
-    /// Whether a call asks and nothing is in the editor but a letter that would answer it, once or more: whoever answers in a rhythm
-    /// typed it before the question was there.
+    /// Reports whether a call is pending and the editor holds only a letter that would answer it, typed
+    /// before the call appeared.
     pub(crate) fn holds_answer(&self) -> bool {
         let Some(letter) = self.editor.text().chars().next() else { return false };
         let key = KeyEvent::from(KeyCode::Char(letter));

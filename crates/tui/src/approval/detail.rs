@@ -1,4 +1,5 @@
-//! A call laid out in full: a command with its words told apart, a change as a diff, anything else by its arguments. Pure.
+//! Lays out a call in full: a command with highlighting, a file change as a diff, anything else by its
+//! arguments. Pure.
 
 use std::path::Path;
 
@@ -11,17 +12,17 @@ use tiller_render::{
 
 use super::super::tool_call::{argument, one_line, seconds};
 
-/// Where commands run, and in what manner text becomes lines.
+/// The working directory of commands, and the options for laying out text.
 pub(super) struct CallLocation<'a> {
     pub(super) cwd: &'a Path,
     pub(super) home: Option<&'a Path>,
     pub(super) manner: RenderOptions,
 }
 
-/// What stands before each line.
+/// The prefix of each line.
 const BAR: &str = "  │ ";
 
-/// Its columns.
+/// Width of `BAR` in columns.
 const BAR_WIDTH: usize = 4;
 
 /// The lines of a call, wrapped to `width`.
@@ -41,7 +42,7 @@ pub(super) fn lines(request: &ApprovalRequest, place: &CallLocation<'_>, width: 
     }
 }
 
-/// A line without what stands before it.
+/// A line without its `BAR`.
 pub(super) fn bare(line: &Line) -> Line {
     let spans = line.spans.iter().skip(usize::from(line.spans.first().is_some_and(|span| span.text == BAR)));
     spans.cloned().collect::<Vec<_>>().into()
@@ -75,7 +76,7 @@ fn command_lines(
     let mut lines: Vec<Line> = code.iter().flat_map(|line| row(&line.spans, width)).collect();
     let mut facts = vec![format!("in {}", shown(place))];
     if let Some(limit_s) = request.args["timeout"].as_u64() {
-        facts.push(format!("for {} at most", seconds(limit_s.saturating_mul(1_000))));
+        facts.push(format!("timeout {}", seconds(limit_s.saturating_mul(1_000))));
     }
     lines.extend(row(&[Span::new(facts.join(" · "), Role::Muted)], width));
     for (name, value) in others(&request.args, &["command", "timeout"]) {
@@ -93,11 +94,11 @@ fn shown(place: &CallLocation<'_>) -> String {
     one_line(&cwd)
 }
 
-fn others<'a>(args: &'a Value, told: &'a [&str]) -> impl Iterator<Item = (&'a String, &'a Value)> {
-    args.as_object().into_iter().flatten().filter(|(name, _)| !told.contains(&name.as_str()))
+fn others<'a>(args: &'a Value, shown: &'a [&str]) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    args.as_object().into_iter().flatten().filter(|(name, _)| !shown.contains(&name.as_str()))
 }
 
-/// The argument by which one knows the call, then the others.
+/// The main argument of the call, then the others.
 fn arguments(tool: &str, args: &Value, width: usize) -> Vec<Line> {
     let main = argument(tool, args);
     let mut lines = Vec::new();
@@ -107,7 +108,7 @@ fn arguments(tool: &str, args: &Value, width: usize) -> Vec<Line> {
     let others = others(args, &[]).filter(|(_, value)| value.as_str() != Some(&main));
     lines.extend(others.flat_map(|(name, value)| argument_lines(name, value, width)));
     if lines.is_empty() {
-        lines = row(&[Span::new("without arguments", Role::Muted)], width);
+        lines = row(&[Span::new("no arguments", Role::Muted)], width);
     }
     lines
 }
@@ -157,24 +158,24 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_shown_whole_with_where_it_runs_and_how_long() {
+    fn detail_of_command_shows_directory_and_timeout() {
         let args = json!({"command": "cargo test\necho \u{1b}[31m", "timeout": 600, "why": "to see"});
         assert_eq!(
             shown_lines(&request("bash", args, None), 60),
-            ["  │ cargo test", "  │ echo ␛[31m", "  │ in ~/code · for 10m 00s at most", "  │ why: to see"]
+            ["  │ cargo test", "  │ echo ␛[31m", "  │ in ~/code · timeout 10m 00s", "  │ why: to see"]
         );
         let long = request("bash", json!({"command": "x".repeat(20)}), None);
         assert_eq!(shown_lines(&long, 14)[..2], ["  │ xxxxxxxxxx", "  │ xxxxxxxxxx"]);
     }
 
     #[test]
-    fn no_escape_sequence_hides_what_a_shell_would_run() {
+    fn detail_of_command_shows_escape_sequences() {
         let args = json!({"command": "echo \u{1b}]0; rm -r x #\u{7}\u{9b}1m"});
         assert_eq!(shown_lines(&request("bash", args, None), 60)[0], "  │ echo ␛]0; rm -r x #␇<U+009B>1m");
     }
 
     #[test]
-    fn a_change_is_shown_as_its_diff() {
+    fn detail_of_change_is_its_diff() {
         let change = FileChange {
             path: "src/a.rs".into(),
             diff: "@@ -3 +3 @@\n-a\n+b\n\\ the diff goes on\n".into(),
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_would_fail_says_so_and_shows_its_arguments() {
+    fn detail_of_failing_call_shows_error_and_arguments() {
         let failure = Preview::Failure { message: "a.rs does not exist".into() };
         let request = request("edit_file", json!({"path": "a.rs", "old_text": "a\nb"}), Some(failure));
         assert_eq!(
@@ -199,12 +200,12 @@ mod tests {
     }
 
     #[test]
-    fn any_other_call_is_shown_by_its_arguments() {
+    fn detail_of_other_call_shows_its_arguments() {
         let args = json!({"count": 2, "where": {"in": "prod"}, "name": "web"});
         assert_eq!(
             shown_lines(&request("deploy", args, None), 60),
             ["  │ web", "  │ count: 2", "  │ where:", "  │   {", "  │     \"in\": \"prod\"", "  │   }"]
         );
-        assert_eq!(shown_lines(&request("deploy", json!({}), None), 60), ["  │ without arguments"]);
+        assert_eq!(shown_lines(&request("deploy", json!({}), None), 60), ["  │ no arguments"]);
     }
 }

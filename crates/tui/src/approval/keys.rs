@@ -1,11 +1,12 @@
-//! What keys do while a call asks.
+//! Keys while a call waits for approval.
 //!
-//! A letter answers only where it can't be meant for the editor: the editor is empty, the question has been on the screen for a moment,
-//! and no other letter follows at once. Every other letter goes into the editor. Enter answers only what the arrows have chosen before.
+//! A letter answers only where it can't be text for the editor: the editor is empty, the call has been
+//! visible for a moment, and no other letter follows at once. Any other letter goes into the editor. Enter
+//! only confirms an answer selected with the arrow keys.
 //!
-//! Whoever has just answered looks at what asks next: that one takes keys from its first frame on, and is allowed when it
-//! has been there for a moment. What comes before that is for nobody
-//! yet; what becomes of it, and of a letter that may be an answer, is said by `letters`. What isn't an answer is a message, always.
+//! After an answer the user is looking, so the next call accepts keys from its first frame on, but can be
+//! allowed only after it has been visible for a moment. Earlier keys and letters that may be answers are held
+//! back by `debounce`. A key that is no answer is always text.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use tiller_core::event::Decision;
@@ -19,22 +20,22 @@ use super::super::view;
 use super::debounce::{AfterAnswer, AnsweredCall, HeldKey};
 use super::{ApprovalAnswer, PanelMode, Ready};
 
-/// How soon after an answer the next call has to ask for whoever gave it to be looking still, in milliseconds.
+/// Maximum time between an answer and the next request for which the user counts as looking, in milliseconds.
 pub(super) const LOOKING_MS: u64 = 2_000;
 
-/// The reason of a plain no.
+/// The reason of a denial without a text from the user. The model reads it.
 const NO: &str = "the user said no";
 
-/// What stands between that and the words that the user has for the model.
+/// Separates it from the user's own reason.
 const BEFORE_WORDS: &str = ": ";
 
-/// Of the reason of a no what the user typed.
+/// The part of a denial's reason that the user typed.
 pub(crate) fn words_of(reason: &str) -> Option<&str> {
     reason.strip_prefix(NO)?.strip_prefix(BEFORE_WORDS)
 }
 
 impl App {
-    /// Answers the call that asks, moves in it, or leaves the key to whoever comes next.
+    /// Handles a key for the pending call; `None` leaves it to the next handler.
     pub(crate) fn approval_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         if let Some(actions) = self.echo_key(key) {
             return Some(actions);
@@ -73,13 +74,13 @@ impl App {
         Some(self.carry_answer(command, key))
     }
 
-    /// Checks whether a key is Enter where nothing is typed or chosen that it would take.
+    /// Checks for Enter while the editor is empty and no answer is selected.
     fn is_enter_alone(&self, key: KeyEvent) -> bool {
         let is_bare = key.code == KeyCode::Enter && key.modifiers.is_empty();
         is_bare && self.editor.is_empty() && self.work.approvals[0].mode == PanelMode::Choosing(None)
     }
 
-    /// Says which keys answer the call that asks.
+    /// Shows the keys that answer the call.
     fn say_answers(&mut self) {
         let key = |command| self.place.keymap.key_of(command);
         let (allow, deny, why) =
@@ -87,13 +88,13 @@ impl App {
         self.say_of_call(format!("Press {allow} to allow, {deny} to deny, {why} to deny and say why"));
     }
 
-    /// A key behind a letter that was to answer: Enter confirms it, Esc takes it back, and whatever else makes a text of it.
+    /// Handles a key after a held letter: Enter confirms it, Esc discards it, any other key makes text of it.
     fn key_after_letter(&mut self, held: HeldKey, key: KeyEvent) -> Option<Vec<Action>> {
         if key.code == KeyCode::Enter {
             self.work.approvals[0].answer = Some(held);
             return Some(self.answer_approval(0));
         }
-        // One level back: the letter is taken back, and what runs goes on.
+        // Esc goes back one level: it discards the letter, the run continues.
         if self.place.keymap.command(Context::Main, key) == Some(KeyCommand::Stop) {
             return Some(Vec::new());
         }
@@ -101,7 +102,7 @@ impl App {
         if self.work.approvals[0].is_reasoning() { self.reasoning_key(key) } else { None }
     }
 
-    /// Answers the call that asks on its own page, as a letter does beneath the question: when no other key follows.
+    /// Handles a key on the call's own page. As in the panel, a letter answers if no other key follows.
     pub(crate) fn call_page_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let asked = self.asked_on_page()?;
         if let Some(Overlay::Read(page)) = self.popups.last()
@@ -132,7 +133,7 @@ impl App {
         if !is_free || !(allows || denies) {
             return None;
         }
-        // What it would allow has to be there to be read.
+        // Allowing requires that the page shows the answers.
         if allows && !view::page_says_answers(self) {
             return Some(Vec::new());
         }
@@ -146,22 +147,21 @@ impl App {
         Some(self.carry_answer(command, key))
     }
 
-    /// Whoever writes on the page of a call writes beneath its question: letters that may have been an answer, and this one.
+    /// Closes the call's page and types the held letter and this key into the editor.
     fn write_beneath(&mut self, held: Option<HeldKey>, key: KeyEvent) -> Vec<Action> {
         self.leave_call_page();
         held.into_iter().for_each(|held| self.begin_text(held));
         self.key(key)
     }
 
-    /// The page of the call that asks is left.
     fn leave_call_page(&mut self) {
         if self.asked_on_page().is_some() {
             self.popups.pop();
         }
     }
 
-    /// Between two questions: Enter behind a letter that is none but an early answer sends nothing, and whoever types a message no
-    /// longer looks at what asks.
+    /// Handles a key between two pending calls. Enter after a letter that may be an early answer sends
+    /// nothing; typing a message means that the user is no longer looking.
     fn key_between(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let answered =
             self.notes.answered.as_mut().filter(|answered| answered.after == AfterAnswer::Others)?;
@@ -186,8 +186,8 @@ impl App {
         }
     }
 
-    /// Whether a key of the question does anything at the moment: Enter and Esc belong to the arrows' choice, and without a rule
-    /// there is nothing to allow for the session.
+    /// Checks whether a command applies now: Enter and Esc need a selected answer, "this session" needs a
+    /// rule.
     pub(super) fn means_something(&self, command: KeyCommand) -> bool {
         let Some(asked) = self.work.approvals.first() else { return false };
         match command {
@@ -224,12 +224,12 @@ impl App {
         let allows = matches!(answer, ApprovalAnswer::Once | ApprovalAnswer::Session);
         if allows && !asked.is_seen() {
             let key = self.place.keymap.key_of(KeyCommand::ShowWhole);
-            self.say_of_call(format!("not all of it has been on the screen yet; {key} shows it"));
+            self.say_of_call(format!("Scroll through the whole call first; {key} shows it."));
             return Vec::new();
         }
         if allows && !asked.is_readable(self.now) {
             let key = self.place.keymap.key_of(KeyCommand::TakeAnswer);
-            self.say_of_call(format!("that was too soon to be meant; {key} again allows it"));
+            self.say_of_call(format!("Ignored: pressed too soon. Press {key} again to allow."));
             return Vec::new();
         }
         match answer {
@@ -262,7 +262,7 @@ impl App {
         }
     }
 
-    /// Goes to the next answer or the one before; the first key goes to an end.
+    /// Selects the next or previous answer; the first key selects the first or last.
     fn choose_answer(&mut self, by: isize) {
         let Some(asked) = self.work.approvals.first_mut() else { return };
         let answers = asked.answers();
@@ -280,7 +280,7 @@ impl App {
 
     fn move_in_question(&mut self, command: KeyCommand) {
         let (rows, _) = view::question_rows(self);
-        // A line stays, so that the eye finds its place again.
+        // One line overlaps, for orientation.
         let page = isize::try_from(rows.saturating_sub(1).max(1)).unwrap_or(1);
         let by = if command == KeyCommand::QuestionUp { -page } else { page };
         if let Some(asked) = self.work.approvals.first_mut() {
@@ -288,7 +288,7 @@ impl App {
         }
     }
 
-    /// While the user writes why not, the editor's text is for the model: Enter sends it, Esc puts it aside.
+    /// Handles a key while the user writes a reason: Enter sends it to the model, Esc puts it aside.
     fn reasoning_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         match self.place.keymap.command(Context::Main, key)? {
             KeyCommand::Send if self.editor.continue_line() => Some(Vec::new()),
@@ -315,7 +315,7 @@ impl App {
     fn put_reason_aside(&mut self) {
         let words = self.editor.take();
         if !words.trim().is_empty() {
-            // The call may be answered elsewhere: then the history still has it.
+            // If the call is answered elsewhere, the reason is still in the history.
             self.editor.remember(&words);
         }
         if let Some(asked) = self.work.approvals.first_mut() {

@@ -34,22 +34,22 @@ const APPLESCRIPT_DATA: (&str, &str) = ("«data PNGf", "»");
 /// Most bytes that are read of a program: an image of one byte too many in hexadecimal digits, and the text around them.
 const MOST_OUTPUT: usize = 2 * (MOST_BYTES + 1) + 64;
 
-/// How long a program may take: it asks whoever owns the clipboard, who may never answer.
+/// Maximum run time of a program: it asks the clipboard's owner, which may never reply.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What a picture from here is called.
-const NAME: &str = "the picture on the clipboard";
+/// The name of the image in messages.
+const NAME: &str = "the image on the clipboard";
 
-/// What the clipboard has to offer.
+/// The clipboard's content.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ClipboardContent {
     Picture(AttachedImage),
     Text(String),
-    /// Nothing that can be put into a message, or there is no clipboard; a sentence says which.
+    /// Nothing to insert, or no clipboard; the message for the user.
     Nothing(String),
 }
 
-/// Looks at the clipboard.
+/// Reads the clipboard.
 pub(crate) fn clipboard() -> ClipboardContent {
     of_programs(PICTURE, TEXT, PATIENCE)
 }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_program_that_brings_something_is_believed() {
+    fn of_programs_takes_the_first_output() {
         let fails: &[&str] = &["sh", "-c", "echo refused; exit 1"];
         let text: &[&str] = &["printf", "copied"];
         let clip = of_programs(&[MISSING, fails], &[MISSING, fails, text], LONG);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_comes_before_text_and_has_to_be_one() {
+    fn of_programs_image_precedes_text_and_is_checked() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dot.png");
         let bytes = super::super::tests::png(2, 1);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_never_answers_is_given_up() {
+    fn of_programs_hanging_program_is_abandoned() {
         let begun = std::time::Instant::now();
         assert!(nothing(&of_programs(&[&["sleep", "60"]], &[], SHORT)));
         assert!(begun.elapsed() < LONG);

@@ -1,4 +1,4 @@
-//! What a text names with an `@`: pictures, which go with it, and paths at which there is nothing.
+//! `@` mentions in a message: images and files to attach, and mentioned paths that don't exist.
 
 use std::path::{Path, PathBuf};
 
@@ -8,16 +8,16 @@ use tiller_engine::FileToAttach;
 use super::{at_home, file, has_ending};
 use crate::tool_call::one_line;
 
-/// Characters that may stand behind a name without belonging to it.
+/// Punctuation that may follow a name without belonging to it.
 const AFTER_NAME: [char; 10] = ['.', ',', ';', ':', '!', '?', ')', ']', '}', '\''];
 
-/// Most files that go with one message: text that was pasted may name many.
+/// Maximum number of files attached to one message: pasted text may mention many.
 const MOST_FILES: usize = 20;
 
-/// Longest ending by which a word without a slash is taken for a file's name, in characters.
+/// Maximum length of a file extension that makes a word without a slash look like a file name, in characters.
 const LONGEST_ENDING: usize = 10;
 
-/// The words that a text has after an `@`, each with what may stand behind a name: `@shot.png` or `@"my shot.png"`.
+/// The words after an `@`, with trailing punctuation: `@shot.png` or `@"my shot.png"`.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices('@').filter_map(|(at, _)| {
         let begins = text[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || "([{\"'".contains(c));
@@ -30,7 +30,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The pictures that a text names with an `@` before them, each once.
+/// The image paths that a text mentions, each once.
 pub(crate) fn named_in(text: &str, home: Option<&Path>) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let names = words(text).map(|word| word.trim_end_matches(AFTER_NAME)).filter(|name| has_ending(name));
@@ -42,22 +42,22 @@ pub(crate) fn named_in(text: &str, home: Option<&Path>) -> Vec<PathBuf> {
     found
 }
 
-/// The pictures and files that a text names.
+/// The images and files that a text mentions.
 #[derive(Debug, Default)]
 pub(crate) struct Mention {
-    /// The pictures, read.
+    /// The images.
     pub(crate) images: Vec<Image>,
-    /// The other files and the folders, each once, in the order of their names in the text.
+    /// The other files and directories, each once, in the order of the text.
     pub(crate) files: Vec<FileToAttach>,
-    /// Names that lead nowhere, and pictures that can't be sent.
+    /// Messages about missing paths and unusable images.
     pub(crate) problems: Vec<String>,
 }
 
-/// Reads the pictures that a text names, and finds the files and folders. Paths begin in `cwd`.
+/// Reads the images that a text mentions and finds the files and directories. Relative paths start at `cwd`.
 pub(crate) fn gathered(text: &str, cwd: &Path, home: Option<&Path>) -> Mention {
     let (mut images, mut problems) = (Vec::new(), Vec::new());
-    let there = named_in(text, home).into_iter().map(|path| cwd.join(path)).filter(|path| path.is_file());
-    for path in there {
+    let present = named_in(text, home).into_iter().map(|path| cwd.join(path)).filter(|path| path.is_file());
+    for path in present {
         match file(&path) {
             Ok(picture) => images.push(picture.image),
             Err(why) => problems.push(why),
@@ -66,13 +66,13 @@ pub(crate) fn gathered(text: &str, cwd: &Path, home: Option<&Path>) -> Mention {
     problems.extend(told(&missing(text, cwd, home)));
     let mut files = files_in(text, cwd, home);
     if files.len() > MOST_FILES {
-        problems.push(format!("only the first {MOST_FILES} of {} files are attached", files.len()));
+        problems.push(format!("attached only the first {MOST_FILES} of {} files", files.len()));
         files.truncate(MOST_FILES);
     }
     Mention { images, files, problems }
 }
 
-/// The files and folders that a text names and that are there, pictures aside.
+/// The existing files and directories that a text mentions, except images.
 fn files_in(text: &str, cwd: &Path, home: Option<&Path>) -> Vec<FileToAttach> {
     let mut files: Vec<FileToAttach> = Vec::new();
     for word in words(text).filter(|word| !word.is_empty()) {
@@ -89,7 +89,7 @@ fn files_in(text: &str, cwd: &Path, home: Option<&Path>) -> Vec<FileToAttach> {
     files
 }
 
-/// The names in a text that look like paths and lead nowhere, each once.
+/// The mentions that look like paths but don't exist, each once.
 fn missing<'a>(text: &'a str, cwd: &Path, home: Option<&Path>) -> Vec<&'a str> {
     let mut missing = Vec::new();
     let is_there = |name: &str| cwd.join(at_home(name, home)).exists();
@@ -103,7 +103,8 @@ fn missing<'a>(text: &'a str, cwd: &Path, home: Option<&Path>) -> Vec<&'a str> {
     missing
 }
 
-/// Whether a name can be meant for a file: it has a slash or an ending. An address, a person or a call in pasted code is none.
+/// Reports whether a name looks like a file: it has a slash or an extension. E-mail addresses, user names and
+/// calls in pasted code don't.
 fn is_like_path(name: &str) -> bool {
     let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
     let is_ending = |ending: &str| {
@@ -112,7 +113,7 @@ fn is_like_path(name: &str) -> bool {
     (name.contains('/') || ending.is_some_and(is_ending)) && !name.contains(['(', '<', '*', '@', '='])
 }
 
-/// A path without the line, or line and column, that it is followed by: `lexer.rs:12:5`.
+/// A path without a line and column suffix: `lexer.rs:12:5`.
 fn without_line(name: &str) -> &str {
     let is_number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '-');
     let cut = |name| match str::rsplit_once(name, ':') {
@@ -122,12 +123,12 @@ fn without_line(name: &str) -> &str {
     cut(cut(name))
 }
 
-/// Says that names lead nowhere, though they were sent.
+/// The message about missing paths; the text itself was sent.
 fn told(missing: &[&str]) -> Option<String> {
     let names: Vec<String> = missing.iter().map(|name| one_line(name)).collect();
     let (last, others) = names.split_last()?;
     let all = if others.is_empty() { last.clone() } else { format!("{} or {last}", others.join(", ")) };
-    Some(format!("there is nothing at {all}; sent as it stands"))
+    Some(format!("no such file: {all}; sent as text"))
 }
 
 #[cfg(test)]
@@ -137,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pictures_are_named_by_an_at_sign() {
+    fn named_in_finds_images_after_at_sign() {
         let named = |text: &str| {
             let paths = named_in(text, Some(Path::new("/home/ada")));
             paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_goes_along_and_one_that_is_none_or_nowhere_says_so() {
+    fn gathered_image_is_attached_and_bad_or_missing_one_reported() {
         let folder = tempfile::tempdir().unwrap();
         let image = of_bytes(&png(3, 2), "good.png").unwrap().image;
         std::fs::write(folder.path().join("good.png"), png(3, 2)).unwrap();
@@ -162,11 +163,11 @@ mod tests {
             gathered("@missing.png @bad.png @good.png", folder.path(), None);
         assert_eq!(images, [image]);
         let bad = file(&folder.path().join("bad.png")).unwrap_err();
-        assert_eq!(problems, [bad, "there is nothing at missing.png; sent as it stands".into()]);
+        assert_eq!(problems, [bad, "no such file: missing.png; sent as text".into()]);
     }
 
     #[test]
-    fn files_that_a_text_names_are_found_once() {
+    fn gathered_files_are_found_once() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("src")).unwrap();
         for name in ["src/a b.rs", "lexer.rs", "Makefile", "a.png"] {
@@ -179,25 +180,25 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_lead_nowhere_are_told_and_what_only_has_an_at_sign_is_not() {
+    fn gathered_missing_paths_are_reported_but_not_other_mentions() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join("src/(app)")).unwrap();
         std::fs::write(folder.path().join("src/my lexer.rs"), "").unwrap();
         std::fs::write(folder.path().join("lexer.rs"), "").unwrap();
-        let told = |text: &str| gathered(text, folder.path(), Some(folder.path())).problems;
-        for there in [
+        let problems = |text: &str| gathered(text, folder.path(), Some(folder.path())).problems;
+        for present in [
             "@lexer.rs, (@./lexer.rs) @src @src/ @src/(app) @\"src/my lexer.rs\" @~/lexer.rs",
             "@lexer.rs:12 and @lexer.rs:3-5: and @lexer.rs:12:5.",
             "ask @someone or @some-one. or ada@example.org, see ... @ and @. too",
             "@pytest.mark.skipif(True) @app.get(\"/x\") @src/*.rs @v1.2=x @user@host.org",
         ] {
-            assert_eq!(told(there), [""; 0], "{there}");
+            assert_eq!(problems(present), [""; 0], "{present}");
         }
-        assert_eq!(told("see @lexer.tom"), ["there is nothing at lexer.tom; sent as it stands"]);
-        assert_eq!(told("(@src/x) @src/x"), ["there is nothing at src/x; sent as it stands"]);
+        assert_eq!(problems("see @lexer.tom"), ["no such file: lexer.tom; sent as text"]);
+        assert_eq!(problems("(@src/x) @src/x"), ["no such file: src/x; sent as text"]);
         assert_eq!(
-            told("@~/a @\"/no where/a\nb\" @lexer.tom"),
-            ["there is nothing at ~/a, /no where/a ⏎ b or lexer.tom; sent as it stands"]
+            problems("@~/a @\"/no where/a\nb\" @lexer.tom"),
+            ["no such file: ~/a, /no where/a ⏎ b or lexer.tom; sent as text"]
         );
     }
 }

@@ -1,7 +1,7 @@
-//! Drafts on disk: a file each, named for the working directory, so that none takes another's place.
+//! Draft files: one for each process in a working directory, so that none overwrites another.
 //!
-//! None of it is worth a failure: what can't be read isn't there, what can't be written is lost. The file of a draft is locked for as
-//! long as its tiller is at it; whoever comes later to the same directory has a file of its own.
+//! Drafts are best effort: an unreadable file counts as missing, a failed write is ignored. A process keeps
+//! its draft file locked; other processes in the same directory use files of their own.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{BufReader, Write};
@@ -13,24 +13,23 @@ use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 use tiller_files as files;
 
-/// Drafts of one directory, at most: as many tillers may be at work in it and keep what they were about to say.
+/// Maximum number of drafts of one directory, and so of processes that save drafts in it.
 const PLACES: usize = 9;
 
-/// Files of all directories, at most; then those that were written first go.
+/// Maximum number of draft files of all directories; beyond it the oldest are deleted.
 const MOST: usize = 200;
 
-/// Longest part of a directory's own name in that of its draft, in characters.
+/// Maximum length of the directory's name within the file name, in characters.
 const LONGEST_NAME: usize = 40;
 
-/// What the user was about to say, and where.
+/// The content of a draft file.
 #[derive(Serialize, Deserialize)]
 struct StoredDraft {
     cwd: String,
     text: String,
 }
 
-/// The file of a draft, locked: the draft is this process's for as long as it is kept open. The lock ends with the process, so
-/// what a crash leaves is free.
+/// A locked draft file. The lock ends with the process, so a draft left by a crash is free.
 #[derive(Debug)]
 pub(super) struct DraftLock {
     path: PathBuf,
@@ -38,27 +37,28 @@ pub(super) struct DraftLock {
 }
 
 impl DraftLock {
-    /// `None` where another process has it.
+    /// Locks the file; `None` if another process holds the lock.
     fn of(path: PathBuf, file: File) -> Option<Self> {
         is_free(&file).then_some(Self { path, file })
     }
 }
 
-/// Locks a file, unless another process has it. A file system without locks refuses nobody.
+/// Locks a file; returns false if another process holds the lock. On a file system without locks, all files
+/// are free.
 fn is_free(file: &File) -> bool {
     !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
 
-/// Takes up a draft that was left in `cwd`, unless processes that are at work have all of them.
+/// Takes a draft left in `cwd` that no running process holds.
 pub(super) fn take_up(folder: &Path, cwd: &Path) -> Option<(String, DraftLock)> {
     let left = places(folder, cwd).find_map(|path| read(path, cwd));
     left.or_else(|| take_over(folder, cwd))
 }
 
-/// The draft of a version that kept one for all directories.
+/// Takes over the draft of an older version, which had one file for all directories.
 fn take_over(folder: &Path, cwd: &Path) -> Option<(String, DraftLock)> {
     let (text, old) = read(folder.parent()?.join("draft.json"), cwd)?;
-    // Only when it is safe in its new place.
+    // The old file is deleted only once the new one is written.
     let claim = put(folder, cwd, &text, None)?;
     let _ = fs::remove_file(&old.path);
     Some((text, claim))
@@ -70,14 +70,14 @@ fn read(path: PathBuf, cwd: &Path) -> Option<(String, DraftLock)> {
     (draft.cwd == name_of(cwd) && !draft.text.trim().is_empty()).then_some((draft.text, claim))
 }
 
-/// Keeps a draft as this process's, in the place of the one that it has a claim to; an empty one takes its file away.
+/// Saves a draft, replacing the one of `before`; an empty text deletes the file.
 pub(super) fn put(folder: &Path, cwd: &Path, text: &str, before: Option<DraftLock>) -> Option<DraftLock> {
     if text.trim().is_empty() {
         before.into_iter().for_each(|claim| _ = fs::remove_file(&claim.path));
         return None;
     }
     let Some(claim) = write(folder, cwd, text, before.as_ref()) else { return before };
-    // Elsewhere since then, it is a draft of that directory.
+    // After a change of directory, the file moves along.
     let gone = before.filter(|before| before.path != claim.path);
     gone.into_iter().for_each(|gone| _ = fs::remove_file(&gone.path));
     Some(claim)
@@ -96,7 +96,7 @@ fn write(folder: &Path, cwd: &Path, text: &str, before: Option<&DraftLock>) -> O
     }
 }
 
-/// Puts a file in the first place that nobody has; when all are taken, in that of a draft that nobody is at.
+/// Persists a file at the first free path; if all are taken, replaces a draft whose process is gone.
 fn write_first(folder: &Path, cwd: &Path, mut file: NamedTempFile) -> Option<DraftLock> {
     for path in places(folder, cwd) {
         match file.persist_noclobber(&path) {
@@ -113,31 +113,31 @@ fn persisted(file: NamedTempFile, path: PathBuf) -> Option<DraftLock> {
     Some(DraftLock { path, file })
 }
 
-/// A file that holds all of it, before it has its name: whoever reads a draft meets the one or the other, whole and locked.
+/// Writes a temporary file. Readers of the final path see the old or the new file, complete and locked.
 fn written(folder: &Path, bytes: &[u8]) -> std::io::Result<NamedTempFile> {
     let mut file = NamedTempFile::new_in(folder)?;
     file.write_all(bytes)?;
-    // Nobody knows it yet.
+    // No other process knows the file yet, so the lock is free.
     let _ = file.as_file().try_lock();
     Ok(file)
 }
 
-/// Where drafts of a directory may be: what it is called for whoever looks into the folder, and a number that is its own.
+/// Paths of a directory's drafts: its name for people, a hash that makes it unique, and a number.
 fn places(folder: &Path, cwd: &Path) -> impl Iterator<Item = PathBuf> {
-    let called = cwd.file_name().unwrap_or_default().to_string_lossy();
+    let name = cwd.file_name().unwrap_or_default().to_string_lossy();
     let plain = |c: char| if c.is_alphanumeric() { c } else { '-' };
-    let called: String = called.chars().take(LONGEST_NAME).map(plain).collect();
+    let name: String = name.chars().take(LONGEST_NAME).map(plain).collect();
     let digest = Sha256::digest(cwd.as_os_str().as_encoded_bytes());
-    let own: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let hash: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let folder = folder.to_owned();
-    (1..=PLACES).map(move |place| folder.join(format!("{called}-{own}-{place}.json")))
+    (1..=PLACES).map(move |number| folder.join(format!("{name}-{hash}-{number}.json")))
 }
 
 fn name_of(cwd: &Path) -> String {
     cwd.display().to_string()
 }
 
-/// Takes away what was written first, where there is too much: drafts of directories to which nobody came back.
+/// Deletes the oldest drafts if there are too many, from directories that are no longer used.
 fn clear(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let age = |path: &Path| path.metadata().and_then(|facts| facts.modified()).ok();
@@ -161,7 +161,7 @@ mod tests {
 
     use super::*;
 
-    /// What the next tiller in a directory finds, and then has.
+    /// The draft that a new process in a directory takes.
     fn left(folder: &TempDir, cwd: &str) -> Option<String> {
         take_up(folder.path(), Path::new(cwd)).map(|(text, _)| text)
     }
@@ -175,20 +175,20 @@ mod tests {
     }
 
     #[test]
-    fn every_directory_has_a_draft_of_its_own_and_it_goes_when_it_is_sent() {
+    fn drafts_are_separate_by_directory_and_deleted_when_sent() {
         let folder = TempDir::new().unwrap();
         let first = kept(&folder, "/a/b", "half a thought", None);
         let second = kept(&folder, "/c/b", "another one", None);
         drop(first);
         assert_eq!(left(&folder, "/a/b").as_deref(), Some("half a thought"));
         assert_eq!(left(&folder, "/d/b"), None);
-        assert_eq!(left(&folder, "/c/b"), None, "somebody is at it");
+        assert_eq!(left(&folder, "/c/b"), None, "locked by a process");
         assert!(kept(&folder, "/c/b", " ", second).is_none());
         assert_eq!((left(&folder, "/c/b"), count(&folder)), (None, 1));
     }
 
     #[test]
-    fn two_in_one_directory_keep_a_draft_each_and_what_they_leave_is_found_one_after_the_other() {
+    fn drafts_of_two_processes_in_one_directory_are_separate() {
         let folder = TempDir::new().unwrap();
         let first = kept(&folder, "/a", "mine", None);
         let second = kept(&folder, "/a", "his", None);
@@ -197,33 +197,33 @@ mod tests {
         drop((first, second));
         let (text, first) = take_up(folder.path(), Path::new("/a")).unwrap();
         assert_eq!(text, "mine, longer");
-        assert_eq!(left(&folder, "/a").as_deref(), Some("his"), "whoever took it up has it");
+        assert_eq!(left(&folder, "/a").as_deref(), Some("his"), "the first is taken");
         drop(kept(&folder, "/a", "", Some(first)));
         assert_eq!((left(&folder, "/a").as_deref(), count(&folder)), (Some("his"), 1));
     }
 
     #[test]
-    fn whoever_goes_to_another_directory_takes_the_draft_along() {
+    fn draft_moves_along_to_another_directory() {
         let folder = TempDir::new().unwrap();
-        let here = kept(&folder, "/a", "half a thought", None);
-        drop(kept(&folder, "/b", "half a thought", here));
+        let claim = kept(&folder, "/a", "half a thought", None);
+        drop(kept(&folder, "/b", "half a thought", claim));
         assert_eq!((left(&folder, "/a"), left(&folder, "/b").is_some(), count(&folder)), (None, true, 1));
     }
 
     #[test]
-    fn a_draft_that_cant_be_written_leaves_the_one_before_it() {
+    fn draft_failed_write_leaves_the_previous_one() {
         let folder = TempDir::new().unwrap();
         let before = kept(&folder, "/a", "half a thought", None);
-        let nowhere = folder.path().join("no/where");
+        let unwritable = folder.path().join("no/where");
         fs::write(folder.path().join("no"), "").unwrap();
-        let claim = put(&nowhere, Path::new("/a"), "more of it", before);
-        assert!(left(&folder, "/a").is_none(), "it is this one's still");
+        let claim = put(&unwritable, Path::new("/a"), "more of it", before);
+        assert!(left(&folder, "/a").is_none(), "still locked by this process");
         drop(claim);
         assert_eq!(left(&folder, "/a").as_deref(), Some("half a thought"));
     }
 
     #[test]
-    fn one_that_an_earlier_version_kept_is_taken_over_once_by_its_directory() {
+    fn draft_of_older_version_is_taken_over_once() {
         let root = TempDir::new().unwrap();
         let (old, drafts) = (root.path().join("draft.json"), root.path().join("drafts"));
         fs::write(&old, r#"{"cwd":"/a","text":"half a thought"}"#).unwrap();
@@ -231,28 +231,28 @@ mod tests {
         let (text, claim) = take_up(&drafts, Path::new("/a")).unwrap();
         assert_eq!((text.as_str(), old.exists()), ("half a thought", false));
         drop(claim);
-        assert!(take_up(&drafts, Path::new("/a")).is_some(), "it is in its new place");
+        assert!(take_up(&drafts, Path::new("/a")).is_some(), "it is at its new path");
     }
 
     #[test]
-    fn drafts_of_directories_to_which_nobody_comes_back_do_not_pile_up() {
+    fn drafts_of_unused_directories_are_deleted_beyond_the_limit() {
         let folder = TempDir::new().unwrap();
-        let held = kept(&folder, "/held", "mine", None);
+        let claim = kept(&folder, "/held", "mine", None);
         for number in 0..=MOST {
             drop(kept(&folder, &format!("/{number}"), "left", None));
         }
         assert!(count(&folder) <= MOST + 1, "{}", count(&folder));
-        assert!(held.is_some_and(|held| held.path.exists()), "not what somebody is at");
+        assert!(claim.is_some_and(|claim| claim.path.exists()), "a locked draft stays");
         assert!(left(&folder, &format!("/{MOST}")).is_some());
-        // In one directory there are no more than so many.
+        // The number of drafts of one directory is limited, too.
         let alone = TempDir::new().unwrap();
         (0..=PLACES).for_each(|number| drop(kept(&alone, "/a", &number.to_string(), None)));
         assert_eq!(count(&alone), PLACES);
-        assert_eq!(left(&alone, "/a"), Some(PLACES.to_string()), "the newest took an old one's place");
+        assert_eq!(left(&alone, "/a"), Some(PLACES.to_string()), "the newest replaced an old one");
     }
 
     #[test]
-    fn a_broken_file_and_one_for_another_directory_are_nothing() {
+    fn draft_broken_file_or_other_directory_is_ignored() {
         let folder = TempDir::new().unwrap();
         let path = places(folder.path(), Path::new("/a")).next().unwrap();
         for text in ["", "{", r#"{"cwd":"/b","text":"x"}"#, r#"{"cwd":"/a","text":" "}"#] {

@@ -1,4 +1,4 @@
-//! What wakes the loop, and where it comes from.
+//! The events that wake the loop, and their sources.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -13,22 +13,21 @@ use tokio::sync::{mpsc, watch};
 use crate::app::TaskResult;
 use crate::input::{InputStream, TermEvent};
 
-/// Something that woke the loop.
+/// An event that wakes the loop.
 pub(super) enum LoopEvent {
     Hangup,
     Signal,
-    /// The process is to stop.
+    /// SIGTSTP: the process should stop.
     Stop,
-    /// The process goes on after it was stopped.
+    /// SIGCONT: the process continues after a stop.
     Continued,
-    /// The terminal has another size.
     Resized,
     Terminal(Option<std::io::Result<TermEvent>>),
     Themes(Arc<ThemeRegistry>),
     Frame,
-    /// The draft is to be kept.
+    /// The draft is due to be saved.
     Keep,
-    /// The prompts of earlier times are read.
+    /// The prompt history is loaded.
     Earlier(Vec<String>),
     Report(Option<TaskResult>),
     Agent(Option<Result<Arc<Event>, Lagged>>),
@@ -57,7 +56,7 @@ impl Signals {
     }
 }
 
-/// The next report; none before there is somebody who reports.
+/// The next task result; pending without an executor.
 pub(super) async fn next_report(reports: Option<&mut mpsc::Receiver<TaskResult>>) -> Option<TaskResult> {
     match reports {
         Some(reports) => reports.recv().await,
@@ -65,7 +64,7 @@ pub(super) async fn next_report(reports: Option<&mut mpsc::Receiver<TaskResult>>
     }
 }
 
-/// The next event; none before there is an agent.
+/// The next event; pending without an agent.
 pub(super) async fn next_event(events: Option<&mut EventStream>) -> Option<Result<Arc<Event>, Lagged>> {
     match events {
         Some(events) => events.next().await,
@@ -73,22 +72,22 @@ pub(super) async fn next_event(events: Option<&mut EventStream>) -> Option<Resul
     }
 }
 
-/// The next thing from the terminal; nothing as long as nobody listens.
-pub(super) async fn next_heard(ears: Option<&mut InputStream>) -> Option<std::io::Result<TermEvent>> {
-    match ears {
-        Some(ears) => ears.next().await,
+/// The next terminal event; pending while the input stream is closed.
+pub(super) async fn next_heard(input: Option<&mut InputStream>) -> Option<std::io::Result<TermEvent>> {
+    match input {
+        Some(input) => input.next().await,
         None => pending().await,
     }
 }
 
-/// The themes when others are known than before; whoever told of them may have gone.
+/// The set of themes after the next change; pending forever once the sender is gone.
 pub(super) async fn next_themes(
-    news: Option<&mut watch::Receiver<Arc<ThemeRegistry>>>,
+    updates: Option<&mut watch::Receiver<Arc<ThemeRegistry>>>,
 ) -> Arc<ThemeRegistry> {
-    if let Some(news) = news
-        && news.changed().await.is_ok()
+    if let Some(updates) = updates
+        && updates.changed().await.is_ok()
     {
-        return Arc::clone(&news.borrow_and_update());
+        return Arc::clone(&updates.borrow_and_update());
     }
     pending().await
 }

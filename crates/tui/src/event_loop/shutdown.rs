@@ -1,4 +1,4 @@
-//! The end: what was typed is kept, the terminal is the shell's again, and the last exchange stands on it.
+//! Shutdown: saves the draft, restores the terminal and prints the last exchange.
 
 use std::io::Write;
 use std::time::Duration;
@@ -16,19 +16,19 @@ use crate::executor::now;
 use crate::history::History;
 use crate::{ExitReason, TuiExit};
 
-/// Time that messages sent just before the end have to reach the agent: some syncs of a slow disk.
+/// Time for messages sent just before the end to reach the agent: several syncs of a slow disk.
 const SETTLE: Duration = Duration::from_secs(2);
 
-/// Lines of the last exchange that are left on the normal screen.
+/// Maximum number of lines of the last exchange printed on the normal screen.
 const FAREWELL: usize = 40;
 
 impl EventLoop {
-    /// Ends before there is a session. What was to be said to it is a draft again.
+    /// Ends before a session is open. Messages that were waiting for it become the draft.
     pub(super) async fn leave(mut self, reason: ExitReason) -> TuiExit {
         self.console.give_back();
-        // Each goes before what is there.
-        for said in self.waiting.iter().rev().filter_map(Action::typed) {
-            self.app.give_back(&said);
+        // In reverse: each is put before the text that is already there.
+        for typed in self.waiting.iter().rev().filter_map(Action::typed) {
+            self.app.give_back(&typed);
         }
         self.store_draft().await;
         TuiExit { session: None, reason }
@@ -40,12 +40,12 @@ impl EventLoop {
         let replaced = self.app.replaced_drafts();
         if let Some(path) = self.options.files.history.clone().filter(|_| !replaced.is_empty()) {
             let history = History::at(&path);
-            // Only a panic ends it early, and that is reported.
+            // Only a panic ends the task early, and that is reported.
             let _ = spawn_blocking(move || replaced.iter().for_each(|draft| history.add(draft))).await;
         }
     }
 
-    /// Lets what was typed last reach the agent; what it refuses is a draft again.
+    /// Waits until the last messages reach the agent; rejected ones become the draft.
     async fn settle(&mut self) {
         let Some(AgentConnection { performer, mut reports, .. }) = self.link.take() else { return };
         let _task = performer.finish();
@@ -59,29 +59,29 @@ impl EventLoop {
     }
 
     pub(super) async fn end(mut self, agent: &AgentSession, reason: ExitReason) -> TuiExit {
-        // Before anything that may take time.
+        // First of all: the rest may take time.
         self.console.give_back();
         self.store_draft().await;
         self.settle().await;
         let reader = agent.reader();
-        // Closed already is closed.
+        // An error means that it is closed already.
         let _ = agent.close().await;
         if reason != ExitReason::HungUp {
             let mut lines = farewell(&self.app);
             lines.extend(way_back(&reader));
-            // A closed output is nobody to tell.
+            // Standard output may be closed.
             let _ = writeln!(SanitizingWriter::new(std::io::stdout()), "{}", lines.join("\n"));
         }
         TuiExit { session: Some(reader.id().clone()), reason }
     }
 }
 
-/// How to come back to a session in which something was said.
+/// The command that resumes the session, if it has content.
 fn way_back(reader: &Reader) -> Option<String> {
     match (reader.exists(), reader.is_kept()) {
         (false, _) => None,
         (true, true) => Some(format!("Resume this session with: tiller --session {}", reader.id())),
-        (true, false) => Some("nothing of this session was kept".to_owned()),
+        (true, false) => Some("this session was not saved".to_owned()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Giving the terminal to somebody else, and taking it back.
+//! Suspending: releases the terminal for the shell or an external editor, and takes it back.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::Command;
@@ -19,31 +19,32 @@ use crate::input::open_terminal;
 use crate::mouse::Mouse;
 use crate::terminal::Screen;
 
-/// Time within which the system tells that we go on, once we do: some switches between threads of a busy machine.
+/// Time for SIGCONT to arrive after the process continues: several thread switches on a busy machine.
 const CONTINUING: Duration = Duration::from_millis(50);
 
-/// Something for which the terminal is given back for a while. What is awaited meanwhile may be given up and taken up again, as when the
-/// session is open by then; so how far it is stands here.
+/// The state of a suspension. It is kept here because the loop's future may be dropped and restarted in
+/// between, as when the session opens.
 pub(super) enum SuspendReason {
-    /// To stop, until somebody has us go on.
+    /// Stop the process until SIGCONT.
     Stop,
-    /// To hear that we go on.
+    /// Wait for SIGCONT.
     GoOn,
-    /// To let the user edit this draft with a program of theirs.
+    /// Open this draft in the external editor.
     Edit(String),
-    /// To wait until that ends.
+    /// Wait for the editor to exit.
     Editing(JoinHandle<io::Result<String>>),
 }
 
 impl EventLoop {
-    /// Gives the terminal back, does something, and takes it over again. Nothing reads the keys meanwhile.
+    /// Releases the terminal, runs the suspension to its end, and takes the terminal back. No keys are read
+    /// meanwhile.
     pub(super) async fn run_errand(&mut self) -> Option<ExitReason> {
         self.console.give_back();
         while self.errand.is_some() {
             self.go_further().await;
         }
         self.look_anew();
-        // What was meant for somebody else who had the terminal is over.
+        // An interrupt meanwhile was meant for the other program.
         let _ = self.signals.interrupt.recv().now_or_never();
         match Screen::enter(&self.options.terminal) {
             Ok(screen) => {
@@ -55,7 +56,7 @@ impl EventLoop {
         }
     }
 
-    /// We were stopped without a word before, and somebody else may have had the terminal.
+    /// Restores the terminal after a stop without notice, during which other programs may have used it.
     pub(super) fn take_again(&mut self) -> Option<ExitReason> {
         self.look_anew();
         let taken = self
@@ -66,15 +67,15 @@ impl EventLoop {
         taken.err().map(|_| ExitReason::HungUp)
     }
 
-    /// What was known of the terminal isn't any more.
+    /// Resets the assumptions about the terminal's state.
     fn look_anew(&mut self) {
-        // Whether the button is still held, nobody heard.
+        // The release of a mouse button may have been missed.
         self.app.moving.mouse = Mouse::default();
         self.notifier.forget();
         self.app.stale = Dirty::ByUser;
     }
 
-    /// Gets further with what the terminal was given back for.
+    /// Advances the suspension.
     async fn go_further(&mut self) {
         match &mut self.errand {
             Some(SuspendReason::Stop) => {
@@ -90,7 +91,7 @@ impl EventLoop {
                 let editing = spawn_blocking(move || edited(editor.as_deref().unwrap_or("vi"), &text));
                 self.errand = Some(SuspendReason::Editing(editing));
             }
-            // The editor shares our group: whoever stops it stops us.
+            // The editor shares our process group, so a stop of the editor stops this process, too.
             Some(SuspendReason::Editing(editing)) => {
                 tokio::select! {
                     done = editing => {
@@ -107,7 +108,7 @@ impl EventLoop {
         }
     }
 
-    /// Takes what another editor made of the draft.
+    /// Takes the text of the external editor.
     fn take_edited(&mut self, edited: io::Result<String>) {
         match edited {
             Ok(text) => {
@@ -115,7 +116,7 @@ impl EventLoop {
                 self.take(Msg::Report(TaskResult::Edited(text)));
             }
             Err(error) => {
-                let hint = Some("set VISUAL or EDITOR to the editor you like".to_owned());
+                let hint = Some("set VISUAL or EDITOR to another editor".to_owned());
                 self.app.say(NoticeLevel::Error, format!("the editor failed: {error}"), hint);
             }
         }
@@ -123,15 +124,15 @@ impl EventLoop {
 }
 
 impl Signals {
-    /// Hears that we go on: heard later it would have the terminal taken over twice.
+    /// Consumes SIGCONT, which would otherwise restore the terminal a second time.
     async fn go_on(&mut self) {
         let _ = timeout(CONTINUING, self.continued.recv()).await;
         let _ = self.stop.recv().now_or_never();
     }
 }
 
-/// Stops, until somebody has us go on. SIGTSTP is heard instead of stopping us, so another of its kind does: one that, other than
-/// SIGSTOP, the system passes over where there is no shell to have us go on.
+/// Stops the process until SIGCONT. SIGTSTP is caught, so this raises SIGTTOU, which, unlike SIGSTOP, the
+/// system ignores where no shell could continue the process.
 fn stop() {
     let _ = raise(Signal::SIGTTOU);
 }
@@ -140,20 +141,20 @@ fn edited(editor: &str, text: &str) -> io::Result<String> {
     let mut file = tempfile::Builder::new().prefix("tiller-").suffix(".md").tempfile()?;
     file.write_all(text.as_bytes())?;
     file.flush()?;
-    // The editor is a shell's words (`code --wait`); the file's name is passed beside them, never as one of them.
+    // The editor may be a command line (`code --wait`); the file name is passed as a separate argument.
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file.path());
     if !io::stdin().is_terminal() {
-        // Where text was piped in, the keys come from the terminal all the same.
+        // Standard input is a pipe, so the editor reads keys from the terminal.
         command.stdin(open_terminal()?);
     }
     let status = command.status()?;
     match status.code() {
         Some(0) => {}
-        // So says the shell of what isn't there, or can't be run.
-        Some(127) => return Err(io::Error::other(format!("there is no program `{editor}`"))),
-        Some(126) => return Err(io::Error::other(format!("`{editor}` can't be run"))),
-        _ => return Err(io::Error::other(format!("`{editor}` ended with {status}"))),
+        // The shell's exit codes for a missing and a non-executable program.
+        Some(127) => return Err(io::Error::other(format!("program not found: `{editor}`"))),
+        Some(126) => return Err(io::Error::other(format!("not executable: `{editor}`"))),
+        _ => return Err(io::Error::other(format!("`{editor}` failed: {status}"))),
     }
     let text = std::fs::read_to_string(file.path())?;
     Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())

@@ -1,30 +1,30 @@
-//! The terminal as long as it is ours: what is drawn on it, and what is heard from it.
+//! The terminal while the front end owns it: screen and input.
 
 use super::super::input::{self, InputStream};
 use super::super::terminal::Screen;
 use crate::ThemeQuery;
 
-/// The terminal. While somebody else has it neither half is there.
+/// The terminal. Both parts are `None` while another program uses it.
 pub(super) struct TerminalHandle {
     pub(super) screen: Option<Screen>,
     pub(super) keys: Option<InputStream>,
 }
 
 impl TerminalHandle {
-    /// Listens to the terminal, if nobody does, and asks for the colour of its ground where that is wanted. Only after a frame: that is
-    /// on its way then, so the question delays nothing.
+    /// Opens the input stream if it isn't open, and queries the background color if wanted. Called only after
+    /// a frame was written, so the query delays nothing.
     pub(super) fn listen(&mut self, asking: ThemeQuery) {
         let Some(screen) = self.screen.as_mut().filter(|_| self.keys.is_none()) else { return };
-        let mut ears = InputStream::open();
-        // Nobody heard of another size before.
+        let mut input = InputStream::open();
+        // Size changes before this weren't reported.
         screen.measure_anew();
         if asking == ThemeQuery::AfterFirstFrame && screen.write(input::QUESTION).is_ok() {
-            ears.expect();
+            input.expect();
         }
-        self.keys = Some(ears);
+        self.keys = Some(input);
     }
 
-    /// Gives the terminal back. The keys first: nobody else shall read them meanwhile.
+    /// Releases the terminal. The input stream ends first, so that no one else's keys are read.
     pub(super) fn give_back(&mut self) {
         self.keys = None;
         self.screen = None;
@@ -34,10 +34,10 @@ impl TerminalHandle {
         self.screen.as_ref().is_some_and(Screen::owes_pictures)
     }
 
-    /// Tells the terminal something beside the screen. That it doesn't take it shows with the next frame.
-    pub(super) fn tell(&mut self, words: &str) {
-        if let Some(screen) = self.screen.as_mut().filter(|_| !words.is_empty()) {
-            let _ = screen.write(words);
+    /// Writes control sequences outside the screen's cells. An error appears again with the next frame.
+    pub(super) fn tell(&mut self, sequences: &str) {
+        if let Some(screen) = self.screen.as_mut().filter(|_| !sequences.is_empty()) {
+            let _ = screen.write(sequences);
         }
     }
 }

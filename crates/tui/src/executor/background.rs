@@ -1,4 +1,4 @@
-//! What goes on beside, on other threads, and reports when it is done.
+//! Background jobs on other threads, which report when done.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,7 +15,7 @@ use crate::history::History;
 use crate::search::Lookup;
 use crate::{list_data, logs, tree, welcome};
 
-/// Tells that an errand is over when it is dropped: what falls over is over too.
+/// Reports the end of a job when dropped, so that a panicking job ends, too.
 struct FinishedJob<'a> {
     errand: Job,
     reports: &'a mpsc::Sender<TaskResult>,
@@ -23,20 +23,20 @@ struct FinishedJob<'a> {
 
 impl Drop for FinishedJob<'_> {
     fn drop(&mut self) {
-        // Nobody listens any more when the front end has ended.
+        // The loop may have ended.
         let _ = self.reports.blocking_send(TaskResult::Ended(self.errand));
     }
 }
 
 fn run_told(errand: Job, reports: &mpsc::Sender<TaskResult>, run: impl FnOnce() -> TaskResult) {
-    // As above.
+    // The loop may have ended.
     let _ = reports.blocking_send(TaskResult::Began(errand));
     let _ended = FinishedJob { errand, reports };
     let _ = reports.blocking_send(run());
 }
 
 impl ExecutorWorker {
-    /// Begins what goes on beside and reports when it is done.
+    /// Starts a background job.
     pub(super) fn begin(&self, deed: BackgroundJob, beside: &mut JoinSet<()>) {
         match deed {
             BackgroundJob::Tree(ask) => self.look(ask, beside),
@@ -79,7 +79,7 @@ impl ExecutorWorker {
         self.read_beside(beside, move || list_data::hiding(&reader, entry));
     }
 
-    /// Looks up what the tree wants to know.
+    /// Looks up data for the tree.
     fn look(&self, ask: tree::TreeRequest, beside: &mut JoinSet<()>) {
         let (reader, reports) = (self.agent.reader(), self.reports.clone());
         let session = reader.id().clone();
@@ -104,16 +104,16 @@ impl ExecutorWorker {
         });
     }
 
-    /// Keeps a setting for the next time.
+    /// Saves a setting in the user's file.
     fn keep(&self, setting: &'static Setting, value: String, beside: &mut JoinSet<()>) {
         let Some(desk) = self.options.desks.settings.clone() else { return };
         self.read_beside(beside, move || match desk.write(setting, &value) {
-            Ok(()) => TaskResult::Note(format!("{} is {value} from now on", setting.name)),
+            Ok(()) => TaskResult::Note(format!("Saved: {} is {value}.", setting.name)),
             Err((what, hint)) => TaskResult::Failed { what, hint, text: None },
         });
     }
 
-    /// Looks for words; a newer look ends this one.
+    /// Searches the transcript; a newer search cancels this one.
     fn search(&self, lookup: Lookup, beside: &mut JoinSet<()>) {
         self.lookup.store(lookup.number, Ordering::Relaxed);
         let (newest, reader, reports) = (Arc::clone(&self.lookup), self.agent.reader(), self.reports.clone());
@@ -125,7 +125,7 @@ impl ExecutorWorker {
         });
     }
 
-    /// Does what may take long, and tells when it is begun and when it is over, however it ends.
+    /// Runs a long job; reports its start and its end, even if it panics.
     pub(super) fn run_errand(
         &self,
         errand: Job,
@@ -151,16 +151,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_errand_that_falls_over_is_over_all_the_same() {
+    fn job_that_panics_is_reported_as_ended() {
         let (reports, mut received) = mpsc::channel(8);
         run_told(Job::Export, &reports, || TaskResult::Note("done".to_owned()));
         let other = reports.clone();
         let fell = std::thread::spawn(move || run_told(Job::Copy, &other, || panic!("a slip"))).join();
         assert!(fell.is_err());
         drop(reports);
-        let told: Vec<String> =
+        let results: Vec<String> =
             std::iter::from_fn(|| received.blocking_recv()).map(|report| format!("{report:?}")).collect();
         let expected = ["Began(Export)", "Note(\"done\")", "Ended(Export)", "Began(Copy)", "Ended(Copy)"];
-        assert_eq!(told, expected);
+        assert_eq!(results, expected);
     }
 }

@@ -1,4 +1,4 @@
-//! Keys of providers, kept and taken away; and sessions of other programs.
+//! API keys of providers, and imports from other programs.
 
 use tiller_core::suggest;
 use tiller_engine::{AgentError, CredentialChange};
@@ -12,7 +12,7 @@ use crate::picker::StatusText;
 use crate::tool_call::one_line;
 
 impl ExecutorWorker {
-    /// The providers with what is known of their keys.
+    /// The providers and the sources of their keys.
     pub(super) async fn key_holders(&self, list: ListKind) -> Vec<TaskResult> {
         let Some(desk) = self.options.desks.keys.clone() else { return vec![nowhere()] };
         vec![match spawn_blocking(move || desk.list()).await {
@@ -26,7 +26,7 @@ impl ExecutorWorker {
         }]
     }
 
-    /// Keeps a key or takes one away, then tells the agent of its provider.
+    /// Stores or removes a key, then updates the provider in the agent.
     pub(super) async fn change_key(&self, order: LoginRequest) -> Result<Vec<TaskResult>, AgentError> {
         let Some(desk) = self.options.desks.keys.clone() else { return Ok(vec![nowhere()]) };
         let asked = desk.clone();
@@ -42,7 +42,7 @@ impl ExecutorWorker {
         });
         let CredentialChange { change, said, hint } = match changed.await {
             Ok(Ok(change)) => change,
-            // Beside the line in which it was typed, where it can be mended.
+            // Reported in the list, next to the line where the key was typed.
             Ok(Err((what, hint))) if is_typed => {
                 let what = hint.map_or(what.clone(), |hint| format!("{what}: {hint}"));
                 return Ok(vec![TaskResult::List(ListResult::Said(StatusText::trouble(one_line(&what))))]);
@@ -54,7 +54,7 @@ impl ExecutorWorker {
         Ok(vec![TaskResult::Key(LoginResult { said, hint, answers })])
     }
 
-    /// That nobody goes by the name whose key is to be taken away, if it is so.
+    /// Reports an unknown provider in `/logout`.
     async fn unknown_holder(&self, provider: &str) -> Option<TaskResult> {
         let desk = self.options.desks.keys.clone()?;
         let holders = spawn_blocking(move || desk.list()).await.ok()?.ok()?;
@@ -64,7 +64,7 @@ impl ExecutorWorker {
         }
         let instead = suggest::nearest(provider, names());
         let instead = instead.map_or("/logout lists them".to_owned(), |name| format!("did you mean {name}?"));
-        let what = format!("there is no provider {}; {}", one_line(provider), one_line(&instead));
+        let what = format!("unknown provider {}; {}", one_line(provider), one_line(&instead));
         Some(TaskResult::slip(
             format!("/logout {provider}"),
             (what, None),
@@ -89,7 +89,7 @@ impl ExecutorWorker {
         }]
     }
 
-    /// Imports what was named or chosen.
+    /// Imports the log or directory that was named or chosen.
     pub(super) async fn import(
         &self,
         typed: String,
@@ -108,9 +108,9 @@ impl ExecutorWorker {
 }
 
 fn nowhere() -> TaskResult {
-    TaskResult::List(ListResult::Said(StatusText::trouble("there is nowhere to keep keys here")))
+    TaskResult::List(ListResult::Said(StatusText::trouble("API keys can't be stored here")))
 }
 
 fn nothing_imports() -> TaskResult {
-    TaskResult::List(ListResult::Said(StatusText::trouble("there is nothing here to import with")))
+    TaskResult::List(ListResult::Said(StatusText::trouble("import is not available")))
 }

@@ -1,19 +1,19 @@
-//! What the user is told when the agent could not do something.
+//! Error messages of the agent.
 
 use tiller_engine::AgentError;
 
 use crate::app::{TaskOrigin, TaskResult, UserText};
 use crate::crash_report;
 
-/// Says that a part of tiller fell over, and where there is more to read of it.
+/// Reports a panic in a part of tiller, with the path of the crash report.
 pub(super) fn fault() -> TaskResult {
-    let what = "a part of tiller failed because of a fault of its own; the rest goes on".to_owned();
-    let hint = crash_report::newest().map(|path| format!("what is known of it is in {}", path.display()));
+    let what = "internal error: a part of tiller crashed; the rest continues".to_owned();
+    let hint = crash_report::newest().map(|path| format!("crash report: {}", path.display()));
     TaskResult::Failed { what, hint, text: None }
 }
 
-/// Says what failed, with its causes, and what may help; `text` is what the user would otherwise have lost. Where that is what can't be
-/// meant it is a slip.
+/// Reports an error with its causes and a hint; `text` is user input that would otherwise be lost. Errors in
+/// the input itself are reported as invalid input.
 pub(crate) fn failed(error: &AgentError, text: Option<UserText>) -> TaskResult {
     let mut what = error.to_string();
     let mut source = std::error::Error::source(error);
@@ -26,10 +26,10 @@ pub(crate) fn failed(error: &AgentError, text: Option<UserText>) -> TaskResult {
     }
     let hint = match error {
         AgentError::Session(error) => error.hint().map(str::to_owned),
-        AgentError::Model(_) => Some("/model shows the models that can be asked".to_owned()),
+        AgentError::Model(_) => Some("/model lists the available models".to_owned()),
         AgentError::UnknownSkill { .. } => Some("/help lists the skills".to_owned()),
         AgentError::Running | AgentError::Summarizing => {
-            Some("stop it first, or wait for its end".to_owned())
+            Some("stop it first, or wait until it ends".to_owned())
         }
         AgentError::TooLong { .. }
         | AgentError::Busy

@@ -1,7 +1,7 @@
-//! Words of code told apart by another process, one thread that asks it, and its end when there was nothing to tell for a while.
+//! Highlights code in a child process, driven by one thread; ends the process when it is idle.
 //!
-//! Grammars at work take fifteen megabytes a language, which a process that goes on doesn't give back; a program that was told to do so
-//! does when it ends. Nothing here knows what is told: what waits lies in [`render`], and what was told does, too.
+//! A loaded grammar takes fifteen megabytes that a long-running process doesn't return to the system; a child
+//! process does when it exits. The queue of waiting code and the results are in [`render`].
 
 use std::io::{self, BufReader};
 use std::ops::ControlFlow;
@@ -21,35 +21,36 @@ use tokio::sync::mpsc;
 use super::errors;
 use crate::app::TaskResult;
 
-/// How long the other process is kept that has nothing to do.
+/// Idle time after which the child process is ended.
 const UNUSED: Duration = Duration::from_secs(30);
 
-/// Has the words of code told apart, on a thread that ends when this is dropped.
+/// Handle of the highlighting thread, which ends when this is dropped.
 pub(super) struct HighlightWorker {
-    /// `None` when there is no thread: code stays plain.
+    /// `None` if there is no thread: code stays plain.
     bell: Option<SyncSender<()>>,
 }
 
 impl HighlightWorker {
-    /// Has them told by a program, or in this process where there is none; tells of each piece that was told.
+    /// Starts the thread. It uses the program, or highlights in this process without one; it reports each
+    /// finished piece of code.
     pub(super) fn open(program: Option<PathBuf>, reports: &mpsc::Sender<TaskResult>) -> Self {
         let (bell, rung) = sync_channel(1);
         let thread = thread::Builder::new().name("words".into());
-        // The reports end with whoever else has some, though words are still being told.
+        // A weak sender: highlighting doesn't keep the result channel open.
         let reports = reports.downgrade();
         let begun = thread.spawn(move || work(&rung, &mut WorkerThread::new(program), &reports));
         Self { bell: begun.is_ok().then_some(bell) }
     }
 
-    /// Has all code told that waits.
+    /// Starts highlighting all code that waits.
     pub(super) fn tell(&self) {
-        // A bell that rings already is heard when the work at hand is done; nobody hears it at the end.
+        // A full channel means that the thread is about to look anyway; a closed one that it has ended.
         let _ = self.bell.as_ref().map(|bell| bell.try_send(()));
     }
 }
 
 fn work(rung: &Receiver<()>, clerk: &mut WorkerThread, reports: &mpsc::WeakSender<TaskResult>) {
-    // Nobody listens any more when the front end has ended.
+    // The channel is closed when the front end has ended.
     let report = |news| match reports.upgrade() {
         Some(reports) if reports.blocking_send(news).is_ok() => ControlFlow::Continue(()),
         Some(_) | None => ControlFlow::Break(()),
@@ -70,11 +71,11 @@ fn work(rung: &Receiver<()>, clerk: &mut WorkerThread, reports: &mpsc::WeakSende
 #[derive(Debug, PartialEq, Eq)]
 enum WorkerReply {
     Bell,
-    /// For so long that whoever is at work may rest.
+    /// Idle for so long that the child process can end.
     Nothing,
 }
 
-/// Waits for the bell; `None` when nobody rings it any more.
+/// Waits for work; `None` when the handle is dropped.
 fn listen(rung: &Receiver<()>, clerk: &WorkerThread, unused: Duration) -> Option<WorkerReply> {
     if clerk.is_at_rest() {
         return rung.recv().ok().map(|()| WorkerReply::Bell);
@@ -86,9 +87,9 @@ fn listen(rung: &Receiver<()>, clerk: &WorkerThread, unused: Duration) -> Option
     }
 }
 
-/// Asks a program that tells words apart, and starts it when it isn't there.
+/// Sends code to the child process, and starts that if it isn't running.
 struct WorkerThread {
-    /// `None` where words are told in this process.
+    /// `None` to highlight in this process.
     program: Option<PathBuf>,
     helper: Option<WorkerProcess>,
     here: InProcess,
@@ -125,7 +126,7 @@ impl WorkerThread {
 
 impl HighlightBackend for WorkerThread {
     fn tell(&mut self, piece: &HighlightRequest) -> HighlightResponse {
-        // One that ended while nobody asked it is no fault of this piece's.
+        // A process that ended while idle isn't this request's fault, so it is restarted once.
         if let Ok(told) = self.ask(piece) {
             return told;
         }
@@ -143,7 +144,7 @@ impl WorkerProcess {
         let mut child = Command::new(program)
             .arg0("tiller")
             .arg(SERVICE)
-            // No folder is held that somebody may want to remove.
+            // The process must not keep a directory busy that the user may want to remove.
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -157,7 +158,7 @@ impl WorkerProcess {
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
-        // It has nothing to save. An error means that it has ended.
+        // It has nothing to save. An error means that it has exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -177,7 +178,7 @@ mod tests {
         HighlightRequest::of(Language::Named("rust"), "let a;")
     }
 
-    /// A program that does what `script` says for each piece.
+    /// A program that runs `script` for each request.
     fn program(folder: &TempDir, script: &str) -> PathBuf {
         let path = folder.path().join("words");
         fs::write(&path, format!("#!/bin/sh\nwhile read piece; do {script}; done\n")).expect("written");
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_says_nothing_fails_a_piece_and_one_that_is_not_there_leaves_it_to_this_process() {
+    fn worker_silent_program_fails_and_missing_one_falls_back() {
         let told = |program: Option<&str>| {
             let mut clerk = WorkerThread::new(program.map(PathBuf::from));
             (clerk.tell(&piece()), clerk.is_at_rest())
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_was_killed_meanwhile_is_started_anew_and_one_that_falls_over_a_piece_fails_it() {
+    fn worker_killed_process_is_restarted_and_crash_fails_request() {
         let folder = TempDir::new().expect("a folder");
         let mut clerk = WorkerThread::new(Some(program(&folder, SAYS)));
         assert_eq!(clerk.tell(&piece()), said());
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_nothing_to_tell_for_a_while_is_let_go_of() {
+    fn worker_idle_process_is_ended() {
         let folder = TempDir::new().expect("a folder");
         let mut clerk = WorkerThread::new(Some(program(&folder, SAYS)));
         let (bell, rung) = sync_channel(1);

@@ -1,4 +1,4 @@
-//! What is gathered for lists, and what is done in them.
+//! Loads the items of lists and performs the actions started in lists.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::settings_store::{ProblemDiff, SaveEffect, SettingProblem, SettingsDif
 use crate::theme::{self, ThemeFit};
 use crate::tool_call::one_line;
 
-/// Sessions that are offered after `/resume`; the list itself has all of them.
+/// Maximum number of sessions in the completion of `/resume`; the list itself has all.
 const OFFERED: usize = 60;
 
 impl ExecutorWorker {
@@ -39,7 +39,7 @@ impl ExecutorWorker {
             ListKind::Permissions => (picker::permissions(&agent.permissions().await?), 0),
             ListKind::Tools => (picker::tools(&agent.tools().await?), 0),
             ListKind::Settings => return Ok(vec![self.settings().await]),
-            // They are known without looking.
+            // The app knows the themes itself.
             ListKind::Themes => return Ok(Vec::new()),
             ListKind::Logins | ListKind::Logouts => return Ok(self.key_holders(list).await),
             ListKind::Foreign => return Ok(self.foreign_logs().await),
@@ -47,7 +47,7 @@ impl ExecutorWorker {
         Ok(vec![TaskResult::List(ListResult::Items { list, items, selected })])
     }
 
-    /// What may follow a command: what its list would offer, or the newest sessions.
+    /// The values of a command's argument: the items of its list, or the newest sessions.
     async fn words(
         &self,
         of: ArgumentValues,
@@ -85,7 +85,7 @@ impl ExecutorWorker {
         let agent = &self.agent;
         let usable = agent.models().await?.iter().map(|model| (*model.facts).clone()).collect::<Vec<_>>();
         let cycled = agent.scoped_models().await?;
-        // Where all of them are cycled through there is nothing to mark.
+        // If all models are in the cycle, none is marked.
         let cycled = if cycled.len() == usable.len() { Vec::new() } else { cycled };
         Ok(Models {
             usable,
@@ -95,7 +95,7 @@ impl ExecutorWorker {
         })
     }
 
-    /// Does what was asked for in a list.
+    /// Performs an action of a list.
     pub(super) async fn in_list(
         &self,
         deed: ListAction,
@@ -134,8 +134,8 @@ impl ExecutorWorker {
             ListAction::Set(setting, text) => Ok(self.set(setting, text).await),
             ListAction::NameSession(path, name) => {
                 let word = match name.trim() {
-                    "" => "it has no name any more".to_owned(),
-                    name => format!("it is called {} now", one_line(name)),
+                    "" => "name removed".to_owned(),
+                    name => format!("renamed to {}", one_line(name)),
                 };
                 Ok(match self.agent.name_session(path.clone(), name.clone()).await {
                     Err(error) => {
@@ -154,7 +154,7 @@ impl ExecutorWorker {
         }
     }
 
-    /// Reads the end of a session or what was found in it, unless another one is looked at by then.
+    /// Reads a session's last exchange or a search hit, unless a newer preview was requested meanwhile.
     fn preview(&self, path: PathBuf, extract: Extract, beside: &mut JoinSet<()>) {
         let looked = Arc::clone(&self.looked);
         let number = looked.fetch_add(1, Ordering::Relaxed) + 1;
@@ -162,7 +162,7 @@ impl ExecutorWorker {
         beside.spawn_blocking(move || {
             if looked.load(Ordering::Relaxed) == number {
                 let lines = picker::extract(&path, &extract);
-                // Whoever would read it may be gone.
+                // The loop may have ended.
                 let _ = reports.blocking_send(TaskResult::List(ListResult::Preview {
                     of: PickerChoice::Open(path),
                     lines,
@@ -174,19 +174,19 @@ impl ExecutorWorker {
     async fn restore(&self, path: PathBuf) -> TaskResult {
         match self.agent.restore_session(path.clone()).await {
             Ok(()) => TaskResult::List(ListResult::SessionsChanged {
-                word: StatusText::note("it is back"),
+                word: StatusText::note("restored"),
                 trashed: None,
             }),
             Err(error) => TaskResult::List(ListResult::NotRestored { path, why: trouble(&error) }),
         }
     }
 
-    /// Goes to a session; of one that another process writes to a fork is offered.
+    /// Switches to a session; offers a fork if another process holds its lock.
     pub(super) async fn open(&self, path: PathBuf) -> Result<Vec<TaskResult>, AgentError> {
-        // By another name it would be one that somebody else holds: this very tiller.
+        // The lock would report this process as another holder.
         if self.agent.reader().is_at(&path) {
             return Ok(vec![TaskResult::List(ListResult::Said(StatusText::note(
-                "that is the session that is open here",
+                "this session is already open",
             )))]);
         }
         match self.agent.open_session(path).await {
@@ -194,12 +194,14 @@ impl ExecutorWorker {
             Err(AgentError::Session(SessionError::Held { path, holder })) => {
                 let by = holder.map(|holder| format!(" ({holder})")).unwrap_or_default();
                 let items = vec![
-                    PickerItem::new("go on in a fork of it", PickerChoice::ForkOf(path)),
+                    PickerItem::new("continue in a fork", PickerChoice::ForkOf(path)),
                     PickerItem::new("stay here", PickerChoice::Nothing),
                 ];
-                let title = one_line(&format!("another tiller has it open{by}"));
+                let title = one_line(&format!("the session is open in another tiller{by}"));
                 Ok(vec![
-                    TaskResult::List(ListResult::Said(StatusText::note("another tiller has it open"))),
+                    TaskResult::List(ListResult::Said(StatusText::note(
+                        "the session is open in another tiller",
+                    ))),
                     TaskResult::Ask(Dialog { title, items }),
                 ])
             }
@@ -212,7 +214,7 @@ impl ExecutorWorker {
         let state = Box::new(self.agent.state().await?.state);
         Ok(vec![
             TaskResult::State(state),
-            TaskResult::Note(format!("approval: {}, for this session; /settings keeps it", mode.name())),
+            TaskResult::Note(format!("Approval: {}, for this session; /settings saves it.", mode.name())),
         ])
     }
 
@@ -225,11 +227,11 @@ impl ExecutorWorker {
         spawn_blocking(move || desk.items()).await.unwrap_or_else(|_| none())
     }
 
-    /// Trusts the project, and lets its settings take effect as `/reload` does.
+    /// Trusts the project and applies its settings, like `/reload`.
     async fn trust(&self) -> Result<Vec<TaskResult>, AgentError> {
         let Some(desk) = self.options.desks.trust.clone() else { return Ok(Vec::new()) };
         let trusted = spawn_blocking(move || desk.trust()).await;
-        let trusted = trusted.unwrap_or_else(|_| Err("the answer can't be kept".to_owned()));
+        let trusted = trusted.unwrap_or_else(|_| Err("the trust decision can't be saved".to_owned()));
         if let Err(what) = trusted {
             return Ok(vec![TaskResult::Failed { what, hint: None, text: None }]);
         }
@@ -243,7 +245,7 @@ impl ExecutorWorker {
     async fn revoke(&self, permission: Permission) -> Result<Vec<TaskResult>, AgentError> {
         let what = one_line(&permission.to_string());
         let word = match self.agent.revoke_permission(permission).await {
-            Ok(()) => StatusText::note(format!("not allowed any more: {what}")),
+            Ok(()) => StatusText::note(format!("revoked: {what}")),
             Err(error) => trouble(&error),
         };
         let items = picker::permissions(&self.agent.permissions().await?);
@@ -257,7 +259,7 @@ impl ExecutorWorker {
         Ok(vec![match self.agent.add_folder(typed.clone()).await {
             Ok(permission) => {
                 let what = one_line(&permission.to_string());
-                TaskResult::Note(format!("allowed for this session: {what}; /permissions takes it back"))
+                TaskResult::Note(format!("Allowed for this session: {what}. /permissions revokes it."))
             }
             Err(error) => {
                 TaskResult::slip(format!("/add-dir {typed}"), (error.to_string(), None), TaskOrigin::Typed)
@@ -271,27 +273,25 @@ impl ExecutorWorker {
             let nearest = suggest::nearest(&name, tools.iter().map(|tool| tool.spec.name.as_str()));
             let instead =
                 nearest.map_or("/tools lists them".to_owned(), |name| format!("did you mean {name}?"));
-            let what = format!("there is no tool {}; {}", one_line(&name), one_line(&instead));
+            let what = format!("unknown tool {}; {}", one_line(&name), one_line(&instead));
             let origin = TaskOrigin::List(ListKind::Tools);
             return Ok(vec![TaskResult::slip(format!("/tools {name}"), (what, None), origin)]);
         };
-        let is_now = if meant.is_offered() { "is not offered any more" } else { "is offered" };
-        let wanted = tools.iter().filter(|tool| tool.is_offered() != (tool.spec.name == name));
-        self.agent.offer_tools(wanted.map(|tool| tool.spec.name.clone()).collect()).await?;
+        let is_now = if meant.is_offered() { "disabled" } else { "enabled" };
+        let offered = tools.iter().filter(|tool| tool.is_offered() != (tool.spec.name == name));
+        self.agent.offer_tools(offered.map(|tool| tool.spec.name.clone()).collect()).await?;
         let items = picker::tools(&self.agent.tools().await?);
-        let word = StatusText::note(format!("{} {is_now}, from the next request on", one_line(&name)));
+        let word = StatusText::note(format!("{} {is_now} from the next request on", one_line(&name)));
         Ok(vec![
             TaskResult::List(ListResult::Items { list: ListKind::Tools, items, selected: 0 }),
             TaskResult::List(ListResult::Said(word)),
         ])
     }
 
-    /// The settings as they are now.
+    /// The current settings.
     async fn settings(&self) -> TaskResult {
         let Some(desk) = self.options.desks.settings.clone() else {
-            return TaskResult::List(ListResult::Said(StatusText::trouble(
-                "there is no file of settings here",
-            )));
+            return TaskResult::List(ListResult::Said(StatusText::trouble("there is no settings file here")));
         };
         match spawn_blocking(move || desk.read()).await {
             Ok(Ok(settings)) => TaskResult::List(ListResult::Settings(Box::new(settings))),
@@ -300,7 +300,7 @@ impl ExecutorWorker {
         }
     }
 
-    /// Writes a setting to the user's file and lets it take effect, now if it can.
+    /// Writes a setting to the user's file and applies it, now if possible.
     async fn set(&self, setting: &'static Setting, text: String) -> Vec<TaskResult> {
         let Some(desk) = self.options.desks.settings.clone() else { return Vec::new() };
         let written = spawn_blocking(move || {
@@ -317,23 +317,23 @@ impl ExecutorWorker {
             }
             Err(_) => {
                 return vec![TaskResult::List(ListResult::Said(StatusText::trouble(
-                    "the file of settings can't be written",
+                    "the settings file can't be written",
                 )))];
             }
         };
         let word = match settings.value(setting).1 {
             SettingSource::Default | SettingSource::File(_) => match self.apply(setting, &settings).await {
                 Ok(SettingEffect::Now) => {
-                    StatusText::note(format!("{}written, and in effect", step(setting, [&before, &settings])))
+                    StatusText::note(format!("{}saved and in effect", step(setting, [&before, &settings])))
                 }
                 Ok(SettingEffect::NextStart) => {
                     let step = step(setting, [&before, &settings]);
-                    StatusText::note(format!("{step}written; it takes effect from the next start on"))
+                    StatusText::note(format!("{step}saved; takes effect at the next start"))
                 }
-                Ok(SettingEffect::Never(trouble)) => StatusText::trouble(format!("written, but: {trouble}")),
-                Err(error) => StatusText::trouble(format!("written, but: {error}")),
+                Ok(SettingEffect::Never(trouble)) => StatusText::trouble(format!("saved, but: {trouble}")),
+                Err(error) => StatusText::trouble(format!("saved, but: {error}")),
             },
-            source => StatusText::note(format!("written, but {source} has the last word here")),
+            source => StatusText::note(format!("saved, but {source} overrides it")),
         };
         vec![
             TaskResult::List(ListResult::Settings(Box::new(settings))),
@@ -341,8 +341,8 @@ impl ExecutorWorker {
         ]
     }
 
-    /// Reads the settings anew and lets those take effect that can; what is to be said of them, and what went wrong or was passed
-    /// over. One that could not be applied is tried again the next time.
+    /// Reloads the settings and applies the changed ones. Returns a summary, and results for problems that
+    /// appeared or were resolved. A setting that couldn't be applied is tried again at the next reload.
     pub(super) async fn renew_settings(&self) -> (Option<String>, Vec<TaskResult>) {
         let Some(desk) = self.options.desks.settings.clone() else { return (None, Vec::new()) };
         let renewing = desk.clone();
@@ -358,7 +358,7 @@ impl ExecutorWorker {
                 desk.know(setting, &now);
             }
             match applied {
-                // It runs as it was at the start all along.
+                // Unchanged since the start, so it needs no restart.
                 Ok(SettingEffect::NextStart) if desk.is_as_at_the_start(setting, &now) => {}
                 applied => renewed.take(setting, &now, applied),
             }
@@ -366,12 +366,12 @@ impl ExecutorWorker {
         faults.append(&mut renewed.faults);
         let is_left = faults.iter().any(SettingProblem::costs_everything);
         let ProblemDiff { new, gone } = desk.judge(&faults);
-        let said = is_left.then(|| "the settings stay as they were".to_owned()).or(renewed.said());
+        let said = is_left.then(|| "settings unchanged".to_owned()).or(renewed.said());
         let reports = gone.into_iter().map(TaskResult::Mended);
         (said, reports.chain(new.iter().map(told)).chain(renewed.failures).collect())
     }
 
-    /// Tells the agent of a setting that is another than before.
+    /// Applies a changed setting.
     async fn apply(&self, setting: &Setting, settings: &Settings) -> Result<SettingEffect, AgentError> {
         let agent = &self.agent;
         let is = |word| settings.is(setting, word);
@@ -403,17 +403,17 @@ impl ExecutorWorker {
             return Ok(SettingEffect::NextStart);
         }
         let state = Box::new(agent.state().await?.state);
-        // Whoever would show it may be gone.
+        // The loop may have ended.
         let _ = self.reports.send(TaskResult::State(state)).await;
         Ok(SettingEffect::Now)
     }
 
-    /// Has the front end wear what a setting names; a file that it hasn't read is read at the next start.
+    /// Applies the theme that a setting names; a theme file that isn't loaded takes effect at the next start.
     async fn wear(&self, setting: &'static Setting, wanted: &str) -> SettingEffect {
         let name = placed(wanted, &self.options.cwd, self.options.home.as_deref());
         match theme::fit(&self.options.themes.library_now(), setting, &name) {
             ThemeFit::Known => {
-                // Whoever would wear it may be gone.
+                // The loop may have ended.
                 let _ = self.reports.send(TaskResult::List(ListResult::Theme(setting, name))).await;
                 SettingEffect::Now
             }
@@ -423,7 +423,7 @@ impl ExecutorWorker {
     }
 }
 
-/// What a setting was and is: `ask → auto: `; nothing where it is what it was.
+/// The change of a setting: `ask → auto: `; empty if it didn't change.
 fn step(setting: &Setting, [before, now]: [&Settings; 2]) -> String {
     match (shown(before, setting), shown(now, setting)) {
         (before, now) if before == now => String::new(),
@@ -439,25 +439,25 @@ fn with_hint(what: String, hint: Option<String>) -> String {
     hint.map_or(what.clone(), |hint| format!("{what}; {hint}"))
 }
 
-/// A fault that wasn't there before, as it is told, and logged.
+/// Reports and logs a new problem.
 fn told(fault: &SettingProblem) -> TaskResult {
     tracing::warn!("{}", fault.said());
     if fault.costs_everything() {
-        let hint = "everything stays as it was until /reload finds it right".to_owned();
+        let hint = "all settings stay as they were; fix the file, then run /reload".to_owned();
         return TaskResult::Failed { what: fault.said(), hint: Some(hint), text: None };
     }
     TaskResult::Warning(fault.said())
 }
 
-/// When a setting takes effect.
+/// The time when a setting takes effect.
 enum SettingEffect {
     Now,
     NextStart,
-    /// It can't, and why.
+    /// It can't be applied; the reason.
     Never(String),
 }
 
-/// What became of settings that were read anew.
+/// The outcome of reloading the settings.
 #[derive(Default)]
 struct ReloadedSettings {
     taken: Vec<String>,
@@ -486,14 +486,13 @@ impl ReloadedSettings {
 
     fn said(&self) -> Option<String> {
         let taken = (!self.taken.is_empty()).then(|| format!("{} now", self.taken.join(", ")));
-        let left =
-            (!self.left.is_empty()).then(|| format!("{} from the next start on", self.left.join(", ")));
+        let left = (!self.left.is_empty()).then(|| format!("{} at the next start", self.left.join(", ")));
         let words: Vec<String> = taken.into_iter().chain(left).collect();
         (!words.is_empty()).then(|| words.join("; "))
     }
 }
 
-/// What became of something done to a session of the list.
+/// The result of changing a session in the list.
 fn changed(done: Result<(), AgentError>, word: String, trashed: Option<PathBuf>) -> Vec<TaskResult> {
     vec![match done {
         Ok(()) => TaskResult::List(ListResult::SessionsChanged { word: StatusText::note(word), trashed }),
@@ -513,13 +512,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_setting_that_fails_keeps_none_of_the_others_from_being_told_of() {
+    fn reloaded_settings_one_failure_leaves_the_others_reported() {
         let (mut renewed, now) = (ReloadedSettings::default(), Settings::default());
         renewed.take(&setting::THINKING, &now, Err(AgentError::Running));
         renewed.take(&setting::APPROVAL, &now, Ok(SettingEffect::Now));
         renewed.take(&setting::SYNC, &now, Ok(SettingEffect::NextStart));
         let approval = shown(&now, &setting::APPROVAL);
-        assert_eq!(renewed.said(), Some(format!("approval {approval} now; sync from the next start on")));
+        assert_eq!(renewed.said(), Some(format!("approval {approval} now; sync at the next start")));
         let failures = &renewed.failures[..];
         assert!(matches!(failures, [TaskResult::Failed { what, .. }] if what.starts_with("thinking: ")));
     }

@@ -1,4 +1,4 @@
-//! What is read of the log: the path, part by part, and what is looked for in it.
+//! Queries of the session log: parts of the path, and text search.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,13 +12,14 @@ use crate::log_blocks::BlockBuilder;
 use crate::search::{Lookup, SearchHits, hits};
 use crate::transcript::{ENTRIES, NewestMarker, ScrollRequest};
 
-/// Fewest entries that are read before the first frame, where there are so many: a screen shows fewer as a rule.
+/// Minimum number of entries read before the first frame, if there are as many: usually more than a screen
+/// shows.
 const FIRST: usize = 50;
 
-/// Entries after a part that are looked through for the results of its calls.
+/// Maximum number of entries after a part that are checked for the results of its calls.
 const AHEAD: usize = 100;
 
-/// The path to the leaf, whose newest entries are read, and where other branches go on from it.
+/// The newest part of the path to the leaf, and its branch points.
 pub(crate) fn newest(reader: &Reader) -> NewestMarker {
     let leaf = reader.leaf();
     let sections = leaf.as_ref().and_then(|leaf| reader.sections(leaf, ENTRIES).ok());
@@ -35,7 +36,7 @@ pub(crate) fn newest(reader: &Reader) -> NewestMarker {
         stretch: BlockBuilder::branching([], &points),
         points,
     };
-    // One at a time, for what is read and what is made of it take twice the room.
+    // One entry at a time: all entries together with their blocks would take twice the memory.
     for id in newest.section.iter().flat_map(|section| ids(reader, section)) {
         if let Ok(entry) = reader.entry(&id) {
             newest.stretch.take(&entry);
@@ -45,13 +46,13 @@ pub(crate) fn newest(reader: &Reader) -> NewestMarker {
     newest
 }
 
-/// Where other branches go on from the path to the leaf, now that others are hidden than before.
+/// Recounts the branch points after entries were hidden or shown.
 pub(crate) fn count_branches(reader: &Reader, epoch: u64) -> TaskResult {
     let points = reader.leaf().map(|leaf| BranchPoints::of(reader, &leaf)).unwrap_or_default();
     TaskResult::BranchPoints { epoch, points: Arc::new(points) }
 }
 
-/// A part of the path, and of what follows it as much as it takes for its calls to have their results.
+/// Reads a part of the path, and the following entries up to the results of its calls.
 pub(crate) fn read_part(reader: &Reader, wanted: ScrollRequest) -> TaskResult {
     let entries = read(reader, &wanted.section);
     let mut ahead = wanted.ahead.as_ref().map(|section| ids(reader, section)).unwrap_or_default();
@@ -60,7 +61,7 @@ pub(crate) fn read_part(reader: &Reader, wanted: ScrollRequest) -> TaskResult {
     TaskResult::Read { wanted, entries, ahead }
 }
 
-/// Of the entries after some others those that hold results of their calls, and what stands between.
+/// Reads the entries after a part up to the next answer, until all its calls have their results.
 fn read_results(reader: &Reader, entries: &[Entry], after: &[EntryId]) -> Vec<Entry> {
     let mut open = HashSet::new();
     let mut ahead = Vec::new();
@@ -70,7 +71,8 @@ fn read_results(reader: &Reader, entries: &[Entry], after: &[EntryId]) -> Vec<En
             break;
         }
         if let Ok(entry) = reader.entry(id) {
-            let answers = matches!(entry.body.as_message().map(|said| &**said), Some(Message::Assistant(_)));
+            let answers =
+                matches!(entry.body.as_message().map(|message| &**message), Some(Message::Assistant(_)));
             if answers {
                 break;
             }
@@ -82,16 +84,16 @@ fn read_results(reader: &Reader, entries: &[Entry], after: &[EntryId]) -> Vec<En
 }
 
 fn note_calls(open: &mut HashSet<CallId>, entry: &Entry) {
-    match entry.body.as_message().map(|said| &**said) {
+    match entry.body.as_message().map(|message| &**message) {
         Some(Message::Assistant(answer)) => open.extend(answer.tool_calls().map(|call| call.id.clone())),
         Some(Message::ToolResult(result)) => _ = open.remove(&result.tool_call_id),
         _ => {}
     }
 }
 
-/// Looks through parts of the path for words, until the report isn't wanted any more.
+/// Searches parts of the path; stops when `report` returns false.
 pub(crate) fn look_up(reader: &Reader, lookup: &Lookup, mut report: impl FnMut(SearchHits) -> bool) {
-    /// Parts after which somebody is told even that there was nothing.
+    /// Number of parts after which progress is reported even without hits.
     const OFTEN: usize = 20;
     let mut after = Vec::new();
     for (at, unseen) in lookup.parts.iter().enumerate() {
@@ -109,7 +111,7 @@ pub(crate) fn look_up(reader: &Reader, lookup: &Lookup, mut report: impl FnMut(S
     }
 }
 
-/// The ids of a section; none of one that is gone.
+/// The ids of a section; empty if it no longer exists.
 fn ids(reader: &Reader, section: &Section) -> Vec<EntryId> {
     reader.ids(section).unwrap_or_default()
 }
@@ -118,7 +120,7 @@ fn read(reader: &Reader, section: &Section) -> Vec<Entry> {
     read_all(reader, &ids(reader, section))
 }
 
-/// Entries by their ids; a damaged one costs only itself.
+/// Reads entries by id; skips damaged ones.
 fn read_all(reader: &Reader, ids: &[EntryId]) -> Vec<Entry> {
     ids.iter().filter_map(|id| reader.entry(id).ok()).collect()
 }

@@ -1,4 +1,4 @@
-//! Going elsewhere in a session or to another one, and the summaries of what is left behind.
+//! Navigation to other entries and sessions, and branch summaries.
 
 use tiller_core::id::EntryId;
 use tiller_engine::compaction::CompactionError;
@@ -10,7 +10,7 @@ use crate::app::{Job, ListResult, Navigate, TaskResult};
 use crate::list_data;
 
 impl ExecutorWorker {
-    /// Goes to an entry at once when nothing is left behind.
+    /// Navigates to an entry at once if no branch is abandoned; otherwise asks about a summary.
     async fn ask_to_leave(&self, entry: EntryId) -> Result<Vec<TaskResult>, AgentError> {
         Ok(vec![match list_data::leaving(&self.agent.reader(), &entry) {
             Some(question) => question,
@@ -38,7 +38,7 @@ impl ExecutorWorker {
         Vec::new()
     }
 
-    /// Waits for a summary while other actions are carried out. That it was stopped is no news to whoever stopped it.
+    /// Waits for a summary while other actions run. A stopped summary isn't an error.
     fn await_summary(
         &self,
         waiting: &mut JoinSet<()>,
@@ -49,7 +49,7 @@ impl ExecutorWorker {
             let news = match made.await {
                 Ok(news) => news,
                 Err(AgentError::Compaction(CompactionError::Stopped)) => {
-                    vec![TaskResult::Note("stopped; everything is as it was".to_owned())]
+                    vec![TaskResult::Note("Stopped; nothing changed.".to_owned())]
                 }
                 Err(error) => vec![failed(&error, None)],
             };
@@ -71,13 +71,13 @@ impl ExecutorWorker {
             Navigate::New => vec![TaskResult::Moved(agent.new_session().await?)],
             Navigate::ForkOf(path) => {
                 let moved = agent.fork_session(path).await?;
-                let note = format!("this is a fork now, session {}", moved.session.short());
+                let note = format!("Switched to a fork, session {}.", moved.session.short());
                 vec![TaskResult::Moved(moved), TaskResult::Note(note)]
             }
             Navigate::Open(path) => self.open(path).await?,
             Navigate::Fork(entry) => {
                 let moved = agent.fork(entry).await?;
-                let note = format!("this is a fork now, session {}", moved.session.short());
+                let note = format!("Switched to a fork, session {}.", moved.session.short());
                 vec![TaskResult::Moved(moved), TaskResult::Note(note)]
             }
             Navigate::ForkBeside(entry) => {
@@ -90,12 +90,12 @@ impl ExecutorWorker {
     }
 
     async fn copy_session(&self) -> Result<Vec<TaskResult>, AgentError> {
-        let tell = async |report| _ = self.reports.send(report).await;
-        tell(TaskResult::Began(Job::Copy)).await;
+        let send = async |report| _ = self.reports.send(report).await;
+        send(TaskResult::Began(Job::Copy)).await;
         let copied = self.agent.clone_session().await;
-        tell(TaskResult::Ended(Job::Copy)).await;
+        send(TaskResult::Ended(Job::Copy)).await;
         let moved = copied?;
-        let note = format!("this is a copy now, session {}", moved.session.short());
+        let note = format!("Switched to a copy, session {}.", moved.session.short());
         Ok(vec![TaskResult::Moved(moved), TaskResult::Note(note)])
     }
 }

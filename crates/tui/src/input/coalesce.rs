@@ -1,4 +1,4 @@
-//! Characters that are there already, in one piece.
+//! Coalesces characters that arrived together into one message.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind};
 use tokio::time::Instant;
@@ -7,11 +7,12 @@ use super::{InputStream, TermEvent};
 use crate::app::Msg;
 use crate::keymap::Chord;
 
-/// Bytes that are taken at once when characters come faster than keys can be pressed: a paste that the terminal doesn't mark.
+/// Maximum number of bytes coalesced when characters arrive faster than keys can be pressed: an unmarked
+/// paste.
 const RUN: usize = 16 * 1024;
 
 impl InputStream {
-    /// A key as the state takes it: with all that is typed behind it and is there already, if it types something. Never waits.
+    /// The message for a key, together with the characters that arrived right after it. Never waits.
     pub(crate) fn input(&mut self, key: KeyEvent) -> Msg {
         let Some(first) = typed(&key) else { return Msg::Key(key) };
         let mut text = String::from(first);
@@ -28,7 +29,7 @@ impl InputStream {
         if text.len() == first.len_utf8() { Msg::Key(key) } else { Msg::Typed(text) }
     }
 
-    /// What is there already; an error or the end comes again.
+    /// The next event if it has arrived; an error or the end is returned by `next`.
     fn there(&mut self) -> Option<TermEvent> {
         while self.heard.is_empty() && self.answers.until().is_none() {
             let event = self.keys.there()?;
@@ -38,7 +39,7 @@ impl InputStream {
     }
 }
 
-/// The character that a key types, also when it is held down.
+/// The character that a key types, on press and repeat.
 fn typed(key: &KeyEvent) -> Option<char> {
     match key.code {
         KeyCode::Char(c) if key.kind != KeyEventKind::Release && Chord::of(*key).is_text() => Some(c),

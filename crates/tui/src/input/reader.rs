@@ -1,9 +1,9 @@
-//! The terminal's events, read on a thread of their own: crossterm reads where it is told to, and may wait there for the rest of a
-//! sequence.
+//! Reads terminal events on a separate thread, because crossterm blocks the thread that calls it until a
+//! sequence is complete.
 //!
-//! The thread looks how many bytes there are before crossterm 0.29 reads them, which takes two Escs that come together for one. They do
-//! over a slow line, and from tmux, which waits with the first one for what may belong to it. It has no notice of signals: that the
-//! terminal has another size is told by whoever waits for those.
+//! The thread counts the waiting bytes before crossterm 0.29 reads them, because crossterm takes two Escs
+//! that arrive together for one. That happens over slow lines and in tmux, which delays an Esc in case it
+//! begins a sequence. The thread ignores resizes: the event loop gets them by signal.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -21,24 +21,24 @@ use tokio::sync::mpsc;
 
 use crate::terminal::while_ours;
 
-/// What was read at once: as often as the loop looks, that is little, and a reader that is further ahead waits.
+/// Events of one read. The loop empties the channel often, so it holds few; the thread waits when it is full.
 type Batch = io::Result<Vec<Event>>;
 const BATCHES: usize = 16;
 
-/// How long the thread rests when crossterm made nothing of what is there.
+/// Pause of the thread when crossterm made no event of the waiting bytes.
 const REST: Duration = Duration::from_millis(1);
 
-/// The terminal's events, in order. The thread ends with it.
+/// The terminal's events, in order. The thread ends when this is dropped.
 pub(super) struct EventReader {
     batches: mpsc::Receiver<Batch>,
     ready: VecDeque<Event>,
     failed: Option<io::Error>,
-    /// Closed, it tells the thread that nobody listens any more.
+    /// Closed on drop, which ends the thread.
     _listens: Option<OwnedFd>,
 }
 
 impl EventReader {
-    /// Begins to read. When that can't be, the first event is the error.
+    /// Starts the thread. If that fails, the first event is the error.
     pub(super) fn open() -> Self {
         let (sender, batches) = mpsc::channel(BATCHES);
         let begun = begin(sender);
@@ -49,7 +49,7 @@ impl EventReader {
         Self { batches, ready: VecDeque::new(), failed, _listens: listens }
     }
 
-    /// The next one; `None` when the terminal is gone. Can be given up at any moment.
+    /// The next event; `None` when the terminal hung up. Cancel-safe.
     pub(super) async fn next(&mut self) -> Option<io::Result<Event>> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -63,7 +63,7 @@ impl EventReader {
         }
     }
 
-    /// The next one, if it is there already.
+    /// The next event if it has arrived.
     pub(super) fn there(&mut self) -> Option<Event> {
         while self.ready.is_empty() {
             let batch = self.batches.try_recv().ok()?;
@@ -80,24 +80,24 @@ impl EventReader {
     }
 }
 
-/// Opens the terminal of this process, wherever stdin comes from.
+/// Opens the controlling terminal, even if stdin is a pipe.
 pub(crate) fn open_terminal() -> io::Result<File> {
     File::open("/dev/tty")
 }
 
 fn begin(batches: mpsc::Sender<Batch>) -> io::Result<OwnedFd> {
     let stdin = io::stdin();
-    // As crossterm chooses.
+    // The same choice as crossterm's.
     let terminal: OwnedFd =
         if stdin.is_terminal() { stdin.as_fd().try_clone_to_owned()? } else { open_terminal()?.into() };
-    // Of these no child has a copy, which would keep it open.
+    // Created close-on-exec: a copy in a child process would keep the pipe open.
     let (left, listens) = io::pipe()?;
     let (left, listens) = (OwnedFd::from(left), OwnedFd::from(listens));
     thread::Builder::new().name("keys".to_owned()).spawn(move || read_on(&terminal, &left, &batches))?;
     Ok(listens)
 }
 
-/// Reads until nobody listens or the terminal is gone.
+/// Reads until the receiver is dropped or the terminal hangs up.
 fn read_on(terminal: &OwnedFd, left: &OwnedFd, batches: &mpsc::Sender<Batch>) {
     while wait(terminal, left) {
         let batch = read_batch(terminal);
@@ -111,7 +111,7 @@ fn read_on(terminal: &OwnedFd, left: &OwnedFd, batches: &mpsc::Sender<Batch>) {
     }
 }
 
-/// Waits until there is something to read; false when there won't be.
+/// Waits for input; returns false when none can come.
 fn wait(terminal: &OwnedFd, left: &OwnedFd) -> bool {
     let mut waited = [terminal, left].map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN));
     loop {
@@ -128,7 +128,7 @@ fn wait(terminal: &OwnedFd, left: &OwnedFd) -> bool {
     left_has.is_empty() && terminal_has == PollFlags::POLLIN
 }
 
-/// The same where terminals can't be polled: macOS refuses `/dev/tty`.
+/// Does the same with `select`: macOS can't poll `/dev/tty`.
 fn wait_by_select(terminal: &OwnedFd, left: &OwnedFd) -> bool {
     if [terminal, left].iter().any(|fd| usize::try_from(fd.as_raw_fd()).map_or(true, |fd| fd >= FD_SETSIZE)) {
         return false;
@@ -140,13 +140,13 @@ fn wait_by_select(terminal: &OwnedFd, left: &OwnedFd) -> bool {
         match select(None, &mut ready, None, None, None) {
             Err(Errno::EINTR) => {}
             Err(_) => return false,
-            // One that is gone can be read too, and has nothing.
+            // A terminal that hung up is readable with zero bytes.
             Ok(_) => return !ready.contains(left.as_fd()) && bytes(terminal) > 0,
         }
     }
 }
 
-/// How many bytes wait to be read; none of a terminal that is gone.
+/// Number of bytes that wait to be read; zero after a hangup.
 fn bytes(terminal: &OwnedFd) -> usize {
     rustix::io::ioctl_fionread(terminal).map_or(0, |count| usize::try_from(count).unwrap_or(usize::MAX))
 }
@@ -156,7 +156,7 @@ fn read_batch(terminal: &OwnedFd) -> Batch {
     let mut events = Vec::new();
     while poll(Duration::ZERO)? {
         match read()? {
-            // Who waits for signals tells of it at once.
+            // The event loop gets resizes by signal.
             Event::Resize(..) => {}
             event => events.push(event),
         }
@@ -164,7 +164,7 @@ fn read_batch(terminal: &OwnedFd) -> Batch {
     Ok(with_every_escape(events, count))
 }
 
-/// Of bytes that are all Escs crossterm makes half as many events.
+/// Restores the number of Escs: of bytes that are all Escs, crossterm makes half as many events.
 fn with_every_escape(events: Vec<Event>, bytes: usize) -> Vec<Event> {
     let escape = Event::Key(KeyEvent::from(KeyCode::Esc));
     if events.len() == bytes.div_ceil(2) && events.iter().all(|event| *event == escape) {
@@ -174,9 +174,9 @@ fn with_every_escape(events: Vec<Event>, bytes: usize) -> Vec<Event> {
     }
 }
 
-/// Has the terminal tell again that there is something to read. crossterm is told once of what arrives together, reads a kilobyte,
-/// and leaves the rest lying until the next key (it waits by epoll's edges). Setting the modes that are set already wakes whoever
-/// waits for the terminal.
+/// Makes the terminal report waiting input again. crossterm gets one edge-triggered epoll event for bytes
+/// that arrive together, reads a kilobyte, and leaves the rest until the next key. Setting the current modes
+/// again wakes it.
 fn tell_anew(terminal: &OwnedFd) {
     while_ours(|| {
         if let Ok(modes) = termios::tcgetattr(terminal) {
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_waited_for_what_comes_until_nobody_listens_or_nothing_can_come() {
+    fn wait_ends_with_input_receiver_or_terminal() {
         for wait in [wait, wait_by_select] {
             let (terminal, mut typed) = io::pipe().unwrap();
             let (left, listens) = io::pipe().unwrap();
@@ -200,7 +200,7 @@ mod tests {
             typed.write_all(b"a").unwrap();
             assert!(wait(&terminal, &left));
             drop(listens);
-            assert!(!wait(&terminal, &left), "nobody listens");
+            assert!(!wait(&terminal, &left), "the receiver is gone");
 
             let (terminal, typed) = io::pipe().unwrap();
             let (left, _listens) = io::pipe().unwrap();
@@ -210,16 +210,16 @@ mod tests {
     }
 
     #[test]
-    fn escs_that_come_together_are_as_many_as_there_were() {
+    fn read_batch_keeps_every_escape() {
         let key = |code| Event::Key(KeyEvent::from(code));
         let escapes = |count| vec![key(KeyCode::Esc); count];
-        // What crossterm makes of so many bytes, and what it is.
+        // The events that crossterm makes of so many bytes, and the real ones.
         for (made, bytes, expected) in [
             (escapes(1), 1, escapes(1)),
             (escapes(1), 2, escapes(2)),
             (escapes(2), 3, escapes(3)),
             (escapes(2), 4, escapes(4)),
-            // One of the keyboard protocol: `ESC [ 27 u`.
+            // An Esc of the keyboard protocol: `ESC [ 27 u`.
             (escapes(1), 5, escapes(1)),
             (escapes(2), 10, escapes(2)),
             (vec![key(KeyCode::Up)], 2, vec![key(KeyCode::Up)]),

@@ -1,4 +1,4 @@
-//! What keys do while they are the waiting messages'.
+//! Keys of the queue panel.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_core::event::{QueueItem, QueueKind};
@@ -7,17 +7,17 @@ use super::super::app::{Action, App};
 use super::super::keymap::{Context, KeyCommand};
 use super::{AfterQueueEdit, QueueAction, QueueFocus, QueueSelection, in_order, typed};
 
-/// Returns whether a key changes the text of an editor that has it.
+/// Reports whether a key would change the text in the editor.
 pub(super) fn types(key: KeyEvent) -> bool {
     matches!(key.code, KeyCode::Char(_) | KeyCode::Backspace | KeyCode::Delete)
         && (key.modifiers - KeyModifiers::SHIFT).is_empty()
 }
 
 impl App {
-    /// Gives the keys to the messages that wait, the last one chosen: it stands next to the editor.
+    /// Gives the keys to the panel and selects the last message, which is next to the editor.
     pub(crate) fn enter_queue(&mut self) -> Vec<Action> {
         if self.work.queue.is_empty() && !self.queue.can_put_back() {
-            self.flash("no message waits");
+            self.flash("No messages are queued.");
             return Vec::new();
         }
         self.queue.let_go.clear();
@@ -25,7 +25,7 @@ impl App {
         Vec::new()
     }
 
-    /// What a key does with the messages that wait, if the keys are theirs.
+    /// Handles a key while the panel or an edited message has the keys.
     pub(crate) fn queue_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         match &self.queue.focus {
             QueueFocus::Away => return None,
@@ -33,7 +33,7 @@ impl App {
             QueueFocus::Choosing(_) => {}
         }
         let Some(command) = self.place.keymap.command(Context::Queue, key) else {
-            // A letter that means nothing here isn't meant for the editor either.
+            // A letter without a binding isn't meant for the editor either.
             return types(key).then(Vec::new);
         };
         Some(self.queue_command(command).map(Action::Queue).into_iter().collect())
@@ -50,7 +50,7 @@ impl App {
             }
             KeyCommand::QueueUndo => {
                 let removed = self.queue.removed.pop()?;
-                // What was said of them holds no longer.
+                // The flash about the removal is obsolete.
                 self.notes.flash = None;
                 self.queue.let_go.retain(|id| !removed.iter().any(|back| back.item.id == *id));
                 return Some(QueueAction::PutBack(removed));
@@ -65,14 +65,15 @@ impl App {
         None
     }
 
-    /// How to bring back what was taken out, for whoever has given the keys back.
+    /// The keys that restore removed messages after the panel was left.
     pub(super) fn way_back(&self) -> String {
         let key = |command| self.place.keymap.key_of(command);
         let (enter, undo) = (key(KeyCommand::EditQueue), key(KeyCommand::QueueUndo));
-        format!("{enter}, then {undo} brings back what was removed")
+        format!("{enter}, then {undo} restores them")
     }
 
-    /// Gives the keys to the message of a row; says whether it was chosen already. One that is edited is gone on with.
+    /// Selects the message of a clicked row; returns whether it was selected before. An edit in progress
+    /// continues.
     pub(crate) fn click_waiting(&mut self, row: usize) -> bool {
         let before = match &self.queue.focus {
             QueueFocus::Editing { .. } => return false,
@@ -84,18 +85,18 @@ impl App {
         before.is_some() && before.as_ref() == self.queue.chosen()
     }
 
-    /// Edits the message that is chosen.
+    /// Edits the selected message.
     pub(crate) fn edit_waiting(&mut self) -> Vec<Action> {
         self.queue_command(KeyCommand::QueueEdit).map(Action::Queue).into_iter().collect()
     }
 
-    /// Goes to the message beside the one that is chosen.
+    /// Selects the next or previous message.
     pub(crate) fn step_waiting(&mut self, by: isize) {
         let command = if by < 0 { KeyCommand::QueueUp } else { KeyCommand::QueueDown };
         self.command_for_chosen(command);
     }
 
-    /// What is done with the message that is chosen.
+    /// Performs a command on the selected message.
     fn command_for_chosen(&mut self, command: KeyCommand) -> Option<QueueAction> {
         let QueueFocus::Choosing(Some(QueueSelection { id, row })) = &self.queue.focus else { return None };
         let (id, row) = (id.clone(), *row);
@@ -117,16 +118,17 @@ impl App {
                 self.queue.let_go = vec![id.clone()];
                 return Some(QueueAction::Release(id));
             }
-            KeyCommand::QueueRelease => self.flash("it isn't held: it goes in by itself"),
+            KeyCommand::QueueRelease => self.flash("Not held: it is delivered automatically."),
             KeyCommand::QueueRemove => return Some(self.remove(&item, row)),
             _ => {}
         }
         None
     }
 
-    /// Takes the chosen message out; the next one is chosen already, so that nobody is told that it is gone.
+    /// Removes the selected message. The next one is selected at once, so that the update doesn't report the
+    /// removal.
     fn remove(&mut self, item: &QueueItem, row: usize) -> QueueAction {
-        let place = self.work.queue.iter().position(|waiting| waiting.id == item.id).unwrap_or(0);
+        let place = self.work.queue.iter().position(|queued| queued.id == item.id).unwrap_or(0);
         let rows = in_order(&self.work.queue);
         let next = rows.get(row + 1).or_else(|| rows.get(row.checked_sub(1)?));
         let chosen = next.map(|next| QueueSelection { id: next.id.clone(), row });
@@ -135,20 +137,22 @@ impl App {
         QueueAction::Remove(item.id.clone(), place)
     }
 
-    /// Changes places with the message of another row, if that is of the same kind: what steers always goes first.
+    /// Swaps places with the message of another row if that has the same kind; steering messages always go
+    /// first.
     fn place_beside(&mut self, item: &QueueItem, row: usize) -> Option<QueueAction> {
         let other = *in_order(&self.work.queue).get(row)?;
         if other.kind != item.kind {
             let key = self.place.keymap.key_of(KeyCommand::QueueTurn);
-            self.flash(format!("what steers goes first; {key} changes when it goes in"));
+            self.flash(format!("Steering messages go first; {key} changes the kind."));
             return None;
         }
-        // The engine counts without the message itself: before one above it, behind one below it, both are that one's place.
-        let place = self.work.queue.iter().position(|waiting| waiting.id == other.id)?;
+        // The engine's position doesn't count the message itself, so above or below another one it equals
+        // that one's position.
+        let place = self.work.queue.iter().position(|queued| queued.id == other.id)?;
         Some(QueueAction::Place(item.id.clone(), place))
     }
 
-    /// A message that might go in any moment is held for as long as it is edited.
+    /// Moves the message to the editor. One that could be delivered meanwhile is held during the edit.
     fn begin_editing(&mut self, chosen: QueueSelection, item: &QueueItem) -> Option<QueueAction> {
         let (shown, draft) = (typed(item), Box::new(self.editor.put_aside()));
         self.editor.set_text(&shown);
@@ -157,7 +161,7 @@ impl App {
         (then == AfterQueueEdit::Goes).then(|| QueueAction::Hold(item.id.clone()))
     }
 
-    /// While a message that waits is in the editor, Enter puts it back in its place and Esc leaves it as it was.
+    /// Handles a key while a queued message is edited: Enter applies the edit, Esc discards it.
     fn editing_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         match self.place.keymap.command(Context::Main, key)? {
             KeyCommand::Send if self.editor.continue_line() => Some(Vec::new()),
@@ -172,7 +176,7 @@ impl App {
     fn finish_editing(&mut self) -> Vec<Action> {
         if self.editor.expanded().trim().is_empty() {
             let key = self.place.keymap.key_of(KeyCommand::Stop);
-            self.flash(format!("there is nothing to send; {key} leaves it as it was"));
+            self.flash(format!("Nothing to send; {key} leaves the message unchanged."));
             return Vec::new();
         }
         let QueueFocus::Editing { chosen, shown, draft, then } = std::mem::take(&mut self.queue.focus) else {
@@ -180,7 +184,7 @@ impl App {
         };
         let words = self.editor.expanded();
         self.editor.take_up(*draft);
-        // After a failure everything waits for the user's word, and this is about its words.
+        // After a failure all messages are held until the user releases them; an edit changes only the text.
         let then = if self.work.failed { AfterQueueEdit::Stays } else { then };
         let order = match then {
             _ if words != shown => Some(QueueAction::Edit(chosen.id.clone(), words, then)),
@@ -192,13 +196,15 @@ impl App {
         order.map(Action::Queue).into_iter().collect()
     }
 
-    /// Whether a message that is edited goes in at once when that is done: the run it waited for is over.
+    /// Reports whether finishing the edit sends the message at once, because the run that it waited for has
+    /// ended.
     pub(crate) fn editing_sends(&self) -> bool {
         let is_idle = self.work.running_since.is_none() && !self.work.failed;
         is_idle && self.queue.chosen().is_some_and(|id| self.queue.holds(id))
     }
 
-    /// Leaves the message as it was. What was typed is in the history. When the run ended meanwhile it waits held, like all others.
+    /// Discards the edit; the text is saved in the history. If the run ended meanwhile, the message stays
+    /// held like all others.
     fn leave_editing(&mut self) -> Vec<Action> {
         let mut order = None;
         if let QueueFocus::Editing { chosen, shown, draft, then } = std::mem::take(&mut self.queue.focus) {

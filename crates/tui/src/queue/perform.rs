@@ -1,4 +1,4 @@
-//! Telling the agent what is to be done with messages that wait.
+//! Performs queue actions with the agent.
 
 use tiller_core::id::QueueId;
 use tiller_engine::queue::QueueEdit;
@@ -8,14 +8,14 @@ use super::super::app::TaskResult;
 use super::super::executor::failed;
 use super::{AfterQueueEdit, QueueAction, QueueOutcome, RemovedMessages};
 
-/// Carries out an order. That a message is gone is no error: it was delivered at that moment.
+/// Performs an action. A message that is gone isn't an error: it was just delivered.
 ///
 /// # Errors
-/// When the change could not be kept.
+/// When the change can't be saved.
 pub(crate) async fn perform(agent: &AgentSession, order: QueueAction) -> Result<Vec<TaskResult>, AgentError> {
     let words = match &order {
         QueueAction::Edit(_, words, _) => Some(words.clone()),
-        // The change of the queue tells that it is gone.
+        // The next queue update shows that it is gone.
         QueueAction::Hold(_) => return carry_out(agent, order).await.or_else(gone_already),
         _ => None,
     };
@@ -67,7 +67,7 @@ fn gone_already(error: AgentError) -> Result<Vec<TaskResult>, AgentError> {
     }
 }
 
-/// Lets messages wait again. Those that can't be kept waiting are drafts: they are nowhere else any more.
+/// Restores messages. Those that fail become drafts, because they exist nowhere else.
 async fn put_back(agent: &AgentSession, removed: Vec<RemovedMessages>) -> Vec<TaskResult> {
     let mut removed = removed.into_iter();
     while let Some(RemovedMessages { item, place }) = removed.next() {
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn messages_that_can_not_wait_again_are_drafts() {
+    async fn put_back_failed_messages_become_drafts() {
         let script = Scripted::new(Vec::new());
         let (facts, mut providers) = (vec![script.facts()], ProviderRegistry::default());
         providers.add(Arc::new(script) as Arc<dyn Provider>, facts);

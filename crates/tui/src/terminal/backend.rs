@@ -1,4 +1,4 @@
-//! What a frame is written through: cells as crossterm writes them, links around them, and nothing when nothing changed.
+//! The ratatui backend: cells through crossterm, hyperlinks and images, and no output if nothing changed.
 
 use std::cell::Cell as Kept;
 use std::io::{self, Write};
@@ -19,19 +19,19 @@ use super::kitty_images::{ImagePlacement, KittyImages};
 use super::links::Addresses;
 use super::wide_graphemes::{PlacedGrapheme, WideGraphemes, is_disputed};
 
-/// Writes frames, each as one update of the terminal.
+/// Writes frames, each as one synchronized update.
 #[derive(Debug)]
 pub(crate) struct TerminalBackend<W: Write> {
     cells: CrosstermBackend<W>,
     addresses: Addresses,
     pictures: KittyImages,
     italics: Italics,
-    /// What the terminal said; asking opens a file, so only whoever heard of another size has it asked again.
+    /// The terminal's size; querying it opens a file, so it is cached until a resize.
     size: Kept<Option<Size>>,
     clusters: WideGraphemes,
-    /// Whether something of this frame was written already.
+    /// Output of this frame has begun.
     is_writing: bool,
-    /// Where the cursor is, and whether it shows; `None` when that isn't known.
+    /// The cursor's position and visibility; `None` if unknown.
     cursor: Option<Position>,
     shows_cursor: Option<bool>,
 }
@@ -51,12 +51,12 @@ impl<W: Write> TerminalBackend<W> {
         }
     }
 
-    /// Learns where the links of the next frame lead; true when the whole screen must be written for it.
+    /// Records the URLs of the next frame; returns true if the whole screen must be redrawn for them.
     pub(crate) fn learn<'a>(&mut self, links: impl Iterator<Item = &'a Arc<str>>) -> bool {
         self.addresses.learn(links)
     }
 
-    /// Takes for granted no longer what was written before: the next frame is written whole.
+    /// Forgets the written state: the next frame is written in full.
     pub(crate) fn forget(&mut self) -> io::Result<()> {
         (self.cursor, self.shows_cursor) = (None, None);
         self.clusters.begin_whole();
@@ -65,12 +65,12 @@ impl<W: Write> TerminalBackend<W> {
         queue!(self.cells, Print(pictures))
     }
 
-    /// The terminal may have another size now.
+    /// Discards the cached size.
     pub(crate) fn measure_anew(&mut self) {
         self.size.set(None);
     }
 
-    /// Learns before the cells of a frame which pictures it has: others make room.
+    /// Writes the output of images before a frame's cells: makes room for new ones.
     pub(crate) fn part(&mut self, pictures: &[ImagePlacement]) -> io::Result<()> {
         let written = self.pictures.part(pictures);
         if written.is_empty() {
@@ -81,7 +81,7 @@ impl<W: Write> TerminalBackend<W> {
         queue!(self.cells, Print(written))
     }
 
-    /// Has these pictures show, after the cells of the frame.
+    /// Writes the output of images after a frame's cells.
     pub(crate) fn show(&mut self, pictures: Vec<ImagePlacement>, now: UnixMs) -> io::Result<()> {
         let written = self.pictures.show(pictures, now);
         if !written.is_empty() {
@@ -94,17 +94,17 @@ impl<W: Write> TerminalBackend<W> {
         Ok(())
     }
 
-    /// Whether some of them are to be shown by a later frame, though nothing else changes.
+    /// Reports whether a later frame has images to write even if nothing else changes.
     pub(crate) fn owes_pictures(&self) -> bool {
         self.pictures.waits()
     }
 
-    /// Whether what changed wasn't written: on the row of an emoji that may lie beyond its cell only a whole screen is sure to be right.
+    /// Reports whether the changes were withheld: in a row with a wide emoji, only a full redraw is reliable.
     pub(crate) fn wants_whole(&self) -> bool {
         self.clusters.want_whole()
     }
 
-    /// The frame is over.
+    /// Ends the frame.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         self.clusters.finish();
         if std::mem::take(&mut self.is_writing) {
@@ -121,11 +121,11 @@ impl<W: Write> TerminalBackend<W> {
         Ok(())
     }
 
-    /// Writes cells that lead to the same place, or nowhere.
+    /// Writes cells with the same mark.
     fn write_run(&mut self, run: &[PlacedGrapheme<'_>], mark: Color) -> io::Result<()> {
         let address = self.addresses.of(mark).map(Arc::clone);
         if let (Some(address), Color::Rgb(red, green, blue)) = (&address, mark) {
-            // By its id all of a link lights up, on however many lines it stands.
+            // The id makes all parts of a link highlight together, across lines.
             let open = format!("\u{1b}]8;id={red:02x}{green:02x}{blue:02x};{address}\u{1b}\\");
             queue!(self.cells, Print(open))?;
         }
@@ -141,7 +141,7 @@ impl<W: Write> TerminalBackend<W> {
         }
         if let Some((column, row, cell)) = run.last().filter(|cell| is_disputed(cell)) {
             let behind = column.saturating_add(cell.cell_width());
-            // Beyond the edge there is nothing, and no going there.
+            // The cursor can't move past the edge, and there is nothing to erase.
             if self.size().map_or(true, |size| behind < size.width) {
                 queue!(self.cells, MoveTo(behind, *row), Clear(Cleared::UntilNewLine))?;
             }
@@ -255,7 +255,7 @@ impl<W: Write> Backend for TerminalBackend<W> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // The end of a frame flushes, once.
+        // `finish` flushes, once per frame.
         Ok(())
     }
 
@@ -274,7 +274,7 @@ impl<W: Write> Backend for TerminalBackend<W> {
 mod tests {
     use super::*;
 
-    /// What is written for a family in this column of a screen ten columns wide.
+    /// The output for a family emoji in this column of a screen ten columns wide.
     fn family_at(column: u16) -> String {
         let mut written = Vec::new();
         let mut painter = TerminalBackend::new(&mut written, Abilities::default());
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_cluster_the_row_is_erased_but_not_beyond_the_edge() {
+    fn backend_erases_row_behind_wide_emoji_but_not_at_the_edge() {
         let to_the_end = "\u{1b}[K";
         assert!(family_at(7).contains(&format!("\u{1b}[1;10H{to_the_end}")), "{:?}", family_at(7));
         assert!(!family_at(8).contains(to_the_end), "{:?}", family_at(8));

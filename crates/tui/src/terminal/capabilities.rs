@@ -1,52 +1,53 @@
-//! What a terminal can do, as far as the environment tells: asking the terminal would delay the first frame.
+//! The terminal's capabilities according to the environment: querying the terminal would delay the first
+//! frame.
 
 use tiller_render::{Highlighting, LinkStyle, RenderOptions};
 
-/// Terminals that make links of text (OSC 8), by `TERM_PROGRAM`.
+/// Values of `TERM_PROGRAM` for terminals with hyperlinks (OSC 8).
 const LINKING_PROGRAMS: [&str; 7] =
     ["iTerm.app", "WezTerm", "ghostty", "vscode", "rio", "Tabby", "WarpTerminal"];
 
-/// The same by the beginning of `TERM`.
+/// Prefixes of `TERM` for terminals with hyperlinks.
 const LINKING_TERMS: [&str; 6] = ["xterm-kitty", "xterm-ghostty", "wezterm", "foot", "alacritty", "contour"];
 
-/// What a terminal can do beyond text and colours. The default is none of it.
+/// Capabilities beyond text and colors. The default is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Abilities {
-    /// Whether text can lead somewhere.
+    /// Hyperlinks.
     pub links: LinkStyle,
-    /// What becomes of images.
+    /// The display of images.
     pub images: Images,
-    /// What becomes of italics.
+    /// The display of italics.
     pub italics: Italics,
-    /// Whether tmux is there to keep what is copied.
+    /// Runs inside tmux, which can store copied text.
     pub has_tmux: bool,
 }
 
-/// What becomes of italics.
+/// The display of italics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Italics {
-    /// They stand slanted.
+    /// As italics.
     #[default]
     Slanted,
-    /// They are underlined: on GNU screen what is written in italics comes out reversed.
+    /// Underlined: GNU screen shows italics as reverse video.
     Underlined,
 }
 
-/// What becomes of images.
+/// The display of images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Images {
-    /// A line that says what it is.
+    /// As a line of text.
     #[default]
     Line,
-    /// The line, and the picture beneath it by the graphics protocol of kitty.
+    /// As a line of text with the image beneath it, by kitty's graphics protocol.
     Painted,
-    /// The same by the protocol of iTerm2.
+    /// The same, by iTerm2's protocol.
     Inline,
 }
 
 impl Abilities {
-    /// What the terminal can do that these variables of the environment tell of. Inside tmux and screen, which keep what lies behind
-    /// them to themselves, that is little.
+    /// The capabilities of the terminal that these environment variables describe. Inside tmux and screen,
+    /// which hide the outer terminal, there are few.
     #[must_use]
     pub fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
         let terminal = TerminalKind::of(variable);
@@ -58,7 +59,7 @@ impl Abilities {
         }
     }
 
-    /// In what manner text becomes lines on it.
+    /// The options for laying out text on this terminal.
     pub(crate) fn manner(self) -> RenderOptions {
         RenderOptions { links: self.links, code: Highlighting::Background }
     }
@@ -81,12 +82,12 @@ impl<F: Fn(&str) -> Option<String>> TerminalKind<F> {
         (self.variable)(name).is_some_and(|value| !value.is_empty())
     }
 
-    /// The number that a variable begins with, 0 without one.
+    /// The value of a variable as a number; 0 without one.
     fn number(&self, name: &str) -> u32 {
         (self.variable)(name).and_then(|value| value.parse().ok()).unwrap_or(0)
     }
 
-    /// Whether another program stands between.
+    /// Reports whether a multiplexer is in between.
     fn is_inside(&self) -> bool {
         self.has("TMUX")
             || self.has("STY")
@@ -94,7 +95,7 @@ impl<F: Fn(&str) -> Option<String>> TerminalKind<F> {
             || self.term.starts_with("screen")
     }
 
-    /// tmux knows italics by whatever name it goes.
+    /// tmux shows italics whatever `TERM` says.
     fn italics(&self) -> Italics {
         let is_screen = self.has("STY") || self.term.starts_with("screen");
         if is_screen && !self.has("TMUX") { Italics::Underlined } else { Italics::Slanted }
@@ -103,7 +104,7 @@ impl<F: Fn(&str) -> Option<String>> TerminalKind<F> {
     fn images(&self) -> Images {
         match () {
             () if self.is_inside() || self.term == "dumb" => Images::Line,
-            // It has kitty's protocol too, but a picture shown twice is shown once by it.
+            // WezTerm has kitty's protocol too, but with it shows an image only once that appears twice.
             () if self.program == "WezTerm" || self.term.starts_with("wezterm") => Images::Inline,
             () if self.paints() => Images::Painted,
             () if self.is_iterm() => Images::Inline,
@@ -115,11 +116,12 @@ impl<F: Fn(&str) -> Option<String>> TerminalKind<F> {
         let is_known = self.program == "ghostty"
             || ["xterm-kitty", "xterm-ghostty"].iter().any(|term| self.term.starts_with(term))
             || self.has("KITTY_WINDOW_ID");
-        // Konsole has kitty's protocol since 22.04.
+        // Konsole supports kitty's protocol since 22.04.
         is_known || self.number("KONSOLE_VERSION") >= 220_400
     }
 
-    /// Of the two variables the second one comes along through ssh; a terminal that was started from iTerm2 says who it is by the first.
+    /// `LC_TERMINAL` is passed on by ssh; a terminal started from within iTerm2 identifies itself by
+    /// `TERM_PROGRAM`.
     fn is_iterm(&self) -> bool {
         let is_named = (self.variable)("LC_TERMINAL").is_some_and(|name| name == "iTerm2");
         self.program == "iTerm.app" || self.program.is_empty() && is_named
@@ -129,7 +131,7 @@ impl<F: Fn(&str) -> Option<String>> TerminalKind<F> {
         let is_known = LINKING_PROGRAMS.contains(&self.program.as_str())
             || LINKING_TERMS.iter().any(|term| self.term.starts_with(term))
             || ["KITTY_WINDOW_ID", "WT_SESSION", "ALACRITTY_WINDOW_ID"].iter().any(|name| self.has(name));
-        // VTE has links since 0.50, Konsole since 20.12.
+        // VTE supports hyperlinks since 0.50, Konsole since 20.12.
         let is_new = self.number("VTE_VERSION") >= 5_000 || self.number("KONSOLE_VERSION") >= 201_200;
         !self.is_inside() && self.term != "dumb" && (is_known || is_new)
     }
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn italics_are_underlined_in_screen_which_would_reverse_them() {
+    fn abilities_italics_are_underlined_in_screen() {
         for (variables, italics) in [
             (&[("TERM", "screen.xterm-256color"), ("STY", "1.pts")][..], Italics::Underlined),
             (&[("TERM", "screen-256color")], Italics::Underlined),
@@ -158,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_for_terminals_that_have_the_protocol_and_never_through_another_program() {
+    fn abilities_images_need_a_known_terminal_without_multiplexer() {
         for variables in [
             &[("TERM", "xterm-kitty")][..],
             &[("TERM", "xterm-256color"), ("TERM_PROGRAM", "ghostty")],
@@ -185,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_for_terminals_that_are_known_to_have_them() {
+    fn abilities_links_need_a_known_terminal() {
         for variables in [
             &[("TERM", "xterm-kitty")][..],
             &[("TERM", "xterm-256color"), ("TERM_PROGRAM", "iTerm.app")],

@@ -1,8 +1,8 @@
-//! Pictures on the terminal, by the graphics protocol of kitty (sw.kovidgoyal.net/kitty/graphics-protocol, November 2026).
+//! Images by the graphics protocol of kitty (sw.kovidgoyal.net/kitty/graphics-protocol, November 2026).
 //!
-//! A picture's data is sent once, when it comes onto the screen, and forgotten by the terminal when it leaves. What moves in between
-//! is where it is placed and which part of it shows. Pictures lie over the cells, which stay free beneath them. Terminals whose pictures lie in the
-//! cells themselves are the business of `cells`.
+//! An image's data is sent once, when it becomes visible, and deleted when it is no longer visible. In
+//! between only its placement changes: the position and the visible part. Images lie over the cells, which
+//! stay blank beneath them. `iterm_images` handles terminals whose images lie in the cells.
 
 mod iterm_images;
 
@@ -15,22 +15,22 @@ pub(super) use iterm_images::ItermImages;
 use tiller_core::unit::UnixMs;
 use tiller_render::RenderedImage;
 
-/// Bytes of data in one sequence: the protocol's limit.
+/// Bytes of data per control sequence: the protocol's limit.
 const CHUNK: usize = 4_096;
 
-/// A picture on the screen, or the part of it that shows.
+/// An image on the screen, or its visible part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ImagePlacement {
     pub(crate) picture: Arc<RenderedImage>,
     pub(crate) column: u16,
     pub(crate) row: u16,
-    /// The first of its rows that shows, and how many do.
+    /// The first visible row of the image, and the number of visible rows.
     pub(crate) from: u16,
     pub(crate) rows: u16,
 }
 
 impl ImagePlacement {
-    /// Whether none of its rows is beyond an edge.
+    /// Reports whether all rows are visible.
     fn is_whole(&self) -> bool {
         self.from == 0 && self.rows == self.picture.cells.1
     }
@@ -41,12 +41,12 @@ impl ImagePlacement {
     }
 }
 
-/// The pictures on the screen, in the way in which the terminal has them.
+/// The images on the screen, by the terminal's protocol.
 #[derive(Debug)]
 pub(super) enum KittyImages {
-    /// Over the cells.
+    /// Over the cells (kitty).
     Over(ImageLayer),
-    /// In them.
+    /// In the cells (iTerm2).
     In(ItermImages),
 }
 
@@ -58,35 +58,35 @@ impl KittyImages {
         }
     }
 
-    /// What is to be written before the cells of a frame with these pictures.
-    pub(super) fn part(&mut self, wanted: &[ImagePlacement]) -> String {
+    /// The output before the cells of a frame with these images.
+    pub(super) fn part(&mut self, placements: &[ImagePlacement]) -> String {
         match self {
             Self::Over(_) => String::new(),
-            Self::In(pictures) => pictures.part(wanted),
+            Self::In(pictures) => pictures.part(placements),
         }
     }
 
-    /// A cell was written.
+    /// Records a written cell.
     pub(super) fn cover(&mut self, column: u16, row: u16) {
         if let Self::In(pictures) = self {
             pictures.cover(column, row);
         }
     }
 
-    /// What is to be written after the cells of a frame with these pictures.
-    pub(super) fn show(&mut self, wanted: Vec<ImagePlacement>, now: UnixMs) -> String {
+    /// The output after the cells of a frame with these images.
+    pub(super) fn show(&mut self, placements: Vec<ImagePlacement>, now: UnixMs) -> String {
         match self {
-            Self::Over(pictures) => pictures.show(wanted),
-            Self::In(pictures) => pictures.show(wanted, now),
+            Self::Over(pictures) => pictures.show(placements),
+            Self::In(pictures) => pictures.show(placements, now),
         }
     }
 
-    /// Whether a later frame has more to write than this one, though nothing else changes.
+    /// Reports whether a later frame has images to write even if nothing else changes.
     pub(super) fn waits(&self) -> bool {
         matches!(self, Self::In(pictures) if pictures.waits())
     }
 
-    /// The screen is about to be cleared; what is to be written so that no picture is left on it.
+    /// The output that removes all images before the screen is cleared.
     pub(super) fn clear(&mut self) -> &'static str {
         match self {
             Self::Over(pictures) => pictures.clear(),
@@ -98,21 +98,21 @@ impl KittyImages {
     }
 }
 
-/// Which picture, and which of its places on the screen, from 1.
+/// An image's key and the number of its placement, from 1.
 type ImagePosition = (u32, u32);
 
-/// The pictures that the terminal has.
+/// The images placed in the terminal.
 #[derive(Debug, Default)]
 pub(super) struct ImageLayer {
     placed: BTreeMap<ImagePosition, ImagePlacement>,
 }
 
 impl ImageLayer {
-    /// What is to be written so that these pictures show and no others; nothing when they do already.
-    pub(super) fn show(&mut self, wanted: Vec<ImagePlacement>) -> String {
+    /// The output that shows exactly these images; empty if they are shown already.
+    pub(super) fn show(&mut self, placements: Vec<ImagePlacement>) -> String {
         let mut out = String::new();
         let mut places = BTreeMap::new();
-        for placement in wanted {
+        for placement in placements {
             let key = placement.picture.key;
             let nth = places.range((key, 0)..=(key, u32::MAX)).count();
             places.insert((key, u32::try_from(nth).unwrap_or(0) + 1), placement);
@@ -140,7 +140,7 @@ impl ImageLayer {
         out
     }
 
-    /// Forgets what the terminal has; what is to be written so that it has nothing.
+    /// The output that removes all images.
     pub(super) fn clear(&mut self) -> &'static str {
         let had = !std::mem::take(&mut self.placed).is_empty();
         if had { "\u{1b}_Ga=d,d=A,q=2\u{1b}\\" } else { "" }
@@ -159,7 +159,7 @@ fn send(out: &mut String, picture: &RenderedImage) {
     }
 }
 
-/// Puts the part that shows where it shows; what was there under the same number moves.
+/// Writes the placement of the visible part; an existing placement with the same number moves.
 fn place(out: &mut String, (key, nth): ImagePosition, placement: &ImagePlacement) {
     let ImagePlacement { picture, column, row, from, rows } = placement;
     let (width, height) = picture.pixels;
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_sent_once_in_chunks_and_placed() {
+    fn kitty_image_is_sent_once_in_chunks_and_placed() {
         let mut pictures = ImageLayer::default();
         let written = pictures.show(vec![placement(5, 0, 4)]);
         assert!(written.starts_with("\u{1b}_Ga=t,f=100,i=7,q=2,m=1;iVBO"));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_scrolls_off_is_moved_and_cut_and_then_deleted() {
+    fn kitty_image_is_cropped_while_scrolling_and_then_deleted() {
         let mut pictures = ImageLayer::default();
         pictures.show(vec![placement(0, 0, 4)]);
         assert_eq!(
@@ -205,12 +205,12 @@ mod tests {
             "\u{1b}[1;3H\u{1b}_Ga=p,i=7,p=1,x=0,y=20,w=100,h=60,c=10,r=3,C=1,q=2\u{1b}\\"
         );
         assert_eq!(pictures.show(Vec::new()), "\u{1b}_Ga=d,d=I,i=7,q=2\u{1b}\\");
-        assert!(pictures.show(vec![placement(0, 0, 4)]).contains("a=t"), "and sent again when it comes back");
+        assert!(pictures.show(vec![placement(0, 0, 4)]).contains("a=t"), "sent again when visible again");
         assert_eq!((pictures.clear(), pictures.clear()), ("\u{1b}_Ga=d,d=A,q=2\u{1b}\\", ""));
     }
 
     #[test]
-    fn the_same_picture_twice_is_sent_once() {
+    fn kitty_image_shown_twice_is_sent_once() {
         let mut pictures = ImageLayer::default();
         let written = pictures.show(vec![placement(0, 0, 4), placement(8, 0, 4)]);
         assert_eq!((written.matches("a=t").count(), written.matches("a=p").count()), (1, 2));

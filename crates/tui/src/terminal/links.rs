@@ -1,8 +1,8 @@
-//! Links on their way to the terminal.
+//! Hyperlinks in the terminal.
 //!
-//! A cell of the screen has no room for an address. What it has is the colour of its underline, which nothing here uses: there
-//! it carries a mark made from the address, so that a cell whose address alone changed differs from the one before. [`Addresses`] knows
-//! which address a mark stands for; the mark itself never reaches the terminal.
+//! A ratatui cell has no field for a URL. Its underline color, which nothing else uses, carries a mark: a
+//! hash of the URL, so that cells whose URL changed differ from the previous frame. [`Addresses`] maps marks
+//! to URLs; a mark never reaches the terminal.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use ratatui::style::Color;
 
-/// Addresses that are remembered: more than many screens show.
+/// Maximum number of URLs remembered: more than many screens show.
 const MOST: usize = 4_096;
 
-/// What a cell carries whose text leads to `link`.
+/// The mark of a cell whose text links to `link`.
 pub(crate) fn mark(link: Option<&str>) -> Color {
     let Some(address) = link else { return Color::Reset };
     let mut hasher = DefaultHasher::new();
@@ -22,16 +22,16 @@ pub(crate) fn mark(link: Option<&str>) -> Color {
     Color::Rgb(red, green, blue)
 }
 
-/// The addresses that marks stand for.
+/// The URLs of marks.
 #[derive(Debug, Default)]
 pub(super) struct Addresses {
     known: HashMap<Color, Arc<str>>,
-    /// Marks that would stand for more than one: such links are none, rather than lead somewhere else than they say.
+    /// Marks of more than one URL: their text isn't linked, rather than linked to a wrong URL.
     refused: HashSet<Color>,
 }
 
 impl Addresses {
-    /// Learns where the links of a frame lead. True when one has the mark of another, which may be on the screen.
+    /// Records the URLs of a frame. Returns true if one has the mark of another, which may be on the screen.
     pub(super) fn learn<'a>(&mut self, links: impl Iterator<Item = &'a Arc<str>>) -> bool {
         let mut clash = false;
         if self.known.len() > MOST {
@@ -59,7 +59,7 @@ impl Addresses {
         }
     }
 
-    /// Where the text of a cell with this mark leads.
+    /// The URL of a mark.
     pub(super) fn of(&self, mark: Color) -> Option<&Arc<str>> {
         self.known.get(&mark)
     }
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_of_two_addresses_stands_for_none_and_says_so_once() {
+    fn addresses_mark_of_two_urls_is_refused_and_reported_once() {
         let (mut addresses, mark) = (Addresses::default(), Color::Rgb(1, 2, 3));
         let (good, evil): (Arc<str>, Arc<str>) = ("http://good".into(), "http://evil".into());
         assert!(!addresses.learn_one(mark, &good) && !addresses.learn_one(mark, &good));

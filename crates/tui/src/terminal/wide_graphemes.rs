@@ -1,43 +1,43 @@
-//! Emoji of several characters. Terminals don't agree on how many columns they take (tmux and screen show a flag as two letters, a family
-//! as four people), so what they leave behind may lie anywhere behind them on their row.
+//! Emoji of several characters. Terminals disagree on their width (tmux and screen show a flag as two
+//! letters, a family as four people), so their remains may lie anywhere to the right in the row.
 //!
-//! Where one was written, or is to be, and anything of its row changes, the screen is written whole; the rest of the row is erased behind
-//! each of them before it is written. What stands elsewhere costs nothing.
+//! When anything changes in a row with such an emoji, the whole screen is redrawn; the rest of the row is
+//! erased before each of them is written. Other rows cost nothing.
 
 use std::collections::BTreeSet;
 
 use ratatui::buffer::Cell;
 use unicode_width::UnicodeWidthStr as _;
 
-/// A cell with its column and its row.
+/// A cell with its column and row.
 pub(super) type PlacedGrapheme<'a> = (u16, u16, &'a Cell);
 
-/// The rows that have such emoji.
+/// The rows with such emoji.
 #[derive(Debug, Default)]
 pub(super) struct WideGraphemes {
     rows: BTreeSet<u16>,
     writing: WriteMode,
 }
 
-/// What of the screen is being written.
+/// The part of the screen that is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum WriteMode {
     #[default]
     Changes,
-    /// All of it: there is nothing on it yet.
+    /// The whole screen, which was cleared.
     Whole,
-    /// Nothing: all of it is to be written instead.
+    /// Nothing: a full redraw is required instead.
     Nothing,
 }
 
 impl WideGraphemes {
-    /// From here on the screen is written whole.
+    /// Starts a full redraw.
     pub(super) fn begin_whole(&mut self) {
         self.rows.clear();
         self.writing = WriteMode::Whole;
     }
 
-    /// Learns what is to be written; whether it may be, or everything has to.
+    /// Checks the cells to write; returns false if a full redraw is required instead.
     pub(super) fn may_write(&mut self, cells: &[PlacedGrapheme<'_>]) -> bool {
         let mut rows = cells.iter().filter(|cell| is_disputed(cell)).map(|(_, row, _)| *row).peekable();
         if self.writing == WriteMode::Whole {
@@ -48,23 +48,23 @@ impl WideGraphemes {
         self.writing != WriteMode::Nothing
     }
 
-    /// Whether everything has to be written.
+    /// Reports whether a full redraw is required.
     pub(super) fn want_whole(&self) -> bool {
         self.writing == WriteMode::Nothing
     }
 
-    /// The frame is over.
+    /// Ends the frame.
     pub(super) fn finish(&mut self) {
         self.writing = WriteMode::Changes;
     }
 }
 
-/// Whether terminals may not agree on how wide a cell's text is.
+/// Reports whether terminals may disagree on the width of a cell's text.
 pub(super) fn is_disputed((.., cell): &PlacedGrapheme<'_>) -> bool {
     let text = cell.symbol();
     let mut characters = text.chars();
     let (Some(_), Some(_)) = (characters.next(), characters.next()) else { return false };
-    // What joins letters or stands above them does no harm.
+    // Combining marks and joiners of letters are harmless.
     text.width() > 1
         && text.chars().any(
             |c| matches!(c, '\u{200d}' | '\u{fe0f}' | '\u{1f1e6}'..='\u{1f1ff}' | '\u{1f3fb}'..='\u{1f3ff}'),
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn only_emoji_of_several_characters_are_disputed() {
+    fn is_disputed_only_for_emoji_of_several_characters() {
         for text in ["🇨🇭", "👩‍👩‍👧", "👍🏽", "❤\u{fe0f}", "🏳\u{fe0f}‍🌈"] {
             assert!(disputed(text), "{text}");
         }
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_has_one_is_written_only_with_the_whole_screen() {
+    fn wide_graphemes_row_requires_full_redraw() {
         let (mut flag, plain) = (Cell::default(), Cell::default());
         flag.set_symbol("🇨🇭");
         let mut clusters = WideGraphemes::default();
@@ -102,10 +102,10 @@ mod tests {
         assert!(clusters.may_write(&[(0, 1, &plain), (4, 1, &flag)]) && !clusters.want_whole());
         clusters.finish();
         assert!(clusters.may_write(&[(9, 2, &plain)]), "another row");
-        assert!(!clusters.may_write(&[(9, 1, &plain)]), "what is behind it");
+        assert!(!clusters.may_write(&[(9, 1, &plain)]), "the row with the emoji");
         clusters.begin_whole();
         assert!(clusters.may_write(&[(9, 1, &plain)]));
         clusters.finish();
-        assert!(clusters.may_write(&[(9, 1, &plain)]), "it is gone");
+        assert!(clusters.may_write(&[(9, 1, &plain)]), "the emoji is gone");
     }
 }

@@ -107,7 +107,7 @@ fn approval_long_command_must_be_seen() {
         stage.asked(long());
         insta::assert_snapshot!(format!("long_{width}x{height}"), stage.screen());
         assert_eq!(stage.letter('y'), []);
-        assert!(stage.screen().contains("not all of it has been on the screen yet; v shows it"));
+        assert!(stage.screen().contains("Scroll through the whole call first; v shows it"));
         for _ in 0..10 {
             stage.press(KeyCode::Down, KeyModifiers::SHIFT);
         }
@@ -181,7 +181,7 @@ fn approval_words_about_a_call_go_with_it() {
     let mut stage = asking(80, 24);
     stage.asked(long());
     assert_eq!(stage.letter('y'), []);
-    assert!(stage.screen().contains("not all of it has been on the screen yet"));
+    assert!(stage.screen().contains("Scroll through the whole call first"));
     assert_eq!(stage.letter('n'), denied("c2", "the user said no"));
     assert!(!stage.screen().contains("not all of it"), "{}", stage.screen());
     let mut stage = asking(80, 24);
@@ -428,7 +428,10 @@ fn approval_early_answer_is_not_sent() {
     assert!(stage.screen().contains("pressed too soon · y again answers · ctrl+c clears it"));
     assert_eq!(stage.key(KeyCode::Enter), []);
     let screen = stage.screen();
-    assert!(screen.contains("that y is no answer yet: ctrl+c clears it; enter again sends it"), "{screen}");
+    assert!(
+        screen.contains("No request for this y yet: ctrl+c clears it; enter again sends it as a message."),
+        "{screen}"
+    );
     stage.control('c');
     assert_eq!(stage.letter('y'), once("c5"));
     stage.type_text("y");

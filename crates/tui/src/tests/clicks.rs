@@ -122,12 +122,12 @@ fn wheel_moves_list_selection() {
 fn double_click_accepts_once() {
     let mut stage = Stage::new(80, 24);
     list(&mut stage, 3);
-    let fork = PickerItem::new("go on in a fork", PickerChoice::ForkOf("/s/1.jsonl".into()));
+    let fork = PickerItem::new("continue in a fork", PickerChoice::ForkOf("/s/1.jsonl".into()));
     let question = crate::dialog::Dialog { title: "late".into(), items: vec![fork] };
     stage.input(Msg::Report(TaskResult::Ask(question)));
-    assert_eq!(stage.click_on("go on in a fork"), [], "it has only just come");
+    assert_eq!(stage.click_on("continue in a fork"), [], "it has only just come");
     stage.wait(400);
-    assert_eq!(stage.click_on("go on in a fork").len(), 1);
+    assert_eq!(stage.click_on("continue in a fork").len(), 1);
     assert_eq!(stage.click_on("▸ model 001"), [], "it was meant for what lay above");
     stage.wait(400);
     assert_eq!(stage.click_on("▸ model 001"), []);

@@ -128,7 +128,7 @@ fn image_for_text_only_model_is_held_once() {
     assert!(
         stage
             .screen()
-            .contains("claude-sonnet-4-5 takes no images, it would get a line of text; enter sends")
+            .contains("claude-sonnet-4-5 takes no images and would get a line of text instead; enter sends")
     );
     assert_eq!(stage.app.editor.text(), "[image #1: 3×2] ");
     stage.type_text("what is it?");

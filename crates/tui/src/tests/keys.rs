@@ -199,7 +199,7 @@ fn bang_without_command_is_not_sent() {
         assert_eq!(stage.key(KeyCode::Enter), []);
         assert_eq!(stage.press(KeyCode::Enter, KeyModifiers::ALT), []);
         assert_eq!(stage.app.editor.text(), line);
-        assert!(stage.screen().contains("which command?"), "{}", stage.screen());
+        assert!(stage.screen().contains("Type a command after"), "{}", stage.screen());
     }
 }
 

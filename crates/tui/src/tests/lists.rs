@@ -245,9 +245,9 @@ fn settings_value_is_chosen_or_typed() {
             [Action::InList(ListAction::Set(&setting::MAX_TURNS, "12".into()))]
         );
         stage.report(TaskResult::List(ListResult::Said(StatusText::note(
-            "written; it takes effect from the next start on",
+            "saved; takes effect at the next start",
         ))));
-        assert!(stage.screen().contains("from the next start on"));
+        assert!(stage.screen().contains("at the next start"));
         stage.key(KeyCode::Enter);
         stage.key(KeyCode::Esc);
         assert!(stage.screen().contains("── settings ──"), "esc leaves the value alone, and the list open");
@@ -274,10 +274,10 @@ fn sessions_locked_can_be_forked() {
     stage.type_text("dear draft");
     stage.app.browse("");
     let items = vec![
-        PickerItem::new("go on in a fork of it", PickerChoice::ForkOf("/s/1.jsonl".into())),
+        PickerItem::new("continue in a fork", PickerChoice::ForkOf("/s/1.jsonl".into())),
         PickerItem::new("stay here", PickerChoice::Nothing),
     ];
-    stage.report(TaskResult::Ask(Dialog { title: "another tiller has it open".into(), items }));
+    stage.report(TaskResult::Ask(Dialog { title: "the session is open in another tiller".into(), items }));
     stage.wait(400);
     let fork = Action::Go(Navigate::ForkOf("/s/1.jsonl".into()));
     assert_eq!(stage.key(KeyCode::Enter), [fork, Action::EndBrowse]);
@@ -348,8 +348,8 @@ fn list_data_of_closed_list_is_dropped() {
 #[test]
 fn failure_without_list_has_one_sign() {
     let mut stage = Stage::new(80, 24);
-    stage.report(TaskResult::List(ListResult::Said(StatusText::trouble("there is no tool nope"))));
-    assert!(stage.screen().contains("\n  ✗ there is no tool nope"), "{}", stage.screen());
-    stage.report(TaskResult::List(ListResult::Said(StatusText::note("it is back"))));
-    assert!(stage.screen().contains("\n  · it is back"), "{}", stage.screen());
+    stage.report(TaskResult::List(ListResult::Said(StatusText::trouble("unknown tool nope"))));
+    assert!(stage.screen().contains("\n  ✗ unknown tool nope"), "{}", stage.screen());
+    stage.report(TaskResult::List(ListResult::Said(StatusText::note("restored"))));
+    assert!(stage.screen().contains("\n  · restored"), "{}", stage.screen());
 }

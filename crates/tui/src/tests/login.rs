@@ -134,7 +134,7 @@ fn login_named_provider_prompts_at_once() {
     stage.type_text("sk-hush");
     offers(&mut stage, ListKind::Logins, login::logins(&holders()));
     let screen = stage.screen();
-    assert!(screen.contains("no provider goes by `nobody`") && !screen.contains("hush"), "{screen}");
+    assert!(screen.contains("unknown provider `nobody`") && !screen.contains("hush"), "{screen}");
     assert!(screen.contains("anthropic"), "all of them are offered: {screen}");
 }
 

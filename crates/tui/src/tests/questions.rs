@@ -14,7 +14,7 @@ use crate::transcript::NewestMarker;
 
 /// A question that just came.
 fn asked(stage: &mut Stage) {
-    let fork = PickerItem::new("go on in a fork", PickerChoice::ForkOf("/s/1.jsonl".into()));
+    let fork = PickerItem::new("continue in a fork", PickerChoice::ForkOf("/s/1.jsonl".into()));
     stage.input(Msg::Report(TaskResult::Ask(Dialog { title: "late".into(), items: vec![fork] })));
 }
 

@@ -134,7 +134,7 @@ fn queue_edited_message_waits_for_enter() {
         ordered(QueueAction::Edit("q3".into(), words, AfterQueueEdit::Goes))
     );
     stage.waits(three()[..2].to_vec());
-    assert!(!stage.screen().contains("waits no longer"), "{}", stage.screen());
+    assert!(!stage.screen().contains("is no longer queued"), "{}", stage.screen());
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn queue_reorders_within_kind() {
     stage.key(KeyCode::Up);
     assert_eq!(shift(&mut stage, KeyCode::Down), ordered(QueueAction::Place("q1".into(), 2)));
     assert_eq!(shift(&mut stage, KeyCode::Up), []);
-    assert!(stage.screen().contains("what steers goes first; p changes when it goes in"));
+    assert!(stage.screen().contains("Steering messages go first; p changes the kind."));
     stage.key(KeyCode::Up);
     assert_eq!(stage.key(KeyCode::Char('p')), ordered(QueueAction::Turn("q2".into(), QueueKind::FollowUp)));
 }
@@ -226,7 +226,7 @@ fn shell_record_takes_log_position() {
     stage.event(EventKind::BashExecutionEnd { id: "b".into(), message: Arc::new(record) });
     let screen = stage.screen();
     let at = |words: &str| screen.find(words).unwrap_or_else(|| panic!("{words}: {screen}"));
-    assert!(at("! make began here and stands below") < at("what is in it?"), "{screen}");
+    assert!(at("! make started here; its output is below") < at("what is in it?"), "{screen}");
     assert!(at("Not known yet.") < at("built"), "{screen}");
     let head = screen.lines().find(|line| line.contains("✓ ! make")).unwrap();
     assert!(head.trim_end().ends_with("3.2s"), "{screen}");
@@ -237,7 +237,7 @@ fn queue_delivered_message_selects_next() {
     let mut stage = waiting(80, 24);
     stage.alt_up();
     stage.waits(three()[..2].to_vec());
-    assert!(stage.screen().contains("waits no longer"), "{}", stage.screen());
+    assert!(stage.screen().contains("is no longer queued"), "{}", stage.screen());
     assert_eq!(stage.key(KeyCode::Char('d')), ordered(QueueAction::Remove("q1".into(), 0)));
     stage.input(Msg::Report(TaskResult::Waiting(QueueOutcome::Gone(None))));
     stage.waits(vec![]);
@@ -258,7 +258,7 @@ fn queue_panel_that_closed_by_itself_swallows_keys_for_a_second() {
     assert_eq!(stage.key(KeyCode::Enter), [], "the draft isn't sent");
     assert_eq!(stage.key(KeyCode::Backspace), []);
     assert_eq!(stage.app.editor.text(), "a draft");
-    assert!(stage.screen().contains("ignored: no message waits any more"), "{}", stage.screen());
+    assert!(stage.screen().contains("Ignored: the queue is empty."), "{}", stage.screen());
     stage.wait(1_000);
     stage.type_text("!");
     assert_eq!(stage.app.editor.text(), "a draft!");
@@ -340,9 +340,9 @@ fn queue_held_names_release_key() {
         assert_eq!(stage.key(KeyCode::Char('r')), ordered(QueueAction::Release("q3".into())));
         let left: Vec<_> = three()[..2].iter().map(|item| QueueItem { held: true, ..item.clone() }).collect();
         stage.waits(left);
-        assert!(!stage.screen().contains("waits no longer"), "{}", stage.screen());
+        assert!(!stage.screen().contains("is no longer queued"), "{}", stage.screen());
         stage.waits(vec![]);
-        assert!(stage.screen().contains("waits no longer"), "that one nobody let go: {}", stage.screen());
+        assert!(stage.screen().contains("is no longer queued"), "that one nobody let go: {}", stage.screen());
     }
 }
 
@@ -409,7 +409,7 @@ fn queue_left_panel_stays_left() {
     stage.waits(left);
     stage.removed(vec![removed]);
     let screen = stage.screen();
-    assert!(screen.contains("removed; alt+up, then u brings back what was removed"), "{screen}");
+    assert!(screen.contains("removed; alt+up, then u restores them"), "{screen}");
     stage.type_text("x and more");
     assert_eq!(stage.app.editor.text(), "x and more");
 }
@@ -432,12 +432,16 @@ fn queue_removed_are_counted_in_any_order() {
         }
         let screen = stage.screen();
         assert!(screen.contains("removed 3; u brings them back"), "{screen}");
-        assert!(!screen.contains("waits no longer"), "{screen}");
+        assert!(!screen.contains("is no longer queued"), "{screen}");
         assert_eq!(stage.key(KeyCode::Char('u')), ordered(QueueAction::PutBack(removed.clone())));
         stage.waits(three());
         assert!(!stage.screen().contains("removed 3"), "{}", stage.screen());
         stage.waits(three()[..2].to_vec());
-        assert!(stage.screen().contains("waits no longer"), "that one went by itself: {}", stage.screen());
+        assert!(
+            stage.screen().contains("is no longer queued"),
+            "that one went by itself: {}",
+            stage.screen()
+        );
     }
 }
 
@@ -450,7 +454,7 @@ fn queue_undo_after_leaving_panel() {
     stage.waits(Vec::new());
     stage.removed(vec![removed.clone()]);
     stage.key(KeyCode::Esc);
-    assert!(stage.screen().contains("alt+up, then u brings back what was removed"), "{}", stage.screen());
+    assert!(stage.screen().contains("alt+up, then u restores them"), "{}", stage.screen());
     stage.alt_up();
     assert_eq!(stage.key(KeyCode::Char('u')), ordered(QueueAction::PutBack(vec![removed])));
 }

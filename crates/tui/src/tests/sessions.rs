@@ -150,7 +150,7 @@ fn sessions_rename_trash_and_restore() {
         stage.browsed_in(2, scope, without);
         stage.key(KeyCode::Down);
         assert_eq!(stage.control('z'), [Action::InList(ListAction::RestoreSession("/s/0.jsonl".into()))]);
-        let word = StatusText::note("it is back");
+        let word = StatusText::note("restored");
         stage.input(Msg::Report(TaskResult::List(ListResult::SessionsChanged { word, trashed: None })));
         stage.browsed_in(
             3,
@@ -211,7 +211,7 @@ fn sessions_rename_updates_preview() {
     let of = PickerChoice::Open("/s/0.jsonl".into());
     stage.input(Msg::Report(TaskResult::List(ListResult::Preview { of, lines })));
     assert!(stage.screen().contains("│ fix-crlf"), "{}", stage.screen());
-    let word = StatusText::note("it is called better now");
+    let word = StatusText::note("renamed to better");
     stage.input(Msg::Report(TaskResult::List(ListResult::SessionsChanged { word, trashed: None })));
     let mut renamed = summaries();
     renamed[0].name = Some("better".into());
@@ -285,7 +285,7 @@ fn sessions_found_by_either_end_of_id() {
         stage.type_text(part);
         assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Navigate::Open(known[1].path.clone()))], "{part}");
         stage.input(Msg::Report(TaskResult::List(ListResult::Said(StatusText::note(
-            "that is the session that is open here",
+            "this session is already open",
         )))));
     }
 }
@@ -381,7 +381,7 @@ fn start_typing_before_list_stays_in_editor() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("fix");
     assert_eq!(stage.app.offer_sessions(UnixMs(stage.now)), [], "somebody is typing");
-    assert!(stage.screen().contains("your sessions are listed as soon as nothing is typed here"));
+    assert!(stage.screen().contains("Clear the prompt to see your sessions."));
     stage.type_text(" it");
     assert_eq!(stage.app.editor.text(), "fix it");
     stage.actions.clear();

@@ -23,7 +23,7 @@ fn summary_failed_dialog_esc_keeps_all() {
     stage.event(EventKind::CompactionStart { reason: CompactionReason::Threshold });
     assert!(stage.screen().contains("compacting 68k tokens… 0.0s · esc stops"), "{}", stage.screen());
     compaction_fails(&mut stage);
-    assert!(stage.screen().contains("no summary: anthropic: overloaded"), "{}", stage.screen());
+    assert!(stage.screen().contains("summary failed: anthropic: overloaded"), "{}", stage.screen());
     stage.wait(400);
     assert_eq!(
         stage.key(KeyCode::Enter),
@@ -45,7 +45,7 @@ fn summary_failed_dialog_esc_keeps_all() {
     });
     let screen = stage.screen();
     assert!(!screen.contains("try again") && !screen.contains("compacting"), "{screen}");
-    assert!(screen.contains("the conversation was not made shorter: anthropic: overloaded"), "{screen}");
+    assert!(screen.contains("compaction failed: anthropic: overloaded"), "{screen}");
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn context_overflow_names_remedies() {
     });
     let screen = stage.screen();
     assert!(
-        screen.contains("✗ too long") && screen.contains("→ /model, /tree and /new lead there"),
+        screen.contains("✗ too long") && screen.contains("→ use /model, /tree or /new to continue"),
         "{screen}"
     );
 }

@@ -97,7 +97,7 @@ fn theme_setting_applies_valid_names_only() {
     stage.input(is_now("auto"));
     assert_eq!(accent(&stage), DARK);
     assert_eq!(command(&mut stage, "/settings theme gruvboxx"), []);
-    assert!(stage.screen().contains("there is no theme gruvboxx; did you mean gruvbox?"));
+    assert!(stage.screen().contains("unknown theme gruvboxx; did you mean gruvbox?"));
     assert_eq!(stage.app.editor.text(), "/settings theme gruvboxx", "it can be mended");
     stage.control('u');
     let path = "~/themes/mine.json";
@@ -126,7 +126,7 @@ fn theme_for_background_applies_with_auto() {
 fn theme_unknown_name_suggests() {
     let mut stage = painted(120, 40);
     assert_eq!(command(&mut stage, "/theme gruvboxx"), []);
-    assert!(stage.screen().contains("there is no theme gruvboxx; did you mean gruvbox?"));
+    assert!(stage.screen().contains("unknown theme gruvboxx; did you mean gruvbox?"));
     assert_eq!(stage.app.editor.text(), "/theme gruvboxx", "it can be mended");
     stage.control('u');
     assert_eq!(command(&mut stage, "/theme ./mine.json"), []);
@@ -172,7 +172,7 @@ fn theme_broken_file_is_reported_once() {
     assert_eq!(accent(&stage), Color::Rgb(4, 5, 6));
     let screen = stage.screen();
     assert!(!screen.contains("✗ theme "), "{screen}");
-    assert!(screen.contains("mine.json is right again"), "{screen}");
+    assert!(screen.contains("mine.json is valid again."), "{screen}");
 }
 
 #[test]

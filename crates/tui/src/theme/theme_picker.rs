@@ -1,4 +1,4 @@
-//! `/theme`: a list that shows each theme while it is looked at, and what choosing one does.
+//! `/theme`: a picker that previews the selected theme, and the choice of a theme.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::super::picker::{Picker, PickerChoice, PickerItem};
 use super::super::tool_call::one_line;
 use super::{ThemeState, ThemesChanged};
 
-/// The name of the choice that the ground decides.
+/// The value of the setting that follows the terminal's background.
 const AUTO: &str = "auto";
 
-/// Columns of the sample of a diff: as many as a preview has on a screen that isn't wide.
+/// Width of the sample diff in columns: the preview's width on a narrow screen.
 const DIFF_COLUMNS: usize = 44;
 
 const DIFF: &str = "@@ -41,3 +41,3 @@\n fn newline(&mut self) {\n-    self.line += 1;\n+    self.line += self.breaks();\n }\n";
@@ -66,7 +66,7 @@ const CODE: &[&[(&str, Role)]] = &[
 ];
 
 impl App {
-    /// Offers the themes; the one that is looked at is shown.
+    /// Opens the theme picker; the selected theme is previewed.
     pub(crate) fn pick_theme(&mut self) -> Vec<Action> {
         let (items, selected) = offered(&self.place.theme);
         let mut picker = Picker::waiting_for("themes", ListKind::Themes).previewing();
@@ -75,18 +75,18 @@ impl App {
         Vec::new()
     }
 
-    /// Takes the themes as they are known now, in a list that offers them too; says what is wrong with their files.
+    /// Replaces the known themes, updates open pickers, and reports problems in theme files.
     pub(crate) fn restock(&mut self, library: Arc<ThemeRegistry>) -> Vec<Action> {
         let ThemesChanged { new, gone, mended } = self.place.theme.restock(library);
         for problem in gone {
             self.transcript.overcome(&format!("theme {problem}"));
         }
         for problem in new {
-            let hint = "the theme stays as it was until its file is right again";
+            let hint = "the previous version of the theme is used until the file is fixed";
             self.say(NoticeLevel::Error, format!("theme {problem}"), Some(hint.to_owned()));
         }
         if let Some(file) = mended.iter().find_map(|path| path.file_name()) {
-            self.flash(format!("{} is right again", one_line(&file.to_string_lossy())));
+            self.flash(format!("{} is valid again.", one_line(&file.to_string_lossy())));
         }
         let (items, selected) = offered(&self.place.theme);
         for popup in self.popups.iter_mut().filter(|popup| popup.is_of_themes()) {
@@ -97,14 +97,14 @@ impl App {
         Vec::new()
     }
 
-    /// Whatever became of the list: a theme is tried on only while there is one.
+    /// Ends the preview when no theme picker is open.
     pub(crate) fn mind_theme(&mut self) {
         if self.place.theme.tried.is_some() && !self.popups.iter().any(Overlay::is_of_themes) {
             self.place.theme.try_on(None);
         }
     }
 
-    /// Shows the theme that is looked at; with none of the list left what was chosen before is shown.
+    /// Previews the selected theme; without a selection the chosen theme is shown.
     pub(crate) fn try_theme(&mut self, choice: Option<&PickerChoice>) {
         match choice {
             Some(PickerChoice::Theme(name)) => self.place.theme.try_on(Some(name)),
@@ -112,13 +112,13 @@ impl App {
         }
     }
 
-    /// Wears the theme of that name, or that file, from now on, and has it kept for the next time.
+    /// Sets a theme by name or file, and saves the choice.
     pub(crate) fn wear_theme(&mut self, name: &str) -> Vec<Action> {
         let trouble = match self.theme_fit(&setting::THEME, name) {
             ThemeFit::Known => None,
             ThemeFit::Unread => {
                 let name = one_line(name);
-                Some(format!("there is no theme {name}; `tiller --theme FILE` brings one of a file"))
+                Some(format!("theme {name} is not loaded; start with `tiller --theme FILE` to load it"))
             }
             ThemeFit::Wrong(trouble) => Some(trouble),
         };
@@ -130,19 +130,19 @@ impl App {
         let name = self.theme_placed(name);
         self.place.theme.wear(&setting::THEME, &name);
         if self.place.theme.depth == ColorDepth::None {
-            self.flash(format!("theme {name}; it will show where there are colours"));
+            self.flash(format!("Theme {name}: saved, but this terminal shows no colors."));
         }
         vec![Action::Beside(BackgroundJob::Keep { setting: &setting::THEME, value: name })]
     }
 }
 
 impl App {
-    /// Wears the theme that one of the settings has now.
+    /// Applies the new value of one of the theme settings.
     pub(crate) fn theme_set(&mut self, setting: &Setting, name: &str) {
         self.place.theme.wear(setting, name);
     }
 
-    /// What can be done when a setting is to have this value.
+    /// Checks a value for a theme setting.
     pub(crate) fn theme_fit(&self, setting: &Setting, wanted: &str) -> ThemeFit {
         fit(&self.place.theme.library, setting, &self.theme_placed(wanted))
     }
@@ -152,18 +152,18 @@ impl App {
     }
 }
 
-/// What can be done when a setting is to name a theme.
+/// The result of checking a value for a theme setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ThemeFit {
-    /// It can be worn.
+    /// It can be applied.
     Known,
-    /// It is a file that nobody has read yet.
+    /// It is a file that isn't loaded.
     Unread,
-    /// Nothing, and why.
+    /// It can't be applied; the reason.
     Wrong(String),
 }
 
-/// Whether a setting can name that theme, which is [`placed`].
+/// Checks a theme name or path, already [`placed`], for a setting.
 pub(crate) fn fit(library: &ThemeRegistry, setting: &Setting, name: &str) -> ThemeFit {
     if library.find(name).is_some() || name == AUTO && *setting == setting::THEME {
         return ThemeFit::Known;
@@ -178,10 +178,10 @@ pub(crate) fn fit(library: &ThemeRegistry, setting: &Setting, name: &str) -> The
         Some(name) => format!("did you mean {name}?"),
         None => "/theme lists them".to_owned(),
     };
-    ThemeFit::Wrong(format!("there is no theme {}; {instead}", one_line(name)))
+    ThemeFit::Wrong(format!("unknown theme {}; {instead}", one_line(name)))
 }
 
-/// What is wrong with the file of that name, or at that path.
+/// The problem of the theme file with this name or path.
 fn problem_of<'a>(library: &'a ThemeRegistry, name: &str) -> Option<&'a ResourceProblem> {
     let is_it = |problem: &&ResourceProblem| {
         problem.path == Path::new(name) || problem.path.file_stem().is_some_and(|stem| stem == name)
@@ -189,12 +189,12 @@ fn problem_of<'a>(library: &'a ThemeRegistry, name: &str) -> Option<&'a Resource
     library.problems().iter().find(is_it)
 }
 
-/// The setting as one of those that name a theme.
+/// The setting if it is one of those that name a theme.
 pub(crate) fn setting_of(setting: &Setting) -> Option<&'static Setting> {
     [&setting::THEME, &setting::THEME_DARK, &setting::THEME_LIGHT].into_iter().find(|one| *one == setting)
 }
 
-/// What there is to choose from, and which of it is worn.
+/// The picker's items and the index of the chosen theme.
 fn offered(theme: &ThemeState) -> (Vec<PickerItem>, usize) {
     let mut items = vec![auto(theme)];
     items.extend(theme.library.known().map(|known| item(theme, known)));
@@ -203,10 +203,10 @@ fn offered(theme: &ThemeState) -> (Vec<PickerItem>, usize) {
     (items, selected)
 }
 
-/// The names that may be worn, without what makes a list of them dear: the samples.
+/// The items for completion, without the samples, which are slow to build.
 pub(crate) fn names(theme: &ThemeState) -> Vec<PickerItem> {
     let auto = PickerItem::new(AUTO, PickerChoice::Theme(AUTO.to_owned()))
-        .with_note("follows the terminal's ground");
+        .with_note("follows the terminal's background");
     let named = |known: &RegisteredTheme| {
         let name = &known.theme.name;
         PickerItem::new(name, PickerChoice::Theme(name.clone())).with_note(note(theme, known))
@@ -215,7 +215,7 @@ pub(crate) fn names(theme: &ThemeState) -> Vec<PickerItem> {
 }
 
 fn auto(theme: &ThemeState) -> PickerItem {
-    let words = "follows the terminal's ground";
+    let words = "follows the terminal's background";
     PickerItem::new(AUTO, PickerChoice::Theme(AUTO.to_owned()))
         .with_note(format!("{}{} · {}", worn(theme, AUTO), theme.wish.dark, theme.wish.light))
         .with_detail(sample(words))
@@ -232,7 +232,7 @@ fn item(theme: &ThemeState, known: &RegisteredTheme) -> PickerItem {
         .with_detail(sample(&about))
 }
 
-/// Whether it is worn, whose it is, and for which ground.
+/// The note of a theme: chosen or not, origin, background.
 fn note(theme: &ThemeState, known: &RegisteredTheme) -> String {
     let whose = match known.origin {
         ResourceOrigin::BuiltIn => String::new(),
@@ -241,13 +241,13 @@ fn note(theme: &ThemeState, known: &RegisteredTheme) -> String {
     format!("{}{whose}{}", worn(theme, &known.theme.name), known.theme.kind.name())
 }
 
-/// Says of the one that was chosen that it is.
+/// Marks the chosen theme.
 fn worn(theme: &ThemeState, name: &str) -> &'static str {
     if theme.wish.theme == name { "now · " } else { "" }
 }
 
-/// Something of everything, in its roles: the preview of a theme is the theme itself. The code is marked by hand, because reading
-/// a grammar would keep a key waiting.
+/// The preview of a theme: samples in its roles. The code is highlighted by hand, because loading a grammar
+/// would delay the key.
 fn sample(about: &str) -> Vec<Line> {
     let mut lines = vec![line(&[(about, Role::Muted)]), Line::default()];
     lines.extend(CONVERSATION.iter().map(|spans| line(spans)));

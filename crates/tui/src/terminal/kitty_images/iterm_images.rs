@@ -1,8 +1,9 @@
-//! Pictures that lie in the terminal's cells, by the protocol of iTerm2 (iterm2.com/documentation-images.html, November 2026).
+//! Inline images in the terminal's cells, by the protocol of iTerm2 (iterm2.com/documentation-images.html,
+//! November 2026).
 //!
-//! Whatever is written over such a picture takes its place, and nothing moves it or shows a part of it: where it stands elsewhere it
-//! is sent again, all of it. So one is written only when it is on the screen as a whole and has stayed in its place for a moment;
-//! a page that scrolls by sends none.
+//! Later output overwrites such an image, and it can't be moved or cropped: at another position it is sent
+//! again in full. So an image is written only when it is completely visible and has stayed in place for a
+//! moment; scrolling past it sends nothing.
 
 use std::fmt::Write;
 
@@ -11,23 +12,23 @@ use tiller_render::RenderedImage;
 
 use super::ImagePlacement;
 
-/// How long a picture stays in its place before it is written, in milliseconds.
+/// Time that an image must stay in place before it is written, in milliseconds.
 const REST_MS: u64 = 100;
 
-/// The pictures in the cells of the screen.
+/// The images in the cells of the screen.
 #[derive(Debug, Default)]
 pub(in crate::terminal) struct ItermImages {
     written: Vec<ImagePlacement>,
-    /// Those that are to be written, and since when they have been where they are.
+    /// Images to be written, with the time since when they have been in place.
     resting: Vec<(ImagePlacement, UnixMs)>,
 }
 
 impl ItermImages {
-    /// What is to be written before the cells of a frame with these pictures: blanks over those that are elsewhere by then.
-    pub(in crate::terminal) fn part(&mut self, wanted: &[ImagePlacement]) -> String {
+    /// The output before the cells of a frame: blanks over images that are gone or moved.
+    pub(in crate::terminal) fn part(&mut self, placements: &[ImagePlacement]) -> String {
         let mut out = String::new();
         self.written.retain(|old| {
-            let stays = wanted.contains(old);
+            let stays = placements.contains(old);
             if !stays {
                 blank(&mut out, old);
             }
@@ -36,16 +37,16 @@ impl ItermImages {
         out
     }
 
-    /// A cell was written; a picture that lies in it is no longer whole.
+    /// Records a written cell; an image there is no longer complete.
     pub(in crate::terminal) fn cover(&mut self, column: u16, row: u16) {
         self.written.retain(|placement| !placement.holds(column, row));
     }
 
-    /// What is to be written after the cells of a frame with these pictures.
-    pub(in crate::terminal) fn show(&mut self, wanted: Vec<ImagePlacement>, now: UnixMs) -> String {
+    /// The output after the cells of a frame with these images.
+    pub(in crate::terminal) fn show(&mut self, placements: Vec<ImagePlacement>, now: UnixMs) -> String {
         let mut out = String::new();
         let before = std::mem::take(&mut self.resting);
-        let missing = wanted
+        let missing = placements
             .into_iter()
             .filter(|new| new.is_whole() && !self.written.contains(new))
             .collect::<Vec<_>>();
@@ -61,12 +62,12 @@ impl ItermImages {
         out
     }
 
-    /// Whether a later frame has more to write than this one, though nothing else changes.
+    /// Reports whether a later frame has images to write even if nothing else changes.
     pub(in crate::terminal) fn waits(&self) -> bool {
         !self.resting.is_empty()
     }
 
-    /// The cells were cleared.
+    /// Records that the cells were cleared.
     pub(in crate::terminal) fn clear(&mut self) {
         self.written.clear();
     }
@@ -106,7 +107,7 @@ mod tests {
         preserveAspectRatio=1;doNotMoveCursor=1:iVBO\u{7}";
 
     #[test]
-    fn a_picture_is_written_once_it_has_stayed_in_its_place() {
+    fn iterm_image_is_written_after_staying_in_place() {
         let mut pictures = ItermImages::default();
         assert_eq!(pictures.show(vec![placement(4, 0, 2)], UnixMs(0)), "");
         assert_eq!(pictures.show(vec![placement(5, 0, 2)], UnixMs(90)), "", "it moved meanwhile");
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_goes_elsewhere_leaves_blank_cells_behind() {
+    fn iterm_image_that_moves_leaves_blanks() {
         let mut pictures = ItermImages::default();
         pictures.show(vec![placement(5, 0, 2)], UnixMs(0));
         pictures.show(vec![placement(5, 0, 2)], UnixMs(100));
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn of_one_that_is_cut_by_the_edge_nothing_is_written() {
+    fn iterm_image_cut_by_the_edge_is_not_written() {
         let mut pictures = ItermImages::default();
         for at in [0, 200] {
             assert_eq!(pictures.show(vec![placement(0, 1, 1)], UnixMs(at)), "");
@@ -137,12 +138,12 @@ mod tests {
     }
 
     #[test]
-    fn one_that_something_was_written_over_is_written_again() {
+    fn iterm_image_is_written_again_after_output_over_it() {
         let mut pictures = ItermImages::default();
         pictures.show(vec![placement(5, 0, 2)], UnixMs(0));
         pictures.show(vec![placement(5, 0, 2)], UnixMs(100));
-        for beside in [(1, 5), (6, 5), (2, 4), (2, 7)] {
-            pictures.cover(beside.0, beside.1);
+        for (column, row) in [(1, 5), (6, 5), (2, 4), (2, 7)] {
+            pictures.cover(column, row);
         }
         assert_eq!(pictures.show(vec![placement(5, 0, 2)], UnixMs(200)), "");
         assert!(!pictures.waits());
