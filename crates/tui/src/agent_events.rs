@@ -27,31 +27,31 @@ impl App {
     /// Applies an event, unless a snapshot included it already.
     pub(super) fn agent(&mut self, event: &Event) -> Vec<Action> {
         if event.seq <= self.facts.seq {
-            self.say_of(&event.kind);
+            self.show_notice(&event.kind);
             return Vec::new();
         }
         self.facts.seq = event.seq;
         match &event.kind {
             EventKind::CompactionStart { reason } => {
-                self.forget_failure();
-                self.summary_began(SummaryOf::Context(*reason), event.time);
+                self.close_failure_dialog();
+                self.summary_started(SummaryOf::Context(*reason), event.time);
             }
             EventKind::CompactionFailed { error_message, .. } => {
-                self.ask_what_to_do(error_message);
+                self.open_failure_dialog(error_message);
             }
             EventKind::CompactionEnd { reason, error_message, .. } => {
                 self.compaction_ended(*reason, error_message.as_deref());
                 return vec![Action::Refresh];
             }
-            EventKind::BranchSummaryStart => self.summary_began(SummaryOf::Branch, event.time),
+            EventKind::BranchSummaryStart => self.summary_started(SummaryOf::Branch, event.time),
             EventKind::BranchSummaryEnd { .. } => self.work.summary = None,
-            EventKind::AgentSettled => return self.settled(),
+            EventKind::AgentSettled => return self.run_settled(),
             EventKind::TurnEnd { .. } => return vec![Action::Refresh],
             EventKind::ModelChanged { model } => {
                 self.facts.model = Some(model.clone());
                 return vec![Action::Refresh];
             }
-            EventKind::SessionChanged { reason: SessionChange::Grown, .. } => return self.read_anew(),
+            EventKind::SessionChanged { reason: SessionChange::Grown, .. } => return self.reload(),
             EventKind::SessionChanged { .. } => {
                 self.transcript.expect_other();
                 self.work.unasked.clear();
@@ -62,20 +62,20 @@ impl App {
             EventKind::QueueUpdate { items, .. } => self.queue_changed(items),
             EventKind::EntryAppended { entry_id, entry } => {
                 self.outdate_tree();
-                return self.appended(entry_id, entry, event.time);
+                return self.entry_appended(entry_id, entry, event.time);
             }
             EventKind::ResourcesChanged { .. } => {
                 self.flash("Skills, templates or context files have changed; the new versions are in use.");
                 return vec![Action::AskCommands];
             }
-            kind @ (EventKind::Notice { .. } | EventKind::Warning { .. }) => self.say_of(kind),
-            kind => self.at_work(kind, event.time),
+            kind @ (EventKind::Notice { .. } | EventKind::Warning { .. }) => self.show_notice(kind),
+            kind => self.apply_run_event(kind, event.time),
         }
         Vec::new()
     }
 
     /// Shows notices and warnings, which no snapshot includes.
-    fn say_of(&mut self, kind: &EventKind) {
+    fn show_notice(&mut self, kind: &EventKind) {
         match kind {
             EventKind::Notice { message } => self.say(NoticeLevel::Note, message, None),
             EventKind::Warning { message, hint } => self.say(NoticeLevel::Warning, message, hint.clone()),
@@ -84,7 +84,7 @@ impl App {
     }
 
     /// Requests a snapshot because events were missed; the screen keeps its position.
-    pub(super) fn read_anew(&mut self) -> Vec<Action> {
+    pub(super) fn reload(&mut self) -> Vec<Action> {
         // A pending switch to another session takes precedence.
         if !self.facts.gap.is_open() {
             self.transcript.expect_same();
@@ -93,7 +93,7 @@ impl App {
     }
 
     /// Applies an event of a run, a tool call or a `!` command.
-    fn at_work(&mut self, kind: &EventKind, time: UnixMs) {
+    fn apply_run_event(&mut self, kind: &EventKind, time: UnixMs) {
         match kind {
             EventKind::AgentStart => {
                 self.work.running_since.get_or_insert(time);
@@ -118,17 +118,17 @@ impl App {
                 self.grow(usage, assistant_message_event)
             }
             EventKind::BashExecutionStart { id, command, exclude_from_context } => {
-                self.bash_began(id, command, *exclude_from_context, time);
+                self.bash_started(id, command, *exclude_from_context, time);
             }
             EventKind::BashExecutionUpdate { id, delta } => self.bash_printed(id, delta),
             EventKind::BashExecutionEnd { id, message } => self.bash_ended(id, message),
-            kind => self.of_a_call(kind, time),
+            kind => self.apply_call_event(kind, time),
         }
     }
 
     /// Applies an event of a tool call. The match is exhaustive, so a new event needs a decision here or
     /// above.
-    fn of_a_call(&mut self, kind: &EventKind, time: UnixMs) {
+    fn apply_call_event(&mut self, kind: &EventKind, time: UnixMs) {
         match kind {
             EventKind::ToolExecutionStart { tool_call_id, tool_name, .. } => {
                 let (id, name) = (tool_call_id.clone(), tool_name.clone());
@@ -141,12 +141,12 @@ impl App {
             }
             EventKind::ToolExecutionEnd { tool_call_id, .. } => self.call_ended(tool_call_id),
             EventKind::ApprovalRequested(request) => {
-                self.question_comes(request);
+                self.approval_requested(request);
                 self.transcript.with_call(&request.tool_call_id, |state| *state = CallState::Asks);
             }
             EventKind::ApprovalResolved { tool_call_id, .. } => {
-                self.question_resolved(tool_call_id);
-                self.transcript.with_call(tool_call_id, unask);
+                self.approval_resolved(tool_call_id);
+                self.transcript.with_call(tool_call_id, clear_ask);
             }
             // Turns, message ends and denied calls are drawn from their entries; traces are for the log only.
             EventKind::TurnStart
@@ -191,7 +191,7 @@ impl App {
         }
     }
 
-    fn settled(&mut self) -> Vec<Action> {
+    fn run_settled(&mut self) -> Vec<Action> {
         self.work.running_since = None;
         self.work.calls.clear();
         self.work.output = StreamingAnswer::default();
@@ -210,10 +210,10 @@ impl App {
 
     fn call_ended(&mut self, id: &CallId) {
         self.work.calls.retain(|call| call.id != *id);
-        self.question_resolved(id);
+        self.approval_resolved(id);
     }
 
-    fn appended(&mut self, id: &EntryId, raw: &Arc<RawValue>, at: UnixMs) -> Vec<Action> {
+    fn entry_appended(&mut self, id: &EntryId, raw: &Arc<RawValue>, at: UnixMs) -> Vec<Action> {
         let Ok(body) = serde_json::from_str::<EntryBody>(raw.get()) else { return Vec::new() };
         let hides = matches!(body.as_own(), Some(TillerEntry::Hide { .. }));
         self.show_appended(id, body, at);
@@ -226,7 +226,7 @@ impl App {
 
     fn show_appended(&mut self, id: &EntryId, body: EntryBody, at: UnixMs) {
         let took_ms = match body.as_message().map(|message| &**message) {
-            Some(Message::BashExecution(record)) => match self.adopt_shell(id, record) {
+            Some(Message::BashExecution(record)) => match self.place_shell_entry(id, record) {
                 ShellPlacement::There => return,
                 ShellPlacement::Below(took_ms) => took_ms,
             },
@@ -248,7 +248,7 @@ impl App {
         let entry = Entry { id: id.clone(), parent: None, timestamp: at, body };
         self.transcript.append(&entry, at);
         if let Some(took_ms) = took_ms {
-            self.time_shell(id, took_ms);
+            self.set_shell_duration(id, took_ms);
         }
     }
 
@@ -258,7 +258,7 @@ impl App {
         for block in live.partial.iter().flat_map(|partial| &partial.content) {
             let before = previous.next().map(|block| block.kind);
             let kind = match block {
-                AssistantBlock::Text { text } => BlockKind::Growing(Box::new(grown_to(text, before))),
+                AssistantBlock::Text { text } => BlockKind::Growing(Box::new(continue_stream(text, before))),
                 AssistantBlock::Thinking { thinking, .. } => {
                     let before = match before {
                         Some(BlockKind::Musing(thinking)) => Some(*thinking),
@@ -284,8 +284,8 @@ impl App {
             self.transcript.with_call(&request.tool_call_id, |state| *state = CallState::Asks);
         }
         if let Some(bash) = &live.bash {
-            self.bash_began(&bash.id, &bash.line, bash.context == BashContext::Exclude, bash.since);
-            self.bash_had_printed(&bash.id, &bash.output);
+            self.bash_started(&bash.id, &bash.line, bash.context == BashContext::Exclude, bash.since);
+            self.restore_bash_output(&bash.id, &bash.output);
         }
         self.work.output.bytes = u64::try_from(self.transcript.arrived()).unwrap_or_default();
         self.transcript.return_to(former);
@@ -293,7 +293,7 @@ impl App {
 }
 
 /// The stream of a partial answer; continues the stream on the screen if that is a prefix.
-fn grown_to(text: &str, before: Option<BlockKind>) -> MarkdownStream {
+fn continue_stream(text: &str, before: Option<BlockKind>) -> MarkdownStream {
     let known = match before {
         Some(BlockKind::Growing(stream)) if text.starts_with(stream.text()) => Some(*stream),
         _ => None,
@@ -310,7 +310,7 @@ fn show_partial(state: &mut CallState, newest: &ToolOutcome) {
     }
 }
 
-fn unask(state: &mut CallState) {
+fn clear_ask(state: &mut CallState) {
     if matches!(state, CallState::Asks) {
         *state = CallState::Waits;
     }

@@ -12,7 +12,7 @@ pub(super) use action::{
     UserText,
 };
 pub(super) use input::{ListResult, LoadedSession, Msg, SessionsResult, TaskOrigin, TaskResult};
-pub(super) use session_state::{Activity, CallInProgress, Job, SessionInfo, StreamingAnswer};
+pub(super) use session_state::{CallInProgress, Job, SessionActivity, SessionInfo, StreamingAnswer};
 pub(super) use transient_state::{DoubleKey, TransientState};
 pub(super) use ui_context::UiContext;
 
@@ -43,10 +43,10 @@ const FLASH_MS: u64 = 4_000;
 const CHARACTER_MS: u64 = 60;
 
 /// Maximum base64 length of a painted image: some tens of milliseconds of writing.
-const LARGEST_OVER: usize = 2 * 1024 * 1024;
+const MAX_PAINTED: usize = 2 * 1024 * 1024;
 
 /// Maximum base64 length of an image sent as one control sequence: iTerm2 rejects more than 1,048,576 bytes.
-const LARGEST_INLINE: usize = 1_000_000;
+const MAX_INLINE: usize = 1_000_000;
 
 /// The front end's state.
 pub(super) struct App {
@@ -54,7 +54,7 @@ pub(super) struct App {
     pub(super) editor: Editor,
     pub(super) popups: Vec<Overlay>,
     pub(super) facts: SessionInfo,
-    pub(super) work: Activity,
+    pub(super) work: SessionActivity,
     pub(super) queue: queue::QueuePanel,
     pub(super) place: UiContext,
     pub(super) now: UnixMs,
@@ -72,7 +72,7 @@ impl App {
             editor: Editor::new(history),
             popups: Vec::new(),
             facts: SessionInfo::default(),
-            work: Activity::default(),
+            work: SessionActivity::default(),
             queue: queue::QueuePanel::default(),
             place,
             now: UnixMs(0),
@@ -96,7 +96,7 @@ impl App {
             Msg::Key(key) => self.key(key),
             Msg::Mouse(event) => self.mouse(event),
             Msg::Typed(text) => self.typed(&text),
-            Msg::Paste(text) => self.pasted(&text),
+            Msg::Paste(text) => self.paste(&text),
             Msg::Resize { width, height } => {
                 self.place.size = (width, height);
                 Vec::new()
@@ -106,22 +106,22 @@ impl App {
                 Some(event) => self.agent(&event),
                 None => Vec::new(),
             },
-            Msg::Lagged => self.read_anew(),
+            Msg::Lagged => self.reload(),
             Msg::Report(report) => self.report(report),
             Msg::Ground(ground) => {
                 self.place.theme.learn(ground);
                 Vec::new()
             }
-            Msg::Themes(library) => self.restock(library),
+            Msg::Themes(library) => self.themes_changed(library),
         };
-        actions.extend(self.ask_waiting());
-        self.look_at_question();
+        actions.extend(self.open_deferred());
+        self.lay_out_approval();
         self.follow_search();
         actions
             .extend(self.transcript.take_wanted().into_iter().map(BackgroundJob::Read).map(Action::Beside));
         actions.extend(self.mind_list());
         actions.extend(self.mind_completion());
-        self.mind_theme();
+        self.end_stale_preview();
         actions.extend(self.tree_actions());
         actions.extend(self.mind_looks());
         self.refresh_banner();
@@ -136,7 +136,7 @@ impl App {
     }
 
     fn tick(&mut self) -> Vec<Action> {
-        self.drag_on();
+        self.continue_drag();
         if self.is_animated() {
             self.stale = self.stale.max(Dirty::BySession);
         }
@@ -148,7 +148,7 @@ impl App {
             self.notes.flash = None;
             self.stale = Dirty::ByUser;
         }
-        self.settle_letters()
+        self.settle_held_letters()
     }
 
     /// Reports whether the screen changes with time alone.
@@ -174,7 +174,7 @@ impl App {
     /// Shows a message at the bottom of the screen for a while.
     pub(super) fn flash(&mut self, text: impl Into<String>) {
         self.notes.flash = Some((text.into(), self.now));
-        self.notes.flash_about = None;
+        self.notes.flash_call = None;
     }
 
     /// Adds a notice to the transcript.
@@ -198,12 +198,12 @@ impl App {
     }
 
     /// The size limits of an image where images are painted: one takes at most a third of the screen.
-    fn picture_room(&self) -> Option<ImageLimits> {
+    fn image_limits(&self) -> Option<ImageLimits> {
         let (cell, rows) = (self.place.cell, self.place.size.1 / 3);
         let most = match self.place.images {
             Images::Line => return None,
-            Images::Painted => LARGEST_OVER,
-            Images::Inline => LARGEST_INLINE,
+            Images::Painted => MAX_PAINTED,
+            Images::Inline => MAX_INLINE,
         };
         Some(ImageLimits { cell, rows, most })
     }
@@ -219,11 +219,11 @@ impl App {
             unfold: self.place.keymap.key_of(KeyCommand::UnfoldOutput).into(),
             manner: self.place.manner,
             code_told: render::code_told(),
-            pictures: self.picture_room(),
+            pictures: self.image_limits(),
         }
     }
 
-    fn pasted(&mut self, text: &str) -> Vec<Action> {
+    fn paste(&mut self, text: &str) -> Vec<Action> {
         self.notes.spent = None;
         if self.popups.is_empty() && self.moving.search.is_some() {
             // A line copied from elsewhere may include its line break.
@@ -232,13 +232,13 @@ impl App {
         }
         self.put_off(KeyIntent::Types);
         if self.popups.is_empty() {
-            self.take_answer_back();
+            self.type_held_letters();
         }
         match self.popups.last_mut() {
             Some(Overlay::Pick(_)) => return self.paste_into_list(text),
             Some(Overlay::Tree(tree)) => tree.paste(text),
             Some(Overlay::Read(_)) => {}
-            None => match attach::path_of(text, self.place.home.as_deref()) {
+            None => match attach::image_path(text, self.place.home.as_deref()) {
                 Some(path) => return vec![Action::Attach(path, text.to_owned())],
                 None => self.editor.paste(text),
             },

@@ -23,7 +23,7 @@ use super::seen_rows::SeenRows;
 use super::view;
 
 pub(super) use debounce::{AnsweredCall, HeldKey};
-pub(super) use keys::words_of;
+pub(super) use keys::user_reason;
 
 /// A call that waits for the user's approval.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub(super) struct PendingApproval {
     pub(super) since: UnixMs,
     pub(super) ready: Ready,
     /// A letter that answers the call unless another key follows at once.
-    answer: Option<HeldKey>,
+    held_key: Option<HeldKey>,
     pub(super) mode: PanelMode,
     /// An unfinished reason that was put aside.
     reason: String,
@@ -44,12 +44,12 @@ pub(super) struct PendingApproval {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ready {
     /// After it has been visible for a moment: it appeared by itself.
-    Noticed(ShownSince),
+    AfterDelay(ShownSince),
     /// When it is drawn: a key just answered the previous call, so the user is looking.
-    Drawn,
+    OnDraw,
     /// Now: it was drawn while the user was looking. Allowing still requires that it was visible for a
     /// moment.
-    Now(ShownSince),
+    Visible(ShownSince),
 }
 
 /// The state of the approval panel.
@@ -91,14 +91,14 @@ impl ApprovalAnswer {
 pub(super) struct CallDetail {
     width: usize,
     /// The highlighting generation of `lines`.
-    code_told: u64,
+    highlight_generation: u64,
     pub(super) lines: Vec<Line>,
     /// The first visible line.
     pub(super) top: usize,
     /// Lines that have been visible, in the panel or on the call's page.
     pub(super) seen: SeenRows,
     /// Time from which all of them have been visible.
-    whole_since: Option<ShownSince>,
+    seen_since: Option<ShownSince>,
 }
 
 impl PendingApproval {
@@ -106,8 +106,8 @@ impl PendingApproval {
         Self {
             request,
             since,
-            ready: Ready::Noticed(ShownSince::at(since)),
-            answer: None,
+            ready: Ready::AfterDelay(ShownSince::at(since)),
+            held_key: None,
             mode: PanelMode::Choosing(None),
             reason: String::new(),
             sheet: CallDetail::default(),
@@ -129,9 +129,9 @@ impl PendingApproval {
 
     fn is_ready(&self, now: UnixMs) -> bool {
         match self.ready {
-            Ready::Noticed(since) => since.is_noticed(now),
-            Ready::Drawn => false,
-            Ready::Now(_) => true,
+            Ready::AfterDelay(since) => since.is_noticed(now),
+            Ready::OnDraw => false,
+            Ready::Visible(_) => true,
         }
     }
 
@@ -139,8 +139,8 @@ impl PendingApproval {
     /// at once.
     fn is_readable(&self, now: UnixMs) -> bool {
         match self.ready {
-            Ready::Noticed(since) | Ready::Now(since) => since.is_noticed(now),
-            Ready::Drawn => false,
+            Ready::AfterDelay(since) | Ready::Visible(since) => since.is_noticed(now),
+            Ready::OnDraw => false,
         }
     }
 
@@ -160,13 +160,13 @@ impl PendingApproval {
     }
 
     /// Reports whether the whole call, and not only a part, has been visible long enough to be read.
-    fn is_seen_for_a_moment(&self, now: UnixMs) -> bool {
-        self.sheet.whole_since.is_some_and(|since| since.is_noticed(now))
+    fn is_seen_long_enough(&self, now: UnixMs) -> bool {
+        self.sheet.seen_since.is_some_and(|since| since.is_noticed(now))
     }
 }
 
 /// The page that shows this call.
-fn page_of<'a>(popups: &'a mut [Overlay], call: &CallId) -> Option<&'a mut Pager> {
+fn pager_of_call<'a>(popups: &'a mut [Overlay], call: &CallId) -> Option<&'a mut Pager> {
     let shows = |popup: &&mut Overlay| popup.call() == Some(call);
     match popups.iter_mut().find(shows)? {
         Overlay::Read(page) => Some(page),
@@ -176,18 +176,18 @@ fn page_of<'a>(popups: &'a mut [Overlay], call: &CallId) -> Option<&'a mut Pager
 
 impl CallDetail {
     /// The lines for the call's own page.
-    fn bare(&self) -> Vec<Line> {
-        self.lines.iter().map(detail::bare).collect()
+    fn page_lines(&self) -> Vec<Line> {
+        self.lines.iter().map(detail::without_bar).collect()
     }
 
     /// Scrolls by `by` lines within the call; `rows` lines are visible at once.
-    fn step(&mut self, by: isize, rows: usize) {
+    fn scroll(&mut self, by: isize, rows: usize) {
         let last = self.lines.len().saturating_sub(rows);
         self.top = self.top.saturating_add_signed(by).min(last);
     }
 
     /// Records that `rows` lines from the top and the last `end` lines are visible.
-    fn shows(&mut self, rows: usize, end: usize) {
+    fn record_visible(&mut self, rows: usize, end: usize) {
         self.seen.note(self.top..self.top + rows);
         self.seen.note(self.lines.len().saturating_sub(end)..self.lines.len());
     }
@@ -195,10 +195,10 @@ impl CallDetail {
 
 impl App {
     /// Lays out the first pending call if its width or highlighting changed.
-    pub(super) fn look_at_question(&mut self) {
+    pub(super) fn lay_out_approval(&mut self) {
         let (width, code_told) = (usize::from(self.place.size.0), render::code_told());
         let Some(asked) = self.work.approvals.first_mut() else { return };
-        let place = detail::CallLocation {
+        let place = detail::LayoutContext {
             cwd: &self.place.cwd,
             home: self.place.home.as_deref(),
             manner: self.place.manner,
@@ -208,14 +208,21 @@ impl App {
             let was_seen = asked.is_seen() && !asked.sheet.lines.is_empty();
             let lines = detail::lines(&asked.request, &place, width);
             let seen = if was_seen { SeenRows::all_of(lines.len()) } else { SeenRows::none_of(lines.len()) };
-            let whole_since = asked.sheet.whole_since;
-            asked.sheet = CallDetail { width, code_told, top: 0, seen, lines, whole_since };
-            if let Some(page) = page_of(&mut self.popups, &asked.request.tool_call_id) {
-                page.renew(asked.sheet.bare(), asked.sheet.seen.clone());
+            let whole_since = asked.sheet.seen_since;
+            asked.sheet = CallDetail {
+                width,
+                highlight_generation: code_told,
+                top: 0,
+                seen,
+                lines,
+                seen_since: whole_since,
+            };
+            if let Some(page) = pager_of_call(&mut self.popups, &asked.request.tool_call_id) {
+                page.renew(asked.sheet.page_lines(), asked.sheet.seen.clone());
             }
-        } else if asked.sheet.code_told != code_told {
+        } else if asked.sheet.highlight_generation != code_told {
             // Same lines with other colors.
-            asked.sheet.code_told = code_told;
+            asked.sheet.highlight_generation = code_told;
             asked.sheet.lines = detail::lines(&asked.request, &place, width);
         }
         self.lay_out_page();
@@ -224,10 +231,10 @@ impl App {
         let read = self.popups.last().and_then(Overlay::call);
         let Some(asked) = self.work.approvals.first_mut() else { return };
         if let Some((rows, _)) = shown {
-            asked.sheet.step(0, rows);
+            asked.sheet.scroll(0, rows);
         } else if !asked.sheet.seen.is_any() && read != Some(&asked.request.tool_call_id) {
             // An overlay covers it, so it hasn't appeared yet.
-            asked.ready = Ready::Noticed(ShownSince::at(now));
+            asked.ready = Ready::AfterDelay(ShownSince::at(now));
         }
     }
 
@@ -237,18 +244,18 @@ impl App {
         let now = self.now;
         if self.popups.is_empty() && !self.work.approvals.is_empty() {
             let (rows, end) = view::question_rows(self);
-            self.work.approvals[0].sheet.shows(rows, end);
+            self.work.approvals[0].sheet.record_visible(rows, end);
         } else {
-            self.page_is_seen();
+            self.record_page_rows();
         }
         if let Some(asked) = self.work.approvals.first_mut() {
-            asked.sheet.whole_since =
-                asked.is_seen().then(|| asked.sheet.whole_since.unwrap_or(ShownSince::at(now)));
+            asked.sheet.seen_since =
+                asked.is_seen().then(|| asked.sheet.seen_since.unwrap_or(ShownSince::at(now)));
         }
     }
 
     /// Records the rows of the call's own page.
-    fn page_is_seen(&mut self) {
+    fn record_page_rows(&mut self) {
         self.lay_out_page();
         let Some(Overlay::Read(page)) = self.popups.last_mut() else { return };
         page.is_drawn();
@@ -264,10 +271,10 @@ impl App {
     }
 
     /// Opens the whole call on a page of its own.
-    fn show_whole(&mut self) {
+    fn open_call_page(&mut self) {
         if let Some(asked) = self.work.approvals.first_mut() {
             let title = format!("{} asks", super::tool_call::one_line(&asked.request.tool_name));
-            let lines = asked.sheet.bare();
+            let lines = asked.sheet.page_lines();
             let (call, seen) = (asked.request.tool_call_id.clone(), asked.sheet.seen.clone());
             self.popups.push(Overlay::Read(Pager::new(&title, lines).of_call(call, seen)));
         }
@@ -280,16 +287,17 @@ impl App {
     }
 
     /// Adds a pending call. If a key has just answered the previous one of a series, the user is looking.
-    pub(super) fn question_comes(&mut self, request: &ApprovalRequest) {
+    pub(super) fn approval_requested(&mut self, request: &ApprovalRequest) {
         let mut asked = PendingApproval::new(request.clone(), self.now);
-        let answered = self.notes.answered.as_mut().filter(|answered| answered.after == AfterAnswer::Others);
+        let answered =
+            self.notes.answered.as_mut().filter(|answered| answered.after == AfterAnswer::MoreCalls);
         let is_looking = answered.is_some_and(|answered| {
             answered.after = AfterAnswer::Nothing;
-            self.now.since_ms(answered.at) < keys::LOOKING_MS
+            self.now.since_ms(answered.at) < keys::WATCHING_MS
         });
         let is_looked_at = is_looking && self.popups.is_empty() && !self.is_typing();
         if is_looked_at && self.work.approvals.is_empty() {
-            asked.ready = Ready::Drawn;
+            asked.ready = Ready::OnDraw;
             self.stale = Dirty::ByUser;
         }
         self.work.approvals.push(asked);
@@ -298,50 +306,50 @@ impl App {
     /// Marks the first pending call as drawn unless an overlay covers it.
     pub(super) fn question_is_drawn(&mut self) {
         let asked = self.work.approvals.first_mut().filter(|_| self.popups.is_empty());
-        if let Some(asked) = asked.filter(|asked| asked.ready == Ready::Drawn) {
-            asked.ready = Ready::Now(ShownSince::at(self.now));
+        if let Some(asked) = asked.filter(|asked| asked.ready == Ready::OnDraw) {
+            asked.ready = Ready::Visible(ShownSince::at(self.now));
         }
     }
 
     /// Removes a call that was answered here or elsewhere, or whose run ended.
-    pub(super) fn question_resolved(&mut self, call: &CallId) {
+    pub(super) fn approval_resolved(&mut self, call: &CallId) {
         let Some(at) = self.work.approvals.iter().position(|asked| asked.request.tool_call_id == *call)
         else {
             return;
         };
         let asked = self.work.approvals.remove(at);
-        self.drop_words_about(call);
+        self.clear_flash_about(call);
         if asked.mode == PanelMode::Reasoning && !self.editor.is_empty() {
             self.notes.shifted = Some(self.now);
             self.flash("Already answered elsewhere; your text is kept as a draft.");
         }
-        asked.answer.into_iter().for_each(|held| self.keep_letter(held));
+        asked.held_key.into_iter().for_each(|held| self.keep_as_draft(held));
         if at == 0 {
-            self.next_question();
+            self.delay_next_approval();
         }
     }
 
     /// Shows a flash that disappears with the pending call.
-    fn say_of_call(&mut self, words: impl Into<String>) {
+    fn flash_about_call(&mut self, words: impl Into<String>) {
         self.flash(words);
         let call = self.work.approvals.first().map(|asked| asked.request.tool_call_id.clone());
-        self.notes.flash_about = call;
+        self.notes.flash_call = call;
     }
 
     /// Removes the flash about a call that is no longer pending.
-    fn drop_words_about(&mut self, call: &CallId) {
-        if self.notes.flash_about.as_ref() == Some(call) {
-            (self.notes.flash, self.notes.flash_about) = (None, None);
+    fn clear_flash_about(&mut self, call: &CallId) {
+        if self.notes.flash_call.as_ref() == Some(call) {
+            (self.notes.flash, self.notes.flash_call) = (None, None);
         }
     }
 
     /// Replaces the pending calls by those of a snapshot. Calls that stay keep their visible rows and the
     /// answer in progress.
-    pub(super) fn questions_are(&mut self, requests: &[ApprovalRequest]) {
+    pub(super) fn set_approvals(&mut self, requests: &[ApprovalRequest]) {
         let before = self.work.approvals.iter().map(|asked| &asked.request);
         let gone = before.filter(|request| !requests.contains(request));
         let gone: Vec<CallId> = gone.map(|request| request.tool_call_id.clone()).collect();
-        gone.iter().for_each(|call| self.question_resolved(call));
+        gone.iter().for_each(|call| self.approval_resolved(call));
         let mut before = std::mem::take(&mut self.work.approvals);
         let now = self.now;
         let asked = |request: &ApprovalRequest| match before.iter().position(|one| one.request == *request) {
@@ -353,9 +361,9 @@ impl App {
 
     /// Requires the new first call to be visible for a moment: keys meant for the previous one must not
     /// answer it.
-    fn next_question(&mut self) {
+    fn delay_next_approval(&mut self) {
         if let Some(next) = self.work.approvals.first_mut() {
-            next.ready = Ready::Noticed(ShownSince::at(self.now));
+            next.ready = Ready::AfterDelay(ShownSince::at(self.now));
         }
     }
 }

@@ -14,17 +14,17 @@ use tiller_core::message::Image;
 use tiller_files as files;
 
 pub(super) use self::clipboard::{ClipboardContent, clipboard};
-pub(super) use self::mentions::{Mention, gathered, named_in};
+pub(super) use self::mentions::{Mentions, gathered, named_in};
 
 /// Maximum size of an image in bytes. Anthropic accepts 5 MiB of base64 per image (API docs, Vision, November
 /// 2026), other providers more.
-const MOST_BYTES: usize = 3_900_000;
+const MAX_BYTES: usize = 3_900_000;
 
 /// Maximum length of a paste that may be a file's path.
-const LONGEST_PATH: usize = 4_096;
+const MAX_PATH: usize = 4_096;
 
 /// File extensions of image formats that models accept.
-const ENDINGS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
+const EXTENSIONS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 
 /// An image ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,13 +38,13 @@ pub(super) struct AttachedImage {
 pub(super) fn file(path: &Path) -> Result<AttachedImage, String> {
     let name = path.display().to_string();
     let bytes = read(path).map_err(|error| format!("{name}: {error}"))?;
-    of_bytes(&bytes, &name)
+    from_bytes(&bytes, &name)
 }
 
 /// Reads at most one byte more than the maximum size, to detect larger files.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    files::open(path)?.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    files::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -75,23 +75,23 @@ fn mime_type(bytes: &[u8]) -> Option<&'static str> {
 /// names, or as a `file://` address.
 pub(super) fn path_of(paste: &str, home: Option<&Path>) -> Option<PathBuf> {
     let text = paste.trim();
-    if text.is_empty() || text.len() > LONGEST_PATH || text.contains(['\n', '\r']) {
+    if text.is_empty() || text.len() > MAX_PATH || text.contains(['\n', '\r']) {
         return None;
     }
     let quoted = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
     let path = match (quoted('\'').or_else(|| quoted('"')), text.strip_prefix("file://")) {
         (Some(inside), _) => inside.to_owned(),
-        (None, Some(address)) => unescaped(address, '%'),
-        (None, None) => unescaped(text, '\\'),
+        (None, Some(address)) => unescape(address, '%'),
+        (None, None) => unescape(text, '\\'),
     };
     let is_rooted = path.starts_with(['/', '.']) || path.starts_with("~/") || path.contains('/');
-    (has_ending(&path) && is_rooted).then(|| at_home(&path, home))
+    (has_image_extension(&path) && is_rooted).then(|| at_home(&path, home))
 }
 
 /// Reports whether a name has the extension of an image.
-fn has_ending(name: &str) -> bool {
+fn has_image_extension(name: &str) -> bool {
     let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
-    ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str()))
+    ending.is_some_and(|ending| EXTENSIONS.contains(&ending.as_str()))
 }
 
 fn at_home(path: &str, home: Option<&Path>) -> PathBuf {
@@ -102,7 +102,7 @@ fn at_home(path: &str, home: Option<&Path>) -> PathBuf {
 }
 
 /// Removes escapes from a path: backslashes, or `%` with two hex digits.
-fn unescaped(text: &str, sign: char) -> String {
+fn unescape(text: &str, sign: char) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(sign) {
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn path_of_accepts_all_forms_of_dropped_paths() {
         let home = Path::new("/home/ada");
-        let path = |paste: &str| path_of(paste, Some(home)).map(|path| path.display().to_string());
+        let path = |paste: &str| image_path(paste, Some(home)).map(|path| path.display().to_string());
         assert_eq!(path("/tmp/a.png"), Some("/tmp/a.png".into()));
         assert_eq!(path("'/tmp/my shot.PNG' "), Some("/tmp/my shot.PNG".into()));
         assert_eq!(path("/tmp/my\\ shot\\\\.jpg"), Some("/tmp/my shot\\.jpg".into()));

@@ -30,7 +30,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Maximum size in bytes of a text for the terminal's clipboard (OSC 52): many terminals accept 100,000 bytes
 /// of base64.
-pub(super) const MOST_BY_TERMINAL: usize = 74_994;
+pub(super) const MAX_BY_TERMINAL: usize = 74_994;
 
 /// The result of copying through the terminal. It doesn't report whether it or a multiplexer accepted the
 /// text.
@@ -44,7 +44,7 @@ pub(super) enum ByTerminal {
 /// The result of copying through the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BySystem {
-    Took,
+    Accepted,
     /// There is no system clipboard; tmux stored the text in its buffer.
     Tmux,
     /// There is no system clipboard, or it rejected the text.
@@ -53,10 +53,10 @@ pub(super) enum BySystem {
 
 /// The message about a copy.
 pub(super) fn said(what: &str, terminal: ByTerminal, system: BySystem) -> String {
-    let most = MOST_BY_TERMINAL / 1_000;
+    let most = MAX_BY_TERMINAL / 1_000;
     match (system, terminal) {
-        (BySystem::Took, ByTerminal::Sent | ByTerminal::Refused) => format!("copied {what}"),
-        (BySystem::Took, ByTerminal::TooLong) => {
+        (BySystem::Accepted, ByTerminal::Sent | ByTerminal::Refused) => format!("copied {what}"),
+        (BySystem::Accepted, ByTerminal::TooLong) => {
             format!("copied {what} to the system clipboard only: terminals accept up to {most} kB")
         }
         (BySystem::Tmux, _) => format!("copied {what} to tmux's buffer; its prefix and ] paste it"),
@@ -71,39 +71,39 @@ pub(super) fn said(what: &str, terminal: ByTerminal, system: BySystem) -> String
 /// The system clipboard; its thread ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct SystemClipboard {
-    stead: Fallback,
-    texts: Option<Sender<PastedContent>>,
+    fallback: CopyFallback,
+    texts: Option<Sender<CopyRequest>>,
 }
 
 /// The destination of copies without a system clipboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fallback {
+pub(super) enum CopyFallback {
     /// The tmux that tiller runs in.
     Tmux,
     Nobody,
 }
 
 /// A text to copy and the callback for the result.
-struct PastedContent {
+struct CopyRequest {
     text: String,
     then: Box<dyn FnOnce(BySystem) + Send>,
 }
 
 impl SystemClipboard {
-    pub(super) fn new(stead: Fallback) -> Self {
-        Self { stead, texts: None }
+    pub(super) fn new(stead: CopyFallback) -> Self {
+        Self { fallback: stead, texts: None }
     }
 
     /// Copies a text; calls `then` with the result on the clipboard's thread.
     pub(super) fn put(&mut self, text: String, then: impl FnOnce(BySystem) + Send + 'static) {
-        let stead = self.stead;
+        let stead = self.fallback;
         let texts = self.texts.get_or_insert_with(|| {
             let (texts, received) = channel();
-            thread::spawn(move || hold(&received, stead));
+            thread::spawn(move || run(&received, stead));
             texts
         });
         // The thread runs as long as the sender exists.
-        let _ = texts.send(PastedContent { text, then: Box::new(then) });
+        let _ = texts.send(CopyRequest { text, then: Box::new(then) });
     }
 }
 
@@ -171,7 +171,7 @@ mod tests {
     fn only_what_a_clipboard_took_is_said_to_be_copied() {
         let terminals = [ByTerminal::Sent, ByTerminal::Refused, ByTerminal::TooLong];
         let messages = |system| terminals.map(|terminal| said("4 lines", terminal, system));
-        assert!(messages(BySystem::Took).iter().all(|message| message.starts_with("copied 4 lines")));
+        assert!(messages(BySystem::Accepted).iter().all(|message| message.starts_with("copied 4 lines")));
         assert!(messages(BySystem::Tmux).iter().all(|message| message.starts_with("copied 4 lines to tmux")));
         assert_eq!(
             messages(BySystem::Nothing),

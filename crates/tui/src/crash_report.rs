@@ -15,17 +15,17 @@ use std::thread;
 use tiller_files as files;
 use tiller_render::SanitizingWriter;
 
-use super::terminal::give_back;
+use super::terminal::restore;
 
 /// Maximum number of reports; older ones are deleted.
-const KEPT: usize = 20;
+const MAX_REPORTS: usize = 20;
 
 /// The newest report of this process.
 static NEWEST: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// Installs the panic hook: it restores the terminal if the panic ends the program, and writes a report to
 /// `folder`, or prints it without one.
-pub(super) fn on_panic(folder: Option<PathBuf>) {
+pub(super) fn install_panic_hook(folder: Option<PathBuf>) {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         // A panic of the thread that draws ends the program.
@@ -33,14 +33,17 @@ pub(super) fn on_panic(folder: Option<PathBuf>) {
         std::panic::set_hook(Box::new(move |info| {
             let ends = thread::current().id() == screen;
             if ends {
-                give_back();
+                restore();
             }
             let report = report(info);
-            let kept = folder.as_deref().and_then(|folder| store(folder, &report));
+            let kept = folder.as_deref().and_then(|folder| write_report(folder, &report));
             tracing::error!("{}", report.lines().next().unwrap_or_default());
             if ends {
-                let _ =
-                    writeln!(SanitizingWriter::new(io::stderr()), "{}", farewell(kept.as_deref(), &report));
+                let _ = writeln!(
+                    SanitizingWriter::new(io::stderr()),
+                    "{}",
+                    exit_message(kept.as_deref(), &report)
+                );
             }
             *NEWEST.lock().unwrap_or_else(PoisonError::into_inner) = kept;
         }));
@@ -52,7 +55,7 @@ pub(super) fn newest() -> Option<PathBuf> {
     NEWEST.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-fn farewell(kept: Option<&Path>, report: &str) -> String {
+fn exit_message(kept: Option<&Path>, report: &str) -> String {
     let known = match kept {
         Some(path) => format!("The crash report is in {}; please attach it to a bug report.", path.display()),
         None => report.to_owned(),
@@ -78,20 +81,20 @@ fn report(info: &PanicHookInfo<'_>) -> String {
 }
 
 /// Writes a report; `None` on failure, which can't be reported.
-fn store(folder: &Path, report: &str) -> Option<PathBuf> {
+fn write_report(folder: &Path, report: &str) -> Option<PathBuf> {
     files::make_private_folder(folder).ok()?;
-    forget_oldest(folder);
+    remove_oldest(folder);
     let name = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
     let path = folder.join(format!("{name}-{}.txt", std::process::id()));
     fs::write(&path, report).ok().map(|()| path)
 }
 
-fn forget_oldest(folder: &Path) {
+fn remove_oldest(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "txt"));
     paths.sort();
-    for path in paths.iter().take(paths.len().saturating_sub(KEPT - 1)) {
+    for path in paths.iter().take(paths.len().saturating_sub(MAX_REPORTS - 1)) {
         // A failure only leaves one report too many.
         let _ = fs::remove_file(path);
     }
@@ -108,10 +111,10 @@ mod tests {
             fs::write(folder.path().join(format!("2026-01-{day:02}T00-00-00-1.txt")), "old").unwrap();
         }
         fs::write(folder.path().join("notes.md"), "the user's own").unwrap();
-        let path = store(folder.path(), "what happened").unwrap();
+        let path = write_report(folder.path(), "what happened").unwrap();
         assert_eq!(fs::read_to_string(path).unwrap(), "what happened");
         let count = fs::read_dir(folder.path()).unwrap().count();
-        assert_eq!(count, KEPT + 1, "the reports and the note");
+        assert_eq!(count, MAX_REPORTS + 1, "the reports and the note");
         assert!(!folder.path().join("2026-01-06T00-00-00-1.txt").exists());
         assert!(folder.path().join("2026-01-07T00-00-00-1.txt").exists());
     }

@@ -21,7 +21,7 @@ use super::picker::{Picker, PickerChoice, PickerItem};
 
 /// Time that a dialog must be visible before keys answer it, in milliseconds: longer than a key already on
 /// its way.
-const NOTICED_MS: u64 = 400;
+const VISIBLE_MS: u64 = 400;
 
 /// The time when something with an answer appeared on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl ShownSince {
 
     /// Reports whether it has been visible long enough for a key to be meant for it.
     pub(super) fn is_noticed(self, now: UnixMs) -> bool {
-        now.since_ms(self.0) >= NOTICED_MS
+        now.since_ms(self.0) >= VISIBLE_MS
     }
 }
 
@@ -49,7 +49,7 @@ pub(super) struct ConsumedKey {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FocusOwner {
     /// A dialog that opened by itself, with the number of open overlays. Any key that closes it is consumed.
-    Question(usize),
+    Dialog(usize),
     /// A list over another overlay, with the number of open overlays. The same key steps back through several
     /// lists, so only the key that accepts is consumed.
     List(usize),
@@ -65,7 +65,7 @@ pub(super) struct Dialog {
 
 /// An overlay that opens over the transcript once the user isn't typing.
 #[derive(Clone, Debug)]
-pub(super) enum Deferred {
+pub(super) enum DeferredOverlay {
     Ask(Dialog),
     Read(Box<Pager>),
     /// The session picker at the start.
@@ -87,7 +87,7 @@ impl KeyIntent {
     }
 }
 
-impl Deferred {
+impl DeferredOverlay {
     /// Checks for the dialog about a failed summary.
     fn is_of_failure(&self) -> bool {
         matches!(self, Self::Ask(question) if question.is_of_failure())
@@ -105,30 +105,30 @@ impl App {
     /// Opens a dialog at once if it follows from an action in a list, otherwise once the user isn't typing.
     pub(super) fn ask(&mut self, question: Dialog) {
         if question.is_of_failure() || self.popups.is_empty() {
-            self.work.unasked.push(Deferred::Ask(question));
+            self.work.unasked.push(DeferredOverlay::Ask(question));
         } else {
-            self.show_question(question);
+            self.show_dialog(question);
         }
     }
 
     /// Opens a page that had to be loaded first, once the user isn't typing.
-    pub(super) fn open_late(&mut self, page: Pager) {
+    pub(super) fn defer_page(&mut self, page: Pager) {
         if self.is_typing() || !self.popups.is_empty() {
-            self.say_later(&page.title);
+            self.flash_page_deferred(&page.title);
         }
-        self.work.unasked.push(Deferred::Read(Box::new(page)));
+        self.work.unasked.push(DeferredOverlay::Read(Box::new(page)));
     }
 
     /// Opens the next deferred overlay unless the user is typing.
-    pub(super) fn ask_waiting(&mut self) -> Vec<Action> {
+    pub(super) fn open_deferred(&mut self) -> Vec<Action> {
         if self.is_typing() || !self.popups.is_empty() || self.work.unasked.is_empty() {
             return Vec::new();
         }
         let appeared = ShownSince::at(self.now);
         match self.work.unasked.remove(0) {
-            Deferred::Ask(question) => self.show_question(question),
-            Deferred::Read(page) => self.popups.push(Overlay::Read(page.appearing(appeared))),
-            Deferred::Sessions => return self.browse_late(appeared),
+            DeferredOverlay::Ask(question) => self.show_dialog(question),
+            DeferredOverlay::Read(page) => self.popups.push(Overlay::Read(page.appearing(appeared))),
+            DeferredOverlay::Sessions => return self.browse_late(appeared),
         }
         Vec::new()
     }
@@ -136,14 +136,14 @@ impl App {
     /// Opens the session picker at the start. If the user has typed already, the editor keeps the keys.
     pub(super) fn offer_sessions(&mut self, now: UnixMs) -> Vec<Action> {
         self.now = now;
-        self.work.unasked.push(Deferred::Sessions);
+        self.work.unasked.push(DeferredOverlay::Sessions);
         if self.is_typing() {
-            self.say_sessions_later();
+            self.flash_sessions_deferred();
         }
-        self.ask_waiting()
+        self.open_deferred()
     }
 
-    fn say_sessions_later(&mut self) {
+    fn flash_sessions_deferred(&mut self) {
         self.flash("Clear the prompt to see your sessions.");
     }
 
@@ -155,7 +155,7 @@ impl App {
     }
 
     /// Closes the dialog about a failed summary, open or deferred.
-    pub(super) fn forget_failure(&mut self) {
+    pub(super) fn close_failure_dialog(&mut self) {
         self.popups.retain(|popup| !popup.is_of_failure());
         self.work.unasked.retain(|late| !late.is_of_failure());
     }
@@ -164,33 +164,33 @@ impl App {
     pub(super) fn put_off(&mut self, touch: KeyIntent) {
         let late = match self.popups.as_slice() {
             [Overlay::Pick(picker)] if !picker.is_noticed(self.now) => match picker.browsing() {
-                Some(_) => Deferred::Sessions,
-                None => Deferred::Ask(picker.question()),
+                Some(_) => DeferredOverlay::Sessions,
+                None => DeferredOverlay::Ask(picker.question()),
             },
             [Overlay::Read(page)] if touch == KeyIntent::Types && !page.is_noticed(self.now) => {
-                Deferred::Read(Box::new(page.clone()))
+                DeferredOverlay::Read(Box::new(page.clone()))
             }
             _ => return,
         };
         match &late {
-            Deferred::Read(page) => self.say_later(&page.title),
-            Deferred::Sessions if touch == KeyIntent::Types => self.say_sessions_later(),
-            Deferred::Sessions | Deferred::Ask(_) => {}
+            DeferredOverlay::Read(page) => self.flash_page_deferred(&page.title),
+            DeferredOverlay::Sessions if touch == KeyIntent::Types => self.flash_sessions_deferred(),
+            DeferredOverlay::Sessions | DeferredOverlay::Ask(_) => {}
         }
         self.work.unasked.insert(0, late);
         self.popups.clear();
     }
 
     /// Shows a flash that a page is ready but deferred.
-    fn say_later(&mut self, title: &str) {
+    fn flash_page_deferred(&mut self, title: &str) {
         self.flash(format!("{title}: ready. Clear the prompt and close other views to see it."));
     }
 
     /// The owner of the next key.
-    pub(super) fn asker(&self) -> Option<FocusOwner> {
+    pub(super) fn focus_owner(&self) -> Option<FocusOwner> {
         let height = self.popups.len();
         match self.popups.last() {
-            Some(Overlay::Pick(picker)) if picker.came_by_itself() => Some(FocusOwner::Question(height)),
+            Some(Overlay::Pick(picker)) if picker.came_by_itself() => Some(FocusOwner::Dialog(height)),
             Some(Overlay::Pick(_)) if height > 1 => Some(FocusOwner::List(height)),
             Some(_) if self.asked_on_page().is_none() => None,
             Some(_) | None => {
@@ -200,11 +200,11 @@ impl App {
     }
 
     /// Records a key as consumed if it ended the owner's question.
-    pub(super) fn note_spent(&mut self, key: KeyEvent, asker: Option<FocusOwner>) {
+    pub(super) fn record_consumed(&mut self, key: KeyEvent, asker: Option<FocusOwner>) {
         let accepts = self.place.keymap.command(Context::Popup, key) == Some(KeyCommand::Accept);
         let is_over = match asker {
             None => false,
-            Some(FocusOwner::Question(height)) => self.popups.len() < height,
+            Some(FocusOwner::Dialog(height)) => self.popups.len() < height,
             Some(FocusOwner::List(height)) => accepts && self.popups.len() < height,
             Some(FocusOwner::Call(call)) => {
                 self.work.approvals.first().is_none_or(|asked| asked.request.tool_call_id != call)
@@ -217,7 +217,7 @@ impl App {
     }
 
     /// Reports whether a key repeats the one that has just answered something; such repeats are ignored.
-    pub(super) fn is_spent(&mut self, key: KeyEvent) -> bool {
+    pub(super) fn is_consumed(&mut self, key: KeyEvent) -> bool {
         let again =
             |spent: &ConsumedKey| spent.key == (key.code, key.modifiers) && !spent.since.is_noticed(self.now);
         self.notes.spent = self.notes.spent.take().filter(again);
@@ -227,7 +227,7 @@ impl App {
         self.notes.spent.is_some()
     }
 
-    fn show_question(&mut self, Dialog { title, items }: Dialog) {
+    fn show_dialog(&mut self, Dialog { title, items }: Dialog) {
         self.stay();
         let picker = Picker::of(&title, items).appearing(ShownSince::at(self.now));
         self.popups.push(Overlay::Pick(Box::new(picker)));

@@ -11,26 +11,26 @@ use tokio::time::Instant;
 use self::store::DraftLock;
 
 /// Pause in typing after which the draft is saved.
-const REST: Duration = Duration::from_millis(700);
+const PAUSE: Duration = Duration::from_millis(700);
 
 /// Maximum time of continuous typing without a save.
-const LONGEST: Duration = Duration::from_secs(5);
+const MAX_UNSAVED: Duration = Duration::from_secs(5);
 
 /// Saves the unsent text.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct DraftSaver {
     /// The drafts' directory; `None` disables saving.
     folder: Option<PathBuf>,
     /// The text saved last.
-    kept: String,
+    saved: String,
     /// Start and last moment of typing that isn't saved yet.
     typing: Option<(Instant, Instant)>,
     /// The locked draft file of this process.
-    claim: Option<DraftLock>,
+    lock: Option<DraftLock>,
     writing: Option<JoinHandle<Option<DraftLock>>>,
 }
 
-impl Draft {
+impl DraftSaver {
     pub(super) fn new(folder: Option<PathBuf>) -> Self {
         Self { folder, ..Self::default() }
     }
@@ -38,8 +38,8 @@ impl Draft {
     /// Loads a draft left in this working directory, unless another process uses it.
     pub(super) fn load(&mut self, cwd: &Path) -> Option<String> {
         let (text, claim) = store::take_up(self.folder.as_deref()?, cwd)?;
-        self.kept.clone_from(&text);
-        self.claim = Some(claim);
+        self.saved.clone_from(&text);
+        self.lock = Some(claim);
         Some(text)
     }
 
@@ -51,15 +51,15 @@ impl Draft {
 
     /// The time of the next save, if there is unsaved text.
     pub(super) fn due(&self) -> Option<Instant> {
-        self.typing.map(|(began, last)| (last + REST).min(began + LONGEST))
+        self.typing.map(|(began, last)| (last + PAUSE).min(began + MAX_UNSAVED))
     }
 
     /// Saves the text on a blocking thread; saves run one after the other.
     pub(super) fn keep(&mut self, cwd: &Path, text: String) {
         self.typing = None;
-        let Some(folder) = self.folder.clone().filter(|_| text != self.kept) else { return };
-        self.kept.clone_from(&text);
-        let (cwd, before, mut claim) = (cwd.to_owned(), self.writing.take(), self.claim.take());
+        let Some(folder) = self.folder.clone().filter(|_| text != self.saved) else { return };
+        self.saved.clone_from(&text);
+        let (cwd, before, mut claim) = (cwd.to_owned(), self.writing.take(), self.lock.take());
         self.writing = Some(tokio::spawn(async move {
             if let Some(before) = before {
                 claim = before.await.ok().flatten();
@@ -72,7 +72,7 @@ impl Draft {
     /// Waits until all saves are done.
     pub(super) async fn settle(&mut self) {
         if let Some(writing) = self.writing.take() {
-            self.claim = writing.await.ok().flatten();
+            self.lock = writing.await.ok().flatten();
         }
     }
 }
@@ -84,15 +84,15 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn draft_is_saved_after_a_pause_or_long_typing() {
         let folder = tempfile::tempdir().unwrap();
-        let mut draft = Draft::new(Some(folder.path().into()));
+        let mut draft = DraftSaver::new(Some(folder.path().into()));
         assert_eq!(draft.due(), None);
         let began = Instant::now();
         draft.typed(began);
-        assert_eq!(draft.due(), Some(began + REST));
-        draft.typed(began + REST / 2);
-        assert_eq!(draft.due(), Some(began + REST + REST / 2));
-        draft.typed(began + LONGEST);
-        assert_eq!(draft.due(), Some(began + LONGEST));
+        assert_eq!(draft.due(), Some(began + PAUSE));
+        draft.typed(began + PAUSE / 2);
+        assert_eq!(draft.due(), Some(began + PAUSE + PAUSE / 2));
+        draft.typed(began + MAX_UNSAVED);
+        assert_eq!(draft.due(), Some(began + MAX_UNSAVED));
 
         draft.keep(folder.path(), "half".into());
         draft.keep(folder.path(), "half a thought".into());
@@ -100,19 +100,19 @@ mod tests {
         draft.settle().await;
         let left = || store::take_up(folder.path(), folder.path());
         assert!(left().is_none(), "locked by this process");
-        drop(draft.claim.take());
+        drop(draft.lock.take());
         let (text, claim) = left().unwrap();
         assert_eq!(text, "half a thought");
         assert!(store::put(folder.path(), folder.path(), "", Some(claim)).is_none());
         draft.keep(folder.path(), "half a thought".into());
         draft.settle().await;
         assert!(left().is_none(), "a saved draft isn't written again");
-        assert!(draft.claim.is_none());
+        assert!(draft.lock.is_none());
     }
 
     #[test]
     fn draft_without_folder_is_never_due() {
-        let mut draft = Draft::new(None);
+        let mut draft = DraftSaver::new(None);
         draft.typed(Instant::now());
         assert_eq!(draft.due(), None);
     }

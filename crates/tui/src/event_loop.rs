@@ -20,14 +20,14 @@ use tiller_render as render;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
-use self::event::{LoopEvent, Signals, next_event, next_heard, next_report, next_themes};
+use self::event::{LoopEvent, Signals, next_event, next_result, next_terminal_event, next_themes};
 use self::suspend::SuspendReason;
 use self::terminal_handle::TerminalHandle;
 use super::app::{Action, App, Msg, TaskResult, TerminalAction, UiContext};
 use super::block::NoticeLevel;
-use super::clipboard::{self, BySystem, ByTerminal, Fallback, MOST_BY_TERMINAL, SystemClipboard};
+use super::clipboard::{self, BySystem, ByTerminal, CopyFallback, MAX_BY_TERMINAL, SystemClipboard};
 use super::crash_report;
-use super::draft::Draft;
+use super::draft::DraftSaver;
 use super::executor::{Executor, now};
 use super::files;
 use super::frame_pacer::{Dirty, FramePacer};
@@ -48,35 +48,35 @@ const BATCH: usize = 4_096;
 
 struct EventLoop {
     app: App,
-    console: TerminalHandle,
+    terminal: TerminalHandle,
     notifier: Notifier,
-    draft: Draft,
+    draft: DraftSaver,
     /// Loads the prompt history.
-    earlier: HistoryReader,
+    history: HistoryReader,
     /// `None` until the session is open.
-    link: Option<AgentConnection>,
+    connection: Option<AgentConnection>,
     /// Actions that wait for the session, or for the next frame when the executor's queue was full.
-    waiting: Vec<Action>,
+    pending: Vec<Action>,
     signals: Signals,
-    rhythm: FrameTiming,
+    timing: FrameTiming,
     clipboard: SystemClipboard,
     options: TuiOptions,
     /// The reason to release the terminal next.
-    errand: Option<SuspendReason>,
+    suspend: Option<SuspendReason>,
 }
 
 /// The timing of frames and ticks.
 struct FrameTiming {
     tick: Interval,
-    began: Instant,
-    pace: FramePacer,
+    started: Instant,
+    pacer: FramePacer,
 }
 
 /// The connection to the agent.
 struct AgentConnection {
     events: EventStream,
-    reports: mpsc::Receiver<TaskResult>,
-    performer: Executor,
+    results: mpsc::Receiver<TaskResult>,
+    executor: Executor,
     /// Warnings to show once the session is loaded.
     notices: Vec<String>,
 }
@@ -89,14 +89,14 @@ pub(super) async fn run<E: std::fmt::Debug>(
     // Everything that the loop awaits is cancel-safe.
     let opened = tokio::select! {
         biased;
-        reason = front.work() => return Ok(front.leave(reason).await),
+        reason = front.run_loop() => return Ok(front.leave(reason).await),
         opened = open => opened,
     };
     match opened {
         Ok(opened) => {
             let agent = opened.agent.clone();
-            front.join(opened);
-            let reason = front.work().await;
+            front.connect(opened);
+            let reason = front.run_loop().await;
             Ok(front.end(&agent, reason).await)
         }
         Err(error) => {
@@ -126,43 +126,43 @@ impl EventLoop {
             cell: (8, 16),
         };
         let mut app = App::new(place, Vec::new());
-        let mut draft = Draft::new(options.files.drafts.clone());
+        let mut draft = DraftSaver::new(options.files.drafts.clone());
         if let Some(text) = draft.load(&app.place.cwd) {
             app.editor.set_text(&text);
         }
         let signals = Signals::catch()?;
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        crash_report::on_panic(options.files.reports.clone());
+        crash_report::install_panic_hook(options.files.reports.clone());
         let screen = Screen::enter(&options.terminal)?;
         app.place.size = screen.size();
         app.now = now();
         app.work.opening_since = Some(app.now);
         let mut front = Self {
             app,
-            console: TerminalHandle { screen: Some(screen), keys: None },
+            terminal: TerminalHandle { screen: Some(screen), keys: None },
             notifier: Notifier::new(options.terminal.reach),
             draft,
-            earlier,
-            link: None,
-            waiting: Vec::new(),
+            history: earlier,
+            connection: None,
+            pending: Vec::new(),
             signals,
-            rhythm: FrameTiming { tick, began: Instant::now(), pace: FramePacer::default() },
+            timing: FrameTiming { tick, started: Instant::now(), pacer: FramePacer::default() },
             clipboard: SystemClipboard::new(if options.terminal.abilities.has_tmux {
-                Fallback::Tmux
+                CopyFallback::Tmux
             } else {
-                Fallback::Nobody
+                CopyFallback::Nobody
             }),
             options,
-            errand: None,
+            suspend: None,
         };
         front.frame();
-        front.console.listen(front.options.themes.asking);
+        front.terminal.listen(front.options.themes.asking);
         Ok(front)
     }
 
     /// Connects the opened session.
-    fn join(&mut self, opened: OpenedSession) {
+    fn connect(&mut self, opened: OpenedSession) {
         let OpenedSession { agent, keys, prompt, paste, pick, banner, notices } = opened;
         self.app.place.keys = keys;
         self.app.place.banner = banner.iter().map(|line| self.app.place.keymap.name_keys(line)).collect();
@@ -172,7 +172,7 @@ impl EventLoop {
         let (performer, reports) = Executor::start(agent, self.options.clone());
         performer.tell(Action::Reload);
         self.app.expect_snapshot();
-        self.link = Some(AgentConnection { events, reports, performer, notices });
+        self.connection = Some(AgentConnection { events, results: reports, executor: performer, notices });
         let has_paste = paste.is_some();
         paste.iter().for_each(|text| self.app.editor.paste_apart(text));
         let actions = match prompt {
@@ -187,27 +187,27 @@ impl EventLoop {
             None if pick => self.app.offer_sessions(now()),
             None => Vec::new(),
         };
-        for action in actions.into_iter().chain(std::mem::take(&mut self.waiting)) {
+        for action in actions.into_iter().chain(std::mem::take(&mut self.pending)) {
             self.perform(action);
         }
         self.app.stale = Dirty::ByUser;
     }
 
-    async fn work(&mut self) -> ExitReason {
+    async fn run_loop(&mut self) -> ExitReason {
         loop {
-            if self.errand.is_some()
-                && let Some(reason) = self.run_errand().await
+            if self.suspend.is_some()
+                && let Some(reason) = self.run_suspension().await
             {
                 return reason;
             }
-            let input = match self.wake().await {
+            let input = match self.next_event().await {
                 LoopEvent::Hangup => return ExitReason::HungUp,
                 LoopEvent::Signal => return ExitReason::Signal,
                 LoopEvent::Stop => {
-                    self.errand = Some(SuspendReason::Stop);
+                    self.suspend = Some(SuspendReason::Stop);
                     continue;
                 }
-                LoopEvent::Continued => match self.take_again() {
+                LoopEvent::Continued => match self.restore_terminal() {
                     Some(reason) => return reason,
                     None => continue,
                 },
@@ -215,7 +215,7 @@ impl EventLoop {
                     Ok((width, height)) => Msg::Resize { width, height },
                     Err(_) => continue,
                 },
-                LoopEvent::Terminal(Some(Ok(heard))) => match self.input_of(heard) {
+                LoopEvent::Terminal(Some(Ok(heard))) => match self.message_of(heard) {
                     Some(input) => input,
                     None => continue,
                 },
@@ -235,34 +235,34 @@ impl EventLoop {
                 LoopEvent::Report(None) | LoopEvent::Agent(None) => return ExitReason::Closed,
                 LoopEvent::Themes(library) => Msg::Themes(library),
                 LoopEvent::Tick => {
-                    if self.console.owes_pictures() {
+                    if self.terminal.owes_pictures() {
                         self.app.stale = self.app.stale.max(Dirty::BySession);
                     }
                     Msg::Tick
                 }
             };
             let loaded = matches!(input, Msg::Report(TaskResult::Loaded(_)));
-            if let Some(reason) = self.take(input) {
+            if let Some(reason) = self.apply(input) {
                 return reason;
             }
-            if loaded && let Some(link) = &mut self.link {
+            if loaded && let Some(link) = &mut self.connection {
                 for notice in std::mem::take(&mut link.notices) {
                     self.app.say(NoticeLevel::Warning, notice, None);
                 }
-                self.tell_of_keys();
+                self.warn_about_keys();
             }
         }
     }
 
-    async fn wake(&mut self) -> LoopEvent {
-        let due = self.rhythm.pace.due(self.app.stale).map(|due| self.rhythm.began + due);
+    async fn next_event(&mut self) -> LoopEvent {
+        let due = self.timing.pacer.due(self.app.stale).map(|due| self.timing.started + due);
         let keep = self.draft.due();
-        self.console.listen(self.options.themes.asking);
-        let owes = self.console.owes_pictures();
-        let keys = self.console.keys.as_mut();
+        self.terminal.listen(self.options.themes.asking);
+        let owes = self.terminal.owes_pictures();
+        let keys = self.terminal.keys.as_mut();
         let news = self.options.themes.news.as_mut();
-        let (reports, events) = match &mut self.link {
-            Some(link) => (Some(&mut link.reports), Some(&mut link.events)),
+        let (reports, events) = match &mut self.connection {
+            Some(link) => (Some(&mut link.results), Some(&mut link.events)),
             None => (None, None),
         };
         tokio::select! {
@@ -274,18 +274,18 @@ impl EventLoop {
             _ = self.signals.continued.recv() => LoopEvent::Continued,
             _ = self.signals.resized.recv() => LoopEvent::Resized,
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => LoopEvent::Frame,
-            heard = next_heard(keys) => LoopEvent::Terminal(heard),
-            prompts = self.earlier.done() => LoopEvent::Earlier(prompts),
-            report = next_report(reports) => LoopEvent::Report(report),
+            heard = next_terminal_event(keys) => LoopEvent::Terminal(heard),
+            prompts = self.history.done() => LoopEvent::Earlier(prompts),
+            report = next_result(reports) => LoopEvent::Report(report),
             event = next_event(events), if due.is_none() => LoopEvent::Agent(event),
             library = next_themes(news) => LoopEvent::Themes(library),
             () = sleep_until(keep.unwrap_or_else(Instant::now)), if keep.is_some() => LoopEvent::Keep,
-            _ = self.rhythm.tick.tick(), if owes || self.app.wants_ticks() => LoopEvent::Tick,
+            _ = self.timing.tick.tick(), if owes || self.app.wants_ticks() => LoopEvent::Tick,
         }
     }
 
     /// The message for the app that a terminal event means.
-    fn input_of(&mut self, heard: TermEvent) -> Option<Msg> {
+    fn message_of(&mut self, heard: TermEvent) -> Option<Msg> {
         let event = match heard {
             TermEvent::Event(event) => event,
             TermEvent::Ground(ground) => return Some(Msg::Ground(ground)),
@@ -293,7 +293,7 @@ impl EventLoop {
         match event {
             TerminalEvent::Key(key) => {
                 self.draft.typed(Instant::now());
-                Some(match &mut self.console.keys {
+                Some(match &mut self.terminal.keys {
                     Some(ears) => ears.input(key),
                     None => Msg::Key(key),
                 })
@@ -311,18 +311,18 @@ impl EventLoop {
 
     fn focus(&mut self, focus: TerminalFocus) -> Option<Msg> {
         self.notifier.focus(focus);
-        self.tell();
+        self.update_signals();
         None
     }
 
     /// Writes the title, progress and notifications to the terminal.
-    fn tell(&mut self) {
+    fn update_signals(&mut self) {
         let words = self.notifier.look(&self.app);
-        self.console.tell(&words);
+        self.terminal.tell(&words);
     }
 
     /// Warns about problems in the keymap file.
-    fn tell_of_keys(&mut self) {
+    fn warn_about_keys(&mut self) {
         let keymap = Arc::clone(&self.app.place.keymap);
         for problem in keymap.problems() {
             self.app.say(NoticeLevel::Warning, problem.clone(), None);
@@ -330,22 +330,22 @@ impl EventLoop {
     }
 
     /// Applies the events that are already in the channel.
-    fn take_batch(&mut self) -> Option<ExitReason> {
+    fn apply_batch(&mut self) -> Option<ExitReason> {
         for _ in 0..BATCH {
-            let input = match self.link.as_mut()?.events.try_next()? {
+            let input = match self.connection.as_mut()?.events.try_next()? {
                 Ok(event) => Msg::Agent(event),
                 Err(Lagged(_)) => Msg::Lagged,
             };
-            if let Some(reason) = self.take(input) {
+            if let Some(reason) = self.apply(input) {
                 return Some(reason);
             }
         }
         None
     }
 
-    fn take(&mut self, input: Msg) -> Option<ExitReason> {
-        if let (Msg::Resize { .. }, Some(screen)) = (&input, &mut self.console.screen) {
-            screen.repaint();
+    fn apply(&mut self, input: Msg) -> Option<ExitReason> {
+        if let (Msg::Resize { .. }, Some(screen)) = (&input, &mut self.terminal.screen) {
+            screen.force_redraw();
         }
         let actions = self.app.update(input, now());
         actions.into_iter().find_map(|action| self.perform(action))
@@ -353,25 +353,25 @@ impl EventLoop {
 
     /// Applies pending events and draws a frame.
     fn frame(&mut self) -> Option<ExitReason> {
-        if let Some(reason) = self.take_batch() {
+        if let Some(reason) = self.apply_batch() {
             return Some(reason);
         }
-        let before = self.rhythm.began.elapsed();
+        let before = self.timing.started.elapsed();
         self.app.stale = Dirty::No;
         self.app.now = now();
-        if self.link.is_some() {
-            for action in std::mem::take(&mut self.waiting) {
+        if self.connection.is_some() {
+            for action in std::mem::take(&mut self.pending) {
                 self.perform(action);
             }
         }
-        let drawn = self.console.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&mut self.app));
-        self.tell();
-        let at = self.rhythm.began.elapsed();
-        self.rhythm.pace.drew(at, at - before);
+        let drawn = self.terminal.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&mut self.app));
+        self.update_signals();
+        let at = self.timing.started.elapsed();
+        self.timing.pacer.drew(at, at - before);
         if render::code_waits()
-            && let Some(link) = &self.link
+            && let Some(link) = &self.connection
         {
-            link.performer.tell_words();
+            link.executor.highlight();
         }
         drawn.err().map(|_| ExitReason::HungUp)
     }
@@ -384,16 +384,18 @@ impl EventLoop {
         match action {
             Action::Own(TerminalAction::Quit) => return Some(ExitReason::Quit),
             Action::Own(TerminalAction::Copy(copied)) => self.copy(copied),
-            Action::Own(TerminalAction::Suspend) => self.errand = Some(SuspendReason::Stop),
-            Action::Own(TerminalAction::EditElsewhere(text)) => self.errand = Some(SuspendReason::Edit(text)),
-            action => match &self.link {
-                Some(link) => match link.performer.tell(action) {
+            Action::Own(TerminalAction::Suspend) => self.suspend = Some(SuspendReason::Stop),
+            Action::Own(TerminalAction::EditElsewhere(text)) => {
+                self.suspend = Some(SuspendReason::Edit(text))
+            }
+            action => match &self.connection {
+                Some(link) => match link.executor.tell(action) {
                     // Nothing else of the session is shown before the reload.
-                    Some(Action::Reload) => self.waiting.push(Action::Reload),
+                    Some(Action::Reload) => self.pending.push(Action::Reload),
                     Some(action) => self.app.refused(action),
                     None => {}
                 },
-                None => self.waiting.push(action),
+                None => self.pending.push(action),
             },
         }
         None
@@ -402,8 +404,8 @@ impl EventLoop {
     /// Copies a text to the terminal's clipboard and to the system's, because the user may paste from either.
     /// The system's result arrives later.
     fn copy(&mut self, CopiedText { text, what }: CopiedText) {
-        let fits = text.len() <= MOST_BY_TERMINAL;
-        let terminal = match self.console.screen.as_mut().filter(|_| fits).map(|screen| screen.copy(&text)) {
+        let fits = text.len() <= MAX_BY_TERMINAL;
+        let terminal = match self.terminal.screen.as_mut().filter(|_| fits).map(|screen| screen.copy(&text)) {
             _ if !fits => ByTerminal::TooLong,
             None | Some(Err(_)) => ByTerminal::Refused,
             Some(Ok(())) => ByTerminal::Sent,
@@ -411,7 +413,7 @@ impl EventLoop {
         if terminal != ByTerminal::TooLong {
             self.app.flash(clipboard::said(&what, terminal, BySystem::Nothing));
         }
-        let reports = self.link.as_ref().map(|link| link.performer.reports());
+        let reports = self.connection.as_ref().map(|link| link.executor.reports());
         self.clipboard.put(text, move |system| {
             let is_news = system != BySystem::Nothing || terminal == ByTerminal::TooLong;
             if is_news && let Some(reports) = reports.and_then(|reports| reports.upgrade()) {

@@ -30,7 +30,7 @@ use tiller_session::annotations::Annotations;
 
 use self::highlight_worker::HighlightWorker;
 use super::app::{Action, Job, LineExtra, LoadedSession, SessionEdit, Submit, TaskResult};
-use super::attach::{self, Mention};
+use super::attach::{self, Mentions};
 use super::list_data::ListContext;
 use super::session_search::{SearchRequest, browse};
 use super::{TuiOptions, files, list_data, queue};
@@ -45,8 +45,8 @@ const REPORTS: usize = 64;
 pub(super) struct Executor {
     actions: mpsc::Sender<Action>,
     task: JoinSet<()>,
-    words: HighlightWorker,
-    reports: mpsc::WeakSender<TaskResult>,
+    highlighter: HighlightWorker,
+    results: mpsc::WeakSender<TaskResult>,
 }
 
 impl Executor {
@@ -60,14 +60,14 @@ impl Executor {
         let worker = ExecutorWorker {
             agent,
             options,
-            reports,
-            browser: None,
-            looked: Arc::default(),
+            results: reports,
+            session_search: None,
+            previews: Arc::default(),
             searches: Arc::default(),
             lookup: Arc::default(),
         };
-        task.spawn(worker.work(todo));
-        (Self { actions, task, words, reports: weak_reports }, received)
+        task.spawn(worker.run(todo));
+        (Self { actions, task, highlighter: words, results: weak_reports }, received)
     }
 
     /// Queues an action; returns it if the queue is full.
@@ -76,13 +76,13 @@ impl Executor {
     }
 
     /// Starts highlighting all code that waits for it.
-    pub(super) fn tell_words(&self) {
-        self.words.tell();
+    pub(super) fn highlight(&self) {
+        self.highlighter.tell();
     }
 
     /// A sender for results of others; it doesn't keep the channel open.
     pub(super) fn reports(&self) -> mpsc::WeakSender<TaskResult> {
-        self.reports.clone()
+        self.results.clone()
     }
 
     /// Accepts no more actions; the results end after the queued ones. The task runs as long as the returned
@@ -95,11 +95,11 @@ impl Executor {
 struct ExecutorWorker {
     agent: AgentSession,
     options: TuiOptions,
-    reports: mpsc::Sender<TaskResult>,
+    results: mpsc::Sender<TaskResult>,
     /// The running session search; it ends when this is dropped.
-    browser: Option<std::sync::mpsc::Sender<SearchRequest>>,
+    session_search: Option<std::sync::mpsc::Sender<SearchRequest>>,
     /// Number of previews requested.
-    looked: Arc<AtomicU64>,
+    previews: Arc<AtomicU64>,
     /// Number of tree searches started or ended; a search runs while its number is the newest.
     searches: Arc<AtomicU64>,
     /// Number of the newest transcript search.
@@ -107,7 +107,7 @@ struct ExecutorWorker {
 }
 
 impl ExecutorWorker {
-    async fn work(mut self, mut todo: mpsc::Receiver<Action>) {
+    async fn run(mut self, mut todo: mpsc::Receiver<Action>) {
         let mut beside = JoinSet::new();
         // Not awaited at the end: closing the session ends them.
         let mut waiting = JoinSet::new();
@@ -120,12 +120,12 @@ impl ExecutorWorker {
                 Err(error) => vec![failed(&error, text)],
             };
             for report in reports {
-                if self.reports.send(report).await.is_err() {
+                if self.results.send(report).await.is_err() {
                     return;
                 }
             }
         }
-        self.browser = None;
+        self.session_search = None;
         self.lookup.store(u64::MAX, Ordering::Relaxed);
         while beside.join_next().await.is_some() {}
     }
@@ -135,7 +135,7 @@ impl ExecutorWorker {
         while let Some(ended) = beside.try_join_next().or_else(|| waiting.try_join_next()) {
             if ended.is_err_and(|error| error.is_panic()) {
                 // The loop may have ended.
-                let _ = self.reports.send(errors::fault()).await;
+                let _ = self.results.send(errors::internal_error()).await;
             }
         }
     }
@@ -148,30 +148,30 @@ impl ExecutorWorker {
     ) -> Result<Vec<TaskResult>, AgentError> {
         let agent = &self.agent;
         Ok(match action {
-            Action::Say(say) => self.say(say).await?,
+            Action::Say(say) => self.submit(say).await?,
             Action::Go(go) => self.go(go, waiting).await?,
             Action::Abort => vec![TaskResult::Queue(agent.abort().await?)],
             Action::Queue(order) => queue::perform::perform(agent, order).await?,
-            Action::Decide(call, decision) => said(agent.decide(call, decision).await?),
+            Action::Decide(call, decision) => no_result(agent.decide(call, decision).await?),
             Action::Compact(words) => self.compact(words, waiting),
             Action::Truncate => self.truncate(waiting),
-            Action::Change(change) => self.change(change).await?,
-            Action::InList(deed) => self.in_list(deed, beside).await?,
+            Action::Change(change) => self.edit_session(change).await?,
+            Action::InList(deed) => self.perform_list_action(deed, beside).await?,
             Action::Beside(deed) => {
                 self.begin(deed, beside);
                 Vec::new()
             }
-            Action::Browse(ask) => said(self.browse(ask, beside).await?),
+            Action::Browse(ask) => no_result(self.search_sessions(ask, beside).await?),
             Action::EndBrowse => {
-                self.browser = None;
+                self.session_search = None;
                 Vec::new()
             }
             Action::Reload => self.load().await?,
             Action::Refresh => self.refresh(beside).await?,
             Action::AskCommands => vec![TaskResult::Commands(agent.slash_commands().await?)],
             Action::ReadResources => self.read_resources().await?,
-            Action::ShowFacts { width } => self.facts(width).await?,
-            Action::ShowContext { width } => self.context(width).await?,
+            Action::ShowFacts { width } => self.show_session_info(width).await?,
+            Action::ShowContext { width } => self.show_context(width).await?,
             Action::Export(file) => self.export(file, beside).await?,
             Action::Attach(path, text) => self.attach(path, text, beside).await?,
             // Performed by the event loop.
@@ -180,21 +180,21 @@ impl ExecutorWorker {
     }
 
     /// Edits the session's properties.
-    async fn change(&self, change: SessionEdit) -> Result<Vec<TaskResult>, AgentError> {
+    async fn edit_session(&self, change: SessionEdit) -> Result<Vec<TaskResult>, AgentError> {
         let agent = &self.agent;
         Ok(match change {
             SessionEdit::SetModel(words) => self.set_model(words).await?,
             SessionEdit::CycleModel(direction) => self.cycle_model(direction).await?,
             SessionEdit::SetThinking(level) => self.set_thinking(level).await?,
-            SessionEdit::Rename(name) => said(agent.rename(name).await?),
+            SessionEdit::Rename(name) => no_result(agent.rename(name).await?),
             SessionEdit::Label(label) => self.label(label).await?,
-            SessionEdit::LabelEntry(entry, label) => said(agent.label(entry, label).await?),
-            SessionEdit::Hide(entry, visibility) => said(agent.hide(entry, visibility).await?),
-            SessionEdit::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
+            SessionEdit::LabelEntry(entry, label) => no_result(agent.label(entry, label).await?),
+            SessionEdit::Hide(entry, visibility) => no_result(agent.hide(entry, visibility).await?),
+            SessionEdit::ResolveCompaction(choice) => no_result(agent.resolve_compaction(choice).await?),
         })
     }
 
-    async fn facts(&self, width: usize) -> Result<Vec<TaskResult>, AgentError> {
+    async fn show_session_info(&self, width: usize) -> Result<Vec<TaskResult>, AgentError> {
         let files = self.agent.context_breakdown().await?.files().cloned().collect();
         let (home, folders) = (self.options.home.clone(), self.options.folders.clone());
         let about = ListContext { home, folders, files, width };
@@ -202,14 +202,14 @@ impl ExecutorWorker {
         Ok(vec![TaskResult::Page { title: "session".to_owned(), lines }])
     }
 
-    async fn context(&self, width: usize) -> Result<Vec<TaskResult>, AgentError> {
+    async fn show_context(&self, width: usize) -> Result<Vec<TaskResult>, AgentError> {
         let breakdown = self.agent.context_breakdown().await?;
         let lines = list_data::context(&breakdown, self.options.home.as_deref(), width);
         Ok(vec![TaskResult::Page { title: "context".to_owned(), lines }])
     }
 
     /// Sends a message to the agent or runs a shell command. Files mentioned in it are attached.
-    async fn say(&self, say: Submit) -> Result<Vec<TaskResult>, AgentError> {
+    async fn submit(&self, say: Submit) -> Result<Vec<TaskResult>, AgentError> {
         let (say, mut images) = match say {
             Submit::WithPictures(say, images) => (*say, images),
             say => (say, Vec::new()),
@@ -219,12 +219,12 @@ impl ExecutorWorker {
             say => (say, None),
         };
         let named = match &extra {
-            Some(LineExtra::FilesOf(typed)) => self.named(&Submit::Steer(typed.clone())).await?,
+            Some(LineExtra::FilesOf(typed)) => self.mentions(&Submit::Steer(typed.clone())).await?,
             Some(LineExtra::Attached(_) | LineExtra::AsFile(_) | LineExtra::AnyLength) | None => {
-                self.named(&say).await?
+                self.mentions(&say).await?
             }
         };
-        let Mention { images: named, files, mut problems } = named;
+        let Mentions { images: named, files, mut problems } = named;
         images.extend(named);
         let (mut attached, mut length) = (String::new(), Length::Checked);
         match extra {
@@ -237,7 +237,7 @@ impl ExecutorWorker {
                 problems.extend(unread);
             }
         }
-        self.tell_agent(say, PromptOptions { images, attached, length, ..PromptOptions::default() }).await?;
+        self.send(say, PromptOptions { images, attached, length, ..PromptOptions::default() }).await?;
         // The bottom line shows one flash at a time.
         let note = (!problems.is_empty()).then(|| TaskResult::Note(problems.join("; ")));
         Ok(note.into_iter().collect())
@@ -259,20 +259,20 @@ impl ExecutorWorker {
     }
 
     /// The images and files that a message mentions with `@`, and the problems with other mentions.
-    async fn named(&self, say: &Submit) -> Result<Mention, AgentError> {
+    async fn mentions(&self, say: &Submit) -> Result<Mentions, AgentError> {
         let text = match say {
             Submit::Steer(text) | Submit::SteerNow(text) | Submit::FollowUp(text) => text.clone(),
             Submit::Hurry | Submit::Bash(..) | Submit::WithPictures(..) | Submit::With(..) => String::new(),
         };
         if !text.contains('@') {
-            return Ok(Mention::default());
+            return Ok(Mentions::default());
         }
         let (cwd, home) = (self.agent.state().await?.state.cwd, self.options.home.clone());
         let read = move || attach::gathered(&text, &cwd, home.as_deref());
         Ok(spawn_blocking(read).await.unwrap_or_default())
     }
 
-    async fn tell_agent(&self, say: Submit, options: PromptOptions) -> Result<(), AgentError> {
+    async fn send(&self, say: Submit, options: PromptOptions) -> Result<(), AgentError> {
         let agent = &self.agent;
         let prompt = |behavior| PromptOptions { streaming_behavior: Some(behavior), ..options.clone() };
         match say {
@@ -298,13 +298,17 @@ impl ExecutorWorker {
     async fn refresh(&self, beside: &mut JoinSet<()>) -> Result<Vec<TaskResult>, AgentError> {
         let state = self.agent.state().await?.state;
         let cwd = state.cwd.clone();
-        self.read_beside(beside, move || TaskResult::Branch(files::git_branch(&cwd)));
+        self.read_in_background(beside, move || TaskResult::Branch(files::git_branch(&cwd)));
         Ok(vec![TaskResult::State(Box::new(state))])
     }
 
     /// Passes a request to the session search; starts the search if it isn't running.
-    async fn browse(&mut self, ask: SearchRequest, beside: &mut JoinSet<()>) -> Result<(), AgentError> {
-        let ask = match &self.browser {
+    async fn search_sessions(
+        &mut self,
+        ask: SearchRequest,
+        beside: &mut JoinSet<()>,
+    ) -> Result<(), AgentError> {
+        let ask = match &self.session_search {
             Some(browser) => match browser.send(ask) {
                 Ok(()) => return Ok(()),
                 Err(unsent) => unsent.0,
@@ -313,11 +317,11 @@ impl ExecutorWorker {
         };
         let catalog = self.agent.catalog().await?;
         let (asks, asked) = std::sync::mpsc::channel();
-        let (here, reports) = (self.agent.reader().id().clone(), self.reports.clone());
+        let (here, reports) = (self.agent.reader().id().clone(), self.results.clone());
         beside.spawn_blocking(move || browse(catalog, here, &asked, reports));
         // The search has just started, so it receives.
         let _ = asks.send(ask);
-        self.browser = Some(asks);
+        self.session_search = Some(asks);
         Ok(())
     }
 
@@ -363,7 +367,7 @@ impl ExecutorWorker {
         };
         let cwd = self.agent.state().await?.state.cwd;
         let reader = self.agent.reader();
-        self.run_errand(Job::Export, beside, move || match exporter.export(&reader, &cwd, &file) {
+        self.run_job(Job::Export, beside, move || match exporter.export(&reader, &cwd, &file) {
             Ok(path) => TaskResult::Note(format!("exported to {}", path.display())),
             // The command returns to the editor for correction.
             Err((what, hint)) => {
@@ -380,7 +384,7 @@ impl ExecutorWorker {
         let fork = reader.header().parent_session.as_ref().map(|_| snapshot.state.session.clone());
         let read = move || (newest(&reader), files::git_branch(&cwd));
         let read = spawn_blocking(read).await;
-        let fault = read.is_err().then(errors::fault);
+        let fault = read.is_err().then(errors::internal_error);
         let (newest, branch) = read.unwrap_or_default();
         let loaded = TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }));
         // The session is shown even if its commands can't be listed.
@@ -399,7 +403,7 @@ impl ExecutorWorker {
             [(skills, "skill"), (templates, "template"), (context_files, "context file")]
                 .map(|(count, noun)| counted(count, noun));
         let note = format!("{skills}, {templates}, {files}{trouble}");
-        let (settings, failures) = self.renew_settings().await;
+        let (settings, failures) = self.reload_settings().await;
         let note = settings.map_or(note.clone(), |settings| format!("{settings} · {note}"));
         Ok([TaskResult::Note(note)].into_iter().chain(failures).collect())
     }
@@ -412,12 +416,12 @@ impl ExecutorWorker {
         beside: &mut JoinSet<()>,
     ) -> Result<Vec<TaskResult>, AgentError> {
         let path = self.agent.state().await?.state.cwd.join(path);
-        let reports = self.reports.clone();
+        let reports = self.results.clone();
         beside.spawn_blocking(move || {
             let (pasted, why) = match attach::file(&path) {
                 Ok(picture) => (TaskResult::Attached(picture), None),
-                Err(_) if !path.is_file() => (TaskResult::Pasted(text), None),
-                Err(why) => (TaskResult::Pasted(text), Some(why)),
+                Err(_) if !path.is_file() => (TaskResult::Paste(text), None),
+                Err(why) => (TaskResult::Paste(text), Some(why)),
             };
             let _ = reports.blocking_send(pasted);
             if let Some(why) = why {
@@ -429,7 +433,7 @@ impl ExecutorWorker {
 }
 
 /// No result: an event reports the change.
-fn said((): ()) -> Vec<TaskResult> {
+fn no_result((): ()) -> Vec<TaskResult> {
     Vec::new()
 }
 

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 /// Minimum time from the end of a frame to the next one: 60 frames per second, as many as a screen shows.
 /// Measured from the end, so that slow frames leave time to read keys.
-const FRAME: Duration = Duration::from_micros(16_667);
+const MIN_FRAME: Duration = Duration::from_micros(16_667);
 
 /// Minimum time between frames caused by the agent alone: faster text can't be read.
-const QUIET_FRAME: Duration = Duration::from_millis(50);
+const MIN_SESSION_FRAME: Duration = Duration::from_millis(50);
 
 /// Divisor of the time for frames caused by the agent alone: drawing takes at most this fraction.
-const SHARE: u32 = 56;
+const DRAW_SHARE: u32 = 56;
 
 /// Maximum time that the screen stays out of date, however slow its frames are.
-const LONGEST: Duration = Duration::from_millis(120);
+const MAX_DELAY: Duration = Duration::from_millis(120);
 
 /// The reason why the screen is out of date.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,22 +36,24 @@ pub(super) struct FramePacer {
 #[derive(Clone, Copy, Debug)]
 struct DrawnFrame {
     at: Duration,
-    took: Duration,
+    duration: Duration,
 }
 
 impl FramePacer {
     /// The time of the next frame; `None` if nothing changed.
     pub(super) fn due(&self, stale: Dirty) -> Option<Duration> {
         let after = |drawn: DrawnFrame| match stale {
-            Dirty::BySession => drawn.at + QUIET_FRAME.max((drawn.took * SHARE).min(LONGEST)),
-            Dirty::No | Dirty::ByUser => drawn.at + FRAME,
+            Dirty::BySession => {
+                drawn.at + MIN_SESSION_FRAME.max((drawn.duration * DRAW_SHARE).min(MAX_DELAY))
+            }
+            Dirty::No | Dirty::ByUser => drawn.at + MIN_FRAME,
         };
         (stale != Dirty::No).then(|| self.last.map_or(Duration::ZERO, after))
     }
 
     /// Records a frame by its end and duration.
     pub(super) fn drew(&mut self, at: Duration, took: Duration) {
-        self.last = Some(DrawnFrame { at, took });
+        self.last = Some(DrawnFrame { at, duration: took });
     }
 }
 

@@ -14,14 +14,14 @@ use tiller_files as files;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 /// Maximum number of prompts kept.
-const MOST_PROMPTS: usize = 1_000;
+const MAX_PROMPTS: usize = 1_000;
 
 /// Number of bytes read from the end of the file: enough for many prompts, and for the newest ones if they
 /// are large.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// Maximum number of times that the file is reopened because another process replaced it.
-const TRIES: usize = 8;
+const MAX_REOPENS: usize = 8;
 
 /// A background read of the history.
 #[derive(Debug, Default)]
@@ -58,7 +58,7 @@ impl History {
         let end = files::open(&self.path).and_then(|mut file| read_end(&mut file));
         let text = end.unwrap_or_default();
         let prompts: Vec<String> = lines(&text).filter_map(|line| serde_json::from_str(line).ok()).collect();
-        prompts[prompts.len().saturating_sub(MOST_PROMPTS)..].to_vec()
+        prompts[prompts.len().saturating_sub(MAX_PROMPTS)..].to_vec()
     }
 
     /// Appends a prompt. A file with more than twice the maximum is truncated to the maximum.
@@ -73,20 +73,20 @@ impl History {
         if let Some(folder) = self.path.parent() {
             files::make_private_folder(folder)?;
         }
-        let mut file = self.locked()?;
+        let mut file = self.open_locked()?;
         // A torn line is ended, so that only it is lost.
-        let line = if ends_a_line(&mut file)? { line } else { format!("\n{line}") };
+        let line = if ends_with_newline(&mut file)? { line } else { format!("\n{line}") };
         file.write_all(line.as_bytes())?;
-        if file.metadata()?.len() > 2 * MOST_BYTES || is_long(&mut file)? {
-            self.cut_down(&mut file)?;
+        if file.metadata()?.len() > 2 * MAX_BYTES || has_too_many(&mut file)? {
+            self.truncate(&mut file)?;
         }
         Ok(())
     }
 
     /// Opens and locks the file. On a file system without locks it is used unlocked.
-    fn locked(&self) -> io::Result<File> {
+    fn open_locked(&self) -> io::Result<File> {
         let mut file = self.open()?;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_REOPENS {
             if let Err(error) = file.lock() {
                 tracing::debug!(%error, "the prompt history can't be locked");
                 break;
@@ -106,10 +106,10 @@ impl History {
     }
 
     /// Replaces the file, whose lock is held, by one with only the newest prompts.
-    fn cut_down(&self, file: &mut File) -> io::Result<()> {
+    fn truncate(&self, file: &mut File) -> io::Result<()> {
         let text = read_end(file)?;
         let newest: Vec<&str> = lines(&text).collect();
-        let newest = &newest[newest.len().saturating_sub(MOST_PROMPTS)..];
+        let newest = &newest[newest.len().saturating_sub(MAX_PROMPTS)..];
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let mut new = tempfile::NamedTempFile::new_in(folder)?;
         new.write_all(newest.iter().map(|line| format!("{line}\n")).collect::<String>().as_bytes())?;
@@ -121,10 +121,10 @@ impl History {
 /// Reads the end of a file, starting at a complete line.
 fn read_end(file: &mut File) -> io::Result<String> {
     let length = file.metadata()?.len();
-    let from = length.saturating_sub(MOST_BYTES);
+    let from = length.saturating_sub(MAX_BYTES);
     file.seek(SeekFrom::Start(from))?;
     let mut bytes = Vec::new();
-    file.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    file.take(MAX_BYTES).read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);
     // The first line may be incomplete.
     let whole = if from == 0 { &text } else { text.split_once('\n').map_or("", |(_, rest)| rest) };
@@ -136,16 +136,16 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Reports whether the file has more than twice the maximum number of prompts. Short files aren't read.
-fn is_long(file: &mut File) -> io::Result<bool> {
+fn has_too_many(file: &mut File) -> io::Result<bool> {
     /// Minimum length of a line in bytes.
     const SHORTEST: u64 = 4;
-    if file.metadata()?.len() <= 2 * SHORTEST * MOST_PROMPTS as u64 {
+    if file.metadata()?.len() <= 2 * SHORTEST * MAX_PROMPTS as u64 {
         return Ok(false);
     }
-    Ok(lines(&read_end(file)?).count() > 2 * MOST_PROMPTS)
+    Ok(lines(&read_end(file)?).count() > 2 * MAX_PROMPTS)
 }
 
-fn ends_a_line(file: &mut File) -> io::Result<bool> {
+fn ends_with_newline(file: &mut File) -> io::Result<bool> {
     let mut last = [b'\n'];
     if file.metadata()?.len() > 0 {
         file.seek(SeekFrom::End(-1))?;
@@ -190,13 +190,13 @@ mod tests {
         let (_folder, history) = history();
         let prompt = |n: usize| format!("a prompt of some length, number {n}");
         history.add(&prompt(0));
-        let many: String = (1..2 * MOST_PROMPTS).map(|n| format!("\"{}\"\n", prompt(n))).collect();
+        let many: String = (1..2 * MAX_PROMPTS).map(|n| format!("\"{}\"\n", prompt(n))).collect();
         history.open().unwrap().write_all(many.as_bytes()).unwrap();
-        let newest = |from: usize| (from..from + MOST_PROMPTS).map(prompt).collect::<Vec<_>>();
-        assert_eq!(history.load(), newest(MOST_PROMPTS));
-        history.add(&prompt(2 * MOST_PROMPTS));
-        assert_eq!(history.load(), newest(MOST_PROMPTS + 1));
-        assert_eq!(fs::read_to_string(&history.path).unwrap().lines().count(), MOST_PROMPTS);
+        let newest = |from: usize| (from..from + MAX_PROMPTS).map(prompt).collect::<Vec<_>>();
+        assert_eq!(history.load(), newest(MAX_PROMPTS));
+        history.add(&prompt(2 * MAX_PROMPTS));
+        assert_eq!(history.load(), newest(MAX_PROMPTS + 1));
+        assert_eq!(fs::read_to_string(&history.path).unwrap().lines().count(), MAX_PROMPTS);
     }
 
     #[test]
@@ -209,10 +209,10 @@ mod tests {
         };
         assert_eq!(begins(history.load()), "34", "the others are beyond the last megabyte");
         history.add("5");
-        assert!(fs::metadata(&history.path).unwrap().len() > MOST_BYTES);
+        assert!(fs::metadata(&history.path).unwrap().len() > MAX_BYTES);
         history.add(&format!("6{long}"));
         assert_eq!(begins(history.load()), "456");
-        assert!(fs::metadata(&history.path).unwrap().len() < MOST_BYTES);
+        assert!(fs::metadata(&history.path).unwrap().len() < MAX_BYTES);
     }
 
     #[test]
@@ -220,7 +220,7 @@ mod tests {
         const WRITERS: usize = 8;
         let (_folder, history) = history();
         // Long enough to be truncated in between.
-        let filler: String = (0..2 * MOST_PROMPTS - 20).map(|n| format!("\"an older one {n}\"\n")).collect();
+        let filler: String = (0..2 * MAX_PROMPTS - 20).map(|n| format!("\"an older one {n}\"\n")).collect();
         fs::create_dir_all(history.path.parent().unwrap()).unwrap();
         fs::write(&history.path, filler).unwrap();
         thread::scope(|scope| {
@@ -234,7 +234,7 @@ mod tests {
             |writer: usize| prompts.iter().filter(move |prompt| prompt.starts_with(&format!("{writer}: ")));
         assert_eq!((0..WRITERS).map(|writer| of(writer).count()).collect::<Vec<_>>(), [40; WRITERS]);
         assert!(
-            fs::read_to_string(&history.path).unwrap().lines().count() < 2 * MOST_PROMPTS,
+            fs::read_to_string(&history.path).unwrap().lines().count() < 2 * MAX_PROMPTS,
             "it was truncated"
         );
     }

@@ -119,34 +119,34 @@ pub(super) fn places(looked_in: &[(&str, PathBuf)], home: Option<&Path>) -> Vec<
 
 /// The result of importing `typed`; offers to open the imported sessions.
 pub(super) fn told(imported: &[Imported], typed: &str) -> TaskResult {
-    let sessions: Vec<PickerItem> = imported.iter().filter_map(opening).collect();
+    let sessions: Vec<PickerItem> = imported.iter().filter_map(open_item).collect();
     let reason = imported.iter().find_map(|one| one.reason.as_deref());
     match (sessions.len(), imported) {
         (0, []) => {
             let what = "no log found to import".to_owned();
             TaskResult::slip(format!("/import {typed}"), (what, None), TaskOrigin::List(ListKind::Foreign))
         }
-        (0, _) => trouble(format!("nothing was imported: {}", one_line(reason.unwrap_or_default()))),
-        (1, [one]) => ask(one_words(one), sessions),
+        (0, _) => failure(format!("nothing was imported: {}", one_line(reason.unwrap_or_default()))),
+        (1, [one]) => open_dialog(describe(one), sessions),
         (count, all) => {
             let left = all.len() - count;
             let title = format!("{count} sessions available");
-            ask(if left == 0 { title } else { format!("{title}, {left} skipped") }, sessions)
+            open_dialog(if left == 0 { title } else { format!("{title}, {left} skipped") }, sessions)
         }
     }
 }
 
-fn trouble(what: String) -> TaskResult {
+fn failure(what: String) -> TaskResult {
     let hint = Some("`tiller sessions import --help` lists the supported formats".to_owned());
     TaskResult::Failed { what, hint, text: None }
 }
 
-fn ask(title: String, mut items: Vec<PickerItem>) -> TaskResult {
+fn open_dialog(title: String, mut items: Vec<PickerItem>) -> TaskResult {
     items.push(PickerItem::new("stay here", PickerChoice::Nothing));
     TaskResult::Ask(Dialog { title, items })
 }
 
-fn one_words(one: &Imported) -> String {
+fn describe(one: &Imported) -> String {
     match one.status {
         ImportStatus::Imported => format!("imported, {} entries", one.entries),
         ImportStatus::Updated => format!("{} new entries imported", one.entries),
@@ -155,7 +155,7 @@ fn one_words(one: &Imported) -> String {
     }
 }
 
-fn opening(one: &Imported) -> Option<PickerItem> {
+fn open_item(one: &Imported) -> Option<PickerItem> {
     let (path, id) = (one.path.clone()?, one.id.as_ref()?);
     let source = one.source.file_name().unwrap_or_default().to_string_lossy();
     let item =

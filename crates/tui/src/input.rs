@@ -22,17 +22,17 @@ pub(super) use self::reader::open_terminal;
 use tiller_render::theme::Rgb;
 
 /// The query: OSC 11 (xterm's "Change VT100 text background color") with `?`.
-pub(super) const QUESTION: &str = "\x1b]11;?\x07";
+pub(super) const BACKGROUND_QUERY: &str = "\x1b]11;?\x07";
 
 /// Time that a key which may begin a reply is held back: the bytes of a reply arrive together, and the delay
 /// isn't noticeable.
-const HOLD: Duration = Duration::from_millis(30);
+const HOLD_TIMEOUT: Duration = Duration::from_millis(30);
 
 /// Time after the query in which even Esc may begin a reply that arrived in two parts; later it acts at once.
-const TORN: Duration = Duration::from_secs(2);
+const TORN_WINDOW: Duration = Duration::from_secs(2);
 
 /// Maximum number of characters of a reply: `11;rgba:ffff/ffff/ffff/ffff`, and a few more.
-const LONGEST: usize = 32;
+const MAX_REPLY: usize = 32;
 
 /// An event from the terminal.
 #[derive(Debug, PartialEq)]
@@ -45,39 +45,39 @@ pub(super) enum TermEvent {
 /// The stream of terminal events.
 pub(super) struct InputStream {
     keys: EventReader,
-    answers: TerminalReplies,
-    heard: VecDeque<TermEvent>,
+    replies: TerminalReplies,
+    ready: VecDeque<TermEvent>,
 }
 
 impl InputStream {
     /// Starts reading.
     pub(super) fn open() -> Self {
-        Self { keys: EventReader::open(), answers: TerminalReplies::default(), heard: VecDeque::new() }
+        Self { keys: EventReader::open(), replies: TerminalReplies::default(), ready: VecDeque::new() }
     }
 
     /// Records that the query was sent.
     pub(super) fn expect(&mut self) {
-        self.answers.expect(Instant::now());
+        self.replies.expect(Instant::now());
     }
 
     /// The next event. Cancel-safe.
     pub(super) async fn next(&mut self) -> Option<io::Result<TermEvent>> {
         loop {
-            if let Some(event) = self.heard.pop_front() {
+            if let Some(event) = self.ready.pop_front() {
                 return Some(Ok(event));
             }
-            let event = match self.answers.until() {
+            let event = match self.replies.deadline() {
                 None => self.keys.next().await,
                 Some(until) => match timeout_at(until, self.keys.next()).await {
                     Ok(event) => event,
                     Err(_) => {
-                        self.heard.extend(self.answers.release());
+                        self.ready.extend(self.replies.release());
                         continue;
                     }
                 },
             };
             match event? {
-                Ok(event) => self.heard.extend(self.answers.take(event, Instant::now())),
+                Ok(event) => self.ready.extend(self.replies.take(event, Instant::now())),
                 Err(error) => return Some(Err(error)),
             }
         }
@@ -88,9 +88,9 @@ impl InputStream {
 #[derive(Debug, Default)]
 struct TerminalReplies {
     /// Time of the query; `None` once the reply arrived.
-    asked: Option<Instant>,
+    queried: Option<Instant>,
     /// The keys that may be the reply, and the time of the last one.
-    held: Vec<KeyEvent>,
+    held_keys: Vec<KeyEvent>,
     since: Option<Instant>,
 }
 
@@ -98,32 +98,32 @@ struct TerminalReplies {
 #[derive(Debug, PartialEq)]
 enum Match {
     None,
-    Beginning,
+    Prefix,
     Whole(Rgb),
 }
 
 impl TerminalReplies {
     /// Records that the query was sent.
     fn expect(&mut self, now: Instant) {
-        self.asked = Some(now);
+        self.queried = Some(now);
     }
 
     /// The time at which the held keys are released.
-    fn until(&self) -> Option<Instant> {
-        self.since.map(|since| since + HOLD)
+    fn deadline(&self) -> Option<Instant> {
+        self.since.map(|since| since + HOLD_TIMEOUT)
     }
 
     /// Takes an event; returns the events that are decided now.
     fn take(&mut self, event: Event, now: Instant) -> Vec<TermEvent> {
-        let Some(asked) = self.asked else { return vec![TermEvent::Event(event)] };
+        let Some(asked) = self.queried else { return vec![TermEvent::Event(event)] };
         let key = match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => key,
             // A resize within a reply is passed on and doesn't end the reply.
             other => return vec![TermEvent::Event(other)],
         };
-        self.held.push(key);
-        match likeness(&self.held, now.duration_since(asked) < TORN) {
-            Match::Beginning => {
+        self.held_keys.push(key);
+        match match_reply(&self.held_keys, now.duration_since(asked) < TORN_WINDOW) {
+            Match::Prefix => {
                 self.since = Some(now);
                 Vec::new()
             }
@@ -138,15 +138,15 @@ impl TerminalReplies {
     /// Releases the held keys.
     fn release(&mut self) -> Vec<TermEvent> {
         self.since = None;
-        self.held.drain(..).map(|key| TermEvent::Event(Event::Key(key))).collect()
+        self.held_keys.drain(..).map(|key| TermEvent::Event(Event::Key(key))).collect()
     }
 }
 
 /// Matches keys against a reply; `is_torn` allows Esc to be separate from the next character.
-fn likeness(keys: &[KeyEvent], is_torn: bool) -> Match {
+fn match_reply(keys: &[KeyEvent], is_torn: bool) -> Match {
     let is_escape = |key: &KeyEvent| is_torn && key.code == KeyCode::Esc && key.modifiers.is_empty();
     let rest = match keys {
-        [first] if is_escape(first) => return Match::Beginning,
+        [first] if is_escape(first) => return Match::Prefix,
         [first, rest @ ..] if is_alt(first, ']') => rest,
         [first, second, rest @ ..] if is_escape(first) && is_plain(second, ']') => rest,
         _ => return Match::None,
@@ -156,28 +156,28 @@ fn likeness(keys: &[KeyEvent], is_torn: bool) -> Match {
         let (left, next) = (rest.len() - at - 1, rest.get(at + 1));
         let ends = is_alt(key, '\\') || is_control(key, 'g');
         match key.code {
-            _ if ends && left == 0 => return whole(&text),
+            _ if ends && left == 0 => return complete_reply(&text),
             _ if is_escape(key) && left == 0 => break,
             _ if is_escape(key) && left == 1 && next.is_some_and(|key| is_plain(key, '\\')) => {
-                return whole(&text);
+                return complete_reply(&text);
             }
             KeyCode::Char(c) if is_plain(key, c) => text.push(c),
             _ => return Match::None,
         }
     }
-    if begins(&text) { Match::Beginning } else { Match::None }
+    if is_reply_prefix(&text) { Match::Prefix } else { Match::None }
 }
 
-fn whole(text: &str) -> Match {
+fn complete_reply(text: &str) -> Match {
     let color = text.strip_prefix("11;").and_then(Rgb::parse_x11);
     color.map_or(Match::None, Match::Whole)
 }
 
 /// Reports whether the text may be the start of a reply.
-fn begins(text: &str) -> bool {
+fn is_reply_prefix(text: &str) -> bool {
     let is_color = |c: char| c.is_ascii_hexdigit() || c == '/';
     let known = ["11;rgb:", "11;rgba:"];
-    text.len() <= LONGEST
+    text.len() <= MAX_REPLY
         && known.iter().any(|known| match text.strip_prefix(known) {
             Some(color) => color.chars().all(is_color),
             None => known.starts_with(text),
@@ -212,12 +212,12 @@ mod tests {
     const ESCAPE: KeyEvent = KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE);
 
     /// The events decided after keys that arrive at once.
-    fn heard(replies: &mut TerminalReplies, keys: &[KeyEvent]) -> Vec<TermEvent> {
+    fn decided(replies: &mut TerminalReplies, keys: &[KeyEvent]) -> Vec<TermEvent> {
         let now = Instant::now();
         keys.iter().flat_map(|key| replies.take(Event::Key(*key), now)).collect()
     }
 
-    fn asked() -> TerminalReplies {
+    fn queried() -> TerminalReplies {
         let mut replies = TerminalReplies::default();
         replies.expect(Instant::now());
         replies
@@ -227,7 +227,7 @@ mod tests {
         keys.iter().map(|key| TermEvent::Event(Event::Key(*key))).collect()
     }
 
-    fn answer(end: &[KeyEvent]) -> Vec<KeyEvent> {
+    fn reply(end: &[KeyEvent]) -> Vec<KeyEvent> {
         [&[alt(']')], &plain("11;rgb:fdfd/f6f6/e3e3")[..], end].concat()
     }
 
@@ -236,14 +236,14 @@ mod tests {
     #[test]
     fn replies_color_is_parsed_with_any_terminator() {
         for end in [vec![BELL], vec![alt('\\')], vec![ESCAPE, plain("\\")[0]]] {
-            assert_eq!(heard(&mut asked(), &answer(&end)), [TermEvent::Ground(CREAM)], "{end:?}");
+            assert_eq!(decided(&mut queried(), &reply(&end)), [TermEvent::Ground(CREAM)], "{end:?}");
         }
     }
 
     #[test]
     fn replies_escape_may_arrive_alone() {
         let torn = [&[ESCAPE], &plain("]11;rgb:0/0/0")[..], &[BELL]].concat();
-        assert_eq!(heard(&mut asked(), &torn), [TermEvent::Ground(Rgb::BLACK)]);
+        assert_eq!(decided(&mut queried(), &torn), [TermEvent::Ground(Rgb::BLACK)]);
     }
 
     #[test]
@@ -256,40 +256,40 @@ mod tests {
             vec![ESCAPE, BELL],
             plain("]11;rgb:0/0/0"),
         ] {
-            assert_eq!(heard(&mut asked(), &typed), keys(&typed), "{typed:?}");
+            assert_eq!(decided(&mut queried(), &typed), keys(&typed), "{typed:?}");
         }
     }
 
     #[test]
     fn replies_hold_no_keys_before_query_and_after_reply() {
-        assert_eq!(heard(&mut TerminalReplies::default(), &answer(&[BELL])), keys(&answer(&[BELL])));
-        let mut replies = asked();
-        heard(&mut replies, &answer(&[BELL]));
-        assert_eq!(heard(&mut replies, &[ESCAPE]), keys(&[ESCAPE]));
+        assert_eq!(decided(&mut TerminalReplies::default(), &reply(&[BELL])), keys(&reply(&[BELL])));
+        let mut replies = queried();
+        decided(&mut replies, &reply(&[BELL]));
+        assert_eq!(decided(&mut replies, &[ESCAPE]), keys(&[ESCAPE]));
     }
 
     #[test]
     fn replies_escape_is_held_only_shortly_after_query() {
-        let mut replies = asked();
-        assert_eq!(heard(&mut replies, &[ESCAPE]), []);
-        assert!(replies.until().is_some());
+        let mut replies = queried();
+        assert_eq!(decided(&mut replies, &[ESCAPE]), []);
+        assert!(replies.deadline().is_some());
         assert_eq!(replies.release(), keys(&[ESCAPE]));
-        assert_eq!(replies.until(), None);
-        let late = Instant::now() + TORN;
+        assert_eq!(replies.deadline(), None);
+        let late = Instant::now() + TORN_WINDOW;
         assert_eq!(replies.take(Event::Key(ESCAPE), late), keys(&[ESCAPE]));
         // A late reply is still recognized.
         let late: Vec<TermEvent> =
-            answer(&[BELL]).into_iter().flat_map(|key| replies.take(Event::Key(key), late)).collect();
+            reply(&[BELL]).into_iter().flat_map(|key| replies.take(Event::Key(key), late)).collect();
         assert_eq!(late, [TermEvent::Ground(CREAM)]);
     }
 
     #[test]
     fn replies_resize_within_reply_is_passed_on() {
-        let mut replies = asked();
-        let keys = answer(&[BELL]);
-        heard(&mut replies, &keys[..5]);
+        let mut replies = queried();
+        let keys = reply(&[BELL]);
+        decided(&mut replies, &keys[..5]);
         let resize = Event::Resize(80, 24);
         assert_eq!(replies.take(resize.clone(), Instant::now()), [TermEvent::Event(resize)]);
-        assert_eq!(heard(&mut replies, &keys[5..]), [TermEvent::Ground(CREAM)]);
+        assert_eq!(decided(&mut replies, &keys[5..]), [TermEvent::Ground(CREAM)]);
     }
 }

@@ -20,7 +20,7 @@ use super::dialog::KeyIntent;
 use super::editor::EditCommand;
 use super::keymap::{Context, KeyCommand};
 use super::login::may_hold_key;
-use super::long_message::{LongMessage, treated, without_files_of_pastes};
+use super::long_message::{LongMessage, apply_long_choice, without_files_of_pastes};
 use super::overlay::Overlay;
 use super::pager::Pager;
 use super::picker::{MatchMode, Picker, PickerItem};
@@ -30,7 +30,7 @@ use super::{FirstPrompt, help, list_data};
 
 /// Time for which Enter is ignored after the editor's content changed its purpose, in milliseconds: longer
 /// than a key already on its way.
-const SHIFTED_MS: u64 = 600;
+const REPURPOSED_MS: u64 = 600;
 
 /// Maximum time between two presses of Esc that open the tree, in milliseconds.
 const TWICE_ESCAPE_MS: u64 = 600;
@@ -61,7 +61,7 @@ impl App {
         if key.kind == KeyEventKind::Release {
             return Vec::new();
         }
-        if self.is_spent(key) || self.swallow_queue_key(key) {
+        if self.is_consumed(key) || self.ignore_queue_key(key) {
             return Vec::new();
         }
         let pressed = self.notes.pressed.take();
@@ -70,21 +70,21 @@ impl App {
             self.notes.flash = None;
         }
         if self.editor.is_empty() {
-            self.notes.held_back = None;
+            self.notes.withheld = None;
         }
         self.put_off(KeyIntent::of(key));
-        let asker = self.asker();
-        let actions = self.offer(key, pressed);
-        self.note_spent(key, asker);
+        let asker = self.focus_owner();
+        let actions = self.dispatch_key(key, pressed);
+        self.record_consumed(key, asker);
         actions
     }
 
     /// Passes a key to the handlers in their order.
-    fn offer(&mut self, key: KeyEvent, pressed: Option<(DoubleKey, UnixMs)>) -> Vec<Action> {
+    fn dispatch_key(&mut self, key: KeyEvent, pressed: Option<(DoubleKey, UnixMs)>) -> Vec<Action> {
         if !self.popups.is_empty() {
             return self.popup_key(key);
         }
-        if let Some(actions) = self.taken_key(key).or_else(|| self.screen_key(key, pressed)) {
+        if let Some(actions) = self.context_key(key).or_else(|| self.screen_key(key, pressed)) {
             return actions;
         }
         if self.editor.key(key, &self.place.keymap) && !self.editor.is_empty() {
@@ -95,18 +95,18 @@ impl App {
     }
 
     /// Passes a key to the handlers before the screen's bindings and the editor.
-    fn taken_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+    fn context_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         if self.moving.search.is_some() {
             return self.search_key(key);
         }
         if self.queue.has_keys() {
             return self.queue_key(key);
         }
-        self.completion_key(key).or_else(|| self.key_behind_offers(key))
+        self.completion_key(key).or_else(|| self.key_after_completion(key))
     }
 
     /// Passes a key to the handlers after completion.
-    fn key_behind_offers(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+    fn key_after_completion(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let taken = self.queue_key(key).or_else(|| self.block_key(key));
         taken.or_else(|| self.approval_key(key))
     }
@@ -114,7 +114,7 @@ impl App {
     /// Sends the typed text, like Enter without completion.
     pub(super) fn send_typed(&mut self) -> Vec<Action> {
         let key = KeyEvent::from(KeyCode::Enter);
-        let sent = self.key_behind_offers(key).or_else(|| self.screen_key(key, None));
+        let sent = self.key_after_completion(key).or_else(|| self.screen_key(key, None));
         sent.unwrap_or_default()
     }
 
@@ -122,7 +122,7 @@ impl App {
     /// text.
     pub(super) fn typed(&mut self, text: &str) -> Vec<Action> {
         let mut actions = Vec::new();
-        self.leave_block_to(text);
+        self.unfocus_block_for(text);
         for (at, c) in text.char_indices() {
             let is_elsewhere = !self.popups.is_empty()
                 || !self.work.approvals.is_empty()
@@ -149,7 +149,7 @@ impl App {
             KeyCommand::Stop => self.escape(pressed),
             KeyCommand::Clear => self.interrupt(pressed),
             KeyCommand::Quit if at_rest && !self.is_working() => vec![Action::Own(TerminalAction::Quit)],
-            KeyCommand::Quit if at_rest => self.say_how_to_quit(),
+            KeyCommand::Quit if at_rest => self.flash_how_to_quit(),
             KeyCommand::EditQueue => self.enter_queue(),
             KeyCommand::PickModel => self.pick("models", ListKind::Models),
             KeyCommand::NextModel => vec![Action::Change(SessionEdit::CycleModel(Direction::Forward))],
@@ -188,7 +188,7 @@ impl App {
             // The rule above the editor shows this key whatever is typed, so a second press at the line's end
             // leads there.
             KeyCommand::Bottom if self.editor.is_at_line_end() => self.transcript.follow(),
-            command => return self.go_key(command),
+            command => return self.transcript_move_key(command),
         }
         Some(Vec::new())
     }
@@ -217,7 +217,7 @@ impl App {
     }
 
     fn submit(&mut self, when: KeyValidity) -> Vec<Action> {
-        if self.notes.shifted.take().is_some_and(|at| self.now.since_ms(at) < SHIFTED_MS) {
+        if self.notes.shifted.take().is_some_and(|at| self.now.since_ms(at) < REPURPOSED_MS) {
             self.flash("Your text is a message of its own now. Press the key again to send it.");
             return Vec::new();
         }
@@ -234,10 +234,10 @@ impl App {
             let hurries = when != KeyValidity::Afterwards && self.is_steered();
             return if hurries { vec![Action::Say(Submit::Hurry)] } else { Vec::new() };
         }
-        if self.wants_command() || self.holds_back() {
+        if self.lacks_command() || self.withhold() {
             return Vec::new();
         }
-        if let Some(question) = self.length_question(when) {
+        if let Some(question) = self.length_dialog(when) {
             self.popups.push(question);
             return Vec::new();
         }
@@ -254,13 +254,14 @@ impl App {
         prompts.push(self.editor.to_remember());
         let pictures = self.editor.pictures();
         let text = self.editor.take();
-        let mut actions: Vec<Action> = self.remember(prompts).into_iter().collect();
-        let said = self.carry_out(text, when).into_iter().map(|action| treated(action, long, &short));
+        let mut actions: Vec<Action> = self.add_to_history(prompts).into_iter().collect();
+        let said =
+            self.carry_out(text, when).into_iter().map(|action| apply_long_choice(action, long, &short));
         let said = said.map(|action| without_files_of_pastes(action, &typed));
-        let said = said.map(|action| with_pictures(action, &pictures));
+        let said = said.map(|action| with_images(action, &pictures));
         actions.extend(said);
         if actions.iter().any(goes_to_the_model) {
-            self.tell_beside_command();
+            self.flash_command_runs();
         }
         actions
     }
@@ -272,12 +273,12 @@ impl App {
         let is_plain = text == typed && attached.is_empty();
         let say = Submit::Steer(text);
         let say = if is_plain { say } else { Submit::With(Box::new(say), LineExtra::Attached(attached)) };
-        let kept = if is_said { self.remember(vec![typed]) } else { None };
+        let kept = if is_said { self.add_to_history(vec![typed]) } else { None };
         kept.into_iter().chain([Action::Say(say)]).collect()
     }
 
     /// Adds prompts to the history, oldest first, except repeats and prompts that may contain an API key.
-    fn remember(&mut self, mut prompts: Vec<String>) -> Option<Action> {
+    fn add_to_history(&mut self, mut prompts: Vec<String>) -> Option<Action> {
         prompts.retain(|prompt| !may_hold_key(prompt) && self.editor.remember(prompt));
         (!prompts.is_empty()).then_some(Action::Beside(BackgroundJob::Remember(prompts)))
     }
@@ -290,7 +291,7 @@ impl App {
     }
 
     /// Checks for `!` or `!!` without a command; the text stays in the editor.
-    fn wants_command(&mut self) -> bool {
+    fn lacks_command(&mut self) -> bool {
         let text = self.editor.expanded();
         let wants = matches!(text.trim(), "!" | "!!");
         if wants {
@@ -300,10 +301,10 @@ impl App {
     }
 
     /// Withholds text that is probably sent by mistake and shows why; sent again unchanged it goes out.
-    fn holds_back(&mut self) -> bool {
+    fn withhold(&mut self) -> bool {
         let text = self.editor.text();
-        let why = self.doubt(&text).filter(|_| self.notes.held_back.as_ref() != Some(&text));
-        self.notes.held_back = why.is_some().then_some(text);
+        let why = self.withhold_reason(&text).filter(|_| self.notes.withheld.as_ref() != Some(&text));
+        self.notes.withheld = why.is_some().then_some(text);
         let holds = why.is_some();
         why.into_iter().for_each(|why| self.flash(why));
         holds
@@ -311,7 +312,7 @@ impl App {
 
     /// The reason to withhold a text: it has images and the model takes none, or it is an answer typed before
     /// the approval request.
-    fn doubt(&self, text: &str) -> Option<String> {
+    fn withhold_reason(&self, text: &str) -> Option<String> {
         let send = self.place.keymap.key_of(KeyCommand::Send);
         if self.holds_answer() {
             let clear = self.place.keymap.key_of(KeyCommand::Clear);
@@ -403,7 +404,7 @@ impl App {
     }
 
     /// Tells how to quit: the quit key does nothing during a run, so that no run is stopped by accident.
-    fn say_how_to_quit(&mut self) -> Vec<Action> {
+    fn flash_how_to_quit(&mut self) -> Vec<Action> {
         let key = |command| self.place.keymap.key_of(command);
         let (stop, quit) = (key(KeyCommand::Stop), key(KeyCommand::Quit));
         self.flash(format!("Still running: {stop} stops it, then {quit} quits."));
@@ -526,7 +527,7 @@ fn goes_to_the_model(action: &Action) -> bool {
 }
 
 /// Adds images to a message.
-fn with_pictures(action: Action, pictures: &[Image]) -> Action {
+fn with_images(action: Action, pictures: &[Image]) -> Action {
     match action {
         Action::Say(
             say @ (Submit::Steer(_) | Submit::SteerNow(_) | Submit::FollowUp(_) | Submit::With(..)),

@@ -169,11 +169,11 @@ fn item(holder: &ProviderCredential, choice: PickerChoice) -> PickerItem {
 }
 
 /// Maximum number of dots that represent a key; the number after them is exact.
-const DOTS: usize = 24;
+const MAX_DOTS: usize = 24;
 
 /// A masked line: dots and their number, which shows whether the whole key was pasted.
 pub(super) fn masked(characters: usize) -> [Span; 2] {
-    let dots = Span::new("•".repeat(characters.min(DOTS)), Role::Text);
+    let dots = Span::new("•".repeat(characters.min(MAX_DOTS)), Role::Text);
     let count = match characters {
         0 => "  type or paste it; it is not shown".to_owned(),
         1 => "  1 character".to_owned(),
@@ -183,7 +183,7 @@ pub(super) fn masked(characters: usize) -> [Span; 2] {
 }
 
 /// Minimum length of a word that looks like a key, in characters.
-const SHORTEST_KEY: usize = 20;
+const MIN_KEY: usize = 20;
 
 /// Reports whether a line may contain an API key in the wrong place; such a line isn't saved in the history.
 pub(super) fn may_hold_key(line: &str) -> bool {
@@ -194,7 +194,7 @@ pub(super) fn may_hold_key(line: &str) -> bool {
 
 /// Reports whether a word has the form of a provider's key: `sk-…`.
 fn is_key(word: &str) -> bool {
-    word.starts_with("sk-") && word.len() >= SHORTEST_KEY && word.contains(|c: char| c.is_ascii_digit())
+    word.starts_with("sk-") && word.len() >= MIN_KEY && word.contains(|c: char| c.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -244,6 +244,6 @@ mod tests {
     fn masked_shows_only_the_length() {
         let shown = |count| Line::from(masked(count).to_vec()).text();
         assert_eq!(shown(3), "•••  3 characters");
-        assert_eq!(shown(108), format!("{}  108 characters", "•".repeat(DOTS)));
+        assert_eq!(shown(108), format!("{}  108 characters", "•".repeat(MAX_DOTS)));
     }
 }

@@ -11,7 +11,7 @@ use super::picker::{Picker, PickerChoice, PickerItem};
 const PART_OF_WINDOW: u64 = 2;
 
 /// Maximum number of characters of the text that replaces a message attached as a file.
-const LONGEST_SHORT: usize = 500;
+const MAX_SHORT: usize = 500;
 
 /// The ways to send a long message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(super) enum LongMessage {
 
 impl App {
     /// The dialog for a message that takes more than half of the context window; `None` for a shorter one.
-    pub(super) fn length_question(&self, when: KeyValidity) -> Option<Overlay> {
+    pub(super) fn length_dialog(&self, when: KeyValidity) -> Option<Overlay> {
         let (text, window) = (self.editor.expanded(), self.facts.context.window);
         let tokens = estimate_text(&text);
         let is_long = window.0 > 0 && tokens.0 > window.0 / PART_OF_WINDOW;
@@ -46,7 +46,7 @@ impl App {
     /// The text that replaces a message attached as a file: its placeholders, or its beginning.
     pub(super) fn short_text(&self) -> String {
         let text = self.editor.text();
-        match text.char_indices().nth(LONGEST_SHORT) {
+        match text.char_indices().nth(MAX_SHORT) {
             Some((end, _)) => format!("{}…", &text[..end]),
             None => text,
         }
@@ -57,7 +57,7 @@ impl App {
 /// may come from anyone.
 pub(super) fn without_files_of_pastes(action: Action, typed: &str) -> Action {
     match action {
-        Action::Say(say) if names_more(&say, typed) => {
+        Action::Say(say) if names_more_files(&say, typed) => {
             Action::Say(Submit::With(Box::new(say), LineExtra::FilesOf(typed.to_owned())))
         }
         action => action,
@@ -65,7 +65,7 @@ pub(super) fn without_files_of_pastes(action: Action, typed: &str) -> Action {
 }
 
 /// Reports whether a message names files that `typed` doesn't.
-fn names_more(say: &Submit, typed: &str) -> bool {
+fn names_more_files(say: &Submit, typed: &str) -> bool {
     match say {
         Submit::Steer(text) | Submit::SteerNow(text) | Submit::FollowUp(text) => {
             text.matches('@').count() > typed.matches('@').count()
@@ -75,7 +75,7 @@ fn names_more(say: &Submit, typed: &str) -> bool {
 }
 
 /// Applies the chosen way to send a long message; `short` replaces the text when it is attached as a file.
-pub(super) fn treated(action: Action, long: Option<LongMessage>, short: &str) -> Action {
+pub(super) fn apply_long_choice(action: Action, long: Option<LongMessage>, short: &str) -> Action {
     let (Some(long), Action::Say(say)) = (long, &action) else { return action };
     let short = || short.to_owned();
     let with = |say, extra| Action::Say(Submit::With(Box::new(say), extra));

@@ -16,7 +16,7 @@ use super::view::ScreenAreas;
 pub(super) const WHEEL: usize = 3;
 
 /// Lines scrolled per tick while a drag is beyond the edge.
-const DRAGGED: usize = 3;
+const DRAG_LINES: usize = 3;
 
 /// Maximum time between the clicks of a double click, in milliseconds.
 const TWICE_MS: u64 = 400;
@@ -33,18 +33,18 @@ pub(super) struct Mouse {
 #[derive(Clone, Copy, Debug)]
 struct Press {
     /// The position on the screen.
-    place: Position,
+    position: Position,
     /// The position in the transcript.
-    spot: TextPos,
+    text_pos: TextPos,
     since: UnixMs,
     /// Number of successive clicks.
     clicks: usize,
-    held: DragTarget,
+    state: PressState,
 }
 
 /// The state of a press.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum DragTarget {
+enum PressState {
     /// Held without motion.
     Still,
     /// Dragged.
@@ -58,7 +58,7 @@ enum DragTarget {
 impl Mouse {
     /// Reports whether a drag beyond an edge scrolls with time.
     pub(super) fn wants_ticks(&self) -> bool {
-        self.press.is_some_and(|press| matches!(press.held, DragTarget::Beyond(_)))
+        self.press.is_some_and(|press| matches!(press.state, PressState::Beyond(_)))
     }
 }
 
@@ -114,18 +114,18 @@ impl App {
 
     fn press_text(&mut self, place: Position, area: Rect) {
         let again = self.moving.mouse.press.filter(|before| {
-            before.place == place
+            before.position == place
                 && self.now.since_ms(before.since) <= TWICE_MS
-                && before.held != DragTarget::Dragged
+                && before.state != PressState::Dragged
         });
         let spot = match again {
             Some(before) => {
                 // The first click belongs to this double click, so its fold is undone.
-                if before.held == (DragTarget::Over { folded: true }) {
-                    self.fold(before.spot.at);
+                if before.state == (PressState::Over { folded: true }) {
+                    self.fold(before.text_pos.at);
                     self.prepare();
                 }
-                Some(before.spot)
+                Some(before.text_pos)
             }
             None => self.transcript.spot(usize::from(place.y - area.y), usize::from(place.x - area.x)),
         };
@@ -136,27 +136,28 @@ impl App {
             3 => self.transcript.select(spot, Granularity::Line),
             _ => {}
         }
-        let press = Press { place, spot, since: self.now, clicks, held: DragTarget::Still };
+        let press =
+            Press { position: place, text_pos: spot, since: self.now, clicks, state: PressState::Still };
         self.moving.mouse.press = Some(press);
     }
 
     fn drag(&mut self, place: Position) {
         let Some(press) = self.moving.mouse.press else { return };
-        if matches!(press.held, DragTarget::Over { .. })
-            || (press.held == DragTarget::Still && press.place == place)
+        if matches!(press.state, PressState::Over { .. })
+            || (press.state == PressState::Still && press.position == place)
         {
             return;
         }
         if !self.transcript.is_selecting() {
-            self.transcript.select(press.spot, Granularity::Character);
+            self.transcript.select(press.text_pos, Granularity::Character);
         }
         let area = ScreenAreas::of(self).transcript;
         let held = match place.y {
-            y if y <= area.y => DragTarget::Beyond(Direction::Older),
-            y if y + 1 >= area.bottom() => DragTarget::Beyond(Direction::Newer),
-            _ => DragTarget::Dragged,
+            y if y <= area.y => PressState::Beyond(Direction::Older),
+            y if y + 1 >= area.bottom() => PressState::Beyond(Direction::Newer),
+            _ => PressState::Dragged,
         };
-        self.moving.mouse.press = Some(Press { place, held, ..press });
+        self.moving.mouse.press = Some(Press { position: place, state: held, ..press });
         self.select_to(place);
     }
 
@@ -169,10 +170,10 @@ impl App {
     }
 
     /// Continues scrolling while a drag is beyond an edge.
-    pub(super) fn drag_on(&mut self) {
+    pub(super) fn continue_drag(&mut self) {
         let press = self.moving.mouse.press.filter(|_| self.popups.is_empty());
-        let Some(Press { held: DragTarget::Beyond(toward), place, .. }) = press else { return };
-        self.scroll_lines(toward, DRAGGED);
+        let Some(Press { state: PressState::Beyond(toward), position: place, .. }) = press else { return };
+        self.scroll_lines(toward, DRAG_LINES);
         self.prepare();
         self.select_to(place);
         self.stale = super::frame_pacer::Dirty::ByUser;
@@ -181,15 +182,15 @@ impl App {
     /// Ends a press: copies the selection, or folds after a click.
     fn release(&mut self) -> Vec<Action> {
         let Some(press) = self.moving.mouse.press else { return Vec::new() };
-        let mut held = DragTarget::Over { folded: false };
+        let mut held = PressState::Over { folded: false };
         let mut actions = Vec::new();
         if self.transcript.is_selecting() {
             let ctx = self.ctx();
             actions.extend(self.transcript.selected_text(&ctx).map(TerminalAction::Copy).map(Action::Own));
-        } else if press.held == DragTarget::Still {
-            held = DragTarget::Over { folded: self.click(press.spot) };
+        } else if press.state == PressState::Still {
+            held = PressState::Over { folded: self.click(press.text_pos) };
         }
-        self.moving.mouse.press = Some(Press { held, ..press });
+        self.moving.mouse.press = Some(Press { state: held, ..press });
         actions
     }
 

@@ -29,8 +29,8 @@ impl App {
     pub(super) fn block_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let at = self.transcript.focus().filter(|_| self.editor.is_empty())?;
         match self.place.keymap.command(Context::Block, key)? {
-            KeyCommand::BlockOlder => self.choose_block(Direction::Older),
-            KeyCommand::BlockNewer => self.choose_block(Direction::Newer),
+            KeyCommand::BlockOlder => self.focus_block(Direction::Older),
+            KeyCommand::BlockNewer => self.focus_block(Direction::Newer),
             KeyCommand::BlockFold if self.fold(at) => {}
             KeyCommand::BlockFold => self.flash("Nothing to fold in this block."),
             KeyCommand::BlockCopy => return Some(self.copy_block(at)),
@@ -42,7 +42,7 @@ impl App {
 
     /// Ends the block's focus for characters that arrived at once if any of them has no binding there: they
     /// are a message.
-    pub(super) fn leave_block_to(&mut self, text: &str) {
+    pub(super) fn unfocus_block_for(&mut self, text: &str) {
         let is_elsewhere = !self.popups.is_empty() || self.moving.search.is_some() || self.queue.has_keys();
         let keymap = &self.place.keymap;
         let means_nothing =
@@ -53,14 +53,14 @@ impl App {
     }
 
     /// Handles commands that scroll to a place in the transcript or focus a block.
-    pub(super) fn go_key(&mut self, command: KeyCommand) -> Option<Vec<Action>> {
+    pub(super) fn transcript_move_key(&mut self, command: KeyCommand) -> Option<Vec<Action>> {
         match command {
             KeyCommand::Oldest => self.transcript.go(JumpTarget::Top),
             KeyCommand::Newest => self.transcript.follow(),
             KeyCommand::OlderPrompt => self.transcript.go_to_prompt(Direction::Older),
             KeyCommand::NewerPrompt => self.transcript.go_to_prompt(Direction::Newer),
-            KeyCommand::ChooseOlder => self.choose_block(Direction::Older),
-            KeyCommand::ChooseNewer => self.choose_block(Direction::Newer),
+            KeyCommand::ChooseOlder => self.focus_block(Direction::Older),
+            KeyCommand::ChooseNewer => self.focus_block(Direction::Newer),
             KeyCommand::Search => return Some(self.begin_search()),
             _ => return None,
         }
@@ -68,7 +68,7 @@ impl App {
     }
 
     /// Focuses a block unless text is being typed: its keys would go to the text.
-    fn choose_block(&mut self, toward: Direction) {
+    fn focus_block(&mut self, toward: Direction) {
         if !self.editor.is_empty() {
             let key = |command| self.place.keymap.key_of(command);
             let (clear, undo) = (key(KeyCommand::Clear), key(KeyCommand::Edit(EditCommand::Undo)));

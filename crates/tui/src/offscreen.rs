@@ -60,28 +60,28 @@ impl OffScreen {
         let newest = newest(&screen.reader);
         screen.app.place.size = size;
         let loaded = LoadedSession { snapshot, newest };
-        screen.take(Msg::Report(TaskResult::Loaded(Box::new(loaded))), now);
+        screen.apply(Msg::Report(TaskResult::Loaded(Box::new(loaded))), now);
         screen
     }
 
     /// Applies an event of the agent.
     pub fn event(&mut self, event: Arc<Event>, now: UnixMs) {
-        self.take(Msg::Agent(event), now);
+        self.apply(Msg::Agent(event), now);
     }
 
     /// Handles a key.
     pub fn key(&mut self, key: KeyEvent, now: UnixMs) {
-        self.take(Msg::Key(key), now);
+        self.apply(Msg::Key(key), now);
     }
 
     /// Handles a mouse event.
     pub fn mouse(&mut self, event: MouseEvent, now: UnixMs) {
-        self.take(Msg::Mouse(event), now);
+        self.apply(Msg::Mouse(event), now);
     }
 
     /// Handles a paste.
     pub fn paste(&mut self, text: String, now: UnixMs) {
-        self.take(Msg::Paste(text), now);
+        self.apply(Msg::Paste(text), now);
     }
 
     /// Draws the screen at a point in time.
@@ -92,13 +92,13 @@ impl OffScreen {
         self.terminal.backend().buffer()
     }
 
-    fn take(&mut self, input: Msg, now: UnixMs) {
+    fn apply(&mut self, input: Msg, now: UnixMs) {
         for action in self.app.update(input, now) {
             match action {
-                Action::Beside(BackgroundJob::Tree(ask)) => self.look(&ask, now),
+                Action::Beside(BackgroundJob::Tree(ask)) => self.query_tree(&ask, now),
                 Action::Beside(BackgroundJob::Read(wanted)) => {
                     let read = read_part(&self.reader, wanted);
-                    self.take(Msg::Report(read), now);
+                    self.apply(Msg::Report(read), now);
                 }
                 Action::Beside(BackgroundJob::Search(lookup)) => {
                     let mut all = Vec::new();
@@ -106,7 +106,7 @@ impl OffScreen {
                         all.push(found);
                         true
                     });
-                    all.into_iter().for_each(|found| self.take(Msg::Report(TaskResult::Found(found)), now));
+                    all.into_iter().for_each(|found| self.apply(Msg::Report(TaskResult::Found(found)), now));
                 }
                 _ => {}
             }
@@ -114,7 +114,7 @@ impl OffScreen {
     }
 
     /// Answers a request of the tree.
-    fn look(&mut self, ask: &tree::TreeRequest, now: UnixMs) {
+    fn query_tree(&mut self, ask: &tree::TreeRequest, now: UnixMs) {
         let mut all: Vec<tree::TreeResult> = tree::look(&self.reader, ask).into_iter().collect();
         if let tree::TreeRequest::Search(query) = ask {
             let tell = |result| {
@@ -125,7 +125,7 @@ impl OffScreen {
         }
         for result in all {
             let session = self.reader.id().clone();
-            self.take(Msg::Report(TaskResult::List(ListResult::Tree { session, news: result })), now);
+            self.apply(Msg::Report(TaskResult::List(ListResult::Tree { session, news: result })), now);
         }
     }
 }

@@ -19,7 +19,7 @@ use super::editor::EditorDraft;
 
 /// Time for which typing keys are ignored after the panel closed by itself, in milliseconds: enough to notice
 /// it and stop typing.
-const CLOSED_MS: u64 = 1_000;
+const IGNORE_MS: u64 = 1_000;
 
 /// An action on queued messages.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,11 +72,11 @@ pub(super) enum QueueOutcome {
 enum QueueFocus {
     /// The editor.
     #[default]
-    Away,
+    Editor,
     /// The panel; no selection if the queue is empty.
     Choosing(Option<QueueSelection>),
     /// The editor, for a queued message; `draft` is the editor's previous content.
-    Editing { chosen: QueueSelection, shown: String, draft: Box<EditorDraft>, then: AfterQueueEdit },
+    Message { chosen: QueueSelection, shown: String, draft: Box<EditorDraft>, then: AfterQueueEdit },
 }
 
 /// The selected message and its row, which stays selected when the message is gone.
@@ -93,7 +93,7 @@ pub(super) struct QueuePanel {
     /// Messages removed from this session's queue, one batch per removal.
     removed: Vec<Vec<RemovedMessages>>,
     /// Messages just edited, released or removed here: no flash when they leave the queue.
-    let_go: Vec<QueueId>,
+    released: Vec<QueueId>,
     /// Returns the keys to the panel when the last message is removed, so that it can be restored.
     expects_removal: bool,
 }
@@ -111,12 +111,12 @@ impl QueuePanel {
 
     /// Reports whether the editor holds a queued message.
     pub(super) fn is_editing(&self) -> bool {
-        matches!(self.focus, QueueFocus::Editing { .. })
+        matches!(self.focus, QueueFocus::Message { .. })
     }
 
     /// Reports whether this message is held only because it is being edited.
     pub(super) fn holds(&self, id: &QueueId) -> bool {
-        matches!(&self.focus, QueueFocus::Editing { chosen, then: AfterQueueEdit::Goes, .. } if chosen.id == *id)
+        matches!(&self.focus, QueueFocus::Message { chosen, then: AfterQueueEdit::Goes, .. } if chosen.id == *id)
     }
 
     /// Reports whether removed messages can be restored.
@@ -127,8 +127,8 @@ impl QueuePanel {
     /// The selected or edited message.
     pub(super) fn chosen(&self) -> Option<&QueueId> {
         match &self.focus {
-            QueueFocus::Choosing(Some(chosen)) | QueueFocus::Editing { chosen, .. } => Some(&chosen.id),
-            QueueFocus::Choosing(None) | QueueFocus::Away => None,
+            QueueFocus::Choosing(Some(chosen)) | QueueFocus::Message { chosen, .. } => Some(&chosen.id),
+            QueueFocus::Choosing(None) | QueueFocus::Editor => None,
         }
     }
 }
@@ -150,57 +150,57 @@ impl App {
         self.work.queue = items.iter().map(|item| item.borrow().clone()).collect();
         let Some(id) = self.queue.chosen().cloned() else {
             if let QueueFocus::Choosing(None) = self.queue.focus {
-                self.choose_row(usize::MAX);
-                self.note_closing();
+                self.select_queue_row(usize::MAX);
+                self.record_closing();
             }
             return;
         };
         match in_order(&self.work.queue).iter().position(|item| item.id == id) {
             Some(now) => {
-                if let QueueFocus::Choosing(Some(chosen)) | QueueFocus::Editing { chosen, .. } =
+                if let QueueFocus::Choosing(Some(chosen)) | QueueFocus::Message { chosen, .. } =
                     &mut self.queue.focus
                 {
                     chosen.row = now;
                 }
             }
-            None => self.chosen_is_gone(),
+            None => self.selection_gone(),
         }
     }
 
-    fn chosen_is_gone(&mut self) {
+    fn selection_gone(&mut self) {
         match std::mem::take(&mut self.queue.focus) {
             QueueFocus::Choosing(Some(chosen)) => {
-                self.choose_row(chosen.row);
-                self.note_closing();
-                if !self.queue.let_go.contains(&chosen.id) {
+                self.select_queue_row(chosen.row);
+                self.record_closing();
+                if !self.queue.released.contains(&chosen.id) {
                     self.flash("That message is no longer queued: it was delivered or removed.");
                 }
             }
-            QueueFocus::Editing { chosen, shown, draft, .. } => {
+            QueueFocus::Message { chosen, shown, draft, .. } => {
                 let words = self.editor.expanded();
                 self.editor.take_up(*draft);
-                self.choose_row(chosen.row);
-                self.queue.focus = QueueFocus::Away;
-                self.message_is_gone(Some(words).filter(|words| *words != shown));
+                self.select_queue_row(chosen.row);
+                self.queue.focus = QueueFocus::Editor;
+                self.message_gone(Some(words).filter(|words| *words != shown));
             }
             focus => self.queue.focus = focus,
         }
     }
 
     /// Records the time if the panel closed by itself.
-    fn note_closing(&mut self) {
-        if let QueueFocus::Away = self.queue.focus {
-            self.notes.queue_closed = Some(self.now);
+    fn record_closing(&mut self) {
+        if let QueueFocus::Editor = self.queue.focus {
+            self.notes.queue_closed_at = Some(self.now);
         }
     }
 
     /// Ignores a key that types or sends for a moment after the panel closed by itself.
-    pub(super) fn swallow_queue_key(&mut self, key: KeyEvent) -> bool {
-        let is_recent = |since: &UnixMs| self.now.since_ms(*since) < CLOSED_MS;
-        self.notes.queue_closed = self.notes.queue_closed.filter(is_recent);
+    pub(super) fn ignore_queue_key(&mut self, key: KeyEvent) -> bool {
+        let is_recent = |since: &UnixMs| self.now.since_ms(*since) < IGNORE_MS;
+        self.notes.queue_closed_at = self.notes.queue_closed_at.filter(is_recent);
         let types = keys::types(key) || key.code == KeyCode::Enter;
-        let is_closed = matches!(self.queue.focus, QueueFocus::Away) && self.popups.is_empty();
-        if self.notes.queue_closed.is_none() || !types || !is_closed {
+        let is_closed = matches!(self.queue.focus, QueueFocus::Editor) && self.popups.is_empty();
+        if self.notes.queue_closed_at.is_none() || !types || !is_closed {
             return false;
         }
         self.flash("Ignored: the queue is empty. Keys go to the editor again.");
@@ -209,7 +209,7 @@ impl App {
 
     /// Reports that a message left the queue. Its edited text becomes a draft that Enter doesn't send at
     /// once.
-    fn message_is_gone(&mut self, words: Option<String>) {
+    fn message_gone(&mut self, words: Option<String>) {
         match words {
             Some(words) => {
                 self.editor.put_before(&[words]);
@@ -221,18 +221,18 @@ impl App {
     }
 
     /// Selects a row, or the last one; closes the panel if there is nothing to select or restore.
-    fn choose_row(&mut self, row: usize) {
+    fn select_queue_row(&mut self, row: usize) {
         let rows = in_order(&self.work.queue);
         let row = row.min(rows.len().saturating_sub(1));
         let chosen = rows.get(row).map(|item| QueueSelection { id: item.id.clone(), row });
         self.queue.focus = match chosen {
-            None if !self.queue.can_put_back() => QueueFocus::Away,
+            None if !self.queue.can_put_back() => QueueFocus::Editor,
             chosen => QueueFocus::Choosing(chosen),
         };
     }
 
     /// Applies the result of a queue action.
-    pub(super) fn queue_outcome(&mut self, outcome: QueueOutcome) {
+    pub(super) fn apply_queue_outcome(&mut self, outcome: QueueOutcome) {
         match outcome {
             QueueOutcome::Removed(items) if items.is_empty() => {}
             QueueOutcome::Removed(items) => {
@@ -243,25 +243,25 @@ impl App {
                 self.queue.removed.push(items);
                 let key = self.place.keymap.key_of(super::keymap::KeyCommand::QueueUndo);
                 if std::mem::take(&mut self.queue.expects_removal)
-                    && let QueueFocus::Away = self.queue.focus
+                    && let QueueFocus::Editor = self.queue.focus
                 {
                     self.queue.focus = QueueFocus::Choosing(None);
-                    self.choose_row(usize::MAX);
+                    self.select_queue_row(usize::MAX);
                 }
                 match self.queue.has_keys() {
                     true => self.flash(format!("{what}; {key} brings {them} back")),
-                    false => self.flash(format!("{what}; {}", self.way_back())),
+                    false => self.flash(format!("{what}; {}", self.restore_hint())),
                 }
             }
-            QueueOutcome::Gone(words) => self.message_is_gone(words),
+            QueueOutcome::Gone(words) => self.message_gone(words),
         }
     }
 
     /// Puts text with its images before the draft; while a queued message is in the editor, that is the
     /// editor's previous content.
     pub(super) fn put_before_draft(&mut self, typed: &UserText) {
-        let QueueFocus::Editing { draft, .. } = &mut self.queue.focus else {
-            self.give_back(typed);
+        let QueueFocus::Message { draft, .. } = &mut self.queue.focus else {
+            self.restore_input(typed);
             return;
         };
         let edited = self.editor.put_aside();
@@ -276,8 +276,8 @@ impl App {
     /// content.
     pub(super) fn unsent(&self) -> String {
         match &self.queue.focus {
-            QueueFocus::Editing { draft, .. } => draft.lasting(),
-            QueueFocus::Away | QueueFocus::Choosing(_) => self.editor.lasting(),
+            QueueFocus::Message { draft, .. } => draft.lasting(),
+            QueueFocus::Editor | QueueFocus::Choosing(_) => self.editor.lasting(),
         }
     }
 }

@@ -64,13 +64,13 @@ pub struct SettingsStore {
     read: Arc<Read>,
     write: Arc<Write>,
     /// The settings when they last took effect, or were found to need a restart.
-    known: Arc<Mutex<Settings>>,
+    acknowledged: Arc<Mutex<Settings>>,
     /// The settings at the start: settings that need a restart keep these values.
     start: Arc<Settings>,
     /// The problems that were reported and still hold.
-    faults: Arc<Mutex<Vec<SettingProblem>>>,
+    reported: Arc<Mutex<Vec<SettingProblem>>>,
     /// Serializes writes: a write reads the other settings first and writes them again.
-    turn: Arc<Mutex<()>>,
+    write_lock: Arc<Mutex<()>>,
 }
 
 impl SettingsStore {
@@ -85,7 +85,14 @@ impl SettingsStore {
         let ReadSettings { settings, faults } = known;
         let (start, known) = (Arc::new(settings.clone()), Arc::new(Mutex::new(settings)));
         let faults = Arc::new(Mutex::new(faults));
-        Self { read: Arc::new(read), write: Arc::new(write), known, start, faults, turn: Arc::default() }
+        Self {
+            read: Arc::new(read),
+            write: Arc::new(write),
+            acknowledged: known,
+            start,
+            reported: faults,
+            write_lock: Arc::default(),
+        }
     }
 
     pub(super) fn read(&self) -> Result<Settings, StoreError> {
@@ -96,13 +103,13 @@ impl SettingsStore {
     /// file is invalid, no changes are returned: it may be half written.
     pub(super) fn renew(&self) -> Result<SettingsDiff, StoreError> {
         let ReadSettings { settings: now, mut faults } = (self.read)()?;
-        if faults.iter().any(SettingProblem::costs_everything) {
-            faults.retain(SettingProblem::costs_everything);
+        if faults.iter().any(SettingProblem::affects_everything) {
+            faults.retain(SettingProblem::affects_everything);
             // The previous values stay in use.
             faults.iter_mut().for_each(|fault| fault.instead = None);
             return Ok(SettingsDiff { changed: Vec::new(), now, faults });
         }
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = now.differing(&known).collect();
         drop(known);
         Ok(SettingsDiff { changed, now, faults })
@@ -110,13 +117,13 @@ impl SettingsStore {
 
     /// Compares the current problems with the reported ones. While one makes everything unusable, none counts
     /// as fixed, because the files weren't checked.
-    pub(super) fn judge(&self, faults: &[SettingProblem]) -> ProblemDiff {
-        let mut said = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn diff_problems(&self, faults: &[SettingProblem]) -> ProblemDiff {
+        let mut said = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let is_among = |fault: &SettingProblem, these: &[SettingProblem]| {
             these.iter().any(|other| other.what == fault.what)
         };
         let mut verdict = ProblemDiff::default();
-        if !faults.iter().any(SettingProblem::costs_everything) {
+        if !faults.iter().any(SettingProblem::affects_everything) {
             let (still, gone) = said.drain(..).partition(|fault| is_among(fault, faults));
             *said = still;
             verdict.gone = gone.iter().map(SettingProblem::said).collect();
@@ -127,17 +134,17 @@ impl SettingsStore {
     }
 
     /// Reports whether a setting has the value that it had at the start.
-    pub(super) fn is_as_at_the_start(&self, setting: &Setting, settings: &Settings) -> bool {
+    pub(super) fn is_as_at_start(&self, setting: &Setting, settings: &Settings) -> bool {
         self.start.value(setting).0 == settings.value(setting).0
     }
 
     /// Acknowledges a setting's value after it was written here or took effect.
     pub(super) fn know(&self, setting: &Setting, settings: &Settings) {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).adopt(setting, settings);
+        self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner).adopt(setting, settings);
     }
 
     pub(super) fn write(&self, setting: &'static Setting, text: &str) -> Result<(), StoreError> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.write_lock.lock().unwrap_or_else(PoisonError::into_inner);
         (self.write)(setting, text)
     }
 }
@@ -148,7 +155,7 @@ impl SettingProblem {
         self.instead.as_ref().map_or_else(|| self.what.clone(), |instead| format!("{}; {instead}", self.what))
     }
 
-    pub(super) fn costs_everything(&self) -> bool {
+    pub(super) fn affects_everything(&self) -> bool {
         self.cost == SaveEffect::Everything
     }
 }
@@ -192,8 +199,8 @@ mod tests {
             file
         };
         let desk = SettingsStore::new(ReadSettings::default(), || Ok(ReadSettings::default()), |_, _| Ok(()));
-        assert!(!desk.is_as_at_the_start(&SYNC, &with_sync("never")));
-        assert!(desk.is_as_at_the_start(&SYNC, &with_sync(SYNC.default)), "from any source");
+        assert!(!desk.is_as_at_start(&SYNC, &with_sync("never")));
+        assert!(desk.is_as_at_start(&SYNC, &with_sync(SYNC.default)), "from any source");
     }
 
     fn fault(what: &str, cost: SaveEffect) -> SettingProblem {
@@ -227,12 +234,16 @@ mod tests {
             new: new.iter().map(|fault| (*fault).clone()).collect(),
             gone: gone.iter().map(|what| format!("{what}; off counts")).collect(),
         };
-        assert_eq!(desk.judge(&[a.clone(), b.clone()]), verdict(&[&b], &[]), "a was reported at the start");
-        assert_eq!(desk.judge(&[a.clone(), b.clone()]), ProblemDiff::default());
-        assert_eq!(desk.judge(std::slice::from_ref(&b)), verdict(&[], &["a"]));
-        assert_eq!(desk.judge(std::slice::from_ref(&all)), verdict(&[&all], &[]), "b may still hold");
-        assert_eq!(desk.judge(&[all]), ProblemDiff::default());
-        assert_eq!(desk.judge(std::slice::from_ref(&a)), verdict(&[&a], &["b", "all"]));
+        assert_eq!(
+            desk.diff_problems(&[a.clone(), b.clone()]),
+            verdict(&[&b], &[]),
+            "a was reported at the start"
+        );
+        assert_eq!(desk.diff_problems(&[a.clone(), b.clone()]), ProblemDiff::default());
+        assert_eq!(desk.diff_problems(std::slice::from_ref(&b)), verdict(&[], &["a"]));
+        assert_eq!(desk.diff_problems(std::slice::from_ref(&all)), verdict(&[&all], &[]), "b may still hold");
+        assert_eq!(desk.diff_problems(&[all]), ProblemDiff::default());
+        assert_eq!(desk.diff_problems(std::slice::from_ref(&a)), verdict(&[&a], &["b", "all"]));
     }
 
     #[test]

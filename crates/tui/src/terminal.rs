@@ -41,7 +41,7 @@ pub(super) use links::mark;
 use tiller_core::unit::UnixMs;
 
 /// Size of the write buffer in bytes, so that a frame takes few writes.
-const BUFFER: usize = 64 * 1024;
+const BUFFER_SIZE: usize = 64 * 1024;
 
 /// Enables presses, wheel and drags with columns beyond 223, but not plain motion, which would wake the loop
 /// needlessly.
@@ -58,10 +58,10 @@ pub enum MouseUse {
 }
 
 /// The terminal-specific sequences written last when the terminal is restored.
-static FAREWELL: Mutex<String> = Mutex::new(String::new());
+static TEARDOWN: Mutex<String> = Mutex::new(String::new());
 
 /// True while the terminal is taken over and must be restored.
-static IS_OURS: AtomicBool = AtomicBool::new(false);
+static IS_TAKEN_OVER: AtomicBool = AtomicBool::new(false);
 
 /// Serializes changes of the terminal's modes.
 static MODES: Mutex<()> = Mutex::new(());
@@ -83,53 +83,53 @@ impl Write for TerminalWriter {
 /// The terminal while it is taken over.
 pub(super) struct Screen {
     terminal: Terminal<TerminalBackend<BufWriter<TerminalWriter>>>,
-    is_stale: bool,
+    needs_redraw: bool,
 }
 
 impl Screen {
     /// Takes over the terminal.
     pub(super) fn enter(options: &TerminalOptions) -> io::Result<Self> {
-        if let Ok(mut farewell) = FAREWELL.lock() {
-            *farewell = options.reach.farewell();
+        if let Ok(mut farewell) = TEARDOWN.lock() {
+            *farewell = options.reach.teardown();
         }
-        IS_OURS.store(true, Ordering::SeqCst);
+        IS_TAKEN_OVER.store(true, Ordering::SeqCst);
         with_modes(enable_raw_mode)?;
         // From here on a failure restores the terminal.
         let guard = RestoreGuard;
         execute!(
             io::stdout(),
-            Print(options.reach.greeting()),
+            Print(options.reach.setup()),
             EnterAlternateScreen,
             // Not `Terminal::clear`: it queries the cursor position, and another reader of the keys could
             // take the reply.
             Clear(ClearType::All),
             EnableBracketedPaste,
             EnableFocusChange,
-            PushKeyboardEnhancementFlags(keyboard()),
+            PushKeyboardEnhancementFlags(keyboard_flags()),
             SetCursorStyle::SteadyBar
         )?;
         if options.mouse == MouseUse::Tiller {
             io::stdout().write_all(MOUSE_ON)?;
         }
-        let writer = BufWriter::with_capacity(BUFFER, TerminalWriter(io::stdout()));
+        let writer = BufWriter::with_capacity(BUFFER_SIZE, TerminalWriter(io::stdout()));
         let terminal = Terminal::new(TerminalBackend::new(writer, options.abilities))?;
         std::mem::forget(guard);
-        Ok(Self { terminal, is_stale: true })
+        Ok(Self { terminal, needs_redraw: true })
     }
 
     /// Sets up the terminal again after a stop, in which another program may have used it. Every sequence may
     /// be sent twice.
-    pub(super) fn take_again(&mut self, mouse: MouseUse) -> io::Result<()> {
+    pub(super) fn reenter(&mut self, mouse: MouseUse) -> io::Result<()> {
         // crossterm sets raw mode only from the original modes.
         with_modes(|| disable_raw_mode().and_then(|()| enable_raw_mode()))?;
-        let set = format!("\x1b[={};1u", keyboard().bits());
+        let set = format!("\x1b[={};1u", keyboard_flags().bits());
         let painter = self.terminal.backend_mut();
         queue!(painter, EnterAlternateScreen, EnableBracketedPaste, EnableFocusChange, Print(set))?;
         queue!(painter, SetCursorStyle::SteadyBar)?;
         if mouse == MouseUse::Tiller {
             painter.write_all(MOUSE_ON)?;
         }
-        self.is_stale = true;
+        self.needs_redraw = true;
         Ok(())
     }
 
@@ -140,22 +140,22 @@ impl Screen {
 
     /// Draws a frame as one update; writes nothing if nothing changed.
     pub(super) fn draw(&mut self, app: &mut App) -> io::Result<()> {
-        if self.is_stale {
-            self.measure_anew();
+        if self.needs_redraw {
+            self.forget_size();
         }
         self.terminal.autoresize()?;
-        if self.is_stale {
-            app.place.cell = self.cell();
+        if self.needs_redraw {
+            app.place.cell = self.cell_pixels();
         }
-        let mut areas = prepared(app, self.terminal.get_frame().area());
+        let mut areas = prepare(app, self.terminal.get_frame().area());
         let painter = self.terminal.backend_mut();
-        self.is_stale |= painter.learn(app.links());
-        if std::mem::take(&mut self.is_stale) {
-            self.forget()?;
+        self.needs_redraw |= painter.learn(app.links());
+        if std::mem::take(&mut self.needs_redraw) {
+            self.clear()?;
         }
         self.paint(app, &mut areas)?;
         if self.terminal.backend().wants_whole() {
-            self.forget()?;
+            self.clear()?;
             self.paint(app, &mut areas)?;
         }
         let painter = self.terminal.backend_mut();
@@ -170,7 +170,7 @@ impl Screen {
         self.terminal.draw(|frame| {
             // If the size changed meanwhile, the prepared areas would not fit the buffer.
             if (frame.area().width, frame.area().height) != app.place.size {
-                *areas = prepared(app, frame.area());
+                *areas = prepare(app, frame.area());
             }
             view(app, areas, frame);
         })?;
@@ -178,7 +178,7 @@ impl Screen {
     }
 
     /// Clears the terminal and forces a full redraw.
-    fn forget(&mut self) -> io::Result<()> {
+    fn clear(&mut self) -> io::Result<()> {
         let painter = self.terminal.backend_mut();
         painter.forget()?;
         queue!(painter, Clear(ClearType::All))?;
@@ -194,7 +194,7 @@ impl Screen {
     }
 
     /// The size of a cell in pixels; twice as high as wide if the terminal doesn't report it.
-    fn cell(&mut self) -> (u16, u16) {
+    fn cell_pixels(&mut self) -> (u16, u16) {
         let size = self.terminal.backend_mut().window_size().ok().filter(|size| {
             size.pixels.width >= size.columns_rows.width && size.pixels.height >= size.columns_rows.height
         });
@@ -206,13 +206,13 @@ impl Screen {
 
     /// Forces a full redraw: the screen no longer shows the last frame, as after a resize, even one back to
     /// the same size.
-    pub(super) fn repaint(&mut self) {
-        self.is_stale = true;
+    pub(super) fn force_redraw(&mut self) {
+        self.needs_redraw = true;
     }
 
     /// Discards the cached size.
-    pub(super) fn measure_anew(&mut self) {
-        self.terminal.backend_mut().measure_anew();
+    pub(super) fn forget_size(&mut self) {
+        self.terminal.backend_mut().forget_size();
     }
 
     /// Writes a control sequence at once.
@@ -227,11 +227,11 @@ impl Screen {
 }
 
 /// The requested keyboard protocol flags. With alternate keys, `ctrl+_` isn't reported as `ctrl+shift+-`.
-fn keyboard() -> KeyboardEnhancementFlags {
+fn keyboard_flags() -> KeyboardEnhancementFlags {
     KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES | KeyboardEnhancementFlags::REPORT_ALTERNATE_KEYS
 }
 
-fn prepared(app: &mut App, area: Rect) -> ScreenAreas {
+fn prepare(app: &mut App, area: Rect) -> ScreenAreas {
     app.place.size = (area.width, area.height);
     app.prepare()
 }
@@ -241,7 +241,7 @@ impl Drop for Screen {
         let painter = self.terminal.backend_mut();
         // An error can't be reported any more.
         let _ = painter.show(Vec::new(), UnixMs(0)).and_then(|()| painter.finish());
-        give_back();
+        restore();
     }
 }
 
@@ -249,14 +249,14 @@ struct RestoreGuard;
 
 impl Drop for RestoreGuard {
     fn drop(&mut self) {
-        give_back();
+        restore();
     }
 }
 
 /// Restores the terminal once: leaving the alternate screen twice would put the cursor on later output.
 /// Errors can't be reported any more.
-pub(super) fn give_back() {
-    if !IS_OURS.swap(false, Ordering::SeqCst) {
+pub(super) fn restore() {
+    if !IS_TAKEN_OVER.swap(false, Ordering::SeqCst) {
         return;
     }
     let mut out = io::stdout();
@@ -271,7 +271,7 @@ pub(super) fn give_back() {
         LeaveAlternateScreen,
         Show,
         // A panic while it is locked leaves the title as it is.
-        Print(FAREWELL.try_lock().map_or_else(|_| String::new(), |farewell| farewell.clone()))
+        Print(TEARDOWN.try_lock().map_or_else(|_| String::new(), |farewell| farewell.clone()))
     );
     let _ = out.flush();
     let _ = with_modes(disable_raw_mode);
@@ -284,9 +284,9 @@ fn with_modes<T>(act: impl FnOnce() -> T) -> T {
 }
 
 /// Does the same, unless the terminal was restored.
-pub(super) fn while_ours(act: impl FnOnce()) {
+pub(super) fn while_taken_over(act: impl FnOnce()) {
     with_modes(|| {
-        if IS_OURS.load(Ordering::SeqCst) {
+        if IS_TAKEN_OVER.load(Ordering::SeqCst) {
             act();
         }
     });

@@ -11,7 +11,7 @@ use super::app::App;
 use super::tool_call::one_line;
 
 /// Maximum width of a title in columns; terminals truncate titles anyway.
-const TITLE: usize = 80;
+const MAX_TITLE: usize = 80;
 
 /// The way to alert the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl SignalSupport {
     /// settings allow.
     #[must_use]
     pub fn choose<'a>(variable: impl Fn(&str) -> Option<&'a str>, wishes: SignalSettings<'_>) -> Self {
-        let terminal = TitleKind::of(&variable);
+        let terminal = KnownTerminal::detect(&variable);
         let has_progress = match wishes.progress {
             "on" => true,
             "off" => false,
@@ -69,21 +69,21 @@ impl SignalSupport {
         let call = match wishes.notify {
             "off" => Alert::Silence,
             "bell" => Alert::Bell,
-            _ => terminal.call(),
+            _ => terminal.alert(),
         };
-        let has_title = wishes.title != "off" && terminal != TitleKind::Console;
+        let has_title = wishes.title != "off" && terminal != KnownTerminal::Console;
         Self { has_title, has_progress, call, after_s: wishes.after_s }
     }
 
     /// The sequence written when the terminal is taken over: saves its title.
-    pub(super) fn greeting(&self) -> &'static str {
+    pub(super) fn setup(&self) -> &'static str {
         if self.has_title { "\x1b[22;2t" } else { "" }
     }
 
     /// The sequence written when the terminal is released. The title is first set to empty, for terminals
     /// that didn't save theirs.
-    pub(super) fn farewell(&self) -> String {
-        let progress = if self.has_progress { progress(ProgressState::None) } else { "" };
+    pub(super) fn teardown(&self) -> String {
+        let progress = if self.has_progress { progress_sequence(ProgressState::None) } else { "" };
         let title = if self.has_title { "\x1b]2;\x07\x1b[23;2t" } else { "" };
         format!("{progress}{title}")
     }
@@ -91,7 +91,7 @@ impl SignalSupport {
 
 /// Terminals known by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TitleKind {
+enum KnownTerminal {
     /// A terminal multiplexer: tmux, screen.
     Multiplexer,
     Kitty,
@@ -107,8 +107,8 @@ enum TitleKind {
     Other,
 }
 
-impl TitleKind {
-    fn of<'a>(variable: &impl Fn(&str) -> Option<&'a str>) -> Self {
+impl KnownTerminal {
+    fn detect<'a>(variable: &impl Fn(&str) -> Option<&'a str>) -> Self {
         let has = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
         let term = variable("TERM").unwrap_or_default();
         let program = variable("TERM_PROGRAM").unwrap_or_default();
@@ -139,7 +139,7 @@ impl TitleKind {
         }
     }
 
-    const fn call(self) -> Alert {
+    const fn alert(self) -> Alert {
         match self {
             Self::Kitty => Alert::Osc99,
             Self::Ghostty | Self::WezTerm | Self::ITerm => Alert::Osc9,
@@ -172,7 +172,7 @@ enum ProgressState {
     Failed,
 }
 
-const fn progress(state: ProgressState) -> &'static str {
+const fn progress_sequence(state: ProgressState) -> &'static str {
     match state {
         ProgressState::None => "\x1b]9;4;0;0\x07",
         ProgressState::Working => "\x1b]9;4;3;0\x07",
@@ -184,19 +184,19 @@ const fn progress(state: ProgressState) -> &'static str {
 /// Tracks the signals sent to the terminal.
 #[derive(Debug, Default)]
 pub(super) struct Notifier {
-    reach: SignalSupport,
+    support: SignalSupport,
     focus: TerminalFocus,
     title: String,
     progress: ProgressState,
     /// Start of the run in progress at the last update.
     running_since: Option<UnixMs>,
     /// The pending call at the last update.
-    asked: Option<CallId>,
+    pending_call: Option<CallId>,
 }
 
 impl Notifier {
     pub(super) fn new(reach: SignalSupport) -> Self {
-        Self { reach, ..Self::default() }
+        Self { support: reach, ..Self::default() }
     }
 
     pub(super) fn focus(&mut self, focus: TerminalFocus) {
@@ -212,7 +212,7 @@ impl Notifier {
     /// The sequences to write for the app's current state; empty if nothing changed.
     pub(super) fn look(&mut self, app: &App) -> String {
         let mut out = String::new();
-        if self.reach.has_title {
+        if self.support.has_title {
             let title = title(app);
             if title != self.title {
                 out.push_str(&format!("\x1b]2;{title}\x07"));
@@ -220,31 +220,31 @@ impl Notifier {
             }
         }
         let progress_now = self.progress_of(app);
-        if self.reach.has_progress && progress_now != self.progress {
-            out.push_str(progress(progress_now));
+        if self.support.has_progress && progress_now != self.progress {
+            out.push_str(progress_sequence(progress_now));
         }
         self.progress = progress_now;
-        if let Some(what) = self.news(app) {
-            out.push_str(&self.call(&what));
+        if let Some(what) = self.alert_text(app) {
+            out.push_str(&self.alert_sequence(&what));
         }
         out
     }
 
     fn progress_of(&self, app: &App) -> ProgressState {
-        match NotifierState::of(app) {
-            NotifierState::Asks => ProgressState::Waiting,
-            NotifierState::Works => ProgressState::Working,
-            NotifierState::Failed if self.focus != TerminalFocus::Here => ProgressState::Failed,
-            NotifierState::Failed | NotifierState::Rests => ProgressState::None,
+        match SignalState::of(app) {
+            SignalState::Asks => ProgressState::Waiting,
+            SignalState::Working => ProgressState::Working,
+            SignalState::Failed if self.focus != TerminalFocus::Here => ProgressState::Failed,
+            SignalState::Failed | SignalState::Idle => ProgressState::None,
         }
     }
 
     /// The text of a new alert, if there is one.
-    fn news(&mut self, app: &App) -> Option<String> {
+    fn alert_text(&mut self, app: &App) -> Option<String> {
         let asked = app.work.approvals.first();
         let asked_now = asked.map(|asked| asked.request.tool_call_id.clone());
-        let asks_anew = asked_now.is_some() && asked_now != self.asked;
-        self.asked = asked_now;
+        let asks_anew = asked_now.is_some() && asked_now != self.pending_call;
+        self.pending_call = asked_now;
         let ran = std::mem::replace(&mut self.running_since, app.work.running_since);
         let ended = ran.filter(|_| app.work.running_since.is_none());
         let name = name(app);
@@ -252,8 +252,8 @@ impl Notifier {
             (Some(asked), _) => {
                 Some(format!("{name}: {} needs approval", one_line(&asked.request.tool_name)))
             }
-            (None, Some(since)) if app.now.since_ms(since) >= self.reach.after_s * 1_000 => {
-                let how = if NotifierState::of(app) == NotifierState::Failed { "failed" } else { "done" };
+            (None, Some(since)) if app.now.since_ms(since) >= self.support.after_s * 1_000 => {
+                let how = if SignalState::of(app) == SignalState::Failed { "failed" } else { "done" };
                 Some(format!("{name}: {how}"))
             }
             _ => None,
@@ -262,8 +262,8 @@ impl Notifier {
 
     /// The sequence of an alert; empty while the terminal is focused, at most the bell if the focus is
     /// unknown.
-    fn call(&self, text: &str) -> String {
-        let call = match (self.focus, self.reach.call) {
+    fn alert_sequence(&self, text: &str) -> String {
+        let call = match (self.focus, self.support.call) {
             (TerminalFocus::Here, _) => Alert::Silence,
             (TerminalFocus::Unknown, Alert::Silence) => Alert::Silence,
             (TerminalFocus::Unknown, _) => Alert::Bell,
@@ -283,22 +283,22 @@ impl Notifier {
 
 /// The app's activity for signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum NotifierState {
-    Rests,
-    Works,
+enum SignalState {
+    Idle,
+    Working,
     Asks,
     Failed,
 }
 
-impl NotifierState {
+impl SignalState {
     fn of(app: &App) -> Self {
         if !app.work.approvals.is_empty() {
             return Self::Asks;
         }
         if app.is_working() || app.work.summary.is_some() {
-            return Self::Works;
+            return Self::Working;
         }
-        if app.work.failed { Self::Failed } else { Self::Rests }
+        if app.work.failed { Self::Failed } else { Self::Idle }
     }
 }
 
@@ -306,16 +306,16 @@ impl NotifierState {
 fn name(app: &App) -> String {
     let folder = || app.place.cwd.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = app.facts.name.clone().or_else(folder).unwrap_or_else(|| "/".to_owned());
-    tiller_render::cut_to(&one_line(&name), TITLE)
+    tiller_render::cut_to(&one_line(&name), MAX_TITLE)
 }
 
 /// `tiller · fix-crlf · working`
 fn title(app: &App) -> String {
-    let state = match NotifierState::of(app) {
-        NotifierState::Rests => "",
-        NotifierState::Works => " · working",
-        NotifierState::Asks => " · asks",
-        NotifierState::Failed => " · failed",
+    let state = match SignalState::of(app) {
+        SignalState::Idle => "",
+        SignalState::Working => " · working",
+        SignalState::Asks => " · asks",
+        SignalState::Failed => " · failed",
     };
     format!("tiller · {}{state}", name(app))
 }
@@ -367,6 +367,6 @@ mod tests {
         );
         assert!(!reach(&xterm, SignalSettings { title: "off", ..AUTO }).has_title);
         assert!(!reach(&[("TERM", "linux")], AUTO).has_title);
-        assert_eq!(SignalSupport::default().farewell(), "");
+        assert_eq!(SignalSupport::default().teardown(), "");
     }
 }

@@ -54,55 +54,63 @@ pub enum ThemeQuery {
 #[derive(Clone, Debug)]
 pub(super) struct ThemeState {
     library: Arc<ThemeRegistry>,
-    wish: ThemeChoice,
+    choice: ThemeChoice,
     /// The theme being previewed.
-    tried: Option<String>,
+    previewed: Option<String>,
     background: Background,
     depth: ColorDepth,
-    worn: Arc<theme::Theme>,
+    current: Arc<theme::Theme>,
     /// Styles by role.
-    looks: [Style; ROLES.len()],
+    styles: [Style; ROLES.len()],
 }
 
 /// Changes in the problems of theme files.
 #[derive(Debug)]
-pub(super) struct ThemesChanged {
+pub(super) struct ThemeProblems {
     new: Vec<ResourceProblem>,
     gone: Vec<ResourceProblem>,
     /// Files that are valid again.
-    mended: Vec<PathBuf>,
+    fixed: Vec<PathBuf>,
 }
 
 impl ThemeState {
     pub(super) fn of(options: &ThemeOptions) -> Self {
         let ThemeOptions { library, wish, depth, background, .. } = options;
         let worn = Arc::clone(library.choose(wish, *background, *depth));
-        let looks = looks(&worn, *depth);
+        let looks = role_styles(&worn, *depth);
         let (library, wish) = (Arc::clone(library), wish.clone());
-        Self { library, wish, tried: None, background: *background, depth: *depth, worn, looks }
+        Self {
+            library,
+            choice: wish,
+            previewed: None,
+            background: *background,
+            depth: *depth,
+            current: worn,
+            styles: looks,
+        }
     }
 
     /// The ratatui style of a text style.
     pub(super) fn style(&self, style: render::Style) -> Style {
-        let mut look = self.looks[style.role as usize].add_modifier(modifiers(style.emphasis));
+        let mut look = self.styles[style.role as usize].add_modifier(modifiers(style.emphasis));
         if let Some(ground) = style.ground {
-            look.bg = self.looks[ground as usize].bg;
+            look.bg = self.styles[ground as usize].bg;
         }
         let ansi_color =
-            |ansi: Option<AnsiColor>| ansi.and_then(|ansi| self.worn.printed(ansi, self.depth)).map(color);
+            |ansi: Option<AnsiColor>| ansi.and_then(|ansi| self.current.printed(ansi, self.depth)).map(color);
         Style { fg: ansi_color(style.fg).or(look.fg), bg: ansi_color(style.bg).or(look.bg), ..look }
     }
 
     /// Sets the background that the terminal reported.
     pub(super) fn learn(&mut self, ground: Rgb) {
         self.background = Background::of(ground);
-        self.dress();
+        self.refresh();
     }
 
     /// Replaces the known themes; returns the problems that appeared and disappeared.
-    pub(super) fn restock(&mut self, library: Arc<ThemeRegistry>) -> ThemesChanged {
+    pub(super) fn set_library(&mut self, library: Arc<ThemeRegistry>) -> ThemeProblems {
         let before = std::mem::replace(&mut self.library, library);
-        self.dress();
+        self.refresh();
         let without = |these: &ThemeRegistry, those: &ThemeRegistry| -> Vec<ResourceProblem> {
             these.problems().iter().filter(|problem| !those.problems().contains(problem)).cloned().collect()
         };
@@ -112,38 +120,38 @@ impl ThemeState {
             !is_wrong && self.library.known().any(|known| known.path.as_ref() == Some(&problem.path))
         };
         let mended = gone.iter().filter(is_right).map(|problem| problem.path.clone()).collect();
-        ThemesChanged { new: without(&self.library, &before), gone, mended }
+        ThemeProblems { new: without(&self.library, &before), gone, fixed: mended }
     }
 
     /// Previews a theme; `None` returns to the chosen one.
-    fn try_on(&mut self, name: Option<&str>) {
-        self.tried = name.map(str::to_owned);
-        self.dress();
+    fn preview(&mut self, name: Option<&str>) {
+        self.previewed = name.map(str::to_owned);
+        self.refresh();
     }
 
     /// Sets the theme of one of the theme settings.
-    fn wear(&mut self, setting: &Setting, name: &str) {
+    fn set_theme(&mut self, setting: &Setting, name: &str) {
         let wished = if *setting == setting::THEME_DARK {
-            &mut self.wish.dark
+            &mut self.choice.dark
         } else if *setting == setting::THEME_LIGHT {
-            &mut self.wish.light
+            &mut self.choice.light
         } else {
-            &mut self.wish.theme
+            &mut self.choice.theme
         };
         name.clone_into(wished);
-        self.tried = None;
-        self.dress();
+        self.previewed = None;
+        self.refresh();
     }
 
-    fn dress(&mut self) {
-        let wish = self.tried.as_deref().map(|name| self.wish.with(name));
-        let wish = wish.as_ref().unwrap_or(&self.wish);
-        self.worn = Arc::clone(self.library.choose(wish, self.background, self.depth));
-        self.looks = looks(&self.worn, self.depth);
+    fn refresh(&mut self) {
+        let wish = self.previewed.as_deref().map(|name| self.choice.with(name));
+        let wish = wish.as_ref().unwrap_or(&self.choice);
+        self.current = Arc::clone(self.library.choose(wish, self.background, self.depth));
+        self.styles = role_styles(&self.current, self.depth);
     }
 }
 
-fn looks(theme: &theme::Theme, depth: ColorDepth) -> [Style; ROLES.len()] {
+fn role_styles(theme: &theme::Theme, depth: ColorDepth) -> [Style; ROLES.len()] {
     ROLES.map(|role| style_of(theme.look(role, depth)))
 }
 
@@ -215,22 +223,22 @@ mod tests {
     #[test]
     fn theme_reported_background_changes_only_auto() {
         let mut theme = theme_state(ColorDepth::Millions, Background::Dark);
-        assert_eq!(theme.worn.name, "dark");
+        assert_eq!(theme.current.name, "dark");
         theme.learn(Rgb::WHITE);
-        assert_eq!(theme.worn.name, "light");
-        theme.wear(&setting::THEME, "gruvbox");
+        assert_eq!(theme.current.name, "light");
+        theme.set_theme(&setting::THEME, "gruvbox");
         theme.learn(Rgb::WHITE);
-        assert_eq!(theme.worn.name, "gruvbox");
+        assert_eq!(theme.current.name, "gruvbox");
     }
 
     #[test]
     fn theme_preview_is_temporary() {
         let mut theme = theme_state(ColorDepth::Millions, Background::Dark);
-        theme.try_on(Some("catppuccin"));
+        theme.preview(Some("catppuccin"));
         theme.learn(Rgb::BLACK);
-        assert_eq!(theme.worn.name, "catppuccin");
-        theme.try_on(None);
-        assert_eq!(theme.worn.name, "dark");
+        assert_eq!(theme.current.name, "catppuccin");
+        theme.preview(None);
+        assert_eq!(theme.current.name, "dark");
     }
 
     #[test]
@@ -244,7 +252,7 @@ mod tests {
         };
         let broken = Arc::new(ThemeRegistry::load(&[place], &ThemeRegistry::built_in()));
         let mut theme = theme_state(ColorDepth::Millions, Background::Dark);
-        assert_eq!(theme.restock(Arc::clone(&broken)).new.len(), 1);
-        assert_eq!(theme.restock(broken).new, []);
+        assert_eq!(theme.set_library(Arc::clone(&broken)).new.len(), 1);
+        assert_eq!(theme.set_library(broken).new, []);
     }
 }

@@ -18,7 +18,7 @@ use super::picker::{age, mode_about};
 use super::tool_call::one_line;
 
 /// Width of a row's name in columns.
-const NAME: usize = 10;
+const NAME_WIDTH: usize = 10;
 
 /// The text above the editor in a new session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,9 +70,9 @@ impl Banner {
             self.lines.split_first().map_or((None, &[][..]), |(first, rest)| (Some(first), rest));
         let title = first.into_iter().flat_map(|line| render::plain(line, title, width));
         let facts = self.facts.iter().map(|(name, fact)| {
-            let room = width.saturating_sub(NAME);
+            let room = width.saturating_sub(NAME_WIDTH);
             Line::from(vec![
-                Span::new(format!("{name:<NAME$}"), Role::Muted),
+                Span::new(format!("{name:<NAME_WIDTH$}"), Role::Muted),
                 Span::new(cut_to(&one_line(fact), room), Role::Text),
             ])
         });

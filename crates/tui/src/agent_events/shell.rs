@@ -22,7 +22,11 @@ impl App {
     /// Puts the entry of a finished command in place of its running block. If other blocks followed
     /// meanwhile, the entry goes to the end, as in the log, and a note replaces the running block, because
     /// blocks keep their indexes.
-    pub(super) fn adopt_shell(&mut self, entry: &EntryId, record: &BashExecutionMessage) -> ShellPlacement {
+    pub(super) fn place_shell_entry(
+        &mut self,
+        entry: &EntryId,
+        record: &BashExecutionMessage,
+    ) -> ShellPlacement {
         let watched = |block: &Block| match &block.kind {
             BlockKind::Shell(shell) => shell.id.is_some() && shell.command == record.command,
             _ => false,
@@ -48,7 +52,7 @@ impl App {
     }
 
     /// Sets the duration of a command whose entry is at the end.
-    pub(super) fn time_shell(&mut self, entry: &EntryId, took: u64) {
+    pub(super) fn set_shell_duration(&mut self, entry: &EntryId, took: u64) {
         let logged = |block: &Block| block.entry.as_ref() == Some(entry);
         if let Some(block) = self.transcript.find_last(logged)
             && let BlockKind::Shell(Shell { state: ShellState::Over { took_ms, .. }, .. }) = &mut block.kind
@@ -58,7 +62,7 @@ impl App {
         }
     }
 
-    pub(super) fn bash_began(&mut self, id: &EntryId, command: &str, excluded: bool, since: UnixMs) {
+    pub(super) fn bash_started(&mut self, id: &EntryId, command: &str, excluded: bool, since: UnixMs) {
         self.work.bash_since = Some(since);
         self.transcript.remove_banner();
         self.transcript.push(Block::new(BlockKind::Shell(Shell {
@@ -72,7 +76,7 @@ impl App {
     }
 
     /// Tells the user that a message doesn't wait for the running `!` command.
-    pub(crate) fn tell_beside_command(&mut self) {
+    pub(crate) fn flash_command_runs(&mut self) {
         let runs = |block: &Block| match &block.kind {
             BlockKind::Shell(Shell { state: ShellState::Runs { .. }, excluded, .. }) => !excluded,
             _ => false,
@@ -103,7 +107,7 @@ impl App {
     }
 
     /// Sets the output that a command printed before this snapshot.
-    pub(super) fn bash_had_printed(&mut self, id: &EntryId, printed: &OutputBuffer) {
+    pub(super) fn restore_bash_output(&mut self, id: &EntryId, printed: &OutputBuffer) {
         self.with_shell(id, |shell| {
             if let ShellState::Runs { paper, .. } = &mut shell.state {
                 **paper = printed.carried(MOST_OUTPUT);

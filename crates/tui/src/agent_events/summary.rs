@@ -11,13 +11,13 @@ use crate::picker::{PickerChoice, PickerItem};
 use crate::tool_call::one_line;
 
 impl App {
-    pub(super) fn summary_began(&mut self, of: SummaryOf, since: UnixMs) {
+    pub(super) fn summary_started(&mut self, of: SummaryOf, since: UnixMs) {
         self.work.summary = Some(Summarizing { of, since, retry: None, failed: None });
     }
 
     pub(super) fn compaction_ended(&mut self, reason: CompactionReason, error: Option<&str>) {
         self.work.summary = None;
-        self.forget_failure();
+        self.close_failure_dialog();
         let Some(error) = error else { return };
         match reason {
             // The command's own result reports it.
@@ -33,8 +33,8 @@ impl App {
     }
 
     /// Opens the dialog about a failed summary.
-    pub(crate) fn ask_what_to_do(&mut self, error: &str) {
-        self.forget_failure();
+    pub(crate) fn open_failure_dialog(&mut self, error: &str) {
+        self.close_failure_dialog();
         let item = |choice: CompactionChoice| {
             let label = match choice {
                 CompactionChoice::Retry => "try again",

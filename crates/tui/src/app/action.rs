@@ -154,7 +154,7 @@ impl Action {
             Self::Change(SessionEdit::SetModel(words)) => Some(format!("/model {words}").into()),
             Self::Queue(queue::QueueAction::Edit(_, words, _)) => Some(words.clone().into()),
             Self::Decide(_, Decision::Deny { reason }) => {
-                approval::words_of(reason).map(|reason| reason.to_owned().into())
+                approval::user_reason(reason).map(|reason| reason.to_owned().into())
             }
             _ => None,
         }

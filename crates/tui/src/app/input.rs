@@ -66,7 +66,7 @@ pub(crate) enum TaskResult {
     /// A warning for the transcript.
     Warning(String),
     /// A warning in the transcript no longer applies.
-    Mended(String),
+    Resolved(String),
     /// The input is invalid; it returns for correction.
     Slip {
         typed: UserText,
@@ -118,7 +118,7 @@ pub(crate) enum TaskResult {
     /// The text from the external editor.
     Edited(String),
     /// Text to insert into the editor like a paste.
-    Pasted(String),
+    Paste(String),
     /// An API key was stored or removed.
     Key(login::LoginResult),
     /// A long-running job started.
@@ -209,7 +209,7 @@ impl TaskResult {
             Self::Failed { text, .. } => text.is_some(),
             Self::Queue(items) => !items.is_empty(),
             Self::Waiting(queue::QueueOutcome::Gone(words)) => words.is_some(),
-            Self::Pasted(_) | Self::Edited(_) | Self::Slip { .. } => true,
+            Self::Paste(_) | Self::Edited(_) | Self::Slip { .. } => true,
             _ => false,
         }
     }

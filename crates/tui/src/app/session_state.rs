@@ -11,7 +11,7 @@ use tiller_engine::{ContextUse, RunningCall, SlashCommand, Summarizing};
 use tiller_provider::catalog::ImageInput;
 
 use crate::approval::PendingApproval;
-use crate::dialog::Deferred;
+use crate::dialog::DeferredOverlay;
 use crate::welcome::Welcome;
 
 /// The session's properties.
@@ -19,7 +19,7 @@ use crate::welcome::Welcome;
 pub(crate) struct SessionInfo {
     /// The sequence number of the last applied event.
     pub(crate) seq: u64,
-    pub(crate) gap: SteeringGap,
+    pub(crate) gap: SnapshotGap,
     pub(crate) name: Option<String>,
     pub(crate) model: Option<ModelRef>,
     pub(crate) thinking: ThinkingLevel,
@@ -37,13 +37,13 @@ pub(crate) struct SessionInfo {
 
 /// Buffers events while a snapshot is on its way: the snapshot may not include them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SteeringGap {
+pub(crate) struct SnapshotGap {
     /// Number of requested snapshots that haven't arrived.
     expected: usize,
     events: Vec<Arc<Event>>,
 }
 
-impl SteeringGap {
+impl SnapshotGap {
     /// Reports whether a snapshot is on its way.
     pub(crate) fn is_open(&self) -> bool {
         self.expected > 0
@@ -132,13 +132,13 @@ impl StreamingAnswer {
 
 /// The session's current activity.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Activity {
+pub(crate) struct SessionActivity {
     /// Start of opening the session.
     pub(crate) opening_since: Option<UnixMs>,
     pub(crate) running_since: Option<UnixMs>,
     pub(crate) calls: Vec<CallInProgress>,
     /// Dialogs and pages to show once the user isn't typing.
-    pub(crate) unasked: Vec<Deferred>,
+    pub(crate) unasked: Vec<DeferredOverlay>,
     /// The announced retry of a failed request.
     pub(crate) retry: Option<AnnouncedRetry>,
     /// Start of the running `!` command.

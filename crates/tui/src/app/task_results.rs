@@ -5,8 +5,8 @@ use tiller_engine::{SessionState, SessionSwitched};
 use tiller_provider::catalog::ImageInput;
 
 use super::{
-    Action, Activity, App, BackgroundJob, CallInProgress, Job, ListAction, ListKind, ListResult,
-    LoadedSession, SessionInfo, TaskResult, UserText,
+    Action, App, BackgroundJob, CallInProgress, Job, ListAction, ListKind, ListResult, LoadedSession,
+    SessionActivity, SessionInfo, TaskResult, UserText,
 };
 use crate::approval::PendingApproval;
 use crate::attach::AttachedImage;
@@ -21,7 +21,7 @@ use crate::queue;
 impl App {
     /// Switches to another session. A prompt that returns with it, and text typed while it was opening, are
     /// put before the draft.
-    fn moved(&mut self, moved: SessionSwitched) {
+    fn session_switched(&mut self, moved: SessionSwitched) {
         self.keep_typed_ahead();
         self.popups.clear();
         self.work.unasked.clear();
@@ -45,22 +45,22 @@ impl App {
 
     pub(super) fn report(&mut self, report: TaskResult) -> Vec<Action> {
         match report {
-            TaskResult::Failed { what, hint, text } => self.failed(what, hint, text),
+            TaskResult::Failed { what, hint, text } => self.show_failure(what, hint, text),
             TaskResult::Slip { typed, what, origin } => self.slipped(typed, what, origin),
-            TaskResult::Loaded(loaded) => return self.take_loaded(*loaded),
-            TaskResult::State(state) => self.know(*state),
+            TaskResult::Loaded(loaded) => return self.session_loaded(*loaded),
+            TaskResult::State(state) => self.set_session_state(*state),
             TaskResult::Read { wanted, entries, ahead } => self.transcript.take(&wanted, &entries, &ahead),
             TaskResult::BranchPoints { epoch, points } => self.transcript.recount(epoch, points),
             TaskResult::Found(found) => self.found(&found),
-            TaskResult::Queue(items) => self.handed_back(&items),
-            TaskResult::Waiting(outcome) => self.queue_outcome(outcome),
-            TaskResult::Moved(moved) => self.moved(moved),
+            TaskResult::Queue(items) => self.restore_messages(&items),
+            TaskResult::Waiting(outcome) => self.apply_queue_outcome(outcome),
+            TaskResult::Moved(moved) => self.session_switched(moved),
             TaskResult::Ask(question) => self.ask(question),
             TaskResult::CodeTold => {}
             TaskResult::Began(errand) => self.work.errands.push((errand, self.now)),
-            TaskResult::Ended(errand) => self.errand_ended(errand),
+            TaskResult::Ended(errand) => self.job_ended(errand),
             TaskResult::Key(news) => return self.key_changed(news),
-            TaskResult::Page { title, lines } => self.open_late(Pager::new(&title, lines)),
+            TaskResult::Page { title, lines } => self.defer_page(Pager::new(&title, lines)),
             TaskResult::Earlier(prompts) => self.editor.know_earlier(prompts),
             TaskResult::Fork(fork) => self.facts.fork = fork,
             TaskResult::Branch(branch) => self.facts.branch = branch,
@@ -71,19 +71,19 @@ impl App {
             TaskResult::Welcome(welcome) => self.facts.welcome = Some(welcome),
             TaskResult::Note(text) => self.flash(text),
             TaskResult::Warning(text) => self.say(NoticeLevel::Warning, text, None),
-            TaskResult::Mended(text) => self.transcript.overcome(&text),
-            TaskResult::Attached(picture) => self.attached(picture),
+            TaskResult::Resolved(text) => self.transcript.overcome(&text),
+            TaskResult::Attached(picture) => self.attach_image(picture),
             TaskResult::Edited(text) => self.editor.set_text(&text),
-            TaskResult::Pasted(text) => self.editor.paste(&text),
-            TaskResult::List(news) => return self.report_to_lists(news),
+            TaskResult::Paste(text) => self.editor.paste(&text),
+            TaskResult::List(news) => return self.apply_list_result(news),
         }
         Vec::new()
     }
 
     /// Applies a result for a list, the tree or the completion.
-    fn report_to_lists(&mut self, news: ListResult) -> Vec<Action> {
+    fn apply_list_result(&mut self, news: ListResult) -> Vec<Action> {
         match news {
-            ListResult::Items { list, items, selected } => self.fill(list, items, selected),
+            ListResult::Items { list, items, selected } => self.fill_list(list, items, selected),
             ListResult::Narrowed(done) => {
                 pickers(&mut self.popups).for_each(|picker| picker.narrowed(&done));
             }
@@ -95,7 +95,7 @@ impl App {
             ListResult::Ranked(ranked) => return self.files_ranked(ranked),
             ListResult::Listed(listing) => return self.paths_listed(listing),
             ListResult::Settings(settings) => self.settings_changed(&settings),
-            ListResult::Theme(setting, name) => self.theme_set(setting, &name),
+            ListResult::Theme(setting, name) => self.theme_setting_changed(setting, &name),
             ListResult::Said(word) => {
                 self.stay();
                 self.say_in_list(word);
@@ -117,19 +117,19 @@ impl App {
         Vec::new()
     }
 
-    fn fill(&mut self, list: ListKind, items: Vec<PickerItem>, selected: usize) {
+    fn fill_list(&mut self, list: ListKind, items: Vec<PickerItem>, selected: usize) {
         if let Some(picker) = pickers(&mut self.popups).rfind(|picker| picker.list == Some(list)) {
             picker.fill(items, selected);
         }
     }
 
-    fn errand_ended(&mut self, job: Job) {
+    fn job_ended(&mut self, job: Job) {
         let at = self.work.errands.iter().position(|(started, _)| *started == job);
         at.map(|at| self.work.errands.remove(at));
     }
 
     /// Moves messages from the queue to the editor, in the order of the queue panel.
-    fn handed_back(&mut self, items: &[QueueItem]) {
+    fn restore_messages(&mut self, items: &[QueueItem]) {
         let adopt = |item: &QueueItem| self.editor.adopt(&item.as_typed(), &item.images);
         let texts: Vec<String> = queue::in_order(items).into_iter().map(adopt).collect();
         if !texts.is_empty() {
@@ -149,7 +149,7 @@ impl App {
     }
 
     /// Attaches an image to the text in the editor, unless that is sent as text only.
-    fn attached(&mut self, AttachedImage { image, size }: AttachedImage) {
+    fn attach_image(&mut self, AttachedImage { image, size }: AttachedImage) {
         if !self.takes_pictures() {
             self.flash("Images can't be attached here; send them with a message.");
             return;
@@ -172,11 +172,11 @@ impl App {
             Action::Go(_) => self.keep_typed_ahead(),
             Action::Queue(queue::QueueAction::PutBack(removed)) => {
                 let items: Vec<QueueItem> = removed.into_iter().map(|removed| removed.item).collect();
-                self.handed_back(&items);
+                self.restore_messages(&items);
             }
             action => {
                 if let Some(typed) = action.typed() {
-                    self.give_back(&typed);
+                    self.restore_input(&typed);
                 }
             }
         }
@@ -185,14 +185,14 @@ impl App {
     }
 
     /// Returns user input to the editor, with its images.
-    pub(crate) fn give_back(&mut self, typed: &UserText) {
+    pub(crate) fn restore_input(&mut self, typed: &UserText) {
         let text = self.editor.adopt(&typed.text, &typed.images);
         self.editor.put_before(&[text]);
     }
 
-    fn failed(&mut self, what: String, hint: Option<String>, text: Option<UserText>) {
+    fn show_failure(&mut self, what: String, hint: Option<String>, text: Option<UserText>) {
         if let Some(text) = text {
-            self.give_back(&text);
+            self.restore_input(&text);
         }
         // A flash about the failed action is obsolete.
         self.notes.flash = None;
@@ -204,8 +204,8 @@ impl App {
         self.say(NoticeLevel::Error, what, hint);
     }
 
-    fn take_loaded(&mut self, loaded: LoadedSession) -> Vec<Action> {
-        self.load(loaded);
+    fn session_loaded(&mut self, loaded: LoadedSession) -> Vec<Action> {
+        self.apply_snapshot(loaded);
         let missed = self.facts.gap.close();
         let welcomes = self.transcript.has_banner().then_some(Action::Beside(BackgroundJob::Welcome));
         let mut actions: Vec<Action> = missed.iter().flat_map(|event| self.agent(event)).collect();
@@ -214,17 +214,17 @@ impl App {
         actions
     }
 
-    fn load(&mut self, loaded: LoadedSession) {
+    fn apply_snapshot(&mut self, loaded: LoadedSession) {
         let LoadedSession { snapshot, newest } = loaded;
         let live = snapshot.live;
         self.outdate_tree();
         self.facts.seq = snapshot.seq;
         let former = self.transcript.replace(newest);
-        self.know(snapshot.state);
-        self.questions_are(&live.approvals);
+        self.set_session_state(snapshot.state);
+        self.set_approvals(&live.approvals);
         // The snapshot says whether that dialog is still open; other deferred dialogs exist only here.
-        self.forget_failure();
-        self.work = Activity {
+        self.close_failure_dialog();
+        self.work = SessionActivity {
             opening_since: None,
             retry: live.retry.clone(),
             unasked: std::mem::take(&mut self.work.unasked),
@@ -245,17 +245,17 @@ impl App {
             self.open_with_banner();
         }
         if let Some(error) = live.summary.as_ref().and_then(|summary| summary.failed.clone()) {
-            self.ask_what_to_do(&error);
+            self.open_failure_dialog(&error);
         }
         self.take_up(&live, former);
         if live.running_since.is_none() {
             self.transcript.settle();
-            self.say_unanswered();
+            self.warn_unanswered();
         }
     }
 
     /// Warns that the last prompt in the log has no answer, and how to send it again.
-    fn say_unanswered(&mut self) {
+    fn warn_unanswered(&mut self) {
         if self.transcript.unanswered().is_some() {
             let send = self.place.keymap.key_of(KeyCommand::Send);
             let hint = Some(format!("{send} in an empty editor moves it back to the editor"));
@@ -264,7 +264,7 @@ impl App {
         }
     }
 
-    fn know(&mut self, state: SessionState) {
+    fn set_session_state(&mut self, state: SessionState) {
         if self.place.cwd != state.cwd {
             self.complete.forget_files();
         }

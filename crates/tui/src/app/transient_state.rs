@@ -11,7 +11,7 @@ use crate::dialog::ConsumedKey;
 pub(crate) struct TransientState {
     pub(crate) flash: Option<(String, UnixMs)>,
     /// The call that the flash is about; both disappear together.
-    pub(crate) flash_about: Option<CallId>,
+    pub(crate) flash_call: Option<CallId>,
     pub(crate) pressed: Option<(DoubleKey, UnixMs)>,
     /// The key that answered a dialog or call; its repeats are ignored.
     pub(crate) spent: Option<ConsumedKey>,
@@ -22,10 +22,10 @@ pub(crate) struct TransientState {
     /// Time when the editor's content changed its purpose without a key; Enter is ignored for a moment after.
     pub(crate) shifted: Option<UnixMs>,
     /// Time when the queue panel closed by itself: keys for it may still arrive.
-    pub(crate) queue_closed: Option<UnixMs>,
+    pub(crate) queue_closed_at: Option<UnixMs>,
     /// A message withheld because the model can't take its attachments or length; sending it again confirms
     /// it.
-    pub(crate) held_back: Option<String>,
+    pub(crate) withheld: Option<String>,
     /// The entry to navigate to once the user has typed an instruction for the branch summary.
     pub(crate) leaving: Option<EntryId>,
 }

@@ -21,7 +21,7 @@ pub(crate) const ANSWER_MS: u64 = 350;
 const HELD_DOWN: usize = 3;
 
 /// Maximum number of letters in the editor that count as early answers; more are text.
-const MOST_EARLY: usize = 3;
+const MAX_EARLY: usize = 3;
 
 /// A letter that is held back, its number of presses, and the time of the last one.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ pub(crate) struct AnsweredCall {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterAnswer {
     /// Other calls of the same response will ask, and the user is watching for them.
-    Others,
+    MoreCalls,
     /// No other call is expected.
     Nothing,
 }
@@ -54,8 +54,8 @@ impl HeldKey {
     }
 
     /// Counts a repeat of the same letter; returns whether it was one.
-    fn takes(&mut self, key: KeyEvent, now: UnixMs) -> bool {
-        let is_same = is_again(self.key, key);
+    fn count_repeat(&mut self, key: KeyEvent, now: UnixMs) -> bool {
+        let is_same = is_same_letter(self.key, key);
         if is_same {
             (self.count, self.last) = (self.count + 1, now);
         }
@@ -63,13 +63,13 @@ impl HeldKey {
     }
 
     /// Reports whether no key has followed it for `for_ms` milliseconds.
-    fn is_alone(&self, now: UnixMs, for_ms: u64) -> bool {
+    fn is_unfollowed(&self, now: UnixMs, for_ms: u64) -> bool {
         now.since_ms(self.last) >= for_ms
     }
 }
 
 /// Reports whether a key types the same letter as an earlier one. Ctrl or Alt make it another key.
-fn is_again(before: KeyEvent, key: KeyEvent) -> bool {
+fn is_same_letter(before: KeyEvent, key: KeyEvent) -> bool {
     App::is_letter(before) && App::is_letter(key) && before.code == key.code
 }
 
@@ -86,7 +86,7 @@ impl AnsweredCall {
 
 impl App {
     /// The command of a key for a pending call; no other function decides this.
-    pub(super) fn answer_of(&self, key: KeyEvent) -> Option<KeyCommand> {
+    pub(super) fn approval_command(&self, key: KeyEvent) -> Option<KeyCommand> {
         self.place.keymap.command(Context::Approval, key).or_else(|| self.numbered_answer(key))
     }
 
@@ -104,18 +104,18 @@ impl App {
     }
 
     /// Holds back a key that may repeat the last answer, or ends the repeats.
-    pub(super) fn echo_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+    pub(super) fn debounce_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         if let Some(held) = &mut self.notes.echo {
-            if held.takes(key, self.now) {
+            if held.count_repeat(key, self.now) {
                 return Some(Vec::new());
             }
-            return self.end_echo(key);
+            return self.end_repeats(key);
         }
         let answered = self.notes.answered.filter(|answered| answered.is_recent(self.now))?;
-        let is_again = is_again(answered.key, key) && self.editor.is_empty();
+        let is_again = is_same_letter(answered.key, key) && self.editor.is_empty();
         let first = self.work.approvals.first();
         let accepts_key =
-            first.is_some_and(|asked| matches!(asked.ready, Ready::Now(_)) || asked.is_reasoning());
+            first.is_some_and(|asked| matches!(asked.ready, Ready::Visible(_)) || asked.is_reasoning());
         if !is_again || accepts_key {
             return None;
         }
@@ -124,23 +124,23 @@ impl App {
     }
 
     /// Ends the repeats at another key: Esc discards them, any other key makes text of them.
-    fn end_echo(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+    fn end_repeats(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         if self.place.keymap.command(Context::Main, key) == Some(KeyCommand::Stop) {
             self.notes.echo = None;
             return Some(Vec::new());
         }
-        self.type_echo();
+        self.type_repeats();
         None
     }
 
-    fn type_echo(&mut self) {
+    fn type_repeats(&mut self) {
         if let Some(held) = self.notes.echo.take() {
             self.type_held(held.key, held.count);
         }
     }
 
     /// Types a held letter whose call is no longer pending into the editor; Enter doesn't send it at once.
-    pub(super) fn keep_letter(&mut self, held: HeldKey) {
+    pub(super) fn keep_as_draft(&mut self, held: HeldKey) {
         self.type_held(held.key, held.count);
         self.notes.shifted = Some(self.now);
     }
@@ -150,27 +150,27 @@ impl App {
     }
 
     /// Ends the repeats after a pause: a key that was held down is discarded, anything else becomes text.
-    fn settle_echo(&mut self) {
-        let is_over = |held: &HeldKey| held.is_alone(self.now, ANSWER_MS);
+    fn settle_repeats(&mut self) {
+        let is_over = |held: &HeldKey| held.is_unfollowed(self.now, ANSWER_MS);
         if self.notes.echo.as_ref().is_some_and(is_over) {
             match self.notes.echo.take_if(|held| held.count >= HELD_DOWN) {
                 Some(_) => {}
-                None => self.type_echo(),
+                None => self.type_repeats(),
             }
             self.stale = super::super::frame_pacer::Dirty::ByUser;
         }
     }
 
     /// Counts a repeat of the letter that is about to answer the call.
-    pub(super) fn holds_on(&mut self, key: KeyEvent) -> bool {
+    pub(super) fn is_held_down(&mut self, key: KeyEvent) -> bool {
         let now = self.now;
         let asked = self.work.approvals.first_mut();
-        asked.and_then(|asked| asked.answer.as_mut()).is_some_and(|held| held.takes(key, now))
+        asked.and_then(|asked| asked.held_key.as_mut()).is_some_and(|held| held.count_repeat(key, now))
     }
 
     /// Makes text of a held letter: the start of a message, or of the reason if the letter asks for one.
-    pub(super) fn begin_text(&mut self, held: HeldKey) {
-        match self.answer_of(held.key) {
+    pub(super) fn type_held_letter(&mut self, held: HeldKey) {
+        match self.approval_command(held.key) {
             Some(KeyCommand::DenyWithWord) => {
                 self.begin_reason();
                 self.type_held(held.key, held.count - 1);
@@ -180,15 +180,15 @@ impl App {
     }
 
     /// Makes text of all held letters.
-    pub(crate) fn take_answer_back(&mut self) {
-        self.type_echo();
-        let held = self.work.approvals.first_mut().and_then(|asked| asked.answer.take());
-        held.into_iter().for_each(|held| self.begin_text(held));
+    pub(crate) fn type_held_letters(&mut self) {
+        self.type_repeats();
+        let held = self.work.approvals.first_mut().and_then(|asked| asked.held_key.take());
+        held.into_iter().for_each(|held| self.type_held_letter(held));
     }
 
     /// Decides held letters whose time has passed.
-    pub(crate) fn settle_letters(&mut self) -> Vec<Action> {
-        self.settle_echo();
+    pub(crate) fn settle_held_letters(&mut self) -> Vec<Action> {
+        self.settle_repeats();
         self.answer_approval(ANSWER_MS)
     }
 
@@ -198,40 +198,42 @@ impl App {
     pub(super) fn answer_approval(&mut self, after_ms: u64) -> Vec<Action> {
         let now = self.now;
         let Some(asked) = self.work.approvals.first() else { return Vec::new() };
-        let Some(held) = asked.answer.filter(|held| held.is_alone(now, after_ms)) else { return Vec::new() };
-        let command = self.answer_of(held.key);
+        let Some(held) = asked.held_key.filter(|held| held.is_unfollowed(now, after_ms)) else {
+            return Vec::new();
+        };
+        let command = self.approval_command(held.key);
         let allows = matches!(command, Some(KeyCommand::Allow | KeyCommand::AllowSession));
-        let is_held_down = matches!(asked.ready, Ready::Now(_)) && held.count > 1;
+        let is_held_down = matches!(asked.ready, Ready::Visible(_)) && held.count > 1;
         if allows && !is_held_down && !asked.is_readable(now) {
             return Vec::new();
         }
-        self.work.approvals[0].answer = None;
+        self.work.approvals[0].held_key = None;
         if is_held_down {
             self.notes.echo = Some(held);
-            self.settle_echo();
+            self.settle_repeats();
             return Vec::new();
         }
         let Some(command) = command else { return Vec::new() };
-        if self.holds_letters(held.key) {
+        if self.editor_repeats_letter(held.key) {
             // The letters in the editor were the same answer, pressed too soon.
             self.editor.take();
         }
-        self.carry_answer(command, held.key)
+        self.run_approval_command(command, held.key)
     }
 
     /// Reports whether the editor holds only this letter, as typed by a user who answers before the call
     /// appears.
-    pub(super) fn holds_letters(&self, key: KeyEvent) -> bool {
+    pub(super) fn editor_repeats_letter(&self, key: KeyEvent) -> bool {
         let text = self.editor.text();
         let is_it = |letter| key.code == KeyCode::Char(letter);
-        !text.is_empty() && text.len() <= MOST_EARLY && text.chars().all(is_it)
+        !text.is_empty() && text.len() <= MAX_EARLY && text.chars().all(is_it)
     }
 
     /// Reports whether the editor is empty or holds only letters that would be early answers.
-    pub(super) fn holds_early_answers(&self) -> bool {
+    pub(super) fn editor_holds_early_answers(&self) -> bool {
         let text = self.editor.text();
-        let answers = |letter| self.answer_of(KeyEvent::from(KeyCode::Char(letter))).is_some();
-        text.len() <= MOST_EARLY && text.chars().all(answers)
+        let answers = |letter| self.approval_command(KeyEvent::from(KeyCode::Char(letter))).is_some();
+        text.len() <= MAX_EARLY && text.chars().all(answers)
     }
 
     /// Reports whether a call is pending and the editor holds only a letter that would answer it, typed
@@ -241,7 +243,7 @@ impl App {
         let key = KeyEvent::from(KeyCode::Char(letter));
         let is_asked = self.work.approvals.first().is_some_and(|asked| !asked.is_reasoning());
         is_asked
-            && self.holds_letters(key)
-            && self.answer_of(key).is_some_and(|command| self.means_something(command))
+            && self.editor_repeats_letter(key)
+            && self.approval_command(key).is_some_and(|command| self.command_applies(command))
     }
 }

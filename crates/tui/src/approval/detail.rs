@@ -13,7 +13,7 @@ use tiller_render::{
 use super::super::tool_call::{argument, one_line, seconds};
 
 /// The working directory of commands, and the options for laying out text.
-pub(super) struct CallLocation<'a> {
+pub(super) struct LayoutContext<'a> {
     pub(super) cwd: &'a Path,
     pub(super) home: Option<&'a Path>,
     pub(super) manner: RenderOptions,
@@ -26,7 +26,7 @@ const BAR: &str = "  │ ";
 const BAR_WIDTH: usize = 4;
 
 /// The lines of a call, wrapped to `width`.
-pub(super) fn lines(request: &ApprovalRequest, place: &CallLocation<'_>, width: usize) -> Vec<Line> {
+pub(super) fn lines(request: &ApprovalRequest, place: &LayoutContext<'_>, width: usize) -> Vec<Line> {
     match &request.preview {
         Some(Preview::Change(change)) => change_lines(change, LayoutOptions { width, manner: place.manner }),
         Some(Preview::Failure { message }) => {
@@ -43,7 +43,7 @@ pub(super) fn lines(request: &ApprovalRequest, place: &CallLocation<'_>, width: 
 }
 
 /// A line without its `BAR`.
-pub(super) fn bare(line: &Line) -> Line {
+pub(super) fn without_bar(line: &Line) -> Line {
     let spans = line.spans.iter().skip(usize::from(line.spans.first().is_some_and(|span| span.text == BAR)));
     spans.cloned().collect::<Vec<_>>().into()
 }
@@ -69,23 +69,23 @@ fn change_lines(change: &FileChange, page: LayoutOptions) -> Vec<Line> {
 fn command_lines(
     command: &str,
     request: &ApprovalRequest,
-    place: &CallLocation<'_>,
+    place: &LayoutContext<'_>,
     width: usize,
 ) -> Vec<Line> {
     let code = highlight(command, Language::Named("bash"), place.manner.code);
     let mut lines: Vec<Line> = code.iter().flat_map(|line| row(&line.spans, width)).collect();
-    let mut facts = vec![format!("in {}", shown(place))];
+    let mut facts = vec![format!("in {}", display_cwd(place))];
     if let Some(limit_s) = request.args["timeout"].as_u64() {
         facts.push(format!("timeout {}", seconds(limit_s.saturating_mul(1_000))));
     }
     lines.extend(row(&[Span::new(facts.join(" · "), Role::Muted)], width));
-    for (name, value) in others(&request.args, &["command", "timeout"]) {
+    for (name, value) in other_arguments(&request.args, &["command", "timeout"]) {
         lines.extend(argument_lines(name, value, width));
     }
     lines
 }
 
-fn shown(place: &CallLocation<'_>) -> String {
+fn display_cwd(place: &LayoutContext<'_>) -> String {
     let cwd = match place.home.and_then(|home| place.cwd.strip_prefix(home).ok()) {
         Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
         Some(rest) => format!("~/{}", rest.display()),
@@ -94,7 +94,7 @@ fn shown(place: &CallLocation<'_>) -> String {
     one_line(&cwd)
 }
 
-fn others<'a>(args: &'a Value, shown: &'a [&str]) -> impl Iterator<Item = (&'a String, &'a Value)> {
+fn other_arguments<'a>(args: &'a Value, shown: &'a [&str]) -> impl Iterator<Item = (&'a String, &'a Value)> {
     args.as_object().into_iter().flatten().filter(|(name, _)| !shown.contains(&name.as_str()))
 }
 
@@ -105,7 +105,7 @@ fn arguments(tool: &str, args: &Value, width: usize) -> Vec<Line> {
     for line in sanitize(&main, ControlChars::Visible).lines() {
         lines.extend(row(&[Span::new(line, Role::Code)], width));
     }
-    let others = others(args, &[]).filter(|(_, value)| value.as_str() != Some(&main));
+    let others = other_arguments(args, &[]).filter(|(_, value)| value.as_str() != Some(&main));
     lines.extend(others.flat_map(|(name, value)| argument_lines(name, value, width)));
     if lines.is_empty() {
         lines = row(&[Span::new("no arguments", Role::Muted)], width);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     fn shown_lines(request: &ApprovalRequest, width: usize) -> Vec<String> {
-        let place = CallLocation {
+        let place = LayoutContext {
             cwd: Path::new("/home/ada/code"),
             home: Some(Path::new("/home/ada")),
             manner: RenderOptions::default(),

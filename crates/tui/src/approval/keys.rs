@@ -21,57 +21,57 @@ use super::debounce::{AfterAnswer, AnsweredCall, HeldKey};
 use super::{ApprovalAnswer, PanelMode, Ready};
 
 /// Maximum time between an answer and the next request for which the user counts as looking, in milliseconds.
-pub(super) const LOOKING_MS: u64 = 2_000;
+pub(super) const WATCHING_MS: u64 = 2_000;
 
 /// The reason of a denial without a text from the user. The model reads it.
-const NO: &str = "the user said no";
+const DENIED: &str = "the user said no";
 
 /// Separates it from the user's own reason.
-const BEFORE_WORDS: &str = ": ";
+const REASON_SEPARATOR: &str = ": ";
 
 /// The part of a denial's reason that the user typed.
-pub(crate) fn words_of(reason: &str) -> Option<&str> {
-    reason.strip_prefix(NO)?.strip_prefix(BEFORE_WORDS)
+pub(crate) fn user_reason(reason: &str) -> Option<&str> {
+    reason.strip_prefix(DENIED)?.strip_prefix(REASON_SEPARATOR)
 }
 
 impl App {
     /// Handles a key for the pending call; `None` leaves it to the next handler.
     pub(crate) fn approval_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        if let Some(actions) = self.echo_key(key) {
+        if let Some(actions) = self.debounce_key(key) {
             return Some(actions);
         }
-        let Some(asked) = self.work.approvals.first() else { return self.key_between(key) };
+        let Some(asked) = self.work.approvals.first() else { return self.key_between_approvals(key) };
         if asked.is_reasoning() {
             return self.reasoning_key(key);
         }
-        if asked.ready == Ready::Drawn && key.code == KeyCode::Enter && self.editor.is_empty() {
+        if asked.ready == Ready::OnDraw && key.code == KeyCode::Enter && self.editor.is_empty() {
             return Some(Vec::new());
         }
-        if self.holds_on(key) {
+        if self.is_held_down(key) {
             return Some(Vec::new());
         }
-        if let Some(held) = self.work.approvals[0].answer.take() {
-            return self.key_after_letter(held, key);
+        if let Some(held) = self.work.approvals[0].held_key.take() {
+            return self.key_after_held(held, key);
         }
         if self.is_enter_alone(key) {
-            self.say_answers();
+            self.flash_answer_keys();
             return Some(Vec::new());
         }
         let is_settled = self.work.approvals[0].is_ready(self.now);
-        let command = self.answer_of(key)?;
+        let command = self.approval_command(key)?;
         if let KeyCommand::QuestionUp | KeyCommand::QuestionDown = command {
-            self.move_in_question(command);
+            self.scroll_approval(command);
             return Some(Vec::new());
         }
-        let is_free = self.editor.is_empty() || Self::is_letter(key) && self.holds_letters(key);
-        if !is_settled || !is_free || !self.means_something(command) {
+        let is_free = self.editor.is_empty() || Self::is_letter(key) && self.editor_repeats_letter(key);
+        if !is_settled || !is_free || !self.command_applies(command) {
             return None;
         }
         if Self::is_letter(key) {
-            self.work.approvals[0].answer = Some(HeldKey::new(key, self.now));
+            self.work.approvals[0].held_key = Some(HeldKey::new(key, self.now));
             return Some(Vec::new());
         }
-        Some(self.carry_answer(command, key))
+        Some(self.run_approval_command(command, key))
     }
 
     /// Checks for Enter while the editor is empty and no answer is selected.
@@ -81,24 +81,24 @@ impl App {
     }
 
     /// Shows the keys that answer the call.
-    fn say_answers(&mut self) {
+    fn flash_answer_keys(&mut self) {
         let key = |command| self.place.keymap.key_of(command);
         let (allow, deny, why) =
             (key(KeyCommand::Allow), key(KeyCommand::Deny), key(KeyCommand::DenyWithWord));
-        self.say_of_call(format!("Press {allow} to allow, {deny} to deny, {why} to deny and say why"));
+        self.flash_about_call(format!("Press {allow} to allow, {deny} to deny, {why} to deny and say why"));
     }
 
     /// Handles a key after a held letter: Enter confirms it, Esc discards it, any other key makes text of it.
-    fn key_after_letter(&mut self, held: HeldKey, key: KeyEvent) -> Option<Vec<Action>> {
+    fn key_after_held(&mut self, held: HeldKey, key: KeyEvent) -> Option<Vec<Action>> {
         if key.code == KeyCode::Enter {
-            self.work.approvals[0].answer = Some(held);
+            self.work.approvals[0].held_key = Some(held);
             return Some(self.answer_approval(0));
         }
         // Esc goes back one level: it discards the letter, the run continues.
         if self.place.keymap.command(Context::Main, key) == Some(KeyCommand::Stop) {
             return Some(Vec::new());
         }
-        self.begin_text(held);
+        self.type_held_letter(held);
         if self.work.approvals[0].is_reasoning() { self.reasoning_key(key) } else { None }
     }
 
@@ -110,23 +110,24 @@ impl App {
         {
             return None;
         }
-        if asked.answer.is_some() {
-            if self.holds_on(key) {
+        if asked.held_key.is_some() {
+            if self.is_held_down(key) {
                 return Some(Vec::new());
             }
             if key.code == KeyCode::Enter {
                 return Some(self.answer_approval(0));
             }
-            let held = self.work.approvals[0].answer.take();
+            let held = self.work.approvals[0].held_key.take();
             if self.place.keymap.command(Context::Main, key) == Some(KeyCommand::Stop) {
                 return Some(Vec::new());
             }
-            return if Self::is_letter(key) { Some(self.write_beneath(held, key)) } else { None };
+            return if Self::is_letter(key) { Some(self.type_into_editor(held, key)) } else { None };
         }
         let means_else = |context| self.place.keymap.command(context, key).is_some();
         let is_free = !means_else(Context::Popup) && !means_else(Context::Page);
-        let Some(command) = self.answer_of(key).filter(|command| self.means_something(*command)) else {
-            return (is_free && Self::is_letter(key)).then(|| self.write_beneath(None, key));
+        let Some(command) = self.approval_command(key).filter(|command| self.command_applies(*command))
+        else {
+            return (is_free && Self::is_letter(key)).then(|| self.type_into_editor(None, key));
         };
         let allows = matches!(command, KeyCommand::Allow | KeyCommand::AllowSession);
         let denies = matches!(command, KeyCommand::Deny | KeyCommand::DenyWithWord);
@@ -137,24 +138,24 @@ impl App {
         if allows && !view::page_says_answers(self) {
             return Some(Vec::new());
         }
-        if allows && !self.work.approvals[0].is_seen_for_a_moment(self.now) {
+        if allows && !self.work.approvals[0].is_seen_long_enough(self.now) {
             return Some(Vec::new());
         }
         if Self::is_letter(key) {
-            self.work.approvals[0].answer = Some(HeldKey::new(key, self.now));
+            self.work.approvals[0].held_key = Some(HeldKey::new(key, self.now));
             return Some(Vec::new());
         }
-        Some(self.carry_answer(command, key))
+        Some(self.run_approval_command(command, key))
     }
 
     /// Closes the call's page and types the held letter and this key into the editor.
-    fn write_beneath(&mut self, held: Option<HeldKey>, key: KeyEvent) -> Vec<Action> {
-        self.leave_call_page();
-        held.into_iter().for_each(|held| self.begin_text(held));
+    fn type_into_editor(&mut self, held: Option<HeldKey>, key: KeyEvent) -> Vec<Action> {
+        self.close_call_page();
+        held.into_iter().for_each(|held| self.type_held_letter(held));
         self.key(key)
     }
 
-    fn leave_call_page(&mut self) {
+    fn close_call_page(&mut self) {
         if self.asked_on_page().is_some() {
             self.popups.pop();
         }
@@ -162,22 +163,22 @@ impl App {
 
     /// Handles a key between two pending calls. Enter after a letter that may be an early answer sends
     /// nothing; typing a message means that the user is no longer looking.
-    fn key_between(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+    fn key_between_approvals(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let answered =
-            self.notes.answered.as_mut().filter(|answered| answered.after == AfterAnswer::Others)?;
+            self.notes.answered.as_mut().filter(|answered| answered.after == AfterAnswer::MoreCalls)?;
         let is_recent = answered.is_recent(self.now);
-        let is_early = is_recent && self.holds_early_answers();
+        let is_early = is_recent && self.editor_holds_early_answers();
         if is_early && key.code == KeyCode::Enter {
             return Some(Vec::new());
         }
-        if KeyIntent::of(key) == KeyIntent::Types && !(is_early && self.answer_of(key).is_some()) {
+        if KeyIntent::of(key) == KeyIntent::Types && !(is_early && self.approval_command(key).is_some()) {
             self.notes.answered = None;
         }
         None
     }
 
     pub(super) fn begin_reason(&mut self) {
-        self.leave_call_page();
+        self.close_call_page();
         let Some(asked) = self.work.approvals.first_mut() else { return };
         asked.mode = PanelMode::Reasoning;
         let reason = std::mem::take(&mut asked.reason);
@@ -188,7 +189,7 @@ impl App {
 
     /// Checks whether a command applies now: Enter and Esc need a selected answer, "this session" needs a
     /// rule.
-    pub(super) fn means_something(&self, command: KeyCommand) -> bool {
+    pub(super) fn command_applies(&self, command: KeyCommand) -> bool {
         let Some(asked) = self.work.approvals.first() else { return false };
         match command {
             KeyCommand::TakeAnswer | KeyCommand::NoAnswer => asked.mode != PanelMode::Choosing(None),
@@ -197,7 +198,7 @@ impl App {
         }
     }
 
-    pub(super) fn carry_answer(&mut self, command: KeyCommand, key: KeyEvent) -> Vec<Action> {
+    pub(super) fn run_approval_command(&mut self, command: KeyCommand, key: KeyEvent) -> Vec<Action> {
         match command {
             KeyCommand::Allow => return self.answer(ApprovalAnswer::Once, key),
             KeyCommand::AllowSession => return self.answer(ApprovalAnswer::Session, key),
@@ -213,7 +214,7 @@ impl App {
             KeyCommand::NextAnswer => self.choose_answer(1),
             KeyCommand::PreviousAnswer => self.choose_answer(-1),
             KeyCommand::NoAnswer => self.set_mode(PanelMode::Choosing(None)),
-            KeyCommand::ShowWhole => self.show_whole(),
+            KeyCommand::ShowWhole => self.open_call_page(),
             _ => {}
         }
         Vec::new()
@@ -224,18 +225,18 @@ impl App {
         let allows = matches!(answer, ApprovalAnswer::Once | ApprovalAnswer::Session);
         if allows && !asked.is_seen() {
             let key = self.place.keymap.key_of(KeyCommand::ShowWhole);
-            self.say_of_call(format!("Scroll through the whole call first; {key} shows it."));
+            self.flash_about_call(format!("Scroll through the whole call first; {key} shows it."));
             return Vec::new();
         }
         if allows && !asked.is_readable(self.now) {
             let key = self.place.keymap.key_of(KeyCommand::TakeAnswer);
-            self.say_of_call(format!("Ignored: pressed too soon. Press {key} again to allow."));
+            self.flash_about_call(format!("Ignored: pressed too soon. Press {key} again to allow."));
             return Vec::new();
         }
         match answer {
             ApprovalAnswer::Once => self.decide(Decision::Once, key),
             ApprovalAnswer::Session => self.decide(Decision::Session, key),
-            ApprovalAnswer::Deny => self.decide(Decision::Deny { reason: NO.to_owned() }, key),
+            ApprovalAnswer::Deny => self.decide(Decision::Deny { reason: DENIED.to_owned() }, key),
             ApprovalAnswer::DenyWithWord => {
                 self.begin_reason();
                 Vec::new()
@@ -244,15 +245,15 @@ impl App {
     }
 
     fn decide(&mut self, decision: Decision, key: KeyEvent) -> Vec<Action> {
-        self.leave_call_page();
+        self.close_call_page();
         let asked = self.work.approvals.remove(0);
-        self.drop_words_about(&asked.request.tool_call_id);
+        self.clear_flash_about(&asked.request.tool_call_id);
         self.stale = Dirty::ByUser;
         let next = self.work.approvals.first_mut();
         let is_looking = next.is_none() && asked.request.later > 0;
-        let after = if is_looking { AfterAnswer::Others } else { AfterAnswer::Nothing };
+        let after = if is_looking { AfterAnswer::MoreCalls } else { AfterAnswer::Nothing };
         self.notes.answered = Some(AnsweredCall::new(key, self.now, after));
-        next.into_iter().for_each(|next| next.ready = Ready::Drawn);
+        next.into_iter().for_each(|next| next.ready = Ready::OnDraw);
         vec![Action::Decide(asked.request.tool_call_id, decision)]
     }
 
@@ -278,13 +279,13 @@ impl App {
         asked.mode = PanelMode::Choosing(Some(answers[at]));
     }
 
-    fn move_in_question(&mut self, command: KeyCommand) {
+    fn scroll_approval(&mut self, command: KeyCommand) {
         let (rows, _) = view::question_rows(self);
         // One line overlaps, for orientation.
         let page = isize::try_from(rows.saturating_sub(1).max(1)).unwrap_or(1);
         let by = if command == KeyCommand::QuestionUp { -page } else { page };
         if let Some(asked) = self.work.approvals.first_mut() {
-            asked.sheet.step(by, rows);
+            asked.sheet.scroll(by, rows);
         }
     }
 
@@ -295,8 +296,8 @@ impl App {
             KeyCommand::Send | KeyCommand::SteerNow | KeyCommand::FollowUp => {
                 let words = self.editor.take();
                 let reason = match words.trim() {
-                    "" => NO.to_owned(),
-                    words => format!("{NO}{BEFORE_WORDS}{words}"),
+                    "" => DENIED.to_owned(),
+                    words => format!("{DENIED}{REASON_SEPARATOR}{words}"),
                 };
                 Some(self.decide(Decision::Deny { reason }, key))
             }
@@ -321,7 +322,7 @@ impl App {
         if let Some(asked) = self.work.approvals.first_mut() {
             asked.reason = words;
             asked.mode = PanelMode::Choosing(None);
-            asked.ready = Ready::Noticed(ShownSince::at(self.now));
+            asked.ready = Ready::AfterDelay(ShownSince::at(self.now));
         }
     }
 }

@@ -35,7 +35,7 @@ const APPLESCRIPT_DATA: (&str, &str) = ("«data PNGf", "»");
 const MOST_OUTPUT: usize = 2 * (MOST_BYTES + 1) + 64;
 
 /// Maximum run time of a program: it asks the clipboard's owner, which may never reply.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The name of the image in messages.
 const NAME: &str = "the image on the clipboard";
@@ -134,7 +134,7 @@ mod tests {
     fn of_programs_takes_the_first_output() {
         let fails: &[&str] = &["sh", "-c", "echo refused; exit 1"];
         let text: &[&str] = &["printf", "copied"];
-        let clip = of_programs(&[MISSING, fails], &[MISSING, fails, text], LONG);
+        let clip = from_programs(&[MISSING, fails], &[MISSING, fails, text], LONG);
         assert_eq!(clip, ClipboardContent::Text("copied".to_owned()));
         assert!(nothing(&of_programs(&[MISSING], &[fails, &["true"]], LONG)));
         let ClipboardContent::Nothing(why) = of_programs(&[MISSING], &[MISSING], LONG) else {
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn of_programs_hanging_program_is_abandoned() {
         let begun = std::time::Instant::now();
-        assert!(nothing(&of_programs(&[&["sleep", "60"]], &[], SHORT)));
+        assert!(nothing(&from_programs(&[&["sleep", "60"]], &[], SHORT)));
         assert!(begun.elapsed() < LONG);
     }
 

@@ -5,20 +5,20 @@ use std::path::{Path, PathBuf};
 use tiller_core::message::Image;
 use tiller_engine::FileToAttach;
 
-use super::{at_home, file, has_ending};
+use super::{at_home, file, has_image_extension};
 use crate::tool_call::one_line;
 
 /// Punctuation that may follow a name without belonging to it.
-const AFTER_NAME: [char; 10] = ['.', ',', ';', ':', '!', '?', ')', ']', '}', '\''];
+const TRAILING: [char; 10] = ['.', ',', ';', ':', '!', '?', ')', ']', '}', '\''];
 
 /// Maximum number of files attached to one message: pasted text may mention many.
-const MOST_FILES: usize = 20;
+const MAX_FILES: usize = 20;
 
 /// Maximum length of a file extension that makes a word without a slash look like a file name, in characters.
-const LONGEST_ENDING: usize = 10;
+const MAX_EXTENSION: usize = 10;
 
 /// The words after an `@`, with trailing punctuation: `@shot.png` or `@"my shot.png"`.
-fn words(text: &str) -> impl Iterator<Item = &str> {
+fn mentioned_words(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices('@').filter_map(|(at, _)| {
         let begins = text[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || "([{\"'".contains(c));
         let rest = &text[at + 1..];
@@ -33,7 +33,9 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 /// The image paths that a text mentions, each once.
 pub(crate) fn named_in(text: &str, home: Option<&Path>) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let names = words(text).map(|word| word.trim_end_matches(AFTER_NAME)).filter(|name| has_ending(name));
+    let names = mentioned_words(text)
+        .map(|word| word.trim_end_matches(TRAILING))
+        .filter(|name| has_image_extension(name));
     for path in names.map(|name| at_home(name, home)) {
         if !found.contains(&path) {
             found.push(path);
@@ -44,7 +46,7 @@ pub(crate) fn named_in(text: &str, home: Option<&Path>) -> Vec<PathBuf> {
 
 /// The images and files that a text mentions.
 #[derive(Debug, Default)]
-pub(crate) struct Mention {
+pub(crate) struct Mentions {
     /// The images.
     pub(crate) images: Vec<Image>,
     /// The other files and directories, each once, in the order of the text.
@@ -54,7 +56,7 @@ pub(crate) struct Mention {
 }
 
 /// Reads the images that a text mentions and finds the files and directories. Relative paths start at `cwd`.
-pub(crate) fn gathered(text: &str, cwd: &Path, home: Option<&Path>) -> Mention {
+pub(crate) fn gathered(text: &str, cwd: &Path, home: Option<&Path>) -> Mentions {
     let (mut images, mut problems) = (Vec::new(), Vec::new());
     let present = named_in(text, home).into_iter().map(|path| cwd.join(path)).filter(|path| path.is_file());
     for path in present {
@@ -63,25 +65,25 @@ pub(crate) fn gathered(text: &str, cwd: &Path, home: Option<&Path>) -> Mention {
             Err(why) => problems.push(why),
         }
     }
-    problems.extend(told(&missing(text, cwd, home)));
+    problems.extend(missing_message(&missing(text, cwd, home)));
     let mut files = files_in(text, cwd, home);
-    if files.len() > MOST_FILES {
-        problems.push(format!("attached only the first {MOST_FILES} of {} files", files.len()));
-        files.truncate(MOST_FILES);
+    if files.len() > MAX_FILES {
+        problems.push(format!("attached only the first {MAX_FILES} of {} files", files.len()));
+        files.truncate(MAX_FILES);
     }
-    Mention { images, files, problems }
+    Mentions { images, files, problems }
 }
 
 /// The existing files and directories that a text mentions, except images.
 fn files_in(text: &str, cwd: &Path, home: Option<&Path>) -> Vec<FileToAttach> {
     let mut files: Vec<FileToAttach> = Vec::new();
-    for word in words(text).filter(|word| !word.is_empty()) {
-        let name = word.trim_end_matches(AFTER_NAME);
+    for word in mentioned_words(text).filter(|word| !word.is_empty()) {
+        let name = word.trim_end_matches(TRAILING);
         let named = [word, name, without_line(name)].into_iter().filter(|name| !name.is_empty());
         let mut paths = named.map(|name| (name, cwd.join(at_home(name, home))));
         let Some((name, path)) = paths.find(|(_, path)| path.is_file() || path.is_dir()) else { continue };
         let is_known = files.iter().any(|file| file.path == path);
-        let is_picture = has_ending(name) && path.is_file();
+        let is_picture = has_image_extension(name) && path.is_file();
         if !is_known && !is_picture {
             files.push(FileToAttach { path, name: name.to_owned() });
         }
@@ -93,8 +95,8 @@ fn files_in(text: &str, cwd: &Path, home: Option<&Path>) -> Vec<FileToAttach> {
 fn missing<'a>(text: &'a str, cwd: &Path, home: Option<&Path>) -> Vec<&'a str> {
     let mut missing = Vec::new();
     let is_there = |name: &str| cwd.join(at_home(name, home)).exists();
-    for word in words(text) {
-        let name = word.trim_end_matches(AFTER_NAME);
+    for word in mentioned_words(text) {
+        let name = word.trim_end_matches(TRAILING);
         let is_missing = is_like_path(name) && ![word, name, without_line(name)].into_iter().any(is_there);
         if is_missing && !missing.contains(&name) {
             missing.push(name);
@@ -108,7 +110,7 @@ fn missing<'a>(text: &'a str, cwd: &Path, home: Option<&Path>) -> Vec<&'a str> {
 fn is_like_path(name: &str) -> bool {
     let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
     let is_ending = |ending: &str| {
-        (1..=LONGEST_ENDING).contains(&ending.len()) && ending.chars().all(|c| c.is_ascii_alphanumeric())
+        (1..=MAX_EXTENSION).contains(&ending.len()) && ending.chars().all(|c| c.is_ascii_alphanumeric())
     };
     (name.contains('/') || ending.is_some_and(is_ending)) && !name.contains(['(', '<', '*', '@', '='])
 }
@@ -124,7 +126,7 @@ fn without_line(name: &str) -> &str {
 }
 
 /// The message about missing paths; the text itself was sent.
-fn told(missing: &[&str]) -> Option<String> {
+fn missing_message(missing: &[&str]) -> Option<String> {
     let names: Vec<String> = missing.iter().map(|name| one_line(name)).collect();
     let (last, others) = names.split_last()?;
     let all = if others.is_empty() { last.clone() } else { format!("{} or {last}", others.join(", ")) };
@@ -159,7 +161,7 @@ mod tests {
         let image = of_bytes(&png(3, 2), "good.png").unwrap().image;
         std::fs::write(folder.path().join("good.png"), png(3, 2)).unwrap();
         std::fs::write(folder.path().join("bad.png"), "no").unwrap();
-        let Mention { images, problems, .. } =
+        let Mentions { images, problems, .. } =
             gathered("@missing.png @bad.png @good.png", folder.path(), None);
         assert_eq!(images, [image]);
         let bad = file(&folder.path().join("bad.png")).unwrap_err();

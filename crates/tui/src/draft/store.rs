@@ -14,13 +14,13 @@ use tempfile::NamedTempFile;
 use tiller_files as files;
 
 /// Maximum number of drafts of one directory, and so of processes that save drafts in it.
-const PLACES: usize = 9;
+const MAX_PER_DIRECTORY: usize = 9;
 
 /// Maximum number of draft files of all directories; beyond it the oldest are deleted.
-const MOST: usize = 200;
+const MAX_FILES: usize = 200;
 
 /// Maximum length of the directory's name within the file name, in characters.
-const LONGEST_NAME: usize = 40;
+const MAX_NAME: usize = 40;
 
 /// The content of a draft file.
 #[derive(Serialize, Deserialize)]
@@ -38,25 +38,25 @@ pub(super) struct DraftLock {
 
 impl DraftLock {
     /// Locks the file; `None` if another process holds the lock.
-    fn of(path: PathBuf, file: File) -> Option<Self> {
-        is_free(&file).then_some(Self { path, file })
+    fn acquire(path: PathBuf, file: File) -> Option<Self> {
+        try_lock(&file).then_some(Self { path, file })
     }
 }
 
 /// Locks a file; returns false if another process holds the lock. On a file system without locks, all files
 /// are free.
-fn is_free(file: &File) -> bool {
+fn try_lock(file: &File) -> bool {
     !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
 
 /// Takes a draft left in `cwd` that no running process holds.
 pub(super) fn take_up(folder: &Path, cwd: &Path) -> Option<(String, DraftLock)> {
-    let left = places(folder, cwd).find_map(|path| read(path, cwd));
-    left.or_else(|| take_over(folder, cwd))
+    let left = draft_paths(folder, cwd).find_map(|path| read(path, cwd));
+    left.or_else(|| migrate(folder, cwd))
 }
 
 /// Takes over the draft of an older version, which had one file for all directories.
-fn take_over(folder: &Path, cwd: &Path) -> Option<(String, DraftLock)> {
+fn migrate(folder: &Path, cwd: &Path) -> Option<(String, DraftLock)> {
     let (text, old) = read(folder.parent()?.join("draft.json"), cwd)?;
     // The old file is deleted only once the new one is written.
     let claim = put(folder, cwd, &text, None)?;
@@ -65,9 +65,9 @@ fn take_over(folder: &Path, cwd: &Path) -> Option<(String, DraftLock)> {
 }
 
 fn read(path: PathBuf, cwd: &Path) -> Option<(String, DraftLock)> {
-    let claim = DraftLock::of(path.clone(), files::open(&path).ok()?)?;
+    let claim = DraftLock::acquire(path.clone(), files::open(&path).ok()?)?;
     let draft: StoredDraft = serde_json::from_reader(BufReader::new(&claim.file)).ok()?;
-    (draft.cwd == name_of(cwd) && !draft.text.trim().is_empty()).then_some((draft.text, claim))
+    (draft.cwd == path_text(cwd) && !draft.text.trim().is_empty()).then_some((draft.text, claim))
 }
 
 /// Saves a draft, replacing the one of `before`; an empty text deletes the file.
@@ -84,37 +84,37 @@ pub(super) fn put(folder: &Path, cwd: &Path, text: &str, before: Option<DraftLoc
 }
 
 fn write(folder: &Path, cwd: &Path, text: &str, before: Option<&DraftLock>) -> Option<DraftLock> {
-    let bytes = serde_json::to_vec(&StoredDraft { cwd: name_of(cwd), text: text.to_owned() }).ok()?;
+    let bytes = serde_json::to_vec(&StoredDraft { cwd: path_text(cwd), text: text.to_owned() }).ok()?;
     let mine = before.map(|claim| claim.path.clone());
-    match mine.filter(|mine| places(folder, cwd).any(|place| place == *mine)) {
-        Some(path) => persisted(written(folder, &bytes).ok()?, path),
+    match mine.filter(|mine| draft_paths(folder, cwd).any(|place| place == *mine)) {
+        Some(path) => persist(write_temporary(folder, &bytes).ok()?, path),
         None => {
             let _ = files::make_private_folder(folder);
-            clear(folder);
-            write_first(folder, cwd, written(folder, &bytes).ok()?)
+            remove_oldest(folder);
+            write_first(folder, cwd, write_temporary(folder, &bytes).ok()?)
         }
     }
 }
 
 /// Persists a file at the first free path; if all are taken, replaces a draft whose process is gone.
 fn write_first(folder: &Path, cwd: &Path, mut file: NamedTempFile) -> Option<DraftLock> {
-    for path in places(folder, cwd) {
+    for path in draft_paths(folder, cwd) {
         match file.persist_noclobber(&path) {
             Ok(file) => return Some(DraftLock { path, file }),
             Err(taken) => file = taken.file,
         }
     }
-    let is_left = |path: &PathBuf| files::open(path).is_ok_and(|file| is_free(&file));
-    persisted(file, places(folder, cwd).find(is_left)?)
+    let is_left = |path: &PathBuf| files::open(path).is_ok_and(|file| try_lock(&file));
+    persist(file, draft_paths(folder, cwd).find(is_left)?)
 }
 
-fn persisted(file: NamedTempFile, path: PathBuf) -> Option<DraftLock> {
+fn persist(file: NamedTempFile, path: PathBuf) -> Option<DraftLock> {
     let file = file.persist(&path).ok()?;
     Some(DraftLock { path, file })
 }
 
 /// Writes a temporary file. Readers of the final path see the old or the new file, complete and locked.
-fn written(folder: &Path, bytes: &[u8]) -> std::io::Result<NamedTempFile> {
+fn write_temporary(folder: &Path, bytes: &[u8]) -> std::io::Result<NamedTempFile> {
     let mut file = NamedTempFile::new_in(folder)?;
     file.write_all(bytes)?;
     // No other process knows the file yet, so the lock is free.
@@ -123,33 +123,33 @@ fn written(folder: &Path, bytes: &[u8]) -> std::io::Result<NamedTempFile> {
 }
 
 /// Paths of a directory's drafts: its name for people, a hash that makes it unique, and a number.
-fn places(folder: &Path, cwd: &Path) -> impl Iterator<Item = PathBuf> {
+fn draft_paths(folder: &Path, cwd: &Path) -> impl Iterator<Item = PathBuf> {
     let name = cwd.file_name().unwrap_or_default().to_string_lossy();
     let plain = |c: char| if c.is_alphanumeric() { c } else { '-' };
-    let name: String = name.chars().take(LONGEST_NAME).map(plain).collect();
+    let name: String = name.chars().take(MAX_NAME).map(plain).collect();
     let digest = Sha256::digest(cwd.as_os_str().as_encoded_bytes());
     let hash: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let folder = folder.to_owned();
-    (1..=PLACES).map(move |number| folder.join(format!("{name}-{hash}-{number}.json")))
+    (1..=MAX_PER_DIRECTORY).map(move |number| folder.join(format!("{name}-{hash}-{number}.json")))
 }
 
-fn name_of(cwd: &Path) -> String {
+fn path_text(cwd: &Path) -> String {
     cwd.display().to_string()
 }
 
 /// Deletes the oldest drafts if there are too many, from directories that are no longer used.
-fn clear(folder: &Path) {
+fn remove_oldest(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let age = |path: &Path| path.metadata().and_then(|facts| facts.modified()).ok();
     let mut files: Vec<(Option<SystemTime>, PathBuf)> =
         entries.map(|entry| (age(&entry.path()), entry.path())).collect();
-    if files.len() < MOST {
+    if files.len() < MAX_FILES {
         return;
     }
     files.sort();
-    let old = files.len() + 1 - MOST;
+    let old = files.len() + 1 - MAX_FILES;
     for (_, path) in files.into_iter().take(old) {
-        if files::open(&path).is_ok_and(|file| is_free(&file)) {
+        if files::open(&path).is_ok_and(|file| try_lock(&file)) {
             let _ = fs::remove_file(path);
         }
     }
@@ -162,11 +162,11 @@ mod tests {
     use super::*;
 
     /// The draft that a new process in a directory takes.
-    fn left(folder: &TempDir, cwd: &str) -> Option<String> {
+    fn load_text(folder: &TempDir, cwd: &str) -> Option<String> {
         take_up(folder.path(), Path::new(cwd)).map(|(text, _)| text)
     }
 
-    fn kept(folder: &TempDir, cwd: &str, text: &str, before: Option<DraftLock>) -> Option<DraftLock> {
+    fn save_text(folder: &TempDir, cwd: &str, text: &str, before: Option<DraftLock>) -> Option<DraftLock> {
         put(folder.path(), Path::new(cwd), text, before)
     }
 
@@ -177,49 +177,52 @@ mod tests {
     #[test]
     fn drafts_are_separate_by_directory_and_deleted_when_sent() {
         let folder = TempDir::new().unwrap();
-        let first = kept(&folder, "/a/b", "half a thought", None);
-        let second = kept(&folder, "/c/b", "another one", None);
+        let first = save_text(&folder, "/a/b", "half a thought", None);
+        let second = save_text(&folder, "/c/b", "another one", None);
         drop(first);
-        assert_eq!(left(&folder, "/a/b").as_deref(), Some("half a thought"));
-        assert_eq!(left(&folder, "/d/b"), None);
-        assert_eq!(left(&folder, "/c/b"), None, "locked by a process");
-        assert!(kept(&folder, "/c/b", " ", second).is_none());
-        assert_eq!((left(&folder, "/c/b"), count(&folder)), (None, 1));
+        assert_eq!(load_text(&folder, "/a/b").as_deref(), Some("half a thought"));
+        assert_eq!(load_text(&folder, "/d/b"), None);
+        assert_eq!(load_text(&folder, "/c/b"), None, "locked by a process");
+        assert!(save_text(&folder, "/c/b", " ", second).is_none());
+        assert_eq!((load_text(&folder, "/c/b"), count(&folder)), (None, 1));
     }
 
     #[test]
     fn drafts_of_two_processes_in_one_directory_are_separate() {
         let folder = TempDir::new().unwrap();
-        let first = kept(&folder, "/a", "mine", None);
-        let second = kept(&folder, "/a", "his", None);
-        assert!(first.is_some() && second.is_some() && left(&folder, "/a").is_none());
-        let first = kept(&folder, "/a", "mine, longer", first);
+        let first = save_text(&folder, "/a", "mine", None);
+        let second = save_text(&folder, "/a", "his", None);
+        assert!(first.is_some() && second.is_some() && load_text(&folder, "/a").is_none());
+        let first = save_text(&folder, "/a", "mine, longer", first);
         drop((first, second));
         let (text, first) = take_up(folder.path(), Path::new("/a")).unwrap();
         assert_eq!(text, "mine, longer");
-        assert_eq!(left(&folder, "/a").as_deref(), Some("his"), "the first is taken");
-        drop(kept(&folder, "/a", "", Some(first)));
-        assert_eq!((left(&folder, "/a").as_deref(), count(&folder)), (Some("his"), 1));
+        assert_eq!(load_text(&folder, "/a").as_deref(), Some("his"), "the first is taken");
+        drop(save_text(&folder, "/a", "", Some(first)));
+        assert_eq!((load_text(&folder, "/a").as_deref(), count(&folder)), (Some("his"), 1));
     }
 
     #[test]
     fn draft_moves_along_to_another_directory() {
         let folder = TempDir::new().unwrap();
-        let claim = kept(&folder, "/a", "half a thought", None);
-        drop(kept(&folder, "/b", "half a thought", claim));
-        assert_eq!((left(&folder, "/a"), left(&folder, "/b").is_some(), count(&folder)), (None, true, 1));
+        let claim = save_text(&folder, "/a", "half a thought", None);
+        drop(save_text(&folder, "/b", "half a thought", claim));
+        assert_eq!(
+            (load_text(&folder, "/a"), load_text(&folder, "/b").is_some(), count(&folder)),
+            (None, true, 1)
+        );
     }
 
     #[test]
     fn draft_failed_write_leaves_the_previous_one() {
         let folder = TempDir::new().unwrap();
-        let before = kept(&folder, "/a", "half a thought", None);
+        let before = save_text(&folder, "/a", "half a thought", None);
         let unwritable = folder.path().join("no/where");
         fs::write(folder.path().join("no"), "").unwrap();
         let claim = put(&unwritable, Path::new("/a"), "more of it", before);
-        assert!(left(&folder, "/a").is_none(), "still locked by this process");
+        assert!(load_text(&folder, "/a").is_none(), "still locked by this process");
         drop(claim);
-        assert_eq!(left(&folder, "/a").as_deref(), Some("half a thought"));
+        assert_eq!(load_text(&folder, "/a").as_deref(), Some("half a thought"));
     }
 
     #[test]
@@ -237,27 +240,31 @@ mod tests {
     #[test]
     fn drafts_of_unused_directories_are_deleted_beyond_the_limit() {
         let folder = TempDir::new().unwrap();
-        let claim = kept(&folder, "/held", "mine", None);
-        for number in 0..=MOST {
-            drop(kept(&folder, &format!("/{number}"), "left", None));
+        let claim = save_text(&folder, "/held", "mine", None);
+        for number in 0..=MAX_FILES {
+            drop(save_text(&folder, &format!("/{number}"), "left", None));
         }
-        assert!(count(&folder) <= MOST + 1, "{}", count(&folder));
+        assert!(count(&folder) <= MAX_FILES + 1, "{}", count(&folder));
         assert!(claim.is_some_and(|claim| claim.path.exists()), "a locked draft stays");
-        assert!(left(&folder, &format!("/{MOST}")).is_some());
+        assert!(load_text(&folder, &format!("/{MAX_FILES}")).is_some());
         // The number of drafts of one directory is limited, too.
         let alone = TempDir::new().unwrap();
-        (0..=PLACES).for_each(|number| drop(kept(&alone, "/a", &number.to_string(), None)));
-        assert_eq!(count(&alone), PLACES);
-        assert_eq!(left(&alone, "/a"), Some(PLACES.to_string()), "the newest replaced an old one");
+        (0..=MAX_PER_DIRECTORY).for_each(|number| drop(save_text(&alone, "/a", &number.to_string(), None)));
+        assert_eq!(count(&alone), MAX_PER_DIRECTORY);
+        assert_eq!(
+            load_text(&alone, "/a"),
+            Some(MAX_PER_DIRECTORY.to_string()),
+            "the newest replaced an old one"
+        );
     }
 
     #[test]
     fn draft_broken_file_or_other_directory_is_ignored() {
         let folder = TempDir::new().unwrap();
-        let path = places(folder.path(), Path::new("/a")).next().unwrap();
+        let path = draft_paths(folder.path(), Path::new("/a")).next().unwrap();
         for text in ["", "{", r#"{"cwd":"/b","text":"x"}"#, r#"{"cwd":"/a","text":" "}"#] {
             fs::write(&path, text).unwrap();
-            assert_eq!(left(&folder, "/a"), None, "{text}");
+            assert_eq!(load_text(&folder, "/a"), None, "{text}");
         }
     }
 }

@@ -57,7 +57,7 @@ impl Signals {
 }
 
 /// The next task result; pending without an executor.
-pub(super) async fn next_report(reports: Option<&mut mpsc::Receiver<TaskResult>>) -> Option<TaskResult> {
+pub(super) async fn next_result(reports: Option<&mut mpsc::Receiver<TaskResult>>) -> Option<TaskResult> {
     match reports {
         Some(reports) => reports.recv().await,
         None => pending().await,
@@ -73,7 +73,9 @@ pub(super) async fn next_event(events: Option<&mut EventStream>) -> Option<Resul
 }
 
 /// The next terminal event; pending while the input stream is closed.
-pub(super) async fn next_heard(input: Option<&mut InputStream>) -> Option<std::io::Result<TermEvent>> {
+pub(super) async fn next_terminal_event(
+    input: Option<&mut InputStream>,
+) -> Option<std::io::Result<TermEvent>> {
     match input {
         Some(input) => input.next().await,
         None => pending().await,

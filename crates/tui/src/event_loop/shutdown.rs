@@ -20,15 +20,15 @@ use crate::{ExitReason, TuiExit};
 const SETTLE: Duration = Duration::from_secs(2);
 
 /// Maximum number of lines of the last exchange printed on the normal screen.
-const FAREWELL: usize = 40;
+const MAX_LINES: usize = 40;
 
 impl EventLoop {
     /// Ends before a session is open. Messages that were waiting for it become the draft.
     pub(super) async fn leave(mut self, reason: ExitReason) -> TuiExit {
-        self.console.give_back();
+        self.terminal.release();
         // In reverse: each is put before the text that is already there.
-        for typed in self.waiting.iter().rev().filter_map(Action::typed) {
-            self.app.give_back(&typed);
+        for typed in self.pending.iter().rev().filter_map(Action::typed) {
+            self.app.restore_input(&typed);
         }
         self.store_draft().await;
         TuiExit { session: None, reason }
@@ -47,7 +47,10 @@ impl EventLoop {
 
     /// Waits until the last messages reach the agent; rejected ones become the draft.
     async fn settle(&mut self) {
-        let Some(AgentConnection { performer, mut reports, .. }) = self.link.take() else { return };
+        let Some(AgentConnection { executor: performer, results: mut reports, .. }) = self.connection.take()
+        else {
+            return;
+        };
         let _task = performer.finish();
         let until = Instant::now() + SETTLE;
         while let Ok(Some(report)) = timeout_at(until, reports.recv()).await {
@@ -60,15 +63,15 @@ impl EventLoop {
 
     pub(super) async fn end(mut self, agent: &AgentSession, reason: ExitReason) -> TuiExit {
         // First of all: the rest may take time.
-        self.console.give_back();
+        self.terminal.release();
         self.store_draft().await;
         self.settle().await;
         let reader = agent.reader();
         // An error means that it is closed already.
         let _ = agent.close().await;
         if reason != ExitReason::HungUp {
-            let mut lines = farewell(&self.app);
-            lines.extend(way_back(&reader));
+            let mut lines = last_exchange(&self.app);
+            lines.extend(resume_hint(&reader));
             // Standard output may be closed.
             let _ = writeln!(SanitizingWriter::new(std::io::stdout()), "{}", lines.join("\n"));
         }
@@ -77,7 +80,7 @@ impl EventLoop {
 }
 
 /// The command that resumes the session, if it has content.
-fn way_back(reader: &Reader) -> Option<String> {
+fn resume_hint(reader: &Reader) -> Option<String> {
     match (reader.exists(), reader.is_kept()) {
         (false, _) => None,
         (true, true) => Some(format!("Resume this session with: tiller --session {}", reader.id())),
@@ -86,7 +89,7 @@ fn way_back(reader: &Reader) -> Option<String> {
 }
 
 /// The last exchange, as plain text.
-fn farewell(app: &App) -> Vec<String> {
+fn last_exchange(app: &App) -> Vec<String> {
     let width = usize::from(app.place.size.0).max(20);
     let Some((prompt, answer)) = app.transcript.last_exchange() else { return Vec::new() };
     let mut lines: Vec<String> = prompt
@@ -97,8 +100,8 @@ fn farewell(app: &App) -> Vec<String> {
         lines.push(String::new());
         lines.extend(render::markdown(answer, width).iter().map(|line| line.text().trim_end().to_owned()));
     }
-    if lines.len() > FAREWELL {
-        lines.splice(FAREWELL / 2..lines.len() - FAREWELL / 2, ["…".to_owned()]);
+    if lines.len() > MAX_LINES {
+        lines.splice(MAX_LINES / 2..lines.len() - MAX_LINES / 2, ["…".to_owned()]);
     }
     lines.push(String::new());
     lines

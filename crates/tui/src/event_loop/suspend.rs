@@ -20,7 +20,7 @@ use crate::mouse::Mouse;
 use crate::terminal::Screen;
 
 /// Time for SIGCONT to arrive after the process continues: several thread switches on a busy machine.
-const CONTINUING: Duration = Duration::from_millis(50);
+const CONTINUE_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// The state of a suspension. It is kept here because the loop's future may be dropped and restarted in
 /// between, as when the session opens.
@@ -38,18 +38,18 @@ pub(super) enum SuspendReason {
 impl EventLoop {
     /// Releases the terminal, runs the suspension to its end, and takes the terminal back. No keys are read
     /// meanwhile.
-    pub(super) async fn run_errand(&mut self) -> Option<ExitReason> {
-        self.console.give_back();
-        while self.errand.is_some() {
-            self.go_further().await;
+    pub(super) async fn run_suspension(&mut self) -> Option<ExitReason> {
+        self.terminal.release();
+        while self.suspend.is_some() {
+            self.advance_suspension().await;
         }
-        self.look_anew();
+        self.reset_terminal_state();
         // An interrupt meanwhile was meant for the other program.
         let _ = self.signals.interrupt.recv().now_or_never();
         match Screen::enter(&self.options.terminal) {
             Ok(screen) => {
                 self.app.place.size = screen.size();
-                self.console.screen = Some(screen);
+                self.terminal.screen = Some(screen);
                 None
             }
             Err(_) => Some(ExitReason::HungUp),
@@ -57,18 +57,18 @@ impl EventLoop {
     }
 
     /// Restores the terminal after a stop without notice, during which other programs may have used it.
-    pub(super) fn take_again(&mut self) -> Option<ExitReason> {
-        self.look_anew();
+    pub(super) fn restore_terminal(&mut self) -> Option<ExitReason> {
+        self.reset_terminal_state();
         let taken = self
-            .console
+            .terminal
             .screen
             .as_mut()
-            .map_or(Ok(()), |screen| screen.take_again(self.options.terminal.mouse));
+            .map_or(Ok(()), |screen| screen.reenter(self.options.terminal.mouse));
         taken.err().map(|_| ExitReason::HungUp)
     }
 
     /// Resets the assumptions about the terminal's state.
-    fn look_anew(&mut self) {
+    fn reset_terminal_state(&mut self) {
         // The release of a mouse button may have been missed.
         self.app.moving.mouse = Mouse::default();
         self.notifier.forget();
@@ -76,31 +76,31 @@ impl EventLoop {
     }
 
     /// Advances the suspension.
-    async fn go_further(&mut self) {
-        match &mut self.errand {
+    async fn advance_suspension(&mut self) {
+        match &mut self.suspend {
             Some(SuspendReason::Stop) => {
                 stop();
-                self.errand = Some(SuspendReason::GoOn);
+                self.suspend = Some(SuspendReason::GoOn);
             }
             Some(SuspendReason::GoOn) => {
-                self.signals.go_on().await;
-                self.errand = None;
+                self.signals.await_continue().await;
+                self.suspend = None;
             }
             Some(SuspendReason::Edit(text)) => {
                 let (editor, text) = (self.options.editor.clone(), std::mem::take(text));
-                let editing = spawn_blocking(move || edited(editor.as_deref().unwrap_or("vi"), &text));
-                self.errand = Some(SuspendReason::Editing(editing));
+                let editing = spawn_blocking(move || edit_text(editor.as_deref().unwrap_or("vi"), &text));
+                self.suspend = Some(SuspendReason::Editing(editing));
             }
             // The editor shares our process group, so a stop of the editor stops this process, too.
             Some(SuspendReason::Editing(editing)) => {
                 tokio::select! {
                     done = editing => {
-                        self.errand = None;
-                        self.take_edited(done.unwrap_or_else(|fault| Err(fault.into())));
+                        self.suspend = None;
+                        self.apply_edited(done.unwrap_or_else(|fault| Err(fault.into())));
                     }
                     _ = self.signals.stop.recv() => {
                         stop();
-                        self.signals.go_on().await;
+                        self.signals.await_continue().await;
                     }
                 }
             }
@@ -109,11 +109,11 @@ impl EventLoop {
     }
 
     /// Takes the text of the external editor.
-    fn take_edited(&mut self, edited: io::Result<String>) {
+    fn apply_edited(&mut self, edited: io::Result<String>) {
         match edited {
             Ok(text) => {
                 self.draft.typed(Instant::now());
-                self.take(Msg::Report(TaskResult::Edited(text)));
+                self.apply(Msg::Report(TaskResult::Edited(text)));
             }
             Err(error) => {
                 let hint = Some("set VISUAL or EDITOR to another editor".to_owned());
@@ -125,8 +125,8 @@ impl EventLoop {
 
 impl Signals {
     /// Consumes SIGCONT, which would otherwise restore the terminal a second time.
-    async fn go_on(&mut self) {
-        let _ = timeout(CONTINUING, self.continued.recv()).await;
+    async fn await_continue(&mut self) {
+        let _ = timeout(CONTINUE_TIMEOUT, self.continued.recv()).await;
         let _ = self.stop.recv().now_or_never();
     }
 }
@@ -137,7 +137,7 @@ fn stop() {
     let _ = raise(Signal::SIGTTOU);
 }
 
-fn edited(editor: &str, text: &str) -> io::Result<String> {
+fn edit_text(editor: &str, text: &str) -> io::Result<String> {
     let mut file = tempfile::Builder::new().prefix("tiller-").suffix(".md").tempfile()?;
     file.write_all(text.as_bytes())?;
     file.flush()?;

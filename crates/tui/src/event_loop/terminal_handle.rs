@@ -17,15 +17,15 @@ impl TerminalHandle {
         let Some(screen) = self.screen.as_mut().filter(|_| self.keys.is_none()) else { return };
         let mut input = InputStream::open();
         // Size changes before this weren't reported.
-        screen.measure_anew();
-        if asking == ThemeQuery::AfterFirstFrame && screen.write(input::QUESTION).is_ok() {
+        screen.forget_size();
+        if asking == ThemeQuery::AfterFirstFrame && screen.write(input::BACKGROUND_QUERY).is_ok() {
             input.expect();
         }
         self.keys = Some(input);
     }
 
     /// Releases the terminal. The input stream ends first, so that no one else's keys are read.
-    pub(super) fn give_back(&mut self) {
+    pub(super) fn release(&mut self) {
         self.keys = None;
         self.screen = None;
     }

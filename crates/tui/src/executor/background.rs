@@ -17,21 +17,21 @@ use crate::{list_data, logs, tree, welcome};
 
 /// Reports the end of a job when dropped, so that a panicking job ends, too.
 struct FinishedJob<'a> {
-    errand: Job,
-    reports: &'a mpsc::Sender<TaskResult>,
+    job: Job,
+    results: &'a mpsc::Sender<TaskResult>,
 }
 
 impl Drop for FinishedJob<'_> {
     fn drop(&mut self) {
         // The loop may have ended.
-        let _ = self.reports.blocking_send(TaskResult::Ended(self.errand));
+        let _ = self.results.blocking_send(TaskResult::Ended(self.job));
     }
 }
 
-fn run_told(errand: Job, reports: &mpsc::Sender<TaskResult>, run: impl FnOnce() -> TaskResult) {
+fn run_reported(errand: Job, reports: &mpsc::Sender<TaskResult>, run: impl FnOnce() -> TaskResult) {
     // The loop may have ended.
     let _ = reports.blocking_send(TaskResult::Began(errand));
-    let _ended = FinishedJob { errand, reports };
+    let _ended = FinishedJob { job: errand, results: reports };
     let _ = reports.blocking_send(run());
 }
 
@@ -39,36 +39,36 @@ impl ExecutorWorker {
     /// Starts a background job.
     pub(super) fn begin(&self, deed: BackgroundJob, beside: &mut JoinSet<()>) {
         match deed {
-            BackgroundJob::Tree(ask) => self.look(ask, beside),
+            BackgroundJob::Tree(ask) => self.query_tree(ask, beside),
             BackgroundJob::AskToHide(entry) => self.ask_to_hide(entry, beside),
-            BackgroundJob::Keep { setting, value } => self.keep(setting, value, beside),
+            BackgroundJob::Keep { setting, value } => self.save_setting(setting, value, beside),
             BackgroundJob::Read(wanted) => {
                 let reader = self.agent.reader();
-                self.read_beside(beside, move || read_part(&reader, wanted));
+                self.read_in_background(beside, move || read_part(&reader, wanted));
             }
             BackgroundJob::CountBranches(epoch) => {
                 let reader = self.agent.reader();
-                self.read_beside(beside, move || count_branches(&reader, epoch));
+                self.read_in_background(beside, move || count_branches(&reader, epoch));
             }
             BackgroundJob::Search(lookup) => self.search(lookup, beside),
             BackgroundJob::ShowLogs => {
                 let (log, reports) = (self.options.files.log.clone(), self.options.files.reports.clone());
-                self.read_beside(beside, move || logs::page(log.as_deref(), reports.as_deref()));
+                self.read_in_background(beside, move || logs::page(log.as_deref(), reports.as_deref()));
             }
-            BackgroundJob::Remember(prompts) => self.remember(prompts, beside),
+            BackgroundJob::Remember(prompts) => self.append_history(prompts, beside),
             BackgroundJob::Welcome => {
-                let (agent, reports) = (self.agent.clone(), self.reports.clone());
+                let (agent, reports) = (self.agent.clone(), self.results.clone());
                 beside.spawn(async move { _ = reports.send(welcome::gather(&agent).await).await });
             }
-            BackgroundJob::PasteImage => self.read_beside(beside, || match attach::clipboard() {
+            BackgroundJob::PasteImage => self.read_in_background(beside, || match attach::clipboard() {
                 ClipboardContent::Picture(picture) => TaskResult::Attached(picture),
-                ClipboardContent::Text(text) => TaskResult::Pasted(text),
+                ClipboardContent::Text(text) => TaskResult::Paste(text),
                 ClipboardContent::Nothing(why) => TaskResult::Note(why),
             }),
         }
     }
 
-    fn remember(&self, prompts: Vec<String>, beside: &mut JoinSet<()>) {
+    fn append_history(&self, prompts: Vec<String>, beside: &mut JoinSet<()>) {
         if let Some(path) = self.options.files.history.clone() {
             beside.spawn_blocking(move || prompts.iter().for_each(|prompt| History::at(&path).add(prompt)));
         }
@@ -76,12 +76,12 @@ impl ExecutorWorker {
 
     fn ask_to_hide(&self, entry: EntryId, beside: &mut JoinSet<()>) {
         let reader = self.agent.reader();
-        self.read_beside(beside, move || list_data::hiding(&reader, entry));
+        self.read_in_background(beside, move || list_data::hiding(&reader, entry));
     }
 
     /// Looks up data for the tree.
-    fn look(&self, ask: tree::TreeRequest, beside: &mut JoinSet<()>) {
-        let (reader, reports) = (self.agent.reader(), self.reports.clone());
+    fn query_tree(&self, ask: tree::TreeRequest, beside: &mut JoinSet<()>) {
+        let (reader, reports) = (self.agent.reader(), self.results.clone());
         let session = reader.id().clone();
         let tell = move |news| {
             let report = TaskResult::List(ListResult::Tree { session: session.clone(), news });
@@ -105,9 +105,9 @@ impl ExecutorWorker {
     }
 
     /// Saves a setting in the user's file.
-    fn keep(&self, setting: &'static Setting, value: String, beside: &mut JoinSet<()>) {
+    fn save_setting(&self, setting: &'static Setting, value: String, beside: &mut JoinSet<()>) {
         let Some(desk) = self.options.desks.settings.clone() else { return };
-        self.read_beside(beside, move || match desk.write(setting, &value) {
+        self.read_in_background(beside, move || match desk.write(setting, &value) {
             Ok(()) => TaskResult::Note(format!("Saved: {} is {value}.", setting.name)),
             Err((what, hint)) => TaskResult::Failed { what, hint, text: None },
         });
@@ -116,7 +116,7 @@ impl ExecutorWorker {
     /// Searches the transcript; a newer search cancels this one.
     fn search(&self, lookup: Lookup, beside: &mut JoinSet<()>) {
         self.lookup.store(lookup.number, Ordering::Relaxed);
-        let (newest, reader, reports) = (Arc::clone(&self.lookup), self.agent.reader(), self.reports.clone());
+        let (newest, reader, reports) = (Arc::clone(&self.lookup), self.agent.reader(), self.results.clone());
         beside.spawn_blocking(move || {
             look_up(&reader, &lookup, |found| {
                 newest.load(Ordering::Relaxed) == lookup.number
@@ -126,22 +126,22 @@ impl ExecutorWorker {
     }
 
     /// Runs a long job; reports its start and its end, even if it panics.
-    pub(super) fn run_errand(
+    pub(super) fn run_job(
         &self,
         errand: Job,
         beside: &mut JoinSet<()>,
         run: impl FnOnce() -> TaskResult + Send + 'static,
     ) {
-        let reports = self.reports.clone();
-        beside.spawn_blocking(move || run_told(errand, &reports, run));
+        let reports = self.results.clone();
+        beside.spawn_blocking(move || run_reported(errand, &reports, run));
     }
 
-    pub(super) fn read_beside(
+    pub(super) fn read_in_background(
         &self,
         beside: &mut JoinSet<()>,
         read: impl FnOnce() -> TaskResult + Send + 'static,
     ) {
-        let reports = self.reports.clone();
+        let reports = self.results.clone();
         beside.spawn_blocking(move || _ = reports.blocking_send(read()));
     }
 }
@@ -153,9 +153,9 @@ mod tests {
     #[test]
     fn job_that_panics_is_reported_as_ended() {
         let (reports, mut received) = mpsc::channel(8);
-        run_told(Job::Export, &reports, || TaskResult::Note("done".to_owned()));
+        run_reported(Job::Export, &reports, || TaskResult::Note("done".to_owned()));
         let other = reports.clone();
-        let fell = std::thread::spawn(move || run_told(Job::Copy, &other, || panic!("a slip"))).join();
+        let fell = std::thread::spawn(move || run_reported(Job::Copy, &other, || panic!("a slip"))).join();
         assert!(fell.is_err());
         drop(reports);
         let results: Vec<String> =

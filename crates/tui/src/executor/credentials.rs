@@ -13,8 +13,8 @@ use crate::tool_call::one_line;
 
 impl ExecutorWorker {
     /// The providers and the sources of their keys.
-    pub(super) async fn key_holders(&self, list: ListKind) -> Vec<TaskResult> {
-        let Some(desk) = self.options.desks.keys.clone() else { return vec![nowhere()] };
+    pub(super) async fn credentials(&self, list: ListKind) -> Vec<TaskResult> {
+        let Some(desk) = self.options.desks.keys.clone() else { return vec![no_key_store()] };
         vec![match spawn_blocking(move || desk.list()).await {
             Ok(Ok(holders)) => {
                 let items =
@@ -22,17 +22,17 @@ impl ExecutorWorker {
                 TaskResult::List(ListResult::Items { list, items, selected: 0 })
             }
             Ok(Err((what, hint))) => TaskResult::Failed { what, hint, text: None },
-            Err(_) => nowhere(),
+            Err(_) => no_key_store(),
         }]
     }
 
     /// Stores or removes a key, then updates the provider in the agent.
     pub(super) async fn change_key(&self, order: LoginRequest) -> Result<Vec<TaskResult>, AgentError> {
-        let Some(desk) = self.options.desks.keys.clone() else { return Ok(vec![nowhere()]) };
+        let Some(desk) = self.options.desks.keys.clone() else { return Ok(vec![no_key_store()]) };
         let asked = desk.clone();
         let is_typed = matches!(order, LoginRequest::Keep(..));
         if let LoginRequest::Forget(provider) = &order
-            && let Some(slip) = self.unknown_holder(provider).await
+            && let Some(slip) = self.unknown_provider(provider).await
         {
             return Ok(vec![slip]);
         }
@@ -48,14 +48,14 @@ impl ExecutorWorker {
                 return Ok(vec![TaskResult::List(ListResult::Said(StatusText::trouble(one_line(&what))))]);
             }
             Ok(Err((what, hint))) => return Ok(vec![TaskResult::Failed { what, hint, text: None }]),
-            Err(_) => return Ok(vec![nowhere()]),
+            Err(_) => return Ok(vec![no_key_store()]),
         };
         let answers = self.agent.change_key(&desk, change).await?;
         Ok(vec![TaskResult::Key(LoginResult { said, hint, answers })])
     }
 
     /// Reports an unknown provider in `/logout`.
-    async fn unknown_holder(&self, provider: &str) -> Option<TaskResult> {
+    async fn unknown_provider(&self, provider: &str) -> Option<TaskResult> {
         let desk = self.options.desks.keys.clone()?;
         let holders = spawn_blocking(move || desk.list()).await.ok()?.ok()?;
         let names = || holders.iter().map(|holder| holder.provider.as_str());
@@ -74,7 +74,7 @@ impl ExecutorWorker {
 
     /// The logs of other programs.
     pub(super) async fn foreign_logs(&self) -> Vec<TaskResult> {
-        let Some(desk) = self.options.desks.importer.clone() else { return vec![nothing_imports()] };
+        let Some(desk) = self.options.desks.importer.clone() else { return vec![no_importer()] };
         vec![match spawn_blocking(move || desk.find()).await {
             Ok(Ok(found)) => {
                 let home = self.options.home.as_deref();
@@ -85,7 +85,7 @@ impl ExecutorWorker {
                 TaskResult::List(ListResult::Items { list: ListKind::Foreign, items, selected: 0 })
             }
             Ok(Err((what, hint))) => TaskResult::Failed { what, hint, text: None },
-            Err(_) => nothing_imports(),
+            Err(_) => no_importer(),
         }]
     }
 
@@ -95,9 +95,9 @@ impl ExecutorWorker {
         typed: String,
         beside: &mut tokio::task::JoinSet<()>,
     ) -> Result<Vec<TaskResult>, AgentError> {
-        let Some(desk) = self.options.desks.importer.clone() else { return Ok(vec![nothing_imports()]) };
+        let Some(desk) = self.options.desks.importer.clone() else { return Ok(vec![no_importer()]) };
         let cwd = self.agent.state().await?.state.cwd;
-        self.read_beside(beside, move || match desk.take(&cwd, &typed) {
+        self.read_in_background(beside, move || match desk.take(&cwd, &typed) {
             Ok(imported) => import::told(&imported, &typed),
             Err(trouble) => {
                 TaskResult::slip(format!("/import {typed}"), trouble, TaskOrigin::List(ListKind::Foreign))
@@ -107,10 +107,10 @@ impl ExecutorWorker {
     }
 }
 
-fn nowhere() -> TaskResult {
+fn no_key_store() -> TaskResult {
     TaskResult::List(ListResult::Said(StatusText::trouble("API keys can't be stored here")))
 }
 
-fn nothing_imports() -> TaskResult {
+fn no_importer() -> TaskResult {
     TaskResult::List(ListResult::Said(StatusText::trouble("import is not available")))
 }

@@ -6,7 +6,7 @@ use crate::app::{TaskOrigin, TaskResult, UserText};
 use crate::crash_report;
 
 /// Reports a panic in a part of tiller, with the path of the crash report.
-pub(super) fn fault() -> TaskResult {
+pub(super) fn internal_error() -> TaskResult {
     let what = "internal error: a part of tiller crashed; the rest continues".to_owned();
     let hint = crash_report::newest().map(|path| format!("crash report: {}", path.display()));
     TaskResult::Failed { what, hint, text: None }

@@ -22,12 +22,12 @@ use super::errors;
 use crate::app::TaskResult;
 
 /// Idle time after which the child process is ended.
-const UNUSED: Duration = Duration::from_secs(30);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Handle of the highlighting thread, which ends when this is dropped.
 pub(super) struct HighlightWorker {
     /// `None` if there is no thread: code stays plain.
-    bell: Option<SyncSender<()>>,
+    wake: Option<SyncSender<()>>,
 }
 
 impl HighlightWorker {
@@ -38,61 +38,61 @@ impl HighlightWorker {
         let thread = thread::Builder::new().name("words".into());
         // A weak sender: highlighting doesn't keep the result channel open.
         let reports = reports.downgrade();
-        let begun = thread.spawn(move || work(&rung, &mut WorkerThread::new(program), &reports));
-        Self { bell: begun.is_ok().then_some(bell) }
+        let begun = thread.spawn(move || run_thread(&rung, &mut ProcessHighlighter::new(program), &reports));
+        Self { wake: begun.is_ok().then_some(bell) }
     }
 
     /// Starts highlighting all code that waits.
     pub(super) fn tell(&self) {
         // A full channel means that the thread is about to look anyway; a closed one that it has ended.
-        let _ = self.bell.as_ref().map(|bell| bell.try_send(()));
+        let _ = self.wake.as_ref().map(|bell| bell.try_send(()));
     }
 }
 
-fn work(rung: &Receiver<()>, clerk: &mut WorkerThread, reports: &mpsc::WeakSender<TaskResult>) {
+fn run_thread(rung: &Receiver<()>, clerk: &mut ProcessHighlighter, reports: &mpsc::WeakSender<TaskResult>) {
     // The channel is closed when the front end has ended.
     let report = |news| match reports.upgrade() {
         Some(reports) if reports.blocking_send(news).is_ok() => ControlFlow::Continue(()),
         Some(_) | None => ControlFlow::Break(()),
     };
-    while let Some(heard) = listen(rung, clerk, UNUSED) {
+    while let Some(heard) = await_work(rung, clerk, IDLE_TIMEOUT) {
         match heard {
-            WorkerReply::Bell => {
+            WorkerWakeup::Work => {
                 let told = || report(TaskResult::CodeTold);
                 if catch_unwind(AssertUnwindSafe(|| render::tell_waiting(clerk, told))).is_err() {
-                    let _ = report(errors::fault());
+                    let _ = report(errors::internal_error());
                 }
             }
-            WorkerReply::Nothing => clerk.rest(),
+            WorkerWakeup::Nothing => clerk.end_process(),
         }
     }
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum WorkerReply {
-    Bell,
+enum WorkerWakeup {
+    Work,
     /// Idle for so long that the child process can end.
     Nothing,
 }
 
 /// Waits for work; `None` when the handle is dropped.
-fn listen(rung: &Receiver<()>, clerk: &WorkerThread, unused: Duration) -> Option<WorkerReply> {
-    if clerk.is_at_rest() {
-        return rung.recv().ok().map(|()| WorkerReply::Bell);
+fn await_work(rung: &Receiver<()>, clerk: &ProcessHighlighter, unused: Duration) -> Option<WorkerWakeup> {
+    if clerk.is_idle() {
+        return rung.recv().ok().map(|()| WorkerWakeup::Work);
     }
     match rung.recv_timeout(unused) {
-        Ok(()) => Some(WorkerReply::Bell),
-        Err(RecvTimeoutError::Timeout) => Some(WorkerReply::Nothing),
+        Ok(()) => Some(WorkerWakeup::Work),
+        Err(RecvTimeoutError::Timeout) => Some(WorkerWakeup::Nothing),
         Err(RecvTimeoutError::Disconnected) => None,
     }
 }
 
 /// Sends code to the child process, and starts that if it isn't running.
-struct WorkerThread {
+struct ProcessHighlighter {
     /// `None` to highlight in this process.
     program: Option<PathBuf>,
-    helper: Option<WorkerProcess>,
-    here: InProcess,
+    process: Option<WorkerProcess>,
+    in_process: InProcess,
 }
 
 struct WorkerProcess {
@@ -101,30 +101,30 @@ struct WorkerProcess {
     output: BufReader<ChildStdout>,
 }
 
-impl WorkerThread {
+impl ProcessHighlighter {
     fn new(program: Option<PathBuf>) -> Self {
-        Self { program, helper: None, here: InProcess::default() }
+        Self { program, process: None, in_process: InProcess::default() }
     }
 
-    fn is_at_rest(&self) -> bool {
-        self.helper.is_none()
+    fn is_idle(&self) -> bool {
+        self.process.is_none()
     }
 
-    fn rest(&mut self) {
-        self.helper = None;
+    fn end_process(&mut self) {
+        self.process = None;
     }
 
     fn ask(&mut self, piece: &HighlightRequest) -> io::Result<HighlightResponse> {
-        let helper = self.helper.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        let helper = self.process.as_mut().ok_or(io::ErrorKind::NotConnected)?;
         let told = render::ask(piece, &mut helper.input, &mut helper.output);
         if told.is_err() {
-            self.helper = None;
+            self.process = None;
         }
         told
     }
 }
 
-impl HighlightBackend for WorkerThread {
+impl HighlightBackend for ProcessHighlighter {
     fn tell(&mut self, piece: &HighlightRequest) -> HighlightResponse {
         // A process that ended while idle isn't this request's fault, so it is restarted once.
         if let Ok(told) = self.ask(piece) {
@@ -132,9 +132,9 @@ impl HighlightBackend for WorkerThread {
         }
         let Some(helper) = self.program.as_deref().and_then(|program| WorkerProcess::start(program).ok())
         else {
-            return self.here.tell(piece);
+            return self.in_process.tell(piece);
         };
-        self.helper = Some(helper);
+        self.process = Some(helper);
         self.ask(piece).unwrap_or(HighlightResponse::Failed)
     }
 }
@@ -186,17 +186,17 @@ mod tests {
         path
     }
 
-    const SAYS: &str = "echo '[[[1,\"Quote\"]]]'";
+    const REPLY: &str = "echo '[[[1,\"Quote\"]]]'";
 
-    fn said() -> HighlightResponse {
+    fn reply() -> HighlightResponse {
         HighlightResponse::Words(vec![vec![(1, Role::Quote)]])
     }
 
     #[test]
     fn worker_silent_program_fails_and_missing_one_falls_back() {
         let told = |program: Option<&str>| {
-            let mut clerk = WorkerThread::new(program.map(PathBuf::from));
-            (clerk.tell(&piece()), clerk.is_at_rest())
+            let mut clerk = ProcessHighlighter::new(program.map(PathBuf::from));
+            (clerk.tell(&piece()), clerk.is_idle())
         };
         let (here, at_rest) = told(None);
         assert!(matches!(&here, HighlightResponse::Words(words) if words[0].len() > 1) && at_rest);
@@ -207,31 +207,31 @@ mod tests {
     #[test]
     fn worker_killed_process_is_restarted_and_crash_fails_request() {
         let folder = TempDir::new().expect("a folder");
-        let mut clerk = WorkerThread::new(Some(program(&folder, SAYS)));
-        assert_eq!(clerk.tell(&piece()), said());
-        let helper = clerk.helper.as_mut().expect("at work");
+        let mut clerk = ProcessHighlighter::new(Some(program(&folder, REPLY)));
+        assert_eq!(clerk.tell(&piece()), reply());
+        let helper = clerk.process.as_mut().expect("at work");
         let first = helper.child.id();
         helper.child.kill().expect("killed");
-        assert_eq!(clerk.tell(&piece()), said());
-        assert_ne!(clerk.helper.as_ref().expect("at work").child.id(), first);
+        assert_eq!(clerk.tell(&piece()), reply());
+        assert_ne!(clerk.process.as_ref().expect("at work").child.id(), first);
 
-        let mut clerk = WorkerThread::new(Some(program(&folder, "echo; exit")));
+        let mut clerk = ProcessHighlighter::new(Some(program(&folder, "echo; exit")));
         assert_eq!(clerk.tell(&piece()), HighlightResponse::Failed);
-        assert!(clerk.is_at_rest());
+        assert!(clerk.is_idle());
     }
 
     #[test]
     fn worker_idle_process_is_ended() {
         let folder = TempDir::new().expect("a folder");
-        let mut clerk = WorkerThread::new(Some(program(&folder, SAYS)));
+        let mut clerk = ProcessHighlighter::new(Some(program(&folder, REPLY)));
         let (bell, rung) = sync_channel(1);
         bell.try_send(()).expect("rung");
-        assert_eq!(listen(&rung, &clerk, Duration::ZERO), Some(WorkerReply::Bell));
-        assert_eq!(clerk.tell(&piece()), said());
-        assert_eq!(listen(&rung, &clerk, Duration::ZERO), Some(WorkerReply::Nothing));
-        clerk.rest();
-        assert!(clerk.is_at_rest());
+        assert_eq!(await_work(&rung, &clerk, Duration::ZERO), Some(WorkerWakeup::Work));
+        assert_eq!(clerk.tell(&piece()), reply());
+        assert_eq!(await_work(&rung, &clerk, Duration::ZERO), Some(WorkerWakeup::Nothing));
+        clerk.end_process();
+        assert!(clerk.is_idle());
         drop(bell);
-        assert_eq!(listen(&rung, &clerk, Duration::ZERO), None);
+        assert_eq!(await_work(&rung, &clerk, Duration::ZERO), None);
     }
 }

@@ -26,7 +26,7 @@ use crate::theme::{self, ThemeFit};
 use crate::tool_call::one_line;
 
 /// Maximum number of sessions in the completion of `/resume`; the list itself has all.
-const OFFERED: usize = 60;
+const MAX_SESSIONS: usize = 60;
 
 impl ExecutorWorker {
     pub(super) async fn gather(&self, list: ListKind) -> Result<Vec<TaskResult>, AgentError> {
@@ -41,14 +41,14 @@ impl ExecutorWorker {
             ListKind::Settings => return Ok(vec![self.settings().await]),
             // The app knows the themes itself.
             ListKind::Themes => return Ok(Vec::new()),
-            ListKind::Logins | ListKind::Logouts => return Ok(self.key_holders(list).await),
+            ListKind::Logins | ListKind::Logouts => return Ok(self.credentials(list).await),
             ListKind::Foreign => return Ok(self.foreign_logs().await),
         };
         Ok(vec![TaskResult::List(ListResult::Items { list, items, selected })])
     }
 
     /// The values of a command's argument: the items of its list, or the newest sessions.
-    async fn words(
+    async fn load_arguments(
         &self,
         of: ArgumentValues,
         beside: &mut JoinSet<()>,
@@ -65,9 +65,11 @@ impl ExecutorWorker {
             }
             ArgumentValues::Sessions => {
                 let mut catalog = self.agent.catalog().await?;
-                self.read_beside(beside, move || {
-                    let newest = catalog
-                        .page(SessionScope::ThisDirectory, PageRequest { offset: 0, limit: Some(OFFERED) });
+                self.read_in_background(beside, move || {
+                    let newest = catalog.page(
+                        SessionScope::ThisDirectory,
+                        PageRequest { offset: 0, limit: Some(MAX_SESSIONS) },
+                    );
                     let sessions = newest.map(|listing| listing.sessions).unwrap_or_default();
                     TaskResult::List(ListResult::Words { of, items: picker::newest(&sessions, now()) })
                 });
@@ -96,30 +98,32 @@ impl ExecutorWorker {
     }
 
     /// Performs an action of a list.
-    pub(super) async fn in_list(
+    pub(super) async fn perform_list_action(
         &self,
         deed: ListAction,
         beside: &mut JoinSet<()>,
     ) -> Result<Vec<TaskResult>, AgentError> {
         match deed {
             ListAction::Gather(list) => self.gather(list).await,
-            ListAction::GatherWords(words) => self.words(words, beside).await,
+            ListAction::GatherWords(words) => self.load_arguments(words, beside).await,
             ListAction::Narrow(narrowing) => {
-                self.read_beside(beside, move || TaskResult::List(ListResult::Narrowed(narrowing.done())));
+                self.read_in_background(beside, move || {
+                    TaskResult::List(ListResult::Narrowed(narrowing.done()))
+                });
                 Ok(Vec::new())
             }
             ListAction::WalkFiles(cwd) => {
                 let protected = self.options.files.protected.clone();
                 let list = move || ListResult::Files(Arc::new(list_files(&cwd, &protected)));
-                self.read_beside(beside, move || TaskResult::List(list()));
+                self.read_in_background(beside, move || TaskResult::List(list()));
                 Ok(Vec::new())
             }
             ListAction::RankFiles(ranking) => {
-                self.read_beside(beside, move || TaskResult::List(ListResult::Ranked(ranking.done())));
+                self.read_in_background(beside, move || TaskResult::List(ListResult::Ranked(ranking.done())));
                 Ok(Vec::new())
             }
             ListAction::ListPaths(wanted) => {
-                self.read_beside(beside, move || TaskResult::List(ListResult::Listed(list(wanted))));
+                self.read_in_background(beside, move || TaskResult::List(ListResult::Listed(list(wanted))));
                 Ok(Vec::new())
             }
             ListAction::Preview(path, extract) => {
@@ -131,7 +135,7 @@ impl ExecutorWorker {
             ListAction::Revoke(permission) => self.revoke(permission).await,
             ListAction::AddFolder(typed) => self.add_folder(typed).await,
             ListAction::ToggleTool(name) => self.toggle_tool(name).await,
-            ListAction::Set(setting, text) => Ok(self.set(setting, text).await),
+            ListAction::Set(setting, text) => Ok(self.write_setting(setting, text).await),
             ListAction::NameSession(path, name) => {
                 let word = match name.trim() {
                     "" => "name removed".to_owned(),
@@ -139,14 +143,14 @@ impl ExecutorWorker {
                 };
                 Ok(match self.agent.name_session(path.clone(), name.clone()).await {
                     Err(error) => {
-                        vec![TaskResult::List(ListResult::NotNamed { path, name, why: trouble(&error) })]
+                        vec![TaskResult::List(ListResult::NotNamed { path, name, why: error_status(&error) })]
                     }
-                    done => changed(done, word, None),
+                    done => session_changed(done, word, None),
                 })
             }
             ListAction::TrashSession(path) => {
                 let done = self.agent.trash_session(path.clone()).await;
-                Ok(changed(done, "moved to the trash".to_owned(), Some(path)))
+                Ok(session_changed(done, "moved to the trash".to_owned(), Some(path)))
             }
             ListAction::RestoreSession(path) => Ok(vec![self.restore(path).await]),
             ListAction::Key(order) => self.change_key(order).await,
@@ -156,9 +160,9 @@ impl ExecutorWorker {
 
     /// Reads a session's last exchange or a search hit, unless a newer preview was requested meanwhile.
     fn preview(&self, path: PathBuf, extract: Extract, beside: &mut JoinSet<()>) {
-        let looked = Arc::clone(&self.looked);
+        let looked = Arc::clone(&self.previews);
         let number = looked.fetch_add(1, Ordering::Relaxed) + 1;
-        let reports = self.reports.clone();
+        let reports = self.results.clone();
         beside.spawn_blocking(move || {
             if looked.load(Ordering::Relaxed) == number {
                 let lines = picker::extract(&path, &extract);
@@ -177,7 +181,7 @@ impl ExecutorWorker {
                 word: StatusText::note("restored"),
                 trashed: None,
             }),
-            Err(error) => TaskResult::List(ListResult::NotRestored { path, why: trouble(&error) }),
+            Err(error) => TaskResult::List(ListResult::NotRestored { path, why: error_status(&error) }),
         }
     }
 
@@ -235,7 +239,7 @@ impl ExecutorWorker {
         if let Err(what) = trusted {
             return Ok(vec![TaskResult::Failed { what, hint: None, text: None }]);
         }
-        let (settings, failures) = self.renew_settings().await;
+        let (settings, failures) = self.reload_settings().await;
         let settings = settings.map(|settings| format!(" · {settings}")).unwrap_or_default();
         let note =
             format!("Project trusted{settings}. Its extensions and .env take effect at the next start.");
@@ -246,7 +250,7 @@ impl ExecutorWorker {
         let what = one_line(&permission.to_string());
         let word = match self.agent.revoke_permission(permission).await {
             Ok(()) => StatusText::note(format!("revoked: {what}")),
-            Err(error) => trouble(&error),
+            Err(error) => error_status(&error),
         };
         let items = picker::permissions(&self.agent.permissions().await?);
         Ok(vec![
@@ -301,7 +305,7 @@ impl ExecutorWorker {
     }
 
     /// Writes a setting to the user's file and applies it, now if possible.
-    async fn set(&self, setting: &'static Setting, text: String) -> Vec<TaskResult> {
+    async fn write_setting(&self, setting: &'static Setting, text: String) -> Vec<TaskResult> {
         let Some(desk) = self.options.desks.settings.clone() else { return Vec::new() };
         let written = spawn_blocking(move || {
             let before = desk.read()?;
@@ -323,11 +327,12 @@ impl ExecutorWorker {
         };
         let word = match settings.value(setting).1 {
             SettingSource::Default | SettingSource::File(_) => match self.apply(setting, &settings).await {
-                Ok(SettingEffect::Now) => {
-                    StatusText::note(format!("{}saved and in effect", step(setting, [&before, &settings])))
-                }
+                Ok(SettingEffect::Now) => StatusText::note(format!(
+                    "{}saved and in effect",
+                    change_of(setting, [&before, &settings])
+                )),
                 Ok(SettingEffect::NextStart) => {
-                    let step = step(setting, [&before, &settings]);
+                    let step = change_of(setting, [&before, &settings]);
                     StatusText::note(format!("{step}saved; takes effect at the next start"))
                 }
                 Ok(SettingEffect::Never(trouble)) => StatusText::trouble(format!("saved, but: {trouble}")),
@@ -343,7 +348,7 @@ impl ExecutorWorker {
 
     /// Reloads the settings and applies the changed ones. Returns a summary, and results for problems that
     /// appeared or were resolved. A setting that couldn't be applied is tried again at the next reload.
-    pub(super) async fn renew_settings(&self) -> (Option<String>, Vec<TaskResult>) {
+    pub(super) async fn reload_settings(&self) -> (Option<String>, Vec<TaskResult>) {
         let Some(desk) = self.options.desks.settings.clone() else { return (None, Vec::new()) };
         let renewing = desk.clone();
         let SettingsDiff { changed, now, mut faults } = match spawn_blocking(move || renewing.renew()).await {
@@ -359,16 +364,16 @@ impl ExecutorWorker {
             }
             match applied {
                 // Unchanged since the start, so it needs no restart.
-                Ok(SettingEffect::NextStart) if desk.is_as_at_the_start(setting, &now) => {}
-                applied => renewed.take(setting, &now, applied),
+                Ok(SettingEffect::NextStart) if desk.is_as_at_start(setting, &now) => {}
+                applied => renewed.record(setting, &now, applied),
             }
         }
-        faults.append(&mut renewed.faults);
-        let is_left = faults.iter().any(SettingProblem::costs_everything);
-        let ProblemDiff { new, gone } = desk.judge(&faults);
-        let said = is_left.then(|| "settings unchanged".to_owned()).or(renewed.said());
-        let reports = gone.into_iter().map(TaskResult::Mended);
-        (said, reports.chain(new.iter().map(told)).chain(renewed.failures).collect())
+        faults.append(&mut renewed.problems);
+        let is_left = faults.iter().any(SettingProblem::affects_everything);
+        let ProblemDiff { new, gone } = desk.diff_problems(&faults);
+        let said = is_left.then(|| "settings unchanged".to_owned()).or(renewed.summary());
+        let reports = gone.into_iter().map(TaskResult::Resolved);
+        (said, reports.chain(new.iter().map(report_problem)).chain(renewed.failures).collect())
     }
 
     /// Applies a changed setting.
@@ -398,23 +403,23 @@ impl ExecutorWorker {
         {
             agent.set_thinking(level).await?;
         } else if let Some(setting) = theme::setting_of(setting) {
-            return Ok(self.wear(setting, text).await);
+            return Ok(self.apply_theme(setting, text).await);
         } else {
             return Ok(SettingEffect::NextStart);
         }
         let state = Box::new(agent.state().await?.state);
         // The loop may have ended.
-        let _ = self.reports.send(TaskResult::State(state)).await;
+        let _ = self.results.send(TaskResult::State(state)).await;
         Ok(SettingEffect::Now)
     }
 
     /// Applies the theme that a setting names; a theme file that isn't loaded takes effect at the next start.
-    async fn wear(&self, setting: &'static Setting, wanted: &str) -> SettingEffect {
+    async fn apply_theme(&self, setting: &'static Setting, wanted: &str) -> SettingEffect {
         let name = placed(wanted, &self.options.cwd, self.options.home.as_deref());
         match theme::fit(&self.options.themes.library_now(), setting, &name) {
             ThemeFit::Known => {
                 // The loop may have ended.
-                let _ = self.reports.send(TaskResult::List(ListResult::Theme(setting, name))).await;
+                let _ = self.results.send(TaskResult::List(ListResult::Theme(setting, name))).await;
                 SettingEffect::Now
             }
             ThemeFit::Unread => SettingEffect::NextStart,
@@ -424,7 +429,7 @@ impl ExecutorWorker {
 }
 
 /// The change of a setting: `ask → auto: `; empty if it didn't change.
-fn step(setting: &Setting, [before, now]: [&Settings; 2]) -> String {
+fn change_of(setting: &Setting, [before, now]: [&Settings; 2]) -> String {
     match (shown(before, setting), shown(now, setting)) {
         (before, now) if before == now => String::new(),
         (before, now) => format!("{before} → {now}: "),
@@ -440,9 +445,9 @@ fn with_hint(what: String, hint: Option<String>) -> String {
 }
 
 /// Reports and logs a new problem.
-fn told(fault: &SettingProblem) -> TaskResult {
+fn report_problem(fault: &SettingProblem) -> TaskResult {
     tracing::warn!("{}", fault.said());
-    if fault.costs_everything() {
+    if fault.affects_everything() {
         let hint = "all settings stay as they were; fix the file, then run /reload".to_owned();
         return TaskResult::Failed { what: fault.said(), hint: Some(hint), text: None };
     }
@@ -460,20 +465,20 @@ enum SettingEffect {
 /// The outcome of reloading the settings.
 #[derive(Default)]
 struct ReloadedSettings {
-    taken: Vec<String>,
-    left: Vec<&'static str>,
-    faults: Vec<SettingProblem>,
+    applied: Vec<String>,
+    deferred: Vec<&'static str>,
+    problems: Vec<SettingProblem>,
     failures: Vec<TaskResult>,
 }
 
 impl ReloadedSettings {
-    fn take(&mut self, setting: &Setting, now: &Settings, applied: Result<SettingEffect, AgentError>) {
+    fn record(&mut self, setting: &Setting, now: &Settings, applied: Result<SettingEffect, AgentError>) {
         match applied {
-            Ok(SettingEffect::Now) => self.taken.push(format!("{} {}", setting.name, shown(now, setting))),
-            Ok(SettingEffect::NextStart) => self.left.push(setting.name),
+            Ok(SettingEffect::Now) => self.applied.push(format!("{} {}", setting.name, shown(now, setting))),
+            Ok(SettingEffect::NextStart) => self.deferred.push(setting.name),
             Ok(SettingEffect::Never(trouble)) => {
                 let what = format!("{}: {trouble}", setting.name);
-                self.faults.push(SettingProblem { what, instead: None, cost: SaveEffect::Itself });
+                self.problems.push(SettingProblem { what, instead: None, cost: SaveEffect::Itself });
             }
             Err(error) => self.failures.push(match failed(&error, None) {
                 TaskResult::Failed { what, hint, text } => {
@@ -484,23 +489,24 @@ impl ReloadedSettings {
         }
     }
 
-    fn said(&self) -> Option<String> {
-        let taken = (!self.taken.is_empty()).then(|| format!("{} now", self.taken.join(", ")));
-        let left = (!self.left.is_empty()).then(|| format!("{} at the next start", self.left.join(", ")));
+    fn summary(&self) -> Option<String> {
+        let taken = (!self.applied.is_empty()).then(|| format!("{} now", self.applied.join(", ")));
+        let left =
+            (!self.deferred.is_empty()).then(|| format!("{} at the next start", self.deferred.join(", ")));
         let words: Vec<String> = taken.into_iter().chain(left).collect();
         (!words.is_empty()).then(|| words.join("; "))
     }
 }
 
 /// The result of changing a session in the list.
-fn changed(done: Result<(), AgentError>, word: String, trashed: Option<PathBuf>) -> Vec<TaskResult> {
+fn session_changed(done: Result<(), AgentError>, word: String, trashed: Option<PathBuf>) -> Vec<TaskResult> {
     vec![match done {
         Ok(()) => TaskResult::List(ListResult::SessionsChanged { word: StatusText::note(word), trashed }),
-        Err(error) => TaskResult::List(ListResult::Said(trouble(&error))),
+        Err(error) => TaskResult::List(ListResult::Said(error_status(&error))),
     }]
 }
 
-fn trouble(error: &AgentError) -> StatusText {
+fn error_status(error: &AgentError) -> StatusText {
     match failed(error, None) {
         TaskResult::Failed { what, .. } => StatusText::trouble(what),
         _ => StatusText::trouble(error.to_string()),
@@ -514,11 +520,11 @@ mod tests {
     #[test]
     fn reloaded_settings_one_failure_leaves_the_others_reported() {
         let (mut renewed, now) = (ReloadedSettings::default(), Settings::default());
-        renewed.take(&setting::THINKING, &now, Err(AgentError::Running));
-        renewed.take(&setting::APPROVAL, &now, Ok(SettingEffect::Now));
-        renewed.take(&setting::SYNC, &now, Ok(SettingEffect::NextStart));
+        renewed.record(&setting::THINKING, &now, Err(AgentError::Running));
+        renewed.record(&setting::APPROVAL, &now, Ok(SettingEffect::Now));
+        renewed.record(&setting::SYNC, &now, Ok(SettingEffect::NextStart));
         let approval = shown(&now, &setting::APPROVAL);
-        assert_eq!(renewed.said(), Some(format!("approval {approval} now; sync at the next start")));
+        assert_eq!(renewed.summary(), Some(format!("approval {approval} now; sync at the next start")));
         let failures = &renewed.failures[..];
         assert!(matches!(failures, [TaskResult::Failed { what, .. }] if what.starts_with("thinking: ")));
     }

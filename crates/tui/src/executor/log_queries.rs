@@ -14,10 +14,10 @@ use crate::transcript::{ENTRIES, NewestMarker, ScrollRequest};
 
 /// Minimum number of entries read before the first frame, if there are as many: usually more than a screen
 /// shows.
-const FIRST: usize = 50;
+const MIN_FIRST: usize = 50;
 
 /// Maximum number of entries after a part that are checked for the results of its calls.
-const AHEAD: usize = 100;
+const MAX_AHEAD: usize = 100;
 
 /// The newest part of the path to the leaf, and its branch points.
 pub(crate) fn newest(reader: &Reader) -> NewestMarker {
@@ -25,7 +25,7 @@ pub(crate) fn newest(reader: &Reader) -> NewestMarker {
     let sections = leaf.as_ref().and_then(|leaf| reader.sections(leaf, ENTRIES).ok());
     let mut older = sections.unwrap_or_default();
     let mut section = older.pop();
-    if let Some(last) = section.as_mut().filter(|last| last.count < FIRST) {
+    if let Some(last) = section.as_mut().filter(|last| last.count < MIN_FIRST) {
         last.count += older.pop().map_or(0, |section| section.count);
     }
     let points = leaf.map(|leaf| Arc::new(BranchPoints::of(reader, &leaf))).unwrap_or_default();
@@ -56,7 +56,7 @@ pub(crate) fn count_branches(reader: &Reader, epoch: u64) -> TaskResult {
 pub(crate) fn read_part(reader: &Reader, wanted: ScrollRequest) -> TaskResult {
     let entries = read(reader, &wanted.section);
     let mut ahead = wanted.ahead.as_ref().map(|section| ids(reader, section)).unwrap_or_default();
-    ahead.truncate(AHEAD);
+    ahead.truncate(MAX_AHEAD);
     let ahead = read_results(reader, &entries, &ahead);
     TaskResult::Read { wanted, entries, ahead }
 }

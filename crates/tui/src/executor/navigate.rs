@@ -11,7 +11,7 @@ use crate::list_data;
 
 impl ExecutorWorker {
     /// Navigates to an entry at once if no branch is abandoned; otherwise asks about a summary.
-    async fn ask_to_leave(&self, entry: EntryId) -> Result<Vec<TaskResult>, AgentError> {
+    async fn ask_for_summary(&self, entry: EntryId) -> Result<Vec<TaskResult>, AgentError> {
         Ok(vec![match list_data::leaving(&self.agent.reader(), &entry) {
             Some(question) => question,
             None => TaskResult::Moved(self.agent.navigate(entry, BranchSummary::None).await?),
@@ -44,7 +44,7 @@ impl ExecutorWorker {
         waiting: &mut JoinSet<()>,
         made: impl Future<Output = Result<Vec<TaskResult>, AgentError>> + Send + 'static,
     ) {
-        let reports = self.reports.clone();
+        let reports = self.results.clone();
         waiting.spawn(async move {
             let news = match made.await {
                 Ok(news) => news,
@@ -84,13 +84,13 @@ impl ExecutorWorker {
                 vec![TaskResult::List(ListResult::Beside(agent.fork_beside(entry).await?.session))]
             }
             Navigate::Clone => self.copy_session().await?,
-            Navigate::AskToLeave(entry) => self.ask_to_leave(entry).await?,
+            Navigate::AskToLeave(entry) => self.ask_for_summary(entry).await?,
             Navigate::Navigate(entry, summary) => self.navigate(entry, summary, waiting),
         })
     }
 
     async fn copy_session(&self) -> Result<Vec<TaskResult>, AgentError> {
-        let send = async |report| _ = self.reports.send(report).await;
+        let send = async |report| _ = self.results.send(report).await;
         send(TaskResult::Began(Job::Copy)).await;
         let copied = self.agent.clone_session().await;
         send(TaskResult::Ended(Job::Copy)).await;

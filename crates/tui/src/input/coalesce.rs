@@ -9,18 +9,18 @@ use crate::keymap::Chord;
 
 /// Maximum number of bytes coalesced when characters arrive faster than keys can be pressed: an unmarked
 /// paste.
-const RUN: usize = 16 * 1024;
+const MAX_RUN: usize = 16 * 1024;
 
 impl InputStream {
     /// The message for a key, together with the characters that arrived right after it. Never waits.
     pub(crate) fn input(&mut self, key: KeyEvent) -> Msg {
-        let Some(first) = typed(&key) else { return Msg::Key(key) };
+        let Some(first) = typed_char(&key) else { return Msg::Key(key) };
         let mut text = String::from(first);
-        while text.len() < RUN {
-            match self.there() {
-                Some(TermEvent::Event(Event::Key(key))) if let Some(c) = typed(&key) => text.push(c),
+        while text.len() < MAX_RUN {
+            match self.try_next() {
+                Some(TermEvent::Event(Event::Key(key))) if let Some(c) = typed_char(&key) => text.push(c),
                 Some(other) => {
-                    self.heard.push_front(other);
+                    self.ready.push_front(other);
                     break;
                 }
                 None => break,
@@ -30,17 +30,17 @@ impl InputStream {
     }
 
     /// The next event if it has arrived; an error or the end is returned by `next`.
-    fn there(&mut self) -> Option<TermEvent> {
-        while self.heard.is_empty() && self.answers.until().is_none() {
+    fn try_next(&mut self) -> Option<TermEvent> {
+        while self.ready.is_empty() && self.replies.deadline().is_none() {
             let event = self.keys.there()?;
-            self.heard.extend(self.answers.take(event, Instant::now()));
+            self.ready.extend(self.replies.take(event, Instant::now()));
         }
-        self.heard.pop_front()
+        self.ready.pop_front()
     }
 }
 
 /// The character that a key types, on press and repeat.
-fn typed(key: &KeyEvent) -> Option<char> {
+fn typed_char(key: &KeyEvent) -> Option<char> {
     match key.code {
         KeyCode::Char(c) if key.kind != KeyEventKind::Release && Chord::of(*key).is_text() => Some(c),
         _ => None,

@@ -19,14 +19,14 @@ use nix::sys::select::{FD_SETSIZE, FdSet, select};
 use nix::sys::termios;
 use tokio::sync::mpsc;
 
-use crate::terminal::while_ours;
+use crate::terminal::while_taken_over;
 
 /// Events of one read. The loop empties the channel often, so it holds few; the thread waits when it is full.
 type Batch = io::Result<Vec<Event>>;
 const BATCHES: usize = 16;
 
 /// Pause of the thread when crossterm made no event of the waiting bytes.
-const REST: Duration = Duration::from_millis(1);
+const RETRY_DELAY: Duration = Duration::from_millis(1);
 
 /// The terminal's events, in order. The thread ends when this is dropped.
 pub(super) struct EventReader {
@@ -34,19 +34,19 @@ pub(super) struct EventReader {
     ready: VecDeque<Event>,
     failed: Option<io::Error>,
     /// Closed on drop, which ends the thread.
-    _listens: Option<OwnedFd>,
+    _shutdown: Option<OwnedFd>,
 }
 
 impl EventReader {
     /// Starts the thread. If that fails, the first event is the error.
     pub(super) fn open() -> Self {
         let (sender, batches) = mpsc::channel(BATCHES);
-        let begun = begin(sender);
+        let begun = start_thread(sender);
         let (failed, listens) = match begun {
             Ok(listens) => (None, Some(listens)),
             Err(error) => (Some(error), None),
         };
-        Self { batches, ready: VecDeque::new(), failed, _listens: listens }
+        Self { batches, ready: VecDeque::new(), failed, _shutdown: listens }
     }
 
     /// The next event; `None` when the terminal hung up. Cancel-safe.
@@ -85,7 +85,7 @@ pub(crate) fn open_terminal() -> io::Result<File> {
     File::open("/dev/tty")
 }
 
-fn begin(batches: mpsc::Sender<Batch>) -> io::Result<OwnedFd> {
+fn start_thread(batches: mpsc::Sender<Batch>) -> io::Result<OwnedFd> {
     let stdin = io::stdin();
     // The same choice as crossterm's.
     let terminal: OwnedFd =
@@ -93,18 +93,18 @@ fn begin(batches: mpsc::Sender<Batch>) -> io::Result<OwnedFd> {
     // Created close-on-exec: a copy in a child process would keep the pipe open.
     let (left, listens) = io::pipe()?;
     let (left, listens) = (OwnedFd::from(left), OwnedFd::from(listens));
-    thread::Builder::new().name("keys".to_owned()).spawn(move || read_on(&terminal, &left, &batches))?;
+    thread::Builder::new().name("keys".to_owned()).spawn(move || read_loop(&terminal, &left, &batches))?;
     Ok(listens)
 }
 
 /// Reads until the receiver is dropped or the terminal hangs up.
-fn read_on(terminal: &OwnedFd, left: &OwnedFd, batches: &mpsc::Sender<Batch>) {
+fn read_loop(terminal: &OwnedFd, left: &OwnedFd, batches: &mpsc::Sender<Batch>) {
     while wait(terminal, left) {
         let batch = read_batch(terminal);
         let (is_over, is_empty) = (batch.is_err(), batch.as_ref().is_ok_and(Vec::is_empty));
         if is_empty {
-            tell_anew(terminal);
-            thread::sleep(REST);
+            wake_epoll(terminal);
+            thread::sleep(RETRY_DELAY);
         } else if batches.blocking_send(batch).is_err() || is_over {
             return;
         }
@@ -123,13 +123,13 @@ fn wait(terminal: &OwnedFd, left: &OwnedFd) -> bool {
     }
     let [terminal_has, left_has] = waited.map(|fd| fd.revents().unwrap_or(PollFlags::empty()));
     if terminal_has.contains(PollFlags::POLLNVAL) {
-        return wait_by_select(terminal, left);
+        return wait_with_select(terminal, left);
     }
     left_has.is_empty() && terminal_has == PollFlags::POLLIN
 }
 
 /// Does the same with `select`: macOS can't poll `/dev/tty`.
-fn wait_by_select(terminal: &OwnedFd, left: &OwnedFd) -> bool {
+fn wait_with_select(terminal: &OwnedFd, left: &OwnedFd) -> bool {
     if [terminal, left].iter().any(|fd| usize::try_from(fd.as_raw_fd()).map_or(true, |fd| fd >= FD_SETSIZE)) {
         return false;
     }
@@ -141,18 +141,18 @@ fn wait_by_select(terminal: &OwnedFd, left: &OwnedFd) -> bool {
             Err(Errno::EINTR) => {}
             Err(_) => return false,
             // A terminal that hung up is readable with zero bytes.
-            Ok(_) => return !ready.contains(left.as_fd()) && bytes(terminal) > 0,
+            Ok(_) => return !ready.contains(left.as_fd()) && available_bytes(terminal) > 0,
         }
     }
 }
 
 /// Number of bytes that wait to be read; zero after a hangup.
-fn bytes(terminal: &OwnedFd) -> usize {
+fn available_bytes(terminal: &OwnedFd) -> usize {
     rustix::io::ioctl_fionread(terminal).map_or(0, |count| usize::try_from(count).unwrap_or(usize::MAX))
 }
 
 fn read_batch(terminal: &OwnedFd) -> Batch {
-    let count = bytes(terminal);
+    let count = available_bytes(terminal);
     let mut events = Vec::new();
     while poll(Duration::ZERO)? {
         match read()? {
@@ -161,11 +161,11 @@ fn read_batch(terminal: &OwnedFd) -> Batch {
             event => events.push(event),
         }
     }
-    Ok(with_every_escape(events, count))
+    Ok(restore_escapes(events, count))
 }
 
 /// Restores the number of Escs: of bytes that are all Escs, crossterm makes half as many events.
-fn with_every_escape(events: Vec<Event>, bytes: usize) -> Vec<Event> {
+fn restore_escapes(events: Vec<Event>, bytes: usize) -> Vec<Event> {
     let escape = Event::Key(KeyEvent::from(KeyCode::Esc));
     if events.len() == bytes.div_ceil(2) && events.iter().all(|event| *event == escape) {
         vec![escape; bytes]
@@ -177,8 +177,8 @@ fn with_every_escape(events: Vec<Event>, bytes: usize) -> Vec<Event> {
 /// Makes the terminal report waiting input again. crossterm gets one edge-triggered epoll event for bytes
 /// that arrive together, reads a kilobyte, and leaves the rest until the next key. Setting the current modes
 /// again wakes it.
-fn tell_anew(terminal: &OwnedFd) {
-    while_ours(|| {
+fn wake_epoll(terminal: &OwnedFd) {
+    while_taken_over(|| {
         if let Ok(modes) = termios::tcgetattr(terminal) {
             let _ = termios::tcsetattr(terminal, termios::SetArg::TCSANOW, &modes);
         }
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn wait_ends_with_input_receiver_or_terminal() {
-        for wait in [wait, wait_by_select] {
+        for wait in [wait, wait_with_select] {
             let (terminal, mut typed) = io::pipe().unwrap();
             let (left, listens) = io::pipe().unwrap();
             let (terminal, left) = (OwnedFd::from(terminal), OwnedFd::from(left));
@@ -225,7 +225,7 @@ mod tests {
             (vec![key(KeyCode::Up)], 2, vec![key(KeyCode::Up)]),
             (vec![], 0, vec![]),
         ] {
-            assert_eq!(with_every_escape(made.clone(), bytes), expected, "{made:?} of {bytes}");
+            assert_eq!(restore_escapes(made.clone(), bytes), expected, "{made:?} of {bytes}");
         }
     }
 }

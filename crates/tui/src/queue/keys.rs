@@ -20,16 +20,16 @@ impl App {
             self.flash("No messages are queued.");
             return Vec::new();
         }
-        self.queue.let_go.clear();
-        self.choose_row(usize::MAX);
+        self.queue.released.clear();
+        self.select_queue_row(usize::MAX);
         Vec::new()
     }
 
     /// Handles a key while the panel or an edited message has the keys.
     pub(crate) fn queue_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         match &self.queue.focus {
-            QueueFocus::Away => return None,
-            QueueFocus::Editing { .. } => return self.editing_key(key),
+            QueueFocus::Editor => return None,
+            QueueFocus::Message { .. } => return self.editing_key(key),
             QueueFocus::Choosing(_) => {}
         }
         let Some(command) = self.place.keymap.command(Context::Queue, key) else {
@@ -42,22 +42,22 @@ impl App {
     fn queue_command(&mut self, command: KeyCommand) -> Option<QueueAction> {
         match command {
             KeyCommand::QueueBack => {
-                self.queue.focus = QueueFocus::Away;
+                self.queue.focus = QueueFocus::Editor;
                 self.queue.expects_removal = false;
                 if self.queue.can_put_back() {
-                    self.flash(self.way_back());
+                    self.flash(self.restore_hint());
                 }
             }
             KeyCommand::QueueUndo => {
                 let removed = self.queue.removed.pop()?;
                 // The flash about the removal is obsolete.
                 self.notes.flash = None;
-                self.queue.let_go.retain(|id| !removed.iter().any(|back| back.item.id == *id));
+                self.queue.released.retain(|id| !removed.iter().any(|back| back.item.id == *id));
                 return Some(QueueAction::PutBack(removed));
             }
             KeyCommand::QueueClear if !self.work.queue.is_empty() => {
                 self.queue.expects_removal = true;
-                self.queue.let_go = self.work.queue.iter().map(|item| item.id.clone()).collect();
+                self.queue.released = self.work.queue.iter().map(|item| item.id.clone()).collect();
                 return Some(QueueAction::Clear);
             }
             command => return self.command_for_chosen(command),
@@ -66,7 +66,7 @@ impl App {
     }
 
     /// The keys that restore removed messages after the panel was left.
-    pub(super) fn way_back(&self) -> String {
+    pub(super) fn restore_hint(&self) -> String {
         let key = |command| self.place.keymap.key_of(command);
         let (enter, undo) = (key(KeyCommand::EditQueue), key(KeyCommand::QueueUndo));
         format!("{enter}, then {undo} restores them")
@@ -76,12 +76,12 @@ impl App {
     /// continues.
     pub(crate) fn click_waiting(&mut self, row: usize) -> bool {
         let before = match &self.queue.focus {
-            QueueFocus::Editing { .. } => return false,
+            QueueFocus::Message { .. } => return false,
             QueueFocus::Choosing(chosen) => chosen.as_ref().map(|chosen| chosen.id.clone()),
-            QueueFocus::Away => None,
+            QueueFocus::Editor => None,
         };
-        self.queue.let_go.clear();
-        self.choose_row(row);
+        self.queue.released.clear();
+        self.select_queue_row(row);
         before.is_some() && before.as_ref() == self.queue.chosen()
     }
 
@@ -102,11 +102,11 @@ impl App {
         let (id, row) = (id.clone(), *row);
         let item = self.work.queue.iter().find(|item| item.id == id)?.clone();
         match command {
-            KeyCommand::QueueUp => self.choose_row(row.saturating_sub(1)),
-            KeyCommand::QueueDown => self.choose_row(row + 1),
+            KeyCommand::QueueUp => self.select_queue_row(row.saturating_sub(1)),
+            KeyCommand::QueueDown => self.select_queue_row(row + 1),
             KeyCommand::QueueEdit => return self.begin_editing(QueueSelection { id, row }, &item),
-            KeyCommand::QueueEarlier => return self.place_beside(&item, row.checked_sub(1)?),
-            KeyCommand::QueueLater => return self.place_beside(&item, row + 1),
+            KeyCommand::QueueEarlier => return self.swap_with(&item, row.checked_sub(1)?),
+            KeyCommand::QueueLater => return self.swap_with(&item, row + 1),
             KeyCommand::QueueTurn => {
                 let kind = match item.kind {
                     QueueKind::Steer => QueueKind::FollowUp,
@@ -115,7 +115,7 @@ impl App {
                 return Some(QueueAction::Turn(id, kind));
             }
             KeyCommand::QueueRelease if item.held => {
-                self.queue.let_go = vec![id.clone()];
+                self.queue.released = vec![id.clone()];
                 return Some(QueueAction::Release(id));
             }
             KeyCommand::QueueRelease => self.flash("Not held: it is delivered automatically."),
@@ -139,7 +139,7 @@ impl App {
 
     /// Swaps places with the message of another row if that has the same kind; steering messages always go
     /// first.
-    fn place_beside(&mut self, item: &QueueItem, row: usize) -> Option<QueueAction> {
+    fn swap_with(&mut self, item: &QueueItem, row: usize) -> Option<QueueAction> {
         let other = *in_order(&self.work.queue).get(row)?;
         if other.kind != item.kind {
             let key = self.place.keymap.key_of(KeyCommand::QueueTurn);
@@ -157,7 +157,7 @@ impl App {
         let (shown, draft) = (typed(item), Box::new(self.editor.put_aside()));
         self.editor.set_text(&shown);
         let then = if item.held { AfterQueueEdit::Stays } else { AfterQueueEdit::Goes };
-        self.queue.focus = QueueFocus::Editing { chosen, shown, draft, then };
+        self.queue.focus = QueueFocus::Message { chosen, shown, draft, then };
         (then == AfterQueueEdit::Goes).then(|| QueueAction::Hold(item.id.clone()))
     }
 
@@ -179,7 +179,7 @@ impl App {
             self.flash(format!("Nothing to send; {key} leaves the message unchanged."));
             return Vec::new();
         }
-        let QueueFocus::Editing { chosen, shown, draft, then } = std::mem::take(&mut self.queue.focus) else {
+        let QueueFocus::Message { chosen, shown, draft, then } = std::mem::take(&mut self.queue.focus) else {
             return Vec::new();
         };
         let words = self.editor.expanded();
@@ -191,7 +191,7 @@ impl App {
             AfterQueueEdit::Goes => Some(QueueAction::Release(chosen.id.clone())),
             AfterQueueEdit::Stays => None,
         };
-        self.queue.let_go = vec![chosen.id.clone()];
+        self.queue.released = vec![chosen.id.clone()];
         self.queue.focus = QueueFocus::Choosing(Some(chosen));
         order.map(Action::Queue).into_iter().collect()
     }
@@ -207,7 +207,7 @@ impl App {
     /// held like all others.
     fn leave_editing(&mut self) -> Vec<Action> {
         let mut order = None;
-        if let QueueFocus::Editing { chosen, shown, draft, then } = std::mem::take(&mut self.queue.focus) {
+        if let QueueFocus::Message { chosen, shown, draft, then } = std::mem::take(&mut self.queue.focus) {
             let words = self.editor.expanded();
             if words != shown && !words.trim().is_empty() {
                 self.editor.remember(&words);

@@ -16,23 +16,23 @@ pub(crate) async fn perform(agent: &AgentSession, order: QueueAction) -> Result<
     let words = match &order {
         QueueAction::Edit(_, words, _) => Some(words.clone()),
         // The next queue update shows that it is gone.
-        QueueAction::Hold(_) => return carry_out(agent, order).await.or_else(gone_already),
+        QueueAction::Hold(_) => return run(agent, order).await.or_else(ignore_gone),
         _ => None,
     };
-    match carry_out(agent, order).await {
+    match run(agent, order).await {
         Err(AgentError::Gone(_)) => Ok(vec![QueueOutcome::Gone(words).into()]),
         done => done,
     }
 }
 
-async fn carry_out(agent: &AgentSession, order: QueueAction) -> Result<Vec<TaskResult>, AgentError> {
+async fn run(agent: &AgentSession, order: QueueAction) -> Result<Vec<TaskResult>, AgentError> {
     match order {
         QueueAction::Hold(id) => agent.hold_queued(id).await.map(|()| Vec::new()),
         QueueAction::Edit(id, words, then) => {
             let text = Some(agent.expand(words).await?);
             let edited = edit(agent, id.clone(), QueueEdit { text, ..QueueEdit::default() }).await?;
             if then == AfterQueueEdit::Goes {
-                release(agent, id).await.or_else(gone_already)?;
+                release(agent, id).await.or_else(ignore_gone)?;
             }
             Ok(edited)
         }
@@ -52,7 +52,7 @@ async fn carry_out(agent: &AgentSession, order: QueueAction) -> Result<Vec<TaskR
             let removed = items.into_iter().enumerate().map(|(place, item)| RemovedMessages { item, place });
             Ok(vec![QueueOutcome::Removed(removed.collect()).into()])
         }
-        QueueAction::PutBack(removed) => Ok(put_back(agent, removed).await),
+        QueueAction::PutBack(removed) => Ok(restore(agent, removed).await),
     }
 }
 
@@ -60,7 +60,7 @@ async fn release(agent: &AgentSession, id: QueueId) -> Result<Vec<TaskResult>, A
     agent.release_queued(id).await.map(|()| Vec::new())
 }
 
-fn gone_already(error: AgentError) -> Result<Vec<TaskResult>, AgentError> {
+fn ignore_gone(error: AgentError) -> Result<Vec<TaskResult>, AgentError> {
     match error {
         AgentError::Gone(_) => Ok(Vec::new()),
         error => Err(error),
@@ -68,7 +68,7 @@ fn gone_already(error: AgentError) -> Result<Vec<TaskResult>, AgentError> {
 }
 
 /// Restores messages. Those that fail become drafts, because they exist nowhere else.
-async fn put_back(agent: &AgentSession, removed: Vec<RemovedMessages>) -> Vec<TaskResult> {
+async fn restore(agent: &AgentSession, removed: Vec<RemovedMessages>) -> Vec<TaskResult> {
     let mut removed = removed.into_iter();
     while let Some(RemovedMessages { item, place }) = removed.next() {
         if let Err(error) = agent.put_back(item.clone(), place).await {

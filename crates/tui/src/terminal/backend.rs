@@ -15,20 +15,20 @@ use ratatui::style::{Color, Modifier};
 use tiller_core::unit::UnixMs;
 
 use super::capabilities::{Abilities, Italics};
-use super::kitty_images::{ImagePlacement, KittyImages};
-use super::links::Addresses;
-use super::wide_graphemes::{PlacedGrapheme, WideGraphemes, is_disputed};
+use super::kitty_images::{ImagePlacement, ScreenImages};
+use super::links::UrlMap;
+use super::wide_graphemes::{PlacedCell, WideGraphemes, has_disputed_width};
 
 /// Writes frames, each as one synchronized update.
 #[derive(Debug)]
 pub(crate) struct TerminalBackend<W: Write> {
     cells: CrosstermBackend<W>,
-    addresses: Addresses,
-    pictures: KittyImages,
+    urls: UrlMap,
+    images: ScreenImages,
     italics: Italics,
     /// The terminal's size; querying it opens a file, so it is cached until a resize.
     size: Kept<Option<Size>>,
-    clusters: WideGraphemes,
+    wide_graphemes: WideGraphemes,
     /// Output of this frame has begun.
     is_writing: bool,
     /// The cursor's position and visibility; `None` if unknown.
@@ -40,11 +40,11 @@ impl<W: Write> TerminalBackend<W> {
     pub(crate) fn new(writer: W, abilities: Abilities) -> Self {
         Self {
             cells: CrosstermBackend::new(writer),
-            addresses: Addresses::default(),
-            pictures: KittyImages::of(abilities.images),
+            urls: UrlMap::default(),
+            images: ScreenImages::of(abilities.images),
             italics: abilities.italics,
             size: Kept::new(None),
-            clusters: WideGraphemes::default(),
+            wide_graphemes: WideGraphemes::default(),
             is_writing: false,
             cursor: None,
             shows_cursor: None,
@@ -53,26 +53,26 @@ impl<W: Write> TerminalBackend<W> {
 
     /// Records the URLs of the next frame; returns true if the whole screen must be redrawn for them.
     pub(crate) fn learn<'a>(&mut self, links: impl Iterator<Item = &'a Arc<str>>) -> bool {
-        self.addresses.learn(links)
+        self.urls.learn(links)
     }
 
     /// Forgets the written state: the next frame is written in full.
     pub(crate) fn forget(&mut self) -> io::Result<()> {
         (self.cursor, self.shows_cursor) = (None, None);
-        self.clusters.begin_whole();
+        self.wide_graphemes.begin_full();
         self.begin()?;
-        let pictures = self.pictures.clear();
+        let pictures = self.images.clear();
         queue!(self.cells, Print(pictures))
     }
 
     /// Discards the cached size.
-    pub(crate) fn measure_anew(&mut self) {
+    pub(crate) fn forget_size(&mut self) {
         self.size.set(None);
     }
 
     /// Writes the output of images before a frame's cells: makes room for new ones.
     pub(crate) fn part(&mut self, pictures: &[ImagePlacement]) -> io::Result<()> {
-        let written = self.pictures.part(pictures);
+        let written = self.images.part(pictures);
         if written.is_empty() {
             return Ok(());
         }
@@ -83,7 +83,7 @@ impl<W: Write> TerminalBackend<W> {
 
     /// Writes the output of images after a frame's cells.
     pub(crate) fn show(&mut self, pictures: Vec<ImagePlacement>, now: UnixMs) -> io::Result<()> {
-        let written = self.pictures.show(pictures, now);
+        let written = self.images.show(pictures, now);
         if !written.is_empty() {
             self.begin()?;
             queue!(self.cells, Print(written))?;
@@ -96,17 +96,17 @@ impl<W: Write> TerminalBackend<W> {
 
     /// Reports whether a later frame has images to write even if nothing else changes.
     pub(crate) fn owes_pictures(&self) -> bool {
-        self.pictures.waits()
+        self.images.waits()
     }
 
     /// Reports whether the changes were withheld: in a row with a wide emoji, only a full redraw is reliable.
     pub(crate) fn wants_whole(&self) -> bool {
-        self.clusters.want_whole()
+        self.wide_graphemes.needs_full_redraw()
     }
 
     /// Ends the frame.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
-        self.clusters.finish();
+        self.wide_graphemes.finish();
         if std::mem::take(&mut self.is_writing) {
             queue!(self.cells, EndSynchronizedUpdate)?;
             Write::flush(&mut self.cells)?;
@@ -122,8 +122,8 @@ impl<W: Write> TerminalBackend<W> {
     }
 
     /// Writes cells with the same mark.
-    fn write_run(&mut self, run: &[PlacedGrapheme<'_>], mark: Color) -> io::Result<()> {
-        let address = self.addresses.of(mark).map(Arc::clone);
+    fn write_run(&mut self, run: &[PlacedCell<'_>], mark: Color) -> io::Result<()> {
+        let address = self.urls.of(mark).map(Arc::clone);
         if let (Some(address), Color::Rgb(red, green, blue)) = (&address, mark) {
             // The id makes all parts of a link highlight together, across lines.
             let open = format!("\u{1b}]8;id={red:02x}{green:02x}{blue:02x};{address}\u{1b}\\");
@@ -132,14 +132,14 @@ impl<W: Write> TerminalBackend<W> {
         if mark == Color::Reset && self.italics == Italics::Slanted {
             self.cells.draw(run.iter().copied())?;
         } else {
-            let bare = |cell: &Cell| in_manner(self.italics, unmarked(cell));
+            let bare = |cell: &Cell| with_italics(self.italics, without_mark(cell));
             let bare: Vec<(u16, u16, Cell)> = run.iter().map(|(x, y, cell)| (*x, *y, bare(cell))).collect();
             self.cells.draw(bare.iter().map(|(x, y, cell)| (*x, *y, cell)))?;
         }
         if address.is_some() {
             queue!(self.cells, Print("\u{1b}]8;;\u{1b}\\"))?;
         }
-        if let Some((column, row, cell)) = run.last().filter(|cell| is_disputed(cell)) {
+        if let Some((column, row, cell)) = run.last().filter(|cell| has_disputed_width(cell)) {
             let behind = column.saturating_add(cell.cell_width());
             // The cursor can't move past the edge, and there is nothing to erase.
             if self.size().map_or(true, |size| behind < size.width) {
@@ -150,13 +150,13 @@ impl<W: Write> TerminalBackend<W> {
     }
 }
 
-fn unmarked(cell: &Cell) -> Cell {
+fn without_mark(cell: &Cell) -> Cell {
     let mut cell = cell.clone();
     cell.underline_color = Color::Reset;
     cell
 }
 
-fn in_manner(italics: Italics, mut cell: Cell) -> Cell {
+fn with_italics(italics: Italics, mut cell: Cell) -> Cell {
     if italics == Italics::Underlined && cell.modifier.contains(Modifier::ITALIC) {
         cell.modifier.remove(Modifier::ITALIC);
         cell.modifier.insert(Modifier::UNDERLINED);
@@ -181,15 +181,15 @@ impl<W: Write> Backend for TerminalBackend<W> {
     where
         I: Iterator<Item = (u16, u16, &'a Cell)>,
     {
-        let cells: Vec<PlacedGrapheme<'_>> = content.collect();
-        if cells.is_empty() || !self.clusters.may_write(&cells) {
+        let cells: Vec<PlacedCell<'_>> = content.collect();
+        if cells.is_empty() || !self.wide_graphemes.may_write(&cells) {
             return Ok(());
         }
         self.begin()?;
         self.cursor = None;
-        cells.iter().for_each(|(column, row, _)| self.pictures.cover(*column, *row));
-        let goes_on = |a: &PlacedGrapheme<'_>, b: &PlacedGrapheme<'_>| {
-            a.2.underline_color == b.2.underline_color && !is_disputed(a)
+        cells.iter().for_each(|(column, row, _)| self.images.cell_written(*column, *row));
+        let goes_on = |a: &PlacedCell<'_>, b: &PlacedCell<'_>| {
+            a.2.underline_color == b.2.underline_color && !has_disputed_width(a)
         };
         for run in cells.chunk_by(goes_on) {
             self.write_run(run, run[0].2.underline_color)?;
@@ -275,11 +275,11 @@ mod tests {
     use super::*;
 
     /// The output for a family emoji in this column of a screen ten columns wide.
-    fn family_at(column: u16) -> String {
+    fn output_of_family(column: u16) -> String {
         let mut written = Vec::new();
         let mut painter = TerminalBackend::new(&mut written, Abilities::default());
         painter.size.set(Some(Size::new(10, 2)));
-        painter.clusters.begin_whole();
+        painter.wide_graphemes.begin_full();
         let mut cell = Cell::default();
         cell.set_symbol("👨\u{200d}👩\u{200d}👧");
         painter.draw([(column, 0, &cell)].into_iter()).unwrap();
@@ -290,7 +290,11 @@ mod tests {
     #[test]
     fn backend_erases_row_behind_wide_emoji_but_not_at_the_edge() {
         let to_the_end = "\u{1b}[K";
-        assert!(family_at(7).contains(&format!("\u{1b}[1;10H{to_the_end}")), "{:?}", family_at(7));
-        assert!(!family_at(8).contains(to_the_end), "{:?}", family_at(8));
+        assert!(
+            output_of_family(7).contains(&format!("\u{1b}[1;10H{to_the_end}")),
+            "{:?}",
+            output_of_family(7)
+        );
+        assert!(!output_of_family(8).contains(to_the_end), "{:?}", output_of_family(8));
     }
 }

@@ -50,7 +50,7 @@ impl Abilities {
     /// which hide the outer terminal, there are few.
     #[must_use]
     pub fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
-        let terminal = TerminalKind::of(variable);
+        let terminal = TerminalEnv::of(variable);
         Self {
             links: if terminal.links() { LinkStyle::Live } else { LinkStyle::Spelled },
             images: terminal.images(),
@@ -65,13 +65,13 @@ impl Abilities {
     }
 }
 
-struct TerminalKind<F> {
+struct TerminalEnv<F> {
     variable: F,
     term: String,
     program: String,
 }
 
-impl<F: Fn(&str) -> Option<String>> TerminalKind<F> {
+impl<F: Fn(&str) -> Option<String>> TerminalEnv<F> {
     fn of(variable: F) -> Self {
         let text = |name| variable(name).unwrap_or_default();
         let (term, program) = (text("TERM"), text("TERM_PROGRAM"));

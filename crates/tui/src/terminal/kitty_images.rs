@@ -43,17 +43,17 @@ impl ImagePlacement {
 
 /// The images on the screen, by the terminal's protocol.
 #[derive(Debug)]
-pub(super) enum KittyImages {
+pub(super) enum ScreenImages {
     /// Over the cells (kitty).
-    Over(ImageLayer),
+    Over(KittyImages),
     /// In the cells (iTerm2).
     In(ItermImages),
 }
 
-impl KittyImages {
+impl ScreenImages {
     pub(super) fn of(images: Images) -> Self {
         match images {
-            Images::Line | Images::Painted => Self::Over(ImageLayer::default()),
+            Images::Line | Images::Painted => Self::Over(KittyImages::default()),
             Images::Inline => Self::In(ItermImages::default()),
         }
     }
@@ -67,9 +67,9 @@ impl KittyImages {
     }
 
     /// Records a written cell.
-    pub(super) fn cover(&mut self, column: u16, row: u16) {
+    pub(super) fn cell_written(&mut self, column: u16, row: u16) {
         if let Self::In(pictures) = self {
-            pictures.cover(column, row);
+            pictures.cell_written(column, row);
         }
     }
 
@@ -103,11 +103,11 @@ type ImagePosition = (u32, u32);
 
 /// The images placed in the terminal.
 #[derive(Debug, Default)]
-pub(super) struct ImageLayer {
+pub(super) struct KittyImages {
     placed: BTreeMap<ImagePosition, ImagePlacement>,
 }
 
-impl ImageLayer {
+impl KittyImages {
     /// The output that shows exactly these images; empty if they are shown already.
     pub(super) fn show(&mut self, placements: Vec<ImagePlacement>) -> String {
         let mut out = String::new();
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn kitty_image_is_sent_once_in_chunks_and_placed() {
-        let mut pictures = ImageLayer::default();
+        let mut pictures = KittyImages::default();
         let written = pictures.show(vec![placement(5, 0, 4)]);
         assert!(written.starts_with("\u{1b}_Ga=t,f=100,i=7,q=2,m=1;iVBO"));
         assert_eq!(written.matches("\u{1b}_Gm=0;").count(), 1, "6,000 bytes are two chunks");
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn kitty_image_is_cropped_while_scrolling_and_then_deleted() {
-        let mut pictures = ImageLayer::default();
+        let mut pictures = KittyImages::default();
         pictures.show(vec![placement(0, 0, 4)]);
         assert_eq!(
             pictures.show(vec![placement(0, 1, 3)]),
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn kitty_image_shown_twice_is_sent_once() {
-        let mut pictures = ImageLayer::default();
+        let mut pictures = KittyImages::default();
         let written = pictures.show(vec![placement(0, 0, 4), placement(8, 0, 4)]);
         assert_eq!((written.matches("a=t").count(), written.matches("a=p").count()), (1, 2));
         assert_eq!(pictures.show(vec![placement(0, 0, 4)]), "\u{1b}_Ga=d,d=i,i=7,p=2,q=2\u{1b}\\");

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ratatui::style::Color;
 
 /// Maximum number of URLs remembered: more than many screens show.
-const MOST: usize = 4_096;
+const MAX_URLS: usize = 4_096;
 
 /// The mark of a cell whose text links to `link`.
 pub(crate) fn mark(link: Option<&str>) -> Color {
@@ -24,27 +24,27 @@ pub(crate) fn mark(link: Option<&str>) -> Color {
 
 /// The URLs of marks.
 #[derive(Debug, Default)]
-pub(super) struct Addresses {
+pub(super) struct UrlMap {
     known: HashMap<Color, Arc<str>>,
     /// Marks of more than one URL: their text isn't linked, rather than linked to a wrong URL.
     refused: HashSet<Color>,
 }
 
-impl Addresses {
+impl UrlMap {
     /// Records the URLs of a frame. Returns true if one has the mark of another, which may be on the screen.
     pub(super) fn learn<'a>(&mut self, links: impl Iterator<Item = &'a Arc<str>>) -> bool {
         let mut clash = false;
-        if self.known.len() > MOST {
+        if self.known.len() > MAX_URLS {
             self.known.clear();
         }
         for link in links {
             let mark = mark(Some(link));
-            clash |= self.learn_one(mark, link);
+            clash |= self.record_one(mark, link);
         }
         clash
     }
 
-    fn learn_one(&mut self, mark: Color, link: &Arc<str>) -> bool {
+    fn record_one(&mut self, mark: Color, link: &Arc<str>) -> bool {
         match self.known.get(&mark) {
             Some(known) if known == link => false,
             Some(_) => {
@@ -71,12 +71,12 @@ mod tests {
 
     #[test]
     fn addresses_mark_of_two_urls_is_refused_and_reported_once() {
-        let (mut addresses, mark) = (Addresses::default(), Color::Rgb(1, 2, 3));
+        let (mut addresses, mark) = (UrlMap::default(), Color::Rgb(1, 2, 3));
         let (good, evil): (Arc<str>, Arc<str>) = ("http://good".into(), "http://evil".into());
-        assert!(!addresses.learn_one(mark, &good) && !addresses.learn_one(mark, &good));
+        assert!(!addresses.record_one(mark, &good) && !addresses.record_one(mark, &good));
         assert_eq!(addresses.of(mark), Some(&good));
-        assert!(addresses.learn_one(mark, &evil));
-        assert!(!addresses.learn_one(mark, &good) && !addresses.learn_one(mark, &evil));
+        assert!(addresses.record_one(mark, &evil));
+        assert!(!addresses.record_one(mark, &good) && !addresses.record_one(mark, &evil));
         assert_eq!(addresses.of(mark), None);
     }
 }

@@ -10,7 +10,7 @@ use ratatui::buffer::Cell;
 use unicode_width::UnicodeWidthStr as _;
 
 /// A cell with its column and row.
-pub(super) type PlacedGrapheme<'a> = (u16, u16, &'a Cell);
+pub(super) type PlacedCell<'a> = (u16, u16, &'a Cell);
 
 /// The rows with such emoji.
 #[derive(Debug, Default)]
@@ -32,14 +32,15 @@ enum WriteMode {
 
 impl WideGraphemes {
     /// Starts a full redraw.
-    pub(super) fn begin_whole(&mut self) {
+    pub(super) fn begin_full(&mut self) {
         self.rows.clear();
         self.writing = WriteMode::Whole;
     }
 
     /// Checks the cells to write; returns false if a full redraw is required instead.
-    pub(super) fn may_write(&mut self, cells: &[PlacedGrapheme<'_>]) -> bool {
-        let mut rows = cells.iter().filter(|cell| is_disputed(cell)).map(|(_, row, _)| *row).peekable();
+    pub(super) fn may_write(&mut self, cells: &[PlacedCell<'_>]) -> bool {
+        let mut rows =
+            cells.iter().filter(|cell| has_disputed_width(cell)).map(|(_, row, _)| *row).peekable();
         if self.writing == WriteMode::Whole {
             self.rows.extend(rows);
         } else if rows.peek().is_some() || cells.iter().any(|(_, row, _)| self.rows.contains(row)) {
@@ -49,7 +50,7 @@ impl WideGraphemes {
     }
 
     /// Reports whether a full redraw is required.
-    pub(super) fn want_whole(&self) -> bool {
+    pub(super) fn needs_full_redraw(&self) -> bool {
         self.writing == WriteMode::Nothing
     }
 
@@ -60,7 +61,7 @@ impl WideGraphemes {
 }
 
 /// Reports whether terminals may disagree on the width of a cell's text.
-pub(super) fn is_disputed((.., cell): &PlacedGrapheme<'_>) -> bool {
+pub(super) fn has_disputed_width((.., cell): &PlacedCell<'_>) -> bool {
     let text = cell.symbol();
     let mut characters = text.chars();
     let (Some(_), Some(_)) = (characters.next(), characters.next()) else { return false };
@@ -78,7 +79,7 @@ mod tests {
     fn disputed(text: &str) -> bool {
         let mut cell = Cell::default();
         cell.set_symbol(text);
-        is_disputed(&(0, 0, &cell))
+        has_disputed_width(&(0, 0, &cell))
     }
 
     #[test]
@@ -96,14 +97,14 @@ mod tests {
         let (mut flag, plain) = (Cell::default(), Cell::default());
         flag.set_symbol("🇨🇭");
         let mut clusters = WideGraphemes::default();
-        assert!(clusters.may_write(&[(0, 1, &plain)]) && !clusters.want_whole());
-        assert!(!clusters.may_write(&[(0, 1, &plain), (4, 1, &flag)]) && clusters.want_whole());
-        clusters.begin_whole();
-        assert!(clusters.may_write(&[(0, 1, &plain), (4, 1, &flag)]) && !clusters.want_whole());
+        assert!(clusters.may_write(&[(0, 1, &plain)]) && !clusters.needs_full_redraw());
+        assert!(!clusters.may_write(&[(0, 1, &plain), (4, 1, &flag)]) && clusters.needs_full_redraw());
+        clusters.begin_full();
+        assert!(clusters.may_write(&[(0, 1, &plain), (4, 1, &flag)]) && !clusters.needs_full_redraw());
         clusters.finish();
         assert!(clusters.may_write(&[(9, 2, &plain)]), "another row");
         assert!(!clusters.may_write(&[(9, 1, &plain)]), "the row with the emoji");
-        clusters.begin_whole();
+        clusters.begin_full();
         assert!(clusters.may_write(&[(9, 1, &plain)]));
         clusters.finish();
         assert!(clusters.may_write(&[(9, 1, &plain)]), "the emoji is gone");

@@ -13,13 +13,13 @@ use super::super::block::NoticeLevel;
 use super::super::overlay::Overlay;
 use super::super::picker::{Picker, PickerChoice, PickerItem};
 use super::super::tool_call::one_line;
-use super::{ThemeState, ThemesChanged};
+use super::{ThemeProblems, ThemeState};
 
 /// The value of the setting that follows the terminal's background.
 const AUTO: &str = "auto";
 
 /// Width of the sample diff in columns: the preview's width on a narrow screen.
-const DIFF_COLUMNS: usize = 44;
+const DIFF_WIDTH: usize = 44;
 
 const DIFF: &str = "@@ -41,3 +41,3 @@\n fn newline(&mut self) {\n-    self.line += 1;\n+    self.line += self.breaks();\n }\n";
 
@@ -68,7 +68,7 @@ const CODE: &[&[(&str, Role)]] = &[
 impl App {
     /// Opens the theme picker; the selected theme is previewed.
     pub(crate) fn pick_theme(&mut self) -> Vec<Action> {
-        let (items, selected) = offered(&self.place.theme);
+        let (items, selected) = picker_items(&self.place.theme);
         let mut picker = Picker::waiting_for("themes", ListKind::Themes).previewing();
         picker.fill(items, selected);
         self.popups.push(Overlay::Pick(Box::new(picker)));
@@ -76,8 +76,8 @@ impl App {
     }
 
     /// Replaces the known themes, updates open pickers, and reports problems in theme files.
-    pub(crate) fn restock(&mut self, library: Arc<ThemeRegistry>) -> Vec<Action> {
-        let ThemesChanged { new, gone, mended } = self.place.theme.restock(library);
+    pub(crate) fn themes_changed(&mut self, library: Arc<ThemeRegistry>) -> Vec<Action> {
+        let ThemeProblems { new, gone, fixed: mended } = self.place.theme.set_library(library);
         for problem in gone {
             self.transcript.overcome(&format!("theme {problem}"));
         }
@@ -88,7 +88,7 @@ impl App {
         if let Some(file) = mended.iter().find_map(|path| path.file_name()) {
             self.flash(format!("{} is valid again.", one_line(&file.to_string_lossy())));
         }
-        let (items, selected) = offered(&self.place.theme);
+        let (items, selected) = picker_items(&self.place.theme);
         for popup in self.popups.iter_mut().filter(|popup| popup.is_of_themes()) {
             if let Some(picker) = popup.as_picker() {
                 picker.fill(items.clone(), selected);
@@ -98,17 +98,17 @@ impl App {
     }
 
     /// Ends the preview when no theme picker is open.
-    pub(crate) fn mind_theme(&mut self) {
-        if self.place.theme.tried.is_some() && !self.popups.iter().any(Overlay::is_of_themes) {
-            self.place.theme.try_on(None);
+    pub(crate) fn end_stale_preview(&mut self) {
+        if self.place.theme.previewed.is_some() && !self.popups.iter().any(Overlay::is_of_themes) {
+            self.place.theme.preview(None);
         }
     }
 
     /// Previews the selected theme; without a selection the chosen theme is shown.
     pub(crate) fn try_theme(&mut self, choice: Option<&PickerChoice>) {
         match choice {
-            Some(PickerChoice::Theme(name)) => self.place.theme.try_on(Some(name)),
-            _ => self.place.theme.try_on(None),
+            Some(PickerChoice::Theme(name)) => self.place.theme.preview(Some(name)),
+            _ => self.place.theme.preview(None),
         }
     }
 
@@ -128,7 +128,7 @@ impl App {
             return Vec::new();
         }
         let name = self.theme_placed(name);
-        self.place.theme.wear(&setting::THEME, &name);
+        self.place.theme.set_theme(&setting::THEME, &name);
         if self.place.theme.depth == ColorDepth::None {
             self.flash(format!("Theme {name}: saved, but this terminal shows no colors."));
         }
@@ -138,8 +138,8 @@ impl App {
 
 impl App {
     /// Applies the new value of one of the theme settings.
-    pub(crate) fn theme_set(&mut self, setting: &Setting, name: &str) {
-        self.place.theme.wear(setting, name);
+    pub(crate) fn theme_setting_changed(&mut self, setting: &Setting, name: &str) {
+        self.place.theme.set_theme(setting, name);
     }
 
     /// Checks a value for a theme setting.
@@ -195,10 +195,10 @@ pub(crate) fn setting_of(setting: &Setting) -> Option<&'static Setting> {
 }
 
 /// The picker's items and the index of the chosen theme.
-fn offered(theme: &ThemeState) -> (Vec<PickerItem>, usize) {
+fn picker_items(theme: &ThemeState) -> (Vec<PickerItem>, usize) {
     let mut items = vec![auto(theme)];
     items.extend(theme.library.known().map(|known| item(theme, known)));
-    let worn = PickerChoice::Theme(theme.wish.theme.clone());
+    let worn = PickerChoice::Theme(theme.choice.theme.clone());
     let selected = items.iter().position(|item| item.choice == worn).unwrap_or(0);
     (items, selected)
 }
@@ -217,7 +217,7 @@ pub(crate) fn names(theme: &ThemeState) -> Vec<PickerItem> {
 fn auto(theme: &ThemeState) -> PickerItem {
     let words = "follows the terminal's background";
     PickerItem::new(AUTO, PickerChoice::Theme(AUTO.to_owned()))
-        .with_note(format!("{}{} · {}", worn(theme, AUTO), theme.wish.dark, theme.wish.light))
+        .with_note(format!("{}{} · {}", chosen_mark(theme, AUTO), theme.choice.dark, theme.choice.light))
         .with_detail(sample(words))
 }
 
@@ -238,12 +238,12 @@ fn note(theme: &ThemeState, known: &RegisteredTheme) -> String {
         ResourceOrigin::BuiltIn => String::new(),
         origin => format!("{origin} · "),
     };
-    format!("{}{whose}{}", worn(theme, &known.theme.name), known.theme.kind.name())
+    format!("{}{whose}{}", chosen_mark(theme, &known.theme.name), known.theme.kind.name())
 }
 
 /// Marks the chosen theme.
-fn worn(theme: &ThemeState, name: &str) -> &'static str {
-    if theme.wish.theme == name { "now · " } else { "" }
+fn chosen_mark(theme: &ThemeState, name: &str) -> &'static str {
+    if theme.choice.theme == name { "now · " } else { "" }
 }
 
 /// The preview of a theme: samples in its roles. The code is highlighted by hand, because loading a grammar
@@ -251,7 +251,7 @@ fn worn(theme: &ThemeState, name: &str) -> &'static str {
 fn sample(about: &str) -> Vec<Line> {
     let mut lines = vec![line(&[(about, Role::Muted)]), Line::default()];
     lines.extend(CONVERSATION.iter().map(|spans| line(spans)));
-    lines.extend(diff(DIFF, "", DIFF_COLUMNS));
+    lines.extend(diff(DIFF, "", DIFF_WIDTH));
     lines.push(Line::default());
     lines.extend(CODE.iter().map(|spans| line(spans)));
     lines

@@ -13,7 +13,7 @@ use tiller_render::RenderedImage;
 use super::ImagePlacement;
 
 /// Time that an image must stay in place before it is written, in milliseconds.
-const REST_MS: u64 = 100;
+const STILL_MS: u64 = 100;
 
 /// The images in the cells of the screen.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ impl ItermImages {
     }
 
     /// Records a written cell; an image there is no longer complete.
-    pub(in crate::terminal) fn cover(&mut self, column: u16, row: u16) {
+    pub(in crate::terminal) fn cell_written(&mut self, column: u16, row: u16) {
         self.written.retain(|placement| !placement.holds(column, row));
     }
 
@@ -52,7 +52,7 @@ impl ItermImages {
             .collect::<Vec<_>>();
         for placement in missing {
             let since = before.iter().find(|(old, _)| *old == placement).map_or(now, |(_, since)| *since);
-            if now.since_ms(since) < REST_MS {
+            if now.since_ms(since) < STILL_MS {
                 self.resting.push((placement, since));
             } else {
                 write(&mut out, &placement);
@@ -143,11 +143,11 @@ mod tests {
         pictures.show(vec![placement(5, 0, 2)], UnixMs(0));
         pictures.show(vec![placement(5, 0, 2)], UnixMs(100));
         for (column, row) in [(1, 5), (6, 5), (2, 4), (2, 7)] {
-            pictures.cover(column, row);
+            pictures.cell_written(column, row);
         }
         assert_eq!(pictures.show(vec![placement(5, 0, 2)], UnixMs(200)), "");
         assert!(!pictures.waits());
-        pictures.cover(5, 6);
+        pictures.cell_written(5, 6);
         pictures.show(vec![placement(5, 0, 2)], UnixMs(300));
         assert_eq!(pictures.show(vec![placement(5, 0, 2)], UnixMs(400)), WRITTEN);
     }
