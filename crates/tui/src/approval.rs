@@ -197,19 +197,19 @@ impl App {
     /// Lays out the first pending call if its width or highlighting changed.
     pub(super) fn lay_out_approval(&mut self) {
         let (width, code_told) = (usize::from(self.place.size.0), render::code_told());
-        let Some(asked) = self.work.approvals.first_mut() else { return };
-        let place = detail::LayoutContext {
+        let Some(pending) = self.work.approvals.first_mut() else { return };
+        let context = detail::LayoutContext {
             cwd: &self.place.cwd,
             home: self.place.home.as_deref(),
             manner: self.place.manner,
         };
-        if asked.sheet.width != width || asked.sheet.lines.is_empty() {
+        if pending.sheet.width != width || pending.sheet.lines.is_empty() {
             // Rows seen at another width count as seen.
-            let was_seen = asked.is_seen() && !asked.sheet.lines.is_empty();
-            let lines = detail::lines(&asked.request, &place, width);
+            let was_seen = pending.is_seen() && !pending.sheet.lines.is_empty();
+            let lines = detail::lines(&pending.request, &context, width);
             let seen = if was_seen { SeenRows::all_of(lines.len()) } else { SeenRows::none_of(lines.len()) };
-            let whole_since = asked.sheet.seen_since;
-            asked.sheet = CallDetail {
+            let whole_since = pending.sheet.seen_since;
+            pending.sheet = CallDetail {
                 width,
                 highlight_generation: code_told,
                 top: 0,
@@ -217,24 +217,24 @@ impl App {
                 lines,
                 seen_since: whole_since,
             };
-            if let Some(page) = pager_of_call(&mut self.popups, &asked.request.tool_call_id) {
-                page.renew(asked.sheet.page_lines(), asked.sheet.seen.clone());
+            if let Some(page) = pager_of_call(&mut self.popups, &pending.request.tool_call_id) {
+                page.renew(pending.sheet.page_lines(), pending.sheet.seen.clone());
             }
-        } else if asked.sheet.highlight_generation != code_told {
+        } else if pending.sheet.highlight_generation != code_told {
             // Same lines with other colors.
-            asked.sheet.highlight_generation = code_told;
-            asked.sheet.lines = detail::lines(&asked.request, &place, width);
+            pending.sheet.highlight_generation = code_told;
+            pending.sheet.lines = detail::lines(&pending.request, &context, width);
         }
         self.lay_out_page();
         let shown = if self.popups.is_empty() { Some(view::question_rows(self)) } else { None };
         let now = self.now;
         let read = self.popups.last().and_then(Overlay::call);
-        let Some(asked) = self.work.approvals.first_mut() else { return };
+        let Some(pending) = self.work.approvals.first_mut() else { return };
         if let Some((rows, _)) = shown {
-            asked.sheet.scroll(0, rows);
-        } else if !asked.sheet.seen.is_any() && read != Some(&asked.request.tool_call_id) {
+            pending.sheet.scroll(0, rows);
+        } else if !pending.sheet.seen.is_any() && read != Some(&pending.request.tool_call_id) {
             // An overlay covers it, so it hasn't appeared yet.
-            asked.ready = Ready::AfterDelay(ShownSince::at(now));
+            pending.ready = Ready::AfterDelay(ShownSince::at(now));
         }
     }
 
@@ -248,9 +248,9 @@ impl App {
         } else {
             self.record_page_rows();
         }
-        if let Some(asked) = self.work.approvals.first_mut() {
-            asked.sheet.seen_since =
-                asked.is_seen().then(|| asked.sheet.seen_since.unwrap_or(ShownSince::at(now)));
+        if let Some(pending) = self.work.approvals.first_mut() {
+            pending.sheet.seen_since =
+                pending.is_seen().then(|| pending.sheet.seen_since.unwrap_or(ShownSince::at(now)));
         }
     }
 
@@ -259,23 +259,24 @@ impl App {
         self.lay_out_page();
         let Some(Overlay::Read(page)) = self.popups.last_mut() else { return };
         page.is_drawn();
-        let asked = self.work.approvals.first_mut();
-        let Some(asked) = asked.filter(|asked| page.call() == Some(&asked.request.tool_call_id)) else {
+        let pending = self.work.approvals.first_mut();
+        let Some(pending) = pending.filter(|pending| page.call() == Some(&pending.request.tool_call_id))
+        else {
             return;
         };
         if page.is_seen() {
-            asked.sheet.seen = SeenRows::all_of(asked.sheet.lines.len());
+            pending.sheet.seen = SeenRows::all_of(pending.sheet.lines.len());
         } else if page.find().is_none() {
-            asked.sheet.seen.take_in(page.seen());
+            pending.sheet.seen.take_in(page.seen());
         }
     }
 
     /// Opens the whole call on a page of its own.
     fn open_call_page(&mut self) {
-        if let Some(asked) = self.work.approvals.first_mut() {
-            let title = format!("{} asks", super::tool_call::one_line(&asked.request.tool_name));
-            let lines = asked.sheet.page_lines();
-            let (call, seen) = (asked.request.tool_call_id.clone(), asked.sheet.seen.clone());
+        if let Some(pending) = self.work.approvals.first_mut() {
+            let title = format!("{} asks", super::tool_call::one_line(&pending.request.tool_name));
+            let lines = pending.sheet.page_lines();
+            let (call, seen) = (pending.request.tool_call_id.clone(), pending.sheet.seen.clone());
             self.popups.push(Overlay::Read(Pager::new(&title, lines).of_call(call, seen)));
         }
     }
@@ -283,12 +284,12 @@ impl App {
     /// The first pending call, if the page on top shows it.
     pub(super) fn asked_on_page(&self) -> Option<&PendingApproval> {
         let shown = self.popups.last().and_then(Overlay::call)?;
-        self.work.approvals.first().filter(|asked| asked.request.tool_call_id == *shown)
+        self.work.approvals.first().filter(|pending| pending.request.tool_call_id == *shown)
     }
 
     /// Adds a pending call. If a key has just answered the previous one of a series, the user is looking.
     pub(super) fn approval_requested(&mut self, request: &ApprovalRequest) {
-        let mut asked = PendingApproval::new(request.clone(), self.now);
+        let mut pending = PendingApproval::new(request.clone(), self.now);
         let answered =
             self.notes.answered.as_mut().filter(|answered| answered.after == AfterAnswer::MoreCalls);
         let is_looking = answered.is_some_and(|answered| {
@@ -297,33 +298,33 @@ impl App {
         });
         let is_looked_at = is_looking && self.popups.is_empty() && !self.is_typing();
         if is_looked_at && self.work.approvals.is_empty() {
-            asked.ready = Ready::OnDraw;
+            pending.ready = Ready::OnDraw;
             self.stale = Dirty::ByUser;
         }
-        self.work.approvals.push(asked);
+        self.work.approvals.push(pending);
     }
 
     /// Marks the first pending call as drawn unless an overlay covers it.
     pub(super) fn question_is_drawn(&mut self) {
-        let asked = self.work.approvals.first_mut().filter(|_| self.popups.is_empty());
-        if let Some(asked) = asked.filter(|asked| asked.ready == Ready::OnDraw) {
-            asked.ready = Ready::Visible(ShownSince::at(self.now));
+        let pending = self.work.approvals.first_mut().filter(|_| self.popups.is_empty());
+        if let Some(pending) = pending.filter(|pending| pending.ready == Ready::OnDraw) {
+            pending.ready = Ready::Visible(ShownSince::at(self.now));
         }
     }
 
     /// Removes a call that was answered here or elsewhere, or whose run ended.
     pub(super) fn approval_resolved(&mut self, call: &CallId) {
-        let Some(at) = self.work.approvals.iter().position(|asked| asked.request.tool_call_id == *call)
+        let Some(at) = self.work.approvals.iter().position(|pending| pending.request.tool_call_id == *call)
         else {
             return;
         };
-        let asked = self.work.approvals.remove(at);
+        let pending = self.work.approvals.remove(at);
         self.clear_flash_about(call);
-        if asked.mode == PanelMode::Reasoning && !self.editor.is_empty() {
+        if pending.mode == PanelMode::Reasoning && !self.editor.is_empty() {
             self.notes.shifted = Some(self.now);
             self.flash("Already answered elsewhere; your text is kept as a draft.");
         }
-        asked.held_key.into_iter().for_each(|held| self.keep_as_draft(held));
+        pending.held_key.into_iter().for_each(|held| self.keep_as_draft(held));
         if at == 0 {
             self.delay_next_approval();
         }
@@ -332,7 +333,7 @@ impl App {
     /// Shows a flash that disappears with the pending call.
     fn flash_about_call(&mut self, words: impl Into<String>) {
         self.flash(words);
-        let call = self.work.approvals.first().map(|asked| asked.request.tool_call_id.clone());
+        let call = self.work.approvals.first().map(|pending| pending.request.tool_call_id.clone());
         self.notes.flash_call = call;
     }
 
@@ -346,17 +347,18 @@ impl App {
     /// Replaces the pending calls by those of a snapshot. Calls that stay keep their visible rows and the
     /// answer in progress.
     pub(super) fn set_approvals(&mut self, requests: &[ApprovalRequest]) {
-        let before = self.work.approvals.iter().map(|asked| &asked.request);
-        let gone = before.filter(|request| !requests.contains(request));
-        let gone: Vec<CallId> = gone.map(|request| request.tool_call_id.clone()).collect();
-        gone.iter().for_each(|call| self.approval_resolved(call));
+        let before = self.work.approvals.iter().map(|pending| &pending.request);
+        let removed = before.filter(|request| !requests.contains(request));
+        let removed: Vec<CallId> = removed.map(|request| request.tool_call_id.clone()).collect();
+        removed.iter().for_each(|call| self.approval_resolved(call));
         let mut before = std::mem::take(&mut self.work.approvals);
         let now = self.now;
-        let asked = |request: &ApprovalRequest| match before.iter().position(|one| one.request == *request) {
+        let pending = |request: &ApprovalRequest| match before.iter().position(|one| one.request == *request)
+        {
             Some(at) => before.remove(at),
             None => PendingApproval::new(request.clone(), now),
         };
-        self.work.approvals = requests.iter().map(asked).collect();
+        self.work.approvals = requests.iter().map(pending).collect();
     }
 
     /// Requires the new first call to be visible for a moment: keys meant for the previous one must not

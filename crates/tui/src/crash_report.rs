@@ -36,16 +36,16 @@ pub(super) fn install_panic_hook(folder: Option<PathBuf>) {
                 restore();
             }
             let report = report(info);
-            let kept = folder.as_deref().and_then(|folder| write_report(folder, &report));
+            let path = folder.as_deref().and_then(|folder| write_report(folder, &report));
             tracing::error!("{}", report.lines().next().unwrap_or_default());
             if ends {
                 let _ = writeln!(
                     SanitizingWriter::new(io::stderr()),
                     "{}",
-                    exit_message(kept.as_deref(), &report)
+                    exit_message(path.as_deref(), &report)
                 );
             }
-            *NEWEST.lock().unwrap_or_else(PoisonError::into_inner) = kept;
+            *NEWEST.lock().unwrap_or_else(PoisonError::into_inner) = path;
         }));
     });
 }
@@ -55,13 +55,13 @@ pub(super) fn newest() -> Option<PathBuf> {
     NEWEST.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-fn exit_message(kept: Option<&Path>, report: &str) -> String {
-    let known = match kept {
+fn exit_message(path: Option<&Path>, report: &str) -> String {
+    let details = match path {
         Some(path) => format!("The crash report is in {}; please attach it to a bug report.", path.display()),
         None => report.to_owned(),
     };
     format!(
-        "tiller crashed because of an internal error.\n{known}\nThe session's log is intact: `tiller -c` continues it."
+        "tiller crashed because of an internal error.\n{details}\nThe session's log is intact: `tiller -c` continues it."
     )
 }
 

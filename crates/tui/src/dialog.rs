@@ -193,21 +193,23 @@ impl App {
             Some(Overlay::Pick(picker)) if picker.came_by_itself() => Some(FocusOwner::Dialog(height)),
             Some(Overlay::Pick(_)) if height > 1 => Some(FocusOwner::List(height)),
             Some(_) if self.asked_on_page().is_none() => None,
-            Some(_) | None => {
-                self.work.approvals.first().map(|asked| FocusOwner::Call(asked.request.tool_call_id.clone()))
-            }
+            Some(_) | None => self
+                .work
+                .approvals
+                .first()
+                .map(|pending| FocusOwner::Call(pending.request.tool_call_id.clone())),
         }
     }
 
     /// Records a key as consumed if it ended the owner's question.
-    pub(super) fn record_consumed(&mut self, key: KeyEvent, asker: Option<FocusOwner>) {
+    pub(super) fn record_consumed(&mut self, key: KeyEvent, owner: Option<FocusOwner>) {
         let accepts = self.place.keymap.command(Context::Popup, key) == Some(KeyCommand::Accept);
-        let is_over = match asker {
+        let is_over = match owner {
             None => false,
             Some(FocusOwner::Dialog(height)) => self.popups.len() < height,
             Some(FocusOwner::List(height)) => accepts && self.popups.len() < height,
             Some(FocusOwner::Call(call)) => {
-                self.work.approvals.first().is_none_or(|asked| asked.request.tool_call_id != call)
+                self.work.approvals.first().is_none_or(|pending| pending.request.tool_call_id != call)
             }
         };
         if is_over {

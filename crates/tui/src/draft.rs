@@ -37,21 +37,21 @@ impl DraftSaver {
 
     /// Loads a draft left in this working directory, unless another process uses it.
     pub(super) fn load(&mut self, cwd: &Path) -> Option<String> {
-        let (text, claim) = store::take_up(self.folder.as_deref()?, cwd)?;
+        let (text, lock) = store::take_up(self.folder.as_deref()?, cwd)?;
         self.saved.clone_from(&text);
-        self.lock = Some(claim);
+        self.lock = Some(lock);
         Some(text)
     }
 
     /// Records that the user typed.
     pub(super) fn typed(&mut self, now: Instant) {
-        let began = self.typing.map_or(now, |(began, _)| began);
-        self.typing = self.folder.is_some().then_some((began, now));
+        let started = self.typing.map_or(now, |(started, _)| started);
+        self.typing = self.folder.is_some().then_some((started, now));
     }
 
     /// The time of the next save, if there is unsaved text.
     pub(super) fn due(&self) -> Option<Instant> {
-        self.typing.map(|(began, last)| (last + PAUSE).min(began + MAX_UNSAVED))
+        self.typing.map(|(started, last)| (last + PAUSE).min(started + MAX_UNSAVED))
     }
 
     /// Saves the text on a blocking thread; saves run one after the other.
@@ -59,12 +59,12 @@ impl DraftSaver {
         self.typing = None;
         let Some(folder) = self.folder.clone().filter(|_| text != self.saved) else { return };
         self.saved.clone_from(&text);
-        let (cwd, before, mut claim) = (cwd.to_owned(), self.writing.take(), self.lock.take());
+        let (cwd, before, mut lock) = (cwd.to_owned(), self.writing.take(), self.lock.take());
         self.writing = Some(tokio::spawn(async move {
             if let Some(before) = before {
-                claim = before.await.ok().flatten();
+                lock = before.await.ok().flatten();
             }
-            let write = move || store::put(&folder, &cwd, &text, claim);
+            let write = move || store::put(&folder, &cwd, &text, lock);
             spawn_blocking(write).await.ok().flatten()
         }));
     }
@@ -86,13 +86,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut draft = DraftSaver::new(Some(folder.path().into()));
         assert_eq!(draft.due(), None);
-        let began = Instant::now();
-        draft.typed(began);
-        assert_eq!(draft.due(), Some(began + PAUSE));
-        draft.typed(began + PAUSE / 2);
-        assert_eq!(draft.due(), Some(began + PAUSE + PAUSE / 2));
-        draft.typed(began + MAX_UNSAVED);
-        assert_eq!(draft.due(), Some(began + MAX_UNSAVED));
+        let started = Instant::now();
+        draft.typed(started);
+        assert_eq!(draft.due(), Some(started + PAUSE));
+        draft.typed(started + PAUSE / 2);
+        assert_eq!(draft.due(), Some(started + PAUSE + PAUSE / 2));
+        draft.typed(started + MAX_UNSAVED);
+        assert_eq!(draft.due(), Some(started + MAX_UNSAVED));
 
         draft.keep(folder.path(), "half".into());
         draft.keep(folder.path(), "half a thought".into());
@@ -101,9 +101,9 @@ mod tests {
         let left = || store::take_up(folder.path(), folder.path());
         assert!(left().is_none(), "locked by this process");
         drop(draft.lock.take());
-        let (text, claim) = left().unwrap();
+        let (text, lock) = left().unwrap();
         assert_eq!(text, "half a thought");
-        assert!(store::put(folder.path(), folder.path(), "", Some(claim)).is_none());
+        assert!(store::put(folder.path(), folder.path(), "", Some(lock)).is_none());
         draft.keep(folder.path(), "half a thought".into());
         draft.settle().await;
         assert!(left().is_none(), "a saved draft isn't written again");

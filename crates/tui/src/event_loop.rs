@@ -85,22 +85,22 @@ pub(super) async fn run<E: std::fmt::Debug>(
     options: TuiOptions,
     open: impl Future<Output = Result<OpenedSession, E>>,
 ) -> Result<TuiExit, TuiError<E>> {
-    let mut front = EventLoop::start(options).map_err(TuiError::Terminal)?;
+    let mut event_loop = EventLoop::start(options).map_err(TuiError::Terminal)?;
     // Everything that the loop awaits is cancel-safe.
     let opened = tokio::select! {
         biased;
-        reason = front.run_loop() => return Ok(front.leave(reason).await),
+        reason = event_loop.run_loop() => return Ok(event_loop.leave(reason).await),
         opened = open => opened,
     };
     match opened {
         Ok(opened) => {
             let agent = opened.agent.clone();
-            front.connect(opened);
-            let reason = front.run_loop().await;
-            Ok(front.end(&agent, reason).await)
+            event_loop.connect(opened);
+            let reason = event_loop.run_loop().await;
+            Ok(event_loop.end(&agent, reason).await)
         }
         Err(error) => {
-            front.leave(ExitReason::Closed).await;
+            event_loop.leave(ExitReason::Closed).await;
             Err(TuiError::Open(error))
         }
     }
@@ -112,7 +112,7 @@ impl EventLoop {
         let earlier = HistoryReader::begin(options.files.history.as_deref());
         let keymap = keymap(&options);
         log_problems(keymap.problems());
-        let place = UiContext {
+        let ui = UiContext {
             cwd: options.cwd.clone(),
             home: options.home.clone(),
             zone: TimeZone::system(),
@@ -125,7 +125,7 @@ impl EventLoop {
             size: (80, 24),
             cell: (8, 16),
         };
-        let mut app = App::new(place, Vec::new());
+        let mut app = App::new(ui, Vec::new());
         let mut draft = DraftSaver::new(options.files.drafts.clone());
         if let Some(text) = draft.load(&app.place.cwd) {
             app.editor.set_text(&text);
@@ -138,7 +138,7 @@ impl EventLoop {
         app.place.size = screen.size();
         app.now = now();
         app.work.opening_since = Some(app.now);
-        let mut front = Self {
+        let mut event_loop = Self {
             app,
             terminal: TerminalHandle { screen: Some(screen), keys: None },
             notifier: Notifier::new(options.terminal.reach),
@@ -156,9 +156,9 @@ impl EventLoop {
             options,
             suspend: None,
         };
-        front.frame();
-        front.terminal.listen(front.options.themes.asking);
-        Ok(front)
+        event_loop.frame();
+        event_loop.terminal.listen(event_loop.options.themes.asking);
+        Ok(event_loop)
     }
 
     /// Connects the opened session.
@@ -215,7 +215,7 @@ impl EventLoop {
                     Ok((width, height)) => Msg::Resize { width, height },
                     Err(_) => continue,
                 },
-                LoopEvent::Terminal(Some(Ok(heard))) => match self.message_of(heard) {
+                LoopEvent::Terminal(Some(Ok(event))) => match self.message_of(event) {
                     Some(input) => input,
                     None => continue,
                 },
@@ -274,7 +274,7 @@ impl EventLoop {
             _ = self.signals.continued.recv() => LoopEvent::Continued,
             _ = self.signals.resized.recv() => LoopEvent::Resized,
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => LoopEvent::Frame,
-            heard = next_terminal_event(keys) => LoopEvent::Terminal(heard),
+            event = next_terminal_event(keys) => LoopEvent::Terminal(event),
             prompts = self.history.done() => LoopEvent::Earlier(prompts),
             report = next_result(reports) => LoopEvent::Report(report),
             event = next_event(events), if due.is_none() => LoopEvent::Agent(event),
@@ -285,8 +285,8 @@ impl EventLoop {
     }
 
     /// The message for the app that a terminal event means.
-    fn message_of(&mut self, heard: TermEvent) -> Option<Msg> {
-        let event = match heard {
+    fn message_of(&mut self, event: TermEvent) -> Option<Msg> {
+        let event = match event {
             TermEvent::Event(event) => event,
             TermEvent::Ground(ground) => return Some(Msg::Ground(ground)),
         };
@@ -317,8 +317,8 @@ impl EventLoop {
 
     /// Writes the title, progress and notifications to the terminal.
     fn update_signals(&mut self) {
-        let words = self.notifier.look(&self.app);
-        self.terminal.tell(&words);
+        let sequences = self.notifier.look(&self.app);
+        self.terminal.tell(&sequences);
     }
 
     /// Warns about problems in the keymap file.

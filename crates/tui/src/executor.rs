@@ -56,7 +56,7 @@ impl Executor {
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
         let weak_reports = reports.downgrade();
-        let words = HighlightWorker::open(options.desks.words.clone(), &reports);
+        let highlighter = HighlightWorker::open(options.desks.words.clone(), &reports);
         let worker = ExecutorWorker {
             agent,
             options,
@@ -67,7 +67,7 @@ impl Executor {
             lookup: Arc::default(),
         };
         task.spawn(worker.run(todo));
-        (Self { actions, task, highlighter: words, results: weak_reports }, received)
+        (Self { actions, task, highlighter, results: weak_reports }, received)
     }
 
     /// Queues an action; returns it if the queue is full.
@@ -108,13 +108,13 @@ struct ExecutorWorker {
 
 impl ExecutorWorker {
     async fn run(mut self, mut todo: mpsc::Receiver<Action>) {
-        let mut beside = JoinSet::new();
+        let mut background = JoinSet::new();
         // Not awaited at the end: closing the session ends them.
-        let mut waiting = JoinSet::new();
+        let mut detached = JoinSet::new();
         while let Some(action) = todo.recv().await {
-            self.reap(&mut beside, &mut waiting).await;
+            self.reap(&mut background, &mut detached).await;
             let text = action.typed();
-            let done = self.perform(action, &mut beside, &mut waiting).await;
+            let done = self.perform(action, &mut background, &mut detached).await;
             let reports = match done {
                 Ok(reports) => reports,
                 Err(error) => vec![failed(&error, text)],
@@ -127,12 +127,12 @@ impl ExecutorWorker {
         }
         self.session_search = None;
         self.lookup.store(u64::MAX, Ordering::Relaxed);
-        while beside.join_next().await.is_some() {}
+        while background.join_next().await.is_some() {}
     }
 
     /// Removes finished jobs and reports panics; the other jobs continue.
-    async fn reap(&self, beside: &mut JoinSet<()>, waiting: &mut JoinSet<()>) {
-        while let Some(ended) = beside.try_join_next().or_else(|| waiting.try_join_next()) {
+    async fn reap(&self, background: &mut JoinSet<()>, detached: &mut JoinSet<()>) {
+        while let Some(ended) = background.try_join_next().or_else(|| detached.try_join_next()) {
             if ended.is_err_and(|error| error.is_panic()) {
                 // The loop may have ended.
                 let _ = self.results.send(errors::internal_error()).await;
@@ -143,37 +143,37 @@ impl ExecutorWorker {
     async fn perform(
         &mut self,
         action: Action,
-        beside: &mut JoinSet<()>,
-        waiting: &mut JoinSet<()>,
+        background: &mut JoinSet<()>,
+        detached: &mut JoinSet<()>,
     ) -> Result<Vec<TaskResult>, AgentError> {
         let agent = &self.agent;
         Ok(match action {
-            Action::Say(say) => self.submit(say).await?,
-            Action::Go(go) => self.go(go, waiting).await?,
+            Action::Say(submit) => self.submit(submit).await?,
+            Action::Go(target) => self.go(target, detached).await?,
             Action::Abort => vec![TaskResult::Queue(agent.abort().await?)],
             Action::Queue(order) => queue::perform::perform(agent, order).await?,
             Action::Decide(call, decision) => no_result(agent.decide(call, decision).await?),
-            Action::Compact(words) => self.compact(words, waiting),
-            Action::Truncate => self.truncate(waiting),
+            Action::Compact(text) => self.compact(text, detached),
+            Action::Truncate => self.truncate(detached),
             Action::Change(change) => self.edit_session(change).await?,
-            Action::InList(deed) => self.perform_list_action(deed, beside).await?,
-            Action::Beside(deed) => {
-                self.begin(deed, beside);
+            Action::InList(job) => self.perform_list_action(job, background).await?,
+            Action::Beside(job) => {
+                self.begin(job, background);
                 Vec::new()
             }
-            Action::Browse(ask) => no_result(self.search_sessions(ask, beside).await?),
+            Action::Browse(request) => no_result(self.search_sessions(request, background).await?),
             Action::EndBrowse => {
                 self.session_search = None;
                 Vec::new()
             }
             Action::Reload => self.load().await?,
-            Action::Refresh => self.refresh(beside).await?,
+            Action::Refresh => self.refresh(background).await?,
             Action::AskCommands => vec![TaskResult::Commands(agent.slash_commands().await?)],
             Action::ReadResources => self.read_resources().await?,
             Action::ShowFacts { width } => self.show_session_info(width).await?,
             Action::ShowContext { width } => self.show_context(width).await?,
-            Action::Export(file) => self.export(file, beside).await?,
-            Action::Attach(path, text) => self.attach(path, text, beside).await?,
+            Action::Export(file) => self.export(file, background).await?,
+            Action::Attach(path, text) => self.attach(path, text, background).await?,
             // Performed by the event loop.
             Action::Own(_) => Vec::new(),
         })
@@ -183,7 +183,7 @@ impl ExecutorWorker {
     async fn edit_session(&self, change: SessionEdit) -> Result<Vec<TaskResult>, AgentError> {
         let agent = &self.agent;
         Ok(match change {
-            SessionEdit::SetModel(words) => self.set_model(words).await?,
+            SessionEdit::SetModel(text) => self.set_model(text).await?,
             SessionEdit::CycleModel(direction) => self.cycle_model(direction).await?,
             SessionEdit::SetThinking(level) => self.set_thinking(level).await?,
             SessionEdit::Rename(name) => no_result(agent.rename(name).await?),
@@ -209,19 +209,19 @@ impl ExecutorWorker {
     }
 
     /// Sends a message to the agent or runs a shell command. Files mentioned in it are attached.
-    async fn submit(&self, say: Submit) -> Result<Vec<TaskResult>, AgentError> {
-        let (say, mut images) = match say {
-            Submit::WithPictures(say, images) => (*say, images),
-            say => (say, Vec::new()),
+    async fn submit(&self, submit: Submit) -> Result<Vec<TaskResult>, AgentError> {
+        let (submit, mut images) = match submit {
+            Submit::WithPictures(submit, images) => (*submit, images),
+            submit => (submit, Vec::new()),
         };
-        let (say, extra) = match say {
-            Submit::With(say, extra) => (*say, Some(extra)),
-            say => (say, None),
+        let (submit, extra) = match submit {
+            Submit::With(submit, extra) => (*submit, Some(extra)),
+            submit => (submit, None),
         };
         let named = match &extra {
             Some(LineExtra::FilesOf(typed)) => self.mentions(&Submit::Steer(typed.clone())).await?,
             Some(LineExtra::Attached(_) | LineExtra::AsFile(_) | LineExtra::AnyLength) | None => {
-                self.mentions(&say).await?
+                self.mentions(&submit).await?
             }
         };
         let Mentions { images: named, files, mut problems } = named;
@@ -237,7 +237,7 @@ impl ExecutorWorker {
                 problems.extend(unread);
             }
         }
-        self.send(say, PromptOptions { images, attached, length, ..PromptOptions::default() }).await?;
+        self.send(submit, PromptOptions { images, attached, length, ..PromptOptions::default() }).await?;
         // The bottom line shows one flash at a time.
         let note = (!problems.is_empty()).then(|| TaskResult::Note(problems.join("; ")));
         Ok(note.into_iter().collect())
@@ -259,8 +259,8 @@ impl ExecutorWorker {
     }
 
     /// The images and files that a message mentions with `@`, and the problems with other mentions.
-    async fn mentions(&self, say: &Submit) -> Result<Mentions, AgentError> {
-        let text = match say {
+    async fn mentions(&self, submit: &Submit) -> Result<Mentions, AgentError> {
+        let text = match submit {
             Submit::Steer(text) | Submit::SteerNow(text) | Submit::FollowUp(text) => text.clone(),
             Submit::Hurry | Submit::Bash(..) | Submit::WithPictures(..) | Submit::With(..) => String::new(),
         };
@@ -272,10 +272,10 @@ impl ExecutorWorker {
         Ok(spawn_blocking(read).await.unwrap_or_default())
     }
 
-    async fn send(&self, say: Submit, options: PromptOptions) -> Result<(), AgentError> {
+    async fn send(&self, submit: Submit, options: PromptOptions) -> Result<(), AgentError> {
         let agent = &self.agent;
         let prompt = |behavior| PromptOptions { streaming_behavior: Some(behavior), ..options.clone() };
-        match say {
+        match submit {
             Submit::Steer(text) => agent.prompt(text, prompt(StreamingBehavior::Steer)).await,
             Submit::SteerNow(text) => agent.steer_now(text, options).await,
             Submit::Hurry => match agent.deliver_steering_now().await {
@@ -290,50 +290,50 @@ impl ExecutorWorker {
         }
     }
 
-    async fn set_model(&self, words: String) -> Result<Vec<TaskResult>, AgentError> {
-        let model = self.agent.set_model(words).await?;
+    async fn set_model(&self, text: String) -> Result<Vec<TaskResult>, AgentError> {
+        let model = self.agent.set_model(text).await?;
         Ok(vec![TaskResult::Note(format!("Model: {model}, from the next request on."))])
     }
 
-    async fn refresh(&self, beside: &mut JoinSet<()>) -> Result<Vec<TaskResult>, AgentError> {
+    async fn refresh(&self, background: &mut JoinSet<()>) -> Result<Vec<TaskResult>, AgentError> {
         let state = self.agent.state().await?.state;
         let cwd = state.cwd.clone();
-        self.read_in_background(beside, move || TaskResult::Branch(files::git_branch(&cwd)));
+        self.read_in_background(background, move || TaskResult::Branch(files::git_branch(&cwd)));
         Ok(vec![TaskResult::State(Box::new(state))])
     }
 
     /// Passes a request to the session search; starts the search if it isn't running.
     async fn search_sessions(
         &mut self,
-        ask: SearchRequest,
-        beside: &mut JoinSet<()>,
+        request: SearchRequest,
+        background: &mut JoinSet<()>,
     ) -> Result<(), AgentError> {
-        let ask = match &self.session_search {
-            Some(browser) => match browser.send(ask) {
+        let request = match &self.session_search {
+            Some(browser) => match browser.send(request) {
                 Ok(()) => return Ok(()),
                 Err(unsent) => unsent.0,
             },
-            None => ask,
+            None => request,
         };
         let catalog = self.agent.catalog().await?;
-        let (asks, asked) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         let (here, reports) = (self.agent.reader().id().clone(), self.results.clone());
-        beside.spawn_blocking(move || browse(catalog, here, &asked, reports));
+        background.spawn_blocking(move || browse(catalog, here, &receiver, reports));
         // The search has just started, so it receives.
-        let _ = asks.send(ask);
-        self.session_search = Some(asks);
+        let _ = sender.send(request);
+        self.session_search = Some(sender);
         Ok(())
     }
 
     async fn set_thinking(&self, level: ThinkingLevel) -> Result<Vec<TaskResult>, AgentError> {
-        let taken = self.agent.set_thinking(level).await?;
-        if taken == level {
-            return Ok(vec![TaskResult::Note(format!("thinking: {}", taken.name()))]);
+        let applied = self.agent.set_thinking(level).await?;
+        if applied == level {
+            return Ok(vec![TaskResult::Note(format!("thinking: {}", applied.name()))]);
         }
         let model = self.agent.state().await?.state.model;
-        let can = self.agent.thinking_levels().await?;
-        let why = match can.iter().any(|level| *level != ThinkingLevel::Off) {
-            true => format!("{} has no {}; thinking: {}", model.id, level.name(), taken.name()),
+        let levels = self.agent.thinking_levels().await?;
+        let why = match levels.iter().any(|level| *level != ThinkingLevel::Off) {
+            true => format!("{} has no {}; thinking: {}", model.id, level.name(), applied.name()),
             false => format!("{} doesn't support thinking", model.id),
         };
         Ok(vec![TaskResult::Note(why)])
@@ -361,13 +361,17 @@ impl ExecutorWorker {
         Ok(vec![TaskResult::Note(note)])
     }
 
-    async fn export(&self, file: String, beside: &mut JoinSet<()>) -> Result<Vec<TaskResult>, AgentError> {
+    async fn export(
+        &self,
+        file: String,
+        background: &mut JoinSet<()>,
+    ) -> Result<Vec<TaskResult>, AgentError> {
         let Some(exporter) = self.options.desks.exporter.clone() else {
             return Ok(vec![TaskResult::Note("Export is not available.".to_owned())]);
         };
         let cwd = self.agent.state().await?.state.cwd;
         let reader = self.agent.reader();
-        self.run_job(Job::Export, beside, move || match exporter.export(&reader, &cwd, &file) {
+        self.run_job(Job::Export, background, move || match exporter.export(&reader, &cwd, &file) {
             Ok(path) => TaskResult::Note(format!("exported to {}", path.display())),
             // The command returns to the editor for correction.
             Err((what, hint)) => {
@@ -381,7 +385,7 @@ impl ExecutorWorker {
         let snapshot = *self.agent.snapshot().await?;
         let reader = self.agent.reader();
         let cwd = snapshot.state.cwd.clone();
-        let fork = reader.header().parent_session.as_ref().map(|_| snapshot.state.session.clone());
+        let fork_id = reader.header().parent_session.as_ref().map(|_| snapshot.state.session.clone());
         let read = move || (newest(&reader), files::git_branch(&cwd));
         let read = spawn_blocking(read).await;
         let fault = read.is_err().then(errors::internal_error);
@@ -390,7 +394,7 @@ impl ExecutorWorker {
         // The session is shown even if its commands can't be listed.
         let commands = self.agent.slash_commands().await.map(TaskResult::Commands);
         let commands = commands.unwrap_or_else(|error| failed(&error, None));
-        Ok([loaded, TaskResult::Branch(branch), TaskResult::Fork(fork), commands]
+        Ok([loaded, TaskResult::Branch(branch), TaskResult::Fork(fork_id), commands]
             .into_iter()
             .chain(fault)
             .collect())
@@ -413,11 +417,11 @@ impl ExecutorWorker {
         &self,
         path: PathBuf,
         text: String,
-        beside: &mut JoinSet<()>,
+        background: &mut JoinSet<()>,
     ) -> Result<Vec<TaskResult>, AgentError> {
         let path = self.agent.state().await?.state.cwd.join(path);
         let reports = self.results.clone();
-        beside.spawn_blocking(move || {
+        background.spawn_blocking(move || {
             let (pasted, why) = match attach::file(&path) {
                 Ok(picture) => (TaskResult::Attached(picture), None),
                 Err(_) if !path.is_file() => (TaskResult::Paste(text), None),

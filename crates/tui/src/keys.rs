@@ -73,9 +73,9 @@ impl App {
             self.notes.withheld = None;
         }
         self.put_off(KeyIntent::of(key));
-        let asker = self.focus_owner();
+        let owner = self.focus_owner();
         let actions = self.dispatch_key(key, pressed);
-        self.record_consumed(key, asker);
+        self.record_consumed(key, owner);
         actions
     }
 

@@ -53,10 +53,10 @@ pub(super) struct LoginResult {
 
 impl App {
     /// Opens the list of providers, filtered; with a provider's name, asks for its key.
-    pub(super) fn log_in(&mut self, words: &str) -> Vec<Action> {
-        let mut words = words.split_whitespace();
-        let provider = words.next().unwrap_or_default();
-        if words.next().is_some() {
+    pub(super) fn log_in(&mut self, filter: &str) -> Vec<Action> {
+        let mut filter = filter.split_whitespace();
+        let provider = filter.next().unwrap_or_default();
+        if filter.next().is_some() {
             self.flash("Don't type the key here: it is asked for separately and not shown.");
         }
         self.offer_providers("log in", ListKind::Logins, provider)
@@ -70,11 +70,11 @@ impl App {
         vec![Action::InList(ListAction::Key(LoginRequest::Forget(provider.to_owned())))]
     }
 
-    fn offer_providers(&mut self, title: &str, list: ListKind, words: &str) -> Vec<Action> {
-        let mut picker = Picker::waiting_for(title, list).narrowed_to(words);
-        if !words.is_empty() {
+    fn offer_providers(&mut self, title: &str, list: ListKind, filter: &str) -> Vec<Action> {
+        let mut picker = Picker::waiting_for(title, list).narrowed_to(filter);
+        if !filter.is_empty() {
             // Asked before the providers are loaded: a key that is pasted at once must not be shown.
-            picker.ask_for_key(words.to_owned());
+            picker.ask_for_key(filter.to_owned());
         }
         self.popups.push(Overlay::Pick(Box::new(picker)));
         vec![Action::InList(ListAction::Gather(list))]
@@ -112,8 +112,8 @@ impl Picker {
     /// means. If it means none or several, the typed key is discarded.
     pub(super) fn go_on_to_key(&mut self) {
         let asked = self.asking().filter(|_| self.list == Some(ListKind::Logins));
-        let Some(PickerChoice::Login(words)) = asked.map(|asking| asking.of.clone()) else { return };
-        let named = PickerChoice::Login(words.clone());
+        let Some(PickerChoice::Login(filter)) = asked.map(|asking| asking.of.clone()) else { return };
+        let named = PickerChoice::Login(filter.clone());
         let is_known = (0..self.items.len()).any(|at| self.items[at].choice == named);
         let only = self.chosen().filter(|_| self.counts().0 == 1).map(|item| item.choice.clone());
         let meant = if is_known { Some(named) } else { only };
@@ -125,7 +125,7 @@ impl Picker {
             }
             _ => {
                 self.edit(LineInput::clear);
-                self.say(Some(StatusText::trouble(format!("unknown provider `{}`", one_line(&words)))));
+                self.say(Some(StatusText::trouble(format!("unknown provider `{}`", one_line(&filter)))));
             }
         }
     }
@@ -149,23 +149,26 @@ impl Picker {
 }
 
 /// All providers with the sources of their keys.
-pub(super) fn logins(holders: &[ProviderCredential]) -> Vec<PickerItem> {
-    holders.iter().map(|holder| item(holder, PickerChoice::Login(holder.provider.clone()))).collect()
+pub(super) fn logins(credentials: &[ProviderCredential]) -> Vec<PickerItem> {
+    credentials
+        .iter()
+        .map(|credential| item(credential, PickerChoice::Login(credential.provider.clone())))
+        .collect()
 }
 
 /// The providers with a key.
-pub(super) fn logouts(holders: &[ProviderCredential]) -> Vec<PickerItem> {
-    let with_key = holders.iter().filter(|holder| holder.from != CredentialOrigin::Nowhere);
-    with_key.map(|holder| item(holder, PickerChoice::Logout(holder.provider.clone()))).collect()
+pub(super) fn logouts(credentials: &[ProviderCredential]) -> Vec<PickerItem> {
+    let with_key = credentials.iter().filter(|credential| credential.from != CredentialOrigin::Nowhere);
+    with_key.map(|credential| item(credential, PickerChoice::Logout(credential.provider.clone()))).collect()
 }
 
-fn item(holder: &ProviderCredential, choice: PickerChoice) -> PickerItem {
-    let (lead, note, role) = match &holder.from {
+fn item(credential: &ProviderCredential, choice: PickerChoice) -> PickerItem {
+    let (lead, note, role) = match &credential.from {
         CredentialOrigin::Nowhere => ("– ", "no key".to_owned(), Role::Muted),
         CredentialOrigin::Kept => ("✓ ", "key in auth.json".to_owned(), Role::Text),
         CredentialOrigin::Elsewhere(place) => ("✓ ", format!("key from {}", one_line(place)), Role::Text),
     };
-    PickerItem::new(one_line(&holder.provider), choice).with_lead(lead).with_note(note).in_role(role)
+    PickerItem::new(one_line(&credential.provider), choice).with_lead(lead).with_note(note).in_role(role)
 }
 
 /// Maximum number of dots that represent a key; the number after them is exact.
@@ -187,8 +190,8 @@ const MIN_KEY: usize = 20;
 
 /// Reports whether a line may contain an API key in the wrong place; such a line isn't saved in the history.
 pub(super) fn may_hold_key(line: &str) -> bool {
-    let mut words = line.split_whitespace();
-    let has_key_argument = words.next() == Some("/login") && words.nth(1).is_some();
+    let mut filter = line.split_whitespace();
+    let has_key_argument = filter.next() == Some("/login") && filter.nth(1).is_some();
     has_key_argument || line.split(|c: char| !(c.is_alphanumeric() || "-_".contains(c))).any(is_key)
 }
 

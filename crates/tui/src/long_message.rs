@@ -57,16 +57,16 @@ impl App {
 /// may come from anyone.
 pub(super) fn without_files_of_pastes(action: Action, typed: &str) -> Action {
     match action {
-        Action::Say(say) if names_more_files(&say, typed) => {
-            Action::Say(Submit::With(Box::new(say), LineExtra::FilesOf(typed.to_owned())))
+        Action::Say(submit) if names_more_files(&submit, typed) => {
+            Action::Say(Submit::With(Box::new(submit), LineExtra::FilesOf(typed.to_owned())))
         }
         action => action,
     }
 }
 
 /// Reports whether a message names files that `typed` doesn't.
-fn names_more_files(say: &Submit, typed: &str) -> bool {
-    match say {
+fn names_more_files(submit: &Submit, typed: &str) -> bool {
+    match submit {
         Submit::Steer(text) | Submit::SteerNow(text) | Submit::FollowUp(text) => {
             text.matches('@').count() > typed.matches('@').count()
         }
@@ -76,12 +76,12 @@ fn names_more_files(say: &Submit, typed: &str) -> bool {
 
 /// Applies the chosen way to send a long message; `short` replaces the text when it is attached as a file.
 pub(super) fn apply_long_choice(action: Action, long: Option<LongMessage>, short: &str) -> Action {
-    let (Some(long), Action::Say(say)) = (long, &action) else { return action };
+    let (Some(long), Action::Say(submit)) = (long, &action) else { return action };
     let short = || short.to_owned();
-    let with = |say, extra| Action::Say(Submit::With(Box::new(say), extra));
-    match (long, say) {
+    let with = |submit, extra| Action::Say(Submit::With(Box::new(submit), extra));
+    match (long, submit) {
         (LongMessage::Whole, Submit::Steer(_) | Submit::SteerNow(_) | Submit::FollowUp(_)) => {
-            with(say.clone(), LineExtra::AnyLength)
+            with(submit.clone(), LineExtra::AnyLength)
         }
         (LongMessage::AsFile, Submit::Steer(whole)) => {
             with(Submit::Steer(short()), LineExtra::AsFile(whole.clone()))

@@ -85,9 +85,9 @@ impl App {
         Vec::new()
     }
 
-    pub(super) fn scroll_lines(&mut self, toward: Direction, count: usize) {
+    pub(super) fn scroll_lines(&mut self, direction: Direction, count: usize) {
         let ctx = self.ctx();
-        match toward {
+        match direction {
             Direction::Older => self.transcript.scroll_up(count, &ctx),
             Direction::Newer => self.transcript.scroll_down(count, &ctx),
         }
@@ -118,7 +118,7 @@ impl App {
                 && self.now.since_ms(before.since) <= TWICE_MS
                 && before.state != PressState::Dragged
         });
-        let spot = match again {
+        let text_pos = match again {
             Some(before) => {
                 // The first click belongs to this double click, so its fold is undone.
                 if before.state == (PressState::Over { folded: true }) {
@@ -129,15 +129,14 @@ impl App {
             }
             None => self.transcript.spot(usize::from(place.y - area.y), usize::from(place.x - area.x)),
         };
-        let Some(spot) = spot else { return };
+        let Some(text_pos) = text_pos else { return };
         let clicks = again.map_or(1, |before| before.clicks % 3 + 1);
         match clicks {
-            2 => self.transcript.select(spot, Granularity::Word),
-            3 => self.transcript.select(spot, Granularity::Line),
+            2 => self.transcript.select(text_pos, Granularity::Word),
+            3 => self.transcript.select(text_pos, Granularity::Line),
             _ => {}
         }
-        let press =
-            Press { position: place, text_pos: spot, since: self.now, clicks, state: PressState::Still };
+        let press = Press { position: place, text_pos, since: self.now, clicks, state: PressState::Still };
         self.moving.mouse.press = Some(press);
     }
 
@@ -152,28 +151,28 @@ impl App {
             self.transcript.select(press.text_pos, Granularity::Character);
         }
         let area = ScreenAreas::of(self).transcript;
-        let held = match place.y {
+        let state = match place.y {
             y if y <= area.y => PressState::Beyond(Direction::Older),
             y if y + 1 >= area.bottom() => PressState::Beyond(Direction::Newer),
             _ => PressState::Dragged,
         };
-        self.moving.mouse.press = Some(Press { position: place, state: held, ..press });
+        self.moving.mouse.press = Some(Press { position: place, state, ..press });
         self.select_to(place);
     }
 
     fn select_to(&mut self, place: Position) {
         let area = ScreenAreas::of(self).transcript;
         let row = place.y.clamp(area.y, area.bottom().saturating_sub(1).max(area.y)) - area.y;
-        if let Some(spot) = self.transcript.spot(row.into(), place.x.saturating_sub(area.x).into()) {
-            self.transcript.select_to(spot);
+        if let Some(text_pos) = self.transcript.spot(row.into(), place.x.saturating_sub(area.x).into()) {
+            self.transcript.select_to(text_pos);
         }
     }
 
     /// Continues scrolling while a drag is beyond an edge.
     pub(super) fn continue_drag(&mut self) {
         let press = self.moving.mouse.press.filter(|_| self.popups.is_empty());
-        let Some(Press { state: PressState::Beyond(toward), position: place, .. }) = press else { return };
-        self.scroll_lines(toward, DRAG_LINES);
+        let Some(Press { state: PressState::Beyond(direction), position: place, .. }) = press else { return };
+        self.scroll_lines(direction, DRAG_LINES);
         self.prepare();
         self.select_to(place);
         self.stale = super::frame_pacer::Dirty::ByUser;
@@ -182,23 +181,23 @@ impl App {
     /// Ends a press: copies the selection, or folds after a click.
     fn release(&mut self) -> Vec<Action> {
         let Some(press) = self.moving.mouse.press else { return Vec::new() };
-        let mut held = PressState::Over { folded: false };
+        let mut state = PressState::Over { folded: false };
         let mut actions = Vec::new();
         if self.transcript.is_selecting() {
             let ctx = self.ctx();
             actions.extend(self.transcript.selected_text(&ctx).map(TerminalAction::Copy).map(Action::Own));
         } else if press.state == PressState::Still {
-            held = PressState::Over { folded: self.click(press.text_pos) };
+            state = PressState::Over { folded: self.click(press.text_pos) };
         }
-        self.moving.mouse.press = Some(Press { state: held, ..press });
+        self.moving.mouse.press = Some(Press { state, ..press });
         actions
     }
 
     /// Toggles the clicked block; of an unfolded one only by its first line, because the others are text to
     /// read.
-    fn click(&mut self, spot: TextPos) -> bool {
+    fn click(&mut self, text_pos: TextPos) -> bool {
         let folds = self.transcript.folds;
-        let is_handle = |block: &super::block::Block| spot.line == 0 || !block.is_unfolded(folds);
-        self.transcript.block(spot.at).is_some_and(is_handle) && self.fold(spot.at)
+        let is_handle = |block: &super::block::Block| text_pos.line == 0 || !block.is_unfolded(folds);
+        self.transcript.block(text_pos.at).is_some_and(is_handle) && self.fold(text_pos.at)
     }
 }

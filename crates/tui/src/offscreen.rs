@@ -42,7 +42,7 @@ impl OffScreen {
         options: &TuiOptions,
         now: UnixMs,
     ) -> Self {
-        let place = UiContext {
+        let ui = UiContext {
             cwd: snapshot.state.cwd.clone(),
             home: options.home.clone(),
             zone: TimeZone::UTC,
@@ -56,7 +56,7 @@ impl OffScreen {
             cell: (8, 16),
         };
         let Ok(terminal) = Terminal::new(TestBackend::new(size.0, size.1));
-        let mut screen = Self { app: App::new(place, Vec::new()), reader, terminal };
+        let mut screen = Self { app: App::new(ui, Vec::new()), reader, terminal };
         let newest = newest(&screen.reader);
         screen.app.place.size = size;
         let loaded = LoadedSession { snapshot, newest };
@@ -95,18 +95,18 @@ impl OffScreen {
     fn apply(&mut self, input: Msg, now: UnixMs) {
         for action in self.app.update(input, now) {
             match action {
-                Action::Beside(BackgroundJob::Tree(ask)) => self.query_tree(&ask, now),
-                Action::Beside(BackgroundJob::Read(wanted)) => {
-                    let read = read_part(&self.reader, wanted);
+                Action::Beside(BackgroundJob::Tree(request)) => self.query_tree(&request, now),
+                Action::Beside(BackgroundJob::Read(request)) => {
+                    let read = read_part(&self.reader, request);
                     self.apply(Msg::Report(read), now);
                 }
                 Action::Beside(BackgroundJob::Search(lookup)) => {
                     let mut all = Vec::new();
-                    look_up(&self.reader, &lookup, |found| {
-                        all.push(found);
+                    look_up(&self.reader, &lookup, |hits| {
+                        all.push(hits);
                         true
                     });
-                    all.into_iter().for_each(|found| self.apply(Msg::Report(TaskResult::Found(found)), now));
+                    all.into_iter().for_each(|hits| self.apply(Msg::Report(TaskResult::Found(hits)), now));
                 }
                 _ => {}
             }
@@ -114,9 +114,9 @@ impl OffScreen {
     }
 
     /// Answers a request of the tree.
-    fn query_tree(&mut self, ask: &tree::TreeRequest, now: UnixMs) {
-        let mut all: Vec<tree::TreeResult> = tree::look(&self.reader, ask).into_iter().collect();
-        if let tree::TreeRequest::Search(query) = ask {
+    fn query_tree(&mut self, request: &tree::TreeRequest, now: UnixMs) {
+        let mut all: Vec<tree::TreeResult> = tree::look(&self.reader, request).into_iter().collect();
+        if let tree::TreeRequest::Search(query) = request {
             let tell = |result| {
                 all.push(result);
                 SearchTerms::Yes

@@ -177,11 +177,11 @@ impl App {
                 }
             }
             QueueFocus::Message { chosen, shown, draft, .. } => {
-                let words = self.editor.expanded();
+                let text = self.editor.expanded();
                 self.editor.take_up(*draft);
                 self.select_queue_row(chosen.row);
                 self.queue.focus = QueueFocus::Editor;
-                self.message_gone(Some(words).filter(|words| *words != shown));
+                self.message_gone(Some(text).filter(|text| *text != shown));
             }
             focus => self.queue.focus = focus,
         }
@@ -209,10 +209,10 @@ impl App {
 
     /// Reports that a message left the queue. Its edited text becomes a draft that Enter doesn't send at
     /// once.
-    fn message_gone(&mut self, words: Option<String>) {
-        match words {
-            Some(words) => {
-                self.editor.put_before(&[words]);
+    fn message_gone(&mut self, text: Option<String>) {
+        match text {
+            Some(text) => {
+                self.editor.put_before(&[text]);
                 self.notes.shifted = Some(self.now);
                 self.flash("Already delivered unedited; your edit is kept as a draft.");
             }
@@ -253,7 +253,7 @@ impl App {
                     false => self.flash(format!("{what}; {}", self.restore_hint())),
                 }
             }
-            QueueOutcome::Gone(words) => self.message_gone(words),
+            QueueOutcome::Gone(text) => self.message_gone(text),
         }
     }
 

@@ -19,7 +19,7 @@ pub(super) struct Recovery {
 /// Finds the failed requests at the end of the blocks, for an answer whose request was sent at `sent`.
 /// Summaries and notices between them stay.
 pub(super) fn find_recovery(blocks: &[Block], sent: UnixMs) -> Option<Recovery> {
-    let mut places = Vec::new();
+    let mut indexes = Vec::new();
     let (mut tries, mut first_sent, mut reason) = (0, sent, None);
     let mut entry: Option<&EntryId> = None;
     for (at, block) in blocks.iter().enumerate().rev() {
@@ -28,19 +28,19 @@ pub(super) fn find_recovery(blocks: &[Block], sent: UnixMs) -> Option<Recovery> 
                 (tries, first_sent) = (tries + times, *sent);
                 reason.get_or_insert_with(|| reason_of(text));
                 entry = block.entry.as_ref();
-                places.push(at);
+                indexes.push(at);
             }
             BlockKind::Rule { .. } => {}
             _ if block.entry.is_none() => {}
             // The partial answer of the failed request.
-            _ if entry.is_some() && block.entry.as_ref() == entry => places.push(at),
+            _ if entry.is_some() && block.entry.as_ref() == entry => indexes.push(at),
             _ => break,
         }
     }
-    let at = places.pop()?;
+    let at = indexes.pop()?;
     let kind =
         BlockKind::Recovered { reason: reason?, attempt: tries + 1, waited_ms: sent.since_ms(first_sent) };
-    Some(Recovery { at, block: Block::of(blocks[at].entry.as_ref()?, kind), gone: places })
+    Some(Recovery { at, block: Block::of(blocks[at].entry.as_ref()?, kind), gone: indexes })
 }
 
 /// Shortens an error to its reason: without the provider's name, the HTTP status and the advice.

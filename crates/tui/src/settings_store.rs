@@ -106,7 +106,7 @@ impl SettingsStore {
         if faults.iter().any(SettingProblem::affects_everything) {
             faults.retain(SettingProblem::affects_everything);
             // The previous values stay in use.
-            faults.iter_mut().for_each(|fault| fault.instead = None);
+            faults.iter_mut().for_each(|problem| problem.instead = None);
             return Ok(SettingsDiff { changed: Vec::new(), now, faults });
         }
         let known = self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,19 +118,19 @@ impl SettingsStore {
     /// Compares the current problems with the reported ones. While one makes everything unusable, none counts
     /// as fixed, because the files weren't checked.
     pub(super) fn diff_problems(&self, faults: &[SettingProblem]) -> ProblemDiff {
-        let mut said = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_among = |fault: &SettingProblem, these: &[SettingProblem]| {
-            these.iter().any(|other| other.what == fault.what)
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let contains = |problem: &SettingProblem, these: &[SettingProblem]| {
+            these.iter().any(|other| other.what == problem.what)
         };
-        let mut verdict = ProblemDiff::default();
+        let mut diff = ProblemDiff::default();
         if !faults.iter().any(SettingProblem::affects_everything) {
-            let (still, gone) = said.drain(..).partition(|fault| is_among(fault, faults));
-            *said = still;
-            verdict.gone = gone.iter().map(SettingProblem::said).collect();
+            let (still, gone) = reported.drain(..).partition(|problem| contains(problem, faults));
+            *reported = still;
+            diff.gone = gone.iter().map(SettingProblem::said).collect();
         }
-        verdict.new = faults.iter().filter(|fault| !is_among(fault, &said)).cloned().collect();
-        said.extend_from_slice(&verdict.new);
-        verdict
+        diff.new = faults.iter().filter(|problem| !contains(problem, &reported)).cloned().collect();
+        reported.extend_from_slice(&diff.new);
+        diff
     }
 
     /// Reports whether a setting has the value that it had at the start.
@@ -183,11 +183,11 @@ mod tests {
         }
         let now = file.clone();
         let read = move || Ok(ReadSettings { settings: now.clone(), ..ReadSettings::default() });
-        let desk = SettingsStore::new(ReadSettings::default(), read, |_, _| Ok(()));
-        desk.know(&tiller_core::setting::APPROVAL, &file);
-        let names = || desk.renew().unwrap().changed.iter().map(|setting| setting.name).collect::<Vec<_>>();
+        let store = SettingsStore::new(ReadSettings::default(), read, |_, _| Ok(()));
+        store.know(&tiller_core::setting::APPROVAL, &file);
+        let names = || store.renew().unwrap().changed.iter().map(|setting| setting.name).collect::<Vec<_>>();
         assert_eq!([names(), names()], [["sync"]; 2], "not acknowledged yet");
-        desk.know(&SYNC, &desk.read().unwrap());
+        store.know(&SYNC, &store.read().unwrap());
         assert_eq!(names(), Vec::<&str>::new());
     }
 
@@ -198,9 +198,10 @@ mod tests {
             file.set(&SYNC, SYNC.parse(text).unwrap(), SettingSource::File("settings.json".into()));
             file
         };
-        let desk = SettingsStore::new(ReadSettings::default(), || Ok(ReadSettings::default()), |_, _| Ok(()));
-        assert!(!desk.is_as_at_start(&SYNC, &with_sync("never")));
-        assert!(desk.is_as_at_start(&SYNC, &with_sync(SYNC.default)), "from any source");
+        let store =
+            SettingsStore::new(ReadSettings::default(), || Ok(ReadSettings::default()), |_, _| Ok(()));
+        assert!(!store.is_as_at_start(&SYNC, &with_sync("never")));
+        assert!(store.is_as_at_start(&SYNC, &with_sync(SYNC.default)), "from any source");
     }
 
     fn fault(what: &str, cost: SaveEffect) -> SettingProblem {
@@ -214,36 +215,36 @@ mod tests {
         let faults =
             vec![fault("no setting", SaveEffect::Itself), fault("not valid", SaveEffect::Everything)];
         let read = ReadSettings { settings: file, faults };
-        let desk = SettingsStore::new(ReadSettings::default(), move || Ok(read.clone()), |_, _| Ok(()));
-        let news = desk.renew().ok().unwrap();
-        assert_eq!(news.changed, Vec::<&Setting>::new());
+        let store = SettingsStore::new(ReadSettings::default(), move || Ok(read.clone()), |_, _| Ok(()));
+        let diff = store.renew().ok().unwrap();
+        assert_eq!(diff.changed, Vec::<&Setting>::new());
         assert_eq!(
-            news.faults,
+            diff.faults,
             [SettingProblem { instead: None, ..fault("not valid", SaveEffect::Everything) }]
         );
-        assert!(desk.read().is_ok(), "it can still be displayed");
+        assert!(store.read().is_ok(), "it can still be displayed");
     }
 
     #[test]
     fn settings_store_problem_is_reported_once_until_fixed() {
         let (a, b) = (fault("a", SaveEffect::Itself), fault("b", SaveEffect::Itself));
         let known = ReadSettings { faults: vec![a.clone()], ..ReadSettings::default() };
-        let desk = SettingsStore::new(known, || Ok(ReadSettings::default()), |_, _| Ok(()));
+        let store = SettingsStore::new(known, || Ok(ReadSettings::default()), |_, _| Ok(()));
         let all = fault("all", SaveEffect::Everything);
-        let verdict = |new: &[&SettingProblem], gone: &[&str]| ProblemDiff {
-            new: new.iter().map(|fault| (*fault).clone()).collect(),
+        let diff = |new: &[&SettingProblem], gone: &[&str]| ProblemDiff {
+            new: new.iter().map(|problem| (*problem).clone()).collect(),
             gone: gone.iter().map(|what| format!("{what}; off counts")).collect(),
         };
         assert_eq!(
-            desk.diff_problems(&[a.clone(), b.clone()]),
-            verdict(&[&b], &[]),
+            store.diff_problems(&[a.clone(), b.clone()]),
+            diff(&[&b], &[]),
             "a was reported at the start"
         );
-        assert_eq!(desk.diff_problems(&[a.clone(), b.clone()]), ProblemDiff::default());
-        assert_eq!(desk.diff_problems(std::slice::from_ref(&b)), verdict(&[], &["a"]));
-        assert_eq!(desk.diff_problems(std::slice::from_ref(&all)), verdict(&[&all], &[]), "b may still hold");
-        assert_eq!(desk.diff_problems(&[all]), ProblemDiff::default());
-        assert_eq!(desk.diff_problems(std::slice::from_ref(&a)), verdict(&[&a], &["b", "all"]));
+        assert_eq!(store.diff_problems(&[a.clone(), b.clone()]), ProblemDiff::default());
+        assert_eq!(store.diff_problems(std::slice::from_ref(&b)), diff(&[], &["a"]));
+        assert_eq!(store.diff_problems(std::slice::from_ref(&all)), diff(&[&all], &[]), "b may still hold");
+        assert_eq!(store.diff_problems(&[all]), ProblemDiff::default());
+        assert_eq!(store.diff_problems(std::slice::from_ref(&a)), diff(&[&a], &["b", "all"]));
     }
 
     #[test]
@@ -256,8 +257,8 @@ mod tests {
             file.store(before + 1, Ordering::SeqCst);
             Ok(())
         };
-        let desk = SettingsStore::new(ReadSettings::default(), || Ok(ReadSettings::default()), add);
-        let write = || (0..2_000).for_each(|_| desk.write(&SYNC, "turn").unwrap());
+        let store = SettingsStore::new(ReadSettings::default(), || Ok(ReadSettings::default()), add);
+        let write = || (0..2_000).for_each(|_| store.write(&SYNC, "turn").unwrap());
         thread::scope(|scope| {
             scope.spawn(write);
             scope.spawn(write);

@@ -59,20 +59,20 @@ impl SignalSupport {
     /// The signals supported by the terminal that these environment variables describe, as far as the
     /// settings allow.
     #[must_use]
-    pub fn choose<'a>(variable: impl Fn(&str) -> Option<&'a str>, wishes: SignalSettings<'_>) -> Self {
+    pub fn choose<'a>(variable: impl Fn(&str) -> Option<&'a str>, settings: SignalSettings<'_>) -> Self {
         let terminal = KnownTerminal::detect(&variable);
-        let has_progress = match wishes.progress {
+        let has_progress = match settings.progress {
             "on" => true,
             "off" => false,
             _ => terminal.has_progress(&variable),
         };
-        let call = match wishes.notify {
+        let call = match settings.notify {
             "off" => Alert::Silence,
             "bell" => Alert::Bell,
             _ => terminal.alert(),
         };
-        let has_title = wishes.title != "off" && terminal != KnownTerminal::Console;
-        Self { has_title, has_progress, call, after_s: wishes.after_s }
+        let has_title = settings.title != "off" && terminal != KnownTerminal::Console;
+        Self { has_title, has_progress, call, after_s: settings.after_s }
     }
 
     /// The sequence written when the terminal is taken over: saves its title.
@@ -245,8 +245,8 @@ impl Notifier {
         let asked_now = asked.map(|asked| asked.request.tool_call_id.clone());
         let asks_anew = asked_now.is_some() && asked_now != self.pending_call;
         self.pending_call = asked_now;
-        let ran = std::mem::replace(&mut self.running_since, app.work.running_since);
-        let ended = ran.filter(|_| app.work.running_since.is_none());
+        let previous_run = std::mem::replace(&mut self.running_since, app.work.running_since);
+        let ended = previous_run.filter(|_| app.work.running_since.is_none());
         let name = name(app);
         match (asked.filter(|_| asks_anew), ended) {
             (Some(asked), _) => {
@@ -324,10 +324,10 @@ fn title(app: &App) -> String {
 mod tests {
     use super::*;
 
-    fn reach(variables: &[(&str, &str)], wishes: SignalSettings<'_>) -> SignalSupport {
+    fn reach(variables: &[(&str, &str)], settings: SignalSettings<'_>) -> SignalSupport {
         SignalSupport::choose(
             |name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| *value),
-            wishes,
+            settings,
         )
     }
 

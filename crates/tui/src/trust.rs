@@ -79,8 +79,8 @@ mod tests {
     fn items_begin_with_no_and_name_the_files() {
         let project =
             || UntrustedProject { root: "/p".into(), files: vec!["/p/.tiller/settings.json".into()] };
-        let desk = TrustService::new(move || Ok(project()), || Ok(()));
-        let items = desk.items();
+        let service = TrustService::new(move || Ok(project()), || Ok(()));
+        let items = service.items();
         let labels: Vec<&str> = items.iter().map(|item| item.label.as_str()).collect();
         assert_eq!(labels, ["no, keep ignoring these files", "trust /p", "/p/.tiller/settings.json"]);
         assert_eq!([&items[0].choice, &items[1].choice], [&PickerChoice::Nothing, &PickerChoice::Trust]);

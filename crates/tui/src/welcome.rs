@@ -124,8 +124,8 @@ impl App {
 
     fn context_fact(&self) -> Option<String> {
         let welcome = self.facts.welcome.as_ref()?;
-        let shown = |path: &PathBuf| shown(path, &self.place.cwd, self.place.home.as_deref());
-        let files: Vec<String> = welcome.files.iter().map(shown).collect();
+        let display_path = |path: &PathBuf| shown(path, &self.place.cwd, self.place.home.as_deref());
+        let files: Vec<String> = welcome.files.iter().map(display_path).collect();
         Some(if files.is_empty() { "no AGENTS.md or CLAUDE.md here".to_owned() } else { files.join(", ") })
     }
 

@@ -21,12 +21,12 @@ use crate::queue;
 impl App {
     /// Switches to another session. A prompt that returns with it, and text typed while it was opening, are
     /// put before the draft.
-    fn session_switched(&mut self, moved: SessionSwitched) {
+    fn session_switched(&mut self, switched: SessionSwitched) {
         self.keep_typed_ahead();
         self.popups.clear();
         self.work.unasked.clear();
         self.queue.forget_removed();
-        if let Some(text) = moved.editor {
+        if let Some(text) = switched.editor {
             self.editor.put_before(&[text]);
         }
     }
@@ -54,12 +54,12 @@ impl App {
             TaskResult::Found(found) => self.found(&found),
             TaskResult::Queue(items) => self.restore_messages(&items),
             TaskResult::Waiting(outcome) => self.apply_queue_outcome(outcome),
-            TaskResult::Moved(moved) => self.session_switched(moved),
+            TaskResult::Moved(switched) => self.session_switched(switched),
             TaskResult::Ask(question) => self.ask(question),
             TaskResult::CodeTold => {}
             TaskResult::Began(errand) => self.work.errands.push((errand, self.now)),
             TaskResult::Ended(errand) => self.job_ended(errand),
-            TaskResult::Key(news) => return self.key_changed(news),
+            TaskResult::Key(result) => return self.key_changed(result),
             TaskResult::Page { title, lines } => self.defer_page(Pager::new(&title, lines)),
             TaskResult::Earlier(prompts) => self.editor.know_earlier(prompts),
             TaskResult::Fork(fork) => self.facts.fork = fork,
@@ -75,14 +75,14 @@ impl App {
             TaskResult::Attached(picture) => self.attach_image(picture),
             TaskResult::Edited(text) => self.editor.set_text(&text),
             TaskResult::Paste(text) => self.editor.paste(&text),
-            TaskResult::List(news) => return self.apply_list_result(news),
+            TaskResult::List(result) => return self.apply_list_result(result),
         }
         Vec::new()
     }
 
     /// Applies a result for a list, the tree or the completion.
-    fn apply_list_result(&mut self, news: ListResult) -> Vec<Action> {
-        match news {
+    fn apply_list_result(&mut self, result: ListResult) -> Vec<Action> {
+        match result {
             ListResult::Items { list, items, selected } => self.fill_list(list, items, selected),
             ListResult::Narrowed(done) => {
                 pickers(&mut self.popups).for_each(|picker| picker.narrowed(&done));

@@ -94,8 +94,8 @@ impl App {
     fn numbered_answer(&self, key: KeyEvent) -> Option<KeyCommand> {
         let KeyCode::Char(digit) = key.code else { return None };
         let at = usize::try_from(digit.to_digit(10)?).ok()?.checked_sub(1)?;
-        let asked = self.work.approvals.first().filter(|_| key.modifiers.is_empty())?;
-        asked.answers().get(at).map(|answer| answer.command())
+        let pending = self.work.approvals.first().filter(|_| key.modifiers.is_empty())?;
+        pending.answers().get(at).map(|answer| answer.command())
     }
 
     /// Reports whether a key types a character.
@@ -115,7 +115,7 @@ impl App {
         let is_again = is_same_letter(answered.key, key) && self.editor.is_empty();
         let first = self.work.approvals.first();
         let accepts_key =
-            first.is_some_and(|asked| matches!(asked.ready, Ready::Visible(_)) || asked.is_reasoning());
+            first.is_some_and(|pending| matches!(pending.ready, Ready::Visible(_)) || pending.is_reasoning());
         if !is_again || accepts_key {
             return None;
         }
@@ -164,8 +164,8 @@ impl App {
     /// Counts a repeat of the letter that is about to answer the call.
     pub(super) fn is_held_down(&mut self, key: KeyEvent) -> bool {
         let now = self.now;
-        let asked = self.work.approvals.first_mut();
-        asked.and_then(|asked| asked.held_key.as_mut()).is_some_and(|held| held.count_repeat(key, now))
+        let pending = self.work.approvals.first_mut();
+        pending.and_then(|pending| pending.held_key.as_mut()).is_some_and(|held| held.count_repeat(key, now))
     }
 
     /// Makes text of a held letter: the start of a message, or of the reason if the letter asks for one.
@@ -182,7 +182,7 @@ impl App {
     /// Makes text of all held letters.
     pub(crate) fn type_held_letters(&mut self) {
         self.type_repeats();
-        let held = self.work.approvals.first_mut().and_then(|asked| asked.held_key.take());
+        let held = self.work.approvals.first_mut().and_then(|pending| pending.held_key.take());
         held.into_iter().for_each(|held| self.type_held_letter(held));
     }
 
@@ -197,14 +197,14 @@ impl App {
     /// doesn't answer this one.
     pub(super) fn answer_approval(&mut self, after_ms: u64) -> Vec<Action> {
         let now = self.now;
-        let Some(asked) = self.work.approvals.first() else { return Vec::new() };
-        let Some(held) = asked.held_key.filter(|held| held.is_unfollowed(now, after_ms)) else {
+        let Some(pending) = self.work.approvals.first() else { return Vec::new() };
+        let Some(held) = pending.held_key.filter(|held| held.is_unfollowed(now, after_ms)) else {
             return Vec::new();
         };
         let command = self.approval_command(held.key);
         let allows = matches!(command, Some(KeyCommand::Allow | KeyCommand::AllowSession));
-        let is_held_down = matches!(asked.ready, Ready::Visible(_)) && held.count > 1;
-        if allows && !is_held_down && !asked.is_readable(now) {
+        let is_held_down = matches!(pending.ready, Ready::Visible(_)) && held.count > 1;
+        if allows && !is_held_down && !pending.is_readable(now) {
             return Vec::new();
         }
         self.work.approvals[0].held_key = None;
@@ -241,7 +241,7 @@ impl App {
     pub(crate) fn holds_answer(&self) -> bool {
         let Some(letter) = self.editor.text().chars().next() else { return false };
         let key = KeyEvent::from(KeyCode::Char(letter));
-        let is_asked = self.work.approvals.first().is_some_and(|asked| !asked.is_reasoning());
+        let is_asked = self.work.approvals.first().is_some_and(|pending| !pending.is_reasoning());
         is_asked
             && self.editor_repeats_letter(key)
             && self.approval_command(key).is_some_and(|command| self.command_applies(command))

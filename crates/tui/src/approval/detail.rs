@@ -26,9 +26,11 @@ const BAR: &str = "  │ ";
 const BAR_WIDTH: usize = 4;
 
 /// The lines of a call, wrapped to `width`.
-pub(super) fn lines(request: &ApprovalRequest, place: &LayoutContext<'_>, width: usize) -> Vec<Line> {
+pub(super) fn lines(request: &ApprovalRequest, context: &LayoutContext<'_>, width: usize) -> Vec<Line> {
     match &request.preview {
-        Some(Preview::Change(change)) => change_lines(change, LayoutOptions { width, manner: place.manner }),
+        Some(Preview::Change(change)) => {
+            change_lines(change, LayoutOptions { width, manner: context.manner })
+        }
         Some(Preview::Failure { message }) => {
             let mut lines =
                 row(&[Span::new(format!("it would fail: {}", one_line(message)), Role::Error)], width);
@@ -36,7 +38,7 @@ pub(super) fn lines(request: &ApprovalRequest, place: &LayoutContext<'_>, width:
             lines
         }
         None => match request.args["command"].as_str() {
-            Some(command) => command_lines(command, request, place, width),
+            Some(command) => command_lines(command, request, context, width),
             None => arguments(&request.tool_name, &request.args, width),
         },
     }
@@ -69,12 +71,12 @@ fn change_lines(change: &FileChange, page: LayoutOptions) -> Vec<Line> {
 fn command_lines(
     command: &str,
     request: &ApprovalRequest,
-    place: &LayoutContext<'_>,
+    context: &LayoutContext<'_>,
     width: usize,
 ) -> Vec<Line> {
-    let code = highlight(command, Language::Named("bash"), place.manner.code);
+    let code = highlight(command, Language::Named("bash"), context.manner.code);
     let mut lines: Vec<Line> = code.iter().flat_map(|line| row(&line.spans, width)).collect();
-    let mut facts = vec![format!("in {}", display_cwd(place))];
+    let mut facts = vec![format!("in {}", display_cwd(context))];
     if let Some(limit_s) = request.args["timeout"].as_u64() {
         facts.push(format!("timeout {}", seconds(limit_s.saturating_mul(1_000))));
     }
@@ -85,11 +87,11 @@ fn command_lines(
     lines
 }
 
-fn display_cwd(place: &LayoutContext<'_>) -> String {
-    let cwd = match place.home.and_then(|home| place.cwd.strip_prefix(home).ok()) {
+fn display_cwd(context: &LayoutContext<'_>) -> String {
+    let cwd = match context.home.and_then(|home| context.cwd.strip_prefix(home).ok()) {
         Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
         Some(rest) => format!("~/{}", rest.display()),
-        None => place.cwd.display().to_string(),
+        None => context.cwd.display().to_string(),
     };
     one_line(&cwd)
 }
@@ -149,12 +151,12 @@ mod tests {
     }
 
     fn shown_lines(request: &ApprovalRequest, width: usize) -> Vec<String> {
-        let place = LayoutContext {
+        let context = LayoutContext {
             cwd: Path::new("/home/ada/code"),
             home: Some(Path::new("/home/ada")),
             manner: RenderOptions::default(),
         };
-        lines(request, &place, width).iter().map(|line| line.text().trim_end().to_owned()).collect()
+        lines(request, &context, width).iter().map(|line| line.text().trim_end().to_owned()).collect()
     }
 
     #[test]

@@ -40,11 +40,11 @@ impl App {
         if let Some(actions) = self.debounce_key(key) {
             return Some(actions);
         }
-        let Some(asked) = self.work.approvals.first() else { return self.key_between_approvals(key) };
-        if asked.is_reasoning() {
+        let Some(pending) = self.work.approvals.first() else { return self.key_between_approvals(key) };
+        if pending.is_reasoning() {
             return self.reasoning_key(key);
         }
-        if asked.ready == Ready::OnDraw && key.code == KeyCode::Enter && self.editor.is_empty() {
+        if pending.ready == Ready::OnDraw && key.code == KeyCode::Enter && self.editor.is_empty() {
             return Some(Vec::new());
         }
         if self.is_held_down(key) {
@@ -104,13 +104,13 @@ impl App {
 
     /// Handles a key on the call's own page. As in the panel, a letter answers if no other key follows.
     pub(crate) fn call_page_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let asked = self.asked_on_page()?;
+        let pending = self.asked_on_page()?;
         if let Some(Overlay::Read(page)) = self.popups.last()
             && page.find().is_some()
         {
             return None;
         }
-        if asked.held_key.is_some() {
+        if pending.held_key.is_some() {
             if self.is_held_down(key) {
                 return Some(Vec::new());
             }
@@ -179,9 +179,9 @@ impl App {
 
     pub(super) fn begin_reason(&mut self) {
         self.close_call_page();
-        let Some(asked) = self.work.approvals.first_mut() else { return };
-        asked.mode = PanelMode::Reasoning;
-        let reason = std::mem::take(&mut asked.reason);
+        let Some(pending) = self.work.approvals.first_mut() else { return };
+        pending.mode = PanelMode::Reasoning;
+        let reason = std::mem::take(&mut pending.reason);
         if !reason.is_empty() {
             self.editor.set_text(&reason);
         }
@@ -190,10 +190,10 @@ impl App {
     /// Checks whether a command applies now: Enter and Esc need a selected answer, "this session" needs a
     /// rule.
     pub(super) fn command_applies(&self, command: KeyCommand) -> bool {
-        let Some(asked) = self.work.approvals.first() else { return false };
+        let Some(pending) = self.work.approvals.first() else { return false };
         match command {
-            KeyCommand::TakeAnswer | KeyCommand::NoAnswer => asked.mode != PanelMode::Choosing(None),
-            KeyCommand::AllowSession => !asked.request.rule.is_empty(),
+            KeyCommand::TakeAnswer | KeyCommand::NoAnswer => pending.mode != PanelMode::Choosing(None),
+            KeyCommand::AllowSession => !pending.request.rule.is_empty(),
             _ => true,
         }
     }
@@ -206,7 +206,7 @@ impl App {
             KeyCommand::DenyWithWord => return self.answer(ApprovalAnswer::DenyWithWord, key),
             KeyCommand::TakeAnswer => {
                 if let Some(PanelMode::Choosing(Some(answer))) =
-                    self.work.approvals.first().map(|asked| asked.mode)
+                    self.work.approvals.first().map(|pending| pending.mode)
                 {
                     return self.answer(answer, key);
                 }
@@ -221,14 +221,14 @@ impl App {
     }
 
     fn answer(&mut self, answer: ApprovalAnswer, key: KeyEvent) -> Vec<Action> {
-        let Some(asked) = self.work.approvals.first() else { return Vec::new() };
+        let Some(pending) = self.work.approvals.first() else { return Vec::new() };
         let allows = matches!(answer, ApprovalAnswer::Once | ApprovalAnswer::Session);
-        if allows && !asked.is_seen() {
+        if allows && !pending.is_seen() {
             let key = self.place.keymap.key_of(KeyCommand::ShowWhole);
             self.flash_about_call(format!("Scroll through the whole call first; {key} shows it."));
             return Vec::new();
         }
-        if allows && !asked.is_readable(self.now) {
+        if allows && !pending.is_readable(self.now) {
             let key = self.place.keymap.key_of(KeyCommand::TakeAnswer);
             self.flash_about_call(format!("Ignored: pressed too soon. Press {key} again to allow."));
             return Vec::new();
@@ -246,28 +246,28 @@ impl App {
 
     fn decide(&mut self, decision: Decision, key: KeyEvent) -> Vec<Action> {
         self.close_call_page();
-        let asked = self.work.approvals.remove(0);
-        self.clear_flash_about(&asked.request.tool_call_id);
+        let pending = self.work.approvals.remove(0);
+        self.clear_flash_about(&pending.request.tool_call_id);
         self.stale = Dirty::ByUser;
         let next = self.work.approvals.first_mut();
-        let is_looking = next.is_none() && asked.request.later > 0;
+        let is_looking = next.is_none() && pending.request.later > 0;
         let after = if is_looking { AfterAnswer::MoreCalls } else { AfterAnswer::Nothing };
         self.notes.answered = Some(AnsweredCall::new(key, self.now, after));
         next.into_iter().for_each(|next| next.ready = Ready::OnDraw);
-        vec![Action::Decide(asked.request.tool_call_id, decision)]
+        vec![Action::Decide(pending.request.tool_call_id, decision)]
     }
 
     fn set_mode(&mut self, mode: PanelMode) {
-        if let Some(asked) = self.work.approvals.first_mut() {
-            asked.mode = mode;
+        if let Some(pending) = self.work.approvals.first_mut() {
+            pending.mode = mode;
         }
     }
 
     /// Selects the next or previous answer; the first key selects the first or last.
     fn choose_answer(&mut self, by: isize) {
-        let Some(asked) = self.work.approvals.first_mut() else { return };
-        let answers = asked.answers();
-        let chosen = match asked.mode {
+        let Some(pending) = self.work.approvals.first_mut() else { return };
+        let answers = pending.answers();
+        let chosen = match pending.mode {
             PanelMode::Choosing(Some(chosen)) => answers.iter().position(|answer| *answer == chosen),
             PanelMode::Choosing(None) | PanelMode::Reasoning => None,
         };
@@ -276,7 +276,7 @@ impl App {
             None if by > 0 => 0,
             None => answers.len() - 1,
         };
-        asked.mode = PanelMode::Choosing(Some(answers[at]));
+        pending.mode = PanelMode::Choosing(Some(answers[at]));
     }
 
     fn scroll_approval(&mut self, command: KeyCommand) {
@@ -284,8 +284,8 @@ impl App {
         // One line overlaps, for orientation.
         let page = isize::try_from(rows.saturating_sub(1).max(1)).unwrap_or(1);
         let by = if command == KeyCommand::QuestionUp { -page } else { page };
-        if let Some(asked) = self.work.approvals.first_mut() {
-            asked.sheet.scroll(by, rows);
+        if let Some(pending) = self.work.approvals.first_mut() {
+            pending.sheet.scroll(by, rows);
         }
     }
 
@@ -319,10 +319,10 @@ impl App {
             // If the call is answered elsewhere, the reason is still in the history.
             self.editor.remember(&words);
         }
-        if let Some(asked) = self.work.approvals.first_mut() {
-            asked.reason = words;
-            asked.mode = PanelMode::Choosing(None);
-            asked.ready = Ready::AfterDelay(ShownSince::at(self.now));
+        if let Some(pending) = self.work.approvals.first_mut() {
+            pending.reason = words;
+            pending.mode = PanelMode::Choosing(None);
+            pending.ready = Ready::AfterDelay(ShownSince::at(self.now));
         }
     }
 }

@@ -59,34 +59,34 @@ pub(super) fn take_up(folder: &Path, cwd: &Path) -> Option<(String, DraftLock)> 
 fn migrate(folder: &Path, cwd: &Path) -> Option<(String, DraftLock)> {
     let (text, old) = read(folder.parent()?.join("draft.json"), cwd)?;
     // The old file is deleted only once the new one is written.
-    let claim = put(folder, cwd, &text, None)?;
+    let lock = put(folder, cwd, &text, None)?;
     let _ = fs::remove_file(&old.path);
-    Some((text, claim))
+    Some((text, lock))
 }
 
 fn read(path: PathBuf, cwd: &Path) -> Option<(String, DraftLock)> {
-    let claim = DraftLock::acquire(path.clone(), files::open(&path).ok()?)?;
-    let draft: StoredDraft = serde_json::from_reader(BufReader::new(&claim.file)).ok()?;
-    (draft.cwd == path_text(cwd) && !draft.text.trim().is_empty()).then_some((draft.text, claim))
+    let lock = DraftLock::acquire(path.clone(), files::open(&path).ok()?)?;
+    let draft: StoredDraft = serde_json::from_reader(BufReader::new(&lock.file)).ok()?;
+    (draft.cwd == path_text(cwd) && !draft.text.trim().is_empty()).then_some((draft.text, lock))
 }
 
 /// Saves a draft, replacing the one of `before`; an empty text deletes the file.
 pub(super) fn put(folder: &Path, cwd: &Path, text: &str, before: Option<DraftLock>) -> Option<DraftLock> {
     if text.trim().is_empty() {
-        before.into_iter().for_each(|claim| _ = fs::remove_file(&claim.path));
+        before.into_iter().for_each(|lock| _ = fs::remove_file(&lock.path));
         return None;
     }
-    let Some(claim) = write(folder, cwd, text, before.as_ref()) else { return before };
+    let Some(lock) = write(folder, cwd, text, before.as_ref()) else { return before };
     // After a change of directory, the file moves along.
-    let gone = before.filter(|before| before.path != claim.path);
+    let gone = before.filter(|before| before.path != lock.path);
     gone.into_iter().for_each(|gone| _ = fs::remove_file(&gone.path));
-    Some(claim)
+    Some(lock)
 }
 
 fn write(folder: &Path, cwd: &Path, text: &str, before: Option<&DraftLock>) -> Option<DraftLock> {
     let bytes = serde_json::to_vec(&StoredDraft { cwd: path_text(cwd), text: text.to_owned() }).ok()?;
-    let mine = before.map(|claim| claim.path.clone());
-    match mine.filter(|mine| draft_paths(folder, cwd).any(|place| place == *mine)) {
+    let own_path = before.map(|lock| lock.path.clone());
+    match own_path.filter(|own_path| draft_paths(folder, cwd).any(|place| place == *own_path)) {
         Some(path) => persist(write_temporary(folder, &bytes).ok()?, path),
         None => {
             let _ = files::make_private_folder(folder);
@@ -101,7 +101,7 @@ fn write_first(folder: &Path, cwd: &Path, mut file: NamedTempFile) -> Option<Dra
     for path in draft_paths(folder, cwd) {
         match file.persist_noclobber(&path) {
             Ok(file) => return Some(DraftLock { path, file }),
-            Err(taken) => file = taken.file,
+            Err(error) => file = error.file,
         }
     }
     let is_left = |path: &PathBuf| files::open(path).is_ok_and(|file| try_lock(&file));
@@ -205,8 +205,8 @@ mod tests {
     #[test]
     fn draft_moves_along_to_another_directory() {
         let folder = TempDir::new().unwrap();
-        let claim = save_text(&folder, "/a", "half a thought", None);
-        drop(save_text(&folder, "/b", "half a thought", claim));
+        let lock = save_text(&folder, "/a", "half a thought", None);
+        drop(save_text(&folder, "/b", "half a thought", lock));
         assert_eq!(
             (load_text(&folder, "/a"), load_text(&folder, "/b").is_some(), count(&folder)),
             (None, true, 1)
@@ -219,9 +219,9 @@ mod tests {
         let before = save_text(&folder, "/a", "half a thought", None);
         let unwritable = folder.path().join("no/where");
         fs::write(folder.path().join("no"), "").unwrap();
-        let claim = put(&unwritable, Path::new("/a"), "more of it", before);
+        let lock = put(&unwritable, Path::new("/a"), "more of it", before);
         assert!(load_text(&folder, "/a").is_none(), "still locked by this process");
-        drop(claim);
+        drop(lock);
         assert_eq!(load_text(&folder, "/a").as_deref(), Some("half a thought"));
     }
 
@@ -231,21 +231,21 @@ mod tests {
         let (old, drafts) = (root.path().join("draft.json"), root.path().join("drafts"));
         fs::write(&old, r#"{"cwd":"/a","text":"half a thought"}"#).unwrap();
         assert!(take_up(&drafts, Path::new("/b")).is_none() && old.exists());
-        let (text, claim) = take_up(&drafts, Path::new("/a")).unwrap();
+        let (text, lock) = take_up(&drafts, Path::new("/a")).unwrap();
         assert_eq!((text.as_str(), old.exists()), ("half a thought", false));
-        drop(claim);
+        drop(lock);
         assert!(take_up(&drafts, Path::new("/a")).is_some(), "it is at its new path");
     }
 
     #[test]
     fn drafts_of_unused_directories_are_deleted_beyond_the_limit() {
         let folder = TempDir::new().unwrap();
-        let claim = save_text(&folder, "/held", "mine", None);
+        let lock = save_text(&folder, "/held", "mine", None);
         for number in 0..=MAX_FILES {
             drop(save_text(&folder, &format!("/{number}"), "left", None));
         }
         assert!(count(&folder) <= MAX_FILES + 1, "{}", count(&folder));
-        assert!(claim.is_some_and(|claim| claim.path.exists()), "a locked draft stays");
+        assert!(lock.is_some_and(|lock| lock.path.exists()), "a locked draft stays");
         assert!(load_text(&folder, &format!("/{MAX_FILES}")).is_some());
         // The number of drafts of one directory is limited, too.
         let alone = TempDir::new().unwrap();

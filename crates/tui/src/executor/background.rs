@@ -28,39 +28,39 @@ impl Drop for FinishedJob<'_> {
     }
 }
 
-fn run_reported(errand: Job, reports: &mpsc::Sender<TaskResult>, run: impl FnOnce() -> TaskResult) {
+fn run_reported(job: Job, reports: &mpsc::Sender<TaskResult>, run: impl FnOnce() -> TaskResult) {
     // The loop may have ended.
-    let _ = reports.blocking_send(TaskResult::Began(errand));
-    let _ended = FinishedJob { job: errand, results: reports };
+    let _ = reports.blocking_send(TaskResult::Began(job));
+    let _ended = FinishedJob { job, results: reports };
     let _ = reports.blocking_send(run());
 }
 
 impl ExecutorWorker {
     /// Starts a background job.
-    pub(super) fn begin(&self, deed: BackgroundJob, beside: &mut JoinSet<()>) {
-        match deed {
-            BackgroundJob::Tree(ask) => self.query_tree(ask, beside),
-            BackgroundJob::AskToHide(entry) => self.ask_to_hide(entry, beside),
-            BackgroundJob::Keep { setting, value } => self.save_setting(setting, value, beside),
+    pub(super) fn begin(&self, background_job: BackgroundJob, background: &mut JoinSet<()>) {
+        match background_job {
+            BackgroundJob::Tree(request) => self.query_tree(request, background),
+            BackgroundJob::AskToHide(entry) => self.ask_to_hide(entry, background),
+            BackgroundJob::Keep { setting, value } => self.save_setting(setting, value, background),
             BackgroundJob::Read(wanted) => {
                 let reader = self.agent.reader();
-                self.read_in_background(beside, move || read_part(&reader, wanted));
+                self.read_in_background(background, move || read_part(&reader, wanted));
             }
             BackgroundJob::CountBranches(epoch) => {
                 let reader = self.agent.reader();
-                self.read_in_background(beside, move || count_branches(&reader, epoch));
+                self.read_in_background(background, move || count_branches(&reader, epoch));
             }
-            BackgroundJob::Search(lookup) => self.search(lookup, beside),
+            BackgroundJob::Search(lookup) => self.search(lookup, background),
             BackgroundJob::ShowLogs => {
                 let (log, reports) = (self.options.files.log.clone(), self.options.files.reports.clone());
-                self.read_in_background(beside, move || logs::page(log.as_deref(), reports.as_deref()));
+                self.read_in_background(background, move || logs::page(log.as_deref(), reports.as_deref()));
             }
-            BackgroundJob::Remember(prompts) => self.append_history(prompts, beside),
+            BackgroundJob::Remember(prompts) => self.append_history(prompts, background),
             BackgroundJob::Welcome => {
                 let (agent, reports) = (self.agent.clone(), self.results.clone());
-                beside.spawn(async move { _ = reports.send(welcome::gather(&agent).await).await });
+                background.spawn(async move { _ = reports.send(welcome::gather(&agent).await).await });
             }
-            BackgroundJob::PasteImage => self.read_in_background(beside, || match attach::clipboard() {
+            BackgroundJob::PasteImage => self.read_in_background(background, || match attach::clipboard() {
                 ClipboardContent::Picture(picture) => TaskResult::Attached(picture),
                 ClipboardContent::Text(text) => TaskResult::Paste(text),
                 ClipboardContent::Nothing(why) => TaskResult::Note(why),
@@ -68,56 +68,57 @@ impl ExecutorWorker {
         }
     }
 
-    fn append_history(&self, prompts: Vec<String>, beside: &mut JoinSet<()>) {
+    fn append_history(&self, prompts: Vec<String>, background: &mut JoinSet<()>) {
         if let Some(path) = self.options.files.history.clone() {
-            beside.spawn_blocking(move || prompts.iter().for_each(|prompt| History::at(&path).add(prompt)));
+            background
+                .spawn_blocking(move || prompts.iter().for_each(|prompt| History::at(&path).add(prompt)));
         }
     }
 
-    fn ask_to_hide(&self, entry: EntryId, beside: &mut JoinSet<()>) {
+    fn ask_to_hide(&self, entry: EntryId, background: &mut JoinSet<()>) {
         let reader = self.agent.reader();
-        self.read_in_background(beside, move || list_data::hiding(&reader, entry));
+        self.read_in_background(background, move || list_data::hiding(&reader, entry));
     }
 
     /// Looks up data for the tree.
-    fn query_tree(&self, ask: tree::TreeRequest, beside: &mut JoinSet<()>) {
+    fn query_tree(&self, request: tree::TreeRequest, background: &mut JoinSet<()>) {
         let (reader, reports) = (self.agent.reader(), self.results.clone());
         let session = reader.id().clone();
-        let tell = move |news| {
-            let report = TaskResult::List(ListResult::Tree { session: session.clone(), news });
+        let tell = move |result| {
+            let report = TaskResult::List(ListResult::Tree { session: session.clone(), news: result });
             if reports.blocking_send(report).is_ok() { tree::SearchTerms::Yes } else { tree::SearchTerms::No }
         };
-        let number = match &ask {
+        let number = match &request {
             tree::TreeRequest::Search(_) | tree::TreeRequest::EndSearch => {
                 self.searches.fetch_add(1, Ordering::Relaxed) + 1
             }
             tree::TreeRequest::Shape | tree::TreeRequest::Texts(_) | tree::TreeRequest::Preview(_) => 0,
         };
         let searches = Arc::clone(&self.searches);
-        beside.spawn_blocking(move || match &ask {
+        background.spawn_blocking(move || match &request {
             tree::TreeRequest::Search(query) => {
                 let newest = || searches.load(Ordering::Relaxed) == number;
                 let is_wanted = || if newest() { tree::SearchTerms::Yes } else { tree::SearchTerms::No };
                 tree::find(&reader, query, is_wanted, tell);
             }
-            ask => tree::look(&reader, ask).into_iter().for_each(|news| _ = tell(news)),
+            request => tree::look(&reader, request).into_iter().for_each(|result| _ = tell(result)),
         });
     }
 
     /// Saves a setting in the user's file.
-    fn save_setting(&self, setting: &'static Setting, value: String, beside: &mut JoinSet<()>) {
+    fn save_setting(&self, setting: &'static Setting, value: String, background: &mut JoinSet<()>) {
         let Some(desk) = self.options.desks.settings.clone() else { return };
-        self.read_in_background(beside, move || match desk.write(setting, &value) {
+        self.read_in_background(background, move || match desk.write(setting, &value) {
             Ok(()) => TaskResult::Note(format!("Saved: {} is {value}.", setting.name)),
             Err((what, hint)) => TaskResult::Failed { what, hint, text: None },
         });
     }
 
     /// Searches the transcript; a newer search cancels this one.
-    fn search(&self, lookup: Lookup, beside: &mut JoinSet<()>) {
+    fn search(&self, lookup: Lookup, background: &mut JoinSet<()>) {
         self.lookup.store(lookup.number, Ordering::Relaxed);
         let (newest, reader, reports) = (Arc::clone(&self.lookup), self.agent.reader(), self.results.clone());
-        beside.spawn_blocking(move || {
+        background.spawn_blocking(move || {
             look_up(&reader, &lookup, |found| {
                 newest.load(Ordering::Relaxed) == lookup.number
                     && reports.blocking_send(TaskResult::Found(found)).is_ok()
@@ -128,21 +129,21 @@ impl ExecutorWorker {
     /// Runs a long job; reports its start and its end, even if it panics.
     pub(super) fn run_job(
         &self,
-        errand: Job,
-        beside: &mut JoinSet<()>,
+        job: Job,
+        background: &mut JoinSet<()>,
         run: impl FnOnce() -> TaskResult + Send + 'static,
     ) {
         let reports = self.results.clone();
-        beside.spawn_blocking(move || run_reported(errand, &reports, run));
+        background.spawn_blocking(move || run_reported(job, &reports, run));
     }
 
     pub(super) fn read_in_background(
         &self,
-        beside: &mut JoinSet<()>,
+        background: &mut JoinSet<()>,
         read: impl FnOnce() -> TaskResult + Send + 'static,
     ) {
         let reports = self.results.clone();
-        beside.spawn_blocking(move || _ = reports.blocking_send(read()));
+        background.spawn_blocking(move || _ = reports.blocking_send(read()));
     }
 }
 

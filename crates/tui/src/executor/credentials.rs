@@ -14,11 +14,14 @@ use crate::tool_call::one_line;
 impl ExecutorWorker {
     /// The providers and the sources of their keys.
     pub(super) async fn credentials(&self, list: ListKind) -> Vec<TaskResult> {
-        let Some(desk) = self.options.desks.keys.clone() else { return vec![no_key_store()] };
-        vec![match spawn_blocking(move || desk.list()).await {
-            Ok(Ok(holders)) => {
-                let items =
-                    if list == ListKind::Logins { login::logins(&holders) } else { login::logouts(&holders) };
+        let Some(service) = self.options.desks.keys.clone() else { return vec![no_key_store()] };
+        vec![match spawn_blocking(move || service.list()).await {
+            Ok(Ok(credentials)) => {
+                let items = if list == ListKind::Logins {
+                    login::logins(&credentials)
+                } else {
+                    login::logouts(&credentials)
+                };
                 TaskResult::List(ListResult::Items { list, items, selected: 0 })
             }
             Ok(Err((what, hint))) => TaskResult::Failed { what, hint, text: None },
@@ -27,18 +30,18 @@ impl ExecutorWorker {
     }
 
     /// Stores or removes a key, then updates the provider in the agent.
-    pub(super) async fn change_key(&self, order: LoginRequest) -> Result<Vec<TaskResult>, AgentError> {
-        let Some(desk) = self.options.desks.keys.clone() else { return Ok(vec![no_key_store()]) };
-        let asked = desk.clone();
-        let is_typed = matches!(order, LoginRequest::Keep(..));
-        if let LoginRequest::Forget(provider) = &order
+    pub(super) async fn change_key(&self, request: LoginRequest) -> Result<Vec<TaskResult>, AgentError> {
+        let Some(service) = self.options.desks.keys.clone() else { return Ok(vec![no_key_store()]) };
+        let store = service.clone();
+        let is_typed = matches!(request, LoginRequest::Keep(..));
+        if let LoginRequest::Forget(provider) = &request
             && let Some(slip) = self.unknown_provider(provider).await
         {
             return Ok(vec![slip]);
         }
-        let changed = spawn_blocking(move || match order {
-            LoginRequest::Keep(provider, key) => asked.keep(&provider, &key.secret()),
-            LoginRequest::Forget(provider) => asked.forget(&provider),
+        let changed = spawn_blocking(move || match request {
+            LoginRequest::Keep(provider, key) => store.keep(&provider, &key.secret()),
+            LoginRequest::Forget(provider) => store.forget(&provider),
         });
         let CredentialChange { change, said, hint } = match changed.await {
             Ok(Ok(change)) => change,
@@ -50,21 +53,22 @@ impl ExecutorWorker {
             Ok(Err((what, hint))) => return Ok(vec![TaskResult::Failed { what, hint, text: None }]),
             Err(_) => return Ok(vec![no_key_store()]),
         };
-        let answers = self.agent.change_key(&desk, change).await?;
+        let answers = self.agent.change_key(&service, change).await?;
         Ok(vec![TaskResult::Key(LoginResult { said, hint, answers })])
     }
 
     /// Reports an unknown provider in `/logout`.
     async fn unknown_provider(&self, provider: &str) -> Option<TaskResult> {
-        let desk = self.options.desks.keys.clone()?;
-        let holders = spawn_blocking(move || desk.list()).await.ok()?.ok()?;
-        let names = || holders.iter().map(|holder| holder.provider.as_str());
+        let service = self.options.desks.keys.clone()?;
+        let credentials = spawn_blocking(move || service.list()).await.ok()?.ok()?;
+        let names = || credentials.iter().map(|credential| credential.provider.as_str());
         if names().any(|name| name == provider) {
             return None;
         }
-        let instead = suggest::nearest(provider, names());
-        let instead = instead.map_or("/logout lists them".to_owned(), |name| format!("did you mean {name}?"));
-        let what = format!("unknown provider {}; {}", one_line(provider), one_line(&instead));
+        let suggestion = suggest::nearest(provider, names());
+        let suggestion =
+            suggestion.map_or("/logout lists them".to_owned(), |name| format!("did you mean {name}?"));
+        let what = format!("unknown provider {}; {}", one_line(provider), one_line(&suggestion));
         Some(TaskResult::slip(
             format!("/logout {provider}"),
             (what, None),
@@ -74,8 +78,8 @@ impl ExecutorWorker {
 
     /// The logs of other programs.
     pub(super) async fn foreign_logs(&self) -> Vec<TaskResult> {
-        let Some(desk) = self.options.desks.importer.clone() else { return vec![no_importer()] };
-        vec![match spawn_blocking(move || desk.find()).await {
+        let Some(service) = self.options.desks.importer.clone() else { return vec![no_importer()] };
+        vec![match spawn_blocking(move || service.find()).await {
             Ok(Ok(found)) => {
                 let home = self.options.home.as_deref();
                 let items = match found.logs.as_slice() {
@@ -93,11 +97,11 @@ impl ExecutorWorker {
     pub(super) async fn import(
         &self,
         typed: String,
-        beside: &mut tokio::task::JoinSet<()>,
+        background: &mut tokio::task::JoinSet<()>,
     ) -> Result<Vec<TaskResult>, AgentError> {
-        let Some(desk) = self.options.desks.importer.clone() else { return Ok(vec![no_importer()]) };
+        let Some(service) = self.options.desks.importer.clone() else { return Ok(vec![no_importer()]) };
         let cwd = self.agent.state().await?.state.cwd;
-        self.read_in_background(beside, move || match desk.take(&cwd, &typed) {
+        self.read_in_background(background, move || match service.take(&cwd, &typed) {
             Ok(imported) => import::told(&imported, &typed),
             Err(trouble) => {
                 TaskResult::slip(format!("/import {typed}"), trouble, TaskOrigin::List(ListKind::Foreign))

@@ -34,36 +34,41 @@ impl HighlightWorker {
     /// Starts the thread. It uses the program, or highlights in this process without one; it reports each
     /// finished piece of code.
     pub(super) fn open(program: Option<PathBuf>, reports: &mpsc::Sender<TaskResult>) -> Self {
-        let (bell, rung) = sync_channel(1);
+        let (wake_tx, wake_rx) = sync_channel(1);
         let thread = thread::Builder::new().name("words".into());
         // A weak sender: highlighting doesn't keep the result channel open.
         let reports = reports.downgrade();
-        let begun = thread.spawn(move || run_thread(&rung, &mut ProcessHighlighter::new(program), &reports));
-        Self { wake: begun.is_ok().then_some(bell) }
+        let thread_started =
+            thread.spawn(move || run_thread(&wake_rx, &mut ProcessHighlighter::new(program), &reports));
+        Self { wake: thread_started.is_ok().then_some(wake_tx) }
     }
 
     /// Starts highlighting all code that waits.
     pub(super) fn tell(&self) {
         // A full channel means that the thread is about to look anyway; a closed one that it has ended.
-        let _ = self.wake.as_ref().map(|bell| bell.try_send(()));
+        let _ = self.wake.as_ref().map(|wake_tx| wake_tx.try_send(()));
     }
 }
 
-fn run_thread(rung: &Receiver<()>, clerk: &mut ProcessHighlighter, reports: &mpsc::WeakSender<TaskResult>) {
+fn run_thread(
+    wake_rx: &Receiver<()>,
+    highlighter: &mut ProcessHighlighter,
+    reports: &mpsc::WeakSender<TaskResult>,
+) {
     // The channel is closed when the front end has ended.
-    let report = |news| match reports.upgrade() {
-        Some(reports) if reports.blocking_send(news).is_ok() => ControlFlow::Continue(()),
+    let report = |result| match reports.upgrade() {
+        Some(reports) if reports.blocking_send(result).is_ok() => ControlFlow::Continue(()),
         Some(_) | None => ControlFlow::Break(()),
     };
-    while let Some(heard) = await_work(rung, clerk, IDLE_TIMEOUT) {
-        match heard {
+    while let Some(wakeup) = await_work(wake_rx, highlighter, IDLE_TIMEOUT) {
+        match wakeup {
             WorkerWakeup::Work => {
-                let told = || report(TaskResult::CodeTold);
-                if catch_unwind(AssertUnwindSafe(|| render::tell_waiting(clerk, told))).is_err() {
+                let response = || report(TaskResult::CodeTold);
+                if catch_unwind(AssertUnwindSafe(|| render::tell_waiting(highlighter, response))).is_err() {
                     let _ = report(errors::internal_error());
                 }
             }
-            WorkerWakeup::Nothing => clerk.end_process(),
+            WorkerWakeup::Nothing => highlighter.end_process(),
         }
     }
 }
@@ -76,11 +81,15 @@ enum WorkerWakeup {
 }
 
 /// Waits for work; `None` when the handle is dropped.
-fn await_work(rung: &Receiver<()>, clerk: &ProcessHighlighter, unused: Duration) -> Option<WorkerWakeup> {
-    if clerk.is_idle() {
-        return rung.recv().ok().map(|()| WorkerWakeup::Work);
+fn await_work(
+    wake_rx: &Receiver<()>,
+    highlighter: &ProcessHighlighter,
+    unused: Duration,
+) -> Option<WorkerWakeup> {
+    if highlighter.is_idle() {
+        return wake_rx.recv().ok().map(|()| WorkerWakeup::Work);
     }
-    match rung.recv_timeout(unused) {
+    match wake_rx.recv_timeout(unused) {
         Ok(()) => Some(WorkerWakeup::Work),
         Err(RecvTimeoutError::Timeout) => Some(WorkerWakeup::Nothing),
         Err(RecvTimeoutError::Disconnected) => None,
@@ -116,19 +125,19 @@ impl ProcessHighlighter {
 
     fn ask(&mut self, piece: &HighlightRequest) -> io::Result<HighlightResponse> {
         let helper = self.process.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-        let told = render::ask(piece, &mut helper.input, &mut helper.output);
-        if told.is_err() {
+        let response = render::ask(piece, &mut helper.input, &mut helper.output);
+        if response.is_err() {
             self.process = None;
         }
-        told
+        response
     }
 }
 
 impl HighlightBackend for ProcessHighlighter {
     fn tell(&mut self, piece: &HighlightRequest) -> HighlightResponse {
         // A process that ended while idle isn't this request's fault, so it is restarted once.
-        if let Ok(told) = self.ask(piece) {
-            return told;
+        if let Ok(response) = self.ask(piece) {
+            return response;
         }
         let Some(helper) = self.program.as_deref().and_then(|program| WorkerProcess::start(program).ok())
         else {
@@ -194,44 +203,44 @@ mod tests {
 
     #[test]
     fn worker_silent_program_fails_and_missing_one_falls_back() {
-        let told = |program: Option<&str>| {
-            let mut clerk = ProcessHighlighter::new(program.map(PathBuf::from));
-            (clerk.tell(&piece()), clerk.is_idle())
+        let response = |program: Option<&str>| {
+            let mut highlighter = ProcessHighlighter::new(program.map(PathBuf::from));
+            (highlighter.tell(&piece()), highlighter.is_idle())
         };
-        let (here, at_rest) = told(None);
-        assert!(matches!(&here, HighlightResponse::Words(words) if words[0].len() > 1) && at_rest);
-        assert_eq!(told(Some("/nowhere/tiller")), (here, true));
-        assert_eq!(told(Some("/bin/true")), (HighlightResponse::Failed, true));
+        let (expected, is_idle) = response(None);
+        assert!(matches!(&expected, HighlightResponse::Words(words) if words[0].len() > 1) && is_idle);
+        assert_eq!(response(Some("/nowhere/tiller")), (expected, true));
+        assert_eq!(response(Some("/bin/true")), (HighlightResponse::Failed, true));
     }
 
     #[test]
     fn worker_killed_process_is_restarted_and_crash_fails_request() {
         let folder = TempDir::new().expect("a folder");
-        let mut clerk = ProcessHighlighter::new(Some(program(&folder, REPLY)));
-        assert_eq!(clerk.tell(&piece()), reply());
-        let helper = clerk.process.as_mut().expect("at work");
+        let mut highlighter = ProcessHighlighter::new(Some(program(&folder, REPLY)));
+        assert_eq!(highlighter.tell(&piece()), reply());
+        let helper = highlighter.process.as_mut().expect("at work");
         let first = helper.child.id();
         helper.child.kill().expect("killed");
-        assert_eq!(clerk.tell(&piece()), reply());
-        assert_ne!(clerk.process.as_ref().expect("at work").child.id(), first);
+        assert_eq!(highlighter.tell(&piece()), reply());
+        assert_ne!(highlighter.process.as_ref().expect("at work").child.id(), first);
 
-        let mut clerk = ProcessHighlighter::new(Some(program(&folder, "echo; exit")));
-        assert_eq!(clerk.tell(&piece()), HighlightResponse::Failed);
-        assert!(clerk.is_idle());
+        let mut highlighter = ProcessHighlighter::new(Some(program(&folder, "echo; exit")));
+        assert_eq!(highlighter.tell(&piece()), HighlightResponse::Failed);
+        assert!(highlighter.is_idle());
     }
 
     #[test]
     fn worker_idle_process_is_ended() {
         let folder = TempDir::new().expect("a folder");
-        let mut clerk = ProcessHighlighter::new(Some(program(&folder, REPLY)));
-        let (bell, rung) = sync_channel(1);
-        bell.try_send(()).expect("rung");
-        assert_eq!(await_work(&rung, &clerk, Duration::ZERO), Some(WorkerWakeup::Work));
-        assert_eq!(clerk.tell(&piece()), reply());
-        assert_eq!(await_work(&rung, &clerk, Duration::ZERO), Some(WorkerWakeup::Nothing));
-        clerk.end_process();
-        assert!(clerk.is_idle());
-        drop(bell);
-        assert_eq!(await_work(&rung, &clerk, Duration::ZERO), None);
+        let mut highlighter = ProcessHighlighter::new(Some(program(&folder, REPLY)));
+        let (wake_tx, wake_rx) = sync_channel(1);
+        wake_tx.try_send(()).expect("rung");
+        assert_eq!(await_work(&wake_rx, &highlighter, Duration::ZERO), Some(WorkerWakeup::Work));
+        assert_eq!(highlighter.tell(&piece()), reply());
+        assert_eq!(await_work(&wake_rx, &highlighter, Duration::ZERO), Some(WorkerWakeup::Nothing));
+        highlighter.end_process();
+        assert!(highlighter.is_idle());
+        drop(wake_tx);
+        assert_eq!(await_work(&wake_rx, &highlighter, Duration::ZERO), None);
     }
 }

@@ -51,7 +51,7 @@ impl ExecutorWorker {
     async fn load_arguments(
         &self,
         of: ArgumentValues,
-        beside: &mut JoinSet<()>,
+        background: &mut JoinSet<()>,
     ) -> Result<Vec<TaskResult>, AgentError> {
         match of {
             ArgumentValues::Of(list) => {
@@ -65,7 +65,7 @@ impl ExecutorWorker {
             }
             ArgumentValues::Sessions => {
                 let mut catalog = self.agent.catalog().await?;
-                self.read_in_background(beside, move || {
+                self.read_in_background(background, move || {
                     let newest = catalog.page(
                         SessionScope::ThisDirectory,
                         PageRequest { offset: 0, limit: Some(MAX_SESSIONS) },
@@ -100,14 +100,14 @@ impl ExecutorWorker {
     /// Performs an action of a list.
     pub(super) async fn perform_list_action(
         &self,
-        deed: ListAction,
-        beside: &mut JoinSet<()>,
+        action: ListAction,
+        background: &mut JoinSet<()>,
     ) -> Result<Vec<TaskResult>, AgentError> {
-        match deed {
+        match action {
             ListAction::Gather(list) => self.gather(list).await,
-            ListAction::GatherWords(words) => self.load_arguments(words, beside).await,
+            ListAction::GatherWords(words) => self.load_arguments(words, background).await,
             ListAction::Narrow(narrowing) => {
-                self.read_in_background(beside, move || {
+                self.read_in_background(background, move || {
                     TaskResult::List(ListResult::Narrowed(narrowing.done()))
                 });
                 Ok(Vec::new())
@@ -115,19 +115,21 @@ impl ExecutorWorker {
             ListAction::WalkFiles(cwd) => {
                 let protected = self.options.files.protected.clone();
                 let list = move || ListResult::Files(Arc::new(list_files(&cwd, &protected)));
-                self.read_in_background(beside, move || TaskResult::List(list()));
+                self.read_in_background(background, move || TaskResult::List(list()));
                 Ok(Vec::new())
             }
             ListAction::RankFiles(ranking) => {
-                self.read_in_background(beside, move || TaskResult::List(ListResult::Ranked(ranking.done())));
+                self.read_in_background(background, move || {
+                    TaskResult::List(ListResult::Ranked(ranking.done()))
+                });
                 Ok(Vec::new())
             }
-            ListAction::ListPaths(wanted) => {
-                self.read_in_background(beside, move || TaskResult::List(ListResult::Listed(list(wanted))));
+            ListAction::ListPaths(text) => {
+                self.read_in_background(background, move || TaskResult::List(ListResult::Listed(list(text))));
                 Ok(Vec::new())
             }
             ListAction::Preview(path, extract) => {
-                self.preview(path, extract, beside);
+                self.preview(path, extract, background);
                 Ok(Vec::new())
             }
             ListAction::SetApproval(mode) => self.set_approval(mode).await,
@@ -154,16 +156,16 @@ impl ExecutorWorker {
             }
             ListAction::RestoreSession(path) => Ok(vec![self.restore(path).await]),
             ListAction::Key(order) => self.change_key(order).await,
-            ListAction::Import(typed) => self.import(typed, beside).await,
+            ListAction::Import(typed) => self.import(typed, background).await,
         }
     }
 
     /// Reads a session's last exchange or a search hit, unless a newer preview was requested meanwhile.
-    fn preview(&self, path: PathBuf, extract: Extract, beside: &mut JoinSet<()>) {
+    fn preview(&self, path: PathBuf, extract: Extract, background: &mut JoinSet<()>) {
         let looked = Arc::clone(&self.previews);
         let number = looked.fetch_add(1, Ordering::Relaxed) + 1;
         let reports = self.results.clone();
-        beside.spawn_blocking(move || {
+        background.spawn_blocking(move || {
             if looked.load(Ordering::Relaxed) == number {
                 let lines = picker::extract(&path, &extract);
                 // The loop may have ended.
@@ -227,14 +229,14 @@ impl ExecutorWorker {
             let why = "nothing to trust: the project has no settings, .env or extensions";
             vec![PickerItem::new(why, PickerChoice::Cant(why.to_owned()))]
         };
-        let Some(desk) = self.options.desks.trust.clone() else { return none() };
-        spawn_blocking(move || desk.items()).await.unwrap_or_else(|_| none())
+        let Some(service) = self.options.desks.trust.clone() else { return none() };
+        spawn_blocking(move || service.items()).await.unwrap_or_else(|_| none())
     }
 
     /// Trusts the project and applies its settings, like `/reload`.
     async fn trust(&self) -> Result<Vec<TaskResult>, AgentError> {
-        let Some(desk) = self.options.desks.trust.clone() else { return Ok(Vec::new()) };
-        let trusted = spawn_blocking(move || desk.trust()).await;
+        let Some(service) = self.options.desks.trust.clone() else { return Ok(Vec::new()) };
+        let trusted = spawn_blocking(move || service.trust()).await;
         let trusted = trusted.unwrap_or_else(|_| Err("the trust decision can't be saved".to_owned()));
         if let Err(what) = trusted {
             return Ok(vec![TaskResult::Failed { what, hint: None, text: None }]);
@@ -294,10 +296,10 @@ impl ExecutorWorker {
 
     /// The current settings.
     async fn settings(&self) -> TaskResult {
-        let Some(desk) = self.options.desks.settings.clone() else {
+        let Some(service) = self.options.desks.settings.clone() else {
             return TaskResult::List(ListResult::Said(StatusText::trouble("there is no settings file here")));
         };
-        match spawn_blocking(move || desk.read()).await {
+        match spawn_blocking(move || service.read()).await {
             Ok(Ok(settings)) => TaskResult::List(ListResult::Settings(Box::new(settings))),
             Ok(Err((what, hint))) => TaskResult::Failed { what, hint, text: None },
             Err(_) => TaskResult::List(ListResult::Said(StatusText::trouble("the settings can't be read"))),
@@ -306,12 +308,12 @@ impl ExecutorWorker {
 
     /// Writes a setting to the user's file and applies it, now if possible.
     async fn write_setting(&self, setting: &'static Setting, text: String) -> Vec<TaskResult> {
-        let Some(desk) = self.options.desks.settings.clone() else { return Vec::new() };
+        let Some(service) = self.options.desks.settings.clone() else { return Vec::new() };
         let written = spawn_blocking(move || {
-            let before = desk.read()?;
-            desk.write(setting, &text)?;
-            let now = desk.read()?;
-            desk.know(setting, &now);
+            let before = service.read()?;
+            service.write(setting, &text)?;
+            let now = service.read()?;
+            service.know(setting, &now);
             Ok((before, now))
         });
         let (before, settings): (Settings, Settings) = match written.await {
@@ -349,9 +351,9 @@ impl ExecutorWorker {
     /// Reloads the settings and applies the changed ones. Returns a summary, and results for problems that
     /// appeared or were resolved. A setting that couldn't be applied is tried again at the next reload.
     pub(super) async fn reload_settings(&self) -> (Option<String>, Vec<TaskResult>) {
-        let Some(desk) = self.options.desks.settings.clone() else { return (None, Vec::new()) };
-        let renewing = desk.clone();
-        let SettingsDiff { changed, now, mut faults } = match spawn_blocking(move || renewing.renew()).await {
+        let Some(service) = self.options.desks.settings.clone() else { return (None, Vec::new()) };
+        let store = service.clone();
+        let SettingsDiff { changed, now, mut faults } = match spawn_blocking(move || store.renew()).await {
             Ok(Ok(renewed)) => renewed,
             Ok(Err((what, hint))) => return (None, vec![TaskResult::Failed { what, hint, text: None }]),
             Err(_) => return (None, Vec::new()),
@@ -360,17 +362,17 @@ impl ExecutorWorker {
         for setting in changed {
             let applied = self.apply(setting, &now).await;
             if matches!(applied, Ok(SettingEffect::Now | SettingEffect::NextStart)) {
-                desk.know(setting, &now);
+                service.know(setting, &now);
             }
             match applied {
                 // Unchanged since the start, so it needs no restart.
-                Ok(SettingEffect::NextStart) if desk.is_as_at_start(setting, &now) => {}
+                Ok(SettingEffect::NextStart) if service.is_as_at_start(setting, &now) => {}
                 applied => renewed.record(setting, &now, applied),
             }
         }
         faults.append(&mut renewed.problems);
         let is_left = faults.iter().any(SettingProblem::affects_everything);
-        let ProblemDiff { new, gone } = desk.diff_problems(&faults);
+        let ProblemDiff { new, gone } = service.diff_problems(&faults);
         let said = is_left.then(|| "settings unchanged".to_owned()).or(renewed.summary());
         let reports = gone.into_iter().map(TaskResult::Resolved);
         (said, reports.chain(new.iter().map(report_problem)).chain(renewed.failures).collect())
@@ -414,8 +416,8 @@ impl ExecutorWorker {
     }
 
     /// Applies the theme that a setting names; a theme file that isn't loaded takes effect at the next start.
-    async fn apply_theme(&self, setting: &'static Setting, wanted: &str) -> SettingEffect {
-        let name = placed(wanted, &self.options.cwd, self.options.home.as_deref());
+    async fn apply_theme(&self, setting: &'static Setting, text: &str) -> SettingEffect {
+        let name = placed(text, &self.options.cwd, self.options.home.as_deref());
         match theme::fit(&self.options.themes.library_now(), setting, &name) {
             ThemeFit::Known => {
                 // The loop may have ended.

@@ -18,42 +18,51 @@ impl ExecutorWorker {
         }])
     }
 
-    fn navigate(&self, entry: EntryId, summary: BranchSummary, waiting: &mut JoinSet<()>) -> Vec<TaskResult> {
+    fn navigate(
+        &self,
+        entry: EntryId,
+        summary: BranchSummary,
+        detached: &mut JoinSet<()>,
+    ) -> Vec<TaskResult> {
         let agent = self.agent.clone();
-        self.await_summary(waiting, async move {
+        self.await_summary(detached, async move {
             Ok(vec![TaskResult::Moved(agent.navigate(entry, summary).await?)])
         });
         Vec::new()
     }
 
-    pub(super) fn compact(&self, words: Option<String>, waiting: &mut JoinSet<()>) -> Vec<TaskResult> {
+    pub(super) fn compact(
+        &self,
+        instructions: Option<String>,
+        detached: &mut JoinSet<()>,
+    ) -> Vec<TaskResult> {
         let agent = self.agent.clone();
-        self.await_summary(waiting, async move { agent.compact(words).await.map(|_| Vec::new()) });
+        self.await_summary(detached, async move { agent.compact(instructions).await.map(|_| Vec::new()) });
         Vec::new()
     }
 
-    pub(super) fn truncate(&self, waiting: &mut JoinSet<()>) -> Vec<TaskResult> {
+    pub(super) fn truncate(&self, detached: &mut JoinSet<()>) -> Vec<TaskResult> {
         let agent = self.agent.clone();
-        self.await_summary(waiting, async move { agent.truncate().await.map(|_| Vec::new()) });
+        self.await_summary(detached, async move { agent.truncate().await.map(|_| Vec::new()) });
         Vec::new()
     }
 
     /// Waits for a summary while other actions run. A stopped summary isn't an error.
     fn await_summary(
         &self,
-        waiting: &mut JoinSet<()>,
-        made: impl Future<Output = Result<Vec<TaskResult>, AgentError>> + Send + 'static,
+        detached: &mut JoinSet<()>,
+        summary: impl Future<Output = Result<Vec<TaskResult>, AgentError>> + Send + 'static,
     ) {
         let reports = self.results.clone();
-        waiting.spawn(async move {
-            let news = match made.await {
-                Ok(news) => news,
+        detached.spawn(async move {
+            let results = match summary.await {
+                Ok(results) => results,
                 Err(AgentError::Compaction(CompactionError::Stopped)) => {
                     vec![TaskResult::Note("Stopped; nothing changed.".to_owned())]
                 }
                 Err(error) => vec![failed(&error, None)],
             };
-            for report in news {
+            for report in results {
                 if reports.send(report).await.is_err() {
                     return;
                 }
@@ -63,11 +72,11 @@ impl ExecutorWorker {
 
     pub(super) async fn go(
         &self,
-        go: Navigate,
-        waiting: &mut JoinSet<()>,
+        target: Navigate,
+        detached: &mut JoinSet<()>,
     ) -> Result<Vec<TaskResult>, AgentError> {
         let agent = &self.agent;
-        Ok(match go {
+        Ok(match target {
             Navigate::New => vec![TaskResult::Moved(agent.new_session().await?)],
             Navigate::ForkOf(path) => {
                 let moved = agent.fork_session(path).await?;
@@ -85,7 +94,7 @@ impl ExecutorWorker {
             }
             Navigate::Clone => self.copy_session().await?,
             Navigate::AskToLeave(entry) => self.ask_for_summary(entry).await?,
-            Navigate::Navigate(entry, summary) => self.navigate(entry, summary, waiting),
+            Navigate::Navigate(entry, summary) => self.navigate(entry, summary, detached),
         })
     }
 

@@ -41,12 +41,12 @@ impl EventReader {
     /// Starts the thread. If that fails, the first event is the error.
     pub(super) fn open() -> Self {
         let (sender, batches) = mpsc::channel(BATCHES);
-        let begun = start_thread(sender);
-        let (failed, listens) = match begun {
-            Ok(listens) => (None, Some(listens)),
+        let started = start_thread(sender);
+        let (failed, guard) = match started {
+            Ok(guard) => (None, Some(guard)),
             Err(error) => (Some(error), None),
         };
-        Self { batches, ready: VecDeque::new(), failed, _shutdown: listens }
+        Self { batches, ready: VecDeque::new(), failed, _shutdown: guard }
     }
 
     /// The next event; `None` when the terminal hung up. Cancel-safe.
@@ -91,15 +91,17 @@ fn start_thread(batches: mpsc::Sender<Batch>) -> io::Result<OwnedFd> {
     let terminal: OwnedFd =
         if stdin.is_terminal() { stdin.as_fd().try_clone_to_owned()? } else { open_terminal()?.into() };
     // Created close-on-exec: a copy in a child process would keep the pipe open.
-    let (left, listens) = io::pipe()?;
-    let (left, listens) = (OwnedFd::from(left), OwnedFd::from(listens));
-    thread::Builder::new().name("keys".to_owned()).spawn(move || read_loop(&terminal, &left, &batches))?;
-    Ok(listens)
+    let (shutdown, guard) = io::pipe()?;
+    let (shutdown, guard) = (OwnedFd::from(shutdown), OwnedFd::from(guard));
+    thread::Builder::new()
+        .name("keys".to_owned())
+        .spawn(move || read_loop(&terminal, &shutdown, &batches))?;
+    Ok(guard)
 }
 
 /// Reads until the receiver is dropped or the terminal hangs up.
-fn read_loop(terminal: &OwnedFd, left: &OwnedFd, batches: &mpsc::Sender<Batch>) {
-    while wait(terminal, left) {
+fn read_loop(terminal: &OwnedFd, shutdown: &OwnedFd, batches: &mpsc::Sender<Batch>) {
+    while wait(terminal, shutdown) {
         let batch = read_batch(terminal);
         let (is_over, is_empty) = (batch.is_err(), batch.as_ref().is_ok_and(Vec::is_empty));
         if is_empty {
@@ -112,8 +114,8 @@ fn read_loop(terminal: &OwnedFd, left: &OwnedFd, batches: &mpsc::Sender<Batch>) 
 }
 
 /// Waits for input; returns false when none can come.
-fn wait(terminal: &OwnedFd, left: &OwnedFd) -> bool {
-    let mut waited = [terminal, left].map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN));
+fn wait(terminal: &OwnedFd, shutdown: &OwnedFd) -> bool {
+    let mut waited = [terminal, shutdown].map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN));
     loop {
         match nix::poll::poll(&mut waited, PollTimeout::NONE) {
             Err(Errno::EINTR) => {}
@@ -123,25 +125,28 @@ fn wait(terminal: &OwnedFd, left: &OwnedFd) -> bool {
     }
     let [terminal_has, left_has] = waited.map(|fd| fd.revents().unwrap_or(PollFlags::empty()));
     if terminal_has.contains(PollFlags::POLLNVAL) {
-        return wait_with_select(terminal, left);
+        return wait_with_select(terminal, shutdown);
     }
     left_has.is_empty() && terminal_has == PollFlags::POLLIN
 }
 
 /// Does the same with `select`: macOS can't poll `/dev/tty`.
-fn wait_with_select(terminal: &OwnedFd, left: &OwnedFd) -> bool {
-    if [terminal, left].iter().any(|fd| usize::try_from(fd.as_raw_fd()).map_or(true, |fd| fd >= FD_SETSIZE)) {
+fn wait_with_select(terminal: &OwnedFd, shutdown: &OwnedFd) -> bool {
+    if [terminal, shutdown]
+        .iter()
+        .any(|fd| usize::try_from(fd.as_raw_fd()).map_or(true, |fd| fd >= FD_SETSIZE))
+    {
         return false;
     }
     loop {
         let mut ready = FdSet::new();
         ready.insert(terminal.as_fd());
-        ready.insert(left.as_fd());
+        ready.insert(shutdown.as_fd());
         match select(None, &mut ready, None, None, None) {
             Err(Errno::EINTR) => {}
             Err(_) => return false,
             // A terminal that hung up is readable with zero bytes.
-            Ok(_) => return !ready.contains(left.as_fd()) && available_bytes(terminal) > 0,
+            Ok(_) => return !ready.contains(shutdown.as_fd()) && available_bytes(terminal) > 0,
         }
     }
 }
@@ -195,17 +200,17 @@ mod tests {
     fn wait_ends_with_input_receiver_or_terminal() {
         for wait in [wait, wait_with_select] {
             let (terminal, mut typed) = io::pipe().unwrap();
-            let (left, listens) = io::pipe().unwrap();
-            let (terminal, left) = (OwnedFd::from(terminal), OwnedFd::from(left));
+            let (shutdown, guard) = io::pipe().unwrap();
+            let (terminal, shutdown) = (OwnedFd::from(terminal), OwnedFd::from(shutdown));
             typed.write_all(b"a").unwrap();
-            assert!(wait(&terminal, &left));
-            drop(listens);
-            assert!(!wait(&terminal, &left), "the receiver is gone");
+            assert!(wait(&terminal, &shutdown));
+            drop(guard);
+            assert!(!wait(&terminal, &shutdown), "the receiver is gone");
 
             let (terminal, typed) = io::pipe().unwrap();
-            let (left, _listens) = io::pipe().unwrap();
+            let (shutdown, _listens) = io::pipe().unwrap();
             drop(typed);
-            assert!(!wait(&terminal.into(), &left.into()), "the terminal is gone");
+            assert!(!wait(&terminal.into(), &shutdown.into()), "the terminal is gone");
         }
     }
 

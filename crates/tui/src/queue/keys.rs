@@ -182,18 +182,18 @@ impl App {
         let QueueFocus::Message { chosen, shown, draft, then } = std::mem::take(&mut self.queue.focus) else {
             return Vec::new();
         };
-        let words = self.editor.expanded();
+        let text = self.editor.expanded();
         self.editor.take_up(*draft);
         // After a failure all messages are held until the user releases them; an edit changes only the text.
         let then = if self.work.failed { AfterQueueEdit::Stays } else { then };
-        let order = match then {
-            _ if words != shown => Some(QueueAction::Edit(chosen.id.clone(), words, then)),
+        let action = match then {
+            _ if text != shown => Some(QueueAction::Edit(chosen.id.clone(), text, then)),
             AfterQueueEdit::Goes => Some(QueueAction::Release(chosen.id.clone())),
             AfterQueueEdit::Stays => None,
         };
         self.queue.released = vec![chosen.id.clone()];
         self.queue.focus = QueueFocus::Choosing(Some(chosen));
-        order.map(Action::Queue).into_iter().collect()
+        action.map(Action::Queue).into_iter().collect()
     }
 
     /// Reports whether finishing the edit sends the message at once, because the run that it waited for has
@@ -206,17 +206,17 @@ impl App {
     /// Discards the edit; the text is saved in the history. If the run ended meanwhile, the message stays
     /// held like all others.
     fn leave_editing(&mut self) -> Vec<Action> {
-        let mut order = None;
+        let mut action = None;
         if let QueueFocus::Message { chosen, shown, draft, then } = std::mem::take(&mut self.queue.focus) {
-            let words = self.editor.expanded();
-            if words != shown && !words.trim().is_empty() {
-                self.editor.remember(&words);
+            let text = self.editor.expanded();
+            if text != shown && !text.trim().is_empty() {
+                self.editor.remember(&text);
             }
             self.editor.take_up(*draft);
             let goes = then == AfterQueueEdit::Goes && self.work.running_since.is_some();
-            order = goes.then(|| Action::Queue(QueueAction::Release(chosen.id.clone())));
+            action = goes.then(|| Action::Queue(QueueAction::Release(chosen.id.clone())));
             self.queue.focus = QueueFocus::Choosing(Some(chosen));
         }
-        order.into_iter().collect()
+        action.into_iter().collect()
     }
 }

@@ -12,24 +12,27 @@ use super::{AfterQueueEdit, QueueAction, QueueOutcome, RemovedMessages};
 ///
 /// # Errors
 /// When the change can't be saved.
-pub(crate) async fn perform(agent: &AgentSession, order: QueueAction) -> Result<Vec<TaskResult>, AgentError> {
-    let words = match &order {
-        QueueAction::Edit(_, words, _) => Some(words.clone()),
+pub(crate) async fn perform(
+    agent: &AgentSession,
+    action: QueueAction,
+) -> Result<Vec<TaskResult>, AgentError> {
+    let text = match &action {
+        QueueAction::Edit(_, text, _) => Some(text.clone()),
         // The next queue update shows that it is gone.
-        QueueAction::Hold(_) => return run(agent, order).await.or_else(ignore_gone),
+        QueueAction::Hold(_) => return run(agent, action).await.or_else(ignore_gone),
         _ => None,
     };
-    match run(agent, order).await {
-        Err(AgentError::Gone(_)) => Ok(vec![QueueOutcome::Gone(words).into()]),
+    match run(agent, action).await {
+        Err(AgentError::Gone(_)) => Ok(vec![QueueOutcome::Gone(text).into()]),
         done => done,
     }
 }
 
-async fn run(agent: &AgentSession, order: QueueAction) -> Result<Vec<TaskResult>, AgentError> {
-    match order {
+async fn run(agent: &AgentSession, action: QueueAction) -> Result<Vec<TaskResult>, AgentError> {
+    match action {
         QueueAction::Hold(id) => agent.hold_queued(id).await.map(|()| Vec::new()),
-        QueueAction::Edit(id, words, then) => {
-            let text = Some(agent.expand(words).await?);
+        QueueAction::Edit(id, text, then) => {
+            let text = Some(agent.expand(text).await?);
             let edited = edit(agent, id.clone(), QueueEdit { text, ..QueueEdit::default() }).await?;
             if then == AfterQueueEdit::Goes {
                 release(agent, id).await.or_else(ignore_gone)?;

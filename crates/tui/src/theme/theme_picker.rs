@@ -114,17 +114,17 @@ impl App {
 
     /// Sets a theme by name or file, and saves the choice.
     pub(crate) fn wear_theme(&mut self, name: &str) -> Vec<Action> {
-        let trouble = match self.theme_fit(&setting::THEME, name) {
+        let problem = match self.theme_fit(&setting::THEME, name) {
             ThemeFit::Known => None,
             ThemeFit::Unread => {
                 let name = one_line(name);
                 Some(format!("theme {name} is not loaded; start with `tiller --theme FILE` to load it"))
             }
-            ThemeFit::Wrong(trouble) => Some(trouble),
+            ThemeFit::Wrong(problem) => Some(problem),
         };
-        if let Some(trouble) = trouble {
+        if let Some(problem) = problem {
             self.editor.set_text(&format!("/theme {name}"));
-            self.flash(trouble);
+            self.flash(problem);
             return Vec::new();
         }
         let name = self.theme_placed(name);
@@ -143,12 +143,12 @@ impl App {
     }
 
     /// Checks a value for a theme setting.
-    pub(crate) fn theme_fit(&self, setting: &Setting, wanted: &str) -> ThemeFit {
-        fit(&self.place.theme.library, setting, &self.theme_placed(wanted))
+    pub(crate) fn theme_fit(&self, setting: &Setting, name: &str) -> ThemeFit {
+        fit(&self.place.theme.library, setting, &self.theme_placed(name))
     }
 
-    fn theme_placed(&self, wanted: &str) -> String {
-        placed(wanted, &self.place.cwd, self.place.home.as_deref())
+    fn theme_placed(&self, name: &str) -> String {
+        placed(name, &self.place.cwd, self.place.home.as_deref())
     }
 }
 
