@@ -317,15 +317,14 @@ impl App {
         if self.holds_answer() {
             let clear = self.place.keymap.key_of(KeyCommand::Clear);
             return Some(format!(
-                "No request for this {text} yet: {clear} clears it; {send} again sends it as a message."
+                "No request for this {text} yet: {clear} clears it; {send} again sends it."
             ));
         }
         let shows = !self.editor.pictures().is_empty()
             || !attach::named_in(&self.editor.expanded(), self.place.home.as_deref()).is_empty();
         let model = self.model_name();
-        (shows && self.facts.sight == ImageInput::Unsupported).then(|| {
-            format!("{model} takes no images and would get a line of text instead; {send} sends it anyway")
-        })
+        (shows && self.facts.sight == ImageInput::Unsupported)
+            .then(|| format!("{model} takes no images; {send} sends a line of text instead"))
     }
 
     /// Reports whether a steering message waits for a running agent.

@@ -430,7 +430,7 @@ fn demo_model_warns_about_images() {
     terminal.wait_for("Type anything");
     terminal.send("what is @shot.png ");
     terminal.key(Key::Enter);
-    terminal.wait_for("takes no images and would get a line of text instead; enter sends it anyway");
+    terminal.wait_for("takes no images; enter sends a line of text instead");
     terminal.wait_for(" ❯ what is @shot.png");
     terminal.key(Key::Enter);
     terminal.wait_for("does not accept images: each image is replaced by a line of text");

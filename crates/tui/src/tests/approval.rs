@@ -429,7 +429,7 @@ fn approval_early_answer_is_not_sent() {
     assert_eq!(stage.key(KeyCode::Enter), []);
     let screen = stage.screen();
     assert!(
-        screen.contains("No request for this y yet: ctrl+c clears it; enter again sends it as a message."),
+        screen.contains("No request for this y yet: ctrl+c clears it; enter again sends it."),
         "{screen}"
     );
     stage.control('c');
@@ -537,7 +537,7 @@ fn approval_reason_survives_answer_elsewhere() {
     let decision = Decision::Once;
     stage.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision });
     assert_eq!(stage.key(KeyCode::Enter), []);
-    assert!(stage.screen().contains("once more sends it"), "{}", stage.screen());
+    assert!(stage.screen().contains("Press the key again to send it."), "{}", stage.screen());
     assert_eq!(stage.app.editor.text(), "use nextest");
     let sent = stage.key(KeyCode::Enter);
     assert!(sent.contains(&Action::Say(Submit::Steer("use nextest".into()))), "{sent:?}");
@@ -639,7 +639,7 @@ fn approval_next_just_drawn_is_not_allowed() {
     let mut stage = drawn();
     stage.key(KeyCode::Right);
     assert_eq!(stage.key(KeyCode::Enter), []);
-    assert!(stage.screen().contains("enter again allows it"), "{}", stage.screen());
+    assert!(stage.screen().contains("Press enter again to allow."), "{}", stage.screen());
     stage.wait(400);
     assert_eq!(stage.key(KeyCode::Enter), once("c5"));
 }

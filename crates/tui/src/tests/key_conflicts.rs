@@ -267,7 +267,7 @@ fn queued_message_takes_no_image() {
     stage.key(KeyCode::Enter);
     stage.input(Msg::Report(TaskResult::Attached(picture())));
     assert_eq!(stage.app.editor.text(), "then run the suite");
-    assert!(stage.screen().contains("no picture"), "{}", stage.screen());
+    assert!(stage.screen().contains("Images can't be attached here"), "{}", stage.screen());
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn page_typing_defers_it() {
     stage.type_text("q");
     page(&mut stage);
     assert!(!stage.screen().contains("the end of the log"), "{}", stage.screen());
-    assert!(stage.screen().contains("log is read"), "{}", stage.screen());
+    assert!(stage.screen().contains("log: ready."), "{}", stage.screen());
     stage.wait(1_000);
     stage.type_text("uick");
     assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Say(Submit::Steer("quick".into()))));
@@ -108,7 +108,7 @@ fn page_typing_defers_it() {
     stage.type_text("q/");
     stage.input(Msg::Paste("n".into()));
     let screen = stage.screen();
-    assert!(screen.contains("❯ q/n") && screen.contains("log is read"), "{screen}");
+    assert!(screen.contains("❯ q/n") && screen.contains("log: ready."), "{screen}");
     stage.control('c');
     assert!(stage.screen().contains("the end of the log"), "{}", stage.screen());
     stage.key(KeyCode::Down);

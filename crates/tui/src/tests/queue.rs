@@ -314,7 +314,7 @@ fn queue_late_edit_is_a_draft() {
     let mut stage = waiting(80, 24);
     stage.input(Msg::Report(TaskResult::Waiting(QueueOutcome::Gone(Some("better words".into())))));
     assert_eq!(stage.app.editor.text(), "better words");
-    assert!(stage.screen().contains("what you wrote is a draft now"), "{}", stage.screen());
+    assert!(stage.screen().contains("your edit is kept as a draft"), "{}", stage.screen());
 }
 
 #[test]
