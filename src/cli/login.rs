@@ -21,6 +21,7 @@ use crate::config::{Config, KeyRemoval, KeySource, Project, key_name, remove_key
 use crate::provider::Model;
 use crate::provider::demo::{self, Demo};
 use crate::provider::descriptor::{self, PROVIDERS, ProviderDescriptor};
+use crate::repl::EchoGuard;
 use crate::setting;
 use crate::tui::ProviderKey;
 
@@ -39,7 +40,9 @@ pub(super) fn log_in(arguments: &CliArgs, provider: Option<&str>) -> Result<u8, 
         None => {
             let list = keyring.holders(&config).iter().map(row).collect::<String>();
             let example = PROVIDERS[0].name;
-            print_text(&format!("{list}\n`tiller login {example}` prompts for a key, or reads one from stdin.\n"))?;
+            print_text(&format!(
+                "{list}\n`tiller login {example}` prompts for a key, or reads one from stdin.\n"
+            ))?;
             return Ok(DONE);
         }
     };

@@ -6,12 +6,11 @@ use super::first_prompt::{self, Stdin};
 use super::frontend::FrontEnd;
 use super::run::{RunInput, print_notices, start, wire};
 use super::signals;
-use super::wiring::output_limits;
+
+use super::wiring::{key_variables, output_limits};
 use super::{CliFailure, DONE, FAILED, INTERRUPTED, login};
 use crate::agent::Approver;
 use crate::cli::console;
-use crate::repl::{self, InputMode, Outputs, ReplError, ReplExit, ReplOptions};
-use super::wiring::key_variables;
 use crate::provider::demo;
 use crate::repl::{self, InputMode, Outputs, ReplError, ReplExit, ReplOptions};
 

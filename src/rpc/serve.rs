@@ -217,8 +217,8 @@ fn parse_line(line: FramedLine) -> Result<Option<PendingCall>, ResponseBody> {
         let outcome = Err("the field `type` must name a command".to_owned());
         return Err(ResponseBody { id, command: "parse".to_owned(), outcome });
     };
-    let command = values(fields)
-        .and_then(|fields| RpcCommand::parse(&name, fields).map_err(|error| error.to_string()));
+    let command =
+        values(fields).and_then(|fields| RpcCommand::parse(&name, fields).map_err(|error| error.to_string()));
     match command {
         Ok(command) => Ok(Some(PendingCall { id, name, command })),
         Err(error) => Err(ResponseBody { id, command: name, outcome: Err(error) }),

@@ -39,5 +39,5 @@ fn decode(pieces: &[&[u8]]) -> StyledText {
 
 /// The style runs that reading returns: all of them, up to the limit.
 fn as_read(strokes: &[StyleRun]) -> &[StyleRun] {
-    &strokes[..strokes.len().min(tiller_core::ansi::MOST_STROKES)]
+    &strokes[..strokes.len().min(tiller_core::ansi::MAX_STYLE_RUNS)]
 }

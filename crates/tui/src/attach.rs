@@ -34,7 +34,7 @@ pub(super) struct AttachedImage {
     pub(super) size: (usize, usize),
 }
 
-/// Reads a picture; `Err` says in a sentence why that can't be one.
+/// Reads an image file; `Err` is a message for the user.
 pub(super) fn file(path: &Path) -> Result<AttachedImage, String> {
     let name = path.display().to_string();
     let bytes = read(path).map_err(|error| format!("{name}: {error}"))?;
@@ -48,11 +48,11 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn of_bytes(bytes: &[u8], name: &str) -> Result<AttachedImage, String> {
+fn from_bytes(bytes: &[u8], name: &str) -> Result<AttachedImage, String> {
     let mime_type = mime_type(bytes)
-        .ok_or_else(|| format!("{name} is no picture that models take (png, jpeg, gif, webp)"))?;
-    if bytes.len() > MOST_BYTES {
-        let megabytes = MOST_BYTES / 100_000;
+        .ok_or_else(|| format!("{name} is not an image that models accept (png, jpeg, gif, webp)"))?;
+    if bytes.len() > MAX_BYTES {
+        let megabytes = MAX_BYTES / 100_000;
         return Err(format!("{name} is larger than {}.{} MB", megabytes / 10, megabytes % 10));
     }
     let size = imagesize::reader_size(Cursor::new(bytes)).map_err(|error| format!("{name}: {error}"))?;
@@ -60,7 +60,7 @@ fn of_bytes(bytes: &[u8], name: &str) -> Result<AttachedImage, String> {
     Ok(AttachedImage { image, size: (size.width, size.height) })
 }
 
-/// The type of a picture that models take.
+/// Returns the type of an image that models accept.
 fn mime_type(bytes: &[u8]) -> Option<&'static str> {
     match imagesize::image_type(bytes).ok()? {
         imagesize::ImageType::Png => Some("image/png"),
@@ -71,9 +71,9 @@ fn mime_type(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The path of a picture that a paste consists of: as it is, in quotes, with backslashes as terminals put them into dropped
-/// names, or as a `file://` address.
-pub(super) fn path_of(paste: &str, home: Option<&Path>) -> Option<PathBuf> {
+/// The path of an image file if the paste consists of one: plain, quoted, with backslash escapes as terminals
+/// drop file names, or as a `file://` URL.
+pub(super) fn image_path(paste: &str, home: Option<&Path>) -> Option<PathBuf> {
     let text = paste.trim();
     if text.is_empty() || text.len() > MAX_PATH || text.contains(['\n', '\r']) {
         return None;
@@ -143,12 +143,15 @@ mod tests {
         let path = folder.path().join("shot.png");
         std::fs::write(&path, b"not a picture").unwrap();
         let error = file(&path).unwrap_err();
-        assert!(error.ends_with("shot.png is no picture that models take (png, jpeg, gif, webp)"), "{error}");
+        assert!(
+            error.ends_with("shot.png is not an image that models accept (png, jpeg, gif, webp)"),
+            "{error}"
+        );
         let data = png(3, 2);
         std::fs::write(&path, &data).unwrap();
         let picture = file(&path).unwrap();
         assert_eq!((picture.size, picture.image.mime_type.as_str()), ((3, 2), "image/png"));
-        std::fs::write(&path, [data, vec![0; MOST_BYTES]].concat()).unwrap();
+        std::fs::write(&path, [data, vec![0; MAX_BYTES]].concat()).unwrap();
         assert!(file(&path).unwrap_err().ends_with("is larger than 3.9 MB"));
     }
 
@@ -161,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn path_of_accepts_all_forms_of_dropped_paths() {
+    fn image_path_accepts_all_forms_of_dropped_paths() {
         let home = Path::new("/home/ada");
         let path = |paste: &str| image_path(paste, Some(home)).map(|path| path.display().to_string());
         assert_eq!(path("/tmp/a.png"), Some("/tmp/a.png".into()));

@@ -90,16 +90,16 @@ struct CopyRequest {
 }
 
 impl SystemClipboard {
-    pub(super) fn new(stead: CopyFallback) -> Self {
-        Self { fallback: stead, texts: None }
+    pub(super) fn new(fallback: CopyFallback) -> Self {
+        Self { fallback, texts: None }
     }
 
     /// Copies a text; calls `then` with the result on the clipboard's thread.
     pub(super) fn put(&mut self, text: String, then: impl FnOnce(BySystem) + Send + 'static) {
-        let stead = self.fallback;
+        let fallback = self.fallback;
         let texts = self.texts.get_or_insert_with(|| {
             let (texts, received) = channel();
-            thread::spawn(move || run(&received, stead));
+            thread::spawn(move || run(&received, fallback));
             texts
         });
         // The thread runs as long as the sender exists.
@@ -107,12 +107,12 @@ impl SystemClipboard {
     }
 }
 
-fn hold(texts: &Receiver<PastedContent>, stead: Fallback) {
-    for PastedContent { text, then } in texts {
-        let took = |words: &[&str]| feed(words, &text, TIME_LIMIT).unwrap_or(false);
-        then(if COPY.iter().any(|words| took(words)) {
-            BySystem::Took
-        } else if stead == Fallback::Tmux && took(TMUX) {
+fn run(texts: &Receiver<CopyRequest>, fallback: CopyFallback) {
+    for CopyRequest { text, then } in texts {
+        let accepts = |program: &[&str]| feed(program, &text, TIME_LIMIT).unwrap_or(false);
+        then(if COPY.iter().any(|program| accepts(program)) {
+            BySystem::Accepted
+        } else if fallback == CopyFallback::Tmux && accepts(TMUX) {
             BySystem::Tmux
         } else {
             BySystem::Nothing
@@ -120,10 +120,10 @@ fn hold(texts: &Receiver<PastedContent>, stead: Fallback) {
     }
 }
 
-/// Runs a program with a text as its input; whether it took it.
-fn feed(words: &[&str], text: &str, time_limit: Duration) -> io::Result<bool> {
-    let Some((program, arguments)) = words.split_first() else { return Ok(false) };
-    let mut command = Command::new(program);
+/// Runs a program with a text as its input; returns whether it accepted the text.
+fn feed(program: &[&str], text: &str, time_limit: Duration) -> io::Result<bool> {
+    let Some((name, arguments)) = program.split_first() else { return Ok(false) };
+    let mut command = Command::new(name);
     // No pipe for its output: a program that stays in the background would hold it open.
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     // It goes on serving the text while tiller is suspended, and after the terminal is closed.
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn feed_true_only_of_a_program_that_took_the_text() {
+    fn feed_is_true_only_if_the_program_accepted() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("copied");
         // More than a pipe holds.
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_clipboard_took_is_said_to_be_copied() {
+    fn said_names_the_clipboard_that_took_the_text() {
         let terminals = [ByTerminal::Sent, ByTerminal::Refused, ByTerminal::TooLong];
         let messages = |system| terminals.map(|terminal| said("4 lines", terminal, system));
         assert!(messages(BySystem::Accepted).iter().all(|message| message.starts_with("copied 4 lines")));

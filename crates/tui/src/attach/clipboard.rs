@@ -1,11 +1,11 @@
-//! Reading the system clipboard, through the programs that the system or the user has for it.
+//! Reads the clipboard through the programs that the system or the user has for it.
 
 use std::io::{self, Read};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::{AttachedImage, MOST_BYTES, mime_type, of_bytes};
+use super::{AttachedImage, MAX_BYTES, from_bytes, mime_type};
 
 /// The programs that print an image, each with its arguments. Programs that are not installed are skipped.
 const PICTURE: &[&[&str]] = if cfg!(target_os = "macos") {
@@ -32,7 +32,7 @@ const TEXT: &[&[&str]] = if cfg!(target_os = "macos") {
 const APPLESCRIPT_DATA: (&str, &str) = ("«data PNGf", "»");
 
 /// Most bytes that are read of a program: an image of one byte too many in hexadecimal digits, and the text around them.
-const MOST_OUTPUT: usize = 2 * (MOST_BYTES + 1) + 64;
+const MAX_OUTPUT: usize = 2 * (MAX_BYTES + 1) + 64;
 
 /// Maximum run time of a program: it asks the clipboard's owner, which may never reply.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -51,22 +51,22 @@ pub(crate) enum ClipboardContent {
 
 /// Reads the clipboard.
 pub(crate) fn clipboard() -> ClipboardContent {
-    of_programs(PICTURE, TEXT, PATIENCE)
+    from_programs(PICTURE, TEXT, TIMEOUT)
 }
 
 /// The output of the first program that has any; an image comes before text.
-fn of_programs(picture: &[&[&str]], text: &[&[&str]], patience: Duration) -> ClipboardContent {
+fn from_programs(picture: &[&[&str]], text: &[&[&str]], timeout: Duration) -> ClipboardContent {
     let mut any_installed = false;
     let mut run = |words: &[&str]| {
-        let output = output(words, patience);
+        let output = output(words, timeout);
         any_installed |= output.is_ok();
         output.ok().flatten()
     };
     // Where another xclip has the clipboard, xclip prints text when asked for an image.
     let mut image =
-        |words: &&[&str]| Some(of_applescript(run(words)?)).filter(|bytes| mime_type(bytes).is_some());
+        |words: &&[&str]| Some(from_applescript(run(words)?)).filter(|bytes| mime_type(bytes).is_some());
     if let Some(bytes) = picture.iter().find_map(&mut image) {
-        return of_bytes(&bytes, NAME).map_or_else(ClipboardContent::Nothing, ClipboardContent::Picture);
+        return from_bytes(&bytes, NAME).map_or_else(ClipboardContent::Nothing, ClipboardContent::Picture);
     }
     let text = text.iter().find_map(|words| String::from_utf8(run(words)?).ok());
     text.map_or_else(|| ClipboardContent::Nothing(no_clip(any_installed).to_owned()), ClipboardContent::Text)
@@ -81,7 +81,7 @@ fn no_clip(any_installed: bool) -> &'static str {
 }
 
 /// Decodes the output of AppleScript; other bytes stay as they are.
-fn of_applescript(bytes: Vec<u8>) -> Vec<u8> {
+fn from_applescript(bytes: Vec<u8>) -> Vec<u8> {
     let (before, after) = APPLESCRIPT_DATA;
     let Some(digits) = bytes.strip_prefix(before.as_bytes()) else { return bytes };
     let digits = digits.trim_ascii_end();
@@ -94,7 +94,7 @@ fn of_applescript(bytes: Vec<u8>) -> Vec<u8> {
 ///
 /// # Errors
 /// When the program can't be started.
-fn output(words: &[&str], patience: Duration) -> io::Result<Option<Vec<u8>>> {
+fn output(words: &[&str], timeout: Duration) -> io::Result<Option<Vec<u8>>> {
     let Some((program, arguments)) = words.split_first() else { return Ok(None) };
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -104,11 +104,11 @@ fn output(words: &[&str], patience: Duration) -> io::Result<Option<Vec<u8>>> {
     // On its own thread, so that a program that says nothing can be given up; it ends with the program's output.
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        let read = out.take(MOST_OUTPUT as u64).read_to_end(&mut bytes);
+        let read = out.take(MAX_OUTPUT as u64).read_to_end(&mut bytes);
         let _ = told.send(read.is_ok().then_some(bytes));
     });
-    let bytes = heard.recv_timeout(patience).ok().flatten();
-    if bytes.as_ref().is_none_or(|bytes| bytes.len() == MOST_OUTPUT) {
+    let bytes = heard.recv_timeout(timeout).ok().flatten();
+    if bytes.as_ref().is_none_or(|bytes| bytes.len() == MAX_OUTPUT) {
         // It is at work still; what became of it is of no matter.
         let _ = child.kill();
         let _ = child.wait();
@@ -131,56 +131,59 @@ mod tests {
     }
 
     #[test]
-    fn of_programs_takes_the_first_output() {
+    fn from_programs_takes_the_first_output() {
         let fails: &[&str] = &["sh", "-c", "echo refused; exit 1"];
         let text: &[&str] = &["printf", "copied"];
         let clip = from_programs(&[MISSING, fails], &[MISSING, fails, text], LONG);
         assert_eq!(clip, ClipboardContent::Text("copied".to_owned()));
-        assert!(nothing(&of_programs(&[MISSING], &[fails, &["true"]], LONG)));
-        let ClipboardContent::Nothing(why) = of_programs(&[MISSING], &[MISSING], LONG) else {
+        assert!(nothing(&from_programs(&[MISSING], &[fails, &["true"]], LONG)));
+        let ClipboardContent::Nothing(why) = from_programs(&[MISSING], &[MISSING], LONG) else {
             panic!("no program")
         };
         assert!(why.starts_with("there is no clipboard here: install"), "{why}");
     }
 
     #[test]
-    fn of_applescript_decodes_its_data_alone() {
+    fn from_applescript_decodes_its_data_alone() {
         let printed = "«data PNGf89504E470D0A»\n".as_bytes().to_vec();
-        assert_eq!(of_applescript(printed), b"\x89PNG\r\n");
-        assert_eq!(of_applescript("«data PNGf895".as_bytes().to_vec()), b"\x89", "cut at the limit");
-        assert_eq!(of_applescript(b"\x89PNG".to_vec()), b"\x89PNG");
+        assert_eq!(from_applescript(printed), b"\x89PNG\r\n");
+        assert_eq!(from_applescript("«data PNGf895".as_bytes().to_vec()), b"\x89", "cut at the limit");
+        assert_eq!(from_applescript(b"\x89PNG".to_vec()), b"\x89PNG");
     }
 
     #[test]
-    fn of_programs_image_precedes_text_and_is_checked() {
+    fn from_programs_image_precedes_text_and_is_checked() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dot.png");
         let bytes = super::super::tests::png(2, 1);
         std::fs::write(&path, &bytes).unwrap();
-        let picture = of_bytes(&bytes, NAME).unwrap();
+        let picture = from_bytes(&bytes, NAME).unwrap();
         let path = path.display().to_string();
         let text: &[&str] = &["printf", "x"];
-        assert_eq!(of_programs(&[text, &["cat", &path]], &[text], LONG), ClipboardContent::Picture(picture));
         assert_eq!(
-            of_programs(&[text], &[&["cat", &path], text], LONG),
+            from_programs(&[text, &["cat", &path]], &[text], LONG),
+            ClipboardContent::Picture(picture)
+        );
+        assert_eq!(
+            from_programs(&[text], &[&["cat", &path], text], LONG),
             ClipboardContent::Text("x".to_owned())
         );
     }
 
     #[test]
-    fn of_programs_hanging_program_is_abandoned() {
+    fn from_programs_hanging_program_is_abandoned() {
         let begun = std::time::Instant::now();
         assert!(nothing(&from_programs(&[&["sleep", "60"]], &[], SHORT)));
         assert!(begun.elapsed() < LONG);
     }
 
     #[test]
-    fn more_than_a_picture_may_have_is_said_and_not_gathered() {
+    fn from_programs_oversized_output_is_rejected_early() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dot.png");
         std::fs::write(&path, super::super::tests::png(2, 1)).unwrap();
         let endless: &[&str] = &["cat", &path.display().to_string(), "/dev/zero"];
-        let ClipboardContent::Nothing(why) = of_programs(&[endless], &[], LONG) else { panic!("endless") };
+        let ClipboardContent::Nothing(why) = from_programs(&[endless], &[], LONG) else { panic!("endless") };
         assert_eq!(why, "the picture on the clipboard has more than 3.9 MB");
     }
 }

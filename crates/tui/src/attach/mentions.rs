@@ -135,7 +135,7 @@ fn missing_message(missing: &[&str]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::of_bytes;
+    use super::super::from_bytes;
     use super::super::tests::png;
     use super::*;
 
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn gathered_image_is_attached_and_bad_or_missing_one_reported() {
         let folder = tempfile::tempdir().unwrap();
-        let image = of_bytes(&png(3, 2), "good.png").unwrap().image;
+        let image = from_bytes(&png(3, 2), "good.png").unwrap().image;
         std::fs::write(folder.path().join("good.png"), png(3, 2)).unwrap();
         std::fs::write(folder.path().join("bad.png"), "no").unwrap();
         let Mentions { images, problems, .. } =
