@@ -147,9 +147,9 @@ fn tree_labels_and_hides() {
     say(&mut terminal, "question one", "Answer one.");
     say(&mut terminal, "question two", "Answer two.");
     enter(&mut terminal, "/label");
-    terminal.wait_for("the newest message has no label; /label NAME gives it one");
+    terminal.wait_for("The newest message has no label; /label NAME sets one.");
     enter(&mut terminal, "/label dead end");
-    terminal.wait_for("labelled dead end");
+    terminal.wait_for("Labeled dead end.");
     enter(&mut terminal, "/tree");
     terminal.wait_for("[dead end]");
     terminal.key(Key::Ctrl('x'));

@@ -360,7 +360,7 @@ fn paste_of_image_path_attaches_it() {
     terminal.send(&format!("what is\x1b[200~{path}\x1b[201~"));
     terminal.wait_for(" ❯ what is [image #1: 1×1]");
     terminal.send("\x1b[200~./words.png\x1b[201~");
-    terminal.wait_for("words.png is no picture that models take");
+    terminal.wait_for("words.png is not an image that models accept");
     terminal.wait_for(" ❯ what is [image #1: 1×1] ./words.png");
     terminal.key(Key::Enter);
     terminal.wait_for("A dot.");
@@ -375,7 +375,7 @@ fn clipboard_missing_is_reported() {
     let sandbox = Sandbox::new();
     let mut terminal = at_rest(&sandbox);
     terminal.key(Key::Ctrl('v'));
-    terminal.wait_for("there is no clipboard here");
+    terminal.wait_for("no clipboard available");
 }
 
 #[test]
@@ -412,7 +412,7 @@ fn attach_mentioned_image_is_sent() {
     // After a space nothing is completed: it is sent as typed.
     terminal.send("what is @shot.png and @lost.png ");
     terminal.key(Key::Enter);
-    terminal.wait_for("there is nothing at lost.png; sent as it stands");
+    terminal.wait_for("no such file: lost.png; sent as text");
     terminal.wait_for("A dot.");
     terminal.wait_for("▣ image/png 1×1");
     let log = sandbox.log();
