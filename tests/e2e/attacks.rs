@@ -127,7 +127,7 @@ fn attacks_devices_and_pipes_are_rejected() {
 
     let ran = sandbox.run(&[&["-p"], &fixed[..], &["@/dev/zero"]].concat());
     assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains("can't read /dev/zero: not a regular file but a device"), "{}", ran.err);
+    assert!(ran.err.contains("can't read /dev/zero: a device, not a regular file"), "{}", ran.err);
 
     assert_eq!(sandbox.run(&[&["-p"], &fixed[..], &["hello"]].concat()).code, Some(0));
     let pipe = sandbox.project().join("out.md");

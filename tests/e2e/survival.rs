@@ -62,7 +62,7 @@ fn file_size_limit_fails_the_run_and_session_resumes() {
     let log = sandbox.logs().remove(0);
     let told = format!("warning: session file {}: the entry was not written: only ", log.display());
     assert!(
-        ran.err.contains(&told) && ran.err.contains("\n  hint: nothing already written is damaged"),
+        ran.err.contains(&told) && ran.err.contains("\n  hint: earlier entries are intact"),
         "{}",
         ran.err
     );

@@ -291,7 +291,7 @@ fn reload_applies_settings_or_asks_for_restart() {
     terminal.wait_for("steering_mode one-at-a-time now; max_tokens at the next start");
     fs::write(&file, r#"{"steering_mode": "one-at-a-time", "colour": "red"}"#).unwrap();
     enter(&mut terminal, "/reload");
-    terminal.wait_for("there is no setting `colour`");
+    terminal.wait_for("unknown setting `colour`");
     terminal.wait_without("at the next start");
     enter(&mut terminal, "/settings steering_mode");
     terminal.wait_for("one-at-a-time · yours");

@@ -45,9 +45,9 @@ fn panic_restores_terminal_and_writes_report() {
     terminal.wait();
     assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
     let screen = terminal.screen();
-    assert!(screen.contains("had to stop because of a fault"), "{screen}");
+    assert!(screen.contains("tiller crashed because of an internal error"), "{screen}");
     let written = terminal.written();
-    let (_, after) = written.split_once("had to stop").unwrap();
+    let (_, after) = written.split_once("tiller crashed").unwrap();
     assert!(!after.contains("\u{1b}[?"), "what was said of it stays as it is: {after:?}");
     let report = fs::read_dir(&reports).unwrap().next().unwrap().unwrap().path();
     let report = fs::read_to_string(report).unwrap();

@@ -375,7 +375,7 @@ fn clipboard_missing_is_reported() {
     let sandbox = Sandbox::new();
     let mut terminal = at_rest(&sandbox);
     terminal.key(Key::Ctrl('v'));
-    terminal.wait_for("no clipboard available");
+    terminal.wait_for("there is no clipboard here");
 }
 
 #[test]

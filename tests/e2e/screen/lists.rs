@@ -102,7 +102,7 @@ fn session_list_renames_trashes_and_restores() {
     terminal.key(Key::Up);
     terminal.wait_for("▸ question two");
     terminal.key(Key::Ctrl('x'));
-    terminal.wait_for("this session is open here");
+    terminal.wait_for("this session is open; switch to another one first");
     terminal.send("first");
     terminal.wait_for("▸ the first");
     terminal.key(Key::Enter);
@@ -198,7 +198,7 @@ fn demo_model_needs_choice_in_other_sessions() {
     let sandbox = with_session_of_another_model();
     let mut terminal = sandbox.open(&["-c"]);
     terminal.wait_for("Answer one.");
-    terminal.wait_for("answers in this session until it can be asked");
+    terminal.wait_for("no model is available for this session");
     enter(&mut terminal, "go on please");
     terminal.wait_for("or store one with `tiller login anthropic`");
     enter(&mut terminal, "/model demo/tour");
@@ -216,9 +216,9 @@ fn footer_shows_approval_and_thinking() {
     terminal.send("read");
     terminal.wait_for("▸   read-only");
     terminal.key(Key::Enter);
-    terminal.wait_for("approval: read-only");
+    terminal.wait_for("Approval: read-only");
     enter(&mut terminal, "/approval au");
-    terminal.wait_for("approval: auto");
+    terminal.wait_for("Approval: auto");
     enter(&mut terminal, "/tools");
     terminal.wait_for("▸ ✓ read_file");
     terminal.key(Key::Enter);

@@ -40,7 +40,7 @@ fn login_in_tui_stores_and_removes_key() {
     terminal.send("sk-hush-hush");
     terminal.wait_for("12 characters");
     terminal.key(Key::Enter);
-    terminal.wait_for("anthropic can be asked now");
+    terminal.wait_for("stored the key of anthropic");
     terminal.wait_for("answers from the next request on; ctrl+l chooses another");
     enter(&mut terminal, "are you there?");
     terminal.wait_for("Here I am.");

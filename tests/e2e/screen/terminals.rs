@@ -64,7 +64,7 @@ fn notification_only_without_focus() {
     assert!(!terminal.written().contains("]9;tiller"), "somebody looks");
     terminal.send(FOCUS_LOST);
     terminal.send("two\r");
-    wait_for_bytes(&terminal, "\x1b]9;tiller: greeting: is done\x07");
+    wait_for_bytes(&terminal, "\x1b]9;tiller: greeting: done\x07");
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub enum AgentError {
     #[error("the queue is full ({0} messages); wait for deliveries, or clear it")]
     QueueFull(usize),
     /// The command needs an idle agent.
-    #[error("not possible while the agent is running; wait until it is done, or abort it")]
+    #[error("not possible while the agent is running")]
     Running,
     /// A shell command of the user is running.
     #[error("a command is running already; abort it first, or wait for its end")]

@@ -140,7 +140,7 @@ fn load_unusable_files_affect_only_themselves() {
     let told = told(&found);
     assert_eq!(told.len(), 3, "{told:?}");
     assert_eq!(told[..2], ["skill not used: not UTF-8 text", "skill not used: larger than 128 KiB"]);
-    assert!(told[2].starts_with("skill not used: the front matter can't be read: "), "{told:?}");
+    assert!(told[2].starts_with("skill not used: the front matter can't be parsed: "), "{told:?}");
 }
 
 #[test]

@@ -371,7 +371,7 @@ async fn process_that_never_gets_ready_makes_calls_ask() {
     stage.prompt("go").await;
     assert_eq!(stage.settled().await, RunOutcome::Completed);
     let denied =
-        "result denied: extension broken, which reviews calls, failed: it is not running, and nobody";
+        "result denied: extension broken, which reviews calls, failed: it is not running, and no one";
     assert!(stage.said()[2].starts_with(denied), "{:?}", stage.said());
 }
 
@@ -404,7 +404,7 @@ async fn process_that_floods_is_killed() {
         .await;
     stage.prompt("go").await;
     assert!(stage.until(warning).await.contains("ignored an invalid line"));
-    let why = "was ended: 100 consecutive lines were invalid";
+    let why = "was killed: 100 consecutive lines were invalid";
     assert_eq!(stage.until(warning).await, format!("extension flood {why}; /reload restarts it"));
     assert_eq!(stage.settled().await, RunOutcome::Completed);
     assert!(stage.said()[2].contains(why), "{:?}", stage.said());

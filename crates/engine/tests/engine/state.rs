@@ -220,7 +220,7 @@ async fn model_unavailable_gives_a_notice_and_another_one_answers() {
     let mut stage = reopened(stage, |_| {}).await;
     let notices = stage.agent.notices().join(" ");
     assert!(
-        notices.contains("`anthropic` is not usable") && notices.contains("continuing with scripted"),
+        notices.contains("`anthropic` is not available") && notices.contains("continuing with scripted"),
         "{notices}"
     );
     assert_eq!(chosen(&stage).await, (scripted(), ThinkingLevel::Off));

@@ -184,6 +184,6 @@ mod tests {
         std::fs::write(&path, super::super::tests::png(2, 1)).unwrap();
         let endless: &[&str] = &["cat", &path.display().to_string(), "/dev/zero"];
         let ClipboardContent::Nothing(why) = from_programs(&[endless], &[], LONG) else { panic!("endless") };
-        assert_eq!(why, "the picture on the clipboard has more than 3.9 MB");
+        assert_eq!(why, "the image on the clipboard is larger than 3.9 MB");
     }
 }

@@ -248,9 +248,9 @@ fn page_foot_lines(app: &App, pending: &PendingApproval, unseen: Option<&Range<u
 fn answer_spans(app: &App, pending: &PendingApproval, answer: ApprovalAnswer) -> Vec<Span> {
     let (command, words) = match answer {
         ApprovalAnswer::Once => (KeyCommand::Allow, "once".to_owned()),
-        ApprovalAnswer::Session => (KeyCommand::AllowSession, format!("for this session: {}", rule(pending))),
+        ApprovalAnswer::Session => (KeyCommand::AllowSession, format!("this session: {}", rule(pending))),
         ApprovalAnswer::Deny => (KeyCommand::Deny, "no".to_owned()),
-        ApprovalAnswer::DenyWithWord => (KeyCommand::DenyWithWord, "no, with a reason".to_owned()),
+        ApprovalAnswer::DenyWithWord => (KeyCommand::DenyWithWord, "no, say why".to_owned()),
     };
     let is_chosen = pending.mode == PanelMode::Choosing(Some(answer));
     let style = if is_chosen { Style::from(Role::Accent).with(Emphasis::BOLD) } else { Role::Muted.into() };

@@ -45,7 +45,7 @@ pub(super) const SETTINGS: Journey = Journey {
         Type("/add-dir .."),
         Wait(Has("❯ /add-dir ..")),
         Type("\r"),
-        Wait(Has("allowed for this session: reading and writing in ")),
+        Wait(Has("Allowed for this session: ")),
         Type("/permissions"),
         Wait(Has("❯ /permissions")),
         Type("\r"),
