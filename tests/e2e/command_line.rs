@@ -224,9 +224,13 @@ fn log_names_requests_without_text_or_keys() {
     let ran = sandbox.run(&["--log-level", "debug", "--provider", "anthropic", "-p", "a private question"]);
     assert_eq!(ran.code, Some(1), "{}", ran.err);
     let log = std::fs::read_to_string(sandbox.home().join("tiller/state/tiller.log")).unwrap();
-    for words in
-        ["session opened", "sending the request", "host=\"127.0.0.1:9\" bytes=", "request failed", "run ended"]
-    {
+    for words in [
+        "session opened",
+        "sending the request",
+        "host=\"127.0.0.1:9\" bytes=",
+        "request failed",
+        "run ended",
+    ] {
         assert!(log.contains(words), "{words}:\n{log}");
     }
     assert!(!log.contains("hush") && !log.contains("private"), "{log}");

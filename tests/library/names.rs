@@ -34,6 +34,9 @@ const STOP_LIST: &[&str] = &[
     "wanted",
 ];
 
+/// Every typed tool defines its arguments: they are an associated type of `TypedTool`.
+const ASSOCIATED: &str = "Arguments";
+
 /// Most definitions of one type name.
 const MOST_DEFINITIONS: usize = 2;
 
@@ -68,7 +71,7 @@ fn type_names_are_defined_at_most_twice() {
             places.entry(name).or_default().push(file.clone());
         }
     }
-    places.retain(|_, files| files.len() > MOST_DEFINITIONS);
+    places.retain(|name, files| files.len() > MOST_DEFINITIONS && *name != ASSOCIATED);
     assert!(places.is_empty(), "{places:#?}");
 }
 

@@ -387,7 +387,7 @@ impl AgentSession {
         // Only the driver holds a strong sender, so the event streams end with it.
         let watched = events.downgrade();
         let forwarded = events.clone();
-        let (driver, reader, notices) = Driver::new(parts, events)?;
+        let (driver, reader, notices) = Driver::build(parts, events)?;
         let forwarder = Arc::new(EventForwarder::start(driver.driver.hooks.extensions().clone(), &forwarded));
         tokio::spawn(driver.run(received));
         Ok(Self { commands, events: watched, reader, notices: notices.into(), forwarder })
@@ -395,7 +395,7 @@ impl AgentSession {
 }
 
 impl Driver {
-    fn new(
+    fn build(
         parts: SessionParts,
         events: broadcast::Sender<Arc<Event>>,
     ) -> Result<(DriverLoop, watch::Receiver<Reader>, Vec<String>), SessionError> {

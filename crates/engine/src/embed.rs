@@ -118,7 +118,7 @@ impl SessionBuilder {
     }
 
     /// Runs commands with this runner, which adds the `bash` tool and `!`. Its helper is either tiller's own program
-    /// or the embedding one, if its `main` calls [`helper::main`](tiller_tools::process::helper::main).
+    /// or the embedding one, if its `main` calls [`supervisor::main`](tiller_tools::process::supervisor::main).
     #[must_use]
     pub fn commands(self, runner: Runner) -> Self {
         Self { runner: Some(runner), ..self }

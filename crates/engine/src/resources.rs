@@ -21,7 +21,7 @@ pub(super) use reloader::{ReloadRequest, ReloadResult, ResourceReloader};
 
 /// Search paths of skills, templates and context files. The default is none.
 ///
-/// Paths are searched in the order of their [`ResourceOrigin`](tiller_files::resource::ResourceOrigin), and within
+/// Paths are searched in the order of their [`ResourceOrigin`](tiller_files::search_path::ResourceOrigin), and within
 /// one origin in the order given here, so more paths can be added at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourcePaths {

@@ -225,7 +225,7 @@ impl App {
             let instructions = Some(self.editor.take()).filter(|words| !words.trim().is_empty());
             // If the summary is stopped or fails, the instruction is still in the history.
             instructions.iter().for_each(|words| _ = self.editor.remember(words));
-            return vec![Action::Go(Navigate::Navigate(entry, BranchSummary::Made { instructions }))];
+            return vec![Action::Go(Navigate::ToEntry(entry, BranchSummary::Made { instructions }))];
         }
         if self.editor.expanded().trim().is_empty() {
             if let Some(actions) = self.take_back() {

@@ -134,6 +134,6 @@ impl App {
     /// Moves an unanswered prompt back to the editor.
     pub(super) fn take_back(&mut self) -> Option<Vec<Action>> {
         let prompt = self.transcript.unanswered().filter(|_| !self.is_working())?;
-        Some(vec![Action::Go(Navigate::Navigate(prompt.clone(), BranchSummary::None))])
+        Some(vec![Action::Go(Navigate::ToEntry(prompt.clone(), BranchSummary::None))])
     }
 }

@@ -183,7 +183,7 @@ fn tree_labels_and_hides() {
     terminal.wait_for("1 found");
     terminal.wait_for("enter: restore to the tree");
     terminal.key(Key::Enter);
-    terminal.wait_until("restored", |screen| !screen.contains("enter: brings it back"));
+    terminal.wait_until("restored", |screen| !screen.contains("enter: restore to the tree"));
     let log = sandbox.log();
     let facts: Vec<&Value> =
         log.iter().filter(|entry| entry["customType"] == "tiller.hide").map(|entry| &entry["data"]).collect();

@@ -49,7 +49,7 @@ fn login_in_tui_stores_and_removes_key() {
     fs::remove_file(sandbox.home().join("tiller/.env")).unwrap();
     enter(&mut terminal, "/logout anthropic");
     terminal.wait_for("removed the key of");
-    terminal.wait_for("demo/tour answers now");
+    terminal.wait_for("demo/tour is the only model left");
     enter(&mut terminal, "and now?");
     terminal.wait_for("? bash needs approval:");
     terminal.key(Key::Esc);
@@ -101,7 +101,7 @@ fn import_in_tui_opens_the_session() {
     enter(&mut terminal, "/import ~/.claude/projects");
     terminal.notice("already imported, nothing new");
     terminal.key(Key::Esc);
-    terminal.wait_without("it was imported before");
+    terminal.wait_without("already imported, nothing new");
     enter(&mut terminal, "/import nowhere.jsonl");
     terminal.wait_for("no file or folder at");
     terminal.wait_for("❯ /import nowhere.jsonl");

@@ -31,6 +31,7 @@ use crate::queue::{self, MAX_WAITING, Queue, QueueEdit};
 use crate::turn::{Input, QueueHandling, TurnPrompt};
 
 impl Driver {
+    #[allow(clippy::too_many_lines, reason = "one arm a command")]
     pub(super) fn command(&mut self, command: DriverCommand) {
         match command {
             DriverCommand::Prompt { text, options, reply } => self.prompt(text, options, reply),

@@ -29,10 +29,8 @@ impl ArgumentSchema {
         let mut compiler = Compiler::new();
         compiler.use_loader(Box::new(NoLoader));
         let mut schemas = Schemas::new();
-        let compiled = compiler
-            .add_resource(BASE_URL, schema)
-            .and_then(|()| compiler.compile(BASE_URL, &mut schemas))
-            .map_err(|error| compile_error(&error))?;
+        compiler.add_resource(BASE_URL, schema).map_err(|error| compile_error(&error))?;
+        let compiled = compiler.compile(BASE_URL, &mut schemas).map_err(|error| compile_error(&error))?;
         Ok(Self { schemas, root: compiled })
     }
 

@@ -7,7 +7,7 @@
 //! runtime, and no state but its children. On Linux a `watchdog` runs between it and tiller.
 //!
 //! A program with piped stdio gets the bytes of the supervisor's stdin (`stdin_pump`), has a stderr of its own, and may
-//! run for [`LEAVE_TIMEOUT`] after its stdin has ended.
+//! run for `LEAVE_TIMEOUT` after its stdin has ended.
 
 use std::ffi::OsString;
 use std::fs::File;

@@ -234,7 +234,7 @@ pub(crate) enum Navigate {
     Clone,
     /// Leaves this entry, after asking how to summarize the abandoned branch, if there is one.
     AskToLeave(EntryId),
-    Navigate(EntryId, BranchSummary),
+    ToEntry(EntryId, BranchSummary),
 }
 
 /// The list in a picker.

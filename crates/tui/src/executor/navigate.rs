@@ -94,7 +94,7 @@ impl ExecutorWorker {
             }
             Navigate::Clone => self.copy_session().await?,
             Navigate::AskToLeave(entry) => self.ask_for_summary(entry).await?,
-            Navigate::Navigate(entry, summary) => self.navigate(entry, summary, detached),
+            Navigate::ToEntry(entry, summary) => self.navigate(entry, summary, detached),
         })
     }
 

@@ -302,7 +302,7 @@ impl App {
             self.popups.clear();
         }
         vec![match choice {
-            PickerChoice::Leave(entry, summary) => Action::Go(Navigate::Navigate(entry, summary)),
+            PickerChoice::Leave(entry, summary) => Action::Go(Navigate::ToEntry(entry, summary)),
             PickerChoice::Instruct(entry) => {
                 self.notes.leaving = Some(entry);
                 return Vec::new();

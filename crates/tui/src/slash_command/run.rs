@@ -84,8 +84,9 @@ impl App {
             || !matches!(parse(line, &self.facts.commands), ParsedLine::Agent(_) | ParsedLine::Text)
     }
 
+    #[allow(clippy::too_many_lines, reason = "one arm a command")]
     fn command(&mut self, command: BuiltInCommand, argument: &str) -> Vec<Action> {
-        let argument_text = Some(argument.to_owned()).filter(|argument_text| !argument_text.is_empty());
+        let text = Some(argument.to_owned()).filter(|text| !text.is_empty());
         match command {
             BuiltInCommand::New => vec![Action::Go(Navigate::New)],
             BuiltInCommand::Resume => self.browse(argument),
@@ -94,8 +95,8 @@ impl App {
             BuiltInCommand::Clone => vec![Action::Go(Navigate::Clone)],
             BuiltInCommand::Name if argument.is_empty() => self.ask_for_name(),
             BuiltInCommand::Name => vec![Action::Change(SessionEdit::Rename(argument.to_owned()))],
-            BuiltInCommand::Label => vec![Action::Change(SessionEdit::Label(argument_text))],
-            BuiltInCommand::Compact => vec![Action::Compact(argument_text)],
+            BuiltInCommand::Label => vec![Action::Change(SessionEdit::Label(text))],
+            BuiltInCommand::Compact => vec![Action::Compact(text)],
             BuiltInCommand::Truncate => vec![Action::Truncate],
             BuiltInCommand::Model if argument.is_empty() => self.pick("models", ListKind::Models),
             BuiltInCommand::Model => vec![Action::Change(SessionEdit::SetModel(argument.to_owned()))],

@@ -135,7 +135,10 @@ fn input_while_busy_is_returned() {
         let actions = stage.does(line);
         stage.input(Msg::Report(failed(&AgentError::Running, actions[0].typed())));
         let screen = stage.screen();
-        assert!(screen.contains("while the agent is running") && screen.contains("stop it first"), "{screen}");
+        assert!(
+            screen.contains("while the agent is running") && screen.contains("stop it first"),
+            "{screen}"
+        );
         assert!(screen.contains(&format!("❯ {line}")), "{screen}");
     }
 }

@@ -615,7 +615,7 @@ fn unanswered_prompt_returns_on_enter() {
         stage.resize(width, height);
         insta::assert_snapshot!(format!("unanswered_{width}x{height}"), stage.screen());
     }
-    let back = Action::Go(Navigate::Navigate("o19".into(), BranchSummary::None));
+    let back = Action::Go(Navigate::ToEntry("o19".into(), BranchSummary::None));
     assert_eq!(stage.key(KeyCode::Enter), [back]);
     stage.answer(vec![text("at last")]);
     assert_eq!(stage.key(KeyCode::Enter), []);

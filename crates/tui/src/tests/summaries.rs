@@ -99,7 +99,7 @@ fn summary_instructions_are_typed_in_editor() {
     choose(&mut stage);
     stage.type_text("the errors");
     let made = BranchSummary::Made { instructions: Some("the errors".into()) };
-    assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Navigate::Navigate("e1".into(), made))]);
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Navigate::ToEntry("e1".into(), made))]);
     stage.key(KeyCode::Up);
     assert_eq!(stage.app.editor.text(), "the errors", "the summary may fail");
 }

@@ -163,7 +163,11 @@ fn theme_broken_file_is_reported_once() {
     save(&mut stage, "#01020");
     assert_eq!(accent(&stage), Color::Rgb(1, 2, 3));
     let screen = stage.screen();
-    assert_eq!(screen.matches("mine.json: at roles.accent: `#01020` is neither a color").count(), 1, "{screen}");
+    assert_eq!(
+        screen.matches("mine.json: at roles.accent: `#01020` is neither a color").count(),
+        1,
+        "{screen}"
+    );
     save(&mut stage, "#0102");
     let screen = stage.screen();
     assert!(screen.contains("· theme ") && screen.contains("→ outdated"), "{screen}");

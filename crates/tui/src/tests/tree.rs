@@ -636,7 +636,7 @@ fn tree_leave_dialog_closes_tree() {
     grove.stage.wait(400);
     grove.key(KeyCode::Down);
     let made = BranchSummary::Made { instructions: None };
-    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Navigate::Navigate(fixture, made))]);
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Navigate::ToEntry(fixture, made))]);
     assert!(!grove.screen().contains("── tree"), "{}", grove.screen());
 }
 
@@ -653,7 +653,7 @@ fn tree_second_enter_does_nothing() {
     let question = list_data::leaving(&grove.writer.reader(), &fixture).unwrap();
     grove.report(question);
     grove.stage.wait(400);
-    let leaves = Action::Go(Navigate::Navigate(fixture, BranchSummary::None));
+    let leaves = Action::Go(Navigate::ToEntry(fixture, BranchSummary::None));
     assert_eq!(grove.key(KeyCode::Enter), [leaves]);
     assert!(!grove.screen().contains("── tree"), "what is typed now is for where one goes");
     assert_eq!(grove.key(KeyCode::Enter), []);
