@@ -151,8 +151,8 @@ fn busy(folder: &Path, length: usize) -> AgentSession {
     facts.window = Tokens(100_000_000);
     providers.add(Arc::new(Busy { left }), vec![facts]);
     let setup =
-        SessionBuilder::new(providers).logs_in(folder).tools(Nothing::tools()).messages(history(length));
-    setup.tune(|options| options.sync = SyncPolicy::Never).start(folder).unwrap()
+        SessionBuilder::new(providers).log_folder(folder).tools(Nothing::tools()).messages(history(length));
+    setup.configure(|options| options.sync = SyncPolicy::Never).start(folder).unwrap()
 }
 
 /// CPU time of one turn in a session that starts with this many messages.
@@ -178,8 +178,8 @@ fn talkative(folder: &TempDir) -> AgentSession {
     let mut providers = ProviderRegistry::default();
     let facts = vec![script.facts()];
     providers.add(Arc::new(script), facts);
-    let setup = SessionBuilder::new(providers).logs_in(folder.path()).tools(Tools::new([]));
-    setup.tune(|options| options.sync = SyncPolicy::Never).start(folder.path()).unwrap()
+    let setup = SessionBuilder::new(providers).log_folder(folder.path()).tools(Tools::new([]));
+    setup.configure(|options| options.sync = SyncPolicy::Never).start(folder.path()).unwrap()
 }
 
 /// CPU time of a long answer, from the provider to the end of printing.

@@ -7,9 +7,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use tiller_test_support::long_log::{self, Length};
-use tiller_test_support::mock_server::{MockServer, Reply, Say};
-use tiller_test_support::terminal::{Size, Start, Terminal};
+use tiller_test_support::long_log::{self, LogLength};
+use tiller_test_support::mock_server::{MockServer, Reply, AnswerPart};
+use tiller_test_support::terminal::{Size, TerminalStart, Terminal};
 
 /// Number of starts whose first frames are timed.
 const STARTS: usize = 15;
@@ -21,7 +21,7 @@ const WATCHED: Duration = Duration::from_secs(10);
 const SETTLED: Duration = Duration::from_secs(3);
 
 /// A session of half a gigabyte.
-const LONG: Length = Length { entries: 100_000, bytes: 500_000_000, compacted_every: 1_000 };
+const LONG: LogLength = LogLength { entries: 100_000, bytes: 500_000_000, compacted_every: 1_000 };
 
 /// Maximum time that an idle highlight worker is kept.
 const UNUSED: Duration = Duration::from_secs(32);
@@ -68,7 +68,7 @@ impl Place {
     }
 
     fn start(&self, arguments: &[&str]) -> Terminal {
-        Terminal::start(&Start {
+        Terminal::start(&TerminalStart {
             program: env!("CARGO_BIN_EXE_tiller").into(),
             arguments: arguments.iter().map(|&argument| argument.into()).collect(),
             cwd: self.root.path().into(),
@@ -185,7 +185,7 @@ fn rest(what: &str, place: &Place, arguments: &[&str]) {
 /// After code of several languages was shown.
 fn rest_after_code() {
     let code = |(name, text): &(&str, &str)| format!("```{name}\n{text}\n```\n\n");
-    let server = MockServer::start([Reply::says([Say::text(&CODE.iter().map(code).collect::<String>())])]);
+    let server = MockServer::start([Reply::says([AnswerPart::text(&CODE.iter().map(code).collect::<String>())])]);
     let place = Place::new().asking(&server);
     let terminal = place.start(&["--provider", "openai", "--model", "fast", "go"]);
     terminal.wait_for("the end of it");
@@ -198,7 +198,7 @@ fn rest_after_code() {
 /// A thousand deltas a second over HTTP, with keys pressed meanwhile.
 fn fast_answer() {
     let text = TEXTS.concat().repeat(6);
-    let server = MockServer::start([Reply::says([Say::text(&text)]).every(PIECE_EVERY)]);
+    let server = MockServer::start([Reply::says([AnswerPart::text(&text)]).every(PIECE_EVERY)]);
     let place = Place::new().asking(&server);
     let mut terminal = place.start(&["--provider", "openai", "--model", "fast", "go"]);
     terminal.wait_for("esc stops");

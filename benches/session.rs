@@ -8,7 +8,7 @@ use divan::{Bencher, black_box};
 use tempfile::TempDir;
 use tiller::session::{EntryBody, Reader, Writer};
 use tiller::unit::UnixMs;
-use tiller_test_support::long_log::{self, Length};
+use tiller_test_support::long_log::{self, LogLength};
 
 /// Entries of the long session: a quarter each of prompts, calls, results and answers.
 const LONG: usize = 10_000;
@@ -28,7 +28,7 @@ fn body(at: usize) -> EntryBody {
 }
 
 fn log(folder: &TempDir, entries: usize, compacted_every: usize) -> PathBuf {
-    long_log::write(folder.path(), Length { entries, bytes: entries * OUTPUT / 2, compacted_every })
+    long_log::write(folder.path(), LogLength { entries, bytes: entries * OUTPUT / 2, compacted_every })
 }
 
 fn context_of(path: &Path) -> usize {

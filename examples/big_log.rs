@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use tiller::session::Reader;
-use tiller_test_support::long_log::{self, Length};
+use tiller_test_support::long_log::{self, LogLength};
 
 /// Default number of entries between two compactions.
 const COMPACTED_EVERY: usize = 2_000;
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["write", folder, entries, size, between @ ..] => {
-            let length = Length {
+            let length = LogLength {
                 entries: entries.parse()?,
                 bytes: bytes(size).ok_or("a size is a number with KB, MB or GB")?,
                 compacted_every: between.first().map_or(Ok(COMPACTED_EVERY), |every| every.parse())?,
@@ -45,7 +45,7 @@ fn open(path: &Path) -> Result<(), Box<dyn Error>> {
     let indexed = begun.elapsed();
     let leaf = reader.leaf().ok_or("the session is empty")?;
     let (projection, damaged) = reader.projection(&leaf)?;
-    let (facts, _) = reader.own_facts()?;
+    let (facts, _) = reader.tiller_entries()?;
     let whole = begun.elapsed();
     println!("entries           {}", reader.entry_count());
     println!("context messages  {}", projection.message_count());

@@ -23,7 +23,7 @@ use entry::{article, branch_links};
 use markup::Markup;
 use outline::Outline;
 
-pub use worker::{SERVICE, serve};
+pub use worker::{WORKER_ARGUMENT, run_worker};
 
 const STYLE_SHEET: &str = include_str!("html/page.css");
 

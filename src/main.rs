@@ -14,9 +14,9 @@ fn main() -> ExitCode {
         Some(first) if first == tiller::process::supervisor::NAME => {
             tiller::process::supervisor::main(arguments)
         }
-        Some(first) if first == tiller::render::SERVICE => highlight(),
-        Some(first) if first == tiller::html::SERVICE => {
-            tiller::html::serve(arguments, io::stdout().lock(), io::stderr().lock())
+        Some(first) if first == tiller::render::WORKER_ARGUMENT => highlight(),
+        Some(first) if first == tiller::html::WORKER_ARGUMENT => {
+            tiller::html::run_worker(arguments, io::stdout().lock(), io::stderr().lock())
         }
         _ => {
             hide_environment();
@@ -35,7 +35,7 @@ fn hide_environment() {
 
 /// Highlights code for the tiller process that started this one.
 fn highlight() -> ExitCode {
-    match tiller::render::serve(io::stdin().lock(), io::stdout().lock(), REQUEST_TIMEOUT) {
+    match tiller::render::serve_highlighting(io::stdin().lock(), io::stdout().lock(), REQUEST_TIMEOUT) {
         Ok(()) => ExitCode::SUCCESS,
         // The parent has exited, or a request exceeded the time limit.
         Err(_) => ExitCode::FAILURE,

@@ -109,7 +109,7 @@ pub async fn run(
     if let Err(error) = agent.close().await {
         tracing::warn!(%error, "the session was closed before");
     }
-    if input_mode == InputMode::Conversation && reader.is_kept() {
+    if input_mode == InputMode::Conversation && reader.is_persistent() {
         // If stderr is closed, nobody needs the hint.
         let _ = writeln!(err, "Resume this session with: tiller --session {}", reader.id());
     }

@@ -19,7 +19,7 @@ impl Parrot {
             window: Tokens(8_000),
             max_output: Tokens(1_000),
             least_thinking: None,
-            sight: ImageInput::Unknown,
+            image_input: ImageInput::Unknown,
             price: None,
         }
     }

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::project::{Project, call};
 use crate::scenes::{enter, leave, look, said, say, taken};
-use tiller_test_support::svg::Paper;
-use tiller_test_support::terminal::{Key, Size};
+use tiller_test_support::svg::DefaultColors;
+use tiller_test_support::terminal::{TerminalKey, Size};
 
 /// An extension that asks for approval of every edit.
 const GUARD: &str = r#"#!/bin/sh
@@ -35,9 +35,9 @@ pub(crate) fn models(program: &Path) -> anyhow::Result<String> {
     terminal.wait_for("needs OPENAI_API_KEY");
     terminal.send("5-5");
     terminal.wait_for("at most 128,000 tokens");
-    terminal.key(Key::Down);
+    terminal.key(TerminalKey::Down);
     terminal.wait_for("▸   anthropic/claude-sonnet-5-5");
-    taken(&terminal, Paper::DARK)
+    taken(&terminal, DefaultColors::DARK)
 }
 
 /// The session list, including a fork, with the last exchange of the selected session.
@@ -83,11 +83,11 @@ pub(crate) fn sessions(program: &Path) -> anyhow::Result<String> {
         .any(|line| line.contains("▸") && line.contains("fix-crlf") && !line.contains("(fork)"))
     {
         let before = terminal.screen();
-        terminal.key(Key::Down);
+        terminal.key(TerminalKey::Down);
         terminal.wait_until("another row chosen", |screen| screen != before);
     }
     terminal.wait_for("takes both at once now");
-    taken(&terminal, Paper::DARK)
+    taken(&terminal, DefaultColors::DARK)
 }
 
 /// Queued messages, the lowest selected, below one that was delivered.
@@ -111,13 +111,13 @@ pub(crate) fn queue(program: &Path) -> anyhow::Result<String> {
     for later in ["then add a line to CHANGELOG.md", "and run the whole suite once more"] {
         terminal.send(later);
         terminal.wait_for(&format!("❯ {later}"));
-        terminal.key(Key::AltEnter);
+        terminal.key(TerminalKey::AltEnter);
         terminal.wait_for(&format!("↳ next    {later}"));
     }
-    terminal.key(Key::AltUp);
-    terminal.key(Key::Up);
+    terminal.key(TerminalKey::AltUp);
+    terminal.key(TerminalKey::Up);
     terminal.wait_for("▸ ↳ next    then add");
-    taken(&terminal, Paper::DARK)
+    taken(&terminal, DefaultColors::DARK)
 }
 
 /// An edit that needs approval because of an extension.
@@ -139,5 +139,5 @@ pub(crate) fn approval(program: &Path) -> anyhow::Result<String> {
         project.open(program, Size(116, 28), (&[work, said("Done.")], &["--name", "fix-crlf", prompt]))?;
     terminal.wait_for("edit_file asks");
     terminal.wait_for("no, say why");
-    taken(&terminal, Paper::DARK)
+    taken(&terminal, DefaultColors::DARK)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use tiller_test_support::terminal::{Size, Start, Terminal};
+use tiller_test_support::terminal::{Size, TerminalStart, Terminal};
 
 const LEXER: &str = r#"//! From characters to tokens.
 
@@ -115,7 +115,7 @@ impl Project {
             ("COLORTERM", "truecolor".into()),
         ];
         let text = |(name, value): (&str, PathBuf)| (name.to_owned(), value.display().to_string());
-        Ok(Terminal::start(&Start {
+        Ok(Terminal::start(&TerminalStart {
             program: program.to_owned(),
             arguments: fixed.iter().chain(arguments).map(|&argument| argument.to_owned()).collect(),
             cwd: home.join("code/conf"),

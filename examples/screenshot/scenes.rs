@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::project::{Project, call};
 use tiller::render::Role;
 use tiller::theme::{ColorDepth, Rgb, Theme};
-use tiller_test_support::svg::{Paper, Picture};
-use tiller_test_support::terminal::{Key, Size, Terminal};
+use tiller_test_support::svg::{DefaultColors, ScreenCapture};
+use tiller_test_support::terminal::{TerminalKey, Size, Terminal};
 
 const SIZE: Size = Size(116, 36);
 const PROMPT: &str = "the parser test fails on windows line endings, find out why";
@@ -28,11 +28,11 @@ pub(crate) fn at_work(program: &Path) -> anyhow::Result<String> {
     terminal.wait_for("crlf_is_one_newline ... ok");
     terminal.send(FOLLOW_UP);
     terminal.wait_for(FOLLOW_UP);
-    terminal.key(Key::AltEnter);
+    terminal.key(TerminalKey::AltEnter);
     terminal.wait_for("↳ next");
     terminal.send("and a test for a lone \\r");
     terminal.wait_for("a lone \\r");
-    taken(&terminal, Paper::DARK)
+    taken(&terminal, DefaultColors::DARK)
 }
 
 /// The tree of a session with two branch points.
@@ -72,7 +72,7 @@ pub(crate) fn tree(program: &Path) -> anyhow::Result<String> {
         screen.lines().any(|line| line.contains('▸') && line.contains("All 15 tests pass."))
     });
     up_to(&mut terminal, "▌ fix it");
-    taken(&terminal, Paper::DARK)
+    taken(&terminal, DefaultColors::DARK)
 }
 
 /// All elements of a theme: thinking, highlighted code, an edit, a failed call, an approval.
@@ -83,12 +83,12 @@ pub(crate) fn themed(program: &Path, theme: &Theme) -> anyhow::Result<String> {
     terminal.wait_for("git push --force");
     terminal.wait_until("the call in full", |screen| screen.contains("deny") || screen.contains("no"));
     terminal.wait_until_look("code whose words are told apart", |screen| is_told(screen, "fn "));
-    let look = |role| theme.look(role, ColorDepth::Millions);
+    let look = |role| theme.style(role, ColorDepth::Millions);
     if look(Role::Function) != look(Role::Text) {
         terminal.wait_until_look("a command told apart", |screen| is_told(screen, "│ git "));
     }
-    let Rgb(red, green, blue) = theme.ground;
-    taken(&terminal, Paper::of((red, green, blue)))
+    let Rgb(red, green, blue) = theme.background;
+    taken(&terminal, DefaultColors::of((red, green, blue)))
 }
 
 pub(crate) fn said(text: &str) -> Value {
@@ -150,7 +150,7 @@ fn show() -> Value {
 pub(crate) fn enter(terminal: &mut Terminal, line: &str) {
     terminal.send(line);
     terminal.wait_for(&format!("❯ {line}"));
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
 }
 
 pub(crate) fn say(terminal: &mut Terminal, prompt: &str, answer: &str) {
@@ -164,15 +164,15 @@ pub(crate) fn say(terminal: &mut Terminal, prompt: &str, answer: &str) {
 fn back_to(terminal: &mut Terminal, beginning: &str) {
     enter(terminal, "/tree");
     terminal.wait_until("the tree", |screen| screen.contains("── tree") && screen.contains('▸'));
-    terminal.key(Key::Up);
+    terminal.key(TerminalKey::Up);
     terminal.wait_until("the message chosen", |screen| {
         screen.lines().any(|line| line.contains('▸') && line.contains(&format!("▌ {beginning}")))
     });
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.notice("▸ say nothing of it");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for(&format!("❯ {beginning}"));
-    terminal.key(Key::Ctrl('c'));
+    terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_without(&format!("❯ {beginning}"));
 }
 
@@ -199,19 +199,19 @@ fn up_to(terminal: &mut Terminal, wanted: &str) {
         if before.as_ref().is_some_and(|row| row.contains(wanted)) {
             return;
         }
-        terminal.key(Key::Up);
+        terminal.key(TerminalKey::Up);
         terminal.wait_until("another row chosen", |screen| chosen(screen) != before);
     }
 }
 
 pub(crate) fn leave(mut terminal: Terminal) -> anyhow::Result<()> {
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     let status = terminal.wait();
     status.success().then_some(()).with_context(|| format!("tiller ended with {status}"))
 }
 
-pub(crate) fn taken(terminal: &Terminal, paper: Paper) -> anyhow::Result<String> {
-    let mut picture = terminal.look(|screen| Picture::on(paper, screen));
+pub(crate) fn taken(terminal: &Terminal, paper: DefaultColors) -> anyhow::Result<String> {
+    let mut picture = terminal.look(|screen| ScreenCapture::on(paper, screen));
     picture.mask(mask);
     Ok(picture.to_svg("tiller — ~/code/conf"))
 }

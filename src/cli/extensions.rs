@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::CliFailure;
 use super::wiring::{self, OpenedLog};
 use crate::agent::extension::Extensions;
-use crate::agent::extension::process::{Launch, Permit, Surroundings};
+use crate::agent::extension::process::{Launch, StartPermission, ProcessOptions};
 use crate::config::{Config, Project};
 use crate::setting;
 
@@ -18,27 +18,27 @@ pub(super) async fn start(
 ) -> Result<Extensions, CliFailure> {
     let timeout = config.settings.count(&setting::EXTENSIONS_TIMEOUT_MS).unwrap_or_default();
     let mut extensions = Extensions::with_timeout(Duration::from_millis(timeout));
-    let always: Permit = Arc::new(|| true);
+    let always: StartPermission = Arc::new(|| true);
     let of_user = config.user_extensions().into_iter();
     let mut launches: Vec<Launch> =
         of_user.map(|path| Launch { path, permit: Arc::clone(&always) }).collect();
     if let Some(project) = project {
         // Trust covers the files as they were when the user agreed.
         let (trusted, paths) = (project.clone(), project.extensions());
-        let permit: Permit = Arc::new(move || trusted.is_unchanged());
+        let permit: StartPermission = Arc::new(move || trusted.is_unchanged());
         launches.extend(paths.into_iter().map(|path| Launch { path, permit: Arc::clone(&permit) }));
     }
     let (folders, project) = (config.folders.clone(), project.cloned());
-    extensions.look_out(move || {
+    extensions.watch_for_new(move || {
         let of_project = project.as_ref().map(Project::extensions).unwrap_or_default();
         folders.extensions().into_iter().chain(of_project).collect()
     });
     if !launches.is_empty() {
-        let surroundings = Surroundings {
+        let surroundings = ProcessOptions {
             runner: wiring::runner()?,
             session: opened.session(),
             cwd: opened.cwd().to_owned(),
-            withheld: config.secret_names(),
+            withheld_variables: config.secret_names(),
             limits: wiring::output_limits(config),
         };
         extensions.start(launches, &surroundings).await;

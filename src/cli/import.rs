@@ -11,7 +11,7 @@ use super::sessions::import::{default_folders, find_all, find_in};
 use super::wiring;
 use super::{CliFailure, args::CliArgs};
 use crate::config::Config;
-use crate::session::import::{ImportMode, Imported, Importer, glance};
+use crate::session::import::{ImportMode, Imported, Importer, peek};
 use crate::tui::{ForeignLog, ForeignLogs, ImportService};
 use crate::unit::UnixMs;
 
@@ -38,7 +38,7 @@ fn find(config: &Config) -> Result<ForeignLogs, CliFailure> {
         find_all(config, None)?.logs.into_iter().filter_map(dated).collect();
     logs.sort_by(|one, other| other.cmp(one));
     logs.truncate(MAX_LOGS);
-    let log = |(modified, path): (UnixMs, PathBuf)| ForeignLog { glance: glance(&path), modified, path };
+    let log = |(modified, path): (UnixMs, PathBuf)| ForeignLog { peek: peek(&path), modified, path };
     let looked_in =
         default_folders(config)?.into_iter().map(|(format, path)| (format.name(), path)).collect();
     Ok(ForeignLogs { logs: logs.into_iter().map(log).collect(), looked_in })

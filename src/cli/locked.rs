@@ -17,7 +17,7 @@ use super::transcript::transcript;
 use super::{CliFailure, DONE, INTERRUPTED};
 use crate::cli::console::{self, stderr_line, stderr_text};
 use crate::session::entry::TillerEntry;
-use crate::session::{Entry, Reader, SessionError, is_held};
+use crate::session::{Entry, Reader, SessionError, is_locked};
 
 /// Poll interval while following: short enough to feel live, and one `stat` each.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -39,7 +39,7 @@ pub(super) enum LockedChoice {
 /// are returned, as is this one if stdin is no terminal.
 pub(super) fn offer(failure: CliFailure) -> Result<LockedChoice, CliFailure> {
     let path = match failure.error.downcast_ref() {
-        Some(SessionError::Held { path, .. }) if io::stdin().is_terminal() => path.clone(),
+        Some(SessionError::Locked { path, .. }) if io::stdin().is_terminal() => path.clone(),
         _ => return Err(failure),
     };
     stderr_line!("{:#}", failure.error);
@@ -78,7 +78,7 @@ pub(super) async fn follow(path: &Path) -> Result<u8, CliFailure> {
         }
         polls += 1;
         // Checking takes the lock for a moment, so it is not done at every poll.
-        let is_over = polls.is_multiple_of(POLLS_PER_LOCK_CHECK) && !is_held(path);
+        let is_over = polls.is_multiple_of(POLLS_PER_LOCK_CHECK) && !is_locked(path);
         follower.poll()?;
         if is_over {
             stderr_line!(
@@ -141,7 +141,7 @@ impl Follower {
 
 /// Formats a new entry with a blank line before it; empty for entries that a transcript omits.
 fn format_entry(entry: Entry) -> String {
-    if entry.body.as_own() == Some(TillerEntry::Leaf {}) {
+    if entry.body.as_tiller() == Some(TillerEntry::Leaf {}) {
         return "\n--- back to an earlier entry: another branch ---\n".to_owned();
     }
     match transcript(&[entry]) {

@@ -83,7 +83,7 @@ pub(super) fn credential_store(arguments: &Arc<CliArgs>, project: Option<&Projec
             keyring.forget(provider).map_err(describe)
         },
     );
-    credential_store.with_last_resort(demo)
+    credential_store.with_fallback(demo)
 }
 
 /// Describes the source of each provider's key, for the first screen of a session with a model of provider
@@ -119,21 +119,21 @@ impl Keyring<'_> {
 
     fn holders(&self, config: &Config) -> Vec<ProviderCredential> {
         let holder =
-            |name: &str| ProviderCredential { provider: name.to_owned(), from: self.origin(config, name) };
+            |name: &str| ProviderCredential { provider: name.to_owned(), origin: self.origin(config, name) };
         descriptor::names().map(holder).collect()
     }
 
     fn origin(&self, config: &Config, provider: &str) -> CredentialOrigin {
         let is_named = config.settings.text(&setting::PROVIDER) == Some(provider);
         if is_named && self.arguments.model.api_key.is_some() {
-            return CredentialOrigin::Elsewhere("--api-key".to_owned());
+            return CredentialOrigin::External("--api-key".to_owned());
         }
         match config.key_source(provider) {
-            None => CredentialOrigin::Nowhere,
-            Some(KeySource::AuthFile) => CredentialOrigin::Kept,
-            Some(KeySource::Variable) => CredentialOrigin::Elsewhere(key_name(provider)),
+            None => CredentialOrigin::Missing,
+            Some(KeySource::AuthFile) => CredentialOrigin::Stored,
+            Some(KeySource::Variable) => CredentialOrigin::External(key_name(provider)),
             Some(KeySource::EnvFile(path)) => {
-                CredentialOrigin::Elsewhere(format!("{} in {}", key_name(provider), path.display()))
+                CredentialOrigin::External(format!("{} in {}", key_name(provider), path.display()))
             }
         }
     }
@@ -141,7 +141,7 @@ impl Keyring<'_> {
     /// Describes the source of a provider's key; `None` for a provider without a key that isn't in use.
     fn source_in_words(&self, config: &Config, provider: &str, in_use: &str) -> Option<String> {
         Some(match config.key_source(provider) {
-            _ if self.origin(config, provider) == CredentialOrigin::Elsewhere("--api-key".to_owned()) => {
+            _ if self.origin(config, provider) == CredentialOrigin::External("--api-key".to_owned()) => {
                 "key from --api-key".to_owned()
             }
             Some(KeySource::AuthFile) => "key from auth.json".to_owned(),
@@ -173,15 +173,15 @@ impl Keyring<'_> {
         let config = self.config()?;
         let path = path.display();
         let (said, hint) = match self.origin(&config, name) {
-            CredentialOrigin::Elsewhere(source) => (
+            CredentialOrigin::External(source) => (
                 format!("stored the key of {name} in {path}, but {source} takes precedence"),
                 Some(format!("without {source}, the stored key is used")),
             ),
-            CredentialOrigin::Kept | CredentialOrigin::Nowhere => {
+            CredentialOrigin::Stored | CredentialOrigin::Missing => {
                 (format!("stored the key of {name} in {path}; its models are available now"), None)
             }
         };
-        Ok(CredentialChange { change: self.connect(&config, descriptor)?, said, hint })
+        Ok(CredentialChange { change: self.connect(&config, descriptor)?, message: said, hint })
     }
 
     fn forget(&self, name_argument: &str) -> Result<CredentialChange, CliFailure> {
@@ -198,26 +198,26 @@ impl Keyring<'_> {
         let change = self.connect(&config, descriptor)?;
         let removed = format!("removed the key of {name} from {path}");
         let (said, hint) = match (origin, &change) {
-            (CredentialOrigin::Elsewhere(source), _) => {
+            (CredentialOrigin::External(source), _) => {
                 (format!("{removed}, but {source} provides one"), Some(removal_hint(&source)))
             }
-            (_, ProviderChange::Open(..)) => (format!("{removed}; its server needs no key"), None),
-            (_, ProviderChange::Shut { .. }) => {
+            (_, ProviderChange::Add(..)) => (format!("{removed}; its server needs no key"), None),
+            (_, ProviderChange::Remove { .. }) => {
                 (format!("{removed}; its models are no longer available"), None)
             }
         };
-        Ok(CredentialChange { change, said, hint })
+        Ok(CredentialChange { change, message: said, hint })
     }
 }
 
 /// The error of removing a key that isn't stored.
 fn not_kept(name: &str, origin: CredentialOrigin, path: &str) -> CliFailure {
     match origin {
-        CredentialOrigin::Elsewhere(source) => {
+        CredentialOrigin::External(source) => {
             CliFailure::usage(anyhow!("the key of {name} isn't stored in {path}; it comes from {source}"))
                 .hint(removal_hint(&source))
         }
-        CredentialOrigin::Kept | CredentialOrigin::Nowhere => {
+        CredentialOrigin::Stored | CredentialOrigin::Missing => {
             CliFailure::usage(anyhow!("no key of {name} is stored in {path}"))
         }
     }
@@ -242,16 +242,16 @@ fn resolve_provider(name_argument: &str) -> Result<&'static ProviderDescriptor, 
 }
 
 fn row(holder: &ProviderCredential) -> String {
-    let from = match &holder.from {
-        CredentialOrigin::Nowhere => "no key".to_owned(),
-        CredentialOrigin::Kept => "key in auth.json".to_owned(),
-        CredentialOrigin::Elsewhere(source) => format!("key from {source}"),
+    let from = match &holder.origin {
+        CredentialOrigin::Missing => "no key".to_owned(),
+        CredentialOrigin::Stored => "key in auth.json".to_owned(),
+        CredentialOrigin::External(source) => format!("key from {source}"),
     };
     format!("{:<12}{from}\n", holder.provider)
 }
 
 fn report(change: &CredentialChange) -> Result<u8, CliFailure> {
-    print_text(&format!("{}\n", change.said))?;
+    print_text(&format!("{}\n", change.message))?;
     if let Some(hint) = &change.hint {
         stderr_line!("  hint: {hint}");
     }

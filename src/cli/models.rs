@@ -91,7 +91,7 @@ impl ModelRow {
     fn json(&self) -> Value {
         let facts = &self.facts;
         let levels: Vec<&str> = facts.levels().iter().map(|level| level.name()).collect();
-        let images = match facts.sight {
+        let images = match facts.image_input {
             ImageInput::Supported => json!(true),
             ImageInput::Unsupported => json!(false),
             ImageInput::Unknown => Value::Null,

@@ -26,8 +26,8 @@ pub(super) fn resource_paths(
     let home = config.variable("HOME").map(Path::new);
     let defaults = ResourcePaths::usual(cwd, &config.folders.config, home);
     let mut sources = ResourcePaths {
-        taken: tui::command_names().map(str::to_owned).collect(),
-        watching: if front != FrontEnd::Print && is_on(&setting::WATCH) {
+        reserved_names: tui::command_names().map(str::to_owned).collect(),
+        watch: if front != FrontEnd::Print && is_on(&setting::WATCH) {
             WatchMode::On
         } else {
             WatchMode::Off

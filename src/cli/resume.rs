@@ -68,7 +68,7 @@ pub(super) fn find_by_query(
     }
     // The TUI shows its own progress.
     let mut line = (front != FrontEnd::Tui).then(ProgressLine::new);
-    let best = catalog.best(query, |progress| {
+    let best = catalog.best_match(query, |progress| {
         if let Some(line) = &mut line {
             line.update(progress);
         }
@@ -76,7 +76,7 @@ pub(super) fn find_by_query(
     drop(line);
     match best {
         Some(path) => Ok(Resolution::Log(path)),
-        None if catalog.most_recent()?.is_none() && !catalog.moved_here(remote)?.is_empty() => {
+        None if catalog.most_recent()?.is_none() && !catalog.moved_projects(remote)?.is_empty() => {
             moved(&mut catalog, manager, remote, front)
         }
         None => {
@@ -101,7 +101,7 @@ fn pick(
     if catalog.most_recent()?.is_some() || !io::stdin().is_terminal() {
         return Ok(Resolution::Pick);
     }
-    match catalog.moved_here(remote)?.as_slice() {
+    match catalog.moved_projects(remote)?.as_slice() {
         [] => Ok(Resolution::Pick),
         [session] if is_of_this_directory(session, manager) => Ok(Resolution::Pick),
         moved => Err(CliFailure::usage(MovedProject(moved.to_vec()))),
@@ -116,7 +116,7 @@ fn moved(
     remote: Option<&str>,
     front: FrontEnd,
 ) -> Result<Resolution, CliFailure> {
-    let moved = catalog.moved_here(remote)?;
+    let moved = catalog.moved_projects(remote)?;
     let here = manager.cwd().display();
     match moved.as_slice() {
         [] => Err(CliFailure::usage(anyhow!("{here} has no session to continue"))

@@ -117,7 +117,7 @@ pub(super) async fn print_notices(notices: &[String], agent: &AgentSession, rele
         stderr_line!("warning: {notice}");
     }
 
-    let queued = agent.snapshot().await.map(|snapshot| snapshot.live.queue.len()).unwrap_or_default();
+    let queued = agent.snapshot().await.map(|snapshot| snapshot.in_progress.queue.len()).unwrap_or_default();
     if queued > 0 {
         stderr_line!("warning: {queued} queued message(s) were not delivered; {release}");
     }

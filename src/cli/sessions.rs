@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &CliArgs, command: &SessionsCommand) -> Result<u8, 
         }
         SessionsCommand::Move { from, json } => return move_dir::move_sessions(&manager, from, *json),
         SessionsCommand::Rm { sessions, yes, permanently, json } => {
-            let delete_mode = if *permanently { DeleteMode::ForGood } else { DeleteMode::ToTrash };
+            let delete_mode = if *permanently { DeleteMode::Permanently } else { DeleteMode::ToTrash };
             let confirmation = if *yes { rm::Confirmation::Skip } else { rm::Confirmation::Ask };
             rm::rm(&manager, sessions, (delete_mode, confirmation), *json)?;
         }

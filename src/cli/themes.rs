@@ -12,7 +12,7 @@ use super::args::CliArgs;
 use crate::config::{Config, Project};
 use crate::search_path::{ResourceOrigin, ResourceProblem, SearchPath};
 use crate::setting;
-use crate::theme::{Background, ColorDepth, TerminalHints, ThemeChoice, ThemeRegistry, is_path, placed};
+use crate::theme::{Background, ColorDepth, TerminalHints, ThemeChoice, ThemeRegistry, is_path, resolve_theme};
 use crate::tui::{ThemeOptions, ThemeQuery};
 use crate::watch::FileWatcher;
 
@@ -54,11 +54,11 @@ impl Themes {
         let (depth, background) = (depth(config), background(config));
         let options = ThemeOptions {
             library: registry,
-            wish: choice,
+            choice,
             depth,
             background,
-            asking: theme_query(config, depth),
-            news: updates,
+            query: theme_query(config, depth),
+            updates,
         };
         Self { options, notices, _watcher: watcher }
     }
@@ -66,8 +66,8 @@ impl Themes {
 
 fn choice(config: &Config, cwd: &Path) -> ThemeChoice {
     let defaults = ThemeChoice::default();
-    let placed = |text| placed(text, cwd, config.variable("HOME").map(Path::new));
-    let text = |setting, defaults: String| config.settings.text(setting).map_or(defaults, placed);
+    let placed = |text| resolve_theme(text, cwd, config.variable("HOME").map(Path::new));
+    let text = |setting, defaults: String| config.settings.text(setting).map_or(defaults, resolve_theme);
     ThemeChoice {
         theme: text(&setting::THEME, defaults.theme),
         dark: text(&setting::THEME_DARK, defaults.dark),
@@ -85,7 +85,7 @@ fn search_paths(
 ) -> Vec<SearchPath> {
     let from_flag = |path: PathBuf| SearchPath { path, origin: ResourceOrigin::Given, bounds: None };
     let home = config.variable("HOME").map(Path::new);
-    let named = arguments.environment.theme.iter().map(|theme| placed(theme, cwd, home));
+    let named = arguments.environment.theme.iter().map(|theme| resolve_theme(theme, cwd, home));
     let configured = [&choice.theme, &choice.dark, &choice.light].into_iter().cloned();
     let mut search_paths: Vec<SearchPath> = Vec::new();
     for path in named.chain(configured).filter(|theme| is_path(theme)).map(PathBuf::from) {
@@ -139,7 +139,7 @@ fn depth(config: &Config) -> ColorDepth {
 }
 
 fn background(config: &Config) -> Background {
-    config.variable("COLORFGBG").and_then(Background::of_variable).unwrap_or_default()
+    config.variable("COLORFGBG").and_then(Background::parse_colorfgbg).unwrap_or_default()
 }
 
 /// The Linux console prints the query's response on the screen; and without colors the background is

@@ -37,9 +37,9 @@ pub(super) fn message(message: &Message, receipt: Option<&DeliveryReceipt>) -> S
     let mut text = String::new();
     match message {
         Message::User(user) => {
-            let note = receipt.map(|receipt| match receipt.story().as_str() {
-                "" => format!("({}) ", receipt.word()),
-                story => format!("({}: {story}) ", receipt.word()),
+            let note = receipt.map(|receipt| match receipt.details().as_str() {
+                "" => format!("({}) ", receipt.label()),
+                story => format!("({}: {story}) ", receipt.label()),
             });
             let _ = writeln!(
                 text,

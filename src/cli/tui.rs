@@ -25,7 +25,7 @@ use crate::provider::demo;
 use crate::session::Reader;
 use crate::setting;
 use crate::tui::{
-    self, Abilities, ExitReason, Exporter, Images, MouseUse, ReadSettings, SaveEffect, Services,
+    self, Abilities, ExitReason, Exporter, Images, MouseUse, ReadSettings, ProblemScope, TuiServices,
     SettingProblem, SettingsStore, SignalSettings, SignalSupport, TerminalOptions, TuiError, TuiFiles,
     TuiOptions,
 };
@@ -79,7 +79,7 @@ fn options(input: &RunInput, cwd: &Path, themes: &Themes) -> TuiOptions {
     let state_file = |name| (!arguments.session.no_session).then(|| config.folders.state.join(name));
     let terminal = TerminalOptions {
         abilities: abilities(config),
-        reach: signal_support(config),
+        signals: signal_support(config),
         mouse: if config.settings.is(&setting::MOUSE, "off") { MouseUse::Terminal } else { MouseUse::Tiller },
     };
     let files = TuiFiles {
@@ -87,8 +87,8 @@ fn options(input: &RunInput, cwd: &Path, themes: &Themes) -> TuiOptions {
         history: state_file("history.jsonl"),
         keybindings: Some(config.folders.config.join("keybindings.json")),
         log: log::path(config).filter(|_| !arguments.session.no_session),
-        reports: state_file("reports"),
-        protected: config.private_folders(cwd),
+        crash_reports: state_file("reports"),
+        hidden_folders: config.private_folders(cwd),
     };
     TuiOptions {
         cwd: cwd.to_owned(),
@@ -98,7 +98,7 @@ fn options(input: &RunInput, cwd: &Path, themes: &Themes) -> TuiOptions {
         themes: themes.options.clone(),
         terminal,
         files,
-        desks: services(input),
+        services: services(input),
     }
 }
 
@@ -109,17 +109,17 @@ fn folders(RunInput { arguments, config, .. }: &RunInput, cwd: &Path) -> Vec<Str
     added.iter().map(|folder| add_dir::describe_for_user(folder, home)).collect()
 }
 
-fn services(input: &RunInput) -> Services {
+fn services(input: &RunInput) -> TuiServices {
     // The same program renders HTML pages.
     let program = process::this_program().ok();
     let trusted = Arc::new(Mutex::new(input.project.clone()));
-    Services {
+    TuiServices {
         trust: Some(trust::trust_service(&input.arguments, Arc::clone(&trusted))),
         exporter: Some(exporter(input.config.variable("HOME").map(PathBuf::from), program.clone())),
         settings: Some(settings_store(input, trusted)),
         keys: Some(login::credential_store(&input.arguments, input.project.as_ref())),
         importer: Some(super::import::import_service(input)),
-        words: program,
+        highlighter: program,
     }
 }
 
@@ -129,14 +129,14 @@ fn settings_store(input: &RunInput, trusted: Arc<Mutex<Option<Project>>>) -> Set
     let describe = |failure: CliFailure| (format!("{:#}", failure.error), failure.hint);
     let arguments = Arc::clone(&input.arguments);
     SettingsStore::new(
-        ReadSettings { settings: input.config.settings.clone(), faults: faults(&input.config) },
+        ReadSettings { settings: input.config.settings.clone(), problems: faults(&input.config) },
         move || {
             let project = trusted.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let (config, changed) = trust::reload(&arguments, project.as_ref()).map_err(describe)?;
             let changed =
-                changed.map(|what| SettingProblem { what, instead: None, cost: SaveEffect::Everything });
+                changed.map(|what| SettingProblem { what, instead: None, scope: ProblemScope::Everything });
             let faults = changed.into_iter().chain(faults(&config)).collect();
-            Ok(ReadSettings { settings: config.settings, faults })
+            Ok(ReadSettings { settings: config.settings, problems: faults })
         },
         move |setting, text| store_setting(&file, setting, text).map_err(|error| describe(error.into())),
     )
@@ -145,12 +145,12 @@ fn settings_store(input: &RunInput, trusted: Arc<Mutex<Option<Project>>>) -> Set
 /// The problems of the settings files.
 fn faults(config: &Config) -> Vec<SettingProblem> {
     let ignored = config.warnings.iter().cloned();
-    let ignored = ignored.map(|what| SettingProblem { what, instead: None, cost: SaveEffect::Itself });
+    let ignored = ignored.map(|what| SettingProblem { what, instead: None, scope: ProblemScope::Setting });
     let invalid = config.invalid.iter().cloned();
     let invalid = invalid.map(|WrongSetting { setting, what, instead }| {
         // Invalid JSON may just be a file that is being edited.
-        let cost = setting.map_or(SaveEffect::Everything, |_| SaveEffect::Itself);
-        SettingProblem { what, instead: Some(instead), cost }
+        let cost = setting.map_or(ProblemScope::Everything, |_| ProblemScope::Setting);
+        SettingProblem { what, instead: Some(instead), scope: cost }
     });
     ignored.chain(invalid).collect()
 }
@@ -213,14 +213,14 @@ async fn open(
 async fn first_input(
     first: PromptInput,
     agent: &AgentSession,
-) -> Result<(Option<tui::FirstPrompt>, Option<String>), CliFailure> {
+) -> Result<(Option<tui::InitialPrompt>, Option<String>), CliFailure> {
     if !first.has_message() {
         return Ok((None, Some(first.text()).filter(|piped| !piped.is_empty())));
     }
     let usage_error = |error| CliFailure { code: USAGE, ..CliFailure::run(error) };
     let typed = first.typed();
     let (text, options) = first.prompt_for(agent).await.map_err(usage_error)?;
-    Ok((Some(tui::FirstPrompt { text, typed, attached: options.attached }), None))
+    Ok((Some(tui::InitialPrompt { text, typed, attached: options.attached }), None))
 }
 
 /// Runs slow work on a blocking thread.
@@ -305,7 +305,7 @@ fn banner(is_demo: bool, folders: &[String]) -> Vec<String> {
 
 /// The terminal's capabilities, restricted by settings.
 fn abilities(config: &Config) -> Abilities {
-    let abilities = Abilities::of(|name| config.variable(name).map(str::to_owned));
+    let abilities = Abilities::detect(|name| config.variable(name).map(str::to_owned));
     let images = if config.settings.is(&setting::IMAGES, "line") { Images::Line } else { abilities.images };
     Abilities { images, ..abilities }
 }

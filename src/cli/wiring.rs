@@ -110,12 +110,12 @@ pub(super) fn assemble(
         ..ToolEnvironment::new(workspace, runner.clone(), scratch.path())
     };
     let mut sources = resource_paths::resource_paths(arguments, config, (&cwd, front), &scratch);
-    notices.extend(extensions.unreachable_commands(&sources.taken));
-    extensions.contribute(&mut sources);
+    notices.extend(extensions.unreachable_commands(&sources.reserved_names));
+    extensions.add_resource_paths(&mut sources);
     let resources = Resources::load(sources);
     let workspace = workspace(&resources, (&cwd, &added), config, &protected)?;
     let tools = Tools::built_in(environment(workspace));
-    let tools = extensions.equip(tools, &mut notices);
+    let tools = extensions.add_tools(tools, &mut notices);
     let offer = offer(arguments, config, &tools)?;
     let folders = added.iter().map(add_dir::describe_for_model).collect();
     let system_prompt = SystemPrompt { folders, ..system_prompt(arguments, &cwd)? };
@@ -186,7 +186,7 @@ fn home_notice(protected: &ProtectedPaths, cwd: &Path) -> Option<String> {
 /// The tools, including those of extensions, that are offered to the model.
 fn offer(arguments: &CliArgs, config: &Config, tools: &Tools) -> Result<ToolOffer, CliFailure> {
     if arguments.agent.no_tools {
-        return Ok(ToolOffer::Only { names: Vec::new(), says: "--no-tools".to_owned() });
+        return Ok(ToolOffer::Only { names: Vec::new(), source: "--no-tools".to_owned() });
     }
     let Some(names) = config.settings.list(&setting::TOOLS) else { return Ok(ToolOffer::All) };
     tools.restrict(names).map_err(CliFailure::usage)?;
@@ -196,7 +196,7 @@ fn offer(arguments: &CliArgs, config: &Config, tools: &Tools) -> Result<ToolOffe
         }
         source => source.to_string(),
     };
-    Ok(ToolOffer::Only { names: names.to_vec(), says })
+    Ok(ToolOffer::Only { names: names.to_vec(), source: says })
 }
 
 fn system_prompt(arguments: &CliArgs, cwd: &Path) -> Result<SystemPrompt, CliFailure> {
@@ -204,7 +204,7 @@ fn system_prompt(arguments: &CliArgs, cwd: &Path) -> Result<SystemPrompt, CliFai
         argument.as_deref().map(|text| first_prompt::text_or_file(text, cwd)).transpose()
     };
     Ok(SystemPrompt {
-        replaced_by: text(&arguments.agent.system_prompt)?,
+        replacement: text(&arguments.agent.system_prompt)?,
         appended: text(&arguments.agent.append_system_prompt)?,
         date: now().to_iso()[..10].to_owned(),
         folders: Vec::new(),

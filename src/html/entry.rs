@@ -122,8 +122,8 @@ fn message(outline: &Outline, at: usize, entry: &MessageEntry, time_sent: UnixMs
 
 /// Describes how a queued message was delivered.
 fn delivery(receipt: &DeliveryReceipt) -> String {
-    let story = receipt.story();
-    let parts = [receipt.word(), story.as_str()];
+    let story = receipt.details();
+    let parts = [receipt.label(), story.as_str()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 

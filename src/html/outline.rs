@@ -62,7 +62,7 @@ impl Outline {
     pub(super) fn load(reader: &Reader, leaf: Option<&EntryId>) -> Result<Self, SessionError> {
         let tree = reader.tree();
         let count = tree.nodes().len();
-        let hidden = Annotations::of(reader, &tree).hidden_with(&tree, leaf);
+        let hidden = Annotations::read(reader, &tree).hidden_with(&tree, leaf);
         let hidden: Vec<bool> = hidden.into_iter().map(|with| with.is_some()).collect();
         let mut outline = Self {
             items: Vec::with_capacity(count),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::markdown::code;
 use super::markup::Markup;
 use crate::message::{
-    BashExecutionMessage, ToolCall, ToolResultMessage, UserBlock, joined_text, runs_commands,
+    BashExecutionMessage, ToolCall, ToolResultMessage, UserBlock, joined_text, is_command_tool,
 };
 use crate::render::{DiffKind, DiffLine, Language, diff_lines};
 
@@ -177,7 +177,7 @@ fn output(out: &mut Markup, result: &ToolResultMessage, call: Option<&ToolCall>)
     let name = call.map_or(result.tool_name.as_str(), |call| &call.name);
     blocks(out, &result.content, |out, text| match file {
         Some(path) => _ = out.markup(&code(text, Language::OfFile(path))).tags("\n"),
-        None if runs_commands(name) => command_output(out, text),
+        None if is_command_tool(name) => command_output(out, text),
         None => literal(out, text),
     });
 }

@@ -11,11 +11,11 @@ use crate::id::EntryId;
 use crate::session::Reader;
 
 /// The argument that starts the worker ([`serve`]).
-pub const SERVICE: &str = "__page";
+pub const WORKER_ARGUMENT: &str = "__page";
 
 /// Writes the page of a log to `output`. `arguments` are the log's path and, unless it is empty, the leaf of
 /// the open branch. An error is written to `errors` as a line.
-pub fn serve(
+pub fn run_worker(
     mut arguments: impl Iterator<Item = OsString>,
     mut output: impl Write,
     mut errors: impl Write,

@@ -85,7 +85,7 @@ impl KeyPrompt {
             }
             let store = store?;
             let shared = store.clone();
-            let stored = spawn_blocking(move || shared.keep(&pending.provider, &key.into())).await;
+            let stored = spawn_blocking(move || shared.store(&pending.provider, &key.into())).await;
             apply_change(&agent, &store, stored.map_err(|error| error.to_string())?.map_err(with_hint)?).await
         }
     }
@@ -100,7 +100,7 @@ impl KeyPrompt {
         async move {
             let store = store?;
             let shared = store.clone();
-            let removed = spawn_blocking(move || shared.forget(&provider)).await;
+            let removed = spawn_blocking(move || shared.remove(&provider)).await;
             apply_change(&agent, &store, removed.map_err(|error| error.to_string())?.map_err(with_hint)?)
                 .await
         }
@@ -124,17 +124,17 @@ async fn apply_change(
     store: &CredentialStore,
     change: CredentialChange,
 ) -> CommandResult {
-    let CredentialChange { change, said, hint } = change;
+    let CredentialChange { change, message: said, hint } = change;
     let outcome = agent.change_key(store, change).await.map_err(|error| error_text(&error))?;
     let next = match outcome {
-        KeyChangeOutcome::ItsModel | KeyChangeOutcome::AsBefore => hint,
-        KeyChangeOutcome::Another => hint.or_else(|| Some("/model lists the available models".to_owned())),
-        KeyChangeOutcome::First(model) => {
+        KeyChangeOutcome::ActiveProvider | KeyChangeOutcome::Unchanged => hint,
+        KeyChangeOutcome::OtherProvider => hint.or_else(|| Some("/model lists the available models".to_owned())),
+        KeyChangeOutcome::SwitchedToProvider(model) => {
             let chosen = format!("{model} is used from the next turn on; /model lists others");
             Some(hint.map_or(chosen.clone(), |hint| format!("{chosen}; {hint}")))
         }
-        KeyChangeOutcome::Nobody => Some("the next prompt needs another model; /model lists them".to_owned()),
-        KeyChangeOutcome::LastResort(model) => {
+        KeyChangeOutcome::NoModel => Some("the next prompt needs another model; /model lists them".to_owned()),
+        KeyChangeOutcome::SwitchedToFallback(model) => {
             Some(format!("{model} is used now, because no other model is available; /login adds a key"))
         }
     };
@@ -142,10 +142,10 @@ async fn apply_change(
 }
 
 fn row(holder: &ProviderCredential) -> String {
-    let from = match &holder.from {
-        CredentialOrigin::Nowhere => "no key".to_owned(),
-        CredentialOrigin::Kept => "key in auth.json".to_owned(),
-        CredentialOrigin::Elsewhere(source) => format!("key from {source}"),
+    let from = match &holder.origin {
+        CredentialOrigin::Missing => "no key".to_owned(),
+        CredentialOrigin::Stored => "key in auth.json".to_owned(),
+        CredentialOrigin::External(source) => format!("key from {source}"),
     };
     format!("{}: {from}\n", holder.provider)
 }

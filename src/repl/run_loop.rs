@@ -370,11 +370,11 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
 
     /// Restores the state from a snapshot after events were lost.
     fn restore(&mut self, snapshot: Snapshot) -> io::Result<()> {
-        self.is_running = snapshot.live.running_since.is_some();
-        self.has_bash = snapshot.live.bash.is_some();
-        let failed = snapshot.live.summary.and_then(|summary| summary.failed);
+        self.is_running = snapshot.in_progress.running_since.is_some();
+        self.has_bash = snapshot.in_progress.bash.is_some();
+        let failed = snapshot.in_progress.summary.and_then(|summary| summary.failed);
         let approvals =
-            snapshot.live.approvals.into_iter().map(|request| ReplQuestion::Approval(Box::new(request)));
+            snapshot.in_progress.approvals.into_iter().map(|request| ReplQuestion::Approval(Box::new(request)));
         self.questions = approvals.chain(failed.map(ReplQuestion::Compaction)).collect();
         self.show_question()
     }

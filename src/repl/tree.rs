@@ -15,7 +15,7 @@ const MAX_INDENT: usize = 12;
 /// The tree without hidden branches.
 pub(super) fn text(reader: &Reader) -> String {
     let (tree, leaf) = (reader.tree(), reader.leaf());
-    let annotations = Annotations::of(reader, &tree);
+    let annotations = Annotations::read(reader, &tree);
     let hidden = annotations.hidden_with(&tree, leaf.as_ref());
     let mut labels: Vec<Option<String>> = Vec::with_capacity(tree.nodes().len());
     // Unreadable entries are left out; the log's findings report them.

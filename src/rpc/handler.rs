@@ -16,7 +16,7 @@ use crate::agent::compaction::Automatic;
 use crate::agent::queue::QueueEdit;
 use crate::agent::retry::RetryMode;
 use crate::agent::{
-    AgentError, AgentSession, Approver, BashContext, BranchSummary, CycleScope, Direction, PromptOptions,
+    AgentError, AgentSession, Approver, BashContext, BranchSummary, CycleScope, CycleDirection, PromptOptions,
     SessionSwitched, StreamingBehavior,
 };
 use crate::event::QueueKind;
@@ -144,7 +144,7 @@ impl Handler {
                 agent.set_auto_retry(if enabled { RetryMode::On } else { RetryMode::Off }).await?;
             }
             RpcCommand::SetApprovals { enabled } => {
-                agent.set_audience(if enabled { Approver::Present } else { Approver::Absent }).await?;
+                agent.set_approver(if enabled { Approver::Present } else { Approver::Absent }).await?;
             }
             _ => return self.cycle_model().await,
         }
@@ -285,7 +285,7 @@ impl Handler {
     }
 
     async fn cycle_model(&self) -> HandlerResult {
-        let Some(chosen) = self.agent.cycle_model(Direction::Forward).await? else {
+        let Some(chosen) = self.agent.cycle_model(CycleDirection::Forward).await? else {
             return data(Value::Null);
         };
         data(json!({
@@ -300,7 +300,7 @@ impl Handler {
         let mut events = self.agent.subscribe();
         let mut interrupted = false;
         loop {
-            let live = self.agent.snapshot().await?.live;
+            let live = self.agent.snapshot().await?.in_progress;
             if live.running_since.is_none() && live.bash.is_none() && live.summary.is_none() {
                 return Ok(());
             }

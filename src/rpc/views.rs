@@ -31,7 +31,7 @@ pub(super) fn model(facts: &ModelFacts, api: &str) -> Value {
         "provider": facts.provider,
         "baseUrl": "",
         "reasoning": facts.thinks(),
-        "input": if facts.sight == ImageInput::Unsupported { &["text"][..] } else { &["text", "image"] },
+        "input": if facts.image_input == ImageInput::Unsupported { &["text"][..] } else { &["text", "image"] },
         "contextWindow": facts.window,
         "maxTokens": facts.max_output,
         "cost": cost,
@@ -61,7 +61,7 @@ pub(super) fn live(live: &InFlight) -> Value {
 }
 
 fn retry(retry: &AnnouncedRetry) -> Value {
-    json!({"attempt": retry.attempt, "maxAttempts": retry.most, "at": retry.at, "errorMessage": retry.why})
+    json!({"attempt": retry.attempt, "maxAttempts": retry.max_attempts, "at": retry.due, "errorMessage": retry.error})
 }
 
 fn running_call(call: &RunningCall) -> Value {
@@ -89,7 +89,7 @@ fn running_bash(bash: &RunningBash) -> Value {
         "command": bash.line,
         "excludeFromContext": bash.context == BashContext::Exclude,
         "since": bash.since,
-        "output": bash.glance().text,
+        "output": bash.last_lines().text,
     })
 }
 
@@ -138,7 +138,7 @@ pub(super) fn entries(reader: &Reader, since: Option<&EntryId>) -> Result<Box<Ra
 /// The depth of a tree grows with the conversation, so this is not recursive.
 pub(super) fn tree(reader: &Reader) -> Result<Box<RawValue>, SessionError> {
     let tree = reader.tree();
-    let annotations = Annotations::of(reader, &tree);
+    let annotations = Annotations::read(reader, &tree);
     let mut lines: Vec<Option<String>> = vec![None; tree.nodes().len()];
     reader.raw_lines(0..tree.nodes().len(), |at, line| {
         lines[at] = line.map(|line| line.get().to_owned());

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::json;
 
 use super::sandbox::Sandbox;
-use tiller_test_support::terminal::Key;
+use tiller_test_support::terminal::TerminalKey;
 
 /// Escape sequences that a terminal acts on, and characters that change the visible text.
 const ESCAPES: [&str; 6] = [
@@ -49,10 +49,10 @@ fn attacks_own_folders_are_denied_to_tools_at_home() {
     let mut terminal = sandbox.open(&["--yes", "--cwd", &home, "--provider", "scripted", "--model", &script]);
     terminal.wait_for("the working directory is your home folder");
     terminal.send("go");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Tried.");
     terminal.wait_without("esc stops");
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     assert!(terminal.wait().success());
     let results: Vec<String> =
         sandbox.said().into_iter().filter(|line| line.starts_with("toolResult")).collect();
@@ -103,12 +103,12 @@ fn attacks_repository_links_neither_hang_nor_leak_keys() {
         terminal.wait_for("❯");
         terminal.send("@no");
         terminal.wait_for("notes.txt");
-        terminal.key(Key::Enter);
+        terminal.key(TerminalKey::Enter);
         terminal.send(" go");
-        terminal.key(Key::Enter);
+        terminal.key(TerminalKey::Enter);
         terminal.wait_for("Listed.");
         terminal.wait_without("esc stops");
-        terminal.key(Key::Ctrl('d'));
+        terminal.key(TerminalKey::Ctrl('d'));
         assert!(terminal.wait().success(), "{name}");
         let listed = sandbox.said().into_iter().find(|line| line.starts_with("toolResult")).unwrap();
         assert!(listed.contains("notes.txt"), "{listed}");

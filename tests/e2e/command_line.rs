@@ -4,8 +4,8 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::sandbox::Sandbox;
-use tiller_test_support::mock_server::{MockServer, Reply, Say};
-use tiller_test_support::terminal::Key;
+use tiller_test_support::mock_server::{MockServer, Reply, AnswerPart};
+use tiller_test_support::terminal::TerminalKey;
 
 fn scripted(sandbox: &Sandbox, lines: &[&str], more: &[&str]) -> super::sandbox::Ran {
     let script = sandbox.script(lines);
@@ -119,7 +119,7 @@ fn models_of_custom_server_need_no_key() {
 
 #[test]
 fn agent_mode_off_is_a_chat_without_tools() {
-    let server = MockServer::start([Reply::says([Say::text("Hi.")]), Reply::says([Say::text("Hi.")])]);
+    let server = MockServer::start([Reply::says([AnswerPart::text("Hi.")]), Reply::says([AnswerPart::text("Hi.")])]);
     let sandbox = Sandbox::new().with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", &server.url);
     let plain = sandbox.with("AGENT_MODE", "false");
     let ran = plain.run(&["-p", "hello"]);
@@ -254,13 +254,13 @@ fn no_session_tui_stores_nothing() {
     let mut terminal = sandbox.play(&[long, r#"{"text": "Counted."}"#], &["--no-session"]);
     terminal.wait_for("❯");
     terminal.send("count to 9000");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Counted.");
     terminal.wait_without("esc stops");
     terminal.send("/session");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("resume with    not possible: the session is in memory only");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_without("resume with");
     terminal.send("half a thought");
     terminal.wait_for("❯ half a thought");
@@ -403,7 +403,7 @@ fn add_dir_allows_that_folder_only() {
 
 #[test]
 fn base_url_error_disables_only_its_provider() {
-    let server = MockServer::start([Reply::says([Say::text("Fine.")])]);
+    let server = MockServer::start([Reply::says([AnswerPart::text("Fine.")])]);
     let sandbox = Sandbox::new()
         .with("ANTHROPIC_API_KEY", "k")
         .with("ANTHROPIC_BASE_URL", &server.url)

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use tiller::session::verify::{Severity, verify};
 
 use super::sandbox::Sandbox;
-use tiller_test_support::mock_server::{MockServer, Reply, Say};
-use tiller_test_support::terminal::Key;
+use tiller_test_support::mock_server::{MockServer, Reply, AnswerPart};
+use tiller_test_support::terminal::TerminalKey;
 
 /// Text that only a request for a summary contains.
 const SUMMARY: &str =
@@ -33,10 +33,10 @@ fn compaction_overflow_is_retried_after_summary() {
         ("openai", r#"{"error":{"code":"context_length_exceeded","message":"too many tokens"}}"#),
     ] {
         let server = MockServer::start([
-            Reply::says([Say::text("One.")]),
+            Reply::says([AnswerPart::text("One.")]),
             Reply::status(400, too_long),
-            Reply::says([Say::text("It is about bees.")]).tokens(700, 30),
-            Reply::says([Say::text("Two.")]),
+            Reply::says([AnswerPart::text("It is about bees.")]).tokens(700, 30),
+            Reply::says([AnswerPart::text("Two.")]),
         ]);
         let (name, url) = (provider.to_uppercase(), format!("{}/v1", server.url));
         let url = if provider == "openai" { &url } else { &server.url };
@@ -124,17 +124,17 @@ fn compaction_command_takes_instructions_and_draws_a_rule() {
     for (prompt, answer) in [("question one", "word by word"), ("question two", "Answer two.")] {
         terminal.wait_for("❯");
         terminal.send(prompt);
-        terminal.key(Key::Enter);
+        terminal.key(TerminalKey::Enter);
         terminal.wait_for(answer);
         terminal.wait_without("esc stops");
     }
     terminal.send("/compact mind the queen");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("compacted: 1.");
     terminal.wait_for("tokens, summary");
     terminal.wait_without("esc stops");
     terminal.send("/compact");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("nothing to compact");
     let log = sandbox.log();
     let summary = compactions(&log)[0]["summary"].as_str().unwrap();
@@ -147,20 +147,20 @@ fn branch_summary_by_demo_does_not_restart_the_tour() {
     let mut terminal = sandbox.open(&["--yes", "--provider", "demo"]);
     terminal.wait_for("❯");
     terminal.send("hello");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("list_files");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_without("esc stops");
     terminal.send("/tree");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("▸");
-    terminal.key(Key::Home);
+    terminal.key(TerminalKey::Home);
     terminal.wait_for("▸• ▌ hello");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.notice("leave this branch");
-    terminal.key(Key::Down);
+    terminal.key(TerminalKey::Down);
     terminal.wait_for("▸ with a summary for the model");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("left another branch");
     let log = sandbox.log();
     let left = log.iter().find(|entry| entry["type"] == "branch_summary").unwrap();
@@ -176,25 +176,25 @@ fn branch_summary_takes_instructions() {
     for (prompt, answer) in [("question one", "Answer one."), ("question two", "Answer two.")] {
         terminal.wait_for("❯");
         terminal.send(prompt);
-        terminal.key(Key::Enter);
+        terminal.key(TerminalKey::Enter);
         terminal.wait_for(answer);
         terminal.wait_without("esc stops");
     }
     terminal.send("/tree");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("▸●   Answer two.");
-    terminal.key(Key::Up);
-    terminal.key(Key::Up);
+    terminal.key(TerminalKey::Up);
+    terminal.key(TerminalKey::Up);
     terminal.wait_for("▸•   Answer one.");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.notice("leave this branch");
-    terminal.key(Key::Down);
-    terminal.key(Key::Down);
+    terminal.key(TerminalKey::Down);
+    terminal.key(TerminalKey::Down);
     terminal.wait_for("▸ with a summary, and I say what matters");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("what matters in the summary");
     terminal.send("only the stings");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("left another branch: summary");
     terminal.wait_without("Answer two.");
     let log = sandbox.log();

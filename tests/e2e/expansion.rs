@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::sandbox::Sandbox;
-use tiller_test_support::mock_server::{MockServer, Reply, Say};
+use tiller_test_support::mock_server::{MockServer, Reply, AnswerPart};
 
 fn sandbox(server: &MockServer) -> Sandbox {
     Sandbox::new().with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", &server.url)
@@ -18,7 +18,7 @@ fn ask(sandbox: &Sandbox, more: &[&str]) -> super::sandbox::Ran {
 }
 
 fn fine() -> MockServer {
-    MockServer::start([Reply::says([Say::text("Fine.")])])
+    MockServer::start([Reply::says([AnswerPart::text("Fine.")])])
 }
 
 fn write(folder: &Path, name: &str, text: &str) {
@@ -65,8 +65,8 @@ fn skill_is_expanded_and_listed_with_its_path() {
 fn skill_built_in_can_be_read() {
     let sandbox = Sandbox::new();
     let location = sandbox.home().join("tiller/state/skills/debug/SKILL.md");
-    let read = Say::call("c1", "read_file", json!({"path": location}));
-    let server = MockServer::start([Reply::says([read]), Reply::says([Say::text("Read.")])]);
+    let read = AnswerPart::call("c1", "read_file", json!({"path": location}));
+    let server = MockServer::start([Reply::says([read]), Reply::says([AnswerPart::text("Read.")])]);
     let sandbox = sandbox.with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", &server.url);
     let ran = ask(&sandbox, &["read it"]);
     assert_eq!(ran.out, "Read.\n", "{}", ran.err);
@@ -149,7 +149,7 @@ fn expansion_flags_restrict_to_given_files() {
 
 #[test]
 fn skill_flag_allows_reading_only_that_file() {
-    let read = |id: &str, path: &str| Say::call(id, "read_file", json!({"path": path}));
+    let read = |id: &str, path: &str| AnswerPart::call(id, "read_file", json!({"path": path}));
     let elsewhere = tempfile::TempDir::new().unwrap();
     let folder = elsewhere.path().canonicalize().unwrap();
     write(&folder, "given.md", &skill("given", "Body of it."));
@@ -157,7 +157,7 @@ fn skill_flag_allows_reading_only_that_file() {
     let (file, secret) = (folder.join("given.md"), folder.join("secret.txt"));
     let server = MockServer::start([
         Reply::says([read("c1", file.to_str().unwrap()), read("c2", secret.to_str().unwrap())]),
-        Reply::says([Say::text("Fine.")]),
+        Reply::says([AnswerPart::text("Fine.")]),
     ]);
     let ran = ask(&sandbox(&server), &["--skill", file.to_str().unwrap(), "go"]);
     assert_eq!(ran.out, "Fine.\n", "{}", ran.err);

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::Value;
 
 use super::sandbox::Sandbox;
-use tiller_test_support::terminal::Key;
+use tiller_test_support::terminal::TerminalKey;
 
 /// A sandbox with one session, and a part of its id.
 fn sandbox() -> (Sandbox, String) {
@@ -80,7 +80,7 @@ fn export_in_tui_writes_the_open_session() {
         terminal.wait_for("❯");
         terminal.send(line);
         terminal.wait_for(&format!("❯ {line}"));
-        terminal.key(Key::Enter);
+        terminal.key(TerminalKey::Enter);
         terminal.wait_for(answer);
         terminal.wait_without("esc stops");
     };
@@ -91,9 +91,9 @@ fn export_in_tui_writes_the_open_session() {
     assert!(text.contains("what is it?") && text.contains("\nFour.\n"), "{text}");
     // The rejected name can be edited.
     terminal.wait_for("❯ /export sum.md");
-    terminal.key(Key::Ctrl('c'));
+    terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_without("❯ /export");
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
 }
 

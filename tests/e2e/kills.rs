@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 use tiller::session::verify::{Severity, verify};
 
 use super::sandbox::Sandbox;
-use tiller_test_support::terminal::{Key, Terminal};
+use tiller_test_support::terminal::{TerminalKey, Terminal};
 
 /// Default number of kills in print mode.
 const KILLS: u64 = 200;
@@ -421,17 +421,17 @@ fn kill_at_any_time_keeps_reported_events_in_the_log() {
 fn play(terminal: &mut Terminal, kill: u64, dice: &mut Dice) -> Vec<String> {
     terminal.wait_for("❯");
     terminal.send("go on");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     for number in 0..dice.below(4) {
         std::thread::sleep(Duration::from_millis(dice.below(25)));
         match dice.below(3) {
             0 => {
                 terminal.send(&format!("!sleep 22 & sleep 0.0{number}; kill $!"));
-                terminal.key(Key::Enter);
+                terminal.key(TerminalKey::Enter);
             }
             kind => {
                 terminal.send(&format!("message {kill}-{number}"));
-                terminal.key(if kind == 1 { Key::Enter } else { Key::AltEnter });
+                terminal.key(if kind == 1 { TerminalKey::Enter } else { TerminalKey::AltEnter });
             }
         }
     }

@@ -1,7 +1,7 @@
 //! A second tiller process on a session that the first one has open.
 
 use super::sandbox::Sandbox;
-use tiller_test_support::terminal::{Key, Terminal};
+use tiller_test_support::terminal::{TerminalKey, Terminal};
 
 const ANSWERS: [&str; 3] =
     [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#, r#"{"text": "Answer three."}"#];
@@ -57,7 +57,7 @@ fn locked_session_can_be_forked() {
     second.send("second prompt\r");
     second.wait_for("Answer two.");
     second.wait_without("esc stops");
-    second.key(Key::Ctrl('d'));
+    second.key(TerminalKey::Ctrl('d'));
     assert!(second.wait().success());
     assert_eq!(std::fs::read(&log).unwrap(), before);
     assert_eq!(sandbox.logs().len(), 2);
@@ -77,9 +77,9 @@ fn locked_session_can_be_followed_without_writing() {
     first.send("second prompt\r");
     second.wait_for("> second prompt");
     second.wait_for("Answer two.");
-    second.key(Key::Ctrl('c'));
+    second.key(TerminalKey::Ctrl('c'));
     assert_eq!(second.wait().exit_code(), 130);
-    first.key(Key::Ctrl('d'));
+    first.key(TerminalKey::Ctrl('d'));
     assert!(first.wait().success());
     let runs = sandbox.log().iter().filter(|line| line["customType"] == "tiller.run").count();
     assert_eq!(runs, 1, "only the first one wrote");

@@ -4,14 +4,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::sandbox::Sandbox;
-use tiller_test_support::mock_server::{MockServer, Reply, Say};
-use tiller_test_support::terminal::Key;
+use tiller_test_support::mock_server::{MockServer, Reply, AnswerPart};
+use tiller_test_support::terminal::TerminalKey;
 
 const ASK: [&str; 5] = ["-p", "--provider", "openai", "--model", "gpt-5"];
 
 #[test]
 fn login_key_from_stdin_is_used_until_logout() {
-    let server = MockServer::start([Reply::says([Say::text("Here I am.")])]);
+    let server = MockServer::start([Reply::says([AnswerPart::text("Here I am.")])]);
     let sandbox = Sandbox::new();
     let auth = sandbox.home().join("tiller/auth.json");
     let unknown = sandbox.run_with_stdin(&["login", "nobody"], "sk-hush\n");
@@ -52,7 +52,7 @@ fn login_typed_key_is_not_echoed() {
     let mut terminal = sandbox.open(&["login", "anthropic"]);
     terminal.wait_for("API key for anthropic");
     terminal.send("sk-hush-hush");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     assert_eq!(terminal.wait().exit_code(), 0);
     assert!(!terminal.written().contains("hush"), "{}", terminal.written());
     assert!(terminal.is_cooked());
@@ -60,7 +60,7 @@ fn login_typed_key_is_not_echoed() {
     assert!(auth.contains("sk-hush-hush"), "{auth}");
     let mut terminal = sandbox.open(&["login", "openai"]);
     terminal.wait_for("API key for openai");
-    terminal.key(Key::Ctrl('c'));
+    terminal.key(TerminalKey::Ctrl('c'));
     assert_eq!(terminal.wait().exit_code(), 130);
     assert!(terminal.is_cooked());
 }

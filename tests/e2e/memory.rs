@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use nix::sys::resource::{UsageWho, getrusage};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tiller_test_support::long_log::{self, Length};
+use tiller_test_support::long_log::{self, LogLength};
 
 const MB: usize = 1 << 20;
 
@@ -139,7 +139,7 @@ fn memory_million_lines_of_garbage_is_constant() {
 #[test]
 fn memory_compacted_log_of_50_mb_is_below_64_mb() {
     let folder = TempDir::new().unwrap();
-    let length = Length { entries: 20_000, bytes: 50 * MB, compacted_every: 400 };
+    let length = LogLength { entries: 20_000, bytes: 50 * MB, compacted_every: 400 };
     let path = long_log::write(folder.path(), length);
     assert!(fs::metadata(&path).unwrap().len() > 45 * MB as u64);
     let (stats, peak) = show(&path);

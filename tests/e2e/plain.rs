@@ -8,7 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::sandbox::{Ran, Sandbox};
-use tiller_test_support::terminal::{Key, Terminal};
+use tiller_test_support::terminal::{TerminalKey, Terminal};
 
 /// Runs lines from a pipe against a script.
 fn piped(sandbox: &Sandbox, answers: &[&str], lines: &str) -> Ran {
@@ -140,7 +140,7 @@ fn plain_approval_can_be_denied() {
     terminal.send("y\r");
     terminal.wait_for("Made it.");
     assert!(sandbox.project().join("made").exists());
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     assert!(terminal.wait().success());
     assert!(!terminal.written().contains('\u{1b}'), "{:?}", terminal.written());
 }
@@ -198,12 +198,12 @@ fn plain_ctrl_c_stops_the_run_and_twice_quits() {
     let mut terminal = conversation(&sandbox, &[r#"{"text": "Going on", "hang": true}"#]);
     terminal.send("go\r");
     terminal.wait_for("Going on");
-    terminal.key(Key::Ctrl('c'));
+    terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_for("stopped");
     terminal.wait_until("the next line is waited for", is_invited);
-    terminal.key(Key::Ctrl('c'));
+    terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_for("press Ctrl+C again to quit");
-    terminal.key(Key::Ctrl('c'));
+    terminal.key(TerminalKey::Ctrl('c'));
     assert!(terminal.wait().success());
     assert_eq!(sandbox.log().last().unwrap()["message"]["stopReason"], "aborted");
 }
@@ -283,7 +283,7 @@ fn plain_login_does_not_echo_the_key() {
     terminal.send("\n/login anthropic\n");
     terminal.wait_for("type the key of anthropic on the next line");
     terminal.send("sk-hush");
-    terminal.key(Key::Ctrl('c'));
+    terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_for("no key entered");
     terminal.send("/model gpt-5\n");
     terminal.wait_for("openai/gpt-5 is used from the next turn on");

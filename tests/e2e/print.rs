@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::sandbox::Sandbox;
-use tiller_test_support::mock_server::{MockServer, Reply, Say};
+use tiller_test_support::mock_server::{MockServer, Reply, AnswerPart};
 
 const MODEL: &str = "claude-sonnet-9-9";
 
@@ -35,7 +35,7 @@ fn tool_names(body: &Value) -> Vec<&str> {
 #[test]
 fn print_answer_and_anthropic_request_are_exact() {
     let server =
-        MockServer::start([Reply::says([Say::text("Zwölf Boxkämpfer 🥊 jagen.")]).cut(3).crlf().noisy()]);
+        MockServer::start([Reply::says([AnswerPart::text("Zwölf Boxkämpfer 🥊 jagen.")]).cut(3).crlf().noisy()]);
     let sandbox = anthropic(&server);
     sandbox.write("AGENTS.md", "Use tabs.\n");
     let ran = ask(&sandbox, "anthropic", &["who", "hunts?"]);
@@ -69,7 +69,7 @@ fn print_answer_and_anthropic_request_are_exact() {
 #[test]
 fn print_answer_and_openai_request_are_exact() {
     let server =
-        MockServer::start([Reply::says([Say::text("Zwölf Boxkämpfer 🥊 jagen.")]).cut(5).crlf().noisy()]);
+        MockServer::start([Reply::says([AnswerPart::text("Zwölf Boxkämpfer 🥊 jagen.")]).cut(5).crlf().noisy()]);
     let sandbox = openai(&server);
     let ran = ask(&sandbox, "openai", &["--system-prompt", "Be brief.", "who hunts?"]);
     assert_eq!((ran.out.as_str(), ran.code), ("Zwölf Boxkämpfer 🥊 jagen.\n", Some(0)), "{}", ran.err);
@@ -96,10 +96,10 @@ fn print_answer_and_openai_request_are_exact() {
 
 #[test]
 fn print_tool_result_is_sent_to_the_model() {
-    let read = Say::call("c1", "read_file", json!({"path": "notes.txt"}));
+    let read = AnswerPart::call("c1", "read_file", json!({"path": "notes.txt"}));
     let server = MockServer::start([
-        Reply::says([Say::text("Looking."), read]).cut(1),
-        Reply::says([Say::text("It says 42.")]),
+        Reply::says([AnswerPart::text("Looking."), read]).cut(1),
+        Reply::says([AnswerPart::text("It says 42.")]),
     ]);
     let sandbox = anthropic(&server);
     sandbox.write("notes.txt", "the answer is 42\n");
@@ -114,8 +114,8 @@ fn print_tool_result_is_sent_to_the_model() {
 
 #[test]
 fn print_command_is_denied_without_approver() {
-    let run = || Reply::says([Say::call("c1", "bash", json!({"command": "touch made"}))]);
-    let server = MockServer::start([run(), Reply::says([Say::text("Denied.")])]);
+    let run = || Reply::says([AnswerPart::call("c1", "bash", json!({"command": "touch made"}))]);
+    let server = MockServer::start([run(), Reply::says([AnswerPart::text("Denied.")])]);
     let sandbox = anthropic(&server);
     let ran = ask(&sandbox, "anthropic", &["make it"]);
     assert_eq!((ran.out.as_str(), ran.code), ("Denied.\n", Some(0)), "{}", ran.err);
@@ -123,7 +123,7 @@ fn print_command_is_denied_without_approver() {
     let result = server.requests()[1].body["messages"][2].to_string();
     assert!(result.contains("no one can approve it") && result.contains("--yes"), "{result}");
 
-    let server = MockServer::start([run(), Reply::says([Say::text("Made.")])]);
+    let server = MockServer::start([run(), Reply::says([AnswerPart::text("Made.")])]);
     let sandbox = anthropic(&server);
     let ran = ask(&sandbox, "anthropic", &["--yes", "make it"]);
     assert_eq!((ran.out.as_str(), ran.code), ("Made.\n", Some(0)), "{}", ran.err);
@@ -249,7 +249,7 @@ fn print_failed_request_is_reported_without_key() {
 
 #[test]
 fn print_continue_resumes_the_session() {
-    let server = MockServer::start([Reply::says([Say::text("One.")]), Reply::says([Say::text("Two.")])]);
+    let server = MockServer::start([Reply::says([AnswerPart::text("One.")]), Reply::says([AnswerPart::text("Two.")])]);
     let sandbox = openai(&server);
     ask(&sandbox, "openai", &["first"]);
     let ran = sandbox.run(&["-c", "-p", "second"]);
@@ -264,7 +264,7 @@ fn print_continue_resumes_the_session() {
 
 #[test]
 fn print_piped_text_precedes_prompt_and_files_are_attached() {
-    let server = MockServer::start([Reply::says([Say::text("Seen.")])]);
+    let server = MockServer::start([Reply::says([AnswerPart::text("Seen.")])]);
     let sandbox = openai(&server);
     sandbox.write("a.txt", "file text\n");
     let arguments = ["-p", "--provider", "openai", "--model", MODEL, "explain", "@a.txt"];
@@ -282,7 +282,7 @@ fn print_piped_text_precedes_prompt_and_files_are_attached() {
 
 #[test]
 fn print_prompt_longer_than_window_is_not_sent() {
-    let server = MockServer::start([Reply::says([Say::text("Seen.")])]);
+    let server = MockServer::start([Reply::says([AnswerPart::text("Seen.")])]);
     let sandbox = openai(&server).with("TILLER_WINDOW", "2000");
     let arguments = ["-p", "--provider", "openai", "--model", "unknown-model", "explain"];
     let ran = sandbox.run_with_stdin(&arguments, &"too long ".repeat(2_000));

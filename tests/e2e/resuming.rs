@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 
 use super::sandbox::{Ran, Sandbox};
-use tiller_test_support::terminal::Key;
+use tiller_test_support::terminal::TerminalKey;
 
 /// Arguments of a print-mode run that answers every prompt with "Yes.".
 fn ask(sandbox: &Sandbox, more: &[&str]) -> Ran {
@@ -198,11 +198,11 @@ fn resume_several_moved_sessions_asks_at_a_terminal() {
     terminal.wait_for("Continue which session?");
     let screen = terminal.screen();
     assert!(screen.contains("1  VED222") && screen.contains("2  VED111"), "{screen}");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("▌ the second question");
     terminal.wait_for("which no longer exists");
     terminal.send("go on");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Here I am.");
     assert!(text(&newest).contains("go on"));
 }
@@ -223,7 +223,7 @@ fn resume_picker_searches_text() {
     terminal.send("flumo");
     terminal.wait_for("» mind the flumox too");
     terminal.wait_without("a foreign prompt");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("▌ please fix the tokenizer");
     terminal.wait_without("sessions of");
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 
 use super::sandbox::{Ran, Sandbox};
-use tiller_test_support::mock_server::{Ending, MockServer, Protocol, Reply, Say, pieces};
+use tiller_test_support::mock_server::{StreamEnd, MockServer, Protocol, Reply, AnswerPart, pieces};
 
 fn sandbox(server: &str) -> Sandbox {
     Sandbox::new()
@@ -41,7 +41,7 @@ fn endings(sandbox: &Sandbox) -> Vec<String> {
 }
 
 fn hello() -> Reply {
-    Reply::says([Say::text("hello at last")])
+    Reply::says([AnswerPart::text("hello at last")])
 }
 
 #[test]
@@ -50,9 +50,9 @@ fn retry_network_errors_only_the_log_keeps_them() {
     let failures = [
         overloaded,
         Reply::status(500, "<html>"),
-        hello().ending(Ending::Early(4)),
-        hello().ending(Ending::Reset(4)),
-        hello().ending(Ending::Stall(0)),
+        hello().ending(StreamEnd::Early(4)),
+        hello().ending(StreamEnd::Reset(4)),
+        hello().ending(StreamEnd::Stall(0)),
     ];
     let server = MockServer::start(failures.into_iter().chain([hello()]));
     let sandbox = sandbox(&server.url);
@@ -70,7 +70,7 @@ fn retry_network_errors_only_the_log_keeps_them() {
 
 #[test]
 fn retry_stalled_answer() {
-    let server = MockServer::start([hello().ending(Ending::Stall(4)), hello()]);
+    let server = MockServer::start([hello().ending(StreamEnd::Stall(4)), hello()]);
     let sandbox = sandbox(&server.url);
     let ran = ask(&sandbox);
     assert_eq!((ran.code, endings(&sandbox)), (Some(0), vec!["error".to_owned(), "stop".to_owned()]));
@@ -121,7 +121,7 @@ fn retry_unreachable_server_up_to_the_setting() {
 #[test]
 fn retry_damaged_call_never_runs() {
     let call =
-        |path: &str| Reply::says([Say::call("c", "write_file", json!({ "path": path, "content": "a" }))]);
+        |path: &str| Reply::says([AnswerPart::call("c", "write_file", json!({ "path": path, "content": "a" }))]);
     let frames = |reply: &Reply| {
         let Reply::Stream(stream) = reply else { unreachable!("a stream") };
         pieces(stream, Protocol::Anthropic)

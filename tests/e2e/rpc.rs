@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::sandbox::Sandbox;
 use client::Client;
-use tiller_test_support::mock_server::{MockServer, Reply, Say};
+use tiller_test_support::mock_server::{MockServer, Reply, AnswerPart};
 
 /// A conversation with a scripted model.
 fn talk(sandbox: &Sandbox, answers: &[&str], more: &[&str]) -> Client {
@@ -103,7 +103,7 @@ fn rpc_lines_end_at_line_feed_only() {
 
 #[test]
 fn rpc_prompt_images_are_sent() {
-    let server = MockServer::start([Reply::says([Say::text("A dot.")])]);
+    let server = MockServer::start([Reply::says([AnswerPart::text("A dot.")])]);
     let sandbox = Sandbox::new().with("ANTHROPIC_API_KEY", "sk-ant").with("ANTHROPIC_BASE_URL", &server.url);
     let mut client = Client::start(&sandbox, &["--provider", "anthropic", "--model", "claude-sonnet-9-9"]);
     let dot =

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use tiller_test_support::terminal::{Size, Start, Terminal};
+use tiller_test_support::terminal::{Size, TerminalStart, Terminal};
 
 /// A home for tiller and a working directory; both are removed on drop.
 pub(crate) struct Sandbox {
@@ -115,7 +115,7 @@ impl Sandbox {
     ) -> Terminal {
         let own = [("HOME", self.home().to_owned()), ("TILLER_HOME", self.home().join("tiller"))];
         let own = own.map(|(name, path)| (name.to_owned(), path.display().to_string()));
-        Terminal::start(&Start {
+        Terminal::start(&TerminalStart {
             program: program.into(),
             arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
             cwd: self.project().to_owned(),

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::sandbox::Sandbox;
-use tiller_test_support::terminal::{Key, Terminal};
+use tiller_test_support::terminal::{TerminalKey, Terminal};
 
 /// Answers every hook with nothing; leaves a mark where it ran. Its command shouts.
 const EXTENSION: &str = r#"#!/bin/bash
@@ -125,7 +125,7 @@ fn trust_is_not_stored_without_session() {
 fn quit(mut terminal: Terminal) {
     // While the agent works, the key does nothing.
     terminal.wait_without("esc stops");
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     assert!(terminal.wait().success());
 }
 
@@ -141,7 +141,7 @@ fn trust_question_remembers_yes() {
     // The extension's command is known, and is sent.
     terminal.send("/shout");
     terminal.wait_for("louder");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("HEY");
     terminal.wait_for("Answer one.");
     quit(terminal);
@@ -177,12 +177,12 @@ fn trust_command_asks_again_and_loads_the_settings() {
     terminal.wait_for("--trust-project trusts it");
     terminal.send("/trust");
     terminal.wait_for("❯ /trust");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("▸ no, keep ignoring these files");
     assert!(terminal.screen().contains(".tiller/extensions/guard.sh"), "{}", terminal.screen());
-    terminal.key(Key::Down);
+    terminal.key(TerminalKey::Down);
     terminal.wait_for("▸ trust ");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("approval auto now");
     assert_eq!(marks(&sandbox), 0, "extensions wait for the next start");
     quit(terminal);

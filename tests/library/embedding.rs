@@ -11,7 +11,7 @@ mod example;
 async fn embedding_example_runs() {
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join("notes.txt"), "buy milk\n".repeat(300)).unwrap();
-    let runner = Runner::with_helper(env!("CARGO_BIN_EXE_tiller"));
+    let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_tiller"));
     let told = example::demonstrate(folder.path(), runner).await.unwrap();
     let expected = ["run: Milk.", "steered: Completed after 5 messages", "answer: Milk.", "fork: Du lait."];
     assert_eq!(told[..4], expected, "{told:?}");

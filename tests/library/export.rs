@@ -110,7 +110,7 @@ fn export_branch_has_own_header_and_unchanged_lines() {
     let (folder, path) = log(&lines);
     let reader = Reader::open(&path).unwrap();
     let mut bytes = Vec::new();
-    export::branch(&reader, Some(&"c".into()), NOW, &mut bytes).unwrap();
+    export::export_branch(&reader, Some(&"c".into()), NOW, &mut bytes).unwrap();
     let text = String::from_utf8(bytes).unwrap();
     let (header, body) = text.split_once('\n').unwrap();
     assert_eq!(body.lines().collect::<Vec<_>>(), [lines[0], lines[1], lines[3]]);
@@ -133,13 +133,13 @@ fn export_whole_log_is_unchanged() {
     bytes.extend(b"\xff\xfe not JSON\r\n\n{\"type\":\"torn");
     fs::write(&path, &bytes).unwrap();
     let mut exported = Vec::new();
-    export::whole(&Reader::open(&path).unwrap(), &mut exported).unwrap();
+    export::export_log(&Reader::open(&path).unwrap(), &mut exported).unwrap();
     assert_eq!(exported, bytes);
     for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions-fixtures")).unwrap() {
         let path = file.unwrap().path();
         if let Ok(reader) = Reader::open(&path) {
             let mut exported = Vec::new();
-            export::whole(&reader, &mut exported).unwrap();
+            export::export_log(&reader, &mut exported).unwrap();
             assert!(exported == fs::read(&path).unwrap(), "{}", path.display());
         }
     }

@@ -13,9 +13,9 @@ mod width;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use decoder::AnsiDecoder;
+pub use decoder::Utf8Decoder;
 pub use output_buffer::{OutputBuffer, TAB};
-pub use width::{columns, of_grapheme};
+pub use width::{columns, grapheme_width};
 
 /// Maximum number of style runs of one output; the last ones are kept. That is two per line of the longest output that
 /// a model reads. In the log they take about 80 kB.
@@ -93,7 +93,7 @@ pub struct StyleRun {
     /// Number of characters.
     pub length: usize,
     /// The style.
-    pub pen: SgrState,
+    pub style: SgrState,
 }
 
 /// A command's output as text and styles.
@@ -147,12 +147,12 @@ impl StyleRun {
 
 impl From<(usize, usize, String)> for StyleRun {
     fn from((start, length, sgr): (usize, usize, String)) -> Self {
-        Self { start, length, pen: sequence::apply_sgr(SgrState::default(), &sgr) }
+        Self { start, length, style: sequence::apply_sgr(SgrState::default(), &sgr) }
     }
 }
 
 impl From<StyleRun> for (usize, usize, String) {
-    fn from(StyleRun { start, length, pen }: StyleRun) -> Self {
+    fn from(StyleRun { start, length, style: pen }: StyleRun) -> Self {
         (start, length, pen.sgr())
     }
 }
@@ -160,17 +160,17 @@ impl From<StyleRun> for (usize, usize, String) {
 impl StyledText {
     /// Converts a command's whole output.
     #[must_use]
-    pub fn of(raw: &str) -> Self {
+    pub fn parse(raw: &str) -> Self {
         let mut buffer = OutputBuffer::default();
         buffer.push(raw.as_bytes());
-        buffer.printed()
+        buffer.styled_text()
     }
 
     /// Creates a stored text with its styles. If the text has escape sequences (another program stored it raw), they
     /// are applied, and the given styles are dropped, because their positions refer to another text.
     #[must_use]
-    pub fn kept(text: &str, strokes: Vec<StyleRun>) -> Self {
-        if Self::is_plain(text) { Self { text: text.to_owned(), strokes } } else { Self::of(text) }
+    pub fn from_stored(text: &str, strokes: Vec<StyleRun>) -> Self {
+        if Self::is_plain(text) { Self { text: text.to_owned(), strokes } } else { Self::parse(text) }
     }
 
     /// Checks that a text has no control characters but newlines and tabs.
@@ -181,16 +181,16 @@ impl StyledText {
 
     /// Returns the end of the text from a byte index on; an index inside a character is moved to the next one.
     #[must_use]
-    pub fn end_from(&self, byte: usize) -> Self {
+    pub fn suffix_from(&self, byte: usize) -> Self {
         let byte = self.text.ceil_char_boundary(byte);
         let (before, text) = self.text.split_at(byte);
-        Self { text: text.to_owned(), strokes: moved(&self.strokes, before.chars().count()) }
+        Self { text: text.to_owned(), strokes: shift_runs(&self.strokes, before.chars().count()) }
     }
 }
 
 /// Shifts styles after `characters` characters were removed from the beginning of the text.
 #[must_use]
-pub fn moved(strokes: &[StyleRun], characters: usize) -> Vec<StyleRun> {
+pub fn shift_runs(strokes: &[StyleRun], characters: usize) -> Vec<StyleRun> {
     let remaining = strokes.iter().filter(|stroke| stroke.end() > characters);
     remaining
         .map(|stroke| {
@@ -206,7 +206,7 @@ pub fn moved(strokes: &[StyleRun], characters: usize) -> Vec<StyleRun> {
 
 /// Parses styles stored as JSON; invalid items are skipped.
 #[must_use]
-pub fn strokes_of(value: &Value) -> Vec<StyleRun> {
+pub fn parse_style_runs(value: &Value) -> Vec<StyleRun> {
     let strokes = value.as_array().into_iter().flatten();
     strokes.filter_map(|stroke| StyleRun::deserialize(stroke).ok()).take(MAX_STYLE_RUNS).collect()
 }

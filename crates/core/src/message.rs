@@ -193,7 +193,7 @@ pub const ADVICE: &str = " → ";
 
 /// Splits an error message into the error and its advice, if it has one.
 #[must_use]
-pub fn advice_in(error_message: &str) -> (&str, Option<&str>) {
+pub fn split_advice(error_message: &str) -> (&str, Option<&str>) {
     match error_message.rsplit_once(ADVICE) {
         Some((what, advice)) => (what, Some(advice)),
         None => (error_message, None),
@@ -493,14 +493,14 @@ pub struct BashExecutionMessage {
 /// Checks whether a tool is tiller's own command tool, so that its results are command output. A tool of an extension
 /// or a server may have any other name.
 #[must_use]
-pub fn runs_commands(tool: &str) -> bool {
+pub fn is_command_tool(tool: &str) -> bool {
     tool == "bash"
 }
 
 /// Checks whether a tool runs commands in another program whose sessions are imported. Other programs may use the name
 /// too, so the result affects only the display.
 #[must_use]
-pub fn runs_commands_elsewhere(tool: &str) -> bool {
+pub fn is_foreign_command_tool(tool: &str) -> bool {
     matches!(tool, "Bash" | "shell" | "local_shell" | "exec_command")
 }
 
@@ -576,7 +576,7 @@ impl ModelRef {
     /// Returns the display name: both names joined by a slash. An id that is a path has a slash of its own; the form to
     /// type, with both slashes, is `Display`.
     #[must_use]
-    pub fn shown(&self) -> String {
+    pub fn display_name(&self) -> String {
         let Self { provider, id } = self;
         if id.starts_with('/') { format!("{provider}{id}") } else { self.to_string() }
     }
@@ -619,9 +619,9 @@ mod tests {
     #[test]
     fn model_ref_path_id_is_shown_with_one_slash() {
         let model = |id: &str| ModelRef { provider: "scripted".into(), id: id.into() };
-        assert_eq!(model("/tmp/a.jsonl").shown(), "scripted/tmp/a.jsonl");
+        assert_eq!(model("/tmp/a.jsonl").display_name(), "scripted/tmp/a.jsonl");
         assert_eq!(model("/tmp/a.jsonl").to_string(), "scripted//tmp/a.jsonl");
-        assert_eq!(model("a.jsonl").shown(), "scripted/a.jsonl");
+        assert_eq!(model("a.jsonl").display_name(), "scripted/a.jsonl");
     }
 
     #[test]

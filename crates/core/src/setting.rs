@@ -191,7 +191,7 @@ table! {
 
 /// Finds a setting by name.
 #[must_use]
-pub fn named(name: &str) -> Option<&'static Setting> {
+pub fn find(name: &str) -> Option<&'static Setting> {
     TABLE.iter().copied().find(|setting| setting.name == name)
 }
 
@@ -265,7 +265,7 @@ impl Setting {
     }
 
     fn invalid(&self, value: &str) -> InvalidSetting {
-        InvalidSetting { name: self.name, given: value.to_owned(), expected: self.kind.to_string() }
+        InvalidSetting { name: self.name, value: value.to_owned(), expected: self.kind.to_string() }
     }
 }
 
@@ -288,7 +288,7 @@ fn switch(text: &str) -> Option<&'static str> {
 pub fn parse_switch(name: &'static str, text: &str) -> Result<bool, InvalidSetting> {
     match switch(text.trim()) {
         Some(word) => Ok(word == "on"),
-        None => Err(InvalidSetting { name, given: text.to_owned(), expected: "on or off".to_owned() }),
+        None => Err(InvalidSetting { name, value: text.to_owned(), expected: "on or off".to_owned() }),
     }
 }
 
@@ -312,7 +312,7 @@ pub struct InvalidSetting {
     /// The setting's name.
     pub name: &'static str,
     /// The rejected value.
-    pub given: String,
+    pub value: String,
     /// The accepted values.
     pub expected: String,
 }
@@ -407,7 +407,7 @@ impl Settings {
     }
 
     /// Copies the value and source of one setting from other settings.
-    pub fn adopt(&mut self, setting: &Setting, other: &Self) {
+    pub fn copy_from(&mut self, setting: &Setting, other: &Self) {
         if let Some(slot) = self.values.get_mut(setting.name) {
             slot.clone_from(&other.values[setting.name]);
         }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use tiller_core::unit::thousands;
 use tiller_files as files;
 use tiller_files::walk::{WalkEntryKind, WalkOptions, walk};
-use tiller_tools::tool::{OutputLimits, TruncationExtent, keep_text};
+use tiller_tools::tool::{OutputLimits, TruncationExtent, store_text};
 
 /// Largest file that is attached, in bytes: more than any model's window holds.
 pub const LARGEST_FILE: u64 = 16 * 1024 * 1024;
@@ -61,7 +61,7 @@ pub fn read_attachment(file: &FileToAttach, limits: OutputLimits) -> io::Result<
 /// # Errors
 /// When the file can't be written.
 pub(super) fn attach_text(text: &str, scratch: &Path) -> io::Result<String> {
-    let path = keep_text(scratch, text)?;
+    let path = store_text(scratch, text)?;
     let block = file_block(&path.display().to_string(), text, PREVIEW_LIMITS);
     Ok(format!(
         "The message is long ({} bytes), so all of it is in this file; read it in parts:\n\n{block}",
@@ -96,7 +96,7 @@ fn list_folder(file: &FileToAttach, limits: OutputLimits) -> io::Result<String> 
     let names: Vec<String> = walk(folder, &file.path.canonicalize()?, options)
         .map(|entry| {
             let mark = if entry.kind == WalkEntryKind::Folder { "/" } else { "" };
-            format!("{}{mark}\n", entry.below.display())
+            format!("{}{mark}\n", entry.relative_path.display())
         })
         .collect();
     let listed = names[..names.len().min(MAX_ENTRIES)].concat();

@@ -1,11 +1,11 @@
 //! The user's shell commands (`!` and `!!`): the job that runs one, and its record.
 
-use tiller_core::ansi::AnsiDecoder;
+use tiller_core::ansi::Utf8Decoder;
 use tiller_core::id::EntryId;
 use tiller_core::message::BashExecutionMessage;
 use tiller_core::unit::UnixMs;
 use tiller_tools::process::{ExitStatus, Running};
-use tiller_tools::tool::{CapturedOutput, GLANCE_INTERVAL, OutputCapture};
+use tiller_tools::tool::{CapturedOutput, PREVIEW_INTERVAL, OutputCapture};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -44,12 +44,12 @@ impl BashJob {
         report: mpsc::Sender<JobEvent>,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (stop, stopped) = oneshot::channel();
-        let snapshot = Box::new(capture.so_far());
+        let snapshot = Box::new(capture.snapshot_fn());
         let reporter = OutputReporter {
             id: shown.id.clone(),
             report,
             unreported: Vec::new(),
-            decoder: AnsiDecoder::new(),
+            decoder: Utf8Decoder::new(),
         };
         let job = run(process, capture, reporter, stopped);
         (Self { shown, stop: Some(stop), snapshot, reply: None }, job)
@@ -99,7 +99,7 @@ struct OutputReporter {
     report: mpsc::Sender<JobEvent>,
     /// Output that came since the last report.
     unreported: Vec<u8>,
-    decoder: AnsiDecoder,
+    decoder: Utf8Decoder,
 }
 
 impl OutputReporter {
@@ -109,7 +109,7 @@ impl OutputReporter {
         let mut delta = String::with_capacity(self.unreported.len());
         self.decoder.decode(&self.unreported, &mut delta);
         self.unreported.clear();
-        let output = Box::new(capture.watched());
+        let output = Box::new(capture.buffer());
         self.report.send(JobEvent::BashOutput { id: self.id.clone(), delta, output }).await.is_ok()
     }
 }
@@ -120,7 +120,7 @@ async fn run(
     mut reporter: OutputReporter,
     mut stopped: oneshot::Receiver<()>,
 ) {
-    let mut ticks = interval(GLANCE_INTERVAL);
+    let mut ticks = interval(PREVIEW_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (mut is_stopped, mut is_new) = (false, false);
     loop {

@@ -14,7 +14,7 @@ mod transcript;
 pub use branch::BranchPlan;
 pub use cut::{Keep, truncate};
 pub use files::Files;
-pub use plan::{Material, Plan, first_message};
+pub use plan::{CompactionInput, CompactionPlan, first_message};
 pub use prompt::{Prompt, RenderedRequest, SummaryRequest};
 
 use tiller_core::unit::Tokens;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tiller_core::message::{Message, ToolSpec};
 use tiller_core::unit::Tokens;
-use tiller_session::context::{estimate, estimate_text, sendable};
+use tiller_session::context::{estimate, estimate_text, request_messages};
 
 use super::handle::ContextUse;
 
@@ -138,7 +138,7 @@ fn message_parts(messages: &[Arc<Message>]) -> Vec<ContextPart> {
         ContextKind::ShellCommands,
     ];
     let mut parts = kinds.map(|kind| ContextPart { kind, count: 0, tokens: Tokens(0) });
-    for message in sendable(messages) {
+    for message in request_messages(messages) {
         let at = match &*message {
             Message::User(_) => 0,
             Message::Assistant(_) => 1,

@@ -22,35 +22,35 @@ pub struct ProviderCredential {
     /// The provider's name.
     pub provider: String,
     /// The origin of its key.
-    pub from: CredentialOrigin,
+    pub origin: CredentialOrigin,
 }
 
 /// The origin of a provider's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CredentialOrigin {
     /// There is no key.
-    Nowhere,
+    Missing,
     /// The key is stored in `auth.json`.
-    Kept,
+    Stored,
     /// Another source, as a short phrase: a variable, a file, a flag.
-    Elsewhere(String),
+    External(String),
 }
 
 /// The model that answers after a key was stored or removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyChangeOutcome {
     /// The same model, and it belongs to the key's provider, which is usable.
-    ItsModel,
+    ActiveProvider,
     /// The same model; the key's provider has other models to choose from.
-    Another,
+    OtherProvider,
     /// The fallback model was active, so this model of the key's provider answers from the next turn on.
-    First(ModelRef),
+    SwitchedToProvider(ModelRef),
     /// The same model; the key's provider became unusable, and was not in use.
-    AsBefore,
+    Unchanged,
     /// None: the active model's provider lost its key. The user has to choose another model.
-    Nobody,
+    NoModel,
     /// The fallback model, from the next turn on, because no other provider is usable.
-    LastResort(ModelRef),
+    SwitchedToFallback(ModelRef),
 }
 
 /// Result of storing or removing a key.
@@ -59,7 +59,7 @@ pub struct CredentialChange {
     /// The change to apply to the session.
     pub change: ProviderChange,
     /// A message for the user.
-    pub said: String,
+    pub message: String,
     /// The next step for the user, if one is needed.
     pub hint: Option<String>,
 }
@@ -85,7 +85,7 @@ impl CredentialStore {
 
     /// Adds a model that answers when no other provider is usable.
     #[must_use]
-    pub fn with_last_resort(self, model: Model) -> Self {
+    pub fn with_fallback(self, model: Model) -> Self {
         Self { fallback: Some(model), ..self }
     }
 
@@ -101,7 +101,7 @@ impl CredentialStore {
     ///
     /// # Errors
     /// When the provider is unknown, the key is malformed, or it can't be written.
-    pub fn keep(&self, provider: &str, key: &SecretString) -> Result<CredentialChange, ErrorWithHint> {
+    pub fn store(&self, provider: &str, key: &SecretString) -> Result<CredentialChange, ErrorWithHint> {
         (self.store)(provider, key)
     }
 
@@ -109,7 +109,7 @@ impl CredentialStore {
     ///
     /// # Errors
     /// When the provider is unknown, it has no stored key, or the change can't be written.
-    pub fn forget(&self, provider: &str) -> Result<CredentialChange, ErrorWithHint> {
+    pub fn remove(&self, provider: &str) -> Result<CredentialChange, ErrorWithHint> {
         (self.remove)(provider)
     }
 }
@@ -132,25 +132,25 @@ impl AgentSession {
         store: &CredentialStore,
         change: ProviderChange,
     ) -> Result<KeyChangeOutcome, AgentError> {
-        let is_removed = matches!(change, ProviderChange::Shut { .. });
+        let is_removed = matches!(change, ProviderChange::Remove { .. });
         let provider = change.provider().to_owned();
         self.change_provider(change).await?;
         let active = self.state().await?.state.model.provider;
         match (is_removed, active == provider) {
-            (false, true) => return Ok(KeyChangeOutcome::ItsModel),
+            (false, true) => return Ok(KeyChangeOutcome::ActiveProvider),
             (false, false) => return self.leave_fallback(store, &active, &provider).await,
-            (true, false) => return Ok(KeyChangeOutcome::AsBefore),
+            (true, false) => return Ok(KeyChangeOutcome::Unchanged),
             (true, true) => {}
         }
-        let Some(fallback) = store.fallback.clone() else { return Ok(KeyChangeOutcome::Nobody) };
+        let Some(fallback) = store.fallback.clone() else { return Ok(KeyChangeOutcome::NoModel) };
         let models = self.models().await?;
         if models.iter().any(|model| model.facts.provider != fallback.facts.provider) {
-            return Ok(KeyChangeOutcome::Nobody);
+            return Ok(KeyChangeOutcome::NoModel);
         }
         let name = fallback.reference().to_string();
-        self.change_provider(ProviderChange::Open(fallback.provider, vec![(*fallback.facts).clone()]))
+        self.change_provider(ProviderChange::Add(fallback.provider, vec![(*fallback.facts).clone()]))
             .await?;
-        Ok(KeyChangeOutcome::LastResort(self.set_model(name).await?))
+        Ok(KeyChangeOutcome::SwitchedToFallback(self.set_model(name).await?))
     }
 
     /// Switches from the fallback model to the first model of a provider: a user who adds a key wants to use it.
@@ -163,8 +163,8 @@ impl AgentSession {
         let is_fallback = store.fallback.as_ref().is_some_and(|fallback| fallback.facts.provider == active);
         let models = self.models().await?;
         match models.iter().find(|model| model.facts.provider == provider).filter(|_| is_fallback) {
-            Some(first) => Ok(KeyChangeOutcome::First(self.set_model(first.reference().to_string()).await?)),
-            None => Ok(KeyChangeOutcome::Another),
+            Some(first) => Ok(KeyChangeOutcome::SwitchedToProvider(self.set_model(first.reference().to_string()).await?)),
+            None => Ok(KeyChangeOutcome::OtherProvider),
         }
     }
 }

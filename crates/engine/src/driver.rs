@@ -127,7 +127,7 @@ pub struct AgentOptions {
     /// The approval policy.
     pub policy: Policy,
     /// Presence of an approver.
-    pub audience: Approver,
+    pub approver: Approver,
     /// Limits on the stored output of `!` commands.
     pub output: OutputOptions,
     /// The tools offered to the model at the start.
@@ -198,7 +198,7 @@ impl AgentOptions {
             sync: SyncPolicy::Turn,
             answers: AnswerOptions::default(),
             policy: Policy { root: work_dir, ..Policy::default() },
-            audience: Approver::Absent,
+            approver: Approver::Absent,
             output: OutputOptions { limits: OutputLimits::default(), scratch },
             offer: ToolOffer::All,
             mode: "embedded",
@@ -218,7 +218,7 @@ pub enum ToolOffer {
         /// The names of the tools.
         names: Vec<String>,
         /// The origin of the list, as shown to people: `--tools`, the setting `tools` of a file.
-        says: String,
+        source: String,
     },
 }
 
@@ -438,7 +438,7 @@ impl Driver {
             summaries: SummaryState::new(services.options.compaction),
             approvals: Approvals::new(
                 services.options.policy.clone(),
-                services.options.audience,
+                services.options.approver,
                 services.tools.workspace().cloned(),
             ),
             retry: services.options.retry,
@@ -457,7 +457,7 @@ impl Driver {
     /// Switches to another session's log; returns notices for the user.
     fn load_session(&mut self, writer: Writer) -> Result<Vec<String>, SessionError> {
         let (model, thinking) = (self.active.default_model(), self.active.thinking);
-        let mut notices = writer.reader().remarks(self.services.manager.cwd());
+        let mut notices = writer.reader().warnings(self.services.manager.cwd());
         let (current, queue, queue_notices) = ActiveSession::load(writer, model, thinking)?;
         notices.extend(queue_notices);
         run_tracing::closed(&self.active.reader());

@@ -95,13 +95,13 @@ impl SessionBuilder {
 
     /// Stores logs in this folder.
     #[must_use]
-    pub fn logs_in(self, folder: impl Into<PathBuf>) -> Self {
+    pub fn log_folder(self, folder: impl Into<PathBuf>) -> Self {
         Self { placement: Placement::Flat(folder.into()), ..self }
     }
 
     /// Resumes the session whose log is at `path`.
     #[must_use]
-    pub fn resuming(self, path: impl Into<PathBuf>) -> Self {
+    pub fn resume(self, path: impl Into<PathBuf>) -> Self {
         Self { resumed: Some(path.into()), ..self }
     }
 
@@ -144,19 +144,19 @@ impl SessionBuilder {
 
     /// Runs every call that would need approval. Calls that the policy refuses outright stay refused.
     #[must_use]
-    pub fn yes(self) -> Self {
-        self.tune(|options| options.policy.asking = AskBehavior::Yes)
+    pub fn approve_all(self) -> Self {
+        self.configure(|options| options.policy.asking = AskBehavior::Yes)
     }
 
     /// Requests approval of calls: each request is an event and waits for [`AgentSession::decide`].
     #[must_use]
-    pub fn asking(self) -> Self {
-        self.tune(|options| options.audience = Approver::Present)
+    pub fn request_approvals(self) -> Self {
+        self.configure(|options| options.approver = Approver::Present)
     }
 
     /// Changes any other option; several changes are applied in order.
     #[must_use]
-    pub fn tune(self, tune: impl FnOnce(&mut AgentOptions) + Send + 'static) -> Self {
+    pub fn configure(self, tune: impl FnOnce(&mut AgentOptions) + Send + 'static) -> Self {
         let before = self.tune;
         let both = |options: &mut AgentOptions| {
             before(options);
@@ -232,13 +232,13 @@ pub struct RunRequest {
     /// Images attached to it.
     pub images: Vec<Image>,
     /// The session.
-    pub setup: SessionBuilder,
+    pub session: SessionBuilder,
 }
 
 impl RunRequest {
     /// Creates a request of text alone.
     pub fn new(prompt: impl Into<String>, setup: SessionBuilder) -> Self {
-        Self { prompt: prompt.into(), images: Vec::new(), setup }
+        Self { prompt: prompt.into(), images: Vec::new(), session: setup }
     }
 }
 
@@ -266,7 +266,7 @@ pub struct RunResult {
 /// # Errors
 /// When the session can't be set up, or the prompt can't be stored. A failed run is not an error: see its outcome.
 pub async fn run(request: RunRequest, work_dir: &Path) -> Result<RunResult, EmbedError> {
-    let agent = request.setup.start(work_dir)?;
+    let agent = request.session.start(work_dir)?;
     let before = agent.reader().entry_count();
     let options = PromptOptions { images: request.images, ..PromptOptions::default() };
     agent.prompt(request.prompt, options).await?;
@@ -274,7 +274,7 @@ pub async fn run(request: RunRequest, work_dir: &Path) -> Result<RunResult, Embe
     let reader = agent.reader();
     agent.close().await?;
     let mut tally = Totals::default();
-    reader.visit(before, |entry| entry.iter().for_each(|entry| tally.take(&entry.body)))?;
+    reader.visit(before, |entry| entry.iter().for_each(|entry| tally.add(&entry.body)))?;
     let (text, error) = last_answer(&settled.messages);
     Ok(RunResult {
         text,

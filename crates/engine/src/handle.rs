@@ -34,10 +34,10 @@ pub use compaction::{BranchSummary, Summarizing, SummaryOf};
 pub use error::AgentError;
 pub use events::{EventStream, Lagged};
 pub use model::{ChosenModel, CycleScope, LockedModel, ProviderChange};
-pub use prompt::{BashContext, Expansion, Length, PromptOptions, StreamingBehavior};
+pub use prompt::{BashContext, Expansion, LengthCheck, PromptOptions, StreamingBehavior};
 pub use snapshot::{ContextUse, InFlight, RunningBash, RunningCall, SessionState, Snapshot};
 pub use status::{Activity, QueueStatus, SessionStats, Settled, Status};
-pub use tools::{OfferedTool, ToolStanding};
+pub use tools::{OfferedTool, OfferState};
 
 /// Capacity of the command channel; a person can't type faster than the driver empties it.
 pub(super) const COMMANDS: usize = 64;
@@ -217,7 +217,7 @@ impl AgentSession {
     ///
     /// # Errors
     /// When the session is closed.
-    pub async fn set_audience(&self, audience: Approver) -> Result<(), AgentError> {
+    pub async fn set_approver(&self, audience: Approver) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::SetApprover { audience, reply }).await
     }
 

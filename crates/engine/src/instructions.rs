@@ -77,7 +77,7 @@ fn read_file(
     let origin = place.origin;
     let bytes = place.read(path, MAX_BYTES);
     let mut tell =
-        |what: String, state| problems.push(ResourceProblem { path: path.to_owned(), what, state });
+        |what: String, state| problems.push(ResourceProblem { path: path.to_owned(), message: what, state });
     let (why, state) = match bytes {
         Ok(bytes) => match parse(&bytes) {
             Some((text, FileExtent::Whole)) => {
@@ -88,7 +88,7 @@ fn read_file(
                 text.push_str("\n[the file goes on; only its first 64 KiB are shown here]\n");
                 return ReadOutcome::Instructions(Instructions { path: path.to_owned(), text, origin });
             }
-            None => ("not UTF-8 text".to_owned(), search_path::state(&bytes)),
+            None => ("not UTF-8 text".to_owned(), search_path::content_hash(&bytes)),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => return ReadOutcome::Nothing,
         Err(error) => (error.to_string(), 0),

@@ -41,13 +41,13 @@ pub use driver::{
 pub use embed::{EmbedError, RunRequest, RunResult, SessionBuilder, run};
 pub use handle::{
     Activity, AgentError, AgentSession, BashContext, BranchSummary, ChosenModel, ContextUse, CycleScope,
-    EventStream, Expansion, ForkedSession, InFlight, Lagged, Length, LockedModel, OfferedTool, PromptOptions,
+    EventStream, Expansion, ForkedSession, InFlight, Lagged, LengthCheck, LockedModel, OfferedTool, PromptOptions,
     ProviderChange, QueueStatus, RunningBash, RunningCall, SessionState, SessionStats, SessionSwitched,
-    Settled, Snapshot, Status, StreamingBehavior, Summarizing, SummaryOf, ToolStanding,
+    Settled, Snapshot, Status, StreamingBehavior, Summarizing, SummaryOf, OfferState,
 };
 pub use interactive::{Unrunnable, unrunnable};
 pub use resources::{CommandSource, Inventory, ResourcePaths, Resources, SlashCommand, WatchMode};
 pub use subscription::{BufferedSubscription, Received, Subscription};
 pub use system_prompt::SystemPrompt;
-pub use tiller_provider::Direction;
+pub use tiller_provider::CycleDirection;
 pub use tiller_tools::policy::{ApprovalMode, FolderAccess, PermissionRule as Permission};

@@ -8,7 +8,7 @@ use tiller_core::id::QueueId;
 use tiller_core::message::Image;
 use tiller_core::unit::UnixMs;
 use tiller_session::EntryBody;
-use tiller_session::entry::{Entry, QueueChange, TillerEntry, Waited};
+use tiller_session::entry::{Entry, QueueChange, TillerEntry, QueueHistory};
 
 /// Most messages in the queue: far more than a person queues, and few enough for events and memory.
 pub const MAX_WAITING: usize = 1_000;
@@ -64,10 +64,10 @@ impl PartialEq for Queue {
 impl Queue {
     /// Restores the queue from a log: messages added and neither removed nor delivered. They are held.
     #[must_use]
-    pub fn left_over<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
+    pub fn restore<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
         let mut queue = Self::default();
         for entry in entries {
-            match (&entry.body, entry.body.as_own()) {
+            match (&entry.body, entry.body.as_tiller()) {
                 (
                     _,
                     Some(TillerEntry::Queue(QueueChange::Add { queue_id: id, kind, text, typed, images })),
@@ -104,9 +104,9 @@ impl Queue {
 
     /// Returns the history of a queued message.
     #[must_use]
-    pub fn waited(&self, item: &QueueItem) -> Waited {
-        let Some(story) = self.histories.get(&item.id) else { return Waited::default() };
-        Waited {
+    pub fn waited(&self, item: &QueueItem) -> QueueHistory {
+        let Some(story) = self.histories.get(&item.id) else { return QueueHistory::default() };
+        QueueHistory {
             queued_at: Some(story.queued_at),
             queued_as: (story.queued_as != item.kind).then_some(story.queued_as),
             edited: story.edited,
@@ -141,7 +141,7 @@ impl Queue {
             order: place,
         };
         self.items.insert(place.unwrap_or(at).min(self.items.len()), Arc::new(item));
-        Some(EntryBody::own(&TillerEntry::Queue(change)))
+        Some(EntryBody::from_tiller(&TillerEntry::Queue(change)))
     }
 
     /// Holds a message while it is edited; the receipt doesn't mention it.
@@ -166,7 +166,7 @@ impl Queue {
     }
 
     /// Removes the next messages of a kind for delivery, with their history; held ones stay.
-    pub fn deliver(&mut self, kind: QueueKind, mode: DeliveryMode) -> Vec<(QueueItem, Waited)> {
+    pub fn deliver(&mut self, kind: QueueKind, mode: DeliveryMode) -> Vec<(QueueItem, QueueHistory)> {
         let most = match mode {
             DeliveryMode::OneAtATime => 1,
             DeliveryMode::All => usize::MAX,
@@ -233,13 +233,13 @@ impl Queue {
 pub fn added(item: &QueueItem) -> EntryBody {
     let QueueItem { id, kind, text, typed, images, .. } = item.clone();
     let change = QueueChange::Add { queue_id: id, kind, text, typed, images: images.to_vec() };
-    EntryBody::own(&TillerEntry::Queue(change))
+    EntryBody::from_tiller(&TillerEntry::Queue(change))
 }
 
 /// Returns the entry of a removal.
 #[must_use]
 pub fn removed(id: &QueueId) -> EntryBody {
-    EntryBody::own(&TillerEntry::Queue(QueueChange::Remove { queue_id: id.clone() }))
+    EntryBody::from_tiller(&TillerEntry::Queue(QueueChange::Remove { queue_id: id.clone() }))
 }
 
 /// Returns the text of an edited item, `None` if unchanged, and its text as typed. Attached files stay; the
@@ -295,7 +295,7 @@ mod tests {
             entry(removed(&"q3".into())),
         ];
         let expected = [held("q2", QueueKind::FollowUp, "two", &[])];
-        assert_eq!(Queue::left_over(&log).select(|_| true), expected);
+        assert_eq!(Queue::restore(&log).select(|_| true), expected);
     }
 
     #[test]
@@ -340,9 +340,9 @@ mod tests {
         let changes =
             QueueEdit { text: Some("eins".into()), kind: Some(QueueKind::Steer), ..QueueEdit::default() };
         log.push(entry(queue.edit(&"q1".into(), changes).unwrap()));
-        let mut read = Queue::left_over(&log);
+        let mut read = Queue::restore(&log);
         read.release(&"q1".into());
-        let expected = |released| Waited {
+        let expected = |released| QueueHistory {
             queued_at: Some(UnixMs(5)),
             queued_as: Some(QueueKind::FollowUp),
             edited: true,
@@ -380,7 +380,7 @@ mod tests {
             held("q1", QueueKind::Steer, "one", &[]),
         ];
         assert_eq!(queue.select(|_| true), expected);
-        assert_eq!(Queue::left_over(&log), queue);
+        assert_eq!(Queue::restore(&log), queue);
     }
 
     #[test]
@@ -406,7 +406,7 @@ mod tests {
         log.push(entry(queue.edit(&"q2".into(), waits).unwrap()));
         assert_eq!(order(&queue, QueueKind::FollowUp), ["q3", "q2"]);
         queue.hold_all();
-        assert_eq!(Queue::left_over(&log).items(), queue.items(), "and so it comes back");
+        assert_eq!(Queue::restore(&log).items(), queue.items(), "and so it comes back");
     }
 
     #[test]
@@ -426,7 +426,7 @@ mod tests {
         let mut queue = Queue::default();
         queue.add(made.clone(), UnixMs(5));
         let mut log = vec![entry(added(&made))];
-        let typed = |log: &[Entry]| Queue::left_over(log).items()[0].as_typed();
+        let typed = |log: &[Entry]| Queue::restore(log).items()[0].as_typed();
         assert_eq!(typed(&log), "/ask me");
         let same = QueueEdit { kind: Some(QueueKind::FollowUp), ..QueueEdit::default() };
         log.push(entry(queue.edit(&"q1".into(), same).unwrap()));

@@ -34,11 +34,11 @@ pub struct ResourcePaths {
     /// Use of the built-in templates.
     pub built_in_templates: BuiltIn,
     /// Reserved names that templates can't have.
-    pub taken: Vec<String>,
+    pub reserved_names: Vec<String>,
     /// Folders of context files; the model reads the last ones last, and they take precedence.
     pub instructions: Vec<SearchPath>,
     /// Automatic reload on changes.
-    pub watching: WatchMode,
+    pub watch: WatchMode,
 }
 
 /// Automatic reload on changes of files.
@@ -122,7 +122,7 @@ impl Resources {
             skills.add_built_in(skill::built_in(folder));
         }
         let places = sort_by_precedence(&sources.templates);
-        let taken = ReservedNames { names: &sources.taken };
+        let taken = ReservedNames { names: &sources.reserved_names };
         let templates = template::load(&places, sources.built_in_templates, taken, &self.templates);
         let instructions = instructions::load(&sources.instructions, &self.instructions);
         let paths = sources.skills.iter().chain(&sources.templates).map(|place| place.path.clone());

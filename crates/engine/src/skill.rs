@@ -124,10 +124,10 @@ impl SkillLoader<'_> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => return self.keep_earlier(&file.path, &error.to_string(), 0),
         };
-        let state = search_path::state(&bytes);
+        let state = search_path::content_hash(&bytes);
         match parse::parse(&bytes, file, place.origin) {
             Ok(parsed) => {
-                let remark = |what| ResourceProblem { path: file.path.clone(), what, state };
+                let remark = |what| ResourceProblem { path: file.path.clone(), message: what, state };
                 self.loaded.problems.extend(parsed.remarks.into_iter().map(remark));
                 self.add(parsed.skill);
             }
@@ -142,7 +142,7 @@ impl SkillLoader<'_> {
             Some(_) => format!("{why}; its previous version stays in use"),
             None => format!("skill not used: {why}"),
         };
-        self.loaded.problems.push(ResourceProblem { path: path.to_owned(), what, state });
+        self.loaded.problems.push(ResourceProblem { path: path.to_owned(), message: what, state });
         if let Some(skill) = earlier {
             self.add(skill);
         }

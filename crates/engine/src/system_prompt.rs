@@ -21,7 +21,7 @@ const MAX_LISTING: usize = 32 * 1024;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SystemPrompt {
     /// Replacement for the built-in text.
-    pub replaced_by: Option<String>,
+    pub replacement: Option<String>,
     /// Text at the very end.
     pub appended: Option<String>,
     /// Date of the session: `2026-11-21`.
@@ -34,7 +34,7 @@ impl SystemPrompt {
     /// Renders the prompt for a working directory, with the context files and the skills that the model may use.
     #[must_use]
     pub fn text(&self, cwd: &Path, instructions: &[Instructions], skills: &[Skill]) -> String {
-        let mut text = self.replaced_by.as_deref().unwrap_or(AGENT).trim_end().to_owned();
+        let mut text = self.replacement.as_deref().unwrap_or(AGENT).trim_end().to_owned();
         text.push_str(&format!(
             "\n\n## Environment\n- Working directory: {}\n{}- Operating system: {}\n- Date: {}\n",
             cwd.display(),
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn system_prompt_replacement_keeps_the_environment() {
         let prompt = SystemPrompt {
-            replaced_by: Some("Be brief.".into()),
+            replacement: Some("Be brief.".into()),
             appended: Some("End.".into()),
             ..SystemPrompt::default()
         };

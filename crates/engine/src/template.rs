@@ -131,7 +131,7 @@ impl TemplateLoader<'_> {
         };
         match parse(&bytes, path, place.origin) {
             Ok(template) => self.add(template),
-            Err(why) => self.keep_earlier(path, &why, search_path::state(&bytes)),
+            Err(why) => self.keep_earlier(path, &why, search_path::content_hash(&bytes)),
         }
     }
 
@@ -174,7 +174,7 @@ impl TemplateLoader<'_> {
     }
 
     fn problem(&mut self, path: &Path, what: String, state: u64) {
-        self.loaded.problems.push(ResourceProblem { path: path.to_owned(), what, state });
+        self.loaded.problems.push(ResourceProblem { path: path.to_owned(), message: what, state });
     }
 }
 

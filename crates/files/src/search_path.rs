@@ -50,7 +50,7 @@ pub struct SearchPath {
 impl SearchPath {
     /// Checks whether a file lies within the bounds. A missing file does.
     #[must_use]
-    pub fn holds(&self, file: &Path) -> bool {
+    pub fn contains(&self, file: &Path) -> bool {
         let Some(bounds) = &self.bounds else { return true };
         match (file.canonicalize(), bounds.canonicalize()) {
             (Ok(file), Ok(bounds)) => file.starts_with(bounds),
@@ -75,7 +75,7 @@ impl SearchPath {
 
 /// Returns a hash of a file's content, valid within a process: see [`ResourceProblem::state`].
 #[must_use]
-pub fn state(bytes: &[u8]) -> u64 {
+pub fn content_hash(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
     hasher.finish()
@@ -87,7 +87,7 @@ pub struct ResourceProblem {
     /// The file or folder.
     pub path: PathBuf,
     /// The problem and its consequence: `not used: not UTF-8 text`.
-    pub what: String,
+    pub message: String,
     /// Hash of the file's content: a file that was changed and is still wrong is a new problem.
     pub state: u64,
 }
@@ -96,12 +96,12 @@ impl ResourceProblem {
     /// Creates a problem that doesn't depend on the file's content.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>, what: impl Into<String>) -> Self {
-        Self { path: path.into(), what: what.into(), state: 0 }
+        Self { path: path.into(), message: what.into(), state: 0 }
     }
 }
 
 impl fmt::Display for ResourceProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.what)
+        write!(f, "{}: {}", self.path.display(), self.message)
     }
 }

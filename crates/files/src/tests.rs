@@ -122,7 +122,7 @@ fn tree(files: &[(&str, &str)]) -> TempDir {
 
 fn walked(folder: &Path, options: WalkOptions) -> Vec<String> {
     let entries = walk(File::open(folder).unwrap(), folder, options);
-    entries.map(|entry| entry.below.display().to_string()).collect()
+    entries.map(|entry| entry.relative_path.display().to_string()).collect()
 }
 
 #[test]
@@ -194,10 +194,10 @@ fn walk_lists_links_without_following() {
 fn walk_folder_swapped_for_link_lists_nothing() {
     let (folder, outside) = (tree(&[("a", ""), ("sub/x", "")]), tree(&[("secret", "")]));
     let mut entries = walk(File::open(folder.path()).unwrap(), folder.path(), WalkOptions::default());
-    assert_eq!(entries.next().unwrap().below, PathBuf::from("a"));
+    assert_eq!(entries.next().unwrap().relative_path, PathBuf::from("a"));
     fs::rename(folder.path().join("sub"), folder.path().join("moved")).unwrap();
     symlink(outside.path(), folder.path().join("sub")).unwrap();
-    let rest: Vec<PathBuf> = entries.map(|entry| entry.below).collect();
+    let rest: Vec<PathBuf> = entries.map(|entry| entry.relative_path).collect();
     assert_eq!(rest, [PathBuf::from("sub")], "the link itself, without its target's entries");
 }
 

@@ -78,7 +78,7 @@ pub enum WalkEntryKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalkEntry {
     /// The path relative to the walked folder.
-    pub below: PathBuf,
+    pub relative_path: PathBuf,
     /// Its kind.
     pub kind: WalkEntryKind,
     /// The modification time, in whole seconds.
@@ -137,7 +137,7 @@ impl Iterator for FileWalk {
                     self.enter(folder, below.clone());
                 }
             }
-            return Some(WalkEntry { below, kind, modified });
+            return Some(WalkEntry { relative_path: below, kind, modified });
         }
         None
     }

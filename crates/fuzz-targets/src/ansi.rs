@@ -1,6 +1,6 @@
 //! Terminal output as text and colors.
 
-use tiller_core::ansi::{OutputBuffer, StyleRun, StyledText, strokes_of};
+use tiller_core::ansi::{OutputBuffer, StyleRun, StyledText, parse_style_runs};
 
 /// Decodes command output.
 ///
@@ -18,7 +18,7 @@ pub fn ansi_text(data: &[u8]) {
     let is_forbidden = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     assert!(!text.contains(is_forbidden), "control characters in {text:?}");
     assert!(StyledText::is_plain(text));
-    assert_eq!(StyledText::of(text).text, *text, "plain text is changed");
+    assert_eq!(StyledText::parse(text).text, *text, "plain text is changed");
     let mut end = 0;
     for stroke in strokes {
         assert!(stroke.start >= end && stroke.length > 0, "style runs out of order: {strokes:?}");
@@ -26,7 +26,7 @@ pub fn ansi_text(data: &[u8]) {
     }
     assert!(end <= text.chars().count(), "a style run behind the text");
     let json = serde_json::to_value(strokes).unwrap();
-    assert_eq!(strokes_of(&json), as_read(strokes), "style runs change in JSON");
+    assert_eq!(parse_style_runs(&json), as_read(strokes), "style runs change in JSON");
 }
 
 fn decode(pieces: &[&[u8]]) -> StyledText {
@@ -34,7 +34,7 @@ fn decode(pieces: &[&[u8]]) -> StyledText {
     for piece in pieces {
         paper.push(piece);
     }
-    paper.printed()
+    paper.styled_text()
 }
 
 /// The style runs that reading returns: all of them, up to the limit.

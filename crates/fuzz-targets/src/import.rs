@@ -2,7 +2,7 @@
 
 use tempfile::TempDir;
 use tiller_core::unit::UnixMs;
-use tiller_session::context::{project, sendable};
+use tiller_session::context::{project, request_messages};
 use tiller_session::import::{ImportMode, ImportStatus, Importer, SourceFormat};
 use tiller_session::verify::verify;
 use tiller_session::{Placement, Reader, SessionManager};
@@ -61,7 +61,7 @@ fn import(data: &[u8], origin: SourceFormat) {
     for (at, node) in tree.nodes().iter().enumerate() {
         if tree.children(at).is_empty() {
             let projection = project(&reader.branch(&node.id).unwrap().0);
-            assert_paired(&sendable(projection.messages.iter().map(|projected| &projected.message)));
+            assert_paired(&request_messages(projection.messages.iter().map(|projected| &projected.message)));
         }
     }
     assert_eq!(importer.file(&source).status, ImportStatus::Unchanged);

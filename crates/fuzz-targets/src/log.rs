@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tempfile::TempDir;
 use tiller_core::message::{Message, UserMessage};
 use tiller_core::unit::UnixMs;
-use tiller_session::context::{self, sendable};
+use tiller_session::context::{self, request_messages};
 use tiller_session::entry::VERSION;
 use tiller_session::tree::TreeNode;
 use tiller_session::verify::verify;
@@ -62,7 +62,7 @@ fn read_all(reader: &Reader, is_clean: bool) {
         if damaged.is_empty() {
             assert_eq!(projection, context::project(&branch), "to {}", node.id);
         }
-        assert_paired(&sendable(projection.messages.iter().map(|projected| &projected.message)));
+        assert_paired(&request_messages(projection.messages.iter().map(|projected| &projected.message)));
     }
 }
 

@@ -31,7 +31,7 @@ pub struct ModelFacts {
     /// not with the parameters that tiller sends.
     pub least_thinking: Option<ThinkingLevel>,
     /// Support of images.
-    pub sight: ImageInput,
+    pub image_input: ImageInput,
     /// Its prices, if known.
     pub price: Option<Price>,
 }
@@ -76,7 +76,7 @@ impl ModelFacts {
 
     /// Sets the window. An answer takes at most a quarter of it, because it shares the window with the prompt.
     #[must_use]
-    pub fn in_window(self, window: Tokens) -> Self {
+    pub fn with_window(self, window: Tokens) -> Self {
         Self { window, max_output: self.max_output.min(Tokens(window.0 / 4)), ..self }
     }
 
@@ -117,7 +117,7 @@ pub struct Price {
 
 /// Lists the cataloged models of a provider, recommended ones first; empty for an unknown provider.
 #[must_use]
-pub fn known(provider: &str) -> Vec<ModelFacts> {
+pub fn list_models(provider: &str) -> Vec<ModelFacts> {
     table::rows(provider).iter().map(|row| row.facts(provider, row.id)).collect()
 }
 
@@ -138,7 +138,7 @@ pub fn assumed(provider: &str, id: &str) -> ModelFacts {
         window: ASSUMED_WINDOW,
         max_output: ASSUMED_MAX_OUTPUT,
         least_thinking: is_claude.then_some(ThinkingLevel::Off),
-        sight: if is_claude { ImageInput::Supported } else { ImageInput::Unknown },
+        image_input: if is_claude { ImageInput::Supported } else { ImageInput::Unknown },
         price: None,
     }
 }
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn table_rows_are_consistent() {
         for provider in ["anthropic", "openai"] {
-            let models = known(provider);
+            let models = list_models(provider);
             assert!(models.len() > 5);
             for (at, model) in models.iter().enumerate() {
                 let price = model.price.expect("a price");
@@ -265,6 +265,6 @@ mod tests {
                 assert!(models[..at].iter().all(|other| other.id != model.id), "{} twice", model.id);
             }
         }
-        assert_eq!(known("elsewhere"), []);
+        assert_eq!(list_models("elsewhere"), []);
     }
 }

@@ -52,7 +52,7 @@ impl Demo {
     /// Returns the facts of its model: it costs nothing, and doesn't accept images.
     #[must_use]
     pub fn facts() -> ModelFacts {
-        ModelFacts { sight: ImageInput::Unsupported, ..facts(NAME, MODEL) }
+        ModelFacts { image_input: ImageInput::Unsupported, ..facts(NAME, MODEL) }
     }
 }
 

@@ -41,7 +41,7 @@ pub struct ProviderError {
 impl ProviderError {
     /// Returns the error with its hint: one line for a log, for standard error and for the screen.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn message_with_hint(&self) -> String {
         match &self.hint {
             Some(hint) => format!("{self}{ADVICE}{hint}"),
             None => self.to_string(),

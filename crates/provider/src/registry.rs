@@ -18,7 +18,7 @@ use super::catalog::{self, ModelFacts};
 use super::error::hints;
 use super::{ProviderError, UnavailableProvider, demo};
 
-pub use cycle::{Direction, ScopedModel};
+pub use cycle::{CycleDirection, ScopedModel};
 use format_list::format_list;
 
 /// A model together with its provider.
@@ -49,7 +49,7 @@ impl std::fmt::Debug for Model {
 pub struct ProviderRegistry {
     providers: BTreeMap<String, Arc<dyn Provider>>,
     models: Vec<Arc<ModelFacts>>,
-    locked: BTreeMap<String, UnavailableEntry>,
+    models_without_key: BTreeMap<String, UnavailableEntry>,
     scope: Vec<ScopedModel>,
     /// The patterns of the scope.
     patterns: Vec<String>,
@@ -83,7 +83,7 @@ pub struct ResolvedModel {
     /// The thinking level at the end of the name, if any; not clamped.
     pub thinking: Option<ThinkingLevel>,
     /// The source of the model's facts.
-    pub known: FactSource,
+    pub source: FactSource,
 }
 
 /// The source of a model's facts.
@@ -143,44 +143,44 @@ impl ProviderRegistry {
         let name = provider.name().to_owned();
         self.models.retain(|facts| facts.provider != name);
         self.models.extend(models.into_iter().map(Arc::new));
-        self.locked.remove(&name);
+        self.models_without_key.remove(&name);
         self.providers.insert(name, provider);
         self.update_scope();
     }
 
     /// Records a provider without a key, with the environment variable for the key and the models that it would serve.
     /// Does nothing if the provider is present.
-    pub fn lock(&mut self, provider: &str, key_name: impl Into<String>, models: Vec<ModelFacts>) {
+    pub fn add_without_key(&mut self, provider: &str, key_name: impl Into<String>, models: Vec<ModelFacts>) {
         if !self.providers.contains_key(provider) {
             let cause = UnavailableCause::NoKey(key_name.into());
-            self.locked.insert(provider.to_owned(), UnavailableEntry { cause, models });
+            self.models_without_key.insert(provider.to_owned(), UnavailableEntry { cause, models });
         }
     }
 
     /// Records a provider whose settings are invalid, with the models that it would serve. Other providers aren't
     /// affected.
-    pub fn reject(&mut self, error: &ProviderError, models: Vec<ModelFacts>) {
+    pub fn add_misconfigured(&mut self, error: &ProviderError, models: Vec<ModelFacts>) {
         let cause = UnavailableCause::Misconfigured(error.message.clone());
-        self.locked.insert(error.provider.clone(), UnavailableEntry { cause, models });
+        self.models_without_key.insert(error.provider.clone(), UnavailableEntry { cause, models });
     }
 
     /// Iterates over the providers whose settings are invalid, each with its error.
     pub fn misconfigured(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.locked.iter().filter_map(|(provider, locked)| match &locked.cause {
+        self.models_without_key.iter().filter_map(|(provider, locked)| match &locked.cause {
             UnavailableCause::NoKey(_) => None,
             UnavailableCause::Misconfigured(reason) => Some((provider.as_str(), reason.as_str())),
         })
     }
 
     /// Removes a provider, and records it as one without a key. Does nothing if it isn't present.
-    pub fn shut(&mut self, provider: &str, key_name: impl Into<String>) {
+    pub fn remove_key(&mut self, provider: &str, key_name: impl Into<String>) {
         if self.providers.remove(provider).is_none() {
             return;
         }
         let (its, others): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.models).into_iter().partition(|facts| facts.provider == provider);
         self.models = others;
-        self.lock(provider, key_name, its.into_iter().map(Arc::unwrap_or_clone).collect());
+        self.add_without_key(provider, key_name, its.into_iter().map(Arc::unwrap_or_clone).collect());
         self.update_scope();
     }
 
@@ -190,7 +190,7 @@ impl ProviderRegistry {
     }
 
     /// Lowers a model's known context window after its server reported a smaller one.
-    pub fn find_window(&mut self, model: &ModelRef, window: Tokens) {
+    pub fn lower_window(&mut self, model: &ModelRef, window: Tokens) {
         self.found_windows.insert(model.to_string(), window);
     }
 
@@ -215,7 +215,7 @@ impl ProviderRegistry {
     #[must_use]
     pub fn locked(&self) -> Vec<(ModelFacts, String)> {
         let mut models = Vec::new();
-        for UnavailableEntry { cause, models: its } in self.locked.values() {
+        for UnavailableEntry { cause, models: its } in self.models_without_key.values() {
             match cause {
                 UnavailableCause::NoKey(name) => {
                     models.extend(its.iter().map(|facts| (facts.clone(), name.clone())))
@@ -231,7 +231,7 @@ impl ProviderRegistry {
         let model = Model { facts, provider };
         match self.found_windows.get(&model.reference().to_string()) {
             Some(window) if *window < model.facts.window => {
-                let facts = Arc::new((*model.facts).clone().in_window(*window));
+                let facts = Arc::new((*model.facts).clone().with_window(*window));
                 Some(Model { facts, ..model })
             }
             Some(_) | None => Some(model),
@@ -264,13 +264,13 @@ impl ProviderRegistry {
 
     /// Returns a placeholder for an unavailable model from a log: its requests fail with the reason.
     #[must_use]
-    pub fn keyless(&self, reference: &ModelRef, missing: &ModelError) -> Model {
+    pub fn unavailable_model(&self, reference: &ModelRef, missing: &ModelError) -> Model {
         let ModelRef { provider, id } = reference;
         let locked =
-            self.locked.get(provider).and_then(|locked| locked.models.iter().find(|facts| facts.id == *id));
+            self.models_without_key.get(provider).and_then(|locked| locked.models.iter().find(|facts| facts.id == *id));
         let facts = locked.cloned().or_else(|| catalog::facts(provider, id));
         let facts = facts.unwrap_or_else(|| self.assumed(provider, id));
-        Model { facts: Arc::new(facts), provider: Arc::new(UnavailableProvider::of(reference, missing)) }
+        Model { facts: Arc::new(facts), provider: Arc::new(UnavailableProvider::for_model(reference, missing)) }
     }
 
     /// Checks whether a model is usable now and isn't the demo.
@@ -282,7 +282,7 @@ impl ProviderRegistry {
     fn assumed(&self, provider: &str, id: &str) -> ModelFacts {
         let facts = catalog::assumed(provider, id);
         match self.assumed_window {
-            Some(window) => facts.in_window(window),
+            Some(window) => facts.with_window(window),
             None => facts,
         }
     }
@@ -290,7 +290,7 @@ impl ProviderRegistry {
     /// Returns the reason why the model `id` of a provider is unavailable.
     fn missing(&self, provider: &str, id: &str) -> ModelError {
         let model = format!("{provider}/{id}");
-        match self.locked.get(provider).map(|locked| locked.cause.clone()) {
+        match self.models_without_key.get(provider).map(|locked| locked.cause.clone()) {
             Some(UnavailableCause::NoKey(key_name)) => ModelError::NoKey { model, key_name },
             Some(UnavailableCause::Misconfigured(reason)) => ModelError::Misconfigured { model, reason },
             None => ModelError::NoProvider {
@@ -313,17 +313,17 @@ impl ProviderRegistry {
     pub fn find(&self, words: &str) -> Result<ResolvedModel, ModelError> {
         let words = words.trim();
         if let Some((model, known)) = self.find_whole(words) {
-            return Ok(ResolvedModel { model, thinking: None, known });
+            return Ok(ResolvedModel { model, thinking: None, source: known });
         }
         let (name, thinking) = split_level(words);
         if let Some((model, known)) = self.find_whole(name) {
-            return Ok(ResolvedModel { model, thinking, known });
+            return Ok(ResolvedModel { model, thinking, source: known });
         }
         if let Some(error) = self.locked_by_name(name) {
             return Err(error);
         }
         match self.find_similar(name).or_else(|| self.find_unlisted(name)) {
-            Some((model, known)) => Ok(ResolvedModel { model, thinking, known }),
+            Some((model, known)) => Ok(ResolvedModel { model, thinking, source: known }),
             None => Err(self.unknown(words, name)),
         }
     }
@@ -331,7 +331,7 @@ impl ProviderRegistry {
     /// Returns the error for a name that begins with a provider without a key.
     fn locked_by_name(&self, name: &str) -> Option<ModelError> {
         let (provider, id) = name.split_once('/')?;
-        let locked = self.locked.get(provider).filter(|_| !id.is_empty())?;
+        let locked = self.models_without_key.get(provider).filter(|_| !id.is_empty())?;
         let whole = locked.models.iter().find(|facts| facts.id == id);
         let closest = whole.or_else(|| first_similar(&locked.models, name));
         Some(self.missing(provider, closest.map_or(id, |facts| &facts.id)))
@@ -339,8 +339,8 @@ impl ProviderRegistry {
 
     /// Returns the error for a name that matches no usable model.
     fn unknown(&self, asked: &str, name: &str) -> ModelError {
-        let whole = self.locked.values().flat_map(|locked| &locked.models).find(|facts| facts.id == name);
-        let first = || self.locked.values().find_map(|locked| first_similar(&locked.models, name));
+        let whole = self.models_without_key.values().flat_map(|locked| &locked.models).find(|facts| facts.id == name);
+        let first = || self.models_without_key.values().find_map(|locked| first_similar(&locked.models, name));
         let similar = whole.or_else(first);
         if let Some(facts) = similar {
             return self.missing(&facts.provider, &facts.id);
@@ -429,8 +429,8 @@ mod tests {
 
     pub(super) fn providers() -> ProviderRegistry {
         let mut providers = ProviderRegistry::default();
-        providers.add(Arc::new(Mute("anthropic")), catalog::known("anthropic"));
-        providers.add(Arc::new(Mute("openai")), catalog::known("openai"));
+        providers.add(Arc::new(Mute("anthropic")), catalog::list_models("anthropic"));
+        providers.add(Arc::new(Mute("openai")), catalog::list_models("openai"));
         let local = ["qwen3:8b", "deep:high"].map(|id| catalog::assumed("ollama", id)).to_vec();
         providers.add(Arc::new(Mute("ollama")), local);
         providers
@@ -438,7 +438,7 @@ mod tests {
 
     fn find(words: &str) -> (String, Option<ThinkingLevel>, FactSource) {
         let found = providers().find(words).unwrap();
-        (found.model.reference().to_string(), found.thinking, found.known)
+        (found.model.reference().to_string(), found.thinking, found.source)
     }
 
     #[test]
@@ -484,7 +484,7 @@ mod tests {
     fn find_model_without_key_names_the_variable() {
         let mut providers = ProviderRegistry::default();
         providers.add(Arc::new(Mute("router")), vec![catalog::assumed("router", "openai/gpt-5-mini")]);
-        providers.lock("openai", "OPENAI_API_KEY", catalog::known("openai"));
+        providers.add_without_key("openai", "OPENAI_API_KEY", catalog::list_models("openai"));
         let no_key = |words: &str| match providers.find(words) {
             Err(ModelError::NoKey { model, key_name }) => format!("{model} {key_name}"),
             other => format!("{other:?}"),
@@ -500,14 +500,14 @@ mod tests {
             error.to_string(),
             "no API key for openai/gpt-5; set OPENAI_API_KEY, or store one with `tiller login openai` or /login"
         );
-        providers.add(Arc::new(Mute("openai")), catalog::known("openai"));
+        providers.add(Arc::new(Mute("openai")), catalog::list_models("openai"));
         assert!(providers.find("openai/gpt-5").is_ok());
     }
 
     #[test]
     fn find_exact_id_without_key_beats_similar_model() {
         let mut providers = ProviderRegistry::default();
-        providers.lock("openai", "OPENAI_API_KEY", catalog::known("openai"));
+        providers.add_without_key("openai", "OPENAI_API_KEY", catalog::list_models("openai"));
         for (words, model) in [("gpt-5", "openai/gpt-5"), ("gpt-5:high", "openai/gpt-5")] {
             let error = providers.find(words).unwrap_err();
             assert_eq!(
@@ -537,9 +537,9 @@ mod tests {
         assert_eq!(limits(&providers, "ollama/llama9"), (Tokens(16_000), Tokens(4_000)));
         assert_eq!(limits(&providers, "qwen3:8b").0, Tokens(128_000), "it is listed");
         let qwen = ModelRef { provider: "ollama".into(), id: "qwen3:8b".into() };
-        providers.find_window(&qwen, Tokens(4_096));
+        providers.lower_window(&qwen, Tokens(4_096));
         assert_eq!(limits(&providers, "qwen3:8b"), (Tokens(4_096), Tokens(1_024)));
-        providers.find_window(&qwen, Tokens(900_000));
+        providers.lower_window(&qwen, Tokens(900_000));
         assert_eq!(limits(&providers, "qwen3:8b").0, Tokens(128_000), "never larger than is known");
     }
 
@@ -573,7 +573,7 @@ mod tests {
         let scoped = |providers: &ProviderRegistry| -> Vec<String> {
             providers.scoped().iter().map(|scoped| scoped.model.facts.id.clone()).collect()
         };
-        providers.shut("openai", "OPENAI_API_KEY");
+        providers.remove_key("openai", "OPENAI_API_KEY");
         assert_eq!(providers.names().collect::<Vec<_>>(), ["anthropic", "ollama"]);
         let error = providers.find("openai/gpt-5").unwrap_err().to_string();
         assert_eq!(
@@ -581,10 +581,10 @@ mod tests {
             "no API key for openai/gpt-5; set OPENAI_API_KEY, or store one with `tiller login openai` or /login"
         );
         assert_eq!(scoped(&providers), ["qwen3:8b"]);
-        assert_eq!(providers.locked().len(), catalog::known("openai").len());
-        providers.shut("nobody", "NOBODY_API_KEY");
+        assert_eq!(providers.locked().len(), catalog::list_models("openai").len());
+        providers.remove_key("nobody", "NOBODY_API_KEY");
         assert!(providers.locked().iter().all(|(facts, _)| facts.provider == "openai"));
-        providers.add(Arc::new(Mute("openai")), catalog::known("openai"));
+        providers.add(Arc::new(Mute("openai")), catalog::list_models("openai"));
         assert_eq!(scoped(&providers), ["qwen3:8b", "gpt-5"]);
         assert!(providers.locked().is_empty());
     }

@@ -203,7 +203,7 @@ pub(super) fn facts(provider: &str, id: &str) -> ModelFacts {
         window: Tokens(200_000),
         max_output: Tokens(8_192),
         least_thinking: None,
-        sight: ImageInput::Unknown,
+        image_input: ImageInput::Unknown,
         price: None,
     }
 }

@@ -18,7 +18,7 @@ pub struct UnavailableProvider {
 
 impl UnavailableProvider {
     /// Creates the placeholder for a provider whose key was removed.
-    pub fn instead_of(provider: &dyn Provider) -> Self {
+    pub fn for_removed_key(provider: &dyn Provider) -> Self {
         Self {
             name: provider.name().to_owned(),
             api: provider.api(),
@@ -28,7 +28,7 @@ impl UnavailableProvider {
     }
 
     /// Creates the placeholder for the provider of an unavailable model.
-    pub fn of(model: &ModelRef, missing: &ModelError) -> Self {
+    pub fn for_model(model: &ModelRef, missing: &ModelError) -> Self {
         const ANOTHER: &str = "choose another model (/model, --model)";
         let (message, hint) = match missing {
             ModelError::NoKey { model: named, key_name } => {

@@ -23,8 +23,8 @@ use super::{
 };
 
 pub use backend::{HighlightBackend, HighlightRequest, HighlightResponse, InProcess, TokenSpans};
-pub use cache::{code_told, code_waits, tell_waiting};
-pub use worker::{SERVICE, ask, serve};
+pub use cache::{highlight_generation, has_queued_code, highlight_queued};
+pub use worker::{WORKER_ARGUMENT, request_highlighting, serve_highlighting};
 
 /// Indentation of code blocks.
 pub(super) const INDENT: &str = "  ";
@@ -129,7 +129,7 @@ impl Highlighter {
 
 /// Runs a layout, and returns true with its result if it contains code that awaits highlighting: its appearance
 /// may change with [`code_told`].
-pub fn leaves_plain<T>(lay_out: impl FnOnce() -> T) -> (T, bool) {
+pub fn lay_out_tracking_plain_code<T>(lay_out: impl FnOnce() -> T) -> (T, bool) {
     let before = UNHIGHLIGHTED.get();
     let laid_out = lay_out();
     (laid_out, UNHIGHLIGHTED.get() != before)
@@ -220,10 +220,10 @@ fn with_source(lines: Vec<Line>, source: &str) -> Vec<Line> {
 
 /// A code block with its language above it; `left` is the answer's remaining budget for highlighting in bytes.
 pub(super) fn code_block(code: &str, language: &str, options: LayoutOptions, left: &mut usize) -> Vec<Line> {
-    if options.manner.code == Highlighting::Off {
+    if options.rendering.code == Highlighting::Off {
         return plain_block(code, language, options);
     }
-    if options.manner.code == Highlighting::Background {
+    if options.rendering.code == Highlighting::Background {
         let source = code;
         let code = sanitize(source, ControlChars::Visible);
         let highlighted = if code.len() <= *left {
@@ -262,7 +262,7 @@ pub(super) fn cached_lines(code: &str, language: Language<'_>) -> Vec<Line> {
 
 /// A code block without highlighting, for a block that is soon laid out again.
 pub(super) fn plain_block(code: &str, language: &str, options: LayoutOptions) -> Vec<Line> {
-    let is_known = match options.manner.code {
+    let is_known = match options.rendering.code {
         Highlighting::Sync => grammar_of(Language::Named(language)).is_some(),
         Highlighting::Background | Highlighting::Off => is_code(Language::Named(language)),
     };

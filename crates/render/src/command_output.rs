@@ -25,7 +25,7 @@ pub fn command_output(output: &StyledText, style: impl Into<Style>) -> Vec<Line>
 /// The same as text without styles.
 pub(super) fn plain_text(text: &str) -> String {
     let lines: Vec<String> =
-        command_output(&StyledText::of(text), Style::default()).iter().map(Line::text).collect();
+        command_output(&StyledText::parse(text), Style::default()).iter().map(Line::text).collect();
     let mut out = lines.join("\n");
     if text.ends_with('\n') {
         out.push('\n');
@@ -44,11 +44,11 @@ fn split_by_runs(spans: Vec<Span>, strokes: &[StyleRun], mut at: usize) -> Vec<S
         let mut rest = span.text.as_str();
         while !rest.is_empty() {
             while strokes.next_if(|stroke| stroke.end() <= at).is_some() {}
-            let length = match span.style.stands {
-                CopyAs::ForNothing => usize::MAX,
-                CopyAs::ForItself | CopyAs::For(_) => match strokes.peek() {
+            let length = match span.style.copy_as {
+                CopyAs::Nothing => usize::MAX,
+                CopyAs::Itself | CopyAs::Char(_) => match strokes.peek() {
                     Some(stroke) if stroke.start <= at => {
-                        sgr = stroke.pen;
+                        sgr = stroke.style;
                         stroke.end() - at
                     }
                     next => {
@@ -59,10 +59,10 @@ fn split_by_runs(spans: Vec<Span>, strokes: &[StyleRun], mut at: usize) -> Vec<S
             };
             let cut = rest.char_indices().nth(length).map_or(rest.len(), |(at, _)| at);
             out.push(Span::new(&rest[..cut], with_sgr(span.style, sgr)));
-            at += match span.style.stands {
-                CopyAs::ForItself => rest[..cut].chars().count(),
-                CopyAs::For(_) => 1,
-                CopyAs::ForNothing => 0,
+            at += match span.style.copy_as {
+                CopyAs::Itself => rest[..cut].chars().count(),
+                CopyAs::Char(_) => 1,
+                CopyAs::Nothing => 0,
             };
             rest = &rest[cut..];
         }

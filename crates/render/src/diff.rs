@@ -42,7 +42,7 @@ pub enum DiffKind {
 #[must_use]
 pub fn diff(unified: &str, path: &str, options: impl Into<LayoutOptions>) -> Vec<Line> {
     let options = options.into();
-    let lines = parse(unified, path, options.manner.code);
+    let lines = parse(unified, path, options.rendering.code);
     let gutter = Gutter::of(&lines, options.width);
     lines.iter().flat_map(|line| line.wrapped(gutter, options.width)).collect()
 }

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 
-use super::{ControlChars, Line, Role, cut_to, sanitize};
+use super::{ControlChars, Line, Role, truncate_to, sanitize};
 
 /// Length of base64 that is searched for an image's size: sufficient for all but a few photographs.
 const MAX_HEADER: usize = 256 * 1024;
@@ -36,7 +36,7 @@ pub struct RenderedImage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageRow {
     /// The image.
-    pub picture: Arc<RenderedImage>,
+    pub image: Arc<RenderedImage>,
     /// The row's index, from 0.
     pub row: u16,
 }
@@ -49,7 +49,7 @@ pub struct ImageLimits {
     /// Maximum rows of an image.
     pub rows: u16,
     /// Maximum length of an image's base64; larger ones are shown as text only.
-    pub most: usize,
+    pub max_base64: usize,
 }
 
 /// Renders an image as a line of text, and rows below it for drawing if `room` is given and the image is a PNG
@@ -57,16 +57,16 @@ pub struct ImageLimits {
 #[must_use]
 pub fn render_image(mime_type: &str, data: &str, width: usize, room: Option<ImageLimits>) -> Vec<Line> {
     let size = size(data);
-    let mut lines = vec![Line::new(cut_to(&description(mime_type, data, size), width), Role::Muted)];
+    let mut lines = vec![Line::new(truncate_to(&description(mime_type, data, size), width), Role::Muted)];
     let cells = size.zip(room).and_then(|(size, room)| cells(size, width, room));
     if let (Some(pixels), Some(cells)) = (size, cells)
         && mime_type == "image/png"
-        && room.is_some_and(|room| data.len() <= room.most)
+        && room.is_some_and(|room| data.len() <= room.max_base64)
         && data.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
     {
         let picture = Arc::new(RenderedImage { data: data.to_owned(), key: key(data), pixels, cells });
         let row =
-            |row| Line { picture: Some(ImageRow { picture: Arc::clone(&picture), row }), ..Line::default() };
+            |row| Line { image: Some(ImageRow { image: Arc::clone(&picture), row }), ..Line::default() };
         lines.extend((0..cells.1).map(row));
     }
     lines
@@ -125,7 +125,7 @@ mod tests {
     use super::super::texts;
     use super::*;
 
-    const ROOM: ImageLimits = ImageLimits { cell: (10, 20), rows: 8, most: 1_000 };
+    const ROOM: ImageLimits = ImageLimits { cell: (10, 20), rows: 8, max_base64: 1_000 };
 
     /// The header of a PNG with this size.
     fn png(width: u32, height: u32) -> String {
@@ -151,7 +151,7 @@ mod tests {
     fn render_image_png_has_rows_by_aspect_ratio() {
         let rows = |width, height, columns| {
             let lines = render_image("image/png", &png(width, height), columns, Some(ROOM));
-            lines.get(1).map(|line| line.picture.as_ref().unwrap().picture.cells).inspect(|cells| {
+            lines.get(1).map(|line| line.image.as_ref().unwrap().image.cells).inspect(|cells| {
                 assert_eq!(lines.len(), usize::from(cells.1) + 1);
             })
         };
@@ -165,7 +165,7 @@ mod tests {
             "other types have only the text"
         );
         assert_eq!(
-            render_image("image/png", &png(100, 40), 80, Some(ImageLimits { most: 10, ..ROOM })).len(),
+            render_image("image/png", &png(100, 40), 80, Some(ImageLimits { max_base64: 10, ..ROOM })).len(),
             1,
             "too large"
         );

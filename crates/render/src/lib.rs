@@ -21,20 +21,20 @@ mod wrap;
 use std::sync::Arc;
 
 pub use code::{
-    HighlightBackend, HighlightRequest, HighlightResponse, Highlighter, InProcess, Language, SERVICE,
-    TokenSpans, ask, code_told, code_waits, highlight, leaves_plain, serve, tell_waiting,
+    HighlightBackend, HighlightRequest, HighlightResponse, Highlighter, InProcess, Language, WORKER_ARGUMENT,
+    TokenSpans, request_highlighting, highlight_generation, has_queued_code, highlight, lay_out_tracking_plain_code, serve_highlighting, highlight_queued,
 };
 pub use command_output::command_output;
 pub use diff::{DiffKind, DiffLine, diff, diff_lines};
 pub use image::{ImageLimits, ImageRow, RenderedImage, render_image};
-pub use link::{LinkSource, linked, safe_address};
+pub use link::{AddressStyle, link_addresses, safe_address};
 pub use markdown::{markdown, options as markdown_options};
-pub use options::{Highlighting, LayoutOptions, LinkStyle, MEASURE, RenderOptions};
-pub use sanitize::{ControlChars, copied, sanitize};
+pub use options::{Highlighting, LayoutOptions, LinkStyle, MAX_PROSE_WIDTH, RenderOptions};
+pub use sanitize::{ControlChars, clipboard_text, sanitize};
 pub use sanitizing_writer::SanitizingWriter;
-pub use stream::{MarkdownStream, glance};
+pub use stream::{MarkdownStream, preview};
 pub use tiller_core::ansi::{AnsiColor, Emphasis, columns};
-pub use wrap::{Breaks, Indent, cut_to, wrap};
+pub use wrap::{Breaks, Indent, truncate_to, wrap};
 
 /// The meaning of a piece of text; a theme maps it to colors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -102,9 +102,9 @@ pub struct Style {
     /// Background color set by a command's output.
     pub bg: Option<AnsiColor>,
     /// The role whose background is used, if it differs: a keyword in an added line.
-    pub ground: Option<Role>,
+    pub background_role: Option<Role>,
     /// The text that is copied in its place; not visible.
-    pub stands: CopyAs,
+    pub copy_as: CopyAs,
 }
 
 /// The source text of each grapheme of a span, for copying.
@@ -112,11 +112,11 @@ pub struct Style {
 pub enum CopyAs {
     /// The grapheme itself.
     #[default]
-    ForItself,
+    Itself,
     /// Another character: for the first column of a tab.
-    For(char),
+    Char(char),
     /// Nothing: for the other columns of a tab.
-    ForNothing,
+    Nothing,
 }
 
 impl Style {
@@ -158,7 +158,7 @@ impl Span {
 
     /// Sets the link's target.
     #[must_use]
-    pub fn leading_to(self, link: Option<Arc<str>>) -> Self {
+    pub fn with_link(self, link: Option<Arc<str>>) -> Self {
         Self { link, ..self }
     }
 
@@ -175,11 +175,11 @@ pub struct Line {
     /// The spans, left to right.
     pub spans: Vec<Span>,
     /// The relation to the line above.
-    pub joint: Wrap,
+    pub wrap: Wrap,
     /// The spans that are not part of the content.
     pub margins: Margins,
     /// The row of an image that is drawn here; such a line has no text.
-    pub picture: Option<ImageRow>,
+    pub image: Option<ImageRow>,
 }
 
 /// The relation of a line to the one above it.
@@ -202,7 +202,7 @@ pub struct Margins {
     /// The number of leading spans.
     pub before: usize,
     /// The number of trailing spans.
-    pub behind: usize,
+    pub after: usize,
 }
 
 impl Line {
@@ -214,12 +214,12 @@ impl Line {
     /// The spans of the content.
     #[must_use]
     pub fn content(&self) -> &[Span] {
-        let end = self.spans.len().saturating_sub(self.margins.behind);
+        let end = self.spans.len().saturating_sub(self.margins.after);
         &self.spans[self.margins.before.min(end)..end]
     }
 
     /// Prepends a span that is not part of the content.
-    pub fn set_in(&mut self, margin: Span) {
+    pub fn prepend_margin(&mut self, margin: Span) {
         self.spans.insert(0, margin);
         self.margins.before += 1;
     }

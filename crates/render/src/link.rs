@@ -15,7 +15,7 @@ const SCHEMES: [&str; 3] = ["http://", "https://", "file://"];
 
 /// The appearance of an address that was found in text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkSource {
+pub enum AddressStyle {
     /// Like the surrounding text, for command output.
     AsItIs,
     /// Like a link.
@@ -50,7 +50,7 @@ fn starts_with_ignoring_case(text: &str, start: &str) -> bool {
 
 /// Makes addresses in text links. Code and existing links stay unchanged.
 #[must_use]
-pub fn linked(spans: Vec<Span>, found: LinkSource) -> Vec<Span> {
+pub fn link_addresses(spans: Vec<Span>, found: AddressStyle) -> Vec<Span> {
     let mut out: Vec<Span> = Vec::with_capacity(spans.len());
     for span in spans {
         // Markdown text comes in pieces that may end in the middle of an address.
@@ -75,7 +75,7 @@ fn may_hold_address(span: &Span) -> bool {
     span.link.is_none() && span.style.role != Role::Code && span.text.contains("://")
 }
 
-fn split(span: &Span, found: LinkSource, out: &mut Vec<Span>) {
+fn split(span: &Span, found: AddressStyle, out: &mut Vec<Span>) {
     let (mut from, mut search_from) = (0, 0);
     let piece = |text: &str| Span::new(text, span.style);
     while let Some(at) = span.text[search_from..].find("://").map(|at| search_from + at) {
@@ -84,8 +84,8 @@ fn split(span: &Span, found: LinkSource, out: &mut Vec<Span>) {
         let end = start + address_length(&span.text[start..]);
         let Some(link) = safe_address(&span.text[start..end]) else { continue };
         out.extend((start > from).then(|| piece(&span.text[from..start])));
-        let mut address = piece(&span.text[start..end]).leading_to(Some(link));
-        if found == LinkSource::AsLink {
+        let mut address = piece(&span.text[start..end]).with_link(Some(link));
+        if found == AddressStyle::AsLink {
             address.style = address.style.in_role(Role::Link).with(Emphasis::UNDERLINE);
         }
         out.push(address);
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     fn links(text: &str) -> Vec<String> {
-        let spans = linked(vec![Span::new(text, Role::Text)], LinkSource::AsLink);
+        let spans = link_addresses(vec![Span::new(text, Role::Text)], AddressStyle::AsLink);
         assert_eq!(spans.iter().map(|span| span.text.as_str()).collect::<String>(), text);
         spans.into_iter().filter(|span| span.link.is_some()).map(|span| span.text).collect()
     }
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn linked_address_in_several_spans_is_one_link() {
         let pieces = ["http://a.b/x", "_", "y z"].map(|text| Span::new(text, Role::Text));
-        let spans = linked(pieces.to_vec(), LinkSource::AsItIs);
+        let spans = link_addresses(pieces.to_vec(), AddressStyle::AsItIs);
         assert_eq!(
             (spans[0].text.as_str(), spans[0].link.as_deref()),
             ("http://a.b/x_y", Some("http://a.b/x_y"))
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn linked_code_is_unchanged() {
         let code = vec![Span::new("http://a.b", Role::Code)];
-        assert_eq!(linked(code.clone(), LinkSource::AsLink), code);
+        assert_eq!(link_addresses(code.clone(), AddressStyle::AsLink), code);
     }
 
     #[test]

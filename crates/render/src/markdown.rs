@@ -2,12 +2,12 @@
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::link::{LinkSource, linked, misleads, safe_address};
+use super::link::{AddressStyle, link_addresses, misleads, safe_address};
 use super::sanitize::sanitized_spans;
 use super::table::Table;
 use super::wrap::is_margin;
 use super::{
-    Breaks, ControlChars, Emphasis, Indent, LayoutOptions, Line, LinkStyle, MEASURE, Role, Span, Style, Wrap,
+    Breaks, ControlChars, Emphasis, Indent, LayoutOptions, Line, LinkStyle, MAX_PROSE_WIDTH, Role, Span, Style, Wrap,
     code, sanitize, wrap,
 };
 
@@ -24,7 +24,7 @@ pub fn options() -> Options {
 #[must_use]
 pub fn markdown(text: &str, layout: impl Into<LayoutOptions>) -> Vec<Line> {
     let layout = layout.into();
-    render_part(text, layout, &mut { code::max_answer_bytes(layout.manner.code) })
+    render_part(text, layout, &mut { code::max_answer_bytes(layout.rendering.code) })
 }
 
 /// Renders a part of a longer text; `left` is the remaining budget for highlighting in bytes.
@@ -130,7 +130,7 @@ impl MarkdownWriter {
             Event::HardBreak => self.inline.push(Span::new("\n", Role::Text)),
             Event::Rule => {
                 self.begin_block();
-                let available_width = self.available_width().min(MEASURE);
+                let available_width = self.available_width().min(MAX_PROSE_WIDTH);
                 self.emit(Line::new("─".repeat(available_width), Role::Muted));
                 self.needs_gap = true;
             }
@@ -229,7 +229,7 @@ impl MarkdownWriter {
 
     fn end_code(&mut self) {
         let code = self.code.take().unwrap_or_default();
-        let layout = self.layout.of_width(self.available_width());
+        let layout = self.layout.with_width(self.available_width());
         let lines = match &mut self.highlighting {
             CodeHighlighting::Enabled { left } => code::code_block(&code.text, &code.language, layout, left),
             CodeHighlighting::Disabled => code::plain_block(&code.text, &code.language, layout),
@@ -268,13 +268,13 @@ impl MarkdownWriter {
         if target.is_some() {
             text.iter_mut().for_each(|span| span.link.clone_from(&target));
         }
-        let is_live = self.layout.manner.links == LinkStyle::Live && target.is_some();
+        let is_live = self.layout.rendering.links == LinkStyle::Live && target.is_some();
         let is_same = content == link.address || format!("mailto:{content}") == link.address;
         let is_address_shown =
             is_same || (is_live && !content.trim().is_empty() && !misleads(&content, &link.address));
         if !is_address_shown {
             let address = sanitize(&link.address, ControlChars::Visible);
-            self.inline.push(Span::new(format!(" ({address})"), Role::Muted).leading_to(target));
+            self.inline.push(Span::new(format!(" ({address})"), Role::Muted).with_link(target));
         }
     }
 
@@ -302,7 +302,7 @@ impl MarkdownWriter {
     }
 
     fn end_cell(&mut self) {
-        let cell = linked(std::mem::take(&mut self.inline), LinkSource::AsLink);
+        let cell = link_addresses(std::mem::take(&mut self.inline), AddressStyle::AsLink);
         if let Some(table) = &mut self.table {
             table.current_row.push(cell);
         }
@@ -342,8 +342,8 @@ impl MarkdownWriter {
         }
         let first = self.marked_prefix();
         let indent = Indent { first, rest: self.prefix() };
-        let spans = linked(std::mem::take(&mut self.inline), LinkSource::AsLink);
-        self.lines.extend(wrap(&spans, self.layout.width.min(MEASURE), &indent, Breaks::Words));
+        let spans = link_addresses(std::mem::take(&mut self.inline), AddressStyle::AsLink);
+        self.lines.extend(wrap(&spans, self.layout.width.min(MAX_PROSE_WIDTH), &indent, Breaks::Words));
     }
 
     /// Writes an item's text; an empty item still gets its marker.
@@ -419,7 +419,7 @@ fn follows_blank_line(text: &str, at: usize) -> bool {
 
 /// Marks rows of code that continue the row above.
 pub(super) fn with_wrap_marks(mut rows: Vec<Line>) -> Vec<Line> {
-    for row in rows.iter_mut().filter(|row| row.joint != Wrap::Hard) {
+    for row in rows.iter_mut().filter(|row| row.wrap != Wrap::Hard) {
         if let Some(margin) = row.spans.first_mut().filter(|margin| margin.text == code::INDENT) {
             *margin = Span::new("↳ ", Role::Muted);
         }

@@ -1,7 +1,7 @@
 //! Options for the layout of Markdown, code and diffs.
 
 /// Maximum width of prose in columns, for readability; text at the end of a line stays close to its line.
-pub const MEASURE: usize = 120;
+pub const MAX_PROSE_WIDTH: usize = 120;
 
 /// The width of lines, and rendering options. Converts from a number of columns with default options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct LayoutOptions {
     /// Columns of a line.
     pub width: usize,
     /// The rendering options.
-    pub manner: RenderOptions,
+    pub rendering: RenderOptions,
 }
 
 /// Rendering options.
@@ -26,7 +26,7 @@ pub struct RenderOptions {
 pub enum LinkStyle {
     /// Written after the text.
     #[default]
-    Spelled,
+    Written,
     /// The text becomes a terminal link; the address is written only if the text names a different one.
     Live,
 }
@@ -46,13 +46,13 @@ pub enum Highlighting {
 impl LayoutOptions {
     /// Sets the width.
     #[must_use]
-    pub const fn of_width(self, width: usize) -> Self {
+    pub const fn with_width(self, width: usize) -> Self {
         Self { width, ..self }
     }
 }
 
 impl From<usize> for LayoutOptions {
     fn from(width: usize) -> Self {
-        Self { width, manner: RenderOptions::default() }
+        Self { width, rendering: RenderOptions::default() }
     }
 }

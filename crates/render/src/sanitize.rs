@@ -76,7 +76,7 @@ pub(super) fn expand(line: &str, style: Style, tab: usize) -> Vec<Span> {
     let (mut spans, mut chars) = (Vec::new(), line.char_indices().peekable());
     let mut push = |text: &str, stands| {
         if !text.is_empty() {
-            spans.push(Span::new(text, Style { stands, ..style }));
+            spans.push(Span::new(text, Style { copy_as: stands, ..style }));
         }
     };
     while let Some((at, c)) = chars.next() {
@@ -84,22 +84,22 @@ pub(super) fn expand(line: &str, style: Style, tab: usize) -> Vec<Span> {
         if !(detector.is_invisible(c, after) || c.is_ascii_control()) {
             continue;
         }
-        push(&line[from..at], CopyAs::ForItself);
+        push(&line[from..at], CopyAs::Itself);
         column += columns(&line[from..at]);
         from = at + c.len_utf8();
         let visible = replacement(c, column, tab);
         column += columns(&visible);
         if c == '\r' && after.is_none() {
-            push(&visible, CopyAs::ForNothing);
+            push(&visible, CopyAs::Nothing);
         } else if c == '\t' || !c.is_control() {
             // The replacement begins with one column of ASCII.
-            push(&visible[..1], CopyAs::For(c));
-            push(&visible[1..], CopyAs::ForNothing);
+            push(&visible[..1], CopyAs::Char(c));
+            push(&visible[1..], CopyAs::Nothing);
         } else {
-            push(&visible, CopyAs::ForItself);
+            push(&visible, CopyAs::Itself);
         }
     }
-    push(&line[from..], CopyAs::ForItself);
+    push(&line[from..], CopyAs::Itself);
     spans
 }
 
@@ -117,19 +117,19 @@ pub(super) fn with_source_marks(spans: Vec<Span>, line: &str) -> Vec<Span> {
         Cow::Borrowed(_) => return spans,
         Cow::Owned(_) => expand(line, Style::default(), TAB),
     };
-    let mut pieces = expanded.iter().map(|span| (span.text.len(), span.style.stands));
+    let mut pieces = expanded.iter().map(|span| (span.text.len(), span.style.copy_as));
     let (mut out, mut left) = (Vec::new(), pieces.next());
     for span in spans {
         let mut rest = span.text.as_str();
         while !rest.is_empty() {
-            let (length, stands) = left.unwrap_or((rest.len(), CopyAs::ForItself));
+            let (length, stands) = left.unwrap_or((rest.len(), CopyAs::Itself));
             let cut = rest.floor_char_boundary(length);
             if cut == 0 {
                 left = pieces.next();
                 continue;
             }
-            let style = Style { stands, ..span.style };
-            out.push(Span::new(&rest[..cut], style).leading_to(span.link.clone()));
+            let style = Style { copy_as: stands, ..span.style };
+            out.push(Span::new(&rest[..cut], style).with_link(span.link.clone()));
             rest = &rest[cut..];
             left = if length > cut { Some((length - cut, stands)) } else { pieces.next() };
         }
@@ -141,7 +141,7 @@ pub(super) fn with_source_marks(spans: Vec<Span>, line: &str) -> Vec<Span> {
 /// characters, on which a terminal would act when the text is pasted. A carriage return at a line's end is
 /// removed.
 #[must_use]
-pub fn copied(text: &str) -> Cow<'_, str> {
+pub fn clipboard_text(text: &str) -> Cow<'_, str> {
     if !text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
         return Cow::Borrowed(text);
     }
@@ -211,39 +211,39 @@ mod tests {
     }
 
     fn pieces(spans: &[Span]) -> Vec<(&str, CopyAs)> {
-        spans.iter().map(|span| (span.text.as_str(), span.style.stands)).collect()
+        spans.iter().map(|span| (span.text.as_str(), span.style.copy_as)).collect()
     }
 
     #[test]
     fn expand_marks_source_of_replaced_characters() {
-        use CopyAs::{For, ForItself, ForNothing};
+        use CopyAs::{Char, Itself, Nothing};
         assert_eq!(
             pieces(&expand("a\tb\u{202e}\u{1b}c\u{85}\r", Style::default(), TAB)),
             [
-                ("a", ForItself),
-                (" ", For('\t')),
-                ("  ", ForNothing),
-                ("b", ForItself),
-                ("<", For('\u{202e}')),
-                ("U+202E>", ForNothing),
-                ("␛", ForItself),
-                ("c", ForItself),
-                ("<U+0085>", ForItself),
-                ("␍", ForNothing),
+                ("a", Itself),
+                (" ", Char('\t')),
+                ("  ", Nothing),
+                ("b", Itself),
+                ("<", Char('\u{202e}')),
+                ("U+202E>", Nothing),
+                ("␛", Itself),
+                ("c", Itself),
+                ("<U+0085>", Itself),
+                ("␍", Nothing),
             ]
         );
         let highlighted = vec![Span::new("    if", Role::Keyword), Span::new(" x", Role::Text)];
         let marked = with_source_marks(highlighted, "\tif x");
         assert_eq!(
             pieces(&marked),
-            [(" ", For('\t')), ("   ", ForNothing), ("if", ForItself), (" x", ForItself)]
+            [(" ", Char('\t')), ("   ", Nothing), ("if", Itself), (" x", Itself)]
         );
         assert_eq!(marked[2].style.role, Role::Keyword);
     }
 
     #[test]
     fn copied_control_characters_become_symbols() {
-        assert_eq!(copied("\ta\u{202e}\r\nb\rc\u{1b}[31m\u{9b}m\r"), "\ta\u{202e}\nb␍c␛[31m<U+009B>m");
+        assert_eq!(clipboard_text("\ta\u{202e}\r\nb\rc\u{1b}[31m\u{9b}m\r"), "\ta\u{202e}\nb␍c␛[31m<U+009B>m");
     }
 
     #[test]

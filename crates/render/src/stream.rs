@@ -76,7 +76,7 @@ enum Continuation {
 /// Renders a preview of Markdown that may be incomplete: code stays plain, and open marks at the end are
 /// closed.
 #[must_use]
-pub fn glance(text: &str, layout: impl Into<LayoutOptions>) -> Vec<Line> {
+pub fn preview(text: &str, layout: impl Into<LayoutOptions>) -> Vec<Line> {
     render_transient(&incomplete::close_open_marks(text), layout.into())
 }
 
@@ -125,7 +125,7 @@ impl MarkdownStream {
             fence: None,
             code_block: CodeBlockState::default(),
             blocks: BackgroundBlocks::default(),
-            code_left: code::max_answer_bytes(layout.manner.code),
+            code_left: code::max_answer_bytes(layout.rendering.code),
             searched: 0,
             continues: Continuation::Nothing,
             tail: Vec::new(),
@@ -146,7 +146,7 @@ impl MarkdownStream {
     }
 
     /// Changes the layout, and lays out all text again.
-    pub fn set_page(&mut self, layout: impl Into<LayoutOptions>) {
+    pub fn set_layout(&mut self, layout: impl Into<LayoutOptions>) {
         let layout = layout.into();
         if layout != self.layout {
             let text = std::mem::take(&mut self.text);
@@ -157,7 +157,7 @@ impl MarkdownStream {
     }
 
     /// Updates the lines, or some of them if there is much text; [`lags`](Self::lags) then returns true.
-    pub fn settle(&mut self) {
+    pub fn update_lines(&mut self) {
         self.blocks.update(&mut self.finished, self.layout.width);
         if !std::mem::take(&mut self.is_stale) {
             return;
@@ -176,7 +176,7 @@ impl MarkdownStream {
 
     /// Returns true if the lines don't show all text yet.
     #[must_use]
-    pub fn lags(&self) -> bool {
+    pub fn has_pending_text(&self) -> bool {
         self.is_stale
     }
 
@@ -397,7 +397,7 @@ impl MarkdownStream {
         let spans = sanitized_spans(rest, self.code_block.ground().into());
         let mut rows = code::code_line(&spans, self.layout.width);
         if let (Some(_), Some(first)) = (self.code_block.line, rows.first_mut()) {
-            first.joint = Wrap::Soft { spaces: 0 };
+            first.wrap = Wrap::Soft { spaces: 0 };
         }
         with_wrap_marks(rows)
     }
@@ -405,7 +405,7 @@ impl MarkdownStream {
     /// Starts the highlighting of a code block.
     fn begin_highlighting(&mut self) {
         let language = Language::Named(&self.code_block.language);
-        self.code_block.highlighting = match self.layout.manner.code {
+        self.code_block.highlighting = match self.layout.rendering.code {
             Highlighting::Sync => {
                 BlockHighlighting::Immediate(Highlighter::with_limit(language, self.code_left))
             }

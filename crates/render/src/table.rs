@@ -67,7 +67,7 @@ impl Table {
             spans.push(Span::new(" ".repeat(padding - left), Role::Text));
         }
         spans.push(Span::new(" ".repeat(GAP), Role::Text));
-        Line { margins: Margins { before: 1, behind: 1 }, ..Line::from(spans) }
+        Line { margins: Margins { before: 1, after: 1 }, ..Line::from(spans) }
     }
 
     /// The widths of the columns within `width`; `None` if the table doesn't fit.

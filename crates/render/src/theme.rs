@@ -24,7 +24,7 @@ use serde::Deserialize;
 pub use color::{Rgb, ThemeColor};
 pub use color_depth::{ColorDepth, TerminalHints};
 pub use error::ThemeError;
-pub use registry::{RegisteredTheme, ThemeChoice, ThemeRegistry, is_path, placed};
+pub use registry::{RegisteredTheme, ThemeChoice, ThemeRegistry, is_path, resolve_theme};
 pub use role::{ALL as ROLES, name as role_name};
 pub use style::ThemeStyle;
 
@@ -67,14 +67,14 @@ pub enum Background {
 impl Background {
     /// Classifies a background color: light if black has more contrast on it than white.
     #[must_use]
-    pub fn of(color: Rgb) -> Self {
+    pub fn from_color(color: Rgb) -> Self {
         if color.contrast(Rgb::BLACK) > color.contrast(Rgb::WHITE) { Self::Light } else { Self::Dark }
     }
 
     /// Parses the value of `COLORFGBG` (`15;0`: foreground, background; 7 and 15 are light backgrounds), if it
     /// is valid.
     #[must_use]
-    pub fn of_variable(colorfgbg: &str) -> Option<Self> {
+    pub fn parse_colorfgbg(colorfgbg: &str) -> Option<Self> {
         match colorfgbg.rsplit(';').next()?.parse::<u8>().ok()? {
             7 | 15 => Some(Self::Light),
             0..=15 => Some(Self::Dark),
@@ -91,7 +91,7 @@ pub struct Theme {
     /// The background that it is made for.
     pub kind: ThemeKind,
     /// The background color that it is made for. Never drawn: images and contrast tests use it.
-    pub ground: Rgb,
+    pub background: Rgb,
     /// Styles by role, for terminals with more than 16 colors.
     styles: [ThemeStyle; ROLES.len()],
     /// Styles by role, for terminals with 16 colors.
@@ -115,7 +115,7 @@ impl Theme {
 
     /// The style of a role at a color depth.
     #[must_use]
-    pub fn look(&self, role: Role, depth: ColorDepth) -> ThemeStyle {
+    pub fn style(&self, role: Role, depth: ColorDepth) -> ThemeStyle {
         let at = role as usize;
         match depth {
             ColorDepth::Millions => self.styles[at],
@@ -127,7 +127,7 @@ impl Theme {
 
     /// The color for a color of command output; `None` without colors.
     #[must_use]
-    pub fn printed(&self, color: AnsiColor, depth: ColorDepth) -> Option<ThemeColor> {
+    pub fn ansi_color(&self, color: AnsiColor, depth: ColorDepth) -> Option<ThemeColor> {
         let literal = match color {
             AnsiColor::Basic(index) | AnsiColor::Indexed(index) => ThemeColor::Indexed(index),
             AnsiColor::Rgb(red, green, blue) => ThemeColor::Rgb(Rgb(red, green, blue)),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tiller_core::ansi::{columns, of_grapheme};
+use tiller_core::ansi::{columns, grapheme_width};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{Line, Margins, Span, Style, Wrap};
@@ -51,7 +51,7 @@ pub fn wrap(spans: &[Span], width: usize, indent: &Indent, breaks: Breaks) -> Ve
         let before = if lines.is_empty() { &indent.first } else { &indent.rest };
         let available = width.saturating_sub(before.iter().map(Span::width).sum()).max(1);
         let (taken, consumed) = break_line(rest, available, breaks);
-        lines.push(Line { joint, ..line_of(before, &rest[..taken]) });
+        lines.push(Line { wrap: joint, ..line_of(before, &rest[..taken]) });
         joint = match &rest[taken..consumed] {
             [.., last] if last.text == "\n" => Wrap::Hard,
             spaces => Wrap::Soft { spaces: spaces.len() },
@@ -65,7 +65,7 @@ pub fn wrap(spans: &[Span], width: usize, indent: &Indent, breaks: Breaks) -> Ve
 
 fn cells_of(span: &Span) -> impl Iterator<Item = GraphemeCell<'_>> {
     let cell =
-        |text| GraphemeCell { text, width: of_grapheme(text), style: span.style, link: span.link.as_ref() };
+        |text| GraphemeCell { text, width: grapheme_width(text), style: span.style, link: span.link.as_ref() };
     span.text.graphemes(true).map(cell)
 }
 
@@ -108,7 +108,7 @@ fn line_of(before: &[Span], cells: &[GraphemeCell<'_>]) -> Line {
     spans.extend_from_slice(before);
     spans.extend(pieces.filter_map(span_of));
     let margins =
-        Margins { before: before.iter().take_while(|span| is_margin(&span.text)).count(), behind: 0 };
+        Margins { before: before.iter().take_while(|span| is_margin(&span.text)).count(), after: 0 };
     Line { margins, ..Line::from(spans) }
 }
 
@@ -117,7 +117,7 @@ fn span_of(cells: &[GraphemeCell<'_>]) -> Option<Span> {
     let first = cells.first()?;
     let mut text = String::with_capacity(cells.iter().map(|cell| cell.text.len()).sum());
     text.extend(cells.iter().map(|cell| cell.text));
-    Some(Span::new(text, first.style).leading_to(first.link.cloned()))
+    Some(Span::new(text, first.style).with_link(first.link.cloned()))
 }
 
 /// Returns true if the text before a line is not part of its content; an item's marker is.
@@ -127,14 +127,14 @@ pub(super) fn is_margin(text: &str) -> bool {
 
 /// Truncates `text` to `width` columns, with `…` at the end.
 #[must_use]
-pub fn cut_to(text: &str, width: usize) -> String {
+pub fn truncate_to(text: &str, width: usize) -> String {
     if columns(text) <= width {
         return text.to_owned();
     }
     let mut out = String::new();
     let mut used = 1;
     for grapheme in text.graphemes(true) {
-        used += of_grapheme(grapheme);
+        used += grapheme_width(grapheme);
         if used > width {
             break;
         }
@@ -221,7 +221,7 @@ mod tests {
         };
         let lines = wrap(&[Span::new("one  twothree\nfour", Role::Text)], 8, &indent, Breaks::Words);
         let actual: Vec<(String, Wrap, usize)> =
-            lines.iter().map(|line| (line.text(), line.joint, line.margins.before)).collect();
+            lines.iter().map(|line| (line.text(), line.wrap, line.margins.before)).collect();
         let soft = |spaces| Wrap::Soft { spaces };
         assert_eq!(
             actual,
@@ -236,8 +236,8 @@ mod tests {
 
     #[test]
     fn cut_to_adds_an_ellipsis() {
-        assert_eq!(cut_to("日本語", 4), "日…");
-        assert_eq!(cut_to("abc", 3), "abc");
-        assert_eq!(cut_to("abc", 0), "");
+        assert_eq!(truncate_to("日本語", 4), "日…");
+        assert_eq!(truncate_to("abc", 3), "abc");
+        assert_eq!(truncate_to("abc", 0), "");
     }
 }

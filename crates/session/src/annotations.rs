@@ -18,7 +18,7 @@ pub struct Annotations {
 impl Annotations {
     /// Reads all labels and hidden branches of a log.
     #[must_use]
-    pub fn of(reader: &Reader, tree: &Tree) -> Self {
+    pub fn read(reader: &Reader, tree: &Tree) -> Self {
         let mut annotations = Self::default();
         let bodies: Vec<(usize, EntryBody)> = reader
             .annotation_positions(tree)
@@ -51,7 +51,7 @@ impl Annotations {
                     None => drop(self.labels.remove(&target)),
                 }
             }
-        } else if let Some(TillerEntry::Hide { target_id, hidden }) = body.as_own()
+        } else if let Some(TillerEntry::Hide { target_id, hidden }) = body.as_tiller()
             && let Some(target) = position(&target_id)
         {
             if hidden {
@@ -72,7 +72,7 @@ impl Annotations {
     pub fn has_label(reader: &Reader, id: &EntryId) -> bool {
         let tree = reader.tree();
         let position = tree.nodes().iter().position(|node| node.id == *id);
-        position.is_some_and(|position| Self::of(reader, &tree).label(position).is_some())
+        position.is_some_and(|position| Self::read(reader, &tree).label(position).is_some())
     }
 
     /// Returns true if this entry itself is the target of the hiding.
@@ -103,7 +103,7 @@ impl Annotations {
 fn target(body: &EntryBody) -> Option<EntryId> {
     match body {
         EntryBody::Label { target_id, .. } => Some(target_id.clone()),
-        body => match body.as_own()? {
+        body => match body.as_tiller()? {
             TillerEntry::Hide { target_id, .. } => Some(target_id),
             _ => None,
         },

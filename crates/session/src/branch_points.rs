@@ -31,13 +31,13 @@ struct OtherBranch {
 impl BranchPoints {
     /// The branch points of the path to `leaf`; none if there is no such entry.
     #[must_use]
-    pub fn of(reader: &Reader, leaf: &EntryId) -> Self {
+    pub fn read(reader: &Reader, leaf: &EntryId) -> Self {
         let tree = reader.tree();
         let branches = other_branches(&tree, leaf);
         if branches.is_empty() {
             return Self::default();
         }
-        let hidden = Annotations::of(reader, &tree).hidden_with(&tree, Some(leaf));
+        let hidden = Annotations::read(reader, &tree).hidden_with(&tree, Some(leaf));
         Self::count(&tree, &tree.path(leaf), branches, |at| hidden[at].is_some())
     }
 
@@ -81,7 +81,7 @@ impl BranchPoints {
 
 /// Returns true for entries with a row in the tree view, where that shows no tool results.
 fn has_row(node: &TreeNode) -> bool {
-    node.is_said() && node.role != Some(LineRole::ToolResult)
+    node.is_conversation() && node.role != Some(LineRole::ToolResult)
 }
 
 fn other_branches(tree: &Tree, leaf: &EntryId) -> Vec<OtherBranch> {

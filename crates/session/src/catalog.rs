@@ -122,7 +122,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When a folder exists and can't be read.
-    pub fn known(&mut self, scope: SessionScope) -> Result<Vec<SessionSummary>, SessionError> {
+    pub fn indexed_sessions(&mut self, scope: SessionScope) -> Result<Vec<SessionSummary>, SessionError> {
         let scan = self.scan()?;
         let mut sessions = Vec::new();
         for file in &scan.files {
@@ -208,7 +208,7 @@ impl Catalog {
     ///
     /// # Errors
     /// As [`Catalog::search`].
-    pub fn sessions_saying(
+    pub fn search_sessions(
         &mut self,
         query: &str,
         scope: SessionScope,

@@ -23,7 +23,7 @@ pub const INTERRUPTED: &str =
     "interrupted: the tool call was cut off before it had a result; it may have had effects";
 
 /// The result text of a call that certainly never began, because an earlier call was interrupted.
-pub const UNBEGUN: &str = "not begun: the run was cut off; it had no effects";
+pub const NOT_STARTED: &str = "not begun: the run was cut off; it had no effects";
 
 /// Tiller's tools that never run concurrently with other calls. Other tools may be read-only and run in parallel.
 const EXCLUSIVE_TOOLS: [&str; 3] = ["bash", "edit_file", "write_file"];
@@ -120,7 +120,7 @@ pub(super) fn project_from(path: &[Entry], first: Option<usize>) -> Projection {
         .iter()
         .rposition(|entry| matches!(entry.body, EntryBody::Compaction(_) | EntryBody::ContextEdit { .. }));
     for (at, entry) in path.iter().enumerate() {
-        projection.note_state(&entry.body);
+        projection.apply_settings(&entry.body);
         if at >= from && !matches!(entry.body, EntryBody::Compaction(_)) {
             projection.messages.extend(message_of(entry, &edits));
         }
@@ -134,13 +134,13 @@ pub(super) fn project_from(path: &[Entry], first: Option<usize>) -> Projection {
 /// Returns true if an entry names a model.
 pub(super) fn names_model(body: &EntryBody) -> bool {
     let mut projection = Projection::default();
-    projection.note_state(body);
+    projection.apply_settings(body);
     projection.model.is_some()
 }
 
 impl Projection {
     /// Applies an entry's model and thinking level.
-    pub fn note_state(&mut self, body: &EntryBody) {
+    pub fn apply_settings(&mut self, body: &EntryBody) {
         match body {
             EntryBody::ModelChange { provider, model_id } => {
                 self.model = Some(ModelRef { provider: provider.clone(), id: model_id.clone() });
@@ -166,7 +166,7 @@ impl Projection {
     /// Removes the messages of these entries. A compaction's summary is removed too if the first entry that it keeps
     /// is one of them: then it summarizes only entries before them.
     #[must_use]
-    pub fn beyond(mut self, excluded: &HashSet<&EntryId>) -> Self {
+    pub fn without(mut self, excluded: &HashSet<&EntryId>) -> Self {
         let first_kept = self.compaction.as_ref().map(|compaction| &compaction.first_kept_entry_id);
         if first_kept.is_some_and(|first| excluded.contains(first)) {
             self.compaction = None;
@@ -301,7 +301,7 @@ fn with_content(message: &Message, content: &Content) -> Message {
 /// Second stage: the messages of a request. Every call has exactly one result, directly after its answer and in the
 /// model's order; every result has its call.
 #[must_use]
-pub fn sendable<'a>(messages: impl IntoIterator<Item = &'a Arc<Message>>) -> Vec<Arc<Message>> {
+pub fn request_messages<'a>(messages: impl IntoIterator<Item = &'a Arc<Message>>) -> Vec<Arc<Message>> {
     let mut sent = Vec::new();
     let mut open = OpenCalls::default();
     for message in messages {
@@ -332,17 +332,17 @@ pub struct RequestMessages {
 impl RequestMessages {
     /// The request messages of a projection that extends the one of the previous call; otherwise create a new value.
     #[must_use]
-    pub fn of(&mut self, messages: &[ProjectedMessage]) -> Vec<Arc<Message>> {
+    pub fn update(&mut self, messages: &[ProjectedMessage]) -> Vec<Arc<Message>> {
         let message = |projected: &'_ ProjectedMessage| Arc::clone(&projected.message);
         let new = messages.get(self.count..).unwrap_or_default();
         let is_answer = |projected: &ProjectedMessage| matches!(*projected.message, Message::Assistant(_));
         let newest = new.iter().rposition(is_answer).unwrap_or(0);
         let (settled, rest) = new.split_at(newest);
         if !settled.is_empty() {
-            self.settled.extend(sendable(&settled.iter().map(message).collect::<Vec<_>>()));
+            self.settled.extend(request_messages(&settled.iter().map(message).collect::<Vec<_>>()));
             self.count += settled.len();
         }
-        let rest = sendable(&rest.iter().map(message).collect::<Vec<_>>());
+        let rest = request_messages(&rest.iter().map(message).collect::<Vec<_>>());
         self.settled.iter().cloned().chain(rest).collect()
     }
 }
@@ -418,7 +418,7 @@ pub enum CutOffCall {
     /// It may have started.
     MayHaveRun,
     /// It certainly never started.
-    Unbegun,
+    NotStarted,
 }
 
 /// Classifies the calls of an answer: `None` for a call with a result. `calls` are all of the answer's calls in order:
@@ -428,7 +428,7 @@ pub enum CutOffCall {
 /// without a result, unless all from that one on may be read-only. For answers logged by another program nothing is
 /// certain: it may run calls in another order.
 #[must_use]
-pub fn cut_off<'a>(
+pub fn classify_cut_off_calls<'a>(
     answer: &EntryId,
     calls: impl IntoIterator<Item = (&'a str, bool)>,
 ) -> Vec<Option<CutOffCall>> {
@@ -440,7 +440,7 @@ pub fn cut_off<'a>(
         let waited = alone.is_some_and(|alone| alone || runs_alone);
         is_in_order &= !(waited && has_result);
         fates.push((!has_result).then_some(if waited {
-            CutOffCall::Unbegun
+            CutOffCall::NotStarted
         } else {
             CutOffCall::MayHaveRun
         }));
@@ -455,10 +455,10 @@ pub fn cut_off<'a>(
 impl CutOffCall {
     /// The result text for the model.
     #[must_use]
-    pub fn said(self) -> &'static str {
+    pub fn text(self) -> &'static str {
         match self {
             Self::MayHaveRun => INTERRUPTED,
-            Self::Unbegun => UNBEGUN,
+            Self::NotStarted => NOT_STARTED,
         }
     }
 
@@ -468,7 +468,7 @@ impl CutOffCall {
         ToolResultMessage {
             tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),
-            content: vec![UserBlock::Text { text: self.said().to_owned() }],
+            content: vec![UserBlock::Text { text: self.text().to_owned() }],
             details: None,
             is_error: true,
             timestamp,
@@ -478,7 +478,7 @@ impl CutOffCall {
 
 /// Calls of the last answer without a result, with their state: they need results before the session continues.
 #[must_use]
-pub fn unanswered(messages: &[ProjectedMessage]) -> Vec<(ToolCall, CutOffCall)> {
+pub fn unanswered_calls(messages: &[ProjectedMessage]) -> Vec<(ToolCall, CutOffCall)> {
     let results: HashSet<&CallId> = messages
         .iter()
         .rev()
@@ -494,7 +494,7 @@ pub fn unanswered(messages: &[ProjectedMessage]) -> Vec<(ToolCall, CutOffCall)> 
             if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) =>
         {
             let calls = answer.tool_calls().map(|call| (call.name.as_str(), results.contains(&call.id)));
-            let fates = cut_off(entry, calls);
+            let fates = classify_cut_off_calls(entry, calls);
             let open = answer.tool_calls().zip(fates);
             open.filter_map(|(call, fate)| Some((call.clone(), fate?))).collect()
         }
@@ -612,10 +612,10 @@ mod tests {
             (ours, "bash", "-"),
         ] {
             let calls = calls.split(' ').map(|call| (call.trim_end_matches('!'), !call.ends_with('!')));
-            let fates = cut_off(&answer.into(), calls).into_iter().map(|fate| match fate {
+            let fates = classify_cut_off_calls(&answer.into(), calls).into_iter().map(|fate| match fate {
                 None => "-",
                 Some(CutOffCall::MayHaveRun) => "ran",
-                Some(CutOffCall::Unbegun) => "unbegun",
+                Some(CutOffCall::NotStarted) => "unbegun",
             });
             assert_eq!(fates.collect::<Vec<_>>().join(" "), expected, "{answer} {expected}");
         }
@@ -626,7 +626,7 @@ mod tests {
         let doubled = answer(StopReason::ToolUse, vec![call("c1"), text("and"), call("c1"), call("c2")]);
         let log = arcs(vec![user("go"), doubled, result("c1", "one"), result("c2", "two")]);
         let plain = answer(StopReason::ToolUse, vec![call("c1"), text("and"), call("c2")]);
-        assert_eq!(sendable(&log), arcs(vec![user("go"), plain, result("c1", "one"), result("c2", "two")]));
+        assert_eq!(request_messages(&log), arcs(vec![user("go"), plain, result("c1", "one"), result("c2", "two")]));
     }
 
     #[test]
@@ -644,7 +644,7 @@ mod tests {
             result("b", "B"),
             user("on"),
         ]);
-        assert_eq!(sendable(&log), expected);
+        assert_eq!(request_messages(&log), expected);
     }
 
     #[test]
@@ -658,7 +658,7 @@ mod tests {
             user("on"),
         ]);
         assert_eq!(
-            sendable(&log),
+            request_messages(&log),
             arcs(vec![user("go"), answer(StopReason::Aborted, vec![text("said")]), user("on")])
         );
     }
@@ -671,7 +671,7 @@ mod tests {
             exclude_from_context: true,
             ..BashExecutionMessage::default()
         });
-        assert_eq!(sendable(&arcs(vec![secret, user("go")])), arcs(vec![user("go")]));
+        assert_eq!(request_messages(&arcs(vec![secret, user("go")])), arcs(vec![user("go")]));
     }
 
     #[test]
@@ -735,7 +735,7 @@ mod tests {
         }
         assert_eq!(incremental.tokens(), Tokens(500 + 1 + 2));
         let excluded = EntryId::new("0");
-        let left = incremental.beyond(&HashSet::from([&excluded]));
+        let left = incremental.without(&HashSet::from([&excluded]));
         assert_eq!(left.tokens(), Tokens(3 + 1 + 2), "nothing that was known of the whole counts for a part");
     }
 
@@ -802,7 +802,7 @@ mod tests {
             let (mut sending, mut upto) = (RequestMessages::default(), 0);
             for pause in pauses {
                 upto = (upto + pause).min(log.len());
-                prop_assert_eq!(sending.of(&projected[..upto]), sendable(&log[..upto]));
+                prop_assert_eq!(sending.update(&projected[..upto]), request_messages(&log[..upto]));
             }
         }
 
@@ -810,7 +810,7 @@ mod tests {
         fn sendable_pairs_every_call_and_result(
             log in prop::collection::vec(any_message(), 0..24)
         ) {
-            let sent = sendable(&arcs(log));
+            let sent = request_messages(&arcs(log));
             let mut open_calls: Vec<CallId> = Vec::new();
             for message in &sent {
                 match &**message {

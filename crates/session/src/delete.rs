@@ -14,7 +14,7 @@ pub enum DeleteMode {
     /// Moved to the user's trash, from which it can be restored.
     ToTrash,
     /// Deleted permanently.
-    ForGood,
+    Permanently,
 }
 
 /// A session about to be deleted, locked so that no process starts to write to it meanwhile.
@@ -30,7 +30,7 @@ impl PendingDelete {
     ///
     /// # Errors
     /// When another process writes to it, or it can't be opened.
-    pub fn hold(path: &Path) -> Result<Self, SessionError> {
+    pub fn lock(path: &Path) -> Result<Self, SessionError> {
         Ok(Self { path: path.to_owned(), _log: Log::open_to_write(Arc::new(OsFs), path)? })
     }
 
@@ -49,7 +49,7 @@ impl PendingDelete {
         match mode {
             DeleteMode::ToTrash => trash::delete(&self.path)
                 .map_err(|error| SessionError::NoTrash { path: self.path.clone(), reason: reason(&error) })?,
-            DeleteMode::ForGood => fs::remove_file(&self.path).map_err(io_error(&self.path, "be deleted"))?,
+            DeleteMode::Permanently => fs::remove_file(&self.path).map_err(io_error(&self.path, "be deleted"))?,
         }
         Ok(self.path)
     }
@@ -60,8 +60,8 @@ impl PendingDelete {
 /// # Errors
 /// [`SessionError::NotTakenBack`] when it isn't in the trash, its path is taken, or the system has no way to restore
 /// it.
-pub fn take_back(path: &Path) -> Result<(), SessionError> {
-    let not_restored = |reason: String| SessionError::NotTakenBack { path: path.to_owned(), reason };
+pub fn restore_from_trash(path: &Path) -> Result<(), SessionError> {
+    let not_restored = |reason: String| SessionError::NotRestored { path: path.to_owned(), reason };
     if path.exists() {
         return Err(not_restored("another file exists at its path".to_owned()));
     }

@@ -23,13 +23,13 @@ pub struct DeliveryReceipt {
     pub cut_off: bool,
     /// Its history in the queue.
     #[serde(flatten)]
-    pub waited: Waited,
+    pub waited: QueueHistory,
 }
 
 /// The history of a message in the queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Waited {
+pub struct QueueHistory {
     /// When it was queued.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queued_at: Option<UnixMs>,
@@ -65,7 +65,7 @@ impl Default for DeliveryReceipt {
             skipped_calls: 0,
             stopped_calls: 0,
             cut_off: false,
-            waited: Waited::default(),
+            waited: QueueHistory::default(),
         }
     }
 }
@@ -73,7 +73,7 @@ impl Default for DeliveryReceipt {
 impl DeliveryReceipt {
     /// The delivery kind as one word for people.
     #[must_use]
-    pub const fn word(&self) -> &'static str {
+    pub const fn label(&self) -> &'static str {
         match self.kind {
             QueueKind::Steer => "steered",
             QueueKind::FollowUp => "queued",
@@ -82,7 +82,7 @@ impl DeliveryReceipt {
 
     /// Details for people, such as `after 2 of 5 calls, 3 skipped · edited`; often empty.
     #[must_use]
-    pub fn story(&self) -> String {
+    pub fn details(&self) -> String {
         let all = self.after_calls + self.skipped_calls;
         let mut effects = Vec::new();
         if self.cut_off {
@@ -121,9 +121,9 @@ mod tests {
     #[test]
     fn receipt_details_list_skipped_and_stopped_calls() {
         let steered = DeliveryReceipt { after_calls: 2, skipped_calls: 3, ..DeliveryReceipt::default() };
-        assert_eq!(steered.story(), "after 2 of 5 calls, 3 skipped");
+        assert_eq!(steered.details(), "after 2 of 5 calls, 3 skipped");
         let now = DeliveryReceipt { after_calls: 1, stopped_calls: 1, ..DeliveryReceipt::default() };
-        assert_eq!(now.story(), "1 of 1 call stopped");
+        assert_eq!(now.details(), "1 of 1 call stopped");
         let third = DeliveryReceipt {
             after_calls: 3,
             stopped_calls: 1,
@@ -131,23 +131,23 @@ mod tests {
             ..DeliveryReceipt::default()
         };
         assert_eq!(
-            third.story(),
+            third.details(),
             "after 2 of 5 calls, 1 stopped, 2 skipped",
             "one that was stopped isn't done"
         );
         let cut = DeliveryReceipt { cut_off: true, ..DeliveryReceipt::default() };
-        assert_eq!(cut.story(), "cut the answer off");
-        let waited = Waited {
+        assert_eq!(cut.details(), "cut the answer off");
+        let waited = QueueHistory {
             queued_at: Some(UnixMs(1)),
             queued_as: Some(QueueKind::FollowUp),
             edited: true,
             released: true,
         };
         let long = DeliveryReceipt { waited, ..DeliveryReceipt::default() };
-        assert_eq!(long.story(), "queued as a follow-up · edited · held, then released");
+        assert_eq!(long.details(), "queued as a follow-up · edited · held, then released");
         let late =
             DeliveryReceipt { kind: QueueKind::FollowUp, after_calls: 4, ..DeliveryReceipt::default() };
-        assert_eq!(late.story(), "", "what follows up comes after everything");
+        assert_eq!(late.details(), "", "what follows up comes after everything");
     }
 
     #[test]
@@ -157,7 +157,7 @@ mod tests {
         let read: DeliveryReceipt =
             serde_json::from_value(json!({"afterCalls": 1, "skippedCalls": 2})).unwrap();
         assert_eq!(read, plain);
-        let waited = Waited { queued_at: Some(UnixMs(7)), edited: true, ..Waited::default() };
+        let waited = QueueHistory { queued_at: Some(UnixMs(7)), edited: true, ..QueueHistory::default() };
         let full = DeliveryReceipt { kind: QueueKind::FollowUp, waited, ..DeliveryReceipt::default() };
         let value =
             json!({"kind": "followUp", "afterCalls": 0, "skippedCalls": 0, "queuedAt": 7, "edited": true});

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-pub use super::delivery_receipt::{DeliveryReceipt, Waited};
+pub use super::delivery_receipt::{DeliveryReceipt, QueueHistory};
 use super::id_gen::IdGenerator;
 use super::index::EntryKind;
 use super::line_scan::LineRole;
@@ -394,14 +394,14 @@ impl EntryBody {
 
     /// Encodes one of tiller's own entries as a `custom` entry.
     #[must_use]
-    pub fn own(entry: &TillerEntry) -> Self {
+    pub fn from_tiller(entry: &TillerEntry) -> Self {
         let value = serde_json::to_value(entry).expect("a tiller entry has only string keys");
         serde_json::from_value::<CustomParts>(value).expect("a tiller entry is a type with data").into()
     }
 
     /// Decodes a `custom` entry of tiller's own; `None` for other types and invalid data.
     #[must_use]
-    pub fn as_own(&self) -> Option<TillerEntry> {
+    pub fn as_tiller(&self) -> Option<TillerEntry> {
         let Self::Custom { custom_type, data } = self else { return None };
         if !custom_type.starts_with("tiller.") {
             return None;
@@ -421,7 +421,7 @@ impl EntryBody {
 
     /// Returns true for entries worth creating the log's file for: messages, summaries and commands.
     #[must_use]
-    pub fn creates_the_file(&self) -> bool {
+    pub fn creates_file(&self) -> bool {
         match self {
             Self::Message(_)
             | Self::Compaction(_)
@@ -543,14 +543,14 @@ mod tests {
             typed: None,
             images: Vec::new(),
         });
-        let body = EntryBody::own(&entry);
+        let body = EntryBody::from_tiller(&entry);
         assert_eq!(
             serde_json::to_value(&body).unwrap(),
             json!({"type": "custom", "customType": "tiller.queue",
                    "data": {"op": "add", "queueId": "q1", "kind": "followUp", "text": "t"}})
         );
-        assert_eq!(body.as_own(), Some(entry));
-        assert_eq!(EntryBody::own(&TillerEntry::Leaf {}).as_own(), Some(TillerEntry::Leaf {}));
+        assert_eq!(body.as_tiller(), Some(entry));
+        assert_eq!(EntryBody::from_tiller(&TillerEntry::Leaf {}).as_tiller(), Some(TillerEntry::Leaf {}));
     }
 
     #[test]

@@ -70,7 +70,7 @@ pub enum SessionError {
     },
     /// Another process is writing to it.
     #[error("session file {path}: another tiller has it open{}", by(.holder.as_ref()))]
-    Held {
+    Locked {
         /// The file.
         path: PathBuf,
         /// The holder, if its note can be read.
@@ -78,7 +78,7 @@ pub enum SessionError {
     },
     /// A log of another program can't be imported.
     #[error("{path}, line {line}: {what}")]
-    Foreign {
+    Import {
         /// The log.
         path: PathBuf,
         /// The line, from 1.
@@ -94,7 +94,7 @@ pub enum SessionError {
     InUse(EntryId),
     /// A file can't be restored from the trash.
     #[error("session file {path}: can't be restored from the trash ({reason})")]
-    NotTakenBack {
+    NotRestored {
         /// The file.
         path: PathBuf,
         /// The cause.
@@ -133,7 +133,7 @@ impl SessionError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Held { .. } => {
+            Self::Locked { .. } => {
                 Some("close the other tiller, or continue in a copy: tiller --fork with the session's id")
             }
             Self::Append { .. } => Some(
@@ -161,10 +161,10 @@ impl SessionError {
                 "move to another branch first: /tree, or `tiller sessions branch` with an entry of that one",
             ),
             Self::Catalog(_) => Some("check the free space in the folder for temporary files"),
-            Self::NotTakenBack { .. } => Some("look for the file in your desktop's trash"),
+            Self::NotRestored { .. } => Some("look for the file in your desktop's trash"),
             Self::NoTrash { .. } => Some("--permanently deletes the file without the trash"),
             Self::NoEntry(_) => Some("`tiller sessions tree` shows the entries of a session"),
-            Self::Foreign { .. } => {
+            Self::Import { .. } => {
                 Some("the file is unchanged; to leave it out, name the logs to import one by one")
             }
         }

@@ -17,7 +17,7 @@ use super::id_gen::IdGenerator;
 use super::log::io_error;
 use super::reader::Reader;
 
-pub use transcript::{part, transcript};
+pub use transcript::{partial_transcript, transcript};
 
 /// Bytes copied at a time.
 const CHUNK: u64 = 1 << 20;
@@ -37,7 +37,7 @@ pub enum ExportError {
 ///
 /// # Errors
 /// When the log can't be read or `out` can't be written.
-pub fn whole(reader: &Reader, out: &mut dyn Write) -> Result<(), ExportError> {
+pub fn export_log(reader: &Reader, out: &mut dyn Write) -> Result<(), ExportError> {
     if let Some(path) = reader.path().filter(|_| reader.header().version < VERSION) {
         // In memory the log is migrated already.
         let mut file = files::open(path).map_err(io_error(path, "be opened"))?;
@@ -58,7 +58,7 @@ pub fn whole(reader: &Reader, out: &mut dyn Write) -> Result<(), ExportError> {
 ///
 /// # Errors
 /// When there is no such entry, the log can't be read or `out` can't be written.
-pub fn branch(
+pub fn export_branch(
     reader: &Reader,
     leaf: Option<&EntryId>,
     now: UnixMs,

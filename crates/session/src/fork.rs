@@ -14,7 +14,7 @@ const FORK_SUFFIX: &str = " (fork";
 pub(super) fn fork_entries(from: &Reader, path: &[Entry]) -> Vec<EntryBody> {
     let removed = queued_ids(path)
         .into_iter()
-        .map(|queue_id| EntryBody::own(&TillerEntry::Queue(QueueChange::Remove { queue_id })));
+        .map(|queue_id| EntryBody::from_tiller(&TillerEntry::Queue(QueueChange::Remove { queue_id })));
     let name = from.name().map(|name| EntryBody::SessionInfo { name: Some(fork_name(&name)) });
     removed.chain(name).collect()
 }

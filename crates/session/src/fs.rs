@@ -19,7 +19,7 @@ pub trait Fs: Debug + Send + Sync {
     ///
     /// # Errors
     /// When it can't be created.
-    fn make_folder(&self, folder: &Path) -> io::Result<()>;
+    fn create_dir(&self, folder: &Path) -> io::Result<()>;
 
     /// Creates a file (mode 0600) for reading and appending.
     ///
@@ -43,7 +43,7 @@ pub trait Fs: Debug + Send + Sync {
     ///
     /// # Errors
     /// `NotFound` when there is none.
-    fn facts(&self, path: &Path) -> io::Result<FileFacts>;
+    fn metadata(&self, path: &Path) -> io::Result<FileMetadata>;
 
     /// Renames a file within its folder.
     ///
@@ -61,7 +61,7 @@ pub trait Fs: Debug + Send + Sync {
     ///
     /// # Errors
     /// When the disk fails; `InvalidInput` or `Unsupported` where folders can't be synced.
-    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+    fn sync_dir(&self, folder: &Path) -> io::Result<()>;
 }
 
 /// An open file. Its operations keep working after the name is removed.
@@ -82,7 +82,7 @@ pub trait FsFile: Debug + Send + Sync {
     ///
     /// # Errors
     /// When it can't be determined.
-    fn facts(&self) -> io::Result<FileFacts>;
+    fn metadata(&self) -> io::Result<FileMetadata>;
 
     /// Syncs appended data to the disk. Blocks.
     ///
@@ -105,7 +105,7 @@ pub trait FsFile: Debug + Send + Sync {
 
 /// Identity and length of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileFacts {
+pub struct FileMetadata {
     /// The file's identity.
     pub identity: FileIdentity,
     /// Its length in bytes.
@@ -121,7 +121,7 @@ pub struct FileIdentity {
     pub inode: u64,
 }
 
-impl From<fs::Metadata> for FileFacts {
+impl From<fs::Metadata> for FileMetadata {
     fn from(metadata: fs::Metadata) -> Self {
         let identity = FileIdentity { device: metadata.dev(), inode: metadata.ino() };
         Self { identity, length: metadata.len() }
@@ -133,7 +133,7 @@ impl From<fs::Metadata> for FileFacts {
 pub struct OsFs;
 
 impl Fs for OsFs {
-    fn make_folder(&self, folder: &Path) -> io::Result<()> {
+    fn create_dir(&self, folder: &Path) -> io::Result<()> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
     }
 
@@ -150,7 +150,7 @@ impl Fs for OsFs {
         Ok(Arc::new(files::open_with(path, OpenOptions::new().read(true).append(true))?))
     }
 
-    fn facts(&self, path: &Path) -> io::Result<FileFacts> {
+    fn metadata(&self, path: &Path) -> io::Result<FileMetadata> {
         Ok(fs::metadata(path)?.into())
     }
 
@@ -162,7 +162,7 @@ impl Fs for OsFs {
         fs::remove_file(path)
     }
 
-    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+    fn sync_dir(&self, folder: &Path) -> io::Result<()> {
         File::open(folder)?.sync_all()
     }
 }
@@ -182,7 +182,7 @@ impl FsFile for File {
         FileExt::read_at(self, buffer, offset)
     }
 
-    fn facts(&self) -> io::Result<FileFacts> {
+    fn metadata(&self) -> io::Result<FileMetadata> {
         Ok(self.metadata()?.into())
     }
 

@@ -26,9 +26,9 @@ use super::entry::{EntryBody, Header, HeaderKind, TillerEntry, VERSION};
 use super::error::SessionError;
 use super::manager::SessionManager;
 
-pub use detect::{FoundLogs, SourceFormat, logs_beneath};
+pub use detect::{FoundLogs, SourceFormat, find_logs};
 use entry_builder::{EntryBuilder, EntryDraft};
-pub use peek::{LogPeek, glance};
+pub use peek::{LogPeek, peek};
 use source::SourceLog;
 pub use warning::ImportWarning;
 use warning::ImportWarnings;
@@ -265,7 +265,7 @@ impl Conversion<'_> {
 
     fn import_entry(&self) -> EntryBody {
         let about = self.plan.about();
-        EntryBody::own(&TillerEntry::Import {
+        EntryBody::from_tiller(&TillerEntry::Import {
             from: about.origin.name().to_owned(),
             path: self.source.path.display().to_string(),
             session: about.session.clone(),

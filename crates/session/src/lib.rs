@@ -38,14 +38,14 @@ pub use branch_points::BranchPoints;
 pub use catalog::{
     Catalog, IndexProgress, IndexQueue, PageRequest, SearchHit, SessionList, SessionSummary, Snippet,
 };
-pub use delete::{DeleteMode, PendingDelete, take_back};
+pub use delete::{DeleteMode, PendingDelete, restore_from_trash};
 pub use entry::{Entry, EntryBody};
 pub use error::{SessionError, chain};
-pub use fs::{FileFacts, FileIdentity, Fs, FsFile, OsFs};
+pub use fs::{FileMetadata, FileIdentity, Fs, FsFile, OsFs};
 pub use id_gen::IdGenerator;
 pub use index::{EntryKind, Finding};
 pub use line_scan::LineRole;
-pub use lock::{LockHolder, is_held};
+pub use lock::{LockHolder, is_locked};
 pub use manager::{Placement, SessionManager, SessionScope};
 pub use navigation::NavigationTarget;
 pub use operations::{BranchSummaryText, Visibility};

@@ -108,7 +108,7 @@ impl Drop for Lock {
 
 /// Returns true if a process has the log at `path` open for writing, or if that can't be determined.
 #[must_use]
-pub fn is_held(path: &Path) -> bool {
+pub fn is_locked(path: &Path) -> bool {
     match files::open(path).map(|file| file.try_lock_shared()) {
         // Closing the file releases the shared lock.
         Ok(Ok(())) => false,
@@ -119,7 +119,7 @@ pub fn is_held(path: &Path) -> bool {
 /// The error for a log at `path` that another process holds, with the holder if the note names it.
 pub(super) fn lock_held_error(fs: &dyn Fs, path: &Path) -> SessionError {
     let holder = read_note(fs, &note_path(path)).filter(|holder| !holder.is_stale());
-    SessionError::Held { path: path.to_owned(), holder }
+    SessionError::Locked { path: path.to_owned(), holder }
 }
 
 fn note_path(path: &Path) -> PathBuf {

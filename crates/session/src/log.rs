@@ -46,7 +46,7 @@ struct OpenFile {
 
 impl OpenFile {
     fn new(path: &Path, file: Arc<dyn FsFile>, lock: Option<Lock>) -> Result<Self, SessionError> {
-        let identity = file.facts().map_err(io_error(path, "be inspected"))?.identity;
+        let identity = file.metadata().map_err(io_error(path, "be inspected"))?.identity;
         Ok(Self { file, identity, lock })
     }
 }
@@ -187,7 +187,7 @@ impl Log {
     /// Creates the file with its first lines, completely or not at all, so that a retry is possible.
     fn create_file(&self, path: &Path, lines: &[u8]) -> Result<OpenFile, SessionError> {
         let folder = folder_of(path);
-        self.fs.make_folder(folder).map_err(io_error(folder, "be created as a folder"))?;
+        self.fs.create_dir(folder).map_err(io_error(folder, "be created as a folder"))?;
         let file = self.fs.create(path).map_err(io_error(path, "be created"))?;
         let created = Lock::acquire(&self.fs, path, &file).and_then(|lock| {
             write_once(&*file, lines)
@@ -204,7 +204,7 @@ impl Log {
 
     /// Syncs the folder: the name must survive a power cut, not only the content.
     fn sync_folder(&self, folder: &Path) -> Result<(), SessionError> {
-        match self.fs.sync_folder(folder) {
+        match self.fs.sync_dir(folder) {
             Ok(()) => Ok(()),
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
@@ -236,7 +236,7 @@ impl Log {
         match &*self.bytes() {
             Bytes::NotCreated => Ok(0),
             Bytes::Memory(memory) | Bytes::Staged(memory) => Ok(memory.len() as u64),
-            Bytes::Disk(open) => open.file.facts().map(|facts| facts.length).map_err(self.io("be inspected")),
+            Bytes::Disk(open) => open.file.metadata().map(|facts| facts.length).map_err(self.io("be inspected")),
         }
     }
 

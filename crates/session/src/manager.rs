@@ -49,7 +49,7 @@ impl SessionManager {
 
     /// Writes logs to this file system instead of the operating system's.
     #[must_use]
-    pub fn on_disk(self, fs: Arc<dyn Fs>) -> Self {
+    pub fn with_fs(self, fs: Arc<dyn Fs>) -> Self {
         Self { fs, ..self }
     }
 
@@ -188,7 +188,7 @@ impl SessionManager {
         if path.extension().is_some_and(|ending| ending == "jsonl") || words.contains('/') {
             return Err(SessionError::NotFound(format!("there is no session file {words}")));
         }
-        self.catalog()?.named(words)
+        self.catalog()?.find_by_id(words)
     }
 
     /// The path for a new log of `cwd`; `None` when sessions are in memory.

@@ -23,7 +23,7 @@ impl Reader {
     ///
     /// # Errors
     /// When there is no such entry, or it can't be read.
-    pub fn landing(&self, entry: &EntryId) -> Result<NavigationTarget, SessionError> {
+    pub fn navigation_target(&self, entry: &EntryId) -> Result<NavigationTarget, SessionError> {
         let target = self.entry(entry)?;
         let (entry, text) = match target.body.as_message().map(|message| &**message) {
             Some(Message::User(user)) => (target.parent, Some(user.as_typed())),
@@ -47,7 +47,7 @@ fn last_result_of(tree: &Tree, answer: usize) -> usize {
     let (mut position, mut end) = (answer, answer);
     let belongs_to_answer = |child: &&usize| {
         let node = &tree.nodes()[**child];
-        node.role == Some(LineRole::ToolResult) || !node.is_said()
+        node.role == Some(LineRole::ToolResult) || !node.is_conversation()
     };
     while let Some(&child) = tree.children(position).iter().rfind(belongs_to_answer) {
         position = child;

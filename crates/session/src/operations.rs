@@ -79,7 +79,7 @@ impl Writer {
         if hidden && path.contains(target) {
             return Err(SessionError::InUse(target.clone()));
         }
-        self.append(EntryBody::own(&TillerEntry::Hide { target_id: target.clone(), hidden }), now)
+        self.append(EntryBody::from_tiller(&TillerEntry::Hide { target_id: target.clone(), hidden }), now)
     }
 
     /// Moves the leaf to an earlier entry, or before the first one, and appends a summary of the abandoned branch

@@ -175,7 +175,7 @@ impl Reader {
 
     /// Returns true if the session can be opened again: it was written to a file.
     #[must_use]
-    pub fn is_kept(&self) -> bool {
+    pub fn is_persistent(&self) -> bool {
         self.path().is_some() && self.exists()
     }
 
@@ -200,7 +200,7 @@ impl Reader {
     /// Warnings for a user who resumes the session in `cwd`, one sentence each: that it belongs to another directory,
     /// and the findings.
     #[must_use]
-    pub fn remarks(&self, cwd: &Path) -> Vec<String> {
+    pub fn warnings(&self, cwd: &Path) -> Vec<String> {
         let session_cwd = Path::new(&self.header().cwd);
         let other_directory = (session_cwd != cwd && session_cwd.exists()).then(|| {
             let (session_cwd, cwd) = (session_cwd.display(), cwd.display());

@@ -48,7 +48,7 @@ impl Totals {
     }
 
     /// Adds an entry.
-    pub fn take(&mut self, body: &EntryBody) {
+    pub fn add(&mut self, body: &EntryBody) {
         match body {
             EntryBody::Message(entry) => self.add_message(&entry.message),
             EntryBody::ModelChange { provider, model_id } => {
@@ -115,11 +115,11 @@ impl Reader {
     ///
     /// # Errors
     /// When the file can't be read.
-    pub fn tally(&self) -> Result<Totals, SessionError> {
+    pub fn totals(&self) -> Result<Totals, SessionError> {
         let mut tally = Totals::default();
         self.visit(0, |entry| {
             if let Ok(entry) = entry {
-                tally.take(&entry.body);
+                tally.add(&entry.body);
             }
         })?;
         Ok(tally)
@@ -129,11 +129,11 @@ impl Reader {
     ///
     /// # Errors
     /// When there is no entry `leaf`, or the file can't be read.
-    pub fn tally_to(&self, leaf: &EntryId) -> Result<Totals, SessionError> {
+    pub fn totals_to(&self, leaf: &EntryId) -> Result<Totals, SessionError> {
         let mut tally = Totals::default();
         for id in self.path_to(leaf)? {
             match self.entry(&id) {
-                Ok(entry) => tally.take(&entry.body),
+                Ok(entry) => tally.add(&entry.body),
                 Err(SessionError::Damaged { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -194,7 +194,7 @@ mod tests {
             answer("a", usage(1, 0.25), 0),
         ];
         let mut tally = Totals::default();
-        entries.iter().for_each(|entry| tally.take(entry));
+        entries.iter().for_each(|entry| tally.add(entry));
         let spent: Vec<(&str, Tokens, Usd)> = tally
             .models
             .iter()

@@ -24,7 +24,7 @@ pub struct TreeNode {
 impl TreeNode {
     /// Returns true for entries of the conversation, false for annotations and settings.
     #[must_use]
-    pub fn is_said(&self) -> bool {
+    pub fn is_conversation(&self) -> bool {
         match self.kind {
             EntryKind::Message => self.role != Some(LineRole::System),
             EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::CustomMessage => true,

@@ -457,7 +457,7 @@ impl Checker {
     }
 
     fn check_tiller_entry(&mut self, custom_type: &str, body: &EntryBody, location: LineLocation) {
-        match body.as_own() {
+        match body.as_tiller() {
             Some(TillerEntry::Hide { target_id, .. }) => self.check_target("hiding", &target_id, location),
             Some(TillerEntry::Bash { command, .. }) => {
                 self.commands.entry(command).or_default().push_back(location);

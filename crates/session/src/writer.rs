@@ -143,7 +143,7 @@ impl Writer {
     pub fn append_all(&mut self, bodies: Vec<EntryBody>, now: UnixMs) -> Result<Vec<Appended>, SessionError> {
         self.check_file(now)?;
         let is_empty = self.shared.index().lines() == 0;
-        if is_empty && !bodies.iter().any(EntryBody::creates_the_file) {
+        if is_empty && !bodies.iter().any(EntryBody::creates_file) {
             self.unwritten.extend(bodies);
             return Ok(Vec::new());
         }
@@ -160,7 +160,7 @@ impl Writer {
             // The log is empty, so the leaf is before the first entry already.
             return Ok(Vec::new());
         }
-        self.append_to(to, EntryBody::own(&TillerEntry::Leaf {}), now)
+        self.append_to(to, EntryBody::from_tiller(&TillerEntry::Leaf {}), now)
     }
 
     /// Appends an entry as the child of an earlier one, or as a root, and makes it the leaf.
@@ -199,7 +199,7 @@ impl Writer {
     }
 
     /// Returns and clears the changes by other programs that were detected since the last call.
-    pub fn take_disturbances(&mut self) -> Vec<ExternalChange> {
+    pub fn take_external_changes(&mut self) -> Vec<ExternalChange> {
         std::mem::take(&mut self.external_changes)
     }
 

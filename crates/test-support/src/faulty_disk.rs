@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use nix::errno::Errno;
-use tiller_session::{FileFacts, Fs, FsFile, OsFs};
+use tiller_session::{FileMetadata, Fs, FsFile, OsFs};
 
 /// A fault of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,8 +87,8 @@ impl FaultyDisk {
 }
 
 impl Fs for FaultyDisk {
-    fn make_folder(&self, folder: &Path) -> io::Result<()> {
-        OsFs.make_folder(folder)
+    fn create_dir(&self, folder: &Path) -> io::Result<()> {
+        OsFs.create_dir(folder)
     }
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn FsFile>> {
@@ -103,8 +103,8 @@ impl Fs for FaultyDisk {
         self.file(path, OsFs.open_to_append(path))
     }
 
-    fn facts(&self, path: &Path) -> io::Result<FileFacts> {
-        OsFs.facts(path)
+    fn metadata(&self, path: &Path) -> io::Result<FileMetadata> {
+        OsFs.metadata(path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -115,7 +115,7 @@ impl Fs for FaultyDisk {
         OsFs.remove(path)
     }
 
-    fn sync_folder(&self, _folder: &Path) -> io::Result<()> {
+    fn sync_dir(&self, _folder: &Path) -> io::Result<()> {
         self.state.folder_syncs.fetch_add(1, Ordering::Relaxed);
         fail_if(&self.state.fails_folder_syncs)
     }
@@ -148,8 +148,8 @@ impl FsFile for FaultyFile {
         self.real.read_at(buffer, offset)
     }
 
-    fn facts(&self) -> io::Result<FileFacts> {
-        self.real.facts()
+    fn metadata(&self) -> io::Result<FileMetadata> {
+        self.real.metadata()
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -20,7 +20,7 @@ const KEPT: usize = 40;
 
 /// The length of a log.
 #[derive(Clone, Copy, Debug)]
-pub struct Length {
+pub struct LogLength {
     /// Number of entries.
     pub entries: usize,
     /// Approximate size of the file in bytes.
@@ -33,7 +33,7 @@ pub struct Length {
 ///
 /// # Panics
 /// If it can't be written.
-pub fn write(folder: &Path, length: Length) -> PathBuf {
+pub fn write(folder: &Path, length: LogLength) -> PathBuf {
     let manager = SessionManager::new(Placement::Flat(folder.into()), "/home/dev/project".into());
     let mut writer = manager.create(NOW);
     // The results, a quarter of the entries, make up nearly all of the size.

@@ -27,26 +27,26 @@ use tokio::time::Instant;
 
 /// A part of an answer, encoded in the protocol of the request.
 #[derive(Clone, Debug)]
-pub enum Say {
+pub enum AnswerPart {
     /// Text, in deltas of a few characters.
     Text(String),
     /// Thinking; `seal` is its signature, which only Anthropic's protocol has.
     Thought { text: String, seal: String },
     /// Calls whose arguments arrive interleaved.
-    Calls(Vec<Call>),
+    Calls(Vec<ScriptedCall>),
     /// Raw data of an event.
     Raw(String),
 }
 
 /// A tool call.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct ScriptedCall {
     pub id: String,
     pub name: String,
     pub arguments: Value,
 }
 
-impl Say {
+impl AnswerPart {
     pub fn text(text: &str) -> Self {
         Self::Text(text.into())
     }
@@ -56,7 +56,7 @@ impl Say {
     }
 
     pub fn call(id: &str, name: &str, arguments: Value) -> Self {
-        Self::Calls(vec![Call { id: id.into(), name: name.into(), arguments }])
+        Self::Calls(vec![ScriptedCall { id: id.into(), name: name.into(), arguments }])
     }
 }
 
@@ -64,7 +64,7 @@ impl Say {
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// A stream.
-    Stream(Stream),
+    Stream(ScriptedStream),
     /// A stream of raw bytes.
     Bytes(Vec<u8>),
     /// A status with headers and a body.
@@ -73,8 +73,8 @@ pub enum Reply {
 
 /// A streamed answer and its irregularities.
 #[derive(Clone, Debug, Default)]
-pub struct Stream {
-    pub says: Vec<Say>,
+pub struct ScriptedStream {
+    pub says: Vec<AnswerPart>,
     /// Seed for splitting the bytes at random places; `None` sends each event whole.
     pub seed: Option<u64>,
     pub crlf: bool,
@@ -84,14 +84,14 @@ pub struct Stream {
     pub tokens: (u64, u64),
     /// Ends because of the token limit.
     pub cut_short: bool,
-    pub ending: Ending,
+    pub ending: StreamEnd,
     /// Time between two pieces; with zero, other tasks run in between.
     pub every: Duration,
 }
 
 /// The end of a stream. Numbers count the events sent before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ending {
+pub enum StreamEnd {
     /// The regular end.
     #[default]
     Complete,
@@ -110,8 +110,8 @@ pub const PING: Duration = Duration::from_millis(50);
 
 impl Reply {
     /// An answer with all of `says` and the regular end.
-    pub fn says(says: impl IntoIterator<Item = Say>) -> Self {
-        Self::Stream(Stream { says: says.into_iter().collect(), tokens: (10, 5), ..Stream::default() })
+    pub fn says(says: impl IntoIterator<Item = AnswerPart>) -> Self {
+        Self::Stream(ScriptedStream { says: says.into_iter().collect(), tokens: (10, 5), ..ScriptedStream::default() })
     }
 
     /// An error response.
@@ -153,7 +153,7 @@ impl Reply {
     }
 
     /// Sets the end of the stream.
-    pub fn ending(self, ending: Ending) -> Self {
+    pub fn ending(self, ending: StreamEnd) -> Self {
         self.with(|stream| stream.ending = ending)
     }
 
@@ -162,7 +162,7 @@ impl Reply {
         self.with(|stream| stream.every = time)
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Stream)) -> Self {
+    fn with(mut self, change: impl FnOnce(&mut ScriptedStream)) -> Self {
         if let Self::Stream(stream) = &mut self {
             change(stream);
         }
@@ -172,7 +172,7 @@ impl Reply {
 
 /// A recorded request.
 #[derive(Clone, Debug)]
-pub struct Recorded {
+pub struct RecordedRequest {
     pub path: String,
     /// By lower-case name.
     pub headers: BTreeMap<String, String>,
@@ -194,7 +194,7 @@ pub struct MockServer {
 #[derive(Default)]
 struct ScriptState {
     script: VecDeque<Reply>,
-    requests: Vec<Recorded>,
+    requests: Vec<RecordedRequest>,
 }
 
 impl MockServer {
@@ -213,7 +213,7 @@ impl MockServer {
     }
 
     /// The requests so far.
-    pub fn requests(&self) -> Vec<Recorded> {
+    pub fn requests(&self) -> Vec<RecordedRequest> {
         self.play.lock().unwrap().requests.clone()
     }
 }
@@ -249,7 +249,7 @@ async fn answer(State(play): State<Arc<Mutex<ScriptState>>>, request: Request) -
     let (head, body) = request.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
     let headers = head.headers.iter();
-    let recorded = Recorded {
+    let recorded = RecordedRequest {
         path: head.uri.path().to_owned(),
         headers: headers
             .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
@@ -279,7 +279,7 @@ async fn answer(State(play): State<Arc<Mutex<ScriptState>>>, request: Request) -
     }
 }
 
-fn streamed(reply: &Stream, protocol: Protocol) -> Response<Body> {
+fn streamed(reply: &ScriptedStream, protocol: Protocol) -> Response<Body> {
     let pieces = pieces(reply, protocol).into_iter().map(|piece| Ok::<_, Infallible>(Bytes::from(piece)));
     // A pause between two pieces, so that they are sent one by one.
     let (every, began) = (reply.every, Instant::now());
@@ -292,10 +292,10 @@ fn streamed(reply: &Stream, protocol: Protocol) -> Response<Body> {
         piece
     });
     let body = match reply.ending {
-        Ending::Complete | Ending::Early(_) => Body::from_stream(pieces),
-        Ending::Stall(_) => Body::from_stream(pieces.chain(futures::pending())),
-        Ending::Pings { after, count } => Body::from_stream(with_pings(pieces, after, count)),
-        Ending::Reset(_) => {
+        StreamEnd::Complete | StreamEnd::Early(_) => Body::from_stream(pieces),
+        StreamEnd::Stall(_) => Body::from_stream(pieces.chain(futures::pending())),
+        StreamEnd::Pings { after, count } => Body::from_stream(with_pings(pieces, after, count)),
+        StreamEnd::Reset(_) => {
             // Late enough for the previous bytes to be read.
             let reset = futures::once(async {
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -338,14 +338,14 @@ pub enum Protocol {
 type Frame = (Option<String>, String);
 
 /// The pieces that are sent one by one.
-pub fn pieces(stream: &Stream, protocol: Protocol) -> Vec<Vec<u8>> {
+pub fn pieces(stream: &ScriptedStream, protocol: Protocol) -> Vec<Vec<u8>> {
     let mut frames = match protocol {
         Protocol::Anthropic => anthropic(stream),
         Protocol::OpenAi => open_ai(stream),
     };
     match stream.ending {
-        Ending::Complete | Ending::Pings { .. } => {}
-        Ending::Early(count) | Ending::Reset(count) | Ending::Stall(count) => frames.truncate(count),
+        StreamEnd::Complete | StreamEnd::Pings { .. } => {}
+        StreamEnd::Early(count) | StreamEnd::Reset(count) | StreamEnd::Stall(count) => frames.truncate(count),
     }
     let written = frames.iter().map(|frame| write(frame, stream, protocol));
     match stream.seed {
@@ -354,7 +354,7 @@ pub fn pieces(stream: &Stream, protocol: Protocol) -> Vec<Vec<u8>> {
     }
 }
 
-fn write((name, data): &Frame, stream: &Stream, protocol: Protocol) -> String {
+fn write((name, data): &Frame, stream: &ScriptedStream, protocol: Protocol) -> String {
     let end = if stream.crlf { "\r\n" } else { "\n" };
     let mut text = String::new();
     if stream.noise {
@@ -395,7 +395,7 @@ fn fragments(text: &str) -> Vec<String> {
 }
 
 /// The fragments of all calls' arguments, one of each in turn.
-fn interleaved(calls: &[Call]) -> Vec<(usize, String)> {
+fn interleaved(calls: &[ScriptedCall]) -> Vec<(usize, String)> {
     let fragments: Vec<Vec<String>> =
         calls.iter().map(|call| fragments(&call.arguments.to_string())).collect();
     let longest = fragments.iter().map(Vec::len).max().unwrap_or(0);
@@ -405,7 +405,7 @@ fn interleaved(calls: &[Call]) -> Vec<(usize, String)> {
     (0..longest).flat_map(turn).collect()
 }
 
-fn anthropic(stream: &Stream) -> Vec<Frame> {
+fn anthropic(stream: &ScriptedStream) -> Vec<Frame> {
     let (input, output) = stream.tokens;
     let mut events = vec![json!({
         "type": "message_start",
@@ -415,13 +415,13 @@ fn anthropic(stream: &Stream) -> Vec<Frame> {
     let mut index = 0;
     for say in &stream.says {
         match say {
-            Say::Text(text) => {
+            AnswerPart::Text(text) => {
                 let deltas =
                     fragments(text).into_iter().map(|text| json!({ "type": "text_delta", "text": text }));
                 events.extend(block(index, json!({ "type": "text", "text": "" }), deltas.collect()));
                 index += 1;
             }
-            Say::Thought { text, seal } => {
+            AnswerPart::Thought { text, seal } => {
                 let deltas = fragments(text)
                     .into_iter()
                     .map(|text| json!({ "type": "thinking_delta", "thinking": text }));
@@ -430,11 +430,11 @@ fn anthropic(stream: &Stream) -> Vec<Frame> {
                 events.extend(block(index, start, deltas.chain([seal]).collect()));
                 index += 1;
             }
-            Say::Calls(calls) => {
+            AnswerPart::Calls(calls) => {
                 events.extend(anthropic_calls(index, calls));
                 index += calls.len();
             }
-            Say::Raw(data) => {
+            AnswerPart::Raw(data) => {
                 frames.extend(events.drain(..).map(|event| named(&event)));
                 frames.push((None, data.clone()));
             }
@@ -463,8 +463,8 @@ fn block(index: usize, start: Value, deltas: Vec<Value>) -> Vec<Value> {
     events
 }
 
-fn anthropic_calls(first: usize, calls: &[Call]) -> Vec<Value> {
-    let start = |(at, call): (usize, &Call)| {
+fn anthropic_calls(first: usize, calls: &[ScriptedCall]) -> Vec<Value> {
+    let start = |(at, call): (usize, &ScriptedCall)| {
         let begun = json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": {} });
         json!({ "type": "content_block_start", "index": first + at, "content_block": begun })
     };
@@ -483,11 +483,11 @@ fn named(event: &Value) -> Frame {
     (event["type"].as_str().map(str::to_owned), event.to_string())
 }
 
-fn has_calls(stream: &Stream) -> bool {
-    stream.says.iter().any(|say| matches!(say, Say::Calls(_)))
+fn has_calls(stream: &ScriptedStream) -> bool {
+    stream.says.iter().any(|say| matches!(say, AnswerPart::Calls(_)))
 }
 
-fn open_ai(stream: &Stream) -> Vec<Frame> {
+fn open_ai(stream: &ScriptedStream) -> Vec<Frame> {
     let chunk = |delta: Value, reason: Option<&str>| {
         let choice = json!({ "index": 0, "delta": delta, "finish_reason": reason });
         let chunk = json!({ "id": "chatcmpl-1", "object": "chat.completion.chunk", "choices": [choice], "usage": null });
@@ -497,20 +497,20 @@ fn open_ai(stream: &Stream) -> Vec<Frame> {
     let mut index = 0;
     for say in &stream.says {
         match say {
-            Say::Text(text) => {
+            AnswerPart::Text(text) => {
                 frames
                     .extend(fragments(text).into_iter().map(|text| chunk(json!({ "content": text }), None)));
             }
-            Say::Thought { text, .. } => {
+            AnswerPart::Thought { text, .. } => {
                 let delta = |text| chunk(json!({ "reasoning_content": text }), None);
                 frames.extend(fragments(text).into_iter().map(delta));
             }
-            Say::Calls(calls) => {
+            AnswerPart::Calls(calls) => {
                 let deltas = open_ai_calls(index, calls);
                 frames.extend(deltas.into_iter().map(|delta| chunk(json!({ "tool_calls": [delta] }), None)));
                 index += calls.len();
             }
-            Say::Raw(data) => frames.push((None, data.clone())),
+            AnswerPart::Raw(data) => frames.push((None, data.clone())),
         }
     }
     let reason = match (stream.cut_short, has_calls(stream)) {
@@ -527,8 +527,8 @@ fn open_ai(stream: &Stream) -> Vec<Frame> {
     frames
 }
 
-fn open_ai_calls(first: usize, calls: &[Call]) -> Vec<Value> {
-    let start = |(at, call): (usize, &Call)| {
+fn open_ai_calls(first: usize, calls: &[ScriptedCall]) -> Vec<Value> {
+    let start = |(at, call): (usize, &ScriptedCall)| {
         let function = json!({ "name": call.name, "arguments": "" });
         json!({ "index": first + at, "id": call.id, "type": "function", "function": function })
     };

@@ -23,13 +23,13 @@ const FONTS: &str =
 
 /// The default foreground and background colors of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Paper {
+pub struct DefaultColors {
     ground: SvgColor,
     ink: SvgColor,
     frame: SvgColor,
 }
 
-impl Paper {
+impl DefaultColors {
     pub const DARK: Self = Self {
         ground: SvgColor(0x16, 0x19, 0x1f),
         ink: SvgColor(0xd8, 0xdc, 0xe4),
@@ -77,9 +77,9 @@ impl std::fmt::Display for SvgColor {
 }
 
 /// A screen, cell by cell.
-pub struct Picture {
+pub struct ScreenCapture {
     rows: Vec<Vec<SvgCell>>,
-    paper: Paper,
+    paper: DefaultColors,
     /// The cursor's column and row, unless it is hidden.
     cursor: Option<(u16, u16)>,
 }
@@ -111,9 +111,9 @@ struct TextRun {
     look: CellStyle,
 }
 
-impl Picture {
+impl ScreenCapture {
     /// Captures a screen.
-    pub fn on(paper: Paper, screen: &vt100::Screen) -> Self {
+    pub fn on(paper: DefaultColors, screen: &vt100::Screen) -> Self {
         let (rows, columns) = screen.size();
         let row = |at| {
             (0..columns.get())
@@ -174,7 +174,7 @@ impl Picture {
     }
 }
 
-fn frame(svg: &mut String, title: &str, (width, height): (f64, f64), paper: Paper) {
+fn frame(svg: &mut String, title: &str, (width, height): (f64, f64), paper: DefaultColors) {
     let _ = writeln!(
         svg,
         "<rect x=\"0.5\" y=\"0.5\" width=\"{:.1}\" height=\"{:.1}\" rx=\"10\" fill=\"{}\" stroke=\"{}\"/>",
@@ -207,7 +207,7 @@ fn rows_height(rows: usize) -> f64 {
 }
 
 impl SvgCell {
-    fn on(paper: Paper, cell: &vt100::Cell) -> Self {
+    fn on(paper: DefaultColors, cell: &vt100::Cell) -> Self {
         let (ink, ground) = (color(cell.fgcolor(), paper.ink), color(cell.bgcolor(), paper.ground));
         let (ink, ground) = if cell.inverse() { (ground, ink) } else { (ink, ground) };
         let look = CellStyle {
@@ -432,11 +432,11 @@ mod tests {
 
     use super::*;
 
-    fn picture(columns: u16, written: &str) -> Picture {
+    fn picture(columns: u16, written: &str) -> ScreenCapture {
         let columns = NonZeroU16::new(columns).unwrap();
         let mut emulator = vt100::Parser::new(NonZeroU16::MIN, columns, 0);
         emulator.process(written.as_bytes());
-        Picture::on(Paper::DARK, emulator.screen())
+        ScreenCapture::on(DefaultColors::DARK, emulator.screen())
     }
 
     /// The runs of the only row: column, columns, text.
@@ -487,10 +487,10 @@ mod tests {
 
     #[test]
     fn svg_light_background_has_dark_text() {
-        let paper = Paper::of((0xff, 0xff, 0xff));
+        let paper = DefaultColors::of((0xff, 0xff, 0xff));
         let mut emulator = vt100::Parser::new(NonZeroU16::MIN, NonZeroU16::new(4).unwrap(), 0);
         emulator.process(b"a\x1b[48;2;1;2;3mb");
-        let svg = Picture::on(paper, emulator.screen()).to_svg("");
+        let svg = ScreenCapture::on(paper, emulator.screen()).to_svg("");
         assert!(svg.contains("fill=\"#1f2328\">a"), "{svg}");
         assert!(svg.contains("fill=\"#ffffff\" stroke") && svg.contains("fill=\"#010203\""), "{svg}");
         assert_eq!(svg.matches("<rect").count(), 3, "{svg}");

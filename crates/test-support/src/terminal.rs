@@ -28,7 +28,7 @@ const POLL: Duration = Duration::from_millis(5);
 
 /// The program to start, and its working directory.
 #[derive(Clone, Debug)]
-pub struct Start {
+pub struct TerminalStart {
     pub program: PathBuf,
     pub arguments: Vec<String>,
     pub cwd: PathBuf,
@@ -43,7 +43,7 @@ pub struct Size(pub u16, pub u16);
 
 /// A key that is no character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum TerminalKey {
     Enter,
     AltEnter,
     Esc,
@@ -62,7 +62,7 @@ pub enum Key {
     Ctrl(char),
 }
 
-impl Key {
+impl TerminalKey {
     /// The bytes that terminals of the xterm family send.
     fn bytes(self) -> Vec<u8> {
         match self {
@@ -196,7 +196,7 @@ fn complete(bytes: &[u8]) -> usize {
 }
 
 impl Terminal {
-    pub fn start(start: &Start) -> Self {
+    pub fn start(start: &TerminalStart) -> Self {
         let pair = native_pty_system().openpty(pty_size(start.size)).unwrap();
         let mut command = CommandBuilder::new(&start.program);
         command.args(&start.arguments);
@@ -220,7 +220,7 @@ impl Terminal {
         self.write(text.as_bytes());
     }
 
-    pub fn key(&mut self, key: Key) {
+    pub fn key(&mut self, key: TerminalKey) {
         self.write(&key.bytes());
     }
 

@@ -129,19 +129,19 @@ impl Runner {
     /// # Errors
     /// When the system can't determine the path of the program (never on Linux).
     pub fn this_program() -> io::Result<Self> {
-        Ok(Self::with_helper(this_program()?))
+        Ok(Self::with_supervisor(this_program()?))
     }
 
     /// Creates a runner without a supervisor: every command fails to start.
     #[must_use]
     pub fn none() -> Self {
-        Self::with_helper(PathBuf::new())
+        Self::with_supervisor(PathBuf::new())
     }
 
     /// Creates a runner with another program as the supervisor; it has to call [`supervisor::main`] when its first
     /// argument is [`supervisor::NAME`]. The path has to be absolute.
     #[must_use]
-    pub fn with_helper(supervisor: impl Into<PathBuf>) -> Self {
+    pub fn with_supervisor(supervisor: impl Into<PathBuf>) -> Self {
         let launcher = Launcher { program: supervisor.into(), withheld: Arc::default() };
         Self { launcher, standby: Arc::default(), shell: find_shell(), prefix: None }
     }
@@ -150,7 +150,7 @@ impl Runner {
     ///
     /// # Errors
     /// When there is no such program.
-    pub fn in_shell(self, shell: &str) -> Result<Self, ProcessError> {
+    pub fn with_shell(self, shell: &str) -> Result<Self, ProcessError> {
         let path = if shell.contains('/') {
             Some(PathBuf::from(shell)).filter(|path| path.is_absolute() && path.is_file())
         } else {
@@ -169,7 +169,7 @@ impl Runner {
 
     /// Removes variables of tiller's own environment from that of commands.
     #[must_use]
-    pub fn withholding(self, names: impl IntoIterator<Item = String>) -> Self {
+    pub fn without_variables(self, names: impl IntoIterator<Item = String>) -> Self {
         let launcher = Launcher { withheld: names.into_iter().collect(), ..self.launcher };
         // A waiting supervisor has the previous environment.
         Self { launcher, standby: Arc::default(), ..self }

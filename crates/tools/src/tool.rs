@@ -35,7 +35,7 @@ mod typed_tool;
 mod write_file;
 
 pub use bash::BashTimes;
-pub use output_capture::{CapturedOutput, GLANCE_INTERVAL, OutputCapture, glance, keep_text};
+pub use output_capture::{CapturedOutput, PREVIEW_INTERVAL, OutputCapture, glance, store_text};
 pub use registry::{ToolEnvironment, ToolSource, Tools, UnknownTool};
 pub use truncation::{OutputLimits, Truncated, TruncationExtent};
 pub use typed_tool::{TypedTool, TypedToolAdapter};
@@ -116,7 +116,7 @@ impl ToolProgress {
     }
 
     /// Returns the output so far, if the tool has set [`ToolProgress::on_cancel`].
-    pub fn remains(&self) -> Option<ToolOutput> {
+    pub fn partial_result(&self) -> Option<ToolOutput> {
         let partial_result = self.partial_result.lock().unwrap_or_else(PoisonError::into_inner);
         partial_result.as_ref().map(|current| current())
     }

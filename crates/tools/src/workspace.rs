@@ -368,7 +368,7 @@ impl Workspace {
     /// Returns the path of an entry that [`Workspace::walk`] found.
     #[must_use]
     pub fn found(&self, folder: &ResolvedPath, entry: &WalkEntry) -> ResolvedPath {
-        let below = folder.below.join(&entry.below);
+        let below = folder.below.join(&entry.relative_path);
         let path = folder.root.join(&below);
         let shown = path.strip_prefix(&self.root).unwrap_or(&path).display().to_string();
         ResolvedPath { root: folder.root.clone(), below, shown }

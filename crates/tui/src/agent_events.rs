@@ -25,12 +25,12 @@ use super::transcript::ScrollAnchor;
 
 impl App {
     /// Applies an event, unless a snapshot included it already.
-    pub(super) fn agent(&mut self, event: &Event) -> Vec<Action> {
-        if event.seq <= self.facts.seq {
+    pub(super) fn apply_event(&mut self, event: &Event) -> Vec<Action> {
+        if event.seq <= self.session.seq {
             self.show_notice(&event.kind);
             return Vec::new();
         }
-        self.facts.seq = event.seq;
+        self.session.seq = event.seq;
         match &event.kind {
             EventKind::CompactionStart { reason } => {
                 self.close_failure_dialog();
@@ -44,21 +44,21 @@ impl App {
                 return vec![Action::Refresh];
             }
             EventKind::BranchSummaryStart => self.summary_started(SummaryOf::Branch, event.time),
-            EventKind::BranchSummaryEnd { .. } => self.work.summary = None,
+            EventKind::BranchSummaryEnd { .. } => self.activity.summary = None,
             EventKind::AgentSettled => return self.run_settled(),
             EventKind::TurnEnd { .. } => return vec![Action::Refresh],
             EventKind::ModelChanged { model } => {
-                self.facts.model = Some(model.clone());
+                self.session.model = Some(model.clone());
                 return vec![Action::Refresh];
             }
             EventKind::SessionChanged { reason: SessionChange::Grown, .. } => return self.reload(),
             EventKind::SessionChanged { .. } => {
-                self.transcript.expect_other();
-                self.work.unasked.clear();
+                self.transcript.drop_anchor();
+                self.activity.deferred.clear();
                 return vec![Action::Reload];
             }
-            EventKind::ThinkingLevelChanged { level } => self.facts.thinking = *level,
-            EventKind::SessionInfoChanged { name } => self.facts.name.clone_from(name),
+            EventKind::ThinkingLevelChanged { level } => self.session.thinking = *level,
+            EventKind::SessionInfoChanged { name } => self.session.name.clone_from(name),
             EventKind::QueueUpdate { items, .. } => self.queue_changed(items),
             EventKind::EntryAppended { entry_id, entry } => {
                 self.outdate_tree();
@@ -66,7 +66,7 @@ impl App {
             }
             EventKind::ResourcesChanged { .. } => {
                 self.flash("Skills, templates or context files have changed; the new versions are in use.");
-                return vec![Action::AskCommands];
+                return vec![Action::LoadCommands];
             }
             kind @ (EventKind::Notice { .. } | EventKind::Warning { .. }) => self.show_notice(kind),
             kind => self.apply_run_event(kind, event.time),
@@ -77,8 +77,8 @@ impl App {
     /// Shows notices and warnings, which no snapshot includes.
     fn show_notice(&mut self, kind: &EventKind) {
         match kind {
-            EventKind::Notice { message } => self.say(NoticeLevel::Note, message, None),
-            EventKind::Warning { message, hint } => self.say(NoticeLevel::Warning, message, hint.clone()),
+            EventKind::Notice { message } => self.add_notice(NoticeLevel::Note, message, None),
+            EventKind::Warning { message, hint } => self.add_notice(NoticeLevel::Warning, message, hint.clone()),
             _ => {}
         }
     }
@@ -86,8 +86,8 @@ impl App {
     /// Requests a snapshot because events were missed; the screen keeps its position.
     pub(super) fn reload(&mut self) -> Vec<Action> {
         // A pending switch to another session takes precedence.
-        if !self.facts.gap.is_open() {
-            self.transcript.expect_same();
+        if !self.session.gap.is_open() {
+            self.transcript.keep_anchor();
         }
         vec![Action::Reload]
     }
@@ -96,26 +96,26 @@ impl App {
     fn apply_run_event(&mut self, kind: &EventKind, time: UnixMs) {
         match kind {
             EventKind::AgentStart => {
-                self.work.running_since.get_or_insert(time);
-                self.work.failed = false;
-                self.work.retry = None;
+                self.activity.running_since.get_or_insert(time);
+                self.activity.last_run_failed = false;
+                self.activity.retry = None;
             }
             EventKind::AgentEnd { will_retry: false, outcome, .. } => self.run_ended(*outcome),
             EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
-                let retry = AnnouncedRetry::told((*attempt, *max_attempts), time, *delay_ms, error_message);
-                self.work.retry = Some(retry);
+                let retry = AnnouncedRetry::new((*attempt, *max_attempts), time, *delay_ms, error_message);
+                self.activity.retry = Some(retry);
             }
             EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message } => {
-                if let Some(summary) = &mut self.work.summary {
+                if let Some(summary) = &mut self.activity.summary {
                     let retry =
-                        AnnouncedRetry::told((*attempt, *max_attempts), time, *delay_ms, error_message);
+                        AnnouncedRetry::new((*attempt, *max_attempts), time, *delay_ms, error_message);
                     summary.retry = Some(retry);
                 }
             }
-            EventKind::AutoRetryEnd { .. } => self.work.retry = None,
+            EventKind::AutoRetryEnd { .. } => self.activity.retry = None,
             EventKind::MessageStart { message } => self.message_started(message),
             EventKind::MessageUpdate { usage, assistant_message_event } => {
-                self.grow(usage, assistant_message_event)
+                self.append_delta(usage, assistant_message_event)
             }
             EventKind::BashExecutionStart { id, command, exclude_from_context } => {
                 self.bash_started(id, command, *exclude_from_context, time);
@@ -132,8 +132,8 @@ impl App {
         match kind {
             EventKind::ToolExecutionStart { tool_call_id, tool_name, .. } => {
                 let (id, name) = (tool_call_id.clone(), tool_name.clone());
-                self.work.calls.push(CallInProgress { id, name, since: time });
-                let running = CallState::Runs { since: time, partial: ToolOutcome::default() };
+                self.activity.calls.push(CallInProgress { id, name, since: time });
+                let running = CallState::Running { since: time, partial: ToolOutcome::default() };
                 self.transcript.with_call(tool_call_id, |state| *state = running);
             }
             EventKind::ToolExecutionUpdate { tool_call_id, partial_result, .. } => {
@@ -142,7 +142,7 @@ impl App {
             EventKind::ToolExecutionEnd { tool_call_id, .. } => self.call_ended(tool_call_id),
             EventKind::ApprovalRequested(request) => {
                 self.approval_requested(request);
-                self.transcript.with_call(&request.tool_call_id, |state| *state = CallState::Asks);
+                self.transcript.with_call(&request.tool_call_id, |state| *state = CallState::AwaitsApproval);
             }
             EventKind::ApprovalResolved { tool_call_id, .. } => {
                 self.approval_resolved(tool_call_id);
@@ -184,19 +184,19 @@ impl App {
     }
 
     fn run_ended(&mut self, outcome: RunOutcome) {
-        self.work.failed = outcome == RunOutcome::Failed;
+        self.activity.last_run_failed = outcome == RunOutcome::Failed;
         if outcome == RunOutcome::MaxTurns {
             let hint = Some("type \"go on\" to continue, or raise max_turns".to_owned());
-            self.say(NoticeLevel::Warning, "stopped: turn limit reached", hint);
+            self.add_notice(NoticeLevel::Warning, "stopped: turn limit reached", hint);
         }
     }
 
     fn run_settled(&mut self) -> Vec<Action> {
-        self.work.running_since = None;
-        self.work.calls.clear();
-        self.work.output = StreamingAnswer::default();
+        self.activity.running_since = None;
+        self.activity.calls.clear();
+        self.activity.streaming = StreamingAnswer::default();
         self.transcript.live.clear();
-        self.transcript.settle();
+        self.transcript.close_calls();
         vec![Action::Refresh]
     }
 
@@ -204,21 +204,21 @@ impl App {
         if matches!(message, Message::Assistant(_)) {
             self.transcript.live.clear();
             self.transcript.begin_part();
-            self.work.output = StreamingAnswer::default();
+            self.activity.streaming = StreamingAnswer::default();
         }
     }
 
     fn call_ended(&mut self, id: &CallId) {
-        self.work.calls.retain(|call| call.id != *id);
+        self.activity.calls.retain(|call| call.id != *id);
         self.approval_resolved(id);
     }
 
     fn entry_appended(&mut self, id: &EntryId, raw: &Arc<RawValue>, at: UnixMs) -> Vec<Action> {
         let Ok(body) = serde_json::from_str::<EntryBody>(raw.get()) else { return Vec::new() };
-        let hides = matches!(body.as_own(), Some(TillerEntry::Hide { .. }));
+        let hides = matches!(body.as_tiller(), Some(TillerEntry::Hide { .. }));
         self.show_appended(id, body, at);
         if hides {
-            vec![Action::Beside(BackgroundJob::CountBranches(self.transcript.epoch()))]
+            vec![Action::Background(BackgroundJob::CountBranches(self.transcript.epoch()))]
         } else {
             Vec::new()
         }
@@ -227,22 +227,22 @@ impl App {
     fn show_appended(&mut self, id: &EntryId, body: EntryBody, at: UnixMs) {
         let took_ms = match body.as_message().map(|message| &**message) {
             Some(Message::BashExecution(record)) => match self.place_shell_entry(id, record) {
-                ShellPlacement::There => return,
+                ShellPlacement::InPlace => return,
                 ShellPlacement::Below(took_ms) => took_ms,
             },
             Some(_) | None => None,
         };
         let is_answer = matches!(body.as_message().map(|message| &**message), Some(Message::Assistant(_)));
         if is_answer {
-            self.work.output = StreamingAnswer::default();
+            self.activity.streaming = StreamingAnswer::default();
         }
         if self.transcript.shows(id) {
             if is_answer {
-                self.transcript.end_live();
+                self.transcript.end_streaming();
             }
             return;
         }
-        if body.creates_the_file() {
+        if body.creates_file() {
             self.transcript.remove_banner();
         }
         let entry = Entry { id: id.clone(), parent: None, timestamp: at, body };
@@ -253,49 +253,49 @@ impl App {
     }
 
     /// Restores the in-flight state of a snapshot.
-    pub(super) fn take_up(&mut self, live: &InFlight, mut former: ScrollAnchor) {
+    pub(super) fn restore_in_flight(&mut self, live: &InFlight, mut former: ScrollAnchor) {
         let mut previous = std::mem::take(&mut former.live).into_iter();
         for block in live.partial.iter().flat_map(|partial| &partial.content) {
             let before = previous.next().map(|block| block.kind);
             let kind = match block {
-                AssistantBlock::Text { text } => BlockKind::Growing(Box::new(continue_stream(text, before))),
+                AssistantBlock::Text { text } => BlockKind::StreamingAnswer(Box::new(continue_stream(text, before))),
                 AssistantBlock::Thinking { thinking, .. } => {
                     let before = match before {
-                        Some(BlockKind::Musing(thinking)) => Some(*thinking),
+                        Some(BlockKind::StreamingThinking(thinking)) => Some(*thinking),
                         _ => None,
                     };
-                    BlockKind::Musing(Box::new(Thinking::grown_to(thinking, before)))
+                    BlockKind::StreamingThinking(Box::new(Thinking::resume(thinking, before)))
                 }
                 AssistantBlock::ToolCall(call) => BlockKind::Call(Box::new(ToolCallBlock {
                     id: call.id.clone(),
                     name: call.name.clone(),
                     args: call.arguments.clone(),
-                    state: CallState::Waits,
+                    state: CallState::Pending,
                 })),
                 AssistantBlock::Unknown => BlockKind::Thinking(String::new()),
             };
             self.transcript.live.push(Block::new(kind));
         }
         for call in &live.calls {
-            let running = CallState::Runs { since: call.since, partial: call.partial.clone() };
+            let running = CallState::Running { since: call.since, partial: call.partial.clone() };
             self.transcript.with_call(&call.id, |state| *state = running);
         }
         for request in &live.approvals {
-            self.transcript.with_call(&request.tool_call_id, |state| *state = CallState::Asks);
+            self.transcript.with_call(&request.tool_call_id, |state| *state = CallState::AwaitsApproval);
         }
         if let Some(bash) = &live.bash {
             self.bash_started(&bash.id, &bash.line, bash.context == BashContext::Exclude, bash.since);
             self.restore_bash_output(&bash.id, &bash.output);
         }
-        self.work.output.bytes = u64::try_from(self.transcript.arrived()).unwrap_or_default();
-        self.transcript.return_to(former);
+        self.activity.streaming.bytes = u64::try_from(self.transcript.arrived()).unwrap_or_default();
+        self.transcript.restore_anchor(former);
     }
 }
 
 /// The stream of a partial answer; continues the stream on the screen if that is a prefix.
 fn continue_stream(text: &str, before: Option<BlockKind>) -> MarkdownStream {
     let known = match before {
-        Some(BlockKind::Growing(stream)) if text.starts_with(stream.text()) => Some(*stream),
+        Some(BlockKind::StreamingAnswer(stream)) if text.starts_with(stream.text()) => Some(*stream),
         _ => None,
     };
     let mut stream = known.unwrap_or_else(|| MarkdownStream::new(80));
@@ -305,13 +305,13 @@ fn continue_stream(text: &str, before: Option<BlockKind>) -> MarkdownStream {
 }
 
 fn show_partial(state: &mut CallState, newest: &ToolOutcome) {
-    if let CallState::Runs { partial, .. } = state {
+    if let CallState::Running { partial, .. } = state {
         partial.clone_from(newest);
     }
 }
 
 fn clear_ask(state: &mut CallState) {
-    if matches!(state, CallState::Asks) {
-        *state = CallState::Waits;
+    if matches!(state, CallState::AwaitsApproval) {
+        *state = CallState::Pending;
     }
 }

@@ -28,7 +28,7 @@ use super::dialog::KeyIntent;
 use super::editor::Editor;
 use super::frame_pacer::Dirty;
 use super::keymap::{KeyCommand, Keymap};
-use super::layout::{READ, RenderContext};
+use super::layout::{TEXT_WIDTH, RenderContext};
 use super::navigation::Navigation;
 use super::overlay::Overlay;
 use super::picker::LineInput as Line;
@@ -52,17 +52,17 @@ const MAX_INLINE: usize = 1_000_000;
 pub(super) struct App {
     pub(super) transcript: Transcript,
     pub(super) editor: Editor,
-    pub(super) popups: Vec<Overlay>,
-    pub(super) facts: SessionInfo,
-    pub(super) work: SessionActivity,
+    pub(super) overlays: Vec<Overlay>,
+    pub(super) session: SessionInfo,
+    pub(super) activity: SessionActivity,
     pub(super) queue: queue::QueuePanel,
-    pub(super) place: UiContext,
+    pub(super) ui: UiContext,
     pub(super) now: UnixMs,
-    pub(super) notes: TransientState,
-    pub(super) complete: Completion,
+    pub(super) transient: TransientState,
+    pub(super) completion: Completion,
     /// The part of the screen that is out of date.
-    pub(super) stale: Dirty,
-    pub(super) moving: Navigation,
+    pub(super) dirty: Dirty,
+    pub(super) navigation: Navigation,
 }
 
 impl App {
@@ -70,46 +70,46 @@ impl App {
         Self {
             transcript: Transcript::default(),
             editor: Editor::new(history),
-            popups: Vec::new(),
-            facts: SessionInfo::default(),
-            work: SessionActivity::default(),
+            overlays: Vec::new(),
+            session: SessionInfo::default(),
+            activity: SessionActivity::default(),
             queue: queue::QueuePanel::default(),
-            place,
+            ui: place,
             now: UnixMs(0),
-            notes: TransientState::default(),
-            complete: Completion::default(),
-            stale: Dirty::ByUser,
-            moving: Navigation::default(),
+            transient: TransientState::default(),
+            completion: Completion::default(),
+            dirty: Dirty::ByUser,
+            navigation: Navigation::default(),
         }
     }
 
     /// Applies a message at a point in time; returns the actions that follow.
     pub(super) fn update(&mut self, input: Msg, now: UnixMs) -> Vec<Action> {
         self.now = now;
-        self.stale = self.stale.max(match input {
+        self.dirty = self.dirty.max(match input {
             Msg::Tick => Dirty::No,
             // Highlighting changes the screen like the streamed code itself, so it is drawn at the same pace.
-            Msg::Agent(_) | Msg::Report(TaskResult::CodeTold) => Dirty::BySession,
+            Msg::Agent(_) | Msg::TaskResult(TaskResult::CodeHighlighted) => Dirty::BySession,
             _ => Dirty::ByUser,
         });
         let mut actions = match input {
-            Msg::Key(key) => self.key(key),
+            Msg::Key(key) => self.handle_key(key),
             Msg::Mouse(event) => self.mouse(event),
-            Msg::Typed(text) => self.typed(&text),
+            Msg::Text(text) => self.handle_text(&text),
             Msg::Paste(text) => self.paste(&text),
             Msg::Resize { width, height } => {
-                self.place.size = (width, height);
+                self.ui.size = (width, height);
                 Vec::new()
             }
             Msg::Tick => self.tick(),
-            Msg::Agent(event) => match self.facts.gap.keep(event) {
-                Some(event) => self.agent(&event),
+            Msg::Agent(event) => match self.session.gap.buffer(event) {
+                Some(event) => self.apply_event(&event),
                 None => Vec::new(),
             },
             Msg::Lagged => self.reload(),
-            Msg::Report(report) => self.report(report),
-            Msg::Ground(ground) => {
-                self.place.theme.learn(ground);
+            Msg::TaskResult(report) => self.apply_result(report),
+            Msg::Background(ground) => {
+                self.ui.theme.set_background(ground);
                 Vec::new()
             }
             Msg::Themes(library) => self.themes_changed(library),
@@ -118,35 +118,35 @@ impl App {
         self.lay_out_approval();
         self.follow_search();
         actions
-            .extend(self.transcript.take_wanted().into_iter().map(BackgroundJob::Read).map(Action::Beside));
-        actions.extend(self.mind_list());
-        actions.extend(self.mind_completion());
+            .extend(self.transcript.take_requests().into_iter().map(BackgroundJob::ReadPart).map(Action::Background));
+        actions.extend(self.update_list());
+        actions.extend(self.update_completion());
         self.end_stale_preview();
         actions.extend(self.tree_actions());
-        actions.extend(self.mind_looks());
+        actions.extend(self.update_session_lists());
         self.refresh_banner();
         let reloads = actions.iter().filter(|action| matches!(action, Action::Reload));
-        reloads.for_each(|_| self.facts.gap.expect());
+        reloads.for_each(|_| self.session.gap.open());
         actions
     }
 
     /// Buffers events from now on until the requested snapshot arrives.
     pub(super) fn expect_snapshot(&mut self) {
-        self.facts.gap.expect();
+        self.session.gap.open();
     }
 
     fn tick(&mut self) -> Vec<Action> {
         self.continue_drag();
         if self.is_animated() {
-            self.stale = self.stale.max(Dirty::BySession);
+            self.dirty = self.dirty.max(Dirty::BySession);
         }
         let is_read = |(text, since): &(String, UnixMs)| {
             let reading_ms = CHARACTER_MS * text.chars().count() as u64;
             self.now.since_ms(*since) >= FLASH_MS.max(reading_ms)
         };
-        if self.notes.flash.as_ref().is_some_and(is_read) {
-            self.notes.flash = None;
-            self.stale = Dirty::ByUser;
+        if self.transient.flash.as_ref().is_some_and(is_read) {
+            self.transient.flash = None;
+            self.dirty = Dirty::ByUser;
         }
         self.settle_held_letters()
     }
@@ -154,91 +154,91 @@ impl App {
     /// Reports whether the screen changes with time alone.
     pub(super) fn is_animated(&self) -> bool {
         self.is_working()
-            || self.work.opening_since.is_some()
-            || self.work.summary.is_some()
-            || !self.work.errands.is_empty()
+            || self.activity.opening_since.is_some()
+            || self.activity.summary.is_some()
+            || !self.activity.jobs.is_empty()
             || self.transcript.is_alive()
     }
 
     /// Reports whether the app needs [`Msg::Tick`].
     pub(super) fn wants_ticks(&self) -> bool {
-        let is_short_lived = self.notes.flash.is_some() || self.notes.echo.is_some();
-        self.is_animated() || is_short_lived || self.moving.mouse.wants_ticks()
+        let is_short_lived = self.transient.flash.is_some() || self.transient.repeated_key.is_some();
+        self.is_animated() || is_short_lived || self.navigation.mouse.wants_ticks()
     }
 
     /// Reports whether the agent or a `!` command is running.
     pub(super) fn is_working(&self) -> bool {
-        self.work.running_since.is_some() || self.work.bash_since.is_some()
+        self.activity.running_since.is_some() || self.activity.bash_since.is_some()
     }
 
     /// Shows a message at the bottom of the screen for a while.
     pub(super) fn flash(&mut self, text: impl Into<String>) {
-        self.notes.flash = Some((text.into(), self.now));
-        self.notes.flash_call = None;
+        self.transient.flash = Some((text.into(), self.now));
+        self.transient.flash_call = None;
     }
 
     /// Adds a notice to the transcript.
-    pub(super) fn say(&mut self, level: NoticeLevel, text: impl Into<String>, hint: Option<String>) {
-        self.transcript.say(level, text, hint);
-        self.transcript.grew();
+    pub(super) fn add_notice(&mut self, level: NoticeLevel, text: impl Into<String>, hint: Option<String>) {
+        self.transcript.notice(level, text, hint);
+        self.transcript.note_growth();
     }
 
     /// Replaces the keymap. Removes notices about problems that are gone from the keymap file, adds notices
     /// for new ones, and returns the new ones.
-    pub(super) fn rebind(&mut self, keymap: Keymap) -> Vec<String> {
-        let before = std::mem::replace(&mut self.place.keymap, Arc::new(keymap));
-        let now = Arc::clone(&self.place.keymap);
+    pub(super) fn set_keymap(&mut self, keymap: Keymap) -> Vec<String> {
+        let before = std::mem::replace(&mut self.ui.keymap, Arc::new(keymap));
+        let now = Arc::clone(&self.ui.keymap);
         for gone in before.problems().iter().filter(|problem| !now.problems().contains(problem)) {
-            self.transcript.overcome(gone);
+            self.transcript.mark_outdated(gone);
         }
         let is_new = |problem: &&String| !before.problems().contains(problem);
         let new: Vec<String> = now.problems().iter().filter(is_new).cloned().collect();
-        new.iter().for_each(|problem| self.say(NoticeLevel::Warning, problem, None));
+        new.iter().for_each(|problem| self.add_notice(NoticeLevel::Warning, problem, None));
         new
     }
 
     /// The size limits of an image where images are painted: one takes at most a third of the screen.
     fn image_limits(&self) -> Option<ImageLimits> {
-        let (cell, rows) = (self.place.cell, self.place.size.1 / 3);
-        let most = match self.place.images {
+        let (cell, rows) = (self.ui.cell_pixels, self.ui.size.1 / 3);
+        let most = match self.ui.images {
             Images::Line => return None,
             Images::Painted => MAX_PAINTED,
             Images::Inline => MAX_INLINE,
         };
-        Some(ImageLimits { cell, rows, most })
+        Some(ImageLimits { cell, rows, max_base64: most })
     }
 
     /// The context for laying out blocks.
-    pub(super) fn ctx(&self) -> RenderContext {
+    pub(super) fn render_context(&self) -> RenderContext {
         RenderContext {
-            width: usize::from(self.place.size.0).saturating_sub(1).max(1),
-            measure: READ,
+            width: usize::from(self.ui.size.0).saturating_sub(1).max(1),
+            measure: TEXT_WIDTH,
             folds: self.transcript.folds,
             now: self.now,
-            zone: self.place.zone.clone(),
-            unfold: self.place.keymap.key_of(KeyCommand::UnfoldOutput).into(),
-            manner: self.place.manner,
-            code_told: render::code_told(),
-            pictures: self.image_limits(),
+            zone: self.ui.zone.clone(),
+            unfold_key: self.ui.keymap.key_of(KeyCommand::UnfoldOutput).into(),
+            options: self.ui.render_options,
+            code_generation: render::highlight_generation(),
+            images: self.image_limits(),
         }
     }
 
     fn paste(&mut self, text: &str) -> Vec<Action> {
-        self.notes.spent = None;
-        if self.popups.is_empty() && self.moving.search.is_some() {
+        self.transient.consumed_key = None;
+        if self.overlays.is_empty() && self.navigation.search.is_some() {
             // A line copied from elsewhere may include its line break.
             let line = Line::from(text.trim_matches(['\r', '\n']).replace("\r\n", "\n").as_str());
-            return self.search_for(|typed| typed.push_str(line.text()));
+            return self.edit_search(|typed| typed.push_str(line.text()));
         }
-        self.put_off(KeyIntent::Types);
-        if self.popups.is_empty() {
+        self.defer_unread(KeyIntent::Text);
+        if self.overlays.is_empty() {
             self.type_held_letters();
         }
-        match self.popups.last_mut() {
-            Some(Overlay::Pick(_)) => return self.paste_into_list(text),
+        match self.overlays.last_mut() {
+            Some(Overlay::Picker(_)) => return self.paste_into_list(text),
             Some(Overlay::Tree(tree)) => tree.paste(text),
-            Some(Overlay::Read(_)) => {}
-            None => match attach::image_path(text, self.place.home.as_deref()) {
+            Some(Overlay::Pager(_)) => {}
+            None => match attach::image_path(text, self.ui.home.as_deref()) {
                 Some(path) => return vec![Action::Attach(path, text.to_owned())],
                 None => self.editor.paste(text),
             },

@@ -27,7 +27,7 @@ pub(super) use keys::user_reason;
 
 /// A call that waits for the user's approval.
 #[derive(Clone, Debug)]
-pub(super) struct PendingApproval {
+pub(super) struct ApprovalPrompt {
     pub(super) request: ApprovalRequest,
     /// Time of the request, as far as known here.
     pub(super) since: UnixMs,
@@ -37,7 +37,7 @@ pub(super) struct PendingApproval {
     pub(super) mode: PanelMode,
     /// An unfinished reason that was put aside.
     reason: String,
-    pub(super) sheet: CallDetail,
+    pub(super) detail: CallDetail,
 }
 
 /// Time from which keys answer a call.
@@ -58,7 +58,7 @@ pub(super) enum PanelMode {
     /// No answer, or the one selected with the arrow keys.
     Choosing(Option<ApprovalAnswer>),
     /// The user is writing a reason for the model.
-    Reasoning,
+    WritingReason,
 }
 
 /// An answer to an approval request.
@@ -67,7 +67,7 @@ pub(super) enum ApprovalAnswer {
     Once,
     Session,
     Deny,
-    DenyWithWord,
+    DenyWithReason,
 }
 
 impl ApprovalAnswer {
@@ -77,12 +77,12 @@ impl ApprovalAnswer {
             Self::Once => KeyCommand::Allow,
             Self::Session => KeyCommand::AllowSession,
             Self::Deny => KeyCommand::Deny,
-            Self::DenyWithWord => KeyCommand::DenyWithWord,
+            Self::DenyWithReason => KeyCommand::DenyWithReason,
         }
     }
 
     pub(super) fn denies(self) -> bool {
-        matches!(self, Self::Deny | Self::DenyWithWord)
+        matches!(self, Self::Deny | Self::DenyWithReason)
     }
 }
 
@@ -101,7 +101,7 @@ pub(super) struct CallDetail {
     seen_since: Option<ShownSince>,
 }
 
-impl PendingApproval {
+impl ApprovalPrompt {
     pub(super) fn new(request: ApprovalRequest, since: UnixMs) -> Self {
         Self {
             request,
@@ -110,7 +110,7 @@ impl PendingApproval {
             held_key: None,
             mode: PanelMode::Choosing(None),
             reason: String::new(),
-            sheet: CallDetail::default(),
+            detail: CallDetail::default(),
         }
     }
 
@@ -120,7 +120,7 @@ impl PendingApproval {
             ApprovalAnswer::Once,
             ApprovalAnswer::Session,
             ApprovalAnswer::Deny,
-            ApprovalAnswer::DenyWithWord,
+            ApprovalAnswer::DenyWithReason,
         ];
         all.into_iter()
             .filter(|answer| *answer != ApprovalAnswer::Session || !self.request.rule.is_empty())
@@ -129,7 +129,7 @@ impl PendingApproval {
 
     fn is_ready(&self, now: UnixMs) -> bool {
         match self.ready {
-            Ready::AfterDelay(since) => since.is_noticed(now),
+            Ready::AfterDelay(since) => since.is_long_enough(now),
             Ready::OnDraw => false,
             Ready::Visible(_) => true,
         }
@@ -139,29 +139,29 @@ impl PendingApproval {
     /// at once.
     fn is_readable(&self, now: UnixMs) -> bool {
         match self.ready {
-            Ready::AfterDelay(since) | Ready::Visible(since) => since.is_noticed(now),
+            Ready::AfterDelay(since) | Ready::Visible(since) => since.is_long_enough(now),
             Ready::OnDraw => false,
         }
     }
 
     /// Reports whether an answer is selected or a reason being written.
-    pub(super) fn is_half_answered(&self) -> bool {
+    pub(super) fn has_partial_answer(&self) -> bool {
         self.mode != PanelMode::Choosing(None)
     }
 
     /// Reports whether the editor holds the reason for a denial.
-    pub(super) fn is_reasoning(&self) -> bool {
-        self.mode == PanelMode::Reasoning
+    pub(super) fn is_writing_reason(&self) -> bool {
+        self.mode == PanelMode::WritingReason
     }
 
     /// Reports whether the whole call has been visible.
     pub(super) fn is_seen(&self) -> bool {
-        self.sheet.seen.is_all()
+        self.detail.seen.is_all()
     }
 
     /// Reports whether the whole call, and not only a part, has been visible long enough to be read.
     fn is_seen_long_enough(&self, now: UnixMs) -> bool {
-        self.sheet.seen_since.is_some_and(|since| since.is_noticed(now))
+        self.detail.seen_since.is_some_and(|since| since.is_long_enough(now))
     }
 }
 
@@ -169,8 +169,8 @@ impl PendingApproval {
 fn pager_of_call<'a>(popups: &'a mut [Overlay], call: &CallId) -> Option<&'a mut Pager> {
     let shows = |popup: &&mut Overlay| popup.call() == Some(call);
     match popups.iter_mut().find(shows)? {
-        Overlay::Read(page) => Some(page),
-        Overlay::Pick(_) | Overlay::Tree(_) => None,
+        Overlay::Pager(page) => Some(page),
+        Overlay::Picker(_) | Overlay::Tree(_) => None,
     }
 }
 
@@ -188,28 +188,28 @@ impl CallDetail {
 
     /// Records that `rows` lines from the top and the last `end` lines are visible.
     fn record_visible(&mut self, rows: usize, end: usize) {
-        self.seen.note(self.top..self.top + rows);
-        self.seen.note(self.lines.len().saturating_sub(end)..self.lines.len());
+        self.seen.mark(self.top..self.top + rows);
+        self.seen.mark(self.lines.len().saturating_sub(end)..self.lines.len());
     }
 }
 
 impl App {
     /// Lays out the first pending call if its width or highlighting changed.
     pub(super) fn lay_out_approval(&mut self) {
-        let (width, code_told) = (usize::from(self.place.size.0), render::code_told());
-        let Some(pending) = self.work.approvals.first_mut() else { return };
+        let (width, code_told) = (usize::from(self.ui.size.0), render::highlight_generation());
+        let Some(pending) = self.activity.approvals.first_mut() else { return };
         let context = detail::LayoutContext {
-            cwd: &self.place.cwd,
-            home: self.place.home.as_deref(),
-            manner: self.place.manner,
+            cwd: &self.ui.cwd,
+            home: self.ui.home.as_deref(),
+            manner: self.ui.render_options,
         };
-        if pending.sheet.width != width || pending.sheet.lines.is_empty() {
+        if pending.detail.width != width || pending.detail.lines.is_empty() {
             // Rows seen at another width count as seen.
-            let was_seen = pending.is_seen() && !pending.sheet.lines.is_empty();
+            let was_seen = pending.is_seen() && !pending.detail.lines.is_empty();
             let lines = detail::lines(&pending.request, &context, width);
-            let seen = if was_seen { SeenRows::all_of(lines.len()) } else { SeenRows::none_of(lines.len()) };
-            let whole_since = pending.sheet.seen_since;
-            pending.sheet = CallDetail {
+            let seen = if was_seen { SeenRows::all_seen(lines.len()) } else { SeenRows::unseen(lines.len()) };
+            let whole_since = pending.detail.seen_since;
+            pending.detail = CallDetail {
                 width,
                 highlight_generation: code_told,
                 top: 0,
@@ -217,22 +217,22 @@ impl App {
                 lines,
                 seen_since: whole_since,
             };
-            if let Some(page) = pager_of_call(&mut self.popups, &pending.request.tool_call_id) {
-                page.renew(pending.sheet.page_lines(), pending.sheet.seen.clone());
+            if let Some(page) = pager_of_call(&mut self.overlays, &pending.request.tool_call_id) {
+                page.replace_lines(pending.detail.page_lines(), pending.detail.seen.clone());
             }
-        } else if pending.sheet.highlight_generation != code_told {
+        } else if pending.detail.highlight_generation != code_told {
             // Same lines with other colors.
-            pending.sheet.highlight_generation = code_told;
-            pending.sheet.lines = detail::lines(&pending.request, &context, width);
+            pending.detail.highlight_generation = code_told;
+            pending.detail.lines = detail::lines(&pending.request, &context, width);
         }
         self.lay_out_page();
-        let shown = if self.popups.is_empty() { Some(view::question_rows(self)) } else { None };
+        let shown = if self.overlays.is_empty() { Some(view::approval_rows(self)) } else { None };
         let now = self.now;
-        let read = self.popups.last().and_then(Overlay::call);
-        let Some(pending) = self.work.approvals.first_mut() else { return };
+        let read = self.overlays.last().and_then(Overlay::call);
+        let Some(pending) = self.activity.approvals.first_mut() else { return };
         if let Some((rows, _)) = shown {
-            pending.sheet.scroll(0, rows);
-        } else if !pending.sheet.seen.is_any() && read != Some(&pending.request.tool_call_id) {
+            pending.detail.scroll(0, rows);
+        } else if !pending.detail.seen.is_any() && read != Some(&pending.request.tool_call_id) {
             // An overlay covers it, so it hasn't appeared yet.
             pending.ready = Ready::AfterDelay(ShownSince::at(now));
         }
@@ -240,73 +240,73 @@ impl App {
 
     /// Records the rows of the call in the frame that is about to be drawn. Rows that were scrolled past
     /// between two frames don't count.
-    pub(super) fn question_is_seen(&mut self) {
+    pub(super) fn record_approval_rows(&mut self) {
         let now = self.now;
-        if self.popups.is_empty() && !self.work.approvals.is_empty() {
-            let (rows, end) = view::question_rows(self);
-            self.work.approvals[0].sheet.record_visible(rows, end);
+        if self.overlays.is_empty() && !self.activity.approvals.is_empty() {
+            let (rows, end) = view::approval_rows(self);
+            self.activity.approvals[0].detail.record_visible(rows, end);
         } else {
             self.record_page_rows();
         }
-        if let Some(pending) = self.work.approvals.first_mut() {
-            pending.sheet.seen_since =
-                pending.is_seen().then(|| pending.sheet.seen_since.unwrap_or(ShownSince::at(now)));
+        if let Some(pending) = self.activity.approvals.first_mut() {
+            pending.detail.seen_since =
+                pending.is_seen().then(|| pending.detail.seen_since.unwrap_or(ShownSince::at(now)));
         }
     }
 
     /// Records the rows of the call's own page.
     fn record_page_rows(&mut self) {
         self.lay_out_page();
-        let Some(Overlay::Read(page)) = self.popups.last_mut() else { return };
+        let Some(Overlay::Pager(page)) = self.overlays.last_mut() else { return };
         page.is_drawn();
-        let pending = self.work.approvals.first_mut();
+        let pending = self.activity.approvals.first_mut();
         let Some(pending) = pending.filter(|pending| page.call() == Some(&pending.request.tool_call_id))
         else {
             return;
         };
         if page.is_seen() {
-            pending.sheet.seen = SeenRows::all_of(pending.sheet.lines.len());
+            pending.detail.seen = SeenRows::all_seen(pending.detail.lines.len());
         } else if page.find().is_none() {
-            pending.sheet.seen.take_in(page.seen());
+            pending.detail.seen.merge(page.seen());
         }
     }
 
     /// Opens the whole call on a page of its own.
     fn open_call_page(&mut self) {
-        if let Some(pending) = self.work.approvals.first_mut() {
+        if let Some(pending) = self.activity.approvals.first_mut() {
             let title = format!("{} asks", super::tool_call::one_line(&pending.request.tool_name));
-            let lines = pending.sheet.page_lines();
-            let (call, seen) = (pending.request.tool_call_id.clone(), pending.sheet.seen.clone());
-            self.popups.push(Overlay::Read(Pager::new(&title, lines).of_call(call, seen)));
+            let lines = pending.detail.page_lines();
+            let (call, seen) = (pending.request.tool_call_id.clone(), pending.detail.seen.clone());
+            self.overlays.push(Overlay::Pager(Pager::new(&title, lines).for_call(call, seen)));
         }
     }
 
     /// The first pending call, if the page on top shows it.
-    pub(super) fn asked_on_page(&self) -> Option<&PendingApproval> {
-        let shown = self.popups.last().and_then(Overlay::call)?;
-        self.work.approvals.first().filter(|pending| pending.request.tool_call_id == *shown)
+    pub(super) fn approval_on_page(&self) -> Option<&ApprovalPrompt> {
+        let shown = self.overlays.last().and_then(Overlay::call)?;
+        self.activity.approvals.first().filter(|pending| pending.request.tool_call_id == *shown)
     }
 
     /// Adds a pending call. If a key has just answered the previous one of a series, the user is looking.
     pub(super) fn approval_requested(&mut self, request: &ApprovalRequest) {
-        let mut pending = PendingApproval::new(request.clone(), self.now);
+        let mut pending = ApprovalPrompt::new(request.clone(), self.now);
         let answered =
-            self.notes.answered.as_mut().filter(|answered| answered.after == AfterAnswer::MoreCalls);
+            self.transient.answered_call.as_mut().filter(|answered| answered.after == AfterAnswer::MoreCalls);
         let is_looking = answered.is_some_and(|answered| {
             answered.after = AfterAnswer::Nothing;
             self.now.since_ms(answered.at) < keys::WATCHING_MS
         });
-        let is_looked_at = is_looking && self.popups.is_empty() && !self.is_typing();
-        if is_looked_at && self.work.approvals.is_empty() {
+        let is_looked_at = is_looking && self.overlays.is_empty() && !self.is_typing();
+        if is_looked_at && self.activity.approvals.is_empty() {
             pending.ready = Ready::OnDraw;
-            self.stale = Dirty::ByUser;
+            self.dirty = Dirty::ByUser;
         }
-        self.work.approvals.push(pending);
+        self.activity.approvals.push(pending);
     }
 
     /// Marks the first pending call as drawn unless an overlay covers it.
-    pub(super) fn question_is_drawn(&mut self) {
-        let pending = self.work.approvals.first_mut().filter(|_| self.popups.is_empty());
+    pub(super) fn approval_drawn(&mut self) {
+        let pending = self.activity.approvals.first_mut().filter(|_| self.overlays.is_empty());
         if let Some(pending) = pending.filter(|pending| pending.ready == Ready::OnDraw) {
             pending.ready = Ready::Visible(ShownSince::at(self.now));
         }
@@ -314,14 +314,14 @@ impl App {
 
     /// Removes a call that was answered here or elsewhere, or whose run ended.
     pub(super) fn approval_resolved(&mut self, call: &CallId) {
-        let Some(at) = self.work.approvals.iter().position(|pending| pending.request.tool_call_id == *call)
+        let Some(at) = self.activity.approvals.iter().position(|pending| pending.request.tool_call_id == *call)
         else {
             return;
         };
-        let pending = self.work.approvals.remove(at);
+        let pending = self.activity.approvals.remove(at);
         self.clear_flash_about(call);
-        if pending.mode == PanelMode::Reasoning && !self.editor.is_empty() {
-            self.notes.shifted = Some(self.now);
+        if pending.mode == PanelMode::WritingReason && !self.editor.is_empty() {
+            self.transient.repurposed_at = Some(self.now);
             self.flash("Already answered elsewhere; your text is kept as a draft.");
         }
         pending.held_key.into_iter().for_each(|held| self.keep_as_draft(held));
@@ -333,38 +333,38 @@ impl App {
     /// Shows a flash that disappears with the pending call.
     fn flash_about_call(&mut self, words: impl Into<String>) {
         self.flash(words);
-        let call = self.work.approvals.first().map(|pending| pending.request.tool_call_id.clone());
-        self.notes.flash_call = call;
+        let call = self.activity.approvals.first().map(|pending| pending.request.tool_call_id.clone());
+        self.transient.flash_call = call;
     }
 
     /// Removes the flash about a call that is no longer pending.
     fn clear_flash_about(&mut self, call: &CallId) {
-        if self.notes.flash_call.as_ref() == Some(call) {
-            (self.notes.flash, self.notes.flash_call) = (None, None);
+        if self.transient.flash_call.as_ref() == Some(call) {
+            (self.transient.flash, self.transient.flash_call) = (None, None);
         }
     }
 
     /// Replaces the pending calls by those of a snapshot. Calls that stay keep their visible rows and the
     /// answer in progress.
     pub(super) fn set_approvals(&mut self, requests: &[ApprovalRequest]) {
-        let before = self.work.approvals.iter().map(|pending| &pending.request);
+        let before = self.activity.approvals.iter().map(|pending| &pending.request);
         let removed = before.filter(|request| !requests.contains(request));
         let removed: Vec<CallId> = removed.map(|request| request.tool_call_id.clone()).collect();
         removed.iter().for_each(|call| self.approval_resolved(call));
-        let mut before = std::mem::take(&mut self.work.approvals);
+        let mut before = std::mem::take(&mut self.activity.approvals);
         let now = self.now;
         let pending = |request: &ApprovalRequest| match before.iter().position(|one| one.request == *request)
         {
             Some(at) => before.remove(at),
-            None => PendingApproval::new(request.clone(), now),
+            None => ApprovalPrompt::new(request.clone(), now),
         };
-        self.work.approvals = requests.iter().map(pending).collect();
+        self.activity.approvals = requests.iter().map(pending).collect();
     }
 
     /// Requires the new first call to be visible for a moment: keys meant for the previous one must not
     /// answer it.
     fn delay_next_approval(&mut self) {
-        if let Some(next) = self.work.approvals.first_mut() {
+        if let Some(next) = self.activity.approvals.first_mut() {
             next.ready = Ready::AfterDelay(ShownSince::at(self.now));
         }
     }

@@ -13,8 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 use tiller_core::message::Image;
 use tiller_files as files;
 
-pub(super) use self::clipboard::{ClipboardContent, clipboard};
-pub(super) use self::mentions::{Mentions, gathered, named_in};
+pub(super) use self::clipboard::{ClipboardContent, read_clipboard};
+pub(super) use self::mentions::{Mentions, resolve_mentions, mentioned_images};
 
 /// Maximum size of an image in bytes. Anthropic accepts 5 MiB of base64 per image (API docs, Vision, November
 /// 2026), other providers more.

@@ -6,7 +6,7 @@ mod shell;
 mod thinking;
 
 pub(super) use branch_point::{BranchPoint, BranchSide};
-pub(super) use shell::{MOST_OUTPUT, Shell, ShellState, took_ms};
+pub(super) use shell::{MAX_OUTPUT, Shell, ShellState, took_ms};
 pub(super) use thinking::Thinking;
 
 use tiller_core::id::EntryId;
@@ -34,9 +34,9 @@ pub(super) struct Block {
 pub(super) enum Fold {
     /// As the global setting for its kind says.
     #[default]
-    AsAll,
+    Inherit,
     Open,
-    Shut,
+    Closed,
 }
 
 /// A position in a block's text that stays valid when the block is laid out again.
@@ -66,10 +66,10 @@ pub(super) enum BlockKind {
     Images(Vec<Image>),
     Answer(String),
     /// An answer that is still streaming.
-    Growing(Box<MarkdownStream>),
+    StreamingAnswer(Box<MarkdownStream>),
     Thinking(String),
     /// Thinking that is still streaming.
-    Musing(Box<Thinking>),
+    StreamingThinking(Box<Thinking>),
     Call(Box<ToolCallBlock>),
     Shell(Shell),
     /// A horizontal rule with a title and foldable text.
@@ -120,10 +120,10 @@ struct BlockCache {
 
 impl Block {
     pub(super) fn new(kind: BlockKind) -> Self {
-        Self { kind, entry: None, fold: Fold::AsAll, cache: None }
+        Self { kind, entry: None, fold: Fold::Inherit, cache: None }
     }
 
-    pub(super) fn of(entry: &EntryId, kind: BlockKind) -> Self {
+    pub(super) fn from_entry(entry: &EntryId, kind: BlockKind) -> Self {
         Self { entry: Some(entry.clone()), ..Self::new(kind) }
     }
 
@@ -138,25 +138,25 @@ impl Block {
             BlockKind::Failure { text: other, times, .. } if other == text => *times += again,
             _ => return false,
         }
-        self.touch();
+        self.invalidate();
         true
     }
 
     /// Drops the cached layout after a change.
-    pub(super) fn touch(&mut self) {
+    pub(super) fn invalidate(&mut self) {
         self.cache = None;
     }
 
     /// Lays the block out for `ctx`, unless that is cached; returns the number of lines.
-    pub(super) fn measure(&mut self, ctx: &RenderContext) -> usize {
+    pub(super) fn lay_out(&mut self, ctx: &RenderContext) -> usize {
         let folds = self.fold.resolve(ctx.folds);
         let inner = RenderContext { folds, ..ctx.indented(self.inset()) };
-        if let BlockKind::Growing(stream) = &mut self.kind {
-            stream.set_page(inner.page());
-            stream.settle();
+        if let BlockKind::StreamingAnswer(stream) = &mut self.kind {
+            stream.set_layout(inner.layout_options());
+            stream.update_lines();
             return stream.len();
         }
-        if let BlockKind::Musing(thinking) = &mut self.kind {
+        if let BlockKind::StreamingThinking(thinking) = &mut self.kind {
             if inner.folds.thinking_open {
                 return thinking.unfold(&inner);
             }
@@ -164,14 +164,14 @@ impl Block {
         }
         let is_valid = |cache: &BlockCache| {
             (cache.width, cache.folds) == (inner.width, inner.folds)
-                && cache.code.is_none_or(|code| code == inner.code_told)
-                && cache.pictures == inner.pictures
+                && cache.code.is_none_or(|code| code == inner.code_generation)
+                && cache.pictures == inner.images
         };
         let cache = self.cache.take().filter(is_valid);
         let make = || {
-            let (lines, lacks_highlight) = render::leaves_plain(|| self.lines(&inner));
-            let code = lacks_highlight.then_some(inner.code_told);
-            BlockCache { width: inner.width, folds: inner.folds, code, pictures: inner.pictures, lines }
+            let (lines, lacks_highlight) = render::lay_out_tracking_plain_code(|| self.lines(&inner));
+            let code = lacks_highlight.then_some(inner.code_generation);
+            BlockCache { width: inner.width, folds: inner.folds, code, pictures: inner.images, lines }
         };
         let mut cache = cache.unwrap_or_else(make);
         if let (Some(head), Some(first)) = (self.animated_head(&inner), cache.lines.first_mut()) {
@@ -185,14 +185,14 @@ impl Block {
     /// A line of the last layout.
     pub(super) fn line(&self, at: usize) -> Option<&Line> {
         match &self.kind {
-            BlockKind::Growing(stream) => stream.line(at),
-            BlockKind::Musing(thinking) if thinking.lines().is_some() => thinking.lines()?.get(at),
+            BlockKind::StreamingAnswer(stream) => stream.line(at),
+            BlockKind::StreamingThinking(thinking) if thinking.lines().is_some() => thinking.lines()?.get(at),
             _ => self.cache.as_ref()?.lines.get(at),
         }
     }
 
     /// The lines of the last layout.
-    pub(super) fn drawn(&self) -> impl Iterator<Item = &Line> {
+    pub(super) fn lines_laid_out(&self) -> impl Iterator<Item = &Line> {
         (0..).map_while(|at| self.line(at))
     }
 
@@ -200,8 +200,8 @@ impl Block {
     pub(super) fn mark(&self, line: usize) -> Option<Mark> {
         self.line(line)?;
         let mut mark = Mark::default();
-        for (above, next) in self.drawn().zip(self.drawn().skip(1)).take(line) {
-            match next.joint {
+        for (above, next) in self.lines_laid_out().zip(self.lines_laid_out().skip(1)).take(line) {
+            match next.wrap {
                 Wrap::Hard => mark = Mark { lines_before: mark.lines_before + 1, chars: 0 },
                 Wrap::Soft { .. } => mark.chars += visible_chars(above),
             }
@@ -212,8 +212,8 @@ impl Block {
     /// The line that shows a text position, or the last one before it.
     pub(super) fn line_of(&self, mark: Mark) -> usize {
         let (mut lines_before, mut chars_before, mut found) = (0, 0, 0);
-        for (at, line) in self.drawn().enumerate() {
-            if at > 0 && line.joint == Wrap::Hard {
+        for (at, line) in self.lines_laid_out().enumerate() {
+            if at > 0 && line.wrap == Wrap::Hard {
                 (lines_before, chars_before) = (lines_before + 1, 0);
             }
             if lines_before > mark.lines_before
@@ -235,18 +235,18 @@ impl Block {
     pub(super) fn is_blank(&self) -> bool {
         match &self.kind {
             BlockKind::Thinking(text) => text.is_empty(),
-            BlockKind::Musing(thinking) => thinking.text().is_empty(),
+            BlockKind::StreamingThinking(thinking) => thinking.text().is_empty(),
             _ => false,
         }
     }
 
     /// Marks a notice with this text as outdated.
-    pub(super) fn overcome(&mut self, other: &str) {
+    pub(super) fn mark_outdated(&mut self, other: &str) {
         if let BlockKind::Notice { level, text, hint } = &mut self.kind
             && text == other
         {
             (*level, *hint) = (NoticeLevel::Note, Some("outdated".to_owned()));
-            self.touch();
+            self.invalidate();
         }
     }
 
@@ -261,9 +261,9 @@ impl Block {
     }
 
     /// Its text, unfolded, for the clipboard.
-    pub(super) fn copied(&self) -> String {
+    pub(super) fn copy_text(&self) -> String {
         let texts = self.raw_texts();
-        texts.iter().map(|text| render::copied(text)).collect::<Vec<_>>().join("\n").trim_end().to_owned()
+        texts.iter().map(|text| render::clipboard_text(text)).collect::<Vec<_>>().join("\n").trim_end().to_owned()
     }
 
     fn raw_texts(&self) -> Vec<String> {
@@ -271,8 +271,8 @@ impl Block {
             BlockKind::Banner(banner) => banner.texts(),
             BlockKind::User { text, typed, .. } => typed.iter().chain([text]).cloned().collect(),
             BlockKind::Answer(text) | BlockKind::Thinking(text) => vec![text.clone()],
-            BlockKind::Growing(stream) => vec![stream.text().to_owned()],
-            BlockKind::Musing(thinking) => vec![thinking.text().to_owned()],
+            BlockKind::StreamingAnswer(stream) => vec![stream.text().to_owned()],
+            BlockKind::StreamingThinking(thinking) => vec![thinking.text().to_owned()],
             BlockKind::Call(call) => call.texts(),
             BlockKind::Shell(shell) => vec![shell.command.clone(), shell.printed().text],
             BlockKind::Rule { title, text } => vec![title.clone(), text.clone()],
@@ -293,14 +293,14 @@ impl Block {
     /// Whether it may have more text than is shown.
     pub(super) fn can_fold(&self) -> bool {
         match &self.kind {
-            BlockKind::Thinking(_) | BlockKind::Musing(_) | BlockKind::Shell(_) => true,
-            BlockKind::Call(call) => matches!(call.state, CallState::Done { .. } | CallState::Runs { .. }),
+            BlockKind::Thinking(_) | BlockKind::StreamingThinking(_) | BlockKind::Shell(_) => true,
+            BlockKind::Call(call) => matches!(call.state, CallState::Done { .. } | CallState::Running { .. }),
             BlockKind::Rule { text, .. } => !text.is_empty(),
             BlockKind::BranchPoint(point) => point.summary.is_some(),
             BlockKind::User { text, typed, .. } => typed.is_some() || lines::is_long(text),
             BlockKind::Banner(_)
             | BlockKind::Answer(_)
-            | BlockKind::Growing(_)
+            | BlockKind::StreamingAnswer(_)
             | BlockKind::Images(_)
             | BlockKind::Notice { .. }
             | BlockKind::Failure { .. }
@@ -320,15 +320,15 @@ impl Block {
 
     fn set_open(&mut self, open: bool, all: Folds) {
         self.fold = match open {
-            open if open == self.is_open(all) => Fold::AsAll,
+            open if open == self.is_open(all) => Fold::Inherit,
             true => Fold::Open,
-            false => Fold::Shut,
+            false => Fold::Closed,
         };
     }
 
     fn is_open(&self, folds: Folds) -> bool {
         match self.kind {
-            BlockKind::Thinking(_) | BlockKind::Musing(_) => folds.thinking_open,
+            BlockKind::Thinking(_) | BlockKind::StreamingThinking(_) => folds.thinking_open,
             _ => folds.output_open,
         }
     }
@@ -342,13 +342,13 @@ impl Block {
     }
 
     /// Whether a blank line separates it from the block above.
-    pub(super) fn stands_apart(&self, above: &Self) -> bool {
+    pub(super) fn needs_gap_after(&self, above: &Self) -> bool {
         let is_model_output = matches!(
             above.kind,
             BlockKind::Answer(_)
-                | BlockKind::Growing(_)
+                | BlockKind::StreamingAnswer(_)
                 | BlockKind::Thinking(_)
-                | BlockKind::Musing(_)
+                | BlockKind::StreamingThinking(_)
                 | BlockKind::Call(_)
         );
         !(matches!(self.kind, BlockKind::Call(_)) && is_model_output
@@ -358,17 +358,17 @@ impl Block {
     /// Whether it has text that its lines don't show yet.
     pub(super) fn lags(&self) -> bool {
         match &self.kind {
-            BlockKind::Growing(stream) => stream.lags(),
-            BlockKind::Musing(thinking) => thinking.lags(),
+            BlockKind::StreamingAnswer(stream) => stream.has_pending_text(),
+            BlockKind::StreamingThinking(thinking) => thinking.lags(),
             _ => false,
         }
     }
 
     /// Whether its lines change with time.
-    pub(super) fn is_alive(&self) -> bool {
+    pub(super) fn is_animated(&self) -> bool {
         match &self.kind {
             BlockKind::Call(call) => call.is_alive(),
-            BlockKind::Shell(shell) => matches!(shell.state, ShellState::Runs { .. }),
+            BlockKind::Shell(shell) => matches!(shell.state, ShellState::Running { .. }),
             _ => false,
         }
     }
@@ -378,8 +378,8 @@ impl Block {
         match &self.kind {
             BlockKind::Call(call) if call.is_alive() => Some(call.head(ctx)),
             BlockKind::Shell(shell) => match shell.state {
-                ShellState::Runs { since, .. } => Some(shell.running_head(since, ctx)),
-                ShellState::Over { .. } => None,
+                ShellState::Running { since, .. } => Some(shell.running_head(since, ctx)),
+                ShellState::Finished { .. } => None,
             },
             _ => None,
         }
@@ -394,10 +394,10 @@ impl Block {
             BlockKind::Images(images) => {
                 images.iter().flat_map(|image| image_lines(&image.mime_type, &image.data, ctx)).collect()
             }
-            BlockKind::Answer(text) => render::markdown(text, ctx.page()),
-            BlockKind::Growing(stream) => stream.lines().cloned().collect(),
+            BlockKind::Answer(text) => render::markdown(text, ctx.layout_options()),
+            BlockKind::StreamingAnswer(stream) => stream.lines().cloned().collect(),
             BlockKind::Thinking(text) => thinking::thinking_lines(text, ctx),
-            BlockKind::Musing(thinking) => thinking::thinking_lines(thinking.text(), ctx),
+            BlockKind::StreamingThinking(thinking) => thinking::thinking_lines(thinking.text(), ctx),
             BlockKind::Call(call) => call.lines(ctx),
             BlockKind::Shell(shell) => shell.lines(ctx),
             BlockKind::Rule { title, text } => lines::unfolding_rule(title, text, ctx),
@@ -417,15 +417,15 @@ impl Block {
 
 /// An image: its description line, and the image where the terminal can paint it.
 pub(super) fn image_lines(mime_type: &str, data: &str, ctx: &RenderContext) -> Vec<Line> {
-    render::render_image(mime_type, data, ctx.width, ctx.pictures)
+    render::render_image(mime_type, data, ctx.width, ctx.images)
 }
 
 impl Fold {
     fn resolve(self, all: Folds) -> Folds {
         match self {
-            Self::AsAll => all,
+            Self::Inherit => all,
             Self::Open => Folds { output_open: true, thinking_open: true },
-            Self::Shut => Folds::default(),
+            Self::Closed => Folds::default(),
         }
     }
 }

@@ -52,7 +52,7 @@ pub(super) enum BySystem {
 }
 
 /// The message about a copy.
-pub(super) fn said(what: &str, terminal: ByTerminal, system: BySystem) -> String {
+pub(super) fn message(what: &str, terminal: ByTerminal, system: BySystem) -> String {
     let most = MAX_BY_TERMINAL / 1_000;
     match (system, terminal) {
         (BySystem::Accepted, ByTerminal::Sent | ByTerminal::Refused) => format!("copied {what}"),
@@ -80,7 +80,7 @@ pub(super) struct SystemClipboard {
 pub(super) enum CopyFallback {
     /// The tmux that tiller runs in.
     Tmux,
-    Nobody,
+    None,
 }
 
 /// A text to copy and the callback for the result.
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn said_names_the_clipboard_that_took_the_text() {
         let terminals = [ByTerminal::Sent, ByTerminal::Refused, ByTerminal::TooLong];
-        let messages = |system| terminals.map(|terminal| said("4 lines", terminal, system));
+        let messages = |system| terminals.map(|terminal| message("4 lines", terminal, system));
         assert!(messages(BySystem::Accepted).iter().all(|message| message.starts_with("copied 4 lines")));
         assert!(messages(BySystem::Tmux).iter().all(|message| message.starts_with("copied 4 lines to tmux")));
         assert_eq!(

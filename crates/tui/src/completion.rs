@@ -22,7 +22,7 @@ use super::picker::{FuzzyQuery, MatchMode};
 
 pub(super) use arguments::ArgumentValues;
 pub(super) use files::{FileList, Ranked, Ranking, list_files};
-pub(super) use paths::{PathKind, PathListing, PathQuery, list};
+pub(super) use paths::{PathKind, PathListing, PathQuery, list_paths_for};
 pub(super) use word::{CompletionKind, completion_kind};
 
 /// Time in milliseconds before the project's files are listed again at the next `@`.
@@ -87,11 +87,11 @@ pub(super) struct Completion {
 }
 
 impl Completion {
-    pub(super) fn offers(&self) -> &[Candidate] {
+    pub(super) fn candidates(&self) -> &[Candidate] {
         &self.candidates
     }
 
-    pub(super) fn chosen(&self) -> usize {
+    pub(super) fn selected(&self) -> usize {
         self.selected
     }
 
@@ -124,12 +124,12 @@ impl Completion {
     }
 
     /// Notes that the job to gather arguments was rejected because of load; the next key tries again.
-    pub(super) fn words_refused(&mut self) {
+    pub(super) fn cancel_gathering(&mut self) {
         self.gathered = None;
     }
 
     /// Notes that the job to list files was rejected because of load; the next key tries again.
-    pub(super) fn walk_refused(&mut self) {
+    pub(super) fn cancel_walk(&mut self) {
         self.files.is_walking = false;
     }
 
@@ -186,7 +186,7 @@ impl Completion {
     }
 
     /// Forces an update although the text is the same, because the candidates may differ.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn invalidate(&mut self) {
         "\0".clone_into(&mut self.seen);
     }
 
@@ -200,79 +200,79 @@ impl Completion {
 
 impl App {
     /// Updates the candidates if the text before the cursor has changed.
-    pub(super) fn mind_completion(&mut self) -> Vec<Action> {
+    pub(super) fn update_completion(&mut self) -> Vec<Action> {
         let before = self.editor.line_before_cursor();
-        if before == self.complete.seen {
+        if before == self.completion.seen {
             return Vec::new();
         }
         // In a recalled prompt the arrow keys browse the history until it is edited.
-        self.complete.kind = match self.editor.is_recalled() {
+        self.completion.kind = match self.editor.is_recalled() {
             true => CompletionKind::Nothing,
             false => completion_kind(before, self.editor.begins_command()),
         };
-        before.clone_into(&mut self.complete.seen);
-        self.complete.files.is_awaited = false;
-        let kind = self.complete.kind.clone();
+        before.clone_into(&mut self.completion.seen);
+        self.completion.files.is_awaited = false;
+        let kind = self.completion.kind.clone();
         if !matches!(kind, CompletionKind::Argument { .. }) {
             // Gathered again next time, because it may have changed.
-            self.complete.gathered = None;
+            self.completion.gathered = None;
         }
         let candidates = match kind {
             CompletionKind::Nothing | CompletionKind::Path(_) => Vec::new(),
-            CompletionKind::Command(typed) => slash_command::candidates(&typed, &self.facts.commands),
+            CompletionKind::Command(typed) => slash_command::candidates(&typed, &self.session.commands),
             CompletionKind::Argument { command, typed } => return self.update_argument(&command, &typed),
             CompletionKind::File(query) => return self.request_files(query),
-            CompletionKind::Place(typed) => return self.request_paths(PathKind::Name, &typed),
+            CompletionKind::Place(typed) => return self.request_paths(PathKind::Mention, &typed),
         };
-        self.complete.show(candidates);
+        self.completion.show(candidates);
         Vec::new()
     }
 
     fn request_files(&mut self, query: String) -> Vec<Action> {
-        let complete = &mut self.complete;
+        let complete = &mut self.completion;
         let mut actions = Vec::new();
         let is_fresh = |since: UnixMs| self.now.since_ms(since) < FILES_MAX_AGE_MS;
         if !complete.files.is_walking
             && complete.files.known.as_ref().is_none_or(|(_, since)| !is_fresh(*since))
         {
             complete.files.is_walking = true;
-            actions.push(Action::InList(ListAction::WalkFiles(self.place.cwd.clone())));
+            actions.push(Action::List(ListAction::WalkFiles(self.ui.cwd.clone())));
         }
         complete.is_stale = true;
         if let Some((files, _)) = &complete.files.known {
-            actions.push(Action::InList(ListAction::RankFiles(Ranking {
+            actions.push(Action::List(ListAction::RankFiles(Ranking {
                 files: Arc::clone(files),
-                words: query,
+                query,
             })));
         }
         actions
     }
 
     /// Stores the project's files.
-    pub(super) fn know_files(&mut self, files: Arc<FileList>) -> Vec<Action> {
-        self.complete.files.is_walking = false;
-        self.complete.files.known = Some((Arc::clone(&files), self.now));
-        match &self.complete.kind {
+    pub(super) fn set_project_files(&mut self, files: Arc<FileList>) -> Vec<Action> {
+        self.completion.files.is_walking = false;
+        self.completion.files.known = Some((Arc::clone(&files), self.now));
+        match &self.completion.kind {
             CompletionKind::File(words) => {
-                vec![Action::InList(ListAction::RankFiles(Ranking { files, words: words.clone() }))]
+                vec![Action::List(ListAction::RankFiles(Ranking { files, query: words.clone() }))]
             }
             _ => Vec::new(),
         }
     }
 
     /// Shows ranked files, if the query is still the same.
-    pub(super) fn files_ranked(&mut self, ranked: Ranked) -> Vec<Action> {
-        if !matches!(&self.complete.kind, CompletionKind::File(words) if *words == ranked.words) {
+    pub(super) fn show_ranked_files(&mut self, ranked: Ranked) -> Vec<Action> {
+        if !matches!(&self.completion.kind, CompletionKind::File(words) if *words == ranked.query) {
             return Vec::new();
         }
-        self.complete.show(ranked.offers);
-        self.complete.match_mode = MatchMode::Paths;
+        self.completion.show(ranked.candidates);
+        self.completion.match_mode = MatchMode::Paths;
         self.accept_awaited()
     }
 
     /// Accepts the best candidate, if Tab was pressed before it arrived.
     fn accept_awaited(&mut self) -> Vec<Action> {
-        match std::mem::take(&mut self.complete.files.is_awaited) {
+        match std::mem::take(&mut self.completion.files.is_awaited) {
             true => self.insert_selected().map_or_else(Vec::new, |(_, actions)| actions),
             false => Vec::new(),
         }
@@ -280,16 +280,16 @@ impl App {
 
     /// Handles a directory listing: a single name is inserted; for several, their common prefix is, and they are
     /// shown.
-    pub(super) fn paths_listed(&mut self, listing: PathListing) -> Vec<Action> {
+    pub(super) fn show_listed_paths(&mut self, listing: PathListing) -> Vec<Action> {
         // Esc may have dismissed it.
         let is_current =
-            listing.purpose != PathKind::Name || matches!(self.complete.kind, CompletionKind::Place(_));
+            listing.purpose != PathKind::Mention || matches!(self.completion.kind, CompletionKind::Place(_));
         if self.editor.line_before_cursor() != listing.before || !is_current {
             return Vec::new();
         }
         if listing.purpose != PathKind::Word {
-            self.complete.show(listing.candidates);
-            (self.complete.match_mode, self.complete.range) = (MatchMode::Paths, Range::Open);
+            self.completion.show(listing.candidates);
+            (self.completion.match_mode, self.completion.range) = (MatchMode::Paths, Range::Open);
             return self.accept_awaited();
         }
         match listing.candidates.as_slice() {
@@ -300,9 +300,9 @@ impl App {
                 if common.len() > listing.typed.len() {
                     self.insert(&common, listing.typed.chars().count());
                 }
-                self.editor.line_before_cursor().clone_into(&mut self.complete.seen);
-                self.complete.kind = CompletionKind::Path(common);
-                self.complete.show(listing.candidates);
+                self.editor.line_before_cursor().clone_into(&mut self.completion.seen);
+                self.completion.kind = CompletionKind::Path(common);
+                self.completion.show(listing.candidates);
             }
         }
         Vec::new()
@@ -315,12 +315,12 @@ impl App {
     /// Inserts the selected candidate; returns its effect on Enter and the resulting actions. An image is attached:
     /// the job that reads it inserts its placeholder, or the name again if it isn't an image.
     fn insert_selected(&mut self) -> Option<(OnAccept, Vec<Action>)> {
-        let candidate = self.complete.candidates.get(self.complete.selected)?.clone();
-        let typed = self.complete.kind.length();
-        self.complete.is_user_selected = false;
-        let is_file = matches!(self.complete.kind, CompletionKind::File(_) | CompletionKind::Place(_))
-            && self.takes_pictures();
-        let images = attach::named_in(&candidate.insert, self.place.home.as_deref());
+        let candidate = self.completion.candidates.get(self.completion.selected)?.clone();
+        let typed = self.completion.kind.length();
+        self.completion.is_user_selected = false;
+        let is_file = matches!(self.completion.kind, CompletionKind::File(_) | CompletionKind::Place(_))
+            && self.accepts_images();
+        let images = attach::mentioned_images(&candidate.insert, self.ui.home.as_deref());
         Some(match images.into_iter().next().filter(|_| is_file) {
             Some(image) => {
                 self.insert("", typed);
@@ -340,21 +340,21 @@ impl App {
         if !key.modifiers.is_empty() {
             return None;
         }
-        let count = self.complete.candidates.len();
+        let count = self.completion.candidates.len();
         match key.code {
-            Tab if self.complete.is_stale
-                && matches!(self.complete.kind, CompletionKind::File(_) | CompletionKind::Place(_)) =>
+            Tab if self.completion.is_stale
+                && matches!(self.completion.kind, CompletionKind::File(_) | CompletionKind::Place(_)) =>
             {
-                self.complete.files.is_awaited = true;
+                self.completion.files.is_awaited = true;
             }
             Tab if count == 0 => return self.list_paths(),
-            Up if count > 1 => self.complete.step(-1),
-            Down if count > 1 => self.complete.step(1),
-            Esc if count > 0 || self.complete.hint.is_some() => self.complete.dismiss(),
-            Tab if !self.complete.is_stale => {
+            Up if count > 1 => self.completion.step(-1),
+            Down if count > 1 => self.completion.step(1),
+            Esc if count > 0 || self.completion.hint.is_some() => self.completion.dismiss(),
+            Tab if !self.completion.is_stale => {
                 return self.insert_selected().map(|(_, actions)| actions);
             }
-            Enter if count > 0 && !self.complete.is_stale => return self.enter_candidate(),
+            Enter if count > 0 && !self.completion.is_stale => return self.enter_candidate(),
             _ => return None,
         }
         Some(Vec::new())
@@ -364,20 +364,20 @@ impl App {
     ///
     /// A command runs if the user selected it or typed its name; otherwise Enter completes it as Tab does.
     fn enter_candidate(&mut self) -> Option<Vec<Action>> {
-        if let CompletionKind::Command(typed) = &self.complete.kind
-            && !self.complete.is_user_selected
+        if let CompletionKind::Command(typed) = &self.completion.kind
+            && !self.completion.is_user_selected
         {
             let insert =
-                slash_command::certain_name(typed, &self.facts.commands).map(|name| format!("/{name} "));
+                slash_command::certain_name(typed, &self.session.commands).map(|name| format!("/{name} "));
             let at = self
-                .complete
+                .completion
                 .candidates
                 .iter()
                 .position(|candidate| Some(&candidate.insert) == insert.as_ref());
             let Some(at) = at else { return self.insert_selected().map(|(_, actions)| actions) };
-            self.complete.selected = at;
+            self.completion.selected = at;
         }
-        let complete = &self.complete;
+        let complete = &self.completion;
         let candidate = complete.candidates.get(complete.selected)?;
         let is_complete = complete.is_user_selected
             || match &complete.kind {
@@ -397,16 +397,16 @@ impl App {
             // The caller sends it.
             (OnAccept::Send, _) => None,
             (OnAccept::Open(path), _) => {
-                self.editor.take();
-                Some(vec![Action::Go(Navigate::Open(path))])
+                self.editor.take_text();
+                Some(vec![Action::Navigate(Navigate::Open(path))])
             }
         }
     }
 
     /// Accepts the selected candidate as Enter does. If that sends the text, it goes where the editor's text goes at
     /// the moment: a prompt, an edited queued message, or the reason of a denial.
-    pub(super) fn take_chosen_offer(&mut self) -> Vec<Action> {
-        if self.complete.is_stale {
+    pub(super) fn accept_candidate(&mut self) -> Vec<Action> {
+        if self.completion.is_stale {
             return Vec::new();
         }
         match self.enter_candidate() {
@@ -418,9 +418,9 @@ impl App {
     fn list_paths(&mut self) -> Option<Vec<Action>> {
         let before = self.editor.line_before_cursor().to_owned();
         let typed = word::path(&before)?.to_owned();
-        let (cwd, home) = (self.place.cwd.clone(), self.place.home.clone());
+        let (cwd, home) = (self.ui.cwd.clone(), self.ui.home.clone());
         let purpose = PathKind::Word;
-        Some(vec![Action::InList(ListAction::ListPaths(paths::PathQuery {
+        Some(vec![Action::List(ListAction::ListPaths(paths::PathQuery {
             purpose,
             before,
             typed,

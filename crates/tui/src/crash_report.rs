@@ -51,7 +51,7 @@ pub(super) fn install_panic_hook(folder: Option<PathBuf>) {
 }
 
 /// Takes the path of the newest report, if there is one since the last call.
-pub(super) fn newest() -> Option<PathBuf> {
+pub(super) fn take_newest() -> Option<PathBuf> {
     NEWEST.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 

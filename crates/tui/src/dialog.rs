@@ -13,7 +13,7 @@ use tiller_core::id::CallId;
 use tiller_core::unit::UnixMs;
 
 use super::app::{Action, App};
-use super::approval::PendingApproval;
+use super::approval::ApprovalPrompt;
 use super::keymap::{Chord, Context, KeyCommand};
 use super::overlay::Overlay;
 use super::pager::Pager;
@@ -33,7 +33,7 @@ impl ShownSince {
     }
 
     /// Reports whether it has been visible long enough for a key to be meant for it.
-    pub(super) fn is_noticed(self, now: UnixMs) -> bool {
+    pub(super) fn is_long_enough(self, now: UnixMs) -> bool {
         now.since_ms(self.0) >= VISIBLE_MS
     }
 }
@@ -66,8 +66,8 @@ pub(super) struct Dialog {
 /// An overlay that opens over the transcript once the user isn't typing.
 #[derive(Clone, Debug)]
 pub(super) enum DeferredOverlay {
-    Ask(Dialog),
-    Read(Box<Pager>),
+    Dialog(Dialog),
+    Page(Box<Pager>),
     /// The session picker at the start.
     Sessions,
 }
@@ -76,21 +76,21 @@ pub(super) enum DeferredOverlay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyIntent {
     /// Types or sends text.
-    Types,
+    Text,
     /// Stops, leaves or moves.
-    Moves,
+    Other,
 }
 
 impl KeyIntent {
-    pub(super) fn of(key: KeyEvent) -> Self {
-        if key.code == KeyCode::Enter || Chord::of(key).is_text() { Self::Types } else { Self::Moves }
+    pub(super) fn from_key(key: KeyEvent) -> Self {
+        if key.code == KeyCode::Enter || Chord::from_event(key).is_text() { Self::Text } else { Self::Other }
     }
 }
 
 impl DeferredOverlay {
     /// Checks for the dialog about a failed summary.
     fn is_of_failure(&self) -> bool {
-        matches!(self, Self::Ask(question) if question.is_of_failure())
+        matches!(self, Self::Dialog(question) if question.is_of_failure())
     }
 }
 
@@ -103,9 +103,9 @@ impl Dialog {
 
 impl App {
     /// Opens a dialog at once if it follows from an action in a list, otherwise once the user isn't typing.
-    pub(super) fn ask(&mut self, question: Dialog) {
-        if question.is_of_failure() || self.popups.is_empty() {
-            self.work.unasked.push(DeferredOverlay::Ask(question));
+    pub(super) fn open_dialog(&mut self, question: Dialog) {
+        if question.is_of_failure() || self.overlays.is_empty() {
+            self.activity.deferred.push(DeferredOverlay::Dialog(question));
         } else {
             self.show_dialog(question);
         }
@@ -113,22 +113,22 @@ impl App {
 
     /// Opens a page that had to be loaded first, once the user isn't typing.
     pub(super) fn defer_page(&mut self, page: Pager) {
-        if self.is_typing() || !self.popups.is_empty() {
+        if self.is_typing() || !self.overlays.is_empty() {
             self.flash_page_deferred(&page.title);
         }
-        self.work.unasked.push(DeferredOverlay::Read(Box::new(page)));
+        self.activity.deferred.push(DeferredOverlay::Page(Box::new(page)));
     }
 
     /// Opens the next deferred overlay unless the user is typing.
     pub(super) fn open_deferred(&mut self) -> Vec<Action> {
-        if self.is_typing() || !self.popups.is_empty() || self.work.unasked.is_empty() {
+        if self.is_typing() || !self.overlays.is_empty() || self.activity.deferred.is_empty() {
             return Vec::new();
         }
         let appeared = ShownSince::at(self.now);
-        match self.work.unasked.remove(0) {
-            DeferredOverlay::Ask(question) => self.show_dialog(question),
-            DeferredOverlay::Read(page) => self.popups.push(Overlay::Read(page.appearing(appeared))),
-            DeferredOverlay::Sessions => return self.browse_late(appeared),
+        match self.activity.deferred.remove(0) {
+            DeferredOverlay::Dialog(question) => self.show_dialog(question),
+            DeferredOverlay::Page(page) => self.overlays.push(Overlay::Pager(page.with_appeared(appeared))),
+            DeferredOverlay::Sessions => return self.browse_deferred(appeared),
         }
         Vec::new()
     }
@@ -136,7 +136,7 @@ impl App {
     /// Opens the session picker at the start. If the user has typed already, the editor keeps the keys.
     pub(super) fn offer_sessions(&mut self, now: UnixMs) -> Vec<Action> {
         self.now = now;
-        self.work.unasked.push(DeferredOverlay::Sessions);
+        self.activity.deferred.push(DeferredOverlay::Sessions);
         if self.is_typing() {
             self.flash_sessions_deferred();
         }
@@ -149,36 +149,36 @@ impl App {
 
     /// Reports whether the user is entering text: a message, a search, an edit in the queue, or a reason.
     pub(super) fn is_typing(&self) -> bool {
-        let gives_reason = self.work.approvals.first().is_some_and(PendingApproval::is_reasoning);
-        let is_asked = gives_reason || self.queue.is_editing() || self.notes.leaving.is_some();
-        !self.editor.is_empty() || is_asked || self.moving.search.is_some() || self.queue.has_keys()
+        let gives_reason = self.activity.approvals.first().is_some_and(ApprovalPrompt::is_writing_reason);
+        let is_asked = gives_reason || self.queue.is_editing() || self.transient.summary_target.is_some();
+        !self.editor.is_empty() || is_asked || self.navigation.search.is_some() || self.queue.has_keys()
     }
 
     /// Closes the dialog about a failed summary, open or deferred.
     pub(super) fn close_failure_dialog(&mut self) {
-        self.popups.retain(|popup| !popup.is_of_failure());
-        self.work.unasked.retain(|late| !late.is_of_failure());
+        self.overlays.retain(|popup| !popup.is_failure_dialog());
+        self.activity.deferred.retain(|late| !late.is_of_failure());
     }
 
     /// Defers the overlay over the transcript if it is too recent to have been read.
-    pub(super) fn put_off(&mut self, touch: KeyIntent) {
-        let late = match self.popups.as_slice() {
-            [Overlay::Pick(picker)] if !picker.is_noticed(self.now) => match picker.browsing() {
+    pub(super) fn defer_unread(&mut self, touch: KeyIntent) {
+        let late = match self.overlays.as_slice() {
+            [Overlay::Picker(picker)] if !picker.is_noticed(self.now) => match picker.session_browser() {
                 Some(_) => DeferredOverlay::Sessions,
-                None => DeferredOverlay::Ask(picker.question()),
+                None => DeferredOverlay::Dialog(picker.as_dialog()),
             },
-            [Overlay::Read(page)] if touch == KeyIntent::Types && !page.is_noticed(self.now) => {
-                DeferredOverlay::Read(Box::new(page.clone()))
+            [Overlay::Pager(page)] if touch == KeyIntent::Text && !page.is_noticed(self.now) => {
+                DeferredOverlay::Page(Box::new(page.clone()))
             }
             _ => return,
         };
         match &late {
-            DeferredOverlay::Read(page) => self.flash_page_deferred(&page.title),
-            DeferredOverlay::Sessions if touch == KeyIntent::Types => self.flash_sessions_deferred(),
-            DeferredOverlay::Sessions | DeferredOverlay::Ask(_) => {}
+            DeferredOverlay::Page(page) => self.flash_page_deferred(&page.title),
+            DeferredOverlay::Sessions if touch == KeyIntent::Text => self.flash_sessions_deferred(),
+            DeferredOverlay::Sessions | DeferredOverlay::Dialog(_) => {}
         }
-        self.work.unasked.insert(0, late);
-        self.popups.clear();
+        self.activity.deferred.insert(0, late);
+        self.overlays.clear();
     }
 
     /// Shows a flash that a page is ready but deferred.
@@ -188,13 +188,13 @@ impl App {
 
     /// The owner of the next key.
     pub(super) fn focus_owner(&self) -> Option<FocusOwner> {
-        let height = self.popups.len();
-        match self.popups.last() {
-            Some(Overlay::Pick(picker)) if picker.came_by_itself() => Some(FocusOwner::Dialog(height)),
-            Some(Overlay::Pick(_)) if height > 1 => Some(FocusOwner::List(height)),
-            Some(_) if self.asked_on_page().is_none() => None,
+        let height = self.overlays.len();
+        match self.overlays.last() {
+            Some(Overlay::Picker(picker)) if picker.is_deferred() => Some(FocusOwner::Dialog(height)),
+            Some(Overlay::Picker(_)) if height > 1 => Some(FocusOwner::List(height)),
+            Some(_) if self.approval_on_page().is_none() => None,
             Some(_) | None => self
-                .work
+                .activity
                 .approvals
                 .first()
                 .map(|pending| FocusOwner::Call(pending.request.tool_call_id.clone())),
@@ -203,17 +203,17 @@ impl App {
 
     /// Records a key as consumed if it ended the owner's question.
     pub(super) fn record_consumed(&mut self, key: KeyEvent, owner: Option<FocusOwner>) {
-        let accepts = self.place.keymap.command(Context::Popup, key) == Some(KeyCommand::Accept);
+        let accepts = self.ui.keymap.command(Context::Popup, key) == Some(KeyCommand::Accept);
         let is_over = match owner {
             None => false,
-            Some(FocusOwner::Dialog(height)) => self.popups.len() < height,
-            Some(FocusOwner::List(height)) => accepts && self.popups.len() < height,
+            Some(FocusOwner::Dialog(height)) => self.overlays.len() < height,
+            Some(FocusOwner::List(height)) => accepts && self.overlays.len() < height,
             Some(FocusOwner::Call(call)) => {
-                self.work.approvals.first().is_none_or(|pending| pending.request.tool_call_id != call)
+                self.activity.approvals.first().is_none_or(|pending| pending.request.tool_call_id != call)
             }
         };
         if is_over {
-            self.notes.spent =
+            self.transient.consumed_key =
                 Some(ConsumedKey { key: (key.code, key.modifiers), since: ShownSince::at(self.now) });
         }
     }
@@ -221,17 +221,17 @@ impl App {
     /// Reports whether a key repeats the one that has just answered something; such repeats are ignored.
     pub(super) fn is_consumed(&mut self, key: KeyEvent) -> bool {
         let again =
-            |spent: &ConsumedKey| spent.key == (key.code, key.modifiers) && !spent.since.is_noticed(self.now);
-        self.notes.spent = self.notes.spent.take().filter(again);
-        if let Some(spent) = &mut self.notes.spent {
+            |spent: &ConsumedKey| spent.key == (key.code, key.modifiers) && !spent.since.is_long_enough(self.now);
+        self.transient.consumed_key = self.transient.consumed_key.take().filter(again);
+        if let Some(spent) = &mut self.transient.consumed_key {
             spent.since = ShownSince::at(self.now);
         }
-        self.notes.spent.is_some()
+        self.transient.consumed_key.is_some()
     }
 
     fn show_dialog(&mut self, Dialog { title, items }: Dialog) {
-        self.stay();
-        let picker = Picker::of(&title, items).appearing(ShownSince::at(self.now));
-        self.popups.push(Overlay::Pick(Box::new(picker)));
+        self.cancel_switch();
+        let picker = Picker::with_items(&title, items).with_appeared(ShownSince::at(self.now));
+        self.overlays.push(Overlay::Picker(Box::new(picker)));
     }
 }

@@ -37,14 +37,14 @@ impl DraftSaver {
 
     /// Loads a draft left in this working directory, unless another process uses it.
     pub(super) fn load(&mut self, cwd: &Path) -> Option<String> {
-        let (text, lock) = store::take_up(self.folder.as_deref()?, cwd)?;
+        let (text, lock) = store::load(self.folder.as_deref()?, cwd)?;
         self.saved.clone_from(&text);
         self.lock = Some(lock);
         Some(text)
     }
 
     /// Records that the user typed.
-    pub(super) fn typed(&mut self, now: Instant) {
+    pub(super) fn note_typing(&mut self, now: Instant) {
         let started = self.typing.map_or(now, |(started, _)| started);
         self.typing = self.folder.is_some().then_some((started, now));
     }
@@ -55,7 +55,7 @@ impl DraftSaver {
     }
 
     /// Saves the text on a blocking thread; saves run one after the other.
-    pub(super) fn keep(&mut self, cwd: &Path, text: String) {
+    pub(super) fn save(&mut self, cwd: &Path, text: String) {
         self.typing = None;
         let Some(folder) = self.folder.clone().filter(|_| text != self.saved) else { return };
         self.saved.clone_from(&text);
@@ -64,13 +64,13 @@ impl DraftSaver {
             if let Some(before) = before {
                 lock = before.await.ok().flatten();
             }
-            let write = move || store::put(&folder, &cwd, &text, lock);
+            let write = move || store::save(&folder, &cwd, &text, lock);
             spawn_blocking(write).await.ok().flatten()
         }));
     }
 
     /// Waits until all saves are done.
-    pub(super) async fn settle(&mut self) {
+    pub(super) async fn flush(&mut self) {
         if let Some(writing) = self.writing.take() {
             self.lock = writing.await.ok().flatten();
         }
@@ -87,25 +87,25 @@ mod tests {
         let mut draft = DraftSaver::new(Some(folder.path().into()));
         assert_eq!(draft.due(), None);
         let started = Instant::now();
-        draft.typed(started);
+        draft.note_typing(started);
         assert_eq!(draft.due(), Some(started + PAUSE));
-        draft.typed(started + PAUSE / 2);
+        draft.note_typing(started + PAUSE / 2);
         assert_eq!(draft.due(), Some(started + PAUSE + PAUSE / 2));
-        draft.typed(started + MAX_UNSAVED);
+        draft.note_typing(started + MAX_UNSAVED);
         assert_eq!(draft.due(), Some(started + MAX_UNSAVED));
 
-        draft.keep(folder.path(), "half".into());
-        draft.keep(folder.path(), "half a thought".into());
+        draft.save(folder.path(), "half".into());
+        draft.save(folder.path(), "half a thought".into());
         assert_eq!(draft.due(), None);
-        draft.settle().await;
-        let left = || store::take_up(folder.path(), folder.path());
+        draft.flush().await;
+        let left = || store::load(folder.path(), folder.path());
         assert!(left().is_none(), "locked by this process");
         drop(draft.lock.take());
         let (text, lock) = left().unwrap();
         assert_eq!(text, "half a thought");
-        assert!(store::put(folder.path(), folder.path(), "", Some(lock)).is_none());
-        draft.keep(folder.path(), "half a thought".into());
-        draft.settle().await;
+        assert!(store::save(folder.path(), folder.path(), "", Some(lock)).is_none());
+        draft.save(folder.path(), "half a thought".into());
+        draft.flush().await;
         assert!(left().is_none(), "a saved draft isn't written again");
         assert!(draft.lock.is_none());
     }
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn draft_without_folder_is_never_due() {
         let mut draft = DraftSaver::new(None);
-        draft.typed(Instant::now());
+        draft.note_typing(Instant::now());
         assert_eq!(draft.due(), None);
     }
 }

@@ -78,7 +78,7 @@ pub(super) struct EditorDraft {
 
 impl EditorDraft {
     /// The expanded text without image placeholders.
-    pub(super) fn lasting(&self) -> String {
+    pub(super) fn text_without_images(&self) -> String {
         self.placeholders.expand_without_images(self.text.as_str())
     }
 }
@@ -107,13 +107,13 @@ impl Editor {
     }
 
     /// The expanded text without image placeholders: images are lost at exit.
-    pub(super) fn lasting(&self) -> String {
+    pub(super) fn text_without_images(&self) -> String {
         self.placeholders.expand_without_images(self.text.as_str())
     }
 
     /// The text for the prompt history. Pastes are expanded up to some size, because placeholders have no meaning in
     /// later sessions.
-    pub(super) fn to_remember(&self) -> String {
+    pub(super) fn history_text(&self) -> String {
         history_text(&self.placeholders, self.text.as_str())
     }
 
@@ -164,7 +164,7 @@ impl Editor {
     }
 
     /// Returns the expanded text and empties the editor without undo. Take the images before.
-    pub(super) fn take(&mut self) -> String {
+    pub(super) fn take_text(&mut self) -> String {
         let text = self.expanded();
         self.text.set("");
         self.history.reset();
@@ -175,12 +175,12 @@ impl Editor {
     }
 
     /// The images that belong to the text.
-    pub(super) fn pictures(&self) -> Vec<Image> {
+    pub(super) fn images(&self) -> Vec<Image> {
         self.placeholders.images(self.text.as_str())
     }
 
     /// Stashes the text and empties the editor.
-    pub(super) fn put_aside(&mut self) -> EditorDraft {
+    pub(super) fn stash(&mut self) -> EditorDraft {
         let draft = EditorDraft {
             text: self.text.swap(EditorText::new("")),
             placeholders: std::mem::take(&mut self.placeholders),
@@ -191,7 +191,7 @@ impl Editor {
     }
 
     /// Restores a stashed text in place of the current one.
-    pub(super) fn take_up(&mut self, draft: EditorDraft) {
+    pub(super) fn restore(&mut self, draft: EditorDraft) {
         self.text.swap(draft.text);
         self.placeholders = draft.placeholders;
         self.history.reset();
@@ -204,7 +204,7 @@ impl Editor {
     }
 
     /// Adds older prompts before the history.
-    pub(super) fn know_earlier(&mut self, prompts: Vec<String>) {
+    pub(super) fn prepend_history(&mut self, prompts: Vec<String>) {
         self.history.prepend(prompts);
     }
 
@@ -214,7 +214,7 @@ impl Editor {
     }
 
     /// Pastes a text on lines of its own at the end.
-    pub(super) fn paste_apart(&mut self, text: &str) {
+    pub(super) fn paste_on_new_line(&mut self, text: &str) {
         self.edit(EditCommand::TextEnd);
         if !self.is_empty() {
             self.newline();
@@ -236,7 +236,7 @@ impl Editor {
     }
 
     /// Registers the images of a returned message; returns the text with placeholders that refer to them.
-    pub(super) fn adopt(&mut self, text: &str, images: &[Image]) -> String {
+    pub(super) fn restore_images(&mut self, text: &str, images: &[Image]) -> String {
         self.placeholders.adopt(text, images)
     }
 

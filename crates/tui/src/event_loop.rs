@@ -89,7 +89,7 @@ pub(super) async fn run<E: std::fmt::Debug>(
     // Everything that the loop awaits is cancel-safe.
     let opened = tokio::select! {
         biased;
-        reason = event_loop.run_loop() => return Ok(event_loop.leave(reason).await),
+        reason = event_loop.run_loop() => return Ok(event_loop.end_without_session(reason).await),
         opened = open => opened,
     };
     match opened {
@@ -100,7 +100,7 @@ pub(super) async fn run<E: std::fmt::Debug>(
             Ok(event_loop.end(&agent, reason).await)
         }
         Err(error) => {
-            event_loop.leave(ExitReason::Closed).await;
+            event_loop.end_without_session(ExitReason::Closed).await;
             Err(TuiError::Open(error))
         }
     }
@@ -109,39 +109,39 @@ pub(super) async fn run<E: std::fmt::Debug>(
 impl EventLoop {
     /// Takes over the terminal and draws the first frame; the session may still be opening.
     fn start(options: TuiOptions) -> std::io::Result<Self> {
-        let earlier = HistoryReader::begin(options.files.history.as_deref());
+        let earlier = HistoryReader::start(options.files.history.as_deref());
         let keymap = keymap(&options);
         log_problems(keymap.problems());
         let ui = UiContext {
             cwd: options.cwd.clone(),
             home: options.home.clone(),
             zone: TimeZone::system(),
-            theme: ThemeState::of(&options.themes),
+            theme: ThemeState::new(&options.themes),
             banner: Vec::new(),
-            keys: Vec::new(),
+            provider_keys: Vec::new(),
             keymap: Arc::new(keymap),
-            manner: options.terminal.abilities.manner(),
+            render_options: options.terminal.abilities.render_options(),
             images: options.terminal.abilities.images,
             size: (80, 24),
-            cell: (8, 16),
+            cell_pixels: (8, 16),
         };
         let mut app = App::new(ui, Vec::new());
         let mut draft = DraftSaver::new(options.files.drafts.clone());
-        if let Some(text) = draft.load(&app.place.cwd) {
+        if let Some(text) = draft.load(&app.ui.cwd) {
             app.editor.set_text(&text);
         }
         let signals = Signals::catch()?;
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        crash_report::install_panic_hook(options.files.reports.clone());
+        crash_report::install_panic_hook(options.files.crash_reports.clone());
         let screen = Screen::enter(&options.terminal)?;
-        app.place.size = screen.size();
+        app.ui.size = screen.size();
         app.now = now();
-        app.work.opening_since = Some(app.now);
+        app.activity.opening_since = Some(app.now);
         let mut event_loop = Self {
             app,
-            terminal: TerminalHandle { screen: Some(screen), keys: None },
-            notifier: Notifier::new(options.terminal.reach),
+            terminal: TerminalHandle { screen: Some(screen), input: None },
+            notifier: Notifier::new(options.terminal.signals),
             draft,
             history: earlier,
             connection: None,
@@ -151,37 +151,37 @@ impl EventLoop {
             clipboard: SystemClipboard::new(if options.terminal.abilities.has_tmux {
                 CopyFallback::Tmux
             } else {
-                CopyFallback::Nobody
+                CopyFallback::None
             }),
             options,
             suspend: None,
         };
         event_loop.frame();
-        event_loop.terminal.listen(event_loop.options.themes.asking);
+        event_loop.terminal.listen(event_loop.options.themes.query);
         Ok(event_loop)
     }
 
     /// Connects the opened session.
     fn connect(&mut self, opened: OpenedSession) {
         let OpenedSession { agent, keys, prompt, paste, pick, banner, notices } = opened;
-        self.app.place.keys = keys;
-        self.app.place.banner = banner.iter().map(|line| self.app.place.keymap.name_keys(line)).collect();
-        self.app.work.opening_since = None;
+        self.app.ui.provider_keys = keys;
+        self.app.ui.banner = banner.iter().map(|line| self.app.ui.keymap.name_keys(line)).collect();
+        self.app.activity.opening_since = None;
         // Subscribe before the reload takes its snapshot, so that no event falls between the two.
         let events = agent.subscribe();
         let (performer, reports) = Executor::start(agent, self.options.clone());
-        performer.tell(Action::Reload);
+        performer.queue(Action::Reload);
         self.app.expect_snapshot();
         self.connection = Some(AgentConnection { events, results: reports, executor: performer, notices });
         let has_paste = paste.is_some();
-        paste.iter().for_each(|text| self.app.editor.paste_apart(text));
+        paste.iter().for_each(|text| self.app.editor.paste_on_new_line(text));
         let actions = match prompt {
             // The prompt is for the session that is picked.
             Some(prompt) if pick => {
                 self.app.editor.put_before(&[prompt.text]);
                 self.app.browse("")
             }
-            Some(prompt) => self.app.say_first(prompt),
+            Some(prompt) => self.app.send_first_prompt(prompt),
             // With text in the editor, the picker opens only on request.
             None if pick && has_paste => self.app.browse(""),
             None if pick => self.app.offer_sessions(now()),
@@ -190,7 +190,7 @@ impl EventLoop {
         for action in actions.into_iter().chain(std::mem::take(&mut self.pending)) {
             self.perform(action);
         }
-        self.app.stale = Dirty::ByUser;
+        self.app.dirty = Dirty::ByUser;
     }
 
     async fn run_loop(&mut self) -> ExitReason {
@@ -219,8 +219,8 @@ impl EventLoop {
                     Some(input) => input,
                     None => continue,
                 },
-                LoopEvent::Keep => {
-                    self.draft.keep(&self.app.place.cwd, self.app.unsent());
+                LoopEvent::SaveDraft => {
+                    self.draft.save(&self.app.ui.cwd, self.app.unsent_text());
                     continue;
                 }
                 LoopEvent::Terminal(Some(Err(_)) | None) => return ExitReason::HungUp,
@@ -228,26 +228,26 @@ impl EventLoop {
                     Some(reason) => return reason,
                     None => continue,
                 },
-                LoopEvent::Report(Some(report)) => Msg::Report(report),
-                LoopEvent::Earlier(prompts) => Msg::Report(TaskResult::Earlier(prompts)),
+                LoopEvent::TaskResult(Some(report)) => Msg::TaskResult(report),
+                LoopEvent::History(prompts) => Msg::TaskResult(TaskResult::History(prompts)),
                 LoopEvent::Agent(Some(Ok(event))) => Msg::Agent(event),
                 LoopEvent::Agent(Some(Err(Lagged(_)))) => Msg::Lagged,
-                LoopEvent::Report(None) | LoopEvent::Agent(None) => return ExitReason::Closed,
+                LoopEvent::TaskResult(None) | LoopEvent::Agent(None) => return ExitReason::Closed,
                 LoopEvent::Themes(library) => Msg::Themes(library),
                 LoopEvent::Tick => {
-                    if self.terminal.owes_pictures() {
-                        self.app.stale = self.app.stale.max(Dirty::BySession);
+                    if self.terminal.has_pending_images() {
+                        self.app.dirty = self.app.dirty.max(Dirty::BySession);
                     }
                     Msg::Tick
                 }
             };
-            let loaded = matches!(input, Msg::Report(TaskResult::Loaded(_)));
+            let loaded = matches!(input, Msg::TaskResult(TaskResult::Loaded(_)));
             if let Some(reason) = self.apply(input) {
                 return reason;
             }
             if loaded && let Some(link) = &mut self.connection {
                 for notice in std::mem::take(&mut link.notices) {
-                    self.app.say(NoticeLevel::Warning, notice, None);
+                    self.app.add_notice(NoticeLevel::Warning, notice, None);
                 }
                 self.warn_about_keys();
             }
@@ -255,12 +255,12 @@ impl EventLoop {
     }
 
     async fn next_event(&mut self) -> LoopEvent {
-        let due = self.timing.pacer.due(self.app.stale).map(|due| self.timing.started + due);
+        let due = self.timing.pacer.due(self.app.dirty).map(|due| self.timing.started + due);
         let keep = self.draft.due();
-        self.terminal.listen(self.options.themes.asking);
-        let owes = self.terminal.owes_pictures();
-        let keys = self.terminal.keys.as_mut();
-        let news = self.options.themes.news.as_mut();
+        self.terminal.listen(self.options.themes.query);
+        let owes = self.terminal.has_pending_images();
+        let keys = self.terminal.input.as_mut();
+        let news = self.options.themes.updates.as_mut();
         let (reports, events) = match &mut self.connection {
             Some(link) => (Some(&mut link.results), Some(&mut link.events)),
             None => (None, None),
@@ -275,11 +275,11 @@ impl EventLoop {
             _ = self.signals.resized.recv() => LoopEvent::Resized,
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => LoopEvent::Frame,
             event = next_terminal_event(keys) => LoopEvent::Terminal(event),
-            prompts = self.history.done() => LoopEvent::Earlier(prompts),
-            report = next_result(reports) => LoopEvent::Report(report),
+            prompts = self.history.prompts() => LoopEvent::History(prompts),
+            report = next_result(reports) => LoopEvent::TaskResult(report),
             event = next_event(events), if due.is_none() => LoopEvent::Agent(event),
             library = next_themes(news) => LoopEvent::Themes(library),
-            () = sleep_until(keep.unwrap_or_else(Instant::now)), if keep.is_some() => LoopEvent::Keep,
+            () = sleep_until(keep.unwrap_or_else(Instant::now)), if keep.is_some() => LoopEvent::SaveDraft,
             _ = self.timing.tick.tick(), if owes || self.app.wants_ticks() => LoopEvent::Tick,
         }
     }
@@ -288,44 +288,44 @@ impl EventLoop {
     fn message_of(&mut self, event: TermEvent) -> Option<Msg> {
         let event = match event {
             TermEvent::Event(event) => event,
-            TermEvent::Ground(ground) => return Some(Msg::Ground(ground)),
+            TermEvent::Background(ground) => return Some(Msg::Background(ground)),
         };
         match event {
             TerminalEvent::Key(key) => {
-                self.draft.typed(Instant::now());
-                Some(match &mut self.terminal.keys {
-                    Some(ears) => ears.input(key),
+                self.draft.note_typing(Instant::now());
+                Some(match &mut self.terminal.input {
+                    Some(ears) => ears.coalesce(key),
                     None => Msg::Key(key),
                 })
             }
             TerminalEvent::Paste(text) => {
-                self.draft.typed(Instant::now());
+                self.draft.note_typing(Instant::now());
                 Some(Msg::Paste(text))
             }
             TerminalEvent::Resize(width, height) => Some(Msg::Resize { width, height }),
-            TerminalEvent::FocusGained => self.focus(TerminalFocus::Here),
-            TerminalEvent::FocusLost => self.focus(TerminalFocus::Elsewhere),
+            TerminalEvent::FocusGained => self.focus(TerminalFocus::Focused),
+            TerminalEvent::FocusLost => self.focus(TerminalFocus::Unfocused),
             TerminalEvent::Mouse(event) => Some(Msg::Mouse(event)),
         }
     }
 
     fn focus(&mut self, focus: TerminalFocus) -> Option<Msg> {
-        self.notifier.focus(focus);
+        self.notifier.set_focus(focus);
         self.update_signals();
         None
     }
 
     /// Writes the title, progress and notifications to the terminal.
     fn update_signals(&mut self) {
-        let sequences = self.notifier.look(&self.app);
-        self.terminal.tell(&sequences);
+        let sequences = self.notifier.update(&self.app);
+        self.terminal.write(&sequences);
     }
 
     /// Warns about problems in the keymap file.
     fn warn_about_keys(&mut self) {
-        let keymap = Arc::clone(&self.app.place.keymap);
+        let keymap = Arc::clone(&self.app.ui.keymap);
         for problem in keymap.problems() {
-            self.app.say(NoticeLevel::Warning, problem.clone(), None);
+            self.app.add_notice(NoticeLevel::Warning, problem.clone(), None);
         }
     }
 
@@ -357,7 +357,7 @@ impl EventLoop {
             return Some(reason);
         }
         let before = self.timing.started.elapsed();
-        self.app.stale = Dirty::No;
+        self.app.dirty = Dirty::No;
         self.app.now = now();
         if self.connection.is_some() {
             for action in std::mem::take(&mut self.pending) {
@@ -367,8 +367,8 @@ impl EventLoop {
         let drawn = self.terminal.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&mut self.app));
         self.update_signals();
         let at = self.timing.started.elapsed();
-        self.timing.pacer.drew(at, at - before);
-        if render::code_waits()
+        self.timing.pacer.frame_drawn(at, at - before);
+        if render::has_queued_code()
             && let Some(link) = &self.connection
         {
             link.executor.highlight();
@@ -378,21 +378,21 @@ impl EventLoop {
 
     /// Performs actions that need the terminal; passes the others to the executor.
     fn perform(&mut self, action: Action) -> Option<ExitReason> {
-        if action == Action::ReadResources {
-            log_problems(&self.app.rebind(keymap(&self.options)));
+        if action == Action::ReloadResources {
+            log_problems(&self.app.set_keymap(keymap(&self.options)));
         }
         match action {
-            Action::Own(TerminalAction::Quit) => return Some(ExitReason::Quit),
-            Action::Own(TerminalAction::Copy(copied)) => self.copy(copied),
-            Action::Own(TerminalAction::Suspend) => self.suspend = Some(SuspendReason::Stop),
-            Action::Own(TerminalAction::EditElsewhere(text)) => {
+            Action::Terminal(TerminalAction::Quit) => return Some(ExitReason::Quit),
+            Action::Terminal(TerminalAction::Copy(copied)) => self.copy(copied),
+            Action::Terminal(TerminalAction::Suspend) => self.suspend = Some(SuspendReason::Stop),
+            Action::Terminal(TerminalAction::EditExternally(text)) => {
                 self.suspend = Some(SuspendReason::Edit(text))
             }
             action => match &self.connection {
-                Some(link) => match link.executor.tell(action) {
+                Some(link) => match link.executor.queue(action) {
                     // Nothing else of the session is shown before the reload.
                     Some(Action::Reload) => self.pending.push(Action::Reload),
-                    Some(action) => self.app.refused(action),
+                    Some(action) => self.app.reject_action(action),
                     None => {}
                 },
                 None => self.pending.push(action),
@@ -411,14 +411,14 @@ impl EventLoop {
             Some(Ok(())) => ByTerminal::Sent,
         };
         if terminal != ByTerminal::TooLong {
-            self.app.flash(clipboard::said(&what, terminal, BySystem::Nothing));
+            self.app.flash(clipboard::message(&what, terminal, BySystem::Nothing));
         }
-        let reports = self.connection.as_ref().map(|link| link.executor.reports());
+        let reports = self.connection.as_ref().map(|link| link.executor.result_sender());
         self.clipboard.put(text, move |system| {
             let is_news = system != BySystem::Nothing || terminal == ByTerminal::TooLong;
             if is_news && let Some(reports) = reports.and_then(|reports| reports.upgrade()) {
                 // The loop may have ended.
-                let _ = reports.blocking_send(TaskResult::Note(clipboard::said(&what, terminal, system)));
+                let _ = reports.blocking_send(TaskResult::Note(clipboard::message(&what, terminal, system)));
             }
         });
     }

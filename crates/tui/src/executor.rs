@@ -18,13 +18,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::task::{JoinSet, spawn_blocking};
 
-pub(super) use self::errors::failed;
-pub(super) use self::log_queries::{count_branches, look_up, newest, read_part};
+pub(super) use self::errors::failure;
+pub(super) use self::log_queries::{count_branches, search_log, read_newest, read_part};
 
 use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::UnixMs;
 use tiller_engine::{
-    AgentError, AgentSession, Direction, FileToAttach, Inventory, Length, PromptOptions, StreamingBehavior,
+    AgentError, AgentSession, CycleDirection, FileToAttach, Inventory, LengthCheck, PromptOptions, StreamingBehavior,
 };
 use tiller_session::annotations::Annotations;
 
@@ -56,7 +56,7 @@ impl Executor {
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
         let weak_reports = reports.downgrade();
-        let highlighter = HighlightWorker::open(options.desks.words.clone(), &reports);
+        let highlighter = HighlightWorker::open(options.services.highlighter.clone(), &reports);
         let worker = ExecutorWorker {
             agent,
             options,
@@ -71,17 +71,17 @@ impl Executor {
     }
 
     /// Queues an action; returns it if the queue is full.
-    pub(super) fn tell(&self, action: Action) -> Option<Action> {
+    pub(super) fn queue(&self, action: Action) -> Option<Action> {
         self.actions.try_send(action).err().map(TrySendError::into_inner)
     }
 
     /// Starts highlighting all code that waits for it.
     pub(super) fn highlight(&self) {
-        self.highlighter.tell();
+        self.highlighter.run();
     }
 
     /// A sender for results of others; it doesn't keep the channel open.
-    pub(super) fn reports(&self) -> mpsc::WeakSender<TaskResult> {
+    pub(super) fn result_sender(&self) -> mpsc::WeakSender<TaskResult> {
         self.results.clone()
     }
 
@@ -117,7 +117,7 @@ impl ExecutorWorker {
             let done = self.perform(action, &mut background, &mut detached).await;
             let reports = match done {
                 Ok(reports) => reports,
-                Err(error) => vec![failed(&error, text)],
+                Err(error) => vec![failure(&error, text)],
             };
             for report in reports {
                 if self.results.send(report).await.is_err() {
@@ -148,34 +148,34 @@ impl ExecutorWorker {
     ) -> Result<Vec<TaskResult>, AgentError> {
         let agent = &self.agent;
         Ok(match action {
-            Action::Say(submit) => self.submit(submit).await?,
-            Action::Go(target) => self.go(target, detached).await?,
-            Action::Abort => vec![TaskResult::Queue(agent.abort().await?)],
+            Action::Submit(submit) => self.submit(submit).await?,
+            Action::Navigate(target) => self.perform_navigation(target, detached).await?,
+            Action::Abort => vec![TaskResult::ReturnedMessages(agent.abort().await?)],
             Action::Queue(order) => queue::perform::perform(agent, order).await?,
             Action::Decide(call, decision) => no_result(agent.decide(call, decision).await?),
             Action::Compact(text) => self.compact(text, detached),
             Action::Truncate => self.truncate(detached),
-            Action::Change(change) => self.edit_session(change).await?,
-            Action::InList(job) => self.perform_list_action(job, background).await?,
-            Action::Beside(job) => {
-                self.begin(job, background);
+            Action::Edit(change) => self.edit_session(change).await?,
+            Action::List(job) => self.perform_list_action(job, background).await?,
+            Action::Background(job) => {
+                self.start_job(job, background);
                 Vec::new()
             }
-            Action::Browse(request) => no_result(self.search_sessions(request, background).await?),
-            Action::EndBrowse => {
+            Action::SearchSessions(request) => no_result(self.search_sessions(request, background).await?),
+            Action::EndSessionSearch => {
                 self.session_search = None;
                 Vec::new()
             }
             Action::Reload => self.load().await?,
             Action::Refresh => self.refresh(background).await?,
-            Action::AskCommands => vec![TaskResult::Commands(agent.slash_commands().await?)],
-            Action::ReadResources => self.read_resources().await?,
-            Action::ShowFacts { width } => self.show_session_info(width).await?,
+            Action::LoadCommands => vec![TaskResult::Commands(agent.slash_commands().await?)],
+            Action::ReloadResources => self.read_resources().await?,
+            Action::ShowSessionInfo { width } => self.show_session_info(width).await?,
             Action::ShowContext { width } => self.show_context(width).await?,
             Action::Export(file) => self.export(file, background).await?,
             Action::Attach(path, text) => self.attach(path, text, background).await?,
             // Performed by the event loop.
-            Action::Own(_) => Vec::new(),
+            Action::Terminal(_) => Vec::new(),
         })
     }
 
@@ -211,11 +211,11 @@ impl ExecutorWorker {
     /// Sends a message to the agent or runs a shell command. Files mentioned in it are attached.
     async fn submit(&self, submit: Submit) -> Result<Vec<TaskResult>, AgentError> {
         let (submit, mut images) = match submit {
-            Submit::WithPictures(submit, images) => (*submit, images),
+            Submit::WithImages(submit, images) => (*submit, images),
             submit => (submit, Vec::new()),
         };
         let (submit, extra) = match submit {
-            Submit::With(submit, extra) => (*submit, Some(extra)),
+            Submit::WithExtra(submit, extra) => (*submit, Some(extra)),
             submit => (submit, None),
         };
         let named = match &extra {
@@ -226,18 +226,18 @@ impl ExecutorWorker {
         };
         let Mentions { images: named, files, mut problems } = named;
         images.extend(named);
-        let (mut attached, mut length) = (String::new(), Length::Checked);
+        let (mut attached, mut length) = (String::new(), LengthCheck::Enforce);
         match extra {
             Some(LineExtra::Attached(blocks)) => attached = blocks,
             Some(LineExtra::AsFile(whole)) => attached = self.agent.attach_text(whole).await?,
-            Some(LineExtra::AnyLength) => length = Length::Any,
+            Some(LineExtra::AnyLength) => length = LengthCheck::Skip,
             Some(LineExtra::FilesOf(_)) | None => {
                 let (blocks, unread) = self.read_files(files).await?;
                 attached = blocks;
                 problems.extend(unread);
             }
         }
-        self.send(submit, PromptOptions { images, attached, length, ..PromptOptions::default() }).await?;
+        self.send(submit, PromptOptions { images, attached, length_check: length, ..PromptOptions::default() }).await?;
         // The bottom line shows one flash at a time.
         let note = (!problems.is_empty()).then(|| TaskResult::Note(problems.join("; ")));
         Ok(note.into_iter().collect())
@@ -262,13 +262,13 @@ impl ExecutorWorker {
     async fn mentions(&self, submit: &Submit) -> Result<Mentions, AgentError> {
         let text = match submit {
             Submit::Steer(text) | Submit::SteerNow(text) | Submit::FollowUp(text) => text.clone(),
-            Submit::Hurry | Submit::Bash(..) | Submit::WithPictures(..) | Submit::With(..) => String::new(),
+            Submit::DeliverSteeringNow | Submit::Bash(..) | Submit::WithImages(..) | Submit::WithExtra(..) => String::new(),
         };
         if !text.contains('@') {
             return Ok(Mentions::default());
         }
         let (cwd, home) = (self.agent.state().await?.state.cwd, self.options.home.clone());
-        let read = move || attach::gathered(&text, &cwd, home.as_deref());
+        let read = move || attach::resolve_mentions(&text, &cwd, home.as_deref());
         Ok(spawn_blocking(read).await.unwrap_or_default())
     }
 
@@ -278,15 +278,15 @@ impl ExecutorWorker {
         match submit {
             Submit::Steer(text) => agent.prompt(text, prompt(StreamingBehavior::Steer)).await,
             Submit::SteerNow(text) => agent.steer_now(text, options).await,
-            Submit::Hurry => match agent.deliver_steering_now().await {
+            Submit::DeliverSteeringNow => match agent.deliver_steering_now().await {
                 // They were delivered meanwhile.
-                Err(AgentError::Gone(_)) => Ok(()),
+                Err(AgentError::NotFound(_)) => Ok(()),
                 done => done,
             },
             Submit::FollowUp(text) => agent.prompt(text, prompt(StreamingBehavior::FollowUp)).await,
             Submit::Bash(line, context) => agent.bash(line, context).await,
             // Removed by the caller.
-            Submit::WithPictures(..) | Submit::With(..) => Ok(()),
+            Submit::WithImages(..) | Submit::WithExtra(..) => Ok(()),
         }
     }
 
@@ -353,7 +353,7 @@ impl ExecutorWorker {
         Ok(vec![TaskResult::Note(note)])
     }
 
-    async fn cycle_model(&self, direction: Direction) -> Result<Vec<TaskResult>, AgentError> {
+    async fn cycle_model(&self, direction: CycleDirection) -> Result<Vec<TaskResult>, AgentError> {
         let note = match self.agent.cycle_model(direction).await? {
             Some(chosen) => format!("Model: {}, from the next request on.", chosen.model),
             None => "No other model is available.".to_owned(),
@@ -366,7 +366,7 @@ impl ExecutorWorker {
         file: String,
         background: &mut JoinSet<()>,
     ) -> Result<Vec<TaskResult>, AgentError> {
-        let Some(exporter) = self.options.desks.exporter.clone() else {
+        let Some(exporter) = self.options.services.exporter.clone() else {
             return Ok(vec![TaskResult::Note("Export is not available.".to_owned())]);
         };
         let cwd = self.agent.state().await?.state.cwd;
@@ -386,15 +386,15 @@ impl ExecutorWorker {
         let reader = self.agent.reader();
         let cwd = snapshot.state.cwd.clone();
         let fork_id = reader.header().parent_session.as_ref().map(|_| snapshot.state.session.clone());
-        let read = move || (newest(&reader), files::git_branch(&cwd));
+        let read = move || (read_newest(&reader), files::git_branch(&cwd));
         let read = spawn_blocking(read).await;
         let fault = read.is_err().then(errors::internal_error);
         let (newest, branch) = read.unwrap_or_default();
         let loaded = TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }));
         // The session is shown even if its commands can't be listed.
         let commands = self.agent.slash_commands().await.map(TaskResult::Commands);
-        let commands = commands.unwrap_or_else(|error| failed(&error, None));
-        Ok([loaded, TaskResult::Branch(branch), TaskResult::Fork(fork_id), commands]
+        let commands = commands.unwrap_or_else(|error| failure(&error, None));
+        Ok([loaded, TaskResult::Branch(branch), TaskResult::ForkId(fork_id), commands]
             .into_iter()
             .chain(fault)
             .collect())

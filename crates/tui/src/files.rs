@@ -11,7 +11,7 @@ use super::keymap::Keymap;
 /// Reads the user's keymap file.
 pub(super) fn load_keymap(path: &Path) -> Keymap {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    Keymap::read(&read_text(path, CONFIG_LIMIT).unwrap_or_default(), &name)
+    Keymap::parse(&read_text(path, CONFIG_LIMIT).unwrap_or_default(), &name)
 }
 
 /// The current branch of `cwd`, or the start of the commit's hash without one.

@@ -52,7 +52,7 @@ impl FramePacer {
     }
 
     /// Records a frame by its end and duration.
-    pub(super) fn drew(&mut self, at: Duration, took: Duration) {
+    pub(super) fn frame_drawn(&mut self, at: Duration, took: Duration) {
         self.last = Some(DrawnFrame { at, duration: took });
     }
 }
@@ -70,7 +70,7 @@ mod tests {
         let (mut pace, mut count) = (FramePacer::default(), 0);
         for at in (0..1_000).map(ms) {
             if pace.due(stale).is_some_and(|due| due <= at) {
-                pace.drew(at, took);
+                pace.frame_drawn(at, took);
                 count += 1;
             }
         }
@@ -95,7 +95,7 @@ mod tests {
     fn frame_pacer_first_frame_and_after_a_pause_is_due_at_once() {
         let mut pace = FramePacer::default();
         assert_eq!(pace.due(Dirty::BySession), Some(ms(0)));
-        pace.drew(ms(0), ms(1));
+        pace.frame_drawn(ms(0), ms(1));
         assert!(pace.due(Dirty::BySession).unwrap() < ms(500));
     }
 }

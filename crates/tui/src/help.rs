@@ -14,7 +14,7 @@ const ESSENTIAL_KEYS: [(&[K], &str); 15] = [
     (&[K::Newline], "insert a new line; in every terminal: \\ enter"),
     (&[K::EditQueue], "edit, reorder or remove queued messages"),
     (
-        &[K::Allow, K::AllowSession, K::Deny, K::DenyWithWord],
+        &[K::Allow, K::AllowSession, K::Deny, K::DenyWithReason],
         "approval: allow once, for this session, deny, deny and say why",
     ),
     (&[K::Stop], "stop the agent; twice when idle: open the tree"),
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn hotkeys_problems_first_and_changes_marked() {
-        let keymap = Keymap::read(r#"{"suspend": "f9", "help": [], "quit": "q"}"#, "keybindings.json");
+        let keymap = Keymap::parse(r#"{"suspend": "f9", "help": [], "quit": "q"}"#, "keybindings.json");
         let lines = texts(&keys(&keymap));
         assert_eq!(lines[0], "! keybindings.json, line 1: q is needed for typing; quit keeps ctrl+d");
         assert!(lines.contains(&"f9 *  suspend tiller (yours)suspend".to_owned()), "{lines:?}");
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn help_uses_effective_bindings() {
-        let keymap = Keymap::read(r#"{"follow_up": "f7", "paste_image": []}"#, "keybindings.json");
+        let keymap = Keymap::parse(r#"{"follow_up": "f7", "paste_image": []}"#, "keybindings.json");
         let lines = texts(&page(&keymap, &[]));
         assert!(lines.contains(&"f7  send after the agent has finished".to_owned()), "{lines:?}");
         assert!(!lines.iter().any(|line| line.contains("clipboard")), "{lines:?}");

@@ -29,12 +29,12 @@ pub(super) struct HistoryReader(Option<JoinHandle<Vec<String>>>);
 
 impl HistoryReader {
     /// Starts reading, if there is a file.
-    pub(super) fn begin(path: Option<&Path>) -> Self {
+    pub(super) fn start(path: Option<&Path>) -> Self {
         Self(path.map(History::at).map(|history| spawn_blocking(move || history.load())))
     }
 
     /// The prompts, once. Cancel-safe.
-    pub(super) async fn done(&mut self) -> Vec<String> {
+    pub(super) async fn prompts(&mut self) -> Vec<String> {
         let Some(reading) = &mut self.0 else { return pending().await };
         let prompts = reading.await;
         self.0 = None;

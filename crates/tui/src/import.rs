@@ -29,7 +29,7 @@ pub struct ForeignLog {
     /// The time of the last modification.
     pub modified: UnixMs,
     /// Data from the start of the log.
-    pub glance: LogPeek,
+    pub peek: LogPeek,
 }
 
 /// The logs of other programs on this machine.
@@ -62,7 +62,7 @@ impl ImportService {
         (self.find)()
     }
 
-    pub(super) fn take(&self, cwd: &Path, typed: &str) -> Result<Vec<Imported>, ImportError> {
+    pub(super) fn import(&self, cwd: &Path, typed: &str) -> Result<Vec<Imported>, ImportError> {
         (self.take)(cwd, typed)
     }
 }
@@ -77,23 +77,23 @@ impl App {
     /// Imports a path, or opens the list of logs.
     pub(super) fn import(&mut self, path: &str) -> Vec<Action> {
         if path.is_empty() {
-            let picker = Picker::waiting_for("sessions of other programs", ListKind::Foreign)
+            let picker = Picker::waiting_for("sessions of other programs", ListKind::ForeignLogs)
                 .fitting(MatchMode::Prose);
-            self.popups.push(Overlay::Pick(Box::new(picker)));
-            return vec![Action::InList(ListAction::Gather(ListKind::Foreign))];
+            self.overlays.push(Overlay::Picker(Box::new(picker)));
+            return vec![Action::List(ListAction::LoadItems(ListKind::ForeignLogs))];
         }
         self.flash("importing…");
-        vec![Action::InList(ListAction::Import(path.to_owned()))]
+        vec![Action::List(ListAction::Import(path.to_owned()))]
     }
 }
 
 /// The picker's items for logs.
 pub(super) fn logs(logs: &[ForeignLog], now: UnixMs) -> Vec<PickerItem> {
     let item = |log: &ForeignLog| {
-        let program = log.glance.from.map_or("?", |from| from.name());
-        let words = log.glance.words.as_deref().map(one_line);
+        let program = log.peek.from.map_or("?", |from| from.name());
+        let words = log.peek.first_prompt.as_deref().map(one_line);
         let name = || one_line(&log.path.file_name().unwrap_or_default().to_string_lossy());
-        let folder = log.glance.cwd.as_deref().map(|cwd| Path::new(cwd).file_name().unwrap_or_default());
+        let folder = log.peek.cwd.as_deref().map(|cwd| Path::new(cwd).file_name().unwrap_or_default());
         let folder = folder.map(|folder| format!("{} · ", one_line(&folder.to_string_lossy())));
         let note = format!("{}{}", folder.unwrap_or_default(), super::picker::age(log.modified, now));
         PickerItem::new(words.unwrap_or_else(name), PickerChoice::Import(log.path.clone()))
@@ -104,12 +104,12 @@ pub(super) fn logs(logs: &[ForeignLog], now: UnixMs) -> Vec<PickerItem> {
 }
 
 /// The picker's items for searched directories without logs.
-pub(super) fn places(looked_in: &[(&str, PathBuf)], home: Option<&Path>) -> Vec<PickerItem> {
+pub(super) fn searched_places(looked_in: &[(&str, PathBuf)], home: Option<&Path>) -> Vec<PickerItem> {
     let why = "no logs found; /import PATH imports a log or directory";
     let item = |(program, path): &(&str, PathBuf)| {
         let short = home.and_then(|home| path.strip_prefix(home).ok());
         let name = short.map_or(path.display().to_string(), |short| format!("~/{}", short.display()));
-        PickerItem::new(one_line(&name), PickerChoice::Cant(why.to_owned()))
+        PickerItem::new(one_line(&name), PickerChoice::Unavailable(why.to_owned()))
             .with_lead(format!("{program:<7}"))
             .with_note("no logs")
             .in_role(Role::Muted)
@@ -118,13 +118,13 @@ pub(super) fn places(looked_in: &[(&str, PathBuf)], home: Option<&Path>) -> Vec<
 }
 
 /// The result of importing `typed`; offers to open the imported sessions.
-pub(super) fn told(imported: &[Imported], typed: &str) -> TaskResult {
+pub(super) fn import_result(imported: &[Imported], typed: &str) -> TaskResult {
     let sessions: Vec<PickerItem> = imported.iter().filter_map(open_item).collect();
     let reason = imported.iter().find_map(|one| one.reason.as_deref());
     match (sessions.len(), imported) {
         (0, []) => {
             let what = "no log found to import".to_owned();
-            TaskResult::slip(format!("/import {typed}"), (what, None), TaskOrigin::List(ListKind::Foreign))
+            TaskResult::invalid_input(format!("/import {typed}"), (what, None), TaskOrigin::List(ListKind::ForeignLogs))
         }
         (0, _) => failure(format!("nothing was imported: {}", one_line(reason.unwrap_or_default()))),
         (1, [one]) => open_dialog(describe(one), sessions),
@@ -143,7 +143,7 @@ fn failure(what: String) -> TaskResult {
 
 fn open_dialog(title: String, mut items: Vec<PickerItem>) -> TaskResult {
     items.push(PickerItem::new("stay here", PickerChoice::Nothing));
-    TaskResult::Ask(Dialog { title, items })
+    TaskResult::Dialog(Dialog { title, items })
 }
 
 fn describe(one: &Imported) -> String {
@@ -184,16 +184,16 @@ mod tests {
 
     fn title(report: TaskResult) -> String {
         match report {
-            TaskResult::Ask(Dialog { title, items }) => format!("{title} ({})", items.len()),
+            TaskResult::Dialog(Dialog { title, items }) => format!("{title} ({})", items.len()),
             TaskResult::Failed { what, .. } => what,
-            TaskResult::Slip { typed, what, .. } => format!("{}: {what}", typed.text),
+            TaskResult::InvalidInput { typed, what, .. } => format!("{}: {what}", typed.text),
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn import_result_offers_sessions_and_reports_reasons() {
-        let result = |imported: &[Imported]| super::told(imported, "logs");
+        let result = |imported: &[Imported]| super::import_result(imported, "logs");
         assert_eq!(title(result(&[imported(ImportStatus::Imported, None)])), "imported, 24 entries (2)");
         let skipped = imported(ImportStatus::Skipped, Some("the file is empty"));
         assert_eq!(title(result(std::slice::from_ref(&skipped))), "nothing was imported: the file is empty");

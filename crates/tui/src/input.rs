@@ -39,7 +39,7 @@ const MAX_REPLY: usize = 32;
 pub(super) enum TermEvent {
     Event(Event),
     /// The background color.
-    Ground(Rgb),
+    Background(Rgb),
 }
 
 /// The stream of terminal events.
@@ -56,7 +56,7 @@ impl InputStream {
     }
 
     /// Records that the query was sent.
-    pub(super) fn expect(&mut self) {
+    pub(super) fn expect_reply(&mut self) {
         self.replies.expect(Instant::now());
     }
 
@@ -130,7 +130,7 @@ impl TerminalReplies {
             Match::None => self.release(),
             Match::Whole(ground) => {
                 *self = Self::default();
-                vec![TermEvent::Ground(ground)]
+                vec![TermEvent::Background(ground)]
             }
         }
     }
@@ -236,14 +236,14 @@ mod tests {
     #[test]
     fn replies_color_is_parsed_with_any_terminator() {
         for end in [vec![BELL], vec![alt('\\')], vec![ESCAPE, plain("\\")[0]]] {
-            assert_eq!(decided(&mut queried(), &reply(&end)), [TermEvent::Ground(CREAM)], "{end:?}");
+            assert_eq!(decided(&mut queried(), &reply(&end)), [TermEvent::Background(CREAM)], "{end:?}");
         }
     }
 
     #[test]
     fn replies_escape_may_arrive_alone() {
         let torn = [&[ESCAPE], &plain("]11;rgb:0/0/0")[..], &[BELL]].concat();
-        assert_eq!(decided(&mut queried(), &torn), [TermEvent::Ground(Rgb::BLACK)]);
+        assert_eq!(decided(&mut queried(), &torn), [TermEvent::Background(Rgb::BLACK)]);
     }
 
     #[test]
@@ -280,7 +280,7 @@ mod tests {
         // A late reply is still recognized.
         let late: Vec<TermEvent> =
             reply(&[BELL]).into_iter().flat_map(|key| replies.take(Event::Key(key), late)).collect();
-        assert_eq!(late, [TermEvent::Ground(CREAM)]);
+        assert_eq!(late, [TermEvent::Background(CREAM)]);
     }
 
     #[test]
@@ -290,6 +290,6 @@ mod tests {
         decided(&mut replies, &keys[..5]);
         let resize = Event::Resize(80, 24);
         assert_eq!(replies.take(resize.clone(), Instant::now()), [TermEvent::Event(resize)]);
-        assert_eq!(decided(&mut replies, &keys[5..]), [TermEvent::Ground(CREAM)]);
+        assert_eq!(decided(&mut replies, &keys[5..]), [TermEvent::Background(CREAM)]);
     }
 }

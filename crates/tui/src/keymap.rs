@@ -77,14 +77,14 @@ pub(super) enum KeyCommand {
     Allow,
     AllowSession,
     Deny,
-    DenyWithWord,
-    ShowWhole,
-    QuestionUp,
-    QuestionDown,
+    DenyWithReason,
+    ShowCall,
+    CallUp,
+    CallDown,
     NextAnswer,
     PreviousAnswer,
-    TakeAnswer,
-    NoAnswer,
+    GiveAnswer,
+    ClearAnswer,
     QueueUp,
     QueueDown,
     QueueEdit,
@@ -116,7 +116,7 @@ pub(super) enum KeyCommand {
     Trash,
     Untrash,
     Threads,
-    ThinkToo,
+    ModelAndThinking,
     ResetSetting,
     Revoke,
     Fold,
@@ -344,14 +344,14 @@ pub(super) const TABLE: &[KeyBinding] = &[
     row(K::Allow, (Approval, "allow"), &["y"], "allow the call once"),
     row(K::AllowSession, (Approval, "allow_session"), &["a"], "allow it and similar calls for this session"),
     row(K::Deny, (Approval, "deny"), &["n"], "deny the call"),
-    row(K::DenyWithWord, (Approval, "deny_with_word"), &["d", "tab"], "deny the call and tell the model why"),
-    row(K::ShowWhole, (Approval, "show_whole"), &["v"], "show the whole call on a page"),
-    row(K::QuestionUp, (Approval, "question_up"), &["shift+up"], "scroll the call up"),
-    row(K::QuestionDown, (Approval, "question_down"), &["shift+down"], "scroll the call down"),
+    row(K::DenyWithReason, (Approval, "deny_with_word"), &["d", "tab"], "deny the call and tell the model why"),
+    row(K::ShowCall, (Approval, "show_whole"), &["v"], "show the whole call on a page"),
+    row(K::CallUp, (Approval, "question_up"), &["shift+up"], "scroll the call up"),
+    row(K::CallDown, (Approval, "question_down"), &["shift+down"], "scroll the call down"),
     row(K::NextAnswer, (Approval, "next_answer"), &["right"], "select the next answer"),
     row(K::PreviousAnswer, (Approval, "previous_answer"), &["left"], "select the previous answer"),
-    row(K::TakeAnswer, (Approval, "take_answer"), &["enter"], "give the selected answer"),
-    row(K::NoAnswer, (Approval, "no_answer"), &["esc"], "clear the selection"),
+    row(K::GiveAnswer, (Approval, "take_answer"), &["enter"], "give the selected answer"),
+    row(K::ClearAnswer, (Approval, "no_answer"), &["esc"], "clear the selection"),
     row(K::QueueUp, (Queue, "queue_up"), &["up", "k"], "select the message above"),
     row(K::QueueDown, (Queue, "queue_down"), &["down", "j"], "select the message below"),
     row(
@@ -392,7 +392,7 @@ pub(super) const TABLE: &[KeyBinding] = &[
         "group forks under their parent, or sort newest first",
     ),
     row(
-        K::ThinkToo,
+        K::ModelAndThinking,
         (Models, "model_and_thinking"),
         &["shift+tab"],
         "choose the model, then its thinking level",
@@ -489,7 +489,7 @@ fn defaults() -> Vec<Vec<Chord>> {
 
 impl Keymap {
     /// Parses `keybindings.json` over the defaults; `file` is its name in problem messages.
-    pub(super) fn read(text: &str, file: &str) -> Self {
+    pub(super) fn parse(text: &str, file: &str) -> Self {
         let (keys, problems) = bindings::parse(text, file);
         Self::new(keys, problems)
     }
@@ -516,7 +516,7 @@ impl Keymap {
 
     /// The command bound to a key in a context.
     pub(super) fn command(&self, context: Context, key: KeyEvent) -> Option<KeyCommand> {
-        self.bound.get(&(context, Chord::of(key))).copied()
+        self.bound.get(&(context, Chord::from_event(key))).copied()
     }
 
     /// The first key of a command, for display; empty if it has none.
@@ -584,7 +584,7 @@ mod tests {
 
     #[test]
     fn name_keys_uses_effective_bindings() {
-        let keymap = Keymap::read(r#"{"send": "ctrl+x", "help": []}"#, "keybindings.json");
+        let keymap = Keymap::parse(r#"{"send": "ctrl+x", "help": []}"#, "keybindings.json");
         assert_eq!(
             keymap.name_keys("{send} sends · {help} shows {keys}"),
             "ctrl+x sends · help shows {keys}"

@@ -8,7 +8,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use tiller_core::event::{QueueItem, QueueKind};
 use tiller_core::message::{Image, ThinkingLevel};
 use tiller_core::unit::UnixMs;
-use tiller_engine::{ApprovalMode, BranchSummary, Direction};
+use tiller_engine::{ApprovalMode, BranchSummary, CycleDirection};
 use tiller_provider::catalog::ImageInput;
 
 use super::app::{
@@ -26,7 +26,7 @@ use super::pager::Pager;
 use super::picker::{MatchMode, Picker, PickerItem};
 use super::transcript::JumpTarget;
 use super::tree::TreePurpose;
-use super::{FirstPrompt, help, list_data};
+use super::{InitialPrompt, help, list_data};
 
 /// Time for which Enter is ignored after the editor's content changed its purpose, in milliseconds: longer
 /// than a key already on its way.
@@ -47,32 +47,32 @@ const FAST_TYPING: usize = 64;
 
 /// The delivery of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum KeyValidity {
+pub(super) enum DeliveryTime {
     /// Now, interrupting the request in flight.
-    AtOnce,
+    Now,
     /// At the next steering point.
-    Next,
+    NextStep,
     /// After the run.
-    Afterwards,
+    AfterRun,
 }
 
 impl App {
-    pub(super) fn key(&mut self, key: KeyEvent) -> Vec<Action> {
+    pub(super) fn handle_key(&mut self, key: KeyEvent) -> Vec<Action> {
         if key.kind == KeyEventKind::Release {
             return Vec::new();
         }
         if self.is_consumed(key) || self.ignore_queue_key(key) {
             return Vec::new();
         }
-        let pressed = self.notes.pressed.take();
+        let pressed = self.transient.double_key.take();
         if matches!(pressed, Some((DoubleKey::Interrupt | DoubleKey::Clear, _))) {
             // The flash of the first press applies to this key only.
-            self.notes.flash = None;
+            self.transient.flash = None;
         }
         if self.editor.is_empty() {
-            self.notes.withheld = None;
+            self.transient.withheld = None;
         }
-        self.put_off(KeyIntent::of(key));
+        self.defer_unread(KeyIntent::from_key(key));
         let owner = self.focus_owner();
         let actions = self.dispatch_key(key, pressed);
         self.record_consumed(key, owner);
@@ -81,13 +81,13 @@ impl App {
 
     /// Passes a key to the handlers in their order.
     fn dispatch_key(&mut self, key: KeyEvent, pressed: Option<(DoubleKey, UnixMs)>) -> Vec<Action> {
-        if !self.popups.is_empty() {
+        if !self.overlays.is_empty() {
             return self.popup_key(key);
         }
         if let Some(actions) = self.context_key(key).or_else(|| self.screen_key(key, pressed)) {
             return actions;
         }
-        if self.editor.key(key, &self.place.keymap) && !self.editor.is_empty() {
+        if self.editor.key(key, &self.ui.keymap) && !self.editor.is_empty() {
             // Typing ends the block's focus, which would take the first letters of the next message.
             self.transcript.set_focus(None);
         }
@@ -96,7 +96,7 @@ impl App {
 
     /// Passes a key to the handlers before the screen's bindings and the editor.
     fn context_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        if self.moving.search.is_some() {
+        if self.navigation.search.is_some() {
             return self.search_key(key);
         }
         if self.queue.has_keys() {
@@ -120,51 +120,51 @@ impl App {
 
     /// Handles characters that arrived at once; many of them are inserted together where they can only be
     /// text.
-    pub(super) fn typed(&mut self, text: &str) -> Vec<Action> {
+    pub(super) fn handle_text(&mut self, text: &str) -> Vec<Action> {
         let mut actions = Vec::new();
         self.unfocus_block_for(text);
         for (at, c) in text.char_indices() {
-            let is_elsewhere = !self.popups.is_empty()
-                || !self.work.approvals.is_empty()
+            let is_elsewhere = !self.overlays.is_empty()
+                || !self.activity.approvals.is_empty()
                 || self.queue.has_keys()
-                || self.moving.search.is_some();
+                || self.navigation.search.is_some();
             if text.len() > FAST_TYPING && !is_elsewhere && !self.editor.is_empty() {
-                self.notes.pressed = None;
+                self.transient.double_key = None;
                 self.editor.insert(&text[at..]);
                 break;
             }
-            actions.extend(self.key(KeyEvent::from(KeyCode::Char(c))));
+            actions.extend(self.handle_key(KeyEvent::from(KeyCode::Char(c))));
         }
         actions
     }
 
     fn screen_key(&mut self, key: KeyEvent, pressed: Option<(DoubleKey, UnixMs)>) -> Option<Vec<Action>> {
-        let command = self.place.keymap.command(Context::Main, key)?;
+        let command = self.ui.keymap.command(Context::Main, key)?;
         let at_rest = self.editor.is_empty();
         Some(match command {
             KeyCommand::Send => self.enter(),
-            KeyCommand::FollowUp => self.submit(KeyValidity::Afterwards),
-            KeyCommand::SteerNow => self.submit(KeyValidity::AtOnce),
+            KeyCommand::FollowUp => self.submit(DeliveryTime::AfterRun),
+            KeyCommand::SteerNow => self.submit(DeliveryTime::Now),
             KeyCommand::Newline => self.newline(),
             KeyCommand::Stop => self.escape(pressed),
             KeyCommand::Clear => self.interrupt(pressed),
-            KeyCommand::Quit if at_rest && !self.is_working() => vec![Action::Own(TerminalAction::Quit)],
+            KeyCommand::Quit if at_rest && !self.is_working() => vec![Action::Terminal(TerminalAction::Quit)],
             KeyCommand::Quit if at_rest => self.flash_how_to_quit(),
             KeyCommand::EditQueue => self.enter_queue(),
-            KeyCommand::PickModel => self.pick("models", ListKind::Models),
-            KeyCommand::NextModel => vec![Action::Change(SessionEdit::CycleModel(Direction::Forward))],
-            KeyCommand::PreviousModel => vec![Action::Change(SessionEdit::CycleModel(Direction::Back))],
+            KeyCommand::PickModel => self.open_list("models", ListKind::Models),
+            KeyCommand::NextModel => vec![Action::Edit(SessionEdit::CycleModel(CycleDirection::Forward))],
+            KeyCommand::PreviousModel => vec![Action::Edit(SessionEdit::CycleModel(CycleDirection::Back))],
             KeyCommand::NextThinking => self.next_thinking(),
             KeyCommand::NextApproval => self.next_approval(),
             KeyCommand::SearchHistory => self.search_history(),
             KeyCommand::EditElsewhere => {
-                vec![Action::Own(TerminalAction::EditElsewhere(self.editor.expanded()))]
+                vec![Action::Terminal(TerminalAction::EditExternally(self.editor.expanded()))]
             }
-            KeyCommand::PasteImage => vec![Action::Beside(BackgroundJob::PasteImage)],
-            KeyCommand::Suspend => vec![Action::Own(TerminalAction::Suspend)],
+            KeyCommand::PasteImage => vec![Action::Background(BackgroundJob::PasteImage)],
+            KeyCommand::Suspend => vec![Action::Terminal(TerminalAction::Suspend)],
             KeyCommand::Help if at_rest => {
-                let page = help::page(&self.place.keymap, &self.facts.commands);
-                self.read_help("help", page)
+                let page = help::page(&self.ui.keymap, &self.session.commands);
+                self.open_help("help", page)
             }
             command => return self.transcript_key(command),
         })
@@ -176,15 +176,15 @@ impl App {
         match command {
             KeyCommand::UnfoldOutput => {
                 self.transcript.folds.output_open = !self.transcript.folds.output_open;
-                self.transcript.fold_alike();
+                self.transcript.reset_folds();
             }
             KeyCommand::UnfoldThinking => {
                 self.transcript.folds.thinking_open = !self.transcript.folds.thinking_open;
-                self.transcript.fold_alike();
+                self.transcript.reset_folds();
             }
             KeyCommand::PageUp => return Some(self.scroll(-1)),
             KeyCommand::PageDown => return Some(self.scroll(1)),
-            KeyCommand::Top if at_rest => self.transcript.go(JumpTarget::Top),
+            KeyCommand::Top if at_rest => self.transcript.jump_to(JumpTarget::Top),
             // The rule above the editor shows this key whatever is typed, so a second press at the line's end
             // leads there.
             KeyCommand::Bottom if self.editor.is_at_line_end() => self.transcript.follow(),
@@ -199,8 +199,8 @@ impl App {
     }
 
     fn choose(&mut self, title: &str, items: Vec<PickerItem>) -> Vec<Action> {
-        self.popups
-            .push(Overlay::Pick(Box::new(Picker::of(title, items).fitting(MatchMode::Prose).previewing())));
+        self.overlays
+            .push(Overlay::Picker(Box::new(Picker::with_items(title, items).fitting(MatchMode::Prose).with_preview())));
         Vec::new()
     }
 
@@ -213,50 +213,50 @@ impl App {
         if self.editor.continue_line() {
             return Vec::new();
         }
-        self.submit(KeyValidity::Next)
+        self.submit(DeliveryTime::NextStep)
     }
 
-    fn submit(&mut self, when: KeyValidity) -> Vec<Action> {
-        if self.notes.shifted.take().is_some_and(|at| self.now.since_ms(at) < REPURPOSED_MS) {
+    fn submit(&mut self, when: DeliveryTime) -> Vec<Action> {
+        if self.transient.repurposed_at.take().is_some_and(|at| self.now.since_ms(at) < REPURPOSED_MS) {
             self.flash("Your text is a message of its own now. Press the key again to send it.");
             return Vec::new();
         }
-        if let Some(entry) = self.notes.leaving.take() {
-            let instructions = Some(self.editor.take()).filter(|words| !words.trim().is_empty());
+        if let Some(entry) = self.transient.summary_target.take() {
+            let instructions = Some(self.editor.take_text()).filter(|words| !words.trim().is_empty());
             // If the summary is stopped or fails, the instruction is still in the history.
             instructions.iter().for_each(|words| _ = self.editor.remember(words));
-            return vec![Action::Go(Navigate::ToEntry(entry, BranchSummary::Made { instructions }))];
+            return vec![Action::Navigate(Navigate::ToEntry(entry, BranchSummary::Made { instructions }))];
         }
         if self.editor.expanded().trim().is_empty() {
-            if let Some(actions) = self.take_back() {
+            if let Some(actions) = self.take_back_prompt() {
                 return actions;
             }
-            let hurries = when != KeyValidity::Afterwards && self.is_steered();
-            return if hurries { vec![Action::Say(Submit::Hurry)] } else { Vec::new() };
+            let hurries = when != DeliveryTime::AfterRun && self.has_waiting_steering();
+            return if hurries { vec![Action::Submit(Submit::DeliverSteeringNow)] } else { Vec::new() };
         }
         if self.lacks_command() || self.withhold() {
             return Vec::new();
         }
         if let Some(question) = self.length_dialog(when) {
-            self.popups.push(question);
+            self.overlays.push(question);
             return Vec::new();
         }
         self.send(when, None)
     }
 
     /// Sends the typed text; `long` is the way to send a long message.
-    pub(super) fn send(&mut self, when: KeyValidity, long: Option<LongMessage>) -> Vec<Action> {
-        self.notes.flash = None;
+    pub(super) fn send(&mut self, when: DeliveryTime, long: Option<LongMessage>) -> Vec<Action> {
+        self.transient.flash = None;
         self.transcript.follow();
         self.transcript.set_focus(None);
         let (short, typed) = (self.short_text(), self.editor.text());
         let mut prompts = self.editor.take_replaced();
-        prompts.push(self.editor.to_remember());
-        let pictures = self.editor.pictures();
-        let text = self.editor.take();
+        prompts.push(self.editor.history_text());
+        let pictures = self.editor.images();
+        let text = self.editor.take_text();
         let mut actions: Vec<Action> = self.add_to_history(prompts).into_iter().collect();
         let said =
-            self.carry_out(text, when).into_iter().map(|action| apply_long_choice(action, long, &short));
+            self.execute(text, when).into_iter().map(|action| apply_long_choice(action, long, &short));
         let said = said.map(|action| without_files_of_pastes(action, &typed));
         let said = said.map(|action| with_images(action, &pictures));
         actions.extend(said);
@@ -267,20 +267,20 @@ impl App {
     }
 
     /// Sends the prompt of the command line. It is added to the history unless it looks like a command.
-    pub(super) fn say_first(&mut self, prompt: FirstPrompt) -> Vec<Action> {
-        let FirstPrompt { text, typed, attached } = prompt;
-        let is_said = !self.means_command(&typed);
+    pub(super) fn send_first_prompt(&mut self, prompt: InitialPrompt) -> Vec<Action> {
+        let InitialPrompt { text, typed, attached } = prompt;
+        let is_said = !self.is_command(&typed);
         let is_plain = text == typed && attached.is_empty();
         let say = Submit::Steer(text);
-        let say = if is_plain { say } else { Submit::With(Box::new(say), LineExtra::Attached(attached)) };
+        let say = if is_plain { say } else { Submit::WithExtra(Box::new(say), LineExtra::Attached(attached)) };
         let kept = if is_said { self.add_to_history(vec![typed]) } else { None };
-        kept.into_iter().chain([Action::Say(say)]).collect()
+        kept.into_iter().chain([Action::Submit(say)]).collect()
     }
 
     /// Adds prompts to the history, oldest first, except repeats and prompts that may contain an API key.
     fn add_to_history(&mut self, mut prompts: Vec<String>) -> Option<Action> {
         prompts.retain(|prompt| !may_hold_key(prompt) && self.editor.remember(prompt));
-        (!prompts.is_empty()).then_some(Action::Beside(BackgroundJob::Remember(prompts)))
+        (!prompts.is_empty()).then_some(Action::Background(BackgroundJob::AppendHistory(prompts)))
     }
 
     /// Drafts that were replaced by a prompt of the history; saved in the history at the end.
@@ -303,8 +303,8 @@ impl App {
     /// Withholds text that is probably sent by mistake and shows why; sent again unchanged it goes out.
     fn withhold(&mut self) -> bool {
         let text = self.editor.text();
-        let why = self.withhold_reason(&text).filter(|_| self.notes.withheld.as_ref() != Some(&text));
-        self.notes.withheld = why.is_some().then_some(text);
+        let why = self.withhold_reason(&text).filter(|_| self.transient.withheld.as_ref() != Some(&text));
+        self.transient.withheld = why.is_some().then_some(text);
         let holds = why.is_some();
         why.into_iter().for_each(|why| self.flash(why));
         holds
@@ -313,61 +313,61 @@ impl App {
     /// The reason to withhold a text: it has images and the model takes none, or it is an answer typed before
     /// the approval request.
     fn withhold_reason(&self, text: &str) -> Option<String> {
-        let send = self.place.keymap.key_of(KeyCommand::Send);
-        if self.holds_answer() {
-            let clear = self.place.keymap.key_of(KeyCommand::Clear);
+        let send = self.ui.keymap.key_of(KeyCommand::Send);
+        if self.editor_holds_answer() {
+            let clear = self.ui.keymap.key_of(KeyCommand::Clear);
             return Some(format!(
                 "No request for this {text} yet: {clear} clears it; {send} again sends it."
             ));
         }
-        let shows = !self.editor.pictures().is_empty()
-            || !attach::named_in(&self.editor.expanded(), self.place.home.as_deref()).is_empty();
+        let shows = !self.editor.images().is_empty()
+            || !attach::mentioned_images(&self.editor.expanded(), self.ui.home.as_deref()).is_empty();
         let model = self.model_name();
-        (shows && self.facts.sight == ImageInput::Unsupported)
+        (shows && self.session.image_input == ImageInput::Unsupported)
             .then(|| format!("{model} takes no images; {send} sends a line of text instead"))
     }
 
     /// Reports whether a steering message waits for a running agent.
-    pub(super) fn is_steered(&self) -> bool {
+    pub(super) fn has_waiting_steering(&self) -> bool {
         let waits = |item: &QueueItem| item.kind == QueueKind::Steer && !item.held;
-        self.work.running_since.is_some() && self.work.queue.iter().any(waits)
+        self.activity.running_since.is_some() && self.activity.queue.iter().any(waits)
     }
 
-    pub(super) fn pick(&mut self, title: &str, list: ListKind) -> Vec<Action> {
-        self.pick_from(title, list, "")
+    pub(super) fn open_list(&mut self, title: &str, list: ListKind) -> Vec<Action> {
+        self.open_filtered_list(title, list, "")
     }
 
     /// Opens a list with a filter.
-    pub(super) fn pick_from(&mut self, title: &str, list: ListKind, words: &str) -> Vec<Action> {
-        let picker = Picker::waiting_for(title, list).narrowed_to(words);
-        self.popups.push(Overlay::Pick(Box::new(match list {
+    pub(super) fn open_filtered_list(&mut self, title: &str, list: ListKind, words: &str) -> Vec<Action> {
+        let picker = Picker::waiting_for(title, list).with_filter(words);
+        self.overlays.push(Overlay::Picker(Box::new(match list {
             ListKind::Models | ListKind::Approval | ListKind::Tools | ListKind::Settings => {
-                picker.previewing()
+                picker.with_preview()
             }
-            ListKind::Permissions => picker.previewing(),
+            ListKind::Permissions => picker.with_preview(),
             ListKind::Trust
             | ListKind::Thinking
             | ListKind::Themes
             | ListKind::Logins
             | ListKind::Logouts
-            | ListKind::Foreign => picker,
+            | ListKind::ForeignLogs => picker,
         })));
-        vec![Action::InList(ListAction::Gather(list))]
+        vec![Action::List(ListAction::LoadItems(list))]
     }
 
-    pub(super) fn read_help(&mut self, title: &str, lines: Vec<tiller_render::Line>) -> Vec<Action> {
-        self.popups.push(Overlay::Read(Pager::new(title, lines).in_columns()));
+    pub(super) fn open_help(&mut self, title: &str, lines: Vec<tiller_render::Line>) -> Vec<Action> {
+        self.overlays.push(Overlay::Pager(Pager::new(title, lines).with_columns()));
         Vec::new()
     }
 
     fn escape(&mut self, pressed: Option<(DoubleKey, UnixMs)>) -> Vec<Action> {
-        if self.notes.leaving.take().is_some() {
+        if self.transient.summary_target.take().is_some() {
             self.flash("Canceled: you stay on this branch.");
             return Vec::new();
         }
-        let is_working = self.is_working() || self.work.summary.is_some();
+        let is_working = self.is_working() || self.activity.summary.is_some();
         if is_working || self.is_second(pressed, DoubleKey::Stopping, STOPPING_MS) {
-            self.notes.pressed = Some((DoubleKey::Stopping, self.now));
+            self.transient.double_key = Some((DoubleKey::Stopping, self.now));
             return if is_working { vec![Action::Abort] } else { Vec::new() };
         }
         if !self.editor.is_empty() {
@@ -376,7 +376,7 @@ impl App {
         if self.is_second(pressed, DoubleKey::Escape, TWICE_ESCAPE_MS) {
             return self.open_tree(TreePurpose::Go);
         }
-        self.notes.pressed = Some((DoubleKey::Escape, self.now));
+        self.transient.double_key = Some((DoubleKey::Escape, self.now));
         Vec::new()
     }
 
@@ -385,26 +385,26 @@ impl App {
         let is_second = self.is_second(pressed, DoubleKey::Interrupt, TWICE_INTERRUPT_MS);
         if !self.editor.is_empty() {
             self.editor.clear();
-            let undo = self.place.keymap.key_of(KeyCommand::Edit(EditCommand::Undo));
+            let undo = self.ui.keymap.key_of(KeyCommand::Edit(EditCommand::Undo));
             self.flash(format!("cleared; {undo} brings it back"));
             // Quitting takes two presses with an empty editor.
-            self.notes.pressed = Some((DoubleKey::Clear, self.now));
+            self.transient.double_key = Some((DoubleKey::Clear, self.now));
             return Vec::new();
-        } else if self.is_working() || self.work.summary.is_some() {
+        } else if self.is_working() || self.activity.summary.is_some() {
             return vec![Action::Abort];
         } else if is_second {
-            return vec![Action::Own(TerminalAction::Quit)];
+            return vec![Action::Terminal(TerminalAction::Quit)];
         } else {
-            let clear = self.place.keymap.key_of(KeyCommand::Clear);
+            let clear = self.ui.keymap.key_of(KeyCommand::Clear);
             self.flash(format!("Press {clear} again to quit."));
         }
-        self.notes.pressed = Some((DoubleKey::Interrupt, self.now));
+        self.transient.double_key = Some((DoubleKey::Interrupt, self.now));
         Vec::new()
     }
 
     /// Tells how to quit: the quit key does nothing during a run, so that no run is stopped by accident.
     fn flash_how_to_quit(&mut self) -> Vec<Action> {
-        let key = |command| self.place.keymap.key_of(command);
+        let key = |command| self.ui.keymap.key_of(command);
         let (stop, quit) = (key(KeyCommand::Stop), key(KeyCommand::Quit));
         self.flash(format!("Still running: {stop} stops it, then {quit} quits."));
         Vec::new()
@@ -415,23 +415,23 @@ impl App {
     }
 
     fn next_thinking(&mut self) -> Vec<Action> {
-        let at = ThinkingLevel::ALL.iter().position(|level| *level == self.facts.thinking).unwrap_or(0);
-        vec![Action::Change(SessionEdit::SetThinking(
+        let at = ThinkingLevel::ALL.iter().position(|level| *level == self.session.thinking).unwrap_or(0);
+        vec![Action::Edit(SessionEdit::SetThinking(
             ThinkingLevel::ALL[(at + 1) % ThinkingLevel::ALL.len()],
         ))]
     }
 
     fn next_approval(&mut self) -> Vec<Action> {
         let modes = ApprovalMode::ALL;
-        let at = modes.iter().position(|mode| mode.name() == self.facts.approval);
+        let at = modes.iter().position(|mode| mode.name() == self.session.approval);
         let next = modes[at.map_or(0, |at| (at + 1) % modes.len())];
-        vec![Action::InList(ListAction::SetApproval(next))]
+        vec![Action::List(ListAction::SetApproval(next))]
     }
 
     /// Scrolls by pages; two lines overlap, for orientation.
     fn scroll(&mut self, pages: isize) -> Vec<Action> {
-        let ctx = self.ctx();
-        let rows = usize::from(super::view::ScreenAreas::of(self).transcript.height).saturating_sub(2).max(1);
+        let ctx = self.render_context();
+        let rows = usize::from(super::view::ScreenAreas::compute(self).transcript.height).saturating_sub(2).max(1);
         if pages < 0 {
             self.transcript.scroll_up(rows, &ctx);
         } else {
@@ -447,8 +447,8 @@ impl App {
         if let Some(actions) = taken {
             return actions;
         }
-        let page = isize::try_from(self.place.size.1 / 2).unwrap_or(10).max(1);
-        let rows = match self.place.keymap.command(Context::Popup, key) {
+        let page = isize::try_from(self.ui.size.1 / 2).unwrap_or(10).max(1);
+        let rows = match self.ui.keymap.command(Context::Popup, key) {
             Some(KeyCommand::Up) => -1,
             Some(KeyCommand::Down) => 1,
             Some(KeyCommand::PopupPageUp) => -page,
@@ -456,23 +456,23 @@ impl App {
             Some(KeyCommand::First) => isize::MIN / 2,
             Some(KeyCommand::Last) => isize::MAX / 2,
             Some(KeyCommand::Back) => {
-                self.keep_typed_ahead();
-                let left = self.popups.pop();
-                return self.left(left.as_slice());
+                self.restore_typed_ahead();
+                let left = self.overlays.pop();
+                return self.overlays_left(left.as_slice());
             }
             Some(KeyCommand::Close) if self.picks_first_session() => {
-                return vec![Action::Own(TerminalAction::Quit)];
+                return vec![Action::Terminal(TerminalAction::Quit)];
             }
             Some(KeyCommand::Close) => {
-                self.keep_typed_ahead();
-                let left = std::mem::take(&mut self.popups);
-                return self.left(&left);
+                self.restore_typed_ahead();
+                let left = std::mem::take(&mut self.overlays);
+                return self.overlays_left(&left);
             }
             _ => return Vec::new(),
         };
-        match self.popups.last_mut() {
-            Some(Overlay::Pick(picker)) => picker.step(rows),
-            Some(Overlay::Read(page)) => page.step(rows),
+        match self.overlays.last_mut() {
+            Some(Overlay::Picker(picker)) => picker.step(rows),
+            Some(Overlay::Pager(page)) => page.step(rows),
             Some(Overlay::Tree(_)) | None => {}
         }
         Vec::new()
@@ -481,17 +481,17 @@ impl App {
     /// Reports whether the start's session picker is open and nothing was done yet.
     fn picks_first_session(&self) -> bool {
         let is_list = matches!(
-            self.popups.as_slice(),
-            [Overlay::Pick(picker)] if picker.browsing().is_some() && picker.came_by_itself()
+            self.overlays.as_slice(),
+            [Overlay::Picker(picker)] if picker.session_browser().is_some() && picker.is_deferred()
         );
         is_list && self.transcript.has_banner() && self.editor.is_empty() && !self.is_working()
     }
 
     /// Handles keys of the search in a page; typed characters extend the search text.
     fn find_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let command = self.place.keymap.command(Context::Popup, key);
-        let finds = self.place.keymap.command(Context::Page, key) == Some(KeyCommand::FindInPage);
-        let Some(Overlay::Read(page)) = self.popups.last_mut() else { return None };
+        let command = self.ui.keymap.command(Context::Popup, key);
+        let finds = self.ui.keymap.command(Context::Page, key) == Some(KeyCommand::FindInPage);
+        let Some(Overlay::Pager(page)) = self.overlays.last_mut() else { return None };
         let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         let find = match (page.find(), key.code) {
             (None, _) if finds => Some(String::new()),
@@ -503,16 +503,16 @@ impl App {
             (Some(_), _) if command == Some(KeyCommand::Back) => None,
             _ => return None,
         };
-        page.look_for(find);
+        page.filter_by(find);
         Some(Vec::new())
     }
 
     /// Handles a page's keys other than scrolling.
     fn page_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let is_page = matches!(self.popups.last(), Some(Overlay::Read(_)));
-        let leaves = self.place.keymap.command(Context::Page, key) == Some(KeyCommand::LeavePage);
+        let is_page = matches!(self.overlays.last(), Some(Overlay::Pager(_)));
+        let leaves = self.ui.keymap.command(Context::Page, key) == Some(KeyCommand::LeavePage);
         (is_page && leaves).then(|| {
-            self.popups.pop();
+            self.overlays.pop();
             Vec::new()
         })
     }
@@ -520,7 +520,7 @@ impl App {
 
 fn goes_to_the_model(action: &Action) -> bool {
     match action {
-        Action::Say(say) => !matches!(say, Submit::Bash(..) | Submit::Hurry),
+        Action::Submit(say) => !matches!(say, Submit::Bash(..) | Submit::DeliverSteeringNow),
         _ => false,
     }
 }
@@ -528,9 +528,9 @@ fn goes_to_the_model(action: &Action) -> bool {
 /// Adds images to a message.
 fn with_images(action: Action, pictures: &[Image]) -> Action {
     match action {
-        Action::Say(
-            say @ (Submit::Steer(_) | Submit::SteerNow(_) | Submit::FollowUp(_) | Submit::With(..)),
-        ) if !pictures.is_empty() => Action::Say(Submit::WithPictures(Box::new(say), pictures.to_vec())),
+        Action::Submit(
+            say @ (Submit::Steer(_) | Submit::SteerNow(_) | Submit::FollowUp(_) | Submit::WithExtra(..)),
+        ) if !pictures.is_empty() => Action::Submit(Submit::WithImages(Box::new(say), pictures.to_vec())),
         action => action,
     }
 }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use tiller_core::unit::UnixMs;
-use tiller_render::{ImageLimits, LayoutOptions, Line, MEASURE, Margins, RenderOptions, Role, Span, cut_to};
+use tiller_render::{ImageLimits, LayoutOptions, Line, MAX_PROSE_WIDTH, Margins, RenderOptions, Role, Span, truncate_to};
 
 /// Frames of the spinner, 100 ms each.
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 /// Maximum width of prose, in the column of answers. Prose and right-aligned labels keep to it; code, diffs, tables,
 /// command output and horizontal rules take the whole width.
-pub(super) const READ: usize = MEASURE + 2;
+pub(super) const TEXT_WIDTH: usize = MAX_PROSE_WIDTH + 2;
 
 /// The global fold settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,26 +30,26 @@ pub(super) struct RenderContext {
     pub(super) now: UnixMs,
     pub(super) zone: TimeZone,
     /// The key that unfolds, for hints.
-    pub(super) unfold: Arc<str>,
-    pub(super) manner: RenderOptions,
+    pub(super) unfold_key: Arc<str>,
+    pub(super) options: RenderOptions,
     /// Generation of highlighted code; see [`tiller_render::code_told`].
-    pub(super) code_told: u64,
+    pub(super) code_generation: u64,
     /// Limits of painted images; `None` if the terminal can't paint them.
-    pub(super) pictures: Option<ImageLimits>,
+    pub(super) images: Option<ImageLimits>,
 }
 
 impl Default for RenderContext {
     fn default() -> Self {
         Self {
             width: 80,
-            measure: READ,
+            measure: TEXT_WIDTH,
             folds: Folds::default(),
             now: UnixMs(0),
             zone: TimeZone::UTC,
-            unfold: "ctrl+o".into(),
-            manner: RenderOptions::default(),
-            code_told: 0,
-            pictures: None,
+            unfold_key: "ctrl+o".into(),
+            options: RenderOptions::default(),
+            code_generation: 0,
+            images: None,
         }
     }
 }
@@ -68,8 +68,8 @@ impl RenderContext {
         right_aligned(left, right, self.width.min(self.measure.max(used + 2)))
     }
 
-    pub(super) fn page(&self) -> LayoutOptions {
-        LayoutOptions { width: self.width, manner: self.manner }
+    pub(super) fn layout_options(&self) -> LayoutOptions {
+        LayoutOptions { width: self.width, rendering: self.options }
     }
 
     /// The current frame of the spinner.
@@ -78,7 +78,7 @@ impl RenderContext {
     }
 
     /// The local time of day: `14:02`; empty for the epoch.
-    pub(super) fn clock(&self, time: UnixMs) -> String {
+    pub(super) fn clock_time(&self, time: UnixMs) -> String {
         if time == UnixMs(0) {
             return String::new();
         }
@@ -102,7 +102,7 @@ pub(super) fn right_aligned(left: impl Into<Line>, right: Option<Span>, width: u
         if used < width {
             line.spans.push(Span::new(" ".repeat(width - used), Role::Text));
             line.spans.push(right);
-            line.margins.behind += 2;
+            line.margins.after += 2;
         }
     }
     line
@@ -110,17 +110,17 @@ pub(super) fn right_aligned(left: impl Into<Line>, right: Option<Span>, width: u
 
 /// A horizontal rule with a centered title.
 pub(super) fn rule(title: &str, width: usize) -> Line {
-    let title = tiller_render::cut_to(title, width.saturating_sub(8));
+    let title = tiller_render::truncate_to(title, width.saturating_sub(8));
     let title = if title.is_empty() { title } else { format!(" {title} ") };
     let free = width.saturating_sub(Span::new(title.clone(), Role::Muted).width());
     let left = free / 2;
     let spans = ["─".repeat(left), title, "─".repeat(free - left)].map(|text| Span::new(text, Role::Muted));
-    Line { margins: Margins { before: 1, behind: 1 }, ..Line::from(spans.to_vec()) }
+    Line { margins: Margins { before: 1, after: 1 }, ..Line::from(spans.to_vec()) }
 }
 
 /// Limits wrapped text to `most` rows by leaving out the middle: the reason of a failure and its hint stand at the
 /// end.
-pub(super) fn within(mut rows: Vec<Line>, most: usize, width: usize) -> Vec<Line> {
+pub(super) fn limit_rows(mut rows: Vec<Line>, most: usize, width: usize) -> Vec<Line> {
     if rows.len() <= most {
         return rows;
     }
@@ -128,13 +128,13 @@ pub(super) fn within(mut rows: Vec<Line>, most: usize, width: usize) -> Vec<Line
     let used = rows[0].width();
     if let Some(last) = rows[0].spans.last_mut() {
         let room = width.saturating_sub(used - last.width());
-        last.text = cut_to(&format!("{} …", last.text), room);
+        last.text = truncate_to(&format!("{} …", last.text), room);
     }
     rows
 }
 
 /// The end of a text in `room` columns, with an ellipsis for the part left out.
-pub(super) fn cut_front(text: &str, room: usize) -> String {
+pub(super) fn truncate_start(text: &str, room: usize) -> String {
     let wide = |text: &str| Span::new(text, Role::Text).width();
     if wide(text) <= room {
         return text.to_owned();
@@ -158,11 +158,11 @@ mod tests {
                 .right_aligned(Line::new("x".repeat(left), Role::Text), Some(Span::new("0.4s", Role::Muted)));
             line.width()
         };
-        assert_eq!([ends(80, 20), ends(120, 20), ends(200, 20)], [80, 120, READ]);
+        assert_eq!([ends(80, 20), ends(120, 20), ends(200, 20)], [80, 120, TEXT_WIDTH]);
         assert_eq!(ends(200, 150), 156, "a line that is longer has its end behind it");
         assert_eq!(
             RenderContext::default().indented(2).measure,
-            MEASURE,
+            MAX_PROSE_WIDTH,
             "all of them end in one column, where text does"
         );
     }

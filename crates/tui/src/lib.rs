@@ -69,9 +69,9 @@ use tiller_engine::AgentSession;
 
 pub use import::{ForeignLog, ForeignLogs, ImportService};
 pub use offscreen::OffScreen;
-pub use options::{Exporter, Services, TerminalOptions, TuiFiles, TuiOptions};
+pub use options::{Exporter, TuiServices, TerminalOptions, TuiFiles, TuiOptions};
 pub use path_display::at_home;
-pub use settings_store::{ReadSettings, SaveEffect, SettingProblem, SettingsStore};
+pub use settings_store::{ReadSettings, ProblemScope, SettingProblem, SettingsStore};
 pub use terminal::{Abilities, Images, Italics, MouseUse};
 pub use terminal_signals::{Alert, SignalSettings, SignalSupport};
 pub use theme::{ThemeOptions, ThemeQuery};
@@ -85,7 +85,7 @@ pub struct OpenedSession {
     /// Sources of the providers' API keys, as far as known.
     pub keys: Vec<ProviderKey>,
     /// A prompt to send at once.
-    pub prompt: Option<FirstPrompt>,
+    pub prompt: Option<InitialPrompt>,
     /// A text to paste into the editor.
     pub paste: Option<String>,
     /// Opens the session picker first; the prompt then waits in the editor.
@@ -108,7 +108,7 @@ pub struct ProviderKey {
 
 /// A prompt from the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FirstPrompt {
+pub struct InitialPrompt {
     /// The text to send.
     pub text: String,
     /// Text blocks for the model that accompany the prompt: the contents of the files it names.

@@ -9,7 +9,7 @@ use tiller_core::message::{Message, UserMessage};
 use tiller_core::unit::Tokens;
 use tiller_engine::compaction::BranchPlan;
 use tiller_engine::{BranchSummary, ContextBreakdown, SessionState};
-use tiller_render::{Line, Role, Span, cut_to};
+use tiller_render::{Line, Role, Span, truncate_to};
 use tiller_session::Reader;
 
 use super::app::{ListResult, TaskResult};
@@ -28,7 +28,7 @@ const NAME_WIDTH: usize = 15;
 const PREVIEW_LINES: usize = 40;
 
 /// The question whether to hide an entry and what follows it.
-pub(super) fn hiding(reader: &Reader, entry: EntryId) -> TaskResult {
+pub(super) fn ask_to_hide(reader: &Reader, entry: EntryId) -> TaskResult {
     let (tree, leaf) = (reader.tree(), reader.leaf());
     let path = leaf.and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
     if path.contains(&entry) {
@@ -43,15 +43,15 @@ pub(super) fn hiding(reader: &Reader, entry: EntryId) -> TaskResult {
 }
 
 /// The question about a summary of the branch that is left by going to `entry`; `None` if it leaves nothing.
-pub(super) fn leaving(reader: &Reader, entry: &EntryId) -> Option<TaskResult> {
-    let to = reader.landing(entry).ok()?.entry;
-    let left = reader.left_behind(&reader.leaf()?, to.as_ref()).ok()?;
+pub(super) fn ask_on_leaving(reader: &Reader, entry: &EntryId) -> Option<TaskResult> {
+    let to = reader.navigation_target(entry).ok()?.entry;
+    let left = reader.abandoned_by(&reader.leaf()?, to.as_ref()).ok()?;
     BranchPlan::new(left)?;
-    Some(TaskResult::Ask(left_behind(entry)))
+    Some(TaskResult::Dialog(leave_dialog(entry)))
 }
 
 /// The dialog about the summary of a branch that is left.
-pub(super) fn left_behind(entry: &EntryId) -> Dialog {
+pub(super) fn leave_dialog(entry: &EntryId) -> Dialog {
     let made = BranchSummary::Made { instructions: None };
     let items = vec![
         PickerItem::new("without a summary", PickerChoice::Leave(entry.clone(), BranchSummary::None)),
@@ -134,7 +134,7 @@ pub(super) fn facts(state: &SessionState, reader: &Reader, about: &ListContext) 
         ("file", state.path.as_ref().map_or("in memory only".to_owned(), path)),
         ("folder", path(&state.cwd)),
         ("more folders", about.folders.join(" · ")),
-        ("model", state.model.shown()),
+        ("model", state.model.display_name()),
         ("thinking", state.thinking.name().to_owned()),
         ("context", context),
         ("context files", about.files.iter().map(path).collect::<Vec<_>>().join(" · ")),
@@ -160,7 +160,7 @@ pub(super) fn context(breakdown: &ContextBreakdown, home: Option<&Path>, width: 
     let part = PART.min(width.saturating_sub(NUMBERS));
     let bar = BAR.min(width.saturating_sub(part + NUMBERS));
     let row = |label: &str, tokens: Tokens, role: Role| {
-        let label = cut_to(&one_line(label), part.saturating_sub(2));
+        let label = truncate_to(&one_line(label), part.saturating_sub(2));
         let blanks = " ".repeat(part.saturating_sub(Span::new(label.as_str(), role).width()));
         let share = tokens.0.saturating_mul(1_000) / window;
         // Rounded, so that very small parts have no bar.

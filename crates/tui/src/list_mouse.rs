@@ -9,7 +9,7 @@ use ratatui::layout::Position;
 
 use super::app::{Action, App};
 use super::dialog::{KeyIntent, ShownSince};
-use super::mouse::WHEEL;
+use super::mouse::WHEEL_LINES;
 use super::overlay::Overlay;
 use super::transcript::Direction;
 use super::view::{self, HitRow, ScrollTarget};
@@ -18,37 +18,37 @@ impl App {
     /// Handles a click on a row of a list; `None` if there is none.
     pub(super) fn click_row(&mut self, place: Position) -> Option<Vec<Action>> {
         let row = HitRow::at(self, place)?;
-        if self.moving.mouse.took.is_some_and(|took| !took.is_noticed(self.now)) {
+        if self.navigation.mouse.accepted.is_some_and(|took| !took.is_long_enough(self.now)) {
             return Some(Vec::new());
         }
         if !self.choose_row_at(row) {
             return Some(Vec::new());
         }
-        self.moving.mouse.took = Some(ShownSince::at(self.now));
+        self.navigation.mouse.accepted = Some(ShownSince::at(self.now));
         Some(match row {
             HitRow::Popup { .. } => self.accept_row(),
-            HitRow::Offer(_) => self.take_chosen_offer(),
-            HitRow::Waiting(_) => self.edit_waiting(),
+            HitRow::Offer(_) => self.accept_candidate(),
+            HitRow::Waiting(_) => self.edit_queued(),
         })
     }
 
     /// Selects a row; returns whether the user had selected it before.
     fn choose_row_at(&mut self, row: HitRow) -> bool {
-        match (row, self.popups.last_mut()) {
-            (HitRow::Popup { line, height }, Some(Overlay::Pick(picker))) => picker.click(line, height),
+        match (row, self.overlays.last_mut()) {
+            (HitRow::Popup { line, height }, Some(Overlay::Picker(picker))) => picker.click(line, height),
             (HitRow::Popup { line, .. }, Some(Overlay::Tree(tree))) => tree.click(line),
-            (HitRow::Popup { .. }, Some(Overlay::Read(_)) | None) => false,
-            (HitRow::Offer(line), _) => self.complete.click(line, view::most_offers(self)),
-            (HitRow::Waiting(row), _) => self.click_waiting(row),
+            (HitRow::Popup { .. }, Some(Overlay::Pager(_)) | None) => false,
+            (HitRow::Offer(line), _) => self.completion.click(line, view::most_offers(self)),
+            (HitRow::Waiting(row), _) => self.click_queued(row),
         }
     }
 
     /// Accepts the selected row of the top list.
     fn accept_row(&mut self) -> Vec<Action> {
-        match self.popups.last() {
-            Some(Overlay::Pick(_)) => self.accept_clicked(),
+        match self.overlays.last() {
+            Some(Overlay::Picker(_)) => self.accept_selected(),
             Some(Overlay::Tree(_)) => self.accept_in_tree(),
-            Some(Overlay::Read(_)) | None => Vec::new(),
+            Some(Overlay::Pager(_)) | None => Vec::new(),
         }
     }
 
@@ -58,12 +58,12 @@ impl App {
             Direction::Older => (KeyCode::Up, -1),
             Direction::Newer => (KeyCode::Down, 1),
         };
-        self.put_off(KeyIntent::Moves);
+        self.defer_unread(KeyIntent::Other);
         match ScrollTarget::at(self, place) {
-            ScrollTarget::Popup => return self.key(KeyEvent::from(code)),
-            ScrollTarget::Offers => self.complete.step_within(by),
-            ScrollTarget::Waiting => self.step_waiting(by),
-            ScrollTarget::Transcript => self.scroll_lines(toward, WHEEL),
+            ScrollTarget::Popup => return self.handle_key(KeyEvent::from(code)),
+            ScrollTarget::Offers => self.completion.step_within(by),
+            ScrollTarget::Waiting => self.step_queued(by),
+            ScrollTarget::Transcript => self.scroll_lines(toward, WHEEL_LINES),
         }
         Vec::new()
     }

@@ -82,24 +82,24 @@ impl CallTiming {
 
 impl BlockBuilder {
     /// Builds the blocks of a path's entries, oldest first.
-    pub(super) fn of<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
-        Self::branching(entries, &Arc::default())
+    pub(super) fn from_entries<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
+        Self::with_branch_points(entries, &Arc::default())
     }
 
     /// The same, with the path's branch points.
-    pub(super) fn branching<'a>(
+    pub(super) fn with_branch_points<'a>(
         entries: impl IntoIterator<Item = &'a Entry>,
         points: &Arc<BranchPoints>,
     ) -> Self {
         let mut builder = Self { points: Arc::clone(points), ..Self::default() };
         for entry in entries {
-            builder.take(entry);
+            builder.push_entry(entry);
         }
         builder
     }
 
     /// Adds the results of this section's calls from the entries that follow it.
-    pub(super) fn take_results(&mut self, entries: &[Entry]) {
+    pub(super) fn push_results(&mut self, entries: &[Entry]) {
         for entry in entries {
             match entry.body.as_message().map(|message| &**message) {
                 Some(Message::ToolResult(result)) => _ = self.finish(entry, result),
@@ -118,7 +118,7 @@ impl BlockBuilder {
     }
 
     /// Whether the model's message is the last.
-    pub(super) fn answers(&self) -> bool {
+    pub(super) fn ends_with_answer(&self) -> bool {
         matches!(self.last_speaker, Some(LastSpeaker::Model))
     }
 
@@ -128,7 +128,7 @@ impl BlockBuilder {
     }
 
     /// Whether the user's message is the last.
-    pub(super) fn asks(&self) -> bool {
+    pub(super) fn ends_with_prompt(&self) -> bool {
         self.unanswered().is_some()
     }
 
@@ -145,7 +145,7 @@ impl BlockBuilder {
         if !matches!(custom_type.as_str(), "tiller.bash" | "tiller.approval") {
             return;
         }
-        match entry.body.as_own() {
+        match entry.body.as_tiller() {
             Some(TillerEntry::Bash { command, .. }) => self.timing.commands.push((command, entry.timestamp)),
             Some(TillerEntry::Approval { tool_call_id, .. }) => {
                 self.timing.allowed.insert(tool_call_id, entry.timestamp);
@@ -159,9 +159,9 @@ impl BlockBuilder {
         let Some(at) = self.calls.remove(&result.tool_call_id) else { return false };
         if let BlockKind::Call(call) = &mut self.blocks[at].kind {
             let since = self.timing.started_at(call, entry.timestamp);
-            call.state = CallState::Runs { since, partial: ToolOutcome::default() };
+            call.state = CallState::Running { since, partial: ToolOutcome::default() };
         }
-        finish_call(&mut self.blocks[at], result, Some(entry.timestamp));
+        set_call_result(&mut self.blocks[at], result, Some(entry.timestamp));
         let cut_off = cut_off_call(result);
         if let Some(fate) = cut_off {
             set_cut_off(&mut self.blocks[at], fate);
@@ -169,7 +169,7 @@ impl BlockBuilder {
         true
     }
 
-    pub(super) fn take(&mut self, entry: &Entry) {
+    pub(super) fn push_entry(&mut self, entry: &Entry) {
         let is_summary = matches!(entry.body, EntryBody::BranchSummary { .. });
         if let Some(others) = self.points.before(&entry.id).filter(|_| !is_summary) {
             self.push_point(entry, BranchSide::Before, others, None);
@@ -272,7 +272,7 @@ impl BlockBuilder {
                         id: call.id.clone(),
                         name: call.name.clone(),
                         args: call.arguments.clone(),
-                        state: CallState::Waits,
+                        state: CallState::Pending,
                     };
                     self.push(entry, BlockKind::Call(Box::new(call)));
                 }
@@ -280,7 +280,7 @@ impl BlockBuilder {
             }
         }
         if let Some(kind) = ending(answer) {
-            let block = Block::of(&entry.id, kind);
+            let block = Block::from_entry(&entry.id, kind);
             if !self.blocks.last_mut().is_some_and(|last| last.absorb(&block)) {
                 self.blocks.push(block);
             }
@@ -299,7 +299,7 @@ impl BlockBuilder {
     }
 
     fn push(&mut self, entry: &Entry, kind: BlockKind) {
-        self.blocks.push(Block::of(&entry.id, kind));
+        self.blocks.push(Block::from_entry(&entry.id, kind));
     }
 }
 
@@ -324,28 +324,28 @@ fn ending(answer: &AssistantMessage) -> Option<BlockKind> {
 }
 
 /// Sets the result of a call. The duration is known if its start was seen.
-pub(super) fn finish_call(block: &mut Block, result: &ToolResultMessage, ended: Option<UnixMs>) {
+pub(super) fn set_call_result(block: &mut Block, result: &ToolResultMessage, ended: Option<UnixMs>) {
     if let BlockKind::Call(call) = &mut block.kind {
         let took_ms = match (&call.state, ended) {
-            (CallState::Runs { since, .. }, Some(ended)) => Some(ended.since_ms(*since)),
+            (CallState::Running { since, .. }, Some(ended)) => Some(ended.since_ms(*since)),
             (CallState::Done { took_ms, .. }, _) => *took_ms,
             _ => None,
         };
         let outcome = ToolOutcome::from(result);
         call.state = CallState::Done { outcome, is_error: result.is_error, took_ms };
     }
-    block.touch();
+    block.invalidate();
 }
 
 /// How a call was cut off, according to its result; `None` for any other result.
 fn cut_off_call(result: &ToolResultMessage) -> Option<CutOffCall> {
     let text = joined_text(&result.content);
-    let fates = [CutOffCall::MayHaveRun, CutOffCall::Unbegun];
-    fates.into_iter().find(|fate| result.is_error && text == fate.said())
+    let fates = [CutOffCall::MayHaveRun, CutOffCall::NotStarted];
+    fates.into_iter().find(|fate| result.is_error && text == fate.text())
 }
 
 /// Marks calls without a result as cut off.
-pub(super) fn cut_off<'a>(blocks: impl Iterator<Item = &'a mut Block>) {
+pub(super) fn mark_cut_off<'a>(blocks: impl Iterator<Item = &'a mut Block>) {
     let mut calls: Vec<&mut Block> = blocks.filter(|block| block.is_call()).collect();
     for answer in calls.chunk_by_mut(|one, other| one.entry == other.entry) {
         let Some(entry) = answer[0].entry.clone() else { continue };
@@ -353,7 +353,7 @@ pub(super) fn cut_off<'a>(blocks: impl Iterator<Item = &'a mut Block>) {
             BlockKind::Call(call) => Some((call.name.as_str(), !call.is_open())),
             _ => None,
         });
-        let fates = context::cut_off(&entry, calls);
+        let fates = context::classify_cut_off_calls(&entry, calls);
         for (block, fate) in answer.iter_mut().zip(fates) {
             fate.into_iter().for_each(|fate| set_cut_off(block, fate));
         }
@@ -364,9 +364,9 @@ fn set_cut_off(block: &mut Block, fate: CutOffCall) {
     let BlockKind::Call(call) = &mut block.kind else { return };
     call.state = match fate {
         CutOffCall::MayHaveRun => CallState::Lost,
-        CutOffCall::Unbegun => CallState::Unbegun,
+        CutOffCall::NotStarted => CallState::NotRun,
     };
-    block.touch();
+    block.invalidate();
 }
 
 /// The block of a finished shell command of the user.
@@ -380,8 +380,8 @@ pub(super) fn shell_record(record: &BashExecutionMessage, took_ms: Option<u64>) 
     Shell {
         id: None,
         command: record.command.clone(),
-        output: StyledText::kept(&record.output, record.strokes.clone()),
-        state: ShellState::Over { note, failed, took_ms },
+        output: StyledText::from_stored(&record.output, record.strokes.clone()),
+        state: ShellState::Finished { note, failed, took_ms },
         excluded: record.exclude_from_context,
     }
 }
@@ -406,7 +406,7 @@ mod tests {
     }
 
     fn begins(at: i64, command: &str) -> Entry {
-        entry(at, EntryBody::own(&TillerEntry::Bash { command: command.to_owned(), exclude: false }))
+        entry(at, EntryBody::from_tiller(&TillerEntry::Bash { command: command.to_owned(), exclude: false }))
     }
 
     fn ended(at: i64, command: &str, over: i64) -> Entry {
@@ -433,10 +433,10 @@ mod tests {
             ended(20_000, "never begun", 9_000),
         ];
         let took = |block: &Block| match &block.kind {
-            BlockKind::Shell(Shell { state: ShellState::Over { took_ms, .. }, .. }) => *took_ms,
+            BlockKind::Shell(Shell { state: ShellState::Finished { took_ms, .. }, .. }) => *took_ms,
             _ => panic!("{block:?}"),
         };
-        let took: Vec<Option<u64>> = BlockBuilder::of(&log).blocks.iter().map(took).collect();
+        let took: Vec<Option<u64>> = BlockBuilder::from_entries(&log).blocks.iter().map(took).collect();
         assert_eq!(took, [Some(3_000), Some(300), Some(2_000), None]);
     }
 }

@@ -41,7 +41,7 @@ impl LogicalLine {
     /// The logical line around a line of a block, as laid out last.
     pub(super) fn around(block: &Block, line: usize) -> Self {
         let is_continuation =
-            |at: usize| block.line(at).is_some_and(|line| matches!(line.joint, Wrap::Soft { .. }));
+            |at: usize| block.line(at).is_some_and(|line| matches!(line.wrap, Wrap::Soft { .. }));
         let lowest = line.saturating_sub(LONGEST);
         let first = (lowest..=line).rev().find(|at| !is_continuation(*at)).unwrap_or(lowest);
         let end = (line + 1..line + LONGEST).find(|at| !is_continuation(*at)).unwrap_or(line + LONGEST);
@@ -55,7 +55,7 @@ impl LogicalLine {
     }
 
     fn push_line(&mut self, at: usize, line: &Line, joined: bool) {
-        if let Wrap::Soft { spaces } = line.joint
+        if let Wrap::Soft { spaces } = line.wrap
             && joined
         {
             self.text.extend(std::iter::repeat_n(' ', spaces));
@@ -133,7 +133,7 @@ mod tests {
 
     fn block(markdown: &str, width: usize) -> Block {
         let mut block = Block::new(BlockKind::Answer(markdown.to_owned()));
-        block.measure(&RenderContext { width, ..RenderContext::default() });
+        block.lay_out(&RenderContext { width, ..RenderContext::default() });
         block
     }
 

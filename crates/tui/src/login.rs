@@ -19,7 +19,7 @@ use super::tool_call::one_line;
 pub(super) struct KeyInput(String);
 
 impl KeyInput {
-    pub(super) fn of(typed: &str) -> Self {
+    pub(super) fn new(typed: &str) -> Self {
         Self(typed.trim().to_owned())
     }
 
@@ -38,17 +38,17 @@ impl std::fmt::Debug for KeyInput {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum LoginRequest {
     /// Stores the key for this provider.
-    Keep(String, KeyInput),
+    Store(String, KeyInput),
     /// Removes this provider's key.
-    Forget(String),
+    Remove(String),
 }
 
 /// The result of a key change.
 #[derive(Debug)]
 pub(super) struct LoginResult {
-    pub(super) said: String,
+    pub(super) message: String,
     pub(super) hint: Option<String>,
-    pub(super) answers: KeyChangeOutcome,
+    pub(super) outcome: KeyChangeOutcome,
 }
 
 impl App {
@@ -67,57 +67,57 @@ impl App {
         if provider.is_empty() {
             return self.offer_providers("log out", ListKind::Logouts, "");
         }
-        vec![Action::InList(ListAction::Key(LoginRequest::Forget(provider.to_owned())))]
+        vec![Action::List(ListAction::Key(LoginRequest::Remove(provider.to_owned())))]
     }
 
     fn offer_providers(&mut self, title: &str, list: ListKind, filter: &str) -> Vec<Action> {
-        let mut picker = Picker::waiting_for(title, list).narrowed_to(filter);
+        let mut picker = Picker::waiting_for(title, list).with_filter(filter);
         if !filter.is_empty() {
             // Asked before the providers are loaded: a key that is pasted at once must not be shown.
             picker.ask_for_key(filter.to_owned());
         }
-        self.popups.push(Overlay::Pick(Box::new(picker)));
-        vec![Action::InList(ListAction::Gather(list))]
+        self.overlays.push(Overlay::Picker(Box::new(picker)));
+        vec![Action::List(ListAction::LoadItems(list))]
     }
 
     /// Reports a stored or removed key.
     pub(super) fn key_changed(&mut self, news: LoginResult) -> Vec<Action> {
-        let LoginResult { said, hint, answers } = news;
-        let is_done = |popup: &Overlay| popup.lists(ListKind::Logins) || popup.lists(ListKind::Logouts);
-        self.popups.retain(|popup| !is_done(popup));
-        let key = self.place.keymap.key_of(KeyCommand::PickModel);
+        let LoginResult { message: said, hint, outcome: answers } = news;
+        let is_done = |popup: &Overlay| popup.is_list(ListKind::Logins) || popup.is_list(ListKind::Logouts);
+        self.overlays.retain(|popup| !is_done(popup));
+        let key = self.ui.keymap.key_of(KeyCommand::PickModel);
         let hint = match answers {
-            KeyChangeOutcome::ItsModel | KeyChangeOutcome::AsBefore => hint,
-            KeyChangeOutcome::Another => hint.or_else(|| Some(format!("{key} chooses a model"))),
-            KeyChangeOutcome::First(model) => {
+            KeyChangeOutcome::ActiveProvider | KeyChangeOutcome::Unchanged => hint,
+            KeyChangeOutcome::OtherProvider => hint.or_else(|| Some(format!("{key} chooses a model"))),
+            KeyChangeOutcome::SwitchedToProvider(model) => {
                 let chosen = format!("{model} answers from the next request on; {key} chooses another");
                 Some(hint.map_or(chosen.clone(), |hint| format!("{chosen}; {hint}")))
             }
-            KeyChangeOutcome::Nobody => {
+            KeyChangeOutcome::NoModel => {
                 Some(format!("the next prompt needs another model: {key} chooses one"))
             }
-            KeyChangeOutcome::LastResort(model) => {
+            KeyChangeOutcome::SwitchedToFallback(model) => {
                 Some(format!("{model} is the only model left; /login adds a key"))
             }
         };
-        self.say(NoticeLevel::Note, said, hint);
+        self.add_notice(NoticeLevel::Note, said, hint);
         // The model list was open, so choosing continues there.
-        let chooses = self.popups.iter().any(|popup| popup.lists(ListKind::Models));
-        if chooses { vec![Action::InList(ListAction::Gather(ListKind::Models))] } else { Vec::new() }
+        let chooses = self.overlays.iter().any(|popup| popup.is_list(ListKind::Models));
+        if chooses { vec![Action::List(ListAction::LoadItems(ListKind::Models))] } else { Vec::new() }
     }
 }
 
 impl Picker {
     /// Continues with the key prompt once the providers are loaded, for the provider that the typed name
     /// means. If it means none or several, the typed key is discarded.
-    pub(super) fn go_on_to_key(&mut self) {
-        let asked = self.asking().filter(|_| self.list == Some(ListKind::Logins));
-        let Some(PickerChoice::Login(filter)) = asked.map(|asking| asking.of.clone()) else { return };
+    pub(super) fn continue_to_key(&mut self) {
+        let asked = self.prompt().filter(|_| self.list == Some(ListKind::Logins));
+        let Some(PickerChoice::Login(filter)) = asked.map(|asking| asking.purpose.clone()) else { return };
         let named = PickerChoice::Login(filter.clone());
         let is_known = (0..self.items.len()).any(|at| self.items[at].choice == named);
         let only = self.chosen().filter(|_| self.counts().0 == 1).map(|item| item.choice.clone());
         let meant = if is_known { Some(named) } else { only };
-        let typed = self.stop_asking().map(|asking| asking.typed);
+        let typed = self.end_prompt().map(|asking| asking.typed);
         match (meant, typed) {
             (Some(PickerChoice::Login(provider)), Some(typed)) => {
                 self.ask_for_key(provider);
@@ -125,7 +125,7 @@ impl Picker {
             }
             _ => {
                 self.edit(LineInput::clear);
-                self.say(Some(StatusText::trouble(format!("unknown provider `{}`", one_line(&filter)))));
+                self.set_status(Some(StatusText::error(format!("unknown provider `{}`", one_line(&filter)))));
             }
         }
     }
@@ -133,18 +133,18 @@ impl Picker {
     /// Asks for a provider's key.
     pub(super) fn ask_for_key(&mut self, provider: String) {
         let what = format!("key of {}", one_line(&provider));
-        self.ask_unseen(PickerChoice::Login(provider), what);
+        self.prompt_masked(PickerChoice::Login(provider), what);
     }
 
     /// The action for a typed key; an empty one is ignored.
-    pub(super) fn typed_key(&mut self, provider: String, typed: &str) -> Vec<Action> {
-        let key = KeyInput::of(typed);
+    pub(super) fn submit_key(&mut self, provider: String, typed: &str) -> Vec<Action> {
+        let key = KeyInput::new(typed);
         if key.0.is_empty() {
-            self.say(Some(StatusText::note("no key entered; nothing changed")));
+            self.set_status(Some(StatusText::note("no key entered; nothing changed")));
             return Vec::new();
         }
-        self.say(Some(StatusText::note("saving…")));
-        vec![Action::InList(ListAction::Key(LoginRequest::Keep(provider, key)))]
+        self.set_status(Some(StatusText::note("saving…")));
+        vec![Action::List(ListAction::Key(LoginRequest::Store(provider, key)))]
     }
 }
 
@@ -158,15 +158,15 @@ pub(super) fn logins(credentials: &[ProviderCredential]) -> Vec<PickerItem> {
 
 /// The providers with a key.
 pub(super) fn logouts(credentials: &[ProviderCredential]) -> Vec<PickerItem> {
-    let with_key = credentials.iter().filter(|credential| credential.from != CredentialOrigin::Nowhere);
+    let with_key = credentials.iter().filter(|credential| credential.origin != CredentialOrigin::Missing);
     with_key.map(|credential| item(credential, PickerChoice::Logout(credential.provider.clone()))).collect()
 }
 
 fn item(credential: &ProviderCredential, choice: PickerChoice) -> PickerItem {
-    let (lead, note, role) = match &credential.from {
-        CredentialOrigin::Nowhere => ("– ", "no key".to_owned(), Role::Muted),
-        CredentialOrigin::Kept => ("✓ ", "key in auth.json".to_owned(), Role::Text),
-        CredentialOrigin::Elsewhere(place) => ("✓ ", format!("key from {}", one_line(place)), Role::Text),
+    let (lead, note, role) = match &credential.origin {
+        CredentialOrigin::Missing => ("– ", "no key".to_owned(), Role::Muted),
+        CredentialOrigin::Stored => ("✓ ", "key in auth.json".to_owned(), Role::Text),
+        CredentialOrigin::External(place) => ("✓ ", format!("key from {}", one_line(place)), Role::Text),
     };
     PickerItem::new(one_line(&credential.provider), choice).with_lead(lead).with_note(note).in_role(role)
 }
@@ -227,13 +227,13 @@ mod tests {
 
     #[test]
     fn login_request_debug_hides_the_key() {
-        let action = Action::InList(ListAction::Key(LoginRequest::Keep(
+        let action = Action::List(ListAction::Key(LoginRequest::Store(
             "anthropic".into(),
-            KeyInput::of(" sk-hush\n"),
+            KeyInput::new(" sk-hush\n"),
         )));
         let printed = format!("{action:?}");
         assert!(printed.contains("anthropic") && !printed.contains("hush"), "{printed}");
-        assert_eq!(KeyInput::of(" sk-hush\n"), KeyInput("sk-hush".into()), "surrounding space is removed");
+        assert_eq!(KeyInput::new(" sk-hush\n"), KeyInput("sk-hush".into()), "surrounding space is removed");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use tiller_session::context::estimate_text;
 
 use super::app::{Action, App, LineExtra, Submit};
-use super::keys::KeyValidity;
+use super::keys::DeliveryTime;
 use super::overlay::Overlay;
 use super::picker::{Picker, PickerChoice, PickerItem};
 
@@ -24,23 +24,23 @@ pub(super) enum LongMessage {
 
 impl App {
     /// The dialog for a message that takes more than half of the context window; `None` for a shorter one.
-    pub(super) fn length_dialog(&self, when: KeyValidity) -> Option<Overlay> {
-        let (text, window) = (self.editor.expanded(), self.facts.context.window);
+    pub(super) fn length_dialog(&self, when: DeliveryTime) -> Option<Overlay> {
+        let (text, window) = (self.editor.expanded(), self.session.context.window);
         let tokens = estimate_text(&text);
         let is_long = window.0 > 0 && tokens.0 > window.0 / PART_OF_WINDOW;
-        if !is_long || self.means_command(&text) {
+        if !is_long || self.is_command(&text) {
             return None;
         }
         let items = vec![
             PickerItem::new(
                 "attach it as a file, which the model reads in parts",
-                PickerChoice::Long(LongMessage::AsFile, when),
+                PickerChoice::LongMessage(LongMessage::AsFile, when),
             ),
-            PickerItem::new("send it anyway", PickerChoice::Long(LongMessage::Whole, when)),
+            PickerItem::new("send it anyway", PickerChoice::LongMessage(LongMessage::Whole, when)),
             PickerItem::new("back to the editor", PickerChoice::Nothing),
         ];
         let title = format!("about {tokens} tokens in one message; {} reads {window}", self.model_name());
-        Some(Overlay::Pick(Box::new(Picker::of(&title, items))))
+        Some(Overlay::Picker(Box::new(Picker::with_items(&title, items))))
     }
 
     /// The text that replaces a message attached as a file: its placeholders, or its beginning.
@@ -57,8 +57,8 @@ impl App {
 /// may come from anyone.
 pub(super) fn without_files_of_pastes(action: Action, typed: &str) -> Action {
     match action {
-        Action::Say(submit) if names_more_files(&submit, typed) => {
-            Action::Say(Submit::With(Box::new(submit), LineExtra::FilesOf(typed.to_owned())))
+        Action::Submit(submit) if names_more_files(&submit, typed) => {
+            Action::Submit(Submit::WithExtra(Box::new(submit), LineExtra::FilesOf(typed.to_owned())))
         }
         action => action,
     }
@@ -70,15 +70,15 @@ fn names_more_files(submit: &Submit, typed: &str) -> bool {
         Submit::Steer(text) | Submit::SteerNow(text) | Submit::FollowUp(text) => {
             text.matches('@').count() > typed.matches('@').count()
         }
-        Submit::Hurry | Submit::Bash(..) | Submit::WithPictures(..) | Submit::With(..) => false,
+        Submit::DeliverSteeringNow | Submit::Bash(..) | Submit::WithImages(..) | Submit::WithExtra(..) => false,
     }
 }
 
 /// Applies the chosen way to send a long message; `short` replaces the text when it is attached as a file.
 pub(super) fn apply_long_choice(action: Action, long: Option<LongMessage>, short: &str) -> Action {
-    let (Some(long), Action::Say(submit)) = (long, &action) else { return action };
+    let (Some(long), Action::Submit(submit)) = (long, &action) else { return action };
     let short = || short.to_owned();
-    let with = |submit, extra| Action::Say(Submit::With(Box::new(submit), extra));
+    let with = |submit, extra| Action::Submit(Submit::WithExtra(Box::new(submit), extra));
     match (long, submit) {
         (LongMessage::Whole, Submit::Steer(_) | Submit::SteerNow(_) | Submit::FollowUp(_)) => {
             with(submit.clone(), LineExtra::AnyLength)
@@ -92,6 +92,6 @@ pub(super) fn apply_long_choice(action: Action, long: Option<LongMessage>, short
         (LongMessage::AsFile, Submit::FollowUp(whole)) => {
             with(Submit::FollowUp(short()), LineExtra::AsFile(whole.clone()))
         }
-        (_, Submit::Hurry | Submit::Bash(..) | Submit::WithPictures(..) | Submit::With(..)) => action,
+        (_, Submit::DeliverSteeringNow | Submit::Bash(..) | Submit::WithImages(..) | Submit::WithExtra(..)) => action,
     }
 }

@@ -13,7 +13,7 @@ use super::transcript::{Direction, Granularity, TextPos};
 use super::view::ScreenAreas;
 
 /// Lines per step of the wheel.
-pub(super) const WHEEL: usize = 3;
+pub(super) const WHEEL_LINES: usize = 3;
 
 /// Lines scrolled per tick while a drag is beyond the edge.
 const DRAG_LINES: usize = 3;
@@ -26,7 +26,7 @@ const TWICE_MS: u64 = 400;
 pub(super) struct Mouse {
     press: Option<Press>,
     /// Time when a click accepted a list's row.
-    pub(super) took: Option<ShownSince>,
+    pub(super) accepted: Option<ShownSince>,
 }
 
 /// A press of the button in the transcript.
@@ -52,7 +52,7 @@ enum PressState {
     /// Dragged beyond an edge.
     Beyond(Direction),
     /// Released; `folded` if it folded a block.
-    Over { folded: bool },
+    Released { folded: bool },
 }
 
 impl Mouse {
@@ -69,15 +69,15 @@ impl App {
             MouseEventKind::ScrollUp => return self.wheel(place, Direction::Older),
             MouseEventKind::ScrollDown => return self.wheel(place, Direction::Newer),
             MouseEventKind::Down(MouseButton::Left) => {
-                self.put_off(KeyIntent::Moves);
+                self.defer_unread(KeyIntent::Other);
                 if let Some(actions) = self.click_row(place) {
-                    self.moving.mouse.press = None;
+                    self.navigation.mouse.press = None;
                     return actions;
                 }
                 self.press(place);
             }
             // A press beneath an overlay ends.
-            _ if !self.popups.is_empty() => self.moving.mouse.press = None,
+            _ if !self.overlays.is_empty() => self.navigation.mouse.press = None,
             MouseEventKind::Drag(MouseButton::Left) => self.drag(place),
             MouseEventKind::Up(MouseButton::Left) => return self.release(),
             _ => {}
@@ -86,7 +86,7 @@ impl App {
     }
 
     pub(super) fn scroll_lines(&mut self, direction: Direction, count: usize) {
-        let ctx = self.ctx();
+        let ctx = self.render_context();
         match direction {
             Direction::Older => self.transcript.scroll_up(count, &ctx),
             Direction::Newer => self.transcript.scroll_down(count, &ctx),
@@ -94,16 +94,16 @@ impl App {
     }
 
     fn press(&mut self, place: Position) {
-        if !self.popups.is_empty() {
-            self.moving.mouse.press = None;
+        if !self.overlays.is_empty() {
+            self.navigation.mouse.press = None;
             return;
         }
-        let areas = ScreenAreas::of(self);
+        let areas = ScreenAreas::compute(self);
         self.transcript.unselect();
         if areas.transcript.contains(place) {
             return self.press_text(place, areas.transcript);
         }
-        self.moving.mouse.press = None;
+        self.navigation.mouse.press = None;
         if areas.top_rule.contains(place) {
             self.transcript.follow();
         } else if areas.editor.contains(place) {
@@ -113,7 +113,7 @@ impl App {
     }
 
     fn press_text(&mut self, place: Position, area: Rect) {
-        let again = self.moving.mouse.press.filter(|before| {
+        let again = self.navigation.mouse.press.filter(|before| {
             before.position == place
                 && self.now.since_ms(before.since) <= TWICE_MS
                 && before.state != PressState::Dragged
@@ -121,13 +121,13 @@ impl App {
         let text_pos = match again {
             Some(before) => {
                 // The first click belongs to this double click, so its fold is undone.
-                if before.state == (PressState::Over { folded: true }) {
+                if before.state == (PressState::Released { folded: true }) {
                     self.fold(before.text_pos.at);
                     self.prepare();
                 }
                 Some(before.text_pos)
             }
-            None => self.transcript.spot(usize::from(place.y - area.y), usize::from(place.x - area.x)),
+            None => self.transcript.text_pos_at(usize::from(place.y - area.y), usize::from(place.x - area.x)),
         };
         let Some(text_pos) = text_pos else { return };
         let clicks = again.map_or(1, |before| before.clicks % 3 + 1);
@@ -137,12 +137,12 @@ impl App {
             _ => {}
         }
         let press = Press { position: place, text_pos, since: self.now, clicks, state: PressState::Still };
-        self.moving.mouse.press = Some(press);
+        self.navigation.mouse.press = Some(press);
     }
 
     fn drag(&mut self, place: Position) {
-        let Some(press) = self.moving.mouse.press else { return };
-        if matches!(press.state, PressState::Over { .. })
+        let Some(press) = self.navigation.mouse.press else { return };
+        if matches!(press.state, PressState::Released { .. })
             || (press.state == PressState::Still && press.position == place)
         {
             return;
@@ -150,46 +150,46 @@ impl App {
         if !self.transcript.is_selecting() {
             self.transcript.select(press.text_pos, Granularity::Character);
         }
-        let area = ScreenAreas::of(self).transcript;
+        let area = ScreenAreas::compute(self).transcript;
         let state = match place.y {
             y if y <= area.y => PressState::Beyond(Direction::Older),
             y if y + 1 >= area.bottom() => PressState::Beyond(Direction::Newer),
             _ => PressState::Dragged,
         };
-        self.moving.mouse.press = Some(Press { position: place, state, ..press });
+        self.navigation.mouse.press = Some(Press { position: place, state, ..press });
         self.select_to(place);
     }
 
     fn select_to(&mut self, place: Position) {
-        let area = ScreenAreas::of(self).transcript;
+        let area = ScreenAreas::compute(self).transcript;
         let row = place.y.clamp(area.y, area.bottom().saturating_sub(1).max(area.y)) - area.y;
-        if let Some(text_pos) = self.transcript.spot(row.into(), place.x.saturating_sub(area.x).into()) {
+        if let Some(text_pos) = self.transcript.text_pos_at(row.into(), place.x.saturating_sub(area.x).into()) {
             self.transcript.select_to(text_pos);
         }
     }
 
     /// Continues scrolling while a drag is beyond an edge.
     pub(super) fn continue_drag(&mut self) {
-        let press = self.moving.mouse.press.filter(|_| self.popups.is_empty());
+        let press = self.navigation.mouse.press.filter(|_| self.overlays.is_empty());
         let Some(Press { state: PressState::Beyond(direction), position: place, .. }) = press else { return };
         self.scroll_lines(direction, DRAG_LINES);
         self.prepare();
         self.select_to(place);
-        self.stale = super::frame_pacer::Dirty::ByUser;
+        self.dirty = super::frame_pacer::Dirty::ByUser;
     }
 
     /// Ends a press: copies the selection, or folds after a click.
     fn release(&mut self) -> Vec<Action> {
-        let Some(press) = self.moving.mouse.press else { return Vec::new() };
-        let mut state = PressState::Over { folded: false };
+        let Some(press) = self.navigation.mouse.press else { return Vec::new() };
+        let mut state = PressState::Released { folded: false };
         let mut actions = Vec::new();
         if self.transcript.is_selecting() {
-            let ctx = self.ctx();
-            actions.extend(self.transcript.selected_text(&ctx).map(TerminalAction::Copy).map(Action::Own));
+            let ctx = self.render_context();
+            actions.extend(self.transcript.selected_text(&ctx).map(TerminalAction::Copy).map(Action::Terminal));
         } else if press.state == PressState::Still {
-            state = PressState::Over { folded: self.click(press.text_pos) };
+            state = PressState::Released { folded: self.click(press.text_pos) };
         }
-        self.moving.mouse.press = Some(Press { state, ..press });
+        self.navigation.mouse.press = Some(Press { state, ..press });
         actions
     }
 

@@ -8,7 +8,7 @@ use super::block::Block;
 use super::editor::EditCommand;
 use super::keymap::{Context, KeyCommand};
 use super::mouse::Mouse;
-use super::picker::ThemeList;
+use super::picker::SessionListState;
 use super::search::SearchBar;
 use super::transcript::{BlockPos, CopiedText, Direction, JumpTarget, amount};
 use super::view::ScreenAreas;
@@ -20,7 +20,7 @@ pub(super) struct Navigation {
     /// Number of searches so far; only the newest counts.
     pub(super) searches: u64,
     /// The queries of the session lists.
-    pub(super) looks: ThemeList,
+    pub(super) session_lists: SessionListState,
     pub(super) mouse: Mouse,
 }
 
@@ -28,7 +28,7 @@ impl App {
     /// Handles keys of a focused block.
     pub(super) fn block_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let at = self.transcript.focus().filter(|_| self.editor.is_empty())?;
-        match self.place.keymap.command(Context::Block, key)? {
+        match self.ui.keymap.command(Context::Block, key)? {
             KeyCommand::BlockOlder => self.focus_block(Direction::Older),
             KeyCommand::BlockNewer => self.focus_block(Direction::Newer),
             KeyCommand::BlockFold if self.fold(at) => {}
@@ -43,8 +43,8 @@ impl App {
     /// Ends the block's focus for characters that arrived at once if any of them has no binding there: they
     /// are a message.
     pub(super) fn unfocus_block_for(&mut self, text: &str) {
-        let is_elsewhere = !self.popups.is_empty() || self.moving.search.is_some() || self.queue.has_keys();
-        let keymap = &self.place.keymap;
+        let is_elsewhere = !self.overlays.is_empty() || self.navigation.search.is_some() || self.queue.has_keys();
+        let keymap = &self.ui.keymap;
         let means_nothing =
             |c: char| keymap.command(Context::Block, KeyEvent::from(KeyCode::Char(c))).is_none();
         if !is_elsewhere && text.chars().any(means_nothing) {
@@ -55,7 +55,7 @@ impl App {
     /// Handles commands that scroll to a place in the transcript or focus a block.
     pub(super) fn transcript_move_key(&mut self, command: KeyCommand) -> Option<Vec<Action>> {
         match command {
-            KeyCommand::Oldest => self.transcript.go(JumpTarget::Top),
+            KeyCommand::Oldest => self.transcript.jump_to(JumpTarget::Top),
             KeyCommand::Newest => self.transcript.follow(),
             KeyCommand::OlderPrompt => self.transcript.go_to_prompt(Direction::Older),
             KeyCommand::NewerPrompt => self.transcript.go_to_prompt(Direction::Newer),
@@ -70,38 +70,38 @@ impl App {
     /// Focuses a block unless text is being typed: its keys would go to the text.
     fn focus_block(&mut self, toward: Direction) {
         if !self.editor.is_empty() {
-            let key = |command| self.place.keymap.key_of(command);
+            let key = |command| self.ui.keymap.key_of(command);
             let (clear, undo) = (key(KeyCommand::Clear), key(KeyCommand::Edit(EditCommand::Undo)));
             self.flash(format!("Clear the prompt to select a block: {clear} clears it, {undo} restores it."));
             return;
         }
-        let (ctx, height) = (self.ctx(), usize::from(ScreenAreas::of(self).transcript.height));
+        let (ctx, height) = (self.render_context(), usize::from(ScreenAreas::compute(self).transcript.height));
         self.transcript.move_focus(toward, height, &ctx);
     }
 
     /// Toggles the fold of a block; returns false if there is nothing to fold.
     pub(super) fn fold(&mut self, at: BlockPos) -> bool {
-        let ctx = self.ctx();
+        let ctx = self.render_context();
         self.transcript.toggle(at, &ctx)
     }
 
     fn copy_block(&mut self, at: BlockPos) -> Vec<Action> {
-        let text = self.transcript.block(at).map(Block::copied).unwrap_or_default();
+        let text = self.transcript.block(at).map(Block::copy_text).unwrap_or_default();
         if text.is_empty() {
             self.flash("Nothing to copy in this block.");
             return Vec::new();
         }
-        vec![Action::Own(TerminalAction::Copy(CopiedText { what: amount(&text), text }))]
+        vec![Action::Terminal(TerminalAction::Copy(CopiedText { what: amount(&text), text }))]
     }
 
     /// Handles keys of the transcript search.
     pub(super) fn search_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        match self.place.keymap.command(Context::Search, key) {
+        match self.ui.keymap.command(Context::Search, key) {
             Some(KeyCommand::SearchOlder) => self.step_search(Direction::Older),
             Some(KeyCommand::SearchNewer) => self.step_search(Direction::Newer),
-            Some(KeyCommand::SearchStay) => return Some(self.stay_at_hit()),
-            Some(KeyCommand::SearchClear) => return Some(self.search_for(String::clear)),
-            Some(KeyCommand::SearchBack) => return Some(self.leave_search()),
+            Some(KeyCommand::SearchStay) => return Some(self.accept_search()),
+            Some(KeyCommand::SearchClear) => return Some(self.edit_search(String::clear)),
+            Some(KeyCommand::SearchBack) => return Some(self.cancel_search()),
             _ => return self.search_text_key(key),
         }
         Some(Vec::new())
@@ -111,14 +111,14 @@ impl App {
     fn search_text_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         match key.code {
-            KeyCode::Char(c) if is_plain => Some(self.search_for(|typed| typed.push(c))),
+            KeyCode::Char(c) if is_plain => Some(self.edit_search(|typed| typed.push(c))),
             KeyCode::Backspace
-                if self.moving.search.as_ref().is_some_and(|search| search.typed().is_empty()) =>
+                if self.navigation.search.as_ref().is_some_and(|search| search.typed().is_empty()) =>
             {
-                Some(self.leave_search())
+                Some(self.cancel_search())
             }
-            KeyCode::Backspace => Some(self.search_for(|typed| _ = typed.pop())),
-            _ => match self.place.keymap.command(Context::Main, key) {
+            KeyCode::Backspace => Some(self.edit_search(|typed| _ = typed.pop())),
+            _ => match self.ui.keymap.command(Context::Main, key) {
                 Some(
                     KeyCommand::PageUp
                     | KeyCommand::PageDown
@@ -132,8 +132,8 @@ impl App {
     }
 
     /// Moves an unanswered prompt back to the editor.
-    pub(super) fn take_back(&mut self) -> Option<Vec<Action>> {
+    pub(super) fn take_back_prompt(&mut self) -> Option<Vec<Action>> {
         let prompt = self.transcript.unanswered().filter(|_| !self.is_working())?;
-        Some(vec![Action::Go(Navigate::ToEntry(prompt.clone(), BranchSummary::None))])
+        Some(vec![Action::Navigate(Navigate::ToEntry(prompt.clone(), BranchSummary::None))])
     }
 }

@@ -16,10 +16,10 @@ use tiller_session::Reader;
 
 use super::TuiOptions;
 use super::app::{Action, App, BackgroundJob, ListResult, LoadedSession, Msg, TaskResult, UiContext};
-use super::executor::{look_up, newest, read_part};
+use super::executor::{search_log, read_newest, read_part};
 use super::terminal::Images;
 use super::theme::ThemeState;
-use super::tree::{self, SearchTerms};
+use super::tree::{self, SearchControl};
 use super::view::view;
 
 /// A session's screen, drawn into memory exactly as [`run`](super::run) draws it on a terminal.
@@ -46,21 +46,21 @@ impl OffScreen {
             cwd: snapshot.state.cwd.clone(),
             home: options.home.clone(),
             zone: TimeZone::UTC,
-            theme: ThemeState::of(&options.themes),
+            theme: ThemeState::new(&options.themes),
             banner: Vec::new(),
-            keys: Vec::new(),
+            provider_keys: Vec::new(),
             keymap: Arc::default(),
-            manner: RenderOptions::default(),
+            render_options: RenderOptions::default(),
             images: Images::default(),
             size: (80, 24),
-            cell: (8, 16),
+            cell_pixels: (8, 16),
         };
         let Ok(terminal) = Terminal::new(TestBackend::new(size.0, size.1));
         let mut screen = Self { app: App::new(ui, Vec::new()), reader, terminal };
-        let newest = newest(&screen.reader);
-        screen.app.place.size = size;
+        let newest = read_newest(&screen.reader);
+        screen.app.ui.size = size;
         let loaded = LoadedSession { snapshot, newest };
-        screen.apply(Msg::Report(TaskResult::Loaded(Box::new(loaded))), now);
+        screen.apply(Msg::TaskResult(TaskResult::Loaded(Box::new(loaded))), now);
         screen
     }
 
@@ -95,18 +95,18 @@ impl OffScreen {
     fn apply(&mut self, input: Msg, now: UnixMs) {
         for action in self.app.update(input, now) {
             match action {
-                Action::Beside(BackgroundJob::Tree(request)) => self.query_tree(&request, now),
-                Action::Beside(BackgroundJob::Read(request)) => {
+                Action::Background(BackgroundJob::Tree(request)) => self.query_tree(&request, now),
+                Action::Background(BackgroundJob::ReadPart(request)) => {
                     let read = read_part(&self.reader, request);
-                    self.apply(Msg::Report(read), now);
+                    self.apply(Msg::TaskResult(read), now);
                 }
-                Action::Beside(BackgroundJob::Search(lookup)) => {
+                Action::Background(BackgroundJob::Search(lookup)) => {
                     let mut all = Vec::new();
-                    look_up(&self.reader, &lookup, |hits| {
+                    search_log(&self.reader, &lookup, |hits| {
                         all.push(hits);
                         true
                     });
-                    all.into_iter().for_each(|hits| self.apply(Msg::Report(TaskResult::Found(hits)), now));
+                    all.into_iter().for_each(|hits| self.apply(Msg::TaskResult(TaskResult::SearchHits(hits)), now));
                 }
                 _ => {}
             }
@@ -115,17 +115,17 @@ impl OffScreen {
 
     /// Answers a request of the tree.
     fn query_tree(&mut self, request: &tree::TreeRequest, now: UnixMs) {
-        let mut all: Vec<tree::TreeResult> = tree::look(&self.reader, request).into_iter().collect();
+        let mut all: Vec<tree::TreeResult> = tree::load(&self.reader, request).into_iter().collect();
         if let tree::TreeRequest::Search(query) = request {
             let tell = |result| {
                 all.push(result);
-                SearchTerms::Yes
+                SearchControl::Yes
             };
-            tree::find(&self.reader, query, || SearchTerms::Yes, tell);
+            tree::search_entries(&self.reader, query, || SearchControl::Yes, tell);
         }
         for result in all {
             let session = self.reader.id().clone();
-            self.apply(Msg::Report(TaskResult::List(ListResult::Tree { session, news: result })), now);
+            self.apply(Msg::TaskResult(TaskResult::List(ListResult::Tree { session, news: result })), now);
         }
     }
 }

@@ -31,7 +31,7 @@ pub struct TuiOptions {
     /// Paths of the front end's files.
     pub files: TuiFiles,
     /// Services implemented by the caller.
-    pub desks: Services,
+    pub services: TuiServices,
 }
 
 /// The terminal's capabilities.
@@ -40,7 +40,7 @@ pub struct TerminalOptions {
     /// Capabilities beyond text and colors; see [`Abilities::of`].
     pub abilities: Abilities,
     /// The signals that the terminal supports.
-    pub reach: SignalSupport,
+    pub signals: SignalSupport,
     /// Captures the mouse while tiller owns the screen. Default: yes.
     pub mouse: MouseUse,
 }
@@ -58,14 +58,14 @@ pub struct TuiFiles {
     /// Tiller's own log, shown by `/logs`; `None` when logging is off.
     pub log: Option<PathBuf>,
     /// The directory of crash reports; `None` prints them.
-    pub reports: Option<PathBuf>,
+    pub crash_reports: Option<PathBuf>,
     /// Directories whose files are never completed after `@`: tiller's own.
-    pub protected: Vec<PathBuf>,
+    pub hidden_folders: Vec<PathBuf>,
 }
 
 /// Services implemented by the caller; a command whose service is missing reports that.
 #[derive(Clone, Debug, Default)]
-pub struct Services {
+pub struct TuiServices {
     /// Implements `/export`.
     pub exporter: Option<Exporter>,
     /// Implements `/settings`.
@@ -78,7 +78,7 @@ pub struct Services {
     pub importer: Option<ImportService>,
     /// The program that highlights code when its only argument is [`SERVICE`](tiller_render::SERVICE); `None`
     /// highlights in this process, which then holds about fifteen megabytes per language.
-    pub words: Option<PathBuf>,
+    pub highlighter: Option<PathBuf>,
 }
 
 /// Exports a session to a file. The caller provides it, because the HTML front end renders the page.

@@ -9,8 +9,8 @@ use super::tree::TreeView;
 
 #[derive(Debug)]
 pub(super) enum Overlay {
-    Pick(Box<Picker>),
-    Read(Pager),
+    Picker(Box<Picker>),
+    Pager(Pager),
     Tree(Box<TreeView>),
 }
 
@@ -22,40 +22,40 @@ pub(super) fn pickers(popups: &mut [Overlay]) -> impl DoubleEndedIterator<Item =
 impl Overlay {
     pub(super) fn as_picker(&mut self) -> Option<&mut Picker> {
         match self {
-            Self::Pick(picker) => Some(picker),
-            Self::Read(_) | Self::Tree(_) => None,
+            Self::Picker(picker) => Some(picker),
+            Self::Pager(_) | Self::Tree(_) => None,
         }
     }
 
     /// Cancels a pending navigation; returns the text typed since it began.
-    pub(super) fn stay(&mut self) -> Option<String> {
+    pub(super) fn cancel_navigation(&mut self) -> Option<String> {
         match self {
-            Self::Pick(picker) => picker.stay(),
+            Self::Picker(picker) => picker.cancel_open(),
             Self::Tree(tree) => tree.stay(),
-            Self::Read(_) => None,
+            Self::Pager(_) => None,
         }
     }
 
     /// The pending call that it shows.
     pub(super) fn call(&self) -> Option<&CallId> {
         match self {
-            Self::Read(page) => page.call(),
-            Self::Pick(_) | Self::Tree(_) => None,
+            Self::Pager(page) => page.call(),
+            Self::Picker(_) | Self::Tree(_) => None,
         }
     }
 
     /// Whether it is the dialog after a failed summary.
-    pub(super) fn is_of_failure(&self) -> bool {
+    pub(super) fn is_failure_dialog(&self) -> bool {
         let asks = |item: &PickerItem| matches!(item.choice, PickerChoice::AfterFailure(_));
-        matches!(self, Self::Pick(picker) if picker.chosen().is_some_and(asks))
+        matches!(self, Self::Picker(picker) if picker.chosen().is_some_and(asks))
     }
 
     /// Whether it is this list.
-    pub(super) fn lists(&self, list: ListKind) -> bool {
-        matches!(self, Self::Pick(picker) if picker.list == Some(list))
+    pub(super) fn is_list(&self, list: ListKind) -> bool {
+        matches!(self, Self::Picker(picker) if picker.list == Some(list))
     }
 
-    pub(super) fn is_of_themes(&self) -> bool {
-        self.lists(ListKind::Themes)
+    pub(super) fn is_session_lists(&self) -> bool {
+        self.is_list(ListKind::Themes)
     }
 }

@@ -2,7 +2,7 @@
 
 use tiller_core::id::CallId;
 use tiller_core::unit::UnixMs;
-use tiller_render::{Breaks, Indent, Line, MEASURE, Role, Span, wrap};
+use tiller_render::{Breaks, Indent, Line, MAX_PROSE_WIDTH, Role, Span, wrap};
 
 use super::dialog::ShownSince;
 use super::layout::right_aligned;
@@ -56,7 +56,7 @@ impl Pager {
     }
 
     /// Lays out lines as a table whose first column is as wide as its content, up to `MOST_LEFT`.
-    pub(super) fn in_columns(self) -> Self {
+    pub(super) fn with_columns(self) -> Self {
         let wide = |line: &Line| match line.spans.as_slice() {
             [what, _, ..] => item_of(what).width(),
             _ => 0,
@@ -66,23 +66,23 @@ impl Pager {
     }
 
     /// Shows a pending call, of which `seen` was shown before.
-    pub(super) fn of_call(self, call: CallId, seen: SeenRows) -> Self {
+    pub(super) fn for_call(self, call: CallId, seen: SeenRows) -> Self {
         Self { pending_call: Some(call), seen, ..self }
     }
 
     /// Shows the call as it is now, of which `seen` was shown before.
-    pub(super) fn renew(&mut self, lines: Vec<Line>, seen: SeenRows) {
+    pub(super) fn replace_lines(&mut self, lines: Vec<Line>, seen: SeenRows) {
         (self.lines, self.seen, self.width) = (lines, seen, 0);
     }
 
     /// Sets when the page appeared, to guard against keys pressed before.
-    pub(super) fn appearing(self, appeared: ShownSince) -> Self {
+    pub(super) fn with_appeared(self, appeared: ShownSince) -> Self {
         Self { appeared: Some(appeared), ..self }
     }
 
     /// Whether the page was visible long enough for a key to be meant for it.
     pub(super) fn is_noticed(&self, now: UnixMs) -> bool {
-        self.appeared.is_none_or(|appeared| appeared.is_noticed(now))
+        self.appeared.is_none_or(|appeared| appeared.is_long_enough(now))
     }
 
     /// The pending call that it shows.
@@ -98,22 +98,22 @@ impl Pager {
             let is_first = std::mem::replace(&mut self.width, width) == 0;
             self.lay_out_anew();
             if was_seen {
-                self.seen = SeenRows::all_of(self.rows.len());
+                self.seen = SeenRows::all_seen(self.rows.len());
             } else if !is_first {
-                self.seen = SeenRows::none_of(self.rows.len());
+                self.seen = SeenRows::unseen(self.rows.len());
             }
         }
         self.height = height;
         self.step(0);
         if self.find.is_none() && self.seen.count() != self.rows.len() {
-            self.seen = SeenRows::none_of(self.rows.len());
+            self.seen = SeenRows::unseen(self.rows.len());
         }
     }
 
     /// Notes that the current rows were drawn.
     pub(super) fn is_drawn(&mut self) {
         if self.find.is_none() {
-            self.seen.note(self.top..self.top + self.height);
+            self.seen.mark(self.top..self.top + self.height);
         }
     }
 
@@ -157,7 +157,7 @@ impl Pager {
     }
 
     /// Filters lines by another text, or with `None` by none, and scrolls to the top.
-    pub(super) fn look_for(&mut self, find: Option<String>) {
+    pub(super) fn filter_by(&mut self, find: Option<String>) {
         (self.find, self.top) = (find, 0);
         self.lay_out_anew();
     }
@@ -167,7 +167,7 @@ fn laid_out(line: &Line, columns: Columns, width: usize) -> Vec<Line> {
     match (columns, line.spans.as_slice()) {
         // The description needs more room than the item.
         (Columns::Table { left }, [what, about, name @ ..]) if width >= 24 => {
-            side_by_side((&item_of(what), left.min(width / 3)), (about, name.first()), width.min(MEASURE))
+            side_by_side((&item_of(what), left.min(width / 3)), (about, name.first()), width.min(MAX_PROSE_WIDTH))
         }
         _ => hanging_indent(line, width),
     }
@@ -225,7 +225,7 @@ mod tests {
 
     fn page(rows: &[[&str; 3]]) -> Pager {
         let line = |row: &[&str; 3]| Line::from(row.map(|text| Span::new(text, Role::Text)).to_vec());
-        Pager::new("keys", rows.iter().map(line).collect()).in_columns()
+        Pager::new("keys", rows.iter().map(line).collect()).with_columns()
     }
 
     fn shown(page: &Pager) -> Vec<String> {
@@ -268,9 +268,9 @@ mod tests {
         assert_eq!((page.percent(), page.is_seen()), (Some(100), false), "what was jumped over wasn't seen");
         let rows = page.rows.len();
         assert_eq!(page.seen().first_gap(), Some(5..rows - 5), "and what was jumped to was");
-        page.look_for(Some("line 7".into()));
+        page.filter_by(Some("line 7".into()));
         drawn(&mut page);
-        page.look_for(None);
+        page.filter_by(None);
         assert_eq!(
             page.seen().first_gap(),
             Some(5..rows - 5),
@@ -289,10 +289,10 @@ mod tests {
     fn pager_filter_hides_other_lines() {
         let mut page = page(&[["up", "one up", "up"], ["left", "fold", "fold"]]);
         page.lay_out(40, 10);
-        page.look_for(Some("FOLD".into()));
+        page.filter_by(Some("FOLD".into()));
         page.lay_out(40, 10);
         assert_eq!(shown(&page).len(), 1);
-        page.look_for(None);
+        page.filter_by(None);
         page.lay_out(40, 10);
         assert_eq!(shown(&page).len(), 2);
     }

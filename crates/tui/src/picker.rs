@@ -29,11 +29,11 @@ pub(super) use agent_options::{Levels, levels, mode_about, modes, permissions, t
 pub(super) use browser::SessionBrowser;
 pub(super) use fuzzy::{FuzzyQuery, MatchMode, pieces};
 pub(super) use inline_prompt::{EchoMode, LinePrompt, StatusText};
-pub(super) use item::{Extract, MARKS, PickerChoice, PickerItem};
+pub(super) use item::{SessionExcerpt, MARKS, PickerChoice, PickerItem};
 pub(super) use line_input::LineInput;
 pub(super) use models::{Models, models};
-pub(super) use session_lists::{ThemeItem, ThemeList};
-pub(super) use sessions::{Sessions, SortOrder, age, extract, hits, named, newest, sessions};
+pub(super) use session_lists::{SessionQueryId, SessionListState};
+pub(super) use sessions::{Sessions, SortOrder, age, read_excerpt, hits, sessions_by_id, newest, sessions};
 pub(super) use settings::settings;
 
 use inline_prompt::InlinePrompt;
@@ -74,7 +74,7 @@ struct ItemPosition {
     /// The first visible row at the last click; rows stay in place under the mouse.
     top: Option<usize>,
     /// The choice and excerpt of the last preview.
-    previewed: Option<(PickerChoice, Extract)>,
+    previewed: Option<(PickerChoice, SessionExcerpt)>,
 }
 
 /// The content of the preview.
@@ -110,8 +110,8 @@ pub(super) struct NarrowingJob {
 
 impl NarrowingJob {
     /// Filters the list; slow.
-    pub(super) fn done(self) -> NarrowedList {
-        let matches = fitting(&self.items, &self.query, self.match_mode);
+    pub(super) fn run(self) -> NarrowedList {
+        let matches = with_match_mode(&self.items, &self.query, self.match_mode);
         NarrowedList { job: self, matches }
     }
 }
@@ -124,7 +124,7 @@ pub(super) struct NarrowedList {
 }
 
 /// Indexes of the matching items, best first. A session whose id begins with the text comes before all others.
-pub(super) fn fitting(items: &[PickerItem], query: &str, match_mode: MatchMode) -> Vec<usize> {
+pub(super) fn with_match_mode(items: &[PickerItem], query: &str, match_mode: MatchMode) -> Vec<usize> {
     let others = FuzzyQuery::new(query, match_mode).rank(items, |item| (&item.label, &item.note));
     let has_id = |item: &PickerItem| item.tag.as_ref().is_some_and(|tag| tag.id.matches(query.trim()));
     let mut matches: Vec<usize> = (0..items.len()).filter(|at| has_id(&items[*at])).collect();
@@ -158,7 +158,7 @@ impl Picker {
     }
 
     /// A list with its items.
-    pub(super) fn of(title: &str, items: Vec<PickerItem>) -> Self {
+    pub(super) fn with_items(title: &str, items: Vec<PickerItem>) -> Self {
         let mut picker = Self::waiting(title);
         picker.fill(items, 0);
         picker
@@ -170,12 +170,12 @@ impl Picker {
     }
 
     /// Sets the filter.
-    pub(super) fn narrowed_to(self, words: &str) -> Self {
+    pub(super) fn with_filter(self, words: &str) -> Self {
         Self { filter: words.into(), ..self }
     }
 
     /// Adds a preview, which shows the item's detail until more is loaded.
-    pub(super) fn previewing(self) -> Self {
+    pub(super) fn with_preview(self) -> Self {
         Self { preview: ItemPreview::Waiting, ..self }
     }
 
@@ -203,7 +203,7 @@ impl Picker {
         }
         // The selected item's detail may have changed.
         self.place.previewed = None;
-        self.go_on_to_key();
+        self.continue_to_key();
     }
 
     pub(super) fn filter(&self) -> &str {
@@ -246,7 +246,7 @@ impl Picker {
     }
 
     /// The selected choice, if it changed since the last call; `Some(None)` if nothing is left to select.
-    pub(super) fn moved(&mut self) -> Option<Option<PickerChoice>> {
+    pub(super) fn take_moved_selection(&mut self) -> Option<Option<PickerChoice>> {
         let now = self.chosen().map(|item| (item.choice.clone(), item.extract()));
         if now == self.place.previewed {
             return None;
@@ -256,7 +256,7 @@ impl Picker {
     }
 
     /// The excerpt for the preview of the selected session.
-    fn extract(&self) -> Extract {
+    fn extract(&self) -> SessionExcerpt {
         self.chosen().map(PickerItem::extract).unwrap_or_default()
     }
 
@@ -265,7 +265,7 @@ impl Picker {
     }
 
     /// Shows the selected item's detail, with loaded lines if they belong to it.
-    pub(super) fn show(&mut self, of: &PickerChoice, more: Vec<Line>) {
+    pub(super) fn show_preview(&mut self, of: &PickerChoice, more: Vec<Line>) {
         if self.preview == ItemPreview::None {
             return;
         }
@@ -335,7 +335,7 @@ impl Picker {
     }
 
     /// Applies the result of a filter job, if it is still current.
-    pub(super) fn narrowed(&mut self, done: &NarrowedList) {
+    pub(super) fn apply_narrowed(&mut self, done: &NarrowedList) {
         let is_same = Arc::ptr_eq(&self.items, &done.job.items) && self.filter.text() == done.job.query;
         if is_same && self.pending_query == PendingQuery::Asked {
             self.set_matches(done.matches.clone());
@@ -345,7 +345,7 @@ impl Picker {
     /// Filters synchronously, because an item is about to be accepted.
     fn settle(&mut self) {
         if self.pending_query != PendingQuery::None {
-            self.set_matches(fitting(&self.items, self.filter(), self.match_mode));
+            self.set_matches(with_match_mode(&self.items, self.filter(), self.match_mode));
         }
     }
 
@@ -353,7 +353,7 @@ impl Picker {
         if self.items.len() > AT_ONCE && !self.filter.is_empty() {
             self.pending_query = PendingQuery::Unasked;
         } else {
-            self.set_matches(fitting(&self.items, self.filter(), self.match_mode));
+            self.set_matches(with_match_mode(&self.items, self.filter(), self.match_mode));
         }
     }
 

@@ -29,9 +29,9 @@ pub(super) enum QueueAction {
     /// Replaces a message's text.
     Edit(QueueId, String, AfterQueueEdit),
     /// Moves a message to this position.
-    Place(QueueId, usize),
+    Move(QueueId, usize),
     /// Changes the kind of a message.
-    Turn(QueueId, QueueKind),
+    SetKind(QueueId, QueueKind),
     /// Releases a held message.
     Release(QueueId),
     /// Removes the message at this position.
@@ -39,21 +39,21 @@ pub(super) enum QueueAction {
     /// Removes all messages.
     Clear,
     /// Restores removed messages.
-    PutBack(Vec<RemovedMessages>),
+    Restore(Vec<RemovedMessage>),
 }
 
 /// The state of a message after an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AfterQueueEdit {
     /// Stays held or not held, as before.
-    Stays,
+    Keep,
     /// Is released: it was held only for the edit.
-    Goes,
+    Release,
 }
 
 /// A removed message and its former position.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct RemovedMessages {
+pub(super) struct RemovedMessage {
     pub(super) item: QueueItem,
     pub(super) place: usize,
 }
@@ -62,7 +62,7 @@ pub(super) struct RemovedMessages {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum QueueOutcome {
     /// These messages were removed.
-    Removed(Vec<RemovedMessages>),
+    Removed(Vec<RemovedMessage>),
     /// The message was delivered or removed before; its new text, if it was edited.
     Gone(Option<String>),
 }
@@ -74,7 +74,7 @@ enum QueueFocus {
     #[default]
     Editor,
     /// The panel; no selection if the queue is empty.
-    Choosing(Option<QueueSelection>),
+    Panel(Option<QueueSelection>),
     /// The editor, for a queued message; `draft` is the editor's previous content.
     Message { chosen: QueueSelection, shown: String, draft: Box<EditorDraft>, then: AfterQueueEdit },
 }
@@ -91,7 +91,7 @@ struct QueueSelection {
 pub(super) struct QueuePanel {
     focus: QueueFocus,
     /// Messages removed from this session's queue, one batch per removal.
-    removed: Vec<Vec<RemovedMessages>>,
+    removed: Vec<Vec<RemovedMessage>>,
     /// Messages just edited, released or removed here: no flash when they leave the queue.
     released: Vec<QueueId>,
     /// Returns the keys to the panel when the last message is removed, so that it can be restored.
@@ -101,7 +101,7 @@ pub(super) struct QueuePanel {
 impl QueuePanel {
     /// Reports whether the panel has the keys.
     pub(super) fn has_keys(&self) -> bool {
-        matches!(self.focus, QueueFocus::Choosing(_))
+        matches!(self.focus, QueueFocus::Panel(_))
     }
 
     /// Clears the removed messages, which belong to the previous session.
@@ -116,19 +116,19 @@ impl QueuePanel {
 
     /// Reports whether this message is held only because it is being edited.
     pub(super) fn holds(&self, id: &QueueId) -> bool {
-        matches!(&self.focus, QueueFocus::Message { chosen, then: AfterQueueEdit::Goes, .. } if chosen.id == *id)
+        matches!(&self.focus, QueueFocus::Message { chosen, then: AfterQueueEdit::Release, .. } if chosen.id == *id)
     }
 
     /// Reports whether removed messages can be restored.
-    pub(super) fn can_put_back(&self) -> bool {
+    pub(super) fn can_restore(&self) -> bool {
         !self.removed.is_empty()
     }
 
     /// The selected or edited message.
-    pub(super) fn chosen(&self) -> Option<&QueueId> {
+    pub(super) fn selected(&self) -> Option<&QueueId> {
         match &self.focus {
-            QueueFocus::Choosing(Some(chosen)) | QueueFocus::Message { chosen, .. } => Some(&chosen.id),
-            QueueFocus::Choosing(None) | QueueFocus::Editor => None,
+            QueueFocus::Panel(Some(chosen)) | QueueFocus::Message { chosen, .. } => Some(&chosen.id),
+            QueueFocus::Panel(None) | QueueFocus::Editor => None,
         }
     }
 }
@@ -147,17 +147,17 @@ pub(super) fn typed(item: &QueueItem) -> String {
 impl App {
     /// Applies the engine's new queue.
     pub(super) fn queue_changed(&mut self, items: &[impl Borrow<QueueItem>]) {
-        self.work.queue = items.iter().map(|item| item.borrow().clone()).collect();
-        let Some(id) = self.queue.chosen().cloned() else {
-            if let QueueFocus::Choosing(None) = self.queue.focus {
+        self.activity.queue = items.iter().map(|item| item.borrow().clone()).collect();
+        let Some(id) = self.queue.selected().cloned() else {
+            if let QueueFocus::Panel(None) = self.queue.focus {
                 self.select_queue_row(usize::MAX);
                 self.record_closing();
             }
             return;
         };
-        match in_order(&self.work.queue).iter().position(|item| item.id == id) {
+        match in_order(&self.activity.queue).iter().position(|item| item.id == id) {
             Some(now) => {
-                if let QueueFocus::Choosing(Some(chosen)) | QueueFocus::Message { chosen, .. } =
+                if let QueueFocus::Panel(Some(chosen)) | QueueFocus::Message { chosen, .. } =
                     &mut self.queue.focus
                 {
                     chosen.row = now;
@@ -169,7 +169,7 @@ impl App {
 
     fn selection_gone(&mut self) {
         match std::mem::take(&mut self.queue.focus) {
-            QueueFocus::Choosing(Some(chosen)) => {
+            QueueFocus::Panel(Some(chosen)) => {
                 self.select_queue_row(chosen.row);
                 self.record_closing();
                 if !self.queue.released.contains(&chosen.id) {
@@ -178,7 +178,7 @@ impl App {
             }
             QueueFocus::Message { chosen, shown, draft, .. } => {
                 let text = self.editor.expanded();
-                self.editor.take_up(*draft);
+                self.editor.restore(*draft);
                 self.select_queue_row(chosen.row);
                 self.queue.focus = QueueFocus::Editor;
                 self.message_gone(Some(text).filter(|text| *text != shown));
@@ -190,17 +190,17 @@ impl App {
     /// Records the time if the panel closed by itself.
     fn record_closing(&mut self) {
         if let QueueFocus::Editor = self.queue.focus {
-            self.notes.queue_closed_at = Some(self.now);
+            self.transient.queue_closed_at = Some(self.now);
         }
     }
 
     /// Ignores a key that types or sends for a moment after the panel closed by itself.
     pub(super) fn ignore_queue_key(&mut self, key: KeyEvent) -> bool {
         let is_recent = |since: &UnixMs| self.now.since_ms(*since) < IGNORE_MS;
-        self.notes.queue_closed_at = self.notes.queue_closed_at.filter(is_recent);
-        let types = keys::types(key) || key.code == KeyCode::Enter;
-        let is_closed = matches!(self.queue.focus, QueueFocus::Editor) && self.popups.is_empty();
-        if self.notes.queue_closed_at.is_none() || !types || !is_closed {
+        self.transient.queue_closed_at = self.transient.queue_closed_at.filter(is_recent);
+        let types = keys::types_text(key) || key.code == KeyCode::Enter;
+        let is_closed = matches!(self.queue.focus, QueueFocus::Editor) && self.overlays.is_empty();
+        if self.transient.queue_closed_at.is_none() || !types || !is_closed {
             return false;
         }
         self.flash("Ignored: the queue is empty. Keys go to the editor again.");
@@ -213,7 +213,7 @@ impl App {
         match text {
             Some(text) => {
                 self.editor.put_before(&[text]);
-                self.notes.shifted = Some(self.now);
+                self.transient.repurposed_at = Some(self.now);
                 self.flash("Already delivered unedited; your edit is kept as a draft.");
             }
             None => self.flash("That message is no longer queued: it was delivered or removed."),
@@ -222,12 +222,12 @@ impl App {
 
     /// Selects a row, or the last one; closes the panel if there is nothing to select or restore.
     fn select_queue_row(&mut self, row: usize) {
-        let rows = in_order(&self.work.queue);
+        let rows = in_order(&self.activity.queue);
         let row = row.min(rows.len().saturating_sub(1));
         let chosen = rows.get(row).map(|item| QueueSelection { id: item.id.clone(), row });
         self.queue.focus = match chosen {
-            None if !self.queue.can_put_back() => QueueFocus::Editor,
-            chosen => QueueFocus::Choosing(chosen),
+            None if !self.queue.can_restore() => QueueFocus::Editor,
+            chosen => QueueFocus::Panel(chosen),
         };
     }
 
@@ -241,11 +241,11 @@ impl App {
                     count => (format!("removed {count}"), "them"),
                 };
                 self.queue.removed.push(items);
-                let key = self.place.keymap.key_of(super::keymap::KeyCommand::QueueUndo);
+                let key = self.ui.keymap.key_of(super::keymap::KeyCommand::QueueUndo);
                 if std::mem::take(&mut self.queue.expects_removal)
                     && let QueueFocus::Editor = self.queue.focus
                 {
-                    self.queue.focus = QueueFocus::Choosing(None);
+                    self.queue.focus = QueueFocus::Panel(None);
                     self.select_queue_row(usize::MAX);
                 }
                 match self.queue.has_keys() {
@@ -264,26 +264,26 @@ impl App {
             self.restore_input(typed);
             return;
         };
-        let edited = self.editor.put_aside();
-        self.editor.take_up(std::mem::replace(&mut **draft, edited));
-        let text = self.editor.adopt(&typed.text, &typed.images);
+        let edited = self.editor.stash();
+        self.editor.restore(std::mem::replace(&mut **draft, edited));
+        let text = self.editor.restore_images(&typed.text, &typed.images);
         self.editor.put_before(&[text]);
-        let draft_now = self.editor.put_aside();
-        self.editor.take_up(std::mem::replace(&mut **draft, draft_now));
+        let draft_now = self.editor.stash();
+        self.editor.restore(std::mem::replace(&mut **draft, draft_now));
     }
 
     /// The text to save as the draft; while a queued message is in the editor, that is the editor's previous
     /// content.
-    pub(super) fn unsent(&self) -> String {
+    pub(super) fn unsent_text(&self) -> String {
         match &self.queue.focus {
-            QueueFocus::Message { draft, .. } => draft.lasting(),
-            QueueFocus::Editor | QueueFocus::Choosing(_) => self.editor.lasting(),
+            QueueFocus::Message { draft, .. } => draft.text_without_images(),
+            QueueFocus::Editor | QueueFocus::Panel(_) => self.editor.text_without_images(),
         }
     }
 }
 
 impl From<QueueOutcome> for TaskResult {
     fn from(outcome: QueueOutcome) -> Self {
-        Self::Waiting(outcome)
+        Self::QueueOutcome(outcome)
     }
 }

@@ -7,18 +7,18 @@ use tiller_session::entry::DeliveryReceipt;
 use super::layout::RenderContext;
 
 /// The time and kind of the delivery: `steered 14:03`, `queued 14:01, sent 14:05`.
-pub(super) fn word(receipt: &DeliveryReceipt, at: UnixMs, ctx: &RenderContext) -> String {
-    let sent = ctx.clock(at);
-    let queued = receipt.waited.queued_at.map(|queued| ctx.clock(queued));
+pub(super) fn label(receipt: &DeliveryReceipt, at: UnixMs, ctx: &RenderContext) -> String {
+    let sent = ctx.clock_time(at);
+    let queued = receipt.waited.queued_at.map(|queued| ctx.clock_time(queued));
     match (receipt.kind, queued) {
         (QueueKind::FollowUp, Some(queued)) if queued != sent => format!("queued {queued}, sent {sent}"),
-        (QueueKind::FollowUp | QueueKind::Steer, _) => format!("{} {sent}", receipt.word()),
+        (QueueKind::FollowUp | QueueKind::Steer, _) => format!("{} {sent}", receipt.label()),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use tiller_session::entry::Waited;
+    use tiller_session::entry::QueueHistory;
 
     use super::*;
 
@@ -27,12 +27,12 @@ mod tests {
         let ctx = RenderContext::default();
         let receipt = |kind, queued_at| DeliveryReceipt {
             kind,
-            waited: Waited { queued_at: Some(UnixMs(queued_at)), ..Waited::default() },
+            waited: QueueHistory { queued_at: Some(UnixMs(queued_at)), ..QueueHistory::default() },
             ..DeliveryReceipt::default()
         };
         let at = UnixMs(3_900_000);
-        assert_eq!(word(&receipt(QueueKind::FollowUp, 60_000), at, &ctx), "queued 00:01, sent 01:05");
-        assert_eq!(word(&receipt(QueueKind::FollowUp, 3_900_001), at, &ctx), "queued 01:05");
-        assert_eq!(word(&receipt(QueueKind::Steer, 60_000), at, &ctx), "steered 01:05");
+        assert_eq!(label(&receipt(QueueKind::FollowUp, 60_000), at, &ctx), "queued 00:01, sent 01:05");
+        assert_eq!(label(&receipt(QueueKind::FollowUp, 3_900_001), at, &ctx), "queued 01:05");
+        assert_eq!(label(&receipt(QueueKind::Steer, 60_000), at, &ctx), "steered 01:05");
     }
 }

@@ -1,7 +1,7 @@
 //! Replaces failed requests that a retry made good by one line in the transcript. Pure.
 
 use tiller_core::id::EntryId;
-use tiller_core::message::advice_in;
+use tiller_core::message::split_advice;
 use tiller_core::unit::UnixMs;
 
 use super::block::{Block, BlockKind};
@@ -40,12 +40,12 @@ pub(super) fn find_recovery(blocks: &[Block], sent: UnixMs) -> Option<Recovery> 
     let at = indexes.pop()?;
     let kind =
         BlockKind::Recovered { reason: reason?, attempt: tries + 1, waited_ms: sent.since_ms(first_sent) };
-    Some(Recovery { at, block: Block::of(blocks[at].entry.as_ref()?, kind), gone: indexes })
+    Some(Recovery { at, block: Block::from_entry(blocks[at].entry.as_ref()?, kind), gone: indexes })
 }
 
 /// Shortens an error to its reason: without the provider's name, the HTTP status and the advice.
 fn reason_of(error: &str) -> String {
-    let (what, _) = advice_in(error.trim());
+    let (what, _) = split_advice(error.trim());
     let what = match what.split_once(": ") {
         Some((provider, what)) if !provider.contains(' ') => what,
         Some(_) | None => what,

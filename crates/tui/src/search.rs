@@ -32,7 +32,7 @@ pub(super) struct SearchHits {
     pub(super) part: usize,
     pub(super) hits: Vec<(usize, usize)>,
     /// No more results follow.
-    pub(super) is_last: bool,
+    pub(super) is_complete: bool,
 }
 
 /// A block with hits: its part, and its number among the part's log blocks.
@@ -199,25 +199,25 @@ pub(super) fn hits<'a>(
 impl App {
     /// Starts a search.
     pub(super) fn begin_search(&mut self) -> Vec<Action> {
-        self.moving.searches += 1;
-        self.moving.search = Some(SearchBar::new(&self.transcript, self.moving.searches));
+        self.navigation.searches += 1;
+        self.navigation.search = Some(SearchBar::new(&self.transcript, self.navigation.searches));
         self.transcript.set_focus(None);
         Vec::new()
     }
 
     /// Edits the search text.
-    pub(super) fn search_for(&mut self, change: impl FnOnce(&mut String)) -> Vec<Action> {
-        let Some(search) = &mut self.moving.search else { return Vec::new() };
+    pub(super) fn edit_search(&mut self, change: impl FnOnce(&mut String)) -> Vec<Action> {
+        let Some(search) = &mut self.navigation.search else { return Vec::new() };
         change(&mut search.typed);
-        self.search_anew()
+        self.restart_search()
     }
 
     /// Restarts the search after the search text or the transcript has changed.
-    pub(super) fn search_anew(&mut self) -> Vec<Action> {
+    pub(super) fn restart_search(&mut self) -> Vec<Action> {
         self.fold_opened();
-        let Some(search) = &mut self.moving.search else { return Vec::new() };
-        self.moving.searches += 1;
-        search.number = self.moving.searches;
+        let Some(search) = &mut self.navigation.search else { return Vec::new() };
+        self.navigation.searches += 1;
+        search.number = self.navigation.searches;
         search.hits.clear();
         (search.current, search.shown) = (None, None);
         let parts = if search.typed.is_empty() { Vec::new() } else { self.transcript.unseen() };
@@ -226,39 +226,39 @@ impl App {
         let points = Arc::clone(self.transcript.points());
         let lookup = Lookup { number: search.number, words: search.words(), parts, points };
         self.follow_search();
-        vec![Action::Beside(BackgroundJob::Search(lookup))]
+        vec![Action::Background(BackgroundJob::Search(lookup))]
     }
 
     /// Adds the hits of a part.
-    pub(super) fn found(&mut self, found: &SearchHits) {
-        let Some(search) = self.moving.search.as_mut().filter(|search| search.number == found.number) else {
+    pub(super) fn add_search_hits(&mut self, found: &SearchHits) {
+        let Some(search) = self.navigation.search.as_mut().filter(|search| search.number == found.number) else {
             return;
         };
         search.add((found.part, 0), &found.hits);
-        search.is_running &= !found.is_last;
+        search.is_running &= !found.is_complete;
     }
 
     /// Ends the search and restores the view before it.
-    pub(super) fn leave_search(&mut self) -> Vec<Action> {
+    pub(super) fn cancel_search(&mut self) -> Vec<Action> {
         self.fold_opened();
-        match self.moving.search.take().and_then(|search| search.origin.goal) {
-            Some(goal) => self.transcript.go(goal),
+        match self.navigation.search.take().and_then(|search| search.origin.goal) {
+            Some(goal) => self.transcript.jump_to(goal),
             None => self.transcript.follow(),
         }
         self.end_lookup()
     }
 
     /// Ends the search at its current hit, whose block gets the focus.
-    pub(super) fn stay_at_hit(&mut self) -> Vec<Action> {
-        let search = self.moving.search.take();
+    pub(super) fn accept_search(&mut self) -> Vec<Action> {
+        let search = self.navigation.search.take();
         self.transcript.set_focus(search.and_then(|search| search.shown).map(|(at, ..)| at));
         self.end_lookup()
     }
 
     fn end_lookup(&mut self) -> Vec<Action> {
-        self.moving.searches += 1;
-        vec![Action::Beside(BackgroundJob::Search(Lookup {
-            number: self.moving.searches,
+        self.navigation.searches += 1;
+        vec![Action::Background(BackgroundJob::Search(Lookup {
+            number: self.navigation.searches,
             words: SearchTerm::new(""),
             parts: Vec::new(),
             points: Arc::default(),
@@ -266,7 +266,7 @@ impl App {
     }
 
     pub(super) fn step_search(&mut self, toward: Direction) {
-        if let Some(search) = &mut self.moving.search
+        if let Some(search) = &mut self.navigation.search
             && search.step(toward)
         {
             search.shown = None;
@@ -276,12 +276,12 @@ impl App {
 
     /// Updates the search: searches new blocks in memory, chooses the first hit, scrolls to the current one.
     pub(super) fn follow_search(&mut self) {
-        let Some(search) = &mut self.moving.search else { return };
+        let Some(search) = &mut self.navigation.search else { return };
         search.search_tail(&self.transcript);
         search.choose(&self.transcript);
         let Some((hit, nth)) = search.current.filter(|_| search.shown.is_none()) else { return };
         if !self.transcript.is_read(hit.0) {
-            return self.transcript.go(JumpTarget::Hit { part: hit.0 });
+            return self.transcript.jump_to(JumpTarget::Hit { part: hit.0 });
         }
         if let Some(at) = self.transcript.logged(hit) {
             self.show_hit(at, nth, hit);
@@ -289,13 +289,13 @@ impl App {
     }
 
     fn show_hit(&mut self, at: BlockPos, nth: usize, hit: HitPosition) {
-        let (ctx, height) = (self.ctx(), usize::from(super::view::ScreenAreas::of(self).transcript.height));
-        let Some(search) = &mut self.moving.search else { return };
+        let (ctx, height) = (self.render_context(), usize::from(super::view::ScreenAreas::compute(self).transcript.height));
+        let Some(search) = &mut self.navigation.search else { return };
         let term = search.words();
         let counted = search.hits.get(&hit).copied().unwrap_or(0);
         let opened = search.opened.filter(|opened| *opened != at);
         if let Some(opened) = opened {
-            self.transcript.shut(opened);
+            self.transcript.fold_default(opened);
             search.opened = None;
         }
         let mut places = self.transcript.places_of(at, &term, &ctx);
@@ -310,8 +310,8 @@ impl App {
 
     /// Folds the block that was unfolded to show a hit.
     fn fold_opened(&mut self) {
-        if let Some(at) = self.moving.search.as_mut().and_then(|search| search.opened.take()) {
-            self.transcript.shut(at);
+        if let Some(at) = self.navigation.search.as_mut().and_then(|search| search.opened.take()) {
+            self.transcript.fold_default(at);
         }
     }
 }

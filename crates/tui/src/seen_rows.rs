@@ -8,12 +8,12 @@ pub(super) struct SeenRows(Vec<bool>);
 
 impl SeenRows {
     /// `rows` rows, none of them seen.
-    pub(super) fn none_of(rows: usize) -> Self {
+    pub(super) fn unseen(rows: usize) -> Self {
         Self(vec![false; rows])
     }
 
     /// `rows` rows, all of them seen.
-    pub(super) fn all_of(rows: usize) -> Self {
+    pub(super) fn all_seen(rows: usize) -> Self {
         Self(vec![true; rows])
     }
 
@@ -23,13 +23,13 @@ impl SeenRows {
     }
 
     /// Marks rows as seen; a range beyond the end is clipped.
-    pub(super) fn note(&mut self, rows: Range<usize>) {
+    pub(super) fn mark(&mut self, rows: Range<usize>) {
         let end = rows.end.min(self.0.len());
         self.0[rows.start.min(end)..end].fill(true);
     }
 
     /// Merges the seen rows of the same text from another view.
-    pub(super) fn take_in(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, other: &Self) {
         if self.count() == other.count() {
             self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own |= other);
         }
@@ -59,17 +59,17 @@ mod tests {
 
     #[test]
     fn seen_rows_any_order_reports_first_gap() {
-        let mut seen = SeenRows::none_of(10);
+        let mut seen = SeenRows::unseen(10);
         assert!(!seen.is_any() && seen.first_gap() == Some(0..10));
-        seen.note(7..40);
-        seen.note(0..3);
+        seen.mark(7..40);
+        seen.mark(0..3);
         assert!(seen.is_any() && !seen.is_all());
         assert_eq!(seen.first_gap(), Some(3..7));
-        let mut elsewhere = SeenRows::none_of(10);
-        elsewhere.note(3..7);
-        seen.take_in(&SeenRows::all_of(4));
+        let mut elsewhere = SeenRows::unseen(10);
+        elsewhere.mark(3..7);
+        seen.merge(&SeenRows::all_seen(4));
         assert_eq!(seen.first_gap(), Some(3..7), "those are other rows");
-        seen.take_in(&elsewhere);
+        seen.merge(&elsewhere);
         assert!(seen.is_all() && seen.first_gap().is_none());
     }
 }

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use super::app::{ListResult, SessionsResult, TaskResult};
 use super::executor::now;
-use super::picker::{ThemeItem, hits, named, sessions};
+use super::picker::{SessionQueryId, hits, sessions_by_id, sessions};
 
 /// Sessions in the first answer: more than a screen.
 const FIRST: usize = 60;
@@ -31,7 +31,7 @@ const LIST_INTERVAL: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SearchRequest {
     /// The picker that asked; results carry it.
-    pub(super) look: ThemeItem,
+    pub(super) look: SessionQueryId,
     pub(super) scope: SessionScope,
     pub(super) words: String,
 }
@@ -117,14 +117,14 @@ impl SearchThread {
         if listing.more {
             self.renew()?;
         }
-        self.backlog = self.catalog.backlog(self.request.scope)?;
+        self.backlog = self.catalog.index_queue(self.request.scope)?;
         self.send_progress()?;
         self.search()
     }
 
     /// Indexes some of the pending logs.
     fn read(&mut self) -> Result<(), SearchStop> {
-        self.catalog.work(&mut self.backlog)?;
+        self.catalog.index_next(&mut self.backlog)?;
         if self.backlog.is_empty() || self.renewed.elapsed() >= LIST_INTERVAL {
             self.renew()?;
             self.search()?;
@@ -136,7 +136,7 @@ impl SearchThread {
     }
 
     fn renew(&mut self) -> Result<(), SearchStop> {
-        let known = self.catalog.known(self.request.scope)?;
+        let known = self.catalog.indexed_sessions(self.request.scope)?;
         self.renewed = Instant::now();
         self.send_sessions(&known)
     }
@@ -144,15 +144,15 @@ impl SearchThread {
     fn search(&mut self) -> Result<(), SearchStop> {
         let words = self.request.words.clone();
         // An id matches in every directory.
-        let by_id = self.catalog.sessions_named(words.trim(), MOST_NAMED)?;
-        let mut found = self.catalog.sessions_saying(&words, self.request.scope, MOST_HITS)?;
+        let by_id = self.catalog.sessions_by_id(words.trim(), MOST_NAMED)?;
+        let mut found = self.catalog.search_sessions(&words, self.request.scope, MOST_HITS)?;
         found.retain(|hit| by_id.iter().all(|session| session.path != hit.session.path));
-        let items = named(&by_id, now()).into_iter().chain(hits(&found, now())).collect();
+        let items = sessions_by_id(&by_id, now()).into_iter().chain(hits(&found, now())).collect();
         self.send(SessionsResult::Hits { words, items })
     }
 
     fn send_sessions(&self, list: &[SessionSummary]) -> Result<(), SearchStop> {
-        self.send(SessionsResult::Sessions(sessions(list, self.request.scope, now()).marking(&self.current)))
+        self.send(SessionsResult::Sessions(sessions(list, self.request.scope, now()).mark_open(&self.current)))
     }
 
     fn send_progress(&mut self) -> Result<(), SearchStop> {
@@ -163,7 +163,7 @@ impl SearchThread {
     }
 
     fn send(&self, what: SessionsResult) -> Result<(), SearchStop> {
-        let report = TaskResult::List(ListResult::Browsed {
+        let report = TaskResult::List(ListResult::Sessions {
             look: self.request.look,
             scope: self.request.scope,
             what,

@@ -16,7 +16,7 @@ pub struct ReadSettings {
     /// The settings.
     pub settings: Settings,
     /// Problems in the files.
-    pub faults: Vec<SettingProblem>,
+    pub problems: Vec<SettingProblem>,
 }
 
 /// A problem in a settings file.
@@ -27,14 +27,14 @@ pub struct SettingProblem {
     /// A short text about the value in use instead.
     pub instead: Option<String>,
     /// The part of the settings that the problem makes unusable.
-    pub cost: SaveEffect,
+    pub scope: ProblemScope,
 }
 
 /// The part of the settings that a problem makes unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SaveEffect {
+pub enum ProblemScope {
     /// Only the setting itself.
-    Itself,
+    Setting,
     /// Everything that was read.
     Everything,
 }
@@ -46,7 +46,7 @@ pub(super) struct SettingsDiff {
     /// The current settings.
     pub(super) now: Settings,
     /// Problems in the files. If one makes everything unusable, `changed` is empty.
-    pub(super) faults: Vec<SettingProblem>,
+    pub(super) problems: Vec<SettingProblem>,
 }
 
 /// Changes in the set of problems.
@@ -82,7 +82,7 @@ impl SettingsStore {
         read: impl Fn() -> Result<ReadSettings, StoreError> + Send + Sync + 'static,
         write: impl Fn(&'static Setting, &str) -> Result<(), StoreError> + Send + Sync + 'static,
     ) -> Self {
-        let ReadSettings { settings, faults } = known;
+        let ReadSettings { settings, problems: faults } = known;
         let (start, known) = (Arc::new(settings.clone()), Arc::new(Mutex::new(settings)));
         let faults = Arc::new(Mutex::new(faults));
         Self {
@@ -101,18 +101,18 @@ impl SettingsStore {
 
     /// Reads the settings again. A change is returned each time until it is acknowledged with `know`. While a
     /// file is invalid, no changes are returned: it may be half written.
-    pub(super) fn renew(&self) -> Result<SettingsDiff, StoreError> {
-        let ReadSettings { settings: now, mut faults } = (self.read)()?;
+    pub(super) fn reload(&self) -> Result<SettingsDiff, StoreError> {
+        let ReadSettings { settings: now, problems: mut faults } = (self.read)()?;
         if faults.iter().any(SettingProblem::affects_everything) {
             faults.retain(SettingProblem::affects_everything);
             // The previous values stay in use.
             faults.iter_mut().for_each(|problem| problem.instead = None);
-            return Ok(SettingsDiff { changed: Vec::new(), now, faults });
+            return Ok(SettingsDiff { changed: Vec::new(), now, problems: faults });
         }
         let known = self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = now.differing(&known).collect();
         drop(known);
-        Ok(SettingsDiff { changed, now, faults })
+        Ok(SettingsDiff { changed, now, problems: faults })
     }
 
     /// Compares the current problems with the reported ones. While one makes everything unusable, none counts
@@ -126,7 +126,7 @@ impl SettingsStore {
         if !faults.iter().any(SettingProblem::affects_everything) {
             let (still, gone) = reported.drain(..).partition(|problem| contains(problem, faults));
             *reported = still;
-            diff.gone = gone.iter().map(SettingProblem::said).collect();
+            diff.gone = gone.iter().map(SettingProblem::message).collect();
         }
         diff.new = faults.iter().filter(|problem| !contains(problem, &reported)).cloned().collect();
         reported.extend_from_slice(&diff.new);
@@ -139,8 +139,8 @@ impl SettingsStore {
     }
 
     /// Acknowledges a setting's value after it was written here or took effect.
-    pub(super) fn know(&self, setting: &Setting, settings: &Settings) {
-        self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner).adopt(setting, settings);
+    pub(super) fn acknowledge(&self, setting: &Setting, settings: &Settings) {
+        self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner).copy_from(setting, settings);
     }
 
     pub(super) fn write(&self, setting: &'static Setting, text: &str) -> Result<(), StoreError> {
@@ -151,12 +151,12 @@ impl SettingsStore {
 
 impl SettingProblem {
     /// The message in one line.
-    pub(super) fn said(&self) -> String {
+    pub(super) fn message(&self) -> String {
         self.instead.as_ref().map_or_else(|| self.what.clone(), |instead| format!("{}; {instead}", self.what))
     }
 
     pub(super) fn affects_everything(&self) -> bool {
-        self.cost == SaveEffect::Everything
+        self.scope == ProblemScope::Everything
     }
 }
 
@@ -184,10 +184,10 @@ mod tests {
         let now = file.clone();
         let read = move || Ok(ReadSettings { settings: now.clone(), ..ReadSettings::default() });
         let store = SettingsStore::new(ReadSettings::default(), read, |_, _| Ok(()));
-        store.know(&tiller_core::setting::APPROVAL, &file);
-        let names = || store.renew().unwrap().changed.iter().map(|setting| setting.name).collect::<Vec<_>>();
+        store.acknowledge(&tiller_core::setting::APPROVAL, &file);
+        let names = || store.reload().unwrap().changed.iter().map(|setting| setting.name).collect::<Vec<_>>();
         assert_eq!([names(), names()], [["sync"]; 2], "not acknowledged yet");
-        store.know(&SYNC, &store.read().unwrap());
+        store.acknowledge(&SYNC, &store.read().unwrap());
         assert_eq!(names(), Vec::<&str>::new());
     }
 
@@ -204,8 +204,8 @@ mod tests {
         assert!(store.is_as_at_start(&SYNC, &with_sync(SYNC.default)), "from any source");
     }
 
-    fn fault(what: &str, cost: SaveEffect) -> SettingProblem {
-        SettingProblem { what: what.into(), instead: Some("off counts".into()), cost }
+    fn fault(what: &str, cost: ProblemScope) -> SettingProblem {
+        SettingProblem { what: what.into(), instead: Some("off counts".into()), scope: cost }
     }
 
     #[test]
@@ -213,24 +213,24 @@ mod tests {
         let mut file = Settings::default();
         file.set(&SYNC, SYNC.parse("never").unwrap(), SettingSource::File("settings.json".into()));
         let faults =
-            vec![fault("no setting", SaveEffect::Itself), fault("not valid", SaveEffect::Everything)];
-        let read = ReadSettings { settings: file, faults };
+            vec![fault("no setting", ProblemScope::Setting), fault("not valid", ProblemScope::Everything)];
+        let read = ReadSettings { settings: file, problems: faults };
         let store = SettingsStore::new(ReadSettings::default(), move || Ok(read.clone()), |_, _| Ok(()));
-        let diff = store.renew().ok().unwrap();
+        let diff = store.reload().ok().unwrap();
         assert_eq!(diff.changed, Vec::<&Setting>::new());
         assert_eq!(
-            diff.faults,
-            [SettingProblem { instead: None, ..fault("not valid", SaveEffect::Everything) }]
+            diff.problems,
+            [SettingProblem { instead: None, ..fault("not valid", ProblemScope::Everything) }]
         );
         assert!(store.read().is_ok(), "it can still be displayed");
     }
 
     #[test]
     fn settings_store_problem_is_reported_once_until_fixed() {
-        let (a, b) = (fault("a", SaveEffect::Itself), fault("b", SaveEffect::Itself));
-        let known = ReadSettings { faults: vec![a.clone()], ..ReadSettings::default() };
+        let (a, b) = (fault("a", ProblemScope::Setting), fault("b", ProblemScope::Setting));
+        let known = ReadSettings { problems: vec![a.clone()], ..ReadSettings::default() };
         let store = SettingsStore::new(known, || Ok(ReadSettings::default()), |_, _| Ok(()));
-        let all = fault("all", SaveEffect::Everything);
+        let all = fault("all", ProblemScope::Everything);
         let diff = |new: &[&SettingProblem], gone: &[&str]| ProblemDiff {
             new: new.iter().map(|problem| (*problem).clone()).collect(),
             gone: gone.iter().map(|what| format!("{what}; off counts")).collect(),

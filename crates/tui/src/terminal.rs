@@ -90,7 +90,7 @@ impl Screen {
     /// Takes over the terminal.
     pub(super) fn enter(options: &TerminalOptions) -> io::Result<Self> {
         if let Ok(mut farewell) = TEARDOWN.lock() {
-            *farewell = options.reach.teardown();
+            *farewell = options.signals.teardown();
         }
         IS_TAKEN_OVER.store(true, Ordering::SeqCst);
         with_modes(enable_raw_mode)?;
@@ -98,7 +98,7 @@ impl Screen {
         let guard = RestoreGuard;
         execute!(
             io::stdout(),
-            Print(options.reach.setup()),
+            Print(options.signals.setup()),
             EnterAlternateScreen,
             // Not `Terminal::clear`: it queries the cursor position, and another reader of the keys could
             // take the reply.
@@ -145,31 +145,31 @@ impl Screen {
         }
         self.terminal.autoresize()?;
         if self.needs_redraw {
-            app.place.cell = self.cell_pixels();
+            app.ui.cell_pixels = self.cell_pixels();
         }
         let mut areas = prepare(app, self.terminal.get_frame().area());
         let painter = self.terminal.backend_mut();
-        self.needs_redraw |= painter.learn(app.links());
+        self.needs_redraw |= painter.record_urls(app.links());
         if std::mem::take(&mut self.needs_redraw) {
             self.clear()?;
         }
         self.paint(app, &mut areas)?;
-        if self.terminal.backend().wants_whole() {
+        if self.terminal.backend().needs_full_redraw() {
             self.clear()?;
             self.paint(app, &mut areas)?;
         }
         let painter = self.terminal.backend_mut();
-        painter.show(app.pictures(&areas), app.now)?;
+        painter.images_after_cells(app.pictures(&areas), app.now)?;
         painter.finish()
     }
 
     /// Draws the app's state into cells.
     fn paint(&mut self, app: &mut App, areas: &mut ScreenAreas) -> io::Result<()> {
         let pictures = app.pictures(areas);
-        self.terminal.backend_mut().part(&pictures)?;
+        self.terminal.backend_mut().images_before_cells(&pictures)?;
         self.terminal.draw(|frame| {
             // If the size changed meanwhile, the prepared areas would not fit the buffer.
-            if (frame.area().width, frame.area().height) != app.place.size {
+            if (frame.area().width, frame.area().height) != app.ui.size {
                 *areas = prepare(app, frame.area());
             }
             view(app, areas, frame);
@@ -189,8 +189,8 @@ impl Screen {
     }
 
     /// Reports whether images are still missing that a later frame shows.
-    pub(super) fn owes_pictures(&self) -> bool {
-        self.terminal.backend().owes_pictures()
+    pub(super) fn has_pending_images(&self) -> bool {
+        self.terminal.backend().has_pending_images()
     }
 
     /// The size of a cell in pixels; twice as high as wide if the terminal doesn't report it.
@@ -232,7 +232,7 @@ fn keyboard_flags() -> KeyboardEnhancementFlags {
 }
 
 fn prepare(app: &mut App, area: Rect) -> ScreenAreas {
-    app.place.size = (area.width, area.height);
+    app.ui.size = (area.width, area.height);
     app.prepare()
 }
 
@@ -240,7 +240,7 @@ impl Drop for Screen {
     fn drop(&mut self) {
         let painter = self.terminal.backend_mut();
         // An error can't be reported any more.
-        let _ = painter.show(Vec::new(), UnixMs(0)).and_then(|()| painter.finish());
+        let _ = painter.images_after_cells(Vec::new(), UnixMs(0)).and_then(|()| painter.finish());
         restore();
     }
 }

@@ -37,7 +37,7 @@ pub struct SignalSupport {
     /// Supports progress: `OSC 9 ; 4`. Other terminals show that as a notification or ignore it.
     pub has_progress: bool,
     /// The alert while the terminal is unfocused.
-    pub call: Alert,
+    pub alert: Alert,
     /// Minimum duration of a run for an alert at its end, in seconds.
     pub after_s: u64,
 }
@@ -72,7 +72,7 @@ impl SignalSupport {
             _ => terminal.alert(),
         };
         let has_title = settings.title != "off" && terminal != KnownTerminal::Console;
-        Self { has_title, has_progress, call, after_s: settings.after_s }
+        Self { has_title, has_progress, alert: call, after_s: settings.after_s }
     }
 
     /// The sequence written when the terminal is taken over: saves its title.
@@ -157,8 +157,8 @@ pub(super) enum TerminalFocus {
     /// Not reported yet.
     #[default]
     Unknown,
-    Here,
-    Elsewhere,
+    Focused,
+    Unfocused,
 }
 
 /// The progress state shown in the title or taskbar.
@@ -199,18 +199,18 @@ impl Notifier {
         Self { support: reach, ..Self::default() }
     }
 
-    pub(super) fn focus(&mut self, focus: TerminalFocus) {
+    pub(super) fn set_focus(&mut self, focus: TerminalFocus) {
         self.focus = focus;
     }
 
     /// Resets the state after the terminal was released and taken over again.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn reset(&mut self) {
         (self.title, self.progress) = (String::new(), ProgressState::None);
         self.focus = TerminalFocus::Unknown;
     }
 
     /// The sequences to write for the app's current state; empty if nothing changed.
-    pub(super) fn look(&mut self, app: &App) -> String {
+    pub(super) fn update(&mut self, app: &App) -> String {
         let mut out = String::new();
         if self.support.has_title {
             let title = title(app);
@@ -232,21 +232,21 @@ impl Notifier {
 
     fn progress_of(&self, app: &App) -> ProgressState {
         match SignalState::of(app) {
-            SignalState::Asks => ProgressState::Waiting,
+            SignalState::Waiting => ProgressState::Waiting,
             SignalState::Working => ProgressState::Working,
-            SignalState::Failed if self.focus != TerminalFocus::Here => ProgressState::Failed,
+            SignalState::Failed if self.focus != TerminalFocus::Focused => ProgressState::Failed,
             SignalState::Failed | SignalState::Idle => ProgressState::None,
         }
     }
 
     /// The text of a new alert, if there is one.
     fn alert_text(&mut self, app: &App) -> Option<String> {
-        let asked = app.work.approvals.first();
+        let asked = app.activity.approvals.first();
         let asked_now = asked.map(|asked| asked.request.tool_call_id.clone());
         let asks_anew = asked_now.is_some() && asked_now != self.pending_call;
         self.pending_call = asked_now;
-        let previous_run = std::mem::replace(&mut self.running_since, app.work.running_since);
-        let ended = previous_run.filter(|_| app.work.running_since.is_none());
+        let previous_run = std::mem::replace(&mut self.running_since, app.activity.running_since);
+        let ended = previous_run.filter(|_| app.activity.running_since.is_none());
         let name = name(app);
         match (asked.filter(|_| asks_anew), ended) {
             (Some(asked), _) => {
@@ -263,11 +263,11 @@ impl Notifier {
     /// The sequence of an alert; empty while the terminal is focused, at most the bell if the focus is
     /// unknown.
     fn alert_sequence(&self, text: &str) -> String {
-        let call = match (self.focus, self.support.call) {
-            (TerminalFocus::Here, _) => Alert::Silence,
+        let call = match (self.focus, self.support.alert) {
+            (TerminalFocus::Focused, _) => Alert::Silence,
             (TerminalFocus::Unknown, Alert::Silence) => Alert::Silence,
             (TerminalFocus::Unknown, _) => Alert::Bell,
-            (TerminalFocus::Elsewhere, call) => call,
+            (TerminalFocus::Unfocused, call) => call,
         };
         // A semicolon would end the field.
         let text = text.replace(';', ",");
@@ -286,27 +286,27 @@ impl Notifier {
 enum SignalState {
     Idle,
     Working,
-    Asks,
+    Waiting,
     Failed,
 }
 
 impl SignalState {
     fn of(app: &App) -> Self {
-        if !app.work.approvals.is_empty() {
-            return Self::Asks;
+        if !app.activity.approvals.is_empty() {
+            return Self::Waiting;
         }
-        if app.is_working() || app.work.summary.is_some() {
+        if app.is_working() || app.activity.summary.is_some() {
             return Self::Working;
         }
-        if app.work.failed { Self::Failed } else { Self::Idle }
+        if app.activity.last_run_failed { Self::Failed } else { Self::Idle }
     }
 }
 
 /// The session's name, or else the directory's.
 fn name(app: &App) -> String {
-    let folder = || app.place.cwd.file_name().map(|name| name.to_string_lossy().into_owned());
-    let name = app.facts.name.clone().or_else(folder).unwrap_or_else(|| "/".to_owned());
-    tiller_render::cut_to(&one_line(&name), MAX_TITLE)
+    let folder = || app.ui.cwd.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = app.session.name.clone().or_else(folder).unwrap_or_else(|| "/".to_owned());
+    tiller_render::truncate_to(&one_line(&name), MAX_TITLE)
 }
 
 /// `tiller · fix-crlf · working`
@@ -314,7 +314,7 @@ fn title(app: &App) -> String {
     let state = match SignalState::of(app) {
         SignalState::Idle => "",
         SignalState::Working => " · working",
-        SignalState::Asks => " · asks",
+        SignalState::Waiting => " · asks",
         SignalState::Failed => " · failed",
     };
     format!("tiller · {}{state}", name(app))
@@ -338,7 +338,7 @@ mod tests {
     fn signals_auto_follows_the_terminal() {
         let chosen = |variables: &[(&str, &str)]| {
             let reach = reach(variables, AUTO);
-            (reach.has_progress, reach.call)
+            (reach.has_progress, reach.alert)
         };
         let xterm = ("TERM", "xterm-256color");
         assert_eq!(chosen(&[xterm]), (false, Alert::Bell));
@@ -358,8 +358,8 @@ mod tests {
     #[test]
     fn signals_settings_override_the_terminal() {
         let xterm = [("TERM", "xterm")];
-        assert_eq!(reach(&xterm, SignalSettings { notify: "off", ..AUTO }).call, Alert::Silence);
-        assert_eq!(reach(&[("TERM", "foot")], SignalSettings { notify: "bell", ..AUTO }).call, Alert::Bell);
+        assert_eq!(reach(&xterm, SignalSettings { notify: "off", ..AUTO }).alert, Alert::Silence);
+        assert_eq!(reach(&[("TERM", "foot")], SignalSettings { notify: "bell", ..AUTO }).alert, Alert::Bell);
         assert!(reach(&xterm, SignalSettings { progress: "on", ..AUTO }).has_progress);
         assert!(
             !reach(&[("TERM", "xterm"), ("WT_SESSION", "1")], SignalSettings { progress: "off", ..AUTO })

@@ -13,7 +13,7 @@ use tiller_session::{Entry, EntryBody};
 
 use super::app::{LoadedSession, Msg, TaskResult};
 use super::frame_pacer::{Dirty, FramePacer};
-use super::transcript::NewestMarker;
+use super::transcript::LoadedPath;
 
 mod approval;
 mod branches;
@@ -38,19 +38,19 @@ mod tree;
 mod views;
 mod welcome;
 
-use harness::{START, Stage, at_work, state, steered};
+use harness::{START, Harness, at_work, state, steered};
 
 #[test]
 fn start_screen_without_model() {
     for (width, height) in [(80, 24), (120, 40)] {
-        insta::assert_snapshot!(format!("start_{width}x{height}"), Stage::new(width, height).screen());
+        insta::assert_snapshot!(format!("start_{width}x{height}"), Harness::new(width, height).screen());
     }
 }
 
 #[test]
 fn working_shows_calls_and_queue() {
     for (width, height) in [(80, 24), (120, 40)] {
-        let mut stage = Stage::new(width, height);
+        let mut stage = Harness::new(width, height);
         at_work(&mut stage);
         let item = |kind, text: &str, held| QueueItem {
             id: text.into(),
@@ -72,7 +72,7 @@ fn working_shows_calls_and_queue() {
 #[test]
 fn answer_streams_as_markdown() {
     for (width, height) in [(80, 24), (120, 40)] {
-        let mut stage = Stage::new(width, height);
+        let mut stage = Harness::new(width, height);
         stage.user("explain");
         stage.event(EventKind::AgentStart);
         let delta = "A short list will do.".into();
@@ -87,7 +87,7 @@ fn answer_streams_as_markdown() {
 #[test]
 fn steered_run_shows_skipped_calls() {
     for (width, height) in [(80, 24), (120, 40)] {
-        let mut stage = Stage::new(width, height);
+        let mut stage = Harness::new(width, height);
         steered(&mut stage);
         insta::assert_snapshot!(format!("steered_{width}x{height}"), stage.screen());
     }
@@ -95,12 +95,12 @@ fn steered_run_shows_skipped_calls() {
 
 #[test]
 fn small_screens() {
-    let mut stage = Stage::new(20, 5);
+    let mut stage = Harness::new(20, 5);
     steered(&mut stage);
     stage.type_text("hello there, this wraps");
     insta::assert_snapshot!("narrow_20x5", stage.screen());
     for (width, height) in [(1, 1), (2, 2), (5, 3), (20, 5), (40, 10), (300, 100)] {
-        let mut stage = Stage::new(width, height);
+        let mut stage = Harness::new(width, height);
         steered(&mut stage);
         stage.asks();
         stage.type_text("日本 x");
@@ -116,7 +116,7 @@ fn small_screens() {
 #[test]
 fn skill_message_is_shown_as_typed() {
     let message = skill_message("tidy", "/s/tidy/SKILL.md", "Body of it.", "gently");
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     let item = QueueItem {
         id: "q".into(),
         kind: QueueKind::Steer,
@@ -128,7 +128,7 @@ fn skill_message_is_shown_as_typed() {
     let update = |items| EventKind::queue_update(items);
     stage.event(update(vec![item.clone()]));
     assert!(stage.screen().contains("↳ steer   /skill:tidy gently"), "{}", stage.screen());
-    stage.input(Msg::Report(TaskResult::Queue(vec![item])));
+    stage.input(Msg::TaskResult(TaskResult::ReturnedMessages(vec![item])));
     assert_eq!(stage.app.editor.text(), "/skill:tidy gently");
     stage.event(update(vec![]));
     stage.app.editor.clear();
@@ -143,7 +143,7 @@ fn skill_message_is_shown_as_typed() {
 
 #[test]
 fn failed_request_counts_down() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     at_work(&mut stage);
     stage.event(EventKind::ToolExecutionEnd {
         tool_call_id: "c2".into(),
@@ -165,9 +165,9 @@ fn failed_request_counts_down() {
 
 #[test]
 fn rejected_message_is_returned() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     let what = "no space left".to_owned();
-    stage.input(Msg::Report(TaskResult::Failed {
+    stage.input(Msg::TaskResult(TaskResult::Failed {
         what,
         hint: None,
         text: Some("my words".to_owned().into()),
@@ -178,11 +178,11 @@ fn rejected_message_is_returned() {
 
 #[test]
 fn snapshot_skips_its_events() {
-    let mut stage = Stage::new(80, 24);
-    let snapshot = Snapshot { seq: 5, state: state(), live: InFlight::default() };
-    stage.input(Msg::Report(TaskResult::Loaded(Box::new(LoadedSession {
+    let mut stage = Harness::new(80, 24);
+    let snapshot = Snapshot { seq: 5, state: state(), in_progress: InFlight::default() };
+    stage.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession {
         snapshot,
-        newest: NewestMarker::default(),
+        newest: LoadedPath::default(),
     }))));
     stage.text(0, "told before");
     assert!(!stage.screen().contains("told before"));
@@ -193,43 +193,43 @@ fn snapshot_skips_its_events() {
 
 #[test]
 fn entry_from_log_is_shown_once() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     let entry = Entry {
         id: "e1".into(),
         parent: None,
         timestamp: UnixMs(START),
         body: EntryBody::message(Arc::new(Message::User(UserMessage::text("only once", UnixMs(START))))),
     };
-    let snapshot = Snapshot { seq: 0, state: state(), live: InFlight::default() };
-    let newest = NewestMarker::of(&[], vec![entry]);
-    stage.input(Msg::Report(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
+    let snapshot = Snapshot { seq: 0, state: state(), in_progress: InFlight::default() };
+    let newest = LoadedPath::from_path(&[], vec![entry]);
+    stage.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
     stage.user("only once");
     assert_eq!(stage.screen().matches("only once").count(), 1);
 }
 
 #[test]
 fn frame_unchanged_is_not_drawn() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.screen();
-    stage.app.stale = Dirty::No;
+    stage.app.dirty = Dirty::No;
     stage.wait(100);
-    assert!(stage.app.stale == Dirty::No && !stage.app.wants_ticks(), "idle: no clock, no frame");
+    assert!(stage.app.dirty == Dirty::No && !stage.app.wants_ticks(), "idle: no clock, no frame");
     at_work(&mut stage);
     stage.screen();
-    stage.app.stale = Dirty::No;
+    stage.app.dirty = Dirty::No;
     assert!(stage.app.wants_ticks());
     stage.wait(100);
-    assert!(stage.app.stale == Dirty::BySession, "the spinner turns");
+    assert!(stage.app.dirty == Dirty::BySession, "the spinner turns");
 }
 
 #[test]
 fn frame_rate_is_limited() {
-    let (mut stage, mut pace, mut frames) = (Stage::new(80, 24), FramePacer::default(), 0);
-    let mut draw_if_due = |stage: &mut Stage| {
+    let (mut stage, mut pace, mut frames) = (Harness::new(80, 24), FramePacer::default(), 0);
+    let mut draw_if_due = |stage: &mut Harness| {
         let at = Duration::from_millis(u64::try_from(stage.now - START).unwrap());
-        if pace.due(stage.app.stale).is_some_and(|due| due <= at) {
-            stage.app.stale = Dirty::No;
-            pace.drew(at, Duration::ZERO);
+        if pace.due(stage.app.dirty).is_some_and(|due| due <= at) {
+            stage.app.dirty = Dirty::No;
+            pace.frame_drawn(at, Duration::ZERO);
             frames += 1;
         }
         frames
@@ -250,8 +250,8 @@ fn frame_rate_is_limited() {
 
 #[test]
 fn flash_expires() {
-    let mut stage = Stage::new(80, 24);
-    stage.input(Msg::Report(TaskResult::Note("copied".into())));
+    let mut stage = Harness::new(80, 24);
+    stage.input(Msg::TaskResult(TaskResult::Note("copied".into())));
     assert!(stage.screen().contains("copied") && stage.app.wants_ticks());
     stage.wait(5_000);
     assert!(!stage.screen().contains("copied") && !stage.app.wants_ticks());
@@ -260,11 +260,11 @@ fn flash_expires() {
 #[test]
 fn flash_keeps_activity_visible() {
     for (width, says) in [(80, "answering… 1.0s · ↓1.2k · copied"), (30, "⠋ copied")] {
-        let mut stage = Stage::new(width, 24);
+        let mut stage = Harness::new(width, 24);
         stage.event(EventKind::AgentStart);
         stage.text(0, "so");
         stage.wait(1_000);
-        stage.input(Msg::Report(TaskResult::Note("copied the last answer".into())));
+        stage.input(Msg::TaskResult(TaskResult::Note("copied the last answer".into())));
         let screen = stage.screen();
         assert!(screen.lines().any(|line| line.contains(says)), "{screen}");
     }
@@ -273,7 +273,7 @@ fn flash_keeps_activity_visible() {
 #[test]
 fn shell_command_streams_then_record() {
     use tiller_core::message::BashExecutionMessage;
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     let id = || "b1".into();
     stage.event(EventKind::BashExecutionStart { id: id(), command: "ls".into(), exclude_from_context: true });
     stage.event(EventKind::BashExecutionUpdate { id: id(), delta: "Cargo.toml\n".into() });
@@ -300,14 +300,14 @@ fn shell_command_streams_then_record() {
 fn of_a_message_beside_a_command_it_is_said_that_the_model_does_not_wait() {
     let words = "The model doesn't wait for the command";
     for (exclude_from_context, is_told) in [(false, true), (true, false)] {
-        let mut stage = Stage::new(120, 40);
+        let mut stage = Harness::new(120, 40);
         let id = "b1".into();
         stage.event(EventKind::BashExecutionStart { id, command: "make".into(), exclude_from_context });
         stage.type_text("what is this");
         stage.key(KeyCode::Enter);
         assert_eq!(stage.screen().contains(words), is_told, "{}", stage.screen());
     }
-    let mut stage = Stage::new(120, 40);
+    let mut stage = Harness::new(120, 40);
     stage.type_text("what is this");
     stage.key(KeyCode::Enter);
     assert!(!stage.screen().contains(words), "nothing runs");
@@ -315,15 +315,15 @@ fn of_a_message_beside_a_command_it_is_said_that_the_model_does_not_wait() {
 
 #[test]
 fn snapshot_keeps_events_in_flight() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.app.expect_snapshot();
     stage.event(EventKind::AgentStart);
-    let snapshot = Snapshot { seq: 0, state: state(), live: InFlight::default() };
-    stage.input(Msg::Report(TaskResult::Loaded(Box::new(LoadedSession {
+    let snapshot = Snapshot { seq: 0, state: state(), in_progress: InFlight::default() };
+    stage.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession {
         snapshot,
-        newest: NewestMarker::default(),
+        newest: LoadedPath::default(),
     }))));
-    assert!(stage.app.work.running_since.is_some(), "the snapshot was older than the event");
+    assert!(stage.app.activity.running_since.is_some(), "the snapshot was older than the event");
     stage.event(EventKind::AgentSettled);
-    assert!(stage.app.work.running_since.is_none(), "and the queue is empty");
+    assert!(stage.app.activity.running_since.is_none(), "and the queue is empty");
 }

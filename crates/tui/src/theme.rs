@@ -2,7 +2,7 @@
 
 mod theme_picker;
 
-pub(super) use theme_picker::{ThemeFit, fit, names, setting_of};
+pub(super) use theme_picker::{ThemeCheck, check, names, setting_of};
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,21 +22,21 @@ pub struct ThemeOptions {
     /// The themes known at the start.
     pub library: Arc<ThemeRegistry>,
     /// The chosen theme.
-    pub wish: ThemeChoice,
+    pub choice: ThemeChoice,
     /// The number of colors that the terminal shows.
     pub depth: ColorDepth,
     /// The terminal's background, as far as it can be guessed.
     pub background: Background,
     /// Queries the terminal for its background if that decides the theme.
-    pub asking: ThemeQuery,
+    pub query: ThemeQuery,
     /// Updates after theme files changed; `None` for no updates.
-    pub news: Option<watch::Receiver<Arc<ThemeRegistry>>>,
+    pub updates: Option<watch::Receiver<Arc<ThemeRegistry>>>,
 }
 
 impl ThemeOptions {
     /// The currently known themes.
     pub(super) fn library_now(&self) -> Arc<ThemeRegistry> {
-        self.news.as_ref().map_or_else(|| Arc::clone(&self.library), |news| Arc::clone(&news.borrow()))
+        self.updates.as_ref().map_or_else(|| Arc::clone(&self.library), |news| Arc::clone(&news.borrow()))
     }
 }
 
@@ -74,8 +74,8 @@ pub(super) struct ThemeProblems {
 }
 
 impl ThemeState {
-    pub(super) fn of(options: &ThemeOptions) -> Self {
-        let ThemeOptions { library, wish, depth, background, .. } = options;
+    pub(super) fn new(options: &ThemeOptions) -> Self {
+        let ThemeOptions { library, choice: wish, depth, background, .. } = options;
         let worn = Arc::clone(library.choose(wish, *background, *depth));
         let looks = role_styles(&worn, *depth);
         let (library, wish) = (Arc::clone(library), wish.clone());
@@ -93,17 +93,17 @@ impl ThemeState {
     /// The ratatui style of a text style.
     pub(super) fn style(&self, style: render::Style) -> Style {
         let mut look = self.styles[style.role as usize].add_modifier(modifiers(style.emphasis));
-        if let Some(ground) = style.ground {
+        if let Some(ground) = style.background_role {
             look.bg = self.styles[ground as usize].bg;
         }
         let ansi_color =
-            |ansi: Option<AnsiColor>| ansi.and_then(|ansi| self.current.printed(ansi, self.depth)).map(color);
+            |ansi: Option<AnsiColor>| ansi.and_then(|ansi| self.current.ansi_color(ansi, self.depth)).map(color);
         Style { fg: ansi_color(style.fg).or(look.fg), bg: ansi_color(style.bg).or(look.bg), ..look }
     }
 
     /// Sets the background that the terminal reported.
-    pub(super) fn learn(&mut self, ground: Rgb) {
-        self.background = Background::of(ground);
+    pub(super) fn set_background(&mut self, ground: Rgb) {
+        self.background = Background::from_color(ground);
         self.refresh();
     }
 
@@ -144,7 +144,7 @@ impl ThemeState {
     }
 
     fn refresh(&mut self) {
-        let wish = self.previewed.as_deref().map(|name| self.choice.with(name));
+        let wish = self.previewed.as_deref().map(|name| self.choice.with_theme(name));
         let wish = wish.as_ref().unwrap_or(&self.choice);
         self.current = Arc::clone(self.library.choose(wish, self.background, self.depth));
         self.styles = role_styles(&self.current, self.depth);
@@ -152,7 +152,7 @@ impl ThemeState {
 }
 
 fn role_styles(theme: &theme::Theme, depth: ColorDepth) -> [Style; ROLES.len()] {
-    ROLES.map(|role| style_of(theme.look(role, depth)))
+    ROLES.map(|role| style_of(theme.style(role, depth)))
 }
 
 fn style_of(look: ThemeStyle) -> Style {
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     fn theme_state(depth: ColorDepth, background: Background) -> ThemeState {
-        ThemeState::of(&ThemeOptions { depth, background, ..ThemeOptions::default() })
+        ThemeState::new(&ThemeOptions { depth, background, ..ThemeOptions::default() })
     }
 
     #[test]
@@ -224,10 +224,10 @@ mod tests {
     fn theme_reported_background_changes_only_auto() {
         let mut theme = theme_state(ColorDepth::Millions, Background::Dark);
         assert_eq!(theme.current.name, "dark");
-        theme.learn(Rgb::WHITE);
+        theme.set_background(Rgb::WHITE);
         assert_eq!(theme.current.name, "light");
         theme.set_theme(&setting::THEME, "gruvbox");
-        theme.learn(Rgb::WHITE);
+        theme.set_background(Rgb::WHITE);
         assert_eq!(theme.current.name, "gruvbox");
     }
 
@@ -235,7 +235,7 @@ mod tests {
     fn theme_preview_is_temporary() {
         let mut theme = theme_state(ColorDepth::Millions, Background::Dark);
         theme.preview(Some("catppuccin"));
-        theme.learn(Rgb::BLACK);
+        theme.set_background(Rgb::BLACK);
         assert_eq!(theme.current.name, "catppuccin");
         theme.preview(None);
         assert_eq!(theme.current.name, "dark");

@@ -6,12 +6,12 @@ mod output;
 pub(super) use output::ToolOutputBlock;
 
 use serde_json::Value;
-use tiller_core::ansi::{StyleRun, StyledText, strokes_of};
+use tiller_core::ansi::{StyleRun, StyledText, parse_style_runs};
 use tiller_core::event::ToolOutcome;
 use tiller_core::id::CallId;
-use tiller_core::message::{UserBlock, joined_text, runs_commands, runs_commands_elsewhere};
+use tiller_core::message::{UserBlock, joined_text, is_command_tool, is_foreign_command_tool};
 use tiller_core::unit::UnixMs;
-use tiller_render::{self as render, ControlChars, Line, Margins, Role, Span, Style, Wrap, cut_to, sanitize};
+use tiller_render::{self as render, ControlChars, Line, Margins, Role, Span, Style, Wrap, truncate_to, sanitize};
 use tiller_session::context::CutOffCall;
 
 use super::block::image_lines;
@@ -65,12 +65,12 @@ pub(super) struct ToolCallBlock {
 #[derive(Clone, Debug)]
 pub(super) enum CallState {
     /// The model is writing the arguments; bytes so far.
-    Written(usize),
+    Streaming(usize),
     /// Not started.
-    Waits,
+    Pending,
     /// Awaiting approval.
-    Asks,
-    Runs {
+    AwaitsApproval,
+    Running {
         since: UnixMs,
         partial: ToolOutcome,
     },
@@ -82,7 +82,7 @@ pub(super) enum CallState {
     /// Interrupted without a result.
     Lost,
     /// Not started, because the turn was interrupted before it.
-    Unbegun,
+    NotRun,
 }
 
 /// Column widths of a call's line.
@@ -105,7 +105,7 @@ impl ToolCallBlock {
     pub(super) fn lines(&self, ctx: &RenderContext) -> Vec<Line> {
         let mut lines = vec![self.head(ctx)];
         let output = match &self.state {
-            CallState::Runs { partial, .. } => {
+            CallState::Running { partial, .. } => {
                 let text = self.result_text(partial, 0);
                 running_output(self.output_of(&text), FOLDED, ctx)
             }
@@ -114,11 +114,11 @@ impl ToolCallBlock {
                 lines.extend(shown_images(outcome, ctx));
                 lines
             }
-            CallState::Written(_)
-            | CallState::Waits
-            | CallState::Asks
+            CallState::Streaming(_)
+            | CallState::Pending
+            | CallState::AwaitsApproval
             | CallState::Lost
-            | CallState::Unbegun => Vec::new(),
+            | CallState::NotRun => Vec::new(),
         };
         lines.extend(self.whole_argument(ctx));
         lines.extend(output);
@@ -127,13 +127,13 @@ impl ToolCallBlock {
 
     /// Whether its lines change with time.
     pub(super) fn is_alive(&self) -> bool {
-        matches!(self.state, CallState::Runs { .. })
+        matches!(self.state, CallState::Running { .. })
     }
 
     /// Its argument and its output, for searching and copying.
     pub(super) fn texts(&self) -> Vec<String> {
         let outcome = match &self.state {
-            CallState::Runs { partial, .. } => Some(partial),
+            CallState::Running { partial, .. } => Some(partial),
             CallState::Done { outcome, .. } => Some(outcome),
             _ => None,
         };
@@ -149,7 +149,7 @@ impl ToolCallBlock {
 
     /// Whether it may still get a result.
     pub(super) fn is_open(&self) -> bool {
-        !matches!(self.state, CallState::Done { .. } | CallState::Lost | CallState::Unbegun)
+        !matches!(self.state, CallState::Done { .. } | CallState::Lost | CallState::NotRun)
     }
 
     /// Whether its tool only reads and may run in parallel with others.
@@ -165,7 +165,7 @@ impl ToolCallBlock {
         left.push(Span::new(self.padded_name(), name_style));
         let right = self.elapsed(ctx).map(|text| Span::new(text, Role::Muted));
         let room = self.room(ctx);
-        let mut argument = cut_to(&self.shown_argument(), room.argument);
+        let mut argument = truncate_to(&self.shown_argument(), room.argument);
         let (note, note_role) = self.note();
         if note.is_empty() {
             left.push(Span::new(argument, Role::Muted));
@@ -173,9 +173,9 @@ impl ToolCallBlock {
             let width = Span::new(argument.clone(), Role::Muted).width();
             argument.push_str(&" ".repeat(room.argument.saturating_sub(width)));
             left.push(Span::new(argument, Role::Muted));
-            left.push(Span::new(format!("  {}", cut_to(&note, room.note)), note_role));
+            left.push(Span::new(format!("  {}", truncate_to(&note, room.note)), note_role));
         }
-        let left = Line { margins: Margins { before: 1, behind: 0 }, ..Line::from(left) };
+        let left = Line { margins: Margins { before: 1, after: 0 }, ..Line::from(left) };
         ctx.right_aligned(left, right)
     }
 
@@ -226,21 +226,21 @@ impl ToolCallBlock {
 
     fn sign(&self, ctx: &RenderContext) -> (&'static str, Role) {
         match &self.state {
-            CallState::Written(_) | CallState::Waits => ("○", Role::Muted),
-            CallState::Asks => ("?", Role::Warning),
-            CallState::Runs { .. } => (ctx.spinner(), Role::Accent),
+            CallState::Streaming(_) | CallState::Pending => ("○", Role::Muted),
+            CallState::AwaitsApproval => ("?", Role::Warning),
+            CallState::Running { .. } => (ctx.spinner(), Role::Accent),
             CallState::Done { .. } => match self.end() {
                 CallEnd::Success => ("✓", Role::Success),
                 CallEnd::Failure => ("✗", Role::Error),
                 CallEnd::NotRun => ("–", Role::Muted),
             },
             CallState::Lost => ("–", Role::Warning),
-            CallState::Unbegun => ("–", Role::Muted),
+            CallState::NotRun => ("–", Role::Muted),
         }
     }
 
     fn was_not_run(&self) -> bool {
-        matches!(self.state, CallState::Unbegun)
+        matches!(self.state, CallState::NotRun)
             || matches!(self.state, CallState::Done { .. }) && self.end() == CallEnd::NotRun
     }
 
@@ -264,11 +264,11 @@ impl ToolCallBlock {
     /// The note: a short form of the result.
     fn note(&self) -> (String, Role) {
         match &self.state {
-            CallState::Written(0) | CallState::Waits | CallState::Runs { .. } => (String::new(), Role::Muted),
-            CallState::Written(bytes) => (format!("writing… {bytes} bytes"), Role::Muted),
-            CallState::Asks => ("needs approval".to_owned(), Role::Warning),
+            CallState::Streaming(0) | CallState::Pending | CallState::Running { .. } => (String::new(), Role::Muted),
+            CallState::Streaming(bytes) => (format!("writing… {bytes} bytes"), Role::Muted),
+            CallState::AwaitsApproval => ("needs approval".to_owned(), Role::Warning),
             CallState::Lost => ("interrupted, no result".to_owned(), Role::Warning),
-            CallState::Unbegun => (not_run_note(CutOffCall::Unbegun.said()), Role::Muted),
+            CallState::NotRun => (not_run_note(CutOffCall::NotStarted.text()), Role::Muted),
             CallState::Done { outcome, .. } => match self.end() {
                 CallEnd::NotRun => (not_run_note(&joined_text(&outcome.content)), Role::Muted),
                 CallEnd::Success => (details_note(outcome), Role::Muted),
@@ -279,8 +279,8 @@ impl ToolCallBlock {
 
     fn elapsed(&self, ctx: &RenderContext) -> Option<String> {
         match &self.state {
-            CallState::Runs { since, .. } => noticeable(ctx.now.since_ms(*since)),
-            CallState::Done { took_ms: Some(ms), .. } if self.end() != CallEnd::NotRun => noticeable(*ms),
+            CallState::Running { since, .. } => noticeable_time(ctx.now.since_ms(*since)),
+            CallState::Done { took_ms: Some(ms), .. } if self.end() != CallEnd::NotRun => noticeable_time(*ms),
             _ => None,
         }
     }
@@ -288,7 +288,7 @@ impl ToolCallBlock {
     fn output(&self, outcome: &ToolOutcome, is_error: bool, ctx: &RenderContext) -> Vec<Line> {
         let detail = |key: &str| outcome.details.as_ref().and_then(|details| details[key].as_str());
         if let Some(diff) = detail("diff") {
-            let page = ctx.page().of_width(ctx.width.saturating_sub(4).max(1));
+            let page = ctx.layout_options().with_width(ctx.width.saturating_sub(4).max(1));
             let lines = render::diff(diff, detail("path").unwrap_or_default(), page);
             return indented(folded(lines, FOLDED_DIFF, ctx), "    ", Role::Text);
         }
@@ -318,7 +318,7 @@ impl ToolCallBlock {
         let result = self.result_text(outcome, 0);
         let output = self.output_of(&result);
         match exit_code(outcome) {
-            Some(code) if runs_commands(&self.name) => {
+            Some(code) if is_command_tool(&self.name) => {
                 finished_output(output.with_text(printed(&result.text, code)), FOLDED, ctx)
             }
             None if is_error && !was_run(outcome) => {
@@ -339,13 +339,13 @@ impl ToolCallBlock {
             return StyledText { text, strokes: Vec::new() };
         }
         let strokes =
-            outcome.details.as_ref().map(|details| strokes_of(&details["strokes"])).unwrap_or_default();
+            outcome.details.as_ref().map(|details| parse_style_runs(&details["strokes"])).unwrap_or_default();
         let last = blocks.iter().rev().find_map(UserBlock::as_text).unwrap_or_default();
         let before = text.chars().count() - last.chars().count();
         let shifted = strokes
             .into_iter()
             .map(|stroke| StyleRun { start: stroke.start.saturating_add(before), ..stroke });
-        StyledText::kept(&text, shifted.collect())
+        StyledText::from_stored(&text, shifted.collect())
     }
 
     /// The result as an output block.
@@ -360,8 +360,8 @@ impl ToolCallBlock {
     /// Whether escape sequences in its text are literal. Imported command output was interpreted on import: its text
     /// has no escape sequences left, only style runs.
     fn is_literal(&self, text: &str) -> bool {
-        let is_imported = || runs_commands_elsewhere(&self.name) && StyledText::is_plain(text);
-        !runs_commands(&self.name) && !is_imported()
+        let is_imported = || is_foreign_command_tool(&self.name) && StyledText::is_plain(text);
+        !is_command_tool(&self.name) && !is_imported()
     }
 }
 
@@ -433,20 +433,20 @@ fn folded(mut lines: Vec<Line>, FoldedOutput { head, tail }: FoldedOutput, ctx: 
         return lines;
     }
     // Count logical lines, as the command printed them.
-    let count = lines[head..head + hidden].iter().filter(|line| line.joint == Wrap::Hard).count();
+    let count = lines[head..head + hidden].iter().filter(|line| line.wrap == Wrap::Hard).count();
     let what = match count {
         0 => format!("{hidden} more rows"),
         1 => "1 more line".to_owned(),
         _ => format!("{count} more lines"),
     };
-    let note = Line::new(format!("… {what} ({})", ctx.unfold), Role::Muted);
+    let note = Line::new(format!("… {what} ({})", ctx.unfold_key), Role::Muted);
     lines.splice(head..head + hidden, [note]);
     lines
 }
 
 fn indented(lines: Vec<Line>, indent: &str, role: Role) -> Vec<Line> {
     let indent_line = |mut line: Line| {
-        line.set_in(Span::new(indent, Style::from(role)));
+        line.prepend_margin(Span::new(indent, Style::from(role)));
         line
     };
     lines.into_iter().map(indent_line).collect()
@@ -517,7 +517,7 @@ fn first_line(text: &str) -> String {
 }
 
 /// A duration: `0.4s`, `12s`, `3m 05s`.
-pub(super) fn seconds(ms: u64) -> String {
+pub(super) fn short_duration(ms: u64) -> String {
     match ms / 1_000 {
         0..=9 => format!("{}.{}s", ms / 1_000, ms % 1_000 / 100),
         s @ 10..=59 => format!("{s}s"),
@@ -526,8 +526,8 @@ pub(super) fn seconds(ms: u64) -> String {
 }
 
 /// A duration of at least a tenth of a second; `None` for shorter ones.
-pub(super) fn noticeable(ms: u64) -> Option<String> {
-    (ms >= 100).then(|| seconds(ms))
+pub(super) fn noticeable_time(ms: u64) -> Option<String> {
+    (ms >= 100).then(|| short_duration(ms))
 }
 
 #[cfg(test)]
@@ -535,7 +535,7 @@ mod tests {
     use tiller_core::ansi::AnsiColor;
 
     use super::*;
-    use crate::layout::{Folds, READ};
+    use crate::layout::{Folds, TEXT_WIDTH};
     use serde_json::json;
 
     fn done(name: &str, args: Value, text: &str, details: Value, is_error: bool) -> ToolCallBlock {
@@ -609,7 +609,7 @@ mod tests {
         let CallState::Done { outcome, .. } = &mut call.state else { unreachable!() };
         outcome.content.push(UserBlock::Text { text: "one red two".into() });
         assert_eq!(red(&call), "red");
-        call.state = CallState::Runs { since: UnixMs(0), partial: outcome_of("one red two", strokes) };
+        call.state = CallState::Running { since: UnixMs(0), partial: outcome_of("one red two", strokes) };
         assert_eq!(red(&call), "red");
     }
 
@@ -644,9 +644,9 @@ mod tests {
             let at = column("ls", "denied: the user said no", None);
             assert!(at.is_some());
             assert_eq!(column(long, "denied: the user said no", None), at);
-            assert_eq!(column("ls", "needs approval", Some(CallState::Asks)), at);
+            assert_eq!(column("ls", "needs approval", Some(CallState::AwaitsApproval)), at);
             // A short word leaves room for more of the command.
-            assert!(column(long, "needs approval", Some(CallState::Asks)) > at);
+            assert!(column(long, "needs approval", Some(CallState::AwaitsApproval)) > at);
         }
     }
 
@@ -659,7 +659,7 @@ mod tests {
         let cut = &shown(&call, 79)[0];
         assert!(cut.contains("/longer/than/the/c…  212 lines  1.2s"), "{cut}");
         let wide = shown(&done("bash", json!({"command": "x".repeat(300)}), "", json!({}), false), 199);
-        assert_eq!(Span::new(wide[0].as_str(), Role::Text).width(), READ, "no further than text goes");
+        assert_eq!(Span::new(wide[0].as_str(), Role::Text).width(), TEXT_WIDTH, "no further than text goes");
     }
 
     #[test]
@@ -681,9 +681,9 @@ mod tests {
         let widest =
             |call: &ToolCallBlock| shown(call, 199)[1..].iter().map(|line| line.chars().count()).max();
         let failed = done("edit_file", json!({"path": "x"}), &words, json!({}), true);
-        assert!(widest(&failed) <= Some(READ), "{:?}", widest(&failed));
+        assert!(widest(&failed) <= Some(TEXT_WIDTH), "{:?}", widest(&failed));
         let printed = done("bash", json!({"command": "x"}), &words, json!({"exitCode": 0}), false);
-        assert!(widest(&printed) > Some(READ), "{:?}", widest(&printed));
+        assert!(widest(&printed) > Some(TEXT_WIDTH), "{:?}", widest(&printed));
     }
 
     #[test]
@@ -800,7 +800,7 @@ mod tests {
 
     #[test]
     fn seconds_are_short() {
-        assert_eq!([seconds(40), seconds(12_400), seconds(185_000)], ["0.0s", "12s", "3m 05s"]);
-        assert_eq!([noticeable(99), noticeable(100)], [None, Some("0.1s".to_owned())]);
+        assert_eq!([short_duration(40), short_duration(12_400), short_duration(185_000)], ["0.0s", "12s", "3m 05s"]);
+        assert_eq!([noticeable_time(99), noticeable_time(100)], [None, Some("0.1s".to_owned())]);
     }
 }

@@ -24,7 +24,7 @@ use tiller_session::{BranchPoints, Entry, Section};
 
 use super::block::{Block, BlockKind, Fold, NoticeLevel};
 use super::layout::{Folds, RenderContext};
-use super::log_blocks::{BlockBuilder, cut_off, finish_call};
+use super::log_blocks::{BlockBuilder, mark_cut_off, set_call_result};
 use super::logical_line::LogicalLine;
 use super::recovery::{Recovery, find_recovery};
 use super::search_term::SearchTerm;
@@ -69,7 +69,7 @@ pub(super) struct Transcript {
 
 /// A path whose newest entries are loaded.
 #[derive(Debug, Default)]
-pub(super) struct NewestMarker {
+pub(super) struct LoadedPath {
     /// The sections before them.
     pub(super) older: Vec<Section>,
     /// The section of the newest entries; `None` if there are none.
@@ -83,15 +83,15 @@ pub(super) struct NewestMarker {
 }
 
 #[cfg(test)]
-impl NewestMarker {
+impl LoadedPath {
     /// A path from its entries and the ids of those before them.
-    pub(super) fn of(older: &[EntryId], entries: Vec<Entry>) -> Self {
+    pub(super) fn from_path(older: &[EntryId], entries: Vec<Entry>) -> Self {
         let section = |last: &EntryId, count| Section { last: last.clone(), count };
         Self {
             older: older.chunks(ENTRIES).map(|ids| section(&ids[ids.len() - 1], ids.len())).collect(),
             section: entries.last().map(|last| section(&last.id, entries.len())),
             ids: entries.iter().map(|entry| entry.id.clone()).collect(),
-            stretch: BlockBuilder::of(&entries),
+            stretch: BlockBuilder::from_entries(&entries),
             points: Arc::default(),
         }
     }
@@ -99,7 +99,7 @@ impl NewestMarker {
 
 /// A request to read a part of the path.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ScrollRequest {
+pub(super) struct SectionRequest {
     epoch: u64,
     part: usize,
     pub(super) section: Section,
@@ -107,7 +107,7 @@ pub(super) struct ScrollRequest {
     pub(super) ahead: Option<Section>,
 }
 
-impl ScrollRequest {
+impl SectionRequest {
     pub(super) fn part(&self) -> usize {
         self.part
     }
@@ -131,13 +131,13 @@ enum BlockStep {
 
 impl Default for Transcript {
     fn default() -> Self {
-        Self::of(0, NewestMarker::default())
+        Self::of(0, LoadedPath::default())
     }
 }
 
 impl Transcript {
-    pub(super) fn of(epoch: u64, newest: NewestMarker) -> Self {
-        let NewestMarker { older, section, ids, stretch, points } = newest;
+    pub(super) fn of(epoch: u64, newest: LoadedPath) -> Self {
+        let LoadedPath { older, section, ids, stretch, points } = newest;
         let mut parts: Vec<Chunk> = older.into_iter().map(Chunk::unread).collect();
         parts.push(Chunk::read(section));
         let mut transcript = Self {
@@ -158,7 +158,7 @@ impl Transcript {
     }
 
     /// Replaces the transcript by the same session read again, or by another one; returns what the old one hands over.
-    pub(super) fn replace(&mut self, newest: NewestMarker) -> ScrollAnchor {
+    pub(super) fn replace(&mut self, newest: LoadedPath) -> ScrollAnchor {
         let (folds, next, former) = (self.folds, self.view.next, self.leave());
         *self = Self { folds, ..Self::of(self.epoch + 1, newest) };
         // This may be one of several reloads requested at once.
@@ -167,33 +167,33 @@ impl Transcript {
     }
 
     /// Inserts a part that was read.
-    pub(super) fn take(&mut self, request: &ScrollRequest, entries: &[Entry], ahead: &[Entry]) {
+    pub(super) fn insert_section(&mut self, request: &SectionRequest, entries: &[Entry], ahead: &[Entry]) {
         let Some(part) = self.parts.get_mut(request.part).filter(|_| request.epoch == self.epoch) else {
             return;
         };
         if matches!(part.content, ChunkContent::Asked) {
-            let mut stretch = BlockBuilder::branching(entries, &self.points);
-            stretch.take_results(ahead);
-            cut_off(stretch.blocks.iter_mut());
+            let mut stretch = BlockBuilder::with_branch_points(entries, &self.points);
+            stretch.push_results(ahead);
+            mark_cut_off(stretch.blocks.iter_mut());
             part.fill(stretch.blocks);
             self.reach_goal();
         }
     }
 
     /// The parts near the screen or a jump target that have to be read now.
-    pub(super) fn take_wanted(&mut self) -> Vec<ScrollRequest> {
+    pub(super) fn take_requests(&mut self) -> Vec<SectionRequest> {
         let mut requests = Vec::new();
         for part in self.near().into_iter().flatten() {
             let ahead = self.parts.get(part + 1).and_then(Chunk::section).cloned();
             if let Some(section) = self.parts[part].ask() {
-                requests.push(ScrollRequest { epoch: self.epoch, part, section, ahead });
+                requests.push(SectionRequest { epoch: self.epoch, part, section, ahead });
             }
         }
         requests
     }
 
     /// Cancels the request for a part; it is requested again.
-    pub(super) fn unask(&mut self, part: usize) {
+    pub(super) fn cancel_request(&mut self, part: usize) {
         if let Some(part) = self.parts.get_mut(part)
             && matches!(part.content, ChunkContent::Asked)
         {
@@ -220,9 +220,9 @@ impl Transcript {
     /// Size of the streaming answer; changes when it grows or ends.
     pub(super) fn arrived(&self) -> usize {
         let size = |block: &Block| match &block.kind {
-            BlockKind::Growing(stream) => stream.text().len(),
+            BlockKind::StreamingAnswer(stream) => stream.text().len(),
             BlockKind::Thinking(text) => text.len(),
-            BlockKind::Musing(musing) => musing.text().len(),
+            BlockKind::StreamingThinking(musing) => musing.text().len(),
             // A call can be searched once its arguments are complete.
             BlockKind::Call(call) => 1 + usize::from(!call.args.is_null()),
             _ => 1,
@@ -287,28 +287,28 @@ impl Transcript {
     }
 
     /// Removes a block's own fold state.
-    pub(super) fn shut(&mut self, at: BlockPos) {
+    pub(super) fn fold_default(&mut self, at: BlockPos) {
         self.mark_top_line();
         if let Some(block) = self.block_mut(at) {
-            block.fold = Fold::AsAll;
+            block.fold = Fold::Inherit;
         }
         self.refolded();
     }
 
     /// Adds an entry that was just appended.
     pub(super) fn append(&mut self, entry: &Entry, at: UnixMs) {
-        let stretch = BlockBuilder::of([entry]);
+        let stretch = BlockBuilder::from_entries([entry]);
         self.unanswered = None;
-        if stretch.answers() {
-            self.end_live();
-        } else if stretch.asks() {
+        if stretch.ends_with_answer() {
+            self.end_streaming();
+        } else if stretch.ends_with_prompt() {
             self.begin_part();
         }
         let last = self.last();
         self.parts[last].lengthen(&entry.id);
         self.remember_id(&entry.id);
         if !stretch.blocks.is_empty() {
-            self.grew();
+            self.note_growth();
         }
         if let Some(sent) = stretch.succeeded() {
             self.recover(sent);
@@ -372,7 +372,7 @@ impl Transcript {
             && let BlockKind::Call(call) = &mut block.kind
         {
             change(&mut call.state);
-            block.touch();
+            block.invalidate();
         }
     }
 
@@ -380,17 +380,17 @@ impl Transcript {
         if let Some(place) = self.calls.remove(&result.tool_call_id)
             && let Some(block) = self.block_mut(place)
         {
-            finish_call(block, result, Some(at));
+            set_call_result(block, result, Some(at));
         }
     }
 
     /// Marks calls without a result as cut off at the end of a run.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn close_calls(&mut self) {
         let first = self.calls.values().min().copied();
         self.calls.clear();
         if let Some(first) = first {
             let parts = self.parts[first.part..].iter_mut().filter_map(Chunk::blocks_mut);
-            cut_off(parts.flatten());
+            mark_cut_off(parts.flatten());
         }
     }
 
@@ -445,7 +445,7 @@ impl Transcript {
     }
 
     /// Whether the path is one part, and so completely in memory.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(super) fn is_single_part(&self) -> bool {
         self.parts.len() == 1
     }
 
@@ -507,7 +507,7 @@ impl Transcript {
     }
 
     /// Updates the branch points after branches were hidden or restored.
-    pub(super) fn recount(&mut self, epoch: u64, points: Arc<BranchPoints>) {
+    pub(super) fn update_branch_points(&mut self, epoch: u64, points: Arc<BranchPoints>) {
         if epoch != self.epoch {
             return;
         }
@@ -518,14 +518,14 @@ impl Transcript {
     }
 
     /// Adds a notice of tiller.
-    pub(super) fn say(&mut self, level: NoticeLevel, text: impl Into<String>, hint: Option<String>) {
+    pub(super) fn notice(&mut self, level: NoticeLevel, text: impl Into<String>, hint: Option<String>) {
         self.push(Block::notice(level, text, hint));
     }
 
     /// Marks notices with this text as outdated.
-    pub(super) fn overcome(&mut self, text: &str) {
+    pub(super) fn mark_outdated(&mut self, text: &str) {
         for part in &mut self.parts {
-            part.asides_mut().for_each(|block| block.overcome(text));
+            part.asides_mut().for_each(|block| block.mark_outdated(text));
         }
     }
 

@@ -30,12 +30,12 @@ use super::block::Block;
 pub(super) use draw::DrawnTree;
 use entry_text::EntryText;
 pub(super) use keys::leaves_tree;
-pub(super) use loader::look;
+pub(super) use loader::load;
 pub(super) use model::{TreeFilter, TreeModel};
 use preview::EntryPreview;
 use rows::VisibleRows;
 use search::TreeSearch;
-pub(super) use search_worker::{SearchTerms, TreeQuery, find};
+pub(super) use search_worker::{SearchControl, TreeQuery, search_entries};
 use text_cache::TextCache;
 
 /// Rows kept between the cursor and the edge of the list.
@@ -240,7 +240,7 @@ impl TreeView {
     }
 
     /// Marks the structure as stale after entries or annotations have changed.
-    pub(super) fn outdate(&mut self) {
+    pub(super) fn mark_stale(&mut self) {
         self.freshness = match self.freshness {
             Freshness::Asked { .. } => Freshness::Asked { stale: true },
             Freshness::Fresh | Freshness::Stale => Freshness::Stale,
@@ -403,7 +403,7 @@ impl TreeView {
     /// The navigation to start once the agent is idle.
     pub(super) fn once_stopped(&mut self) -> Option<Action> {
         let go = self.going.leave_once_stopped()?;
-        Some(Action::Go(go))
+        Some(Action::Navigate(go))
     }
 }
 

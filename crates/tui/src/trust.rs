@@ -39,7 +39,7 @@ impl TrustService {
     pub(super) fn items(&self) -> Vec<PickerItem> {
         match (self.find)() {
             Ok(project) => items(&project),
-            Err(why) => vec![PickerItem::new(why.clone(), PickerChoice::Cant(why))],
+            Err(why) => vec![PickerItem::new(why.clone(), PickerChoice::Unavailable(why))],
         }
     }
 
@@ -63,7 +63,7 @@ fn items(project: &UntrustedProject) -> Vec<PickerItem> {
     let file = |path: &String| {
         let item = PickerItem::new(
             path.clone(),
-            PickerChoice::Cant("a file that takes effect once trusted".to_owned()),
+            PickerChoice::Unavailable("a file that takes effect once trusted".to_owned()),
         );
         item.in_role(Role::Muted)
     };

@@ -60,8 +60,8 @@ pub(super) struct ScreenAreas {
 
 impl ScreenAreas {
     /// Divides the screen: parts take what they need in order of importance.
-    pub(super) fn of(app: &App) -> Self {
-        let (width, height) = app.place.size;
+    pub(super) fn compute(app: &App) -> Self {
+        let (width, height) = app.ui.size;
         let count = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
         let mut room = height;
         let mut take = |rows: u16, leave: u16| {
@@ -79,7 +79,7 @@ impl ScreenAreas {
         let status = take(count(prompt::status(app).len()) + u16::from(height >= ROOMY), 1);
         let queue = take(count(queue::rows_needed(app)), 3);
         // The search bar has the keys, so completion is hidden.
-        let offers = if app.moving.search.is_some() { 0 } else { app.complete.rows() };
+        let offers = if app.navigation.search.is_some() { 0 } else { app.completion.rows() };
         let completion = take(count(offers).min(MAX_COMPLETIONS).min(height / 3), 1);
         let mut y = 0;
         let mut area = |height: u16| {
@@ -103,20 +103,20 @@ impl ScreenAreas {
 impl App {
     /// Lays out the screen; drawing then only reads.
     pub(super) fn prepare(&mut self) -> ScreenAreas {
-        let (width, height) = self.place.size;
+        let (width, height) = self.ui.size;
         self.editor.lay_out(width.saturating_sub(MARK), height / 3);
-        self.question_is_seen();
-        let areas = ScreenAreas::of(self);
-        self.question_is_drawn();
-        let ctx = self.ctx();
-        if let Some(Overlay::Tree(tree)) = self.popups.last_mut() {
-            tree.prepare(self.place.size, &self.place.keymap, &ctx);
+        self.record_approval_rows();
+        let areas = ScreenAreas::compute(self);
+        self.approval_drawn();
+        let ctx = self.render_context();
+        if let Some(Overlay::Tree(tree)) = self.overlays.last_mut() {
+            tree.prepare(self.ui.size, &self.ui.keymap, &ctx);
         }
         self.lay_out_page();
         self.follow_search();
         self.transcript.lay_out(usize::from(areas.transcript.height), &ctx);
         if self.transcript.lags() {
-            self.stale = self.stale.max(Dirty::BySession);
+            self.dirty = self.dirty.max(Dirty::BySession);
         }
         areas
     }
@@ -125,19 +125,19 @@ impl App {
 impl App {
     /// The link targets on the screen, if the terminal supports links.
     pub(super) fn links(&self) -> impl Iterator<Item = &Arc<str>> {
-        let are_live = self.place.manner.links == LinkStyle::Live;
+        let are_live = self.ui.render_options.links == LinkStyle::Live;
         self.transcript.links().filter(move |_| are_live)
     }
 
     /// Lays out the page over the transcript, if any.
     pub(super) fn lay_out_page(&mut self) {
-        if !matches!(self.popups.last(), Some(Overlay::Read(_))) {
+        if !matches!(self.overlays.last(), Some(Overlay::Pager(_))) {
             return;
         }
-        let footer = ScreenAreas::of(self).footer.height;
-        let (width, height) = self.place.size;
+        let footer = ScreenAreas::compute(self).footer.height;
+        let (width, height) = self.ui.size;
         let foot = u16::try_from(approval::page_foot(self).len()).unwrap_or(u16::MAX);
-        if let Some(Overlay::Read(page)) = self.popups.last_mut() {
+        if let Some(Overlay::Pager(page)) = self.overlays.last_mut() {
             let rows = height.saturating_sub(footer).saturating_sub(2).saturating_sub(foot);
             page.lay_out(Pager::columns(width), usize::from(rows));
         }
@@ -147,18 +147,18 @@ impl App {
     pub(super) fn pictures(&self, areas: &ScreenAreas) -> Vec<ImagePlacement> {
         let area = areas.transcript;
         let mut placements: Vec<ImagePlacement> = Vec::new();
-        if !self.popups.is_empty() {
+        if !self.overlays.is_empty() {
             return placements;
         }
         for (row, shown) in (area.y..area.bottom()).zip(self.transcript.visible()) {
             let Some(ShownRows { inset, line, .. }) = shown else { continue };
-            let Some(slice) = &line.picture else { continue };
+            let Some(slice) = &line.image else { continue };
             match placements.last_mut() {
-                Some(last) if Arc::ptr_eq(&last.picture, &slice.picture) => last.rows += 1,
+                Some(last) if Arc::ptr_eq(&last.image, &slice.image) => last.rows += 1,
                 _ => {
                     let column = area.x + u16::try_from(inset + line.width()).unwrap_or(0);
-                    let picture = Arc::clone(&slice.picture);
-                    placements.push(ImagePlacement { picture, column, row, from: slice.row, rows: 1 });
+                    let picture = Arc::clone(&slice.image);
+                    placements.push(ImagePlacement { image: picture, column, row, from: slice.row, rows: 1 });
                 }
             }
         }
@@ -167,8 +167,8 @@ impl App {
 }
 
 /// Number of visible rows of the pending call: from its scroll position, and of its end.
-pub(super) fn question_rows(app: &App) -> (usize, usize) {
-    approval::body_rows(app, usize::from(ScreenAreas::of(app).approval.height))
+pub(super) fn approval_rows(app: &App) -> (usize, usize) {
+    approval::body_rows(app, usize::from(ScreenAreas::compute(app).approval.height))
 }
 
 /// Whether the pending call's page shows the answers; a small screen has no room for them.
@@ -179,7 +179,7 @@ pub(super) fn page_says_answers(app: &App) -> bool {
 /// Draws the screen as laid out.
 pub(super) fn view(app: &App, areas: &ScreenAreas, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
-    let theme = &app.place.theme;
+    let theme = &app.ui.theme;
     transcript::draw(app, areas.transcript, buffer);
     lines(&approval::lines(app, usize::from(areas.approval.height)), areas.approval, buffer, theme);
     let status = prompt::status(app);
@@ -192,14 +192,14 @@ pub(super) fn view(app: &App, areas: &ScreenAreas, frame: &mut Frame<'_>) {
     let cursor = transcript::search_cursor(app, bottom_rows(areas.status, 1)).unwrap_or(cursor);
     lines(&[bottom_rule(app, below)], areas.bottom_rule, buffer, theme);
     lines(&[footer::line(app)], areas.footer, buffer, theme);
-    let over = app.popups.last().map(|popup| {
+    let over = app.overlays.last().map(|popup| {
         let area = frame.area();
         let area = Rect { height: area.height - areas.footer.height, ..area };
-        let cursor = panel::draw(popup, area, frame.buffer_mut(), &app.place);
+        let cursor = panel::draw(popup, area, frame.buffer_mut(), &app.ui);
         let foot = approval::page_foot(app);
         let rows = u16::try_from(foot.len()).unwrap_or(u16::MAX).min(area.height);
         let area = Rect { y: area.bottom() - rows, height: rows, ..area };
-        lines(&foot, area, frame.buffer_mut(), &app.place.theme);
+        lines(&foot, area, frame.buffer_mut(), &app.ui.theme);
         cursor
     });
     if let Some(cursor) = over.unwrap_or(Some(cursor)) {
@@ -219,18 +219,18 @@ fn hidden(app: &App, area: Rect) -> [usize; 2] {
 
 /// The rule above the editor: hidden prompt rows, and new output below the screen.
 fn top_rule(app: &App, above: usize) -> Line {
-    let width = usize::from(app.place.size.0);
+    let width = usize::from(app.ui.size.0);
     let mut line = hidden_rows_rule('↑', above);
     if app.transcript.follows() {
         line.spans.push(Span::new("─".repeat(width.saturating_sub(line.width())), Role::Muted));
         return line;
     }
-    let (what, role) = match app.transcript.news() {
+    let (what, role) = match app.transcript.new_below() {
         Some(0) => ("new output below".to_owned(), Role::Accent),
         Some(count) => (format!("{count} new below"), Role::Accent),
         None => ("more below".to_owned(), Role::Muted),
     };
-    let label = format!(" ↓ {what} · {} ", app.place.keymap.key_of(KeyCommand::Bottom));
+    let label = format!(" ↓ {what} · {} ", app.ui.keymap.key_of(KeyCommand::Bottom));
     let rule = "─".repeat(width.saturating_sub(line.width() + label.chars().count() + 2));
     line.spans.extend([Span::new(rule, Role::Muted), Span::new(label, role), Span::new("──", Role::Muted)]);
     line
@@ -238,7 +238,7 @@ fn top_rule(app: &App, above: usize) -> Line {
 
 /// The rule below the editor: hidden prompt rows.
 fn bottom_rule(app: &App, below: usize) -> Line {
-    let width = usize::from(app.place.size.0);
+    let width = usize::from(app.ui.size.0);
     let mut line = hidden_rows_rule('↓', below);
     line.spans.push(Span::new("─".repeat(width.saturating_sub(line.width())), Role::Muted));
     line
@@ -263,13 +263,13 @@ fn editor(app: &App, area: Rect, buffer: &mut Buffer) -> (u16, u16) {
         EditKind::PrivateCommand => ("!! ", Role::Warning),
     };
     let mark = Line::new(sign, Style::from(role).with(Emphasis::BOLD));
-    put(&mark, Rect { height: 1, ..area }, buffer, &app.place.theme);
+    put(&mark, Rect { height: 1, ..area }, buffer, &app.ui.theme);
     let inset = MARK.min(area.width.saturating_sub(1));
     let inner = Rect { x: area.x + inset, width: area.width - inset, ..area };
     if let Some(words) = app.placeholder() {
-        put(&Line::new(words, Role::Muted), Rect { height: 1, ..inner }, buffer, &app.place.theme);
+        put(&Line::new(words, Role::Muted), Rect { height: 1, ..inner }, buffer, &app.ui.theme);
     }
-    app.editor.draw(inner, app.place.theme.style(Role::Text.into()), buffer)
+    app.editor.draw(inner, app.ui.theme.style(Role::Text.into()), buffer)
 }
 
 /// Draws lines from the top of an area.

@@ -7,7 +7,7 @@ use tiller_core::id::SessionId;
 use tiller_core::message::ModelRef;
 use tiller_core::unit::UnixMs;
 use tiller_engine::{AgentSession, ApprovalMode, CommandSource};
-use tiller_render::{self as render, Emphasis, Line, Role, Span, Style, cut_to};
+use tiller_render::{self as render, Emphasis, Line, Role, Span, Style, truncate_to};
 use tiller_session::{Catalog, PageRequest, SessionScope};
 
 use super::app::{App, TaskResult};
@@ -73,7 +73,7 @@ impl Banner {
             let room = width.saturating_sub(NAME_WIDTH);
             Line::from(vec![
                 Span::new(format!("{name:<NAME_WIDTH$}"), Role::Muted),
-                Span::new(cut_to(&one_line(fact), room), Role::Text),
+                Span::new(truncate_to(&one_line(fact), room), Role::Text),
             ])
         });
         let muted = Style::from(Role::Muted);
@@ -86,14 +86,14 @@ impl App {
     /// The placeholder in an empty editor until the first message.
     pub(super) fn placeholder(&self) -> Option<String> {
         let shows = self.transcript.has_banner() && self.editor.is_empty() && !self.is_working();
-        let help = self.place.keymap.key_of(KeyCommand::Help);
+        let help = self.ui.keymap.key_of(KeyCommand::Help);
         shows.then(|| format!("Type what you want done · / commands · @ files · ! shell · {help} help"))
     }
 
     /// Shows the banner above a new session.
     pub(super) fn open_with_banner(&mut self) {
         let banner = self.banner();
-        self.transcript.open_with(Block::new(BlockKind::Banner(Box::new(banner))));
+        self.transcript.insert_first(Block::new(BlockKind::Banner(Box::new(banner))));
     }
 
     /// Updates the banner with the data known so far, while it is shown.
@@ -106,37 +106,37 @@ impl App {
 
     fn banner(&self) -> Banner {
         let facts = [
-            ("model", self.facts.model.as_ref().map(|model| self.model_fact(model))),
+            ("model", self.session.model.as_ref().map(|model| self.model_fact(model))),
             ("context", self.context_fact()),
             ("skills", self.skills_fact()),
             ("approval", self.approval_fact()),
             ("last here", self.last_fact()),
         ];
         let facts = facts.into_iter().filter_map(|(name, fact)| Some((name, fact?))).collect();
-        Banner { lines: self.place.banner.clone(), facts }
+        Banner { lines: self.ui.banner.clone(), facts }
     }
 
     fn model_fact(&self, model: &ModelRef) -> String {
-        let known = self.place.keys.iter().find(|known| known.provider == model.provider);
+        let known = self.ui.provider_keys.iter().find(|known| known.provider == model.provider);
         let source = known.map(|known| format!(" · {}", known.source)).unwrap_or_default();
         format!("{} of {}{source}", model.id, model.provider)
     }
 
     fn context_fact(&self) -> Option<String> {
-        let welcome = self.facts.welcome.as_ref()?;
-        let display_path = |path: &PathBuf| shown(path, &self.place.cwd, self.place.home.as_deref());
+        let welcome = self.session.welcome.as_ref()?;
+        let display_path = |path: &PathBuf| shown(path, &self.ui.cwd, self.ui.home.as_deref());
         let files: Vec<String> = welcome.files.iter().map(display_path).collect();
         Some(if files.is_empty() { "no AGENTS.md or CLAUDE.md here".to_owned() } else { files.join(", ") })
     }
 
     fn skills_fact(&self) -> Option<String> {
-        let skills = self.facts.commands.iter().filter(|command| command.source == CommandSource::Skill);
+        let skills = self.session.commands.iter().filter(|command| command.source == CommandSource::Skill);
         let names: Vec<&str> = skills.map(|skill| skill.name.trim_start_matches("skill:")).collect();
         (!names.is_empty()).then(|| names.join(", "))
     }
 
     fn approval_fact(&self) -> Option<String> {
-        let mode = self.facts.approval.as_str();
+        let mode = self.session.approval.as_str();
         let about = match ApprovalMode::parse(mode) {
             Some(mode) => mode_about(mode),
             None if mode == "yes" => "no approvals",
@@ -146,11 +146,11 @@ impl App {
     }
 
     fn last_fact(&self) -> Option<String> {
-        let (title, at) = self.facts.welcome.as_ref()?.last.as_ref()?;
+        let (title, at) = self.session.welcome.as_ref()?.last.as_ref()?;
         /// Maximum width of the title, leaving room for the hint.
         const TITLE: usize = 32;
         let age = age(*at, self.now);
-        Some(format!("“{}”, {age} · /resume or tiller -c", cut_to(title, TITLE)))
+        Some(format!("“{}”, {age} · /resume or tiller -c", truncate_to(title, TITLE)))
     }
 }
 

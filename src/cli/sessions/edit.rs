@@ -90,7 +90,7 @@ pub(super) fn open(
     let path = manager.find(query)?;
     let before = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok();
     let mut writer = manager.open(&path)?;
-    for change in writer.take_disturbances() {
+    for change in writer.take_external_changes() {
         stderr_line!("warning: {change}; {}", change.hint());
     }
     if !writer.reader().exists() {

@@ -113,10 +113,10 @@ fn encode(reader: &Reader, format: ExportFormat, request: &ExportRequest<'_>) ->
     let mut bytes = Vec::new();
     match (format, request.part) {
         (ExportFormat::Jsonl, ExportPart::All) => {
-            export::whole(reader, &mut bytes).map_err(CliFailure::run)?
+            export::export_log(reader, &mut bytes).map_err(CliFailure::run)?
         }
         (ExportFormat::Jsonl, ExportPart::Current | ExportPart::UpTo(_)) => {
-            export::branch(reader, leaf.as_ref(), wiring::now(), &mut bytes).map_err(CliFailure::run)?;
+            export::export_branch(reader, leaf.as_ref(), wiring::now(), &mut bytes).map_err(CliFailure::run)?;
         }
         (ExportFormat::Md, ExportPart::All) => bytes = markdown_of_all(reader)?.into_bytes(),
         (ExportFormat::Md, ExportPart::Current | ExportPart::UpTo(_)) => {
@@ -151,7 +151,7 @@ fn markdown_of_all(reader: &Reader) -> Result<String, SessionError> {
         }
         let from = nodes[new[0]].parent.map_or("the beginning", |parent| nodes[parent].id.short());
         let entries: Vec<Entry> = new.iter().filter_map(|&at| reader.entry(&nodes[at].id).ok()).collect();
-        pages.push(export::part(&format!("Another branch, from {from} on"), &entries));
+        pages.push(export::partial_transcript(&format!("Another branch, from {from} on"), &entries));
     }
     Ok(pages.join("\n"))
 }

@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use tempfile::NamedTempFile;
 
 use crate::cli::CliFailure;
-use crate::html::{self, SERVICE};
+use crate::html::{self, WORKER_ARGUMENT};
 use crate::id::EntryId;
 use crate::session::{Reader, export};
 
@@ -43,7 +43,7 @@ fn run_worker(program: &Path, reader: &Reader, leaf: Option<&EntryId>) -> Result
     // The session is in memory only, so its log is passed in a private temporary file.
     let failed = "can't write the session to a temporary file";
     let mut copy = NamedTempFile::new().context(failed).map_err(CliFailure::run)?;
-    export::whole(reader, &mut copy).map_err(CliFailure::run)?;
+    export::export_log(reader, &mut copy).map_err(CliFailure::run)?;
     let length = copy.as_file().metadata().context(failed).map_err(CliFailure::run)?.len();
     if length > 0 { run(program, copy.path(), leaf) } else { Ok(None) }
 }
@@ -52,7 +52,7 @@ fn run(program: &Path, log: &Path, leaf: Option<&EntryId>) -> Result<Option<Outp
     let log = std::path::absolute(log).context("can't find the session file").map_err(CliFailure::run)?;
     let started = Command::new(program)
         .arg0("tiller")
-        .arg(SERVICE)
+        .arg(WORKER_ARGUMENT)
         .arg(log)
         .args(leaf.map(EntryId::as_str))
         .stdin(Stdio::null())

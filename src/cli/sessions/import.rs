@@ -80,7 +80,7 @@ pub(in crate::cli) fn find_all(config: &Config, only: Option<SourceFormat>) -> R
     for (format, folder) in
         default_folders(config)?.into_iter().filter(selection).filter(|(_, folder)| folder.is_dir())
     {
-        let below = importing::logs_beneath(&folder);
+        let below = importing::find_logs(&folder);
         let logs = below.logs.into_iter();
         found.logs.extend(logs.filter(|log| format != SourceFormat::Codex || is_rollout(log)));
         found.unlisted.extend(below.unlisted);
@@ -112,7 +112,7 @@ pub(in crate::cli) fn find_in(paths: &[PathBuf]) -> Result<FoundLogs, CliFailure
     }
     for path in paths {
         if path.is_dir() {
-            let below = importing::logs_beneath(path);
+            let below = importing::find_logs(path);
             found.logs.extend(below.logs);
             found.unlisted.extend(below.unlisted);
         } else if path.exists() {

@@ -61,7 +61,7 @@ fn append_move(manager: &SessionManager, session: &SessionSummary) -> Result<(),
         cwd: Some(manager.cwd().display().to_string()),
         remote: git_remote::find_remote(manager.cwd()),
     };
-    writer.append(EntryBody::own(&entry), wiring::now())?;
+    writer.append(EntryBody::from_tiller(&entry), wiring::now())?;
     if let Some(file) = writer.file() {
         sync(&*file).map_err(CliFailure::run)?;
     }

@@ -32,7 +32,7 @@ pub(super) fn rm(
         }
     }
     // All sessions are locked before the first one is removed: one in use stops the whole command.
-    let pending = paths.iter().map(|path| PendingDelete::hold(path)).collect::<Result<Vec<_>, _>>()?;
+    let pending = paths.iter().map(|path| PendingDelete::lock(path)).collect::<Result<Vec<_>, _>>()?;
     if confirmation == Confirmation::Ask && !confirm(&paths, delete_mode)? {
         return print_text("nothing removed\n");
     }
@@ -72,7 +72,7 @@ fn confirm(paths: &[PathBuf], delete_mode: DeleteMode) -> Result<bool, CliFailur
     }
     match delete_mode {
         DeleteMode::ToTrash => stderr_text!("Move to the trash? [y/N] "),
-        DeleteMode::ForGood => stderr_text!("Delete permanently? [y/N] "),
+        DeleteMode::Permanently => stderr_text!("Delete permanently? [y/N] "),
     }
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).context("can't read the answer").map_err(CliFailure::run)?;

@@ -9,7 +9,7 @@ use super::{branch, print_json, print_raw, print_text, warn};
 use crate::cli::{CliFailure, transcript};
 use crate::id::{EntryId, SessionId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
-use crate::session::context::{Projection, sendable};
+use crate::session::context::{Projection, request_messages};
 use crate::session::{Finding, Reader};
 use crate::unit::Tokens;
 
@@ -25,7 +25,7 @@ pub(super) fn show(reader: &Reader, as_json: bool) -> Result<(), CliFailure> {
 pub(super) fn context(reader: &Reader, as_json: bool) -> Result<(), CliFailure> {
     let (projection, damaged) = projection(reader)?;
     warn(reader, &damaged);
-    let sent = sendable(projection.messages.iter().map(|projected| &projected.message));
+    let sent = request_messages(projection.messages.iter().map(|projected| &projected.message));
     if as_json {
         return print_json(&sent);
     }

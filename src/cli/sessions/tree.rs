@@ -57,7 +57,7 @@ impl TreeDrawing {
     /// Reads the whole log once and keeps one line per entry.
     fn load(reader: &Reader) -> Result<Self, CliFailure> {
         let tree = reader.tree();
-        let annotations = Annotations::of(reader, &tree);
+        let annotations = Annotations::read(reader, &tree);
         let hidden_with = annotations.hidden_with(&tree, reader.leaf().as_ref());
         let mut texts: Vec<TreeText> = Vec::with_capacity(tree.nodes().len());
         // The last model on the path to each entry.

@@ -48,11 +48,11 @@ pub(super) fn providers(arguments: &CliArgs, config: &Config) -> Result<Provider
     }
     for descriptor in PROVIDERS {
         match connect_provider(arguments, config, descriptor) {
-            Ok(ProviderChange::Open(provider, models)) => providers.add(provider, models),
-            Ok(ProviderChange::Shut { provider, key_name }) => {
-                providers.lock(&provider, key_name, catalog::known(&provider));
+            Ok(ProviderChange::Add(provider, models)) => providers.add(provider, models),
+            Ok(ProviderChange::Remove { provider, key_name }) => {
+                providers.add_without_key(&provider, key_name, catalog::list_models(&provider));
             }
-            Err(error) => providers.reject(&error, catalog::known(descriptor.name)),
+            Err(error) => providers.add_misconfigured(&error, catalog::list_models(descriptor.name)),
         }
     }
     if named == Some(scripted::NAME) {
@@ -77,9 +77,9 @@ pub(in crate::cli) fn connect_provider(
 ) -> Result<ProviderChange, ProviderError> {
     let Some(endpoint) = endpoint(arguments, config, descriptor) else {
         let key_name = descriptor.key_variable.to_owned();
-        return Ok(ProviderChange::Shut { provider: descriptor.name.to_owned(), key_name });
+        return Ok(ProviderChange::Remove { provider: descriptor.name.to_owned(), key_name });
     };
-    Ok(ProviderChange::Open(descriptor.connect(endpoint)?, catalog::known(descriptor.name)))
+    Ok(ProviderChange::Add(descriptor.connect(endpoint)?, catalog::list_models(descriptor.name)))
 }
 
 /// Returns a provider's endpoint, if there is a key for it or a custom server.
@@ -144,7 +144,7 @@ pub(super) fn model(
         (Some(provider), Some(query)) => in_provider(providers, provider, query)?,
         (None, Some(query)) => {
             let found = providers.find(query).map_err(not_found)?;
-            (found.model, found.thinking, found.known)
+            (found.model, found.thinking, found.source)
         }
         (None, None) if providers.is_scoped() => first_listed(providers, front)?,
         (provider, None) => (first(providers, provider, front)?, None, FactSource::Known),
@@ -176,7 +176,7 @@ fn in_provider(
     let prefix = format!("{provider}/");
     let full = if query.starts_with(&prefix) { query.to_owned() } else { format!("{prefix}{query}") };
     let found = providers.find(&full).map_err(CliFailure::usage)?;
-    Ok((found.model, found.thinking, found.known))
+    Ok((found.model, found.thinking, found.source))
 }
 
 /// The first of the models to cycle through, if nothing else is configured.

@@ -75,13 +75,13 @@ pub(super) fn command_runner(config: &Config) -> Result<Runner, CliFailure> {
     let settings = &config.settings;
     let mut runner = runner()?;
     if let Some(shell) = settings.text(&setting::BASH_SHELL) {
-        runner = runner.in_shell(shell).map_err(CliFailure::usage)?;
+        runner = runner.with_shell(shell).map_err(CliFailure::usage)?;
     }
     if let Some(prefix) = settings.text(&setting::BASH_PREFIX) {
         runner = runner.with_prefix(prefix);
     }
     if settings.is(&setting::BASH_INHERIT_KEYS, "off") {
-        runner = runner.withholding(config::key_names());
+        runner = runner.without_variables(config::key_names());
     }
     Ok(runner)
 }
@@ -138,7 +138,7 @@ pub(super) fn options(
             root: cwd,
             ..Policy::default()
         },
-        audience: front.audience(),
+        approver: front.audience(),
         output,
         mode: front.name(),
         offer: ToolOffer::All,

@@ -91,7 +91,7 @@ impl From<Writer> for SessionStart {
 impl SessionStart {
     /// Notices about the session's origin and its log.
     pub(super) fn notices(&self, cwd: &Path) -> Vec<String> {
-        self.notice.clone().into_iter().chain(self.writer.reader().remarks(cwd)).collect()
+        self.notice.clone().into_iter().chain(self.writer.reader().warnings(cwd)).collect()
     }
 }
 

@@ -74,7 +74,7 @@ impl Handler {
     }
 
     async fn queue(&self) -> RawResult {
-        raw(&views::queue(&self.agent.snapshot().await?.live.queue))
+        raw(&views::queue(&self.agent.snapshot().await?.in_progress.queue))
     }
 
     async fn sessions(&self, scope: SessionScope) -> RawResult {
@@ -106,7 +106,7 @@ impl Handler {
 
     async fn snapshot(&self) -> RawResult {
         let snapshot = self.agent.snapshot().await?;
-        let mut view = views::live(&snapshot.live);
+        let mut view = views::live(&snapshot.in_progress);
         view["seq"] = json!(snapshot.seq);
         view["state"] = session(&snapshot.state);
         raw(&view)

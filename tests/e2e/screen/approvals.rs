@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::Value;
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{Key, Terminal};
+use tiller_test_support::terminal::{TerminalKey, Terminal};
 
 const CALL: &str = r#"{"calls": [{"name": "bash", "arguments": {"command": "touch made", "timeout": 60}}]}"#;
 
@@ -47,7 +47,7 @@ fn approval_denial_text_reaches_the_model() {
     terminal.send("d");
     terminal.wait_for("type a reason for the model");
     terminal.send("use the other one");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("The other one, then.");
     terminal.wait_without(" needs approval: ");
     assert!(!sandbox.project().join("made").exists());
@@ -79,11 +79,11 @@ fn approval_of_edit_shows_its_diff() {
 fn approval_enter_alone_allows_nothing() {
     let sandbox = Sandbox::new();
     let mut terminal = ask(&sandbox, &[CALL, r#"{"text": "Made."}"#]);
-    terminal.key(Key::Enter);
-    terminal.key(Key::Right);
+    terminal.key(TerminalKey::Enter);
+    terminal.key(TerminalKey::Right);
     terminal.wait_for("▸ y once");
     assert!(!sandbox.project().join("made").exists(), "enter alone allowed it");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Made.");
     assert!(sandbox.project().join("made").exists());
     assert_eq!(decisions(&sandbox), ["once"]);
@@ -102,7 +102,7 @@ fn approval_several_calls_in_order() {
     terminal.wait_for("whose files git may run  1 of 2");
     terminal.send("d");
     terminal.send("not there");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("│ touch three");
     terminal.send("y");
     terminal.wait_for("All made.");
@@ -118,7 +118,7 @@ fn approval_text_typed_before_is_a_message() {
     terminal.wait_for(" needs approval: ");
     terminal.send("yes, but slowly");
     terminal.wait_for("❯ yes, but slowly");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Slowly.");
     terminal.wait_without(" needs approval: ");
     assert!(!sandbox.project().join("made").exists());

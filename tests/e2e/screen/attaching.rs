@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::Key;
+use tiller_test_support::terminal::TerminalKey;
 
 /// The text of the newest user message, and its typed form.
 fn newest(sandbox: &Sandbox) -> (String, String) {
@@ -24,7 +24,7 @@ fn attach_mentioned_file_is_sent() {
     let mut terminal = sandbox.play(&[r#"{"text": "Seen."}"#], &[]);
     terminal.wait_for("❯");
     terminal.send("see @src/lexer.rs:2 and @src/ please");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("@src/lexer.rs · 2 lines");
     terminal.wait_for("@src/ · 1 entry");
     terminal.wait_for("Seen.");
@@ -43,9 +43,9 @@ fn attach_long_message_becomes_a_file() {
     let long: String = (0..30_000).map(|line| format!("line number {line:05}\n")).collect();
     terminal.send(&format!("\x1b[200~{long}\x1b[201~"));
     terminal.wait_for("[paste #1: 30000 lines]");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("attach it as a file");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Seen.");
     let (text, typed) = newest(&sandbox);
     assert_eq!(typed, "[paste #1: 30000 lines]");

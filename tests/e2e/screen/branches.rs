@@ -2,7 +2,7 @@
 
 use crate::sandbox::Sandbox;
 use crate::screen::talk::{enter, say};
-use tiller_test_support::terminal::Key;
+use tiller_test_support::terminal::TerminalKey;
 
 /// The script gives the second answer to the second prompt of any branch.
 const ANSWERS: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
@@ -19,14 +19,14 @@ fn branch_rule_separates_old_and_new_messages() {
     terminal.wait_for("▸●   Answer two.");
     terminal.send("answer one");
     terminal.wait_for("1 found");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.notice("▸ without a summary");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for(RULE);
     terminal.wait_without("question two");
     say(&mut terminal, "question three", "Answer two.");
     terminal.wait_for(RULE);
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     assert!(terminal.wait().success());
     let terminal = sandbox.play(&ANSWERS, &["-r", "question three"]);
     terminal.wait_for("Answer two.");

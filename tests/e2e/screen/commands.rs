@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::sandbox::Sandbox;
 use crate::screen::talk::{enter, say};
-use tiller_test_support::terminal::Key;
+use tiller_test_support::terminal::TerminalKey;
 
 const TWO: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
 
@@ -112,15 +112,15 @@ fn tree_command_starts_a_second_branch() {
     say(&mut terminal, "question two", "Answer two.");
     enter(&mut terminal, "/tree");
     terminal.wait_for("▸●   Answer two.");
-    terminal.key(Key::Up);
+    terminal.key(TerminalKey::Up);
     terminal.wait_for("▸• ▌ question two");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.notice("▸ without a summary");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("❯ question two");
     terminal.wait_without("Answer two.");
     terminal.send(", put differently");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("▌ question two, put differently");
     terminal.wait_for("Answer two.");
     terminal.wait_without("esc stops");
@@ -152,16 +152,16 @@ fn tree_labels_and_hides() {
     terminal.wait_for("Labeled dead end.");
     enter(&mut terminal, "/tree");
     terminal.wait_for("[dead end]");
-    terminal.key(Key::Ctrl('x'));
+    terminal.key(TerminalKey::Ctrl('x'));
     terminal.wait_for("can't hide the current branch");
-    terminal.key(Key::Up);
+    terminal.key(TerminalKey::Up);
     terminal.wait_for("▸• ▌ question two");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.notice("▸ without a summary");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("❯ question two");
     terminal.send("b");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Answer two.");
     terminal.wait_without("esc stops");
 
@@ -169,15 +169,15 @@ fn tree_labels_and_hides() {
     terminal.wait_for("▸●      Answer two.");
     terminal.send("dead end");
     terminal.wait_for("1 found");
-    terminal.key(Key::Ctrl('x'));
+    terminal.key(TerminalKey::Ctrl('x'));
     terminal.wait_for("hide this branch?");
     terminal.notice("▸ hide this entry and the");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("no match");
-    terminal.key(Key::Ctrl('u'));
+    terminal.key(TerminalKey::Ctrl('u'));
     terminal.wait_for("question twob");
     terminal.wait_without("[dead end]");
-    terminal.key(Key::Ctrl('a'));
+    terminal.key(TerminalKey::Ctrl('a'));
     terminal.wait_for("[dead end]");
     terminal.send("dead end");
     terminal.wait_for("1 found");
@@ -206,11 +206,11 @@ fn fork_command_keeps_the_old_session() {
     let parent = sandbox.logs()[0].clone();
     enter(&mut terminal, "/fork");
     terminal.wait_for("▸● ▌ question two");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("❯ question two");
     terminal.wait_without("Answer two.");
     terminal.send("b");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Answer two.");
     terminal.wait_without("esc stops");
     let logs = sandbox.logs();
@@ -230,7 +230,7 @@ fn fork_command_keeps_the_old_session() {
     terminal.wait_for("▸ trunk");
     terminal.send(&parent_id[parent_id.len() - 6..]);
     terminal.wait_for("1 of 2");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("▌ question two");
     terminal.wait_without("question twob");
     assert_eq!(sandbox.logs().len(), 2, "a session in which nothing was said leaves no file");
@@ -243,12 +243,12 @@ fn overlays_open_and_close() {
     enter(&mut terminal, "/model");
     terminal.wait_for("── models");
     terminal.wait_for("200,000 tokens");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_without("── models");
     enter(&mut terminal, "/help");
     terminal.wait_for("── help");
     terminal.wait_for("alt+enter");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_without("── help");
     terminal.send("?");
     terminal.wait_for("── help");
@@ -273,9 +273,9 @@ fn slash_aliases_are_completed() {
     terminal.wait_for("Type a request");
     terminal.send("/stat");
     terminal.wait_for("/status = /session");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("── session");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     enter(&mut terminal, "/exit");
     assert_eq!(terminal.wait().exit_code(), 0);
 }
@@ -295,7 +295,7 @@ fn reload_applies_settings_or_asks_for_restart() {
     terminal.wait_without("at the next start");
     enter(&mut terminal, "/settings steering_mode");
     terminal.wait_for("one-at-a-time · yours");
-    terminal.key(Key::Ctrl('c'));
+    terminal.key(TerminalKey::Ctrl('c'));
     fs::write(&file, "{").unwrap();
     enter(&mut terminal, "/reload");
     terminal.wait_for("all settings stay as they were; fix the file, then run /reload");

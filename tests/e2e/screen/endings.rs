@@ -7,7 +7,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{DEADLINE, Key, Terminal};
+use tiller_test_support::terminal::{DEADLINE, TerminalKey, Terminal};
 
 const HELLO: &str = r#"{"text": "Hello yourself."}"#;
 const ENDLESS: &str = r#"{"text": "I could go on", "hang": true}"#;
@@ -30,7 +30,7 @@ fn exit_restores_the_terminal() {
     terminal.wait_for("Hello yourself.");
     terminal.wait_without("esc stops");
     assert!(terminal.look(vt100::Screen::alternate_screen) && !terminal.is_cooked());
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
     is_given_back(&sandbox, &terminal);
     let screen = terminal.screen();
@@ -42,9 +42,9 @@ fn exit_on_second_interrupt() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[HELLO], &[]);
     terminal.wait_for("Type a request");
-    terminal.key(Key::Ctrl('c'));
+    terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_for("Press ctrl+c again to quit.");
-    terminal.key(Key::Ctrl('c'));
+    terminal.key(TerminalKey::Ctrl('c'));
     assert_eq!(terminal.wait().exit_code(), 0);
     assert!(sandbox.logs().is_empty(), "nothing was said, so nothing is kept");
     assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
@@ -120,9 +120,9 @@ fn draft_is_restored() {
 
     let mut terminal = sandbox.play(&[HELLO], &[]);
     terminal.wait_for("❯ half a thought");
-    terminal.key(Key::Ctrl('c'));
+    terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_without("half a thought");
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
 
     let terminal = sandbox.play(&[HELLO], &[]);

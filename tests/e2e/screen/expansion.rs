@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{Key, Terminal};
+use tiller_test_support::terminal::{TerminalKey, Terminal};
 
 const ANSWERS: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
 
@@ -20,7 +20,7 @@ fn skill(name: &str, about: &str) -> String {
 }
 
 fn clear(terminal: &mut Terminal) {
-    terminal.key(Key::Ctrl('c'));
+    terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_for("cleared");
 }
 
@@ -33,17 +33,17 @@ fn template_is_completed_and_expanded() {
     terminal.send("/gre");
     terminal.wait_for("▸ /greet <who>");
     terminal.wait_for("Greet $1 warmly.");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_without("▸ /greet");
     terminal.send("'Ada Lovelace'");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("▌ /greet 'Ada Lovelace'");
     terminal.wait_for("Answer one.");
     terminal.wait_without("warmly");
-    terminal.key(Key::Ctrl('o'));
+    terminal.key(TerminalKey::Ctrl('o'));
     terminal.wait_for("▌ Greet Ada Lovelace warmly.");
     assert!(sandbox.said()[0].ends_with("Greet Ada Lovelace warmly."), "{:?}", sandbox.said());
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     terminal.wait_for("> /greet 'Ada Lovelace'");
 
     let again = sandbox.play(&ANSWERS, &["--continue"]);
@@ -60,14 +60,14 @@ fn skill_is_shown_as_typed_and_unfolds() {
     terminal.wait_for("Type a request");
     terminal.send("/tid");
     terminal.wait_for("▸ /skill:tidy");
-    terminal.key(Key::Tab);
+    terminal.key(TerminalKey::Tab);
     terminal.wait_for("❯ /skill:tidy");
     terminal.send("gently");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("▌ /skill:tidy gently");
     terminal.wait_for("Answer one.");
     terminal.wait_without("The body of tidy.");
-    terminal.key(Key::Ctrl('o'));
+    terminal.key(TerminalKey::Ctrl('o'));
     terminal.wait_for("The body of tidy.");
     let said = sandbox.said();
     assert!(said[0].contains("The body of tidy.\n</skill>\n\ngently"), "{said:?}");
@@ -103,6 +103,6 @@ fn reload_reports_resources_and_name_conflicts() {
     terminal.wait_for("template `new` not used: /new is a command");
     terminal.send("/reload");
     terminal.wait_for("❯ /reload");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("0 skills, 5 templates, 1 context file; 1 with problems");
 }

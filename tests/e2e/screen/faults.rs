@@ -8,7 +8,7 @@ use serde_json::json;
 use tiller::tui::{self, TuiFiles, TuiOptions};
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{Key, Size, Start, Terminal};
+use tiller_test_support::terminal::{TerminalKey, Size, TerminalStart, Terminal};
 
 /// Names the folder for crash reports of [`panicking_child`].
 const REPORTS: &str = "REPORTS";
@@ -17,7 +17,7 @@ const REPORTS: &str = "REPORTS";
 #[test]
 #[ignore = "a program for the test beside it"]
 fn panicking_child() {
-    let files = TuiFiles { reports: std::env::var_os(REPORTS).map(PathBuf::from), ..TuiFiles::default() };
+    let files = TuiFiles { crash_reports: std::env::var_os(REPORTS).map(PathBuf::from), ..TuiFiles::default() };
     let options = TuiOptions { cwd: "/".into(), files, ..TuiOptions::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let run = tui::run::<()>(options, async {
@@ -33,7 +33,7 @@ fn panic_restores_terminal_and_writes_report() {
     let reports = folder.path().join("reports");
     let arguments = ["--ignored", "--exact", "--nocapture", "--test-threads=1"];
     let name = "screen::faults::panicking_child";
-    let mut terminal = Terminal::start(&Start {
+    let mut terminal = Terminal::start(&TerminalStart {
         program: std::env::current_exe().unwrap(),
         arguments: arguments.into_iter().chain([name]).map(str::to_owned).collect(),
         cwd: folder.path().to_owned(),
@@ -69,7 +69,7 @@ fn external_append_is_shown_in_order() {
     let text = fs::read_to_string(&log).unwrap() + &format!("{line}\n");
     fs::write(&log, text).unwrap();
     terminal.send("second");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Two.");
     let screen = terminal.screen();
     let at = |words: &str| screen.find(words).unwrap_or_else(|| panic!("no {words}: {screen}"));
@@ -84,15 +84,15 @@ fn log_page_shows_newest_line_first() {
     terminal.wait_for("One.");
     terminal.wait_without("esc stops");
     terminal.send("/logs");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("tiller/state/tiller.log");
     terminal.wait_for("session opened");
     let screen = terminal.screen();
     let at = |words: &str| screen.find(words).unwrap_or_else(|| panic!("no {words}: {screen}"));
     assert!(at("run ended") < at("run begun") && at("run begun") < at("session opened"), "{screen}");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_without("session opened");
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
     let log = fs::read_to_string(sandbox.home().join("tiller/state/tiller.log")).unwrap();
     assert!(log.contains("session closed") && !log.contains("private"), "{log}");

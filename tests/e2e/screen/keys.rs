@@ -13,8 +13,8 @@ mod work;
 use std::fs;
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::mock_server::{MockServer, Recorded, Reply, Say};
-use tiller_test_support::terminal::{Key, Terminal};
+use tiller_test_support::mock_server::{MockServer, RecordedRequest, Reply, AnswerPart};
+use tiller_test_support::terminal::{TerminalKey, Terminal};
 
 const HELLO: &str = r#"{"text": "Hello yourself."}"#;
 const ENDLESS: &str = r#"{"text": "I could go on", "hang": true}"#;
@@ -121,7 +121,7 @@ fn keys_are_equal_with_and_without_protocol() {
         terminal.send(bytes);
         terminal.send("b");
         terminal.wait_for(" ❯ a\n   b");
-        terminal.key(Key::Enter);
+        terminal.key(TerminalKey::Enter);
         terminal.wait_for("Hello yourself.");
         assert_eq!(sandbox.said()[0], "user: a\nb");
     }
@@ -140,10 +140,10 @@ fn keys_ctrl_q_queues_like_alt_enter() {
     let sandbox = Sandbox::new();
     let mut terminal = at_work(&sandbox);
     terminal.send("afterwards");
-    terminal.key(Key::Ctrl('q'));
+    terminal.key(TerminalKey::Ctrl('q'));
     terminal.wait_for("↳ next    afterwards");
     terminal.send("and then");
-    terminal.key(Key::AltEnter);
+    terminal.key(TerminalKey::AltEnter);
     terminal.wait_for("↳ next    and then");
 }
 
@@ -159,27 +159,27 @@ fn keys_ctrl_enter_steers_now() {
     let sandbox = Sandbox::new();
     let mut terminal = at_work(&sandbox);
     terminal.send("now");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("↳ steer   now");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Hello yourself.");
 }
 
 /// The model and the thinking level of a request.
 fn asked(server: &MockServer) -> (Vec<String>, Vec<bool>) {
     let requests = server.requests();
-    let model = |request: &Recorded| request.body["model"].as_str().unwrap_or_default().to_owned();
-    let thinks = |request: &Recorded| request.body.get("thinking").is_some();
+    let model = |request: &RecordedRequest| request.body["model"].as_str().unwrap_or_default().to_owned();
+    let thinks = |request: &RecordedRequest| request.body.get("thinking").is_some();
     (requests.iter().map(model).collect(), requests.iter().map(thinks).collect())
 }
 
 #[test]
 fn model_chosen_while_idle_is_used() {
     let (sandbox, server) =
-        (Sandbox::new(), MockServer::start([Reply::says([Say::Text("Sonnet here.".into())])]));
+        (Sandbox::new(), MockServer::start([Reply::says([AnswerPart::Text("Sonnet here.".into())])]));
     let mut terminal = sandbox.play_beside(&server.url, &[HELLO], &[]);
     terminal.wait_for("Type a request");
-    terminal.key(Key::Ctrl('p'));
+    terminal.key(TerminalKey::Ctrl('p'));
     terminal.wait_for("claude-sonnet-5-5  ");
     terminal.send(SHIFT_TAB);
     terminal.wait_for("claude-sonnet-5-5 · minimal");
@@ -191,11 +191,11 @@ fn model_chosen_while_idle_is_used() {
 #[test]
 fn model_chosen_while_running_is_used_next_turn() {
     let (sandbox, server) =
-        (Sandbox::new(), MockServer::start([Reply::says([Say::Text("Sonnet here.".into())])]));
+        (Sandbox::new(), MockServer::start([Reply::says([AnswerPart::Text("Sonnet here.".into())])]));
     let gate = r#"{"calls": [{"name": "bash", "arguments": {"command": "while [ ! -e gate ]; do sleep 0.02; done"}}]}"#;
     let mut terminal = sandbox.play_beside(&server.url, &[gate, HELLO], &["wait"]);
     terminal.wait_for("running bash");
-    terminal.key(Key::Ctrl('p'));
+    terminal.key(TerminalKey::Ctrl('p'));
     terminal.wait_for("claude-sonnet-5-5  ");
     terminal.send(SHIFT_TAB);
     terminal.wait_for("claude-sonnet-5-5 · minimal");
@@ -212,7 +212,7 @@ fn clipboard_image_is_sent_or_steers() {
         let sandbox = Sandbox::new();
         let mut terminal = sandbox.play_beside(NOWHERE, lines, words);
         terminal.wait_for(if words.is_empty() { "Type a request" } else { "I could go on" });
-        terminal.key(Key::Ctrl('v'));
+        terminal.key(TerminalKey::Ctrl('v'));
         terminal.wait_for(" ❯ [image #1: 1×1]");
         terminal.send(CTRL_ENTER);
         terminal.wait_for("A dot.");
@@ -240,7 +240,7 @@ fn keys_esc_twice_opens_the_tree() {
     for twice in ["\x1b[27u\x1b[27u", "\x1b\x1b"] {
         terminal.send(twice);
         terminal.wait_for("── tree");
-        terminal.key(Key::Esc);
+        terminal.key(TerminalKey::Esc);
         terminal.wait_without("── tree");
     }
 }
@@ -249,7 +249,7 @@ fn keys_esc_twice_opens_the_tree() {
 fn keys_ctrl_c_stops_run_if_editor_is_empty() {
     let sandbox = Sandbox::new();
     let mut terminal = at_work(&sandbox);
-    terminal.key(Key::Ctrl('c'));
+    terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_for("stopped");
     terminal.wait_without("esc stops");
 }
@@ -262,13 +262,13 @@ fn keys_fold_output_and_thinking() {
     terminal.wait_for("Hello yourself.");
     terminal.wait_without("esc stops");
     let folded = terminal.screen();
-    terminal.key(Key::Ctrl('o'));
+    terminal.key(TerminalKey::Ctrl('o'));
     terminal.wait_until("more of the output", |screen| screen != folded && screen.contains("│ 39"));
     let unfolded = terminal.screen();
-    terminal.key(Key::Ctrl('o'));
+    terminal.key(TerminalKey::Ctrl('o'));
     terminal.wait_until("less of it", |screen| screen == folded);
     assert_ne!(folded, unfolded);
-    terminal.key(Key::Ctrl('t'));
+    terminal.key(TerminalKey::Ctrl('t'));
     terminal.wait_until("the thought", |screen| screen.contains("last thought") && screen != folded);
 }
 
@@ -284,14 +284,14 @@ fn keys_page_and_end_scroll() {
         );
         let mut terminal = sandbox.play(&[&call, &last], &["go"]);
         terminal.wait_for(text);
-        terminal.key(Key::PageUp);
+        terminal.key(TerminalKey::PageUp);
         terminal.wait_for("more below · end");
         terminal.wait_without(text);
-        terminal.key(Key::Home);
+        terminal.key(TerminalKey::Home);
         terminal.wait_for("▌ go");
-        terminal.key(Key::PageDown);
+        terminal.key(TerminalKey::PageDown);
         terminal.wait_without("▌ go");
-        terminal.key(Key::End);
+        terminal.key(TerminalKey::End);
         terminal.wait_for(text);
         terminal.wait_without("more below");
     }
@@ -311,7 +311,7 @@ fn keys_edit_and_undo() {
     terminal.send("\x05👩‍👩‍👧🇩🇪|\x7f\x7f");
     terminal.wait_without("|");
     terminal.send("x");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Hello yourself.");
     assert_eq!(sandbox.said()[0], "user: one 👩‍👩‍👧x");
 }
@@ -323,11 +323,11 @@ fn paste_of_a_megabyte_is_a_placeholder() {
     let pasted = "0123456789abcde\r".repeat(65_536);
     terminal.send(&format!("see \x1b[200~{pasted}\x1b[201~"));
     terminal.wait_for(" ❯ see [paste #1: 65536 lines]");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("about 262k tokens in one message");
-    terminal.key(Key::Down);
+    terminal.key(TerminalKey::Down);
     terminal.wait_for("▸ send it anyway");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Hello yourself.");
     assert_eq!(sandbox.said()[0], format!("user: see {}", pasted.replace('\r', "\n")));
 }
@@ -341,7 +341,7 @@ fn paste_without_brackets_is_fast() {
     terminal.send(&format!("{pasted}!"));
     terminal.wait_for("9!");
     assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Hello yourself.");
     assert_eq!(sandbox.said()[0], format!("user: {pasted}!"));
 }
@@ -362,7 +362,7 @@ fn paste_of_image_path_attaches_it() {
     terminal.send("\x1b[200~./words.png\x1b[201~");
     terminal.wait_for("words.png is not an image that models accept");
     terminal.wait_for(" ❯ what is [image #1: 1×1] ./words.png");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("A dot.");
     let log = sandbox.log();
     let asked = log.iter().find(|line| line["message"]["role"] == "user").unwrap();
@@ -387,9 +387,9 @@ fn keybindings_are_applied_and_conflicts_reported() {
     fs::write(&file, "{\n  \"pick_model\": \"ctrl+x\",\n  \"help\": \"h\"\n}").unwrap();
     let mut terminal = sandbox.play(&[HELLO], &[]);
     terminal.wait_for("keybindings.json, line 3: h is needed for typing; help keeps ?");
-    terminal.key(Key::Ctrl('x'));
+    terminal.key(TerminalKey::Ctrl('x'));
     terminal.wait_for("── models");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_without("── models");
 
     fs::write(&file, r#"{"pick_model": "f2"}"#).unwrap();
@@ -397,7 +397,7 @@ fn keybindings_are_applied_and_conflicts_reported() {
     terminal.wait_for("context files");
     terminal.send("\x1bOQ");
     terminal.wait_for("── models");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_without("── models");
     terminal.send("/hotkeys\r");
     terminal.wait_for("f2 *");
@@ -411,7 +411,7 @@ fn attach_mentioned_image_is_sent() {
     terminal.wait_for("Type a request");
     // After a space nothing is completed: it is sent as typed.
     terminal.send("what is @shot.png and @lost.png ");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("no such file: lost.png; sent as text");
     terminal.wait_for("A dot.");
     terminal.wait_for("▣ image/png 1×1");
@@ -429,10 +429,10 @@ fn demo_model_warns_about_images() {
     let mut terminal = sandbox.open(&["--provider", "demo"]);
     terminal.wait_for("Type anything");
     terminal.send("what is @shot.png ");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("takes no images; enter sends a line of text instead");
     terminal.wait_for(" ❯ what is @shot.png");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("does not accept images: each image is replaced by a line of text");
     terminal.wait_for("▣ image/png 1×1");
 }

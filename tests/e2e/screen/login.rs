@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::sandbox::Sandbox;
 use crate::screen::talk::enter;
-use tiller_test_support::mock_server::{MockServer, Reply, Say};
-use tiller_test_support::terminal::Key;
+use tiller_test_support::mock_server::{MockServer, Reply, AnswerPart};
+use tiller_test_support::terminal::TerminalKey;
 
 /// Files below a folder that contain a text.
 fn holding(folder: &Path, text: &str) -> Vec<String> {
@@ -24,7 +24,7 @@ fn holding(folder: &Path, text: &str) -> Vec<String> {
 
 #[test]
 fn login_in_tui_stores_and_removes_key() {
-    let server = MockServer::start([Reply::says([Say::text("Here I am.")])]);
+    let server = MockServer::start([Reply::says([AnswerPart::text("Here I am.")])]);
     let sandbox = Sandbox::new().with("TILLER_LOG_LEVEL", "trace");
     fs::create_dir_all(sandbox.home().join("tiller")).unwrap();
     let mut terminal = sandbox.open(&[]);
@@ -35,7 +35,7 @@ fn login_in_tui_stores_and_removes_key() {
     // A custom server could be used without a key, so it is set only now; the address is read again with the
     // key.
     fs::write(sandbox.home().join("tiller/.env"), format!("ANTHROPIC_BASE_URL={}\n", server.url)).unwrap();
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("key of anthropic ❯");
     terminal.send("sk-hush-hush");
     terminal.wait_for("12 characters");
@@ -52,14 +52,14 @@ fn login_in_tui_stores_and_removes_key() {
     terminal.wait_for("demo/tour is the only model left");
     enter(&mut terminal, "and now?");
     terminal.wait_for("? bash needs approval:");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_without("esc stops");
     assert_eq!(server.requests().len(), 1);
     enter(&mut terminal, "/login anthropic");
     terminal.wait_for("key of anthropic ❯");
     terminal.send("sk-hush-hush");
     terminal.wait_for("12 characters");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("stored the key of");
     enter(&mut terminal, "/quit");
     assert_eq!(terminal.wait().exit_code(), 0);
@@ -76,7 +76,7 @@ fn import_in_tui_lists_searched_folders() {
     for place in ["~/.claude/projects", "~/.codex/sessions", "~/.pi/agent/sessions"] {
         terminal.wait_for(place);
     }
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("no logs found; /import PATH imports a log or directory");
 }
 
@@ -93,9 +93,9 @@ fn import_in_tui_opens_the_session() {
     terminal.wait_for("demo");
     enter(&mut terminal, "/import");
     terminal.wait_for("count the trees in this picture");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.notice("open it, session");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_without("open it, session");
     terminal.wait_for("The orchard");
     enter(&mut terminal, "/import ~/.claude/projects");
@@ -105,7 +105,7 @@ fn import_in_tui_opens_the_session() {
     enter(&mut terminal, "/import nowhere.jsonl");
     terminal.wait_for("no file or folder at");
     terminal.wait_for("❯ /import nowhere.jsonl");
-    terminal.key(Key::Ctrl('c'));
+    terminal.key(TerminalKey::Ctrl('c'));
     enter(&mut terminal, "/quit");
     assert_eq!(terminal.wait().exit_code(), 0);
     assert_eq!(sandbox.logs().len(), 1);

@@ -5,7 +5,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::json;
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{Key, Terminal};
+use tiller_test_support::terminal::{TerminalKey, Terminal};
 
 const LONG: &str = r#"{"text": "Some **words** to copy.\n\n- one\n- two\n"}"#;
 
@@ -55,7 +55,7 @@ fn mouse_scrolls_and_selects() {
     terminal.wait_for(" 4 lines to the terminal");
     let text = BASE64_STANDARD.encode("Some words to copy.\n\n• one\n• two");
     assert!(terminal.written().contains(&format!("\x1b]52;c;{text}")), "the terminal has it");
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
     assert!(terminal.written().contains("\x1b[?1002l"), "the mouse is given back");
 }
@@ -74,14 +74,14 @@ fn search_in_transcript_and_esc_returns() {
     let log = log(&sandbox, 3_000);
     let mut terminal = sandbox.play(&[LONG], &["--session", &log]);
     terminal.wait_for("the answer to 2998");
-    terminal.key(Key::Ctrl('f'));
+    terminal.key(TerminalKey::Ctrl('f'));
     terminal.send("prompt 77");
     // Of 770, 772, 774, 776 and 778 the last is the nearest.
     terminal.wait_for("5 of 5 ");
     terminal.wait_for("▌ prompt 778");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("4 of 5 ");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_for("the answer to 2998");
     terminal.wait_without("▌ prompt 778");
 }
@@ -92,12 +92,12 @@ fn keys_jump_to_start_and_end() {
     let log = log(&sandbox, 3_000);
     let mut terminal = sandbox.play(&[LONG], &["--session", &log]);
     terminal.wait_for("the answer to 2998");
-    terminal.key(Key::Home);
+    terminal.key(TerminalKey::Home);
     terminal.wait_for("▌ prompt 0 ");
     terminal.wait_for("more below · end");
     mouse(&mut terminal, 65, (5, 5), 'M');
     terminal.wait_without("▌ prompt 0 ");
-    terminal.key(Key::End);
+    terminal.key(TerminalKey::End);
     terminal.wait_for("the answer to 2998");
     terminal.send("\x1bp");
     terminal.wait_for("more below · end");
@@ -112,13 +112,13 @@ fn keys_choose_and_fold_a_block() {
     terminal.wait_without("esc stops");
     terminal.send("\x1bk");
     terminal.wait_for("▸ Counted.");
-    terminal.key(Key::Up);
+    terminal.key(TerminalKey::Up);
     terminal.wait_without("▸ Counted.");
     terminal.send(" ");
     terminal.wait_for("│ 115");
     terminal.send("c");
     terminal.wait_for(" 32 lines to the terminal");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_without("▸");
 }
 
@@ -128,17 +128,17 @@ fn prompt_cut_off_is_marked_and_restored() {
     let mut terminal = sandbox.play(&[r#"{"delay_ms": 60000, "text": "never"}"#], &[]);
     terminal.wait_for("Type a request");
     terminal.send("are you there?");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("▌ are you there?");
     terminal.signal(nix::sys::signal::Signal::SIGKILL);
     terminal.wait();
 
     let mut terminal = sandbox.play(&[r#"{"text": "Yes."}"#], &["-c"]);
     terminal.wait_for("not answered: tiller stopped first");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("❯ are you there?");
     terminal.wait_without("not answered");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Yes.");
     terminal.wait_without("esc stops");
     let user: Vec<String> = sandbox.said();

@@ -9,7 +9,7 @@ use nix::unistd::mkfifo;
 
 use super::terminals::{editor, wait_until};
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::Key;
+use tiller_test_support::terminal::TerminalKey;
 
 /// Delays the opening of a session until the pipe `gate` is written to.
 const GATEKEEPER: &str = r#"#!/bin/bash
@@ -40,16 +40,16 @@ fn opening_prompts_are_sent_after_opening() {
     terminal.wait_for("opening the session");
     terminal.send("hello there");
     terminal.wait_for("❯ hello there");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.send("and more");
     terminal.wait_for("❯ and more");
     assert!(sandbox.logs().is_empty());
     fs::write(gate(&sandbox), "open\n").unwrap();
     terminal.wait_for("Hello yourself.");
     terminal.wait_for("❯ and more");
-    terminal.key(Key::Ctrl('c'));
+    terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_without("esc stops");
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
 }
 
@@ -61,7 +61,7 @@ fn opening_external_editor_keeps_the_terminal() {
     terminal.wait_for("opening the session");
     terminal.send("a draft");
     terminal.wait_for("❯ a draft");
-    terminal.key(Key::Ctrl('g'));
+    terminal.key(TerminalKey::Ctrl('g'));
     terminal.wait_for("editing");
     fs::write(gate(&sandbox), "open\n").unwrap();
     // The session is open by then, and only the editor doesn't know.
@@ -82,9 +82,9 @@ fn opening_quit_keeps_sent_prompts() {
     terminal.wait_for("opening the session");
     terminal.send("not lost");
     terminal.wait_for("❯ not lost");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_without("not lost");
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
     assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
     assert!(sandbox.logs().is_empty());
@@ -111,7 +111,7 @@ fn opening_piped_text_precedes_message() {
     // Keys come from the terminal.
     terminal.send("exit");
     terminal.wait_for("❯ exit");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     assert_eq!(terminal.wait().exit_code(), 0);
     let screen = terminal.screen();
     assert!(screen.contains("Resume this session with: tiller --session "), "{screen}");
@@ -130,9 +130,9 @@ fn opening_piped_text_is_in_the_editor() {
     let sandbox = sandbox.with("EDITOR", &program.display().to_string());
     let mut terminal = sandbox.open_with_stdin(&log, &fixed);
     terminal.wait_for("[paste #1: 40 lines]");
-    terminal.key(Key::Ctrl('g'));
+    terminal.key(TerminalKey::Ctrl('g'));
     terminal.wait_for("at a terminal");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Read.");
     assert!(sandbox.said()[0].starts_with("user: line 0\nline 1\n"), "{:?}", sandbox.said());
 }
@@ -156,7 +156,7 @@ fn trace_file_is_written_in_tui() {
     terminal.wait_for("Hello yourself.");
     terminal.send(":q");
     terminal.wait_for("❯ :q");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     assert_eq!(terminal.wait().exit_code(), 0);
     let written = fs::read_to_string(sandbox.project().join("trace")).unwrap();
     assert!(written.starts_with(r#"{"type":"session""#) && written.contains("agent_settled"), "{written}");
@@ -178,9 +178,9 @@ fn opening_endless_pipe_can_be_quit() {
     terminal.wait_for("opening the session");
     terminal.send("half a thought");
     terminal.wait_for("❯ half a thought");
-    terminal.key(Key::Ctrl('c'));
+    terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_without("half a thought");
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
 }
 
@@ -192,9 +192,9 @@ fn opening_piped_text_waits_for_the_picker() {
     sandbox.run(&[&fixed[..], &["-p", "an earlier prompt"]].concat());
     let mut terminal = sandbox.open_with_stdin("a piped line\n", &[&fixed[..], &["-r"]].concat());
     terminal.wait_for("an earlier prompt");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Hi.");
     terminal.wait_for("❯ a piped line");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Read.");
 }

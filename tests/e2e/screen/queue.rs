@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{Key, Terminal};
+use tiller_test_support::terminal::{TerminalKey, Terminal};
 
 const GATE: &str = r#"{"calls": [{"name": "bash", "arguments": {"command": "while [ ! -e gate ]; do sleep 0.02; done"}}, {"name": "bash", "arguments": {"command": "touch second"}}]}"#;
 
@@ -16,7 +16,7 @@ fn begin(sandbox: &Sandbox, answers: &[&str]) -> Terminal {
 
 fn follow_up(terminal: &mut Terminal, text: &str) {
     terminal.send(text);
-    terminal.key(Key::AltEnter);
+    terminal.key(TerminalKey::AltEnter);
     terminal.wait_for(&format!("↳ next    {text}"));
 }
 
@@ -57,9 +57,9 @@ fn queue_edit_survives_the_end_of_the_run() {
     let mut terminal =
         begin(&sandbox, &[r#"{"text": "Both done."}"#, r#"{"expect": "first, better", "text": "Better."}"#]);
     follow_up(&mut terminal, "first");
-    terminal.key(Key::AltUp);
+    terminal.key(TerminalKey::AltUp);
     terminal.wait_for("▸ ↳ next    first");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("❯ first");
     terminal.send(", bet");
     terminal.wait_for("❯ first, bet");
@@ -67,7 +67,7 @@ fn queue_edit_survives_the_end_of_the_run() {
     terminal.wait_for("Both done.");
     terminal.wait_for("enter sends it");
     terminal.send("ter");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Better.");
     terminal.wait_without("↳ next");
     assert!(!terminal.screen().contains("is no longer queued"), "{}", terminal.screen());
@@ -102,18 +102,18 @@ fn queue_edits_are_logged() {
     }
     terminal.send("half a thought");
     terminal.wait_for("❯ half a thought");
-    terminal.key(Key::AltUp);
+    terminal.key(TerminalKey::AltUp);
     terminal.wait_for("▸ ↳ next    third");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("❯ third");
     terminal.send(", better");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("▸ ↳ next    third, better");
     terminal.wait_for("❯ half a thought");
-    terminal.key(Key::ShiftUp);
+    terminal.key(TerminalKey::ShiftUp);
     terminal
         .wait_until("the third before the second", |s| s.find("third, better") < s.find("next    second"));
-    terminal.key(Key::Down);
+    terminal.key(TerminalKey::Down);
     terminal.wait_for("▸ ↳ next    second");
     terminal.send("d");
     terminal.wait_for("removed; u brings it back");
@@ -123,7 +123,7 @@ fn queue_edits_are_logged() {
     terminal.wait_for("▸ ↳ next    third, better");
     terminal.send("p");
     terminal.wait_for("▸ ↳ steer   third, better");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_without("▸");
     sandbox.write("gate", "");
     terminal.wait_for("Second.");
@@ -149,9 +149,9 @@ fn queue_edit_holds_message_and_cancel_restores() {
     let sandbox = Sandbox::new();
     let mut terminal = begin(&sandbox, &[r#"{"text": "Both done."}"#]);
     terminal.send("look there");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("↳ steer   look there");
-    terminal.key(Key::AltUp);
+    terminal.key(TerminalKey::AltUp);
     terminal.wait_for("▸ ↳ steer");
     terminal.send("e");
     terminal.wait_for("❯ look there");
@@ -161,7 +161,7 @@ fn queue_edit_holds_message_and_cancel_restores() {
     terminal.wait_for("Both done.");
     terminal.wait_for("enter sends it");
     assert!(sandbox.project().join("second").exists(), "nothing was skipped");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_for("▸ ↳ held    look there · steers");
     assert!(!sandbox.said().iter().any(|said| said.starts_with("user: look")), "{:?}", sandbox.said());
     assert_eq!(changes(&sandbox), ["add look there"]);
@@ -174,14 +174,14 @@ fn steering_now_records_what_it_cut_off() {
     let mut terminal = sandbox.play(&[endless, r#"{"expect": "stop that", "text": "Stopped."}"#], &["talk"]);
     terminal.wait_for("I could go on");
     terminal.send("stop that");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("↳ steer   stop that · enter: now");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Stopped.");
     terminal.wait_for("▌ ↳ cut the answer off");
     terminal.wait_without("esc stops");
     assert_eq!(receipts(&sandbox), [json!({"afterCalls": 0, "skippedCalls": 0, "cutOff": true})]);
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     terminal.wait();
     let shown = sandbox.run(&["sessions", "show", &sandbox.logs()[0].display().to_string()]).out;
     assert!(shown.contains("> (steered: cut the answer off) stop that"), "{shown}");

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{Key, Terminal};
+use tiller_test_support::terminal::{TerminalKey, Terminal};
 
 /// A command that runs until the test releases it.
 const GATE: &str = r#"{"calls": [
@@ -20,7 +20,7 @@ fn gate() -> String {
 fn ask(terminal: &mut Terminal, prompt: &str) {
     terminal.wait_for("Type a request");
     terminal.send(prompt);
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn steering_skips_calls_not_begun() {
     ask(&mut terminal, "do three things");
     terminal.wait_for("running bash");
     terminal.send("look at the fixture");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("↳ steer   look at the fixture");
     sandbox.write("gate", "");
     terminal.wait_for("Looking there.");
@@ -74,7 +74,7 @@ fn follow_up_is_sent_after_the_run() {
     ask(&mut terminal, "do three things");
     terminal.wait_for("running bash");
     terminal.send("then run the suite");
-    terminal.key(Key::AltEnter);
+    terminal.key(TerminalKey::AltEnter);
     terminal.wait_for("↳ next    then run the suite");
     sandbox.write("gate", "");
     terminal.wait_for("Suite ran.");
@@ -93,14 +93,14 @@ fn stop_keeps_text_and_returns_the_queue() {
     ask(&mut terminal, "talk");
     terminal.wait_for("I could go on");
     terminal.send("first thought");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("↳ steer   first thought");
     terminal.send("second thought");
-    terminal.key(Key::AltEnter);
+    terminal.key(TerminalKey::AltEnter);
     terminal.wait_for("↳ next    second thought");
     terminal.send("half a th");
     terminal.wait_for("❯ half a th");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_for("❯ first thought");
     terminal.wait_without("↳");
     terminal.wait_without("esc stops");
@@ -112,11 +112,11 @@ fn stop_keeps_text_and_returns_the_queue() {
     assert_eq!(answer["message"]["stopReason"], "aborted");
     assert_eq!(sandbox.said(), ["user: talk", "assistant: I could go on"]);
 
-    terminal.key(Key::Ctrl('c'));
+    terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_without("first thought");
-    terminal.key(Key::Ctrl('c'));
+    terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_for("Press ctrl+c again to quit.");
-    terminal.key(Key::Ctrl('c'));
+    terminal.key(TerminalKey::Ctrl('c'));
     assert_eq!(terminal.wait().exit_code(), 0);
 }
 
@@ -131,12 +131,12 @@ fn stop_keeps_command_output() {
         // The command contains the text, too.
         terminal.wait_for("│ the end so far");
         match word {
-            None => terminal.key(Key::Esc),
+            None => terminal.key(TerminalKey::Esc),
             Some(word) => {
                 terminal.send(word);
-                terminal.key(Key::Enter);
+                terminal.key(TerminalKey::Enter);
                 terminal.wait_for("↳ steer");
-                terminal.key(Key::Enter);
+                terminal.key(TerminalKey::Enter);
                 terminal.wait_for("Less then.");
             }
         }
@@ -161,7 +161,7 @@ fn queue_is_held_after_a_kill() {
     ask(&mut terminal, "talk");
     terminal.wait_for("I could go on");
     terminal.send("and then this");
-    terminal.key(Key::AltEnter);
+    terminal.key(TerminalKey::AltEnter);
     terminal.wait_for("↳ next    and then this");
     terminal.signal(nix::sys::signal::Signal::SIGKILL);
     terminal.wait();
@@ -169,7 +169,7 @@ fn queue_is_held_after_a_kill() {
     let mut terminal = sandbox.play(&[r#"{"expect": "and then this", "text": "Now then."}"#], &["-c"]);
     terminal.wait_for("↳ held    and then this · alt+up to edit or release it");
     assert_eq!(sandbox.said(), ["user: talk"], "nothing was sent by itself");
-    terminal.key(Key::AltUp);
+    terminal.key(TerminalKey::AltUp);
     terminal.wait_for("▸ ↳ held    and then this");
     terminal.send("r");
     terminal.wait_for("Now then.");

@@ -1,6 +1,6 @@
 //! Shared steps of the TUI tests: typing a line, sending it and waiting for the result.
 
-use tiller_test_support::terminal::{Key, Terminal};
+use tiller_test_support::terminal::{TerminalKey, Terminal};
 
 /// Types a line into the editor and sends it.
 pub(super) fn enter(terminal: &mut Terminal, line: &str) {
@@ -9,7 +9,7 @@ pub(super) fn enter(terminal: &mut Terminal, line: &str) {
     // A shell command is shown after its mark.
     let sign = if line.starts_with('!') { "!" } else { "❯" };
     terminal.wait_for(&format!("{sign} {line}"));
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
 }
 
 /// Sends a prompt and waits for the answer.

@@ -8,7 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{DEADLINE, Key, Size, Start, Terminal};
+use tiller_test_support::terminal::{DEADLINE, TerminalKey, Size, TerminalStart, Terminal};
 
 const HELLO: &str = r#"{"text": "Hello yourself."}"#;
 const SLOW: &str = r#"{"text": "Hello yourself.", "chunk": 5, "delay_ms": 100}"#;
@@ -41,7 +41,7 @@ fn title_and_progress_are_set_and_restored() {
     terminal.wait_without("esc stops");
     wait_for_bytes(&terminal, "\x1b]2;tiller · greeting · working\x07");
     wait_for_bytes(&terminal, "\x1b]2;tiller · greeting\x07");
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
     let written = terminal.written();
     let places = ["\x1b[22;2t", "\x1b]9;4;3;0\x07", "\x1b]9;4;0;0\x07", "\x1b]2;\x07\x1b[23;2t"];
@@ -79,7 +79,7 @@ fn notification_is_bell_without_focus_events() {
             before.rfind("\x1b]").is_none_or(|begun| before[begun..].contains('\x07'))
         })
     });
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     terminal.wait();
     assert!(!terminal.written().contains("\x1b]9;"), "nothing that it may not understand");
 }
@@ -92,7 +92,7 @@ pub(super) fn in_a_shell(sandbox: &Sandbox, answer: &str) -> Terminal {
         "run.sh",
         &format!("echo $$ > pid\nexec {tiller} --yes --provider scripted --model {script} talk\n"),
     );
-    let mut terminal = Terminal::start(&Start {
+    let mut terminal = Terminal::start(&TerminalStart {
         program: "bash".into(),
         arguments: vec!["--norc".into(), "--noprofile".into(), "-i".into()],
         cwd: sandbox.project().to_owned(),
@@ -123,7 +123,7 @@ fn is_back(terminal: &mut Terminal) {
 fn suspend_restores_the_terminal() {
     let sandbox = Sandbox::new();
     let mut terminal = in_a_shell(&sandbox, ENDLESS);
-    terminal.key(Key::Ctrl('z'));
+    terminal.key(TerminalKey::Ctrl('z'));
     terminal.wait_for("Stopped");
     let (alternate, bracketed) =
         terminal.look(|screen| (screen.alternate_screen(), screen.application_keypad()));
@@ -157,7 +157,7 @@ fn suspend_by_sigstop_resumes() {
         terminal.send("clear; fg\r");
         terminal.wait_for("esc stops");
         is_back(&mut terminal);
-        terminal.key(Key::Ctrl('c'));
+        terminal.key(TerminalKey::Ctrl('c'));
         terminal.wait_without("typed again");
     }
 }
@@ -174,14 +174,14 @@ fn suspend_second_sigcont_is_harmless() {
     }
     is_back(&mut terminal);
     assert_eq!((count(&terminal, left), count(&terminal, titles)), (0, 1), "it is ours all the time");
-    terminal.key(Key::Ctrl('z'));
+    terminal.key(TerminalKey::Ctrl('z'));
     terminal.wait_for("Stopped");
     terminal.send("clear; fg\r");
     terminal.wait_for("❯ typed again");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_without("esc stops");
-    terminal.key(Key::Ctrl('c'));
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('c'));
+    terminal.key(TerminalKey::Ctrl('d'));
     terminal.wait_for("shell>");
     assert_eq!((count(&terminal, left), count(&terminal, titles)), (2, 2), "given back once for each time");
     assert_eq!(count(&terminal, "\x1b[>5u"), count(&terminal, "\x1b[<1u"));
@@ -194,7 +194,7 @@ fn suspend_in_external_editor_resumes_both() {
     let mut terminal = in_a_shell(&sandbox, ENDLESS);
     terminal.send("a draft");
     terminal.wait_for("❯ a draft");
-    terminal.key(Key::Ctrl('g'));
+    terminal.key(TerminalKey::Ctrl('g'));
     terminal.wait_for("Stopped");
     terminal.wait_for("editing");
     terminal.send("clear; fg\r");
@@ -207,7 +207,7 @@ fn suspend_without_job_control_is_refused() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.play(&[HELLO], &[]);
     terminal.wait_for("Type a request");
-    terminal.key(Key::Ctrl('z'));
+    terminal.key(TerminalKey::Ctrl('z'));
     wait_until("the screen given back", || terminal.written().contains("\x1b[?1049l"));
     terminal.send("still here");
     terminal.wait_for("❯ still here");
@@ -233,7 +233,7 @@ fn external_editor_runs_beside_the_agent() {
     terminal.wait_for("word");
     terminal.send("draft");
     terminal.wait_for("❯ draft");
-    terminal.key(Key::Ctrl('g'));
+    terminal.key(TerminalKey::Ctrl('g'));
     terminal.wait_for("editing --wait");
     assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
     wait_until("the answer in the log", || {
@@ -255,7 +255,7 @@ fn external_editor_gets_the_keys() {
     terminal.wait_for("! sleep 300");
     terminal.send("draft");
     terminal.wait_for("❯ draft");
-    terminal.key(Key::Ctrl('g'));
+    terminal.key(TerminalKey::Ctrl('g'));
     terminal.wait_for("editing");
     for key in "what is typed here\r".chars() {
         terminal.send(&key.to_string());
@@ -277,7 +277,7 @@ fn external_editor_failure_keeps_text() {
         terminal.wait_for("Type a request");
         terminal.send("dear draft");
         terminal.wait_for("❯ dear draft");
-        terminal.key(Key::Ctrl('g'));
+        terminal.key(TerminalKey::Ctrl('g'));
         terminal.wait_for(what);
         terminal.wait_for("❯ dear draft");
     }
@@ -302,7 +302,7 @@ fn draft_survives_a_kill() {
 
     let mut terminal = sandbox.play(&[HELLO], &[]);
     terminal.wait_for("❯ half a thought");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Hello yourself.");
     wait_until("no draft", || drafts().is_empty());
 }

@@ -7,7 +7,7 @@ use vt100::Color;
 
 use crate::sandbox::Sandbox;
 use crate::screen::talk::enter;
-use tiller_test_support::terminal::{Key, Terminal};
+use tiller_test_support::terminal::{TerminalKey, Terminal};
 
 const DARK: Color = Color::Rgb(0x6c, 0xcf, 0xcf);
 const LIGHT: Color = Color::Rgb(0x00, 0x6a, 0x75);
@@ -71,7 +71,7 @@ fn theme_query_without_reply() {
     terminal.send("?");
     terminal.wait_for("── help");
     // Alone it may be the beginning of a split reply.
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_without("── help");
     terminal.send("\x1b]11;");
     terminal.wait_for("❯ 11;");
@@ -105,15 +105,15 @@ fn theme_picker_previews_and_stores() {
     terminal.wait_for("── themes");
     terminal.send("gruv");
     wait_for_accent(&terminal, GRUVBOX);
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_for("type to filter");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_without("── themes");
     wait_for_accent(&terminal, DARK);
     enter(&mut terminal, "/theme gruvbox");
     terminal.wait_for("Saved: theme is gruvbox.");
     wait_for_accent(&terminal, GRUVBOX);
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
     let settings = fs::read_to_string(sandbox.home().join("tiller/settings.json")).unwrap();
     assert_eq!(settings, "{\n  \"theme\": \"gruvbox\"\n}\n");

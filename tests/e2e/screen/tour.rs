@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{Key, Size, Terminal};
+use tiller_test_support::terminal::{TerminalKey, Size, Terminal};
 
 /// The transcript without the durations of calls, which a log doesn't have.
 fn transcript(terminal: &Terminal) -> Vec<String> {
@@ -25,13 +25,13 @@ fn tour_of_a_new_user() {
     let mut terminal = sandbox.open_in(Size(100, 90), &[]);
     terminal.wait_for("This is the demo model");
     terminal.send("hello");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("✓ list_files");
     terminal.notice("? bash needs approval:");
     terminal.send("a");
     terminal.wait_for("running bash");
     terminal.send("look at the tests first");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("↳ steer   look at the tests first");
     terminal.wait_until("two skipped calls", |s| s.matches("skipped: the user steered").count() == 2);
     terminal.wait_for("say anything.");
@@ -48,10 +48,10 @@ fn tour_of_a_new_user() {
     assert_eq!(steered["message"]["content"][0]["text"], "look at the tests first");
 
     terminal.send("go on");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("2 · Follow-ups.");
     terminal.send("what comes next?");
-    terminal.key(Key::AltEnter);
+    terminal.key(TerminalKey::AltEnter);
     terminal.wait_for("↳ next    what comes next?");
     // It streams for half a minute.
     terminal.wait_for("4. What I said so far");
@@ -59,12 +59,12 @@ fn tour_of_a_new_user() {
     terminal.wait_for("To connect a real model:");
     terminal.wait_without("esc stops");
     let before = transcript(&terminal);
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
 
     let mut terminal = sandbox.open_in(Size(100, 90), &["-c"]);
     terminal.wait_for("To connect a real model:");
     assert_eq!(transcript(&terminal), before);
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
 }

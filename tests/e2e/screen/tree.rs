@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::sandbox::Sandbox;
 use crate::screen::talk::{enter, say};
-use tiller_test_support::terminal::{Key, Terminal};
+use tiller_test_support::terminal::{TerminalKey, Terminal};
 
 const TWO: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
 
@@ -25,16 +25,16 @@ fn tree_shows_entry_and_cycles_filter() {
     let sandbox = Sandbox::new();
     let mut terminal = tree(&sandbox);
     terminal.wait_for("enter: you are here");
-    terminal.key(Key::Up);
+    terminal.key(TerminalKey::Up);
     terminal.wait_for("enter: go back before it");
-    terminal.key(Key::Ctrl('o'));
+    terminal.key(TerminalKey::Ctrl('o'));
     terminal.wait_without("enter: go back before it");
-    terminal.key(Key::Tab);
+    terminal.key(TerminalKey::Tab);
     terminal.wait_for("user messages · 2 of ");
     terminal.wait_without("Answer one.");
-    terminal.key(Key::Tab);
+    terminal.key(TerminalKey::Tab);
     terminal.wait_for("no entries of this kind");
-    terminal.key(Key::Tab);
+    terminal.key(TerminalKey::Tab);
     terminal.wait_for("tiller.run");
 }
 
@@ -45,9 +45,9 @@ fn tree_search_and_esc() {
     terminal.send("ONE");
     terminal.wait_for("2 found");
     terminal.wait_without("question two");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_for("question two");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_without("── tree");
 }
 
@@ -55,20 +55,20 @@ fn tree_search_and_esc() {
 fn tree_label_and_fold() {
     let sandbox = Sandbox::new();
     let mut terminal = tree(&sandbox);
-    terminal.key(Key::Ctrl('l'));
+    terminal.key(TerminalKey::Ctrl('l'));
     terminal.wait_for("enter saves the label");
     terminal.send("good");
     terminal.wait_for("[good ]");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("[good]");
-    terminal.key(Key::Home);
-    terminal.key(Key::Left);
+    terminal.key(TerminalKey::Home);
+    terminal.key(TerminalKey::Left);
     terminal.wait_for("folded");
     terminal.wait_without("question two");
-    terminal.key(Key::Right);
+    terminal.key(TerminalKey::Right);
     terminal.wait_for("question two");
-    terminal.key(Key::Tab);
-    terminal.key(Key::Tab);
+    terminal.key(TerminalKey::Tab);
+    terminal.key(TerminalKey::Tab);
     terminal.wait_for("labelled · 1 of ");
     let labels = sandbox.log().into_iter().filter(|entry| entry["type"] == "label").collect::<Vec<Value>>();
     assert_eq!(labels.iter().map(|entry| &entry["label"]).collect::<Vec<_>>(), ["good"]);
@@ -85,7 +85,7 @@ fn busy(sandbox: &Sandbox) -> Terminal {
     terminal.wait_for("→ bash");
     terminal.send("question two");
     terminal.wait_for("1 found");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("the agent is working");
     terminal
 }
@@ -94,19 +94,19 @@ fn busy(sandbox: &Sandbox) -> Terminal {
 fn tree_choice_during_run_asks_and_stops() {
     let sandbox = Sandbox::new();
     let mut terminal = busy(&sandbox);
-    terminal.key(Key::Down);
+    terminal.key(TerminalKey::Down);
     terminal.wait_for("▸ stop it and go there");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.notice("▸ without a summary");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_without("── tree");
     terminal.wait_for("❯ question two");
     terminal.send("b");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     // The script calls the same tool again here.
     terminal.wait_for("▌ question twob");
     terminal.wait_for("running bash");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_without("esc stops");
     let log = sandbox.log();
     let result = log.iter().find(|entry| entry["message"]["role"] == "toolResult").unwrap();
@@ -126,9 +126,9 @@ fn tree_choice_during_run_asks_and_stops() {
 fn fork_during_run_keeps_the_run() {
     let sandbox = Sandbox::new();
     let mut terminal = busy(&sandbox);
-    terminal.key(Key::End);
+    terminal.key(TerminalKey::End);
     terminal.wait_for("▸ fork a separate session there");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("forked into session");
     terminal.wait_for("esc stops");
     let logs = sandbox.logs();

@@ -1,7 +1,7 @@
 //! Typing and resizing while an answer streams.
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{Key, Size};
+use tiller_test_support::terminal::{TerminalKey, Size};
 
 #[test]
 fn typing_is_shown_during_fast_stream() {
@@ -34,14 +34,14 @@ fn typing_every_size_during_stream() {
     }
     terminal.wait_for("One word and another, then a line.");
     terminal.wait_for("esc stops");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_for("stopped");
     terminal.wait_without("esc stops");
     let screen = terminal.screen();
     let rule = "─".repeat(100);
     assert_eq!(screen.lines().filter(|line| *line == rule).count(), 2, "{screen}");
     assert_eq!(screen.matches('❯').count(), 1, "{screen}");
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
 }
 

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::Stdio;
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{DEADLINE, Key, Terminal};
+use tiller_test_support::terminal::{DEADLINE, TerminalKey, Terminal};
 
 /// An answer of code that goes on.
 const CODE: &str = r#"{"text": "```rust\nlet one = 1;\n```\n\nmore", "hang": true}"#;
@@ -49,10 +49,10 @@ fn highlight_worker_survives_kill_and_exits_with_tiller() {
     wait_for_colour(&terminal, "let");
     let first = teller(&terminal).expect("at work");
     kill(pid(first), Signal::SIGKILL).unwrap();
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_without("esc stops");
     terminal.send("more code");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("two = 2");
     wait_for_colour(&terminal, "let two");
     let next = teller(&terminal).expect("at work");
@@ -86,7 +86,7 @@ fn page_worker_keeps_memory_of_grammars_out() {
     terminal.wait_without("esc stops");
     let before = own_memory(&terminal);
     terminal.send("/export page.html");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("exported to");
     let page = std::fs::read_to_string(sandbox.project().join("page.html")).unwrap();
     assert!(page.contains("<span class=\"k\">let</span>"), "{page}");

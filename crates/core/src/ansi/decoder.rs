@@ -2,12 +2,12 @@
 
 /// Decodes bytes that arrive in pieces; a character that is cut off at the end of a piece waits for the next piece.
 #[derive(Clone, Debug, Default)]
-pub struct AnsiDecoder {
+pub struct Utf8Decoder {
     /// Bytes of an incomplete character.
     incomplete: Vec<u8>,
 }
 
-impl AnsiDecoder {
+impl Utf8Decoder {
     /// Creates a decoder.
     #[must_use]
     pub const fn new() -> Self {
@@ -40,7 +40,7 @@ impl AnsiDecoder {
 
     /// Checks for an incomplete character that waits for more bytes.
     #[must_use]
-    pub fn waits(&self) -> bool {
+    pub fn is_incomplete(&self) -> bool {
         !self.incomplete.is_empty()
     }
 }
@@ -51,13 +51,13 @@ mod tests {
 
     #[test]
     fn decode_character_cut_in_two_is_whole() {
-        let mut decoder = AnsiDecoder::new();
+        let mut decoder = Utf8Decoder::new();
         let texts = [&b"gr\xc3"[..], b"\xbc\xc3\x9fe", b"\xff!\xc3", b"\xbc", b"\xe2\x82"].map(|bytes| {
             let mut text = String::new();
             decoder.decode(bytes, &mut text);
             text
         });
         assert_eq!(texts, ["gr", "üße", "\u{fffd}!", "ü", ""]);
-        assert!(decoder.waits());
+        assert!(decoder.is_incomplete());
     }
 }

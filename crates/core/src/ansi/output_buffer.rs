@@ -2,10 +2,10 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::decoder::AnsiDecoder;
+use super::decoder::Utf8Decoder;
 use super::sequence::{self, Sequence, next_sequence};
-use super::width::of_grapheme;
-use super::{Emphasis, MAX_STYLE_RUNS, SgrState, StyleRun, StyledText, moved};
+use super::width::grapheme_width;
+use super::{Emphasis, MAX_STYLE_RUNS, SgrState, StyleRun, StyledText, shift_runs};
 
 /// Columns between tab stops, as in terminals.
 pub const TAB: usize = 8;
@@ -34,7 +34,7 @@ pub struct OutputBuffer {
     /// Combining marks at the beginning of a line, without a base character.
     leading_marks: String,
     is_rewritten: bool,
-    decoder: AnsiDecoder,
+    decoder: Utf8Decoder,
     /// Input that needs more input to be interpreted: the last grapheme, or an incomplete sequence.
     pending: String,
     /// The text that can't change any more.
@@ -63,14 +63,14 @@ enum Glyph {
 
 impl Default for OutputBuffer {
     fn default() -> Self {
-        Self::keeping(usize::MAX)
+        Self::with_limit(usize::MAX)
     }
 }
 
 impl OutputBuffer {
     /// Creates an empty buffer that may drop the beginning of finished text longer than `max_bytes`.
     #[must_use]
-    pub const fn keeping(max_bytes: usize) -> Self {
+    pub const fn with_limit(max_bytes: usize) -> Self {
         Self {
             max_bytes,
             pen: SgrState { emphasis: Emphasis::NONE, fg: None, bg: None },
@@ -78,7 +78,7 @@ impl OutputBuffer {
             cursor: 0,
             leading_marks: String::new(),
             is_rewritten: false,
-            decoder: AnsiDecoder::new(),
+            decoder: Utf8Decoder::new(),
             pending: String::new(),
             finished: StyledText { text: String::new(), strokes: Vec::new() },
             characters: 0,
@@ -90,8 +90,8 @@ impl OutputBuffer {
     /// Returns a copy that continues at this state and keeps at most about `max_bytes` of finished text. It is for
     /// readers that get further output as text, so bytes of an incomplete character are left out.
     #[must_use]
-    pub fn carried(&self, max_bytes: usize) -> Self {
-        Self { max_bytes, decoder: AnsiDecoder::new(), ..self.end(max_bytes) }
+    pub fn continuation(&self, max_bytes: usize) -> Self {
+        Self { max_bytes, decoder: Utf8Decoder::new(), ..self.end(max_bytes) }
     }
 
     /// Appends output.
@@ -104,13 +104,13 @@ impl OutputBuffer {
 
     /// Returns the text so far, the current line included.
     #[must_use]
-    pub fn printed(&self) -> StyledText {
-        self.end_of(usize::MAX)
+    pub fn styled_text(&self) -> StyledText {
+        self.tail(usize::MAX)
     }
 
     /// Returns the end of the text so far, with at most about `bytes` of finished text.
     #[must_use]
-    pub fn end_of(&self, bytes: usize) -> StyledText {
+    pub fn tail(&self, bytes: usize) -> StyledText {
         self.end(bytes).finish()
     }
 
@@ -119,7 +119,7 @@ impl OutputBuffer {
     pub fn lines(&self) -> usize {
         let is_in_line = !self.finished.text.is_empty() && !self.finished.text.ends_with('\n');
         let is_begun =
-            is_in_line || !(self.cells.is_empty() && self.pending.is_empty() && !self.decoder.waits());
+            is_in_line || !(self.cells.is_empty() && self.pending.is_empty() && !self.decoder.is_incomplete());
         self.lines + usize::from(is_begun)
     }
 
@@ -131,7 +131,7 @@ impl OutputBuffer {
 
     fn end(&self, bytes: usize) -> Self {
         let cut = self.finished.text.len().saturating_sub(bytes);
-        let finished = self.finished.end_from(cut);
+        let finished = self.finished.suffix_from(cut);
         Self {
             characters: finished.text.chars().count(),
             finished,
@@ -146,7 +146,7 @@ impl OutputBuffer {
 
     fn finish(mut self) -> StyledText {
         let mut text = std::mem::take(&mut self.pending);
-        if self.decoder.waits() {
+        if self.decoder.is_incomplete() {
             text.push(char::REPLACEMENT_CHARACTER);
         }
         self.read(&text);
@@ -237,7 +237,7 @@ impl OutputBuffer {
             return text.chars().for_each(|c| self.put(Glyph::Char(c), 1));
         }
         for grapheme in text.graphemes(true) {
-            match of_grapheme(grapheme) {
+            match grapheme_width(grapheme) {
                 0 => self.mark(grapheme),
                 width => self.put(Glyph::from_grapheme(grapheme), width),
             }
@@ -326,8 +326,8 @@ impl OutputBuffer {
         let start = self.characters;
         match self.finished.strokes.last_mut() {
             _ if pen == SgrState::default() || length == 0 => {}
-            Some(last) if last.pen == pen && last.end() == start => last.length += length,
-            _ => self.finished.strokes.push(StyleRun { start, length, pen }),
+            Some(last) if last.style == pen && last.end() == start => last.length += length,
+            _ => self.finished.strokes.push(StyleRun { start, length, style: pen }),
         }
     }
 
@@ -348,7 +348,7 @@ impl OutputBuffer {
         let characters = text[..cut].chars().count();
         text.drain(..cut);
         self.characters -= characters;
-        self.finished.strokes = moved(&self.finished.strokes, characters);
+        self.finished.strokes = shift_runs(&self.finished.strokes, characters);
         self.is_cut = true;
     }
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 
 fn text(raw: &str) -> String {
-    StyledText::of(raw).text
+    StyledText::parse(raw).text
 }
 
 fn red() -> SgrState {
@@ -50,32 +50,32 @@ fn styled_text_overwritten_line_has_its_last_state() {
 
 #[test]
 fn style_runs_cover_the_colored_text() {
-    let printed = StyledText::of("é\u{1b}[31mred\nre\u{1b}[1md\u{1b}[0m plain");
+    let printed = StyledText::parse("é\u{1b}[31mred\nre\u{1b}[1md\u{1b}[0m plain");
     assert_eq!(printed.text, "éred\nred plain");
-    let stroke = |start, length, pen| StyleRun { start, length, pen };
+    let stroke = |start, length, pen| StyleRun { start, length, style: pen };
     let bold = SgrState { emphasis: Emphasis::BOLD, ..red() };
     assert_eq!(printed.strokes, [stroke(1, 3, red()), stroke(5, 2, red()), stroke(7, 1, bold)]);
-    let end = printed.end_from(4);
+    let end = printed.suffix_from(4);
     assert_eq!((end.text.as_str(), end.strokes[0]), ("d\nred plain", stroke(0, 1, red())));
 }
 
 #[test]
 fn style_runs_are_encoded_as_sgr() {
     let raw = "\u{1b}[1;4;92;48;5;208ma\u{1b}[0;38;2;1;2;3mb\u{1b}[0;7;40mc";
-    let json_runs = serde_json::to_value(StyledText::of(raw).strokes).unwrap();
+    let json_runs = serde_json::to_value(StyledText::parse(raw).strokes).unwrap();
     assert_eq!(json_runs, json!([[0, 1, "1;4;92;48;5;208"], [1, 1, "38;2;1;2;3"], [2, 1, "7;40"]]));
-    assert_eq!(strokes_of(&json_runs), StyledText::of(raw).strokes);
+    assert_eq!(parse_style_runs(&json_runs), StyledText::parse(raw).strokes);
     assert_eq!(
-        strokes_of(&json!([[0, 1, "31"], "no", [-1, 2, "1"]])),
-        [StyleRun { start: 0, length: 1, pen: red() }]
+        parse_style_runs(&json!([[0, 1, "31"], "no", [-1, 2, "1"]])),
+        [StyleRun { start: 0, length: 1, style: red() }]
     );
 }
 
 #[test]
 fn styled_text_stored_raw_is_parsed() {
-    let strokes = vec![StyleRun { start: 9, length: 1, pen: red() }];
-    assert_eq!(StyledText::kept("a\tb", strokes.clone()).strokes, strokes);
-    assert_eq!(StyledText::kept("a\rb\u{1b}[31mc", strokes), StyledText::of("b\u{1b}[31mc"));
+    let strokes = vec![StyleRun { start: 9, length: 1, style: red() }];
+    assert_eq!(StyledText::from_stored("a\tb", strokes.clone()).strokes, strokes);
+    assert_eq!(StyledText::from_stored("a\rb\u{1b}[31mc", strokes), StyledText::parse("b\u{1b}[31mc"));
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn style_runs_over_the_limit_keep_the_last() {
     for n in 0..3 * MAX_STYLE_RUNS {
         buffer.push(format!("\u{1b}[3{}mx", n % 7).as_bytes());
     }
-    let strokes = buffer.printed().strokes;
+    let strokes = buffer.styled_text().strokes;
     assert_eq!((strokes.len(), strokes.last().unwrap().end()), (MAX_STYLE_RUNS, 3 * MAX_STYLE_RUNS));
 }
 
@@ -96,26 +96,26 @@ fn buffer_endless_line_can_be_overwritten_at_its_end() {
 
 #[test]
 fn buffer_endless_input_stays_within_its_limit() {
-    let mut buffer = OutputBuffer::keeping(1_000);
+    let mut buffer = OutputBuffer::with_limit(1_000);
     for chunk in ["1234567\n", "y", "\u{1b}]0;title", "\u{7}", "\u{1b}[1;1", "m", "\u{301}"] {
         for _ in 0..5_000 {
             buffer.push(chunk.as_bytes());
         }
-        assert!(buffer.end_of(usize::MAX).text.len() < 20_000);
+        assert!(buffer.tail(usize::MAX).text.len() < 20_000);
     }
     assert!(buffer.is_cut());
     assert_eq!(buffer.lines(), 5_001);
-    let printed = buffer.end_of(10);
+    let printed = buffer.tail(10);
     assert!(printed.text.len() < 20_000);
 }
 
 #[test]
 fn buffer_kept_text_begins_with_a_line_and_has_styles() {
-    let mut buffer = OutputBuffer::keeping(20);
+    let mut buffer = OutputBuffer::with_limit(20);
     for n in 0..100 {
         buffer.push(format!("{n} \u{1b}[31mred\u{1b}[m\n").as_bytes());
     }
-    let printed = buffer.printed();
+    let printed = buffer.styled_text();
     assert!(printed.text.len() <= 47 && printed.text.ends_with("98 red\n99 red\n"), "{printed:?}");
     let last = printed.strokes.last().unwrap();
     let coloured: String = printed.text.chars().skip(last.start).take(last.length).collect();
@@ -152,16 +152,16 @@ fn buffer_copy_continues_in_the_current_line() {
     ] {
         let mut buffer = OutputBuffer::default();
         buffer.push(before.as_bytes());
-        let mut copy = buffer.carried(1_000);
+        let mut copy = buffer.continuation(1_000);
         buffer.push(after.as_bytes());
         copy.push(after.as_bytes());
-        assert_eq!((copy.printed().text.as_str(), copy.printed()), (expected, buffer.printed()));
+        assert_eq!((copy.styled_text().text.as_str(), copy.styled_text()), (expected, buffer.styled_text()));
     }
     let mut buffer = OutputBuffer::default();
     buffer.push(b"one\ntwo\nthree gr\xc3");
-    let mut copy = buffer.carried(4);
+    let mut copy = buffer.continuation(4);
     copy.push("üße".as_bytes());
-    assert_eq!(copy.printed().text, "two\nthree grüße");
+    assert_eq!(copy.styled_text().text, "two\nthree grüße");
     assert!(copy.is_cut() && copy.lines() == 3);
 }
 
@@ -171,11 +171,11 @@ proptest! {
         let before = format!("{before}{}", String::from_utf8_lossy(&raw));
         let mut buffer = OutputBuffer::default();
         buffer.push(before.as_bytes());
-        let mut copy = buffer.carried(usize::MAX);
+        let mut copy = buffer.continuation(usize::MAX);
         for buffer in [&mut buffer, &mut copy] {
             buffer.push(after.as_bytes());
         }
-        prop_assert_eq!(buffer.printed(), copy.printed());
+        prop_assert_eq!(buffer.styled_text(), copy.styled_text());
     }
 
     #[test]
@@ -183,14 +183,14 @@ proptest! {
         let (mut whole, mut pieces) = (OutputBuffer::default(), OutputBuffer::default());
         whole.push(&raw);
         raw.chunks(size).for_each(|piece| pieces.push(piece));
-        prop_assert_eq!(whole.printed(), pieces.printed());
+        prop_assert_eq!(whole.styled_text(), pieces.styled_text());
     }
 
     #[test]
     fn buffer_noise_leaves_plain_text_and_ordered_styles(raw in noise()) {
         let mut buffer = OutputBuffer::default();
         buffer.push(&raw);
-        let StyledText { text, strokes } = buffer.printed();
+        let StyledText { text, strokes } = buffer.styled_text();
         prop_assert!(!text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')), "{text:?}");
         let mut end = 0;
         for stroke in strokes {

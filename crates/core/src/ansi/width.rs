@@ -12,12 +12,12 @@ pub fn columns(text: &str) -> usize {
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
         return text.len();
     }
-    text.graphemes(true).map(of_grapheme).sum()
+    text.graphemes(true).map(grapheme_width).sum()
 }
 
 /// Returns the width of one grapheme in columns.
 #[must_use]
-pub fn of_grapheme(grapheme: &str) -> usize {
+pub fn grapheme_width(grapheme: &str) -> usize {
     if grapheme.len() == 1 {
         return usize::from(grapheme != "\n");
     }

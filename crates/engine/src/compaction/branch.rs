@@ -69,7 +69,7 @@ mod tests {
         };
         path.insert(4, Entry { id: "c".into(), body: EntryBody::Compaction(compaction), ..path[0].clone() });
         let stays = [&path[0].id.clone(), &path[1].id.clone()];
-        BranchPlan::new(project(&path).beyond(&stays.into_iter().collect())).unwrap()
+        BranchPlan::new(project(&path).without(&stays.into_iter().collect())).unwrap()
     }
 
     fn ids(plan: &BranchPlan) -> Vec<&str> {

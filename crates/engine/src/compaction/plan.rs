@@ -23,18 +23,18 @@ const OMISSION_NOTE: &str = "\n\n[The messages that followed are left out to sav
 
 /// Input of a compaction.
 #[derive(Clone, Debug, Default)]
-pub struct Material {
+pub struct CompactionInput {
     /// The current conversation.
     pub projection: Projection,
     /// The branch's first user message.
     pub first_message: Option<String>,
     /// The details of branch summaries among the messages, by entry.
-    pub noted: HashMap<EntryId, Value>,
+    pub branch_details: HashMap<EntryId, Value>,
 }
 
 /// A planned compaction.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct CompactionPlan {
     first_kept: EntryId,
     tokens_before: Tokens,
     first_message: Option<String>,
@@ -61,14 +61,14 @@ struct ReplacedSize {
     messages: Option<usize>,
 }
 
-impl Plan {
+impl CompactionPlan {
     /// Selects the messages to summarize and those that stay.
     ///
     /// # Errors
     /// [`CompactionError::Off`] when the settings forbid it, [`CompactionError::Nothing`] when everything would
     /// stay.
     pub fn new(
-        material: &Material,
+        material: &CompactionInput,
         keep: Keep,
         options: &CompactionOptions,
     ) -> Result<Self, CompactionError> {
@@ -146,7 +146,7 @@ impl Plan {
     ///
     /// # Errors
     /// When an answer is empty, or the context would not get smaller.
-    pub fn summarized(&self, answers: &[String]) -> Result<Compaction, CompactionError> {
+    pub fn summary_entry(&self, answers: &[String]) -> Result<Compaction, CompactionError> {
         if answers.iter().any(|answer| answer.trim().is_empty()) {
             return Err(CompactionError::Empty);
         }
@@ -159,7 +159,7 @@ impl Plan {
     ///
     /// # Errors
     /// When the context would not get smaller.
-    pub fn truncated(&self) -> Result<Compaction, CompactionError> {
+    pub fn truncation_entry(&self) -> Result<Compaction, CompactionError> {
         let earlier = self.previous.as_deref().unwrap_or_default();
         let text = earlier.strip_suffix(OMISSION_NOTE.trim_start()).unwrap_or(earlier).trim_end();
         self.entry(format!("{text}{OMISSION_NOTE}").trim_start())
@@ -192,11 +192,11 @@ impl Plan {
 
 /// Returns the files of the previous compaction, of branch summaries, and of the calls in the replaced messages, in
 /// this order.
-fn collect_files(material: &Material, replaced: &[ProjectedMessage]) -> Files {
+fn collect_files(material: &CompactionInput, replaced: &[ProjectedMessage]) -> Files {
     let earlier = material.projection.compaction.as_ref().and_then(|earlier| earlier.details.as_ref());
     let mut files = earlier.map(Files::from_details).unwrap_or_default();
     for projected in replaced {
-        if let Some(details) = material.noted.get(&projected.entry) {
+        if let Some(details) = material.branch_details.get(&projected.entry) {
             files.merge(Files::from_details(details));
         }
     }
@@ -248,16 +248,16 @@ mod tests {
         Keep { tokens: Tokens(u64::MAX), messages: Some(messages) }
     }
 
-    fn material(words: &str) -> Material {
-        Material {
+    fn material(words: &str) -> CompactionInput {
+        CompactionInput {
             projection: project(&entries(words)),
             first_message: Some("Fix it.".into()),
-            ..Material::default()
+            ..CompactionInput::default()
         }
     }
 
     /// A conversation whose messages are long enough to be worth a summary.
-    fn heavy(words: &str) -> Material {
+    fn heavy(words: &str) -> CompactionInput {
         let mut material = material(words);
         for projected in &mut material.projection.messages {
             if let Message::User(user) = Arc::make_mut(&mut projected.message) {
@@ -267,8 +267,8 @@ mod tests {
         material
     }
 
-    fn plan(material: &Material, messages: usize) -> Result<Plan, CompactionError> {
-        Plan::new(material, keep(messages), &CompactionOptions::default())
+    fn plan(material: &CompactionInput, messages: usize) -> Result<CompactionPlan, CompactionError> {
+        CompactionPlan::new(material, keep(messages), &CompactionOptions::default())
     }
 
     fn ids(messages: &[ProjectedMessage]) -> Vec<&str> {
@@ -282,7 +282,7 @@ mod tests {
             panic!("one summary")
         };
         assert_eq!(ids(older), ["e0", "e1"]);
-        let entry = plan.summarized(&["  ## Goal\nA.\n".into()]).unwrap();
+        let entry = plan.summary_entry(&["  ## Goal\nA.\n".into()]).unwrap();
         assert_eq!(entry.summary, "<first-message>\nFix it.\n</first-message>\n\n## Goal\nA.");
         assert_eq!(entry.first_kept_entry_id.as_str(), "e2");
         let details = entry.details.unwrap();
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!((&main.prompt, &split.prompt), (&Prompt::Summary, &Prompt::SplitTurn));
         let (older, turn) = (&main.messages, &split.messages);
         assert_eq!((ids(older), ids(turn)), (vec!["e0", "e1"], vec!["e2", "e3", "e4"]));
-        let entry = plan.summarized(&["Main.".into(), "Turn.".into()]).unwrap();
+        let entry = plan.summary_entry(&["Main.".into(), "Turn.".into()]).unwrap();
         assert!(
             entry.summary.ends_with("Main.\n\n---\n\n## The Beginning of the Current Turn\nTurn."),
             "{entry:?}"
@@ -323,12 +323,12 @@ mod tests {
         let [question] = &plan.requests()[..] else { panic!("one summary") };
         assert_eq!((ids(&question.messages), question.unloaded), (vec!["e0", "e1"], 7));
         // Longer than the loaded part, and still shorter than everything it replaces.
-        let entry = plan.summarized(&["word ".repeat(1_000)]).unwrap();
+        let entry = plan.summary_entry(&["word ".repeat(1_000)]).unwrap();
         assert_eq!(entry.tokens_before, Tokens(5_000 + 2 * 251));
     }
 
     /// A conversation that continues after a compaction.
-    fn compacted(entry: Compaction, words: &str) -> Material {
+    fn compacted(entry: Compaction, words: &str) -> CompactionInput {
         let mut material = heavy(words);
         let summary = Message::User(UserMessage::text(&*entry.summary, UnixMs(1)));
         let first = ProjectedMessage { entry: "c".into(), message: Arc::new(summary) };
@@ -340,8 +340,8 @@ mod tests {
     #[test]
     fn plan_earlier_summary_is_updated_and_first_message_stays() {
         let mut first = heavy("u a u");
-        first.noted.insert("e0".into(), Files { read: vec!["a.rs".into()], modified: vec![] }.to_details());
-        let entry = plan(&first, 1).unwrap().summarized(&["Main.".into()]).unwrap();
+        first.branch_details.insert("e0".into(), Files { read: vec!["a.rs".into()], modified: vec![] }.to_details());
+        let entry = plan(&first, 1).unwrap().summary_entry(&["Main.".into()]).unwrap();
         assert!(entry.summary.ends_with("Main.\n\n<files-read>\na.rs\n</files-read>"), "{entry:?}");
         let second = plan(&compacted(entry, "u a u"), 1).unwrap();
         let [SummaryRequest { prompt: Prompt::Update { previous }, messages: newer, .. }] =
@@ -350,7 +350,7 @@ mod tests {
             panic!("an update")
         };
         assert_eq!((previous.as_str(), ids(newer)), ("Main.", vec!["e0", "e1"]));
-        let entry = second.summarized(&["More.".into()]).unwrap();
+        let entry = second.summary_entry(&["More.".into()]).unwrap();
         let expected =
             "<first-message>\nFix it.\n</first-message>\n\nMore.\n\n<files-read>\na.rs\n</files-read>";
         assert_eq!(entry.summary, expected);
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn plan_summary_alone_is_not_compacted_again() {
-        let entry = plan(&heavy("u a u"), 1).unwrap().summarized(&["Main.".into()]).unwrap();
+        let entry = plan(&heavy("u a u"), 1).unwrap().summary_entry(&["Main.".into()]).unwrap();
         assert_eq!(plan(&compacted(entry, "u a"), 2).unwrap_err(), NOTHING);
     }
 
@@ -373,43 +373,43 @@ mod tests {
     fn truncation_short_conversation_is_left_alone() {
         let options = CompactionOptions { strategy: Strategy::Truncate, ..CompactionOptions::default() };
         for words in ["u a", "u a u a", "u a1 r1 a"] {
-            assert_eq!(Plan::new(&heavy(words), keep(4), &options).unwrap_err(), NOTHING, "{words}");
+            assert_eq!(CompactionPlan::new(&heavy(words), keep(4), &options).unwrap_err(), NOTHING, "{words}");
         }
-        assert!(Plan::new(&heavy("u a u a u"), keep(4), &options).is_ok());
+        assert!(CompactionPlan::new(&heavy("u a u a u"), keep(4), &options).is_ok());
     }
 
     #[test]
     fn plan_empty_or_longer_summary_is_an_error() {
         let plan = plan(&material("u a u"), 1).unwrap();
-        assert_eq!(plan.summarized(&[" \n".into()]), Err(CompactionError::Empty));
-        let error = plan.summarized(&["Too long by far.".into()]).unwrap_err();
+        assert_eq!(plan.summary_entry(&[" \n".into()]), Err(CompactionError::Empty));
+        let error = plan.summary_entry(&["Too long by far.".into()]).unwrap_err();
         assert!(matches!(error, CompactionError::NotSmaller { before: Tokens(2), .. }), "{error}");
     }
 
     #[test]
     fn plan_longer_summary_may_lower_the_message_count() {
         let options = CompactionOptions { max_messages: Some(2), ..CompactionOptions::default() };
-        let plan = Plan::new(&material("u a u"), keep(1), &options).unwrap();
-        assert!(plan.summarized(&["Longer than before.".into()]).is_ok());
+        let plan = CompactionPlan::new(&material("u a u"), keep(1), &options).unwrap();
+        assert!(plan.summary_entry(&["Longer than before.".into()]).is_ok());
     }
 
     #[test]
     fn truncation_quotes_the_first_message_and_notes_the_omission() {
         let options = CompactionOptions { strategy: Strategy::Truncate, ..CompactionOptions::default() };
-        let entry = Plan::new(&heavy("u a1 r1 a2 r2 a"), keep(4), &options).unwrap().truncated().unwrap();
+        let entry = CompactionPlan::new(&heavy("u a1 r1 a2 r2 a"), keep(4), &options).unwrap().truncation_entry().unwrap();
         assert_eq!(entry.first_kept_entry_id.as_str(), "e3");
         let expected =
             format!("<first-message>\nFix it.\n</first-message>\n\n{}", OMISSION_NOTE.trim_start());
         assert_eq!(entry.summary, expected);
-        let again = Plan::new(&compacted(entry, "u a u"), keep(2), &options).unwrap().truncated().unwrap();
+        let again = CompactionPlan::new(&compacted(entry, "u a u"), keep(2), &options).unwrap().truncation_entry().unwrap();
         assert_eq!(again.summary, expected);
     }
 
     #[test]
     fn truncation_keeps_the_earlier_summary() {
-        let entry = plan(&heavy("u a u"), 1).unwrap().summarized(&["Main.".into()]).unwrap();
+        let entry = plan(&heavy("u a u"), 1).unwrap().summary_entry(&["Main.".into()]).unwrap();
         let options = CompactionOptions { strategy: Strategy::Truncate, ..CompactionOptions::default() };
-        let later = Plan::new(&compacted(entry, "u a u"), keep(2), &options).unwrap().truncated().unwrap();
+        let later = CompactionPlan::new(&compacted(entry, "u a u"), keep(2), &options).unwrap().truncation_entry().unwrap();
         let expected = format!("<first-message>\nFix it.\n</first-message>\n\nMain.{OMISSION_NOTE}");
         assert_eq!(later.summary, expected);
     }
@@ -418,14 +418,14 @@ mod tests {
     fn plan_long_first_message_is_quoted_up_to_a_limit() {
         let mut material = heavy(&"u ".repeat(40));
         material.first_message = Some("é".repeat(QUOTED_CHARS + 7));
-        let entry = plan(&material, 1).unwrap().summarized(&["Main.".into()]).unwrap();
+        let entry = plan(&material, 1).unwrap().summary_entry(&["Main.".into()]).unwrap();
         assert!(entry.summary.contains("é [… 7 more characters]\n</first-message>\n\nMain."), "{entry:?}");
     }
 
     #[test]
     fn plan_strategy_off_is_refused() {
         let options = CompactionOptions { strategy: Strategy::Off, ..CompactionOptions::default() };
-        let refused = Plan::new(&heavy("u a u"), keep(1), &options).unwrap_err();
+        let refused = CompactionPlan::new(&heavy("u a u"), keep(1), &options).unwrap_err();
         assert_eq!(refused, CompactionError::Off);
     }
 }

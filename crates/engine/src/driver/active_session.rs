@@ -57,7 +57,7 @@ impl ActiveSession {
         thinking: ThinkingLevel,
     ) -> Result<(Self, Queue, Vec<String>), SessionError> {
         let reader = writer.reader();
-        let (facts, mut damaged) = reader.own_facts()?;
+        let (facts, mut damaged) = reader.tiller_entries()?;
         let mut current = Self {
             writer,
             projection: Projection::default(),
@@ -77,9 +77,9 @@ impl ActiveSession {
         current.introduction = Some(Introduction { resumed, cut_off_commands });
         let notice = |finding: &Finding| format!("session log, byte {}: {}", finding.byte, finding.what);
         let mut notices: Vec<String> = damaged.iter().map(notice).collect();
-        let disturbances = current.writer.take_disturbances();
+        let disturbances = current.writer.take_external_changes();
         notices.extend(disturbances.iter().map(|found| format!("{found}; {}", found.hint())));
-        Ok((current, Queue::left_over(&facts), notices))
+        Ok((current, Queue::restore(&facts), notices))
     }
 
     pub(super) fn reader(&self) -> Reader {
@@ -117,7 +117,7 @@ impl ActiveSession {
                     notice = Some(format!("{error}; continuing with {}", self.model.reference()));
                 }
                 Err(error) => {
-                    let keyless = providers.keyless(&named, &error);
+                    let keyless = providers.unavailable_model(&named, &error);
                     let before = std::mem::replace(&mut self.model, keyless);
                     self.fallback.get_or_insert(before);
                     notice = Some(format!(
@@ -195,7 +195,7 @@ impl ActiveSession {
         new_entries: Vec<EntryBody>,
         run: &RunFacts,
     ) -> Result<Vec<Appended>, SessionError> {
-        let creates_the_file = new_entries.iter().any(EntryBody::creates_the_file);
+        let creates_the_file = new_entries.iter().any(EntryBody::creates_file);
         let is_kept = creates_the_file || self.writer.reader().leaf().is_some();
         let mut bodies = if is_kept { self.introduction_entries(run) } else { Vec::new() };
         if self.is_introduced() && creates_the_file {
@@ -210,7 +210,7 @@ impl ActiveSession {
         // Entries that the writer had buffered come first; they contain no message.
         let new = appended.len().saturating_sub(bodies.len());
         for (body, entry) in bodies.iter().zip(&appended[new..]) {
-            self.projection.note_state(body);
+            self.projection.apply_settings(body);
             if let Some(message) = body.as_message() {
                 self.projection.push(entry.id.clone(), Arc::clone(message));
             }
@@ -227,7 +227,7 @@ impl ActiveSession {
     fn introduction_entries(&self, run: &RunFacts) -> Vec<EntryBody> {
         let mut bodies = Vec::new();
         let Some(before) = &self.introduction else { return bodies };
-        bodies.push(EntryBody::own(&TillerEntry::Run {
+        bodies.push(EntryBody::from_tiller(&TillerEntry::Run {
             mode: run.mode.to_owned(),
             resumed: before.resumed,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -268,7 +268,7 @@ impl ActiveSession {
     /// counts.
     fn model_correction(&self, body: Option<&EntryBody>) -> Option<EntryBody> {
         let mut state = Projection::default();
-        state.note_state(body.filter(|body| body.as_message().is_some())?);
+        state.apply_settings(body.filter(|body| body.as_message().is_some())?);
         let chosen = self.model.reference();
         state.model.filter(|named| *named != chosen).map(|_| model_change(&chosen))
     }
@@ -309,7 +309,7 @@ fn own_since(reader: &Reader) -> UnixMs {
 fn cut_off_commands(entries: &[Entry], since: UnixMs) -> Vec<BashExecutionMessage> {
     let mut open: Vec<BashExecutionMessage> = Vec::new();
     for entry in entries {
-        if let Some(TillerEntry::Bash { command, exclude }) = entry.body.as_own() {
+        if let Some(TillerEntry::Bash { command, exclude }) = entry.body.as_tiller() {
             if entry.timestamp < since {
                 continue;
             }

@@ -44,7 +44,7 @@ impl Driver {
             return Err(AgentError::Summarizing);
         }
         let exclude = context == BashContext::Exclude;
-        self.append(EntryBody::own(&TillerEntry::Bash { command: line.clone(), exclude }))?;
+        self.append(EntryBody::from_tiller(&TillerEntry::Bash { command: line.clone(), exclude }))?;
         let id = self.active.reader().leaf().ok_or(AgentError::Closed)?;
         let command =
             process::ShellCommand { line: line.clone(), cwd: self.services.manager.cwd().to_owned() };

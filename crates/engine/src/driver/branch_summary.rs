@@ -42,10 +42,10 @@ impl Driver {
 
     fn plan_switch(&self, entry: EntryId) -> Result<SwitchPlan, AgentError> {
         let reader = self.active.reader();
-        let NavigationTarget { entry: to, text: editor } = reader.landing(&entry)?;
+        let NavigationTarget { entry: to, text: editor } = reader.navigation_target(&entry)?;
         let leaf = reader.leaf();
         let abandoned =
-            leaf.map(|leaf| reader.left_behind(&leaf, to.as_ref())).transpose()?.unwrap_or_default();
+            leaf.map(|leaf| reader.abandoned_by(&leaf, to.as_ref())).transpose()?.unwrap_or_default();
         Ok((to, editor, BranchPlan::new(abandoned)))
     }
 

@@ -11,7 +11,7 @@ use tiller_provider::ImageInput;
 use tiller_session::context::estimate_text;
 use tiller_session::{
     BranchSummaryText, DeleteMode, EntryBody, NavigationTarget, PendingDelete, Reader, SessionError,
-    SessionManager, Visibility, Writer, take_back,
+    SessionManager, Visibility, Writer, restore_from_trash,
 };
 use tiller_tools::policy::{FolderAccess, PermissionRule};
 use tiller_tools::workspace::{FileAccess, parse_folder};
@@ -24,7 +24,7 @@ use crate::approvals::Approver;
 use crate::attachment::{FileToAttach, attach_text, read_attachment};
 use crate::compaction::Strategy;
 use crate::handle::{
-    AgentError, AttachCommand, DriverCommand, Expansion, ForkedSession, Length, OtherSessionOp,
+    AgentError, AttachCommand, DriverCommand, Expansion, ForkedSession, LengthCheck, OtherSessionOp,
     PermissionCommand, PromptOptions, Reply, SessionSwitched, StreamingBehavior, SwitchTarget,
 };
 use crate::queue::{self, MAX_WAITING, Queue, QueueEdit};
@@ -135,7 +135,7 @@ impl Driver {
             return send_reply(reply, Err(AgentError::Summarizing));
         }
         if text.is_none() && !self.turn.queue().has_waiting(QueueKind::Steer) {
-            return send_reply(reply, Err(AgentError::Gone("queued steering message")));
+            return send_reply(reply, Err(AgentError::NotFound("queued steering message")));
         }
         if let Some(full) = self.queue_full().filter(|_| text.is_some()) {
             return send_reply(reply, Err(full));
@@ -168,7 +168,7 @@ impl Driver {
         if !options.attached.is_empty() {
             whole = format!("{}\n\n{}", whole.trim_end(), options.attached);
         }
-        if options.length == Length::Checked {
+        if options.length_check == LengthCheck::Enforce {
             self.check_length(&whole)?;
         }
         self.warn_unseen_images(&options.images);
@@ -226,7 +226,7 @@ impl Driver {
     /// Warns if the model can't see images.
     fn warn_unseen_images(&mut self, images: &[Image]) {
         let facts = &self.active.model.facts;
-        if !images.is_empty() && facts.sight == ImageInput::Unsupported {
+        if !images.is_empty() && facts.image_input == ImageInput::Unsupported {
             let warning =
                 format!("{} does not accept images: each image is replaced by a line of text", facts.id);
             self.bus.warn(warning);
@@ -237,7 +237,7 @@ impl Driver {
         let mut queue = self.turn.queue().clone();
         queue.edit(&id, edit.clone());
         let Some(item) = queue.find(&id) else {
-            return send_reply(reply, Err(AgentError::Gone("queued message with that id")));
+            return send_reply(reply, Err(AgentError::NotFound("queued message with that id")));
         };
         self.apply_and_reply(Input::EditQueued { id, edit }, |result| {
             send_reply(reply, result.map(|()| item))
@@ -246,14 +246,14 @@ impl Driver {
 
     fn hold(&mut self, id: QueueId, reply: Reply<()>) {
         if self.turn.queue().items().iter().all(|item| item.id != id) {
-            return send_reply(reply, Err(AgentError::Gone("queued message with that id")));
+            return send_reply(reply, Err(AgentError::NotFound("queued message with that id")));
         }
         self.apply_and_reply(Input::Hold { id }, |result| send_reply(reply, result));
     }
 
     fn release(&mut self, id: QueueId, reply: Reply<()>) {
         if self.turn.queue().items().iter().all(|item| item.id != id) {
-            return send_reply(reply, Err(AgentError::Gone("queued message with that id")));
+            return send_reply(reply, Err(AgentError::NotFound("queued message with that id")));
         }
         if self.summaries.is_summarizing_branch() {
             return send_reply(reply, Err(AgentError::Summarizing));
@@ -276,7 +276,7 @@ impl Driver {
 
     fn abort_compaction(&mut self) -> Result<(), AgentError> {
         if !self.summaries.is_compacting() {
-            return Err(AgentError::Gone("summary in progress"));
+            return Err(AgentError::NotFound("summary in progress"));
         }
         self.stop_summary();
         Ok(())
@@ -289,7 +289,7 @@ impl Driver {
     }
 
     fn remove_queued(&mut self, id: &QueueId, reply: Reply<QueueItem>) {
-        const GONE: AgentError = AgentError::Gone("queued message with that id");
+        const GONE: AgentError = AgentError::NotFound("queued message with that id");
         match self.turn.queue().find(id) {
             Some(item) => {
                 let taken = Input::Unqueue(vec![id.clone()]);
@@ -316,7 +316,7 @@ impl Driver {
 
     fn decide(&mut self, call: CallId, decision: Decision, reply: Reply<()>) {
         let Some(request) = self.approvals.remove_request(&call) else {
-            return send_reply(reply, Err(AgentError::Gone("pending approval request for that call")));
+            return send_reply(reply, Err(AgentError::NotFound("pending approval request for that call")));
         };
         let tool = self.services.tools.find(&request.tool_name);
         // A call for which an extension demands approval asks every time.
@@ -344,7 +344,7 @@ impl Driver {
     /// Revokes a rule of the session.
     fn revoke(&mut self, rule: &PermissionRule) -> Result<(), AgentError> {
         if !self.approvals.revoke(rule) {
-            return Err(AgentError::Gone("permission of that kind"));
+            return Err(AgentError::NotFound("permission of that kind"));
         }
         self.folders_changed();
         Ok(())
@@ -419,7 +419,7 @@ impl Driver {
             SwitchTarget::Open(path) => self.open(&path),
             SwitchTarget::Fork(entry) => {
                 let reader = self.active.reader();
-                let NavigationTarget { entry: end, text: editor } = reader.landing(&entry)?;
+                let NavigationTarget { entry: end, text: editor } = reader.navigation_target(&entry)?;
                 self.stop_summary();
                 let writer = self.services.manager.fork(&reader, end.as_ref(), now())?;
                 self.enter_session(writer, SessionChange::Fork, editor)
@@ -432,7 +432,7 @@ impl Driver {
                 self.enter_session(writer, SessionChange::Fork, None)
             }
             SwitchTarget::Leaf { entry, summary } => {
-                let NavigationTarget { entry: to, text: editor } = self.active.reader().landing(&entry)?;
+                let NavigationTarget { entry: to, text: editor } = self.active.reader().navigation_target(&entry)?;
                 self.move_to(to.as_ref(), editor, summary.as_deref().map(BranchSummaryText::from))
             }
         }
@@ -441,7 +441,7 @@ impl Driver {
     /// Creates a fork next to this session; a run continues.
     fn create_fork(&self, entry: EntryId) -> Result<ForkedSession, AgentError> {
         let reader = self.active.reader();
-        let NavigationTarget { entry: end, text: text_to_queue } = reader.landing(&entry)?;
+        let NavigationTarget { entry: end, text: text_to_queue } = reader.navigation_target(&entry)?;
         let end = end.ok_or(AgentError::Empty)?;
         let mut writer = self.services.manager.fork(&reader, Some(&end), now())?;
         if let Some(text) = text_to_queue {
@@ -521,13 +521,13 @@ impl Driver {
             OtherSessionOp::Name(name) => {
                 self.spawn_query(reply, move |manager| manager.name(&path, &name, now()));
             }
-            OtherSessionOp::Trash if is_here => send_reply(reply, Err(AgentError::InUse)),
+            OtherSessionOp::Trash if is_here => send_reply(reply, Err(AgentError::SessionOpen)),
             OtherSessionOp::Trash => {
                 self.spawn_query(reply, move |_| {
-                    PendingDelete::hold(&path)?.remove(DeleteMode::ToTrash).map(drop)
+                    PendingDelete::lock(&path)?.remove(DeleteMode::ToTrash).map(drop)
                 });
             }
-            OtherSessionOp::Restore => self.spawn_query(reply, move |_| take_back(&path)),
+            OtherSessionOp::Restore => self.spawn_query(reply, move |_| restore_from_trash(&path)),
         }
     }
 

@@ -13,7 +13,7 @@ use super::commands::send_reply;
 use super::compaction_state::{PendingCompaction, Purpose, SummaryCost, SummaryPhase};
 use crate::approvals::Approver;
 use crate::compaction::{
-    CompactionError, CompactionOptions, Material, Plan, Strategy, due, first_message, keep_after_overflow,
+    CompactionError, CompactionOptions, CompactionInput, CompactionPlan, Strategy, due, first_message, keep_after_overflow,
 };
 use crate::handle::{AgentError, Reply};
 use crate::retry::TOO_LONG_HELP;
@@ -54,7 +54,7 @@ impl Driver {
     /// too late.
     fn truncate_before_request(&mut self, pending: PendingCompaction) {
         let reason = pending.reason;
-        match pending.plan.truncated() {
+        match pending.plan.truncation_entry() {
             Ok(entry) => {
                 let result = to_result(&entry);
                 match self.append(EntryBody::Compaction(entry)) {
@@ -145,7 +145,7 @@ impl Driver {
             SummaryPhase::AwaitingChoice(pending, error) => (*pending, error),
             other => {
                 self.summaries.phase = other;
-                return Err(AgentError::Gone("failed summary to decide on"));
+                return Err(AgentError::NotFound("failed summary to decide on"));
             }
         };
         let input = match choice {
@@ -186,7 +186,7 @@ impl Driver {
             CompactionReason::Overflow => keep_after_overflow(&self.active.projection, keep),
             CompactionReason::Manual | CompactionReason::Threshold => keep,
         };
-        let plan = Plan::new(&self.compaction_input(), keep, options)?;
+        let plan = CompactionPlan::new(&self.compaction_input(), keep, options)?;
         // The kept part would not fit, however short the summary is.
         if plan.kept_tokens() > window {
             return Err(CompactionError::TooLong { kept: plan.kept_tokens(), window });
@@ -198,15 +198,15 @@ impl Driver {
 
     /// Collects the input of a compaction. Unreadable parts are left out: a summary without them is better than
     /// none.
-    fn compaction_input(&self) -> Material {
+    fn compaction_input(&self) -> CompactionInput {
         let reader = self.active.reader();
         let projection = self.active.projection.clone();
-        let Some(leaf) = reader.leaf() else { return Material { projection, ..Material::default() } };
-        let first = reader.first_said(&leaf).ok().flatten();
-        Material {
+        let Some(leaf) = reader.leaf() else { return CompactionInput { projection, ..CompactionInput::default() } };
+        let first = reader.first_user_message(&leaf).ok().flatten();
+        CompactionInput {
             projection,
             first_message: first.as_deref().and_then(first_message),
-            noted: reader.branch_details(&leaf).unwrap_or_default(),
+            branch_details: reader.branch_details(&leaf).unwrap_or_default(),
         }
     }
 
@@ -231,7 +231,7 @@ impl Driver {
     }
 
     fn truncate(&mut self, pending: PendingCompaction) -> Input {
-        match pending.plan.truncated() {
+        match pending.plan.truncation_entry() {
             Ok(entry) => self.submit_compaction(pending, entry),
             Err(error) => self.fail_compaction(pending, error),
         }

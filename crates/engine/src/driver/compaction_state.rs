@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 
 use super::summarize_job::{SummaryEvent, SummaryJob};
 use super::{Driver, now};
-use crate::compaction::{Automatic, BranchPlan, CompactionError, CompactionOptions, Plan, SummaryRequest};
+use crate::compaction::{Automatic, BranchPlan, CompactionError, CompactionOptions, CompactionPlan, SummaryRequest};
 use crate::handle::{Reply, SessionSwitched, Summarizing, SummaryOf};
 use crate::turn::{AnnouncedRetry, Input};
 
@@ -54,7 +54,7 @@ pub(super) enum Purpose {
 /// A compaction in progress.
 pub(super) struct PendingCompaction {
     pub(super) reason: CompactionReason,
-    pub(super) plan: Plan,
+    pub(super) plan: CompactionPlan,
     pub(super) instructions: Option<String>,
     /// The newest compaction on the path when this one began.
     pub(super) after: Option<EntryId>,
@@ -221,7 +221,7 @@ impl Driver {
             }
             SummaryEvent::Retry { attempt, most, delay, why } => {
                 let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-                running.retry = Some(AnnouncedRetry::told((attempt, most), now(), delay_ms, &why));
+                running.retry = Some(AnnouncedRetry::new((attempt, most), now(), delay_ms, &why));
                 self.summaries.phase = SummaryPhase::Running(running);
                 let (max_attempts, error_message) = (most, why);
                 self.bus.emit(EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message });
@@ -229,7 +229,7 @@ impl Driver {
             SummaryEvent::Ended(answers) => match running.purpose {
                 Purpose::Branch(switch) => self.finish_branch_summary(*switch, answers),
                 Purpose::Compaction(pending) => {
-                    let entry = answers.and_then(|answers| pending.plan.summarized(&answers));
+                    let entry = answers.and_then(|answers| pending.plan.summary_entry(&answers));
                     let input = match entry {
                         Ok(entry) => Some(self.submit_compaction(*pending, entry)),
                         Err(error) => self.summary_failed(pending, error),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tiller_core::event::{ApprovalRequest, Decider, Decision, EventKind, RunOutcome};
 use tiller_core::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
 use tiller_provider::{FailureKind, ImageInput, ModelFacts, ProviderError, Request, ToolChoice};
-use tiller_session::context::unanswered;
+use tiller_session::context::unanswered_calls;
 use tiller_session::{Appended, EntryBody, ExternalChange, SessionError, chain};
 
 use super::compaction::CompactionPoint;
@@ -87,7 +87,7 @@ impl Driver {
 
     /// Appends a result for every call that has none. Earlier results are in the log by now.
     fn repair_dangling_calls(&mut self) {
-        for (call, cut_off) in unanswered(&self.active.projection.messages) {
+        for (call, cut_off) in unanswered_calls(&self.active.projection.messages) {
             let result = Arc::new(Message::ToolResult(cut_off.result(&call, now())));
             if let Err(error) = self.append(EntryBody::message(result)) {
                 return self.store_failed(&error, None);
@@ -100,7 +100,7 @@ impl Driver {
         &mut self,
         appended: Result<Vec<Appended>, SessionError>,
     ) -> Result<(), SessionError> {
-        let disturbances = self.active.writer.take_disturbances();
+        let disturbances = self.active.writer.take_external_changes();
         if matches!(appended, Err(SessionError::Cut { .. }))
             || disturbances.iter().any(ExternalChange::changes_entries)
         {
@@ -125,7 +125,7 @@ impl Driver {
     fn warn_external_change(&mut self, disturbance: &ExternalChange, ours: usize) {
         tracing::warn!("{disturbance}");
         let mut message = disturbance.to_string();
-        if let ExternalChange::Grown { entries, .. } = disturbance {
+        if let ExternalChange::Appended { entries, .. } = disturbance {
             self.emit_external_appends(*entries, ours);
             match self.active.external.warning(*entries) {
                 AppendNotice::Plain => {}
@@ -161,7 +161,7 @@ impl Driver {
         self.compaction_lost(&reason);
         let hint = error.hint().map(str::to_owned);
         let mut records = Vec::from_iter(record);
-        let logged = self.active.reader().own_facts().map(|(entries, _)| Queue::left_over(&entries));
+        let logged = self.active.reader().tiller_entries().map(|(entries, _)| Queue::restore(&entries));
         let queue = logged.unwrap_or_else(|_| self.turn.queue().clone());
         for work in std::mem::take(&mut self.effects.items) {
             match work {
@@ -244,9 +244,9 @@ impl Driver {
             timestamp: now(),
             ..AssistantMessage::default()
         };
-        let messages = self.active.request_messages.of(&self.active.projection.messages);
+        let messages = self.active.request_messages.update(&self.active.projection.messages);
         let messages =
-            if model.facts.sight == ImageInput::Unsupported { strip_images(messages) } else { messages };
+            if model.facts.image_input == ImageInput::Unsupported { strip_images(messages) } else { messages };
         let request = Request {
             model: model.facts.id.clone(),
             system: self.system().to_owned(),

@@ -81,7 +81,7 @@ impl Driver {
         let tried = Attempts { retries: self.turn.retries(), has_compacted };
         let (then, note) = retry::decide(error.failure, tried, &self.retry, jitter());
         let note = note.map(|note| format!("; {note}")).unwrap_or_default();
-        answer.error_message = Some(format!("{}{note}", error.told()));
+        answer.error_message = Some(format!("{}{note}", error.message_with_hint()));
         self.jobs.stop_stream();
         self.partial = None;
         self.apply(Input::Failed { turn, answer, then });

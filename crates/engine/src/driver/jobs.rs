@@ -94,7 +94,7 @@ struct CallJob {
 impl CallJob {
     /// Returns the partial result.
     fn partial_result(&self) -> ToolOutcome {
-        match self.progress.remains() {
+        match self.progress.partial_result() {
             Some(ToolOutput { content, details, .. }) => ToolOutcome { content, details },
             None => self.snapshot.partial.clone(),
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tiller_core::event::EventKind;
 use tiller_core::message::{ModelRef, ThinkingLevel};
-use tiller_provider::{Direction, Model, ProviderError, UnavailableProvider};
+use tiller_provider::{CycleDirection, Model, ProviderError, UnavailableProvider};
 use tiller_session::{EntryBody, SessionError};
 
 use super::Driver;
@@ -19,16 +19,16 @@ impl Driver {
         let model = &mut self.active.model;
         let is_active = model.facts.provider == change.provider();
         match change {
-            ProviderChange::Open(provider, models) => {
+            ProviderChange::Add(provider, models) => {
                 if is_active {
                     model.provider = Arc::clone(&provider);
                 }
                 self.services.providers.add(provider, models);
             }
-            ProviderChange::Shut { provider, key_name } => {
-                self.services.providers.shut(&provider, key_name);
+            ProviderChange::Remove { provider, key_name } => {
+                self.services.providers.remove_key(&provider, key_name);
                 if is_active {
-                    model.provider = Arc::new(UnavailableProvider::instead_of(&*model.provider));
+                    model.provider = Arc::new(UnavailableProvider::for_removed_key(&*model.provider));
                 }
             }
         }
@@ -42,9 +42,9 @@ impl Driver {
         Ok(reference)
     }
 
-    pub(super) fn cycle_model(&mut self, direction: Direction) -> Result<Option<ChosenModel>, AgentError> {
+    pub(super) fn cycle_model(&mut self, direction: CycleDirection) -> Result<Option<ChosenModel>, AgentError> {
         let providers = &self.services.providers;
-        let Some(next) = providers.beside(&self.active.model.reference(), direction) else {
+        let Some(next) = providers.next_in_cycle(&self.active.model.reference(), direction) else {
             return Ok(None);
         };
         let scope = if providers.is_scoped() { CycleScope::Listed } else { CycleScope::All };
@@ -96,9 +96,9 @@ impl Driver {
         else {
             return;
         };
-        self.services.providers.find_window(&model, window);
+        self.services.providers.lower_window(&model, window);
         if self.active.model.reference() == model {
-            let facts = (*self.active.model.facts).clone().in_window(window);
+            let facts = (*self.active.model.facts).clone().with_window(window);
             self.active.model.facts = Arc::new(facts);
         }
         self.summaries.futile_size = None;

@@ -12,7 +12,7 @@ use super::{Driver, ToolOffer};
 use crate::context_breakdown::{ContextBreakdown, ContextSource};
 use crate::handle::{
     Activity, AgentError, ContextUse, InFlight, LockedModel, OfferedTool, OptionChange, QueueStatus, Reply,
-    SessionState, SessionStats, Settled, Snapshot, Status, ToolStanding,
+    SessionState, SessionStats, Settled, Snapshot, Status, OfferState,
 };
 
 impl Driver {
@@ -27,7 +27,7 @@ impl Driver {
             bash: self.jobs.bash_running().cloned(),
             summary: self.summaries.status(),
         };
-        Snapshot { seq: self.bus.seq, state: self.state(), live }
+        Snapshot { seq: self.bus.seq, state: self.state(), in_progress: live }
     }
 
     fn state(&self) -> SessionState {
@@ -39,7 +39,7 @@ impl Driver {
             cwd: self.services.manager.cwd().to_owned(),
             model: self.active.model.reference(),
             thinking: self.active.thinking,
-            sight: self.active.model.facts.sight,
+            image_input: self.active.model.facts.image_input,
             context: self.context(),
             usage: reader.usage(),
             approval: self.approvals.mode_name().to_owned(),
@@ -130,19 +130,19 @@ impl Driver {
         let tools = &self.services.tools;
         let tool = |spec: &ToolSpec| OfferedTool {
             spec: spec.clone(),
-            source: tools.source(&spec.name).cloned().unwrap_or(ToolSource::Given),
-            standing: self.standing(&spec.name),
+            source: tools.source(&spec.name).cloned().unwrap_or(ToolSource::Host),
+            offer: self.standing(&spec.name),
         };
         tools.specs().iter().map(tool).collect()
     }
 
-    fn standing(&self, name: &str) -> ToolStanding {
+    fn standing(&self, name: &str) -> OfferState {
         match &self.services.options.offer {
-            _ if self.services.offered.find(name).is_some() => ToolStanding::Offered,
-            ToolOffer::Only { names, says } if !names.iter().any(|offered| offered == name) => {
-                ToolStanding::LeftOut(says.clone())
+            _ if self.services.offered.find(name).is_some() => OfferState::Offered,
+            ToolOffer::Only { names, source: says } if !names.iter().any(|offered| offered == name) => {
+                OfferState::LeftOut(says.clone())
             }
-            ToolOffer::Only { .. } | ToolOffer::All => ToolStanding::TakenAway,
+            ToolOffer::Only { .. } | ToolOffer::All => OfferState::Removed,
         }
     }
 
@@ -150,7 +150,7 @@ impl Driver {
     /// doesn't change the prompt.
     pub(super) fn offer_tools(&mut self, names: &[String]) -> Result<(), AgentError> {
         if names.iter().any(|name| self.services.tools.find(name).is_none()) {
-            return Err(AgentError::Gone("tool of that name"));
+            return Err(AgentError::NotFound("tool of that name"));
         }
         let all = self.services.tools.names();
         let selected: Vec<String> =
@@ -182,8 +182,8 @@ impl Driver {
 
 fn count(reader: &Reader, context: ContextUse) -> Result<SessionStats, SessionError> {
     let branch = match reader.leaf() {
-        Some(leaf) => reader.tally_to(&leaf)?,
+        Some(leaf) => reader.totals_to(&leaf)?,
         None => Totals::default(),
     };
-    Ok(SessionStats { session: reader.tally()?, branch, context })
+    Ok(SessionStats { session: reader.totals()?, branch, context })
 }

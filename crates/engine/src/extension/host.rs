@@ -102,7 +102,7 @@ impl Extensions {
 
     /// Sets the function that lists executables for extensions. Those that were not started are announced on reload.
     /// `look` may read folders.
-    pub fn look_out(&mut self, find: impl Fn() -> Vec<PathBuf> + Send + Sync + 'static) {
+    pub fn watch_for_new(&mut self, find: impl Fn() -> Vec<PathBuf> + Send + Sync + 'static) {
         self.new_executables.find = Some(Arc::new(find));
     }
 
@@ -119,12 +119,12 @@ impl Extensions {
 
     /// Adds the extensions' folders of skills and templates to the search paths, and reserves the names of their
     /// commands, so that no template gets them.
-    pub fn contribute(&self, sources: &mut ResourcePaths) {
+    pub fn add_resource_paths(&self, sources: &mut ResourcePaths) {
         for member in &self.members {
             let place = |path| SearchPath { path, origin: ResourceOrigin::Extension, bounds: None };
             sources.skills.extend(member.extension.skills().into_iter().map(place));
             sources.templates.extend(member.extension.prompts().into_iter().map(place));
-            sources.taken.extend(member.extension.commands().into_iter().map(|command| command.name));
+            sources.reserved_names.extend(member.extension.commands().into_iter().map(|command| command.name));
         }
     }
 
@@ -153,7 +153,7 @@ impl Extensions {
     /// Adds the extensions' tools to these, for callers that select among all tools before the session begins. A
     /// tool whose name is taken is left out, and `notices` says so.
     #[must_use]
-    pub fn equip(&mut self, tools: Tools, notices: &mut Vec<String>) -> Tools {
+    pub fn add_tools(&mut self, tools: Tools, notices: &mut Vec<String>) -> Tools {
         self.has_added_tools = true;
         let mut equipped = tools;
         for member in &self.members {
@@ -184,7 +184,7 @@ impl Extensions {
         tools: Tools,
         notices: &mut Vec<String>,
     ) -> (Tools, ExtensionHost, mpsc::Receiver<String>) {
-        let tools = if self.has_added_tools { tools } else { self.equip(tools, notices) };
+        let tools = if self.has_added_tools { tools } else { self.add_tools(tools, notices) };
         let Self { members, timeout, warn, warnings: mut later_warnings, new_executables, .. } = self;
         notices.extend(std::iter::from_fn(|| later_warnings.try_recv().ok()));
         (tools, ExtensionHost { members: members.into(), timeout, warn, new_executables }, later_warnings)

@@ -28,7 +28,7 @@ use super::{
 };
 
 /// Returns whether a program may still be run; called before each start.
-pub type Permit = Arc<dyn Fn() -> bool + Send + Sync>;
+pub type StartPermission = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// An extension's executable.
 #[derive(Clone)]
@@ -36,12 +36,12 @@ pub struct Launch {
     /// Absolute path of the executable; its file stem is the extension's name.
     pub path: PathBuf,
     /// Permission to run it.
-    pub permit: Permit,
+    pub permit: StartPermission,
 }
 
 /// Settings shared by all processes.
 #[derive(Clone)]
-pub struct Surroundings {
+pub struct ProcessOptions {
     /// Starts the processes.
     pub runner: Runner,
     /// The first session that they are told of.
@@ -49,7 +49,7 @@ pub struct Surroundings {
     /// Their working directory.
     pub cwd: PathBuf,
     /// Names of environment variables that they don't get.
-    pub withheld: Vec<String>,
+    pub withheld_variables: Vec<String>,
     /// Limits on the results of their tools.
     pub limits: OutputLimits,
 }
@@ -61,7 +61,7 @@ const VARIABLES: [(&str, &str); 2] = [("PYTHONUNBUFFERED", "1"), ("PYTHONDONTWRI
 impl Extensions {
     /// Starts executables in parallel, and adds them in order. One that can't be started or isn't ready in time is
     /// added, too: its hooks are unknown, so calls need approval. The warning says so.
-    pub async fn start(&mut self, launches: Vec<Launch>, options: &Surroundings) {
+    pub async fn start(&mut self, launches: Vec<Launch>, options: &ProcessOptions) {
         let (limit, warn) = (self.timeout(), self.warn());
         self.mark_started(launches.iter().map(|launch| launch.path.clone()));
         let mut starting = JoinSet::new();
@@ -89,7 +89,7 @@ struct Process {
 pub(super) struct SharedProcess {
     name: String,
     launch: Launch,
-    options: Surroundings,
+    options: ProcessOptions,
     warn: WarningSender,
     limit: Duration,
     /// Locked only for reads and changes, never across an await.
@@ -123,7 +123,7 @@ impl FileState {
 }
 
 impl SharedProcess {
-    fn new(launch: Launch, options: Surroundings, warn: WarningSender, limit: Duration) -> Arc<Self> {
+    fn new(launch: Launch, options: ProcessOptions, warn: WarningSender, limit: Duration) -> Arc<Self> {
         let name = launch.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Arc::new(Self { name, launch, options, warn, limit, state: Mutex::default() })
     }
@@ -208,14 +208,14 @@ impl SharedProcess {
         if !(self.launch.permit)() {
             return Err("it has changed since it was trusted; restart tiller".to_owned());
         }
-        let Surroundings { runner, session, cwd, withheld, .. } = &self.options;
+        let ProcessOptions { runner, session, cwd, withheld_variables: withheld, .. } = &self.options;
         let program = Program {
             path: self.launch.path.clone(),
             cwd: cwd.clone(),
             withheld: withheld.clone(),
             variables: VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
         };
-        let child = runner.converse(&program).map_err(|error| error.to_string())?;
+        let child = runner.start_piped(&program).map_err(|error| error.to_string())?;
         let (transport, declared) = Transport::open(&self.name, child, self.warn.clone());
         let hello = ToProcess::Hello { protocol: PROTOCOL, tiller: env!("CARGO_PKG_VERSION"), session, cwd };
         let _ = transport.notify(&hello).await;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tiller_core::event::{CompactionChoice, CompactionResult, Decision, QueueItem, QueueKind, SessionChange};
 use tiller_core::id::{CallId, EntryId, QueueId, SessionId};
 use tiller_core::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
-use tiller_provider::{Direction, Model, ScopedModel};
+use tiller_provider::{CycleDirection, Model, ScopedModel};
 use tiller_session::{Catalog, SessionList, SessionScope, Visibility};
 use tiller_tools::policy::{ApprovalMode, PermissionRule};
 use tokio::sync::oneshot;
@@ -54,7 +54,7 @@ pub(crate) enum DriverCommand {
     ExecuteBash { line: String, context: BashContext, reply: Reply<BashExecutionMessage> },
     AbortBash { reply: Reply<()> },
     SetModel { words: String, reply: Reply<ModelRef> },
-    CycleModel { direction: Direction, reply: Reply<Option<ChosenModel>> },
+    CycleModel { direction: CycleDirection, reply: Reply<Option<ChosenModel>> },
     ChangeProvider { change: ProviderChange, reply: Reply<()> },
     ScopedModels { reply: Reply<Vec<ScopedModel>> },
     SetThinking { level: ThinkingLevel, reply: Reply<ThinkingLevel> },

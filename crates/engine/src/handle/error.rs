@@ -56,10 +56,10 @@ pub enum AgentError {
     },
     /// The session is the active one.
     #[error("this session is open; switch to another one first")]
-    InUse,
+    SessionOpen,
     /// The named item is not pending.
     #[error("there is no {0}")]
-    Gone(&'static str),
+    NotFound(&'static str),
     /// A folder can't be added.
     #[error("{path}: {why}")]
     Folder {

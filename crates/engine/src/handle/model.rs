@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tiller_core::message::{ModelRef, ThinkingLevel};
-use tiller_provider::{Direction, Model, ModelFacts, Provider, ScopedModel};
+use tiller_provider::{CycleDirection, Model, ModelFacts, Provider, ScopedModel};
 
 use super::command::DriverCommand;
 use super::{AgentError, AgentSession};
@@ -41,9 +41,9 @@ pub struct LockedModel {
 #[derive(Clone)]
 pub enum ProviderChange {
     /// Adds or replaces a provider, with its models, from the next request on.
-    Open(Arc<dyn Provider>, Vec<ModelFacts>),
+    Add(Arc<dyn Provider>, Vec<ModelFacts>),
     /// Removes a provider, because its key is gone.
-    Shut {
+    Remove {
         /// The provider's name.
         provider: String,
         /// The variable for the key: `OPENAI_API_KEY`.
@@ -56,8 +56,8 @@ impl ProviderChange {
     #[must_use]
     pub fn provider(&self) -> &str {
         match self {
-            Self::Open(provider, _) => provider.name(),
-            Self::Shut { provider, .. } => provider,
+            Self::Add(provider, _) => provider.name(),
+            Self::Remove { provider, .. } => provider,
         }
     }
 }
@@ -65,8 +65,8 @@ impl ProviderChange {
 impl std::fmt::Debug for ProviderChange {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Open(..) => write!(f, "Open({})", self.provider()),
-            Self::Shut { .. } => write!(f, "Shut({})", self.provider()),
+            Self::Add(..) => write!(f, "Open({})", self.provider()),
+            Self::Remove { .. } => write!(f, "Shut({})", self.provider()),
         }
     }
 }
@@ -95,7 +95,7 @@ impl AgentSession {
     ///
     /// # Errors
     /// When the choice could not be stored.
-    pub async fn cycle_model(&self, direction: Direction) -> Result<Option<ChosenModel>, AgentError> {
+    pub async fn cycle_model(&self, direction: CycleDirection) -> Result<Option<ChosenModel>, AgentError> {
         self.send(|reply| DriverCommand::CycleModel { direction, reply }).await
     }
 

@@ -14,17 +14,17 @@ pub struct PromptOptions {
     /// Text blocks that the model gets after the message; the session shows the message without them.
     pub attached: String,
     /// The treatment of a message that is longer than the model's window.
-    pub length: Length,
+    pub length_check: LengthCheck,
 }
 
 /// The treatment of a message that alone is longer than the model's window, by estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Length {
+pub enum LengthCheck {
     /// The message is rejected, and nothing is sent.
     #[default]
-    Checked,
+    Enforce,
     /// The message is sent anyway.
-    Any,
+    Skip,
 }
 
 /// Expansion of skills, templates and commands at a prompt's beginning.

@@ -121,7 +121,7 @@ impl AgentSession {
     /// # Errors
     /// When there is no such entry, when nothing precedes it ([`AgentError::Empty`]), or when the log could not be
     /// written.
-    pub async fn fork_beside(&self, entry: EntryId) -> Result<ForkedSession, AgentError> {
+    pub async fn create_fork(&self, entry: EntryId) -> Result<ForkedSession, AgentError> {
         self.send(|reply| DriverCommand::CreateFork { entry, reply }).await
     }
 

@@ -23,7 +23,7 @@ pub struct Snapshot {
     /// Facts about the session.
     pub state: SessionState,
     /// Operations in progress.
-    pub live: InFlight,
+    pub in_progress: InFlight,
 }
 
 /// Facts about a session.
@@ -42,7 +42,7 @@ pub struct SessionState {
     /// Its thinking level.
     pub thinking: ThinkingLevel,
     /// Image support of the model.
-    pub sight: ImageInput,
+    pub image_input: ImageInput,
     /// Use of the model's window.
     pub context: ContextUse,
     /// Tokens and cost of the path so far.
@@ -114,7 +114,7 @@ pub struct RunningBash {
 impl RunningBash {
     /// Returns the last screenful of its output.
     #[must_use]
-    pub fn glance(&self) -> StyledText {
+    pub fn last_lines(&self) -> StyledText {
         glance(&self.output)
     }
 }

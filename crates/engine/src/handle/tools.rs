@@ -15,25 +15,25 @@ pub struct OfferedTool {
     /// Its origin.
     pub source: ToolSource,
     /// Whether it is offered to the model.
-    pub standing: ToolStanding,
+    pub offer: OfferState,
 }
 
 /// Offer state of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ToolStanding {
+pub enum OfferState {
     /// Offered to the model.
     Offered,
     /// Left out since the start by this source: a flag, a setting.
     LeftOut(String),
     /// Left out by [`AgentSession::offer_tools`].
-    TakenAway,
+    Removed,
 }
 
 impl OfferedTool {
     /// Returns whether the tool is offered to the model.
     #[must_use]
     pub fn is_offered(&self) -> bool {
-        self.standing == ToolStanding::Offered
+        self.offer == OfferState::Offered
     }
 }
 

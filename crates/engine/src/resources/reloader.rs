@@ -55,7 +55,7 @@ impl ResourceReloader {
 
     /// Runs until the request channel is closed or a report fails.
     pub(crate) async fn run<F: Future<Output = bool>>(mut self, report: impl Fn(ReloadResult) -> F) {
-        let mut next = (self.current.sources.watching == WatchMode::On).then_some(ReloadCause::Watch);
+        let mut next = (self.current.sources.watch == WatchMode::On).then_some(ReloadCause::Watch);
         loop {
             let (request, requested) = match next.take() {
                 Some(ReloadCause::Watch) => (None, false),
@@ -128,7 +128,7 @@ impl ResourceReloader {
 
     /// Starts the watcher if it is enabled and not running. Returns the error if it can't; nothing is watched then.
     fn start_watch(&mut self) -> Option<String> {
-        match self.current.sources.watching {
+        match self.current.sources.watch {
             WatchMode::Off => self.watch = None,
             WatchMode::On if self.watch.is_some() => {}
             WatchMode::On => {
@@ -140,7 +140,7 @@ impl ResourceReloader {
                         self.watch = Some(watch);
                     }
                     Err(error) => {
-                        self.change(|sources| sources.watching = WatchMode::Off);
+                        self.change(|sources| sources.watch = WatchMode::Off);
                         return Some(format!(
                             "{error}; reload skills, templates and context files after changes"
                         ));

@@ -124,7 +124,7 @@ mod tests {
         fs::write(cwd.join("rules"), "Use tabs.").unwrap();
         symlink("rules", cwd.join("CLAUDE.md")).unwrap();
         let resources = Resources::load(ResourcePaths::usual(&cwd, &folder.path().join("c"), None));
-        let told: Vec<&str> = resources.problems().iter().map(|problem| problem.what.as_str()).collect();
+        let told: Vec<&str> = resources.problems().iter().map(|problem| problem.message.as_str()).collect();
         assert_eq!(
             told,
             ["template not used: it lies outside the project", "not used: it lies outside the project"]
@@ -151,7 +151,7 @@ mod tests {
         let sources = ResourcePaths::usual(&cwd, &folder.path().join("c"), None);
         let resources = Resources::load(sources.clone());
         assert_eq!(resources.skills(), []);
-        assert_eq!(resources.problems()[0].what, "no skills loaded from here: it lies outside the project");
+        assert_eq!(resources.problems()[0].message, "no skills loaded from here: it lies outside the project");
         let real = |path: PathBuf| path.canonicalize().unwrap();
         let user = folder.path().join("c/skills");
         assert_eq!(resources.readable(&cwd), [user.clone(), real(cwd.join(".agents/skills"))]);

@@ -28,7 +28,7 @@ fn names(found: &LoadedSkills) -> Vec<&str> {
 }
 
 fn told(found: &LoadedSkills) -> Vec<String> {
-    found.problems.iter().map(|problem| problem.what.clone()).collect()
+    found.problems.iter().map(|problem| problem.message.clone()).collect()
 }
 
 #[test]
@@ -158,5 +158,5 @@ fn load_broken_file_keeps_its_version_and_deleted_one_is_gone() {
     assert_eq!(load(&[place(folder.path())], &good.skills).problems[0], first);
     fs::write(&broken, "---\nname: [\n---\nmore").unwrap();
     let again = load(&[place(folder.path())], &good.skills).problems.remove(0);
-    assert!(again != first && again.what == first.what, "another state of the file is another problem");
+    assert!(again != first && again.message == first.message, "another state of the file is another problem");
 }

@@ -68,7 +68,7 @@ impl SkillWalk<'_> {
 
     fn folder(&mut self, path: &Path, depth: usize) {
         let Ok(real) = path.canonicalize() else { return };
-        if !self.place.holds(path) {
+        if !self.place.contains(path) {
             return self.problem(path, format!("no skills loaded from here: {OUTSIDE}"));
         }
         if !self.seen.insert(real) {

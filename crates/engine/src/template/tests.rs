@@ -19,7 +19,7 @@ fn names(found: &LoadedTemplates) -> Vec<&str> {
 }
 
 fn told(found: &LoadedTemplates) -> Vec<String> {
-    found.problems.iter().map(|problem| problem.what.clone()).collect()
+    found.problems.iter().map(|problem| problem.message.clone()).collect()
 }
 
 #[test]

@@ -29,18 +29,18 @@ pub struct AnnouncedRetry {
     /// Number of the retry, from 1.
     pub attempt: u32,
     /// Most retries.
-    pub most: u32,
+    pub max_attempts: u32,
     /// Time at which it is or was sent.
-    pub at: UnixMs,
+    pub due: UnixMs,
     /// The error of the previous attempt.
-    pub why: String,
+    pub error: String,
 }
 
 impl AnnouncedRetry {
     /// Creates retry `attempt` of `most`, announced at `now` for a time after a delay.
     #[must_use]
-    pub fn told((attempt, most): (u32, u32), now: UnixMs, delay_ms: u64, why: &str) -> Self {
-        Self { attempt, most, at: UnixMs(now.0.saturating_add_unsigned(delay_ms)), why: why.to_owned() }
+    pub fn new((attempt, most): (u32, u32), now: UnixMs, delay_ms: u64, why: &str) -> Self {
+        Self { attempt, max_attempts: most, due: UnixMs(now.0.saturating_add_unsigned(delay_ms)), error: why.to_owned() }
     }
 }
 
@@ -61,7 +61,7 @@ impl OpenEvents {
             EventKind::MessageEnd { message } => self.messages.push(Arc::clone(message)),
             EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
                 self.retry =
-                    Some(AnnouncedRetry::told((*attempt, *max_attempts), now, *delay_ms, error_message));
+                    Some(AnnouncedRetry::new((*attempt, *max_attempts), now, *delay_ms, error_message));
             }
             EventKind::AutoRetryEnd { .. } => self.retry = None,
             EventKind::CompactionStart { reason } => self.compaction = Some(*reason),

@@ -146,7 +146,7 @@ fn ids(calls: &[ToolCall]) -> String {
 }
 
 fn body_line(body: &EntryBody) -> String {
-    match (body, body.as_own()) {
+    match (body, body.as_tiller()) {
         (_, Some(TillerEntry::Queue(QueueChange::Add { text, .. }))) => format!("queue add {text}"),
         (_, Some(TillerEntry::Queue(QueueChange::Edit { queue_id, kind, text, order, .. }))) => {
             format!("queue edit {queue_id} {kind:?} {text} {order:?}")

@@ -386,7 +386,7 @@ impl Turn {
 
 /// Returns the entry of a decision on a call.
 fn decided(call: &CallId, decision: &Decision, rule: Option<String>, by: Decider) -> EntryBody {
-    EntryBody::own(&TillerEntry::Approval {
+    EntryBody::from_tiller(&TillerEntry::Approval {
         tool_call_id: call.clone(),
         decision: decision.name().to_owned(),
         rule,

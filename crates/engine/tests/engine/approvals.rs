@@ -144,7 +144,7 @@ async fn write_outside_asks_and_creates_the_file() {
 #[tokio::test]
 async fn call_outside_without_approver_is_denied_with_hint() {
     let (mut stage, _) = stage(vec![read(Path::new("../outside/one")), says("done")], |parts| {
-        parts.options.audience = Approver::Absent;
+        parts.options.approver = Approver::Absent;
     });
     stage.prompt("go").await;
     stage.settled().await;
@@ -300,7 +300,7 @@ async fn command_that_no_longer_reads_without_approver_is_denied() {
     let both = serde_json::from_value(json!({ "calls": [write, status] })).unwrap();
     let (mut stage, _) = stage(vec![both, says("done")], |parts| {
         make_repository(&parts.options.policy.root, "");
-        parts.options.audience = Approver::Absent;
+        parts.options.approver = Approver::Absent;
     });
     stage.prompt("go").await;
     stage.settled().await;
@@ -338,7 +338,7 @@ async fn mode_change_that_denies_resolves_the_pending_request() {
     let request = stage.asked().await;
     stage.agent.set_approval(ApprovalMode::ReadOnly).await.unwrap();
     let late = stage.agent.decide(request.tool_call_id, Decision::Once).await;
-    assert!(matches!(late, Err(AgentError::Gone("pending approval request for that call"))), "{late:?}");
+    assert!(matches!(late, Err(AgentError::NotFound("pending approval request for that call"))), "{late:?}");
     stage.settled().await;
     assert!(stage.results().iter().all(|result| result.starts_with("denied: ")), "{:?}", stage.results());
     assert!(!stage.folder.path().join("work/a").exists());
@@ -405,7 +405,7 @@ async fn permission_revoked_asks_again() {
     stage.agent.revoke_permission(permissions[0].clone()).await.unwrap();
     assert!(stage.agent.permissions().await.unwrap().is_empty());
     let again = stage.agent.revoke_permission(permissions[0].clone()).await;
-    assert!(matches!(again, Err(AgentError::Gone(_))), "{again:?}");
+    assert!(matches!(again, Err(AgentError::NotFound(_))), "{again:?}");
     stage.prompt("again").await;
     let request = stage.asked().await;
     stage.answer(&request, Decision::Deny { reason: "no".into() }).await;

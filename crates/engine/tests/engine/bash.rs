@@ -58,9 +58,9 @@ async fn bash_output_in_many_pieces_is_batched_and_complete() {
     }
     let times = begun.elapsed().as_millis() / 100 + 2;
     assert!(count <= times, "{count} times, not {times}");
-    let live = stage.agent.snapshot().await.unwrap().live.bash.unwrap();
-    assert_eq!(live.output.printed().text, told, "what was told of is what there is");
-    assert!(live.glance().text.starts_with("261\n"), "{}", live.glance().text);
+    let live = stage.agent.snapshot().await.unwrap().in_progress.bash.unwrap();
+    assert_eq!(live.output.styled_text().text, told, "what was told of is what there is");
+    assert!(live.last_lines().text.starts_with("261\n"), "{}", live.last_lines().text);
     std::fs::write(stage.folder.path().join("gate"), "\n").unwrap();
     assert_eq!(stage.until(of_output).await, "\u{1b}[31m99%", "the last of it too");
     let whole: String = (1..=300).map(|number| format!("{number}\n")).collect();

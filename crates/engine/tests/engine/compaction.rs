@@ -3,7 +3,7 @@
 use tiller_core::event::{CompactionChoice, CompactionReason, CompactionResult};
 use tiller_core::message::{AssistantBlock, AssistantMessage, Usage, UserMessage};
 use tiller_engine::compaction::{Automatic, CompactionError, Strategy};
-use tiller_engine::{Length, Summarizing, SummaryOf};
+use tiller_engine::{LengthCheck, Summarizing, SummaryOf};
 use tiller_session::EntryBody;
 use tiller_session::entry::Compaction;
 
@@ -48,7 +48,7 @@ fn stage(answers: Vec<ScriptedAnswer>) -> Stage {
 }
 
 fn unwatched(answers: Vec<ScriptedAnswer>) -> Stage {
-    tuned(answers, |options| options.audience = Approver::Absent)
+    tuned(answers, |options| options.approver = Approver::Absent)
 }
 
 impl Stage {
@@ -213,11 +213,11 @@ async fn compact_full_window_runs_in_background_between_two_turns() {
     // The next request is sent while the summary is being made, and its call begins.
     assert_eq!(stage.compaction_began().await, CompactionReason::Threshold);
     stage.until(|event| matches!(event, EventKind::ToolExecutionStart { .. }).then_some(())).await;
-    let live = stage.agent.snapshot().await.unwrap().live;
+    let live = stage.agent.snapshot().await.unwrap().in_progress;
     assert!(matches!(live.summary, Some(Summarizing { of: SummaryOf::Context(_), failed: None, .. })));
     assert!(stage.compactions().is_empty());
     stage.model.summaries.add_permits(1);
-    while stage.agent.snapshot().await.unwrap().live.summary.is_some() {
+    while stage.agent.snapshot().await.unwrap().in_progress.summary.is_some() {
         tokio::task::yield_now().await;
     }
     assert!(stage.compactions().is_empty(), "the turn is not over");
@@ -360,7 +360,7 @@ async fn compact_failed_summary_asks_the_user() {
         stage.say("first").await;
         stage.prompt(&long("second")).await;
         assert_eq!(stage.compaction_failed().await, "scripted: no luck");
-        let live = stage.agent.snapshot().await.unwrap().live;
+        let live = stage.agent.snapshot().await.unwrap().in_progress;
         assert_eq!(live.summary.unwrap().failed.as_deref(), Some("scripted: no luck"));
         stage.agent.resolve_compaction(choice).await.unwrap();
         let ended = stage.compaction_ended().await;
@@ -379,7 +379,7 @@ async fn compact_failed_summary_asks_the_user() {
         let expected =
             if choice == CompactionChoice::GoOn { RunOutcome::Failed } else { RunOutcome::Completed };
         assert_eq!(outcome, expected, "{choice:?}");
-        assert!(matches!(stage.agent.resolve_compaction(choice).await, Err(AgentError::Gone(_))));
+        assert!(matches!(stage.agent.resolve_compaction(choice).await, Err(AgentError::NotFound(_))));
     }
 }
 
@@ -453,7 +453,7 @@ async fn abort_stops_a_compaction_and_its_caller_gets_an_error() {
     assert_eq!(stage.compaction_ended().await, Err((true, None)));
     let stopped = waiting.await.unwrap();
     assert!(matches!(stopped, Err(AgentError::Compaction(CompactionError::Stopped))), "{stopped:?}");
-    assert!(matches!(stage.agent.abort_compaction().await, Err(AgentError::Gone(_))));
+    assert!(matches!(stage.agent.abort_compaction().await, Err(AgentError::NotFound(_))));
 }
 
 #[tokio::test]
@@ -471,7 +471,7 @@ async fn abort_stops_a_run_and_the_compaction_it_waits_for() {
         }
         assert_eq!(stage.compaction_ended().await, Err((true, None)));
         assert_eq!(stage.settled().await, RunOutcome::Aborted);
-        assert!(stage.agent.snapshot().await.unwrap().live.summary.is_none());
+        assert!(stage.agent.snapshot().await.unwrap().in_progress.summary.is_none());
     }
 }
 
@@ -705,7 +705,7 @@ async fn message_longer_than_the_window_is_not_compacted() {
     stage.agent.set_auto_compaction(Automatic::Off).await.unwrap();
     stage.say("first").await;
     stage.agent.set_auto_compaction(Automatic::On).await.unwrap();
-    let options = PromptOptions { length: Length::Any, ..PromptOptions::default() };
+    let options = PromptOptions { length_check: LengthCheck::Skip, ..PromptOptions::default() };
     stage.agent.prompt(beyond(), options).await.unwrap();
     let (_, error) = stage.compaction_ended().await.unwrap_err();
     let expected = "the conversation is longer than the model's window: the newest message has about 300k tokens, \

@@ -27,10 +27,10 @@ fn stage(disk: &FaultyDisk, answers: Vec<ScriptedAnswer>, audience: Approver) ->
     let folder = TempDir::new().unwrap();
     let logs = folder.path().join("logs");
     let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
-    let manager = manager.on_disk(Arc::new(disk.clone()));
+    let manager = manager.with_fs(Arc::new(disk.clone()));
     Stage::tuned(folder, (manager, None), Access::Reads, answers, |parts| {
         parts.options.compaction.keep = Some(Tokens(1_500));
-        parts.options.audience = audience;
+        parts.options.approver = audience;
     })
 }
 
@@ -144,7 +144,7 @@ async fn settled_after_a_retry_has_all_messages_of_the_run() {
     let facts = vec![script.facts()];
     let mut providers = ProviderRegistry::default();
     providers.add(Arc::new(script) as Arc<dyn Provider>, facts);
-    let setup = SessionBuilder::new(providers).tune(|options| options.retry.base = Duration::from_millis(1));
+    let setup = SessionBuilder::new(providers).configure(|options| options.retry.base = Duration::from_millis(1));
     let result = run(RunRequest::new("hi", setup), folder.path()).await.unwrap();
     assert!(matches!(&*result.messages[0], Message::User(_)), "{:?}", result.messages);
     assert_eq!((result.messages.len(), result.text.as_str()), (3, "Fine."));

@@ -41,7 +41,7 @@ async fn run_sends_a_prompt_and_returns_the_result() {
     let script = [lists, spends].map(|line| serde_json::from_value(line).unwrap()).to_vec();
     let (providers, model) = scripted(script);
     let picture = Image { data: "AA==".into(), mime_type: "image/png".into() };
-    let setup = SessionBuilder::new(providers).logs_in(folder.path().join("logs"));
+    let setup = SessionBuilder::new(providers).log_folder(folder.path().join("logs"));
     let request = RunRequest { images: vec![picture], ..RunRequest::new("how are you?", setup) };
     let result = run(request, folder.path()).await.unwrap();
     assert_eq!((result.text.as_str(), result.outcome, result.error), ("Fine.", RunOutcome::Completed, None));
@@ -64,7 +64,7 @@ async fn builder_resumed_session_keeps_its_thinking_level() {
             vec![tiller_provider::ModelFacts { least_thinking: Some(ThinkingLevel::Off), ..script.facts() }];
         let mut providers = ProviderRegistry::default();
         providers.add(Arc::new(script) as Arc<dyn Provider>, facts);
-        SessionBuilder::new(providers).model("scripted").logs_in(folder.path().join("logs"))
+        SessionBuilder::new(providers).model("scripted").log_folder(folder.path().join("logs"))
     };
     let request = RunRequest::new("go", setup().thinking(ThinkingLevel::High));
     let path = run(request, folder.path()).await.unwrap().path.unwrap();
@@ -73,7 +73,7 @@ async fn builder_resumed_session_keeps_its_thinking_level() {
         (setup().model("scripted:low"), ThinkingLevel::Low),
         (setup().thinking(ThinkingLevel::Off), ThinkingLevel::Off),
     ] {
-        let agent = setup.resuming(&path).start(folder.path()).unwrap();
+        let agent = setup.resume(&path).start(folder.path()).unwrap();
         assert_eq!(agent.state().await.unwrap().state.thinking, expected);
         agent.close().await.unwrap();
     }
@@ -93,7 +93,7 @@ async fn builder_session_with_messages_continues_from_them() {
     let folder = TempDir::new().unwrap();
     let (providers, model) = scripted(vec![says("first"), says("And you are Ada.")]);
     let setup = SessionBuilder::new(providers)
-        .logs_in(folder.path().join("logs"))
+        .log_folder(folder.path().join("logs"))
         .messages(vec![user("I am Ada."), answer("Hello, Ada.")]);
     let agent = setup.start(folder.path()).unwrap();
     let path = agent.reader().path().unwrap().to_owned();
@@ -106,7 +106,7 @@ async fn builder_session_with_messages_continues_from_them() {
     agent.close().await.unwrap();
 
     let agent =
-        self::setup(vec![]).logs_in(folder.path().join("logs")).resuming(&path).start(folder.path()).unwrap();
+        self::setup(vec![]).log_folder(folder.path().join("logs")).resume(&path).start(folder.path()).unwrap();
     assert_eq!(agent.messages().await.unwrap().len(), 4);
 }
 
@@ -157,7 +157,7 @@ async fn builder_invalid_setup_is_an_error() {
     assert!(matches!(nobody, EmbedError::Model(ModelError::Unknown { .. })), "{nobody}");
     let nowhere = setup(vec![]).start(&folder.path().join("gone")).err().unwrap();
     assert!(matches!(nowhere, EmbedError::Workspace(_)), "{nowhere}");
-    let no_log = setup(vec![]).resuming(folder.path().join("none.jsonl")).start(folder.path()).err().unwrap();
+    let no_log = setup(vec![]).resume(folder.path().join("none.jsonl")).start(folder.path()).err().unwrap();
     assert!(matches!(no_log, EmbedError::Session(_)), "{no_log}");
     let agent = setup(vec![]).start(folder.path()).unwrap();
     let record = agent.execute_bash("true", BashContext::Include).await.unwrap();

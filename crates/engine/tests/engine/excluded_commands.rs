@@ -4,7 +4,7 @@ use tempfile::TempDir;
 use tiller_core::unit::Tokens;
 use tiller_engine::{AgentSession, BashContext, BranchSummary, PromptOptions, SessionBuilder};
 use tiller_provider::{Anthropic, Endpoint, OpenAiChat, ProviderRegistry};
-use tiller_test_support::mock_server::{MockServer, Reply, Say};
+use tiller_test_support::mock_server::{MockServer, Reply, AnswerPart};
 use tiller_tools::process::Runner;
 
 /// Part of the command and of its output.
@@ -25,7 +25,7 @@ async fn say(agent: &AgentSession, text: &str) {
 
 /// A call that takes long enough for a command to run meanwhile.
 fn slow_call() -> Reply {
-    Reply::says([Say::call(
+    Reply::says([AnswerPart::call(
         "c1",
         "bash",
         serde_json::json!({"command": "until [ -e go ]; do sleep 0.02; done"}),
@@ -55,10 +55,10 @@ async fn journey(server: &MockServer, which: usize) {
             _ => providers.add(std::sync::Arc::new(open_ai().unwrap()), vec![facts("openai", &model)]),
         }
         SessionBuilder::new(providers)
-            .logs_in(folder.path().join("logs"))
-            .commands(Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor")))
-            .yes()
-            .tune(|options| options.compaction.keep = Some(Tokens(10)))
+            .log_folder(folder.path().join("logs"))
+            .commands(Runner::with_supervisor(env!("CARGO_BIN_EXE_test-supervisor")))
+            .approve_all()
+            .configure(|options| options.compaction.keep = Some(Tokens(10)))
     };
     let agent = setup().start(folder.path()).unwrap();
     commands(&agent).await;
@@ -67,7 +67,7 @@ async fn journey(server: &MockServer, which: usize) {
 
     agent.prompt("while it works", PromptOptions::default()).await.unwrap();
     let mut events = agent.subscribe();
-    while agent.snapshot().await.unwrap().live.calls.is_empty() {
+    while agent.snapshot().await.unwrap().in_progress.calls.is_empty() {
         events.next().await.unwrap().unwrap();
     }
     commands(&agent).await;
@@ -90,7 +90,7 @@ async fn journey(server: &MockServer, which: usize) {
     let path = agent.reader().path().unwrap().to_owned();
     agent.close().await.unwrap();
 
-    let agent = setup().resuming(&path).start(folder.path()).unwrap();
+    let agent = setup().resume(&path).start(folder.path()).unwrap();
     say(&agent, "resumed").await;
     agent.close().await.unwrap();
     let log = std::fs::read_to_string(&path).unwrap();
@@ -100,7 +100,7 @@ async fn journey(server: &MockServer, which: usize) {
 #[tokio::test]
 async fn bash_excluded_command_is_in_no_byte_of_any_request() {
     for which in [0, 1] {
-        let answer = |text: &str| Reply::says([Say::text(text)]);
+        let answer = |text: &str| Reply::says([AnswerPart::text(text)]);
         let script = [
             answer("one"),
             slow_call(),

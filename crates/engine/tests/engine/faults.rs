@@ -16,7 +16,7 @@ fn stage(disk: &FaultyDisk, sync: SyncPolicy) -> Stage {
     let folder = TempDir::new().unwrap();
     let placement = Placement::Flat(folder.path().join("logs"));
     let manager = SessionManager::new(placement, folder.path().canonicalize().unwrap());
-    let manager = manager.on_disk(Arc::new(disk.clone()));
+    let manager = manager.with_fs(Arc::new(disk.clone()));
     let stage = Stage::with(folder, (manager, None), Access::Writes, answers(), sync);
     // Permits for any number of calls.
     stage.go.add_permits(100);
@@ -295,7 +295,7 @@ async fn file_system_without_locks_is_reported_at_first_write() {
     let path = stage.agent.reader().path().unwrap().to_owned();
     let Stage { folder, agent, .. } = stage;
     agent.close().await.unwrap();
-    let manager = SessionManager::new(Placement::Memory, folder.path().to_owned()).on_disk(Arc::new(disk));
+    let manager = SessionManager::new(Placement::Memory, folder.path().to_owned()).with_fs(Arc::new(disk));
     let later = Stage::with(folder, (manager, Some(path)), Access::Writes, Vec::new(), SyncPolicy::Turn);
     let notices = later.agent.notices();
     assert!(notices.iter().any(|notice| notice.contains("has no locks")), "{notices:?}");

@@ -280,7 +280,7 @@ fn rewrite(arguments: Value) -> Act<CallVerdict> {
 
 #[tokio::test]
 async fn tool_call_strictest_verdict_counts() {
-    let nobody = |parts: &mut SessionParts| parts.options.audience = Approver::Absent;
+    let nobody = |parts: &mut SessionParts| parts.options.approver = Approver::Absent;
     let allowed = run_call(vec![caller("a", Act::Nothing)], |_| {}).await;
     assert_eq!(allowed, "result through");
     let denied =
@@ -330,7 +330,7 @@ async fn tool_call_missing_verdict_is_no_consent() {
     ] {
         for asking in [AskBehavior::User, AskBehavior::Yes] {
             let denied = run_call(vec![caller("guard", act.clone())], |parts| {
-                parts.options.audience = Approver::Absent;
+                parts.options.approver = Approver::Absent;
                 parts.options.policy.asking = asking;
             })
             .await;
@@ -381,7 +381,7 @@ async fn tool_call_rewrites_chain_and_are_validated_and_noted() {
     assert!(log.contains(r#""details":{"rewritten":{"by":["a","b"],"arguments":{"n":3}}}"#), "{log}");
 
     let wrong = run_call(vec![caller("a", rewrite(json!({"wrong": 1})))], |parts| {
-        parts.options.audience = Approver::Absent;
+        parts.options.approver = Approver::Absent;
     })
     .await;
     let expected = "result denied: extension a changed its arguments to invalid ones: `wrong` is wrong, and";
@@ -391,7 +391,7 @@ async fn tool_call_rewrites_chain_and_are_validated_and_noted() {
 #[tokio::test]
 async fn tool_call_rewrite_does_not_bypass_an_earlier_guard() {
     let nobody = |parts: &mut SessionParts| {
-        parts.options.audience = Approver::Absent;
+        parts.options.approver = Approver::Absent;
         parts.options.policy.asking = AskBehavior::Yes;
     };
     let guard = Puppet { only: Some(json!({"n": 2})), ..caller("guard", deny("not 2")) };

@@ -182,7 +182,7 @@ impl Stage {
             },
             tools: Tools::new([Arc::new(gate) as Arc<dyn Tool>]),
             extensions: Extensions::default(),
-            runner: Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor")),
+            runner: Runner::with_supervisor(env!("CARGO_BIN_EXE_test-supervisor")),
             system_prompt: SystemPrompt::default(),
             resources: Resources::default(),
             options: options(folder.path().join("outputs")),
@@ -237,7 +237,7 @@ fn options(scratch: PathBuf) -> AgentOptions {
         sync: SyncPolicy::Turn,
         answers: AnswerOptions { max_tokens: Some(Tokens(100)), temperature: None },
         policy: Policy::default(),
-        audience: Approver::Present,
+        approver: Approver::Present,
         output: OutputOptions { limits: OutputLimits::default(), scratch },
         offer: ToolOffer::All,
         mode: "test",
@@ -337,7 +337,7 @@ async fn abort_keeps_partial_output_and_returns_the_queue() {
     assert_eq!(back.iter().map(|item| item.text.as_str()).collect::<Vec<_>>(), ["later"]);
     assert_eq!(stage.settled().await, RunOutcome::Aborted);
     assert_eq!(stage.said(), ["user go", "answer half an answer Aborted"]);
-    assert!(stage.agent.snapshot().await.unwrap().live.queue.is_empty());
+    assert!(stage.agent.snapshot().await.unwrap().in_progress.queue.is_empty());
 }
 
 #[tokio::test]
@@ -375,7 +375,7 @@ async fn approval_for_the_session_covers_calls_of_the_same_answer() {
     stage.agent.decide(asked.clone(), Decision::Session).await.unwrap();
     assert_eq!(stage.settled().await, RunOutcome::Completed);
     assert_eq!(stage.said()[2..4], ["result through", "result through"]);
-    assert!(matches!(stage.agent.decide(asked, Decision::Once).await, Err(AgentError::Gone(_))));
+    assert!(matches!(stage.agent.decide(asked, Decision::Once).await, Err(AgentError::NotFound(_))));
 }
 
 #[tokio::test]
@@ -432,7 +432,7 @@ async fn queue_of_a_crashed_process_is_restored_held() {
 
     let folder = TempDir::new().unwrap();
     let mut later = Stage::on(folder, Access::Writes, vec![says("first"), says("second")], Some(copy));
-    let queue = later.agent.snapshot().await.unwrap().live.queue;
+    let queue = later.agent.snapshot().await.unwrap().in_progress.queue;
     assert_eq!(
         queue.iter().map(|item| (item.text.as_str(), item.held)).collect::<Vec<_>>(),
         [("remember me", true)]
@@ -444,7 +444,7 @@ async fn queue_of_a_crashed_process_is_restored_held() {
     assert_eq!(said[3..], ["user go on", "answer second Stop"], "a held message is not sent");
     let taken = later.agent.clear_queue(None).await.unwrap();
     assert_eq!(taken[0].text, "remember me");
-    assert!(later.agent.snapshot().await.unwrap().live.queue.is_empty());
+    assert!(later.agent.snapshot().await.unwrap().in_progress.queue.is_empty());
 }
 
 #[tokio::test]
@@ -538,7 +538,7 @@ async fn navigate_with_label_and_summary_sends_the_summary() {
     assert!(request.contains("It led nowhere.") && !request.contains("second"), "{request}");
     let reader = stage.agent.reader();
     let tree = reader.tree();
-    let marks = Annotations::of(&reader, &tree);
+    let marks = Annotations::read(&reader, &tree);
     let position = |id: &EntryId| tree.nodes().iter().position(|node| node.id == *id).unwrap();
     assert_eq!(marks.label(position(&answer)), Some("dead end"));
     assert!(marks.is_hidden(position(&second)));
@@ -558,7 +558,7 @@ async fn queue_held_messages_stay_when_a_session_is_forked() {
     drop(writer);
     let Stage { folder, .. } = stage;
     let stage = Stage::on(folder, Access::Reads, vec![], Some(path));
-    let waiting = async || stage.agent.snapshot().await.unwrap().live.queue.len();
+    let waiting = async || stage.agent.snapshot().await.unwrap().in_progress.queue.len();
     assert_eq!(waiting().await, 1);
     let leaf = stage.agent.reader().leaf().unwrap();
     stage.agent.fork(leaf).await.unwrap();
@@ -589,9 +589,9 @@ async fn snapshot_shows_operations_in_progress() {
     stage.begun.notified().await;
     stage.agent.follow_up("later").await.unwrap();
     let snapshot = stage.agent.snapshot().await.unwrap();
-    assert!(snapshot.live.running_since.is_some());
-    assert_eq!(snapshot.live.calls[0].arguments, json!({"n": 1}));
-    assert_eq!(snapshot.live.queue[0].text, "later");
+    assert!(snapshot.in_progress.running_since.is_some());
+    assert_eq!(snapshot.in_progress.calls[0].arguments, json!({"n": 1}));
+    assert_eq!(snapshot.in_progress.queue[0].text, "later");
     let told = stage.events.next().await.unwrap().unwrap().seq;
     assert!(told <= snapshot.seq);
 }
@@ -640,7 +640,7 @@ async fn bash_commands_cut_off_by_a_crash_get_records() {
     stage.prompt("go").await;
     stage.begun.notified().await;
     stage.agent.bash("true", BashContext::Include).await.unwrap();
-    while stage.agent.snapshot().await.unwrap().live.bash.is_some() {
+    while stage.agent.snapshot().await.unwrap().in_progress.bash.is_some() {
         tokio::task::yield_now().await;
     }
     stage.agent.bash("sleep 60", BashContext::Exclude).await.unwrap();
@@ -670,7 +670,7 @@ async fn session_resumed_elsewhere_stays_in_its_existing_directory() {
     let (entries, _) = later.agent.reader().entries().unwrap();
     let runs: Vec<Option<String>> = entries
         .iter()
-        .filter_map(|entry| match entry.body.as_own() {
+        .filter_map(|entry| match entry.body.as_tiller() {
             Some(TillerEntry::Run { cwd, .. }) => Some(cwd),
             _ => None,
         })

@@ -73,8 +73,8 @@ async fn navigate_results_of_an_aborted_run_stay_on_their_branch() {
 async fn fork_during_a_run_leaves_the_run_alone() {
     let (mut stage, first, second) = at_work().await;
     let here = stage.agent.reader().id().clone();
-    let beside = stage.agent.fork_beside(second).await.unwrap();
-    assert_ne!(stage.agent.fork_beside(first).await.unwrap().session, beside.session);
+    let beside = stage.agent.create_fork(second).await.unwrap();
+    assert_ne!(stage.agent.create_fork(first).await.unwrap().session, beside.session);
     stage.go.add_permits(10);
     assert_eq!(stage.settled().await, RunOutcome::Completed);
     assert_eq!(stage.agent.reader().id(), &here);
@@ -87,7 +87,7 @@ async fn fork_during_a_run_leaves_the_run_alone() {
     );
     // The text belongs to no one until the fork is opened, and is queued in it then.
     stage.agent.open_session(path).await.unwrap();
-    let queue = stage.agent.snapshot().await.unwrap().live.queue;
+    let queue = stage.agent.snapshot().await.unwrap().in_progress.queue;
     let waiting: Vec<_> = queue.iter().map(|item| (item.text.as_str(), item.held)).collect();
     assert_eq!(waiting, [("second", true)]);
 }

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use tiller_core::event::EventKind;
 use tiller_engine::ResourcePaths;
-use tiller_engine::extension::process::{Launch, Surroundings};
+use tiller_engine::extension::process::{Launch, ProcessOptions};
 
 use super::*;
 
@@ -50,12 +50,12 @@ impl Scripts {
         self.launches.push(Launch { path, permit: Arc::new(|| true) });
     }
 
-    fn surroundings(&self) -> Surroundings {
-        Surroundings {
-            runner: Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor")),
+    fn surroundings(&self) -> ProcessOptions {
+        ProcessOptions {
+            runner: Runner::with_supervisor(env!("CARGO_BIN_EXE_test-supervisor")),
             session: "s1".into(),
             cwd: self.folder.path().canonicalize().unwrap(),
-            withheld: vec!["CARGO_MANIFEST_DIR".into()],
+            withheld_variables: vec!["CARGO_MANIFEST_DIR".into()],
             limits: OutputLimits::default(),
         }
     }
@@ -223,7 +223,7 @@ async fn process_guard_that_dies_lets_no_call_through() {
     let mut stage = Scripts::new()
         .with("guard.sh", &guard, on_request)
         .stage(answers, PATIENCE, |parts| {
-            parts.options.audience = Approver::Absent;
+            parts.options.approver = Approver::Absent;
             parts.options.policy.asking = tiller_tools::policy::AskBehavior::Yes;
         })
         .await;
@@ -267,7 +267,7 @@ async fn process_that_changed_is_restarted_and_new_ones_announced() {
     let found = vec![mine.clone(), new.clone()];
     let mut stage = scripts
         .stage(vec![says("one"), says("two"), says("three")], PATIENCE, |parts| {
-            parts.extensions.look_out(move || found.clone());
+            parts.extensions.watch_for_new(move || found.clone());
         })
         .await;
     stage.prompt("first").await;
@@ -328,7 +328,7 @@ async fn process_skills_and_templates_are_listed() {
         ]
     );
     let mut sources = ResourcePaths::default();
-    extensions.contribute(&mut sources);
+    extensions.add_resource_paths(&mut sources);
     let resources = Resources::load(sources);
     let problem = resources.problems()[0].to_string();
     assert!(problem.contains("prompts/todo.md"), "{problem}");
@@ -353,7 +353,7 @@ async fn process_that_never_gets_ready_makes_calls_ask() {
     scripts.add("ahead", &format!("#!/bin/bash\necho '{}'; {LOOP}", json!({"type": "ready", "protocol": 2})));
     let mut stage = scripts
         .stage(vec![calls(&[json!({})]), says("done")], Duration::from_millis(500), |parts| {
-            parts.options.audience = Approver::Absent;
+            parts.options.approver = Approver::Absent;
         })
         .await;
     let notices = stage.agent.notices().to_vec();
@@ -400,7 +400,7 @@ async fn process_that_floods_is_killed() {
     let answers = vec![calls(&[json!({})]), says("done")];
     let mut stage = Scripts::new()
         .with("flood", &guard, "while :; do say nonsense; done")
-        .stage(answers, PATIENCE, |parts| parts.options.audience = Approver::Absent)
+        .stage(answers, PATIENCE, |parts| parts.options.approver = Approver::Absent)
         .await;
     stage.prompt("go").await;
     assert!(stage.until(warning).await.contains("ignored an invalid line"));

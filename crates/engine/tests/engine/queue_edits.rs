@@ -10,7 +10,7 @@ fn texts(items: &[tiller_core::event::QueueItem]) -> Vec<(&str, bool)> {
 }
 
 async fn waiting(stage: &Stage) -> Vec<tiller_core::event::QueueItem> {
-    stage.agent.snapshot().await.unwrap().live.queue
+    stage.agent.snapshot().await.unwrap().in_progress.queue
 }
 
 fn picture() -> Image {
@@ -42,7 +42,7 @@ async fn queue_edits_apply_to_delivery_and_after_restart() {
     assert_eq!(stage.settled().await, RunOutcome::Aborted);
     assert!(matches!(
         stage.agent.edit_queued(ids[0].clone(), QueueEdit::default()).await,
-        Err(AgentError::Gone("queued message with that id"))
+        Err(AgentError::NotFound("queued message with that id"))
     ));
 
     let mut later = Stage::on(stage.folder, Access::Writes, vec![], Some(copy));
@@ -56,7 +56,7 @@ async fn queue_edits_apply_to_delivery_and_after_restart() {
     assert!(sent.contains("two") && sent.contains("AA=="), "{sent}");
     assert!(matches!(
         later.agent.release_queued(back[0].id.clone()).await,
-        Err(AgentError::Gone("queued message with that id"))
+        Err(AgentError::NotFound("queued message with that id"))
     ));
     let cleared = later.agent.clear_queue(Some(QueueKind::FollowUp)).await.unwrap();
     assert_eq!(texts(&cleared), [("uno", true)]);

@@ -99,7 +99,7 @@ async fn steer_now_stops_the_stream_and_sends_the_partial_answer() {
     stage.until(said).await;
     assert!(matches!(
         stage.agent.deliver_steering_now().await,
-        Err(AgentError::Gone("queued steering message"))
+        Err(AgentError::NotFound("queued steering message"))
     ));
     stage.agent.steer("wait").await.unwrap();
     stage.agent.deliver_steering_now().await.unwrap();

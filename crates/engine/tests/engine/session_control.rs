@@ -1,7 +1,7 @@
 //! Options that change at run time, and operations on other sessions.
 
 use tiller_engine::{
-    ApprovalMode, CredentialStore, KeyChangeOutcome, OfferedTool, ProviderChange, ToolStanding,
+    ApprovalMode, CredentialStore, KeyChangeOutcome, OfferedTool, ProviderChange, OfferState,
 };
 use tiller_provider::Model;
 use tiller_provider::demo::Demo;
@@ -26,7 +26,7 @@ async fn tool_not_offered_is_not_sent_and_can_be_offered_again() {
     let names: Vec<String> = tools.iter().map(|tool| tool.spec.name.clone()).collect();
     stage.agent.offer_tools(Vec::new()).await.unwrap();
     let taken = stage.agent.tools().await.unwrap();
-    assert!(taken.iter().all(|tool| tool.standing == ToolStanding::TakenAway));
+    assert!(taken.iter().all(|tool| tool.offer == OfferState::Removed));
     stage.prompt("go").await;
     stage.settled().await;
     stage.agent.offer_tools(names.clone()).await.unwrap();
@@ -34,7 +34,7 @@ async fn tool_not_offered_is_not_sent_and_can_be_offered_again() {
     stage.settled().await;
     let told: Vec<usize> = stage.requests().iter().map(|request| request.tools.len()).collect();
     assert_eq!(told, [0, names.len()]);
-    assert!(matches!(stage.agent.offer_tools(vec!["nothing".into()]).await, Err(AgentError::Gone(_))));
+    assert!(matches!(stage.agent.offer_tools(vec!["nothing".into()]).await, Err(AgentError::NotFound(_))));
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn session_other_is_named_and_forked_and_active_is_not_trashed() {
     stage.prompt("the first").await;
     stage.settled().await;
     let first = stage.agent.reader().path().unwrap().to_owned();
-    assert!(matches!(stage.agent.trash_session(first.clone()).await, Err(AgentError::InUse)));
+    assert!(matches!(stage.agent.trash_session(first.clone()).await, Err(AgentError::SessionOpen)));
     stage.agent.name_session(first.clone(), "here").await.unwrap();
     assert_eq!(stage.agent.reader().name().as_deref(), Some("here"));
     stage.agent.new_session().await.unwrap();
@@ -100,7 +100,7 @@ async fn session_active_one_is_recognized_by_another_path() {
     assert!(stage.agent.reader().is_at(&link) && !stage.agent.reader().is_at(&path.with_extension("other")));
     stage.agent.open_session(link.clone()).await.unwrap();
     assert_eq!(stage.agent.reader().path(), Some(&*path), "nobody else holds it");
-    assert!(matches!(stage.agent.trash_session(link.clone()).await, Err(AgentError::InUse)));
+    assert!(matches!(stage.agent.trash_session(link.clone()).await, Err(AgentError::SessionOpen)));
     stage.agent.name_session(link, "here").await.unwrap();
     assert_eq!(stage.agent.reader().name().as_deref(), Some("here"));
 }
@@ -111,16 +111,16 @@ async fn fallback_model_answers_when_no_other_is_usable() {
     let no = || ("no".to_owned(), None);
     let desk = CredentialStore::new(|| Ok(Vec::new()), move |_, _| Err(no()), move |_| Err(no()));
     let demo = Model { facts: Arc::new(Demo::facts()), provider: Arc::new(Demo) };
-    let shut = |provider: &str| ProviderChange::Shut { provider: provider.into(), key_name: "A_KEY".into() };
+    let shut = |provider: &str| ProviderChange::Remove { provider: provider.into(), key_name: "A_KEY".into() };
     let asked = stage.agent.state().await.unwrap().state.model.provider;
     let answers = stage.agent.change_key(&desk, shut("elsewhere")).await.unwrap();
-    assert_eq!(answers, KeyChangeOutcome::AsBefore);
+    assert_eq!(answers, KeyChangeOutcome::Unchanged);
     let answers = stage.agent.change_key(&desk, shut(&asked)).await.unwrap();
-    assert_eq!(answers, KeyChangeOutcome::Nobody, "there is no last resort");
-    let desk = desk.with_last_resort(demo);
+    assert_eq!(answers, KeyChangeOutcome::NoModel, "there is no last resort");
+    let desk = desk.with_fallback(demo);
     let answers = stage.agent.change_key(&desk, shut(&asked)).await.unwrap();
     assert!(
-        matches!(&answers, KeyChangeOutcome::LastResort(model) if model.provider == "demo"),
+        matches!(&answers, KeyChangeOutcome::SwitchedToFallback(model) if model.provider == "demo"),
         "{answers:?}"
     );
     assert_eq!(stage.agent.state().await.unwrap().state.model.provider, "demo");

@@ -66,7 +66,7 @@ async fn queue_at_close_or_interrupt_is_in_the_log() {
         let path = stage.agent.reader().path().unwrap().to_owned();
         stage.agent.close().await.unwrap();
         let later = Stage::on(stage.folder, Access::Writes, vec![], Some(path));
-        let queue = later.agent.snapshot().await.unwrap().live.queue;
+        let queue = later.agent.snapshot().await.unwrap().in_progress.queue;
         assert_eq!(
             queue.iter().map(|item| (item.text.as_str(), item.held)).collect::<Vec<_>>(),
             [("later", true)]
@@ -81,7 +81,7 @@ async fn bash_record_during_a_retry_wait_is_logged_at_once() {
     stage.prompt("go").await;
     stage.until(|event| matches!(event, EventKind::AutoRetryStart { .. }).then_some(())).await;
     let snapshot = stage.agent.snapshot().await.unwrap();
-    assert_eq!(snapshot.live.retry.map(|retry| (retry.attempt, retry.most)), Some((1, 5)));
+    assert_eq!(snapshot.in_progress.retry.map(|retry| (retry.attempt, retry.max_attempts)), Some((1, 5)));
     stage.agent.bash("echo hi", BashContext::Include).await.unwrap();
     stage.until(|event| matches!(event, EventKind::BashExecutionEnd { .. }).then_some(())).await;
     assert_eq!(stage.said().last().unwrap(), "bash echo hi Some(0) hi");

@@ -7,7 +7,7 @@ use tiller_core::message::{Image, ModelRef};
 use tiller_engine::queue::DeliveryMode;
 use tiller_engine::retry::RetryMode;
 use tiller_engine::turn::SteeringPoint;
-use tiller_engine::{CycleScope, Direction, ProviderChange};
+use tiller_engine::{CycleScope, CycleDirection, ProviderChange};
 use tiller_provider::{self, demo::Demo};
 use tiller_provider::{ImageInput, ModelError, ModelFacts, catalog};
 use tiller_session::EntryBody;
@@ -39,7 +39,7 @@ fn with_thinker(parts: &mut SessionParts) {
     let script = Scripted::new(vec![says("hm one"), says("hm two"), says("hm three")]);
     let facts = vec![catalog::assumed("anthropic", "claude-thinker")];
     parts.providers.add(Arc::new(Named("anthropic", script)), facts);
-    parts.providers.lock("openai", "OPENAI_API_KEY", catalog::known("openai"));
+    parts.providers.add_without_key("openai", "OPENAI_API_KEY", catalog::list_models("openai"));
 }
 
 fn manager(folder: &TempDir) -> SessionManager {
@@ -177,7 +177,7 @@ async fn open_session_of_another_directory_gives_a_notice() {
 /// Leaves only the demo model.
 fn with_demo_only(parts: &mut SessionParts) {
     parts.providers = ProviderRegistry::default();
-    parts.providers.lock("anthropic", "ANTHROPIC_API_KEY", Vec::new());
+    parts.providers.add_without_key("anthropic", "ANTHROPIC_API_KEY", Vec::new());
     parts.providers.add(Arc::new(Demo), vec![Demo::facts()]);
     parts.first.model = tiller_provider::Model { facts: Arc::new(Demo::facts()), provider: Arc::new(Demo) };
 }
@@ -261,14 +261,14 @@ async fn cycle_model_uses_the_list_with_its_levels() {
     };
     let stage = Stage::tuned(folder, (manager, None), Access::Reads, vec![], tune);
     assert_eq!(stage.agent.scoped_models().await.unwrap().len(), 2);
-    let next = stage.agent.cycle_model(Direction::Forward).await.unwrap().unwrap();
+    let next = stage.agent.cycle_model(CycleDirection::Forward).await.unwrap().unwrap();
     assert_eq!((next.model.to_string(), next.thinking), (THINKER.to_owned(), ThinkingLevel::Medium));
     assert_eq!(next.scope, CycleScope::Listed);
-    let back = stage.agent.cycle_model(Direction::Back).await.unwrap().unwrap();
+    let back = stage.agent.cycle_model(CycleDirection::Back).await.unwrap().unwrap();
     assert_eq!((back.model.to_string(), back.thinking), (scripted(), ThinkingLevel::Off));
 
     let alone = Stage::new(Access::Reads, vec![]);
-    assert_eq!(alone.agent.cycle_model(Direction::Forward).await.unwrap(), None);
+    assert_eq!(alone.agent.cycle_model(CycleDirection::Forward).await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -290,7 +290,7 @@ async fn thinking_level_is_clamped_and_the_request_remembered() {
 
 #[tokio::test]
 async fn cost_is_priced_by_the_answering_model() {
-    let dear = |facts: ModelFacts| ModelFacts { price: catalog::known("anthropic")[0].price, ..facts };
+    let dear = |facts: ModelFacts| ModelFacts { price: catalog::list_models("anthropic")[0].price, ..facts };
     let spends = json!({"text": "x", "repeat": 20, "delay_ms": 10, "usage": {"input": 1000}});
     let folder = TempDir::new().unwrap();
     let manager = manager(&folder);
@@ -314,7 +314,7 @@ async fn cost_is_priced_by_the_answering_model() {
 #[tokio::test]
 async fn images_for_text_only_model_are_replaced_but_logged() {
     let blind = |parts: &mut SessionParts| {
-        let facts = ModelFacts { sight: ImageInput::Unsupported, ..(*parts.first.model.facts).clone() };
+        let facts = ModelFacts { image_input: ImageInput::Unsupported, ..(*parts.first.model.facts).clone() };
         parts.first.model.facts = Arc::new(facts);
     };
     let folder = TempDir::new().unwrap();
@@ -489,7 +489,7 @@ async fn change_provider_adds_and_removes_while_its_model_answers() {
     let (provider, key_name) = ("openai".to_owned(), "OPENAI_API_KEY".to_owned());
     let open = || {
         let script = Scripted::new(vec![says("from openai"), says("again"), says("and again")]);
-        ProviderChange::Open(Arc::new(Named("openai", script)), catalog::known("openai"))
+        ProviderChange::Add(Arc::new(Named("openai", script)), catalog::list_models("openai"))
     };
     stage.agent.change_provider(open()).await.unwrap();
     assert!(stage.agent.locked_models().await.unwrap().is_empty());
@@ -497,7 +497,7 @@ async fn change_provider_adds_and_removes_while_its_model_answers() {
     stage.prompt("first").await;
     assert_eq!(stage.settled().await, RunOutcome::Completed);
 
-    stage.agent.change_provider(ProviderChange::Shut { provider, key_name }).await.unwrap();
+    stage.agent.change_provider(ProviderChange::Remove { provider, key_name }).await.unwrap();
     let refused = stage.agent.set_model("gpt-5-mini").await.unwrap_err();
     assert_eq!(
         refused.to_string(),

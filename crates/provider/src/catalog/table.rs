@@ -104,7 +104,7 @@ impl ModelRow {
             max_output: self.max_output,
             least_thinking: self.thinking.least(),
             // According to the documentation of each model.
-            sight: ImageInput::Supported,
+            image_input: ImageInput::Supported,
             price: Some(self.price()),
         }
     }

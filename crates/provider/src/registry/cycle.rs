@@ -17,7 +17,7 @@ pub struct ScopedModel {
 
 /// The direction of cycling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub enum CycleDirection {
     /// To the next one.
     Forward,
     /// To the previous one.
@@ -80,17 +80,17 @@ impl ProviderRegistry {
     /// Returns the model next to `current`; `None` if there is no other. For a model that isn't in the list, that is
     /// the first or last one.
     #[must_use]
-    pub fn beside(&self, current: &ModelRef, direction: Direction) -> Option<ScopedModel> {
+    pub fn next_in_cycle(&self, current: &ModelRef, direction: CycleDirection) -> Option<ScopedModel> {
         let mut scoped = self.scoped();
         let count = scoped.len();
         let at = scoped.iter().position(|scoped| scoped.model.reference() == *current);
         let next = match (at, direction) {
             (Some(_), _) if count < 2 => return None,
             (None, _) if count == 0 => return None,
-            (None, Direction::Forward) => 0,
-            (None, Direction::Back) => count - 1,
-            (Some(at), Direction::Forward) => (at + 1) % count,
-            (Some(at), Direction::Back) => (at + count - 1) % count,
+            (None, CycleDirection::Forward) => 0,
+            (None, CycleDirection::Back) => count - 1,
+            (Some(at), CycleDirection::Forward) => (at + 1) % count,
+            (Some(at), CycleDirection::Back) => (at + count - 1) % count,
         };
         Some(scoped.swap_remove(next))
     }
@@ -137,17 +137,17 @@ mod tests {
         let (providers, _) = limited(&["gpt-5", "qwen3:8b", "deep:high"]);
         let from = |provider: &str, id: &str, direction| {
             let current = ModelRef { provider: provider.into(), id: id.into() };
-            providers.beside(&current, direction).map(|scoped| scoped.model.facts.id.clone())
+            providers.next_in_cycle(&current, direction).map(|scoped| scoped.model.facts.id.clone())
         };
-        assert_eq!(from("openai", "gpt-5", Direction::Forward).as_deref(), Some("qwen3:8b"));
-        assert_eq!(from("openai", "gpt-5", Direction::Back).as_deref(), Some("deep:high"));
-        assert_eq!(from("ollama", "deep:high", Direction::Forward).as_deref(), Some("gpt-5"));
-        assert_eq!(from("else", "where", Direction::Forward).as_deref(), Some("gpt-5"));
-        assert_eq!(from("else", "where", Direction::Back).as_deref(), Some("deep:high"));
+        assert_eq!(from("openai", "gpt-5", CycleDirection::Forward).as_deref(), Some("qwen3:8b"));
+        assert_eq!(from("openai", "gpt-5", CycleDirection::Back).as_deref(), Some("deep:high"));
+        assert_eq!(from("ollama", "deep:high", CycleDirection::Forward).as_deref(), Some("gpt-5"));
+        assert_eq!(from("else", "where", CycleDirection::Forward).as_deref(), Some("gpt-5"));
+        assert_eq!(from("else", "where", CycleDirection::Back).as_deref(), Some("deep:high"));
         let (one, _) = limited(&["gpt-5"]);
         let current = ModelRef { provider: "openai".into(), id: "gpt-5".into() };
-        assert!(one.beside(&current, Direction::Forward).is_none());
-        assert!(ProviderRegistry::default().beside(&current, Direction::Back).is_none());
+        assert!(one.next_in_cycle(&current, CycleDirection::Forward).is_none());
+        assert!(ProviderRegistry::default().next_in_cycle(&current, CycleDirection::Back).is_none());
         assert!(!providers.is_empty() && one.is_scoped());
     }
 

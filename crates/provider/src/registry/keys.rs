@@ -20,7 +20,7 @@ impl ProviderRegistry {
         let mut providers = Self::default();
         for (name, key) in keys {
             let provider = connect(name, key)?;
-            providers.add(provider, catalog::known(name));
+            providers.add(provider, catalog::list_models(name));
         }
         Ok(providers)
     }

@@ -9,7 +9,7 @@ use tiller_core::message::{
 };
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_provider::{Provider, Request, ToolChoice};
-use tiller_test_support::mock_server::{MockServer, Recorded, Reply, Say};
+use tiller_test_support::mock_server::{MockServer, RecordedRequest, Reply, AnswerPart};
 
 use crate::{anthropic, collect, hello, list_files, open_ai};
 
@@ -122,17 +122,17 @@ fn request(model: &str, messages: Vec<Message>) -> Request {
     }
 }
 
-async fn sent(provider: fn(&MockServer) -> Arc<dyn Provider>, request: Request) -> Recorded {
-    let server = MockServer::start([Reply::says([Say::text("ok")])]);
+async fn sent(provider: fn(&MockServer) -> Arc<dyn Provider>, request: Request) -> RecordedRequest {
+    let server = MockServer::start([Reply::says([AnswerPart::text("ok")])]);
     collect(&*provider(&server), request).await.pop().unwrap().unwrap();
     server.requests().remove(0)
 }
 
-pub(super) async fn sent_to_anthropic(request: Request) -> Recorded {
+pub(super) async fn sent_to_anthropic(request: Request) -> RecordedRequest {
     sent(|server| Arc::new(anthropic(server)), request).await
 }
 
-pub(super) async fn sent_to_open_ai(request: Request) -> Recorded {
+pub(super) async fn sent_to_open_ai(request: Request) -> RecordedRequest {
     sent(|server| Arc::new(open_ai(server)), request).await
 }
 

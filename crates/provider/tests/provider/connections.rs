@@ -51,7 +51,7 @@ async fn error_at(url: String) -> ProviderError {
     let endpoint = Endpoint { timeouts, ..Endpoint::new("local", url, "LOCAL_KEY") };
     let error = failure(&OpenAiChat::new(endpoint).unwrap(), hello("m")).await;
     for word in ["os error", "client error", "chunk", "hyper", "EOF"] {
-        assert!(!error.told().contains(word), "{word} in {error}");
+        assert!(!error.message_with_hint().contains(word), "{word} in {error}");
     }
     error
 }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use tiller_core::message::{StopReason, ToolCall};
 use tiller_provider::{Provider, StreamEvent};
-use tiller_test_support::mock_server::{MockServer, Protocol, Reply, Stream, pieces};
+use tiller_test_support::mock_server::{MockServer, Protocol, Reply, ScriptedStream, pieces};
 
 use super::streams::says;
 use crate::{anthropic, collect, hello, open_ai};
@@ -140,7 +140,7 @@ fn runs(block: &Block) -> bool {
 fn recorded(protocol: Protocol) -> &'static Complete {
     static ANSWERS: [OnceLock<Complete>; 2] = [const { OnceLock::new() }; 2];
     let play = || {
-        let frames = pieces(&Stream { says: says(), ..Stream::default() }, protocol);
+        let frames = pieces(&ScriptedStream { says: says(), ..ScriptedStream::default() }, protocol);
         ask(protocol, frames.concat()).unwrap()
     };
     ANSWERS[usize::from(protocol == Protocol::OpenAi)].get_or_init(play)
@@ -156,7 +156,7 @@ proptest! {
         damage in damage(),
     ) {
         let protocol = if is_anthropic { Protocol::Anthropic } else { Protocol::OpenAi };
-        let mut frames = pieces(&Stream { says: says(), ..Stream::default() }, protocol);
+        let mut frames = pieces(&ScriptedStream { says: says(), ..ScriptedStream::default() }, protocol);
         let recorded = recorded(protocol);
         prop_assert_eq!(recorded.blocks.iter().filter(|block| runs(block)).count(), 2);
         let at = at.index(frames.len());
@@ -183,7 +183,7 @@ proptest! {
 #[test]
 fn damage_to_the_syntax_of_a_call_prevents_its_run() {
     for protocol in [Protocol::Anthropic, Protocol::OpenAi] {
-        let frames = pieces(&Stream { says: says(), ..Stream::default() }, protocol);
+        let frames = pieces(&ScriptedStream { says: says(), ..ScriptedStream::default() }, protocol);
         let mut lost = 0;
         for at in 0..frames.len() {
             let Some(fragment) = fragment(&frames[at]).filter(|fragment| fragment.contains(['"', '{', '}']))
@@ -212,9 +212,9 @@ fn damage_to_the_syntax_of_a_call_prevents_its_run() {
 /// Checks whether the recorded text, rather than the arguments of a call, contains a fragment.
 fn says_text(fragment: &str) -> bool {
     says().iter().any(|say| match say {
-        tiller_test_support::mock_server::Say::Text(text)
-        | tiller_test_support::mock_server::Say::Thought { text, .. } => text.contains(fragment),
-        tiller_test_support::mock_server::Say::Calls(_) | tiller_test_support::mock_server::Say::Raw(_) => {
+        tiller_test_support::mock_server::AnswerPart::Text(text)
+        | tiller_test_support::mock_server::AnswerPart::Thought { text, .. } => text.contains(fragment),
+        tiller_test_support::mock_server::AnswerPart::Calls(_) | tiller_test_support::mock_server::AnswerPart::Raw(_) => {
             false
         }
     })

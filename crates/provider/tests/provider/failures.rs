@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tiller_provider::{Anthropic, Endpoint, FailureKind, OpenAiChat, Provider, Timeouts};
-use tiller_test_support::mock_server::{Ending, MockServer, PING, Reply, Say};
+use tiller_test_support::mock_server::{StreamEnd, MockServer, PING, Reply, AnswerPart};
 
 use crate::{anthropic, anthropic_endpoint, both, collect, failure, hello, open_ai_endpoint};
 
@@ -93,8 +93,8 @@ async fn failure_of_refused_key_has_a_hint_with_its_name() {
 
 #[tokio::test]
 async fn failure_of_interrupted_stream_keeps_earlier_events() {
-    for ending in [Ending::Early(5), Ending::Reset(5)] {
-        let reply = Reply::says([Say::text("a long text in many pieces")]).ending(ending);
+    for ending in [StreamEnd::Early(5), StreamEnd::Reset(5)] {
+        let reply = Reply::says([AnswerPart::text("a long text in many pieces")]).ending(ending);
         let server = MockServer::start([reply.clone(), reply]);
         for provider in both(&server) {
             let mut parts = collect(&*provider, hello("m")).await;
@@ -114,7 +114,7 @@ async fn timeout_without_data_is_interrupted() {
         (3, timeouts(long, short), "the answer stalled: nothing within 0.2 s"),
     ];
     for (count, timeouts, message) in cases {
-        let server = MockServer::start([Reply::says([Say::text("hello")]).ending(Ending::Stall(count))]);
+        let server = MockServer::start([Reply::says([AnswerPart::text("hello")]).ending(StreamEnd::Stall(count))]);
         let provider = Anthropic::new(Endpoint { timeouts, ..anthropic_endpoint(&server) }).unwrap();
         let error = tokio::time::timeout(long / 2, failure(&provider, hello("m"))).await.unwrap();
         assert_eq!((error.failure, error.message.as_str()), (FailureKind::Interrupted, message));
@@ -126,7 +126,7 @@ async fn timeout_is_extended_by_pings() {
     let limit = PING * 10;
     let (long, count) = (Duration::from_secs(60), 15);
     let timeouts = Timeouts { connect: long, first_byte: long, stall: limit };
-    let reply = Reply::says([Say::text("hello")]).ending(Ending::Pings { after: 3, count });
+    let reply = Reply::says([AnswerPart::text("hello")]).ending(StreamEnd::Pings { after: 3, count });
     let server = MockServer::start([reply.clone(), reply]);
     let (anthropic, open_ai) = (anthropic_endpoint(&server), open_ai_endpoint(&server));
     let providers: [Arc<dyn Provider>; 2] = [
@@ -153,12 +153,12 @@ async fn failure_of_missing_server_names_it() {
     let error = failure(&OpenAiChat::new(endpoint).unwrap(), hello("m")).await;
     assert_eq!(error.failure, TRANSIENT);
     assert_eq!(error.message, format!("nothing listens at {host} (is the server running?)"));
-    assert_eq!(error.told(), format!("{error} → start the server, or check the base URL"));
+    assert_eq!(error.message_with_hint(), format!("{error} → start the server, or check the base URL"));
 }
 
 #[tokio::test]
 async fn stream_sends_when_polled_and_nothing_after_its_end() {
-    let server = MockServer::start([Reply::says([Say::text("hi")])]);
+    let server = MockServer::start([Reply::says([AnswerPart::text("hi")])]);
     let provider = anthropic(&server);
     drop(provider.stream(hello("m")));
     assert_eq!(server.requests().len(), 0);

@@ -35,7 +35,7 @@ fn conversations(source: &str) -> Vec<Vec<Arc<Message>>> {
     let ends = (0..tree.nodes().len()).filter(|&at| tree.children(at).is_empty());
     ends.map(|at| {
         let projection = context::project(&reader.branch(&tree.nodes()[at].id).unwrap().0);
-        context::sendable(projection.messages.iter().map(|projected| &projected.message))
+        context::request_messages(projection.messages.iter().map(|projected| &projected.message))
     })
     .collect()
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tiller_core::message::{StopReason, Usage};
 use tiller_core::unit::Tokens;
 use tiller_provider::{FailureKind, Provider, StreamEvent};
-use tiller_test_support::mock_server::{Call, MockServer, Reply, Say};
+use tiller_test_support::mock_server::{ScriptedCall, MockServer, Reply, AnswerPart};
 
 use crate::{both, collect, hello};
 
@@ -63,12 +63,12 @@ async fn reassemble(provider: &dyn Provider) -> Reassembled {
 const THOUGHT: &str = "Let me see — größer als 😀?";
 const TEXT: &str = "Zwei Dateien: \"a\" und „b“.\r\nReady.";
 
-pub(crate) fn says() -> Vec<Say> {
-    let call = |id: &str, name: &str, arguments| Call { id: id.into(), name: name.into(), arguments };
+pub(crate) fn says() -> Vec<AnswerPart> {
+    let call = |id: &str, name: &str, arguments| ScriptedCall { id: id.into(), name: name.into(), arguments };
     vec![
-        Say::thought(THOUGHT, "c2VhbA=="),
-        Say::text(TEXT),
-        Say::Calls(vec![
+        AnswerPart::thought(THOUGHT, "c2VhbA=="),
+        AnswerPart::text(TEXT),
+        AnswerPart::Calls(vec![
             call("call_1", "list_files", json!({ "path": "src/ä" })),
             call("call_2", "grep", json!({ "pattern": "a\\nb", "path": ".", "ignore_case": true })),
         ]),
@@ -123,7 +123,7 @@ proptest! {
 #[tokio::test]
 async fn stream_event_of_unknown_type_is_traced() {
     let says =
-        || [Say::text("before"), Say::Raw("{\"type\":\"new hush-hush-key\"}".into()), Say::text("after")];
+        || [AnswerPart::text("before"), AnswerPart::Raw("{\"type\":\"new hush-hush-key\"}".into()), AnswerPart::text("after")];
     let server = MockServer::start([Reply::says(says()), Reply::says(says())]);
     for provider in both(&server) {
         let whole = reassemble(&*provider).await;
@@ -137,7 +137,7 @@ async fn stream_event_of_unknown_type_is_traced() {
 #[tokio::test]
 async fn stream_event_that_is_no_json_interrupts_the_answer() {
     let garbage = r#"{"type": "content_block_del hush-hush-key"#;
-    let says = || [Say::text("before"), Say::Raw(garbage.into()), Say::text("after")];
+    let says = || [AnswerPart::text("before"), AnswerPart::Raw(garbage.into()), AnswerPart::text("after")];
     let server = MockServer::start([Reply::says(says()), Reply::says(says())]);
     for provider in both(&server) {
         let mut parts = collect(&*provider, hello("some-model")).await;
@@ -163,8 +163,8 @@ fn text_of(part: StreamEvent) -> Option<String> {
 #[tokio::test]
 async fn stream_cut_short_is_interrupted() {
     let server = MockServer::start([
-        Reply::says([Say::text("and")]).cut_short(),
-        Reply::says([Say::text("and")]).cut_short(),
+        Reply::says([AnswerPart::text("and")]).cut_short(),
+        Reply::says([AnswerPart::text("and")]).cut_short(),
     ]);
     for provider in both(&server) {
         assert_eq!(reassemble(&*provider).await.finished, Some(StopReason::Length));
@@ -175,7 +175,7 @@ async fn stream_cut_short_is_interrupted() {
 async fn stream_that_lasts_is_read_in_batches() {
     const PROMPT_MS: u128 = 500;
     let text = "many small pieces ".repeat(300);
-    let fast = Reply::says([Say::text(&text)]).every(Duration::from_millis(1));
+    let fast = Reply::says([AnswerPart::text(&text)]).every(Duration::from_millis(1));
     let server = MockServer::start([fast.clone(), fast]);
     for provider in both(&server) {
         let began = Instant::now();

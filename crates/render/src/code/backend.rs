@@ -38,7 +38,7 @@ pub struct HighlightRequest {
 impl HighlightRequest {
     /// A request for complete, sanitized code; the part beyond the size limit is left out.
     #[must_use]
-    pub fn of(language: Language<'_>, code: &str) -> Self {
+    pub fn complete(language: Language<'_>, code: &str) -> Self {
         let language = LanguageId::of(language);
         let mut prefix = HighlightedPrefix::new(&language);
         let lines = code.lines().take_while(|line| prefix.add(line)).map(|line| truncated(line).to_owned());
@@ -59,9 +59,9 @@ pub(super) struct StreamPosition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HighlightResponse {
     /// The token spans of each line.
-    Words(Vec<TokenSpans>),
+    Tokens(Vec<TokenSpans>),
     /// The state of earlier lines is lost: highlight again from the first line.
-    LostThread,
+    StateLost,
     /// Highlighting failed.
     Failed,
 }
@@ -69,7 +69,7 @@ pub enum HighlightResponse {
 /// A syntax highlighter.
 pub trait HighlightBackend {
     /// Highlights a request; may take half a second when a language first appears.
-    fn tell(&mut self, request: &HighlightRequest) -> HighlightResponse;
+    fn highlight(&mut self, request: &HighlightRequest) -> HighlightResponse;
 }
 
 /// Highlights in this process.
@@ -80,8 +80,8 @@ pub struct InProcess {
 }
 
 impl HighlightBackend for InProcess {
-    fn tell(&mut self, request: &HighlightRequest) -> HighlightResponse {
-        let Some(mut highlighter) = self.resume(request) else { return HighlightResponse::LostThread };
+    fn highlight(&mut self, request: &HighlightRequest) -> HighlightResponse {
+        let Some(mut highlighter) = self.resume(request) else { return HighlightResponse::StateLost };
         let response = request.lines.iter().map(|line| token_spans(&highlighter.line(line))).collect();
         if let Some(StreamPosition { number, from }) = request.thread {
             self.threads
@@ -90,7 +90,7 @@ impl HighlightBackend for InProcess {
                 self.threads.pop_front();
             }
         }
-        HighlightResponse::Words(response)
+        HighlightResponse::Tokens(response)
     }
 }
 
@@ -159,24 +159,24 @@ mod tests {
     }
 
     fn first_roles(response: HighlightResponse) -> Vec<Role> {
-        let HighlightResponse::Words(token_spans) = response else { panic!("{response:?}") };
+        let HighlightResponse::Tokens(token_spans) = response else { panic!("{response:?}") };
         token_spans.iter().map(|line| line[0].1).collect()
     }
 
     #[test]
     fn backend_streamed_code_is_highlighted_like_whole_code() {
         let lines = ["int a; /* one", "two", "three */ int b;", "int c;"];
-        let whole = first_roles(InProcess::default().tell(&request(&lines, None)));
+        let whole = first_roles(InProcess::default().highlight(&request(&lines, None)));
         assert_eq!(whole[1], Role::Comment);
         let (mut backend, mut parts) = (InProcess::default(), Vec::new());
         for (at, line) in lines.iter().enumerate() {
-            parts.extend(first_roles(backend.tell(&request(&[line], Some((7, at))))));
+            parts.extend(first_roles(backend.highlight(&request(&[line], Some((7, at))))));
             // Other requests come in between.
             assert_eq!(
-                first_roles(backend.tell(&request(&["int x;"], Some((8 + at as u64, 0)))))[0],
+                first_roles(backend.highlight(&request(&["int x;"], Some((8 + at as u64, 0)))))[0],
                 whole[3]
             );
-            assert_eq!(first_roles(backend.tell(&request(&["int x;"], None)))[0], whole[3]);
+            assert_eq!(first_roles(backend.highlight(&request(&["int x;"], None)))[0], whole[3]);
         }
         assert_eq!(parts, whole);
     }
@@ -184,21 +184,21 @@ mod tests {
     #[test]
     fn backend_lost_block_starts_from_first_line() {
         let mut backend = InProcess::default();
-        assert_eq!(backend.tell(&request(&["int b;"], Some((1, 1)))), HighlightResponse::LostThread);
+        assert_eq!(backend.highlight(&request(&["int b;"], Some((1, 1)))), HighlightResponse::StateLost);
         assert!(matches!(
-            backend.tell(&request(&["int a;", "int b;"], Some((1, 0)))),
-            HighlightResponse::Words(_)
+            backend.highlight(&request(&["int a;", "int b;"], Some((1, 0)))),
+            HighlightResponse::Tokens(_)
         ));
-        assert_eq!(backend.tell(&request(&["int d;"], Some((1, 3)))), HighlightResponse::LostThread);
+        assert_eq!(backend.highlight(&request(&["int d;"], Some((1, 3)))), HighlightResponse::StateLost);
         for number in 2..=MAX_BLOCKS as u64 + 2 {
-            backend.tell(&request(&["int a;"], Some((number, 0))));
+            backend.highlight(&request(&["int a;"], Some((number, 0))));
         }
         assert_eq!(
-            backend.tell(&request(&["int b;"], Some((2, 1)))),
-            HighlightResponse::LostThread,
+            backend.highlight(&request(&["int b;"], Some((2, 1)))),
+            HighlightResponse::StateLost,
             "the oldest are forgotten"
         );
-        assert!(matches!(backend.tell(&request(&["int b;"], Some((3, 1)))), HighlightResponse::Words(_)));
+        assert!(matches!(backend.highlight(&request(&["int b;"], Some((3, 1)))), HighlightResponse::Tokens(_)));
     }
 
     #[test]

@@ -70,14 +70,14 @@ pub(super) fn cache() -> MutexGuard<'static, HighlightCache> {
 
 /// Returns true if code is queued and no thread is working on it. Call [`tell_waiting`] to process it.
 #[must_use]
-pub fn code_waits() -> bool {
+pub fn has_queued_code() -> bool {
     cache().has_work()
 }
 
 /// The generation of the cache: a layout made at another generation may be outdated. Streaming code doesn't
 /// count: [`MarkdownStream::settle`](crate::MarkdownStream::settle) checks for it.
 #[must_use]
-pub fn code_told() -> u64 {
+pub fn highlight_generation() -> u64 {
     cache().version
 }
 
@@ -88,7 +88,7 @@ pub fn code_told() -> u64 {
 ///
 /// If a request made the highlighter panic: its code stays plain, and the panic resumes after the other
 /// requests.
-pub fn tell_waiting(backend: &mut impl HighlightBackend, after_each: impl FnMut() -> ControlFlow<()>) {
+pub fn highlight_queued(backend: &mut impl HighlightBackend, after_each: impl FnMut() -> ControlFlow<()>) {
     CACHE.run_all(backend, after_each);
 }
 
@@ -112,7 +112,7 @@ impl SharedCache {
         if found.is_none() && !cache.is_queued(key) {
             cache.enqueue(QueuedBlock {
                 key,
-                request: HighlightRequest::of(language, code),
+                request: HighlightRequest::complete(language, code),
                 bytes: extent.bytes(),
             });
         }
@@ -128,7 +128,7 @@ impl SharedCache {
             let next = self.lock().next_task();
             let Some(task) = next else { break };
             // No partial state is visible after a panic: the result belongs to this request alone.
-            let response = catch_unwind(AssertUnwindSafe(|| backend.tell(task.request())));
+            let response = catch_unwind(AssertUnwindSafe(|| backend.highlight(task.request())));
             let response = response.unwrap_or_else(|panic| {
                 panic_payload = Some(panic);
                 HighlightResponse::Failed
@@ -175,7 +175,7 @@ impl HighlightCache {
             (HighlightTask::Whole(QueuedBlock { key, bytes, .. }), response) => {
                 // Without token spans it is plain, and isn't queued again.
                 let tokens =
-                    if let HighlightResponse::Words(tokens) = response { tokens } else { Vec::new() };
+                    if let HighlightResponse::Tokens(tokens) = response { tokens } else { Vec::new() };
                 self.insert(key, tokens, bytes);
                 self.version += 1;
             }
@@ -263,9 +263,9 @@ mod tests {
     struct PanicsOnBad(InProcess);
 
     impl HighlightBackend for PanicsOnBad {
-        fn tell(&mut self, request: &HighlightRequest) -> HighlightResponse {
+        fn highlight(&mut self, request: &HighlightRequest) -> HighlightResponse {
             assert!(!request.lines.iter().any(|line| line.contains("bad")), "a fault of the highlighter's");
-            self.0.tell(request)
+            self.0.highlight(request)
         }
     }
 
@@ -346,7 +346,7 @@ mod tests {
         streaming.line(0, "let nobody_watches = 1;");
         drop(streaming);
         // Another test may process it too.
-        tell_waiting(&mut InProcess::default(), continue_work);
+        highlight_queued(&mut InProcess::default(), continue_work);
         let tokens = look_up(Language::Named("rust"), "let nobody_watches = 1;").expect("told");
         assert_eq!(tokens[0][0].1, Role::Keyword);
         assert!(!cache().streaming.values().any(StreamingLines::is_done));
@@ -366,7 +366,7 @@ mod tests {
 
         struct Failing(AtomicUsize);
         impl HighlightBackend for Failing {
-            fn tell(&mut self, _: &HighlightRequest) -> HighlightResponse {
+            fn highlight(&mut self, _: &HighlightRequest) -> HighlightResponse {
                 self.0.fetch_add(1, Ordering::Relaxed);
                 HighlightResponse::Failed
             }

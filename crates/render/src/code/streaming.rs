@@ -113,10 +113,10 @@ impl StreamingLines {
     /// Stores the result of such a request.
     pub(super) fn store_response(&mut self, response: HighlightResponse) {
         match response {
-            HighlightResponse::Words(tokens) => self.tokens.extend(tokens),
+            HighlightResponse::Tokens(tokens) => self.tokens.extend(tokens),
             // Start again from the first line, which needs no earlier state.
-            HighlightResponse::LostThread if !self.tokens.is_empty() => self.tokens.clear(),
-            HighlightResponse::LostThread | HighlightResponse::Failed => self.has_failed = true,
+            HighlightResponse::StateLost if !self.tokens.is_empty() => self.tokens.clear(),
+            HighlightResponse::StateLost | HighlightResponse::Failed => self.has_failed = true,
         }
     }
 

@@ -9,14 +9,14 @@ use std::time::Duration;
 use super::backend::{HighlightBackend, HighlightRequest, HighlightResponse, InProcess, TokenSpans};
 
 /// The argument that starts the worker ([`serve`]).
-pub const SERVICE: &str = "__words";
+pub const WORKER_ARGUMENT: &str = "__words";
 
 /// Answers the requests on `input` on `output`, until `input` ends. `longest` is the time limit of a request.
 ///
 /// # Errors
 /// If one of the streams fails, a line is no valid request, or a request exceeds the time limit. The work then
 /// continues on a thread that ends with the process.
-pub fn serve(input: impl BufRead, mut output: impl Write, longest: Duration) -> io::Result<()> {
+pub fn serve_highlighting(input: impl BufRead, mut output: impl Write, longest: Duration) -> io::Result<()> {
     let (ask, requests) = channel();
     let (responses, results) = channel();
     thread::Builder::new().name("teller".into()).spawn(move || run_backend(&requests, &responses))?;
@@ -26,9 +26,9 @@ pub fn serve(input: impl BufRead, mut output: impl Write, longest: Duration) -> 
         ask.send(request).map_err(|_| closed())?;
         let response = results.recv_timeout(longest).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
         let words = match response {
-            HighlightResponse::Words(words) => Some(words),
+            HighlightResponse::Tokens(words) => Some(words),
             // `InProcess` never fails.
-            HighlightResponse::LostThread | HighlightResponse::Failed => None,
+            HighlightResponse::StateLost | HighlightResponse::Failed => None,
         };
         output.write_all(&serde_json::to_vec(&words)?)?;
         output.write_all(b"\n")?;
@@ -40,7 +40,7 @@ pub fn serve(input: impl BufRead, mut output: impl Write, longest: Duration) -> 
 fn run_backend(requests: &Receiver<HighlightRequest>, responses: &Sender<HighlightResponse>) {
     let mut backend = InProcess::default();
     for request in requests {
-        if responses.send(backend.tell(&request)).is_err() {
+        if responses.send(backend.highlight(&request)).is_err() {
             return;
         }
     }
@@ -50,7 +50,7 @@ fn run_backend(requests: &Receiver<HighlightRequest>, responses: &Sender<Highlig
 ///
 /// # Errors
 /// If the worker has exited, or its response is invalid.
-pub fn ask(
+pub fn request_highlighting(
     request: &HighlightRequest,
     mut input: impl Write,
     mut output: impl BufRead,
@@ -62,7 +62,7 @@ pub fn ask(
     let mut line = String::new();
     output.read_line(&mut line)?;
     let words: Option<Vec<TokenSpans>> = serde_json::from_str(&line)?;
-    Ok(words.map_or(HighlightResponse::LostThread, HighlightResponse::Words))
+    Ok(words.map_or(HighlightResponse::StateLost, HighlightResponse::Tokens))
 }
 
 #[cfg(test)]
@@ -86,7 +86,7 @@ mod tests {
         let requests: String =
             pieces.iter().map(|request| serde_json::to_string(request).expect("JSON") + "\n").collect();
         let mut answers = Vec::new();
-        serve(requests.as_bytes(), &mut answers, LONG).expect("served");
+        serve_highlighting(requests.as_bytes(), &mut answers, LONG).expect("served");
         answers
     }
 
@@ -99,7 +99,7 @@ mod tests {
         let mut answers = answers.as_slice();
         for request in &pieces {
             let mut requests = Vec::new();
-            assert_eq!(ask(request, &mut requests, &mut answers).expect("an answer"), backend.tell(request));
+            assert_eq!(request_highlighting(request, &mut requests, &mut answers).expect("an answer"), backend.highlight(request));
             assert_eq!(requests.iter().filter(|&&byte| byte == b'\n').count(), 1, "a line");
         }
         assert!(answers.is_empty());
@@ -108,17 +108,17 @@ mod tests {
     #[test]
     fn ask_closed_or_invalid_response_is_an_error() {
         for line in ["", "[[[3,\"Keyword\"", "thread panicked\n", "[[[3,\"Nothing\"]]]\n"] {
-            assert!(ask(&request(&["let"], 0), io::sink(), line.as_bytes()).is_err(), "{line:?}");
+            assert!(request_highlighting(&request(&["let"], 0), io::sink(), line.as_bytes()).is_err(), "{line:?}");
         }
-        let response = ask(&request(&["let"], 0), io::sink(), "[[[3,\"Keyword\"]]]\n".as_bytes());
-        assert_eq!(response.expect("words"), HighlightResponse::Words(vec![vec![(3, Role::Keyword)]]));
-        assert!(serve("no piece\n".as_bytes(), io::sink(), LONG).is_err());
+        let response = request_highlighting(&request(&["let"], 0), io::sink(), "[[[3,\"Keyword\"]]]\n".as_bytes());
+        assert_eq!(response.expect("words"), HighlightResponse::Tokens(vec![vec![(3, Role::Keyword)]]));
+        assert!(serve_highlighting("no piece\n".as_bytes(), io::sink(), LONG).is_err());
     }
 
     #[test]
     fn serve_ends_when_a_request_takes_too_long() {
         let requests = serde_json::to_string(&request(&["let a = 1;"; 5_000], 0)).expect("JSON") + "\n";
-        let ended = serve(requests.as_bytes(), io::sink(), Duration::ZERO);
+        let ended = serve_highlighting(requests.as_bytes(), io::sink(), Duration::ZERO);
         assert_eq!(ended.expect_err("too long").kind(), io::ErrorKind::TimedOut);
     }
 }

@@ -5,11 +5,11 @@ use super::*;
 use crate::{Breaks, Emphasis, Indent, Role, texts, wrap};
 
 fn rendered(text: &str) -> Vec<String> {
-    texts(&command_output(&StyledText::of(text), Role::Muted))
+    texts(&command_output(&StyledText::parse(text), Role::Muted))
 }
 
 fn styles(text: &str) -> Vec<(String, Style)> {
-    let lines = command_output(&StyledText::of(text), Role::Muted);
+    let lines = command_output(&StyledText::parse(text), Role::Muted);
     lines.into_iter().flat_map(|line| line.spans).map(|span| (span.text, span.style)).collect()
 }
 
@@ -53,7 +53,7 @@ fn command_output_color_syntax_variants() {
 
 #[test]
 fn command_output_style_continues_over_newline() {
-    let lines = command_output(&StyledText::of("\u{1b}[32ma\nb\u{1b}[0m\nc\n"), Role::Text);
+    let lines = command_output(&StyledText::parse("\u{1b}[32ma\nb\u{1b}[0m\nc\n"), Role::Text);
     assert_eq!(lines.len(), 3);
     assert_eq!(lines[1].spans[0].style.fg, Some(AnsiColor::Basic(2)));
     assert_eq!(lines[2].spans[0].style.fg, None);
@@ -100,7 +100,7 @@ fn command_output_run_colors_only_its_characters() {
     let stroke = |start, length| StyleRun {
         start,
         length,
-        pen: SgrState { fg: Some(AnsiColor::Basic(1)), ..SgrState::default() },
+        style: SgrState { fg: Some(AnsiColor::Basic(1)), ..SgrState::default() },
     };
     let text = StyledText { text: "a\t\u{202e}b\nc\nde".into(), strokes: vec![stroke(1, 2), stroke(6, 99)] };
     let red = |style: Style| style.fg.is_some();
@@ -142,7 +142,7 @@ fn noise() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn command_output_has_no_controls_and_fits_width(text in noise(), width in 8_usize..40) {
-        for line in command_output(&StyledText::of(&text), Role::Text) {
+        for line in command_output(&StyledText::parse(&text), Role::Text) {
             prop_assert!(!line.text().contains(char::is_control), "{line:?}");
             prop_assert!(!line.text().contains(['\u{202e}', '\u{200b}', '\u{feff}', '\u{2066}']), "{line:?}");
             for row in wrap(&line.spans, width, &Indent::default(), Breaks::Anywhere) {

@@ -10,8 +10,8 @@ fn diff_only_newline_ends_a_line() {
     assert_eq!(texts(&lines), ["  1   a␍b<U+2028>c␌d␍", "  2 - x   y␍", "  2 + x   z␍", "  3   e"]);
     let spans = lines[1].content().iter();
     let stands: Vec<CopyAs> =
-        spans.map(|span| span.style.stands).filter(|stands| *stands != CopyAs::ForItself).collect();
-    assert_eq!(stands, [CopyAs::For('\t'), CopyAs::ForNothing, CopyAs::ForNothing]);
+        spans.map(|span| span.style.copy_as).filter(|stands| *stands != CopyAs::Itself).collect();
+    assert_eq!(stands, [CopyAs::Char('\t'), CopyAs::Nothing, CopyAs::Nothing]);
 }
 
 #[test]
@@ -66,8 +66,8 @@ fn diff_code_keeps_line_background() {
     let lines = diff_lines(DIFF, "src/x.rs");
     let span = |line: &DiffLine, text: &str| line.spans.iter().find(|span| span.text == text).cloned();
     let keyword = span(&lines[2], "let").unwrap();
-    assert_eq!((keyword.style.role, keyword.style.ground), (Role::Keyword, Some(Role::DiffAdded)));
-    assert_eq!(span(&lines[1], "let").unwrap().style.ground, Some(Role::DiffRemoved));
+    assert_eq!((keyword.style.role, keyword.style.background_role), (Role::Keyword, Some(Role::DiffAdded)));
+    assert_eq!(span(&lines[1], "let").unwrap().style.background_role, Some(Role::DiffRemoved));
     assert_eq!(span(&lines[0], "let").unwrap().style, Role::Keyword.into());
     assert_eq!(span(&lines[2], "3").unwrap().style.role, Role::DiffAddedWord);
     for (highlighted, plain) in lines.iter().zip(diff_lines(DIFF, "")) {

@@ -98,5 +98,5 @@ fn merged_style(diff_style: Style, role: Role) -> Style {
         return diff_style;
     }
     let ground = matches!(diff_style.role, Role::DiffAdded | Role::DiffRemoved).then_some(diff_style.role);
-    Style { role, ground, ..diff_style }
+    Style { role, background_role: ground, ..diff_style }
 }

@@ -113,7 +113,7 @@ fn markdown_heading_levels_differ_without_color() {
 fn markdown_link_address_is_written_unless_live_and_honest() {
     let live = LayoutOptions {
         width: 80,
-        manner: RenderOptions { links: LinkStyle::Live, ..RenderOptions::default() },
+        rendering: RenderOptions { links: LinkStyle::Live, ..RenderOptions::default() },
     };
     let both = |text: &str| [live, 80.into()].map(|page: LayoutOptions| markdown(text, page)[0].text());
     assert_eq!(both("[site](https://a.b)"), ["site", "site (https://a.b)"]);

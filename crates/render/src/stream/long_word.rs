@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::{Continuation, MAX_LINE_BYTES, MarkdownStream};
 use crate::sanitize::sanitized_spans;
-use crate::{Breaks, ControlChars, Indent, Line, MEASURE, Role, Wrap, sanitize, wrap};
+use crate::{Breaks, ControlChars, Indent, Line, MAX_PROSE_WIDTH, Role, Wrap, sanitize, wrap};
 
 impl MarkdownStream {
     /// Finishes the rows of a word that continues beyond `end`, except for the last one.
@@ -48,7 +48,7 @@ impl MarkdownStream {
     fn continued_rows(&self, rest: &str) -> Vec<Line> {
         let mut rows = self.rows(rest);
         if let Some(first) = rows.first_mut() {
-            first.joint = Wrap::Soft { spaces: 0 };
+            first.wrap = Wrap::Soft { spaces: 0 };
         }
         rows
     }
@@ -56,7 +56,7 @@ impl MarkdownStream {
     fn rows(&self, text: &str) -> Vec<Line> {
         wrap(
             &sanitized_spans(text, Role::Text.into()),
-            self.layout.width.min(MEASURE),
+            self.layout.width.min(MAX_PROSE_WIDTH),
             &Indent::default(),
             Breaks::Words,
         )
@@ -66,7 +66,7 @@ impl MarkdownStream {
         if self.continues == Continuation::Word
             && let Some(first) = rows.first_mut()
         {
-            first.joint = Wrap::Soft { spaces: 0 };
+            first.wrap = Wrap::Soft { spaces: 0 };
         }
         let mut cut = end;
         // With replaced characters the start of a row in the text is unknown: then the last row ends here.

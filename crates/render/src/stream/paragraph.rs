@@ -20,7 +20,7 @@ pub(super) fn continue_paragraph(
         Some(line) => {
             let rest = std::mem::take(&mut line.spans).into_iter().filter(|span| !span.text.is_empty());
             let spans = row.spans.iter().cloned().chain(rest).collect();
-            *line = Line { spans, joint: row.joint, ..line.clone() };
+            *line = Line { spans, wrap: row.wrap, ..line.clone() };
         }
         // It is no paragraph any more; the finished part stays above.
         None => lines.insert(0, row.clone()),

@@ -6,7 +6,7 @@ use crate::{RenderOptions, Role, markdown, texts};
 const TEXT: &str = "# Plan\n\nFirst **look** at `x`:\n\n- one\n- two\n  - deep\n\n```rust\nfn a() {\n\n    b();\n}\n```\nThen\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quote\n\nend.";
 
 fn lines(stream: &mut MarkdownStream) -> Vec<Line> {
-    stream.settle();
+    stream.update_lines();
     stream.lines().cloned().collect()
 }
 
@@ -18,7 +18,7 @@ fn stream_result_is_independent_of_chunks() {
         let chars: Vec<char> = TEXT.chars().collect();
         for piece in chars.chunks(size) {
             stream.push(&piece.iter().collect::<String>());
-            stream.settle();
+            stream.update_lines();
         }
         assert_eq!(texts(&lines(&mut stream)), whole, "pieces of {size}");
     }
@@ -32,7 +32,7 @@ fn stream_highlighting_is_independent_of_chunks() {
         let chars: Vec<char> = TEXT.chars().collect();
         for piece in chars.chunks(size) {
             stream.push(&piece.iter().collect::<String>());
-            stream.settle();
+            stream.update_lines();
         }
         let code = |lines: Vec<Line>| {
             let is_code = |line: &Line| line.text().contains("fn a()");
@@ -62,7 +62,7 @@ fn stream_highlighting_limit_is_independent_of_chunks() {
     let mut stream = MarkdownStream::new(30);
     for at in (0..text.len()).step_by(997) {
         stream.push(&text[at..text.len().min(at + 997)]);
-        stream.settle();
+        stream.update_lines();
     }
     stream.push("end\n");
     let (highlighted, whole) = (lines(&mut stream), markdown(&format!("{text}end\n"), 30));
@@ -98,10 +98,10 @@ fn stream_open_marks_are_not_shown() {
 fn stream_finished_block_is_not_parsed_again() {
     let mut stream = MarkdownStream::new(30);
     stream.push("one\n\ntwo\n\nthree\nfo");
-    stream.settle();
+    stream.update_lines();
     assert_eq!(&stream.text()[stream.from..], "three\nfo");
     stream.push("ur\n\n```\na\nb\nc");
-    stream.settle();
+    stream.update_lines();
     assert_eq!(&stream.text()[stream.from..], "c");
 }
 
@@ -110,7 +110,7 @@ fn stream_endless_block_is_finished() {
     let mut stream = MarkdownStream::new(30);
     for _ in 0..20 {
         stream.push(&"- another item of a list\n".repeat(100));
-        stream.settle();
+        stream.update_lines();
         assert!(stream.text.len() - stream.from <= MAX_BLOCK_BYTES);
     }
     assert_eq!(texts(&lines(&mut stream)), vec!["• another item of a list"; 2_000]);
@@ -121,14 +121,14 @@ fn stream_long_paragraph_and_table_are_finished() {
     let mut stream = MarkdownStream::new(30);
     for _ in 0..200 {
         stream.push("some **words** of a paragraph\n");
-        stream.settle();
+        stream.update_lines();
         assert!(stream.text.len() - stream.from <= MAX_BLOCK_BYTES + 30);
     }
     assert_eq!(texts(&lines(&mut stream)).iter().filter(|line| line.is_empty()).count(), 0);
     stream.push("\n| a | b |\n|---|---|\n");
     for _ in 0..50 {
         stream.push(&"| one | two |\n".repeat(10));
-        stream.settle();
+        stream.update_lines();
     }
     assert_eq!(texts(&lines(&mut stream)).iter().filter(|line| *line == " one  two").count(), 500);
 }
@@ -138,7 +138,7 @@ fn stream_long_line_is_finished() {
     let mut stream = MarkdownStream::new(30);
     for _ in 0..500 {
         stream.push(&"again and ".repeat(10));
-        stream.settle();
+        stream.update_lines();
     }
     assert!(stream.text.len() - stream.from <= MAX_LINE_BYTES);
 }
@@ -149,7 +149,7 @@ fn stream_large_backlog_is_processed_in_parts() {
     let mut stream = MarkdownStream::new(30);
     stream.push(&text);
     let (mut from, mut shown, mut times) = (0, Vec::new(), 0);
-    while times == 0 || stream.lags() {
+    while times == 0 || stream.has_pending_text() {
         let now = texts(&lines(&mut stream));
         assert!(now.starts_with(&shown[..shown.len().saturating_sub(1)]));
         assert!(from < stream.from && stream.from <= from + MAX_BYTES_AT_ONCE);
@@ -167,7 +167,7 @@ fn stream_very_long_code_line_is_processed() {
         lines(&mut stream);
     }
     assert_eq!(texts(&lines(&mut stream)).last().unwrap(), "end");
-    assert!(!stream.lags());
+    assert!(!stream.has_pending_text());
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn stream_endless_code_line_rows_are_finished() {
             let more = piece.repeat(40);
             stream.push(&more);
             text.push_str(&more);
-            stream.settle();
+            stream.update_lines();
             let unfinished = stream.text.len() - stream.from;
             assert!(unfinished <= MAX_LINE_BYTES, "{unfinished} bytes are laid out with each frame");
             let rows = stream.tail.len();
@@ -195,7 +195,7 @@ fn stream_endless_code_line_rows_are_finished() {
             assert_eq!(texts(&shown), texts(&whole));
         }
         assert_eq!(texts(&shown)[texts(&shown).len() - 3..], texts(&whole)[texts(&whole).len() - 3..]);
-        let begins = |lines: &[Line]| lines.iter().filter(|line| line.joint == Wrap::Hard).count();
+        let begins = |lines: &[Line]| lines.iter().filter(|line| line.wrap == Wrap::Hard).count();
         assert_eq!(begins(&shown), begins(&whole), "copied it is one line still");
     }
 }
@@ -207,13 +207,13 @@ fn stream_endless_word_rows_are_finished() {
         stream.push("here: ");
         for _ in 0..300 {
             stream.push(&piece.repeat(40));
-            stream.settle();
+            stream.update_lines();
             let unfinished = stream.text.len() - stream.from;
             assert!(unfinished <= MAX_LINE_BYTES, "{unfinished} bytes are laid out with each frame");
             assert!(stream.tail.len() <= MAX_LINE_BYTES / 20, "{}", stream.tail.len());
         }
         let rows = lines(&mut stream);
-        let goes_on = |line: &&Line| matches!(line.joint, Wrap::Soft { .. });
+        let goes_on = |line: &&Line| matches!(line.wrap, Wrap::Soft { .. });
         assert!(rows.iter().filter(goes_on).count() + 2 == rows.len(), "copied it is one word");
         let word: String = texts(&rows[1..]).concat();
         assert!(piece.contains('\t') || word == piece.repeat(12_000), "nothing is lost");
@@ -229,8 +229,8 @@ fn stream_endless_word_rows_are_finished() {
 fn stream_set_page_wraps_everything_again() {
     let mut stream = MarkdownStream::new(30);
     stream.push("one two three\n\nfour five");
-    stream.settle();
-    stream.set_page(8);
+    stream.update_lines();
+    stream.set_layout(8);
     assert_eq!(texts(&lines(&mut stream)), ["one two", "three", "", "four", "five"]);
 }
 
@@ -264,7 +264,7 @@ proptest! {
         let mut finished: Vec<Line> = Vec::new();
         for c in text.chars() {
             stream.push(c.encode_utf8(&mut [0; 4]));
-            stream.settle();
+            stream.update_lines();
             prop_assert!(stream.finished.starts_with(&finished), "after {:?}", stream.text());
             finished.clone_from(&stream.finished);
             prop_assert!(stream.lines().all(|line| line.width() <= width), "after {:?}", stream.text());
@@ -293,7 +293,7 @@ fn stream_long_paragraph_breaks_like_fresh_layout() {
             let pieces = text.as_bytes().chunks(size).map(|piece| str::from_utf8(piece).unwrap());
             for (piece, width) in pieces.zip(widths.iter().cycle()) {
                 stream.push(piece);
-                stream.set_page(*width);
+                stream.set_layout(*width);
                 assert!(lines(&mut stream).iter().all(|line| line.width() <= *width));
                 assert!(stream.text.len() - stream.from <= MAX_TABLE_BYTES, "it is finished by and by");
             }
@@ -341,13 +341,13 @@ fn is_highlighted(lines: &[Line]) -> bool {
 }
 
 fn highlight_all() {
-    code::tell_waiting(&mut code::InProcess::default(), || std::ops::ControlFlow::Continue(()));
+    code::highlight_queued(&mut code::InProcess::default(), || std::ops::ControlFlow::Continue(()));
 }
 
 #[test]
 fn stream_background_highlighting_updates_lines() {
     let options = RenderOptions { code: Highlighting::Background, ..RenderOptions::default() };
-    let layout = LayoutOptions { width: 40, manner: options };
+    let layout = LayoutOptions { width: 40, rendering: options };
     let mut stream = MarkdownStream::new(layout);
     stream.push("```kotlin\nval stream = 1\nval");
     assert!(!is_highlighted(&lines(&mut stream)));
@@ -356,7 +356,7 @@ fn stream_background_highlighting_updates_lines() {
     let highlighted = lines(&mut stream);
     assert!(is_highlighted(&highlighted[..2]) && !is_highlighted(&highlighted[2..]), "{highlighted:?}");
     // Another layout is highlighted at once.
-    stream.set_page(layout.of_width(30));
+    stream.set_layout(layout.with_width(30));
     assert_eq!(lines(&mut stream), highlighted);
     stream.push(" late = 2\n```\n\nend");
     let late = lines(&mut stream);
@@ -364,13 +364,13 @@ fn stream_background_highlighting_updates_lines() {
     highlight_all();
     let highlighted = lines(&mut stream);
     assert!(is_highlighted(&highlighted[2..]));
-    assert_eq!(markdown(stream.text(), layout.of_width(30)), highlighted);
+    assert_eq!(markdown(stream.text(), layout.with_width(30)), highlighted);
 }
 
 #[test]
 fn stream_final_code_block_keeps_highlighting() {
     let options = RenderOptions { code: Highlighting::Background, ..RenderOptions::default() };
-    let layout = LayoutOptions { width: 40, manner: options };
+    let layout = LayoutOptions { width: 40, rendering: options };
     let mut stream = MarkdownStream::new(layout);
     stream.push("```kotlin\nval last = 1\n```");
     lines(&mut stream);
@@ -384,7 +384,7 @@ fn stream_final_code_block_keeps_highlighting() {
 #[test]
 fn stream_late_highlighting_finds_its_rows() {
     let options = RenderOptions { code: Highlighting::Background, ..RenderOptions::default() };
-    let layout = LayoutOptions { width: 20, manner: options };
+    let layout = LayoutOptions { width: 20, rendering: options };
     let code = "val row = \"one that is wrapped\"\n// two\nval three = 3\n";
     let text = format!("Before.\n\n```kotlin\n{code}```\n\nAfter.\n\n```kotlin\n{code}// four\n```\n");
     let mut stream = MarkdownStream::new(layout);

@@ -71,7 +71,7 @@ pub(super) fn parse(text: &str) -> Result<Theme, ThemeError> {
     };
     let styles_16 = parse_styles_16(&file)?;
     let ansi = file.ansi.as_ref().map(|colors| parse_ansi(&file.vars, colors)).transpose()?;
-    Ok(Theme { name: file.name, kind, ground, styles, styles_16, ansi })
+    Ok(Theme { name: file.name, kind, background: ground, styles, styles_16, ansi })
 }
 
 fn parse_styles(

@@ -71,13 +71,13 @@ pub(super) fn parse(text: &str) -> Result<Theme, ThemeError> {
     }
     let styles = role::complete(|role| own_styles[role as usize]);
     let page_background = page_background(&file)?;
-    let kind = match page_background.map(Background::of) {
+    let kind = match page_background.map(Background::from_color) {
         Some(Background::Light) => ThemeKind::Light,
         Some(Background::Dark) => ThemeKind::Dark,
         None => guess_kind(&styles),
     };
     let ground = page_background.unwrap_or(BACKGROUNDS[usize::from(kind == ThemeKind::Light)]);
-    Ok(Theme { name: file.name, kind, ground, styles, styles_16: role::complete(|_| None), ansi: None })
+    Ok(Theme { name: file.name, kind, background: ground, styles, styles_16: role::complete(|_| None), ansi: None })
 }
 
 /// The background of the pages that pi exports: the only one in its themes that resembles a terminal's.
@@ -105,14 +105,14 @@ mod tests {
     }"##;
 
     fn look(theme: &Theme, role: Role) -> ThemeStyle {
-        theme.look(role, ColorDepth::Millions)
+        theme.style(role, ColorDepth::Millions)
     }
 
     #[test]
     fn pi_theme_tokens_map_to_roles() {
         let theme = Theme::parse(SMALL).unwrap();
         assert_eq!(
-            (theme.name.as_str(), theme.kind, theme.ground),
+            (theme.name.as_str(), theme.kind, theme.background),
             ("small", ThemeKind::Dark, Rgb(0x18, 0x18, 0x1e))
         );
         assert_eq!(look(&theme, Role::Accent), ThemeStyle::from_fg(ThemeColor::Rgb(Rgb(0, 0xaa, 0xff))));

@@ -30,7 +30,7 @@ pub struct RegisteredTheme {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThemeRegistry {
     /// In the order of lists; names are unique.
-    known: Vec<RegisteredTheme>,
+    themes: Vec<RegisteredTheme>,
     problems: Vec<ResourceProblem>,
 }
 
@@ -56,7 +56,7 @@ pub fn is_path(name: &str) -> bool {
 
 /// Normalizes the theme of a setting or flag: a name, or the absolute path of a file.
 #[must_use]
-pub fn placed(name: &str, cwd: &Path, home: Option<&Path>) -> String {
+pub fn resolve_theme(name: &str, cwd: &Path, home: Option<&Path>) -> String {
     if !is_path(name) {
         return name.to_owned();
     }
@@ -83,7 +83,7 @@ impl ThemeChoice {
 
     /// The chosen theme for a background.
     #[must_use]
-    pub fn on(&self, background: Background) -> &str {
+    pub fn for_background(&self, background: Background) -> &str {
         match (self.is_auto(), background) {
             (false, _) => &self.theme,
             (true, Background::Dark) => &self.dark,
@@ -93,7 +93,7 @@ impl ThemeChoice {
 
     /// Replaces the theme.
     #[must_use]
-    pub fn with(&self, theme: &str) -> Self {
+    pub fn with_theme(&self, theme: &str) -> Self {
         Self { theme: theme.to_owned(), ..self.clone() }
     }
 }
@@ -115,7 +115,7 @@ impl ThemeRegistry {
             let theme = Arc::new(Theme::parse(text).expect("tiller's own themes are sound"));
             RegisteredTheme { theme, origin: ResourceOrigin::BuiltIn, path: None }
         };
-        Self { known: built_in::TEXTS.iter().map(known).collect(), problems: Vec::new() }
+        Self { themes: built_in::TEXTS.iter().map(known).collect(), problems: Vec::new() }
     }
 
     /// Loads the themes of these files and folders (`*.json` directly in them). Of themes with the same name
@@ -147,15 +147,15 @@ impl ThemeRegistry {
             }
         };
         let known = RegisteredTheme { theme, origin: search_path.origin, path: Some(path.to_owned()) };
-        match self.known.iter_mut().find(|other| other.theme.name == known.theme.name) {
+        match self.themes.iter_mut().find(|other| other.theme.name == known.theme.name) {
             Some(other) => *other = known,
-            None => self.known.push(known),
+            None => self.themes.push(known),
         }
     }
 
     /// All themes in the order of lists.
     pub fn known(&self) -> impl ExactSizeIterator<Item = &RegisteredTheme> {
-        self.known.iter()
+        self.themes.iter()
     }
 
     /// The problems of files in reading order.
@@ -167,18 +167,18 @@ impl ThemeRegistry {
     /// Finds a theme by name or file.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&RegisteredTheme> {
-        let named = self.known.iter().find(|known| known.theme.name == name);
+        let named = self.themes.iter().find(|known| known.theme.name == name);
         named.or_else(|| self.find_file(Path::new(name)))
     }
 
     fn find_file(&self, path: &Path) -> Option<&RegisteredTheme> {
-        self.known.iter().find(|known| known.path.as_deref() == Some(path))
+        self.themes.iter().find(|known| known.path.as_deref() == Some(path))
     }
 
     /// A similar name for an unknown one.
     #[must_use]
     pub fn nearest(&self, name: &str) -> Option<&str> {
-        suggest::nearest(name, self.known.iter().map(|known| known.theme.name.as_str()))
+        suggest::nearest(name, self.themes.iter().map(|known| known.theme.name.as_str()))
     }
 
     /// The chosen theme for a background; the default for it if there is no theme of that name.
@@ -194,7 +194,7 @@ impl ThemeRegistry {
         let name = match depth {
             ColorDepth::None => built_in::COLORLESS,
             ColorDepth::Sixteen | ColorDepth::TwoHundredFiftySix | ColorDepth::Millions => {
-                choice.on(background)
+                choice.for_background(background)
             }
         };
         let found = self.find(name).or_else(|| self.find(default)).expect("tiller's own themes are known");
@@ -285,7 +285,7 @@ mod tests {
             [search_path(&named, ResourceOrigin::Given), search_path(&default, ResourceOrigin::User)];
         let registry = ThemeRegistry::load(&search_paths, &ThemeRegistry::built_in());
         assert_eq!(registry.problems().len(), 1);
-        assert!(registry.problems()[0].what.starts_with("can't read the file: No such file"), "{registry:?}");
+        assert!(registry.problems()[0].message.starts_with("can't read the file: No such file"), "{registry:?}");
     }
 
     #[test]
@@ -299,7 +299,7 @@ mod tests {
             SearchPath { path: project.path().to_owned(), origin: ResourceOrigin::Project, bounds };
         let registry = ThemeRegistry::load(&[search_path], &ThemeRegistry::built_in());
         assert!(registry.find("x").is_none());
-        assert_eq!(registry.problems()[0].what, format!("can't read the file: {}", files::OUTSIDE));
+        assert_eq!(registry.problems()[0].message, format!("can't read the file: {}", files::OUTSIDE));
     }
 
     #[test]
@@ -311,11 +311,11 @@ mod tests {
         assert_eq!(name(&choice, Background::Dark, ColorDepth::Millions), "gruvbox");
         assert_eq!(name(&choice, Background::Light, ColorDepth::Millions), "light");
         assert_eq!(
-            name(&choice.with("high-contrast"), Background::Light, ColorDepth::Sixteen),
+            name(&choice.with_theme("high-contrast"), Background::Light, ColorDepth::Sixteen),
             "high-contrast"
         );
-        assert_eq!(name(&choice.with("gone"), Background::Light, ColorDepth::Sixteen), "light");
-        assert_eq!(name(&choice.with("gruvbox"), Background::Light, ColorDepth::None), "no-colour");
+        assert_eq!(name(&choice.with_theme("gone"), Background::Light, ColorDepth::Sixteen), "light");
+        assert_eq!(name(&choice.with_theme("gruvbox"), Background::Light, ColorDepth::None), "no-colour");
     }
 
     #[test]

@@ -41,8 +41,8 @@ fn colors(theme: &Theme, role: Role) -> (Option<Rgb>, Rgb) {
 }
 
 fn colors_at(theme: &Theme, role: Role, depth: ColorDepth) -> (Option<Rgb>, Rgb) {
-    let style = theme.look(role, depth);
-    let (fg, bg) = (style.fg.map(ThemeColor::value), style.bg.map_or(theme.ground, ThemeColor::value));
+    let style = theme.style(role, depth);
+    let (fg, bg) = (style.fg.map(ThemeColor::value), style.bg.map_or(theme.background, ThemeColor::value));
     if style.emphasis.has(Emphasis::REVERSED) { (Some(bg), fg.unwrap_or(bg)) } else { (fg, bg) }
 }
 
@@ -87,7 +87,7 @@ fn themes_define_every_role_and_the_background() {
 #[test]
 fn themes_kind_matches_background() {
     for theme in all().iter().filter(|theme| theme.kind != ThemeKind::Both) {
-        let dark = Background::of(theme.ground) == Background::Dark;
+        let dark = Background::from_color(theme.background) == Background::Dark;
         assert_eq!(theme.kind == ThemeKind::Dark, dark, "{}", theme.name);
         // The guess from a theme's colors gives the same.
         assert_eq!(file::guess_kind(&theme.styles), theme.kind, "{}", theme.name);
@@ -152,11 +152,11 @@ fn themes_no_color_uses_emphasis_only() {
     for depth in [ColorDepth::None, ColorDepth::Sixteen, ColorDepth::TwoHundredFiftySix, ColorDepth::Millions]
     {
         for role in ROLES {
-            let style = theme.look(role, depth);
+            let style = theme.style(role, depth);
             assert_eq!((style.fg, style.bg), (None, None), "{role:?}");
         }
         for role in [Role::Accent, Role::Error, Role::Warning, Role::DiffAddedWord, Role::Link] {
-            assert_ne!(theme.look(role, depth).emphasis, Emphasis::NONE, "{role:?}");
+            assert_ne!(theme.style(role, depth).emphasis, Emphasis::NONE, "{role:?}");
         }
     }
 }
@@ -165,7 +165,7 @@ fn themes_no_color_uses_emphasis_only() {
 fn themes_sixteen_colors_are_the_terminals_own() {
     for theme in all() {
         for role in ROLES {
-            let style = theme.look(role, ColorDepth::Sixteen);
+            let style = theme.style(role, ColorDepth::Sixteen);
             for color in [style.fg, style.bg].into_iter().flatten() {
                 assert!(matches!(color, ThemeColor::Indexed(0..=15)), "{}: {role:?}", theme.name);
             }
@@ -173,8 +173,8 @@ fn themes_sixteen_colors_are_the_terminals_own() {
         let opposites = [(Role::DiffAdded, Role::DiffRemoved), (Role::Success, Role::Error)];
         for (a, b) in opposites.into_iter().filter(|_| theme.kind != ThemeKind::Both) {
             assert_ne!(
-                theme.look(a, ColorDepth::Sixteen).fg,
-                theme.look(b, ColorDepth::Sixteen).fg,
+                theme.style(a, ColorDepth::Sixteen).fg,
+                theme.style(b, ColorDepth::Sixteen).fg,
                 "{}",
                 theme.name
             );
@@ -186,17 +186,17 @@ fn themes_sixteen_colors_are_the_terminals_own() {
 fn themes_ansi_colors_replace_terminal_colors() {
     let (gruvbox, dark) = (find("gruvbox"), find("dark"));
     assert_eq!(
-        gruvbox.printed(AnsiColor::Basic(1), ColorDepth::Millions),
+        gruvbox.ansi_color(AnsiColor::Basic(1), ColorDepth::Millions),
         Some(ThemeColor::Rgb(Rgb(0xcc, 0x24, 0x1d)))
     );
-    assert_eq!(gruvbox.printed(AnsiColor::Basic(1), ColorDepth::Sixteen), Some(ThemeColor::Indexed(1)));
+    assert_eq!(gruvbox.ansi_color(AnsiColor::Basic(1), ColorDepth::Sixteen), Some(ThemeColor::Indexed(1)));
     assert_eq!(
-        gruvbox.printed(AnsiColor::Indexed(201), ColorDepth::Millions),
+        gruvbox.ansi_color(AnsiColor::Indexed(201), ColorDepth::Millions),
         Some(ThemeColor::Indexed(201))
     );
-    assert_eq!(dark.printed(AnsiColor::Basic(1), ColorDepth::Millions), Some(ThemeColor::Indexed(1)));
-    assert_eq!(dark.printed(AnsiColor::Indexed(201), ColorDepth::Sixteen), Some(ThemeColor::Indexed(13)));
-    assert_eq!(gruvbox.printed(AnsiColor::Basic(1), ColorDepth::None), None);
+    assert_eq!(dark.ansi_color(AnsiColor::Basic(1), ColorDepth::Millions), Some(ThemeColor::Indexed(1)));
+    assert_eq!(dark.ansi_color(AnsiColor::Indexed(201), ColorDepth::Sixteen), Some(ThemeColor::Indexed(13)));
+    assert_eq!(gruvbox.ansi_color(AnsiColor::Basic(1), ColorDepth::None), None);
 }
 
 #[test]
@@ -256,16 +256,16 @@ fn theme_parse_resolves_variables() {
     let text =
         r##"{"name": "x", "vars": {"a": "b", "b": 110}, "roles": {"accent": "a", "text": "default"}}"##;
     let theme = Theme::parse(text).unwrap();
-    assert_eq!(theme.look(Role::Accent, ColorDepth::Millions).fg, Some(ThemeColor::Indexed(110)));
-    assert_eq!(theme.look(Role::Text, ColorDepth::Millions), ThemeStyle::default());
-    assert_eq!(theme.look(Role::Heading, ColorDepth::Sixteen).fg, Some(ThemeColor::Indexed(6)));
+    assert_eq!(theme.style(Role::Accent, ColorDepth::Millions).fg, Some(ThemeColor::Indexed(110)));
+    assert_eq!(theme.style(Role::Text, ColorDepth::Millions), ThemeStyle::default());
+    assert_eq!(theme.style(Role::Heading, ColorDepth::Sixteen).fg, Some(ThemeColor::Indexed(6)));
 }
 
 #[test]
 fn background_from_color_and_variable() {
-    assert_eq!(Background::of(Rgb(0xfd, 0xf6, 0xe3)), Background::Light);
-    assert_eq!(Background::of(Rgb(0x28, 0x28, 0x28)), Background::Dark);
-    assert_eq!(Background::of_variable("0;default;15"), Some(Background::Light));
-    assert_eq!(Background::of_variable("15;0"), Some(Background::Dark));
-    assert_eq!(Background::of_variable("15;default"), None);
+    assert_eq!(Background::from_color(Rgb(0xfd, 0xf6, 0xe3)), Background::Light);
+    assert_eq!(Background::from_color(Rgb(0x28, 0x28, 0x28)), Background::Dark);
+    assert_eq!(Background::parse_colorfgbg("0;default;15"), Some(Background::Light));
+    assert_eq!(Background::parse_colorfgbg("15;0"), Some(Background::Dark));
+    assert_eq!(Background::parse_colorfgbg("15;default"), None);
 }

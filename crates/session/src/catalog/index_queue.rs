@@ -76,7 +76,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When a folder is there and can't be read.
-    pub fn backlog(&mut self, scope: SessionScope) -> Result<IndexQueue, SessionError> {
+    pub fn index_queue(&mut self, scope: SessionScope) -> Result<IndexQueue, SessionError> {
         let scan = self.scan()?;
         let mut queue = IndexQueue::default();
         for file in scan.files.iter().rev() {
@@ -111,7 +111,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When the results can't be stored.
-    pub fn work(&mut self, queue: &mut IndexQueue) -> Result<(), SessionError> {
+    pub fn index_next(&mut self, queue: &mut IndexQueue) -> Result<(), SessionError> {
         let mut files = Vec::new();
         for file in queue.next_batch() {
             let before = self.with_database(|database| database.record(&file.path))?;
@@ -131,14 +131,14 @@ impl Catalog {
         scope: SessionScope,
         mut on_progress: impl FnMut(IndexProgress),
     ) -> Result<(), SessionError> {
-        let mut queue = self.backlog(scope)?;
+        let mut queue = self.index_queue(scope)?;
         while !queue.is_empty() {
             on_progress(queue.progress());
             let restarts = self.restarts;
-            self.work(&mut queue)?;
+            self.index_next(&mut queue)?;
             if self.restarts != restarts {
                 // The database was recreated empty.
-                queue = self.backlog(scope)?;
+                queue = self.index_queue(scope)?;
             }
         }
         on_progress(queue.progress());

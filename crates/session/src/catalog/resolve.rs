@@ -22,7 +22,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When no log, or more than one, matches.
-    pub fn named(&mut self, fragment: &str) -> Result<PathBuf, SessionError> {
+    pub fn find_by_id(&mut self, fragment: &str) -> Result<PathBuf, SessionError> {
         let not_found = |what: String| Err(SessionError::NotFound(what));
         match self.match_id(fragment)? {
             IdMatches::One(path) => Ok(path),
@@ -59,7 +59,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When a folder is there and can't be read.
-    pub fn sessions_named(
+    pub fn sessions_by_id(
         &mut self,
         fragment: &str,
         most: usize,
@@ -85,7 +85,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When the folder can't be read, or the query matches only several ids.
-    pub fn best(
+    pub fn best_match(
         &mut self,
         query: &str,
         on_progress: impl FnMut(IndexProgress),
@@ -102,7 +102,7 @@ impl Catalog {
         }
         self.refresh(SessionScope::ThisDirectory, on_progress)?;
         let lowercase = query.trim().to_lowercase();
-        let sessions = self.known(SessionScope::ThisDirectory)?;
+        let sessions = self.indexed_sessions(SessionScope::ThisDirectory)?;
         let find_name = |fits: &dyn Fn(&str) -> bool| {
             let matches = sessions.iter().find(|session| session.name.as_deref().is_some_and(fits));
             matches.map(|session| session.path.clone())
@@ -127,7 +127,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When a folder is there and can't be read.
-    pub fn moved_here(&mut self, remote: Option<&str>) -> Result<Vec<SessionSummary>, SessionError> {
+    pub fn moved_projects(&mut self, remote: Option<&str>) -> Result<Vec<SessionSummary>, SessionError> {
         let scan = self.scan()?;
         let (mut moved, mut checked) = (Vec::new(), HashMap::new());
         let mut is_gone = |cwd: &str| {

@@ -34,7 +34,7 @@ pub fn transcript(header: &Header, title: &str, path: &[Entry]) -> String {
 
 /// The transcript of a part of a path, under a title but without the session's details.
 #[must_use]
-pub fn part(title: &str, path: &[Entry]) -> String {
+pub fn partial_transcript(title: &str, path: &[Entry]) -> String {
     let mut page = Page::default();
     page.block(&format!("# {}", title.split_whitespace().collect::<Vec<_>>().join(" ")));
     for entry in path {

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tiller_core::ansi::StyledText;
-use tiller_core::message::{ToolCall, UserBlock, runs_commands, runs_commands_elsewhere};
+use tiller_core::message::{ToolCall, UserBlock, is_command_tool, is_foreign_command_tool};
 
 use super::source::LineSpan;
 use super::warning::ImportWarnings;
@@ -56,14 +56,14 @@ pub(super) fn tool_call(
 /// Converts command output to text as a terminal shows it; returns the colors of the last block as the result's
 /// details. Results of other tools are unchanged.
 pub(super) fn render_output(tool: &str, content: &mut [UserBlock]) -> Option<Value> {
-    if !runs_commands(tool) && !runs_commands_elsewhere(tool) {
+    if !is_command_tool(tool) && !is_foreign_command_tool(tool) {
         return None;
     }
     let mut strokes = Vec::new();
     for block in content {
         if let UserBlock::Text { text } = block {
             (*text, strokes) = {
-                let printed = StyledText::of(text);
+                let printed = StyledText::parse(text);
                 (printed.text, printed.strokes)
             };
         }

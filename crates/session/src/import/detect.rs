@@ -52,7 +52,7 @@ pub(super) fn detect(source: &SourceLog) -> Result<Option<SourceFormat>, Session
     match (format, lines) {
         (Some(origin), _) => Ok(Some(origin)),
         (None, 0) => Ok(None),
-        (None, _) => Err(SessionError::Foreign {
+        (None, _) => Err(SessionError::Import {
             path: source.path.clone(),
             line: 1,
             what: "not a log of Claude Code, Codex or pi".into(),
@@ -91,7 +91,7 @@ pub struct FoundLogs {
 /// Finds `.jsonl` files below a folder. Links to folders are not followed; a folder that can't be listed doesn't
 /// affect the others.
 #[must_use]
-pub fn logs_beneath(folder: &Path) -> FoundLogs {
+pub fn find_logs(folder: &Path) -> FoundLogs {
     let (mut folders, mut beneath) = (vec![folder.to_owned()], FoundLogs::default());
     while let Some(folder) = folders.pop() {
         if let Err(error) = list(&folder, &mut folders, &mut beneath.logs) {

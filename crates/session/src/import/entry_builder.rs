@@ -181,7 +181,7 @@ impl<'a> EntryBuilder<'a> {
 
     fn track(&mut self, body: &EntryBody, timestamp: UnixMs) {
         self.latest = self.latest.max(timestamp);
-        self.message_count += usize::from(body.creates_the_file());
+        self.message_count += usize::from(body.creates_file());
     }
 
     /// Returns true if the session lacks one more entry of this id.

@@ -101,7 +101,7 @@ impl Importer<'_> {
         let added = lines.iter().map(|(id, _)| id).filter(|id| can_generate_after(id)).max();
         let greatest = reader.shared.index().greatest_id();
         let id = IdGenerator::after(greatest.as_ref().max(added)).entry(self.now);
-        let (parent, body) = (Some(leaf.clone()), EntryBody::own(&TillerEntry::Leaf {}));
+        let (parent, body) = (Some(leaf.clone()), EntryBody::from_tiller(&TillerEntry::Leaf {}));
         let entry = Entry { id: id.clone(), parent, timestamp: self.now, body };
         (id, entry::encode(&entry).into_bytes())
     }
@@ -139,7 +139,7 @@ fn is_import_trailer(reader: &Reader, node: &TreeNode, plan: &ImportPlan) -> boo
 }
 
 fn is_import(body: &EntryBody) -> bool {
-    matches!(body.as_own(), Some(TillerEntry::Import { .. }))
+    matches!(body.as_tiller(), Some(TillerEntry::Import { .. }))
 }
 
 /// Creates a session under a temporary name in its folder, then renames it.
@@ -195,7 +195,7 @@ impl PartialSession {
         loop {
             let file = open(&path).map_err(io_error(&path, "be created"))?;
             match file.try_lock() {
-                Err(TryLockError::WouldBlock) => return Err(SessionError::Held { path, holder: None }),
+                Err(TryLockError::WouldBlock) => return Err(SessionError::Locked { path, holder: None }),
                 // Without locks the user must avoid concurrent imports.
                 Ok(()) | Err(TryLockError::Error(_)) => {}
             }
@@ -211,7 +211,7 @@ impl PartialSession {
         set_modified(&self.file, Some(system_time(latest)));
         self.file.sync_all().map_err(io_error(&self.path, "be synced"))?;
         if target.exists() {
-            return Err(SessionError::Held { path: target.to_owned(), holder: None });
+            return Err(SessionError::Locked { path: target.to_owned(), holder: None });
         }
         fs::rename(&self.path, target).map_err(io_error(&self.path, "be moved to its place"))?;
         self.is_finished = true;

@@ -21,12 +21,12 @@ pub struct LogPeek {
     /// The working directory.
     pub cwd: Option<String>,
     /// The first prompt.
-    pub words: Option<String>,
+    pub first_prompt: Option<String>,
 }
 
 impl LogPeek {
     fn is_complete(&self) -> bool {
-        self.from.is_some() && self.cwd.is_some() && self.words.is_some()
+        self.from.is_some() && self.cwd.is_some() && self.first_prompt.is_some()
     }
 
     fn read_line(&mut self, line: &Value) {
@@ -34,13 +34,13 @@ impl LogPeek {
         let payload = line.get("payload").unwrap_or(line);
         let cwd = text(line, "cwd").or_else(|| text(payload, "cwd"));
         self.cwd = self.cwd.take().or_else(|| cwd.map(str::to_owned));
-        self.words = self.words.take().or_else(|| prompt_text(line.get("message").unwrap_or(payload)));
+        self.first_prompt = self.first_prompt.take().or_else(|| prompt_text(line.get("message").unwrap_or(payload)));
     }
 }
 
 /// Reads the first lines of a foreign log; unreadable data is ignored.
 #[must_use]
-pub fn glance(path: &Path) -> LogPeek {
+pub fn peek(path: &Path) -> LogPeek {
     let (mut peek, mut lines) = (LogPeek::default(), 0);
     if let Ok(source) = SourceLog::open(path) {
         // After a read error the data so far is returned.
@@ -90,9 +90,9 @@ mod tests {
             ("pi/pond.jsonl", SourceFormat::Pi, "/home/ada/pond", "feed the fish"),
         ];
         for (file, from, cwd, words) in cases {
-            let expected = LogPeek { from: Some(from), cwd: Some(cwd.into()), words: Some(words.into()) };
-            assert_eq!(glance(&fixtures.join(file)), expected, "{file}");
+            let expected = LogPeek { from: Some(from), cwd: Some(cwd.into()), first_prompt: Some(words.into()) };
+            assert_eq!(peek(&fixtures.join(file)), expected, "{file}");
         }
-        assert_eq!(glance(Path::new("/nowhere/at-all.jsonl")), LogPeek::default());
+        assert_eq!(peek(Path::new("/nowhere/at-all.jsonl")), LogPeek::default());
     }
 }

@@ -33,7 +33,7 @@ impl PiPlan {
             header = line.bytes().and_then(|bytes| parse(bytes).ok()).map(|(value, _)| value);
             false
         })?;
-        let invalid = |what: String| SessionError::Foreign { path: source.path.clone(), line: 1, what };
+        let invalid = |what: String| SessionError::Import { path: source.path.clone(), line: 1, what };
         let header: Header = serde_json::from_value(header.unwrap_or(Value::Null))
             .map_err(|error| invalid(format!("not a session header ({error})")))?;
         if header.version > VERSION {

@@ -33,13 +33,13 @@ impl Log {
         let (Bytes::Disk(open), Some(path)) = (&*self.bytes(), &self.path) else {
             return Ok((PathState::Same, self.length()?));
         };
-        let state = match self.fs.facts(path) {
+        let state = match self.fs.metadata(path) {
             Ok(facts) if facts.identity == open.identity => return Ok((PathState::Same, facts.length)),
             Ok(_) => PathState::Replaced,
             Err(error) if is_not_found(&error) => PathState::Missing,
             Err(error) => return Err(io_error(path, "be checked")(error)),
         };
-        let facts = open.file.facts().map_err(io_error(path, "be inspected"))?;
+        let facts = open.file.metadata().map_err(io_error(path, "be inspected"))?;
         Ok((state, facts.length))
     }
 
@@ -49,7 +49,7 @@ impl Log {
         // Another tiller that writes to the file must not lose it.
         let other = self.fs.open_to_append(path);
         if let Ok(other) = &other
-            && other.facts().is_ok_and(|facts| !self.is_open_file(facts.identity))
+            && other.metadata().is_ok_and(|facts| !self.is_open_file(facts.identity))
             && other.lock().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
         {
             return Err(lock::lock_held_error(&*self.fs, path));
@@ -76,7 +76,7 @@ impl Log {
             }
             PathBuf::from(name)
         };
-        let is_free = |name: &PathBuf| self.fs.facts(name).is_err_and(|error| is_not_found(&error));
+        let is_free = |name: &PathBuf| self.fs.metadata(name).is_err_and(|error| is_not_found(&error));
         (1..).map(name).find(is_free).expect("one of the names is free")
     }
 
@@ -85,7 +85,7 @@ impl Log {
         let mut bytes = self.bytes_mut();
         let (Bytes::Disk(open), Some(path)) = (&mut *bytes, &self.path) else { return Ok(()) };
         let folder = folder_of(path);
-        self.fs.make_folder(folder).map_err(io_error(folder, "be created as a folder"))?;
+        self.fs.create_dir(folder).map_err(io_error(folder, "be created as a folder"))?;
         let file = self.fs.create(path).map_err(io_error(path, "be recreated"))?;
         let copied = Lock::acquire(&self.fs, path, &file).and_then(|lock| {
             copy(&*open.file, &*file)

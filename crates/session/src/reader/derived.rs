@@ -125,7 +125,7 @@ impl Reader {
     ///
     /// # Errors
     /// When there is no entry `leaf`, or the file can't be read.
-    pub fn first_said(&self, leaf: &EntryId) -> Result<Option<Arc<Message>>, SessionError> {
+    pub fn first_user_message(&self, leaf: &EntryId) -> Result<Option<Arc<Message>>, SessionError> {
         let leaf = self.position(leaf)?;
         let (edits, _) =
             self.entries_at(self.positions_on_path(leaf, |step| step.kind == EntryKind::ContextEdit))?;
@@ -159,10 +159,10 @@ impl Reader {
     ///
     /// # Errors
     /// When there is no such entry, or the file can't be read.
-    pub fn left_behind(&self, leaf: &EntryId, to: Option<&EntryId>) -> Result<Projection, SessionError> {
+    pub fn abandoned_by(&self, leaf: &EntryId, to: Option<&EntryId>) -> Result<Projection, SessionError> {
         let kept = to.map(|to| self.path_to(to)).transpose()?.unwrap_or_default();
         let (projection, _) = self.projection(leaf)?;
-        Ok(projection.beyond(&kept.iter().collect()))
+        Ok(projection.without(&kept.iter().collect()))
     }
 
     /// Tiller's own entries that are looked up later, in file order: queue changes and the messages that delivered
@@ -170,7 +170,7 @@ impl Reader {
     ///
     /// # Errors
     /// When the file can't be read.
-    pub fn own_facts(&self) -> Result<(Vec<Entry>, Vec<Finding>), SessionError> {
+    pub fn tiller_entries(&self) -> Result<(Vec<Entry>, Vec<Finding>), SessionError> {
         let own: Vec<usize> = self.shared.index().tiller_entries().iter().map(|&at| at as usize).collect();
         let (entries, findings) = self.entries_at(own.iter().copied())?;
         let mut roles = Vec::new();
@@ -178,7 +178,7 @@ impl Reader {
             // A program that copied the log may have moved the queue id elsewhere in the line.
             roles.push(LineRole::User);
         }
-        if entries.iter().any(|entry| matches!(entry.body.as_own(), Some(TillerEntry::Bash { .. }))) {
+        if entries.iter().any(|entry| matches!(entry.body.as_tiller(), Some(TillerEntry::Bash { .. }))) {
             roles.push(LineRole::BashExecution);
         }
         if roles.is_empty() {
@@ -200,7 +200,7 @@ impl Reader {
     /// Those of [`Reader::own_facts`] on the path to `leaf`.
     pub(crate) fn tiller_entries_to(&self, leaf: &EntryId) -> Result<Vec<Entry>, SessionError> {
         let path: BTreeSet<EntryId> = self.path_to(leaf)?.into_iter().collect();
-        Ok(self.own_facts()?.0.into_iter().filter(|entry| path.contains(&entry.id)).collect())
+        Ok(self.tiller_entries()?.0.into_iter().filter(|entry| path.contains(&entry.id)).collect())
     }
 
     /// Positions of the matching entries on the path to `leaf`, oldest first.
@@ -315,7 +315,7 @@ fn replace_lost_first_kept(from: usize, entries: &mut BTreeMap<usize, Entry>) {
 pub(crate) fn queued_ids(entries: &[Entry]) -> Vec<QueueId> {
     let mut waiting = Vec::new();
     for entry in entries {
-        let removed = match (&entry.body, entry.body.as_own()) {
+        let removed = match (&entry.body, entry.body.as_tiller()) {
             (EntryBody::Message(message), _) => message.tiller_queue_id.clone(),
             (_, Some(TillerEntry::Queue(QueueChange::Remove { queue_id }))) => Some(queue_id),
             (_, Some(TillerEntry::Queue(QueueChange::Add { queue_id, .. }))) => {

@@ -19,14 +19,14 @@ use crate::log::PathState;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExternalChange {
     /// Another program appended lines. They were indexed before the next append.
-    Grown {
+    Appended {
         /// The file.
         path: PathBuf,
         /// Number of new entries.
         entries: usize,
     },
     /// The file was missing at its path, and was written again.
-    Gone {
+    Missing {
         /// The file.
         path: PathBuf,
     },
@@ -49,8 +49,8 @@ impl ExternalChange {
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Grown { .. } => "new entries follow it; let only one program write to a session at a time",
-            Self::Gone { .. } => "if it was moved on purpose, close this session and open the moved file",
+            Self::Appended { .. } => "new entries follow it; let only one program write to a session at a time",
+            Self::Missing { .. } => "if it was moved on purpose, close this session and open the moved file",
             Self::Replaced { .. } => "compare the two files; to use the other one, close this session first",
             Self::NoLocks { .. } => {
                 "don't open the session twice, or use --session-dir for a folder on another disk"
@@ -61,18 +61,18 @@ impl ExternalChange {
     /// Returns true if entries were added.
     #[must_use]
     pub fn changes_entries(&self) -> bool {
-        matches!(self, Self::Grown { .. })
+        matches!(self, Self::Appended { .. })
     }
 }
 
 impl fmt::Display for ExternalChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Grown { path, entries } => {
+            Self::Appended { path, entries } => {
                 let entries = if *entries == 1 { "1 entry".to_owned() } else { format!("{entries} entries") };
                 write!(f, "session file {}: another program appended to it ({entries})", path.display())
             }
-            Self::Gone { path } => {
+            Self::Missing { path } => {
                 write!(
                     f,
                     "session file {}: it was removed or moved, and has been written again",
@@ -108,7 +108,7 @@ impl Writer {
             PathState::Missing => {
                 self.restore_file()?;
                 let path = self.shared.log.display_path();
-                self.external_changes.push(ExternalChange::Gone { path });
+                self.external_changes.push(ExternalChange::Missing { path });
                 Ok(())
             }
             PathState::Replaced => {
@@ -171,7 +171,7 @@ impl Writer {
         }
         let entries = self.shared.index().entries().len().saturating_sub(before);
         if expected.is_some() {
-            self.external_changes.push(ExternalChange::Grown { path, entries });
+            self.external_changes.push(ExternalChange::Appended { path, entries });
         }
         Ok(())
     }

@@ -83,7 +83,7 @@ fn answer(text: &str, cost: f64) -> EntryBody {
 }
 
 fn run(cwd: Option<&str>, remote: Option<&str>) -> EntryBody {
-    EntryBody::own(&TillerEntry::Run {
+    EntryBody::from_tiller(&TillerEntry::Run {
         mode: "test".into(),
         resumed: true,
         version: "0".into(),
@@ -165,7 +165,7 @@ fn search_equal_hits_are_newest_first() {
     let hits = sandbox.refreshed().search("crlf", SessionScope::Everywhere, 5).unwrap();
     let entries: Vec<_> = hits.iter().map(|hit| (&hit.entry, hit.timestamp)).collect();
     assert_eq!(entries, [(&newer, UnixMs(NOW.0 + 5)), (&older, NOW)]);
-    let hits = sandbox.refreshed().sessions_saying("crlf", SessionScope::Everywhere, 5).unwrap();
+    let hits = sandbox.refreshed().search_sessions("crlf", SessionScope::Everywhere, 5).unwrap();
     assert_eq!(hits.len(), 1);
 }
 
@@ -264,7 +264,7 @@ fn page_reads_only_its_own_logs() {
     fs::remove_file(sandbox.catalog_file()).unwrap();
     let mut catalog = sandbox.manager_with_catalog().catalog().unwrap();
     catalog.page(SessionScope::Everywhere, page(0, 1)).unwrap();
-    let known = catalog.known(SessionScope::Everywhere).unwrap();
+    let known = catalog.indexed_sessions(SessionScope::Everywhere).unwrap();
     assert!((1..4).contains(&known.len()), "{known:?}");
 }
 
@@ -340,10 +340,10 @@ fn catalog_concurrent_reads_store_once() {
     let (mut one, mut two) = (sandbox.refreshed(), sandbox.refreshed());
     append(&path, user("alpha two"));
     let (mut first, mut second) =
-        (one.backlog(SessionScope::Everywhere).unwrap(), two.backlog(SessionScope::Everywhere).unwrap());
+        (one.index_queue(SessionScope::Everywhere).unwrap(), two.index_queue(SessionScope::Everywhere).unwrap());
     assert_eq!((first.progress().done, first.progress().files), (0, 1));
-    one.work(&mut first).unwrap();
-    two.work(&mut second).unwrap();
+    one.index_next(&mut first).unwrap();
+    two.index_next(&mut second).unwrap();
     assert_eq!(search_texts(&mut two, "alpha").len(), 2);
 }
 
@@ -355,7 +355,7 @@ fn best_prefers_id_then_name_then_text() {
     append(&named, EntryBody::SessionInfo { name: Some("Crlf hunt".into()) });
     let id = Reader::open(&parser).unwrap().id().to_string();
     let mut catalog = sandbox.manager_with_catalog().catalog().unwrap();
-    let mut best = |query: &str| catalog.best(query, |_| ()).unwrap();
+    let mut best = |query: &str| catalog.best_match(query, |_| ()).unwrap();
     assert_eq!(best(&id[id.len() - 6..]), Some(parser.clone()));
     assert_eq!(best("crlf"), Some(named));
     assert_eq!(best("lexer"), Some(parser));
@@ -396,7 +396,7 @@ fn moved_here_matches_name_or_remote() {
     touch(&by_remote, 200);
     let mut catalog = sandbox.manager_with_catalog().catalog().unwrap();
     let mut moved = |remote| -> Vec<PathBuf> {
-        catalog.moved_here(remote).unwrap().into_iter().map(|session| session.path).collect()
+        catalog.moved_projects(remote).unwrap().into_iter().map(|session| session.path).collect()
     };
     assert_eq!(moved(Some("https://host/me/project")), [by_name.clone(), by_remote]);
     assert_eq!(moved(None), [by_name]);
@@ -411,7 +411,7 @@ fn most_recent_without_catalog_uses_last_run() {
     assert_eq!(sandbox.manager_with_catalog().most_recent().unwrap(), None);
     let here = session(&sandbox.manager_of("/gone/old"), &["moved here"]);
     append(&here, run(Some(CWD), None));
-    let moved = sandbox.manager.catalog().unwrap().moved_here(None).unwrap();
+    let moved = sandbox.manager.catalog().unwrap().moved_projects(None).unwrap();
     assert_eq!(moved.iter().map(|session| &session.path).collect::<Vec<_>>(), [&here]);
     assert_eq!(moved[0].cwd, CWD);
 }
@@ -444,10 +444,10 @@ fn best_ambiguous_id_falls_back_to_text() {
         fs::write(folder.join(format!("{id}.jsonl")), format!("{header}\n")).unwrap();
     }
     let mut catalog = sandbox.manager_with_catalog().catalog().unwrap();
-    let error = catalog.best("beef", |_| ()).unwrap_err();
+    let error = catalog.best_match("beef", |_| ()).unwrap_err();
     assert_eq!(error.to_string(), "`beef` matches 2 sessions; give more of the id");
     let hits = session(&sandbox.manager, &["roast beef"]);
-    assert_eq!(catalog.best("beef", |_| ()).unwrap(), Some(hits));
+    assert_eq!(catalog.best_match("beef", |_| ()).unwrap(), Some(hits));
 }
 
 #[test]
@@ -455,7 +455,7 @@ fn sessions_saying_gives_one_hit_per_session() {
     let sandbox = Sandbox::new();
     let quiet = session(&sandbox.manager, &["the crlf in a sentence of many other words, said once"]);
     let loud = session(&sandbox.manager, &["crlf"; 40]);
-    let hits = sandbox.refreshed().sessions_saying("crlf", SessionScope::Everywhere, 2).unwrap();
+    let hits = sandbox.refreshed().search_sessions("crlf", SessionScope::Everywhere, 2).unwrap();
     let paths: Vec<&PathBuf> = hits.iter().map(|hit| &hit.session.path).collect();
     assert_eq!(paths, [&loud, &quiet]);
 }
@@ -475,7 +475,7 @@ fn catalog_busy_database_does_not_delay_lookup() {
     assert_eq!(catalog.page(SessionScope::ThisDirectory, PageRequest::default()).unwrap().sessions.len(), 4);
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
     // Known records remain, and new ones are stored in the file.
-    assert_eq!(catalog.known(SessionScope::Everywhere).unwrap().len(), 1);
+    assert_eq!(catalog.indexed_sessions(SessionScope::Everywhere).unwrap().len(), 1);
     other.execute_batch("ROLLBACK").unwrap();
     catalog.page(SessionScope::ThisDirectory, PageRequest::default()).unwrap();
     let count = other.query_row("SELECT count(*) FROM sessions", [], |row| row.get::<_, i64>(0));
@@ -489,7 +489,7 @@ fn sessions_named_matches_prefix_and_suffix() {
     let id = Reader::open(&here).unwrap().id().clone();
     let mut catalog = sandbox.manager_with_catalog().catalog().unwrap();
     let mut paths = |part: &str, most| {
-        let search_texts = catalog.sessions_named(part, most).unwrap();
+        let search_texts = catalog.sessions_by_id(part, most).unwrap();
         search_texts.into_iter().map(|session| session.path).collect::<Vec<_>>()
     };
     let (start, end) = (&id.as_str()[..12], id.short().to_lowercase());

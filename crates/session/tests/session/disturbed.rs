@@ -50,10 +50,10 @@ fn writer_foreign_append_is_read_first() {
         &format!("{}\n{}\n", line("x", Some(two.as_str()), "three"), line("y", Some("x"), "four")),
     );
     say(&mut writer, "five");
-    assert_eq!(writer.take_disturbances(), [ExternalChange::Grown { path, entries: 2 }]);
+    assert_eq!(writer.take_external_changes(), [ExternalChange::Appended { path, entries: 2 }]);
     assert_texts(&writer, &["one", "two", "three", "four", "five"]);
     say(&mut writer, "six");
-    assert_eq!(writer.take_disturbances(), []);
+    assert_eq!(writer.take_external_changes(), []);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn writer_foreign_torn_line_is_closed() {
 fn writer_foreign_append_to_own_torn_line_is_read() {
     let sandbox = Sandbox::new();
     let disk = FaultyDisk::default();
-    let mut writer = sandbox.manager.clone().on_disk(Arc::new(disk.clone())).create(NOW);
+    let mut writer = sandbox.manager.clone().with_fs(Arc::new(disk.clone())).create(NOW);
     let one = say(&mut writer, "one");
     let path = writer.reader().path().unwrap().to_owned();
     disk.fail_write_after(0, Fault::Short(30));
@@ -97,12 +97,12 @@ fn writer_foreign_append_to_own_torn_line_is_read() {
 fn writer_simultaneous_append_is_noticed_next_time() {
     let sandbox = Sandbox::new();
     let disk = FaultyDisk::default();
-    let mut writer = sandbox.manager.clone().on_disk(Arc::new(disk.clone())).create(NOW);
+    let mut writer = sandbox.manager.clone().with_fs(Arc::new(disk.clone())).create(NOW);
     let one = say(&mut writer, "one");
     disk.fail_write_after(0, Fault::Overtaken(line("x", Some(one.as_str()), "aside") + "\n"));
     say(&mut writer, "two");
     say(&mut writer, "three");
-    assert_eq!(writer.take_disturbances().len(), 1);
+    assert_eq!(writer.take_external_changes().len(), 1);
     assert_texts(&writer, &["one", "two", "three"]);
     assert_eq!(writer.reader().entry_count(), 4);
 }
@@ -121,16 +121,16 @@ fn writer_removed_log_is_rewritten() {
         }
         let reader = writer.reader();
         say(&mut writer, "three");
-        let changes = writer.take_disturbances();
-        assert_eq!(changes, [ExternalChange::Gone { path: path.clone() }]);
+        let changes = writer.take_external_changes();
+        assert_eq!(changes, [ExternalChange::Missing { path: path.clone() }]);
         assert!(changes[0].to_string().contains(&path.display().to_string()));
         assert!(fs::read(&path).unwrap().starts_with(&before));
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_texts(&writer, &["one", "two", "three"]);
         assert_eq!(texts(&reader), ["one", "two", "three"], "those who read it go on too");
-        assert!(matches!(Writer::open(&path), Err(SessionError::Held { .. })), "it is locked");
+        assert!(matches!(Writer::open(&path), Err(SessionError::Locked { .. })), "it is locked");
         say(&mut writer, "four");
-        assert_eq!(writer.take_disturbances(), []);
+        assert_eq!(writer.take_external_changes(), []);
         assert_texts(&writer, &["one", "two", "three", "four"]);
     }
 }
@@ -150,7 +150,7 @@ fn writer_moved_log_is_rewritten_at_its_path() {
 fn writer_failed_rewrite_is_retried() {
     let sandbox = Sandbox::new();
     let disk = FaultyDisk::default();
-    let mut writer = sandbox.manager.clone().on_disk(Arc::new(disk.clone())).create(NOW);
+    let mut writer = sandbox.manager.clone().with_fs(Arc::new(disk.clone())).create(NOW);
     say(&mut writer, "one");
     let path = writer.reader().path().unwrap().to_owned();
     fs::remove_file(&path).unwrap();
@@ -160,7 +160,7 @@ fn writer_failed_rewrite_is_retried() {
     assert!(!path.exists(), "no part of a log is left");
     say(&mut writer, "two");
     assert_texts(&writer, &["one", "two"]);
-    assert_eq!(writer.take_disturbances(), [ExternalChange::Gone { path }]);
+    assert_eq!(writer.take_external_changes(), [ExternalChange::Missing { path }]);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn writer_replacing_file_is_moved_aside() {
     assert_eq!(aside.len(), 1);
     assert_eq!(fs::read_to_string(&aside[0]).unwrap(), "somebody's work\n");
     assert!(!aside[0].display().to_string().ends_with(".jsonl"));
-    let changes = writer.take_disturbances();
+    let changes = writer.take_external_changes();
     assert_eq!(changes, [ExternalChange::Replaced { path: path.clone(), aside: aside[0].clone() }]);
     let text = changes[0].to_string();
     assert!(text.contains(&format!("{}:", path.display())) && text.contains(&aside[0].display().to_string()));
@@ -199,10 +199,10 @@ fn writer_replacing_file_in_use_is_left_alone() {
     fs::write(&path, format!("{HEADER}\n{}\n", line("a", None, "theirs"))).unwrap();
     let mut theirs = Writer::open(&path).unwrap();
     let refused = writer.append(user("three"), NOW).unwrap_err();
-    assert!(matches!(refused, SessionError::Held { holder: Some(_), .. }), "{refused}");
+    assert!(matches!(refused, SessionError::Locked { holder: Some(_), .. }), "{refused}");
     say(&mut theirs, "on");
     assert_texts(&theirs, &["theirs", "on"]);
-    assert_eq!(theirs.take_disturbances(), []);
+    assert_eq!(theirs.take_external_changes(), []);
     drop(theirs);
     say(&mut writer, "three");
     assert_texts(&writer, &["one", "two", "three"]);
@@ -266,6 +266,6 @@ fn writer_lost_header_moves_file_aside() {
         say(&mut writer, "three");
         assert_texts(&writer, &["three"]);
         assert_eq!((writer.reader().path(), writer.reader().id()), (Some(&*path), &id));
-        assert!(matches!(Writer::open(&path), Err(SessionError::Held { .. })));
+        assert!(matches!(Writer::open(&path), Err(SessionError::Locked { .. })));
     }
 }

@@ -24,7 +24,7 @@ fn act(writer: &mut Writer, step: usize) -> Result<Vec<Appended>, SessionError> 
 
 fn faulty(sandbox: &Sandbox) -> (FaultyDisk, SessionManager) {
     let disk = FaultyDisk::default();
-    (disk.clone(), sandbox.manager.clone().on_disk(Arc::new(disk)))
+    (disk.clone(), sandbox.manager.clone().with_fs(Arc::new(disk)))
 }
 
 /// The state of a log in memory, to compare with its file.

@@ -216,7 +216,7 @@ fn writer_fixtures_are_extended_without_loss() {
 #[test]
 fn sendable_interrupted_fixture_gets_result() {
     let projection = projection(&fixture("interrupted-call"));
-    let sent = context::sendable(projection.messages.iter().map(|projected| &projected.message));
+    let sent = context::request_messages(projection.messages.iter().map(|projected| &projected.message));
     let results: Vec<(&str, bool)> = sent
         .iter()
         .filter_map(|message| match &**message {
@@ -226,7 +226,7 @@ fn sendable_interrupted_fixture_gets_result() {
         .collect();
     assert_eq!(results, [("c1", true), ("c2", false)]);
     let open: Vec<_> =
-        context::unanswered(&projection.messages).into_iter().map(|(call, _)| call.id).collect();
+        context::unanswered_calls(&projection.messages).into_iter().map(|(call, _)| call.id).collect();
     assert_eq!(open.iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["c1"]);
 }
 

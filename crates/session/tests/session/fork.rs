@@ -80,7 +80,7 @@ fn fork_damaged_line_is_copied() {
 /// Texts of the queued messages of a log.
 fn queued_texts(path: &Path) -> Vec<String> {
     let entries = all(&Reader::open(path).unwrap());
-    Queue::left_over(&entries).items().iter().map(|item| item.text.clone()).collect()
+    Queue::restore(&entries).items().iter().map(|item| item.text.clone()).collect()
 }
 
 fn queue_message(writer: &mut Writer, id: &str) {

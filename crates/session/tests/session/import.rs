@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use tiller_core::message::{AssistantBlock, AssistantMessage, StopReason, Usage, UserBlock};
 use tiller_session::EntryKind;
-use tiller_session::import::{ImportMode, ImportStatus, Imported, Importer, SourceFormat, logs_beneath};
+use tiller_session::import::{ImportMode, ImportStatus, Imported, Importer, SourceFormat, find_logs};
 
 use super::*;
 
@@ -106,7 +106,7 @@ fn part(part: &AssistantBlock) -> String {
 /// The request messages at the current leaf.
 fn sent(reader: &Reader) -> Vec<String> {
     let projection = projection(reader);
-    let sent = context::sendable(projection.messages.iter().map(|projected| &projected.message));
+    let sent = context::request_messages(projection.messages.iter().map(|projected| &projected.message));
     sent.iter().map(|message| describe(message)).collect()
 }
 

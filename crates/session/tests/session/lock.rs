@@ -13,7 +13,7 @@ fn note(path: &Path) -> PathBuf {
 
 fn holder(path: &Path) -> Option<LockHolder> {
     match Writer::open(path).unwrap_err() {
-        SessionError::Held { holder, .. } => holder,
+        SessionError::Locked { holder, .. } => holder,
         error => panic!("{error}"),
     }
 }
@@ -25,7 +25,7 @@ fn lock_second_writer_is_refused() {
     say(&mut writer, "one");
     let path = writer.reader().path().unwrap().to_owned();
     let refused = Writer::open(&path).unwrap_err();
-    assert!(matches!(&refused, SessionError::Held { path: held, .. } if *held == path), "{refused}");
+    assert!(matches!(&refused, SessionError::Locked { path: held, .. } if *held == path), "{refused}");
     assert_eq!(texts(&Reader::open(&path).unwrap()), ["one"]);
     drop(writer);
     let writer = Writer::open(&path).unwrap();
@@ -42,7 +42,7 @@ fn lock_refused_writer_does_not_close_torn_line() {
     let mut text = fs::read(&path).unwrap();
     text.extend(br#"{"type":"#);
     fs::write(&path, &text).unwrap();
-    assert!(matches!(Writer::open(&path), Err(SessionError::Held { .. })));
+    assert!(matches!(Writer::open(&path), Err(SessionError::Locked { .. })));
     assert_eq!(fs::read(&path).unwrap(), text);
     drop(writer);
 }
@@ -65,7 +65,7 @@ fn lock_covers_forks() {
     let mut writer = sandbox.create();
     let first = say(&mut writer, "one");
     let fork = sandbox.manager.fork(&writer.reader(), Some(&first), NOW).unwrap();
-    assert!(matches!(Writer::open(fork.reader().path().unwrap()), Err(SessionError::Held { .. })));
+    assert!(matches!(Writer::open(fork.reader().path().unwrap()), Err(SessionError::Locked { .. })));
 }
 
 #[test]
@@ -130,16 +130,16 @@ fn lock_note_is_not_listed() {
 fn lock_unsupported_is_reported_once() {
     let sandbox = Sandbox::new();
     let disk = FaultyDisk::default().without_locks();
-    let manager = sandbox.manager.clone().on_disk(Arc::new(disk));
+    let manager = sandbox.manager.clone().with_fs(Arc::new(disk));
     let mut writer = manager.create(NOW);
-    assert_eq!(writer.take_disturbances(), []);
+    assert_eq!(writer.take_external_changes(), []);
     say(&mut writer, "one");
     let path = writer.reader().path().unwrap().to_owned();
-    let changes = writer.take_disturbances();
+    let changes = writer.take_external_changes();
     assert_eq!(changes, [ExternalChange::NoLocks { path: path.clone() }]);
     assert!(changes[0].to_string().contains("no locks") && !changes[0].hint().is_empty());
     say(&mut writer, "two");
-    assert_eq!(writer.take_disturbances(), []);
+    assert_eq!(writer.take_external_changes(), []);
     assert!(!note(&path).exists(), "without a lock nobody would believe it");
-    assert_eq!(manager.open(&path).unwrap().take_disturbances(), [ExternalChange::NoLocks { path }]);
+    assert_eq!(manager.open(&path).unwrap().take_external_changes(), [ExternalChange::NoLocks { path }]);
 }

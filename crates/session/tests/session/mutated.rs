@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use tiller_session::SessionError;
 use tiller_session::annotations::Annotations;
-use tiller_session::context::sendable;
+use tiller_session::context::request_messages;
 
 use super::fixtures::folder;
 use super::random::pairs_up;
@@ -129,10 +129,10 @@ fn read_everything(reader: &Reader) {
     assert_eq!(tree.nodes().len(), reader.entry_count());
     let rows = tree.rows(reader.leaf().as_ref(), |_, _| true);
     assert_eq!(rows.len(), reader.entry_count(), "an entry is not drawn");
-    let unseen = Annotations::of(reader, &tree).hidden_with(&tree, reader.leaf().as_ref());
+    let unseen = Annotations::read(reader, &tree).hidden_with(&tree, reader.leaf().as_ref());
     assert_eq!(unseen.len(), reader.entry_count());
     let (_, _) = (reader.name(), reader.first_prompt());
-    reader.own_facts().unwrap();
+    reader.tiller_entries().unwrap();
     for node in tree.nodes() {
         assert_eq!(reader.find(node.id.as_str()).unwrap(), node.id);
         let (projection, _) = reader.projection(&node.id).unwrap();
@@ -142,7 +142,7 @@ fn read_everything(reader: &Reader) {
             assert_eq!(projection, context::project(&branch), "to {}", node.id);
         }
         let _ = projection.tokens();
-        pairs_up(&sendable(projection.messages.iter().map(|projected| &projected.message)));
+        pairs_up(&request_messages(projection.messages.iter().map(|projected| &projected.message)));
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::{Tokens, Usd};
 use tiller_session::annotations::Annotations;
-use tiller_session::context::sendable;
+use tiller_session::context::request_messages;
 use tiller_test_support::format_check;
 
 use super::fixtures::fixture;
@@ -34,7 +34,7 @@ fn assert_log(name: &str, expected: &Expected) {
     assert_eq!(reader.leaf().unwrap().as_str(), expected.leaf, "{name}");
     let context: Vec<&str> = projection.messages.iter().map(|message| message.entry.as_str()).collect();
     assert_eq!(context, expected.context, "{name}");
-    let sent = sendable(projection.messages.iter().map(|projected| &projected.message));
+    let sent = request_messages(projection.messages.iter().map(|projected| &projected.message));
     assert_eq!(sent.iter().map(|message| role(message)).collect::<Vec<_>>(), expected.sent, "{name}");
     assert_eq!(projection.model.as_ref().unwrap().to_string(), expected.model, "{name}");
     assert_eq!(
@@ -154,7 +154,7 @@ fn reader_foreign_commands_and_labels() {
     let reader = fixture("foreign-bash");
     assert_eq!(reader.name().as_deref(), Some("branches"));
     let tree = reader.tree();
-    let marks = Annotations::of(&reader, &tree);
+    let marks = Annotations::read(&reader, &tree);
     let labels =
         (0..tree.nodes().len()).filter_map(|at| Some((tree.nodes()[at].id.as_str(), marks.label(at)?)));
     assert_eq!(labels.collect::<Vec<_>>(), [("5eed0010", "question")]);

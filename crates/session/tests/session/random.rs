@@ -16,11 +16,11 @@ use tiller_core::message::{
     ToolCall, ToolResultMessage, Usage, UserBlock,
 };
 use tiller_core::unit::Tokens;
-use tiller_engine::compaction::{CompactionOptions, Keep, Material, Plan, Strategy, first_message};
+use tiller_engine::compaction::{CompactionOptions, Keep, CompactionInput, CompactionPlan, Strategy, first_message};
 use tiller_engine::queue::Queue;
 use tiller_provider::{Anthropic, Endpoint, OpenAiChat, Provider, Request, ToolChoice};
 use tiller_session::annotations::Annotations;
-use tiller_session::context::{ProjectedMessage, Projection, sendable};
+use tiller_session::context::{ProjectedMessage, Projection, request_messages};
 use tiller_session::entry::{
     Compaction, DeliveryReceipt, MessageEntry, QueueChange, Replacement, TillerEntry,
 };
@@ -299,23 +299,23 @@ impl World {
     fn compact_by_plan(&mut self, keeps: usize, strategy: Strategy) {
         let (reader, leaf) = (self.reader(), self.reader().leaf().unwrap());
         let (projection, _) = reader.projection(&leaf).unwrap();
-        let first_message = reader.first_said(&leaf).unwrap().as_deref().and_then(first_message);
+        let first_message = reader.first_user_message(&leaf).unwrap().as_deref().and_then(first_message);
         let noted = reader.branch_details(&leaf).unwrap();
-        let material = Material { projection, first_message, noted };
+        let material = CompactionInput { projection, first_message, branch_details: noted };
         // Messages are counted, because the texts are too short for a summary to be shorter.
         let options = CompactionOptions { strategy, max_messages: Some(1), ..CompactionOptions::default() };
         let keep = Keep { tokens: Tokens(u64::MAX), messages: Some(keeps) };
-        let Ok(plan) = Plan::new(&material, keep, &options) else { return };
+        let Ok(plan) = CompactionPlan::new(&material, keep, &options) else { return };
         let answers = vec!["Much was done.".to_owned(); plan.requests().len()];
         let entry = match strategy {
-            Strategy::Truncate => plan.truncated(),
-            Strategy::Summarize | Strategy::Off => plan.summarized(&answers),
+            Strategy::Truncate => plan.truncation_entry(),
+            Strategy::Summarize | Strategy::Off => plan.summary_entry(&answers),
         };
         let Ok(Compaction { summary, first_kept_entry_id, .. }) = entry else { return };
-        let before = sendable(material.projection.messages.iter().map(|projected| &projected.message));
+        let before = request_messages(material.projection.messages.iter().map(|projected| &projected.message));
         self.append(Says::Compaction { summary, keeps: first_kept_entry_id.as_str().to_owned() }, true);
         let (projection, _) = self.reader().projection(&self.reader().leaf().unwrap()).unwrap();
-        let sent = sendable(projection.messages.iter().map(|projected| &projected.message));
+        let sent = request_messages(projection.messages.iter().map(|projected| &projected.message));
         assert!(matches!(*sent[0], Message::User(_)), "{sent:?}");
         assert!(before.ends_with(&sent[1..]), "{sent:?} is not the end of {before:?}");
         assert!(sent.len() > 1, "nothing is kept");
@@ -375,7 +375,7 @@ fn user_block(text: &str) -> UserBlock {
 
 /// The entry body for a model entry.
 fn body(says: &Says) -> EntryBody {
-    let queued = |change| EntryBody::own(&TillerEntry::Queue(change));
+    let queued = |change| EntryBody::from_tiller(&TillerEntry::Queue(change));
     match says {
         Says::Model(model) => {
             let (provider, model_id) = model.split_once('/').unwrap();
@@ -494,10 +494,10 @@ fn assert_agrees(reader: &Reader, model: &Session) {
     assert_eq!(reader.leaf().map(|leaf| leaf.to_string()).as_deref(), ids.last().copied());
     assert_eq!(reader.name(), model.name());
     assert_eq!(reader.usage().total(), Tokens(model.spent()));
-    let marks = Annotations::of(reader, &tree);
+    let marks = Annotations::read(reader, &tree);
     let labels = (0..ids.len()).filter_map(|at| Some((at, marks.label(at)?.to_owned())));
     assert_eq!(labels.collect::<BTreeMap<_, _>>(), model.labels());
-    let queue = Queue::left_over(&reader.own_facts().unwrap().0);
+    let queue = Queue::restore(&reader.tiller_entries().unwrap().0);
     assert_eq!(queue.items().iter().map(|item| item.id.as_str()).collect::<Vec<_>>(), model.waiting());
     if let Some(leaf) = model.leaf() {
         assert_context_agrees(reader, model, leaf);
@@ -676,7 +676,7 @@ proptest! {
         for tip in world.model.tips() {
             assert_context_agrees(&reader, &world.model, tip);
             let (projection, _) = reader.projection(&EntryId::new(&world.model.entries[tip].id)).unwrap();
-            let sent = sendable(projection.messages.iter().map(|projected| &projected.message));
+            let sent = request_messages(projection.messages.iter().map(|projected| &projected.message));
             pairs_up(&sent);
             let [anthropic, open_ai] = refusal.encoded(&sent);
             anthropic_takes(&anthropic);

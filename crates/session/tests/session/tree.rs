@@ -128,7 +128,7 @@ fn find_matches_prefix_and_suffix_of_id() {
 /// The texts of the tree view, in order, with labels in brackets.
 fn drawn(reader: &Reader) -> Vec<String> {
     let tree = reader.tree();
-    let marks = Annotations::of(reader, &tree);
+    let marks = Annotations::read(reader, &tree);
     let hidden_with = marks.hidden_with(&tree, reader.leaf().as_ref());
     let rows = tree.rows(reader.leaf().as_ref(), |at, node| {
         node.kind == EntryKind::Message && hidden_with[at].is_none()
@@ -255,7 +255,7 @@ fn label_duplicate_id_means_nearest_earlier() {
     ];
     let path = sandbox.log(&lines.each_ref().map(String::as_str));
     let reader = Reader::open(&path).unwrap();
-    let (tree, marks) = (reader.tree(), Annotations::of(&reader, &reader.tree()));
+    let (tree, marks) = (reader.tree(), Annotations::read(&reader, &reader.tree()));
     assert_eq!(tree.nodes().len(), 4);
     assert_eq!((marks.label(0), marks.label(2)), (Some("first"), Some("second")));
 }

@@ -38,7 +38,7 @@ fn writer_bang_command_makes_file() {
     use tiller_session::entry::TillerEntry;
     let mut writer = Sandbox::new().create();
     let begun = TillerEntry::Bash { command: "ls".into(), exclude: true };
-    assert_eq!(writer.append(EntryBody::own(&begun), NOW).unwrap().len(), 1);
+    assert_eq!(writer.append(EntryBody::from_tiller(&begun), NOW).unwrap().len(), 1);
     assert!(writer.reader().exists());
 }
 

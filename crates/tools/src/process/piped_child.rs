@@ -42,7 +42,7 @@ impl Runner {
     /// # Errors
     /// When the folder is missing or the supervisor can't be started. A program that can't be started is reported at
     /// its end.
-    pub fn converse(&self, program: &Program) -> Result<PipedChild, ProcessError> {
+    pub fn start_piped(&self, program: &Program) -> Result<PipedChild, ProcessError> {
         if !program.cwd.is_dir() {
             return Err(ProcessError::NoFolder { path: program.cwd.clone() });
         }

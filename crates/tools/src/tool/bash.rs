@@ -12,7 +12,7 @@ use tiller_core::ansi::StyleRun;
 use tiller_core::message::Access;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use super::output_capture::{CapturedOutput, GLANCE_INTERVAL, OutputCapture};
+use super::output_capture::{CapturedOutput, PREVIEW_INTERVAL, OutputCapture};
 use super::truncation::OutputLimits;
 use super::{ToolOutput, ToolProgress, TypedTool};
 use crate::process::{Exit, ExitStatus, ProcessError, Runner, Running, ShellCommand};
@@ -98,7 +98,7 @@ impl TypedTool for BashTool {
         };
         let mut capture = OutputCapture::new(self.limits, &self.scratch);
         let deadline = Instant::now() + Duration::from_secs(seconds);
-        let snapshot = capture.so_far();
+        let snapshot = capture.snapshot_fn();
         progress.on_cancel(move || partial_output(snapshot()));
         let end_reason = read_output(&mut running, &mut capture, deadline, &progress).await;
         match running.wait().await {
@@ -122,7 +122,7 @@ async fn read_output(
     progress: &ToolProgress,
 ) -> EndReason {
     let mut end_reason = EndReason::Exited;
-    let mut ticks = interval(GLANCE_INTERVAL);
+    let mut ticks = interval(PREVIEW_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut is_new = false;
     loop {
@@ -133,7 +133,7 @@ async fn read_output(
                 end_reason = EndReason::Timeout;
             }
             _ = ticks.tick(), if is_new => {
-                progress.show_styled(capture.glance());
+                progress.show_styled(capture.preview_tail());
                 is_new = false;
             }
             chunk = running.chunk() => match chunk {

@@ -87,9 +87,9 @@ fn list(
     let options = WalkOptions { max_depth, cancel: cancel.clone(), ..WalkOptions::default() };
     let entries = workspace.walk(&resolved, options).map_err(|error| describe(shown, &error))?;
     let mut names = entries.filter_map(|entry| {
-        let matches = pattern.as_ref().is_none_or(|pattern| pattern.matches(&entry.below));
+        let matches = pattern.as_ref().is_none_or(|pattern| pattern.matches(&entry.relative_path));
         let mark = if entry.kind == WalkEntryKind::Folder { "/" } else { "" };
-        matches.then(|| format!("{}{mark}\n", entry.below.display()))
+        matches.then(|| format!("{}{mark}\n", entry.relative_path.display()))
     });
     let listed: Vec<String> = names.by_ref().take(limit).collect();
     let has_more = names.next().is_some();

@@ -26,7 +26,7 @@ const PREFIX: &str = "output-";
 const GLANCE: OutputLimits = OutputLimits { max_lines: 40, max_chars: 4_000 };
 
 /// Interval of previews of a command's output.
-pub const GLANCE_INTERVAL: Duration = Duration::from_millis(100);
+pub const PREVIEW_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Bytes at the end of an output that a new subscriber gets: as many as a front end keeps.
 const SNAPSHOT_BYTES: usize = 100_000;
@@ -87,7 +87,7 @@ impl OutputCapture {
     #[must_use]
     pub fn new(limits: OutputLimits, scratch: impl Into<PathBuf>) -> Self {
         // A character has at most four bytes.
-        let buffer = OutputBuffer::keeping(limits.max_chars.saturating_mul(4).max(SNAPSHOT_BYTES));
+        let buffer = OutputBuffer::with_limit(limits.max_chars.saturating_mul(4).max(SNAPSHOT_BYTES));
         let state = CaptureState { buffer, raw: Vec::new(), file: None, is_file_reported: false };
         Self { limits, scratch: scratch.into(), state: Arc::new(Mutex::new(state)), file: OutputFile::None }
     }
@@ -120,21 +120,21 @@ impl OutputCapture {
 
     /// Returns a function that returns the output at the moment of its call, for a command that is stopped then. Output
     /// over the limits is written to a file in this case too.
-    pub fn so_far(&self) -> impl Fn() -> CapturedOutput + Send + use<> {
+    pub fn snapshot_fn(&self) -> impl Fn() -> CapturedOutput + Send + use<> {
         let (limits, scratch, state) = (self.limits, self.scratch.clone(), Arc::clone(&self.state));
         move || lock(&state).snapshot(limits, &scratch)
     }
 
     /// Returns the last lines, to show while the command runs.
     #[must_use]
-    pub fn glance(&self) -> StyledText {
+    pub fn preview_tail(&self) -> StyledText {
         glance(&self.state().buffer)
     }
 
     /// Returns a copy of the terminal buffer, for subscribers that get the rest as text.
     #[must_use]
-    pub fn watched(&self) -> OutputBuffer {
-        self.state().buffer.carried(SNAPSHOT_BYTES)
+    pub fn buffer(&self) -> OutputBuffer {
+        self.state().buffer.continuation(SNAPSHOT_BYTES)
     }
 
     /// Ends the capture and returns the output.
@@ -149,7 +149,7 @@ impl OutputCapture {
             self.create_file().await;
         }
         let describe_part = self.state().describe_part(&part);
-        let StyledText { text, strokes } = printed.end_from(printed.text.len() - part.text.len());
+        let StyledText { text, strokes } = printed.suffix_from(printed.text.len() - part.text.len());
         let (notice, full_output) = self.end_file().await;
         let notice = Some(format!("output cut: {describe_part} shown; {notice}"));
         CapturedOutput { text, strokes, notice, full_output }
@@ -226,7 +226,7 @@ impl CaptureState {
 
     /// Returns the output as a terminal would show it, and true if that is all of it.
     fn printed(&self) -> (StyledText, bool) {
-        (self.buffer.printed(), !self.buffer.is_cut())
+        (self.buffer.styled_text(), !self.buffer.is_cut())
     }
 
     /// Describes the part of the output that `kept` holds.
@@ -253,7 +253,7 @@ impl CaptureState {
             Err(error) => format!("the rest could not be kept: {error}"),
         };
         let notice = Some(format!("output cut: {} shown; {notice}", self.describe_part(&part)));
-        let StyledText { text, strokes } = printed.end_from(printed.text.len() - part.text.len());
+        let StyledText { text, strokes } = printed.suffix_from(printed.text.len() - part.text.len());
         CapturedOutput { text, strokes, notice, full_output: path.ok() }
     }
 
@@ -267,9 +267,9 @@ impl CaptureState {
 /// Returns the last screenful of an output.
 #[must_use]
 pub fn glance(buffer: &OutputBuffer) -> StyledText {
-    let printed = buffer.end_of(GLANCE.max_chars * 4);
+    let printed = buffer.tail(GLANCE.max_chars * 4);
     let part = GLANCE.tail(&printed.text).text.len();
-    printed.end_from(printed.text.len() - part)
+    printed.suffix_from(printed.text.len() - part)
 }
 
 fn lock(state: &Mutex<CaptureState>) -> MutexGuard<'_, CaptureState> {
@@ -280,7 +280,7 @@ fn lock(state: &Mutex<CaptureState>) -> MutexGuard<'_, CaptureState> {
 ///
 /// # Errors
 /// When it can't be written.
-pub fn keep_text(scratch: &Path, text: &str) -> io::Result<PathBuf> {
+pub fn store_text(scratch: &Path, text: &str) -> io::Result<PathBuf> {
     let (mut file, path) = create(scratch)?;
     file.write_all(text.as_bytes())?;
     Ok(path)
@@ -322,7 +322,7 @@ mod tests {
         capture.push(b"\x1b[1ma\x1b[0m\n").await;
         capture.push(b"b").await;
         let bold = SgrState { emphasis: Emphasis::BOLD, ..SgrState::default() };
-        let strokes = vec![StyleRun { start: 0, length: 1, pen: bold }];
+        let strokes = vec![StyleRun { start: 0, length: 1, style: bold }];
         let expected = CapturedOutput { text: "a\nb".into(), strokes, ..CapturedOutput::default() };
         assert_eq!(capture.finish().await, expected);
         assert!(!folder.path().join("scratch").exists());
@@ -333,7 +333,7 @@ mod tests {
         for (count, describe_part) in [(2, "1\n2\n"), (3, "2\n3\n"), (500, "499\n500\n")] {
             let folder = tempfile::TempDir::new().unwrap();
             let mut capture = OutputCapture::new(LIMITS, folder.path());
-            let snapshot = capture.so_far();
+            let snapshot = capture.snapshot_fn();
             let whole: String = (1..=count).map(|n| format!("{n}\n")).collect();
             capture.push(whole.as_bytes()).await;
             if let OutputFile::Open { file, .. } = &mut capture.file {
@@ -356,7 +356,7 @@ mod tests {
             for line in whole.split_inclusive('\n') {
                 capture.push(line.as_bytes()).await;
             }
-            assert_eq!(capture.glance().text.lines().last(), Some(count.to_string().as_str()));
+            assert_eq!(capture.preview_tail().text.lines().last(), Some(count.to_string().as_str()));
             let output = capture.finish().await;
             let path = output.full_output.unwrap();
             assert_eq!(output.text, format!("{}\n{count}\n", count - 1));
@@ -374,7 +374,7 @@ mod tests {
         for percent in 0..=100 {
             capture.push(format!("\x1b[32m{percent}%\x1b[0m\r").as_bytes()).await;
         }
-        assert_eq!(capture.glance().text, "begin\n100%");
+        assert_eq!(capture.preview_tail().text, "begin\n100%");
         let output = capture.finish().await;
         assert_eq!((output.text.as_str(), output.notice), ("begin\n100%", None));
         assert_eq!(
@@ -390,7 +390,7 @@ mod tests {
         for (printed, is_named) in [(bar.as_str(), false), (&*"line\n".repeat(40), true)] {
             let folder = tempfile::TempDir::new().unwrap();
             let mut capture = OutputCapture::new(LIMITS, folder.path());
-            let snapshot = capture.so_far();
+            let snapshot = capture.snapshot_fn();
             capture.push(printed.as_bytes()).await;
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
             assert_eq!(snapshot().full_output.is_some(), is_named);

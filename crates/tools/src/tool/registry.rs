@@ -57,7 +57,7 @@ pub enum ToolSource {
     /// An extension, by its name.
     Extension(String),
     /// The program that embeds the session.
-    Given,
+    Host,
 }
 
 impl std::fmt::Display for ToolSource {
@@ -65,7 +65,7 @@ impl std::fmt::Display for ToolSource {
         match self {
             Self::BuiltIn => f.write_str("built in"),
             Self::Extension(name) => write!(f, "extension {name}"),
-            Self::Given => f.write_str("given by the host program"),
+            Self::Host => f.write_str("given by the host program"),
         }
     }
 }
@@ -101,7 +101,7 @@ impl std::fmt::Debug for Tools {
 impl Tools {
     /// Creates a set of tools. A later tool replaces an earlier one of the same name, at its position.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
-        Self::with_source(tools, &ToolSource::Given)
+        Self::with_source(tools, &ToolSource::Host)
     }
 
     fn with_source(tools: impl IntoIterator<Item = Arc<dyn Tool>>, source: &ToolSource) -> Self {
@@ -146,7 +146,7 @@ impl Tools {
     /// Adds a tool, or replaces the one with its name.
     #[must_use]
     pub fn with(self, tool: Arc<dyn Tool>) -> Self {
-        self.with_from(tool, ToolSource::Given)
+        self.with_from(tool, ToolSource::Host)
     }
 
     /// Adds a tool from another origin, or replaces the one with its name.

@@ -184,7 +184,7 @@ mod tests {
         let found: Vec<PathBuf> = workspace
             .walk(&root, tiller_files::walk::WalkOptions::default())
             .unwrap()
-            .map(|entry| entry.below)
+            .map(|entry| entry.relative_path)
             .collect();
         let expected = [".config", ".local", ".local/share", "project"].map(PathBuf::from);
         assert_eq!(found, expected);

@@ -16,13 +16,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 fn start(folder: &Path, line: &str) -> Running {
-    let runner = Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor"));
+    let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_test-supervisor"));
     runner.start(&ShellCommand { line: line.into(), cwd: folder.into() }).unwrap()
 }
 
 async fn run(line: &str) -> (String, Exit) {
     let folder = TempDir::new().unwrap();
-    let runner = Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor"));
+    let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_test-supervisor"));
     let (output, exit) = run_with(&runner, folder.path(), line).await;
     (output, exit.unwrap())
 }
@@ -211,7 +211,7 @@ async fn command_that_suspends_its_supervisor_can_be_stopped() {
 
 #[tokio::test]
 async fn start_missing_folder_is_named() {
-    let runner = Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor"));
+    let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_test-supervisor"));
     let command = ShellCommand { line: "true".into(), cwd: "/no/such/folder".into() };
     let error = runner.start(&command).unwrap_err();
     assert_eq!(error.to_string(), "working directory /no/such/folder: not a folder");
@@ -228,7 +228,7 @@ fn script(folder: &Path, text: &str) -> Program {
 }
 
 fn converse(folder: &Path, text: &str) -> PipedChild {
-    Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor")).converse(&script(folder, text)).unwrap()
+    Runner::with_supervisor(env!("CARGO_BIN_EXE_test-supervisor")).start_piped(&script(folder, text)).unwrap()
 }
 
 /// Closes the program's stdin and returns the rest of both outputs.
@@ -301,7 +301,7 @@ async fn piped_child_that_neither_reads_nor_ends_is_killed() {
 async fn piped_child_that_cannot_be_started_is_named_at_its_end() {
     let folder = TempDir::new().unwrap();
     let program = Program { path: "/no/such/program".into(), ..script(folder.path(), "") };
-    let child = Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor")).converse(&program).unwrap();
+    let child = Runner::with_supervisor(env!("CARGO_BIN_EXE_test-supervisor")).start_piped(&program).unwrap();
     let (_, errors) = rest(child).await;
     let end = PipedChild::end(errors.trim()).unwrap_err().to_string();
     assert!(end.starts_with("cannot start /no/such/program: "), "{end}");
@@ -353,15 +353,15 @@ fn assert_holder_leaves_no_process(variables: &[(&str, &str)]) {
 #[tokio::test]
 async fn runner_prefix_shell_and_withheld_variables_apply() {
     let folder = TempDir::new().unwrap();
-    let runner = Runner::with_helper(env!("CARGO_BIN_EXE_test-supervisor")).in_shell("sh").unwrap();
+    let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_test-supervisor")).with_shell("sh").unwrap();
     // PATH, because every process has it.
-    let runner = runner.with_prefix("false\ngreet=hello").withholding(["PATH".to_owned()]);
+    let runner = runner.with_prefix("false\ngreet=hello").without_variables(["PATH".to_owned()]);
     assert!(runner.shell().ends_with("sh") && !runner.shell().ends_with("bash"));
     let line =
         "echo $greet $(/usr/bin/env | while read -r line; do case $line in PATH=*) echo leak;; esac; done)";
     let (output, exit) = run_with(&runner, folder.path(), line).await;
     assert_eq!((output.as_str(), exit.unwrap()), ("hello\n", code(0)));
-    let missing = Runner::with_helper("unused").in_shell("no-such-shell-anywhere").unwrap_err();
+    let missing = Runner::with_supervisor("unused").with_shell("no-such-shell-anywhere").unwrap_err();
     assert!(matches!(missing, ProcessError::NoShell { .. }), "{missing}");
 }
 
@@ -370,7 +370,7 @@ async fn runner_prefix_shell_and_withheld_variables_apply() {
 fn runner_with_link(folder: &Path) -> (Runner, PathBuf) {
     let supervisor = folder.join("helper");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_test-supervisor"), &supervisor).unwrap();
-    (Runner::with_helper(&supervisor), supervisor)
+    (Runner::with_supervisor(&supervisor), supervisor)
 }
 
 /// Lists the processes with this program whose last argument is `--standby`.
@@ -429,7 +429,7 @@ async fn run_with(runner: &Runner, folder: &Path, line: &str) -> (String, Result
 async fn standby_runs_the_command_as_a_new_supervisor_would() {
     let folder = TempDir::new().unwrap();
     let (runner, supervisor) = runner_with_link(folder.path());
-    let runner = runner.withholding(["PATH".to_owned()]).with_prefix("greet='hello you'");
+    let runner = runner.without_variables(["PATH".to_owned()]).with_prefix("greet='hello you'");
     runner.start_standby();
     let waiting = wait_for_standbys(&supervisor, 1).await;
     // Its watchdog is the parent of the supervisor.

@@ -6,14 +6,14 @@ use tiller_core::message::BashExecutionMessage;
 use tiller_core::unit::UnixMs;
 
 use crate::app::App;
-use crate::block::{Block, BlockKind, MOST_OUTPUT, NoticeLevel, Shell, ShellState};
+use crate::block::{Block, BlockKind, MAX_OUTPUT, NoticeLevel, Shell, ShellState};
 use crate::log_blocks::shell_record;
 use crate::tool_call::one_line;
 
 /// The position of a finished command's entry in the transcript.
 pub(super) enum ShellPlacement {
     /// Replaced the block of the running command.
-    There,
+    InPlace,
     /// At the end; with the duration in milliseconds if the command was watched here.
     Below(Option<u64>),
 }
@@ -47,41 +47,41 @@ impl App {
         if let BlockKind::Shell(shell) = &mut block.kind {
             *shell = shell_record(record, shell.took_ms(record));
         }
-        block.touch();
-        ShellPlacement::There
+        block.invalidate();
+        ShellPlacement::InPlace
     }
 
     /// Sets the duration of a command whose entry is at the end.
     pub(super) fn set_shell_duration(&mut self, entry: &EntryId, took: u64) {
         let logged = |block: &Block| block.entry.as_ref() == Some(entry);
         if let Some(block) = self.transcript.find_last(logged)
-            && let BlockKind::Shell(Shell { state: ShellState::Over { took_ms, .. }, .. }) = &mut block.kind
+            && let BlockKind::Shell(Shell { state: ShellState::Finished { took_ms, .. }, .. }) = &mut block.kind
         {
             *took_ms = Some(took);
-            block.touch();
+            block.invalidate();
         }
     }
 
     pub(super) fn bash_started(&mut self, id: &EntryId, command: &str, excluded: bool, since: UnixMs) {
-        self.work.bash_since = Some(since);
+        self.activity.bash_since = Some(since);
         self.transcript.remove_banner();
         self.transcript.push(Block::new(BlockKind::Shell(Shell {
             id: Some(id.clone()),
             command: command.to_owned(),
             output: StyledText::default(),
-            state: ShellState::Runs { since, paper: Box::new(OutputBuffer::keeping(MOST_OUTPUT)) },
+            state: ShellState::Running { since, paper: Box::new(OutputBuffer::with_limit(MAX_OUTPUT)) },
             excluded,
         })));
-        self.transcript.grew();
+        self.transcript.note_growth();
     }
 
     /// Tells the user that a message doesn't wait for the running `!` command.
     pub(crate) fn flash_command_runs(&mut self) {
         let runs = |block: &Block| match &block.kind {
-            BlockKind::Shell(Shell { state: ShellState::Runs { .. }, excluded, .. }) => !excluded,
+            BlockKind::Shell(Shell { state: ShellState::Running { .. }, excluded, .. }) => !excluded,
             _ => false,
         };
-        if self.work.bash_since.is_some() && self.transcript.find_last(runs).is_some() {
+        if self.activity.bash_since.is_some() && self.transcript.find_last(runs).is_some() {
             self.flash("The model doesn't wait for the command; it gets the output with a later request.");
         }
     }
@@ -93,30 +93,30 @@ impl App {
             && let BlockKind::Shell(shell) = &mut block.kind
         {
             change(shell);
-            block.touch();
+            block.invalidate();
         }
     }
 
     pub(super) fn bash_printed(&mut self, id: &EntryId, delta: &str) {
         self.with_shell(id, |shell| {
-            if let ShellState::Runs { paper, .. } = &mut shell.state {
+            if let ShellState::Running { paper, .. } = &mut shell.state {
                 paper.push(delta.as_bytes());
             }
         });
-        self.transcript.grew();
+        self.transcript.note_growth();
     }
 
     /// Sets the output that a command printed before this snapshot.
     pub(super) fn restore_bash_output(&mut self, id: &EntryId, printed: &OutputBuffer) {
         self.with_shell(id, |shell| {
-            if let ShellState::Runs { paper, .. } = &mut shell.state {
-                **paper = printed.carried(MOST_OUTPUT);
+            if let ShellState::Running { paper, .. } = &mut shell.state {
+                **paper = printed.continuation(MAX_OUTPUT);
             }
         });
     }
 
     pub(super) fn bash_ended(&mut self, id: &EntryId, record: &BashExecutionMessage) {
-        self.work.bash_since = None;
+        self.activity.bash_since = None;
         self.with_shell(id, |shell| {
             *shell = Shell { id: shell.id.take(), ..shell_record(record, shell.took_ms(record)) };
         });

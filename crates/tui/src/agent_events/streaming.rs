@@ -11,46 +11,46 @@ use crate::tool_call::{CallState, ToolCallBlock};
 impl App {
     /// Adds a delta to the streaming answer. Content blocks usually arrive in order; the index finds the
     /// right one where several stream at once.
-    pub(super) fn grow(&mut self, usage: &Usage, delta: &AssistantDelta) {
-        self.work.output.counted = usage.output;
+    pub(super) fn append_delta(&mut self, usage: &Usage, delta: &AssistantDelta) {
+        self.activity.streaming.counted_tokens = usage.output;
         if let AssistantDelta::TextDelta { delta, .. }
         | AssistantDelta::ThinkingDelta { delta, .. }
         | AssistantDelta::ToolcallDelta { delta, .. } = delta
         {
-            self.work.output.bytes += delta.len() as u64;
+            self.activity.streaming.bytes += delta.len() as u64;
         }
         match delta {
             AssistantDelta::TextDelta { content_index, delta } => {
                 let block =
-                    self.live_block(*content_index, || BlockKind::Growing(Box::new(MarkdownStream::new(80))));
-                if let BlockKind::Growing(stream) = &mut block.kind {
+                    self.live_block(*content_index, || BlockKind::StreamingAnswer(Box::new(MarkdownStream::new(80))));
+                if let BlockKind::StreamingAnswer(stream) = &mut block.kind {
                     stream.push(delta);
                 }
             }
             AssistantDelta::ThinkingDelta { content_index, delta } => {
-                let block = self.live_block(*content_index, || BlockKind::Musing(Box::default()));
-                if let BlockKind::Musing(thinking) = &mut block.kind {
+                let block = self.live_block(*content_index, || BlockKind::StreamingThinking(Box::default()));
+                if let BlockKind::StreamingThinking(thinking) = &mut block.kind {
                     thinking.push(delta);
                 }
-                block.touch();
+                block.invalidate();
             }
             AssistantDelta::ToolcallStart { content_index, id, name } => {
                 let call = ToolCallBlock {
                     id: id.clone(),
                     name: name.clone(),
                     args: serde_json::Value::Null,
-                    state: CallState::Written(0),
+                    state: CallState::Streaming(0),
                 };
                 self.live_block(*content_index, || BlockKind::Call(Box::new(call)));
             }
             AssistantDelta::ToolcallDelta { content_index, delta } => {
                 let block = self.live_block(*content_index, || BlockKind::Thinking(String::new()));
                 if let BlockKind::Call(call) = &mut block.kind
-                    && let CallState::Written(bytes) = &mut call.state
+                    && let CallState::Streaming(bytes) = &mut call.state
                 {
                     *bytes += delta.len();
                 }
-                block.touch();
+                block.invalidate();
             }
             AssistantDelta::ToolcallEnd { content_index, tool_call } => {
                 let block = self.live_block(*content_index, || BlockKind::Thinking(String::new()));
@@ -58,16 +58,16 @@ impl App {
                     id: tool_call.id.clone(),
                     name: tool_call.name.clone(),
                     args: tool_call.arguments.clone(),
-                    state: CallState::Waits,
+                    state: CallState::Pending,
                 }));
-                block.touch();
+                block.invalidate();
             }
             AssistantDelta::TextStart { .. }
             | AssistantDelta::TextEnd { .. }
             | AssistantDelta::ThinkingStart { .. }
             | AssistantDelta::ThinkingEnd { .. } => return,
         }
-        self.transcript.grew();
+        self.transcript.note_growth();
     }
 
     /// The live block at an index of the answer; earlier blocks that haven't started stay empty.

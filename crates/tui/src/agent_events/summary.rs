@@ -12,22 +12,22 @@ use crate::tool_call::one_line;
 
 impl App {
     pub(super) fn summary_started(&mut self, of: SummaryOf, since: UnixMs) {
-        self.work.summary = Some(Summarizing { of, since, retry: None, failed: None });
+        self.activity.summary = Some(Summarizing { of, since, retry: None, failed: None });
     }
 
     pub(super) fn compaction_ended(&mut self, reason: CompactionReason, error: Option<&str>) {
-        self.work.summary = None;
+        self.activity.summary = None;
         self.close_failure_dialog();
         let Some(error) = error else { return };
         match reason {
             // The command's own result reports it.
             CompactionReason::Manual => {}
             CompactionReason::Threshold => {
-                self.say(NoticeLevel::Warning, format!("compaction failed: {error}"), None);
+                self.add_notice(NoticeLevel::Warning, format!("compaction failed: {error}"), None);
             }
             CompactionReason::Overflow => {
                 let hint = "use /model, /tree or /new to continue".to_owned();
-                self.say(NoticeLevel::Error, error, Some(hint));
+                self.add_notice(NoticeLevel::Error, error, Some(hint));
             }
         }
     }
@@ -45,6 +45,6 @@ impl App {
         };
         let title = format!("summary failed: {}", one_line(error));
         let items = CompactionChoice::ALL.map(item).to_vec();
-        self.ask(Dialog { title, items });
+        self.open_dialog(Dialog { title, items });
     }
 }

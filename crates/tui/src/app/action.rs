@@ -6,21 +6,21 @@ use tiller_core::event::{CompactionChoice, Decision};
 use tiller_core::id::{CallId, EntryId};
 use tiller_core::message::{Image, ThinkingLevel};
 use tiller_core::setting::Setting;
-use tiller_engine::{ApprovalMode, BashContext, BranchSummary, Direction, Permission};
+use tiller_engine::{ApprovalMode, BashContext, BranchSummary, CycleDirection, Permission};
 use tiller_session::Visibility;
 
 use crate::completion::{self, ArgumentValues, Ranking};
-use crate::picker::{Extract, NarrowingJob};
+use crate::picker::{SessionExcerpt, NarrowingJob};
 use crate::search::Lookup;
 use crate::session_search::SearchRequest;
-use crate::transcript::{CopiedText, ScrollRequest};
+use crate::transcript::{CopiedText, SectionRequest};
 use crate::{approval, login, queue, tree};
 
 /// An action for the event loop or the executor.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Action {
-    Say(Submit),
-    Go(Navigate),
+    Submit(Submit),
+    Navigate(Navigate),
     Abort,
     Queue(queue::QueueAction),
     Decide(CallId, Decision),
@@ -28,21 +28,21 @@ pub(crate) enum Action {
     Compact(Option<String>),
     /// Drops the older part of the context without a summary.
     Truncate,
-    Change(SessionEdit),
-    InList(ListAction),
+    Edit(SessionEdit),
+    List(ListAction),
     /// Runs in the background while other actions are performed.
-    Beside(BackgroundJob),
-    Browse(SearchRequest),
-    EndBrowse,
+    Background(BackgroundJob),
+    SearchSessions(SearchRequest),
+    EndSessionSearch,
     /// Takes a snapshot and reads the path again.
     Reload,
     /// Takes a snapshot for the session's properties only.
     Refresh,
     /// Requests the agent's slash commands.
-    AskCommands,
+    LoadCommands,
     /// Reloads skills, templates and context files.
-    ReadResources,
-    ShowFacts {
+    ReloadResources,
+    ShowSessionInfo {
         /// Width of the page in columns.
         width: usize,
     },
@@ -54,14 +54,14 @@ pub(crate) enum Action {
     Export(String),
     /// Attaches the image in this file; pastes the text if it is no image.
     Attach(PathBuf, String),
-    Own(TerminalAction),
+    Terminal(TerminalAction),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SessionEdit {
     SetModel(String),
     /// Selects the next or previous available model.
-    CycleModel(Direction),
+    CycleModel(CycleDirection),
     SetThinking(ThinkingLevel),
     Rename(String),
     /// Sets or removes the newest message's label.
@@ -76,18 +76,18 @@ pub(crate) enum SessionEdit {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ListAction {
     /// Loads a picker's items.
-    Gather(ListKind),
+    LoadItems(ListKind),
     /// Loads the values of a command's argument.
-    GatherWords(ArgumentValues),
+    LoadArguments(ArgumentValues),
     /// Filters a long list.
-    Narrow(NarrowingJob),
+    Filter(NarrowingJob),
     /// Lists the files beneath a directory.
     WalkFiles(PathBuf),
     RankFiles(Ranking),
     /// Lists the directory of a partially typed path.
     ListPaths(completion::PathQuery),
     /// Reads the last exchange of a session.
-    Preview(PathBuf, Extract),
+    Preview(PathBuf, SessionExcerpt),
     NameSession(PathBuf, String),
     TrashSession(PathBuf),
     RestoreSession(PathBuf),
@@ -115,12 +115,12 @@ pub(crate) enum BackgroundJob {
     /// Counts the entries that hiding this one would hide, then asks for confirmation.
     AskToHide(EntryId),
     /// Writes a setting to the user's settings file.
-    Keep {
+    SaveSetting {
         setting: &'static Setting,
         value: String,
     },
     /// Reads a part of the path.
-    Read(ScrollRequest),
+    ReadPart(SectionRequest),
     /// Recounts the branches along the path, for the transcript with this epoch.
     CountBranches(u64),
     /// Searches the transcript; replaces the previous search.
@@ -128,7 +128,7 @@ pub(crate) enum BackgroundJob {
     /// Shows the end of tiller's own log.
     ShowLogs,
     /// Appends prompts to the history, oldest first.
-    Remember(Vec<String>),
+    AppendHistory(Vec<String>),
     /// Reads an image from the clipboard.
     PasteImage,
     /// Collects the data of the welcome screen.
@@ -139,7 +139,7 @@ pub(crate) enum BackgroundJob {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TerminalAction {
     Copy(CopiedText),
-    EditElsewhere(String),
+    EditExternally(String),
     Suspend,
     Quit,
 }
@@ -148,10 +148,10 @@ impl Action {
     /// The user's input for this action, which would be lost if it failed.
     pub(crate) fn typed(&self) -> Option<UserText> {
         match self {
-            Self::Say(say) => say.typed(),
-            Self::Go(Navigate::New) => Some("/new".to_owned().into()),
-            Self::Go(Navigate::Clone) => Some("/clone".to_owned().into()),
-            Self::Change(SessionEdit::SetModel(words)) => Some(format!("/model {words}").into()),
+            Self::Submit(say) => say.typed(),
+            Self::Navigate(Navigate::New) => Some("/new".to_owned().into()),
+            Self::Navigate(Navigate::Clone) => Some("/clone".to_owned().into()),
+            Self::Edit(SessionEdit::SetModel(words)) => Some(format!("/model {words}").into()),
             Self::Queue(queue::QueueAction::Edit(_, words, _)) => Some(words.clone().into()),
             Self::Decide(_, Decision::Deny { reason }) => {
                 approval::user_reason(reason).map(|reason| reason.to_owned().into())
@@ -181,13 +181,13 @@ pub(crate) enum Submit {
     /// Interrupts the request in flight and sends this, after the steering messages that wait.
     SteerNow(String),
     /// Interrupts the request in flight and sends the steering messages that wait.
-    Hurry,
+    DeliverSteeringNow,
     FollowUp(String),
     Bash(String, BashContext),
     /// One of the other variants except `Bash`, with images.
-    WithPictures(Box<Self>, Vec<Image>),
+    WithImages(Box<Self>, Vec<Image>),
     /// A message with attached files or an override of the length check.
-    With(Box<Self>, LineExtra),
+    WithExtra(Box<Self>, LineExtra),
 }
 
 /// Special handling of a message.
@@ -210,12 +210,12 @@ impl Submit {
             Self::Steer(text) | Self::SteerNow(text) | Self::FollowUp(text) => Some(text.clone().into()),
             Self::Bash(command, BashContext::Include) => Some(format!("!{command}").into()),
             Self::Bash(command, BashContext::Exclude) => Some(format!("!!{command}").into()),
-            Self::Hurry => None,
-            Self::With(_, LineExtra::AsFile(whole)) => Some(whole.clone().into()),
-            Self::With(say, LineExtra::Attached(_) | LineExtra::FilesOf(_) | LineExtra::AnyLength) => {
+            Self::DeliverSteeringNow => None,
+            Self::WithExtra(_, LineExtra::AsFile(whole)) => Some(whole.clone().into()),
+            Self::WithExtra(say, LineExtra::Attached(_) | LineExtra::FilesOf(_) | LineExtra::AnyLength) => {
                 say.typed()
             }
-            Self::WithPictures(say, images) => Some(UserText { images: images.clone(), ..say.typed()? }),
+            Self::WithImages(say, images) => Some(UserText { images: images.clone(), ..say.typed()? }),
         }
     }
 }
@@ -233,7 +233,7 @@ pub(crate) enum Navigate {
     /// Starts a new session with the path of this one.
     Clone,
     /// Leaves this entry, after asking how to summarize the abandoned branch, if there is one.
-    AskToLeave(EntryId),
+    AskForSummary(EntryId),
     ToEntry(EntryId, BranchSummary),
 }
 
@@ -251,5 +251,5 @@ pub(crate) enum ListKind {
     Logins,
     Logouts,
     /// Logs of other programs.
-    Foreign,
+    ForeignLogs,
 }

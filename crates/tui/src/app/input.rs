@@ -16,9 +16,9 @@ use super::{Job, ListKind, UserText};
 use crate::attach::AttachedImage;
 use crate::completion::{ArgumentValues, FileList, PathListing, Ranked};
 use crate::dialog::Dialog;
-use crate::picker::{NarrowedList, PickerChoice, PickerItem, Sessions, StatusText, ThemeItem};
+use crate::picker::{NarrowedList, PickerChoice, PickerItem, Sessions, StatusText, SessionQueryId};
 use crate::search::SearchHits;
-use crate::transcript::{NewestMarker, ScrollRequest};
+use crate::transcript::{LoadedPath, SectionRequest};
 use crate::welcome::Welcome;
 use crate::{login, queue, tree};
 
@@ -28,7 +28,7 @@ pub(crate) enum Msg {
     Key(KeyEvent),
     Mouse(MouseEvent),
     /// Characters that arrived at once, each as if typed.
-    Typed(String),
+    Text(String),
     Paste(String),
     Resize {
         width: u16,
@@ -38,9 +38,9 @@ pub(crate) enum Msg {
     Agent(Arc<Event>),
     /// Events were lost; a new snapshot is needed.
     Lagged,
-    Report(TaskResult),
+    TaskResult(TaskResult),
     /// The terminal reported its background color.
-    Ground(Rgb),
+    Background(Rgb),
     /// The set of known themes changed.
     Themes(Arc<ThemeRegistry>),
 }
@@ -49,7 +49,7 @@ pub(crate) enum Msg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TaskOrigin {
     /// The editor: the input returns to it, whatever overlay is open.
-    Typed,
+    Editor,
     /// This list if it is on top, otherwise the editor.
     List(ListKind),
 }
@@ -68,7 +68,7 @@ pub(crate) enum TaskResult {
     /// A warning in the transcript no longer applies.
     Resolved(String),
     /// The input is invalid; it returns for correction.
-    Slip {
+    InvalidInput {
         typed: UserText,
         what: String,
         origin: TaskOrigin,
@@ -83,29 +83,29 @@ pub(crate) enum TaskResult {
     /// The session's current properties.
     State(Box<SessionState>),
     /// A part of the path, and the entries after it that may hold results of its calls, oldest first.
-    Read {
-        wanted: ScrollRequest,
+    PartRead {
+        wanted: SectionRequest,
         entries: Vec<Entry>,
         ahead: Vec<Entry>,
     },
-    Found(SearchHits),
+    SearchHits(SearchHits),
     /// Messages removed from the queue, returned to the user.
-    Queue(Vec<QueueItem>),
+    ReturnedMessages(Vec<QueueItem>),
     /// The result of a queue action.
-    Waiting(queue::QueueOutcome),
-    Moved(SessionSwitched),
+    QueueOutcome(queue::QueueOutcome),
+    SessionSwitched(SessionSwitched),
     /// A result for a list, the tree or the completion.
     List(ListResult),
     /// A dialog to answer before the list beneath continues.
-    Ask(Dialog),
+    Dialog(Dialog),
     Page {
         title: String,
         lines: Vec<Line>,
     },
     /// The prompt history, oldest first.
-    Earlier(Vec<String>),
+    History(Vec<String>),
     /// The session's id, if it is a fork.
-    Fork(Option<SessionId>),
+    ForkId(Option<SessionId>),
     /// The git branch of the working directory.
     Branch(Option<String>),
     /// The agent's current slash commands.
@@ -120,13 +120,13 @@ pub(crate) enum TaskResult {
     /// Text to insert into the editor like a paste.
     Paste(String),
     /// An API key was stored or removed.
-    Key(login::LoginResult),
+    Login(login::LoginResult),
     /// A long-running job started.
     Began(Job),
     /// The job ended; its result was reported.
     Ended(Job),
     /// New highlighting is available; blocks with code are laid out again.
-    CodeTold,
+    CodeHighlighted,
 }
 
 /// A result for a list, the tree or the completion.
@@ -144,37 +144,37 @@ pub(crate) enum ListResult {
         of: PickerChoice,
         lines: Vec<Line>,
     },
-    Words {
+    ArgumentValues {
         of: ArgumentValues,
         items: Vec<PickerItem>,
     },
     Files(Arc<FileList>),
     /// The files that match the completed word.
     Ranked(Ranked),
-    Listed(PathListing),
+    Paths(PathListing),
     Settings(Box<Settings>),
     /// The current value of one of the theme settings.
     Theme(&'static Setting, String),
     /// A status text for the list on top.
-    Said(StatusText),
+    Status(StatusText),
     /// The session list changed; `trashed` is a session that was moved to the trash.
     SessionsChanged {
         word: StatusText,
         trashed: Option<PathBuf>,
     },
     /// Renaming a session failed.
-    NotNamed {
+    RenameFailed {
         path: PathBuf,
         name: String,
         why: StatusText,
     },
     /// Restoring a session from the trash failed.
-    NotRestored {
+    RestoreFailed {
         path: PathBuf,
         why: StatusText,
     },
-    Browsed {
-        look: ThemeItem,
+    Sessions {
+        look: SessionQueryId,
         scope: SessionScope,
         what: SessionsResult,
     },
@@ -189,27 +189,27 @@ pub(crate) enum ListResult {
         news: tree::TreeResult,
     },
     /// A fork of this session was created without switching to it.
-    Beside(SessionId),
+    ForkCreated(SessionId),
 }
 
 impl TaskResult {
     /// Reports invalid input: the reason and a hint, in one line.
-    pub(crate) fn slip(
+    pub(crate) fn invalid_input(
         typed: impl Into<UserText>,
         (what, hint): (String, Option<String>),
         origin: TaskOrigin,
     ) -> Self {
         let what = hint.map_or(what.clone(), |hint| format!("{what}; {hint}"));
-        Self::Slip { typed: typed.into(), what, origin }
+        Self::InvalidInput { typed: typed.into(), what, origin }
     }
 
     /// Reports whether the result carries user input that exists nowhere else.
-    pub(crate) fn returns_words(&self) -> bool {
+    pub(crate) fn returns_input(&self) -> bool {
         match self {
             Self::Failed { text, .. } => text.is_some(),
-            Self::Queue(items) => !items.is_empty(),
-            Self::Waiting(queue::QueueOutcome::Gone(words)) => words.is_some(),
-            Self::Paste(_) | Self::Edited(_) | Self::Slip { .. } => true,
+            Self::ReturnedMessages(items) => !items.is_empty(),
+            Self::QueueOutcome(queue::QueueOutcome::Gone(words)) => words.is_some(),
+            Self::Paste(_) | Self::Edited(_) | Self::InvalidInput { .. } => true,
             _ => false,
         }
     }
@@ -230,5 +230,5 @@ pub(crate) enum SessionsResult {
 #[derive(Debug)]
 pub(crate) struct LoadedSession {
     pub(crate) snapshot: Snapshot,
-    pub(crate) newest: NewestMarker,
+    pub(crate) newest: LoadedPath,
 }

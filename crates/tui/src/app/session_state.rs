@@ -10,7 +10,7 @@ use tiller_engine::turn::AnnouncedRetry;
 use tiller_engine::{ContextUse, RunningCall, SlashCommand, Summarizing};
 use tiller_provider::catalog::ImageInput;
 
-use crate::approval::PendingApproval;
+use crate::approval::ApprovalPrompt;
 use crate::dialog::DeferredOverlay;
 use crate::welcome::Welcome;
 
@@ -23,13 +23,13 @@ pub(crate) struct SessionInfo {
     pub(crate) name: Option<String>,
     pub(crate) model: Option<ModelRef>,
     pub(crate) thinking: ThinkingLevel,
-    pub(crate) sight: ImageInput,
+    pub(crate) image_input: ImageInput,
     pub(crate) context: ContextUse,
     pub(crate) usage: Usage,
     pub(crate) approval: String,
     pub(crate) branch: Option<String>,
     /// The session's id, if it is a fork.
-    pub(crate) fork: Option<SessionId>,
+    pub(crate) fork_id: Option<SessionId>,
     pub(crate) welcome: Option<Welcome>,
     /// The agent's slash commands: templates and skills.
     pub(crate) commands: Vec<SlashCommand>,
@@ -49,12 +49,12 @@ impl SnapshotGap {
         self.expected > 0
     }
 
-    pub(super) fn expect(&mut self) {
+    pub(super) fn open(&mut self) {
         self.expected += 1;
     }
 
     /// Buffers an event while a snapshot is on its way; returns it otherwise.
-    pub(super) fn keep(&mut self, event: Arc<Event>) -> Option<Arc<Event>> {
+    pub(super) fn buffer(&mut self, event: Arc<Event>) -> Option<Arc<Event>> {
         if self.expected == 0 {
             return Some(event);
         }
@@ -82,7 +82,7 @@ pub(crate) enum Job {
 
 impl Job {
     /// The label shown while the job runs.
-    pub(crate) const fn doing(self) -> &'static str {
+    pub(crate) const fn label(self) -> &'static str {
         match self {
             Self::Export => "exporting the session…",
             Self::Copy => "copying the session…",
@@ -110,21 +110,21 @@ impl From<&RunningCall> for CallInProgress {
 pub(crate) struct StreamingAnswer {
     /// Output tokens, as last counted by the provider. Most providers count only at the end, some also the
     /// first few at the start.
-    pub(crate) counted: Tokens,
+    pub(crate) counted_tokens: Tokens,
     /// Bytes received.
     pub(crate) bytes: u64,
 }
 
 impl StreamingAnswer {
     /// The number of output tokens as text, with a `~` for an estimate; `None` before the first byte.
-    pub(crate) fn words(self) -> Option<String> {
+    pub(crate) fn label(self) -> Option<String> {
         /// Bytes per token, estimated.
         const TOKEN: u64 = 4;
         let guess = Tokens(self.bytes.div_ceil(TOKEN));
         // A count far below the estimate was made at the start.
-        match self.counted.0 * 2 >= guess.0 {
-            true if self.counted.0 == 0 => None,
-            true => Some(format!("↓{}", self.counted)),
+        match self.counted_tokens.0 * 2 >= guess.0 {
+            true if self.counted_tokens.0 == 0 => None,
+            true => Some(format!("↓{}", self.counted_tokens)),
             false => Some(format!("↓~{guess}")),
         }
     }
@@ -138,19 +138,19 @@ pub(crate) struct SessionActivity {
     pub(crate) running_since: Option<UnixMs>,
     pub(crate) calls: Vec<CallInProgress>,
     /// Dialogs and pages to show once the user isn't typing.
-    pub(crate) unasked: Vec<DeferredOverlay>,
+    pub(crate) deferred: Vec<DeferredOverlay>,
     /// The announced retry of a failed request.
     pub(crate) retry: Option<AnnouncedRetry>,
     /// Start of the running `!` command.
     pub(crate) bash_since: Option<UnixMs>,
     pub(crate) summary: Option<Summarizing>,
     /// Running jobs and their start times.
-    pub(crate) errands: Vec<(Job, UnixMs)>,
+    pub(crate) jobs: Vec<(Job, UnixMs)>,
     pub(crate) queue: Vec<QueueItem>,
-    pub(crate) approvals: Vec<PendingApproval>,
-    pub(crate) output: StreamingAnswer,
+    pub(crate) approvals: Vec<ApprovalPrompt>,
+    pub(crate) streaming: StreamingAnswer,
     /// The last run ended with an error.
-    pub(crate) failed: bool,
+    pub(crate) last_run_failed: bool,
 }
 
 #[cfg(test)]
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn streaming_answer_tokens_are_estimated_until_counted() {
-        let words = |counted, bytes| StreamingAnswer { counted: Tokens(counted), bytes }.words();
+        let words = |counted, bytes| StreamingAnswer { counted_tokens: Tokens(counted), bytes }.label();
         assert_eq!(words(0, 0), None);
         assert_eq!(words(0, 480).as_deref(), Some("↓~120"));
         assert_eq!(words(3, 480).as_deref(), Some("↓~120"), "counted at the start only");

@@ -8,7 +8,7 @@ use super::{
     Action, App, BackgroundJob, CallInProgress, Job, ListAction, ListKind, ListResult, LoadedSession,
     SessionActivity, SessionInfo, TaskResult, UserText,
 };
-use crate::approval::PendingApproval;
+use crate::approval::ApprovalPrompt;
 use crate::attach::AttachedImage;
 use crate::block::NoticeLevel;
 use crate::frame_pacer::Dirty;
@@ -22,9 +22,9 @@ impl App {
     /// Switches to another session. A prompt that returns with it, and text typed while it was opening, are
     /// put before the draft.
     fn session_switched(&mut self, switched: SessionSwitched) {
-        self.keep_typed_ahead();
-        self.popups.clear();
-        self.work.unasked.clear();
+        self.restore_typed_ahead();
+        self.overlays.clear();
+        self.activity.deferred.clear();
         self.queue.forget_removed();
         if let Some(text) = switched.editor {
             self.editor.put_before(&[text]);
@@ -32,46 +32,46 @@ impl App {
     }
 
     /// Cancels a pending session switch in lists and the tree; returns the text typed during it.
-    pub(crate) fn stay(&mut self) -> Option<String> {
-        self.popups.iter_mut().filter_map(Overlay::stay).next()
+    pub(crate) fn cancel_switch(&mut self) -> Option<String> {
+        self.overlays.iter_mut().filter_map(Overlay::cancel_navigation).next()
     }
 
     /// Cancels a pending session switch and moves the text typed during it to the editor.
-    pub(crate) fn keep_typed_ahead(&mut self) {
-        if let Some(typed) = self.stay() {
+    pub(crate) fn restore_typed_ahead(&mut self) {
+        if let Some(typed) = self.cancel_switch() {
             self.editor.put_before(&[typed]);
         }
     }
 
-    pub(super) fn report(&mut self, report: TaskResult) -> Vec<Action> {
+    pub(super) fn apply_result(&mut self, report: TaskResult) -> Vec<Action> {
         match report {
             TaskResult::Failed { what, hint, text } => self.show_failure(what, hint, text),
-            TaskResult::Slip { typed, what, origin } => self.slipped(typed, what, origin),
+            TaskResult::InvalidInput { typed, what, origin } => self.reject_executed(typed, what, origin),
             TaskResult::Loaded(loaded) => return self.session_loaded(*loaded),
             TaskResult::State(state) => self.set_session_state(*state),
-            TaskResult::Read { wanted, entries, ahead } => self.transcript.take(&wanted, &entries, &ahead),
-            TaskResult::BranchPoints { epoch, points } => self.transcript.recount(epoch, points),
-            TaskResult::Found(found) => self.found(&found),
-            TaskResult::Queue(items) => self.restore_messages(&items),
-            TaskResult::Waiting(outcome) => self.apply_queue_outcome(outcome),
-            TaskResult::Moved(switched) => self.session_switched(switched),
-            TaskResult::Ask(question) => self.ask(question),
-            TaskResult::CodeTold => {}
-            TaskResult::Began(errand) => self.work.errands.push((errand, self.now)),
+            TaskResult::PartRead { wanted, entries, ahead } => self.transcript.insert_section(&wanted, &entries, &ahead),
+            TaskResult::BranchPoints { epoch, points } => self.transcript.update_branch_points(epoch, points),
+            TaskResult::SearchHits(found) => self.add_search_hits(&found),
+            TaskResult::ReturnedMessages(items) => self.restore_messages(&items),
+            TaskResult::QueueOutcome(outcome) => self.apply_queue_outcome(outcome),
+            TaskResult::SessionSwitched(switched) => self.session_switched(switched),
+            TaskResult::Dialog(question) => self.open_dialog(question),
+            TaskResult::CodeHighlighted => {}
+            TaskResult::Began(errand) => self.activity.jobs.push((errand, self.now)),
             TaskResult::Ended(errand) => self.job_ended(errand),
-            TaskResult::Key(result) => return self.key_changed(result),
+            TaskResult::Login(result) => return self.key_changed(result),
             TaskResult::Page { title, lines } => self.defer_page(Pager::new(&title, lines)),
-            TaskResult::Earlier(prompts) => self.editor.know_earlier(prompts),
-            TaskResult::Fork(fork) => self.facts.fork = fork,
-            TaskResult::Branch(branch) => self.facts.branch = branch,
+            TaskResult::History(prompts) => self.editor.prepend_history(prompts),
+            TaskResult::ForkId(fork) => self.session.fork_id = fork,
+            TaskResult::Branch(branch) => self.session.branch = branch,
             TaskResult::Commands(commands) => {
-                self.facts.commands = commands;
-                self.complete.forget();
+                self.session.commands = commands;
+                self.completion.invalidate();
             }
-            TaskResult::Welcome(welcome) => self.facts.welcome = Some(welcome),
+            TaskResult::Welcome(welcome) => self.session.welcome = Some(welcome),
             TaskResult::Note(text) => self.flash(text),
-            TaskResult::Warning(text) => self.say(NoticeLevel::Warning, text, None),
-            TaskResult::Resolved(text) => self.transcript.overcome(&text),
+            TaskResult::Warning(text) => self.add_notice(NoticeLevel::Warning, text, None),
+            TaskResult::Resolved(text) => self.transcript.mark_outdated(&text),
             TaskResult::Attached(picture) => self.attach_image(picture),
             TaskResult::Edited(text) => self.editor.set_text(&text),
             TaskResult::Paste(text) => self.editor.paste(&text),
@@ -85,52 +85,52 @@ impl App {
         match result {
             ListResult::Items { list, items, selected } => self.fill_list(list, items, selected),
             ListResult::Narrowed(done) => {
-                pickers(&mut self.popups).for_each(|picker| picker.narrowed(&done));
+                pickers(&mut self.overlays).for_each(|picker| picker.apply_narrowed(&done));
             }
             ListResult::Preview { of, lines } => {
-                pickers(&mut self.popups).for_each(|picker| picker.show(&of, lines.clone()));
+                pickers(&mut self.overlays).for_each(|picker| picker.show_preview(&of, lines.clone()));
             }
-            ListResult::Words { of, items } => self.know_words(of, items),
-            ListResult::Files(files) => return self.know_files(files),
-            ListResult::Ranked(ranked) => return self.files_ranked(ranked),
-            ListResult::Listed(listing) => return self.paths_listed(listing),
+            ListResult::ArgumentValues { of, items } => self.show_argument_values(of, items),
+            ListResult::Files(files) => return self.set_project_files(files),
+            ListResult::Ranked(ranked) => return self.show_ranked_files(ranked),
+            ListResult::Paths(listing) => return self.show_listed_paths(listing),
             ListResult::Settings(settings) => self.settings_changed(&settings),
             ListResult::Theme(setting, name) => self.theme_setting_changed(setting, &name),
-            ListResult::Said(word) => {
-                self.stay();
-                self.say_in_list(word);
+            ListResult::Status(word) => {
+                self.cancel_switch();
+                self.show_list_status(word);
             }
             ListResult::SessionsChanged { word, trashed } => return self.sessions_changed(word, trashed),
-            ListResult::NotNamed { path, name, why } => {
-                self.ask_for_name_again(&path, &name);
-                self.say_in_list(why);
+            ListResult::RenameFailed { path, name, why } => {
+                self.prompt_for_name_again(&path, &name);
+                self.show_list_status(why);
             }
-            ListResult::NotRestored { path, why } => {
-                self.not_restored(path);
-                self.say_in_list(why);
+            ListResult::RestoreFailed { path, why } => {
+                self.restore_failed(path);
+                self.show_list_status(why);
             }
-            ListResult::Browsed { look, scope, what } => self.browsed(look, scope, &what),
+            ListResult::Sessions { look, scope, what } => self.show_browse_result(look, scope, &what),
             ListResult::AskToHide { entry, count } => self.ask_to_hide(entry, count),
-            ListResult::Tree { session, news } => self.tree_news(&session, news),
-            ListResult::Beside(session) => self.forked_beside(&session),
+            ListResult::Tree { session, news } => self.handle_tree_result(&session, news),
+            ListResult::ForkCreated(session) => self.forked_beside(&session),
         }
         Vec::new()
     }
 
     fn fill_list(&mut self, list: ListKind, items: Vec<PickerItem>, selected: usize) {
-        if let Some(picker) = pickers(&mut self.popups).rfind(|picker| picker.list == Some(list)) {
+        if let Some(picker) = pickers(&mut self.overlays).rfind(|picker| picker.list == Some(list)) {
             picker.fill(items, selected);
         }
     }
 
     fn job_ended(&mut self, job: Job) {
-        let at = self.work.errands.iter().position(|(started, _)| *started == job);
-        at.map(|at| self.work.errands.remove(at));
+        let at = self.activity.jobs.iter().position(|(started, _)| *started == job);
+        at.map(|at| self.activity.jobs.remove(at));
     }
 
     /// Moves messages from the queue to the editor, in the order of the queue panel.
     fn restore_messages(&mut self, items: &[QueueItem]) {
-        let adopt = |item: &QueueItem| self.editor.adopt(&item.as_typed(), &item.images);
+        let adopt = |item: &QueueItem| self.editor.restore_images(&item.as_typed(), &item.images);
         let texts: Vec<String> = queue::in_order(items).into_iter().map(adopt).collect();
         if !texts.is_empty() {
             self.editor.put_before(&texts);
@@ -139,38 +139,38 @@ impl App {
 
     /// The name of the current model.
     pub(crate) fn model_name(&self) -> &str {
-        self.facts.model.as_ref().map_or("this model", |model| model.id.as_str())
+        self.session.model.as_ref().map_or("this model", |model| model.id.as_str())
     }
 
     /// Reports whether images can accompany the text in the editor.
-    pub(crate) fn takes_pictures(&self) -> bool {
-        let is_reason = self.work.approvals.first().is_some_and(PendingApproval::is_reasoning);
+    pub(crate) fn accepts_images(&self) -> bool {
+        let is_reason = self.activity.approvals.first().is_some_and(ApprovalPrompt::is_writing_reason);
         !self.queue.is_editing() && !is_reason
     }
 
     /// Attaches an image to the text in the editor, unless that is sent as text only.
     fn attach_image(&mut self, AttachedImage { image, size }: AttachedImage) {
-        if !self.takes_pictures() {
+        if !self.accepts_images() {
             self.flash("Images can't be attached here; send them with a message.");
             return;
         }
         self.editor.attach(image, size);
-        if self.facts.sight == ImageInput::Unsupported {
-            let (model, models) = (self.model_name(), self.place.keymap.key_of(KeyCommand::PickModel));
+        if self.session.image_input == ImageInput::Unsupported {
+            let (model, models) = (self.model_name(), self.ui.keymap.key_of(KeyCommand::PickModel));
             self.flash(format!("{model} takes no images; {models} chooses another model"));
         }
     }
 
     /// Rejects an action because the executor's queue is full; user input returns to the editor.
-    pub(crate) fn refused(&mut self, action: Action) {
+    pub(crate) fn reject_action(&mut self, action: Action) {
         match action {
-            Action::Beside(BackgroundJob::Read(wanted)) => self.transcript.unask(wanted.part()),
-            Action::InList(ListAction::WalkFiles(_)) => self.complete.walk_refused(),
-            Action::InList(ListAction::GatherWords(_)) => self.complete.words_refused(),
-            Action::InList(ListAction::RestoreSession(path)) => self.not_restored(path),
+            Action::Background(BackgroundJob::ReadPart(wanted)) => self.transcript.cancel_request(wanted.part()),
+            Action::List(ListAction::WalkFiles(_)) => self.completion.cancel_walk(),
+            Action::List(ListAction::LoadArguments(_)) => self.completion.cancel_gathering(),
+            Action::List(ListAction::RestoreSession(path)) => self.restore_failed(path),
             Action::Attach(_, text) => self.editor.paste(&text),
-            Action::Go(_) => self.keep_typed_ahead(),
-            Action::Queue(queue::QueueAction::PutBack(removed)) => {
+            Action::Navigate(_) => self.restore_typed_ahead(),
+            Action::Queue(queue::QueueAction::Restore(removed)) => {
                 let items: Vec<QueueItem> = removed.into_iter().map(|removed| removed.item).collect();
                 self.restore_messages(&items);
             }
@@ -181,12 +181,12 @@ impl App {
             }
         }
         self.flash("Busy: try again in a moment.");
-        self.stale = Dirty::ByUser;
+        self.dirty = Dirty::ByUser;
     }
 
     /// Returns user input to the editor, with its images.
     pub(crate) fn restore_input(&mut self, typed: &UserText) {
-        let text = self.editor.adopt(&typed.text, &typed.images);
+        let text = self.editor.restore_images(&typed.text, &typed.images);
         self.editor.put_before(&[text]);
     }
 
@@ -195,61 +195,61 @@ impl App {
             self.restore_input(&text);
         }
         // A flash about the failed action is obsolete.
-        self.notes.flash = None;
+        self.transient.flash = None;
         // A list would cover the error; but the dialog about a failed summary blocks the agent, so it stays.
-        if matches!(self.popups.last(), Some(Overlay::Pick(_) | Overlay::Tree(_))) {
-            self.keep_typed_ahead();
-            self.popups.retain(Overlay::is_of_failure);
+        if matches!(self.overlays.last(), Some(Overlay::Picker(_) | Overlay::Tree(_))) {
+            self.restore_typed_ahead();
+            self.overlays.retain(Overlay::is_failure_dialog);
         }
-        self.say(NoticeLevel::Error, what, hint);
+        self.add_notice(NoticeLevel::Error, what, hint);
     }
 
     fn session_loaded(&mut self, loaded: LoadedSession) -> Vec<Action> {
         self.apply_snapshot(loaded);
-        let missed = self.facts.gap.close();
-        let welcomes = self.transcript.has_banner().then_some(Action::Beside(BackgroundJob::Welcome));
-        let mut actions: Vec<Action> = missed.iter().flat_map(|event| self.agent(event)).collect();
-        actions.extend(self.search_anew());
+        let missed = self.session.gap.close();
+        let welcomes = self.transcript.has_banner().then_some(Action::Background(BackgroundJob::Welcome));
+        let mut actions: Vec<Action> = missed.iter().flat_map(|event| self.apply_event(event)).collect();
+        actions.extend(self.restart_search());
         actions.extend(welcomes);
         actions
     }
 
     fn apply_snapshot(&mut self, loaded: LoadedSession) {
         let LoadedSession { snapshot, newest } = loaded;
-        let live = snapshot.live;
+        let live = snapshot.in_progress;
         self.outdate_tree();
-        self.facts.seq = snapshot.seq;
+        self.session.seq = snapshot.seq;
         let former = self.transcript.replace(newest);
         self.set_session_state(snapshot.state);
         self.set_approvals(&live.approvals);
         // The snapshot says whether that dialog is still open; other deferred dialogs exist only here.
         self.close_failure_dialog();
-        self.work = SessionActivity {
+        self.activity = SessionActivity {
             opening_since: None,
             retry: live.retry.clone(),
-            unasked: std::mem::take(&mut self.work.unasked),
+            deferred: std::mem::take(&mut self.activity.deferred),
             running_since: live.running_since,
             calls: live.calls.iter().map(CallInProgress::from).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),
             summary: live.summary.clone(),
-            errands: std::mem::take(&mut self.work.errands),
+            jobs: std::mem::take(&mut self.activity.jobs),
             queue: Vec::new(),
-            approvals: std::mem::take(&mut self.work.approvals),
-            output: super::StreamingAnswer::default(),
-            failed: false,
+            approvals: std::mem::take(&mut self.activity.approvals),
+            streaming: super::StreamingAnswer::default(),
+            last_run_failed: false,
         };
         self.queue_changed(&live.queue);
         // If entries are still unread, the context's size shows whether the session is new.
-        let is_new = self.transcript.is_whole() || self.facts.context.used.0 == 0;
+        let is_new = self.transcript.is_single_part() || self.session.context.used.0 == 0;
         if is_new && self.transcript.is_empty() {
             self.open_with_banner();
         }
         if let Some(error) = live.summary.as_ref().and_then(|summary| summary.failed.clone()) {
             self.open_failure_dialog(&error);
         }
-        self.take_up(&live, former);
+        self.restore_in_flight(&live, former);
         if live.running_since.is_none() {
-            self.transcript.settle();
+            self.transcript.close_calls();
             self.warn_unanswered();
         }
     }
@@ -257,29 +257,29 @@ impl App {
     /// Warns that the last prompt in the log has no answer, and how to send it again.
     fn warn_unanswered(&mut self) {
         if self.transcript.unanswered().is_some() {
-            let send = self.place.keymap.key_of(KeyCommand::Send);
+            let send = self.ui.keymap.key_of(KeyCommand::Send);
             let hint = Some(format!("{send} in an empty editor moves it back to the editor"));
             let what = "not answered: tiller stopped first; a partial answer is lost";
-            self.transcript.say(NoticeLevel::Warning, what, hint);
+            self.transcript.notice(NoticeLevel::Warning, what, hint);
         }
     }
 
     fn set_session_state(&mut self, state: SessionState) {
-        if self.place.cwd != state.cwd {
-            self.complete.forget_files();
+        if self.ui.cwd != state.cwd {
+            self.completion.forget_files();
         }
-        self.place.cwd = state.cwd;
-        self.facts = SessionInfo {
-            seq: self.facts.seq,
-            gap: std::mem::take(&mut self.facts.gap),
-            branch: self.facts.branch.take(),
-            fork: self.facts.fork.take(),
-            commands: std::mem::take(&mut self.facts.commands),
-            welcome: self.facts.welcome.take(),
+        self.ui.cwd = state.cwd;
+        self.session = SessionInfo {
+            seq: self.session.seq,
+            gap: std::mem::take(&mut self.session.gap),
+            branch: self.session.branch.take(),
+            fork_id: self.session.fork_id.take(),
+            commands: std::mem::take(&mut self.session.commands),
+            welcome: self.session.welcome.take(),
             name: state.name,
             model: Some(state.model),
             thinking: state.thinking,
-            sight: state.sight,
+            image_input: state.image_input,
             context: state.context,
             usage: state.usage,
             approval: state.approval,

@@ -12,22 +12,22 @@ pub(crate) struct TransientState {
     pub(crate) flash: Option<(String, UnixMs)>,
     /// The call that the flash is about; both disappear together.
     pub(crate) flash_call: Option<CallId>,
-    pub(crate) pressed: Option<(DoubleKey, UnixMs)>,
+    pub(crate) double_key: Option<(DoubleKey, UnixMs)>,
     /// The key that answered a dialog or call; its repeats are ignored.
-    pub(crate) spent: Option<ConsumedKey>,
+    pub(crate) consumed_key: Option<ConsumedKey>,
     /// The key that answered the last call.
-    pub(crate) answered: Option<AnsweredCall>,
+    pub(crate) answered_call: Option<AnsweredCall>,
     /// A repeated approval key whose meaning is undecided until another key or a timeout.
-    pub(crate) echo: Option<HeldKey>,
+    pub(crate) repeated_key: Option<HeldKey>,
     /// Time when the editor's content changed its purpose without a key; Enter is ignored for a moment after.
-    pub(crate) shifted: Option<UnixMs>,
+    pub(crate) repurposed_at: Option<UnixMs>,
     /// Time when the queue panel closed by itself: keys for it may still arrive.
     pub(crate) queue_closed_at: Option<UnixMs>,
     /// A message withheld because the model can't take its attachments or length; sending it again confirms
     /// it.
     pub(crate) withheld: Option<String>,
     /// The entry to navigate to once the user has typed an instruction for the branch summary.
-    pub(crate) leaving: Option<EntryId>,
+    pub(crate) summary_target: Option<EntryId>,
 }
 
 /// A key with another meaning when pressed twice.

@@ -20,12 +20,12 @@ pub(crate) struct UiContext {
     pub(crate) theme: ThemeState,
     pub(crate) banner: Vec<String>,
     /// Sources of the providers' API keys.
-    pub(crate) keys: Vec<ProviderKey>,
+    pub(crate) provider_keys: Vec<ProviderKey>,
     pub(crate) keymap: Arc<Keymap>,
-    pub(crate) manner: RenderOptions,
+    pub(crate) render_options: RenderOptions,
     pub(crate) images: Images,
     /// Columns and rows of the screen.
     pub(crate) size: (u16, u16),
     /// Width and height of a cell in pixels.
-    pub(crate) cell: (u16, u16),
+    pub(crate) cell_pixels: (u16, u16),
 }

@@ -80,21 +80,21 @@ impl AnsweredCall {
 
     /// Reports whether a key pressed now may still belong to this answer.
     pub(super) fn is_recent(&self, now: UnixMs) -> bool {
-        !ShownSince::at(self.at).is_noticed(now)
+        !ShownSince::at(self.at).is_long_enough(now)
     }
 }
 
 impl App {
     /// The command of a key for a pending call; no other function decides this.
     pub(super) fn approval_command(&self, key: KeyEvent) -> Option<KeyCommand> {
-        self.place.keymap.command(Context::Approval, key).or_else(|| self.numbered_answer(key))
+        self.ui.keymap.command(Context::Approval, key).or_else(|| self.numbered_answer(key))
     }
 
     /// The answer at the position of a digit key: other agents number their answers.
     fn numbered_answer(&self, key: KeyEvent) -> Option<KeyCommand> {
         let KeyCode::Char(digit) = key.code else { return None };
         let at = usize::try_from(digit.to_digit(10)?).ok()?.checked_sub(1)?;
-        let pending = self.work.approvals.first().filter(|_| key.modifiers.is_empty())?;
+        let pending = self.activity.approvals.first().filter(|_| key.modifiers.is_empty())?;
         pending.answers().get(at).map(|answer| answer.command())
     }
 
@@ -105,28 +105,28 @@ impl App {
 
     /// Holds back a key that may repeat the last answer, or ends the repeats.
     pub(super) fn debounce_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        if let Some(held) = &mut self.notes.echo {
+        if let Some(held) = &mut self.transient.repeated_key {
             if held.count_repeat(key, self.now) {
                 return Some(Vec::new());
             }
             return self.end_repeats(key);
         }
-        let answered = self.notes.answered.filter(|answered| answered.is_recent(self.now))?;
+        let answered = self.transient.answered_call.filter(|answered| answered.is_recent(self.now))?;
         let is_again = is_same_letter(answered.key, key) && self.editor.is_empty();
-        let first = self.work.approvals.first();
+        let first = self.activity.approvals.first();
         let accepts_key =
-            first.is_some_and(|pending| matches!(pending.ready, Ready::Visible(_)) || pending.is_reasoning());
+            first.is_some_and(|pending| matches!(pending.ready, Ready::Visible(_)) || pending.is_writing_reason());
         if !is_again || accepts_key {
             return None;
         }
-        self.notes.echo = Some(HeldKey::new(key, self.now));
+        self.transient.repeated_key = Some(HeldKey::new(key, self.now));
         Some(Vec::new())
     }
 
     /// Ends the repeats at another key: Esc discards them, any other key makes text of them.
     fn end_repeats(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        if self.place.keymap.command(Context::Main, key) == Some(KeyCommand::Stop) {
-            self.notes.echo = None;
+        if self.ui.keymap.command(Context::Main, key) == Some(KeyCommand::Stop) {
+            self.transient.repeated_key = None;
             return Some(Vec::new());
         }
         self.type_repeats();
@@ -134,7 +134,7 @@ impl App {
     }
 
     fn type_repeats(&mut self) {
-        if let Some(held) = self.notes.echo.take() {
+        if let Some(held) = self.transient.repeated_key.take() {
             self.type_held(held.key, held.count);
         }
     }
@@ -142,36 +142,36 @@ impl App {
     /// Types a held letter whose call is no longer pending into the editor; Enter doesn't send it at once.
     pub(super) fn keep_as_draft(&mut self, held: HeldKey) {
         self.type_held(held.key, held.count);
-        self.notes.shifted = Some(self.now);
+        self.transient.repurposed_at = Some(self.now);
     }
 
     fn type_held(&mut self, letter: KeyEvent, count: usize) {
-        (0..count).for_each(|_| _ = self.editor.key(letter, &self.place.keymap));
+        (0..count).for_each(|_| _ = self.editor.key(letter, &self.ui.keymap));
     }
 
     /// Ends the repeats after a pause: a key that was held down is discarded, anything else becomes text.
     fn settle_repeats(&mut self) {
         let is_over = |held: &HeldKey| held.is_unfollowed(self.now, ANSWER_MS);
-        if self.notes.echo.as_ref().is_some_and(is_over) {
-            match self.notes.echo.take_if(|held| held.count >= HELD_DOWN) {
+        if self.transient.repeated_key.as_ref().is_some_and(is_over) {
+            match self.transient.repeated_key.take_if(|held| held.count >= HELD_DOWN) {
                 Some(_) => {}
                 None => self.type_repeats(),
             }
-            self.stale = super::super::frame_pacer::Dirty::ByUser;
+            self.dirty = super::super::frame_pacer::Dirty::ByUser;
         }
     }
 
     /// Counts a repeat of the letter that is about to answer the call.
     pub(super) fn is_held_down(&mut self, key: KeyEvent) -> bool {
         let now = self.now;
-        let pending = self.work.approvals.first_mut();
+        let pending = self.activity.approvals.first_mut();
         pending.and_then(|pending| pending.held_key.as_mut()).is_some_and(|held| held.count_repeat(key, now))
     }
 
     /// Makes text of a held letter: the start of a message, or of the reason if the letter asks for one.
     pub(super) fn type_held_letter(&mut self, held: HeldKey) {
         match self.approval_command(held.key) {
-            Some(KeyCommand::DenyWithWord) => {
+            Some(KeyCommand::DenyWithReason) => {
                 self.begin_reason();
                 self.type_held(held.key, held.count - 1);
             }
@@ -182,7 +182,7 @@ impl App {
     /// Makes text of all held letters.
     pub(crate) fn type_held_letters(&mut self) {
         self.type_repeats();
-        let held = self.work.approvals.first_mut().and_then(|pending| pending.held_key.take());
+        let held = self.activity.approvals.first_mut().and_then(|pending| pending.held_key.take());
         held.into_iter().for_each(|held| self.type_held_letter(held));
     }
 
@@ -197,7 +197,7 @@ impl App {
     /// doesn't answer this one.
     pub(super) fn answer_approval(&mut self, after_ms: u64) -> Vec<Action> {
         let now = self.now;
-        let Some(pending) = self.work.approvals.first() else { return Vec::new() };
+        let Some(pending) = self.activity.approvals.first() else { return Vec::new() };
         let Some(held) = pending.held_key.filter(|held| held.is_unfollowed(now, after_ms)) else {
             return Vec::new();
         };
@@ -207,16 +207,16 @@ impl App {
         if allows && !is_held_down && !pending.is_readable(now) {
             return Vec::new();
         }
-        self.work.approvals[0].held_key = None;
+        self.activity.approvals[0].held_key = None;
         if is_held_down {
-            self.notes.echo = Some(held);
+            self.transient.repeated_key = Some(held);
             self.settle_repeats();
             return Vec::new();
         }
         let Some(command) = command else { return Vec::new() };
         if self.editor_repeats_letter(held.key) {
             // The letters in the editor were the same answer, pressed too soon.
-            self.editor.take();
+            self.editor.take_text();
         }
         self.run_approval_command(command, held.key)
     }
@@ -238,10 +238,10 @@ impl App {
 
     /// Reports whether a call is pending and the editor holds only a letter that would answer it, typed
     /// before the call appeared.
-    pub(crate) fn holds_answer(&self) -> bool {
+    pub(crate) fn editor_holds_answer(&self) -> bool {
         let Some(letter) = self.editor.text().chars().next() else { return false };
         let key = KeyEvent::from(KeyCode::Char(letter));
-        let is_asked = self.work.approvals.first().is_some_and(|pending| !pending.is_reasoning());
+        let is_asked = self.activity.approvals.first().is_some_and(|pending| !pending.is_writing_reason());
         is_asked
             && self.editor_repeats_letter(key)
             && self.approval_command(key).is_some_and(|command| self.command_applies(command))

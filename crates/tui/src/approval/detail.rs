@@ -10,7 +10,7 @@ use tiller_render::{
     sanitize, wrap,
 };
 
-use super::super::tool_call::{argument, one_line, seconds};
+use super::super::tool_call::{argument, one_line, short_duration};
 
 /// The working directory of commands, and the options for laying out text.
 pub(super) struct LayoutContext<'a> {
@@ -29,7 +29,7 @@ const BAR_WIDTH: usize = 4;
 pub(super) fn lines(request: &ApprovalRequest, context: &LayoutContext<'_>, width: usize) -> Vec<Line> {
     match &request.preview {
         Some(Preview::Change(change)) => {
-            change_lines(change, LayoutOptions { width, manner: context.manner })
+            change_lines(change, LayoutOptions { width, rendering: context.manner })
         }
         Some(Preview::Failure { message }) => {
             let mut lines =
@@ -61,7 +61,7 @@ fn change_lines(change: &FileChange, page: LayoutOptions) -> Vec<Line> {
     ];
     let mut lines = row(&head, page.width);
     let room = page.width.saturating_sub(BAR_WIDTH).max(1);
-    for mut line in diff(&change.diff, &change.path, page.of_width(room)) {
+    for mut line in diff(&change.diff, &change.path, page.with_width(room)) {
         line.spans.insert(0, Span::new(BAR, Role::Warning));
         lines.push(line);
     }
@@ -78,7 +78,7 @@ fn command_lines(
     let mut lines: Vec<Line> = code.iter().flat_map(|line| row(&line.spans, width)).collect();
     let mut facts = vec![format!("in {}", display_cwd(context))];
     if let Some(limit_s) = request.args["timeout"].as_u64() {
-        facts.push(format!("timeout {}", seconds(limit_s.saturating_mul(1_000))));
+        facts.push(format!("timeout {}", short_duration(limit_s.saturating_mul(1_000))));
     }
     lines.extend(row(&[Span::new(facts.join(" · "), Role::Muted)], width));
     for (name, value) in other_arguments(&request.args, &["command", "timeout"]) {

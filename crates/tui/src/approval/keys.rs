@@ -40,8 +40,8 @@ impl App {
         if let Some(actions) = self.debounce_key(key) {
             return Some(actions);
         }
-        let Some(pending) = self.work.approvals.first() else { return self.key_between_approvals(key) };
-        if pending.is_reasoning() {
+        let Some(pending) = self.activity.approvals.first() else { return self.key_between_approvals(key) };
+        if pending.is_writing_reason() {
             return self.reasoning_key(key);
         }
         if pending.ready == Ready::OnDraw && key.code == KeyCode::Enter && self.editor.is_empty() {
@@ -50,16 +50,16 @@ impl App {
         if self.is_held_down(key) {
             return Some(Vec::new());
         }
-        if let Some(held) = self.work.approvals[0].held_key.take() {
+        if let Some(held) = self.activity.approvals[0].held_key.take() {
             return self.key_after_held(held, key);
         }
         if self.is_enter_alone(key) {
             self.flash_answer_keys();
             return Some(Vec::new());
         }
-        let is_settled = self.work.approvals[0].is_ready(self.now);
+        let is_settled = self.activity.approvals[0].is_ready(self.now);
         let command = self.approval_command(key)?;
-        if let KeyCommand::QuestionUp | KeyCommand::QuestionDown = command {
+        if let KeyCommand::CallUp | KeyCommand::CallDown = command {
             self.scroll_approval(command);
             return Some(Vec::new());
         }
@@ -68,7 +68,7 @@ impl App {
             return None;
         }
         if Self::is_letter(key) {
-            self.work.approvals[0].held_key = Some(HeldKey::new(key, self.now));
+            self.activity.approvals[0].held_key = Some(HeldKey::new(key, self.now));
             return Some(Vec::new());
         }
         Some(self.run_approval_command(command, key))
@@ -77,35 +77,35 @@ impl App {
     /// Checks for Enter while the editor is empty and no answer is selected.
     fn is_enter_alone(&self, key: KeyEvent) -> bool {
         let is_bare = key.code == KeyCode::Enter && key.modifiers.is_empty();
-        is_bare && self.editor.is_empty() && self.work.approvals[0].mode == PanelMode::Choosing(None)
+        is_bare && self.editor.is_empty() && self.activity.approvals[0].mode == PanelMode::Choosing(None)
     }
 
     /// Shows the keys that answer the call.
     fn flash_answer_keys(&mut self) {
-        let key = |command| self.place.keymap.key_of(command);
+        let key = |command| self.ui.keymap.key_of(command);
         let (allow, deny, why) =
-            (key(KeyCommand::Allow), key(KeyCommand::Deny), key(KeyCommand::DenyWithWord));
+            (key(KeyCommand::Allow), key(KeyCommand::Deny), key(KeyCommand::DenyWithReason));
         self.flash_about_call(format!("Press {allow} to allow, {deny} to deny, {why} to deny and say why"));
     }
 
     /// Handles a key after a held letter: Enter confirms it, Esc discards it, any other key makes text of it.
     fn key_after_held(&mut self, held: HeldKey, key: KeyEvent) -> Option<Vec<Action>> {
         if key.code == KeyCode::Enter {
-            self.work.approvals[0].held_key = Some(held);
+            self.activity.approvals[0].held_key = Some(held);
             return Some(self.answer_approval(0));
         }
         // Esc goes back one level: it discards the letter, the run continues.
-        if self.place.keymap.command(Context::Main, key) == Some(KeyCommand::Stop) {
+        if self.ui.keymap.command(Context::Main, key) == Some(KeyCommand::Stop) {
             return Some(Vec::new());
         }
         self.type_held_letter(held);
-        if self.work.approvals[0].is_reasoning() { self.reasoning_key(key) } else { None }
+        if self.activity.approvals[0].is_writing_reason() { self.reasoning_key(key) } else { None }
     }
 
     /// Handles a key on the call's own page. As in the panel, a letter answers if no other key follows.
     pub(crate) fn call_page_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let pending = self.asked_on_page()?;
-        if let Some(Overlay::Read(page)) = self.popups.last()
+        let pending = self.approval_on_page()?;
+        if let Some(Overlay::Pager(page)) = self.overlays.last()
             && page.find().is_some()
         {
             return None;
@@ -117,20 +117,20 @@ impl App {
             if key.code == KeyCode::Enter {
                 return Some(self.answer_approval(0));
             }
-            let held = self.work.approvals[0].held_key.take();
-            if self.place.keymap.command(Context::Main, key) == Some(KeyCommand::Stop) {
+            let held = self.activity.approvals[0].held_key.take();
+            if self.ui.keymap.command(Context::Main, key) == Some(KeyCommand::Stop) {
                 return Some(Vec::new());
             }
             return if Self::is_letter(key) { Some(self.type_into_editor(held, key)) } else { None };
         }
-        let means_else = |context| self.place.keymap.command(context, key).is_some();
+        let means_else = |context| self.ui.keymap.command(context, key).is_some();
         let is_free = !means_else(Context::Popup) && !means_else(Context::Page);
         let Some(command) = self.approval_command(key).filter(|command| self.command_applies(*command))
         else {
             return (is_free && Self::is_letter(key)).then(|| self.type_into_editor(None, key));
         };
         let allows = matches!(command, KeyCommand::Allow | KeyCommand::AllowSession);
-        let denies = matches!(command, KeyCommand::Deny | KeyCommand::DenyWithWord);
+        let denies = matches!(command, KeyCommand::Deny | KeyCommand::DenyWithReason);
         if !is_free || !(allows || denies) {
             return None;
         }
@@ -138,11 +138,11 @@ impl App {
         if allows && !view::page_says_answers(self) {
             return Some(Vec::new());
         }
-        if allows && !self.work.approvals[0].is_seen_long_enough(self.now) {
+        if allows && !self.activity.approvals[0].is_seen_long_enough(self.now) {
             return Some(Vec::new());
         }
         if Self::is_letter(key) {
-            self.work.approvals[0].held_key = Some(HeldKey::new(key, self.now));
+            self.activity.approvals[0].held_key = Some(HeldKey::new(key, self.now));
             return Some(Vec::new());
         }
         Some(self.run_approval_command(command, key))
@@ -152,12 +152,12 @@ impl App {
     fn type_into_editor(&mut self, held: Option<HeldKey>, key: KeyEvent) -> Vec<Action> {
         self.close_call_page();
         held.into_iter().for_each(|held| self.type_held_letter(held));
-        self.key(key)
+        self.handle_key(key)
     }
 
     fn close_call_page(&mut self) {
-        if self.asked_on_page().is_some() {
-            self.popups.pop();
+        if self.approval_on_page().is_some() {
+            self.overlays.pop();
         }
     }
 
@@ -165,22 +165,22 @@ impl App {
     /// nothing; typing a message means that the user is no longer looking.
     fn key_between_approvals(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let answered =
-            self.notes.answered.as_mut().filter(|answered| answered.after == AfterAnswer::MoreCalls)?;
+            self.transient.answered_call.as_mut().filter(|answered| answered.after == AfterAnswer::MoreCalls)?;
         let is_recent = answered.is_recent(self.now);
         let is_early = is_recent && self.editor_holds_early_answers();
         if is_early && key.code == KeyCode::Enter {
             return Some(Vec::new());
         }
-        if KeyIntent::of(key) == KeyIntent::Types && !(is_early && self.approval_command(key).is_some()) {
-            self.notes.answered = None;
+        if KeyIntent::from_key(key) == KeyIntent::Text && !(is_early && self.approval_command(key).is_some()) {
+            self.transient.answered_call = None;
         }
         None
     }
 
     pub(super) fn begin_reason(&mut self) {
         self.close_call_page();
-        let Some(pending) = self.work.approvals.first_mut() else { return };
-        pending.mode = PanelMode::Reasoning;
+        let Some(pending) = self.activity.approvals.first_mut() else { return };
+        pending.mode = PanelMode::WritingReason;
         let reason = std::mem::take(&mut pending.reason);
         if !reason.is_empty() {
             self.editor.set_text(&reason);
@@ -190,9 +190,9 @@ impl App {
     /// Checks whether a command applies now: Enter and Esc need a selected answer, "this session" needs a
     /// rule.
     pub(super) fn command_applies(&self, command: KeyCommand) -> bool {
-        let Some(pending) = self.work.approvals.first() else { return false };
+        let Some(pending) = self.activity.approvals.first() else { return false };
         match command {
-            KeyCommand::TakeAnswer | KeyCommand::NoAnswer => pending.mode != PanelMode::Choosing(None),
+            KeyCommand::GiveAnswer | KeyCommand::ClearAnswer => pending.mode != PanelMode::Choosing(None),
             KeyCommand::AllowSession => !pending.request.rule.is_empty(),
             _ => true,
         }
@@ -203,33 +203,33 @@ impl App {
             KeyCommand::Allow => return self.answer(ApprovalAnswer::Once, key),
             KeyCommand::AllowSession => return self.answer(ApprovalAnswer::Session, key),
             KeyCommand::Deny => return self.answer(ApprovalAnswer::Deny, key),
-            KeyCommand::DenyWithWord => return self.answer(ApprovalAnswer::DenyWithWord, key),
-            KeyCommand::TakeAnswer => {
+            KeyCommand::DenyWithReason => return self.answer(ApprovalAnswer::DenyWithReason, key),
+            KeyCommand::GiveAnswer => {
                 if let Some(PanelMode::Choosing(Some(answer))) =
-                    self.work.approvals.first().map(|pending| pending.mode)
+                    self.activity.approvals.first().map(|pending| pending.mode)
                 {
                     return self.answer(answer, key);
                 }
             }
             KeyCommand::NextAnswer => self.choose_answer(1),
             KeyCommand::PreviousAnswer => self.choose_answer(-1),
-            KeyCommand::NoAnswer => self.set_mode(PanelMode::Choosing(None)),
-            KeyCommand::ShowWhole => self.open_call_page(),
+            KeyCommand::ClearAnswer => self.set_mode(PanelMode::Choosing(None)),
+            KeyCommand::ShowCall => self.open_call_page(),
             _ => {}
         }
         Vec::new()
     }
 
     fn answer(&mut self, answer: ApprovalAnswer, key: KeyEvent) -> Vec<Action> {
-        let Some(pending) = self.work.approvals.first() else { return Vec::new() };
+        let Some(pending) = self.activity.approvals.first() else { return Vec::new() };
         let allows = matches!(answer, ApprovalAnswer::Once | ApprovalAnswer::Session);
         if allows && !pending.is_seen() {
-            let key = self.place.keymap.key_of(KeyCommand::ShowWhole);
+            let key = self.ui.keymap.key_of(KeyCommand::ShowCall);
             self.flash_about_call(format!("Scroll through the whole call first; {key} shows it."));
             return Vec::new();
         }
         if allows && !pending.is_readable(self.now) {
-            let key = self.place.keymap.key_of(KeyCommand::TakeAnswer);
+            let key = self.ui.keymap.key_of(KeyCommand::GiveAnswer);
             self.flash_about_call(format!("Ignored: pressed too soon. Press {key} again to allow."));
             return Vec::new();
         }
@@ -237,7 +237,7 @@ impl App {
             ApprovalAnswer::Once => self.decide(Decision::Once, key),
             ApprovalAnswer::Session => self.decide(Decision::Session, key),
             ApprovalAnswer::Deny => self.decide(Decision::Deny { reason: DENIED.to_owned() }, key),
-            ApprovalAnswer::DenyWithWord => {
+            ApprovalAnswer::DenyWithReason => {
                 self.begin_reason();
                 Vec::new()
             }
@@ -246,30 +246,30 @@ impl App {
 
     fn decide(&mut self, decision: Decision, key: KeyEvent) -> Vec<Action> {
         self.close_call_page();
-        let pending = self.work.approvals.remove(0);
+        let pending = self.activity.approvals.remove(0);
         self.clear_flash_about(&pending.request.tool_call_id);
-        self.stale = Dirty::ByUser;
-        let next = self.work.approvals.first_mut();
+        self.dirty = Dirty::ByUser;
+        let next = self.activity.approvals.first_mut();
         let is_looking = next.is_none() && pending.request.later > 0;
         let after = if is_looking { AfterAnswer::MoreCalls } else { AfterAnswer::Nothing };
-        self.notes.answered = Some(AnsweredCall::new(key, self.now, after));
+        self.transient.answered_call = Some(AnsweredCall::new(key, self.now, after));
         next.into_iter().for_each(|next| next.ready = Ready::OnDraw);
         vec![Action::Decide(pending.request.tool_call_id, decision)]
     }
 
     fn set_mode(&mut self, mode: PanelMode) {
-        if let Some(pending) = self.work.approvals.first_mut() {
+        if let Some(pending) = self.activity.approvals.first_mut() {
             pending.mode = mode;
         }
     }
 
     /// Selects the next or previous answer; the first key selects the first or last.
     fn choose_answer(&mut self, by: isize) {
-        let Some(pending) = self.work.approvals.first_mut() else { return };
+        let Some(pending) = self.activity.approvals.first_mut() else { return };
         let answers = pending.answers();
         let chosen = match pending.mode {
             PanelMode::Choosing(Some(chosen)) => answers.iter().position(|answer| *answer == chosen),
-            PanelMode::Choosing(None) | PanelMode::Reasoning => None,
+            PanelMode::Choosing(None) | PanelMode::WritingReason => None,
         };
         let at = match chosen {
             Some(at) => at.saturating_add_signed(by).min(answers.len() - 1),
@@ -280,21 +280,21 @@ impl App {
     }
 
     fn scroll_approval(&mut self, command: KeyCommand) {
-        let (rows, _) = view::question_rows(self);
+        let (rows, _) = view::approval_rows(self);
         // One line overlaps, for orientation.
         let page = isize::try_from(rows.saturating_sub(1).max(1)).unwrap_or(1);
-        let by = if command == KeyCommand::QuestionUp { -page } else { page };
-        if let Some(pending) = self.work.approvals.first_mut() {
-            pending.sheet.scroll(by, rows);
+        let by = if command == KeyCommand::CallUp { -page } else { page };
+        if let Some(pending) = self.activity.approvals.first_mut() {
+            pending.detail.scroll(by, rows);
         }
     }
 
     /// Handles a key while the user writes a reason: Enter sends it to the model, Esc puts it aside.
     fn reasoning_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        match self.place.keymap.command(Context::Main, key)? {
+        match self.ui.keymap.command(Context::Main, key)? {
             KeyCommand::Send if self.editor.continue_line() => Some(Vec::new()),
             KeyCommand::Send | KeyCommand::SteerNow | KeyCommand::FollowUp => {
-                let words = self.editor.take();
+                let words = self.editor.take_text();
                 let reason = match words.trim() {
                     "" => DENIED.to_owned(),
                     words => format!("{DENIED}{REASON_SEPARATOR}{words}"),
@@ -314,12 +314,12 @@ impl App {
     }
 
     fn put_reason_aside(&mut self) {
-        let words = self.editor.take();
+        let words = self.editor.take_text();
         if !words.trim().is_empty() {
             // If the call is answered elsewhere, the reason is still in the history.
             self.editor.remember(&words);
         }
-        if let Some(pending) = self.work.approvals.first_mut() {
+        if let Some(pending) = self.activity.approvals.first_mut() {
             pending.reason = words;
             pending.mode = PanelMode::Choosing(None);
             pending.ready = Ready::AfterDelay(ShownSince::at(self.now));

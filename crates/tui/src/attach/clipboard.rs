@@ -43,14 +43,14 @@ const NAME: &str = "the image on the clipboard";
 /// The clipboard's content.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ClipboardContent {
-    Picture(AttachedImage),
+    Image(AttachedImage),
     Text(String),
     /// Nothing to insert, or no clipboard; the message for the user.
     Nothing(String),
 }
 
 /// Reads the clipboard.
-pub(crate) fn clipboard() -> ClipboardContent {
+pub(crate) fn read_clipboard() -> ClipboardContent {
     from_programs(PICTURE, TEXT, TIMEOUT)
 }
 
@@ -66,7 +66,7 @@ fn from_programs(picture: &[&[&str]], text: &[&[&str]], timeout: Duration) -> Cl
     let mut image =
         |words: &&[&str]| Some(from_applescript(run(words)?)).filter(|bytes| mime_type(bytes).is_some());
     if let Some(bytes) = picture.iter().find_map(&mut image) {
-        return from_bytes(&bytes, NAME).map_or_else(ClipboardContent::Nothing, ClipboardContent::Picture);
+        return from_bytes(&bytes, NAME).map_or_else(ClipboardContent::Nothing, ClipboardContent::Image);
     }
     let text = text.iter().find_map(|words| String::from_utf8(run(words)?).ok());
     text.map_or_else(|| ClipboardContent::Nothing(no_clip(any_installed).to_owned()), ClipboardContent::Text)
@@ -162,7 +162,7 @@ mod tests {
         let text: &[&str] = &["printf", "x"];
         assert_eq!(
             from_programs(&[text, &["cat", &path]], &[text], LONG),
-            ClipboardContent::Picture(picture)
+            ClipboardContent::Image(picture)
         );
         assert_eq!(
             from_programs(&[text], &[&["cat", &path], text], LONG),

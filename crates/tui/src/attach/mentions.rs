@@ -31,7 +31,7 @@ fn mentioned_words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The image paths that a text mentions, each once.
-pub(crate) fn named_in(text: &str, home: Option<&Path>) -> Vec<PathBuf> {
+pub(crate) fn mentioned_images(text: &str, home: Option<&Path>) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let names = mentioned_words(text)
         .map(|word| word.trim_end_matches(TRAILING))
@@ -56,9 +56,9 @@ pub(crate) struct Mentions {
 }
 
 /// Reads the images that a text mentions and finds the files and directories. Relative paths start at `cwd`.
-pub(crate) fn gathered(text: &str, cwd: &Path, home: Option<&Path>) -> Mentions {
+pub(crate) fn resolve_mentions(text: &str, cwd: &Path, home: Option<&Path>) -> Mentions {
     let (mut images, mut problems) = (Vec::new(), Vec::new());
-    let present = named_in(text, home).into_iter().map(|path| cwd.join(path)).filter(|path| path.is_file());
+    let present = mentioned_images(text, home).into_iter().map(|path| cwd.join(path)).filter(|path| path.is_file());
     for path in present {
         match file(&path) {
             Ok(picture) => images.push(picture.image),
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn named_in_finds_images_after_at_sign() {
         let named = |text: &str| {
-            let paths = named_in(text, Some(Path::new("/home/ada")));
+            let paths = mentioned_images(text, Some(Path::new("/home/ada")));
             paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
         };
         assert_eq!(
@@ -162,7 +162,7 @@ mod tests {
         std::fs::write(folder.path().join("good.png"), png(3, 2)).unwrap();
         std::fs::write(folder.path().join("bad.png"), "no").unwrap();
         let Mentions { images, problems, .. } =
-            gathered("@missing.png @bad.png @good.png", folder.path(), None);
+            resolve_mentions("@missing.png @bad.png @good.png", folder.path(), None);
         assert_eq!(images, [image]);
         let bad = file(&folder.path().join("bad.png")).unwrap_err();
         assert_eq!(problems, [bad, "no such file: missing.png; sent as text".into()]);
@@ -176,7 +176,7 @@ mod tests {
             std::fs::write(folder.path().join(name), "").unwrap();
         }
         let text = "see @lexer.rs:12, (@lexer.rs) @src/ @\"src/a b.rs\" @Makefile. @a.png @someone ada@lexer.rs @. @";
-        let files = gathered(text, folder.path(), None).files;
+        let files = resolve_mentions(text, folder.path(), None).files;
         let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
         assert_eq!(names, ["lexer.rs", "src/", "src/a b.rs", "Makefile", "."]);
     }
@@ -187,7 +187,7 @@ mod tests {
         std::fs::create_dir_all(folder.path().join("src/(app)")).unwrap();
         std::fs::write(folder.path().join("src/my lexer.rs"), "").unwrap();
         std::fs::write(folder.path().join("lexer.rs"), "").unwrap();
-        let problems = |text: &str| gathered(text, folder.path(), Some(folder.path())).problems;
+        let problems = |text: &str| resolve_mentions(text, folder.path(), Some(folder.path())).problems;
         for present in [
             "@lexer.rs, (@./lexer.rs) @src @src/ @src/(app) @\"src/my lexer.rs\" @~/lexer.rs",
             "@lexer.rs:12 and @lexer.rs:3-5: and @lexer.rs:12:5.",

@@ -27,7 +27,7 @@ pub(crate) enum BranchSide {
 
 impl BranchPoint {
     /// Updates the count after branches were hidden or restored.
-    fn recount(&mut self, entry: &EntryId, points: &BranchPoints) {
+    fn update_branch_count(&mut self, entry: &EntryId, points: &BranchPoints) {
         let others = match self.side {
             BranchSide::Before => points.before(entry),
             BranchSide::After => points.after(entry),
@@ -36,7 +36,7 @@ impl BranchPoint {
     }
 
     /// Whether it needs no line: the other branches are hidden.
-    fn is_silent(&self) -> bool {
+    fn is_empty_point(&self) -> bool {
         self.others == 0 && self.summary.is_none()
     }
 
@@ -55,7 +55,7 @@ impl BranchPoint {
     }
 
     pub(super) fn lines(&self, ctx: &RenderContext) -> Vec<Line> {
-        if self.is_silent() {
+        if self.is_empty_point() {
             return Vec::new();
         }
         match &self.summary {
@@ -74,14 +74,14 @@ impl Block {
     /// Updates a branch point after branches were hidden or restored.
     pub(crate) fn recount(&mut self, points: &BranchPoints) {
         if let (BlockKind::BranchPoint(point), Some(entry)) = (&mut self.kind, &self.entry) {
-            point.recount(entry, points);
-            self.touch();
+            point.update_branch_count(entry, points);
+            self.invalidate();
         }
     }
 
     /// Whether it is a branch point that needs no line.
     pub(crate) fn is_silent(&self) -> bool {
-        matches!(&self.kind, BlockKind::BranchPoint(point) if point.is_silent())
+        matches!(&self.kind, BlockKind::BranchPoint(point) if point.is_empty_point())
     }
 }
 
@@ -93,7 +93,7 @@ mod tests {
     fn drawn(others: usize, summary: Option<&str>) -> Block {
         let point = BranchPoint { side: BranchSide::Before, others, summary: summary.map(str::to_owned) };
         let mut block = Block::new(BlockKind::BranchPoint(point));
-        block.measure(&RenderContext { width: 79, ..RenderContext::default() });
+        block.lay_out(&RenderContext { width: 79, ..RenderContext::default() });
         block
     }
 
@@ -106,7 +106,7 @@ mod tests {
             " branch point · 12 other branches · summary of the branch left (ctrl+o) "
         );
         assert_eq!(says(0, Some("x")), " left another branch: summary (ctrl+o) ");
-        assert_eq!(drawn(0, None).drawn().count(), 0);
+        assert_eq!(drawn(0, None).lines_laid_out().count(), 0);
         assert_eq!(drawn(1, None).line(0).unwrap().width(), 79);
     }
 }

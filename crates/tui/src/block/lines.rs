@@ -1,10 +1,10 @@
 //! The lines of user messages, notices and failures.
 
-use tiller_core::message::advice_in;
+use tiller_core::message::split_advice;
 use tiller_core::unit::UnixMs;
 use tiller_engine::attachment_labels;
 use tiller_render::{
-    self as render, Breaks, ControlChars, Emphasis, Indent, Line, LinkSource, Role, Span, Style, cut_to,
+    self as render, Breaks, ControlChars, Emphasis, Indent, Line, AddressStyle, Role, Span, Style, truncate_to,
     sanitize, wrap,
 };
 use tiller_session::entry::DeliveryReceipt;
@@ -12,7 +12,7 @@ use tiller_session::entry::DeliveryReceipt;
 use super::NoticeLevel;
 use crate::layout::{RenderContext, rule};
 use crate::receipt;
-use crate::tool_call::{one_line, seconds};
+use crate::tool_call::{one_line, short_duration};
 
 /// A user message of more lines is folded to its first `FOLDED_HEAD` and last `FOLDED_END` lines: the question often
 /// stands last.
@@ -36,8 +36,8 @@ pub(super) fn user(
 ) -> Vec<Line> {
     let folded = !ctx.folds.output_open;
     let typed = typed.filter(|_| folded);
-    let hint = if typed.is_some() { &*ctx.unfold } else { "" };
-    let time = receipt.map_or_else(|| ctx.clock(at), |receipt| receipt::word(receipt, at, ctx));
+    let hint = if typed.is_some() { &*ctx.unfold_key } else { "" };
+    let time = receipt.map_or_else(|| ctx.clock_time(at), |receipt| receipt::label(receipt, at, ctx));
     let labels = [hint, note, time.as_str()].into_iter().filter(|label| !label.is_empty());
     let time = labels.collect::<Vec<_>>().join(" ");
     let measure = ctx.width.min(ctx.measure);
@@ -48,7 +48,7 @@ pub(super) fn user(
     let mut lines = message_lines_reserving(reserved, shown, bold, measure);
     if hidden > 0 {
         let noun = if hidden == 1 { "line" } else { "lines" };
-        let note = format!("… {hidden} more {noun} ({})", ctx.unfold);
+        let note = format!("… {hidden} more {noun} ({})", ctx.unfold_key);
         lines.extend(message_lines(&note, Role::Muted.into(), measure));
     }
     if !end.is_empty() {
@@ -61,7 +61,7 @@ pub(super) fn user(
     if let Some(first) = lines.first_mut() {
         *first = ctx.right_aligned(std::mem::take(first), Some(Span::new(time, Role::Muted)));
     }
-    let story = receipt.map(DeliveryReceipt::story).filter(|story| !story.is_empty());
+    let story = receipt.map(DeliveryReceipt::details).filter(|story| !story.is_empty());
     if let Some(story) = story {
         let indent = Indent {
             first: vec![Span::new("▌ ", Role::Accent), Span::new("↳ ", Role::Muted)],
@@ -101,7 +101,7 @@ fn message_lines_reserving(reserved: usize, text: &str, style: Style, width: usi
         Indent { first: vec![bar(), Span::new(" ".repeat(reserved), Role::Text)], rest: vec![bar()] };
     let mut rows = Vec::new();
     for line in lines {
-        let spans = render::linked(line.spans, LinkSource::AsItIs);
+        let spans = render::link_addresses(line.spans, AddressStyle::AsItIs);
         let mut wrapped = wrap(&spans, width, &indent, Breaks::Words);
         if rows.is_empty() {
             wrapped[0].spans.remove(1);
@@ -114,12 +114,12 @@ fn message_lines_reserving(reserved: usize, text: &str, style: Style, width: usi
 }
 
 pub(super) fn unfolding_rule(title: &str, text: &str, ctx: &RenderContext) -> Vec<Line> {
-    let hint = if text.is_empty() { String::new() } else { format!(" ({})", ctx.unfold) };
+    let hint = if text.is_empty() { String::new() } else { format!(" ({})", ctx.unfold_key) };
     let mut lines = vec![rule(&format!("{title}{hint}"), ctx.width)];
     if ctx.folds.output_open {
         // Aligned with answers.
-        let mut text = render::markdown(text, ctx.indented(2).page());
-        text.iter_mut().for_each(|line| line.set_in(Span::new("  ", Role::Text)));
+        let mut text = render::markdown(text, ctx.indented(2).layout_options());
+        text.iter_mut().for_each(|line| line.prepend_margin(Span::new("  ", Role::Text)));
         lines.extend(text);
     }
     lines
@@ -150,7 +150,7 @@ pub(super) fn failure(text: &str, times: usize, width: usize) -> Vec<Line> {
     let indent =
         Indent { first: vec![Span::new("✗ ", Role::Error)], rest: vec![Span::new("  ", Role::Error)] };
     let text = sanitize(text.trim(), ControlChars::Visible);
-    let (error, hint) = advice_in(&text);
+    let (error, hint) = split_advice(&text);
     let mut spans = vec![Span::new(error, Role::Error)];
     if times > 1 {
         spans.push(Span::new(format!("  {times} attempts"), Role::Muted));
@@ -165,11 +165,11 @@ pub(super) fn recovered(reason: &str, attempt: usize, waited_ms: u64, width: usi
     let waited = match waited_ms {
         0..1_000 => String::new(),
         1_000..60_000 => format!(" after {} s", waited_ms / 1_000),
-        _ => format!(" after {}", seconds(waited_ms)),
+        _ => format!(" after {}", short_duration(waited_ms)),
     };
     let end = format!("; attempt {attempt} succeeded{waited}");
     let room = width.saturating_sub(end.chars().count() + 2);
-    let reason = cut_to(&one_line(&sanitize(reason, ControlChars::Visible)), room);
+    let reason = truncate_to(&one_line(&sanitize(reason, ControlChars::Visible)), room);
     Line::new(format!("· {reason}{end}"), Role::Muted)
 }
 

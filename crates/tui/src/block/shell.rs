@@ -4,13 +4,13 @@ use tiller_core::ansi::{OutputBuffer, StyledText};
 use tiller_core::id::EntryId;
 use tiller_core::message::BashExecutionMessage;
 use tiller_core::unit::UnixMs;
-use tiller_render::{Breaks, Indent, Line, Role, Span, cut_to, wrap};
+use tiller_render::{Breaks, Indent, Line, Role, Span, truncate_to, wrap};
 
 use crate::layout::RenderContext;
 use crate::tool_call::{self, ToolCallBlock, ToolOutputBlock};
 
 /// Output of a running command kept for the screen, in bytes.
-pub(crate) const MOST_OUTPUT: usize = 100_000;
+pub(crate) const MAX_OUTPUT: usize = 100_000;
 
 /// Note on a `!!` command.
 const UNSENT: &str = "not sent to the model";
@@ -36,8 +36,8 @@ pub(crate) struct Shell {
 #[derive(Clone, Debug)]
 pub(crate) enum ShellState {
     /// Running; `paper` holds the output so far.
-    Runs { since: UnixMs, paper: Box<OutputBuffer> },
-    Over {
+    Running { since: UnixMs, paper: Box<OutputBuffer> },
+    Finished {
         note: String,
         failed: bool,
         /// Duration in milliseconds, if known.
@@ -48,15 +48,15 @@ pub(crate) enum ShellState {
 impl Shell {
     pub(super) fn printed(&self) -> StyledText {
         match &self.state {
-            ShellState::Runs { paper, .. } => paper.printed(),
-            ShellState::Over { .. } => self.output.clone(),
+            ShellState::Running { paper, .. } => paper.styled_text(),
+            ShellState::Finished { .. } => self.output.clone(),
         }
     }
 
     pub(super) fn lines(&self, ctx: &RenderContext) -> Vec<Line> {
         let (mut lines, output) = match &self.state {
-            ShellState::Runs { since, paper } => {
-                let printed = paper.end_of(if ctx.folds.output_open { MOST_OUTPUT } else { FOLDED_OUTPUT });
+            ShellState::Running { since, paper } => {
+                let printed = paper.tail(if ctx.folds.output_open { MAX_OUTPUT } else { FOLDED_OUTPUT });
                 let output = tool_call::running_output(
                     ToolOutputBlock::from_styled(&printed),
                     tool_call::FOLDED_SHELL,
@@ -64,10 +64,10 @@ impl Shell {
                 );
                 (vec![self.running_head(*since, ctx)], output)
             }
-            ShellState::Over { note, failed, took_ms } => {
+            ShellState::Finished { note, failed, took_ms } => {
                 let sign =
                     if *failed { Span::new("✗ ", Role::Error) } else { Span::new("✓ ", Role::Success) };
-                let right = took_ms.and_then(tool_call::noticeable).map(|time| Span::new(time, Role::Muted));
+                let right = took_ms.and_then(tool_call::noticeable_time).map(|time| Span::new(time, Role::Muted));
                 let head = self.finished_head((sign, note), right, ctx);
                 (
                     head,
@@ -84,10 +84,10 @@ impl Shell {
     }
 
     pub(super) fn running_head(&self, since: UnixMs, ctx: &RenderContext) -> Line {
-        let elapsed = Span::new(tool_call::seconds(ctx.now.since_ms(since)), Role::Muted);
+        let elapsed = Span::new(tool_call::short_duration(ctx.now.since_ms(since)), Role::Muted);
         let notes = self.notes();
         let used = 5 + elapsed.width() + notes.as_ref().map_or(0, Span::width);
-        let command = cut_to(&tool_call::one_line(&self.command), ctx.width.saturating_sub(used).max(8));
+        let command = truncate_to(&tool_call::one_line(&self.command), ctx.width.saturating_sub(used).max(8));
         let mut left = self.head(Span::new(format!("{} ", ctx.spinner()), Role::Accent), &command);
         left.extend(notes);
         ctx.right_aligned(left, Some(elapsed))
@@ -128,8 +128,8 @@ impl Shell {
     /// The duration according to the command's record; `None` if it was cancelled.
     pub(crate) fn took_ms(&self, record: &BashExecutionMessage) -> Option<u64> {
         match &self.state {
-            ShellState::Runs { since, .. } => took_ms(record, *since),
-            ShellState::Over { took_ms, .. } => *took_ms,
+            ShellState::Running { since, .. } => took_ms(record, *since),
+            ShellState::Finished { took_ms, .. } => *took_ms,
         }
     }
 

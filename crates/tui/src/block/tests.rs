@@ -4,17 +4,17 @@ use super::*;
 
 fn ctx(code_told: u64) -> RenderContext {
     let manner = RenderOptions { code: Highlighting::Background, ..RenderOptions::default() };
-    RenderContext { width: 40, manner, code_told, ..RenderContext::default() }
+    RenderContext { width: 40, options: manner, code_generation: code_told, ..RenderContext::default() }
 }
 
 /// Whether a block is laid out anew when some code was told.
 fn is_laid_out_anew(kind: BlockKind) -> bool {
     let mut block = Block::new(kind);
-    block.measure(&ctx(1));
+    block.lay_out(&ctx(1));
     let lines = &mut block.cache.as_mut().expect("laid out").lines;
     lines.push(Line::new("as it was", Role::Text));
     let count = lines.len();
-    block.measure(&ctx(2)) != count
+    block.lay_out(&ctx(2)) != count
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn block_relayout_only_for_pending_highlights() {
     let code = "```rust\nlet laid_out_anew_until_told = 1;\n```";
     assert!(is_laid_out_anew(answer(code)));
     assert!(is_laid_out_anew(answer(code)), "it still waits");
-    tiller_render::tell_waiting(&mut tiller_render::InProcess::default(), || {
+    tiller_render::highlight_queued(&mut tiller_render::InProcess::default(), || {
         std::ops::ControlFlow::Continue(())
     });
     assert!(!is_laid_out_anew(answer(code)), "it was told");

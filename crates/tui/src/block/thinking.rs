@@ -4,7 +4,7 @@
 //! all.
 
 use tiller_render::{
-    self as render, Breaks, Highlighting, Indent, LayoutOptions, Line, MEASURE, MarkdownStream,
+    self as render, Breaks, Highlighting, Indent, LayoutOptions, Line, MAX_PROSE_WIDTH, MarkdownStream,
     RenderOptions, Role, Span, Wrap, wrap,
 };
 
@@ -37,9 +37,9 @@ pub(super) fn thinking_lines(text: &str, ctx: &RenderContext) -> Vec<Line> {
 
 /// Layout options, without room for the prefix.
 fn page(ctx: &RenderContext) -> LayoutOptions {
-    let LayoutOptions { manner, .. } = ctx.page();
+    let LayoutOptions { rendering: manner, .. } = ctx.layout_options();
     let width = ctx.width.min(ctx.measure).saturating_sub(2).max(1);
-    LayoutOptions { width, manner: RenderOptions { code: Highlighting::Off, ..manner } }
+    LayoutOptions { width, rendering: RenderOptions { code: Highlighting::Off, ..manner } }
 }
 
 /// Styles a line as thinking and adds its prefix.
@@ -47,7 +47,7 @@ fn style_line(line: &mut Line, mark: &str) {
     for span in &mut line.spans {
         span.style = span.style.in_role(Role::Thinking);
     }
-    line.set_in(Span::new(mark, Role::Muted));
+    line.prepend_margin(Span::new(mark, Role::Muted));
 }
 
 /// The last lines of the text and their prefix; `columns` is the screen's width.
@@ -60,13 +60,13 @@ fn folded_lines(text: &str, page: LayoutOptions, columns: usize) -> (Vec<Line>, 
         from += next.unwrap_or(0);
     }
     let mut end = Vec::new();
-    for mut line in layout(&text[from..], page.of_width(MEASURE)) {
+    for mut line in layout(&text[from..], page.with_width(MAX_PROSE_WIDTH)) {
         // Rules and frames of tables are dropped.
         line.spans.retain(|span| span.style.role != Role::Muted || !span.text.starts_with('─'));
         if line.spans.is_empty() {
             continue;
         }
-        let spaces = match line.joint {
+        let spaces = match line.wrap {
             Wrap::Soft { spaces } => spaces,
             Wrap::Hard => 1,
         };
@@ -83,7 +83,7 @@ fn folded_lines(text: &str, page: LayoutOptions, columns: usize) -> (Vec<Line>, 
 fn layout(text: &str, page: LayoutOptions) -> Vec<Line> {
     let (mut breaks, mut out) = (LineBreaks::default(), String::with_capacity(text.len()));
     breaks.push(text, &mut out);
-    render::glance(&out, page)
+    render::preview(&out, page)
 }
 
 /// Preserves line breaks that Markdown would join, except in code blocks.
@@ -155,7 +155,7 @@ struct Unfolded {
 
 impl Thinking {
     /// Continues `before` if it is a prefix of `text`, and starts anew otherwise.
-    pub(crate) fn grown_to(text: &str, before: Option<Self>) -> Self {
+    pub(crate) fn resume(text: &str, before: Option<Self>) -> Self {
         let known = before.filter(|before| text.starts_with(before.text()));
         let mut thinking = known.unwrap_or_default();
         let from = thinking.text.len();
@@ -195,7 +195,7 @@ impl Thinking {
 
     /// Whether there is text that the lines don't show yet.
     pub(super) fn lags(&self) -> bool {
-        self.unfolded.as_ref().is_some_and(|unfolded| unfolded.stream.lags())
+        self.unfolded.as_ref().is_some_and(|unfolded| unfolded.stream.has_pending_text())
     }
 }
 
@@ -214,7 +214,7 @@ impl Unfolded {
         let mut out = String::new();
         self.breaks.push(new, &mut out);
         self.stream.push(&out);
-        self.stream.settle();
+        self.stream.update_lines();
         self.lines.truncate(self.finished);
         for at in self.finished..self.stream.len().max(1) {
             let mut line = self.stream.line(at).cloned().unwrap_or_default();
@@ -317,9 +317,9 @@ mod tests {
         assert_eq!(said(&thinking), ["as it was", "  ", "  two", "  ", "  three"]);
         thinking.unfold(&unfolded(20));
         assert_eq!(said(&thinking)[0], "∴ one", "on another page all of it is");
-        let mut again = Thinking::grown_to("one\n\ntwo\n\nthree four", Some(thinking.clone()));
+        let mut again = Thinking::resume("one\n\ntwo\n\nthree four", Some(thinking.clone()));
         again.unfold(&unfolded(20));
         assert_eq!(said(&again)[4], "  three four");
-        assert_eq!(Thinking::grown_to("another", Some(thinking)).text(), "another");
+        assert_eq!(Thinking::resume("another", Some(thinking)).text(), "another");
     }
 }

@@ -7,7 +7,7 @@ use tiller_render::Role;
 use super::paths::{PathKind, PathQuery};
 use super::{Candidate, CompletionKind, OnAccept};
 use crate::app::{Action, App, ListAction, ListKind};
-use crate::picker::{MatchMode, PickerChoice, PickerItem, fitting, mode_about};
+use crate::picker::{MatchMode, PickerChoice, PickerItem, with_match_mode, mode_about};
 use crate::slash_command::{self, BuiltInCommand};
 use crate::theme;
 use crate::tool_call::one_line;
@@ -19,7 +19,7 @@ const MAX_CANDIDATES: usize = 50;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ArgumentValues {
     /// The entries of a list.
-    Of(ListKind),
+    List(ListKind),
     /// The sessions of this directory.
     Sessions,
 }
@@ -53,15 +53,15 @@ enum NextArgument {
 impl App {
     /// Shows candidates for a command's argument.
     pub(super) fn update_argument(&mut self, command: &str, typed: &str) -> Vec<Action> {
-        let agent = self.facts.commands.iter().any(|other| other.name == command);
+        let agent = self.session.commands.iter().any(|other| other.name == command);
         let built_in = slash_command::find_command(command).filter(|row| row.name == command || !agent);
         match built_in.map_or(NextArgument::Free, |row| self.argument_of(row.action, typed)) {
             NextArgument::Items(items) => self.show_items(&items, typed, Range::Closed),
             NextArgument::Gathered(values) => return self.show_gathered(values, typed),
             NextArgument::Path(purpose) => return self.request_paths(purpose, typed),
             NextArgument::Free => {
-                self.complete.show(Vec::new());
-                self.complete.hint = self.hint(command).filter(|_| typed.is_empty());
+                self.completion.show(Vec::new());
+                self.completion.hint = self.hint(command).filter(|_| typed.is_empty());
             }
         }
         Vec::new()
@@ -70,14 +70,14 @@ impl App {
     fn argument_of(&self, command: BuiltInCommand, typed: &str) -> NextArgument {
         match command {
             BuiltInCommand::Approval => NextArgument::Items(modes()),
-            BuiltInCommand::Theme => NextArgument::Items(theme::names(&self.place.theme)),
+            BuiltInCommand::Theme => NextArgument::Items(theme::names(&self.ui.theme)),
             BuiltInCommand::Settings => NextArgument::Items(settings(typed)),
-            BuiltInCommand::Model => NextArgument::Gathered(ArgumentValues::Of(ListKind::Models)),
+            BuiltInCommand::Model => NextArgument::Gathered(ArgumentValues::List(ListKind::Models)),
             // The levels depend on the model.
-            BuiltInCommand::Thinking => NextArgument::Gathered(ArgumentValues::Of(ListKind::Thinking)),
-            BuiltInCommand::Tools => NextArgument::Gathered(ArgumentValues::Of(ListKind::Tools)),
-            BuiltInCommand::Login => NextArgument::Gathered(ArgumentValues::Of(ListKind::Logins)),
-            BuiltInCommand::Logout => NextArgument::Gathered(ArgumentValues::Of(ListKind::Logouts)),
+            BuiltInCommand::Thinking => NextArgument::Gathered(ArgumentValues::List(ListKind::Thinking)),
+            BuiltInCommand::Tools => NextArgument::Gathered(ArgumentValues::List(ListKind::Tools)),
+            BuiltInCommand::Login => NextArgument::Gathered(ArgumentValues::List(ListKind::Logins)),
+            BuiltInCommand::Logout => NextArgument::Gathered(ArgumentValues::List(ListKind::Logouts)),
             BuiltInCommand::Resume => NextArgument::Gathered(ArgumentValues::Sessions),
             BuiltInCommand::Export => NextArgument::Path(PathKind::Export),
             BuiltInCommand::Import => NextArgument::Path(PathKind::Import),
@@ -107,7 +107,7 @@ impl App {
     /// A hint about the argument of a command that takes free text.
     fn hint(&self, command: &str) -> Option<Candidate> {
         let built_in = slash_command::find_command(command).map(|row| (row.argument, row.about));
-        let agent = self.facts.commands.iter().find(|other| other.name == command);
+        let agent = self.session.commands.iter().find(|other| other.name == command);
         let agent =
             agent.and_then(|other| Some((other.argument_hint.as_deref()?, other.description.as_str())));
         let (argument, about) = agent.or(built_in).filter(|(argument, _)| !argument.is_empty())?;
@@ -121,41 +121,41 @@ impl App {
 
     fn show_items(&mut self, items: &[PickerItem], typed: &str, range: Range) {
         let mode = if range == Range::Open { MatchMode::Prose } else { MatchMode::Names };
-        let best = fitting(items, typed, mode).into_iter().take(MAX_CANDIDATES);
-        self.complete.show(best.filter_map(|at| candidate(&items[at])).collect());
-        (self.complete.match_mode, self.complete.range) = (mode, range);
+        let best = with_match_mode(items, typed, mode).into_iter().take(MAX_CANDIDATES);
+        self.completion.show(best.filter_map(|at| candidate(&items[at])).collect());
+        (self.completion.match_mode, self.completion.range) = (mode, range);
     }
 
     fn show_gathered(&mut self, values: ArgumentValues, typed: &str) -> Vec<Action> {
-        match self.complete.gathered.take() {
+        match self.completion.gathered.take() {
             Some(gathered) if gathered.values == values => {
                 self.show_items(&gathered.items, typed, values.range());
-                self.complete.gathered = Some(gathered);
+                self.completion.gathered = Some(gathered);
                 Vec::new()
             }
             _ => {
-                self.complete.gathered = Some(ArgumentSources { values, items: Vec::new() });
-                self.complete.show(Vec::new());
-                vec![Action::InList(ListAction::GatherWords(values))]
+                self.completion.gathered = Some(ArgumentSources { values, items: Vec::new() });
+                self.completion.show(Vec::new());
+                vec![Action::List(ListAction::LoadArguments(values))]
             }
         }
     }
 
     /// Stores gathered values, if they are still needed.
-    pub(crate) fn know_words(&mut self, values: ArgumentValues, items: Vec<PickerItem>) {
-        let is_current = self.complete.gathered.as_ref().is_some_and(|gathered| gathered.values == values);
-        let CompletionKind::Argument { typed, .. } = self.complete.kind.clone() else { return };
+    pub(crate) fn show_argument_values(&mut self, values: ArgumentValues, items: Vec<PickerItem>) {
+        let is_current = self.completion.gathered.as_ref().is_some_and(|gathered| gathered.values == values);
+        let CompletionKind::Argument { typed, .. } = self.completion.kind.clone() else { return };
         if is_current {
             self.show_items(&items, &typed, values.range());
-            self.complete.gathered = Some(ArgumentSources { values, items });
+            self.completion.gathered = Some(ArgumentSources { values, items });
         }
     }
 
     pub(super) fn request_paths(&mut self, purpose: PathKind, typed: &str) -> Vec<Action> {
-        self.complete.is_stale = true;
+        self.completion.is_stale = true;
         let before = self.editor.line_before_cursor().to_owned();
-        let (cwd, home) = (self.place.cwd.clone(), self.place.home.clone());
-        vec![Action::InList(ListAction::ListPaths(PathQuery {
+        let (cwd, home) = (self.ui.cwd.clone(), self.ui.home.clone());
+        vec![Action::List(ListAction::ListPaths(PathQuery {
             purpose,
             before,
             typed: typed.to_owned(),
@@ -168,7 +168,7 @@ impl App {
 impl ArgumentValues {
     const fn range(self) -> Range {
         match self {
-            Self::Of(_) => Range::Closed,
+            Self::List(_) => Range::Closed,
             Self::Sessions => Range::Open,
         }
     }
@@ -185,7 +185,7 @@ fn candidate(item: &PickerItem) -> Option<Candidate> {
         PickerChoice::Thinking(level) => (level.name().to_owned(), OnAccept::Send),
         PickerChoice::Approval(mode) => (mode.name().to_owned(), OnAccept::Send),
         PickerChoice::Setting(setting, _) => (setting.name.to_owned(), OnAccept::Send),
-        PickerChoice::Word(setting, value) => (format!("{} {value}", setting.name), OnAccept::Send),
+        PickerChoice::SettingValue(setting, value) => (format!("{} {value}", setting.name), OnAccept::Send),
         PickerChoice::Open(path) => (item.tag.as_ref()?.id.to_string(), OnAccept::Open(path.clone())),
         // Other choices have no text form.
         _ => return None,
@@ -209,11 +209,11 @@ fn modes() -> Vec<PickerItem> {
 /// The settings; after the name of one, its values, if they are a fixed set.
 fn settings(typed: &str) -> Vec<PickerItem> {
     if let Some((name, _)) = typed.split_once(char::is_whitespace) {
-        let Some(setting) = setting::named(name) else { return Vec::new() };
+        let Some(setting) = setting::find(name) else { return Vec::new() };
         let SettingKind::Choice(values) = setting.kind else { return Vec::new() };
         let item = |value: &&'static str| {
             let note = if *value == setting.default { "default" } else { "" };
-            PickerItem::new(format!("{name} {value}"), PickerChoice::Word(setting, value)).with_note(note)
+            PickerItem::new(format!("{name} {value}"), PickerChoice::SettingValue(setting, value)).with_note(note)
         };
         return values.iter().map(item).collect();
     }

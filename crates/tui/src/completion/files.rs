@@ -39,7 +39,7 @@ pub(crate) fn list_files(cwd: &Path, excluded: &[PathBuf]) -> FileList {
     let mut files: Vec<(SystemTime, String)> = walk(folder, cwd, options)
         .take(MAX_FILES)
         .filter_map(|entry| {
-            let name = entry.below.to_str()?.to_owned();
+            let name = entry.relative_path.to_str()?.to_owned();
             Some((entry.modified, if entry.kind == WalkEntryKind::Folder { name + "/" } else { name }))
         })
         .collect();
@@ -51,26 +51,26 @@ pub(crate) fn list_files(cwd: &Path, excluded: &[PathBuf]) -> FileList {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ranking {
     pub(crate) files: Arc<FileList>,
-    pub(crate) words: String,
+    pub(crate) query: String,
 }
 
 /// The best files for a query.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ranked {
-    pub(crate) words: String,
-    pub(crate) offers: Vec<Candidate>,
+    pub(crate) query: String,
+    pub(crate) candidates: Vec<Candidate>,
 }
 
 impl Ranking {
     /// Ranks the files; slow for many files. A complete folder name yields the folder's contents.
-    pub(crate) fn done(self) -> Ranked {
+    pub(crate) fn run(self) -> Ranked {
         let names = &self.files.0;
-        let best = match self.words.ends_with('/') && names.contains(&self.words) {
-            true => contents(names, &self.words),
-            false => FuzzyQuery::new(&self.words, MatchMode::Paths).rank(names, |name| (name, "")),
+        let best = match self.query.ends_with('/') && names.contains(&self.query) {
+            true => contents(names, &self.query),
+            false => FuzzyQuery::new(&self.query, MatchMode::Paths).rank(names, |name| (name, "")),
         };
         let candidates = best.into_iter().take(MAX_CANDIDATES).map(|at| candidate(&names[at])).collect();
-        Ranked { words: self.words, offers: candidates }
+        Ranked { query: self.query, candidates }
     }
 }
 
@@ -119,8 +119,8 @@ mod tests {
         found.0.sort();
         assert_eq!(found.0, ["src/", "src/main.rs", "src/my notes.md"]);
         let ranked = |words: &str| {
-            let ranking = Ranking { files: Arc::new(FileList(found.0.clone())), words: words.into() };
-            ranking.done().offers.into_iter().map(|offer| offer.insert).collect::<Vec<_>>()
+            let ranking = Ranking { files: Arc::new(FileList(found.0.clone())), query: words.into() };
+            ranking.run().candidates.into_iter().map(|offer| offer.insert).collect::<Vec<_>>()
         };
         assert_eq!(ranked("main"), ["@src/main.rs "]);
         assert_eq!(ranked("notes"), ["@\"src/my notes.md\" "]);
@@ -132,8 +132,8 @@ mod tests {
         let names = ["my src/deep/in.rs", "my src/", "my src/deep/", "other/my src/a.rs", "my src/main.rs"];
         let files = Arc::new(FileList::from(&names[..]));
         let ranked = |words: &str| {
-            let ranking = Ranking { files: Arc::clone(&files), words: words.into() };
-            ranking.done().offers.into_iter().map(|offer| offer.name).collect::<Vec<_>>()
+            let ranking = Ranking { files: Arc::clone(&files), query: words.into() };
+            ranking.run().candidates.into_iter().map(|offer| offer.name).collect::<Vec<_>>()
         };
         assert_eq!(ranked("my src/"), ["my src/deep/", "my src/main.rs", "my src/deep/in.rs"]);
         assert_eq!(ranked("my src/deep/"), ["my src/deep/in.rs"]);

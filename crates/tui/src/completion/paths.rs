@@ -17,7 +17,7 @@ pub(crate) enum PathKind {
     #[default]
     Word,
     /// An `@` mention.
-    Name,
+    Mention,
     /// The target of `/export`: folders, and file names with each format's extension.
     Export,
     /// The source of `/import`.
@@ -45,7 +45,7 @@ pub(crate) struct PathListing {
 }
 
 /// Lists the directory of a path. Hidden names need a typed dot.
-pub(crate) fn list(query: PathQuery) -> PathListing {
+pub(crate) fn list_paths_for(query: PathQuery) -> PathListing {
     let PathQuery { purpose, before, typed, cwd, home } = query;
     let (folder, start) = match typed.rsplit_once('/') {
         Some((folder, start)) => (format!("{folder}/"), start.to_owned()),
@@ -59,7 +59,7 @@ pub(crate) fn list(query: PathQuery) -> PathListing {
     let mut candidates = entries(&directory, &folder, &start);
     match purpose {
         PathKind::Word => candidates.retain(|candidate| candidate.name.starts_with(&start)),
-        PathKind::Name => {
+        PathKind::Mention => {
             candidates = fitting(candidates, &start);
             candidates.iter_mut().for_each(|candidate| candidate.insert = mention(&candidate.insert));
         }
@@ -146,7 +146,7 @@ mod tests {
         let listed = |typed: &str, cwd: &Path| {
             let (before, home) = (String::new(), Some(folder.path().to_owned()));
             let purpose = PathKind::Word;
-            list(PathQuery { purpose, before, typed: typed.into(), cwd: cwd.into(), home }).candidates
+            list_paths_for(PathQuery { purpose, before, typed: typed.into(), cwd: cwd.into(), home }).candidates
         };
         let inserts = |offers: &[Candidate]| {
             offers.iter().map(|candidate| candidate.insert.clone()).collect::<Vec<_>>()
@@ -172,7 +172,7 @@ mod tests {
                 cwd: folder.path().into(),
                 ..PathQuery::default()
             };
-            list(wanted).candidates.into_iter().map(|candidate| candidate.insert).collect::<Vec<_>>()
+            list_paths_for(wanted).candidates.into_iter().map(|candidate| candidate.insert).collect::<Vec<_>>()
         };
         assert_eq!(inserts(""), ["session.html", "session.md", "session.jsonl", "pages/"]);
         assert_eq!(inserts("pages/talk"), ["pages/talk.html", "pages/talk.md", "pages/talk.jsonl"]);
@@ -186,9 +186,9 @@ mod tests {
         fs::create_dir_all(folder.path().join("my notes")).unwrap();
         fs::write(folder.path().join("lexer.rs"), "").unwrap();
         let inserts = |typed: &str| {
-            let (purpose, home) = (PathKind::Name, Some(folder.path().to_owned()));
+            let (purpose, home) = (PathKind::Mention, Some(folder.path().to_owned()));
             let wanted = PathQuery { purpose, typed: typed.into(), home, ..PathQuery::default() };
-            list(wanted).candidates.into_iter().map(|candidate| candidate.insert).collect::<Vec<_>>()
+            list_paths_for(wanted).candidates.into_iter().map(|candidate| candidate.insert).collect::<Vec<_>>()
         };
         assert_eq!(inserts("~/"), ["@~/lexer.rs ", "@\"~/my notes/"]);
         assert_eq!(inserts("~/lx"), ["@~/lexer.rs "]);
@@ -205,7 +205,7 @@ mod tests {
             cwd: folder.path().into(),
             ..PathQuery::default()
         };
-        assert_eq!(list(wanted("ss1")).candidates.len(), 1);
-        assert_eq!(list(wanted("ss2")).candidates.len(), 0);
+        assert_eq!(list_paths_for(wanted("ss1")).candidates.len(), 1);
+        assert_eq!(list_paths_for(wanted("ss2")).candidates.len(), 0);
     }
 }

@@ -50,7 +50,7 @@ fn try_lock(file: &File) -> bool {
 }
 
 /// Takes a draft left in `cwd` that no running process holds.
-pub(super) fn take_up(folder: &Path, cwd: &Path) -> Option<(String, DraftLock)> {
+pub(super) fn load(folder: &Path, cwd: &Path) -> Option<(String, DraftLock)> {
     let left = draft_paths(folder, cwd).find_map(|path| read(path, cwd));
     left.or_else(|| migrate(folder, cwd))
 }
@@ -59,7 +59,7 @@ pub(super) fn take_up(folder: &Path, cwd: &Path) -> Option<(String, DraftLock)> 
 fn migrate(folder: &Path, cwd: &Path) -> Option<(String, DraftLock)> {
     let (text, old) = read(folder.parent()?.join("draft.json"), cwd)?;
     // The old file is deleted only once the new one is written.
-    let lock = put(folder, cwd, &text, None)?;
+    let lock = save(folder, cwd, &text, None)?;
     let _ = fs::remove_file(&old.path);
     Some((text, lock))
 }
@@ -71,7 +71,7 @@ fn read(path: PathBuf, cwd: &Path) -> Option<(String, DraftLock)> {
 }
 
 /// Saves a draft, replacing the one of `before`; an empty text deletes the file.
-pub(super) fn put(folder: &Path, cwd: &Path, text: &str, before: Option<DraftLock>) -> Option<DraftLock> {
+pub(super) fn save(folder: &Path, cwd: &Path, text: &str, before: Option<DraftLock>) -> Option<DraftLock> {
     if text.trim().is_empty() {
         before.into_iter().for_each(|lock| _ = fs::remove_file(&lock.path));
         return None;
@@ -163,11 +163,11 @@ mod tests {
 
     /// The draft that a new process in a directory takes.
     fn load_text(folder: &TempDir, cwd: &str) -> Option<String> {
-        take_up(folder.path(), Path::new(cwd)).map(|(text, _)| text)
+        load(folder.path(), Path::new(cwd)).map(|(text, _)| text)
     }
 
     fn save_text(folder: &TempDir, cwd: &str, text: &str, before: Option<DraftLock>) -> Option<DraftLock> {
-        put(folder.path(), Path::new(cwd), text, before)
+        save(folder.path(), Path::new(cwd), text, before)
     }
 
     fn count(folder: &TempDir) -> usize {
@@ -195,7 +195,7 @@ mod tests {
         assert!(first.is_some() && second.is_some() && load_text(&folder, "/a").is_none());
         let first = save_text(&folder, "/a", "mine, longer", first);
         drop((first, second));
-        let (text, first) = take_up(folder.path(), Path::new("/a")).unwrap();
+        let (text, first) = load(folder.path(), Path::new("/a")).unwrap();
         assert_eq!(text, "mine, longer");
         assert_eq!(load_text(&folder, "/a").as_deref(), Some("his"), "the first is taken");
         drop(save_text(&folder, "/a", "", Some(first)));
@@ -219,7 +219,7 @@ mod tests {
         let before = save_text(&folder, "/a", "half a thought", None);
         let unwritable = folder.path().join("no/where");
         fs::write(folder.path().join("no"), "").unwrap();
-        let lock = put(&unwritable, Path::new("/a"), "more of it", before);
+        let lock = save(&unwritable, Path::new("/a"), "more of it", before);
         assert!(load_text(&folder, "/a").is_none(), "still locked by this process");
         drop(lock);
         assert_eq!(load_text(&folder, "/a").as_deref(), Some("half a thought"));
@@ -230,11 +230,11 @@ mod tests {
         let root = TempDir::new().unwrap();
         let (old, drafts) = (root.path().join("draft.json"), root.path().join("drafts"));
         fs::write(&old, r#"{"cwd":"/a","text":"half a thought"}"#).unwrap();
-        assert!(take_up(&drafts, Path::new("/b")).is_none() && old.exists());
-        let (text, lock) = take_up(&drafts, Path::new("/a")).unwrap();
+        assert!(load(&drafts, Path::new("/b")).is_none() && old.exists());
+        let (text, lock) = load(&drafts, Path::new("/a")).unwrap();
         assert_eq!((text.as_str(), old.exists()), ("half a thought", false));
         drop(lock);
-        assert!(take_up(&drafts, Path::new("/a")).is_some(), "it is at its new path");
+        assert!(load(&drafts, Path::new("/a")).is_some(), "it is at its new path");
     }
 
     #[test]

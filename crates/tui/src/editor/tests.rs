@@ -78,7 +78,7 @@ fn editor_long_paste_is_a_placeholder() {
     editor.paste(&long);
     assert_eq!(editor.text(), "see [paste #1: 20 lines]");
     editor.paste("!");
-    assert_eq!(editor.take(), format!("see {}!", "line\n".repeat(20)));
+    assert_eq!(editor.take_text(), format!("see {}!", "line\n".repeat(20)));
     assert!(editor.is_empty());
 }
 
@@ -145,23 +145,23 @@ fn editor_image_is_sent_with_its_placeholder() {
     let mut editor = typed("look:");
     editor.attach(picture(), (640, 480));
     assert_eq!(editor.text(), "look: [image #1: 640×480] ");
-    assert_eq!(editor.pictures(), [picture()]);
-    assert_eq!(editor.take(), "look: [image #1: 640×480] ");
+    assert_eq!(editor.images(), [picture()]);
+    assert_eq!(editor.take_text(), "look: [image #1: 640×480] ");
     editor.attach(picture(), (1, 1));
     editor.edit(EditCommand::DeleteBack);
     editor.edit(EditCommand::DeleteBack);
-    assert_eq!(editor.pictures(), []);
+    assert_eq!(editor.images(), []);
 }
 
 #[test]
 fn editor_returned_message_has_its_images() {
     let mut editor = typed("");
-    editor.adopt("see [image #1: 640×480] and [image #2: 1×1]", &[picture(), picture()]);
+    editor.restore_images("see [image #1: 640×480] and [image #2: 1×1]", &[picture(), picture()]);
     editor.set_text("see [image #2: 1×1]");
-    assert_eq!(editor.pictures(), [picture()]);
-    let text = editor.take();
+    assert_eq!(editor.images(), [picture()]);
+    let text = editor.take_text();
     editor.set_text(&text);
-    assert_eq!(editor.pictures(), [picture()], "what failed to be sent can be sent again");
+    assert_eq!(editor.images(), [picture()], "what failed to be sent can be sent again");
 }
 
 #[test]
@@ -171,11 +171,11 @@ fn editor_returned_messages_keep_images_apart() {
     editor.attach(picture(), (640, 480));
     let mut texts = vec![editor.text()];
     for data in ["two", "three"] {
-        texts.push(editor.adopt("see [image #1: 640×480]", &[other(data)]));
+        texts.push(editor.restore_images("see [image #1: 640×480]", &[other(data)]));
     }
     assert_eq!(texts[1..], ["see [image #2: 640×480]", "see [image #3: 640×480]"].map(String::from));
     editor.set_text(&texts.concat());
-    assert_eq!(editor.pictures(), [picture(), other("two"), other("three")]);
+    assert_eq!(editor.images(), [picture(), other("two"), other("three")]);
 }
 
 #[test]

@@ -26,10 +26,10 @@ pub(super) enum LoopEvent {
     Themes(Arc<ThemeRegistry>),
     Frame,
     /// The draft is due to be saved.
-    Keep,
+    SaveDraft,
     /// The prompt history is loaded.
-    Earlier(Vec<String>),
-    Report(Option<TaskResult>),
+    History(Vec<String>),
+    TaskResult(Option<TaskResult>),
     Agent(Option<Result<Arc<Event>, Lagged>>),
     Tick,
 }

@@ -24,7 +24,7 @@ const MAX_LINES: usize = 40;
 
 impl EventLoop {
     /// Ends before a session is open. Messages that were waiting for it become the draft.
-    pub(super) async fn leave(mut self, reason: ExitReason) -> TuiExit {
+    pub(super) async fn end_without_session(mut self, reason: ExitReason) -> TuiExit {
         self.terminal.release();
         // In reverse: each is put before the text that is already there.
         for typed in self.pending.iter().rev().filter_map(Action::typed) {
@@ -35,8 +35,8 @@ impl EventLoop {
     }
 
     async fn store_draft(&mut self) {
-        self.draft.keep(&self.app.place.cwd, self.app.unsent());
-        self.draft.settle().await;
+        self.draft.save(&self.app.ui.cwd, self.app.unsent_text());
+        self.draft.flush().await;
         let replaced = self.app.replaced_drafts();
         if let Some(path) = self.options.files.history.clone().filter(|_| !replaced.is_empty()) {
             let history = History::at(&path);
@@ -54,8 +54,8 @@ impl EventLoop {
         let _task = performer.finish();
         let until = Instant::now() + SETTLE;
         while let Ok(Some(report)) = timeout_at(until, reports.recv()).await {
-            if report.returns_words() {
-                self.app.update(Msg::Report(report), now());
+            if report.returns_input() {
+                self.app.update(Msg::TaskResult(report), now());
                 self.store_draft().await;
             }
         }
@@ -81,7 +81,7 @@ impl EventLoop {
 
 /// The command that resumes the session, if it has content.
 fn resume_hint(reader: &Reader) -> Option<String> {
-    match (reader.exists(), reader.is_kept()) {
+    match (reader.exists(), reader.is_persistent()) {
         (false, _) => None,
         (true, true) => Some(format!("Resume this session with: tiller --session {}", reader.id())),
         (true, false) => Some("this session was not saved".to_owned()),
@@ -90,7 +90,7 @@ fn resume_hint(reader: &Reader) -> Option<String> {
 
 /// The last exchange, as plain text.
 fn last_exchange(app: &App) -> Vec<String> {
-    let width = usize::from(app.place.size.0).max(20);
+    let width = usize::from(app.ui.size.0).max(20);
     let Some((prompt, answer)) = app.transcript.last_exchange() else { return Vec::new() };
     let mut lines: Vec<String> = prompt
         .lines()

@@ -28,7 +28,7 @@ pub(super) enum SuspendReason {
     /// Stop the process until SIGCONT.
     Stop,
     /// Wait for SIGCONT.
-    GoOn,
+    AwaitContinue,
     /// Open this draft in the external editor.
     Edit(String),
     /// Wait for the editor to exit.
@@ -48,7 +48,7 @@ impl EventLoop {
         let _ = self.signals.interrupt.recv().now_or_never();
         match Screen::enter(&self.options.terminal) {
             Ok(screen) => {
-                self.app.place.size = screen.size();
+                self.app.ui.size = screen.size();
                 self.terminal.screen = Some(screen);
                 None
             }
@@ -70,9 +70,9 @@ impl EventLoop {
     /// Resets the assumptions about the terminal's state.
     fn reset_terminal_state(&mut self) {
         // The release of a mouse button may have been missed.
-        self.app.moving.mouse = Mouse::default();
-        self.notifier.forget();
-        self.app.stale = Dirty::ByUser;
+        self.app.navigation.mouse = Mouse::default();
+        self.notifier.reset();
+        self.app.dirty = Dirty::ByUser;
     }
 
     /// Advances the suspension.
@@ -80,9 +80,9 @@ impl EventLoop {
         match &mut self.suspend {
             Some(SuspendReason::Stop) => {
                 stop();
-                self.suspend = Some(SuspendReason::GoOn);
+                self.suspend = Some(SuspendReason::AwaitContinue);
             }
-            Some(SuspendReason::GoOn) => {
+            Some(SuspendReason::AwaitContinue) => {
                 self.signals.await_continue().await;
                 self.suspend = None;
             }
@@ -112,12 +112,12 @@ impl EventLoop {
     fn apply_edited(&mut self, edited: io::Result<String>) {
         match edited {
             Ok(text) => {
-                self.draft.typed(Instant::now());
-                self.apply(Msg::Report(TaskResult::Edited(text)));
+                self.draft.note_typing(Instant::now());
+                self.apply(Msg::TaskResult(TaskResult::Edited(text)));
             }
             Err(error) => {
                 let hint = Some("set VISUAL or EDITOR to another editor".to_owned());
-                self.app.say(NoticeLevel::Error, format!("the editor failed: {error}"), hint);
+                self.app.add_notice(NoticeLevel::Error, format!("the editor failed: {error}"), hint);
             }
         }
     }

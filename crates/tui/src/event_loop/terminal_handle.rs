@@ -7,35 +7,35 @@ use crate::ThemeQuery;
 /// The terminal. Both parts are `None` while another program uses it.
 pub(super) struct TerminalHandle {
     pub(super) screen: Option<Screen>,
-    pub(super) keys: Option<InputStream>,
+    pub(super) input: Option<InputStream>,
 }
 
 impl TerminalHandle {
     /// Opens the input stream if it isn't open, and queries the background color if wanted. Called only after
     /// a frame was written, so the query delays nothing.
     pub(super) fn listen(&mut self, asking: ThemeQuery) {
-        let Some(screen) = self.screen.as_mut().filter(|_| self.keys.is_none()) else { return };
+        let Some(screen) = self.screen.as_mut().filter(|_| self.input.is_none()) else { return };
         let mut input = InputStream::open();
         // Size changes before this weren't reported.
         screen.forget_size();
         if asking == ThemeQuery::AfterFirstFrame && screen.write(input::BACKGROUND_QUERY).is_ok() {
-            input.expect();
+            input.expect_reply();
         }
-        self.keys = Some(input);
+        self.input = Some(input);
     }
 
     /// Releases the terminal. The input stream ends first, so that no one else's keys are read.
     pub(super) fn release(&mut self) {
-        self.keys = None;
+        self.input = None;
         self.screen = None;
     }
 
-    pub(super) fn owes_pictures(&self) -> bool {
-        self.screen.as_ref().is_some_and(Screen::owes_pictures)
+    pub(super) fn has_pending_images(&self) -> bool {
+        self.screen.as_ref().is_some_and(Screen::has_pending_images)
     }
 
     /// Writes control sequences outside the screen's cells. An error appears again with the next frame.
-    pub(super) fn tell(&mut self, sequences: &str) {
+    pub(super) fn write(&mut self, sequences: &str) {
         if let Some(screen) = self.screen.as_mut().filter(|_| !sequences.is_empty()) {
             let _ = screen.write(sequences);
         }

@@ -8,7 +8,7 @@ use tiller_core::setting::Setting;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::{ExecutorWorker, count_branches, look_up, read_part};
+use super::{ExecutorWorker, count_branches, search_log, read_part};
 use crate::app::{BackgroundJob, Job, ListResult, TaskResult};
 use crate::attach::{self, ClipboardContent};
 use crate::history::History;
@@ -37,12 +37,12 @@ fn run_reported(job: Job, reports: &mpsc::Sender<TaskResult>, run: impl FnOnce()
 
 impl ExecutorWorker {
     /// Starts a background job.
-    pub(super) fn begin(&self, background_job: BackgroundJob, background: &mut JoinSet<()>) {
+    pub(super) fn start_job(&self, background_job: BackgroundJob, background: &mut JoinSet<()>) {
         match background_job {
             BackgroundJob::Tree(request) => self.query_tree(request, background),
             BackgroundJob::AskToHide(entry) => self.ask_to_hide(entry, background),
-            BackgroundJob::Keep { setting, value } => self.save_setting(setting, value, background),
-            BackgroundJob::Read(wanted) => {
+            BackgroundJob::SaveSetting { setting, value } => self.save_setting(setting, value, background),
+            BackgroundJob::ReadPart(wanted) => {
                 let reader = self.agent.reader();
                 self.read_in_background(background, move || read_part(&reader, wanted));
             }
@@ -52,16 +52,16 @@ impl ExecutorWorker {
             }
             BackgroundJob::Search(lookup) => self.search(lookup, background),
             BackgroundJob::ShowLogs => {
-                let (log, reports) = (self.options.files.log.clone(), self.options.files.reports.clone());
+                let (log, reports) = (self.options.files.log.clone(), self.options.files.crash_reports.clone());
                 self.read_in_background(background, move || logs::page(log.as_deref(), reports.as_deref()));
             }
-            BackgroundJob::Remember(prompts) => self.append_history(prompts, background),
+            BackgroundJob::AppendHistory(prompts) => self.append_history(prompts, background),
             BackgroundJob::Welcome => {
                 let (agent, reports) = (self.agent.clone(), self.results.clone());
                 background.spawn(async move { _ = reports.send(welcome::gather(&agent).await).await });
             }
-            BackgroundJob::PasteImage => self.read_in_background(background, || match attach::clipboard() {
-                ClipboardContent::Picture(picture) => TaskResult::Attached(picture),
+            BackgroundJob::PasteImage => self.read_in_background(background, || match attach::read_clipboard() {
+                ClipboardContent::Image(picture) => TaskResult::Attached(picture),
                 ClipboardContent::Text(text) => TaskResult::Paste(text),
                 ClipboardContent::Nothing(why) => TaskResult::Note(why),
             }),
@@ -77,7 +77,7 @@ impl ExecutorWorker {
 
     fn ask_to_hide(&self, entry: EntryId, background: &mut JoinSet<()>) {
         let reader = self.agent.reader();
-        self.read_in_background(background, move || list_data::hiding(&reader, entry));
+        self.read_in_background(background, move || list_data::ask_to_hide(&reader, entry));
     }
 
     /// Looks up data for the tree.
@@ -86,7 +86,7 @@ impl ExecutorWorker {
         let session = reader.id().clone();
         let tell = move |result| {
             let report = TaskResult::List(ListResult::Tree { session: session.clone(), news: result });
-            if reports.blocking_send(report).is_ok() { tree::SearchTerms::Yes } else { tree::SearchTerms::No }
+            if reports.blocking_send(report).is_ok() { tree::SearchControl::Yes } else { tree::SearchControl::No }
         };
         let number = match &request {
             tree::TreeRequest::Search(_) | tree::TreeRequest::EndSearch => {
@@ -98,16 +98,16 @@ impl ExecutorWorker {
         background.spawn_blocking(move || match &request {
             tree::TreeRequest::Search(query) => {
                 let newest = || searches.load(Ordering::Relaxed) == number;
-                let is_wanted = || if newest() { tree::SearchTerms::Yes } else { tree::SearchTerms::No };
-                tree::find(&reader, query, is_wanted, tell);
+                let is_wanted = || if newest() { tree::SearchControl::Yes } else { tree::SearchControl::No };
+                tree::search_entries(&reader, query, is_wanted, tell);
             }
-            request => tree::look(&reader, request).into_iter().for_each(|result| _ = tell(result)),
+            request => tree::load(&reader, request).into_iter().for_each(|result| _ = tell(result)),
         });
     }
 
     /// Saves a setting in the user's file.
     fn save_setting(&self, setting: &'static Setting, value: String, background: &mut JoinSet<()>) {
-        let Some(desk) = self.options.desks.settings.clone() else { return };
+        let Some(desk) = self.options.services.settings.clone() else { return };
         self.read_in_background(background, move || match desk.write(setting, &value) {
             Ok(()) => TaskResult::Note(format!("Saved: {} is {value}.", setting.name)),
             Err((what, hint)) => TaskResult::Failed { what, hint, text: None },
@@ -119,9 +119,9 @@ impl ExecutorWorker {
         self.lookup.store(lookup.number, Ordering::Relaxed);
         let (newest, reader, reports) = (Arc::clone(&self.lookup), self.agent.reader(), self.results.clone());
         background.spawn_blocking(move || {
-            look_up(&reader, &lookup, |found| {
+            search_log(&reader, &lookup, |found| {
                 newest.load(Ordering::Relaxed) == lookup.number
-                    && reports.blocking_send(TaskResult::Found(found)).is_ok()
+                    && reports.blocking_send(TaskResult::SearchHits(found)).is_ok()
             });
         });
     }

@@ -14,7 +14,7 @@ use crate::tool_call::one_line;
 impl ExecutorWorker {
     /// The providers and the sources of their keys.
     pub(super) async fn credentials(&self, list: ListKind) -> Vec<TaskResult> {
-        let Some(service) = self.options.desks.keys.clone() else { return vec![no_key_store()] };
+        let Some(service) = self.options.services.keys.clone() else { return vec![no_key_store()] };
         vec![match spawn_blocking(move || service.list()).await {
             Ok(Ok(credentials)) => {
                 let items = if list == ListKind::Logins {
@@ -31,35 +31,35 @@ impl ExecutorWorker {
 
     /// Stores or removes a key, then updates the provider in the agent.
     pub(super) async fn change_key(&self, request: LoginRequest) -> Result<Vec<TaskResult>, AgentError> {
-        let Some(service) = self.options.desks.keys.clone() else { return Ok(vec![no_key_store()]) };
+        let Some(service) = self.options.services.keys.clone() else { return Ok(vec![no_key_store()]) };
         let store = service.clone();
-        let is_typed = matches!(request, LoginRequest::Keep(..));
-        if let LoginRequest::Forget(provider) = &request
+        let is_typed = matches!(request, LoginRequest::Store(..));
+        if let LoginRequest::Remove(provider) = &request
             && let Some(slip) = self.unknown_provider(provider).await
         {
             return Ok(vec![slip]);
         }
         let changed = spawn_blocking(move || match request {
-            LoginRequest::Keep(provider, key) => store.keep(&provider, &key.secret()),
-            LoginRequest::Forget(provider) => store.forget(&provider),
+            LoginRequest::Store(provider, key) => store.store(&provider, &key.secret()),
+            LoginRequest::Remove(provider) => store.remove(&provider),
         });
-        let CredentialChange { change, said, hint } = match changed.await {
+        let CredentialChange { change, message: said, hint } = match changed.await {
             Ok(Ok(change)) => change,
             // Reported in the list, next to the line where the key was typed.
             Ok(Err((what, hint))) if is_typed => {
                 let what = hint.map_or(what.clone(), |hint| format!("{what}: {hint}"));
-                return Ok(vec![TaskResult::List(ListResult::Said(StatusText::trouble(one_line(&what))))]);
+                return Ok(vec![TaskResult::List(ListResult::Status(StatusText::error(one_line(&what))))]);
             }
             Ok(Err((what, hint))) => return Ok(vec![TaskResult::Failed { what, hint, text: None }]),
             Err(_) => return Ok(vec![no_key_store()]),
         };
         let answers = self.agent.change_key(&service, change).await?;
-        Ok(vec![TaskResult::Key(LoginResult { said, hint, answers })])
+        Ok(vec![TaskResult::Login(LoginResult { message, hint, outcome })])
     }
 
     /// Reports an unknown provider in `/logout`.
     async fn unknown_provider(&self, provider: &str) -> Option<TaskResult> {
-        let service = self.options.desks.keys.clone()?;
+        let service = self.options.services.keys.clone()?;
         let credentials = spawn_blocking(move || service.list()).await.ok()?.ok()?;
         let names = || credentials.iter().map(|credential| credential.provider.as_str());
         if names().any(|name| name == provider) {
@@ -69,7 +69,7 @@ impl ExecutorWorker {
         let suggestion =
             suggestion.map_or("/logout lists them".to_owned(), |name| format!("did you mean {name}?"));
         let what = format!("unknown provider {}; {}", one_line(provider), one_line(&suggestion));
-        Some(TaskResult::slip(
+        Some(TaskResult::invalid_input(
             format!("/logout {provider}"),
             (what, None),
             TaskOrigin::List(ListKind::Logouts),
@@ -78,15 +78,15 @@ impl ExecutorWorker {
 
     /// The logs of other programs.
     pub(super) async fn foreign_logs(&self) -> Vec<TaskResult> {
-        let Some(service) = self.options.desks.importer.clone() else { return vec![no_importer()] };
+        let Some(service) = self.options.services.importer.clone() else { return vec![no_importer()] };
         vec![match spawn_blocking(move || service.find()).await {
             Ok(Ok(found)) => {
                 let home = self.options.home.as_deref();
                 let items = match found.logs.as_slice() {
-                    [] => import::places(&found.looked_in, home),
+                    [] => import::searched_places(&found.looked_in, home),
                     logs => import::logs(logs, now()),
                 };
-                TaskResult::List(ListResult::Items { list: ListKind::Foreign, items, selected: 0 })
+                TaskResult::List(ListResult::Items { list: ListKind::ForeignLogs, items, selected: 0 })
             }
             Ok(Err((what, hint))) => TaskResult::Failed { what, hint, text: None },
             Err(_) => no_importer(),
@@ -99,12 +99,12 @@ impl ExecutorWorker {
         typed: String,
         background: &mut tokio::task::JoinSet<()>,
     ) -> Result<Vec<TaskResult>, AgentError> {
-        let Some(service) = self.options.desks.importer.clone() else { return Ok(vec![no_importer()]) };
+        let Some(service) = self.options.services.importer.clone() else { return Ok(vec![no_importer()]) };
         let cwd = self.agent.state().await?.state.cwd;
-        self.read_in_background(background, move || match service.take(&cwd, &typed) {
-            Ok(imported) => import::told(&imported, &typed),
+        self.read_in_background(background, move || match service.import(&cwd, &typed) {
+            Ok(imported) => import::import_result(&imported, &typed),
             Err(trouble) => {
-                TaskResult::slip(format!("/import {typed}"), trouble, TaskOrigin::List(ListKind::Foreign))
+                TaskResult::invalid_input(format!("/import {typed}"), trouble, TaskOrigin::List(ListKind::ForeignLogs))
             }
         });
         Ok(Vec::new())
@@ -112,9 +112,9 @@ impl ExecutorWorker {
 }
 
 fn no_key_store() -> TaskResult {
-    TaskResult::List(ListResult::Said(StatusText::trouble("API keys can't be stored here")))
+    TaskResult::List(ListResult::Status(StatusText::error("API keys can't be stored here")))
 }
 
 fn no_importer() -> TaskResult {
-    TaskResult::List(ListResult::Said(StatusText::trouble("import is not available")))
+    TaskResult::List(ListResult::Status(StatusText::error("import is not available")))
 }

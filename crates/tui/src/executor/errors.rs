@@ -8,13 +8,13 @@ use crate::crash_report;
 /// Reports a panic in a part of tiller, with the path of the crash report.
 pub(super) fn internal_error() -> TaskResult {
     let what = "internal error: a part of tiller crashed; the rest continues".to_owned();
-    let hint = crash_report::newest().map(|path| format!("crash report: {}", path.display()));
+    let hint = crash_report::take_newest().map(|path| format!("crash report: {}", path.display()));
     TaskResult::Failed { what, hint, text: None }
 }
 
 /// Reports an error with its causes and a hint; `text` is user input that would otherwise be lost. Errors in
 /// the input itself are reported as invalid input.
-pub(crate) fn failed(error: &AgentError, text: Option<UserText>) -> TaskResult {
+pub(crate) fn failure(error: &AgentError, text: Option<UserText>) -> TaskResult {
     let mut what = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
@@ -39,14 +39,14 @@ pub(crate) fn failed(error: &AgentError, text: Option<UserText>) -> TaskResult {
         | AgentError::Store(_)
         | AgentError::Extension(_)
         | AgentError::Folder { .. }
-        | AgentError::Gone(_)
-        | AgentError::InUse
+        | AgentError::NotFound(_)
+        | AgentError::SessionOpen
         | AgentError::Compaction(_)
         | AgentError::Closed => None,
     };
     match (error, text) {
         (AgentError::Model(_) | AgentError::UnknownSkill { .. } | AgentError::Running, Some(typed)) => {
-            TaskResult::slip(typed, (what, hint), TaskOrigin::Typed)
+            TaskResult::invalid_input(typed, (what, hint), TaskOrigin::Editor)
         }
         (_, text) => TaskResult::Failed { what, hint, text },
     }

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use tiller_render::{
-    self as render, HighlightBackend, HighlightRequest, HighlightResponse, InProcess, SERVICE,
+    self as render, HighlightBackend, HighlightRequest, HighlightResponse, InProcess, WORKER_ARGUMENT,
 };
 use tokio::sync::mpsc;
 
@@ -44,7 +44,7 @@ impl HighlightWorker {
     }
 
     /// Starts highlighting all code that waits.
-    pub(super) fn tell(&self) {
+    pub(super) fn run(&self) {
         // A full channel means that the thread is about to look anyway; a closed one that it has ended.
         let _ = self.wake.as_ref().map(|wake_tx| wake_tx.try_send(()));
     }
@@ -63,12 +63,12 @@ fn run_thread(
     while let Some(wakeup) = await_work(wake_rx, highlighter, IDLE_TIMEOUT) {
         match wakeup {
             WorkerWakeup::Work => {
-                let response = || report(TaskResult::CodeTold);
-                if catch_unwind(AssertUnwindSafe(|| render::tell_waiting(highlighter, response))).is_err() {
+                let response = || report(TaskResult::CodeHighlighted);
+                if catch_unwind(AssertUnwindSafe(|| render::highlight_queued(highlighter, response))).is_err() {
                     let _ = report(errors::internal_error());
                 }
             }
-            WorkerWakeup::Nothing => highlighter.end_process(),
+            WorkerWakeup::Idle => highlighter.end_process(),
         }
     }
 }
@@ -77,7 +77,7 @@ fn run_thread(
 enum WorkerWakeup {
     Work,
     /// Idle for so long that the child process can end.
-    Nothing,
+    Idle,
 }
 
 /// Waits for work; `None` when the handle is dropped.
@@ -91,7 +91,7 @@ fn await_work(
     }
     match wake_rx.recv_timeout(unused) {
         Ok(()) => Some(WorkerWakeup::Work),
-        Err(RecvTimeoutError::Timeout) => Some(WorkerWakeup::Nothing),
+        Err(RecvTimeoutError::Timeout) => Some(WorkerWakeup::Idle),
         Err(RecvTimeoutError::Disconnected) => None,
     }
 }
@@ -125,7 +125,7 @@ impl ProcessHighlighter {
 
     fn ask(&mut self, piece: &HighlightRequest) -> io::Result<HighlightResponse> {
         let helper = self.process.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-        let response = render::ask(piece, &mut helper.input, &mut helper.output);
+        let response = render::request_highlighting(piece, &mut helper.input, &mut helper.output);
         if response.is_err() {
             self.process = None;
         }
@@ -134,14 +134,14 @@ impl ProcessHighlighter {
 }
 
 impl HighlightBackend for ProcessHighlighter {
-    fn tell(&mut self, piece: &HighlightRequest) -> HighlightResponse {
+    fn highlight(&mut self, piece: &HighlightRequest) -> HighlightResponse {
         // A process that ended while idle isn't this request's fault, so it is restarted once.
         if let Ok(response) = self.ask(piece) {
             return response;
         }
         let Some(helper) = self.program.as_deref().and_then(|program| WorkerProcess::start(program).ok())
         else {
-            return self.in_process.tell(piece);
+            return self.in_process.highlight(piece);
         };
         self.process = Some(helper);
         self.ask(piece).unwrap_or(HighlightResponse::Failed)
@@ -152,7 +152,7 @@ impl WorkerProcess {
     fn start(program: &Path) -> io::Result<Self> {
         let mut child = Command::new(program)
             .arg0("tiller")
-            .arg(SERVICE)
+            .arg(WORKER_ARGUMENT)
             // The process must not keep a directory busy that the user may want to remove.
             .current_dir("/")
             .stdin(Stdio::piped())
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     fn piece() -> HighlightRequest {
-        HighlightRequest::of(Language::Named("rust"), "let a;")
+        HighlightRequest::complete(Language::Named("rust"), "let a;")
     }
 
     /// A program that runs `script` for each request.
@@ -198,17 +198,17 @@ mod tests {
     const REPLY: &str = "echo '[[[1,\"Quote\"]]]'";
 
     fn reply() -> HighlightResponse {
-        HighlightResponse::Words(vec![vec![(1, Role::Quote)]])
+        HighlightResponse::Tokens(vec![vec![(1, Role::Quote)]])
     }
 
     #[test]
     fn worker_silent_program_fails_and_missing_one_falls_back() {
         let response = |program: Option<&str>| {
             let mut highlighter = ProcessHighlighter::new(program.map(PathBuf::from));
-            (highlighter.tell(&piece()), highlighter.is_idle())
+            (highlighter.highlight(&piece()), highlighter.is_idle())
         };
         let (expected, is_idle) = response(None);
-        assert!(matches!(&expected, HighlightResponse::Words(words) if words[0].len() > 1) && is_idle);
+        assert!(matches!(&expected, HighlightResponse::Tokens(words) if words[0].len() > 1) && is_idle);
         assert_eq!(response(Some("/nowhere/tiller")), (expected, true));
         assert_eq!(response(Some("/bin/true")), (HighlightResponse::Failed, true));
     }
@@ -217,15 +217,15 @@ mod tests {
     fn worker_killed_process_is_restarted_and_crash_fails_request() {
         let folder = TempDir::new().expect("a folder");
         let mut highlighter = ProcessHighlighter::new(Some(program(&folder, REPLY)));
-        assert_eq!(highlighter.tell(&piece()), reply());
+        assert_eq!(highlighter.highlight(&piece()), reply());
         let helper = highlighter.process.as_mut().expect("at work");
         let first = helper.child.id();
         helper.child.kill().expect("killed");
-        assert_eq!(highlighter.tell(&piece()), reply());
+        assert_eq!(highlighter.highlight(&piece()), reply());
         assert_ne!(highlighter.process.as_ref().expect("at work").child.id(), first);
 
         let mut highlighter = ProcessHighlighter::new(Some(program(&folder, "echo; exit")));
-        assert_eq!(highlighter.tell(&piece()), HighlightResponse::Failed);
+        assert_eq!(highlighter.highlight(&piece()), HighlightResponse::Failed);
         assert!(highlighter.is_idle());
     }
 
@@ -236,8 +236,8 @@ mod tests {
         let (wake_tx, wake_rx) = sync_channel(1);
         wake_tx.try_send(()).expect("rung");
         assert_eq!(await_work(&wake_rx, &highlighter, Duration::ZERO), Some(WorkerWakeup::Work));
-        assert_eq!(highlighter.tell(&piece()), reply());
-        assert_eq!(await_work(&wake_rx, &highlighter, Duration::ZERO), Some(WorkerWakeup::Nothing));
+        assert_eq!(highlighter.highlight(&piece()), reply());
+        assert_eq!(await_work(&wake_rx, &highlighter, Duration::ZERO), Some(WorkerWakeup::Idle));
         highlighter.end_process();
         assert!(highlighter.is_idle());
         drop(wake_tx);

@@ -12,24 +12,24 @@ use tiller_engine::queue::DeliveryMode;
 use tiller_engine::retry::RetryMode;
 use tiller_engine::turn::SteeringPoint;
 use tiller_engine::{AgentError, ApprovalMode, Permission};
-use tiller_render::theme::placed;
+use tiller_render::theme::resolve_theme;
 use tiller_session::{PageRequest, SessionError, SessionScope};
 use tokio::task::{JoinSet, spawn_blocking};
 
-use super::{ExecutorWorker, failed, now};
+use super::{ExecutorWorker, failure, now};
 use crate::app::{ListAction, ListKind, ListResult, TaskOrigin, TaskResult};
-use crate::completion::{ArgumentValues, list, list_files};
+use crate::completion::{ArgumentValues, list_paths_for, list_files};
 use crate::dialog::Dialog;
-use crate::picker::{self, Extract, Levels, Models, PickerChoice, PickerItem, StatusText};
-use crate::settings_store::{ProblemDiff, SaveEffect, SettingProblem, SettingsDiff};
-use crate::theme::{self, ThemeFit};
+use crate::picker::{self, SessionExcerpt, Levels, Models, PickerChoice, PickerItem, StatusText};
+use crate::settings_store::{ProblemDiff, ProblemScope, SettingProblem, SettingsDiff};
+use crate::theme::{self, ThemeCheck};
 use crate::tool_call::one_line;
 
 /// Maximum number of sessions in the completion of `/resume`; the list itself has all.
 const MAX_SESSIONS: usize = 60;
 
 impl ExecutorWorker {
-    pub(super) async fn gather(&self, list: ListKind) -> Result<Vec<TaskResult>, AgentError> {
+    pub(super) async fn load_items(&self, list: ListKind) -> Result<Vec<TaskResult>, AgentError> {
         let agent = &self.agent;
         let (items, selected) = match list {
             ListKind::Models => picker::models(&self.models().await?),
@@ -42,7 +42,7 @@ impl ExecutorWorker {
             // The app knows the themes itself.
             ListKind::Themes => return Ok(Vec::new()),
             ListKind::Logins | ListKind::Logouts => return Ok(self.credentials(list).await),
-            ListKind::Foreign => return Ok(self.foreign_logs().await),
+            ListKind::ForeignLogs => return Ok(self.foreign_logs().await),
         };
         Ok(vec![TaskResult::List(ListResult::Items { list, items, selected })])
     }
@@ -54,14 +54,14 @@ impl ExecutorWorker {
         background: &mut JoinSet<()>,
     ) -> Result<Vec<TaskResult>, AgentError> {
         match of {
-            ArgumentValues::Of(list) => {
+            ArgumentValues::List(list) => {
                 let words = |report| match report {
                     TaskResult::List(ListResult::Items { items, .. }) => {
-                        TaskResult::List(ListResult::Words { of, items })
+                        TaskResult::List(ListResult::ArgumentValues { of, items })
                     }
                     report => report,
                 };
-                Ok(self.gather(list).await?.into_iter().map(words).collect())
+                Ok(self.load_items(list).await?.into_iter().map(words).collect())
             }
             ArgumentValues::Sessions => {
                 let mut catalog = self.agent.catalog().await?;
@@ -71,7 +71,7 @@ impl ExecutorWorker {
                         PageRequest { offset: 0, limit: Some(MAX_SESSIONS) },
                     );
                     let sessions = newest.map(|listing| listing.sessions).unwrap_or_default();
-                    TaskResult::List(ListResult::Words { of, items: picker::newest(&sessions, now()) })
+                    TaskResult::List(ListResult::ArgumentValues { of, items: picker::newest(&sessions, now()) })
                 });
                 Ok(Vec::new())
             }
@@ -80,7 +80,7 @@ impl ExecutorWorker {
 
     async fn levels(&self) -> Result<Levels, AgentError> {
         let state = self.agent.state().await?.state;
-        Ok(Levels { can: self.agent.thinking_levels().await?, current: state.thinking, model: state.model })
+        Ok(Levels { supported: self.agent.thinking_levels().await?, current: state.thinking, model: state.model })
     }
 
     async fn models(&self) -> Result<Models, AgentError> {
@@ -104,28 +104,28 @@ impl ExecutorWorker {
         background: &mut JoinSet<()>,
     ) -> Result<Vec<TaskResult>, AgentError> {
         match action {
-            ListAction::Gather(list) => self.gather(list).await,
-            ListAction::GatherWords(words) => self.load_arguments(words, background).await,
-            ListAction::Narrow(narrowing) => {
+            ListAction::LoadItems(list) => self.load_items(list).await,
+            ListAction::LoadArguments(words) => self.load_arguments(words, background).await,
+            ListAction::Filter(narrowing) => {
                 self.read_in_background(background, move || {
-                    TaskResult::List(ListResult::Narrowed(narrowing.done()))
+                    TaskResult::List(ListResult::Narrowed(narrowing.run()))
                 });
                 Ok(Vec::new())
             }
             ListAction::WalkFiles(cwd) => {
-                let protected = self.options.files.protected.clone();
+                let protected = self.options.files.hidden_folders.clone();
                 let list = move || ListResult::Files(Arc::new(list_files(&cwd, &protected)));
                 self.read_in_background(background, move || TaskResult::List(list()));
                 Ok(Vec::new())
             }
             ListAction::RankFiles(ranking) => {
                 self.read_in_background(background, move || {
-                    TaskResult::List(ListResult::Ranked(ranking.done()))
+                    TaskResult::List(ListResult::Ranked(ranking.run()))
                 });
                 Ok(Vec::new())
             }
             ListAction::ListPaths(text) => {
-                self.read_in_background(background, move || TaskResult::List(ListResult::Listed(list(text))));
+                self.read_in_background(background, move || TaskResult::List(ListResult::Paths(list_paths_for(text))));
                 Ok(Vec::new())
             }
             ListAction::Preview(path, extract) => {
@@ -145,7 +145,7 @@ impl ExecutorWorker {
                 };
                 Ok(match self.agent.name_session(path.clone(), name.clone()).await {
                     Err(error) => {
-                        vec![TaskResult::List(ListResult::NotNamed { path, name, why: error_status(&error) })]
+                        vec![TaskResult::List(ListResult::RenameFailed { path, name, why: error_status(&error) })]
                     }
                     done => session_changed(done, word, None),
                 })
@@ -161,13 +161,13 @@ impl ExecutorWorker {
     }
 
     /// Reads a session's last exchange or a search hit, unless a newer preview was requested meanwhile.
-    fn preview(&self, path: PathBuf, extract: Extract, background: &mut JoinSet<()>) {
+    fn preview(&self, path: PathBuf, extract: SessionExcerpt, background: &mut JoinSet<()>) {
         let looked = Arc::clone(&self.previews);
         let number = looked.fetch_add(1, Ordering::Relaxed) + 1;
         let reports = self.results.clone();
         background.spawn_blocking(move || {
             if looked.load(Ordering::Relaxed) == number {
-                let lines = picker::extract(&path, &extract);
+                let lines = picker::read_excerpt(&path, &extract);
                 // The loop may have ended.
                 let _ = reports.blocking_send(TaskResult::List(ListResult::Preview {
                     of: PickerChoice::Open(path),
@@ -183,7 +183,7 @@ impl ExecutorWorker {
                 word: StatusText::note("restored"),
                 trashed: None,
             }),
-            Err(error) => TaskResult::List(ListResult::NotRestored { path, why: error_status(&error) }),
+            Err(error) => TaskResult::List(ListResult::RestoreFailed { path, why: error_status(&error) }),
         }
     }
 
@@ -191,13 +191,13 @@ impl ExecutorWorker {
     pub(super) async fn open(&self, path: PathBuf) -> Result<Vec<TaskResult>, AgentError> {
         // The lock would report this process as another holder.
         if self.agent.reader().is_at(&path) {
-            return Ok(vec![TaskResult::List(ListResult::Said(StatusText::note(
+            return Ok(vec![TaskResult::List(ListResult::Status(StatusText::note(
                 "this session is already open",
             )))]);
         }
         match self.agent.open_session(path).await {
-            Ok(moved) => Ok(vec![TaskResult::Moved(moved)]),
-            Err(AgentError::Session(SessionError::Held { path, holder })) => {
+            Ok(moved) => Ok(vec![TaskResult::SessionSwitched(moved)]),
+            Err(AgentError::Session(SessionError::Locked { path, holder })) => {
                 let by = holder.map(|holder| format!(" ({holder})")).unwrap_or_default();
                 let items = vec![
                     PickerItem::new("continue in a fork", PickerChoice::ForkOf(path)),
@@ -205,10 +205,10 @@ impl ExecutorWorker {
                 ];
                 let title = one_line(&format!("the session is open in another tiller{by}"));
                 Ok(vec![
-                    TaskResult::List(ListResult::Said(StatusText::note(
+                    TaskResult::List(ListResult::Status(StatusText::note(
                         "the session is open in another tiller",
                     ))),
-                    TaskResult::Ask(Dialog { title, items }),
+                    TaskResult::Dialog(Dialog { title, items }),
                 ])
             }
             Err(error) => Err(error),
@@ -227,15 +227,15 @@ impl ExecutorWorker {
     async fn trust_items(&self) -> Vec<PickerItem> {
         let none = || {
             let why = "nothing to trust: the project has no settings, .env or extensions";
-            vec![PickerItem::new(why, PickerChoice::Cant(why.to_owned()))]
+            vec![PickerItem::new(why, PickerChoice::Unavailable(why.to_owned()))]
         };
-        let Some(service) = self.options.desks.trust.clone() else { return none() };
+        let Some(service) = self.options.services.trust.clone() else { return none() };
         spawn_blocking(move || service.items()).await.unwrap_or_else(|_| none())
     }
 
     /// Trusts the project and applies its settings, like `/reload`.
     async fn trust(&self) -> Result<Vec<TaskResult>, AgentError> {
-        let Some(service) = self.options.desks.trust.clone() else { return Ok(Vec::new()) };
+        let Some(service) = self.options.services.trust.clone() else { return Ok(Vec::new()) };
         let trusted = spawn_blocking(move || service.trust()).await;
         let trusted = trusted.unwrap_or_else(|_| Err("the trust decision can't be saved".to_owned()));
         if let Err(what) = trusted {
@@ -257,7 +257,7 @@ impl ExecutorWorker {
         let items = picker::permissions(&self.agent.permissions().await?);
         Ok(vec![
             TaskResult::List(ListResult::Items { list: ListKind::Permissions, items, selected: 0 }),
-            TaskResult::List(ListResult::Said(word)),
+            TaskResult::List(ListResult::Status(word)),
         ])
     }
 
@@ -268,7 +268,7 @@ impl ExecutorWorker {
                 TaskResult::Note(format!("Allowed for this session: {what}. /permissions revokes it."))
             }
             Err(error) => {
-                TaskResult::slip(format!("/add-dir {typed}"), (error.to_string(), None), TaskOrigin::Typed)
+                TaskResult::invalid_input(format!("/add-dir {typed}"), (error.to_string(), None), TaskOrigin::Editor)
             }
         }])
     }
@@ -281,7 +281,7 @@ impl ExecutorWorker {
                 nearest.map_or("/tools lists them".to_owned(), |name| format!("did you mean {name}?"));
             let what = format!("unknown tool {}; {}", one_line(&name), one_line(&instead));
             let origin = TaskOrigin::List(ListKind::Tools);
-            return Ok(vec![TaskResult::slip(format!("/tools {name}"), (what, None), origin)]);
+            return Ok(vec![TaskResult::invalid_input(format!("/tools {name}"), (what, None), origin)]);
         };
         let is_now = if meant.is_offered() { "disabled" } else { "enabled" };
         let offered = tools.iter().filter(|tool| tool.is_offered() != (tool.spec.name == name));
@@ -290,39 +290,39 @@ impl ExecutorWorker {
         let word = StatusText::note(format!("{} {is_now} from the next request on", one_line(&name)));
         Ok(vec![
             TaskResult::List(ListResult::Items { list: ListKind::Tools, items, selected: 0 }),
-            TaskResult::List(ListResult::Said(word)),
+            TaskResult::List(ListResult::Status(word)),
         ])
     }
 
     /// The current settings.
     async fn settings(&self) -> TaskResult {
-        let Some(service) = self.options.desks.settings.clone() else {
-            return TaskResult::List(ListResult::Said(StatusText::trouble("there is no settings file here")));
+        let Some(service) = self.options.services.settings.clone() else {
+            return TaskResult::List(ListResult::Status(StatusText::error("there is no settings file here")));
         };
         match spawn_blocking(move || service.read()).await {
             Ok(Ok(settings)) => TaskResult::List(ListResult::Settings(Box::new(settings))),
             Ok(Err((what, hint))) => TaskResult::Failed { what, hint, text: None },
-            Err(_) => TaskResult::List(ListResult::Said(StatusText::trouble("the settings can't be read"))),
+            Err(_) => TaskResult::List(ListResult::Status(StatusText::error("the settings can't be read"))),
         }
     }
 
     /// Writes a setting to the user's file and applies it, now if possible.
     async fn write_setting(&self, setting: &'static Setting, text: String) -> Vec<TaskResult> {
-        let Some(service) = self.options.desks.settings.clone() else { return Vec::new() };
+        let Some(service) = self.options.services.settings.clone() else { return Vec::new() };
         let written = spawn_blocking(move || {
             let before = service.read()?;
             service.write(setting, &text)?;
             let now = service.read()?;
-            service.know(setting, &now);
+            service.acknowledge(setting, &now);
             Ok((before, now))
         });
         let (before, settings): (Settings, Settings) = match written.await {
             Ok(Ok(settings)) => settings,
             Ok(Err((what, hint))) => {
-                return vec![TaskResult::List(ListResult::Said(StatusText::trouble(with_hint(what, hint))))];
+                return vec![TaskResult::List(ListResult::Status(StatusText::error(with_hint(what, hint))))];
             }
             Err(_) => {
-                return vec![TaskResult::List(ListResult::Said(StatusText::trouble(
+                return vec![TaskResult::List(ListResult::Status(StatusText::error(
                     "the settings file can't be written",
                 )))];
             }
@@ -337,23 +337,23 @@ impl ExecutorWorker {
                     let step = change_of(setting, [&before, &settings]);
                     StatusText::note(format!("{step}saved; takes effect at the next start"))
                 }
-                Ok(SettingEffect::Never(trouble)) => StatusText::trouble(format!("saved, but: {trouble}")),
-                Err(error) => StatusText::trouble(format!("saved, but: {error}")),
+                Ok(SettingEffect::Never(trouble)) => StatusText::error(format!("saved, but: {trouble}")),
+                Err(error) => StatusText::error(format!("saved, but: {error}")),
             },
             source => StatusText::note(format!("saved, but {source} overrides it")),
         };
         vec![
             TaskResult::List(ListResult::Settings(Box::new(settings))),
-            TaskResult::List(ListResult::Said(word)),
+            TaskResult::List(ListResult::Status(word)),
         ]
     }
 
     /// Reloads the settings and applies the changed ones. Returns a summary, and results for problems that
     /// appeared or were resolved. A setting that couldn't be applied is tried again at the next reload.
     pub(super) async fn reload_settings(&self) -> (Option<String>, Vec<TaskResult>) {
-        let Some(service) = self.options.desks.settings.clone() else { return (None, Vec::new()) };
+        let Some(service) = self.options.services.settings.clone() else { return (None, Vec::new()) };
         let store = service.clone();
-        let SettingsDiff { changed, now, mut faults } = match spawn_blocking(move || store.renew()).await {
+        let SettingsDiff { changed, now, problems: mut faults } = match spawn_blocking(move || store.reload()).await {
             Ok(Ok(renewed)) => renewed,
             Ok(Err((what, hint))) => return (None, vec![TaskResult::Failed { what, hint, text: None }]),
             Err(_) => return (None, Vec::new()),
@@ -362,7 +362,7 @@ impl ExecutorWorker {
         for setting in changed {
             let applied = self.apply(setting, &now).await;
             if matches!(applied, Ok(SettingEffect::Now | SettingEffect::NextStart)) {
-                service.know(setting, &now);
+                service.acknowledge(setting, &now);
             }
             match applied {
                 // Unchanged since the start, so it needs no restart.
@@ -417,15 +417,15 @@ impl ExecutorWorker {
 
     /// Applies the theme that a setting names; a theme file that isn't loaded takes effect at the next start.
     async fn apply_theme(&self, setting: &'static Setting, text: &str) -> SettingEffect {
-        let name = placed(text, &self.options.cwd, self.options.home.as_deref());
-        match theme::fit(&self.options.themes.library_now(), setting, &name) {
-            ThemeFit::Known => {
+        let name = resolve_theme(text, &self.options.cwd, self.options.home.as_deref());
+        match theme::check(&self.options.themes.library_now(), setting, &name) {
+            ThemeCheck::Known => {
                 // The loop may have ended.
                 let _ = self.results.send(TaskResult::List(ListResult::Theme(setting, name))).await;
                 SettingEffect::Now
             }
-            ThemeFit::Unread => SettingEffect::NextStart,
-            ThemeFit::Wrong(trouble) => SettingEffect::Never(trouble),
+            ThemeCheck::NotLoaded => SettingEffect::NextStart,
+            ThemeCheck::Invalid(trouble) => SettingEffect::Never(trouble),
         }
     }
 }
@@ -448,12 +448,12 @@ fn with_hint(what: String, hint: Option<String>) -> String {
 
 /// Reports and logs a new problem.
 fn report_problem(fault: &SettingProblem) -> TaskResult {
-    tracing::warn!("{}", fault.said());
+    tracing::warn!("{}", fault.message());
     if fault.affects_everything() {
         let hint = "all settings stay as they were; fix the file, then run /reload".to_owned();
-        return TaskResult::Failed { what: fault.said(), hint: Some(hint), text: None };
+        return TaskResult::Failed { what: fault.message(), hint: Some(hint), text: None };
     }
-    TaskResult::Warning(fault.said())
+    TaskResult::Warning(fault.message())
 }
 
 /// The time when a setting takes effect.
@@ -480,9 +480,9 @@ impl ReloadedSettings {
             Ok(SettingEffect::NextStart) => self.deferred.push(setting.name),
             Ok(SettingEffect::Never(trouble)) => {
                 let what = format!("{}: {trouble}", setting.name);
-                self.problems.push(SettingProblem { what, instead: None, cost: SaveEffect::Itself });
+                self.problems.push(SettingProblem { what, instead: None, scope: ProblemScope::Setting });
             }
-            Err(error) => self.failures.push(match failed(&error, None) {
+            Err(error) => self.failures.push(match failure(&error, None) {
                 TaskResult::Failed { what, hint, text } => {
                     TaskResult::Failed { what: format!("{}: {what}", setting.name), hint, text }
                 }
@@ -504,14 +504,14 @@ impl ReloadedSettings {
 fn session_changed(done: Result<(), AgentError>, word: String, trashed: Option<PathBuf>) -> Vec<TaskResult> {
     vec![match done {
         Ok(()) => TaskResult::List(ListResult::SessionsChanged { word: StatusText::note(word), trashed }),
-        Err(error) => TaskResult::List(ListResult::Said(error_status(&error))),
+        Err(error) => TaskResult::List(ListResult::Status(error_status(&error))),
     }]
 }
 
 fn error_status(error: &AgentError) -> StatusText {
-    match failed(error, None) {
-        TaskResult::Failed { what, .. } => StatusText::trouble(what),
-        _ => StatusText::trouble(error.to_string()),
+    match failure(error, None) {
+        TaskResult::Failed { what, .. } => StatusText::error(what),
+        _ => StatusText::error(error.to_string()),
     }
 }
 

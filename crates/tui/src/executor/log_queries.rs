@@ -10,7 +10,7 @@ use tiller_session::{BranchPoints, Entry, Reader, Section};
 use crate::app::TaskResult;
 use crate::log_blocks::BlockBuilder;
 use crate::search::{Lookup, SearchHits, hits};
-use crate::transcript::{ENTRIES, NewestMarker, ScrollRequest};
+use crate::transcript::{ENTRIES, LoadedPath, SectionRequest};
 
 /// Minimum number of entries read before the first frame, if there are as many: usually more than a screen
 /// shows.
@@ -20,7 +20,7 @@ const MIN_FIRST: usize = 50;
 const MAX_AHEAD: usize = 100;
 
 /// The newest part of the path to the leaf, and its branch points.
-pub(crate) fn newest(reader: &Reader) -> NewestMarker {
+pub(crate) fn read_newest(reader: &Reader) -> LoadedPath {
     let leaf = reader.leaf();
     let sections = leaf.as_ref().and_then(|leaf| reader.sections(leaf, ENTRIES).ok());
     let mut older = sections.unwrap_or_default();
@@ -28,18 +28,18 @@ pub(crate) fn newest(reader: &Reader) -> NewestMarker {
     if let Some(last) = section.as_mut().filter(|last| last.count < MIN_FIRST) {
         last.count += older.pop().map_or(0, |section| section.count);
     }
-    let points = leaf.map(|leaf| Arc::new(BranchPoints::of(reader, &leaf))).unwrap_or_default();
-    let mut newest = NewestMarker {
+    let points = leaf.map(|leaf| Arc::new(BranchPoints::read(reader, &leaf))).unwrap_or_default();
+    let mut newest = LoadedPath {
         older,
         section,
         ids: Vec::new(),
-        stretch: BlockBuilder::branching([], &points),
+        stretch: BlockBuilder::with_branch_points([], &points),
         points,
     };
     // One entry at a time: all entries together with their blocks would take twice the memory.
     for id in newest.section.iter().flat_map(|section| ids(reader, section)) {
         if let Ok(entry) = reader.entry(&id) {
-            newest.stretch.take(&entry);
+            newest.stretch.push_entry(&entry);
             newest.ids.push(id);
         }
     }
@@ -48,17 +48,17 @@ pub(crate) fn newest(reader: &Reader) -> NewestMarker {
 
 /// Recounts the branch points after entries were hidden or shown.
 pub(crate) fn count_branches(reader: &Reader, epoch: u64) -> TaskResult {
-    let points = reader.leaf().map(|leaf| BranchPoints::of(reader, &leaf)).unwrap_or_default();
+    let points = reader.leaf().map(|leaf| BranchPoints::read(reader, &leaf)).unwrap_or_default();
     TaskResult::BranchPoints { epoch, points: Arc::new(points) }
 }
 
 /// Reads a part of the path, and the following entries up to the results of its calls.
-pub(crate) fn read_part(reader: &Reader, wanted: ScrollRequest) -> TaskResult {
+pub(crate) fn read_part(reader: &Reader, wanted: SectionRequest) -> TaskResult {
     let entries = read(reader, &wanted.section);
     let mut ahead = wanted.ahead.as_ref().map(|section| ids(reader, section)).unwrap_or_default();
     ahead.truncate(MAX_AHEAD);
     let ahead = read_results(reader, &entries, &ahead);
-    TaskResult::Read { wanted, entries, ahead }
+    TaskResult::PartRead { wanted, entries, ahead }
 }
 
 /// Reads the entries after a part up to the next answer, until all its calls have their results.
@@ -92,20 +92,20 @@ fn note_calls(open: &mut HashSet<CallId>, entry: &Entry) {
 }
 
 /// Searches parts of the path; stops when `report` returns false.
-pub(crate) fn look_up(reader: &Reader, lookup: &Lookup, mut report: impl FnMut(SearchHits) -> bool) {
+pub(crate) fn search_log(reader: &Reader, lookup: &Lookup, mut report: impl FnMut(SearchHits) -> bool) {
     /// Number of parts after which progress is reported even without hits.
     const OFTEN: usize = 20;
     let mut after = Vec::new();
     for (at, unseen) in lookup.parts.iter().enumerate() {
         let ids = ids(reader, &unseen.section);
         let entries = read_all(reader, &ids);
-        let mut stretch = BlockBuilder::branching(&entries, &lookup.points);
-        stretch.take_results(&read_results(reader, &entries, &after));
+        let mut stretch = BlockBuilder::with_branch_points(&entries, &lookup.points);
+        stretch.push_results(&read_results(reader, &entries, &after));
         after = ids;
         let hits = hits(&stretch.blocks, &lookup.words);
         let is_last = at + 1 == lookup.parts.len();
         let tells = !hits.is_empty() || is_last || at % OFTEN == 0;
-        if tells && !report(SearchHits { number: lookup.number, part: unseen.part, hits, is_last }) {
+        if tells && !report(SearchHits { number: lookup.number, part: unseen.part, hits, is_complete: is_last }) {
             return;
         }
     }

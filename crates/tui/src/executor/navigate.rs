@@ -5,16 +5,16 @@ use tiller_engine::compaction::CompactionError;
 use tiller_engine::{AgentError, BranchSummary};
 use tokio::task::JoinSet;
 
-use super::{ExecutorWorker, failed};
+use super::{ExecutorWorker, failure};
 use crate::app::{Job, ListResult, Navigate, TaskResult};
 use crate::list_data;
 
 impl ExecutorWorker {
     /// Navigates to an entry at once if no branch is abandoned; otherwise asks about a summary.
     async fn ask_for_summary(&self, entry: EntryId) -> Result<Vec<TaskResult>, AgentError> {
-        Ok(vec![match list_data::leaving(&self.agent.reader(), &entry) {
+        Ok(vec![match list_data::ask_on_leaving(&self.agent.reader(), &entry) {
             Some(question) => question,
-            None => TaskResult::Moved(self.agent.navigate(entry, BranchSummary::None).await?),
+            None => TaskResult::SessionSwitched(self.agent.navigate(entry, BranchSummary::None).await?),
         }])
     }
 
@@ -26,7 +26,7 @@ impl ExecutorWorker {
     ) -> Vec<TaskResult> {
         let agent = self.agent.clone();
         self.await_summary(detached, async move {
-            Ok(vec![TaskResult::Moved(agent.navigate(entry, summary).await?)])
+            Ok(vec![TaskResult::SessionSwitched(agent.navigate(entry, summary).await?)])
         });
         Vec::new()
     }
@@ -60,7 +60,7 @@ impl ExecutorWorker {
                 Err(AgentError::Compaction(CompactionError::Stopped)) => {
                     vec![TaskResult::Note("Stopped; nothing changed.".to_owned())]
                 }
-                Err(error) => vec![failed(&error, None)],
+                Err(error) => vec![failure(&error, None)],
             };
             for report in results {
                 if reports.send(report).await.is_err() {
@@ -70,30 +70,30 @@ impl ExecutorWorker {
         });
     }
 
-    pub(super) async fn go(
+    pub(super) async fn perform_navigation(
         &self,
         target: Navigate,
         detached: &mut JoinSet<()>,
     ) -> Result<Vec<TaskResult>, AgentError> {
         let agent = &self.agent;
         Ok(match target {
-            Navigate::New => vec![TaskResult::Moved(agent.new_session().await?)],
+            Navigate::New => vec![TaskResult::SessionSwitched(agent.new_session().await?)],
             Navigate::ForkOf(path) => {
                 let moved = agent.fork_session(path).await?;
                 let note = format!("Switched to a fork, session {}.", moved.session.short());
-                vec![TaskResult::Moved(moved), TaskResult::Note(note)]
+                vec![TaskResult::SessionSwitched(moved), TaskResult::Note(note)]
             }
             Navigate::Open(path) => self.open(path).await?,
             Navigate::Fork(entry) => {
                 let moved = agent.fork(entry).await?;
                 let note = format!("Switched to a fork, session {}.", moved.session.short());
-                vec![TaskResult::Moved(moved), TaskResult::Note(note)]
+                vec![TaskResult::SessionSwitched(moved), TaskResult::Note(note)]
             }
             Navigate::ForkBeside(entry) => {
-                vec![TaskResult::List(ListResult::Beside(agent.fork_beside(entry).await?.session))]
+                vec![TaskResult::List(ListResult::ForkCreated(agent.create_fork(entry).await?.session))]
             }
             Navigate::Clone => self.copy_session().await?,
-            Navigate::AskToLeave(entry) => self.ask_for_summary(entry).await?,
+            Navigate::AskForSummary(entry) => self.ask_for_summary(entry).await?,
             Navigate::ToEntry(entry, summary) => self.navigate(entry, summary, detached),
         })
     }
@@ -105,6 +105,6 @@ impl ExecutorWorker {
         send(TaskResult::Ended(Job::Copy)).await;
         let moved = copied?;
         let note = format!("Switched to a copy, session {}.", moved.session.short());
-        Ok(vec![TaskResult::Moved(moved), TaskResult::Note(note)])
+        Ok(vec![TaskResult::SessionSwitched(moved), TaskResult::Note(note)])
     }
 }

@@ -13,7 +13,7 @@ const MAX_RUN: usize = 16 * 1024;
 
 impl InputStream {
     /// The message for a key, together with the characters that arrived right after it. Never waits.
-    pub(crate) fn input(&mut self, key: KeyEvent) -> Msg {
+    pub(crate) fn coalesce(&mut self, key: KeyEvent) -> Msg {
         let Some(first) = typed_char(&key) else { return Msg::Key(key) };
         let mut text = String::from(first);
         while text.len() < MAX_RUN {
@@ -26,13 +26,13 @@ impl InputStream {
                 None => break,
             }
         }
-        if text.len() == first.len_utf8() { Msg::Key(key) } else { Msg::Typed(text) }
+        if text.len() == first.len_utf8() { Msg::Key(key) } else { Msg::Text(text) }
     }
 
     /// The next event if it has arrived; an error or the end is returned by `next`.
     fn try_next(&mut self) -> Option<TermEvent> {
         while self.ready.is_empty() && self.replies.deadline().is_none() {
-            let event = self.keys.there()?;
+            let event = self.keys.try_next()?;
             self.ready.extend(self.replies.take(event, Instant::now()));
         }
         self.ready.pop_front()
@@ -42,7 +42,7 @@ impl InputStream {
 /// The character that a key types, on press and repeat.
 fn typed_char(key: &KeyEvent) -> Option<char> {
     match key.code {
-        KeyCode::Char(c) if key.kind != KeyEventKind::Release && Chord::of(*key).is_text() => Some(c),
+        KeyCode::Char(c) if key.kind != KeyEventKind::Release && Chord::from_event(*key).is_text() => Some(c),
         _ => None,
     }
 }

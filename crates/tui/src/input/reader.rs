@@ -64,7 +64,7 @@ impl EventReader {
     }
 
     /// The next event if it has arrived.
-    pub(super) fn there(&mut self) -> Option<Event> {
+    pub(super) fn try_next(&mut self) -> Option<Event> {
         while self.ready.is_empty() {
             let batch = self.batches.try_recv().ok()?;
             self.take(batch);

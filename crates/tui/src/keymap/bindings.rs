@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> (Keymap, Vec<String>) {
-        let keymap = Keymap::read(text, "keybindings.json");
+        let keymap = Keymap::parse(text, "keybindings.json");
         let problems = keymap.problems().to_vec();
         (keymap, problems)
     }

@@ -44,7 +44,7 @@ pub(crate) struct Chord {
 }
 
 impl Chord {
-    pub(crate) fn of(key: KeyEvent) -> Self {
+    pub(crate) fn from_event(key: KeyEvent) -> Self {
         let known = MODIFIERS.iter().fold(KeyModifiers::NONE, |all, (_, one)| all | *one);
         let mut modifiers = key.modifiers & known;
         let code = match key.code {
@@ -104,7 +104,7 @@ impl Chord {
             }
             _ => typed,
         };
-        Ok(Self::of(typed))
+        Ok(Self::from_event(typed))
     }
 }
 
@@ -178,16 +178,16 @@ mod tests {
             KeyEvent::new(KeyCode::Char('P'), shifted),
             KeyEvent::new(KeyCode::Char('p'), shifted),
         ] {
-            assert_eq!(Chord::of(key), chord("ctrl+shift+p"), "{key:?}");
+            assert_eq!(Chord::from_event(key), chord("ctrl+shift+p"), "{key:?}");
         }
-        assert_eq!(Chord::of(KeyEvent::new(KeyCode::BackTab, KeyModifiers::NONE)), chord("shift+tab"));
-        assert_eq!(Chord::of(KeyEvent::new(KeyCode::Char('?'), KeyModifiers::SHIFT)), chord("?"));
+        assert_eq!(Chord::from_event(KeyEvent::new(KeyCode::BackTab, KeyModifiers::NONE)), chord("shift+tab"));
+        assert_eq!(Chord::from_event(KeyEvent::new(KeyCode::Char('?'), KeyModifiers::SHIFT)), chord("?"));
     }
 
     #[test]
     fn chord_control_letter_ignores_the_script() {
         for (letter, key) in [('с', "ctrl+c"), ('з', "ctrl+p"), ('ψ', "ctrl+c"), ('π', "ctrl+p")] {
-            assert_eq!(Chord::of(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL)), chord(key));
+            assert_eq!(Chord::from_event(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL)), chord(key));
         }
         for (from, to) in SCRIPTS {
             assert_eq!(from.chars().count(), to.chars().count());

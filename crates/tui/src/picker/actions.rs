@@ -8,37 +8,37 @@ use tiller_core::setting::{Setting, Settings};
 use tiller_session::{SessionScope, Visibility};
 
 use super::settings::{self, change, values};
-use super::{Extract, LineInput, LinePrompt, Picker, PickerChoice, SortOrder, StatusText};
+use super::{SessionExcerpt, LineInput, LinePrompt, Picker, PickerChoice, SortOrder, StatusText};
 use crate::app::{Action, App, ListAction, ListKind, Navigate, SessionEdit};
 use crate::keymap::{Context, KeyCommand};
 use crate::login;
 use crate::overlay::{Overlay, pickers};
-use crate::theme::{self, ThemeFit};
+use crate::theme::{self, ThemeCheck};
 use crate::tree::leaves_tree;
 
 /// Key hints besides movement, the most important first; the view drops those that don't fit.
 pub(super) fn hints(picker: &Picker) -> Vec<(KeyCommand, &'static str)> {
     use KeyCommand as K;
-    if picker.asking().is_some() {
+    if picker.prompt().is_some() {
         return vec![(K::Accept, "save"), (K::Back, "cancel")];
     }
     let (accept, more): (&str, &[(KeyCommand, &str)]) = match picker.list {
-        Some(ListKind::Models) => ("select", &[(K::ThinkToo, "select, then thinking level")]),
+        Some(ListKind::Models) => ("select", &[(K::ModelAndThinking, "select, then thinking level")]),
         Some(ListKind::Tools) => ("switch on or off", &[]),
         Some(ListKind::Permissions) => ("revoke", &[(K::Revoke, "revoke")]),
         Some(ListKind::Themes) => ("apply", &[]),
         Some(ListKind::Settings) => ("change", &[(K::ResetSetting, "back to the default")]),
         Some(ListKind::Logins) => ("enter its key", &[]),
         Some(ListKind::Logouts) => ("remove its key", &[]),
-        Some(ListKind::Foreign) => ("import", &[]),
+        Some(ListKind::ForeignLogs) => ("import", &[]),
         Some(ListKind::Thinking | ListKind::Approval | ListKind::Trust) => ("select", &[]),
-        None if picker.browsing().is_some() => ("open", &[]),
+        None if picker.session_browser().is_some() => ("open", &[]),
         None => ("select", &[]),
     };
     let back = if picker.is_narrowed() { "show all" } else { "back" };
     let mut hints = vec![(K::Accept, accept), (K::Back, back)];
     hints.extend(more);
-    if let Some(browser) = picker.browsing() {
+    if let Some(browser) = picker.session_browser() {
         let other =
             if browser.scope == SessionScope::ThisDirectory { "all directories" } else { "this directory" };
         let order = if picker.order() == Some(SortOrder::Threads) { "newest first" } else { "threads" };
@@ -56,7 +56,7 @@ fn context(picker: &Picker) -> Option<Context> {
         Some(ListKind::Models) => Some(Context::Models),
         Some(ListKind::Settings) => Some(Context::Settings),
         Some(ListKind::Permissions) => Some(Context::Permissions),
-        None if picker.browsing().is_some() => Some(Context::Sessions),
+        None if picker.session_browser().is_some() => Some(Context::Sessions),
         Some(
             ListKind::Thinking
             | ListKind::Approval
@@ -65,7 +65,7 @@ fn context(picker: &Picker) -> Option<Context> {
             | ListKind::Themes
             | ListKind::Logins
             | ListKind::Logouts
-            | ListKind::Foreign,
+            | ListKind::ForeignLogs,
         )
         | None => None,
     }
@@ -73,27 +73,27 @@ fn context(picker: &Picker) -> Option<Context> {
 
 impl App {
     fn top_picker(&mut self) -> Option<&mut Picker> {
-        self.popups.last_mut().and_then(Overlay::as_picker)
+        self.overlays.last_mut().and_then(Overlay::as_picker)
     }
 
     /// Handles a key in the top list; `None` if the key has its general overlay meaning.
     pub(crate) fn list_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let now = self.now;
         let picker = self.top_picker()?;
-        picker.say(None);
-        let is_asking = picker.asking().is_some();
+        picker.set_status(None);
+        let is_asking = picker.prompt().is_some();
         let specific = context(picker).filter(|_| !is_asking);
-        let command = specific.and_then(|context| self.place.keymap.command(context, key));
+        let command = specific.and_then(|context| self.ui.keymap.command(context, key));
         if let Some(command) = command {
             return Some(self.list_command(command));
         }
-        let command = self.place.keymap.command(Context::Popup, key);
+        let command = self.ui.keymap.command(Context::Popup, key);
         let picker = self.top_picker()?;
         match command {
             Some(KeyCommand::Accept) if is_asking => return Some(self.accept_prompt()),
             Some(KeyCommand::Accept) if !picker.is_noticed(now) => {}
             Some(KeyCommand::Accept) => return Some(self.accept()),
-            Some(KeyCommand::Back) if is_asking => drop(picker.stop_asking()),
+            Some(KeyCommand::Back) if is_asking => drop(picker.end_prompt()),
             // One level: clear the filter before closing the list.
             Some(KeyCommand::Back) if picker.is_narrowed() => picker.edit(LineInput::clear),
             Some(KeyCommand::ClearFilter) => picker.edit(LineInput::clear),
@@ -129,18 +129,18 @@ impl App {
 
     /// Starts a session search for the current filter.
     fn search_sessions(&mut self) -> Vec<Action> {
-        let picker = self.top_picker().filter(|picker| picker.asking().is_none());
-        picker.and_then(|picker| picker.ask()).map(Action::Browse).into_iter().collect()
+        let picker = self.top_picker().filter(|picker| picker.prompt().is_none());
+        picker.and_then(|picker| picker.search_request()).map(Action::SearchSessions).into_iter().collect()
     }
 
     /// Accepts the selected row as Enter does, unless an inline prompt is open.
-    pub(crate) fn accept_clicked(&mut self) -> Vec<Action> {
+    pub(crate) fn accept_selected(&mut self) -> Vec<Action> {
         let now = self.now;
         let Some(picker) = self.top_picker() else { return Vec::new() };
-        if picker.asking().is_some() || !picker.is_noticed(now) {
+        if picker.prompt().is_some() || !picker.is_noticed(now) {
             return Vec::new();
         }
-        picker.say(None);
+        picker.set_status(None);
         self.accept()
     }
 
@@ -150,30 +150,30 @@ impl App {
         let Some(choice) = picker.chosen().map(|item| item.choice.clone()) else { return Vec::new() };
         match choice {
             // A list whose entries are switched stays open.
-            PickerChoice::Tool(name) => vec![Action::InList(ListAction::ToggleTool(name))],
+            PickerChoice::Tool(name) => vec![Action::List(ListAction::ToggleTool(name))],
             PickerChoice::Setting(setting, now) => self.change_setting(setting, &now),
-            PickerChoice::Permission(permission) => vec![Action::InList(ListAction::Revoke(permission))],
+            PickerChoice::Permission(permission) => vec![Action::List(ListAction::Revoke(permission))],
             // The list closes once the session is open: if another process holds it, the user chooses again.
             PickerChoice::Open(path) => picker.open(path),
-            PickerChoice::Cant(why) => {
-                picker.say(Some(StatusText::trouble(why)));
+            PickerChoice::Unavailable(why) => {
+                picker.set_status(Some(StatusText::error(why)));
                 Vec::new()
             }
             PickerChoice::Login(provider) => {
                 picker.ask_for_key(provider);
                 Vec::new()
             }
-            PickerChoice::Locked(provider) => self.log_in(&provider),
+            PickerChoice::LockedModel(provider) => self.log_in(&provider),
             PickerChoice::Logout(provider) => {
-                picker.say(Some(StatusText::note("removing the key…")));
-                vec![Action::InList(ListAction::Key(login::LoginRequest::Forget(provider)))]
+                picker.set_status(Some(StatusText::note("removing the key…")));
+                vec![Action::List(ListAction::Key(login::LoginRequest::Remove(provider)))]
             }
             PickerChoice::Import(path) => {
-                picker.say(Some(StatusText::note("importing…")));
-                vec![Action::InList(ListAction::Import(path.display().to_string()))]
+                picker.set_status(Some(StatusText::note("importing…")));
+                vec![Action::List(ListAction::Import(path.display().to_string()))]
             }
             choice => {
-                self.popups.pop();
+                self.overlays.pop();
                 self.chosen(choice)
             }
         }
@@ -193,20 +193,20 @@ impl App {
                 Vec::new()
             }
             (KeyCommand::Trash, Some(PickerChoice::Open(path))) => {
-                vec![Action::InList(ListAction::TrashSession(path))]
+                vec![Action::List(ListAction::TrashSession(path))]
             }
             (KeyCommand::Untrash, _) => self.restore_last(),
-            (KeyCommand::ThinkToo, Some(PickerChoice::Model(name))) => {
-                self.popups.pop();
-                let mut actions = vec![Action::Change(SessionEdit::SetModel(name))];
-                actions.extend(self.pick("thinking", ListKind::Thinking));
+            (KeyCommand::ModelAndThinking, Some(PickerChoice::Model(name))) => {
+                self.overlays.pop();
+                let mut actions = vec![Action::Edit(SessionEdit::SetModel(name))];
+                actions.extend(self.open_list("thinking", ListKind::Thinking));
                 actions
             }
             (KeyCommand::Revoke, Some(PickerChoice::Permission(permission))) => {
-                vec![Action::InList(ListAction::Revoke(permission))]
+                vec![Action::List(ListAction::Revoke(permission))]
             }
             (KeyCommand::ResetSetting, Some(PickerChoice::Setting(setting, _))) => {
-                vec![Action::InList(ListAction::Set(setting, String::new()))]
+                vec![Action::List(ListAction::Set(setting, String::new()))]
             }
             _ => Vec::new(),
         }
@@ -215,38 +215,38 @@ impl App {
     /// Accepts the inline prompt.
     fn accept_prompt(&mut self) -> Vec<Action> {
         let Some(picker) = self.top_picker() else { return Vec::new() };
-        let prompt = picker.asking().filter(|prompt| !prompt.typed.text().trim().is_empty());
+        let prompt = picker.prompt().filter(|prompt| !prompt.typed.text().trim().is_empty());
         if let Some((PickerChoice::Login(provider), typed)) =
-            prompt.map(|prompt| (prompt.of.clone(), prompt.typed.clone()))
+            prompt.map(|prompt| (prompt.purpose.clone(), prompt.typed.clone()))
         {
             // The prompt stays until the key is stored, so that a wrong key can be corrected.
-            return picker.typed_key(provider, typed.text());
+            return picker.submit_key(provider, typed.text());
         }
-        let Some(LinePrompt { of, what, typed, before, .. }) = picker.stop_asking() else {
+        let Some(LinePrompt { purpose: of, what, typed, before, .. }) = picker.end_prompt() else {
             return Vec::new();
         };
         match of {
             PickerChoice::Open(path) => picker.typed_name(path, (&before, typed.text())),
-            PickerChoice::Setting(setting, now) => match self.setting_trouble(setting, typed.text()) {
-                None => vec![Action::InList(ListAction::Set(setting, typed.text().to_owned()))],
+            PickerChoice::Setting(setting, now) => match self.setting_problem(setting, typed.text()) {
+                None => vec![Action::List(ListAction::Set(setting, typed.text().to_owned()))],
                 Some(trouble) => {
                     if let Some(picker) = self.top_picker() {
-                        picker.ask_for(PickerChoice::Setting(setting, now), what, typed.text());
-                        picker.say(Some(StatusText::trouble(trouble)));
+                        picker.prompt_for(PickerChoice::Setting(setting, now), what, typed.text());
+                        picker.set_status(Some(StatusText::error(trouble)));
                     }
                     Vec::new()
                 }
             },
-            PickerChoice::Login(provider) => picker.typed_key(provider, typed.text()),
+            PickerChoice::Login(provider) => picker.submit_key(provider, typed.text()),
             _ => Vec::new(),
         }
     }
 
     /// Reopens the prompt after renaming failed, with the typed name, unless the user went on meanwhile.
-    pub(crate) fn ask_for_name_again(&mut self, path: &Path, name: &str) {
+    pub(crate) fn prompt_for_name_again(&mut self, path: &Path, name: &str) {
         let is_unchanged = |picker: &&mut Picker| {
             let chosen = picker.chosen().map(|item| &item.choice);
-            picker.asking().is_none()
+            picker.prompt().is_none()
                 && chosen.is_some_and(|choice| *choice == PickerChoice::Open(path.to_owned()))
         };
         if let Some(picker) = self.top_picker().filter(is_unchanged) {
@@ -256,14 +256,14 @@ impl App {
     }
 
     /// The reason why a setting can't have this value.
-    pub(crate) fn setting_trouble(&self, setting: &Setting, value: &str) -> Option<String> {
+    pub(crate) fn setting_problem(&self, setting: &Setting, value: &str) -> Option<String> {
         match setting.parse(value) {
             Err(error) => Some(error.to_string()),
             // An empty value resets the setting.
             Ok(_) if theme::setting_of(setting).is_some() && !value.trim().is_empty() => {
                 match self.theme_fit(setting, value) {
-                    ThemeFit::Known | ThemeFit::Unread => None,
-                    ThemeFit::Wrong(trouble) => Some(trouble),
+                    ThemeCheck::Known | ThemeCheck::NotLoaded => None,
+                    ThemeCheck::Invalid(trouble) => Some(trouble),
                 }
             }
             Ok(_) => None,
@@ -274,17 +274,17 @@ impl App {
     fn change_setting(&mut self, setting: &'static Setting, now: &str) -> Vec<Action> {
         match change(setting, now) {
             settings::SettingChange::To(value) => {
-                return vec![Action::InList(ListAction::Set(setting, value.to_owned()))];
+                return vec![Action::List(ListAction::Set(setting, value.to_owned()))];
             }
             settings::SettingChange::Among(all) => {
                 let (items, selected) = values(setting, all, now);
-                let mut picker = Picker::waiting(setting.name).previewing();
+                let mut picker = Picker::waiting(setting.name).with_preview();
                 picker.fill(items, selected);
-                self.popups.push(Overlay::Pick(Box::new(picker)));
+                self.overlays.push(Overlay::Picker(Box::new(picker)));
             }
             settings::SettingChange::Typed => {
                 if let Some(picker) = self.top_picker() {
-                    picker.ask_for(PickerChoice::Setting(setting, now.to_owned()), setting.name, now);
+                    picker.prompt_for(PickerChoice::Setting(setting, now.to_owned()), setting.name, now);
                 }
             }
         }
@@ -295,30 +295,30 @@ impl App {
         if matches!(choice, PickerChoice::ForkOf(_)) {
             // Close the session lists under the dialog, so that text typed from now on goes to the new session.
             let lists_sessions =
-                |popup: &mut Overlay| popup.as_picker().is_some_and(|picker| picker.browsing().is_some());
-            self.popups.retain_mut(|popup| !lists_sessions(popup));
+                |popup: &mut Overlay| popup.as_picker().is_some_and(|picker| picker.session_browser().is_some());
+            self.overlays.retain_mut(|popup| !lists_sessions(popup));
         }
         if leaves_tree(&choice) {
-            self.popups.clear();
+            self.overlays.clear();
         }
         vec![match choice {
-            PickerChoice::Leave(entry, summary) => Action::Go(Navigate::ToEntry(entry, summary)),
+            PickerChoice::Leave(entry, summary) => Action::Navigate(Navigate::ToEntry(entry, summary)),
             PickerChoice::Instruct(entry) => {
-                self.notes.leaving = Some(entry);
+                self.transient.summary_target = Some(entry);
                 return Vec::new();
             }
-            PickerChoice::AfterFailure(choice) => Action::Change(SessionEdit::ResolveCompaction(choice)),
-            PickerChoice::Hide(entry) => Action::Change(SessionEdit::Hide(entry, Visibility::Hidden)),
-            PickerChoice::ForkOf(path) => Action::Go(Navigate::ForkOf(path)),
-            PickerChoice::Stop(go) => return self.stop_for(go),
-            PickerChoice::ForkBeside(entry) => Action::Go(Navigate::ForkBeside(entry)),
-            PickerChoice::Model(words) => Action::Change(SessionEdit::SetModel(words)),
-            PickerChoice::Theme(name) => return self.wear_theme(&name),
-            PickerChoice::Long(how, when) => return self.send(when, Some(how)),
-            PickerChoice::Thinking(level) => Action::Change(SessionEdit::SetThinking(level)),
-            PickerChoice::Approval(mode) => Action::InList(ListAction::SetApproval(mode)),
-            PickerChoice::Trust => Action::InList(ListAction::Trust),
-            PickerChoice::Word(setting, word) => Action::InList(ListAction::Set(setting, word.to_owned())),
+            PickerChoice::AfterFailure(choice) => Action::Edit(SessionEdit::ResolveCompaction(choice)),
+            PickerChoice::Hide(entry) => Action::Edit(SessionEdit::Hide(entry, Visibility::Hidden)),
+            PickerChoice::ForkOf(path) => Action::Navigate(Navigate::ForkOf(path)),
+            PickerChoice::Stop(go) => return self.stop_and_navigate(go),
+            PickerChoice::ForkBeside(entry) => Action::Navigate(Navigate::ForkBeside(entry)),
+            PickerChoice::Model(words) => Action::Edit(SessionEdit::SetModel(words)),
+            PickerChoice::Theme(name) => return self.apply_theme(&name),
+            PickerChoice::LongMessage(how, when) => return self.send(when, Some(how)),
+            PickerChoice::Thinking(level) => Action::Edit(SessionEdit::SetThinking(level)),
+            PickerChoice::Approval(mode) => Action::List(ListAction::SetApproval(mode)),
+            PickerChoice::Trust => Action::List(ListAction::Trust),
+            PickerChoice::SettingValue(setting, word) => Action::List(ListAction::Set(setting, word.to_owned())),
             PickerChoice::Prompt(text) => {
                 self.editor.recall_text(&text);
                 return Vec::new();
@@ -326,8 +326,8 @@ impl App {
             // These leave their list open or have no effect.
             PickerChoice::Nothing
             | PickerChoice::Open(_)
-            | PickerChoice::Cant(_)
-            | PickerChoice::Locked(_)
+            | PickerChoice::Unavailable(_)
+            | PickerChoice::LockedModel(_)
             | PickerChoice::Tool(_)
             | PickerChoice::Permission(_)
             | PickerChoice::Setting(..)
@@ -338,16 +338,16 @@ impl App {
     }
 
     /// Shows a status in the top list, or as a flash if there is none.
-    pub(crate) fn say_in_list(&mut self, status: StatusText) {
+    pub(crate) fn show_list_status(&mut self, status: StatusText) {
         match self.top_picker() {
-            Some(picker) => picker.say(Some(status)),
+            Some(picker) => picker.set_status(Some(status)),
             None => self.flash(status.text),
         }
     }
 
     /// Refreshes the settings list after settings have changed.
     pub(crate) fn settings_changed(&mut self, settings: &Settings) {
-        let mut lists = pickers(&mut self.popups);
+        let mut lists = pickers(&mut self.overlays);
         if let Some(picker) = lists.find(|picker| picker.list == Some(ListKind::Settings)) {
             picker.fill(super::settings(settings), 0);
         }
@@ -355,13 +355,13 @@ impl App {
 
     /// Starts the jobs that the top list needs after an input: background filtering and the preview of a moved
     /// selection.
-    pub(crate) fn mind_list(&mut self) -> Vec<Action> {
+    pub(crate) fn update_list(&mut self) -> Vec<Action> {
         let Some(picker) = self.top_picker() else { return Vec::new() };
         let mut actions: Vec<Action> =
-            picker.take_filter_job().map(ListAction::Narrow).map(Action::InList).into_iter().collect();
-        if let Some(choice) = picker.moved() {
+            picker.take_filter_job().map(ListAction::Filter).map(Action::List).into_iter().collect();
+        if let Some(choice) = picker.take_moved_selection() {
             match &choice {
-                Some(choice) => picker.show(choice, Vec::new()),
+                Some(choice) => picker.show_preview(choice, Vec::new()),
                 None => picker.show_nothing(),
             }
             let (list, extract) = (picker.list, picker.extract());
@@ -375,25 +375,25 @@ impl App {
         &mut self,
         list: Option<ListKind>,
         choice: Option<PickerChoice>,
-        extract: Extract,
+        extract: SessionExcerpt,
     ) -> Vec<Action> {
         match (list, choice) {
             (Some(ListKind::Themes), choice) => {
-                self.try_theme(choice.as_ref());
+                self.preview_theme(choice.as_ref());
                 Vec::new()
             }
             (None, Some(PickerChoice::Open(path))) => {
-                vec![Action::InList(ListAction::Preview(path, extract))]
+                vec![Action::List(ListAction::Preview(path, extract))]
             }
             _ => Vec::new(),
         }
     }
 
     /// Handles overlays closed without a choice. Closing the dialog after a failed summary leaves everything as it is.
-    pub(crate) fn left(&mut self, popups: &[Overlay]) -> Vec<Action> {
-        let is_failure = popups.iter().any(Overlay::is_of_failure);
+    pub(crate) fn overlays_left(&mut self, popups: &[Overlay]) -> Vec<Action> {
+        let is_failure = popups.iter().any(Overlay::is_failure_dialog);
         if is_failure {
-            vec![Action::Change(SessionEdit::ResolveCompaction(CompactionChoice::GoOn))]
+            vec![Action::Edit(SessionEdit::ResolveCompaction(CompactionChoice::GoOn))]
         } else {
             Vec::new()
         }

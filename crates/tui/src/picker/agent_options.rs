@@ -2,7 +2,7 @@
 
 use tiller_core::message::{ModelRef, ThinkingLevel};
 use tiller_core::unit::{Tokens, thousands};
-use tiller_engine::{ApprovalMode, OfferedTool, Permission, ToolStanding};
+use tiller_engine::{ApprovalMode, OfferedTool, Permission, OfferState};
 use tiller_provider::catalog;
 use tiller_render::{Line, Role};
 
@@ -13,7 +13,7 @@ use crate::tool_call::one_line;
 /// The model's thinking levels.
 #[derive(Clone, Debug)]
 pub(crate) struct Levels {
-    pub(crate) can: Vec<ThinkingLevel>,
+    pub(crate) supported: Vec<ThinkingLevel>,
     pub(crate) current: ThinkingLevel,
     pub(crate) model: ModelRef,
 }
@@ -34,9 +34,9 @@ const fn level_about(level: ThinkingLevel) -> &'static str {
 pub(crate) fn levels(levels: &Levels) -> (Vec<PickerItem>, usize) {
     let item = |level: ThinkingLevel| {
         let is_current = level == levels.current;
-        if !levels.can.contains(&level) {
+        if !levels.supported.contains(&level) {
             let note = format!("not supported by {}", one_line(&levels.model.id));
-            let item = PickerItem::new(level.name(), PickerChoice::Cant(note.clone())).with_lead(mark(false));
+            let item = PickerItem::new(level.name(), PickerChoice::Unavailable(note.clone())).with_lead(mark(false));
             return item.with_note(note).in_role(Role::Muted);
         }
         let budget = catalog::thinking_budget(&levels.model, level);
@@ -123,7 +123,7 @@ pub(crate) fn tools(tools: &[OfferedTool]) -> Vec<PickerItem> {
         let name = one_line(&tool.spec.name);
         let source = one_line(&tool.source.to_string());
         let (lead, role) = if tool.is_offered() { ("✓ ", Role::Text) } else { ("– ", Role::Muted) };
-        let (short, long) = standing(&tool.standing);
+        let (short, long) = standing(&tool.offer);
         let mut detail =
             vec![heading(&name), fact("from", source.clone()), fact("model", long), Line::default()];
         detail.extend(tool.spec.description.lines().map(|line| Line::new(one_line(line), Role::Text)));
@@ -134,14 +134,14 @@ pub(crate) fn tools(tools: &[OfferedTool]) -> Vec<PickerItem> {
 }
 
 /// The state of a tool, in short and as a sentence.
-fn standing(standing: &ToolStanding) -> (String, String) {
+fn standing(standing: &OfferState) -> (String, String) {
     match standing {
-        ToolStanding::Offered => ("on".to_owned(), "gets this tool".to_owned()),
-        ToolStanding::LeftOut(setting) => {
+        OfferState::Offered => ("on".to_owned(), "gets this tool".to_owned()),
+        OfferState::LeftOut(setting) => {
             let setting = one_line(setting);
             (format!("off: {setting}"), format!("doesn't get this tool: {setting} leaves it out"))
         }
-        ToolStanding::TakenAway => (
+        OfferState::Removed => (
             "off: switched off here".to_owned(),
             "doesn't get this tool: you switched it off here".to_owned(),
         ),

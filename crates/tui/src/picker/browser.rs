@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tiller_session::SessionScope;
 
-use super::{Picker, PickerChoice, PickerItem, Sessions, SortOrder, StatusText, ThemeItem};
+use super::{Picker, PickerChoice, PickerItem, Sessions, SortOrder, StatusText, SessionQueryId};
 use crate::app::{Action, ListAction, Navigate, SessionsResult};
 use crate::session_search::SearchRequest;
 
@@ -13,7 +13,7 @@ use crate::session_search::SearchRequest;
 pub(crate) struct SessionBrowser {
     pub(crate) scope: SessionScope,
     /// The search that its results belong to.
-    pub(super) look: ThemeItem,
+    pub(super) look: SessionQueryId,
     /// Number of indexed logs and of all logs; `None` when indexing is done.
     pub(crate) indexing: Option<(usize, usize)>,
     /// Sessions that contain the search text.
@@ -37,7 +37,7 @@ struct PendingOpen {
 }
 
 impl SessionBrowser {
-    fn new(scope: SessionScope, look: ThemeItem) -> Self {
+    fn new(scope: SessionScope, look: SessionQueryId) -> Self {
         let (sessions, order) = (Sessions::default(), SortOrder::default());
         let (hits, hits_query) = (Vec::new(), String::new());
         let (awaited, opening) = (None, None);
@@ -55,13 +55,13 @@ impl SessionBrowser {
 
 impl Picker {
     /// A session list that is still loading, with a filter.
-    pub(crate) fn browser(words: &str, look: ThemeItem) -> Self {
-        let mut picker = Self::waiting("").fitting(super::MatchMode::Prose).previewing();
+    pub(crate) fn browser(words: &str, look: SessionQueryId) -> Self {
+        let mut picker = Self::waiting("").fitting(super::MatchMode::Prose).with_preview();
         picker.filter = words.into();
         picker.in_scope(SessionScope::ThisDirectory, look)
     }
 
-    fn in_scope(self, scope: SessionScope, look: ThemeItem) -> Self {
+    fn in_scope(self, scope: SessionScope, look: SessionQueryId) -> Self {
         let browser = SessionBrowser::new(scope, look);
         Self { title: browser.title().to_owned(), browser: Some(browser), ..self }
     }
@@ -81,7 +81,7 @@ impl Picker {
 
     /// Starts opening a session, unless that is in progress.
     pub(super) fn open(&mut self, path: PathBuf) -> Vec<Action> {
-        self.say(Some(StatusText::note("opening…")));
+        self.set_status(Some(StatusText::note("opening…")));
         let filter = self.filter.text().to_owned();
         if let Some(browser) = &mut self.browser {
             if browser.opening.as_ref().is_some_and(|opening| opening.path == path) {
@@ -89,7 +89,7 @@ impl Picker {
             }
             browser.opening = Some(PendingOpen { path: path.clone(), filter });
         }
-        vec![Action::Go(Navigate::Open(path))]
+        vec![Action::Navigate(Navigate::Open(path))]
     }
 
     pub(super) fn is_opening(&self) -> bool {
@@ -97,7 +97,7 @@ impl Picker {
     }
 
     /// Cancels opening; returns the text typed since it began.
-    pub(crate) fn stay(&mut self) -> Option<String> {
+    pub(crate) fn cancel_open(&mut self) -> Option<String> {
         let PendingOpen { filter, .. } = self.browser.as_mut()?.opening.take()?;
         let typed = self.filter.text().strip_prefix(filter.as_str())?;
         Some(typed.to_owned()).filter(|typed| !typed.is_empty())
@@ -106,8 +106,8 @@ impl Picker {
     /// Prompts for a name, starting with the current one.
     pub(super) fn ask_for_name(&mut self, path: PathBuf) {
         let name = self.chosen().and_then(|item| item.tag.as_ref()?.name.clone()).unwrap_or_default();
-        self.ask_for(PickerChoice::Open(path), "name", &name);
-        self.say_of_blank(match name.as_str() {
+        self.prompt_for(PickerChoice::Open(path), "name", &name);
+        self.set_blank_hint(match name.as_str() {
             "" => "no name; the first message is shown instead",
             _ => "empty: show the first message instead",
         });
@@ -117,10 +117,10 @@ impl Picker {
     pub(super) fn typed_name(&mut self, path: PathBuf, (before, typed): (&str, &str)) -> Vec<Action> {
         if before.trim() == typed.trim() {
             let status = if before.trim().is_empty() { "no name set" } else { "name unchanged" };
-            self.say(Some(StatusText::note(status)));
+            self.set_status(Some(StatusText::note(status)));
             return Vec::new();
         }
-        vec![Action::InList(ListAction::NameSession(path, typed.to_owned()))]
+        vec![Action::List(ListAction::NameSession(path, typed.to_owned()))]
     }
 
     /// Switches between threads of forks and a flat list.
@@ -141,7 +141,7 @@ impl Picker {
     }
 
     /// The search request for the current filter.
-    pub(crate) fn ask(&self) -> Option<SearchRequest> {
+    pub(crate) fn search_request(&self) -> Option<SearchRequest> {
         let words = || self.filter.text().to_owned();
         self.browser.as_ref().map(|browser| SearchRequest {
             look: browser.look,
@@ -150,12 +150,12 @@ impl Picker {
         })
     }
 
-    pub(crate) fn browsing(&self) -> Option<&SessionBrowser> {
+    pub(crate) fn session_browser(&self) -> Option<&SessionBrowser> {
         self.browser.as_ref()
     }
 
     /// Shows the results of a search, if they are current.
-    pub(super) fn browsed(&mut self, look: ThemeItem, scope: SessionScope, what: &SessionsResult) {
+    pub(super) fn browsed(&mut self, look: SessionQueryId, scope: SessionScope, what: &SessionsResult) {
         let awaited = self.browser.as_ref().and_then(|browser| browser.awaited.clone());
         let (chosen, row) = (awaited.clone().or_else(|| self.moved_choice()), self.place.row);
         let is_current = |browser: &&mut SessionBrowser| (browser.look, browser.scope) == (look, scope);

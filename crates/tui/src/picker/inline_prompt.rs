@@ -19,7 +19,7 @@ pub(super) struct InlinePrompt {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LinePrompt {
     /// The item it is about.
-    pub(crate) of: PickerChoice,
+    pub(crate) purpose: PickerChoice,
     /// The label.
     pub(crate) what: String,
     pub(crate) typed: LineInput,
@@ -50,67 +50,67 @@ impl StatusText {
         Self { text: text.into(), role: Role::Text }
     }
 
-    pub(crate) fn trouble(text: impl Into<String>) -> Self {
+    pub(crate) fn error(text: impl Into<String>) -> Self {
         Self { text: format!("✗ {}", text.into()), role: Role::Error }
     }
 }
 
 impl Picker {
     /// Sets when the list appeared, to guard against keys pressed before.
-    pub(crate) fn appearing(mut self, appeared: ShownSince) -> Self {
+    pub(crate) fn with_appeared(mut self, appeared: ShownSince) -> Self {
         self.prompt.appeared = Some(appeared);
         self
     }
 
     /// Whether the list was visible long enough for a key to be meant for it.
     pub(crate) fn is_noticed(&self, now: UnixMs) -> bool {
-        self.prompt.appeared.is_none_or(|appeared| appeared.is_noticed(now))
+        self.prompt.appeared.is_none_or(|appeared| appeared.is_long_enough(now))
     }
 
     /// Whether the list appeared without a key.
-    pub(crate) fn came_by_itself(&self) -> bool {
+    pub(crate) fn is_deferred(&self) -> bool {
         self.prompt.appeared.is_some()
     }
 
     /// The list as a dialog.
-    pub(crate) fn question(&self) -> Dialog {
+    pub(crate) fn as_dialog(&self) -> Dialog {
         Dialog { title: self.title.clone(), items: self.items.to_vec() }
     }
 
     /// Opens a prompt with an initial value.
-    pub(crate) fn ask_for(&mut self, of: PickerChoice, what: impl Into<String>, before: &str) {
+    pub(crate) fn prompt_for(&mut self, of: PickerChoice, what: impl Into<String>, before: &str) {
         let (what, typed, before) = (what.into(), before.into(), before.to_owned());
-        self.prompt.prompt = Some(LinePrompt { of, what, typed, before, blank: "", echo: EchoMode::Open });
+        self.prompt.prompt = Some(LinePrompt { purpose: of, what, typed, before, blank: "", echo: EchoMode::Open });
     }
 
     /// Sets the hint for an empty line.
-    pub(crate) fn say_of_blank(&mut self, blank: &'static str) {
+    pub(crate) fn set_blank_hint(&mut self, blank: &'static str) {
         if let Some(prompt) = &mut self.prompt.prompt {
             prompt.blank = blank;
         }
     }
 
     /// Opens a prompt with masked input.
-    pub(crate) fn ask_unseen(&mut self, of: PickerChoice, what: String) {
+    pub(crate) fn prompt_masked(&mut self, of: PickerChoice, what: String) {
         let (typed, before) = (LineInput::default(), String::new());
-        self.prompt.prompt = Some(LinePrompt { of, what, typed, before, blank: "", echo: EchoMode::Masked });
+        self.prompt.prompt = Some(LinePrompt { purpose: of, what, typed, before, blank: "", echo: EchoMode::Masked });
     }
 
-    pub(crate) fn asking(&self) -> Option<&LinePrompt> {
+    pub(crate) fn prompt(&self) -> Option<&LinePrompt> {
         self.prompt.prompt.as_ref()
     }
 
     /// Closes the prompt and returns it.
-    pub(crate) fn stop_asking(&mut self) -> Option<LinePrompt> {
+    pub(crate) fn end_prompt(&mut self) -> Option<LinePrompt> {
         self.prompt.prompt.take()
     }
 
-    pub(crate) fn word(&self) -> Option<&StatusText> {
+    pub(crate) fn status(&self) -> Option<&StatusText> {
         self.prompt.status.as_ref()
     }
 
     /// Sets or clears the status.
-    pub(crate) fn say(&mut self, status: Option<StatusText>) {
+    pub(crate) fn set_status(&mut self, status: Option<StatusText>) {
         self.prompt.status = status;
     }
 

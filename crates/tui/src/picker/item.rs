@@ -11,7 +11,7 @@ use tiller_engine::{ApprovalMode, BranchSummary, Permission};
 use tiller_render::{Line, Role};
 
 use crate::app::Navigate;
-use crate::keys::KeyValidity;
+use crate::keys::DeliveryTime;
 use crate::long_message::LongMessage;
 
 /// Markers around the highlighted part of a label.
@@ -39,14 +39,14 @@ pub(crate) struct SessionTag {
     pub(crate) id: SessionId,
     pub(crate) name: Option<String>,
     /// The excerpt in its preview.
-    pub(crate) extract: Extract,
+    pub(crate) extract: SessionExcerpt,
     /// Whether it is the open session.
     pub(crate) is_open: bool,
 }
 
 /// The part of a session that its preview shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Extract {
+pub(crate) enum SessionExcerpt {
     /// The last exchange.
     #[default]
     End,
@@ -76,25 +76,25 @@ impl PickerItem {
     }
 
     /// Marks the item as a session.
-    pub(crate) fn tagged(self, id: SessionId, name: Option<String>) -> Self {
-        let tag = SessionTag { id, name, extract: Extract::End, is_open: false };
+    pub(crate) fn with_session(self, id: SessionId, name: Option<String>) -> Self {
+        let tag = SessionTag { id, name, extract: SessionExcerpt::End, is_open: false };
         Self { tag: Some(Arc::new(tag)), ..self }
     }
 
     /// Sets the excerpt in the preview.
-    pub(crate) fn showing(self, extract: Extract) -> Self {
+    pub(crate) fn with_excerpt(self, extract: SessionExcerpt) -> Self {
         let tag = self.tag.map(|tag| Arc::new(SessionTag { extract, ..(*tag).clone() }));
         Self { tag, ..self }
     }
 
     /// Marks the item as the open session.
-    pub(crate) fn marked_here(self) -> Self {
+    pub(crate) fn marked_open(self) -> Self {
         let tag = self.tag.map(|tag| Arc::new(SessionTag { is_open: true, ..(*tag).clone() }));
         Self { note: format!("open · {}", self.note), tag, ..self }
     }
 
     /// The excerpt in the preview.
-    pub(super) fn extract(&self) -> Extract {
+    pub(super) fn extract(&self) -> SessionExcerpt {
         self.tag.as_ref().map(|tag| tag.extract.clone()).unwrap_or_default()
     }
 
@@ -121,7 +121,7 @@ pub(crate) enum PickerChoice {
     /// Hides this entry and what follows it in the tree.
     Hide(EntryId),
     /// Sends the long message in the editor in this way.
-    Long(LongMessage, KeyValidity),
+    LongMessage(LongMessage, DeliveryTime),
     /// No effect.
     Nothing,
     /// Stops the agent, then navigates.
@@ -133,7 +133,7 @@ pub(crate) enum PickerChoice {
     /// Selects this model.
     Model(String),
     /// Not available, with the reason.
-    Cant(String),
+    Unavailable(String),
     /// Sets the thinking level.
     Thinking(ThinkingLevel),
     /// Sets the approval mode.
@@ -147,7 +147,7 @@ pub(crate) enum PickerChoice {
     /// Changes this setting; the text is its current value, empty if unset.
     Setting(&'static Setting, String),
     /// Writes this value of the setting to the user's file.
-    Word(&'static Setting, &'static str),
+    SettingValue(&'static Setting, &'static str),
     /// Opens a fork of this session.
     ForkOf(PathBuf),
     /// Puts this prompt into the editor.
@@ -155,7 +155,7 @@ pub(crate) enum PickerChoice {
     /// Applies this theme.
     Theme(String),
     /// A model whose provider has no key: prompts for the key.
-    Locked(String),
+    LockedModel(String),
     /// Prompts for this provider's key.
     Login(String),
     /// Removes this provider's key.

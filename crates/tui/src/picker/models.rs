@@ -28,7 +28,7 @@ pub(crate) fn models(models: &Models) -> (Vec<PickerItem>, usize) {
         let is_cycled = models.cycled.contains(&reference(facts));
         let model = reference(facts);
         let note = [is_cycled.then(|| "cycled".to_owned()), Some(note(facts))];
-        let item = PickerItem::new(model.shown(), PickerChoice::Model(model.to_string()))
+        let item = PickerItem::new(model.display_name(), PickerChoice::Model(model.to_string()))
             .with_lead(mark(is_current(facts)));
         item.with_note(note.into_iter().flatten().collect::<Vec<_>>().join(" · ")).with_detail(detail(facts))
     });
@@ -37,7 +37,7 @@ pub(crate) fn models(models: &Models) -> (Vec<PickerItem>, usize) {
         let missing = format!("add its key with /login, or set {} before the next start", locked.key_name);
         let mut detail = detail(&locked.facts);
         detail.extend([Line::default(), Line::new(format!("{missing}."), Role::Warning)]);
-        let item = PickerItem::new(name, PickerChoice::Locked(locked.facts.provider.clone()));
+        let item = PickerItem::new(name, PickerChoice::LockedModel(locked.facts.provider.clone()));
         let item = item.with_lead(mark(false));
         item.with_note(format!("needs {}", locked.key_name)).in_role(Role::Muted).with_detail(detail)
     });
@@ -57,7 +57,7 @@ pub(super) const fn mark(is_current: bool) -> &'static str {
 fn note(facts: &ModelFacts) -> String {
     let price = facts.price.map(|price| format!("{}/{}", dollars(price.input), dollars(price.output)));
     let thinks = facts.thinks().then(|| "thinks".to_owned());
-    let text_only = (facts.sight == ImageInput::Unsupported).then(|| "text only".to_owned());
+    let text_only = (facts.image_input == ImageInput::Unsupported).then(|| "text only".to_owned());
     let notes = [thinks, text_only, price, Some(facts.window.to_string())];
     notes.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
@@ -98,7 +98,7 @@ fn detail(facts: &ModelFacts) -> Vec<Line> {
         ]),
         None => lines.push(fact("price", "unknown")),
     }
-    lines.push(fact("input types", input_types(facts.sight)));
+    lines.push(fact("input types", input_types(facts.image_input)));
     lines
 }
 
@@ -118,9 +118,9 @@ mod tests {
 
     #[test]
     fn models_without_key_are_last() {
-        let usable = catalog::known("anthropic");
+        let usable = catalog::list_models("anthropic");
         let current = usable.get(1).map(reference);
-        let facts = catalog::known("openai").remove(0);
+        let facts = catalog::list_models("openai").remove(0);
         let locked = vec![LockedModel { facts, key_name: "OPENAI_API_KEY".into() }];
         let cycled = vec![reference(&usable[0])];
         let count = usable.len();
@@ -130,6 +130,6 @@ mod tests {
         assert!(items[0].note.starts_with("cycled · "), "{}", items[0].note);
         let last = items.last().unwrap();
         assert_eq!((last.note.as_str(), last.role), ("needs OPENAI_API_KEY", Role::Muted));
-        assert_eq!(last.choice, PickerChoice::Locked("openai".into()));
+        assert_eq!(last.choice, PickerChoice::LockedModel("openai".into()));
     }
 }

@@ -10,7 +10,7 @@ use tiller_render::{self as render, ControlChars, Emphasis, Line, Role, Span, St
 use tiller_session::{Reader, SearchHit, SessionScope, SessionSummary, Snippet};
 
 use super::models::{fact, heading};
-use super::{Extract, MARKS, PickerChoice, PickerItem};
+use super::{SessionExcerpt, MARKS, PickerChoice, PickerItem};
 use crate::list_data::{LONGEST, spaced, typed};
 use crate::tool_call::one_line;
 
@@ -62,7 +62,7 @@ pub(crate) fn sessions(list: &[SessionSummary], scope: SessionScope, now: UnixMs
         let note = format!("{about} · {} · {}", age(session.modified, now), session.id.short());
         let item = PickerItem::new(title_and_prompt(session), PickerChoice::Open(session.path.clone()))
             .with_note(note);
-        let item = item.with_detail(detail(session, now)).tagged(session.id.clone(), session.name.clone());
+        let item = item.with_detail(detail(session, now)).with_session(session.id.clone(), session.name.clone());
         (item, session.parent_session.as_ref().map(PathBuf::from))
     };
     Sessions { rows: list.iter().map(row).collect() }
@@ -77,10 +77,10 @@ impl From<Vec<PickerItem>> for Sessions {
 
 impl Sessions {
     /// Marks the open session.
-    pub(crate) fn marking(self, open: &SessionId) -> Self {
+    pub(crate) fn mark_open(self, open: &SessionId) -> Self {
         let mark = |(item, parent): (PickerItem, Option<PathBuf>)| {
             let is_open = item.tag.as_ref().is_some_and(|tag| tag.id == *open);
-            (if is_open { item.marked_here() } else { item }, parent)
+            (if is_open { item.marked_open() } else { item }, parent)
         };
         Self { rows: self.rows.into_iter().map(mark).collect() }
     }
@@ -161,8 +161,8 @@ pub(crate) fn hits(hits: &[SearchHit], now: UnixMs) -> Vec<PickerItem> {
         let item = PickerItem::new(label, PickerChoice::Open(hit.session.path.clone())).with_note(note);
         let item = item.with_lead("» ").in_role(Role::Muted).with_detail(detail(&hit.session, now));
         let words = hit.snippet.iter().find(|piece| piece.matched).map(|piece| piece.text.clone());
-        let extract = Extract::Around(hit.entry.clone(), words.unwrap_or_default());
-        item.tagged(hit.session.id.clone(), hit.session.name.clone()).showing(extract)
+        let extract = SessionExcerpt::Around(hit.entry.clone(), words.unwrap_or_default());
+        item.with_session(hit.session.id.clone(), hit.session.name.clone()).with_excerpt(extract)
     };
     hits.iter().map(item).collect()
 }
@@ -173,7 +173,7 @@ pub(crate) fn newest(list: &[SessionSummary], now: UnixMs) -> Vec<PickerItem> {
 }
 
 /// Sessions found by a part of their id, in any directory.
-pub(crate) fn named(list: &[SessionSummary], now: UnixMs) -> Vec<PickerItem> {
+pub(crate) fn sessions_by_id(list: &[SessionSummary], now: UnixMs) -> Vec<PickerItem> {
     let sessions = sessions(list, SessionScope::Everywhere, now);
     sessions.rows.into_iter().map(|(item, _)| item.with_lead("» ")).collect()
 }
@@ -221,7 +221,7 @@ pub(crate) fn age(time: UnixMs, now: UnixMs) -> String {
 }
 
 /// The preview of the session at `path`. Reads the file.
-pub(crate) fn extract(path: &Path, extract: &Extract) -> Vec<Line> {
+pub(crate) fn read_excerpt(path: &Path, extract: &SessionExcerpt) -> Vec<Line> {
     let muted = |text: &str| vec![Line::default(), Line::new(text, Role::Muted)];
     match std::fs::metadata(path) {
         Ok(facts) if facts.len() > MAX_PREVIEW_BYTES => return muted("too large for a preview"),
@@ -230,9 +230,9 @@ pub(crate) fn extract(path: &Path, extract: &Extract) -> Vec<Line> {
     }
     let Ok(reader) = Reader::open(path) else { return muted("the file can't be read") };
     match extract {
-        Extract::End => last_exchange(&reader),
+        SessionExcerpt::End => last_exchange(&reader),
         // Hits outside of messages, such as names or summaries, are shown by their rows.
-        Extract::Around(entry, words) => {
+        SessionExcerpt::Around(entry, words) => {
             around(&reader, entry, words).unwrap_or_else(|| last_exchange(&reader))
         }
     }
@@ -326,7 +326,7 @@ fn exchange(prompt: Option<&str>, answer: Option<&str>) -> Vec<Line> {
 fn unwrapped(lines: impl Iterator<Item = Line>) -> Vec<Line> {
     let mut whole: Vec<Line> = Vec::new();
     for line in lines {
-        match (line.joint, whole.last_mut()) {
+        match (line.wrap, whole.last_mut()) {
             (Wrap::Soft { spaces }, Some(last)) => {
                 last.spans.push(Span::new(" ".repeat(spaces), Role::Text));
                 last.spans.extend(line.content().iter().cloned());

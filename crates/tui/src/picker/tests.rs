@@ -45,14 +45,14 @@ fn picker_new_hits_keep_selection() {
         words: "said".into(),
         items: names.iter().map(|name| session(name)).collect(),
     };
-    let mut picker = Picker::browser("said", ThemeItem(1));
-    picker.browsed(ThemeItem(1), SessionScope::ThisDirectory, &SessionsResult::Sessions(Sessions::default()));
-    picker.browsed(ThemeItem(1), SessionScope::ThisDirectory, &hits(&["a", "b", "c"]));
+    let mut picker = Picker::browser("said", SessionQueryId(1));
+    picker.browsed(SessionQueryId(1), SessionScope::ThisDirectory, &SessionsResult::Sessions(Sessions::default()));
+    picker.browsed(SessionQueryId(1), SessionScope::ThisDirectory, &hits(&["a", "b", "c"]));
     picker.step(1);
-    picker.browsed(ThemeItem(1), SessionScope::ThisDirectory, &hits(&["new", "a", "c", "b"]));
+    picker.browsed(SessionQueryId(1), SessionScope::ThisDirectory, &hits(&["new", "a", "c", "b"]));
     assert_eq!(picker.chosen().unwrap().label, "b");
     picker.browsed(
-        ThemeItem(1),
+        SessionQueryId(1),
         SessionScope::ThisDirectory,
         &SessionsResult::Sessions(vec![session("not it")].into()),
     );
@@ -65,40 +65,40 @@ fn picker_trashed_session_keeps_row() {
     let known = |names: &[&str]| {
         SessionsResult::Sessions(names.iter().map(|name| session(name)).collect::<Vec<_>>().into())
     };
-    let mut picker = Picker::browser("", ThemeItem(1));
-    picker.browsed(ThemeItem(1), SessionScope::ThisDirectory, &known(&["a", "b", "c", "d"]));
+    let mut picker = Picker::browser("", SessionQueryId(1));
+    picker.browsed(SessionQueryId(1), SessionScope::ThisDirectory, &known(&["a", "b", "c", "d"]));
     picker.step(2);
-    picker.browsed(ThemeItem(1), SessionScope::ThisDirectory, &known(&["a", "b", "d"]));
+    picker.browsed(SessionQueryId(1), SessionScope::ThisDirectory, &known(&["a", "b", "d"]));
     assert_eq!(picker.chosen().unwrap().label, "d", "the same key again is not for the newest");
-    picker.browsed(ThemeItem(1), SessionScope::ThisDirectory, &known(&["a", "b"]));
+    picker.browsed(SessionQueryId(1), SessionScope::ThisDirectory, &known(&["a", "b"]));
     assert_eq!(picker.chosen().unwrap().label, "b");
 }
 
 #[test]
 fn picker_sessions_skip_the_open_one() {
     let session =
-        |name: &str| PickerItem::new(name, PickerChoice::Open(name.into())).tagged(name.into(), None);
+        |name: &str| PickerItem::new(name, PickerChoice::Open(name.into())).with_session(name.into(), None);
     let known = |names: &[&str]| {
         let sessions: Sessions = names.iter().map(|name| session(name)).collect::<Vec<_>>().into();
-        SessionsResult::Sessions(sessions.marking(&"open".into()))
+        SessionsResult::Sessions(sessions.mark_open(&"open".into()))
     };
-    let mut picker = Picker::browser("", ThemeItem(1));
-    picker.browsed(ThemeItem(1), SessionScope::ThisDirectory, &known(&["open", "b", "c"]));
+    let mut picker = Picker::browser("", SessionQueryId(1));
+    picker.browsed(SessionQueryId(1), SessionScope::ThisDirectory, &known(&["open", "b", "c"]));
     assert_eq!(picker.chosen().unwrap().label, "b");
     assert_eq!(shown(&picker, 1), [("b", true)]);
     assert_eq!(picker.window(3).next().unwrap().0.note, "open · ");
-    let mut alone = Picker::browser("", ThemeItem(1));
-    alone.browsed(ThemeItem(1), SessionScope::ThisDirectory, &known(&["open"]));
+    let mut alone = Picker::browser("", SessionQueryId(1));
+    alone.browsed(SessionQueryId(1), SessionScope::ThisDirectory, &known(&["open"]));
     assert_eq!(alone.chosen().unwrap().label, "open");
 }
 
 #[test]
 fn picker_hits_need_a_matching_query() {
-    let mut picker = Picker::browser("said", ThemeItem(1));
-    picker.browsed(ThemeItem(1), SessionScope::ThisDirectory, &SessionsResult::Sessions(Sessions::default()));
+    let mut picker = Picker::browser("said", SessionQueryId(1));
+    picker.browsed(SessionQueryId(1), SessionScope::ThisDirectory, &SessionsResult::Sessions(Sessions::default()));
     let items = vec![PickerItem::new("a", PickerChoice::Open("a".into()))];
     picker.browsed(
-        ThemeItem(1),
+        SessionQueryId(1),
         SessionScope::ThisDirectory,
         &SessionsResult::Hits { words: "said".into(), items },
     );
@@ -132,20 +132,20 @@ fn picker_selection_stays_visible() {
 #[test]
 fn picker_moved_selection_is_reported_once() {
     let mut picker = picker(&["a", "b"]);
-    assert_eq!(picker.moved(), Some(Some(PickerChoice::Model("b".into()))));
-    assert_eq!(picker.moved(), None);
+    assert_eq!(picker.take_moved_selection(), Some(Some(PickerChoice::Model("b".into()))));
+    assert_eq!(picker.take_moved_selection(), None);
     picker.step(-1);
-    assert_eq!(picker.moved(), Some(Some(PickerChoice::Model("a".into()))));
+    assert_eq!(picker.take_moved_selection(), Some(Some(PickerChoice::Model("a".into()))));
     typing(&mut picker, "x");
-    assert_eq!(picker.moved(), Some(None));
+    assert_eq!(picker.take_moved_selection(), Some(None));
 }
 
 #[test]
 fn picker_late_preview_is_dropped() {
-    let mut picker = picker(&["a", "b"]).previewing();
-    picker.show(&PickerChoice::Model("a".into()), vec![Line::default()]);
+    let mut picker = picker(&["a", "b"]).with_preview();
+    picker.show_preview(&PickerChoice::Model("a".into()), vec![Line::default()]);
     assert_eq!(*picker.preview(), ItemPreview::Waiting);
-    picker.show(&PickerChoice::Model("b".into()), vec![Line::default()]);
+    picker.show_preview(&PickerChoice::Model("b".into()), vec![Line::default()]);
     let (detail, more) = (Arc::default(), vec![Line::default()]);
     assert_eq!(*picker.preview(), ItemPreview::Lines { detail, more });
 }
@@ -161,9 +161,9 @@ fn picker_long_list_filters_in_background() {
     assert_eq!(list.counts(), (AT_ONCE + 1, AT_ONCE + 1));
     typing(&mut list, "7");
     let now = list.take_filter_job().unwrap();
-    list.narrowed(&before.done());
+    list.apply_narrowed(&before.run());
     assert_eq!(list.counts().0, AT_ONCE + 1, "that is the answer to another question");
-    list.narrowed(&now.done());
+    list.apply_narrowed(&now.run());
     assert_eq!(list.chosen().unwrap().label, "file 777");
     typing(&mut list, " 4");
     list.settle();

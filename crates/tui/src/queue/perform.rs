@@ -5,8 +5,8 @@ use tiller_engine::queue::QueueEdit;
 use tiller_engine::{AgentError, AgentSession};
 
 use super::super::app::TaskResult;
-use super::super::executor::failed;
-use super::{AfterQueueEdit, QueueAction, QueueOutcome, RemovedMessages};
+use super::super::executor::failure;
+use super::{AfterQueueEdit, QueueAction, QueueOutcome, RemovedMessage};
 
 /// Performs an action. A message that is gone isn't an error: it was just delivered.
 ///
@@ -23,7 +23,7 @@ pub(crate) async fn perform(
         _ => None,
     };
     match run(agent, action).await {
-        Err(AgentError::Gone(_)) => Ok(vec![QueueOutcome::Gone(text).into()]),
+        Err(AgentError::NotFound(_)) => Ok(vec![QueueOutcome::Gone(text).into()]),
         done => done,
     }
 }
@@ -34,28 +34,28 @@ async fn run(agent: &AgentSession, action: QueueAction) -> Result<Vec<TaskResult
         QueueAction::Edit(id, text, then) => {
             let text = Some(agent.expand(text).await?);
             let edited = edit(agent, id.clone(), QueueEdit { text, ..QueueEdit::default() }).await?;
-            if then == AfterQueueEdit::Goes {
+            if then == AfterQueueEdit::Release {
                 release(agent, id).await.or_else(ignore_gone)?;
             }
             Ok(edited)
         }
-        QueueAction::Place(id, place) => {
+        QueueAction::Move(id, place) => {
             edit(agent, id, QueueEdit { place: Some(place), ..QueueEdit::default() }).await
         }
-        QueueAction::Turn(id, kind) => {
+        QueueAction::SetKind(id, kind) => {
             edit(agent, id, QueueEdit { kind: Some(kind), ..QueueEdit::default() }).await
         }
         QueueAction::Release(id) => release(agent, id).await,
         QueueAction::Remove(id, place) => {
             let item = agent.remove_queued(id).await?;
-            Ok(vec![QueueOutcome::Removed(vec![RemovedMessages { item, place }]).into()])
+            Ok(vec![QueueOutcome::Removed(vec![RemovedMessage { item, place }]).into()])
         }
         QueueAction::Clear => {
             let items = agent.clear_queue(None).await?;
-            let removed = items.into_iter().enumerate().map(|(place, item)| RemovedMessages { item, place });
+            let removed = items.into_iter().enumerate().map(|(place, item)| RemovedMessage { item, place });
             Ok(vec![QueueOutcome::Removed(removed.collect()).into()])
         }
-        QueueAction::PutBack(removed) => Ok(restore(agent, removed).await),
+        QueueAction::Restore(removed) => Ok(restore(agent, removed).await),
     }
 }
 
@@ -65,18 +65,18 @@ async fn release(agent: &AgentSession, id: QueueId) -> Result<Vec<TaskResult>, A
 
 fn ignore_gone(error: AgentError) -> Result<Vec<TaskResult>, AgentError> {
     match error {
-        AgentError::Gone(_) => Ok(Vec::new()),
+        AgentError::NotFound(_) => Ok(Vec::new()),
         error => Err(error),
     }
 }
 
 /// Restores messages. Those that fail become drafts, because they exist nowhere else.
-async fn restore(agent: &AgentSession, removed: Vec<RemovedMessages>) -> Vec<TaskResult> {
+async fn restore(agent: &AgentSession, removed: Vec<RemovedMessage>) -> Vec<TaskResult> {
     let mut removed = removed.into_iter();
-    while let Some(RemovedMessages { item, place }) = removed.next() {
+    while let Some(RemovedMessage { item, place }) = removed.next() {
         if let Err(error) = agent.put_back(item.clone(), place).await {
             let rest = std::iter::once(item).chain(removed.map(|removed| removed.item));
-            return vec![TaskResult::Queue(rest.collect()), failed(&error, None)];
+            return vec![TaskResult::ReturnedMessages(rest.collect()), failure(&error, None)];
         }
     }
     Vec::new()
@@ -105,7 +105,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let agent = SessionBuilder::new(providers).start(folder.path()).unwrap();
         agent.close().await.unwrap();
-        let removed = ["one", "two"].map(|text| RemovedMessages {
+        let removed = ["one", "two"].map(|text| RemovedMessage {
             item: QueueItem {
                 id: text.into(),
                 kind: QueueKind::Steer,
@@ -116,8 +116,8 @@ mod tests {
             },
             place: 0,
         });
-        let reports = perform(&agent, QueueAction::PutBack(removed.to_vec())).await.unwrap();
-        let [TaskResult::Queue(items), TaskResult::Failed { .. }] = &reports[..] else {
+        let reports = perform(&agent, QueueAction::Restore(removed.to_vec())).await.unwrap();
+        let [TaskResult::ReturnedMessages(items), TaskResult::Failed { .. }] = &reports[..] else {
             panic!("{reports:?}")
         };
         assert_eq!(items.iter().map(|item| &*item.text).collect::<Vec<_>>(), ["one", "two"]);

@@ -11,10 +11,10 @@ use super::super::app::{
     Action, App, BackgroundJob, ListAction, ListKind, Navigate, SessionEdit, Submit, TaskOrigin,
     TerminalAction, UserText,
 };
-use super::super::approval::PendingApproval;
+use super::super::approval::ApprovalPrompt;
 use super::super::help;
 use super::super::keymap::KeyCommand;
-use super::super::keys::KeyValidity;
+use super::super::keys::DeliveryTime;
 use super::super::overlay::Overlay;
 use super::super::pager::Pager;
 use super::super::picker::StatusText;
@@ -31,17 +31,17 @@ fn shell_command(line: &str) -> Option<(&str, BashContext)> {
     private.or_else(|| shared().map(|command| (command, BashContext::Include)))
 }
 
-fn submission(text: String, when: KeyValidity) -> Submit {
+fn submission(text: String, when: DeliveryTime) -> Submit {
     match when {
-        KeyValidity::AtOnce => Submit::SteerNow(text),
-        KeyValidity::Next => Submit::Steer(text),
-        KeyValidity::Afterwards => Submit::FollowUp(text),
+        DeliveryTime::Now => Submit::SteerNow(text),
+        DeliveryTime::NextStep => Submit::Steer(text),
+        DeliveryTime::AfterRun => Submit::FollowUp(text),
     }
 }
 
 impl App {
     /// Runs a submitted line: a shell command, a slash command or a prompt.
-    pub(crate) fn carry_out(&mut self, text: String, when: KeyValidity) -> Vec<Action> {
+    pub(crate) fn execute(&mut self, text: String, when: DeliveryTime) -> Vec<Action> {
         let line = text.trim();
         if let Some((command, context)) = shell_command(line) {
             return self.run_in_shell(line, command, context);
@@ -49,103 +49,103 @@ impl App {
         if suggest::is_quit_word(line) {
             return self.command(BuiltInCommand::Quit, "");
         }
-        match parse(line, &self.facts.commands) {
+        match parse(line, &self.session.commands) {
             ParsedLine::Known(command, argument) if command.argument.is_empty() && !argument.is_empty() => {
                 let name = command.name;
-                self.slip(line.to_owned(), format!("/{name} takes no arguments"))
+                self.reject_input(line.to_owned(), format!("/{name} takes no arguments"))
             }
             ParsedLine::Known(command, argument) => self.command(command.action, argument),
             ParsedLine::Unknown { name, nearest } => {
                 let instead = nearest
                     .map_or("/help lists all commands".to_owned(), |name| format!("did you mean /{name}?"));
-                self.slip(text.clone(), format!("unknown command /{name}; {instead}"))
+                self.reject_input(text.clone(), format!("unknown command /{name}; {instead}"))
             }
-            ParsedLine::Agent(whole) if whole == line => vec![Action::Say(submission(text, when))],
-            ParsedLine::Agent(whole) => vec![Action::Say(submission(whole.into_owned(), when))],
-            ParsedLine::Text => vec![Action::Say(submission(text, when))],
+            ParsedLine::Agent(whole) if whole == line => vec![Action::Submit(submission(text, when))],
+            ParsedLine::Agent(whole) => vec![Action::Submit(submission(whole.into_owned(), when))],
+            ParsedLine::Text => vec![Action::Submit(submission(text, when))],
         }
     }
 
     /// Runs a command in the shell, unless it needs a terminal or would have no effect.
     fn run_in_shell(&mut self, line: &str, command: &str, context: BashContext) -> Vec<Action> {
         if let Some(why) = unrunnable(command) {
-            let suspend = self.place.keymap.key_of(KeyCommand::Suspend);
+            let suspend = self.ui.keymap.key_of(KeyCommand::Suspend);
             let elsewhere = format!("in another one, or suspend tiller with {suspend}");
-            return self.slip(line.to_owned(), why.message(&elsewhere));
+            return self.reject_input(line.to_owned(), why.message(&elsewhere));
         }
-        vec![Action::Say(Submit::Bash(command.to_owned(), context))]
+        vec![Action::Submit(Submit::Bash(command.to_owned(), context))]
     }
 
     /// Whether a line is a command and not a prompt.
-    pub(crate) fn means_command(&self, line: &str) -> bool {
+    pub(crate) fn is_command(&self, line: &str) -> bool {
         let line = line.trim();
         suggest::is_quit_word(line)
             || line.starts_with('!')
-            || !matches!(parse(line, &self.facts.commands), ParsedLine::Agent(_) | ParsedLine::Text)
+            || !matches!(parse(line, &self.session.commands), ParsedLine::Agent(_) | ParsedLine::Text)
     }
 
     #[allow(clippy::too_many_lines, reason = "one arm a command")]
     fn command(&mut self, command: BuiltInCommand, argument: &str) -> Vec<Action> {
         let text = Some(argument.to_owned()).filter(|text| !text.is_empty());
         match command {
-            BuiltInCommand::New => vec![Action::Go(Navigate::New)],
+            BuiltInCommand::New => vec![Action::Navigate(Navigate::New)],
             BuiltInCommand::Resume => self.browse(argument),
             BuiltInCommand::Tree => self.open_tree(TreePurpose::Go),
             BuiltInCommand::Fork => self.open_tree(TreePurpose::Fork),
-            BuiltInCommand::Clone => vec![Action::Go(Navigate::Clone)],
+            BuiltInCommand::Clone => vec![Action::Navigate(Navigate::Clone)],
             BuiltInCommand::Name if argument.is_empty() => self.ask_for_name(),
-            BuiltInCommand::Name => vec![Action::Change(SessionEdit::Rename(argument.to_owned()))],
-            BuiltInCommand::Label => vec![Action::Change(SessionEdit::Label(text))],
-            BuiltInCommand::Compact => vec![Action::Compact(text)],
+            BuiltInCommand::Name => vec![Action::Edit(SessionEdit::Rename(argument.to_owned()))],
+            BuiltInCommand::Label => vec![Action::Edit(SessionEdit::Label(argument_text))],
+            BuiltInCommand::Compact => vec![Action::Compact(argument_text)],
             BuiltInCommand::Truncate => vec![Action::Truncate],
-            BuiltInCommand::Model if argument.is_empty() => self.pick("models", ListKind::Models),
-            BuiltInCommand::Model => vec![Action::Change(SessionEdit::SetModel(argument.to_owned()))],
-            BuiltInCommand::Thinking if argument.is_empty() => self.pick("thinking", ListKind::Thinking),
+            BuiltInCommand::Model if argument.is_empty() => self.open_list("models", ListKind::Models),
+            BuiltInCommand::Model => vec![Action::Edit(SessionEdit::SetModel(argument.to_owned()))],
+            BuiltInCommand::Thinking if argument.is_empty() => self.open_list("thinking", ListKind::Thinking),
             BuiltInCommand::Thinking => match parse_level(argument) {
-                Ok(level) => vec![Action::Change(SessionEdit::SetThinking(level))],
-                Err(what) => self.slip(format!("/thinking {argument}"), what),
+                Ok(level) => vec![Action::Edit(SessionEdit::SetThinking(level))],
+                Err(what) => self.reject_input(format!("/thinking {argument}"), what),
             },
-            BuiltInCommand::Approval if argument.is_empty() => self.pick("approval", ListKind::Approval),
+            BuiltInCommand::Approval if argument.is_empty() => self.open_list("approval", ListKind::Approval),
             BuiltInCommand::Approval => match parse_mode(argument) {
-                Ok(mode) => vec![Action::InList(ListAction::SetApproval(mode))],
-                Err(what) => self.slip(format!("/approval {argument}"), what),
+                Ok(mode) => vec![Action::List(ListAction::SetApproval(mode))],
+                Err(what) => self.reject_input(format!("/approval {argument}"), what),
             },
-            BuiltInCommand::Permissions => self.pick("permissions", ListKind::Permissions),
-            BuiltInCommand::Trust => self.pick("trust this project?", ListKind::Trust),
+            BuiltInCommand::Permissions => self.open_list("permissions", ListKind::Permissions),
+            BuiltInCommand::Trust => self.open_list("trust this project?", ListKind::Trust),
             BuiltInCommand::AddDir if argument.is_empty() => {
                 self.ask_for("/add-dir ", "type the path of a folder after /add-dir")
             }
-            BuiltInCommand::AddDir => vec![Action::InList(ListAction::AddFolder(argument.to_owned()))],
-            BuiltInCommand::Tools if argument.is_empty() => self.pick("tools", ListKind::Tools),
-            BuiltInCommand::Tools => vec![Action::InList(ListAction::ToggleTool(argument.to_owned()))],
+            BuiltInCommand::AddDir => vec![Action::List(ListAction::AddFolder(argument.to_owned()))],
+            BuiltInCommand::Tools if argument.is_empty() => self.open_list("tools", ListKind::Tools),
+            BuiltInCommand::Tools => vec![Action::List(ListAction::ToggleTool(argument.to_owned()))],
             BuiltInCommand::Settings => match argument.split_once(char::is_whitespace) {
                 Some((name, value)) => self.set(name, value.trim()),
-                None => self.pick_from("settings", ListKind::Settings, argument),
+                None => self.open_filtered_list("settings", ListKind::Settings, argument),
             },
             BuiltInCommand::Copy => self.copy(argument),
             BuiltInCommand::FollowUp if argument.is_empty() => {
                 self.ask_for("/followup ", "type a message after /followup")
             }
-            BuiltInCommand::FollowUp => vec![Action::Say(Submit::FollowUp(argument.to_owned()))],
-            BuiltInCommand::Session => vec![Action::ShowFacts { width: Pager::columns(self.place.size.0) }],
-            BuiltInCommand::Context => vec![Action::ShowContext { width: Pager::columns(self.place.size.0) }],
+            BuiltInCommand::FollowUp => vec![Action::Submit(Submit::FollowUp(argument.to_owned()))],
+            BuiltInCommand::Session => vec![Action::ShowSessionInfo { width: Pager::columns(self.ui.size.0) }],
+            BuiltInCommand::Context => vec![Action::ShowContext { width: Pager::columns(self.ui.size.0) }],
             BuiltInCommand::Export => vec![Action::Export(argument.to_owned())],
             BuiltInCommand::Import => self.import(argument),
             BuiltInCommand::Login => self.log_in(argument),
             BuiltInCommand::Logout => self.log_out(argument),
             BuiltInCommand::Theme if argument.is_empty() => self.pick_theme(),
-            BuiltInCommand::Theme => self.wear_theme(argument),
-            BuiltInCommand::Reload => vec![Action::ReadResources],
-            BuiltInCommand::Logs => vec![Action::Beside(BackgroundJob::ShowLogs)],
+            BuiltInCommand::Theme => self.apply_theme(argument),
+            BuiltInCommand::Reload => vec![Action::ReloadResources],
+            BuiltInCommand::Logs => vec![Action::Background(BackgroundJob::ShowLogs)],
             BuiltInCommand::Help => {
-                let page = help::page(&self.place.keymap, &self.facts.commands);
-                self.read_help("help", page)
+                let page = help::page(&self.ui.keymap, &self.session.commands);
+                self.open_help("help", page)
             }
             BuiltInCommand::Hotkeys => {
-                let keys = help::keys(&self.place.keymap);
-                self.read_help("keys", keys)
+                let keys = help::keys(&self.ui.keymap);
+                self.open_help("keys", keys)
             }
-            BuiltInCommand::Quit => vec![Action::Own(TerminalAction::Quit)],
+            BuiltInCommand::Quit => vec![Action::Terminal(TerminalAction::Quit)],
         }
     }
 
@@ -156,7 +156,7 @@ impl App {
     }
 
     fn ask_for_name(&mut self) -> Vec<Action> {
-        let what = match &self.facts.name {
+        let what = match &self.session.name {
             Some(name) => format!("current name: {name}; type a new name after /name"),
             None => "no name yet; type one after /name".to_owned(),
         };
@@ -165,11 +165,11 @@ impl App {
 
     /// Rejects input: shows `what` and puts the text back into the editor for correction. If the editor holds the
     /// reason of a denial, the text goes to the prompt history instead.
-    pub(crate) fn slip(&mut self, typed: impl Into<UserText>, what: impl Into<String>) -> Vec<Action> {
+    pub(crate) fn reject_input(&mut self, typed: impl Into<UserText>, what: impl Into<String>) -> Vec<Action> {
         let typed = typed.into();
-        if self.work.approvals.first().is_some_and(PendingApproval::is_reasoning) {
+        if self.activity.approvals.first().is_some_and(ApprovalPrompt::is_writing_reason) {
             // The editor belongs to the reason, and is cleared with it.
-            let text = self.editor.adopt(&typed.text, &typed.images);
+            let text = self.editor.restore_images(&typed.text, &typed.images);
             self.editor.remember(&text);
             self.flash(format!("{}; your text is in the prompt history", what.into()));
         } else {
@@ -181,21 +181,21 @@ impl App {
 
     /// Rejects input that failed during execution. A choice stays selected in its list; typed text becomes a draft
     /// again, even under a list opened since.
-    pub(crate) fn slipped(&mut self, typed: UserText, what: String, origin: TaskOrigin) {
-        let is_chosen = |list| self.popups.last().is_some_and(|popup| popup.lists(list));
+    pub(crate) fn reject_executed(&mut self, typed: UserText, what: String, origin: TaskOrigin) {
+        let is_chosen = |list| self.overlays.last().is_some_and(|popup| popup.is_list(list));
         if !matches!(origin, TaskOrigin::List(list) if is_chosen(list)) {
-            self.slip(typed, what.clone());
+            self.reject_input(typed, what.clone());
         }
-        if let Some(picker) = self.popups.last_mut().and_then(Overlay::as_picker) {
-            picker.say(Some(StatusText::trouble(what)));
+        if let Some(picker) = self.overlays.last_mut().and_then(Overlay::as_picker) {
+            picker.set_status(Some(StatusText::error(what)));
         }
     }
 
     /// Sets a setting as the settings list does.
     fn set(&mut self, name: &str, value: &str) -> Vec<Action> {
-        let problem = match setting::named(name) {
-            Some(setting) => match self.setting_trouble(setting, value) {
-                None => return vec![Action::InList(ListAction::Set(setting, value.to_owned()))],
+        let problem = match setting::find(name) {
+            Some(setting) => match self.setting_problem(setting, value) {
+                None => return vec![Action::List(ListAction::Set(setting, value.to_owned()))],
                 Some(trouble) => trouble,
             },
             None => {
@@ -205,7 +205,7 @@ impl App {
                 format!("unknown setting {}; {instead}", one_line(name))
             }
         };
-        self.slip(format!("/settings {name} {value}"), problem)
+        self.reject_input(format!("/settings {name} {value}"), problem)
     }
 
     /// Copies an answer: the last one, or the one with that number from the end.
@@ -213,7 +213,7 @@ impl App {
         let from_end = if number.is_empty() { Some(1) } else { number.parse().ok() };
         let Some(from_end) = from_end.filter(|from_end: &usize| *from_end > 0) else {
             let what = "invalid number; /copy 1 copies the last answer, /copy 2 the one before";
-            return self.slip(format!("/copy {number}"), what);
+            return self.reject_input(format!("/copy {number}"), what);
         };
         if let Some(text) = self.transcript.answer(from_end) {
             let (text, what) = (
@@ -223,7 +223,7 @@ impl App {
                     from_end => format!("answer {from_end} from the end"),
                 },
             );
-            return vec![Action::Own(TerminalAction::Copy(CopiedText { text, what }))];
+            return vec![Action::Terminal(TerminalAction::Copy(CopiedText { text, what }))];
         }
         match self.transcript.answers() {
             0 => {
@@ -240,7 +240,7 @@ impl App {
                         format!("only the last {count} answers are loaded; scroll up to load more")
                     }
                 };
-                self.slip(format!("/copy {number}"), what)
+                self.reject_input(format!("/copy {number}"), what)
             }
         }
     }

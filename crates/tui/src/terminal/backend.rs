@@ -41,7 +41,7 @@ impl<W: Write> TerminalBackend<W> {
         Self {
             cells: CrosstermBackend::new(writer),
             urls: UrlMap::default(),
-            images: ScreenImages::of(abilities.images),
+            images: ScreenImages::new(abilities.images),
             italics: abilities.italics,
             size: Kept::new(None),
             wide_graphemes: WideGraphemes::default(),
@@ -52,8 +52,8 @@ impl<W: Write> TerminalBackend<W> {
     }
 
     /// Records the URLs of the next frame; returns true if the whole screen must be redrawn for them.
-    pub(crate) fn learn<'a>(&mut self, links: impl Iterator<Item = &'a Arc<str>>) -> bool {
-        self.urls.learn(links)
+    pub(crate) fn record_urls<'a>(&mut self, links: impl Iterator<Item = &'a Arc<str>>) -> bool {
+        self.urls.record(links)
     }
 
     /// Forgets the written state: the next frame is written in full.
@@ -71,8 +71,8 @@ impl<W: Write> TerminalBackend<W> {
     }
 
     /// Writes the output of images before a frame's cells: makes room for new ones.
-    pub(crate) fn part(&mut self, pictures: &[ImagePlacement]) -> io::Result<()> {
-        let written = self.images.part(pictures);
+    pub(crate) fn images_before_cells(&mut self, pictures: &[ImagePlacement]) -> io::Result<()> {
+        let written = self.images.before_cells(pictures);
         if written.is_empty() {
             return Ok(());
         }
@@ -82,8 +82,8 @@ impl<W: Write> TerminalBackend<W> {
     }
 
     /// Writes the output of images after a frame's cells.
-    pub(crate) fn show(&mut self, pictures: Vec<ImagePlacement>, now: UnixMs) -> io::Result<()> {
-        let written = self.images.show(pictures, now);
+    pub(crate) fn images_after_cells(&mut self, pictures: Vec<ImagePlacement>, now: UnixMs) -> io::Result<()> {
+        let written = self.images.after_cells(pictures, now);
         if !written.is_empty() {
             self.begin()?;
             queue!(self.cells, Print(written))?;
@@ -95,12 +95,12 @@ impl<W: Write> TerminalBackend<W> {
     }
 
     /// Reports whether a later frame has images to write even if nothing else changes.
-    pub(crate) fn owes_pictures(&self) -> bool {
-        self.images.waits()
+    pub(crate) fn has_pending_images(&self) -> bool {
+        self.images.has_pending()
     }
 
     /// Reports whether the changes were withheld: in a row with a wide emoji, only a full redraw is reliable.
-    pub(crate) fn wants_whole(&self) -> bool {
+    pub(crate) fn needs_full_redraw(&self) -> bool {
         self.wide_graphemes.needs_full_redraw()
     }
 
@@ -123,7 +123,7 @@ impl<W: Write> TerminalBackend<W> {
 
     /// Writes cells with the same mark.
     fn write_run(&mut self, run: &[PlacedCell<'_>], mark: Color) -> io::Result<()> {
-        let address = self.urls.of(mark).map(Arc::clone);
+        let address = self.urls.url(mark).map(Arc::clone);
         if let (Some(address), Color::Rgb(red, green, blue)) = (&address, mark) {
             // The id makes all parts of a link highlight together, across lines.
             let open = format!("\u{1b}]8;id={red:02x}{green:02x}{blue:02x};{address}\u{1b}\\");

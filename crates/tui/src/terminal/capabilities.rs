@@ -49,10 +49,10 @@ impl Abilities {
     /// The capabilities of the terminal that these environment variables describe. Inside tmux and screen,
     /// which hide the outer terminal, there are few.
     #[must_use]
-    pub fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
-        let terminal = TerminalEnv::of(variable);
+    pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let terminal = TerminalEnv::new(variable);
         Self {
-            links: if terminal.links() { LinkStyle::Live } else { LinkStyle::Spelled },
+            links: if terminal.links() { LinkStyle::Live } else { LinkStyle::Written },
             images: terminal.images(),
             italics: terminal.italics(),
             has_tmux: terminal.has("TMUX"),
@@ -60,7 +60,7 @@ impl Abilities {
     }
 
     /// The options for laying out text on this terminal.
-    pub(crate) fn manner(self) -> RenderOptions {
+    pub(crate) fn render_options(self) -> RenderOptions {
         RenderOptions { links: self.links, code: Highlighting::Background }
     }
 }
@@ -72,7 +72,7 @@ struct TerminalEnv<F> {
 }
 
 impl<F: Fn(&str) -> Option<String>> TerminalEnv<F> {
-    fn of(variable: F) -> Self {
+    fn new(variable: F) -> Self {
         let text = |name| variable(name).unwrap_or_default();
         let (term, program) = (text("TERM"), text("TERM_PROGRAM"));
         Self { variable, term, program }
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     fn abilities(variables: &[(&str, &str)]) -> Abilities {
-        Abilities::of(|name| {
+        Abilities::detect(|name| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         })
     }
@@ -204,7 +204,7 @@ mod tests {
             &[("TERM", "xterm"), ("VTE_VERSION", "4800")],
             &[("TERM", "dumb"), ("WT_SESSION", "x")],
         ] {
-            assert_eq!(abilities(variables).links, LinkStyle::Spelled, "{variables:?}");
+            assert_eq!(abilities(variables).links, LinkStyle::Written, "{variables:?}");
         }
     }
 }

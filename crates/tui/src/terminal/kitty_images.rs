@@ -21,7 +21,7 @@ const CHUNK: usize = 4_096;
 /// An image on the screen, or its visible part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ImagePlacement {
-    pub(crate) picture: Arc<RenderedImage>,
+    pub(crate) image: Arc<RenderedImage>,
     pub(crate) column: u16,
     pub(crate) row: u16,
     /// The first visible row of the image, and the number of visible rows.
@@ -32,12 +32,12 @@ pub(crate) struct ImagePlacement {
 impl ImagePlacement {
     /// Reports whether all rows are visible.
     fn is_whole(&self) -> bool {
-        self.from == 0 && self.rows == self.picture.cells.1
+        self.from == 0 && self.rows == self.image.cells.1
     }
 
     fn holds(&self, column: u16, row: u16) -> bool {
         (self.row..self.row + self.rows).contains(&row)
-            && (self.column..self.column + self.picture.cells.0).contains(&column)
+            && (self.column..self.column + self.image.cells.0).contains(&column)
     }
 }
 
@@ -51,7 +51,7 @@ pub(super) enum ScreenImages {
 }
 
 impl ScreenImages {
-    pub(super) fn of(images: Images) -> Self {
+    pub(super) fn new(images: Images) -> Self {
         match images {
             Images::Line | Images::Painted => Self::Over(KittyImages::default()),
             Images::Inline => Self::In(ItermImages::default()),
@@ -59,10 +59,10 @@ impl ScreenImages {
     }
 
     /// The output before the cells of a frame with these images.
-    pub(super) fn part(&mut self, placements: &[ImagePlacement]) -> String {
+    pub(super) fn before_cells(&mut self, placements: &[ImagePlacement]) -> String {
         match self {
             Self::Over(_) => String::new(),
-            Self::In(pictures) => pictures.part(placements),
+            Self::In(pictures) => pictures.before_cells(placements),
         }
     }
 
@@ -74,16 +74,16 @@ impl ScreenImages {
     }
 
     /// The output after the cells of a frame with these images.
-    pub(super) fn show(&mut self, placements: Vec<ImagePlacement>, now: UnixMs) -> String {
+    pub(super) fn after_cells(&mut self, placements: Vec<ImagePlacement>, now: UnixMs) -> String {
         match self {
             Self::Over(pictures) => pictures.show(placements),
-            Self::In(pictures) => pictures.show(placements, now),
+            Self::In(pictures) => pictures.after_cells(placements, now),
         }
     }
 
     /// Reports whether a later frame has images to write even if nothing else changes.
-    pub(super) fn waits(&self) -> bool {
-        matches!(self, Self::In(pictures) if pictures.waits())
+    pub(super) fn has_pending(&self) -> bool {
+        matches!(self, Self::In(pictures) if pictures.has_pending())
     }
 
     /// The output that removes all images before the screen is cleared.
@@ -113,7 +113,7 @@ impl KittyImages {
         let mut out = String::new();
         let mut places = BTreeMap::new();
         for placement in placements {
-            let key = placement.picture.key;
+            let key = placement.image.key;
             let nth = places.range((key, 0)..=(key, u32::MAX)).count();
             places.insert((key, u32::try_from(nth).unwrap_or(0) + 1), placement);
         }
@@ -131,7 +131,7 @@ impl KittyImages {
         let mut sent = known;
         for (place, placement) in &self.placed {
             if sent.insert(place.0) {
-                send(&mut out, &placement.picture);
+                send(&mut out, &placement.image);
             }
             if before.get(place) != Some(placement) {
                 self::place(&mut out, *place, placement);
@@ -161,7 +161,7 @@ fn send(out: &mut String, picture: &RenderedImage) {
 
 /// Writes the placement of the visible part; an existing placement with the same number moves.
 fn place(out: &mut String, (key, nth): ImagePosition, placement: &ImagePlacement) {
-    let ImagePlacement { picture, column, row, from, rows } = placement;
+    let ImagePlacement { image: picture, column, row, from, rows } = placement;
     let (width, height) = picture.pixels;
     let pixel = |row: u16| u64::from(height) * u64::from(row) / u64::from(picture.cells.1.max(1));
     let (top, bottom) = (pixel(*from), pixel(from + rows));
@@ -181,7 +181,7 @@ mod tests {
 
     fn placement(row: u16, from: u16, rows: u16) -> ImagePlacement {
         let picture = RenderedImage { data: "iVBO".repeat(1_500), key: 7, pixels: (100, 80), cells: (10, 4) };
-        ImagePlacement { picture: Arc::new(picture), column: 2, row, from, rows }
+        ImagePlacement { image: Arc::new(picture), column: 2, row, from, rows }
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(super) struct UrlMap {
 
 impl UrlMap {
     /// Records the URLs of a frame. Returns true if one has the mark of another, which may be on the screen.
-    pub(super) fn learn<'a>(&mut self, links: impl Iterator<Item = &'a Arc<str>>) -> bool {
+    pub(super) fn record<'a>(&mut self, links: impl Iterator<Item = &'a Arc<str>>) -> bool {
         let mut clash = false;
         if self.known.len() > MAX_URLS {
             self.known.clear();
@@ -60,7 +60,7 @@ impl UrlMap {
     }
 
     /// The URL of a mark.
-    pub(super) fn of(&self, mark: Color) -> Option<&Arc<str>> {
+    pub(super) fn url(&self, mark: Color) -> Option<&Arc<str>> {
         self.known.get(&mark)
     }
 }
@@ -74,9 +74,9 @@ mod tests {
         let (mut addresses, mark) = (UrlMap::default(), Color::Rgb(1, 2, 3));
         let (good, evil): (Arc<str>, Arc<str>) = ("http://good".into(), "http://evil".into());
         assert!(!addresses.record_one(mark, &good) && !addresses.record_one(mark, &good));
-        assert_eq!(addresses.of(mark), Some(&good));
+        assert_eq!(addresses.url(mark), Some(&good));
         assert!(addresses.record_one(mark, &evil));
         assert!(!addresses.record_one(mark, &good) && !addresses.record_one(mark, &evil));
-        assert_eq!(addresses.of(mark), None);
+        assert_eq!(addresses.url(mark), None);
     }
 }

@@ -25,7 +25,7 @@ enum WriteMode {
     #[default]
     Changes,
     /// The whole screen, which was cleared.
-    Whole,
+    Full,
     /// Nothing: a full redraw is required instead.
     Nothing,
 }
@@ -34,14 +34,14 @@ impl WideGraphemes {
     /// Starts a full redraw.
     pub(super) fn begin_full(&mut self) {
         self.rows.clear();
-        self.writing = WriteMode::Whole;
+        self.writing = WriteMode::Full;
     }
 
     /// Checks the cells to write; returns false if a full redraw is required instead.
     pub(super) fn may_write(&mut self, cells: &[PlacedCell<'_>]) -> bool {
         let mut rows =
             cells.iter().filter(|cell| has_disputed_width(cell)).map(|(_, row, _)| *row).peekable();
-        if self.writing == WriteMode::Whole {
+        if self.writing == WriteMode::Full {
             self.rows.extend(rows);
         } else if rows.peek().is_some() || cells.iter().any(|(_, row, _)| self.rows.contains(row)) {
             self.writing = WriteMode::Nothing;

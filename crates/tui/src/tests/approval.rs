@@ -6,9 +6,9 @@ use tiller_core::event::{ApprovalRequest, Decision, EventKind, FileChange, Previ
 use tiller_core::unit::UnixMs;
 use tiller_engine::{ApprovalMode, InFlight, Snapshot};
 
-use super::harness::{SIZES, Stage, at_work, state};
+use super::harness::{SIZES, Harness, at_work, state};
 use crate::app::{Action, ListAction, LoadedSession, Msg, Submit, TaskResult};
-use crate::transcript::NewestMarker;
+use crate::transcript::LoadedPath;
 
 fn request(id: &str, tool: &str, args: Value) -> ApprovalRequest {
     ApprovalRequest {
@@ -22,7 +22,7 @@ fn request(id: &str, tool: &str, args: Value) -> ApprovalRequest {
     }
 }
 
-impl Stage {
+impl Harness {
     /// A call asks, and has been on the screen for a moment.
     fn asked(&mut self, request: ApprovalRequest) {
         self.event(EventKind::ApprovalRequested(request));
@@ -37,18 +37,18 @@ impl Stage {
     }
 }
 
-impl Stage {
+impl Harness {
     /// The session as it is now comes, with these calls asking.
     fn takes_a_snapshot(&mut self, approvals: Vec<ApprovalRequest>) {
         let live = InFlight { approvals, running_since: Some(UnixMs(self.now)), ..InFlight::default() };
-        let snapshot = Snapshot { seq: self.seq, state: state(), live };
-        let newest = NewestMarker::default();
-        self.input(Msg::Report(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
+        let snapshot = Snapshot { seq: self.seq, state: state(), in_progress: live };
+        let newest = LoadedPath::default();
+        self.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
     }
 }
 
-fn asking(width: u16, height: u16) -> Stage {
-    let mut stage = Stage::new(width, height);
+fn asking(width: u16, height: u16) -> Harness {
+    let mut stage = Harness::new(width, height);
     at_work(&mut stage);
     stage
 }
@@ -173,7 +173,7 @@ fn approval_enter_alone_says_which_keys_answer() {
         "{}",
         stage.screen()
     );
-    assert_eq!(stage.app.work.approvals.len(), 1);
+    assert_eq!(stage.app.activity.approvals.len(), 1);
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn approval_words_about_a_call_go_with_it() {
 
 #[test]
 fn approval_mode_key_goes_to_the_next_mode() {
-    let mut stage = Stage::new(120, 40);
+    let mut stage = Harness::new(120, 40);
     assert!(stage.screen().contains("ask (alt+a)"), "{}", stage.screen());
     for (mode, next) in [
         ("ask", ApprovalMode::Auto),
@@ -202,14 +202,14 @@ fn approval_mode_key_goes_to_the_next_mode() {
         ("read-only", ApprovalMode::Ask),
         ("yes", ApprovalMode::Ask),
     ] {
-        stage.app.facts.approval = mode.into();
+        stage.app.session.approval = mode.into();
         let actions = stage.press(KeyCode::Char('a'), KeyModifiers::ALT);
-        assert_eq!(actions, [Action::InList(ListAction::SetApproval(next))], "{mode}");
+        assert_eq!(actions, [Action::List(ListAction::SetApproval(next))], "{mode}");
     }
     let mut stage = asking(120, 40);
     stage.asked(command("cargo test"));
     let actions = stage.press(KeyCode::Char('a'), KeyModifiers::ALT);
-    assert_eq!(actions, [Action::InList(ListAction::SetApproval(ApprovalMode::Auto))], "while it asks");
+    assert_eq!(actions, [Action::List(ListAction::SetApproval(ApprovalMode::Auto))], "while it asks");
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn approval_undrawn_rows_are_unseen() {
             }
         }
         stage.screen();
-        assert!(!stage.app.work.approvals[0].is_seen(), "{}", stage.screen());
+        assert!(!stage.app.activity.approvals[0].is_seen(), "{}", stage.screen());
     }
 }
 
@@ -268,7 +268,7 @@ fn approval_answers_cover_no_seen_line() {
                 "`cargo test --workspace --all-features --locked` and whatever begins like that".to_owned();
             stage.asked(ApprovalRequest { rule, ..command(&line.join("\n")) });
             let first = stage.screen();
-            if stage.app.work.approvals[0].is_seen() {
+            if stage.app.activity.approvals[0].is_seen() {
                 let all = (1..=lines).all(|n| first.contains(&format!("echo {n}\n")));
                 assert!(all && stage.screen() == first, "{lines} lines in {height} rows: {first}");
             }
@@ -304,7 +304,7 @@ fn approval_page_shows_call_and_esc_returns() {
 }
 
 /// A call of 83 lines, on its page.
-fn on_its_page() -> Stage {
+fn on_its_page() -> Harness {
     let mut stage = asking(80, 24);
     let lines: Vec<String> = (1..=80).map(|n| format!("echo step {n}")).collect();
     stage.asked(command(&lines.join("\n")));
@@ -375,7 +375,7 @@ fn approval_covered_is_named_in_footer() {
         stage.key(KeyCode::Esc);
         stage.key(KeyCode::Char('?'));
         stage.wait(500);
-        let foot = |stage: &mut Stage| stage.screen().lines().last().unwrap().to_owned();
+        let foot = |stage: &mut Harness| stage.screen().lines().last().unwrap().to_owned();
         assert!(foot(&mut stage).contains("? bash needs approval"), "{}", foot(&mut stage));
         stage.key(KeyCode::Esc);
         assert!(!foot(&mut stage).contains("asks"), "the question is there itself");
@@ -414,7 +414,7 @@ fn approval_early_key_goes_into_the_editor() {
     stage.type_text("nd first the tests");
     assert_eq!(stage.app.editor.text(), "and first the tests", "it was the beginning of a message");
     let sent = stage.key(KeyCode::Enter);
-    assert!(sent.contains(&Action::Say(Submit::Steer("and first the tests".into()))), "{sent:?}");
+    assert!(sent.contains(&Action::Submit(Submit::Steer("and first the tests".into()))), "{sent:?}");
     assert_eq!(stage.letter('a'), [Action::Decide("c2".into(), Decision::Session)]);
 }
 
@@ -438,10 +438,10 @@ fn approval_early_answer_is_not_sent() {
     stage.asked(ApprovalRequest { tool_call_id: "c6".into(), ..command("cargo test three") });
     assert_eq!(stage.key(KeyCode::Enter), [], "what was said of the one before doesn't count");
     let sent = stage.key(KeyCode::Enter);
-    assert!(sent.contains(&Action::Say(Submit::Steer("y".into()))), "{sent:?}");
+    assert!(sent.contains(&Action::Submit(Submit::Steer("y".into()))), "{sent:?}");
     stage.type_text("no");
     let sent = stage.key(KeyCode::Enter);
-    assert!(sent.contains(&Action::Say(Submit::Steer("no".into()))), "a word is a message: {sent:?}");
+    assert!(sent.contains(&Action::Submit(Submit::Steer("no".into()))), "a word is a message: {sent:?}");
 }
 
 #[test]
@@ -499,7 +499,7 @@ fn approval_repeated_enter_does_not_deliver_queue() {
     stage.wait(200);
     assert_eq!(stage.key(KeyCode::Enter), []);
     stage.wait(400);
-    assert_eq!(stage.key(KeyCode::Enter), [Action::Say(Submit::Hurry)]);
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Submit(Submit::DeliverSteeringNow)]);
 }
 
 #[test]
@@ -540,7 +540,7 @@ fn approval_reason_survives_answer_elsewhere() {
     assert!(stage.screen().contains("Press the key again to send it."), "{}", stage.screen());
     assert_eq!(stage.app.editor.text(), "use nextest");
     let sent = stage.key(KeyCode::Enter);
-    assert!(sent.contains(&Action::Say(Submit::Steer("use nextest".into()))), "{sent:?}");
+    assert!(sent.contains(&Action::Submit(Submit::Steer("use nextest".into()))), "{sent:?}");
 }
 
 #[test]
@@ -565,7 +565,7 @@ fn approval_several_calls_in_turn() {
 }
 
 /// The first of three calls is answered, and the next one has yet to ask.
-fn answered() -> Stage {
+fn answered() -> Harness {
     let mut stage = asking(80, 24);
     stage.asked(ApprovalRequest { later: 2, ..command("cargo test one") });
     assert!(stage.screen().contains("runs a command  1 of 3"), "{}", stage.screen());
@@ -573,7 +573,7 @@ fn answered() -> Stage {
     stage
 }
 
-impl Stage {
+impl Harness {
     /// The next call asks.
     fn asks_next(&mut self, id: &str) {
         let later = usize::from(id == "c5");
@@ -792,7 +792,7 @@ fn approval_other_text_after_answer_is_a_message() {
     stage.asked(ApprovalRequest { tool_call_id: "c5".into(), ..command("cargo test two") });
     assert_eq!(stage.app.editor.text(), "look at the tests first");
     assert!(
-        stage.key(KeyCode::Enter).contains(&Action::Say(Submit::Steer("look at the tests first".into())))
+        stage.key(KeyCode::Enter).contains(&Action::Submit(Submit::Steer("look at the tests first".into())))
     );
 }
 
@@ -917,7 +917,7 @@ fn approval_answered_elsewhere_closes() {
 
 #[test]
 fn approval_time_starts_with_request() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.event(EventKind::AgentStart);
     stage.wait(5_000);
     stage.event(EventKind::ApprovalRequested(command("cargo test")));

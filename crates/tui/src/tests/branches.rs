@@ -9,20 +9,20 @@ use tiller_core::unit::UnixMs;
 use tiller_engine::{InFlight, Snapshot};
 use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
 
-use super::harness::{SIZES, START, Stage, state, text};
+use super::harness::{SIZES, START, Harness, state, text};
 use crate::app::{Action, BackgroundJob, LoadedSession, Msg, TaskResult};
-use crate::executor::{count_branches, look_up, newest, read_part};
+use crate::executor::{count_branches, search_log, read_newest, read_part};
 
 /// A front end over a session that goes several ways.
 struct Parting {
-    stage: Stage,
+    stage: Harness,
     writer: Writer,
 }
 
 impl Parting {
     fn new(width: u16, height: u16) -> Self {
         let manager = SessionManager::new(Placement::Memory, "/home/ada/code/conf".into());
-        Self { stage: Stage::new(width, height), writer: manager.create(UnixMs(START)) }
+        Self { stage: Harness::new(width, height), writer: manager.create(UnixMs(START)) }
     }
 
     /// A prompt and its answer; answers with the ids of both.
@@ -44,10 +44,10 @@ impl Parting {
     }
 
     fn load(&mut self) -> String {
-        let newest = newest(&self.writer.reader());
-        let snapshot = Snapshot { seq: 0, state: state(), live: InFlight::default() };
+        let newest = read_newest(&self.writer.reader());
+        let snapshot = Snapshot { seq: 0, state: state(), in_progress: InFlight::default() };
         let loaded = LoadedSession { snapshot, newest };
-        self.stage.input(Msg::Report(TaskResult::Loaded(Box::new(loaded))));
+        self.stage.input(Msg::TaskResult(TaskResult::Loaded(Box::new(loaded))));
         self.look()
     }
 
@@ -64,17 +64,17 @@ impl Parting {
             for action in actions {
                 let mut reports = Vec::new();
                 match action {
-                    Action::Beside(BackgroundJob::Read(wanted)) => reports.push(read_part(&reader, wanted)),
-                    Action::Beside(BackgroundJob::CountBranches(epoch)) => {
+                    Action::Background(BackgroundJob::ReadPart(wanted)) => reports.push(read_part(&reader, wanted)),
+                    Action::Background(BackgroundJob::CountBranches(epoch)) => {
                         reports.push(count_branches(&reader, epoch))
                     }
-                    Action::Beside(BackgroundJob::Search(lookup)) => look_up(&reader, &lookup, |found| {
-                        reports.push(TaskResult::Found(found));
+                    Action::Background(BackgroundJob::Search(lookup)) => search_log(&reader, &lookup, |found| {
+                        reports.push(TaskResult::SearchHits(found));
                         true
                     }),
                     _ => {}
                 }
-                reports.into_iter().for_each(|report| self.stage.input(Msg::Report(report)));
+                reports.into_iter().for_each(|report| self.stage.input(Msg::TaskResult(report)));
             }
         }
     }

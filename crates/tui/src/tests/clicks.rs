@@ -3,13 +3,13 @@
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use tiller_core::event::{CompactionChoice, Decision, EventKind, QueueItem, QueueKind};
 
-use super::harness::{Stage, at_work};
+use super::harness::{Harness, at_work};
 use super::summaries::compaction_fails;
 use crate::app::{Action, BackgroundJob, ListKind, ListResult, Msg, SessionEdit, TaskResult};
 use crate::picker::{PickerChoice, PickerItem};
 use crate::queue::QueueAction;
 
-impl Stage {
+impl Harness {
     pub(super) fn mouse_at(&mut self, kind: MouseEventKind, row: u16) -> Vec<Action> {
         self.actions.clear();
         let event = MouseEvent { kind, column: 6, row, modifiers: KeyModifiers::NONE };
@@ -39,12 +39,12 @@ impl Stage {
 }
 
 /// A list of so many models, the first one chosen.
-fn list(stage: &mut Stage, count: usize) {
+fn list(stage: &mut Harness, count: usize) {
     stage.control('l');
     let items = (1..=count)
         .map(|n| PickerItem::new(format!("model {n:03}"), PickerChoice::Model(format!("m{n}"))))
         .collect();
-    stage.input(Msg::Report(TaskResult::List(ListResult::Items {
+    stage.input(Msg::TaskResult(TaskResult::List(ListResult::Items {
         list: ListKind::Models,
         items,
         selected: 0,
@@ -53,38 +53,38 @@ fn list(stage: &mut Stage, count: usize) {
 
 #[test]
 fn click_selects_then_accepts() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     list(&mut stage, 100);
     assert_eq!(stage.click_on("model 010"), []);
     assert!(stage.screen().contains("▸ model 010"), "{}", stage.screen());
-    assert_eq!(stage.click_on("model 010"), [Action::Change(SessionEdit::SetModel("m10".into()))]);
-    assert!(stage.app.popups.is_empty());
+    assert_eq!(stage.click_on("model 010"), [Action::Edit(SessionEdit::SetModel("m10".into()))]);
+    assert!(stage.app.overlays.is_empty());
 }
 
 #[test]
 fn click_initial_selection_is_not_accepted() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     list(&mut stage, 100);
     assert_eq!(stage.click_on("▸ model 001"), [], "the list begins with it");
-    assert_eq!(stage.click_on("▸ model 001"), [Action::Change(SessionEdit::SetModel("m1".into()))]);
+    assert_eq!(stage.click_on("▸ model 001"), [Action::Edit(SessionEdit::SetModel("m1".into()))]);
     stage.wait(400);
     list(&mut stage, 100);
     stage.type_text("042");
     assert_eq!(stage.click_on("▸ model 042"), [], "it fits best");
-    assert_eq!(stage.click_on("▸ model 042"), [Action::Change(SessionEdit::SetModel("m42".into()))]);
+    assert_eq!(stage.click_on("▸ model 042"), [Action::Edit(SessionEdit::SetModel("m42".into()))]);
     stage.wait(400);
     list(&mut stage, 100);
     stage.key(KeyCode::Down);
     assert_eq!(
         stage.click_on("▸ model 002"),
-        [Action::Change(SessionEdit::SetModel("m2".into()))],
+        [Action::Edit(SessionEdit::SetModel("m2".into()))],
         "a key went to it"
     );
 }
 
 #[test]
 fn click_keeps_rows_in_place() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     list(&mut stage, 100);
     (0..50).for_each(|_| _ = stage.key(KeyCode::Down));
     let before = stage.row_of("model 056");
@@ -97,7 +97,7 @@ fn click_keeps_rows_in_place() {
 
 #[test]
 fn click_outside_rows_does_nothing() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     list(&mut stage, 3);
     for place in ["── models", "type to filter", "enter select"] {
         for _ in 0..2 {
@@ -110,7 +110,7 @@ fn click_outside_rows_does_nothing() {
 
 #[test]
 fn wheel_moves_list_selection() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     list(&mut stage, 100);
     stage.wheel_on(MouseEventKind::ScrollDown, "model 010");
     stage.wheel_on(MouseEventKind::ScrollDown, "model 010");
@@ -120,23 +120,23 @@ fn wheel_moves_list_selection() {
 
 #[test]
 fn double_click_accepts_once() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     list(&mut stage, 3);
     let fork = PickerItem::new("continue in a fork", PickerChoice::ForkOf("/s/1.jsonl".into()));
     let question = crate::dialog::Dialog { title: "late".into(), items: vec![fork] };
-    stage.input(Msg::Report(TaskResult::Ask(question)));
+    stage.input(Msg::TaskResult(TaskResult::Dialog(question)));
     assert_eq!(stage.click_on("continue in a fork"), [], "it has only just come");
     stage.wait(400);
     assert_eq!(stage.click_on("continue in a fork").len(), 1);
     assert_eq!(stage.click_on("▸ model 001"), [], "it was meant for what lay above");
     stage.wait(400);
     assert_eq!(stage.click_on("▸ model 001"), []);
-    assert_eq!(stage.click_on("▸ model 001"), [Action::Change(SessionEdit::SetModel("m1".into()))]);
+    assert_eq!(stage.click_on("▸ model 001"), [Action::Edit(SessionEdit::SetModel("m1".into()))]);
 }
 
 #[test]
 fn click_before_dialog_is_ignored() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     at_work(&mut stage);
     compaction_fails(&mut stage);
     let row = stage.row_of("▸ try again");
@@ -146,13 +146,13 @@ fn click_before_dialog_is_ignored() {
     assert_eq!(stage.click_on("▸ try again"), []);
     assert_eq!(
         stage.click_on("▸ try again"),
-        [Action::Change(SessionEdit::ResolveCompaction(CompactionChoice::Retry))]
+        [Action::Edit(SessionEdit::ResolveCompaction(CompactionChoice::Retry))]
     );
 }
 
 #[test]
 fn click_candidate_like_a_list_row() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.type_text("/");
     stage.wheel_on(MouseEventKind::ScrollUp, "▸ /new");
     assert!(stage.screen().contains("▸ /new"), "it ends there: {}", stage.screen());
@@ -168,19 +168,19 @@ fn click_candidate_like_a_list_row() {
     assert_eq!(stage.click_on("▸ auto"), []);
     let actions = stage.click_on("▸ auto");
     assert!(
-        actions.iter().any(|action| matches!(action, Action::Beside(BackgroundJob::Keep { .. }))),
+        actions.iter().any(|action| matches!(action, Action::Background(BackgroundJob::SaveSetting { .. }))),
         "{actions:?}"
     );
     stage.wait(400);
     stage.type_text("/fork");
     stage.click_on("▸ /fork");
     stage.click_on("▸ /fork");
-    assert_eq!(stage.app.popups.len(), 1, "{}", stage.screen());
+    assert_eq!(stage.app.overlays.len(), 1, "{}", stage.screen());
 }
 
 #[test]
 fn click_candidate_in_reason_is_sent_as_reason() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     at_work(&mut stage);
     stage.asks();
     stage.wait(500);
@@ -192,7 +192,7 @@ fn click_candidate_in_reason_is_sent_as_reason() {
     assert_eq!(stage.click_on("▸ /new"), [Action::Decide("c2".into(), Decision::Deny { reason })]);
 }
 
-pub(super) fn waiting(stage: &mut Stage) {
+pub(super) fn waiting(stage: &mut Harness) {
     let item = |id: &str| QueueItem {
         id: id.into(),
         kind: QueueKind::FollowUp,
@@ -207,7 +207,7 @@ pub(super) fn waiting(stage: &mut Stage) {
 
 #[test]
 fn click_queued_message_selects_then_edits() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     at_work(&mut stage);
     waiting(&mut stage);
     stage.type_text("a draft");
@@ -226,7 +226,7 @@ fn click_queued_message_selects_then_edits() {
 
 #[test]
 fn wheel_outside_lists_scrolls_transcript() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     let lines: Vec<String> = (1..=60).map(|n| format!("- {n}")).collect();
     stage.answer(vec![super::harness::text(&lines.join("\n"))]);
     stage.type_text("/");

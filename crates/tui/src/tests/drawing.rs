@@ -14,7 +14,7 @@ use tiller_core::message::{AssistantBlock, Image, Message, ToolResultMessage, Us
 use tiller_core::unit::UnixMs;
 use tiller_render::{ControlChars, LinkStyle, sanitize};
 
-use super::harness::{SIZES, Stage, call, steered, text};
+use super::harness::{SIZES, Harness, call, steered, text};
 use crate::app::{Msg, TaskResult};
 use crate::frame_pacer::Dirty;
 use crate::terminal::{Abilities, Images, Italics, TerminalBackend};
@@ -73,13 +73,13 @@ impl Paper {
     }
 
     /// The bytes of drawing the current state.
-    fn written(&mut self, stage: &mut Stage) -> String {
+    fn written(&mut self, stage: &mut Harness) -> String {
         let areas = stage.app.prepare();
-        assert!(!self.terminal.backend_mut().learn(stage.app.links()));
-        self.terminal.backend_mut().part(&stage.app.pictures(&areas)).unwrap();
+        assert!(!self.terminal.backend_mut().record_urls(stage.app.links()));
+        self.terminal.backend_mut().images_before_cells(&stage.app.pictures(&areas)).unwrap();
         self.terminal.draw(|frame| view(&stage.app, &areas, frame)).unwrap();
         let painter = self.terminal.backend_mut();
-        painter.show(stage.app.pictures(&areas), stage.app.now).unwrap();
+        painter.images_after_cells(stage.app.pictures(&areas), stage.app.now).unwrap();
         painter.finish().unwrap();
         String::from_utf8(self.tap.0.take()).unwrap()
     }
@@ -90,22 +90,22 @@ fn italics_are_underlined_if_reversed() {
     for (italics, sequence, other) in
         [(Italics::Slanted, "\u{1b}[3m", "\u{1b}[4m"), (Italics::Underlined, "\u{1b}[4m", "\u{1b}[3m")]
     {
-        let mut stage = Stage::new(80, 24);
+        let mut stage = Harness::new(80, 24);
         said(&mut stage, "It is *slanted*.");
         let written = Paper::on(Abilities { italics, ..Abilities::default() }).written(&mut stage);
         assert!(written.contains(sequence) && !written.contains(other), "{italics:?}: {written:?}");
     }
 }
 
-fn said(stage: &mut Stage, said: &str) {
+fn said(stage: &mut Harness, said: &str) {
     stage.answer(vec![text(said)]);
 }
 
 #[test]
 fn frame_unchanged_writes_nothing() {
-    let (mut stage, mut paper) = (Stage::new(80, 24), Paper::new());
-    stage.app.place.manner.links = LinkStyle::Live;
-    stage.app.place.images = Images::Painted;
+    let (mut stage, mut paper) = (Harness::new(80, 24), Paper::new());
+    stage.app.ui.render_options.links = LinkStyle::Live;
+    stage.app.ui.images = Images::Painted;
     steered(&mut stage);
     said(&mut stage, "see [the docs](https://docs.example/a)");
     stage.said(Message::User(UserMessage::with_images("look", &[dot("image/png")], UnixMs(0))));
@@ -126,25 +126,25 @@ fn frame_unchanged_writes_nothing() {
 
 #[test]
 fn frame_late_highlight_waits() {
-    let mut stage = Stage::new(80, 24);
-    stage.app.stale = Dirty::No;
-    let told = || Msg::Report(TaskResult::CodeTold);
+    let mut stage = Harness::new(80, 24);
+    stage.app.dirty = Dirty::No;
+    let told = || Msg::TaskResult(TaskResult::CodeHighlighted);
     for (input, stale) in
         [(told(), Dirty::BySession), (Msg::Paste("x".into()), Dirty::ByUser), (told(), Dirty::ByUser)]
     {
         stage.input(input);
-        assert_eq!(stage.app.stale, stale);
+        assert_eq!(stage.app.dirty, stale);
     }
 }
 
 #[test]
 fn frame_wide_grapheme_row_is_redrawn() {
-    let (mut stage, mut paper) = (Stage::new(80, 24), Paper::new());
+    let (mut stage, mut paper) = (Harness::new(80, 24), Paper::new());
     said(&mut stage, "from 🇨🇭 to 🇩🇪");
-    let cells = |paper: &mut Paper, stage: &mut Stage| {
+    let cells = |paper: &mut Paper, stage: &mut Harness| {
         let areas = stage.app.prepare();
         paper.terminal.draw(|frame| view(&stage.app, &areas, frame)).unwrap();
-        paper.terminal.backend().wants_whole()
+        paper.terminal.backend().needs_full_redraw()
     };
     assert!(
         cells(&mut paper, &mut stage) && !String::from_utf8_lossy(&paper.tap.0.borrow()).contains("from")
@@ -163,8 +163,8 @@ fn frame_wide_grapheme_row_is_redrawn() {
 
 #[test]
 fn link_wraps_its_cells() {
-    let (mut stage, mut paper) = (Stage::new(80, 24), Paper::new());
-    stage.app.place.manner.links = LinkStyle::Live;
+    let (mut stage, mut paper) = (Harness::new(80, 24), Paper::new());
+    stage.app.ui.render_options.links = LinkStyle::Live;
     said(
         &mut stage,
         "see [the docs](https://docs.example/a) or https://b.example, not [x](javascript:alert)",
@@ -191,12 +191,12 @@ fn link_wraps_its_cells() {
 
 #[test]
 fn link_target_change_redraws_cell() {
-    let (mut stage, mut paper) = (Stage::new(80, 24), Paper::new());
-    stage.app.place.manner.links = LinkStyle::Live;
+    let (mut stage, mut paper) = (Harness::new(80, 24), Paper::new());
+    stage.app.ui.render_options.links = LinkStyle::Live;
     said(&mut stage, "[here](https://a.example)");
     paper.written(&mut stage);
-    let mut other = Stage::new(80, 24);
-    other.app.place.manner.links = LinkStyle::Live;
+    let mut other = Harness::new(80, 24);
+    other.app.ui.render_options.links = LinkStyle::Live;
     said(&mut other, "[here](https://b.example)");
     let written = paper.written(&mut other);
     assert!(written.contains("https://b.example") && written.contains("here"), "{written:?}");
@@ -205,7 +205,7 @@ fn link_target_change_redraws_cell() {
 
 #[test]
 fn link_unsupported_spells_out_address() {
-    let (mut stage, mut paper) = (Stage::new(80, 24), Paper::new());
+    let (mut stage, mut paper) = (Harness::new(80, 24), Paper::new());
     said(&mut stage, "see [the docs](https://docs.example/a)");
     let shown = stage.screen();
     assert!(shown.contains("see the docs (https://docs.example/a)"), "{shown}");
@@ -217,9 +217,9 @@ fn dot(mime_type: &str) -> Image {
 }
 
 /// A stage on which the user showed an image, and a tool two.
-fn images(shown: Images) -> Stage {
-    let mut stage = Stage::new(80, 24);
-    stage.app.place.images = shown;
+fn images(shown: Images) -> Harness {
+    let mut stage = Harness::new(80, 24);
+    stage.app.ui.images = shown;
     stage.said(Message::User(UserMessage::with_images("what is this?", &[dot("image/png")], UnixMs(0))));
     stage.answer(vec![call("c0", "read_file", json!({"path": "dot.png"}))]);
     stage.start("c0", "read_file");
@@ -280,13 +280,13 @@ fn inline(written: &str) -> Vec<&str> {
 fn iterm_images_wait_for_a_resting_screen() {
     let (mut stage, mut paper) = (images(Images::Inline), Paper::with(Images::Inline));
     assert_eq!(inline(&paper.written(&mut stage)), [""; 0]);
-    assert!(paper.terminal.backend().owes_pictures());
+    assert!(paper.terminal.backend().has_pending_images());
     stage.wait(100);
     let written = paper.written(&mut stage);
     let places = inline(&written);
     assert_eq!(places.len(), 2, "{written:?}");
     assert!(!written.contains("\u{1b}_G") && written.contains(&format!("doNotMoveCursor=1:{DOT}\u{7}")));
-    assert!(!paper.terminal.backend().owes_pictures());
+    assert!(!paper.terminal.backend().has_pending_images());
     assert_eq!(paper.written(&mut stage), "");
 
     stage.answer(vec![AssistantBlock::Text { text: "more\n\nmore\n\nmore".into() }]);
@@ -303,7 +303,7 @@ fn iterm_images_wait_for_a_resting_screen() {
 #[test]
 fn iterm_image_is_redrawn_when_uncovered() {
     let (mut stage, mut paper) = (images(Images::Inline), Paper::with(Images::Inline));
-    let rested = |stage: &mut Stage, paper: &mut Paper| {
+    let rested = |stage: &mut Harness, paper: &mut Paper| {
         let first = paper.written(stage);
         stage.wait(100);
         first + &paper.written(stage)

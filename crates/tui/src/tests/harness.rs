@@ -24,7 +24,7 @@ use crate::ProviderKey;
 use crate::app::{Action, App, LoadedSession, Msg, TaskResult, UiContext};
 use crate::terminal::Images;
 use crate::theme::{ThemeOptions, ThemeState};
-use crate::transcript::NewestMarker;
+use crate::transcript::LoadedPath;
 use crate::view::view;
 
 /// 14:02 UTC.
@@ -34,7 +34,7 @@ pub(super) const START: i64 = 1_795_269_720_000;
 pub(super) const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
 
 /// A front end under test with its clock and recorded actions.
-pub(super) struct Stage {
+pub(super) struct Harness {
     pub(super) app: App,
     pub(super) now: i64,
     pub(super) seq: u64,
@@ -42,23 +42,23 @@ pub(super) struct Stage {
     pub(super) actions: Vec<Action>,
 }
 
-impl Stage {
+impl Harness {
     pub(super) fn new(width: u16, height: u16) -> Self {
         let place = UiContext {
             cwd: "/home/ada/code/conf".into(),
             home: Some("/home/ada".into()),
             zone: TimeZone::UTC,
-            theme: ThemeState::of(&ThemeOptions { depth: ColorDepth::None, ..ThemeOptions::default() }),
+            theme: ThemeState::new(&ThemeOptions { depth: ColorDepth::None, ..ThemeOptions::default() }),
             banner: vec![
                 "tiller 0.1.0".into(),
                 "demo model: canned answers; connect a real one with ANTHROPIC_API_KEY".into(),
             ],
-            keys: vec![ProviderKey { provider: "anthropic".into(), source: "key from auth.json".into() }],
+            provider_keys: vec![ProviderKey { provider: "anthropic".into(), source: "key from auth.json".into() }],
             keymap: Arc::default(),
-            manner: RenderOptions::default(),
+            render_options: RenderOptions::default(),
             images: Images::default(),
             size: (80, 24),
-            cell: (8, 16),
+            cell_pixels: (8, 16),
         };
         let mut stage = Self {
             app: App::new(place, vec!["an earlier prompt".into()]),
@@ -68,10 +68,10 @@ impl Stage {
             actions: Vec::new(),
         };
         stage.input(Msg::Resize { width, height });
-        let snapshot = Snapshot { seq: 0, state: state(), live: InFlight::default() };
-        let newest = NewestMarker::default();
-        stage.input(Msg::Report(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
-        stage.input(Msg::Report(TaskResult::Branch(Some("main".into()))));
+        let snapshot = Snapshot { seq: 0, state: state(), in_progress: InFlight::default() };
+        let newest = LoadedPath::default();
+        stage.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
+        stage.input(Msg::TaskResult(TaskResult::Branch(Some("main".into()))));
         stage
     }
 
@@ -79,7 +79,7 @@ impl Stage {
         let actions = self.app.update(input, UnixMs(self.now));
         self.actions.extend(actions);
         // What a frame after each would show of what asks.
-        self.app.question_is_seen();
+        self.app.record_approval_rows();
     }
 
     pub(super) fn resize(&mut self, width: u16, height: u16) {
@@ -191,7 +191,7 @@ impl Stage {
 
     pub(super) fn screen(&mut self) -> String {
         let mut terminal =
-            Terminal::new(TestBackend::new(self.app.place.size.0, self.app.place.size.1)).unwrap();
+            Terminal::new(TestBackend::new(self.app.ui.size.0, self.app.ui.size.1)).unwrap();
         let areas = self.app.prepare();
         terminal.draw(|frame| view(&self.app, &areas, frame)).unwrap();
         let buffer = terminal.backend().buffer();
@@ -217,7 +217,7 @@ pub(super) fn state() -> SessionState {
         cwd: "/home/ada/code/conf".into(),
         model: ModelRef { provider: "anthropic".into(), id: "claude-sonnet-4-5".into() },
         thinking: ThinkingLevel::High,
-        sight: ImageInput::Supported,
+        image_input: ImageInput::Supported,
         context: ContextUse { used: Tokens(68_000), window: Tokens(200_000) },
         usage: Usage {
             input: Tokens(48_200),
@@ -238,7 +238,7 @@ pub(super) fn text(text: &str) -> AssistantBlock {
 }
 
 /// A run up to a command at work, two calls done before it.
-pub(super) fn at_work(stage: &mut Stage) {
+pub(super) fn at_work(stage: &mut Harness) {
     stage.user("the parser test fails on windows line endings, find out why");
     stage.event(EventKind::AgentStart);
     stage.wait(800);
@@ -269,7 +269,7 @@ pub(super) fn at_work(stage: &mut Stage) {
     });
 }
 
-pub(super) fn steered(stage: &mut Stage) {
+pub(super) fn steered(stage: &mut Harness) {
     at_work(stage);
     let output: String = (1..=14).map(|n| format!("test case_{n} ... ok\n")).collect();
     stage.result(("c2", "bash"), &output, json!({"exitCode": 101, "timedOut": false}), false);

@@ -7,16 +7,16 @@ use tiller_core::setting;
 use tiller_engine::{AgentError, InFlight, Snapshot};
 
 use super::clicks::waiting;
-use super::harness::{Stage, at_work, state, text};
+use super::harness::{Harness, at_work, state, text};
 use crate::app::{
     Action, BackgroundJob, ListAction, ListKind, LoadedSession, Msg, Navigate, Submit, TaskOrigin,
     TaskResult, TerminalAction, UserText,
 };
 use crate::attach::AttachedImage;
-use crate::executor::failed;
-use crate::transcript::NewestMarker;
+use crate::executor::failure;
+use crate::transcript::LoadedPath;
 
-impl Stage {
+impl Harness {
     /// The actions of a submitted line, except for storing it in the history.
     fn does(&mut self, line: &str) -> Vec<Action> {
         self.control('c');
@@ -25,13 +25,13 @@ impl Stage {
         let actions = self.key(KeyCode::Enter);
         actions
             .into_iter()
-            .filter(|action| !matches!(action, Action::Beside(BackgroundJob::Remember(_))))
+            .filter(|action| !matches!(action, Action::Background(BackgroundJob::AppendHistory(_))))
             .collect()
     }
 
     fn copies(&mut self, line: &str) -> Option<String> {
         match self.does(line).as_slice() {
-            [Action::Own(TerminalAction::Copy(copied))] => Some(copied.text.clone()),
+            [Action::Terminal(TerminalAction::Copy(copied))] => Some(copied.text.clone()),
             _ => None,
         }
     }
@@ -39,19 +39,19 @@ impl Stage {
 
 #[test]
 fn command_unexpected_argument_is_rejected() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     for line in ["/new and fix it", "/fork 2", "/clone now", "/quit please", "/clear all"] {
         assert_eq!(stage.does(line), [], "{line}");
         assert_eq!(stage.app.editor.text(), line);
         assert!(stage.screen().contains("takes no arguments"), "{}", stage.screen());
     }
-    assert_eq!(stage.does("/new"), [Action::Go(Navigate::New)]);
-    assert_eq!(stage.does("/clear"), [Action::Go(Navigate::New)], "which hands know from elsewhere");
+    assert_eq!(stage.does("/new"), [Action::Navigate(Navigate::New)]);
+    assert_eq!(stage.does("/clear"), [Action::Navigate(Navigate::New)], "which hands know from elsewhere");
 }
 
 #[test]
 fn copy_numbered_answer() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     for answer in ["one", "two", "three"] {
         stage.answer(vec![text(answer)]);
     }
@@ -70,11 +70,11 @@ fn copy_numbered_answer() {
 
 #[test]
 fn copy_partly_loaded_session_says_so() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     let earlier: Vec<EntryId> = (0..300).map(|at| EntryId::new(format!("p{at}"))).collect();
-    let snapshot = Snapshot { seq: 0, state: state(), live: InFlight::default() };
-    let newest = NewestMarker::of(&earlier, Vec::new());
-    stage.input(Msg::Report(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
+    let snapshot = Snapshot { seq: 0, state: state(), in_progress: InFlight::default() };
+    let newest = LoadedPath::from_path(&earlier, Vec::new());
+    stage.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
     stage.answer(vec![text("one")]);
     assert_eq!(stage.copies("/copy 9"), None);
     assert!(stage.screen().contains("only the last 1 answers are loaded"), "{}", stage.screen());
@@ -82,12 +82,12 @@ fn copy_partly_loaded_session_says_so() {
 
 #[test]
 fn settings_invalid_value_is_returned() {
-    let mut stage = Stage::new(80, 24);
-    let auto = Action::InList(ListAction::Set(&setting::APPROVAL, "auto".into()));
+    let mut stage = Harness::new(80, 24);
+    let auto = Action::List(ListAction::Set(&setting::APPROVAL, "auto".into()));
     assert_eq!(stage.does("/settings approval auto"), [auto]);
     assert_eq!(
         stage.does("/settings sync"),
-        [Action::InList(ListAction::Gather(ListKind::Settings))],
+        [Action::List(ListAction::LoadItems(ListKind::Settings))],
         "a name alone narrows the list"
     );
     stage.key(KeyCode::Esc);
@@ -104,8 +104,8 @@ fn settings_invalid_value_is_returned() {
 
 /// The rows of a word to the user at the foot of a screen of this height.
 fn rows_of(said: &str, height: u16) -> Vec<String> {
-    let mut stage = Stage::new(40, height);
-    stage.input(Msg::Report(TaskResult::Note(said.into())));
+    let mut stage = Harness::new(40, height);
+    stage.input(Msg::TaskResult(TaskResult::Note(said.into())));
     let screen = stage.screen();
     let rows = screen.lines().skip_while(|line| !line.contains("one two"));
     rows.take_while(|line| !line.starts_with('─')).map(str::to_owned).collect()
@@ -131,9 +131,9 @@ fn flash_is_cut_after_three_rows() {
 #[test]
 fn input_while_busy_is_returned() {
     for line in ["/new", "/clone"] {
-        let mut stage = Stage::new(80, 24);
+        let mut stage = Harness::new(80, 24);
         let actions = stage.does(line);
-        stage.input(Msg::Report(failed(&AgentError::Running, actions[0].typed())));
+        stage.input(Msg::TaskResult(failure(&AgentError::Running, actions[0].typed())));
         let screen = stage.screen();
         assert!(
             screen.contains("while the agent is running") && screen.contains("stop it first"),
@@ -145,8 +145,8 @@ fn input_while_busy_is_returned() {
 
 #[test]
 fn flash_long_text_stays_longer() {
-    let mut stage = Stage::new(80, 24);
-    stage.input(Msg::Report(TaskResult::Note("one two ".repeat(20))));
+    let mut stage = Harness::new(80, 24);
+    stage.input(Msg::TaskResult(TaskResult::Note("one two ".repeat(20))));
     stage.wait(9_000);
     assert!(stage.screen().contains("one two"));
     stage.wait(1_000);
@@ -155,12 +155,12 @@ fn flash_long_text_stays_longer() {
 
 #[test]
 fn input_error_returns_the_text() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     let what = || "no usable model matches `gtp`".to_owned();
     let slip = |typed: &str, origin| {
-        Msg::Report(TaskResult::Slip { typed: typed.to_owned().into(), what: what(), origin })
+        Msg::TaskResult(TaskResult::InvalidInput { typed: typed.to_owned().into(), what: what(), origin })
     };
-    stage.input(slip("/model gtp", TaskOrigin::Typed));
+    stage.input(slip("/model gtp", TaskOrigin::Editor));
     let screen = stage.screen();
     assert!(screen.contains("· no usable model") && screen.contains("❯ /model gtp"), "{screen}");
     assert!(!screen.contains('✗'), "{screen}");
@@ -170,19 +170,19 @@ fn input_error_returns_the_text() {
     stage.does("/tools");
     stage.input(slip("/tools gone", TaskOrigin::List(ListKind::Tools)));
     assert!(stage.screen().contains("✗ no usable model"), "in the list: {}", stage.screen());
-    assert!(stage.app.popups.last().is_some_and(|popup| popup.lists(ListKind::Tools)));
+    assert!(stage.app.overlays.last().is_some_and(|popup| popup.is_list(ListKind::Tools)));
     assert!(stage.app.editor.is_empty(), "it was typed nowhere");
 }
 
 #[test]
 fn input_error_returns_text_under_list() {
-    for origin in [TaskOrigin::Typed, TaskOrigin::List(ListKind::Tools)] {
-        let mut stage = Stage::new(80, 24);
+    for origin in [TaskOrigin::Editor, TaskOrigin::List(ListKind::Tools)] {
+        let mut stage = Harness::new(80, 24);
         stage.control('l');
         let (typed, what) = ("/skill:typo look at the lexer".to_owned(), "there is no skill typo".to_owned());
-        stage.input(Msg::Report(TaskResult::slip(typed, (what, None), origin)));
+        stage.input(Msg::TaskResult(TaskResult::invalid_input(typed, (what, None), origin)));
         assert!(stage.screen().contains("✗ there is no skill typo"), "{}", stage.screen());
-        assert!(stage.app.popups.last().is_some_and(|popup| popup.lists(ListKind::Models)));
+        assert!(stage.app.overlays.last().is_some_and(|popup| popup.is_list(ListKind::Models)));
         stage.key(KeyCode::Esc);
         assert_eq!(stage.app.editor.text(), "/skill:typo look at the lexer");
     }
@@ -192,9 +192,9 @@ fn input_error_returns_text_under_list() {
 fn input_error_keeps_edited_message_apart() {
     let slip = || {
         let (typed, what) = ("/skill:typo look".to_owned(), "there is no skill typo".to_owned());
-        Msg::Report(TaskResult::slip(typed, (what, None), TaskOrigin::Typed))
+        Msg::TaskResult(TaskResult::invalid_input(typed, (what, None), TaskOrigin::Editor))
     };
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     at_work(&mut stage);
     waiting(&mut stage);
     stage.type_text("a draft");
@@ -224,38 +224,38 @@ fn image(data: &str) -> Image {
 fn slip_with_picture() -> Msg {
     let (text, images) = ("/skill:typo see [image #1: 3×2]".to_owned(), vec![image("first")]);
     let what = "there is no skill typo".to_owned();
-    Msg::Report(TaskResult::slip(UserText { text, images }, (what, None), TaskOrigin::Typed))
+    Msg::TaskResult(TaskResult::invalid_input(UserText { text, images }, (what, None), TaskOrigin::Editor))
 }
 
 #[test]
 fn input_error_returns_images() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.input(slip_with_picture());
-    assert_eq!(stage.app.editor.pictures(), [image("first")]);
-    let mut stage = Stage::new(80, 24);
+    assert_eq!(stage.app.editor.images(), [image("first")]);
+    let mut stage = Harness::new(80, 24);
     stage.told(TaskResult::Attached(AttachedImage { image: image("second"), size: (3, 2) }));
     stage.input(slip_with_picture());
     assert_eq!(stage.app.editor.text(), "/skill:typo see [image #2: 3×2]\n\n[image #1: 3×2] ");
-    assert_eq!(stage.app.editor.pictures(), [image("second"), image("first")]);
+    assert_eq!(stage.app.editor.images(), [image("second"), image("first")]);
 }
 
 #[test]
 fn input_error_while_editing_returns_images_to_draft() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     at_work(&mut stage);
     waiting(&mut stage);
     stage.press(KeyCode::Up, KeyModifiers::ALT);
     stage.key(KeyCode::Enter);
     stage.input(slip_with_picture());
-    assert_eq!(stage.app.editor.pictures(), []);
+    assert_eq!(stage.app.editor.images(), []);
     (0..2).for_each(|_| _ = stage.key(KeyCode::Esc));
     assert_eq!(stage.app.editor.text(), "/skill:typo see [image #1: 3×2]");
-    assert_eq!(stage.app.editor.pictures(), [image("first")]);
+    assert_eq!(stage.app.editor.images(), [image("first")]);
 }
 
 #[test]
 fn input_error_in_reason_recalls_images() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.asks();
     stage.wait(500);
     stage.key(KeyCode::Tab);
@@ -265,20 +265,20 @@ fn input_error_in_reason_recalls_images() {
     stage.key(KeyCode::Up);
     // The newest of them is the reason's neighbour.
     assert_eq!(stage.app.editor.text(), "/skill:typo see [image #1: 3×2]");
-    assert_eq!(stage.app.editor.pictures(), [image("first")]);
+    assert_eq!(stage.app.editor.images(), [image("first")]);
 }
 
 #[test]
 fn input_rejected_or_failed_returns_images() {
     let said =
-        Submit::WithPictures(Box::new(Submit::Steer("see [image #1: 3×2]".into())), vec![image("first")]);
-    let action = Action::Say(said);
+        Submit::WithImages(Box::new(Submit::Steer("see [image #1: 3×2]".into())), vec![image("first")]);
+    let action = Action::Submit(said);
     let text = action.typed();
-    let mut stage = Stage::new(80, 24);
-    stage.app.refused(action);
-    assert_eq!(stage.app.editor.pictures(), [image("first")]);
-    let mut stage = Stage::new(80, 24);
-    stage.input(Msg::Report(TaskResult::Failed { what: "the disk is full".into(), hint: None, text }));
+    let mut stage = Harness::new(80, 24);
+    stage.app.reject_action(action);
+    assert_eq!(stage.app.editor.images(), [image("first")]);
+    let mut stage = Harness::new(80, 24);
+    stage.input(Msg::TaskResult(TaskResult::Failed { what: "the disk is full".into(), hint: None, text }));
     assert_eq!(stage.app.editor.text(), "see [image #1: 3×2]");
-    assert_eq!(stage.app.editor.pictures(), [image("first")]);
+    assert_eq!(stage.app.editor.images(), [image("first")]);
 }

@@ -4,12 +4,12 @@ use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEven
 use tiller_core::event::{EventKind, QueueItem, QueueKind};
 use tiller_core::message::Image;
 
-use super::harness::{Stage, at_work, call, steered, text};
+use super::harness::{Harness, at_work, call, steered, text};
 use crate::app::{Action, Job, Msg, Submit, TaskResult, TerminalAction};
 use crate::attach::AttachedImage;
 use crate::queue::{AfterQueueEdit, QueueAction};
 
-impl Stage {
+impl Harness {
     fn one_waits(&mut self) {
         let item = QueueItem {
             id: "q1".into(),
@@ -31,7 +31,7 @@ impl Stage {
 
     fn typed_at_once(&mut self, text: &str) -> Vec<Action> {
         self.actions.clear();
-        self.input(Msg::Typed(text.into()));
+        self.input(Msg::Text(text.into()));
         std::mem::take(&mut self.actions)
     }
 }
@@ -42,7 +42,7 @@ fn picture() -> AttachedImage {
 
 #[test]
 fn search_keys_do_not_reach_the_queue() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     at_work(&mut stage);
     stage.one_waits();
     stage.press(KeyCode::Up, KeyModifiers::ALT);
@@ -53,13 +53,13 @@ fn search_keys_do_not_reach_the_queue() {
     stage.key(KeyCode::Esc);
     assert_eq!(
         stage.key(KeyCode::Char('p')),
-        [Action::Queue(QueueAction::Turn("q1".into(), QueueKind::Steer))]
+        [Action::Queue(QueueAction::SetKind("q1".into(), QueueKind::Steer))]
     );
 }
 
 #[test]
 fn returned_messages_keep_all_images() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     let waiting = |id: &str| QueueItem {
         id: id.into(),
         kind: QueueKind::FollowUp,
@@ -68,32 +68,32 @@ fn returned_messages_keep_all_images() {
         images: [Image { data: id.into(), mime_type: "image/png".into() }].into(),
         held: false,
     };
-    let report = TaskResult::Queue(vec![waiting("q1"), waiting("q2")]);
-    assert!(report.returns_words(), "they are in no queue any more");
-    stage.input(Msg::Report(report));
+    let report = TaskResult::ReturnedMessages(vec![waiting("q1"), waiting("q2")]);
+    assert!(report.returns_input(), "they are in no queue any more");
+    stage.input(Msg::TaskResult(report));
     assert_eq!(stage.app.editor.text(), "like [image #1: 3×2]\n\nlike [image #2: 3×2]");
     assert_eq!(
-        stage.app.editor.pictures().iter().map(|image| &*image.data).collect::<Vec<_>>(),
+        stage.app.editor.images().iter().map(|image| &*image.data).collect::<Vec<_>>(),
         ["q1", "q2"]
     );
 }
 
 #[test]
 fn image_rejected_job_types_path() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.actions.clear();
     let actions = {
         stage.input(Msg::Paste("/tmp/shot.png".into()));
         std::mem::take(&mut stage.actions)
     };
     let [action @ Action::Attach(..)] = &actions[..] else { panic!("{actions:?}") };
-    stage.app.refused(action.clone());
+    stage.app.reject_action(action.clone());
     assert_eq!(stage.app.editor.text(), "/tmp/shot.png");
 }
 
 #[test]
 fn search_paste_bidi_is_visible() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.control('f');
     stage.input(Msg::Paste("\u{202e}txt".into()));
     assert!(stage.screen().contains("/ <U+202E>txt"), "{}", stage.screen());
@@ -101,7 +101,7 @@ fn search_paste_bidi_is_visible() {
 
 #[test]
 fn search_has_keys_while_editing_queue() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     at_work(&mut stage);
     stage.one_waits();
     stage.press(KeyCode::Up, KeyModifiers::ALT);
@@ -111,22 +111,22 @@ fn search_has_keys_while_editing_queue() {
     stage.key(KeyCode::Enter);
     assert!(stage.app.queue.is_editing(), "{}", stage.screen());
     stage.key(KeyCode::Esc);
-    assert!(stage.app.queue.is_editing() && stage.app.moving.search.is_none());
+    assert!(stage.app.queue.is_editing() && stage.app.navigation.search.is_none());
     assert_eq!(stage.app.editor.text(), "then run the suite");
 }
 
 #[test]
 fn completion_has_keys_while_editing_queue() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     at_work(&mut stage);
     stage.one_waits();
     stage.press(KeyCode::Up, KeyModifiers::ALT);
     stage.key(KeyCode::Enter);
     stage.control('u');
     stage.type_text("/mod");
-    assert!(!stage.app.complete.offers().is_empty());
+    assert!(!stage.app.completion.candidates().is_empty());
     stage.key(KeyCode::Esc);
-    assert!(stage.app.queue.is_editing() && stage.app.complete.offers().is_empty());
+    assert!(stage.app.queue.is_editing() && stage.app.completion.candidates().is_empty());
     stage.type_text("e");
     stage.key(KeyCode::Tab);
     assert_eq!((stage.app.editor.text().trim_end(), stage.app.queue.is_editing()), ("/model", true));
@@ -134,19 +134,19 @@ fn completion_has_keys_while_editing_queue() {
 
 #[test]
 fn focused_block_takes_no_key_of_next_message() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     steered(&mut stage);
     stage.screen();
     stage.press(KeyCode::Char('k'), KeyModifiers::ALT);
     stage.type_text("yes");
-    assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Say(Submit::Steer("yes".into()))));
+    assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Submit(Submit::Steer("yes".into()))));
     assert_eq!(stage.key(KeyCode::Char('c')), []);
     assert_eq!(stage.app.editor.text(), "c");
 }
 
 #[test]
 fn focused_block_takes_no_letter_of_fast_text() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     steered(&mut stage);
     stage.screen();
     stage.press(KeyCode::Char('k'), KeyModifiers::ALT);
@@ -162,7 +162,7 @@ fn focused_block_takes_no_letter_of_fast_text() {
 
 #[test]
 fn drag_ending_under_list_ends() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     for nth in 0..20 {
         stage.user(&format!("prompt {nth}"));
         stage.answer(vec![text("an answer")]);
@@ -182,7 +182,7 @@ fn drag_ending_under_list_ends() {
 
 #[test]
 fn completion_leaves_arrows_to_history() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.app.editor.remember("/t");
     stage.key(KeyCode::Up);
     assert_eq!(stage.app.editor.text(), "/t");
@@ -190,34 +190,34 @@ fn completion_leaves_arrows_to_history() {
     assert_eq!(stage.app.editor.text(), "an earlier prompt");
     stage.key(KeyCode::Down);
     stage.type_text("r");
-    assert!(!stage.app.complete.offers().is_empty(), "changed, it is a text like any other");
+    assert!(!stage.app.completion.candidates().is_empty(), "changed, it is a text like any other");
 }
 
 #[test]
 fn completion_updates_after_external_editor() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.type_text("/mod");
-    assert_eq!(stage.control('g'), [Action::Own(TerminalAction::EditElsewhere("/mod".into()))]);
-    stage.input(Msg::Report(TaskResult::Edited("hello".into())));
-    assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Say(Submit::Steer("hello".into()))));
+    assert_eq!(stage.control('g'), [Action::Terminal(TerminalAction::EditExternally("/mod".into()))]);
+    stage.input(Msg::TaskResult(TaskResult::Edited("hello".into())));
+    assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Submit(Submit::Steer("hello".into()))));
 }
 
 #[test]
 fn shell_command_not_run_is_returned() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     for line in ["!ls", "!!ls", "ls"] {
         stage.type_text(line);
         let actions = stage.key(KeyCode::Enter);
-        let Some(Action::Say(say)) = actions.last() else { panic!("{actions:?}") };
+        let Some(Action::Submit(say)) = actions.last() else { panic!("{actions:?}") };
         assert_eq!(say.typed(), Some(line.to_owned().into()));
     }
 }
 
 #[test]
 fn undelivered_message_is_a_draft() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.type_text("half");
-    stage.app.refused(Action::Say(Submit::Steer("whole".into())));
+    stage.app.reject_action(Action::Submit(Submit::Steer("whole".into())));
     assert_eq!(stage.app.editor.text(), "whole\n\nhalf");
 }
 
@@ -231,26 +231,26 @@ fn undelivered_queue_command_loses_nothing() {
         images: [].into(),
         held: false,
     };
-    let removed = |text: &str| crate::queue::RemovedMessages { item: item("q1", text), place: 0 };
-    let mut stage = Stage::new(80, 24);
-    stage.app.refused(Action::Queue(QueueAction::PutBack(vec![removed("one"), removed("two")])));
+    let removed = |text: &str| crate::queue::RemovedMessage { item: item("q1", text), place: 0 };
+    let mut stage = Harness::new(80, 24);
+    stage.app.reject_action(Action::Queue(QueueAction::Restore(vec![removed("one"), removed("two")])));
     assert_eq!(stage.app.editor.text(), "one\n\ntwo");
-    stage.app.refused(Action::Queue(QueueAction::Edit(
+    stage.app.reject_action(Action::Queue(QueueAction::Edit(
         "q1".into(),
         "otherwise".into(),
-        AfterQueueEdit::Stays,
+        AfterQueueEdit::Keep,
     )));
     assert!(stage.app.editor.text().starts_with("otherwise"));
 }
 
 #[test]
 fn image_placeholder_is_never_split() {
-    let mut stage = Stage::new(80, 24);
-    stage.input(Msg::Report(TaskResult::Attached(picture())));
+    let mut stage = Harness::new(80, 24);
+    stage.input(Msg::TaskResult(TaskResult::Attached(picture())));
     assert_eq!(stage.app.editor.text(), "[image #1: 3×2] ");
     stage.control('w');
     assert_eq!(stage.app.editor.text(), "");
-    stage.input(Msg::Report(TaskResult::Attached(picture())));
+    stage.input(Msg::TaskResult(TaskResult::Attached(picture())));
     stage.control('a');
     stage.type_text("see ");
     stage.key(KeyCode::Left);
@@ -260,28 +260,28 @@ fn image_placeholder_is_never_split() {
 
 #[test]
 fn queued_message_takes_no_image() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     at_work(&mut stage);
     stage.one_waits();
     stage.press(KeyCode::Up, KeyModifiers::ALT);
     stage.key(KeyCode::Enter);
-    stage.input(Msg::Report(TaskResult::Attached(picture())));
+    stage.input(Msg::TaskResult(TaskResult::Attached(picture())));
     assert_eq!(stage.app.editor.text(), "then run the suite");
     assert!(stage.screen().contains("Images can't be attached here"), "{}", stage.screen());
 }
 
 #[test]
 fn draft_has_no_image_placeholder() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.type_text("look:");
-    stage.input(Msg::Report(TaskResult::Attached(picture())));
+    stage.input(Msg::TaskResult(TaskResult::Attached(picture())));
     stage.type_text("what is it");
-    assert_eq!(stage.app.unsent(), "look: what is it");
+    assert_eq!(stage.app.unsent_text(), "look: what is it");
 }
 
 #[test]
 fn history_prompt_has_expanded_paste() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     let pasted = "one line\n".repeat(9);
     stage.input(Msg::Paste(pasted.clone()));
     stage.key(KeyCode::Enter);
@@ -318,7 +318,7 @@ fn random_keys_and_events_never_panic() {
         usize::try_from(seed >> 33).unwrap() % below
     };
     for round in 0..8 {
-        let mut stage = Stage::new(80, 24);
+        let mut stage = Harness::new(80, 24);
         if round % 2 == 0 {
             at_work(&mut stage)
         } else {
@@ -340,7 +340,7 @@ fn random_keys_and_events_never_panic() {
                 10 => stage.wait(500),
                 11 => stage.input(Msg::Paste("pasted\n".repeat(random(12)))),
                 12 => stage.event(EventKind::queue_update(Vec::<QueueItem>::new())),
-                13 => stage.input(Msg::Report(TaskResult::Attached(picture()))),
+                13 => stage.input(Msg::TaskResult(TaskResult::Attached(picture()))),
                 14..=18 => _ = stage.press(keys[random(keys.len())], modifiers[random(4)]),
                 _ => _ = stage.press(KeyCode::Char(letters[random(letters.len())]), modifiers[random(4)]),
             }
@@ -348,14 +348,14 @@ fn random_keys_and_events_never_panic() {
                 stage.screen();
             }
         }
-        assert_eq!(stage.screen().split('\n').count(), usize::from(stage.app.place.size.1));
+        assert_eq!(stage.screen().split('\n').count(), usize::from(stage.app.ui.size.1));
     }
 }
 
 #[test]
 fn click_anywhere_keeps_cursor_off_placeholder() {
     for (width, height) in (1..14).flat_map(|width| (1..10).map(move |height| (width, height))) {
-        let mut stage = Stage::new(width, height);
+        let mut stage = Harness::new(width, height);
         stage.type_text("日本 a\tb ");
         stage.input(Msg::Paste("line\n".repeat(20)));
         stage.type_text(" after");
@@ -374,8 +374,8 @@ fn click_anywhere_keeps_cursor_off_placeholder() {
 
 #[test]
 fn export_long_job_is_shown() {
-    let mut stage = Stage::new(80, 24);
-    stage.input(Msg::Report(TaskResult::Began(Job::Export)));
+    let mut stage = Harness::new(80, 24);
+    stage.input(Msg::TaskResult(TaskResult::Began(Job::Export)));
     stage.wait(199);
     assert!(!stage.screen().contains("exporting"), "{}", stage.screen());
     assert!(stage.app.wants_ticks());
@@ -383,6 +383,6 @@ fn export_long_job_is_shown() {
     assert!(stage.screen().contains("exporting the session… 1.2s"), "{}", stage.screen());
     stage.event(EventKind::AgentStart);
     assert!(stage.screen().contains(" · exporting the session…"), "{}", stage.screen());
-    stage.input(Msg::Report(TaskResult::Ended(Job::Export)));
+    stage.input(Msg::TaskResult(TaskResult::Ended(Job::Export)));
     assert!(!stage.screen().contains("exporting"), "{}", stage.screen());
 }

@@ -3,22 +3,22 @@
 use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::message::{Access, ModelRef, ThinkingLevel, ToolSpec};
 use tiller_core::setting::{self, SettingSource, Settings};
-use tiller_engine::{ApprovalMode, FolderAccess, LockedModel, OfferedTool, Permission, ToolStanding};
+use tiller_engine::{ApprovalMode, FolderAccess, LockedModel, OfferedTool, Permission, OfferState};
 use tiller_provider::catalog;
 use tiller_render::{Line, Role};
 use tiller_tools::tool::ToolSource;
 
-use super::harness::{SIZES, Stage};
+use super::harness::{SIZES, Harness};
 use crate::app::{
     Action, BackgroundJob, ListAction, ListKind, ListResult, Msg, Navigate, SessionEdit, TaskResult,
 };
 use crate::dialog::Dialog;
 use crate::picker::{self, Levels, Models, PickerChoice, PickerItem, StatusText};
 
-impl Stage {
+impl Harness {
     fn report(&mut self, report: TaskResult) -> Vec<Action> {
         self.actions.clear();
-        self.input(Msg::Report(report));
+        self.input(Msg::TaskResult(report));
         std::mem::take(&mut self.actions)
     }
 
@@ -27,7 +27,7 @@ impl Stage {
         let actions = self.key(KeyCode::Enter);
         actions
             .into_iter()
-            .filter(|action| !matches!(action, Action::Beside(BackgroundJob::Remember(_))))
+            .filter(|action| !matches!(action, Action::Background(BackgroundJob::AppendHistory(_))))
             .collect()
     }
 
@@ -37,10 +37,10 @@ impl Stage {
 }
 
 fn models() -> Models {
-    let usable = catalog::known("anthropic");
+    let usable = catalog::list_models("anthropic");
     let current =
         usable.first().map(|facts| ModelRef { provider: facts.provider.clone(), id: facts.id.clone() });
-    let facts = catalog::known("openai").remove(0);
+    let facts = catalog::list_models("openai").remove(0);
     let cycled = current.clone().into_iter().collect();
     let locked = vec![LockedModel { facts, key_name: "OPENAI_API_KEY".into() }];
     Models { usable, locked, cycled, current }
@@ -48,9 +48,9 @@ fn models() -> Models {
 
 #[test]
 fn models_narrow_keeps_distinguishing_part() {
-    let mut stage = Stage::new(40, 12);
+    let mut stage = Harness::new(40, 12);
     stage.control('l');
-    let locked = catalog::known("anthropic").into_iter();
+    let locked = catalog::list_models("anthropic").into_iter();
     let locked = locked.map(|facts| LockedModel { facts, key_name: "ANTHROPIC_API_KEY".into() }).collect();
     stage.items(ListKind::Models, picker::models(&Models { locked, usable: Vec::new(), ..models() }));
     let screen = stage.screen();
@@ -61,14 +61,14 @@ fn models_narrow_keeps_distinguishing_part() {
 #[test]
 fn models_show_price_and_missing_key() {
     for (width, height) in SIZES {
-        let mut stage = Stage::new(width, height);
-        assert_eq!(stage.control('l'), [Action::InList(ListAction::Gather(ListKind::Models))]);
+        let mut stage = Harness::new(width, height);
+        assert_eq!(stage.control('l'), [Action::List(ListAction::LoadItems(ListKind::Models))]);
         stage.items(ListKind::Models, picker::models(&models()));
         insta::assert_snapshot!(format!("models_{width}x{height}"), stage.screen());
         stage.type_text("gpt");
         assert_eq!(
             stage.key(KeyCode::Enter),
-            [Action::InList(ListAction::Gather(ListKind::Logins))],
+            [Action::List(ListAction::LoadItems(ListKind::Logins))],
             "it can't answer"
         );
         assert!(stage.screen().contains("key of openai ❯"), "{}", stage.screen());
@@ -78,19 +78,19 @@ fn models_show_price_and_missing_key() {
         insta::assert_snapshot!(format!("models_narrowed_{width}x{height}"), stage.screen());
         let chosen = stage.press(KeyCode::BackTab, KeyModifiers::SHIFT);
         assert!(
-            matches!(&chosen[..], [Action::Change(SessionEdit::SetModel(name)), Action::InList(ListAction::Gather(ListKind::Thinking))] if name.contains("haiku"))
+            matches!(&chosen[..], [Action::Edit(SessionEdit::SetModel(name)), Action::List(ListAction::LoadItems(ListKind::Thinking))] if name.contains("haiku"))
         );
     }
 }
 
 fn all_levels(id: &str) -> Levels {
     let model = ModelRef { provider: "anthropic".into(), id: id.into() };
-    Levels { can: ThinkingLevel::ALL.to_vec(), current: ThinkingLevel::High, model }
+    Levels { supported: ThinkingLevel::ALL.to_vec(), current: ThinkingLevel::High, model }
 }
 
 #[test]
 fn esc_clears_filter_then_closes() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.type_text("dear draft");
     stage.control('l');
     stage.items(ListKind::Models, picker::models(&models()));
@@ -106,10 +106,10 @@ fn esc_clears_filter_then_closes() {
 
 #[test]
 fn thinking_unsupported_level_is_marked() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.say("/thinking");
     let can = vec![ThinkingLevel::Off];
-    let levels = Levels { can, current: ThinkingLevel::Off, ..all_levels("my-model") };
+    let levels = Levels { supported: can, current: ThinkingLevel::Off, ..all_levels("my-model") };
     stage.items(ListKind::Thinking, picker::levels(&levels));
     stage.type_text("high");
     assert_eq!(stage.key(KeyCode::Enter), []);
@@ -119,26 +119,26 @@ fn thinking_unsupported_level_is_marked() {
 #[test]
 fn thinking_and_approval_lists() {
     for (width, height) in SIZES {
-        let mut stage = Stage::new(width, height);
-        assert_eq!(stage.say("/thinking"), [Action::InList(ListAction::Gather(ListKind::Thinking))]);
+        let mut stage = Harness::new(width, height);
+        assert_eq!(stage.say("/thinking"), [Action::List(ListAction::LoadItems(ListKind::Thinking))]);
         stage.items(ListKind::Thinking, picker::levels(&all_levels("claude-haiku-4-5")));
         insta::assert_snapshot!(format!("thinking_{width}x{height}"), stage.screen());
         stage.key(KeyCode::Down);
         assert_eq!(
             stage.key(KeyCode::Enter),
-            [Action::Change(SessionEdit::SetThinking(ThinkingLevel::Xhigh))]
+            [Action::Edit(SessionEdit::SetThinking(ThinkingLevel::Xhigh))]
         );
-        assert_eq!(stage.say("/approval"), [Action::InList(ListAction::Gather(ListKind::Approval))]);
+        assert_eq!(stage.say("/approval"), [Action::List(ListAction::LoadItems(ListKind::Approval))]);
         stage.items(ListKind::Approval, picker::modes("ask"));
         insta::assert_snapshot!(format!("approval_modes_{width}x{height}"), stage.screen());
         stage.type_text("read");
         assert_eq!(
             stage.key(KeyCode::Enter),
-            [Action::InList(ListAction::SetApproval(ApprovalMode::ReadOnly))]
+            [Action::List(ListAction::SetApproval(ApprovalMode::ReadOnly))]
         );
         assert_eq!(
             stage.say("/approval auto"),
-            [Action::InList(ListAction::SetApproval(ApprovalMode::Auto))]
+            [Action::List(ListAction::SetApproval(ApprovalMode::Auto))]
         );
     }
 }
@@ -147,23 +147,23 @@ fn thinking_and_approval_lists() {
 fn permissions_list_revokes() {
     let folder = Permission::Folder { folder: "/docs".into(), access: FolderAccess::ReadOnly };
     for code in [KeyCode::Enter, KeyCode::Delete] {
-        let mut stage = Stage::new(80, 24);
-        assert_eq!(stage.say("/permissions"), [Action::InList(ListAction::Gather(ListKind::Permissions))]);
+        let mut stage = Harness::new(80, 24);
+        assert_eq!(stage.say("/permissions"), [Action::List(ListAction::LoadItems(ListKind::Permissions))]);
         stage.items(ListKind::Permissions, (picker::permissions(std::slice::from_ref(&folder)), 0));
         let screen = stage.screen();
         assert!(
             screen.contains("reading in /docs") && screen.contains("file tools · this session"),
             "{screen}"
         );
-        assert_eq!(stage.key(code), [Action::InList(ListAction::Revoke(folder.clone()))], "{code:?}");
+        assert_eq!(stage.key(code), [Action::List(ListAction::Revoke(folder.clone()))], "{code:?}");
     }
-    let mut stage = Stage::new(80, 24);
-    assert_eq!(stage.say("/add-dir ../x:ro"), [Action::InList(ListAction::AddFolder("../x:ro".into()))]);
+    let mut stage = Harness::new(80, 24);
+    assert_eq!(stage.say("/add-dir ../x:ro"), [Action::List(ListAction::AddFolder("../x:ro".into()))]);
 }
 
 #[test]
 fn tools_list_switches_and_stays() {
-    let tool = |name: &str, source: ToolSource, standing: ToolStanding| OfferedTool {
+    let tool = |name: &str, source: ToolSource, standing: OfferState| OfferedTool {
         spec: ToolSpec {
             name: name.into(),
             description: format!("Does what {name} does.\nAnd a little more."),
@@ -171,33 +171,33 @@ fn tools_list_switches_and_stays() {
             access: Access::Reads,
         },
         source,
-        standing,
+        offer: standing,
     };
-    let off = ToolStanding::LeftOut("--tools".into());
+    let off = OfferState::LeftOut("--tools".into());
     let extension = || ToolSource::Extension("deploy".into());
     for (width, height) in SIZES {
-        let mut stage = Stage::new(width, height);
-        assert_eq!(stage.say("/tools"), [Action::InList(ListAction::Gather(ListKind::Tools))]);
+        let mut stage = Harness::new(width, height);
+        assert_eq!(stage.say("/tools"), [Action::List(ListAction::LoadItems(ListKind::Tools))]);
         stage.items(
             ListKind::Tools,
             (
                 picker::tools(&[
-                    tool("read_file", ToolSource::BuiltIn, ToolStanding::Offered),
+                    tool("read_file", ToolSource::BuiltIn, OfferState::Offered),
                     tool("bash", ToolSource::BuiltIn, off.clone()),
-                    tool("ship", extension(), ToolStanding::TakenAway),
+                    tool("ship", extension(), OfferState::Removed),
                 ]),
                 0,
             ),
         );
         insta::assert_snapshot!(format!("tools_{width}x{height}"), stage.screen());
         stage.key(KeyCode::Down);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::InList(ListAction::ToggleTool("bash".into()))]);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::List(ListAction::ToggleTool("bash".into()))]);
         stage.items(
             ListKind::Tools,
             (
                 picker::tools(&[
-                    tool("read_file", ToolSource::BuiltIn, ToolStanding::Offered),
-                    tool("bash", ToolSource::BuiltIn, ToolStanding::Offered),
+                    tool("read_file", ToolSource::BuiltIn, OfferState::Offered),
+                    tool("bash", ToolSource::BuiltIn, OfferState::Offered),
                 ]),
                 0,
             ),
@@ -219,8 +219,8 @@ fn settings_value_is_chosen_or_typed() {
         TaskResult::List(ListResult::Settings(Box::new(settings)))
     };
     for (width, height) in SIZES {
-        let mut stage = Stage::new(width, height);
-        assert_eq!(stage.say("/settings"), [Action::InList(ListAction::Gather(ListKind::Settings))]);
+        let mut stage = Harness::new(width, height);
+        assert_eq!(stage.say("/settings"), [Action::List(ListAction::LoadItems(ListKind::Settings))]);
         stage.report(settings());
         insta::assert_snapshot!(format!("settings_{width}x{height}"), stage.screen());
         stage.type_text("sync");
@@ -229,9 +229,9 @@ fn settings_value_is_chosen_or_typed() {
         stage.key(KeyCode::Up);
         assert_eq!(
             stage.key(KeyCode::Enter),
-            [Action::InList(ListAction::Set(&setting::SYNC, "turn".into()))]
+            [Action::List(ListAction::Set(&setting::SYNC, "turn".into()))]
         );
-        assert_eq!(stage.control('x'), [Action::InList(ListAction::Set(&setting::SYNC, String::new()))]);
+        assert_eq!(stage.control('x'), [Action::List(ListAction::Set(&setting::SYNC, String::new()))]);
         stage.control('u');
         stage.type_text("max_turns");
         assert_eq!(stage.key(KeyCode::Enter), []);
@@ -242,9 +242,9 @@ fn settings_value_is_chosen_or_typed() {
         stage.type_text("12");
         assert_eq!(
             stage.key(KeyCode::Enter),
-            [Action::InList(ListAction::Set(&setting::MAX_TURNS, "12".into()))]
+            [Action::List(ListAction::Set(&setting::MAX_TURNS, "12".into()))]
         );
-        stage.report(TaskResult::List(ListResult::Said(StatusText::note(
+        stage.report(TaskResult::List(ListResult::Status(StatusText::note(
             "saved; takes effect at the next start",
         ))));
         assert!(stage.screen().contains("at the next start"));
@@ -259,7 +259,7 @@ fn settings_value_is_chosen_or_typed() {
 
 #[test]
 fn list_very_wide_keeps_notes_near() {
-    let mut stage = Stage::new(200, 60);
+    let mut stage = Harness::new(200, 60);
     stage.say("/settings");
     stage.report(TaskResult::List(ListResult::Settings(Box::default())));
     let screen = stage.screen();
@@ -270,24 +270,24 @@ fn list_very_wide_keeps_notes_near() {
 
 #[test]
 fn sessions_locked_can_be_forked() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.type_text("dear draft");
     stage.app.browse("");
     let items = vec![
         PickerItem::new("continue in a fork", PickerChoice::ForkOf("/s/1.jsonl".into())),
         PickerItem::new("stay here", PickerChoice::Nothing),
     ];
-    stage.report(TaskResult::Ask(Dialog { title: "the session is open in another tiller".into(), items }));
+    stage.report(TaskResult::Dialog(Dialog { title: "the session is open in another tiller".into(), items }));
     stage.wait(400);
-    let fork = Action::Go(Navigate::ForkOf("/s/1.jsonl".into()));
-    assert_eq!(stage.key(KeyCode::Enter), [fork, Action::EndBrowse]);
+    let fork = Action::Navigate(Navigate::ForkOf("/s/1.jsonl".into()));
+    assert_eq!(stage.key(KeyCode::Enter), [fork, Action::EndSessionSearch]);
     assert!(stage.screen().contains("dear draft"), "the list beneath is gone: {}", stage.screen());
 }
 
 #[test]
 fn preview_beside_wide_or_below_high_list() {
     for (width, height, text) in [(120, 24, " │ more of it"), (80, 24, "   more of it")] {
-        let mut stage = Stage::new(width, height);
+        let mut stage = Harness::new(width, height);
         stage.control('l');
         let item = PickerItem::new("a", PickerChoice::Model("a".into()))
             .with_detail(vec![Line::new("more of it", Role::Text)]);
@@ -295,7 +295,7 @@ fn preview_beside_wide_or_below_high_list() {
         let screen = stage.screen();
         assert!(screen.lines().any(|line| line.contains(text)), "{screen}");
     }
-    let mut stage = Stage::new(80, 12);
+    let mut stage = Harness::new(80, 12);
     stage.control('l');
     let item = PickerItem::new("a", PickerChoice::Model("a".into()))
         .with_detail(vec![Line::new("more of it", Role::Text)]);
@@ -306,7 +306,7 @@ fn preview_beside_wide_or_below_high_list() {
 #[test]
 fn preview_of_models_needs_room_for_prices() {
     for (width, is_beside) in [(100, false), (104, false), (110, true), (120, true)] {
-        let mut stage = Stage::new(width, 30);
+        let mut stage = Harness::new(width, 30);
         stage.control('l');
         stage.items(ListKind::Models, picker::models(&models()));
         let screen = stage.screen();
@@ -319,7 +319,7 @@ fn preview_of_models_needs_room_for_prices() {
 
 #[test]
 fn preview_without_match_is_empty() {
-    let mut stage = Stage::new(120, 24);
+    let mut stage = Harness::new(120, 24);
     stage.control('l');
     let item = PickerItem::new("a", PickerChoice::Model("a".into()))
         .with_detail(vec![Line::new("more of it", Role::Text)]);
@@ -333,7 +333,7 @@ fn preview_without_match_is_empty() {
 
 #[test]
 fn list_data_of_closed_list_is_dropped() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.say("/thinking");
     stage.key(KeyCode::Esc);
     stage.control('l');
@@ -347,9 +347,9 @@ fn list_data_of_closed_list_is_dropped() {
 
 #[test]
 fn failure_without_list_has_one_sign() {
-    let mut stage = Stage::new(80, 24);
-    stage.report(TaskResult::List(ListResult::Said(StatusText::trouble("unknown tool nope"))));
+    let mut stage = Harness::new(80, 24);
+    stage.report(TaskResult::List(ListResult::Status(StatusText::error("unknown tool nope"))));
     assert!(stage.screen().contains("\n  ✗ unknown tool nope"), "{}", stage.screen());
-    stage.report(TaskResult::List(ListResult::Said(StatusText::note("restored"))));
+    stage.report(TaskResult::List(ListResult::Status(StatusText::note("restored"))));
     assert!(stage.screen().contains("\n  · restored"), "{}", stage.screen());
 }

@@ -5,7 +5,7 @@ use tiller_core::unit::UnixMs;
 use tiller_engine::{CredentialOrigin, KeyChangeOutcome, ProviderCredential};
 use tiller_session::import::{LogPeek, SourceFormat};
 
-use super::harness::{SIZES, Stage};
+use super::harness::{SIZES, Harness};
 use crate::app::{Action, BackgroundJob, ListAction, ListKind, ListResult, Msg, Navigate, TaskResult};
 use crate::dialog::Dialog;
 use crate::import::{self, ForeignLog};
@@ -13,31 +13,31 @@ use crate::login::{self, KeyInput, LoginRequest, LoginResult};
 use crate::picker::{PickerChoice, PickerItem, StatusText};
 
 fn holders() -> Vec<ProviderCredential> {
-    let holder = |provider: &str, from| ProviderCredential { provider: provider.into(), from };
+    let holder = |provider: &str, from| ProviderCredential { provider: provider.into(), origin: from };
     vec![
-        holder("anthropic", CredentialOrigin::Nowhere),
-        holder("openai", CredentialOrigin::Elsewhere("OPENAI_API_KEY".into())),
-        holder("mistral", CredentialOrigin::Kept),
+        holder("anthropic", CredentialOrigin::Missing),
+        holder("openai", CredentialOrigin::External("OPENAI_API_KEY".into())),
+        holder("mistral", CredentialOrigin::Stored),
     ]
 }
 
 /// A stage on which a line was sent, and what was to be done then.
-fn sent(size: (u16, u16), line: &str) -> (Stage, Vec<Action>) {
-    let mut stage = Stage::new(size.0, size.1);
+fn sent(size: (u16, u16), line: &str) -> (Harness, Vec<Action>) {
+    let mut stage = Harness::new(size.0, size.1);
     stage.type_text(line);
     let actions = stage.key(KeyCode::Enter);
     (stage, actions)
 }
 
-fn offers(stage: &mut Stage, list: ListKind, items: Vec<PickerItem>) {
-    stage.input(Msg::Report(TaskResult::List(ListResult::Items { list, items, selected: 0 })));
+fn offers(stage: &mut Harness, list: ListKind, items: Vec<PickerItem>) {
+    stage.input(Msg::TaskResult(TaskResult::List(ListResult::Items { list, items, selected: 0 })));
 }
 
 fn changed(provider: &str) -> TaskResult {
-    TaskResult::Key(LoginResult {
-        said: format!("{provider} can be asked now"),
+    TaskResult::Login(LoginResult {
+        message: format!("{provider} can be asked now"),
         hint: None,
-        answers: KeyChangeOutcome::Another,
+        outcome: KeyChangeOutcome::OtherProvider,
     })
 }
 
@@ -45,7 +45,7 @@ fn changed(provider: &str) -> TaskResult {
 fn login_key_is_masked() {
     for size in SIZES {
         let (mut stage, actions) = sent(size, "/login");
-        assert!(actions.contains(&Action::InList(ListAction::Gather(ListKind::Logins))), "{actions:?}");
+        assert!(actions.contains(&Action::List(ListAction::LoadItems(ListKind::Logins))), "{actions:?}");
         offers(&mut stage, ListKind::Logins, login::logins(&holders()));
         insta::assert_snapshot!(format!("login_{}x{}", size.0, size.1), stage.screen());
         assert_eq!(stage.key(KeyCode::Enter), []);
@@ -54,12 +54,12 @@ fn login_key_is_masked() {
         let screen = stage.screen();
         assert!(!screen.contains("hush") && !screen.contains("sk-"), "{screen}");
         insta::assert_snapshot!(format!("login_typed_{}x{}", size.0, size.1), screen);
-        let kept = Action::InList(ListAction::Key(LoginRequest::Keep(
+        let kept = Action::List(ListAction::Key(LoginRequest::Store(
             "anthropic".into(),
-            KeyInput::of("sk-ant-hush-hush"),
+            KeyInput::new("sk-ant-hush-hush"),
         )));
         assert_eq!(stage.key(KeyCode::Enter), [kept]);
-        stage.input(Msg::Report(changed("mistral")));
+        stage.input(Msg::TaskResult(changed("mistral")));
         let screen = stage.screen();
         assert!(
             screen.contains("mistral can be asked now") && screen.contains("ctrl+l chooses a model"),
@@ -91,31 +91,31 @@ fn login_rejected_key_can_be_corrected() {
     offers(&mut stage, ListKind::Logins, login::logins(&holders()));
     stage.type_text("sk-bad");
     stage.key(KeyCode::Enter);
-    stage.input(Msg::Report(TaskResult::List(ListResult::Said(StatusText::trouble("that is no key")))));
+    stage.input(Msg::TaskResult(TaskResult::List(ListResult::Status(StatusText::error("that is no key")))));
     let screen = stage.screen();
     assert!(screen.contains("✗ that is no key") && screen.contains("6 characters"), "{screen}");
     stage.type_text("x");
     let kept =
-        Action::InList(ListAction::Key(LoginRequest::Keep("anthropic".into(), KeyInput::of("sk-badx"))));
+        Action::List(ListAction::Key(LoginRequest::Store("anthropic".into(), KeyInput::new("sk-badx"))));
     assert_eq!(stage.key(KeyCode::Enter), [kept]);
 }
 
 #[test]
 fn login_from_locked_model_and_back() {
     let (mut stage, _) = sent(SIZES[0], "/model");
-    let locked = PickerItem::new("anthropic/claude", PickerChoice::Locked("anthropic".into()));
+    let locked = PickerItem::new("anthropic/claude", PickerChoice::LockedModel("anthropic".into()));
     offers(&mut stage, ListKind::Models, vec![locked]);
-    assert_eq!(stage.key(KeyCode::Enter), [Action::InList(ListAction::Gather(ListKind::Logins))]);
+    assert_eq!(stage.key(KeyCode::Enter), [Action::List(ListAction::LoadItems(ListKind::Logins))]);
     offers(&mut stage, ListKind::Logins, login::logins(&holders()));
     assert!(stage.screen().contains("key of anthropic ❯"), "{}", stage.screen());
     stage.actions.clear();
     let news = LoginResult {
-        said: "anthropic can be asked now".into(),
+        message: "anthropic can be asked now".into(),
         hint: None,
-        answers: KeyChangeOutcome::AsBefore,
+        outcome: KeyChangeOutcome::Unchanged,
     };
-    stage.input(Msg::Report(TaskResult::Key(news)));
-    assert_eq!(stage.actions, [Action::InList(ListAction::Gather(ListKind::Models))]);
+    stage.input(Msg::TaskResult(TaskResult::Login(news)));
+    assert_eq!(stage.actions, [Action::List(ListAction::LoadItems(ListKind::Models))]);
     assert!(stage.screen().contains("── models"), "{}", stage.screen());
 }
 
@@ -127,7 +127,7 @@ fn login_named_provider_prompts_at_once() {
     offers(&mut stage, ListKind::Logins, login::logins(&holders()));
     assert!(stage.screen().contains("key of anthropic ❯ •••••••  7 characters"), "{}", stage.screen());
     let kept =
-        Action::InList(ListAction::Key(LoginRequest::Keep("anthropic".into(), KeyInput::of("sk-hush"))));
+        Action::List(ListAction::Key(LoginRequest::Store("anthropic".into(), KeyInput::new("sk-hush"))));
     assert_eq!(stage.key(KeyCode::Enter), [kept]);
 
     let (mut stage, _) = sent(SIZES[0], "/login nobody");
@@ -141,13 +141,13 @@ fn login_named_provider_prompts_at_once() {
 #[test]
 fn login_key_argument_is_not_in_history() {
     let (mut stage, actions) = sent(SIZES[0], "/login anthropic sk-hush");
-    assert_eq!(actions, [Action::InList(ListAction::Gather(ListKind::Logins))]);
+    assert_eq!(actions, [Action::List(ListAction::LoadItems(ListKind::Logins))]);
     assert!(!format!("{:?}", stage.app.editor.history()).contains("hush"));
     offers(&mut stage, ListKind::Logins, login::logins(&holders()));
     assert!(stage.screen().contains("key of anthropic ❯"), "it is asked for: {}", stage.screen());
     let (stage, actions) = sent(SIZES[0], "/login anthropic");
     assert!(
-        matches!(&actions[0], Action::Beside(BackgroundJob::Remember(lines)) if *lines == ["/login anthropic"]),
+        matches!(&actions[0], Action::Background(BackgroundJob::AppendHistory(lines)) if *lines == ["/login anthropic"]),
         "{actions:?}"
     );
     assert!(format!("{:?}", stage.app.editor.history()).contains("/login anthropic"));
@@ -157,18 +157,18 @@ fn login_key_argument_is_not_in_history() {
 fn logout_lists_stored_keys_only() {
     for size in SIZES {
         let (mut stage, actions) = sent(size, "/logout");
-        assert!(actions.contains(&Action::InList(ListAction::Gather(ListKind::Logouts))), "{actions:?}");
+        assert!(actions.contains(&Action::List(ListAction::LoadItems(ListKind::Logouts))), "{actions:?}");
         offers(&mut stage, ListKind::Logouts, login::logouts(&holders()));
         insta::assert_snapshot!(format!("logout_{}x{}", size.0, size.1), stage.screen());
         stage.key(KeyCode::Down);
         assert_eq!(
             stage.key(KeyCode::Enter),
-            [Action::InList(ListAction::Key(LoginRequest::Forget("mistral".into())))]
+            [Action::List(ListAction::Key(LoginRequest::Remove("mistral".into())))]
         );
     }
     let (_, actions) = sent(SIZES[0], "/logout openai");
     assert!(
-        actions.contains(&Action::InList(ListAction::Key(LoginRequest::Forget("openai".into())))),
+        actions.contains(&Action::List(ListAction::Key(LoginRequest::Remove("openai".into())))),
         "{actions:?}"
     );
 }
@@ -177,7 +177,7 @@ fn foreign() -> Vec<ForeignLog> {
     let log = |from, file: &str, cwd: Option<&str>, words: Option<&str>, hours: i64| ForeignLog {
         path: format!("/h/{file}").into(),
         modified: UnixMs(super::harness::START - hours * 3_600_000),
-        glance: LogPeek { from, cwd: cwd.map(str::to_owned), words: words.map(str::to_owned) },
+        peek: LogPeek { from, cwd: cwd.map(str::to_owned), first_prompt: words.map(str::to_owned) },
     };
     let fish = "feed the fish, and then tell me in every detail how many there are and of which kind they seem to be";
     vec![
@@ -192,17 +192,17 @@ fn foreign() -> Vec<ForeignLog> {
 fn import_lists_by_first_prompt() {
     for size in SIZES {
         let (mut stage, actions) = sent(size, "/import");
-        assert!(actions.contains(&Action::InList(ListAction::Gather(ListKind::Foreign))), "{actions:?}");
-        offers(&mut stage, ListKind::Foreign, import::logs(&foreign(), UnixMs(super::harness::START)));
+        assert!(actions.contains(&Action::List(ListAction::LoadItems(ListKind::ForeignLogs))), "{actions:?}");
+        offers(&mut stage, ListKind::ForeignLogs, import::logs(&foreign(), UnixMs(super::harness::START)));
         insta::assert_snapshot!(format!("import_{}x{}", size.0, size.1), stage.screen());
         stage.type_text("fish");
-        assert_eq!(stage.key(KeyCode::Enter), [Action::InList(ListAction::Import("/h/pond.jsonl".into()))]);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::List(ListAction::Import("/h/pond.jsonl".into()))]);
         let open = PickerItem::new("open it, session DFGHJKL", PickerChoice::Open("/s/pond.jsonl".into()));
         let title = "imported, 9 entries".into();
-        stage.input(Msg::Report(TaskResult::Ask(Dialog { title, items: vec![open] })));
+        stage.input(Msg::TaskResult(TaskResult::Dialog(Dialog { title, items: vec![open] })));
         stage.wait(400);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Navigate::Open("/s/pond.jsonl".into()))]);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Navigate(Navigate::Open("/s/pond.jsonl".into()))]);
     }
     let (_, actions) = sent(SIZES[0], "/import ~/old logs");
-    assert!(actions.contains(&Action::InList(ListAction::Import("~/old logs".into()))), "{actions:?}");
+    assert!(actions.contains(&Action::List(ListAction::Import("~/old logs".into()))), "{actions:?}");
 }

@@ -5,14 +5,14 @@ use tiller_core::message::{Message, UserMessage};
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::{ContextUse, SessionState};
 
-use super::harness::{Stage, state};
+use super::harness::{Harness, state};
 use crate::app::{Action, LineExtra, Msg, Submit, TaskResult};
 
 /// A front end whose model reads 1,000 tokens, with a paste of some 1,500 in the editor; and the paste.
-fn long() -> (Stage, String) {
-    let mut stage = Stage::new(80, 24);
+fn long() -> (Harness, String) {
+    let mut stage = Harness::new(80, 24);
     let context = ContextUse { used: Tokens(0), window: Tokens(1_000) };
-    stage.input(Msg::Report(TaskResult::State(Box::new(SessionState { context, ..state() }))));
+    stage.input(Msg::TaskResult(TaskResult::State(Box::new(SessionState { context, ..state() }))));
     let paste: String = (0..500).map(|line| format!("line number {line:03}\n")).collect();
     let paste = paste[..6_000].to_owned();
     stage.type_text("fix this: ");
@@ -37,14 +37,14 @@ fn long_message_asks_before_sending() {
 fn long_message_as_file_has_placeholders() {
     let (mut stage, whole) = long();
     stage.key(KeyCode::Enter);
-    let sent = Submit::With(Box::new(Submit::Steer(SHORT.into())), LineExtra::AsFile(whole));
-    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(sent)));
-    assert!(stage.app.editor.is_empty() && stage.app.popups.is_empty());
+    let sent = Submit::WithExtra(Box::new(Submit::Steer(SHORT.into())), LineExtra::AsFile(whole));
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Submit(sent)));
+    assert!(stage.app.editor.is_empty() && stage.app.overlays.is_empty());
 }
 
 #[test]
 fn long_message_not_stored_is_returned() {
-    let say = Submit::With(Box::new(Submit::Steer(SHORT.into())), LineExtra::AsFile("the whole".into()));
+    let say = Submit::WithExtra(Box::new(Submit::Steer(SHORT.into())), LineExtra::AsFile("the whole".into()));
     assert_eq!(say.typed(), Some("the whole".to_owned().into()));
 }
 
@@ -53,8 +53,8 @@ fn long_message_can_be_sent_anyway() {
     let (mut stage, whole) = long();
     stage.key(KeyCode::Enter);
     stage.key(KeyCode::Down);
-    let sent = Submit::With(Box::new(Submit::Steer(whole)), LineExtra::AnyLength);
-    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(sent)));
+    let sent = Submit::WithExtra(Box::new(Submit::Steer(whole)), LineExtra::AnyLength);
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Submit(sent)));
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn long_message_back_stays_in_editor() {
         for key in keys {
             assert_eq!(stage.key(*key), []);
         }
-        assert!(stage.app.popups.is_empty());
+        assert!(stage.app.overlays.is_empty());
         assert_eq!((stage.app.editor.text(), stage.app.editor.expanded()), (SHORT.to_owned(), whole));
     }
 }
@@ -76,12 +76,12 @@ fn long_message_half_window_is_sent_at_once() {
     stage.app.editor.clear();
     let half = "x".repeat(2_000);
     stage.input(Msg::Paste(half.clone()));
-    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Submit::Steer(half))));
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Submit(Submit::Steer(half))));
 }
 
 #[test]
 fn message_shows_its_attachments() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     let text = "see @src/lexer.rs\n\n<file path=\"src/lexer.rs\" lines=\"212\">\nfn lex() {}\n</file>";
     let typed = Some("see @src/lexer.rs".to_owned());
     stage.said(Message::User(UserMessage::text(text, UnixMs(stage.now)).typed_as(typed)));
@@ -91,12 +91,12 @@ fn message_shows_its_attachments() {
 
 #[test]
 fn paste_placeholder_mentions_no_files() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     let paste = "look at @~/.ssh/id_rsa\n".repeat(20);
     stage.type_text("fix @a.rs: ");
     stage.input(Msg::Paste(paste.clone()));
     let said = Submit::Steer(format!("fix @a.rs: {paste}"));
-    let sent = Submit::With(Box::new(said), LineExtra::FilesOf("fix @a.rs: [paste #1: 20 lines]".into()));
+    let sent = Submit::WithExtra(Box::new(said), LineExtra::FilesOf("fix @a.rs: [paste #1: 20 lines]".into()));
     let actions = stage.key(KeyCode::Enter);
-    assert!(actions.contains(&Action::Say(sent)), "{actions:?}");
+    assert!(actions.contains(&Action::Submit(sent)), "{actions:?}");
 }

@@ -15,15 +15,15 @@ use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::{BashContext, BranchSummary, ContextUse, InFlight, RunningBash, SessionState, Snapshot};
 use tiller_session::{Entry, EntryBody};
 
-use super::harness::{SIZES, START, Stage, at_work, call, state, steered, text};
+use super::harness::{SIZES, START, Harness, at_work, call, state, steered, text};
 use crate::app::{Action, BackgroundJob, LoadedSession, Msg, Navigate, TaskResult, TerminalAction};
 use crate::block::NoticeLevel;
 use crate::frame_pacer::Dirty;
 use crate::search::{Lookup, SearchHits};
-use crate::transcript::NewestMarker;
+use crate::transcript::LoadedPath;
 use crate::view::view;
 
-impl Stage {
+impl Harness {
     fn mouse(&mut self, kind: MouseEventKind, (column, row): (u16, u16)) -> Vec<Action> {
         self.actions.clear();
         let event = MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
@@ -56,7 +56,7 @@ impl Stage {
     /// The text of the cells that look like this.
     fn looking(&mut self, modifier: Modifier) -> Vec<String> {
         let mut terminal =
-            Terminal::new(TestBackend::new(self.app.place.size.0, self.app.place.size.1)).unwrap();
+            Terminal::new(TestBackend::new(self.app.ui.size.0, self.app.ui.size.1)).unwrap();
         let areas = self.app.prepare();
         terminal.draw(|frame| view(&self.app, &areas, frame)).unwrap();
         let buffer = terminal.backend().buffer();
@@ -75,13 +75,13 @@ impl Stage {
 
 fn copied(actions: &[Action]) -> Option<(&str, &str)> {
     match actions {
-        [Action::Own(TerminalAction::Copy(copied))] => Some((&copied.text, &copied.what)),
+        [Action::Terminal(TerminalAction::Copy(copied))] => Some((&copied.text, &copied.what)),
         _ => None,
     }
 }
 
 /// Prompts and answers, so many of each.
-fn talked(stage: &mut Stage, count: usize) {
+fn talked(stage: &mut Harness, count: usize) {
     for at in 0..count {
         stage.user(&format!("prompt {at}"));
         stage.answer(vec![text(&format!("Answer **{at}** of the lexer."))]);
@@ -90,7 +90,7 @@ fn talked(stage: &mut Stage, count: usize) {
 
 #[test]
 fn wheel_scrolls_three_lines_or_one_row() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     talked(&mut stage, 20);
     stage.screen();
     let before = stage.row("prompt 18");
@@ -110,7 +110,7 @@ fn wheel_scrolls_three_lines_or_one_row() {
 
 #[test]
 fn end_key_line_then_transcript() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     talked(&mut stage, 20);
     stage.screen();
     stage.type_text("two words");
@@ -126,7 +126,7 @@ fn end_key_line_then_transcript() {
 
 #[test]
 fn click_toggles_one_block() {
-    let mut stage = Stage::new(80, 40);
+    let mut stage = Harness::new(80, 40);
     steered(&mut stage);
     let row = stage.row("more lines (ctrl+o)");
     assert_eq!(stage.click((10, row)), []);
@@ -143,7 +143,7 @@ fn click_toggles_one_block() {
 
 #[test]
 fn drag_copies_text_without_margins() {
-    let mut stage = Stage::new(80, 40);
+    let mut stage = Harness::new(80, 40);
     steered(&mut stage);
     let row = stage.row("│ test case_1 ... ok");
     stage.mouse(MouseEventKind::Down(MouseButton::Left), (0, row));
@@ -160,7 +160,7 @@ fn drag_copies_text_without_margins() {
 
 #[test]
 fn double_click_word_triple_click_line() {
-    let mut stage = Stage::new(80, 40);
+    let mut stage = Harness::new(80, 40);
     steered(&mut stage);
     let row = stage.row("✗ bash");
     let before = stage.screen();
@@ -174,7 +174,7 @@ fn double_click_word_triple_click_line() {
 
 #[test]
 fn drag_beyond_edge_scrolls() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     talked(&mut stage, 40);
     stage.screen();
     let row = stage.row("prompt 39");
@@ -194,7 +194,7 @@ fn drag_beyond_edge_scrolls() {
 
 #[test]
 fn click_in_editor_places_cursor() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.type_text("hello world");
     stage.screen();
     let row = stage.row("❯ hello");
@@ -206,7 +206,7 @@ fn click_in_editor_places_cursor() {
 #[test]
 fn focus_by_keys_folds_and_copies() {
     for (width, height) in [(80, 24), (120, 40)] {
-        let mut stage = Stage::new(width, height);
+        let mut stage = Harness::new(width, height);
         steered(&mut stage);
         stage.screen();
         stage.alt('k');
@@ -231,7 +231,7 @@ fn focus_by_keys_folds_and_copies() {
 #[test]
 fn search_highlights_and_steps() {
     for (width, height) in [(80, 24), (120, 40)] {
-        let mut stage = Stage::new(width, height);
+        let mut stage = Harness::new(width, height);
         talked(&mut stage, 30);
         stage.screen();
         let before = stage.screen();
@@ -257,7 +257,7 @@ fn search_highlights_and_steps() {
 
 #[test]
 fn search_stay_focuses_block() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     talked(&mut stage, 30);
     stage.screen();
     stage.search("Answer 3 ");
@@ -273,7 +273,7 @@ fn search_stay_focuses_block() {
 
 #[test]
 fn search_hit_unfolds_temporarily() {
-    let mut stage = Stage::new(80, 40);
+    let mut stage = Harness::new(80, 40);
     steered(&mut stage);
     stage.screen();
     stage.search("case_8");
@@ -288,7 +288,7 @@ fn search_hit_unfolds_temporarily() {
 #[test]
 fn search_fast_typing_finds_same_hit() {
     let stage = || {
-        let mut stage = Stage::new(80, 24);
+        let mut stage = Harness::new(80, 24);
         stage.user("count");
         let read = call("c1", "read_file", json!({"path": "src/15.rs"}));
         stage.answer(vec![call("c0", "bash", json!({"command": "seq 1 200"})), read]);
@@ -307,7 +307,7 @@ fn search_fast_typing_finds_same_hit() {
             by_one.type_text(&letter.to_string());
             by_one.screen();
         }
-        at_once.input(Msg::Typed(words.into()));
+        at_once.input(Msg::Text(words.into()));
         assert_eq!(at_once.looking(Modifier::REVERSED), [words]);
         assert_eq!(at_once.screen(), by_one.screen());
     }
@@ -315,7 +315,7 @@ fn search_fast_typing_finds_same_hit() {
 
 #[test]
 fn search_paste_joins_lines() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     talked(&mut stage, 1);
     stage.control('f');
     stage.input(Msg::Paste("line  a\r\nline b\tc\u{1b}\n".into()));
@@ -324,7 +324,7 @@ fn search_paste_joins_lines() {
 
 #[test]
 fn search_includes_new_output() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     talked(&mut stage, 3);
     stage.screen();
     stage.search("lexer");
@@ -337,7 +337,7 @@ fn search_includes_new_output() {
 
 #[test]
 fn search_streaming_hit_stays_when_logged() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     talked(&mut stage, 3);
     stage.event(EventKind::AgentStart);
     stage.text(0, "a lexer that grows");
@@ -347,7 +347,7 @@ fn search_streaming_hit_stays_when_logged() {
     assert_eq!(stage.looking(Modifier::REVERSED), ["lexer"]);
     stage.text(0, ", and another lexer");
     assert!(stage.screen().contains("4 of 5"), "{}", stage.screen());
-    stage.app.say(NoticeLevel::Note, "a word of tiller's", None);
+    stage.app.add_notice(NoticeLevel::Note, "a word of tiller's", None);
     stage.answer(vec![text("a lexer that grows, and another lexer, and a lexer")]);
     assert!(stage.screen().contains("4 of 6"), "{}", stage.screen());
     assert_eq!(stage.looking(Modifier::REVERSED), ["lexer"]);
@@ -373,13 +373,13 @@ fn logged(at: usize) -> Entry {
 }
 
 /// A session of which the last ten of so many prompts are read.
-fn resumed(stage: &mut Stage, count: usize) {
+fn resumed(stage: &mut Harness, count: usize) {
     let older: Vec<EntryId> = (0..count - 10).map(|at| EntryId::new(format!("o{at}"))).collect();
     let entries = (count - 10..count).map(logged).collect();
-    let snapshot = Snapshot { seq: 0, state: state(), live: InFlight::default() };
-    stage.input(Msg::Report(TaskResult::Loaded(Box::new(LoadedSession {
+    let snapshot = Snapshot { seq: 0, state: state(), in_progress: InFlight::default() };
+    stage.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession {
         snapshot,
-        newest: NewestMarker::of(&older, entries),
+        newest: LoadedPath::from_path(&older, entries),
     }))));
     stage.screen();
 }
@@ -387,13 +387,13 @@ fn resumed(stage: &mut Stage, count: usize) {
 #[test]
 fn session_without_messages_shows_banner() {
     let begins = |used| {
-        let mut stage = Stage::new(80, 24);
+        let mut stage = Harness::new(80, 24);
         let older: Vec<EntryId> = (0..120).map(|at| EntryId::new(format!("o{at}"))).collect();
         let context = ContextUse { used: Tokens(used), window: Tokens(200_000) };
         let snapshot =
-            Snapshot { seq: 0, state: SessionState { context, ..state() }, live: InFlight::default() };
-        let loaded = LoadedSession { snapshot, newest: NewestMarker::of(&older, Vec::new()) };
-        stage.input(Msg::Report(TaskResult::Loaded(Box::new(loaded))));
+            Snapshot { seq: 0, state: SessionState { context, ..state() }, in_progress: InFlight::default() };
+        let loaded = LoadedSession { snapshot, newest: LoadedPath::from_path(&older, Vec::new()) };
+        stage.input(Msg::TaskResult(TaskResult::Loaded(Box::new(loaded))));
         stage.screen().contains("tiller 0.1.0")
     };
     assert!(begins(0));
@@ -408,7 +408,7 @@ fn upper(screen: &str) -> Vec<&str> {
 #[test]
 fn reload_keeps_the_screen() {
     for scrolls in [1, 20] {
-        let mut stage = Stage::new(80, 24);
+        let mut stage = Harness::new(80, 24);
         resumed(&mut stage, 300);
         for _ in 0..scrolls {
             stage.key(KeyCode::PageUp);
@@ -437,7 +437,7 @@ fn reload_keeps_the_screen() {
 
 #[test]
 fn external_entries_are_one_notice() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     resumed(&mut stage, 300);
     stage.key(KeyCode::PageUp);
     read(&mut stage);
@@ -445,12 +445,12 @@ fn external_entries_are_one_notice() {
     stage.event(EventKind::SessionChanged { reason: SessionChange::Grown, session_id: "s".into() });
     let message = "another program appended to it (200 entries)".to_owned();
     stage.event(EventKind::Warning { message, hint: None });
-    let snapshot = Snapshot { seq: stage.seq, state: state(), live: InFlight::default() };
+    let snapshot = Snapshot { seq: stage.seq, state: state(), in_progress: InFlight::default() };
     let older: Vec<EntryId> = (0..490).map(|at| EntryId::new(format!("o{at}"))).collect();
     let entries = (490..500).map(logged).collect();
-    stage.input(Msg::Report(TaskResult::Loaded(Box::new(LoadedSession {
+    stage.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession {
         snapshot,
-        newest: NewestMarker::of(&older, entries),
+        newest: LoadedPath::from_path(&older, entries),
     }))));
     read(&mut stage);
     assert_eq!(upper(&stage.screen()), upper(&before));
@@ -461,7 +461,7 @@ fn external_entries_are_one_notice() {
 
 #[test]
 fn reload_continues_streaming_answer() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     at_work(&mut stage);
     let text: String = (0..60).map(|at| format!("Line {at} of it.\n\n")).collect();
     stage.text(0, &text);
@@ -475,9 +475,9 @@ fn reload_continues_streaming_answer() {
         ..AssistantMessage::default()
     };
     let live = InFlight { partial: Some(partial), running_since: Some(UnixMs(START)), ..InFlight::default() };
-    let snapshot = Snapshot { seq: stage.seq, state: state(), live };
-    let loaded = LoadedSession { snapshot, newest: NewestMarker::of(&[], vec![logged(0)]) };
-    stage.input(Msg::Report(TaskResult::Loaded(Box::new(loaded))));
+    let snapshot = Snapshot { seq: stage.seq, state: state(), in_progress: live };
+    let loaded = LoadedSession { snapshot, newest: LoadedPath::from_path(&[], vec![logged(0)]) };
+    stage.input(Msg::TaskResult(TaskResult::Loaded(Box::new(loaded))));
     assert_eq!(upper(&stage.screen()), upper(&before));
     stage.key(KeyCode::End);
     assert!(stage.screen().contains("And more."), "{}", stage.screen());
@@ -485,7 +485,7 @@ fn reload_continues_streaming_answer() {
 
 #[test]
 fn reload_continues_shell_command() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     at_work(&mut stage);
     let (id, before): (EntryId, String) = ("b1".into(), (0..300).map(|at| format!("line {at}\n")).collect());
     let (command, exclude_from_context) = ("fetch".to_owned(), false);
@@ -497,9 +497,9 @@ fn reload_continues_shell_command() {
     let context = BashContext::Include;
     let bash = RunningBash { id: id.clone(), line: "fetch".into(), context, since: UnixMs(START), output };
     let live = InFlight { bash: Some(bash), running_since: Some(UnixMs(START)), ..InFlight::default() };
-    let snapshot = Snapshot { seq: stage.seq, state: state(), live };
-    let loaded = LoadedSession { snapshot, newest: NewestMarker::of(&[], vec![logged(0)]) };
-    stage.input(Msg::Report(TaskResult::Loaded(Box::new(loaded))));
+    let snapshot = Snapshot { seq: stage.seq, state: state(), in_progress: live };
+    let loaded = LoadedSession { snapshot, newest: LoadedPath::from_path(&[], vec![logged(0)]) };
+    stage.input(Msg::TaskResult(TaskResult::Loaded(Box::new(loaded))));
     stage.event(EventKind::BashExecutionUpdate { id, delta: "\r30273 percent".into() });
     let screen = stage.screen();
     assert!(screen.contains("│ 30273 percent\n") && !screen.contains("19884"), "{screen}");
@@ -510,30 +510,30 @@ fn reload_continues_shell_command() {
 
 #[test]
 fn burst_of_text_spreads_over_frames() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     at_work(&mut stage);
     stage.text(0, &"Some **words**.\n\n".repeat(20_000));
     stage.text(0, "The end");
     let mut frames = 1;
-    stage.app.stale = Dirty::No;
+    stage.app.dirty = Dirty::No;
     while !stage.screen().contains("The end") {
-        assert_eq!(stage.app.stale, Dirty::BySession, "another frame is asked for");
-        stage.app.stale = Dirty::No;
+        assert_eq!(stage.app.dirty, Dirty::BySession, "another frame is asked for");
+        stage.app.dirty = Dirty::No;
         frames += 1;
     }
     assert!((2..10).contains(&frames), "{frames}");
-    stage.app.stale = Dirty::No;
+    stage.app.dirty = Dirty::No;
     stage.screen();
-    assert_eq!(stage.app.stale, Dirty::No, "and then none");
+    assert_eq!(stage.app.dirty, Dirty::No, "and then none");
 }
 
 /// Reads what is asked for.
-fn read(stage: &mut Stage) {
+fn read(stage: &mut Harness) {
     for action in std::mem::take(&mut stage.actions) {
-        if let Action::Beside(BackgroundJob::Read(wanted)) = action {
+        if let Action::Background(BackgroundJob::ReadPart(wanted)) = action {
             let last: usize = wanted.section.last.as_str()[1..].parse().unwrap();
             let entries = (last + 1 - wanted.section.count..=last).map(logged).collect();
-            stage.input(Msg::Report(TaskResult::Read { wanted, entries, ahead: vec![] }));
+            stage.input(Msg::TaskResult(TaskResult::PartRead { wanted, entries, ahead: vec![] }));
         }
     }
     stage.screen();
@@ -541,7 +541,7 @@ fn read(stage: &mut Stage) {
 
 #[test]
 fn search_hit_in_unread_part_is_loaded() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     resumed(&mut stage, 1_010);
     read(&mut stage);
     stage.control('f');
@@ -549,14 +549,14 @@ fn search_hit_in_unread_part_is_loaded() {
     let lookups: Vec<Lookup> = std::mem::take(&mut stage.actions)
         .into_iter()
         .filter_map(|action| {
-            if let Action::Beside(BackgroundJob::Search(lookup)) = action { Some(lookup) } else { None }
+            if let Action::Background(BackgroundJob::Search(lookup)) = action { Some(lookup) } else { None }
         })
         .collect();
     let [lookup] = lookups.as_slice() else { panic!("one look is asked for") };
     assert_eq!((lookup.parts.len(), lookup.parts[0].part), (10, 9), "newest first");
     assert!(stage.screen().contains("searching…"), "{}", stage.screen());
     let found = |part, hits, is_last| {
-        Msg::Report(TaskResult::Found(SearchHits { number: lookup.number, part, hits, is_last }))
+        Msg::TaskResult(TaskResult::SearchHits(SearchHits { number: lookup.number, part, hits, is_complete: is_last }))
     };
     stage.input(found(2, (50..60).map(|at| (at, 1)).collect(), false));
     for _ in 0..4 {
@@ -565,8 +565,8 @@ fn search_hit_in_unread_part_is_loaded() {
     let screen = stage.screen();
     assert!(screen.contains("10 of 10…") && screen.contains("prompt 259 of the log"), "{screen}");
     stage.input(found(0, vec![(25, 1)], true));
-    let old = SearchHits { number: lookup.number - 1, part: 5, hits: vec![(1, 1)], is_last: true };
-    stage.input(Msg::Report(TaskResult::Found(old)));
+    let old = SearchHits { number: lookup.number - 1, part: 5, hits: vec![(1, 1)], is_complete: true };
+    stage.input(Msg::TaskResult(TaskResult::SearchHits(old)));
     assert!(stage.screen().contains("11 of 11"), "what an older look found is dropped: {}", stage.screen());
     stage.actions = stage.key(KeyCode::Down);
     for _ in 0..4 {
@@ -583,7 +583,7 @@ fn search_hit_in_unread_part_is_loaded() {
 
 #[test]
 fn keys_jump_between_prompts_and_ends() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     talked(&mut stage, 30);
     stage.screen();
     stage.type_text("a draft");
@@ -609,13 +609,13 @@ fn keys_jump_between_prompts_and_ends() {
 
 #[test]
 fn unanswered_prompt_returns_on_enter() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     resumed(&mut stage, 20);
     for (width, height) in SIZES {
         stage.resize(width, height);
         insta::assert_snapshot!(format!("unanswered_{width}x{height}"), stage.screen());
     }
-    let back = Action::Go(Navigate::ToEntry("o19".into(), BranchSummary::None));
+    let back = Action::Navigate(Navigate::ToEntry("o19".into(), BranchSummary::None));
     assert_eq!(stage.key(KeyCode::Enter), [back]);
     stage.answer(vec![text("at last")]);
     assert_eq!(stage.key(KeyCode::Enter), []);
@@ -623,7 +623,7 @@ fn unanswered_prompt_returns_on_enter() {
 
 #[test]
 fn message_time_takes_first_row_only() {
-    let mut stage = Stage::new(40, 24);
+    let mut stage = Harness::new(40, 24);
     stage.user(&"four ".repeat(20));
     let screen = stage.screen();
     let rows: Vec<&str> = screen.lines().filter(|line| line.starts_with("▌ ")).collect();
@@ -634,7 +634,7 @@ fn message_time_takes_first_row_only() {
 
 #[test]
 fn long_user_message_is_folded() {
-    let mut stage = Stage::new(80, 40);
+    let mut stage = Harness::new(80, 40);
     let long: String = (0..50).map(|n| format!("row {n}\n")).collect();
     stage.user(&long);
     assert!(stage.screen().contains("▌ … 38 more lines (ctrl+o)"), "{}", stage.screen());
@@ -645,19 +645,19 @@ fn long_user_message_is_folded() {
 
 #[test]
 fn hints_name_the_unfold_key() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     at_work(&mut stage);
     stage.event(EventKind::AgentSettled);
     stage.answer(vec![call("c9", "bash", json!({"command": "seq 30"}))]);
     let output: String = (0..30).map(|n| format!("{n}\n")).collect();
     stage.result(("c9", "bash"), &output, json!({"exitCode": 0}), false);
-    let key = stage.app.place.keymap.key_of(crate::keymap::KeyCommand::UnfoldOutput);
+    let key = stage.app.ui.keymap.key_of(crate::keymap::KeyCommand::UnfoldOutput);
     assert!(stage.screen().contains(&format!("more lines ({key})")), "{}", stage.screen());
 }
 
 #[test]
 fn completion_hidden_while_searching() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.type_text("/the");
     assert!(stage.screen().contains("/theme"), "{}", stage.screen());
     stage.control('f');

@@ -8,7 +8,7 @@ use tiller_core::event::EventKind;
 use tiller_core::message::{BashExecutionMessage, Message};
 use tiller_core::unit::UnixMs;
 
-use super::harness::{SIZES, Stage, at_work};
+use super::harness::{SIZES, Harness, at_work};
 
 fn numbered(count: usize) -> String {
     (1..=count).map(|n| format!("line {n}\n")).collect()
@@ -16,7 +16,7 @@ fn numbered(count: usize) -> String {
 
 #[test]
 fn truncation_note_is_under_its_call_only() {
-    let mut stage = Stage::new(80, 40);
+    let mut stage = Harness::new(80, 40);
     at_work(&mut stage);
     let cut = "output cut: the last 20 of 99 lines are shown; all of it is in /tmp/a";
     stage.event(EventKind::Warning { message: "something else".into(), hint: None });
@@ -30,7 +30,7 @@ fn truncation_note_is_under_its_call_only() {
 #[test]
 fn shell_output_shows_a_screenful() {
     for (width, height) in SIZES {
-        let mut stage = Stage::new(width, height);
+        let mut stage = Harness::new(width, height);
         let id = || "b1".into();
         let exclude_from_context = false;
         stage.event(EventKind::BashExecutionStart {
@@ -59,7 +59,7 @@ fn shell_output_shows_a_screenful() {
 #[test]
 fn shell_result_has_note_and_duration() {
     for (width, height) in SIZES {
-        let mut stage = Stage::new(width, height);
+        let mut stage = Harness::new(width, height);
         let long = format!("for f in {}; do cat $f; done", "one.txt two.txt ".repeat(8).trim());
         for (number, command) in ["echo lost; exit 4", long.as_str()].into_iter().enumerate() {
             let id = || format!("b{number}").as_str().into();

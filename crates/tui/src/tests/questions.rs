@@ -5,26 +5,26 @@ use tiller_core::event::{CompactionChoice, EventKind, SessionChange};
 use tiller_engine::{InFlight, Snapshot};
 use tiller_render::{Line, Role};
 
-use super::harness::{Stage, at_work, state};
+use super::harness::{Harness, at_work, state};
 use super::summaries::compaction_fails;
 use crate::app::{Action, ListKind, LoadedSession, Msg, Navigate, SessionEdit, Submit, TaskResult};
 use crate::dialog::Dialog;
 use crate::picker::{PickerChoice, PickerItem};
-use crate::transcript::NewestMarker;
+use crate::transcript::LoadedPath;
 
 /// A question that just came.
-fn asked(stage: &mut Stage) {
+fn asked(stage: &mut Harness) {
     let fork = PickerItem::new("continue in a fork", PickerChoice::ForkOf("/s/1.jsonl".into()));
-    stage.input(Msg::Report(TaskResult::Ask(Dialog { title: "late".into(), items: vec![fork] })));
+    stage.input(Msg::TaskResult(TaskResult::Dialog(Dialog { title: "late".into(), items: vec![fork] })));
 }
 
 fn forks(actions: &[Action]) -> bool {
-    actions.contains(&Action::Go(Navigate::ForkOf("/s/1.jsonl".into())))
+    actions.contains(&Action::Navigate(Navigate::ForkOf("/s/1.jsonl".into())))
 }
 
 #[test]
 fn dialog_early_enter_is_ignored() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.control('l');
     asked(&mut stage);
     stage.wait(399);
@@ -32,12 +32,12 @@ fn dialog_early_enter_is_ignored() {
     assert!(stage.screen().contains("── late"), "{}", stage.screen());
     stage.wait(1);
     assert!(forks(&stage.key(KeyCode::Enter)));
-    assert!(stage.app.popups.iter().any(|popup| popup.lists(ListKind::Models)));
+    assert!(stage.app.overlays.iter().any(|popup| popup.is_list(ListKind::Models)));
 }
 
 #[test]
 fn dialog_typing_defers_it() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     at_work(&mut stage);
     compaction_fails(&mut stage);
     assert!(stage.screen().contains("try again"), "{}", stage.screen());
@@ -46,20 +46,20 @@ fn dialog_typing_defers_it() {
     stage.wait(1_000);
     stage.type_text(" also");
     assert!(stage.screen().contains("❯ and also"), "{}", stage.screen());
-    assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Say(Submit::Steer("and also".into()))));
+    assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Submit(Submit::Steer("and also".into()))));
     assert!(stage.screen().contains("try again"), "{}", stage.screen());
     stage.wait(399);
     assert_eq!(stage.key(KeyCode::Enter), [], "it has only just come again");
     stage.wait(400);
     assert_eq!(
         stage.key(KeyCode::Enter),
-        [Action::Change(SessionEdit::ResolveCompaction(CompactionChoice::Retry))]
+        [Action::Edit(SessionEdit::ResolveCompaction(CompactionChoice::Retry))]
     );
 }
 
 #[test]
 fn dialog_waits_for_search() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     at_work(&mut stage);
     stage.control('f');
     compaction_fails(&mut stage);
@@ -73,7 +73,7 @@ fn dialog_waits_for_search() {
 
 #[test]
 fn dialog_paste_esc_and_wheel_are_no_answers() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     at_work(&mut stage);
     asked(&mut stage);
     assert_eq!(stage.key(KeyCode::Esc), [Action::Abort], "it was to stop what runs");
@@ -82,27 +82,27 @@ fn dialog_paste_esc_and_wheel_are_no_answers() {
     stage.input(Msg::Mouse(MouseEvent { kind, column: 1, row: 1, modifiers }));
     assert_eq!(stage.app.editor.text(), "", "no prompt of earlier times");
     stage.input(Msg::Paste("a draft".into()));
-    assert_eq!((stage.app.editor.text().as_str(), stage.app.popups.len()), ("a draft", 0));
+    assert_eq!((stage.app.editor.text().as_str(), stage.app.overlays.len()), ("a draft", 0));
     stage.wait(400);
     stage.control('c');
     assert!(stage.screen().contains("── late"), "{}", stage.screen());
 }
 
-fn page(stage: &mut Stage) {
+fn page(stage: &mut Harness) {
     let lines = vec![Line::new("the end of the log", Role::Text)];
-    stage.input(Msg::Report(TaskResult::Page { title: "log".into(), lines }));
+    stage.input(Msg::TaskResult(TaskResult::Page { title: "log".into(), lines }));
 }
 
 #[test]
 fn page_typing_defers_it() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.type_text("q");
     page(&mut stage);
     assert!(!stage.screen().contains("the end of the log"), "{}", stage.screen());
     assert!(stage.screen().contains("log: ready."), "{}", stage.screen());
     stage.wait(1_000);
     stage.type_text("uick");
-    assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Say(Submit::Steer("quick".into()))));
+    assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Submit(Submit::Steer("quick".into()))));
     assert!(stage.screen().contains("the end of the log"), "{}", stage.screen());
     stage.wait(399);
     stage.type_text("q/");
@@ -121,7 +121,7 @@ fn page_typing_defers_it() {
 
 #[test]
 fn page_waits_for_open_list() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.control('l');
     page(&mut stage);
     stage.type_text("opus");
@@ -131,12 +131,12 @@ fn page_waits_for_open_list() {
     stage.key(KeyCode::Esc);
     assert!(stage.screen().contains("the end of the log"), "{}", stage.screen());
     stage.key(KeyCode::Esc);
-    assert!(stage.app.popups.is_empty());
+    assert!(stage.app.overlays.is_empty());
 }
 
 #[test]
 fn dialog_late_waits_for_typing() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.type_text("and");
     asked(&mut stage);
     stage.wait(1_000);
@@ -147,15 +147,15 @@ fn dialog_late_waits_for_typing() {
 }
 
 /// The session is read anew, with nothing at work in it.
-fn reloads(stage: &mut Stage) {
-    let snapshot = Snapshot { seq: stage.seq, state: state(), live: InFlight::default() };
-    let loaded = LoadedSession { snapshot, newest: NewestMarker::default() };
-    stage.input(Msg::Report(TaskResult::Loaded(Box::new(loaded))));
+fn reloads(stage: &mut Harness) {
+    let snapshot = Snapshot { seq: stage.seq, state: state(), in_progress: InFlight::default() };
+    let loaded = LoadedSession { snapshot, newest: LoadedPath::default() };
+    stage.input(Msg::TaskResult(TaskResult::Loaded(Box::new(loaded))));
 }
 
 #[test]
 fn dialog_deferred_survives_reload() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     asked(&mut stage);
     stage.type_text("and");
     stage.input(Msg::Lagged);
@@ -167,7 +167,7 @@ fn dialog_deferred_survives_reload() {
 
 #[test]
 fn dialog_deferred_is_dropped_when_settled() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     asked(&mut stage);
     stage.type_text("and");
     stage.event(EventKind::SessionChanged { reason: SessionChange::New, session_id: "s".into() });

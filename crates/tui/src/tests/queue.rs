@@ -6,11 +6,11 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::event::{EventKind, QueueItem, QueueKind};
 use tiller_core::message::{BashExecutionMessage, Image, Message, UserMessage};
 use tiller_core::unit::UnixMs;
-use tiller_session::entry::{DeliveryReceipt, MessageEntry, Waited};
+use tiller_session::entry::{DeliveryReceipt, MessageEntry, QueueHistory};
 
-use super::harness::{SIZES, START, Stage, at_work, text};
+use super::harness::{SIZES, START, Harness, at_work, text};
 use crate::app::{Action, Msg, Submit, TaskResult};
-use crate::queue::{AfterQueueEdit, QueueAction, QueueOutcome, RemovedMessages};
+use crate::queue::{AfterQueueEdit, QueueAction, QueueOutcome, RemovedMessage};
 
 fn item(id: &str, kind: QueueKind, text: &str) -> QueueItem {
     QueueItem { id: id.into(), kind, text: text.into(), typed: None, images: [].into(), held: false }
@@ -29,7 +29,7 @@ fn three() -> Vec<QueueItem> {
     ]
 }
 
-impl Stage {
+impl Harness {
     fn waits(&mut self, items: Vec<QueueItem>) {
         self.event(EventKind::queue_update(items));
     }
@@ -38,13 +38,13 @@ impl Stage {
         self.press(KeyCode::Up, KeyModifiers::ALT)
     }
 
-    fn removed(&mut self, items: Vec<RemovedMessages>) {
-        self.input(Msg::Report(TaskResult::Waiting(QueueOutcome::Removed(items))));
+    fn removed(&mut self, items: Vec<RemovedMessage>) {
+        self.input(Msg::TaskResult(TaskResult::QueueOutcome(QueueOutcome::Removed(items))));
     }
 }
 
-fn waiting(width: u16, height: u16) -> Stage {
-    let mut stage = Stage::new(width, height);
+fn waiting(width: u16, height: u16) -> Harness {
+    let mut stage = Harness::new(width, height);
     at_work(&mut stage);
     stage.waits(three());
     stage
@@ -81,7 +81,7 @@ fn queue_edit_puts_message_back() {
         let words = "make it look like this, or better".to_owned();
         assert_eq!(
             stage.key(KeyCode::Enter),
-            ordered(QueueAction::Edit("q3".into(), words, AfterQueueEdit::Goes))
+            ordered(QueueAction::Edit("q3".into(), words, AfterQueueEdit::Release))
         );
         assert_eq!(stage.app.editor.text(), "a draft");
         stage.key(KeyCode::Char('e'));
@@ -110,7 +110,7 @@ fn queue_esc_discards_edit_into_history() {
 }
 
 /// The third message is being edited and is held for that; the run is over.
-fn edited_when_the_run_ended() -> Stage {
+fn edited_when_the_run_ended() -> Harness {
     let mut stage = waiting(80, 24);
     stage.alt_up();
     stage.key(KeyCode::Enter);
@@ -131,7 +131,7 @@ fn queue_edited_message_waits_for_enter() {
     let words = "make it look like this!".to_owned();
     assert_eq!(
         stage.key(KeyCode::Enter),
-        ordered(QueueAction::Edit("q3".into(), words, AfterQueueEdit::Goes))
+        ordered(QueueAction::Edit("q3".into(), words, AfterQueueEdit::Release))
     );
     stage.waits(three()[..2].to_vec());
     assert!(!stage.screen().contains("is no longer queued"), "{}", stage.screen());
@@ -158,15 +158,15 @@ fn queue_held_message_stays_held() {
 fn queue_reorders_within_kind() {
     let mut stage = waiting(80, 24);
     stage.alt_up();
-    let shift = |stage: &mut Stage, code| stage.press(code, KeyModifiers::SHIFT);
-    assert_eq!(shift(&mut stage, KeyCode::Up), ordered(QueueAction::Place("q3".into(), 0)));
-    assert_eq!(stage.key(KeyCode::Char('p')), ordered(QueueAction::Turn("q3".into(), QueueKind::Steer)));
+    let shift = |stage: &mut Harness, code| stage.press(code, KeyModifiers::SHIFT);
+    assert_eq!(shift(&mut stage, KeyCode::Up), ordered(QueueAction::Move("q3".into(), 0)));
+    assert_eq!(stage.key(KeyCode::Char('p')), ordered(QueueAction::SetKind("q3".into(), QueueKind::Steer)));
     stage.key(KeyCode::Up);
-    assert_eq!(shift(&mut stage, KeyCode::Down), ordered(QueueAction::Place("q1".into(), 2)));
+    assert_eq!(shift(&mut stage, KeyCode::Down), ordered(QueueAction::Move("q1".into(), 2)));
     assert_eq!(shift(&mut stage, KeyCode::Up), []);
     assert!(stage.screen().contains("Steering messages go first; p changes the kind."));
     stage.key(KeyCode::Up);
-    assert_eq!(stage.key(KeyCode::Char('p')), ordered(QueueAction::Turn("q2".into(), QueueKind::FollowUp)));
+    assert_eq!(stage.key(KeyCode::Char('p')), ordered(QueueAction::SetKind("q2".into(), QueueKind::FollowUp)));
 }
 
 #[test]
@@ -186,18 +186,18 @@ fn queue_undo_restores_removed() {
     stage.alt_up();
     assert_eq!(stage.key(KeyCode::Char('d')), ordered(QueueAction::Remove("q3".into(), 2)));
     let mut left = three();
-    let removed = RemovedMessages { item: left.remove(2), place: 2 };
+    let removed = RemovedMessage { item: left.remove(2), place: 2 };
     stage.waits(left.clone());
     stage.removed(vec![removed.clone()]);
     assert!(stage.screen().contains("removed; u brings it back"), "{}", stage.screen());
     assert_eq!(stage.key(KeyCode::Char('D')), ordered(QueueAction::Clear));
     stage.waits(vec![]);
-    let cleared: Vec<RemovedMessages> =
-        left.into_iter().enumerate().map(|(place, item)| RemovedMessages { item, place }).collect();
+    let cleared: Vec<RemovedMessage> =
+        left.into_iter().enumerate().map(|(place, item)| RemovedMessage { item, place }).collect();
     stage.removed(cleared.clone());
     assert!(stage.screen().contains("the queue is empty"), "{}", stage.screen());
-    assert_eq!(stage.key(KeyCode::Char('u')), ordered(QueueAction::PutBack(cleared)));
-    assert_eq!(stage.key(KeyCode::Char('u')), ordered(QueueAction::PutBack(vec![removed])));
+    assert_eq!(stage.key(KeyCode::Char('u')), ordered(QueueAction::Restore(cleared)));
+    assert_eq!(stage.key(KeyCode::Char('u')), ordered(QueueAction::Restore(vec![removed])));
     stage.waits(three());
     stage.key(KeyCode::Enter);
     assert_eq!(stage.app.editor.text(), "make it look like this");
@@ -205,7 +205,7 @@ fn queue_undo_restores_removed() {
 
 #[test]
 fn shell_record_takes_log_position() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.event(EventKind::BashExecutionStart {
         id: "b".into(),
         command: "make".into(),
@@ -239,7 +239,7 @@ fn queue_delivered_message_selects_next() {
     stage.waits(three()[..2].to_vec());
     assert!(stage.screen().contains("is no longer queued"), "{}", stage.screen());
     assert_eq!(stage.key(KeyCode::Char('d')), ordered(QueueAction::Remove("q1".into(), 0)));
-    stage.input(Msg::Report(TaskResult::Waiting(QueueOutcome::Gone(None))));
+    stage.input(Msg::TaskResult(TaskResult::QueueOutcome(QueueOutcome::Gone(None))));
     stage.waits(vec![]);
     stage.wait(1_000);
     stage.type_text("x");
@@ -272,9 +272,9 @@ fn queue_panel_whose_last_message_was_removed_keeps_its_keys() {
     assert_eq!(stage.key(KeyCode::Char('d')), ordered(QueueAction::Remove("q1".into(), 0)));
     stage.waits(vec![]);
     stage.key(KeyCode::Char('d'));
-    let removed = RemovedMessages { item: three().remove(0), place: 0 };
+    let removed = RemovedMessage { item: three().remove(0), place: 0 };
     stage.removed(vec![removed.clone()]);
-    assert_eq!(stage.key(KeyCode::Char('u')), ordered(QueueAction::PutBack(vec![removed])));
+    assert_eq!(stage.key(KeyCode::Char('u')), ordered(QueueAction::Restore(vec![removed])));
     assert_eq!(stage.app.editor.text(), "");
 }
 
@@ -287,7 +287,7 @@ fn esc_returns_queue_in_screen_order() {
         at("and add a test") < at("then run the whole") && at("then run") < at("make it look"),
         "{screen}"
     );
-    stage.input(Msg::Report(TaskResult::Queue(three())));
+    stage.input(Msg::TaskResult(TaskResult::ReturnedMessages(three())));
     let text = stage.app.editor.expanded();
     let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
     assert!(at("and add a test") < at("then run the whole") && at("then run") < at("make it look"), "{text}");
@@ -306,13 +306,13 @@ fn queue_delivered_while_edited_leaves_draft() {
     stage.wait(1_000);
     let sent = stage.key(KeyCode::Enter);
     let words = "make it look like this!\n\na draft".to_owned();
-    assert!(sent.contains(&Action::Say(Submit::Steer(words))), "{sent:?}");
+    assert!(sent.contains(&Action::Submit(Submit::Steer(words))), "{sent:?}");
 }
 
 #[test]
 fn queue_late_edit_is_a_draft() {
     let mut stage = waiting(80, 24);
-    stage.input(Msg::Report(TaskResult::Waiting(QueueOutcome::Gone(Some("better words".into())))));
+    stage.input(Msg::TaskResult(TaskResult::QueueOutcome(QueueOutcome::Gone(Some("better words".into())))));
     assert_eq!(stage.app.editor.text(), "better words");
     assert!(stage.screen().contains("your edit is kept as a draft"), "{}", stage.screen());
 }
@@ -323,15 +323,15 @@ fn queue_edit_stores_the_draft() {
     stage.type_text("a draft");
     stage.alt_up();
     stage.key(KeyCode::Enter);
-    assert_eq!(stage.app.unsent(), "a draft");
+    assert_eq!(stage.app.unsent_text(), "a draft");
     stage.key(KeyCode::Esc);
-    assert_eq!(stage.app.unsent(), "a draft");
+    assert_eq!(stage.app.unsent_text(), "a draft");
 }
 
 #[test]
 fn queue_held_names_release_key() {
     for (width, height) in SIZES {
-        let mut stage = Stage::new(width, height);
+        let mut stage = Harness::new(width, height);
         let held = three().into_iter().map(|item| QueueItem { held: true, ..item }).collect();
         stage.waits(held);
         insta::assert_snapshot!(format!("held_{width}x{height}"), stage.screen());
@@ -348,7 +348,7 @@ fn queue_held_names_release_key() {
 
 #[test]
 fn queue_many_messages_are_counted() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     at_work(&mut stage);
     let items: Vec<QueueItem> =
         (0..9).map(|n| item(&format!("q{n}"), QueueKind::FollowUp, &format!("number {n}"))).collect();
@@ -363,7 +363,7 @@ fn queue_many_messages_are_counted() {
 #[test]
 fn queue_delivered_message_has_receipt() {
     let waited =
-        |queued_at, queued_as| Waited { queued_at: Some(UnixMs(queued_at)), queued_as, ..Waited::default() };
+        |queued_at, queued_as| QueueHistory { queued_at: Some(UnixMs(queued_at)), queued_as, ..QueueHistory::default() };
     let receipts = [
         DeliveryReceipt {
             after_calls: 2,
@@ -373,7 +373,7 @@ fn queue_delivered_message_has_receipt() {
         },
         DeliveryReceipt {
             cut_off: true,
-            waited: Waited { edited: true, ..waited(START, Some(QueueKind::FollowUp)) },
+            waited: QueueHistory { edited: true, ..waited(START, Some(QueueKind::FollowUp)) },
             ..DeliveryReceipt::default()
         },
         DeliveryReceipt {
@@ -383,7 +383,7 @@ fn queue_delivered_message_has_receipt() {
         },
     ];
     for (width, height) in SIZES {
-        let mut stage = Stage::new(width, height);
+        let mut stage = Harness::new(width, height);
         stage.user("the parser test fails on windows line endings, find out why");
         stage.wait(240_000);
         for (at, receipt) in receipts.iter().enumerate() {
@@ -405,7 +405,7 @@ fn queue_left_panel_stays_left() {
     stage.key(KeyCode::Char('d'));
     stage.key(KeyCode::Esc);
     let mut left = three();
-    let removed = RemovedMessages { item: left.remove(2), place: 2 };
+    let removed = RemovedMessage { item: left.remove(2), place: 2 };
     stage.waits(left);
     stage.removed(vec![removed]);
     let screen = stage.screen();
@@ -416,8 +416,8 @@ fn queue_left_panel_stays_left() {
 
 #[test]
 fn queue_removed_are_counted_in_any_order() {
-    let removed: Vec<RemovedMessages> =
-        three().into_iter().enumerate().map(|(place, item)| RemovedMessages { item, place }).collect();
+    let removed: Vec<RemovedMessage> =
+        three().into_iter().enumerate().map(|(place, item)| RemovedMessage { item, place }).collect();
     for is_told_first in [true, false] {
         let mut stage = waiting(80, 24);
         stage.alt_up();
@@ -433,7 +433,7 @@ fn queue_removed_are_counted_in_any_order() {
         let screen = stage.screen();
         assert!(screen.contains("removed 3; u brings them back"), "{screen}");
         assert!(!screen.contains("is no longer queued"), "{screen}");
-        assert_eq!(stage.key(KeyCode::Char('u')), ordered(QueueAction::PutBack(removed.clone())));
+        assert_eq!(stage.key(KeyCode::Char('u')), ordered(QueueAction::Restore(removed.clone())));
         stage.waits(three());
         assert!(!stage.screen().contains("removed 3"), "{}", stage.screen());
         stage.waits(three()[..2].to_vec());
@@ -450,11 +450,11 @@ fn queue_undo_after_leaving_panel() {
     let mut stage = waiting(80, 24);
     stage.alt_up();
     stage.key(KeyCode::Char('d'));
-    let removed = RemovedMessages { item: three().remove(2), place: 2 };
+    let removed = RemovedMessage { item: three().remove(2), place: 2 };
     stage.waits(Vec::new());
     stage.removed(vec![removed.clone()]);
     stage.key(KeyCode::Esc);
     assert!(stage.screen().contains("alt+up, then u restores them"), "{}", stage.screen());
     stage.alt_up();
-    assert_eq!(stage.key(KeyCode::Char('u')), ordered(QueueAction::PutBack(vec![removed])));
+    assert_eq!(stage.key(KeyCode::Char('u')), ordered(QueueAction::Restore(vec![removed])));
 }

@@ -7,9 +7,9 @@ use tiller_engine::SessionSwitched;
 use tiller_render::{Line, Role};
 use tiller_session::{SearchHit, SessionScope, SessionSummary, Snippet};
 
-use super::harness::{SIZES, START, Stage};
+use super::harness::{SIZES, START, Harness};
 use crate::app::{Action, ListAction, ListResult, Msg, Navigate, SessionsResult, TaskResult};
-use crate::picker::{Extract, PickerChoice, StatusText, ThemeItem, hits, sessions};
+use crate::picker::{SessionExcerpt, PickerChoice, StatusText, SessionQueryId, hits, sessions};
 use crate::session_search::SearchRequest;
 
 fn summary(number: i64, name: Option<&str>, prompt: &str, cwd: &str) -> SessionSummary {
@@ -48,7 +48,7 @@ fn hit(session: SessionSummary, pieces: &[(&str, bool)]) -> SearchHit {
 
 /// The search request of the search with this number.
 fn ask_in(look: u64, scope: SessionScope, words: &str) -> Action {
-    Action::Browse(SearchRequest { look: ThemeItem(look), scope, words: words.into() })
+    Action::SearchSessions(SearchRequest { look: SessionQueryId(look), scope, words: words.into() })
 }
 
 /// The search request of the first search.
@@ -56,13 +56,13 @@ fn ask(scope: SessionScope, words: &str) -> Action {
     ask_in(1, scope, words)
 }
 
-impl Stage {
+impl Harness {
     fn browsed(&mut self, scope: SessionScope, what: SessionsResult) {
         self.browsed_in(1, scope, what);
     }
 
     fn browsed_in(&mut self, look: u64, scope: SessionScope, what: SessionsResult) {
-        self.input(Msg::Report(TaskResult::List(ListResult::Browsed { look: ThemeItem(look), scope, what })));
+        self.input(Msg::TaskResult(TaskResult::List(ListResult::Sessions { look: SessionQueryId(look), scope, what })));
     }
 
     fn know_sessions(&mut self, scope: SessionScope) {
@@ -74,7 +74,7 @@ impl Stage {
 #[test]
 fn sessions_list_with_hits_below() {
     for (width, height) in [(80, 24), (120, 40)] {
-        let mut stage = Stage::new(width, height);
+        let mut stage = Harness::new(width, height);
         stage.type_text("/resume");
         assert_eq!(stage.key(KeyCode::Enter)[1..], [ask(SessionScope::ThisDirectory, "")]);
         stage.know_sessions(SessionScope::ThisDirectory);
@@ -96,19 +96,19 @@ fn sessions_list_with_hits_below() {
         insta::assert_snapshot!(format!("sessions_{width}x{height}"), stage.screen());
         assert_eq!(
             stage.key(KeyCode::End),
-            [Action::InList(ListAction::Preview(
+            [Action::List(ListAction::Preview(
                 "/s/9.jsonl".into(),
-                Extract::Around("e1".into(), "window".into())
+                SessionExcerpt::Around("e1".into(), "window".into())
             ))]
         );
         let lines = vec![Line::new("▌ open the window", Role::User)];
         let of = |name: &str| PickerChoice::Open(format!("/s/{name}.jsonl").into());
-        stage.input(Msg::Report(TaskResult::List(ListResult::Preview { of: of("9"), lines })));
+        stage.input(Msg::TaskResult(TaskResult::List(ListResult::Preview { of: of("9"), lines })));
         let late = vec![Line::new("of another one", Role::User)];
-        stage.input(Msg::Report(TaskResult::List(ListResult::Preview { of: of("0"), lines: late })));
+        stage.input(Msg::TaskResult(TaskResult::List(ListResult::Preview { of: of("0"), lines: late })));
         insta::assert_snapshot!(format!("session_previewed_{width}x{height}"), stage.screen());
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Navigate::Open("/s/9.jsonl".into()))]);
-        assert_eq!(stage.key(KeyCode::Esc), [Action::EndBrowse], "until it is there one can stay here");
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Navigate(Navigate::Open("/s/9.jsonl".into()))]);
+        assert_eq!(stage.key(KeyCode::Esc), [Action::EndSessionSearch], "until it is there one can stay here");
     }
 }
 
@@ -116,7 +116,7 @@ fn sessions_list_with_hits_below() {
 fn sessions_rename_trash_and_restore() {
     let scope = SessionScope::ThisDirectory;
     for (width, height) in [(80, 24), (120, 40)] {
-        let mut stage = Stage::new(width, height);
+        let mut stage = Harness::new(width, height);
         stage.type_text("/resume");
         stage.key(KeyCode::Enter);
         stage.know_sessions(scope);
@@ -128,30 +128,30 @@ fn sessions_rename_trash_and_restore() {
         insta::assert_snapshot!(format!("session_unnamed_{width}x{height}"), stage.screen());
         assert_eq!(
             stage.key(KeyCode::Enter),
-            [Action::InList(ListAction::NameSession("/s/0.jsonl".into(), String::new()))]
+            [Action::List(ListAction::NameSession("/s/0.jsonl".into(), String::new()))]
         );
         stage.control('r');
         assert!(stage.screen().contains("name ❯ fix-crlf"), "{}", stage.screen());
         stage.control('u');
         stage.type_text("better name");
         insta::assert_snapshot!(format!("session_named_{width}x{height}"), stage.screen());
-        let named = Action::InList(ListAction::NameSession("/s/0.jsonl".into(), "better name".into()));
+        let named = Action::List(ListAction::NameSession("/s/0.jsonl".into(), "better name".into()));
         assert_eq!(stage.key(KeyCode::Enter), [named]);
         assert_eq!(stage.control('z'), [], "nothing went to the trash yet");
-        assert_eq!(stage.control('x'), [Action::InList(ListAction::TrashSession("/s/0.jsonl".into()))]);
+        assert_eq!(stage.control('x'), [Action::List(ListAction::TrashSession("/s/0.jsonl".into()))]);
         stage.actions.clear();
         let word = StatusText::note("moved to the trash");
         let trashed = Some("/s/0.jsonl".into());
-        stage.input(Msg::Report(TaskResult::List(ListResult::SessionsChanged { word, trashed })));
-        assert_eq!(stage.actions, [Action::EndBrowse, ask_in(2, scope, "")]);
+        stage.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged { word, trashed })));
+        assert_eq!(stage.actions, [Action::EndSessionSearch, ask_in(2, scope, "")]);
         assert!(stage.screen().contains("moved to the trash; restore with ctrl+z"));
         let ids: Vec<_> = summaries().into_iter().skip(1).collect();
         let without = SessionsResult::Sessions(sessions(&ids, scope, UnixMs(stage.now)));
         stage.browsed_in(2, scope, without);
         stage.key(KeyCode::Down);
-        assert_eq!(stage.control('z'), [Action::InList(ListAction::RestoreSession("/s/0.jsonl".into()))]);
+        assert_eq!(stage.control('z'), [Action::List(ListAction::RestoreSession("/s/0.jsonl".into()))]);
         let word = StatusText::note("restored");
-        stage.input(Msg::Report(TaskResult::List(ListResult::SessionsChanged { word, trashed: None })));
+        stage.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged { word, trashed: None })));
         stage.browsed_in(
             3,
             scope,
@@ -160,7 +160,7 @@ fn sessions_rename_trash_and_restore() {
         stage.actions.clear();
         assert_eq!(
             stage.key(KeyCode::Enter),
-            [Action::Go(Navigate::Open("/s/0.jsonl".into()))],
+            [Action::Navigate(Navigate::Open("/s/0.jsonl".into()))],
             "it is chosen"
         );
         assert_eq!(stage.control('z'), []);
@@ -171,7 +171,7 @@ fn sessions_rename_trash_and_restore() {
 fn sessions_failed_rename_reopens_prompt() {
     let scope = SessionScope::ThisDirectory;
     for (width, height) in [(80, 24), (120, 40)] {
-        let mut stage = Stage::new(width, height);
+        let mut stage = Harness::new(width, height);
         stage.type_text("/resume");
         stage.key(KeyCode::Enter);
         stage.know_sessions(scope);
@@ -181,18 +181,18 @@ fn sessions_failed_rename_reopens_prompt() {
         stage.key(KeyCode::Enter);
         let file = "/home/ada/.local/share/tiller/sessions/--home-ada-code-conf--/2026-11-22T08-00-00_01JD6X9Q.jsonl";
         let why =
-            StatusText::trouble(format!("session file {file}: another process writes to it (process 4711)"));
+            StatusText::error(format!("session file {file}: another process writes to it (process 4711)"));
         let name = "better name".to_owned();
         let path = "/s/0.jsonl".into();
-        stage.input(Msg::Report(TaskResult::List(ListResult::NotNamed { path, name, why })));
+        stage.input(Msg::TaskResult(TaskResult::List(ListResult::RenameFailed { path, name, why })));
         insta::assert_snapshot!(format!("session_not_named_{width}x{height}"), stage.screen());
-        let again = Action::InList(ListAction::NameSession("/s/0.jsonl".into(), "better name".into()));
+        let again = Action::List(ListAction::NameSession("/s/0.jsonl".into(), "better name".into()));
         assert_eq!(stage.key(KeyCode::Enter), [again]);
         stage.key(KeyCode::Down);
-        let why = StatusText::trouble(format!("{}because of this", "it failed ".repeat(60)));
+        let why = StatusText::error(format!("{}because of this", "it failed ".repeat(60)));
         let name = "better name".to_owned();
         let path = "/s/0.jsonl".into();
-        stage.input(Msg::Report(TaskResult::List(ListResult::NotNamed { path, name, why })));
+        stage.input(Msg::TaskResult(TaskResult::List(ListResult::RenameFailed { path, name, why })));
         let screen = stage.screen();
         let rows = screen.lines().filter(|line| line.contains("it failed"));
         assert_eq!(rows.count(), 3, "{screen}");
@@ -204,15 +204,15 @@ fn sessions_failed_rename_reopens_prompt() {
 #[test]
 fn sessions_rename_updates_preview() {
     let scope = SessionScope::ThisDirectory;
-    let mut stage = Stage::new(120, 40);
+    let mut stage = Harness::new(120, 40);
     stage.app.browse("");
     stage.know_sessions(scope);
     let lines = vec![Line::new("what was said last", Role::Text)];
     let of = PickerChoice::Open("/s/0.jsonl".into());
-    stage.input(Msg::Report(TaskResult::List(ListResult::Preview { of, lines })));
+    stage.input(Msg::TaskResult(TaskResult::List(ListResult::Preview { of, lines })));
     assert!(stage.screen().contains("│ fix-crlf"), "{}", stage.screen());
     let word = StatusText::note("renamed to better");
-    stage.input(Msg::Report(TaskResult::List(ListResult::SessionsChanged { word, trashed: None })));
+    stage.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged { word, trashed: None })));
     let mut renamed = summaries();
     renamed[0].name = Some("better".into());
     stage.browsed_in(2, scope, SessionsResult::Sessions(sessions(&renamed, scope, UnixMs(stage.now))));
@@ -223,26 +223,26 @@ fn sessions_rename_updates_preview() {
 
 #[test]
 fn sessions_restore_after_failure() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.app.browse("");
     for name in ["/s/0.jsonl", "/s/1.jsonl"] {
         let word = StatusText::note("moved to the trash");
-        stage.input(Msg::Report(TaskResult::List(ListResult::SessionsChanged {
+        stage.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged {
             word,
             trashed: Some(name.into()),
         })));
     }
-    let restore = |name: &str| Action::InList(ListAction::RestoreSession(name.into()));
+    let restore = |name: &str| Action::List(ListAction::RestoreSession(name.into()));
     assert_eq!(stage.control('z'), [restore("/s/1.jsonl")]);
-    let why = StatusText::trouble("can't be taken back");
-    stage.input(Msg::Report(TaskResult::List(ListResult::NotRestored { path: "/s/1.jsonl".into(), why })));
+    let why = StatusText::error("can't be taken back");
+    stage.input(Msg::TaskResult(TaskResult::List(ListResult::RestoreFailed { path: "/s/1.jsonl".into(), why })));
     assert!(stage.screen().contains("can't be taken back"), "{}", stage.screen());
     stage.key(KeyCode::Esc);
     stage.app.browse("");
     stage.input(Msg::Tick);
     assert!(stage.screen().contains("undo"), "{}", stage.screen());
     assert_eq!(stage.control('z'), [restore("/s/0.jsonl")], "the one that failed doesn't stand in its way");
-    stage.app.refused(restore("/s/0.jsonl"));
+    stage.app.reject_action(restore("/s/0.jsonl"));
     assert_eq!(
         [stage.control('z'), stage.control('z')].concat(),
         [restore("/s/1.jsonl"), restore("/s/0.jsonl")]
@@ -252,15 +252,15 @@ fn sessions_restore_after_failure() {
 
 #[test]
 fn sessions_stale_search_is_dropped() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.app.browse("");
     stage.know_sessions(SessionScope::ThisDirectory);
     let trashed = Some("/s/0.jsonl".into());
-    stage.input(Msg::Report(TaskResult::List(ListResult::SessionsChanged {
+    stage.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged {
         word: StatusText::note("moved"),
         trashed,
     })));
-    let without = |stage: &Stage| {
+    let without = |stage: &Harness| {
         SessionsResult::Sessions(sessions(&summaries()[1..], SessionScope::ThisDirectory, UnixMs(stage.now)))
     };
     stage.browsed_in(2, SessionScope::ThisDirectory, without(&stage));
@@ -274,7 +274,7 @@ fn sessions_stale_search_is_dropped() {
 
 #[test]
 fn sessions_found_by_either_end_of_id() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.app.browse("");
     let mut known = summaries();
     known[1].id = "7QRSTUVWXYZABCDEFGHJK".into();
@@ -283,8 +283,8 @@ fn sessions_found_by_either_end_of_id() {
     for part in ["7qrs", "7QRSTUVWXY", "zabcdefghjk"] {
         stage.control('u');
         stage.type_text(part);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Navigate::Open(known[1].path.clone()))], "{part}");
-        stage.input(Msg::Report(TaskResult::List(ListResult::Said(StatusText::note(
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Navigate(Navigate::Open(known[1].path.clone()))], "{part}");
+        stage.input(Msg::TaskResult(TaskResult::List(ListResult::Status(StatusText::note(
             "this session is already open",
         )))));
     }
@@ -292,7 +292,7 @@ fn sessions_found_by_either_end_of_id() {
 
 #[test]
 fn sessions_threads_switch_to_newest() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.type_text("/resume");
     stage.key(KeyCode::Enter);
     let scope = SessionScope::ThisDirectory;
@@ -310,7 +310,7 @@ fn sessions_threads_switch_to_newest() {
 
 #[test]
 fn sessions_other_query_or_scope_is_dropped() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.type_text("/resume not there");
     assert_eq!(stage.key(KeyCode::Enter)[1..], [ask(SessionScope::ThisDirectory, "not there")]);
     stage.know_sessions(SessionScope::Everywhere);
@@ -325,27 +325,27 @@ fn sessions_other_query_or_scope_is_dropped() {
     stage.browsed(SessionScope::ThisDirectory, SessionsResult::Hits { words: "not there".into(), items });
     assert!(stage.screen().contains("» said"));
     assert_eq!(stage.key(KeyCode::Esc)[..1], [ask(SessionScope::ThisDirectory, "")], "all of them again");
-    assert_eq!(stage.key(KeyCode::Esc), [Action::EndBrowse]);
+    assert_eq!(stage.key(KeyCode::Esc), [Action::EndSessionSearch]);
 }
 
 #[test]
 fn sessions_typing_while_opening_is_kept() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.type_text("/resume");
     stage.key(KeyCode::Enter);
     stage.know_sessions(SessionScope::ThisDirectory);
     stage.type_text("fix");
-    assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Navigate::Open("/s/0.jsonl".into()))]);
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Navigate(Navigate::Open("/s/0.jsonl".into()))]);
     stage.type_text("and go on");
     let moved = SessionSwitched { change: SessionChange::Open, session: "s".into(), editor: None };
-    stage.input(Msg::Report(TaskResult::Moved(moved)));
+    stage.input(Msg::TaskResult(TaskResult::SessionSwitched(moved)));
     assert_eq!(stage.app.editor.text(), "and go on");
 }
 
 #[test]
 fn sessions_typing_survives_failed_open() {
     for left in [None, Some(KeyCode::Esc)] {
-        let mut stage = Stage::new(80, 24);
+        let mut stage = Harness::new(80, 24);
         stage.type_text("/resume");
         stage.key(KeyCode::Enter);
         stage.know_sessions(SessionScope::ThisDirectory);
@@ -355,7 +355,7 @@ fn sessions_typing_survives_failed_open() {
         match left {
             None => {
                 let (what, hint, text) = ("it is damaged".to_owned(), None, None);
-                stage.input(Msg::Report(TaskResult::Failed { what, hint, text }));
+                stage.input(Msg::TaskResult(TaskResult::Failed { what, hint, text }));
             }
             Some(key) => _ = stage.key(key),
         }
@@ -365,7 +365,7 @@ fn sessions_typing_survives_failed_open() {
 
 #[test]
 fn sessions_selection_follows_session() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.type_text("/resume");
     stage.key(KeyCode::Enter);
     let scope = SessionScope::ThisDirectory;
@@ -373,12 +373,12 @@ fn sessions_selection_follows_session() {
     stage.browsed(scope, SessionsResult::Sessions(sessions(&summaries()[1..], scope, UnixMs(stage.now))));
     stage.key(KeyCode::Down);
     stage.browsed(scope, SessionsResult::Sessions(items));
-    assert_eq!(stage.key(KeyCode::Enter)[0], Action::Go(Navigate::Open("/s/30.jsonl".into())));
+    assert_eq!(stage.key(KeyCode::Enter)[0], Action::Navigate(Navigate::Open("/s/30.jsonl".into())));
 }
 
 #[test]
 fn start_typing_before_list_stays_in_editor() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.type_text("fix");
     assert_eq!(stage.app.offer_sessions(UnixMs(stage.now)), [], "somebody is typing");
     assert!(stage.screen().contains("Clear the prompt to see your sessions."));
@@ -394,7 +394,7 @@ fn start_typing_before_list_stays_in_editor() {
     let looks = stage.key(KeyCode::Backspace);
     assert_eq!(
         looks[..2],
-        [Action::EndBrowse, ask_in(2, SessionScope::ThisDirectory, "")],
+        [Action::EndSessionSearch, ask_in(2, SessionScope::ThisDirectory, "")],
         "it is looked through anew"
     );
     stage.wait(400);
@@ -405,11 +405,11 @@ fn start_typing_before_list_stays_in_editor() {
 
 #[test]
 fn start_early_enter_opens_nothing() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.app.offer_sessions(UnixMs(stage.now));
     let all = sessions(&summaries(), SessionScope::ThisDirectory, UnixMs(START));
     stage.browsed(SessionScope::ThisDirectory, SessionsResult::Sessions(all));
     stage.wait(300);
-    assert!(!stage.key(KeyCode::Enter).iter().any(|action| matches!(action, Action::Go(_))));
+    assert!(!stage.key(KeyCode::Enter).iter().any(|action| matches!(action, Action::Navigate(_))));
     assert!(stage.screen().contains("── sessions"), "{}", stage.screen());
 }

@@ -4,12 +4,12 @@ use crossterm::event::KeyCode;
 use tiller_core::event::{CompactionChoice, CompactionReason, EventKind};
 use tiller_engine::BranchSummary;
 
-use super::harness::Stage;
+use super::harness::Harness;
 use crate::app::{Action, Msg, Navigate, SessionEdit, TaskResult};
 use crate::dialog::Dialog;
 use crate::picker::{PickerChoice, PickerItem};
 
-pub(super) fn compaction_fails(stage: &mut Stage) {
+pub(super) fn compaction_fails(stage: &mut Harness) {
     stage.event(EventKind::CompactionFailed {
         reason: CompactionReason::Threshold,
         error_message: "anthropic: overloaded".into(),
@@ -19,7 +19,7 @@ pub(super) fn compaction_fails(stage: &mut Stage) {
 
 #[test]
 fn summary_failed_dialog_esc_keeps_all() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.event(EventKind::CompactionStart { reason: CompactionReason::Threshold });
     assert!(stage.screen().contains("compacting 68k tokens… 0.0s · esc stops"), "{}", stage.screen());
     compaction_fails(&mut stage);
@@ -27,13 +27,13 @@ fn summary_failed_dialog_esc_keeps_all() {
     stage.wait(400);
     assert_eq!(
         stage.key(KeyCode::Enter),
-        [Action::Change(SessionEdit::ResolveCompaction(CompactionChoice::Retry))]
+        [Action::Edit(SessionEdit::ResolveCompaction(CompactionChoice::Retry))]
     );
     compaction_fails(&mut stage);
     stage.wait(400);
     assert_eq!(
         stage.key(KeyCode::Esc),
-        [Action::Change(SessionEdit::ResolveCompaction(CompactionChoice::GoOn))]
+        [Action::Edit(SessionEdit::ResolveCompaction(CompactionChoice::GoOn))]
     );
     compaction_fails(&mut stage);
     stage.event(EventKind::CompactionEnd {
@@ -50,20 +50,20 @@ fn summary_failed_dialog_esc_keeps_all() {
 
 #[test]
 fn summary_dialog_survives_other_failures() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     compaction_fails(&mut stage);
     let failed = TaskResult::Failed { what: "no room".into(), hint: None, text: None };
-    stage.input(Msg::Report(failed));
+    stage.input(Msg::TaskResult(failed));
     stage.wait(400);
     assert_eq!(
         stage.key(KeyCode::Enter),
-        [Action::Change(SessionEdit::ResolveCompaction(CompactionChoice::Retry))]
+        [Action::Edit(SessionEdit::ResolveCompaction(CompactionChoice::Retry))]
     );
 }
 
 #[test]
 fn summary_dialog_waits_for_typing() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.type_text("and al");
     compaction_fails(&mut stage);
     stage.type_text("so");
@@ -75,7 +75,7 @@ fn summary_dialog_waits_for_typing() {
 
 #[test]
 fn compact_takes_focus_and_esc_stops() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.type_text("/compact mind the lexer");
     let actions = stage.key(KeyCode::Enter);
     assert!(actions.contains(&Action::Compact(Some("mind the lexer".into()))), "{actions:?}");
@@ -85,10 +85,10 @@ fn compact_takes_focus_and_esc_stops() {
 
 #[test]
 fn summary_instructions_are_typed_in_editor() {
-    let mut stage = Stage::new(80, 24);
-    let choose = |stage: &mut Stage| {
+    let mut stage = Harness::new(80, 24);
+    let choose = |stage: &mut Harness| {
         let item = PickerItem::new("say what matters", PickerChoice::Instruct("e1".into()));
-        stage.input(Msg::Report(TaskResult::Ask(Dialog { title: "t".into(), items: vec![item] })));
+        stage.input(Msg::TaskResult(TaskResult::Dialog(Dialog { title: "t".into(), items: vec![item] })));
         stage.wait(400);
         assert_eq!(stage.key(KeyCode::Enter), []);
     };
@@ -99,7 +99,7 @@ fn summary_instructions_are_typed_in_editor() {
     choose(&mut stage);
     stage.type_text("the errors");
     let made = BranchSummary::Made { instructions: Some("the errors".into()) };
-    assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Navigate::ToEntry("e1".into(), made))]);
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Navigate(Navigate::ToEntry("e1".into(), made))]);
     stage.key(KeyCode::Up);
     assert_eq!(stage.app.editor.text(), "the errors", "the summary may fail");
 }
@@ -112,14 +112,14 @@ fn summary_retry_counts_down() {
         delay_ms: 4_000,
         error_message: "busy".into(),
     };
-    let mut stage = Stage::new(120, 24);
+    let mut stage = Harness::new(120, 24);
     stage.event(EventKind::CompactionStart { reason: CompactionReason::Manual });
     stage.event(retry());
     let waits = "summary failed, retrying in 4s (1 of 5)";
     assert!(stage.screen().contains(&format!("{waits} · ")), "{}", stage.screen());
     stage.wait(4_000);
     assert!(stage.screen().contains("compacting 68k tokens… 4.0s"), "{}", stage.screen());
-    let mut stage = Stage::new(120, 24);
+    let mut stage = Harness::new(120, 24);
     stage.event(EventKind::AgentStart);
     stage.event(EventKind::CompactionStart { reason: CompactionReason::Threshold });
     stage.event(retry());
@@ -128,7 +128,7 @@ fn summary_retry_counts_down() {
 
 #[test]
 fn context_overflow_names_remedies() {
-    let mut stage = Stage::new(120, 24);
+    let mut stage = Harness::new(120, 24);
     stage.event(EventKind::CompactionEnd {
         reason: CompactionReason::Overflow,
         result: None,

@@ -10,7 +10,7 @@ use tiller_files::search_path::{ResourceOrigin, SearchPath};
 use tiller_render::Role;
 use tiller_render::theme::{ColorDepth, Rgb, ThemeRegistry};
 
-use super::harness::Stage;
+use super::harness::Harness;
 use crate::app::{Action, BackgroundJob, ListAction, ListResult, Msg, TaskResult};
 use crate::theme::{ThemeOptions, ThemeState};
 
@@ -19,27 +19,27 @@ const DARK: Color = Color::Rgb(0x6c, 0xcf, 0xcf);
 const LIGHT: Color = Color::Rgb(0x00, 0x6a, 0x75);
 const GRUVBOX: Color = Color::Rgb(0xfa, 0xbd, 0x2f);
 
-fn painted(width: u16, height: u16) -> Stage {
-    let mut stage = Stage::new(width, height);
-    stage.app.place.theme =
-        ThemeState::of(&ThemeOptions { depth: ColorDepth::Millions, ..ThemeOptions::default() });
+fn painted(width: u16, height: u16) -> Harness {
+    let mut stage = Harness::new(width, height);
+    stage.app.ui.theme =
+        ThemeState::new(&ThemeOptions { depth: ColorDepth::Millions, ..ThemeOptions::default() });
     stage
 }
 
-fn accent(stage: &Stage) -> Color {
-    stage.app.place.theme.style(Role::Accent.into()).fg.unwrap()
+fn accent(stage: &Harness) -> Color {
+    stage.app.ui.theme.style(Role::Accent.into()).fg.unwrap()
 }
 
 /// The actions of a command, except for storing it in the history.
-fn command(stage: &mut Stage, line: &str) -> Vec<Action> {
+fn command(stage: &mut Harness, line: &str) -> Vec<Action> {
     stage.type_text(line);
     let mut actions = stage.key(KeyCode::Enter);
-    actions.retain(|action| !matches!(action, Action::Beside(BackgroundJob::Remember(_))));
+    actions.retain(|action| !matches!(action, Action::Background(BackgroundJob::AppendHistory(_))));
     actions
 }
 
 fn kept(theme: &str) -> Action {
-    Action::Beside(BackgroundJob::Keep { setting: &setting::THEME, value: theme.to_owned() })
+    Action::Background(BackgroundJob::SaveSetting { setting: &setting::THEME, value: theme.to_owned() })
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn theme_preview_ends_on_leaving() {
     stage.key(KeyCode::Backspace);
     stage.key(KeyCode::Esc);
     stage.key(KeyCode::Esc);
-    assert!(stage.app.popups.is_empty());
+    assert!(stage.app.overlays.is_empty());
     assert_eq!(accent(&stage), DARK);
     // However the list goes, nothing that was only tried on stays.
     command(&mut stage, "/theme gone");
@@ -88,8 +88,8 @@ fn theme_choice_is_applied_and_stored() {
 #[test]
 fn theme_setting_applies_valid_names_only() {
     let mut stage = painted(120, 40);
-    let set = |name: &str| [Action::InList(ListAction::Set(&setting::THEME, name.into()))];
-    let is_now = |name: &str| Msg::Report(TaskResult::List(ListResult::Theme(&setting::THEME, name.into())));
+    let set = |name: &str| [Action::List(ListAction::Set(&setting::THEME, name.into()))];
+    let is_now = |name: &str| Msg::TaskResult(TaskResult::List(ListResult::Theme(&setting::THEME, name.into())));
     assert_eq!(command(&mut stage, "/settings theme gruvbox"), set("gruvbox"));
     stage.input(is_now("gruvbox"));
     assert_eq!(accent(&stage), GRUVBOX);
@@ -101,7 +101,7 @@ fn theme_setting_applies_valid_names_only() {
     assert_eq!(stage.app.editor.text(), "/settings theme gruvboxx", "it can be mended");
     stage.control('u');
     let path = "~/themes/mine.json";
-    let set = Action::InList(ListAction::Set(&setting::THEME, path.into()));
+    let set = Action::List(ListAction::Set(&setting::THEME, path.into()));
     assert_eq!(
         command(&mut stage, &format!("/settings theme {path}")),
         [set],
@@ -112,8 +112,8 @@ fn theme_setting_applies_valid_names_only() {
 #[test]
 fn theme_for_background_applies_with_auto() {
     let mut stage = painted(120, 40);
-    let is_now = |setting, name: &str| Msg::Report(TaskResult::List(ListResult::Theme(setting, name.into())));
-    let set = [Action::InList(ListAction::Set(&setting::THEME_DARK, "gruvbox".into()))];
+    let is_now = |setting, name: &str| Msg::TaskResult(TaskResult::List(ListResult::Theme(setting, name.into())));
+    let set = [Action::List(ListAction::Set(&setting::THEME_DARK, "gruvbox".into()))];
     assert_eq!(command(&mut stage, "/settings theme_dark gruvbox"), set);
     stage.input(is_now(&setting::THEME_LIGHT, "gruvbox"));
     assert_eq!(accent(&stage), DARK, "the ground is dark");
@@ -137,10 +137,10 @@ fn theme_unknown_name_suggests() {
 #[test]
 fn theme_background_only_decides_auto() {
     let mut stage = painted(120, 40);
-    stage.input(Msg::Ground(Rgb::WHITE));
+    stage.input(Msg::Background(Rgb::WHITE));
     assert_eq!(accent(&stage), LIGHT);
     command(&mut stage, "/theme gruvbox");
-    stage.input(Msg::Ground(Rgb::BLACK));
+    stage.input(Msg::Background(Rgb::BLACK));
     assert_eq!(accent(&stage), GRUVBOX);
 }
 
@@ -151,7 +151,7 @@ fn theme_broken_file_is_reported_once() {
     let place = SearchPath { path: folder.path().to_owned(), origin: ResourceOrigin::User, bounds: None };
     let mut library = Arc::new(ThemeRegistry::built_in());
     let mut stage = painted(120, 40);
-    let mut save = |stage: &mut Stage, accent: &str| {
+    let mut save = |stage: &mut Harness, accent: &str| {
         fs::write(&file, format!(r#"{{"name": "mine", "roles": {{"accent": "{accent}"}}}}"#)).unwrap();
         library = Arc::new(ThemeRegistry::load(std::slice::from_ref(&place), &library));
         stage.input(Msg::Themes(Arc::clone(&library)));

@@ -14,10 +14,10 @@ use tiller_core::unit::{Tokens, UnixMs, Usd};
 use tiller_engine::{BranchSummary, SessionSwitched};
 use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
 
-use super::harness::{SIZES, START, Stage, call, text};
+use super::harness::{SIZES, START, Harness, call, text};
 use crate::app::{Action, BackgroundJob, ListResult, Msg, Navigate, SessionEdit, TaskResult};
 use crate::list_data;
-use crate::tree::{self, SearchTerms, TreeRequest};
+use crate::tree::{self, SearchControl, TreeRequest};
 
 const HOUR: i64 = 3_600_000;
 
@@ -25,7 +25,7 @@ const FORKS_BEFORE: &str = "enter: fork before it, text in the editor";
 
 /// A front end over a session that lies in memory.
 struct Grove {
-    stage: Stage,
+    stage: Harness,
     writer: Writer,
     now: i64,
 }
@@ -34,7 +34,7 @@ impl Grove {
     fn new(width: u16, height: u16) -> Self {
         let manager = SessionManager::new(Placement::Memory, "/home/ada/code/conf".into());
         let writer = manager.create(UnixMs(START - 5 * HOUR));
-        Self { stage: Stage::new(width, height), writer, now: START - 5 * HOUR }
+        Self { stage: Harness::new(width, height), writer, now: START - 5 * HOUR }
     }
 
     /// Two ways to go on from one answer, each with some history; the second one is where one is.
@@ -114,14 +114,14 @@ impl Grove {
     fn settle(&mut self, actions: Vec<Action>) -> Vec<Action> {
         let (mut todo, mut rest) = (std::collections::VecDeque::from(actions), Vec::new());
         while let Some(action) = todo.pop_front() {
-            let Action::Beside(BackgroundJob::Tree(ask)) = action else {
+            let Action::Background(BackgroundJob::Tree(ask)) = action else {
                 rest.push(action);
                 continue;
             };
             for news in self.answered(&ask) {
                 let session = self.writer.reader().id().clone();
                 self.stage.actions.clear();
-                self.stage.input(Msg::Report(TaskResult::List(ListResult::Tree { session, news })));
+                self.stage.input(Msg::TaskResult(TaskResult::List(ListResult::Tree { session, news })));
                 todo.extend(std::mem::take(&mut self.stage.actions));
             }
         }
@@ -130,13 +130,13 @@ impl Grove {
 
     fn answered(&self, ask: &TreeRequest) -> Vec<tree::TreeResult> {
         let reader = self.writer.reader();
-        let mut news: Vec<tree::TreeResult> = tree::look(&reader, ask).into_iter().collect();
+        let mut news: Vec<tree::TreeResult> = tree::load(&reader, ask).into_iter().collect();
         if let TreeRequest::Search(query) = ask {
             let tell = |found| {
                 news.push(found);
-                SearchTerms::Yes
+                SearchControl::Yes
             };
-            tree::find(&reader, query, || SearchTerms::Yes, tell);
+            tree::search_entries(&reader, query, || SearchControl::Yes, tell);
         }
         news
     }
@@ -181,7 +181,7 @@ impl Grove {
 
     fn report(&mut self, report: TaskResult) -> Vec<Action> {
         self.stage.actions.clear();
-        self.stage.input(Msg::Report(report));
+        self.stage.input(Msg::TaskResult(report));
         let actions = std::mem::take(&mut self.stage.actions);
         self.settle(actions)
     }
@@ -326,13 +326,13 @@ fn tree_enter_before_prompt_or_from_entry() {
     grove.key(KeyCode::Up);
     assert_eq!(grove.chosen(), "└─ ▌ look at the fixture");
     let fixture = grove.entry(7);
-    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Navigate::AskToLeave(fixture.clone()))]);
-    let question = list_data::leaving(&grove.writer.reader(), &fixture).unwrap();
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Navigate(Navigate::AskForSummary(fixture.clone()))]);
+    let question = list_data::ask_on_leaving(&grove.writer.reader(), &fixture).unwrap();
     grove.report(question);
     assert!(grove.screen().contains("without a summary"), "{}", grove.screen());
     assert_eq!(grove.key(KeyCode::Esc), []);
     assert_eq!(grove.chosen(), "└─ ▌ look at the fixture", "one level back");
-    assert_eq!(grove.alt(KeyCode::Enter), [Action::Go(Navigate::Fork(fixture))]);
+    assert_eq!(grove.alt(KeyCode::Enter), [Action::Navigate(Navigate::Fork(fixture))]);
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn tree_returned_prompt_keeps_draft() {
     grove.stage.app.editor.set_text("a draft");
     let session = grove.writer.reader().id().clone();
     let moved = SessionSwitched { change: SessionChange::Leaf, session, editor: Some("a prompt".into()) };
-    grove.report(TaskResult::Moved(moved));
+    grove.report(TaskResult::SessionSwitched(moved));
     assert_eq!(grove.stage.app.editor.text(), "a prompt\n\na draft");
     assert!(!grove.screen().contains("── tree"));
 }
@@ -421,7 +421,7 @@ fn tree_label_keys() {
     let answer = grove.entry(8);
     assert_eq!(
         grove.key(KeyCode::Enter),
-        [Action::Change(SessionEdit::LabelEntry(answer.clone(), Some("it works".into())))]
+        [Action::Edit(SessionEdit::LabelEntry(answer.clone(), Some("it works".into())))]
     );
     grove.writer.label(&answer, Some("it works"), UnixMs(grove.now)).unwrap();
     assert_eq!(grove.told(), []);
@@ -436,7 +436,7 @@ fn tree_label_keys() {
     );
     grove.control('l');
     grove.control('u');
-    assert_eq!(grove.key(KeyCode::Enter), [Action::Change(SessionEdit::LabelEntry(answer, None))]);
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Edit(SessionEdit::LabelEntry(answer, None))]);
 }
 
 #[test]
@@ -452,7 +452,7 @@ fn tree_long_label_shows_its_end() {
         let answer = grove.entry(8);
         assert_eq!(
             grove.key(KeyCode::Enter),
-            [Action::Change(SessionEdit::LabelEntry(answer.clone(), Some(long.into())))]
+            [Action::Edit(SessionEdit::LabelEntry(answer.clone(), Some(long.into())))]
         );
         grove.writer.label(&answer, Some(long), UnixMs(grove.now)).unwrap();
         assert_eq!(grove.told(), []);
@@ -467,14 +467,14 @@ fn tree_branch_is_hidden_and_restored() {
     grove.alt(KeyCode::Up);
     grove.alt(KeyCode::Up);
     let lexer = grove.entry(2);
-    assert_eq!(grove.control('x'), [Action::Beside(BackgroundJob::AskToHide(lexer.clone()))]);
-    let question = list_data::hiding(&grove.writer.reader(), lexer.clone());
+    assert_eq!(grove.control('x'), [Action::Background(BackgroundJob::AskToHide(lexer.clone()))]);
+    let question = list_data::ask_to_hide(&grove.writer.reader(), lexer.clone());
     grove.report(question);
     assert!(grove.screen().contains("hide this entry and the 3 after it"), "{}", grove.screen());
     grove.stage.wait(400);
     assert_eq!(
         grove.key(KeyCode::Enter),
-        [Action::Change(SessionEdit::Hide(lexer.clone(), Visibility::Hidden))]
+        [Action::Edit(SessionEdit::Hide(lexer.clone(), Visibility::Hidden))]
     );
     grove.writer.hide(&lexer, Visibility::Hidden, UnixMs(grove.now)).unwrap();
     grove.told();
@@ -489,9 +489,9 @@ fn tree_branch_is_hidden_and_restored() {
     grove.type_text("fixture still");
     assert_eq!(
         grove.key(KeyCode::Enter),
-        [Action::Change(SessionEdit::Hide(lexer.clone(), Visibility::Shown))]
+        [Action::Edit(SessionEdit::Hide(lexer.clone(), Visibility::Shown))]
     );
-    assert_eq!(grove.control('x'), [Action::Change(SessionEdit::Hide(lexer, Visibility::Shown))]);
+    assert_eq!(grove.control('x'), [Action::Edit(SessionEdit::Hide(lexer, Visibility::Shown))]);
 }
 
 #[test]
@@ -506,7 +506,7 @@ fn tree_current_branch_is_not_hidden() {
     grove.alt(KeyCode::Up);
     let screen = grove.screen();
     assert!(!screen.contains("can't hide") && screen.contains("ctrl+x hide"), "{screen}");
-    assert_eq!(grove.control('x'), [Action::Beside(BackgroundJob::AskToHide(grove.entry(2)))]);
+    assert_eq!(grove.control('x'), [Action::Background(BackgroundJob::AskToHide(grove.entry(2)))]);
 }
 
 #[test]
@@ -518,10 +518,10 @@ fn tree_dialog_key_selects_nothing_below() {
         grove.alt(KeyCode::Up);
         let entry = grove.entry(2);
         grove.control('x');
-        let question = list_data::hiding(&grove.writer.reader(), entry.clone());
+        let question = list_data::ask_to_hide(&grove.writer.reader(), entry.clone());
         grove.report(question);
         grove.stage.wait(400);
-        let hides = vec![Action::Change(SessionEdit::Hide(entry.clone(), Visibility::Hidden))];
+        let hides = vec![Action::Edit(SessionEdit::Hide(entry.clone(), Visibility::Hidden))];
         assert_eq!(grove.key(last), if answered { hides } else { vec![] });
         for pause in [0, 150, 399] {
             grove.stage.wait(pause);
@@ -531,7 +531,7 @@ fn tree_dialog_key_selects_nothing_below() {
         // Another key means what it says.
         grove.key(KeyCode::Down);
         grove.key(KeyCode::Up);
-        assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Navigate::AskToLeave(entry))]);
+        assert_eq!(grove.key(KeyCode::Enter), [Action::Navigate(Navigate::AskForSummary(entry))]);
     }
 }
 
@@ -563,7 +563,7 @@ fn tree_accept_while_working_stops_first() {
     grove.key(KeyCode::Down);
     assert_eq!(grove.key(KeyCode::Enter), [Action::Abort]);
     assert!(grove.screen().contains("stopping…"), "{}", grove.screen());
-    let go = Action::Go(Navigate::AskToLeave(grove.entry(7)));
+    let go = Action::Navigate(Navigate::AskForSummary(grove.entry(7)));
     let settled = grove.event(EventKind::AgentSettled);
     assert!(settled.contains(&go), "{settled:?}");
 }
@@ -576,8 +576,8 @@ fn tree_fork_while_working() {
     grove.key(KeyCode::Up);
     grove.key(KeyCode::Enter);
     grove.key(KeyCode::End);
-    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Navigate::ForkBeside(grove.entry(7)))]);
-    grove.report(TaskResult::List(ListResult::Beside("01JD6X9QWERTYUIOPASDFGHJKL".into())));
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Navigate(Navigate::ForkBeside(grove.entry(7)))]);
+    grove.report(TaskResult::List(ListResult::ForkCreated("01JD6X9QWERTYUIOPASDFGHJKL".into())));
     let screen = grove.screen();
     assert!(screen.contains("forked into session FGHJKL") && screen.contains("tiller --session"), "{screen}");
     grove.open();
@@ -597,7 +597,7 @@ fn tree_closed_while_stopping_stays() {
     grove.key(KeyCode::Enter);
     grove.key(KeyCode::Esc);
     let settled = grove.event(EventKind::AgentSettled);
-    assert!(settled.iter().all(|action| !matches!(action, Action::Go(_))), "{settled:?}");
+    assert!(settled.iter().all(|action| !matches!(action, Action::Navigate(_))), "{settled:?}");
 }
 
 #[test]
@@ -609,7 +609,7 @@ fn fork_lists_user_prompts() {
         grove.stage.resize(width, height);
         insta::assert_snapshot!(format!("tree_fork_{width}x{height}"), grove.screen());
     }
-    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Navigate::Fork(grove.entry(7)))]);
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Navigate(Navigate::Fork(grove.entry(7)))]);
 }
 
 #[test]
@@ -631,12 +631,12 @@ fn tree_leave_dialog_closes_tree() {
     grove.key(KeyCode::Up);
     let fixture = grove.entry(7);
     grove.key(KeyCode::Enter);
-    let question = list_data::leaving(&grove.writer.reader(), &fixture).unwrap();
+    let question = list_data::ask_on_leaving(&grove.writer.reader(), &fixture).unwrap();
     grove.report(question);
     grove.stage.wait(400);
     grove.key(KeyCode::Down);
     let made = BranchSummary::Made { instructions: None };
-    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Navigate::ToEntry(fixture, made))]);
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Navigate(Navigate::ToEntry(fixture, made))]);
     assert!(!grove.screen().contains("── tree"), "{}", grove.screen());
 }
 
@@ -648,12 +648,12 @@ fn tree_second_enter_does_nothing() {
     grove.report(TaskResult::Note(String::new()));
     grove.key(KeyCode::Up);
     let fixture = grove.entry(7);
-    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Navigate::AskToLeave(fixture.clone()))]);
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Navigate(Navigate::AskForSummary(fixture.clone()))]);
     assert_eq!(grove.key(KeyCode::Enter), [], "one is on the way already");
-    let question = list_data::leaving(&grove.writer.reader(), &fixture).unwrap();
+    let question = list_data::ask_on_leaving(&grove.writer.reader(), &fixture).unwrap();
     grove.report(question);
     grove.stage.wait(400);
-    let leaves = Action::Go(Navigate::ToEntry(fixture, BranchSummary::None));
+    let leaves = Action::Navigate(Navigate::ToEntry(fixture, BranchSummary::None));
     assert_eq!(grove.key(KeyCode::Enter), [leaves]);
     assert!(!grove.screen().contains("── tree"), "what is typed now is for where one goes");
     assert_eq!(grove.key(KeyCode::Enter), []);
@@ -674,7 +674,7 @@ fn tree_typing_while_navigating_is_a_draft() {
     };
     let mut grove = went();
     let session = grove.writer.reader().id().clone();
-    grove.report(TaskResult::Moved(SessionSwitched { change: SessionChange::Leaf, session, editor: None }));
+    grove.report(TaskResult::SessionSwitched(SessionSwitched { change: SessionChange::Leaf, session, editor: None }));
     assert_eq!(grove.stage.app.editor.text(), "and then");
     let mut grove = went();
     grove.report(TaskResult::Failed { what: "the disk is full".into(), hint: None, text: None });
@@ -697,13 +697,13 @@ fn tree_reads_visible_texts_only() {
     }
     todo.extend(grove.stage.key(KeyCode::Enter));
     while let Some(action) = todo.pop() {
-        let Action::Beside(BackgroundJob::Tree(ask)) = action else { continue };
+        let Action::Background(BackgroundJob::Tree(ask)) = action else { continue };
         if let TreeRequest::Texts(wants) = &ask {
             asked += wants.len();
         }
         for news in grove.answered(&ask) {
             let session = grove.writer.reader().id().clone();
-            grove.stage.input(Msg::Report(TaskResult::List(ListResult::Tree { session, news })));
+            grove.stage.input(Msg::TaskResult(TaskResult::List(ListResult::Tree { session, news })));
             todo.extend(std::mem::take(&mut grove.stage.actions));
         }
     }
@@ -726,7 +726,7 @@ fn tree_click_selects_then_accepts() {
     let screen = grove.stage.screen();
     assert!(screen.lines().nth(before).is_some_and(|line| line.contains('▸')), "{screen}");
     let actions = grove.stage.click_on("change the lexer");
-    assert!(matches!(&actions[..], [Action::Go(Navigate::AskToLeave(_))]), "{actions:?}");
+    assert!(matches!(&actions[..], [Action::Navigate(Navigate::AskForSummary(_))]), "{actions:?}");
 }
 
 #[test]

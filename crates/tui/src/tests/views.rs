@@ -10,7 +10,7 @@ use tiller_engine::SessionState;
 use tiller_session::entry::Compaction;
 use tiller_session::{EntryBody, Placement, SessionManager};
 
-use super::harness::{SIZES, START, Stage, at_work, state, steered};
+use super::harness::{SIZES, START, Harness, at_work, state, steered};
 use super::summaries::compaction_fails;
 use crate::app::{Msg, TaskResult};
 use crate::list_data::{self, ListContext};
@@ -18,15 +18,15 @@ use crate::logs;
 use crate::pager::Pager;
 
 /// Draws a state at both sizes.
-fn drawn(name: &str, set: impl Fn(&mut Stage)) {
+fn drawn(name: &str, set: impl Fn(&mut Harness)) {
     for (width, height) in SIZES {
-        let mut stage = Stage::new(width, height);
+        let mut stage = Harness::new(width, height);
         set(&mut stage);
         insta::assert_snapshot!(format!("{name}_{width}x{height}"), stage.screen());
     }
 }
 
-fn run(stage: &mut Stage, command: &str) {
+fn run(stage: &mut Harness, command: &str) {
     stage.type_text(command);
     stage.key(KeyCode::Enter);
 }
@@ -63,8 +63,8 @@ fn editor_counts_hidden_rows() {
 
 #[test]
 fn editor_rules_count_their_side() {
-    let mut stage = Stage::new(80, 24);
-    let rules = |stage: &mut Stage| -> Vec<String> {
+    let mut stage = Harness::new(80, 24);
+    let rules = |stage: &mut Harness| -> Vec<String> {
         let screen = stage.screen();
         screen.lines().filter(|line| line.starts_with("──")).map(|line| line.replace('─', "")).collect()
     };
@@ -96,7 +96,7 @@ fn history_list() {
 #[test]
 fn opening_session_is_shown() {
     drawn("opening", |stage| {
-        stage.app.work.opening_since = Some(UnixMs(stage.now));
+        stage.app.activity.opening_since = Some(UnixMs(stage.now));
         stage.type_text("meanwhile");
         stage.wait(1_200);
     });
@@ -130,8 +130,8 @@ fn summary_failed_dialog() {
 fn leave_branch_dialog() {
     drawn("left_behind", |stage| {
         steered(stage);
-        let question = list_data::left_behind(&EntryId::new("e1"));
-        stage.input(Msg::Report(TaskResult::Ask(question)));
+        let question = list_data::leave_dialog(&EntryId::new("e1"));
+        stage.input(Msg::TaskResult(TaskResult::Dialog(question)));
         stage.wait(400);
     });
 }
@@ -189,7 +189,7 @@ fn approval_page() {
         stage.wait(400);
         stage.type_text("v");
         stage.wait(400);
-        assert_eq!(stage.app.popups.len(), 1);
+        assert_eq!(stage.app.overlays.len(), 1);
     });
 }
 
@@ -203,8 +203,8 @@ fn log_page() {
     ];
     std::fs::write(file.path(), lines.join("\n")).unwrap();
     for (width, height) in SIZES {
-        let mut stage = Stage::new(width, height);
-        stage.input(Msg::Report(logs::page(Some(file.path()), None)));
+        let mut stage = Harness::new(width, height);
+        stage.input(Msg::TaskResult(logs::page(Some(file.path()), None)));
         let screen = stage.screen().replace(&file.path().display().to_string(), "[the file]");
         insta::assert_snapshot!(format!("log_{width}x{height}"), screen);
     }
@@ -219,23 +219,23 @@ fn session_page() {
             home: Some("/home/ada".into()),
             folders: vec!["~/code/lib".into(), "/srv/docs (read only)".into()],
             files: vec!["/home/ada/code/conf/AGENTS.md".into(), "/home/ada/.config/tiller/AGENTS.md".into()],
-            width: Pager::columns(stage.app.place.size.0),
+            width: Pager::columns(stage.app.ui.size.0),
         };
         let lines = {
             let path = "/home/ada/.local/share/tiller/sessions/--home-ada-code-conf--/2026-11-21T14-02-00-000Z_01JD6X9QWERTYUIOPASDFGHJKL.jsonl";
             let state = SessionState { name: None, path: Some(path.into()), ..state() };
             list_data::facts(&state, &reader, &about)
         };
-        stage.input(Msg::Report(TaskResult::Page { title: "session".into(), lines }));
+        stage.input(Msg::TaskResult(TaskResult::Page { title: "session".into(), lines }));
     });
 }
 
 #[test]
 fn footer_drops_items_stepwise() {
     let shown = |width| {
-        let mut stage = Stage::new(width, 24);
-        stage.app.place.cwd = "/home/ada/clients/a-company-with-a-long-name/services/payment-gateway".into();
-        stage.app.facts.branch = Some("feature/JIRA-1234-make-the-parser-take-mixed-line-endings".into());
+        let mut stage = Harness::new(width, 24);
+        stage.app.ui.cwd = "/home/ada/clients/a-company-with-a-long-name/services/payment-gateway".into();
+        stage.app.session.branch = Some("feature/JIRA-1234-make-the-parser-take-mixed-line-endings".into());
         let screen = stage.screen();
         screen.lines().last().unwrap_or_default().to_owned()
     };

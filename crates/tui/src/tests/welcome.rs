@@ -5,7 +5,7 @@ use tiller_core::message::ModelRef;
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::{CommandSource, ContextBreakdown, ContextKind, ContextPart, ContextUse, SlashCommand};
 
-use super::harness::{SIZES, START, Stage};
+use super::harness::{SIZES, START, Harness};
 use crate::app::{Action, BackgroundJob, Msg, TaskResult, TerminalAction};
 use crate::list_data;
 use crate::pager::Pager;
@@ -22,8 +22,8 @@ fn skill(name: &str) -> SlashCommand {
 }
 
 /// A fresh session of which everything is known.
-fn fresh(width: u16, height: u16) -> Stage {
-    let mut stage = Stage::new(width, height);
+fn fresh(width: u16, height: u16) -> Harness {
+    let mut stage = Harness::new(width, height);
     stage.told(TaskResult::Commands(vec![skill("skill:commit"), skill("skill:debug")]));
     let files = ["/home/ada/code/conf/AGENTS.md", "/home/ada/.config/tiller/AGENTS.md"];
     let last = Some(("why does the lexer drift?".to_owned(), UnixMs(START - 7_200_000)));
@@ -41,8 +41,8 @@ fn banner_shows_session_start() {
 
 #[test]
 fn banner_is_filled_after_start() {
-    let stage = Stage::new(80, 24);
-    assert!(stage.actions.contains(&Action::Beside(BackgroundJob::Welcome)), "{:?}", stage.actions);
+    let stage = Harness::new(80, 24);
+    assert!(stage.actions.contains(&Action::Background(BackgroundJob::Welcome)), "{:?}", stage.actions);
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn banner_follows_model_change() {
 #[test]
 fn banner_ends_with_first_message() {
     let mut stage = fresh(80, 24);
-    stage.app.say(crate::block::NoticeLevel::Warning, "a notice", None);
+    stage.app.add_notice(crate::block::NoticeLevel::Warning, "a notice", None);
     assert!(stage.screen().contains("Type what you want done"), "{}", stage.screen());
     stage.type_text("h");
     assert!(!stage.screen().contains("Type what you want done"), "{}", stage.screen());
@@ -86,7 +86,7 @@ fn context_page_shows_shares() {
                 part(ContextKind::ToolResults, 31, 48_200),
             ],
         };
-        let mut stage = Stage::new(width, height);
+        let mut stage = Harness::new(width, height);
         let home = std::path::Path::new("/home/ada");
         let lines = list_data::context(&breakdown, Some(home), Pager::columns(width));
         stage.told(TaskResult::Page { title: "context".into(), lines });
@@ -96,7 +96,7 @@ fn context_page_shows_shares() {
 
 #[test]
 fn context_command_requests_page() {
-    let mut stage = Stage::new(80, 24);
+    let mut stage = Harness::new(80, 24);
     stage.type_text("/context");
     let actions = stage.key(KeyCode::Enter);
     assert!(actions.iter().any(|action| matches!(action, Action::ShowContext { .. })), "{actions:?}");
@@ -107,12 +107,12 @@ fn ctrl_c_in_start_list_quits() {
     let mut stage = fresh(80, 24);
     stage.app.offer_sessions(UnixMs(stage.now));
     stage.wait(1_000);
-    assert_eq!(stage.control('c'), [Action::Own(TerminalAction::Quit)]);
+    assert_eq!(stage.control('c'), [Action::Terminal(TerminalAction::Quit)]);
     let mut stage = fresh(80, 24);
     stage.type_text("/resume");
     stage.key(KeyCode::Enter);
     assert!(
-        !stage.control('c').contains(&Action::Own(TerminalAction::Quit)),
+        !stage.control('c').contains(&Action::Terminal(TerminalAction::Quit)),
         "a list that a key opened is left"
     );
     stage.input(Msg::Tick);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tiller_core::setting::{self, Setting};
 use tiller_files::search_path::{ResourceOrigin, ResourceProblem};
-use tiller_render::theme::{ColorDepth, RegisteredTheme, ThemeRegistry, is_path, placed};
+use tiller_render::theme::{ColorDepth, RegisteredTheme, ThemeRegistry, is_path, resolve_theme};
 use tiller_render::{Line, Role, Span, diff};
 
 use super::super::app::{Action, App, BackgroundJob, ListKind};
@@ -68,28 +68,28 @@ const CODE: &[&[(&str, Role)]] = &[
 impl App {
     /// Opens the theme picker; the selected theme is previewed.
     pub(crate) fn pick_theme(&mut self) -> Vec<Action> {
-        let (items, selected) = picker_items(&self.place.theme);
-        let mut picker = Picker::waiting_for("themes", ListKind::Themes).previewing();
+        let (items, selected) = picker_items(&self.ui.theme);
+        let mut picker = Picker::waiting_for("themes", ListKind::Themes).with_preview();
         picker.fill(items, selected);
-        self.popups.push(Overlay::Pick(Box::new(picker)));
+        self.overlays.push(Overlay::Picker(Box::new(picker)));
         Vec::new()
     }
 
     /// Replaces the known themes, updates open pickers, and reports problems in theme files.
     pub(crate) fn themes_changed(&mut self, library: Arc<ThemeRegistry>) -> Vec<Action> {
-        let ThemeProblems { new, gone, fixed: mended } = self.place.theme.set_library(library);
+        let ThemeProblems { new, gone, fixed: mended } = self.ui.theme.set_library(library);
         for problem in gone {
-            self.transcript.overcome(&format!("theme {problem}"));
+            self.transcript.mark_outdated(&format!("theme {problem}"));
         }
         for problem in new {
             let hint = "the previous version of the theme is used until the file is fixed";
-            self.say(NoticeLevel::Error, format!("theme {problem}"), Some(hint.to_owned()));
+            self.add_notice(NoticeLevel::Error, format!("theme {problem}"), Some(hint.to_owned()));
         }
         if let Some(file) = mended.iter().find_map(|path| path.file_name()) {
             self.flash(format!("{} is valid again.", one_line(&file.to_string_lossy())));
         }
-        let (items, selected) = picker_items(&self.place.theme);
-        for popup in self.popups.iter_mut().filter(|popup| popup.is_of_themes()) {
+        let (items, selected) = picker_items(&self.ui.theme);
+        for popup in self.overlays.iter_mut().filter(|popup| popup.is_session_lists()) {
             if let Some(picker) = popup.as_picker() {
                 picker.fill(items.clone(), selected);
             }
@@ -99,28 +99,28 @@ impl App {
 
     /// Ends the preview when no theme picker is open.
     pub(crate) fn end_stale_preview(&mut self) {
-        if self.place.theme.previewed.is_some() && !self.popups.iter().any(Overlay::is_of_themes) {
-            self.place.theme.preview(None);
+        if self.ui.theme.previewed.is_some() && !self.overlays.iter().any(Overlay::is_session_lists) {
+            self.ui.theme.preview(None);
         }
     }
 
     /// Previews the selected theme; without a selection the chosen theme is shown.
-    pub(crate) fn try_theme(&mut self, choice: Option<&PickerChoice>) {
+    pub(crate) fn preview_theme(&mut self, choice: Option<&PickerChoice>) {
         match choice {
-            Some(PickerChoice::Theme(name)) => self.place.theme.preview(Some(name)),
-            _ => self.place.theme.preview(None),
+            Some(PickerChoice::Theme(name)) => self.ui.theme.preview(Some(name)),
+            _ => self.ui.theme.preview(None),
         }
     }
 
     /// Sets a theme by name or file, and saves the choice.
-    pub(crate) fn wear_theme(&mut self, name: &str) -> Vec<Action> {
+    pub(crate) fn apply_theme(&mut self, name: &str) -> Vec<Action> {
         let problem = match self.theme_fit(&setting::THEME, name) {
-            ThemeFit::Known => None,
-            ThemeFit::Unread => {
+            ThemeCheck::Known => None,
+            ThemeCheck::NotLoaded => {
                 let name = one_line(name);
                 Some(format!("theme {name} is not loaded; start with `tiller --theme FILE` to load it"))
             }
-            ThemeFit::Wrong(problem) => Some(problem),
+            ThemeCheck::Invalid(problem) => Some(problem),
         };
         if let Some(problem) = problem {
             self.editor.set_text(&format!("/theme {name}"));
@@ -128,57 +128,57 @@ impl App {
             return Vec::new();
         }
         let name = self.theme_placed(name);
-        self.place.theme.set_theme(&setting::THEME, &name);
-        if self.place.theme.depth == ColorDepth::None {
+        self.ui.theme.set_theme(&setting::THEME, &name);
+        if self.ui.theme.depth == ColorDepth::None {
             self.flash(format!("Theme {name}: saved, but this terminal shows no colors."));
         }
-        vec![Action::Beside(BackgroundJob::Keep { setting: &setting::THEME, value: name })]
+        vec![Action::Background(BackgroundJob::SaveSetting { setting: &setting::THEME, value: name })]
     }
 }
 
 impl App {
     /// Applies the new value of one of the theme settings.
     pub(crate) fn theme_setting_changed(&mut self, setting: &Setting, name: &str) {
-        self.place.theme.set_theme(setting, name);
+        self.ui.theme.set_theme(setting, name);
     }
 
     /// Checks a value for a theme setting.
-    pub(crate) fn theme_fit(&self, setting: &Setting, name: &str) -> ThemeFit {
-        fit(&self.place.theme.library, setting, &self.theme_placed(name))
+    pub(crate) fn theme_fit(&self, setting: &Setting, name: &str) -> ThemeCheck {
+        check(&self.ui.theme.library, setting, &self.theme_placed(name))
     }
 
     fn theme_placed(&self, name: &str) -> String {
-        placed(name, &self.place.cwd, self.place.home.as_deref())
+        resolve_theme(name, &self.ui.cwd, self.ui.home.as_deref())
     }
 }
 
 /// The result of checking a value for a theme setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ThemeFit {
+pub(crate) enum ThemeCheck {
     /// It can be applied.
     Known,
     /// It is a file that isn't loaded.
-    Unread,
+    NotLoaded,
     /// It can't be applied; the reason.
-    Wrong(String),
+    Invalid(String),
 }
 
 /// Checks a theme name or path, already [`placed`], for a setting.
-pub(crate) fn fit(library: &ThemeRegistry, setting: &Setting, name: &str) -> ThemeFit {
+pub(crate) fn check(library: &ThemeRegistry, setting: &Setting, name: &str) -> ThemeCheck {
     if library.find(name).is_some() || name == AUTO && *setting == setting::THEME {
-        return ThemeFit::Known;
+        return ThemeCheck::Known;
     }
     if let Some(problem) = problem_of(library, name) {
-        return ThemeFit::Wrong(format!("theme {}", one_line(&problem.to_string())));
+        return ThemeCheck::Invalid(format!("theme {}", one_line(&problem.to_string())));
     }
     if is_path(name) {
-        return ThemeFit::Unread;
+        return ThemeCheck::NotLoaded;
     }
     let instead = match library.nearest(name) {
         Some(name) => format!("did you mean {name}?"),
         None => "/theme lists them".to_owned(),
     };
-    ThemeFit::Wrong(format!("unknown theme {}; {instead}", one_line(name)))
+    ThemeCheck::Invalid(format!("unknown theme {}; {instead}", one_line(name)))
 }
 
 /// The problem of the theme file with this name or path.

@@ -1,7 +1,7 @@
 //! Output under a tool call or a user's shell command.
 
 use tiller_core::ansi::{StyleRun, StyledText};
-use tiller_render::{self as render, Breaks, Indent, Line, LinkSource, Role, wrap};
+use tiller_render::{self as render, Breaks, Indent, Line, AddressStyle, Role, wrap};
 
 use super::{MAX_LINES, notes};
 use crate::layout::RenderContext;
@@ -50,7 +50,7 @@ impl<'a> ToolOutputBlock<'a> {
         let by_bytes = text.ceil_char_boundary(text.len().saturating_sub(bytes.saturating_mul(4)));
         let from = by_lines.max(by_bytes);
         match self {
-            Self::Printed(..) => ToolOutputBlock::from_styled(&self.printed().end_from(from)).lines(ctx),
+            Self::Printed(..) => ToolOutputBlock::from_styled(&self.printed().suffix_from(from)).lines(ctx),
             Self::Literal(text) => Self::Literal(&text[from..]).lines(ctx),
         }
     }
@@ -64,7 +64,7 @@ impl<'a> ToolOutputBlock<'a> {
         let skipped = lines.len().saturating_sub(MAX_LINES);
         let width = ctx.width.saturating_sub(4).max(1);
         let wrapped = |line: Line| {
-            let spans = render::linked(line.spans, LinkSource::AsItIs);
+            let spans = render::link_addresses(line.spans, AddressStyle::AsItIs);
             wrap(&spans, width, &Indent::default(), Breaks::Anywhere)
         };
         lines.into_iter().skip(skipped).flat_map(wrapped).collect()

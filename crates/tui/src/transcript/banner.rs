@@ -6,7 +6,7 @@ use crate::welcome::Banner;
 
 impl Transcript {
     /// Inserts a block at the beginning of an empty session; parts without visible blocks may precede it.
-    pub(crate) fn open_with(&mut self, block: Block) {
+    pub(crate) fn insert_first(&mut self, block: Block) {
         if let Some(blocks) = self.parts.last_mut().and_then(Chunk::blocks_mut) {
             blocks.insert(0, block);
         }
@@ -26,7 +26,7 @@ impl Transcript {
             && **shown != banner
         {
             **shown = banner;
-            block.touch();
+            block.invalidate();
         }
     }
 

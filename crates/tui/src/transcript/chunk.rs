@@ -118,7 +118,7 @@ impl Chunk {
     pub(super) fn forget(&mut self) {
         let ChunkContent::Read(blocks) = std::mem::take(&mut self.content) else { return };
         for (at, block) in blocks.into_iter().enumerate() {
-            if block.fold != Fold::AsAll {
+            if block.fold != Fold::Inherit {
                 self.retained.folds.push((at, block.fold));
             }
             if block.entry.is_none() {
@@ -130,6 +130,6 @@ impl Chunk {
     /// Removes the blocks' own fold states.
     pub(super) fn fold_alike(&mut self) {
         self.retained.folds.clear();
-        self.blocks_mut().into_iter().flatten().for_each(|block| block.fold = Fold::AsAll);
+        self.blocks_mut().into_iter().flatten().for_each(|block| block.fold = Fold::Inherit);
     }
 }

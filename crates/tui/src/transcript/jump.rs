@@ -52,7 +52,7 @@ impl JumpTarget {
 
 impl Transcript {
     /// Starts a jump; the screen stays until the target is in memory.
-    pub(crate) fn go(&mut self, goal: JumpTarget) {
+    pub(crate) fn jump_to(&mut self, goal: JumpTarget) {
         self.view.goal = Some(goal);
     }
 
@@ -66,7 +66,7 @@ impl Transcript {
             (_, Direction::Older) if row <= usize::from(self.gap(at)) => at,
             (_, Direction::Older | Direction::Newer) => BlockPos { block: at.block + 1, ..at },
         };
-        self.go(JumpTarget::Prompt { from, toward });
+        self.jump_to(JumpTarget::Prompt { from, toward });
     }
 
     fn is_prompt(&self, at: BlockPos) -> bool {
@@ -229,9 +229,9 @@ impl Transcript {
     }
 
     /// Removes all blocks' own fold states.
-    pub(crate) fn fold_alike(&mut self) {
+    pub(crate) fn reset_folds(&mut self) {
         self.mark_top_line();
         self.parts.iter_mut().for_each(Chunk::fold_alike);
-        self.live.iter_mut().for_each(|block| block.fold = Fold::AsAll);
+        self.live.iter_mut().for_each(|block| block.fold = Fold::Inherit);
     }
 }

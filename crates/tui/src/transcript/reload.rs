@@ -53,12 +53,12 @@ impl Transcript {
     }
 
     /// The next reload is of the same session: keep the top line.
-    pub(crate) fn expect_same(&mut self) {
+    pub(crate) fn keep_anchor(&mut self) {
         self.view.next = NextTop::Same;
     }
 
     /// The next reload is of another session: show the end.
-    pub(crate) fn expect_other(&mut self) {
+    pub(crate) fn drop_anchor(&mut self) {
         self.view.next = NextTop::End;
     }
 
@@ -78,7 +78,7 @@ impl Transcript {
     }
 
     /// Returns to the former top line as soon as it is read; an entry that no longer exists is not searched for.
-    pub(crate) fn return_to(&mut self, former: ScrollAnchor) {
+    pub(crate) fn restore_anchor(&mut self, former: ScrollAnchor) {
         let Some(top) = former.top else { return };
         let part = match &top.of {
             AnchorBlock::Live(_) => Some(self.last()),
@@ -86,7 +86,7 @@ impl Transcript {
         };
         if let Some(part) = part {
             self.view.former = Some(top);
-            self.go(JumpTarget::Former { part });
+            self.jump_to(JumpTarget::Former { part });
             self.reach_goal();
         }
     }
@@ -134,7 +134,7 @@ impl Transcript {
         let next = self.candidate_parts(&top).find(|other| *other > part);
         if let Some(part) = next {
             self.view.former = Some(top);
-            self.go(JumpTarget::Former { part });
+            self.jump_to(JumpTarget::Former { part });
             self.reach_goal();
         }
     }

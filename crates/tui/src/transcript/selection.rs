@@ -66,7 +66,7 @@ impl Selection {
 impl Transcript {
     /// The text position at a screen row and column. A blank row maps to the beginning of the next line; rows beyond
     /// the last line map to its end.
-    pub(crate) fn spot(&self, row: usize, column: usize) -> Option<TextPos> {
+    pub(crate) fn text_pos_at(&self, row: usize, column: usize) -> Option<TextPos> {
         let rows = &self.view.rows;
         let at = (row..rows.len()).find_map(|row| match rows[row] {
             TranscriptRow::Line { at, line } => Some((row, at, line)),
@@ -172,11 +172,11 @@ impl Transcript {
     fn add_text(&self, at: BlockPos, range: &Range<TextPos>, text: &mut String) {
         let Some(block) = self.block(at) else { return };
         let first = if at == range.start.at { range.start.line } else { 0 };
-        for (number, line) in block.drawn().enumerate().skip(first) {
+        for (number, line) in block.lines_laid_out().enumerate().skip(first) {
             if (at, number) > (range.end.at, range.end.line) {
                 break;
             }
-            match line.joint {
+            match line.wrap {
                 _ if number == first => {}
                 Wrap::Soft { spaces } => text.extend(std::iter::repeat_n(' ', spaces)),
                 Wrap::Hard => end_line(text),
@@ -202,11 +202,11 @@ fn source_text(line: &Line, columns: &Range<usize>) -> String {
         for grapheme in span.text.graphemes(true) {
             let is_inside = columns.contains(&column);
             column += render::columns(grapheme);
-            match span.style.stands {
+            match span.style.copy_as {
                 _ if !is_inside => {}
-                CopyAs::ForItself => text.push_str(grapheme),
-                CopyAs::For(c) => text.push(c),
-                CopyAs::ForNothing => {}
+                CopyAs::Itself => text.push_str(grapheme),
+                CopyAs::Char(c) => text.push(c),
+                CopyAs::Nothing => {}
             }
         }
     }

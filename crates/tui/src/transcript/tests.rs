@@ -7,7 +7,7 @@ use tiller_core::message::{
 };
 use tiller_render::MarkdownStream;
 use tiller_session::EntryBody;
-use tiller_session::context::{project, unanswered};
+use tiller_session::context::{project, unanswered_calls};
 
 use super::super::block::BlockKind;
 use super::super::layout::Folds;
@@ -33,12 +33,12 @@ fn shown(transcript: &Transcript) -> Vec<String> {
 }
 
 fn transcript(count: usize) -> Transcript {
-    Transcript::of(0, NewestMarker::of(&[], (0..count).map(said).collect()))
+    Transcript::of(0, LoadedPath::from_path(&[], (0..count).map(said).collect()))
 }
 
 /// A path of so many prompts, whose last ones are in memory.
 fn long(count: usize, read: usize) -> Transcript {
-    Transcript::of(0, NewestMarker::of(&ids(0..count - read), (count - read..count).map(said).collect()))
+    Transcript::of(0, LoadedPath::from_path(&ids(0..count - read), (count - read..count).map(said).collect()))
 }
 
 fn ids(numbers: Range<usize>) -> Vec<EntryId> {
@@ -46,17 +46,17 @@ fn ids(numbers: Range<usize>) -> Vec<EntryId> {
 }
 
 /// The numbers of the entries that are wanted.
-fn numbers(wanted: &ScrollRequest) -> Range<usize> {
+fn numbers(wanted: &SectionRequest) -> Range<usize> {
     let last: usize = wanted.section.last.as_str()[1..].parse().unwrap();
     last + 1 - wanted.section.count..last + 1
 }
 
 /// Reads whatever is wanted; says how many parts that were.
 fn read_wanted(transcript: &mut Transcript) -> usize {
-    let wanted = transcript.take_wanted();
+    let wanted = transcript.take_requests();
     for wanted in &wanted {
         let entries: Vec<Entry> = numbers(wanted).map(said).collect();
-        transcript.take(wanted, &entries, &[]);
+        transcript.insert_section(wanted, &entries, &[]);
     }
     wanted.len()
 }
@@ -84,12 +84,12 @@ fn transcript_scrolled_up_counts_new_blocks() {
     transcript.lay_out(3, &ctx);
     transcript.scroll_up(4, &ctx);
     assert_eq!(draw(&mut transcript, 3, &ctx), ["m6", "", "m7"]);
-    assert_eq!(transcript.news(), None);
+    assert_eq!(transcript.new_below(), None);
     transcript.append(&said(10), UnixMs(0));
     transcript.append(&said(11), UnixMs(0));
-    assert_eq!((draw(&mut transcript, 3, &ctx)[0].as_str(), transcript.news()), ("m6", Some(2)));
+    assert_eq!((draw(&mut transcript, 3, &ctx)[0].as_str(), transcript.new_below()), ("m6", Some(2)));
     transcript.scroll_down(100, &ctx);
-    assert_eq!((draw(&mut transcript, 3, &ctx)[2].as_str(), transcript.news()), ("m11", None));
+    assert_eq!((draw(&mut transcript, 3, &ctx)[2].as_str(), transcript.new_below()), ("m11", None));
     assert!(transcript.follows());
 }
 
@@ -98,7 +98,7 @@ fn transcript_removed_block_is_not_counted() {
     let is_notice = |block: &Block| matches!(block.kind, BlockKind::Notice { .. });
     let away = |warned: Warned| {
         let (mut transcript, ctx) = (transcript(10), RenderContext::default());
-        let warn = |transcript: &mut Transcript| transcript.say(NoticeLevel::Warning, "careful", None);
+        let warn = |transcript: &mut Transcript| transcript.notice(NoticeLevel::Warning, "careful", None);
         if warned == Warned::Before {
             warn(&mut transcript);
         }
@@ -112,7 +112,7 @@ fn transcript_removed_block_is_not_counted() {
         assert_eq!(transcript.added(), added, "a search tells by it whether something came");
         transcript.append(&said(10), UnixMs(0));
         assert!(transcript.added() > added);
-        transcript.news()
+        transcript.new_below()
     };
     assert_eq!((away(Warned::Before), away(Warned::After)), (Some(1), Some(1)));
 }
@@ -127,10 +127,10 @@ enum Warned {
 #[test]
 fn transcript_streaming_block_keeps_place() {
     let (mut transcript, ctx) = (transcript(3), RenderContext::default());
-    transcript.say(NoticeLevel::Warning, "careful", None);
+    transcript.notice(NoticeLevel::Warning, "careful", None);
     let mut stream = MarkdownStream::new(80);
     stream.push("one\n\ntwo\n\nthree");
-    transcript.live.push(Block::new(BlockKind::Growing(Box::new(stream))));
+    transcript.live.push(Block::new(BlockKind::StreamingAnswer(Box::new(stream))));
     transcript.lay_out(3, &ctx);
     transcript.scroll_up(2, &ctx);
     assert_eq!(draw(&mut transcript, 3, &ctx), ["one", "", "two"]);
@@ -178,7 +178,7 @@ fn transcript_memory_stays_bounded() {
 fn transcript_top_skips_parts_between() {
     let (mut transcript, ctx) = (long(100_000, 100), RenderContext::default());
     draw(&mut transcript, 3, &ctx);
-    transcript.go(JumpTarget::Top);
+    transcript.jump_to(JumpTarget::Top);
     assert_eq!(draw(&mut transcript, 3, &ctx)[2], "m99999", "what is on the screen stays until it is read");
     let mut parts = read_wanted(&mut transcript);
     assert_eq!(draw(&mut transcript, 3, &ctx), ["m0", "", "m1"]);
@@ -192,12 +192,12 @@ fn transcript_top_skips_parts_between() {
 fn transcript_stale_read_is_dropped() {
     let (mut transcript, ctx) = (long(500, 10), RenderContext::default());
     draw(&mut transcript, 3, &ctx);
-    let wanted = transcript.take_wanted().remove(0);
+    let wanted = transcript.take_requests().remove(0);
     let others: Vec<EntryId> = (0..200).map(|at| EntryId::new(format!("f{at}"))).collect();
-    transcript.replace(NewestMarker::of(&others, vec![said(9)]));
+    transcript.replace(LoadedPath::from_path(&others, vec![said(9)]));
     draw(&mut transcript, 3, &ctx);
-    assert_eq!(transcript.take_wanted().len(), 1);
-    transcript.take(&wanted, &[said(1)], &[]);
+    assert_eq!(transcript.take_requests().len(), 1);
+    transcript.insert_section(&wanted, &[said(1)], &[]);
     transcript.scroll_up(10, &ctx);
     assert_eq!(draw(&mut transcript, 3, &ctx), ["", "m9"]);
 }
@@ -211,7 +211,7 @@ fn transcript_lays_out_visible_blocks_only() {
     assert!(measured(&transcript) <= 10);
     let open =
         RenderContext { folds: Folds { output_open: true, thinking_open: true }, ..RenderContext::default() };
-    transcript.fold_alike();
+    transcript.reset_folds();
     transcript.lay_out(10, &open);
     assert!(measured(&transcript) <= 10, "unfolding everything lays out what is visible");
 }
@@ -230,7 +230,7 @@ fn transcript_top_line_survives_rewrap() {
     let words: String = (0..400).map(|n| format!("w{n} ")).collect();
     let entries = [said(0), answered(1, &format!("First.\n\n{words}")), said(2)];
     let (mut transcript, wide) =
-        (Transcript::of(0, NewestMarker::of(&[], entries.to_vec())), RenderContext::default());
+        (Transcript::of(0, LoadedPath::from_path(&[], entries.to_vec())), RenderContext::default());
     draw(&mut transcript, 5, &wide);
     transcript.scroll_up(20, &wide);
     let top = draw(&mut transcript, 5, &wide)[0].clone();
@@ -278,16 +278,16 @@ fn transcript_own_fold_survives_reload() {
     let path: Vec<EntryId> = (0..1_100).map(|at| EntryId::new(format!("e{at}"))).collect();
     let newest: Vec<Entry> = (1_100..1_200).map(said).collect();
     let (mut transcript, ctx) =
-        (Transcript::of(0, NewestMarker::of(&path, newest)), RenderContext::default());
+        (Transcript::of(0, LoadedPath::from_path(&path, newest)), RenderContext::default());
     let read = |transcript: &mut Transcript| {
-        for wanted in transcript.take_wanted() {
+        for wanted in transcript.take_requests() {
             let first = numbers(&wanted).start == 0;
             let others: Vec<Entry> = numbers(&wanted).map(said).collect();
-            transcript.take(&wanted, if first { &entries } else { &others }, &[]);
+            transcript.insert_section(&wanted, if first { &entries } else { &others }, &[]);
         }
     };
     draw(&mut transcript, 40, &ctx);
-    transcript.go(JumpTarget::Top);
+    transcript.jump_to(JumpTarget::Top);
     read(&mut transcript);
     assert!(draw(&mut transcript, 40, &ctx).contains(&"  │ … 26 more lines (ctrl+o)".to_owned()));
     assert!(transcript.toggle(BlockPos { part: 0, block: 1 }, &ctx));
@@ -299,10 +299,10 @@ fn transcript_own_fold_survives_reload() {
     transcript.follow();
     draw(&mut transcript, 40, &ctx);
     assert!(!transcript.is_read(0), "it was forgotten");
-    transcript.go(JumpTarget::Top);
+    transcript.jump_to(JumpTarget::Top);
     read(&mut transcript);
     assert!(draw(&mut transcript, 40, &ctx).contains(&"  │ line 20".to_owned()));
-    transcript.fold_alike();
+    transcript.reset_folds();
     assert!(!draw(&mut transcript, 40, &ctx).contains(&"  │ line 20".to_owned()));
 }
 
@@ -313,9 +313,9 @@ fn reload_other_part_bounds_keep_top_line() {
         draw(&mut transcript, 4, &ctx);
         transcript.scroll_up(pages * 4, &ctx);
         let before = draw(&mut transcript, 4, &ctx);
-        transcript.expect_same();
-        let former = transcript.replace(NewestMarker::of(&ids(0..310), (310..320).map(said).collect()));
-        transcript.return_to(former);
+        transcript.keep_anchor();
+        let former = transcript.replace(LoadedPath::from_path(&ids(0..310), (310..320).map(said).collect()));
+        transcript.restore_anchor(former);
         while read_wanted(&mut transcript) > 0 {}
         assert_eq!(draw(&mut transcript, 4, &ctx), before, "{pages} pages up");
         assert!(!transcript.follows());
@@ -327,10 +327,10 @@ fn reload_missing_top_line_ends_search() {
     let (mut transcript, ctx) = (long(300, 150), RenderContext::default());
     draw(&mut transcript, 4, &ctx);
     transcript.scroll_up(100, &ctx);
-    transcript.expect_same();
+    transcript.keep_anchor();
     let others: Vec<EntryId> = (0..310).map(|at| EntryId::new(format!("e{}", at + 1_000))).collect();
-    let former = transcript.replace(NewestMarker::of(&others, (1_310..1_320).map(said).collect()));
-    transcript.return_to(former);
+    let former = transcript.replace(LoadedPath::from_path(&others, (1_310..1_320).map(said).collect()));
+    transcript.restore_anchor(former);
     let mut parts = 0;
     while let count @ 1.. = read_wanted(&mut transcript) {
         parts += count;
@@ -342,11 +342,11 @@ fn reload_missing_top_line_ends_search() {
 #[test]
 fn transcript_result_in_next_part_is_applied() {
     let mut transcript =
-        Transcript::of(0, NewestMarker::of(&["e0".into()], vec![result(1, "c", "out", 0), said(2)]));
+        Transcript::of(0, LoadedPath::from_path(&["e0".into()], vec![result(1, "c", "out", 0), said(2)]));
     draw(&mut transcript, 10, &RenderContext::default());
-    let wanted = transcript.take_wanted().remove(0);
+    let wanted = transcript.take_requests().remove(0);
     assert_eq!(wanted.ahead, Some(Section { last: "e2".into(), count: 2 }));
-    transcript.take(&wanted, &[call(0, "look", &["c"])], &[result(1, "c", "out", 0)]);
+    transcript.insert_section(&wanted, &[call(0, "look", &["c"])], &[result(1, "c", "out", 0)]);
     let rows = draw(&mut transcript, 10, &RenderContext::default());
     assert_eq!((rows[1].starts_with("✓ bash"), rows[2].as_str()), (true, "  │ out"), "{rows:?}");
 }
@@ -356,7 +356,7 @@ fn transcript_call_durations_follow_the_log() {
     let at = |ms: i64, entry: Entry| Entry { timestamp: UnixMs(ms), ..entry };
     let entries =
         [at(1_000, call(0, "look", &["a", "b"])), result(1, "a", "out", 3_500), result(2, "b", "out", 4_000)];
-    let mut transcript = Transcript::of(0, NewestMarker::of(&[], entries.to_vec()));
+    let mut transcript = Transcript::of(0, LoadedPath::from_path(&[], entries.to_vec()));
     let rows = draw(&mut transcript, 10, &RenderContext::default());
     let times: Vec<&str> =
         rows.iter().filter(|row| row.starts_with('✓')).filter_map(|row| row.rsplit(' ').next()).collect();
@@ -367,28 +367,28 @@ fn transcript_call_durations_follow_the_log() {
 fn transcript_crash_states_match_the_log() {
     let answer = Entry { id: "01JAV7E0000000000000000000".into(), ..call(1, "look", &["a", "b", "c"]) };
     let entries = [said(0), answer, result(2, "a", "out", 5)];
-    let mut transcript = Transcript::of(0, NewestMarker::of(&[], entries.to_vec()));
-    transcript.settle();
+    let mut transcript = Transcript::of(0, LoadedPath::from_path(&[], entries.to_vec()));
+    transcript.close_calls();
     let rows = draw(&mut transcript, 10, &RenderContext::default());
     let told = |rows: &[String]| rows.iter().filter(|row| row.starts_with('–')).cloned().collect::<Vec<_>>();
     let told_at_once = told(&rows);
     assert!(told_at_once[0].contains("interrupted, no result"), "{rows:?}");
     assert!(told_at_once[1].contains("not begun: the run was cut off"), "{rows:?}");
-    let open = unanswered(&project(&entries).messages);
+    let open = unanswered_calls(&project(&entries).messages);
     let mended = open
         .iter()
         .zip(3..)
         .map(|((call, fate), at)| entry(at, Message::ToolResult(fate.result(call, UnixMs(9)))));
     let again: Vec<Entry> = entries.iter().cloned().chain(mended).collect();
-    let mut transcript = Transcript::of(0, NewestMarker::of(&[], again));
+    let mut transcript = Transcript::of(0, LoadedPath::from_path(&[], again));
     assert_eq!(told(&draw(&mut transcript, 10, &RenderContext::default())), told_at_once, "and so it stays");
 }
 
 #[test]
 fn transcript_foreign_calls_are_never_not_run() {
     let entries = [said(0), call(1, "look", &["a", "b"])];
-    let mut transcript = Transcript::of(0, NewestMarker::of(&[], entries.to_vec()));
-    transcript.settle();
+    let mut transcript = Transcript::of(0, LoadedPath::from_path(&[], entries.to_vec()));
+    transcript.close_calls();
     let rows = draw(&mut transcript, 10, &RenderContext::default());
     let lost = rows.iter().filter(|row| row.contains("interrupted, no result")).count();
     assert_eq!(lost, 2, "{rows:?}");
@@ -407,15 +407,15 @@ fn jump_prompt_reads_parts_between() {
     let mut path: Vec<Entry> = (0..400).map(|at| answered(at, &format!("a{at}"))).collect();
     path[7] = said(7);
     path[350] = said(350);
-    let newest = NewestMarker::of(&ids(0..390), path[390..].to_vec());
+    let newest = LoadedPath::from_path(&ids(0..390), path[390..].to_vec());
     let (mut transcript, ctx) = (Transcript::of(0, newest), RenderContext::default());
     draw(&mut transcript, 5, &ctx);
     let mut go = |toward| {
         transcript.go_to_prompt(toward);
         for _ in 0..10 {
             transcript.reach_goal();
-            for wanted in transcript.take_wanted() {
-                transcript.take(&wanted, &path[numbers(&wanted)], &[]);
+            for wanted in transcript.take_requests() {
+                transcript.insert_section(&wanted, &path[numbers(&wanted)], &[]);
             }
             draw(&mut transcript, 5, &ctx);
         }
@@ -431,7 +431,7 @@ fn jump_prompt_reads_parts_between() {
 fn growing(text: &str) -> Block {
     let mut stream = MarkdownStream::new(80);
     stream.push(text);
-    Block::new(BlockKind::Growing(Box::new(stream)))
+    Block::new(BlockKind::StreamingAnswer(Box::new(stream)))
 }
 
 /// Something that happens while somebody reads.
@@ -470,12 +470,12 @@ proptest! {
             let at = at + 100;
             match event {
                 Happens::Text(text) => match transcript.live.last_mut().map(|block| &mut block.kind) {
-                    Some(BlockKind::Growing(stream)) => stream.push(&text),
+                    Some(BlockKind::StreamingAnswer(stream)) => stream.push(&text),
                     _ => transcript.live.push(growing(&text)),
                 },
                 Happens::Answered => transcript.append(&answered(at, "so it is"), UnixMs(0)),
                 Happens::Said if transcript.live.is_empty() => transcript.append(&said(at), UnixMs(0)),
-                Happens::Said | Happens::Word => transcript.say(NoticeLevel::Note, "by the way", None),
+                Happens::Said | Happens::Word => transcript.notice(NoticeLevel::Note, "by the way", None),
                 Happens::Call if transcript.live.is_empty() => {
                     transcript.append(&call(at, "look", &["c"]), UnixMs(0));
                     transcript.append(&result(at, "c", "out", 1), UnixMs(1));
@@ -497,7 +497,7 @@ fn transcript_inside_streaming_answer_is_stable() {
     transcript.scroll_up(15, &ctx);
     let before = draw(&mut transcript, 10, &ctx);
     assert!(before[0].contains("item 3"), "{before:?}");
-    transcript.say(NoticeLevel::Note, "by the way", None);
+    transcript.notice(NoticeLevel::Note, "by the way", None);
     assert_eq!(draw(&mut transcript, 10, &ctx), before);
     transcript.append(&answered(9, &text), UnixMs(0));
     assert_eq!(draw(&mut transcript, 10, &ctx), before);
@@ -521,13 +521,13 @@ fn selected(transcript: &mut Transcript, ctx: &RenderContext) -> Option<String> 
 }
 
 fn spot(transcript: &Transcript, row: usize, column: usize) -> TextPos {
-    transcript.spot(row, column).unwrap()
+    transcript.text_pos_at(row, column).unwrap()
 }
 
 #[test]
 fn selection_joins_lines_without_margins() {
     let markdown = "> one two three four\n\n- item\n\n```rust\nfn x() {\n    y\n}\n```";
-    let mut transcript = Transcript::of(0, NewestMarker::of(&[], vec![said(0), answered(1, markdown)]));
+    let mut transcript = Transcript::of(0, LoadedPath::from_path(&[], vec![said(0), answered(1, markdown)]));
     let ctx = RenderContext { width: 18, ..RenderContext::default() };
     let rows = draw(&mut transcript, 20, &ctx);
     assert_eq!(rows[2..5], ["│ one two three", "│ four", ""]);
@@ -548,7 +548,7 @@ fn selection_joins_lines_without_margins() {
 #[test]
 fn selection_copies_source_text() {
     let markdown = "a\u{200b}b\n\n```make\nall:\n\tcc\t-o x\u{1b}[0m\n```";
-    let mut transcript = Transcript::of(0, NewestMarker::of(&[], vec![answered(0, markdown)]));
+    let mut transcript = Transcript::of(0, LoadedPath::from_path(&[], vec![answered(0, markdown)]));
     let ctx = RenderContext { width: 18, ..RenderContext::default() };
     let rows = draw(&mut transcript, 20, &ctx);
     assert_eq!(rows, ["a<U+200B>b", "", "  make", "  all:", "      cc  -o x␛[", "↳ 0m"]);
@@ -567,7 +567,7 @@ fn selection_copies_source_text() {
 fn selection_wide_characters_are_whole() {
     let mut transcript = Transcript::of(
         0,
-        NewestMarker::of(&[], vec![answered(0, "日本語 👨\u{200d}👩\u{200d}👧 e\u{301}x")]),
+        LoadedPath::from_path(&[], vec![answered(0, "日本語 👨\u{200d}👩\u{200d}👧 e\u{301}x")]),
     );
     let ctx = RenderContext::default();
     draw(&mut transcript, 5, &ctx);
@@ -611,10 +611,10 @@ fn transcript_equal_failures_merge_also_on_reload() {
         failed(4, "no route"),
         failed(5, "overloaded"),
     ];
-    let mut told = Transcript::of(0, NewestMarker::of(&[], entries[..1].to_vec()));
+    let mut told = Transcript::of(0, LoadedPath::from_path(&[], entries[..1].to_vec()));
     for entry in &entries[1..] {
         told.append(entry, UnixMs(0));
-        told.say(NoticeLevel::Note, "meanwhile", None);
+        told.notice(NoticeLevel::Note, "meanwhile", None);
     }
     let ctx = RenderContext::default();
     let is_failure = |line: &String| line.trim_start().starts_with('✗');
@@ -625,7 +625,7 @@ fn transcript_equal_failures_merge_also_on_reload() {
     assert!((0..6).all(|at| told.shows(&EntryId::new(format!("e{at}")))));
     let expected = ["✗ overloaded  3 attempts", "✗ no route", "✗ overloaded"];
     assert_eq!(failures(told), expected);
-    assert_eq!(failures(Transcript::of(0, NewestMarker::of(&[], entries.to_vec()))), expected);
+    assert_eq!(failures(Transcript::of(0, LoadedPath::from_path(&[], entries.to_vec()))), expected);
 }
 
 /// An answer to a request sent at a moment, that failed behind some text if there is an error.
@@ -643,11 +643,11 @@ fn tried(at: usize, sent: i64, text: &str, error: Option<&str>) -> Entry {
 
 /// The blocks of entries that were appended one by one, and of the same entries read again.
 fn told_and_read(entries: &[Entry]) -> [Vec<String>; 2] {
-    let mut told = Transcript::of(0, NewestMarker::of(&[], entries[..1].to_vec()));
+    let mut told = Transcript::of(0, LoadedPath::from_path(&[], entries[..1].to_vec()));
     for entry in &entries[1..] {
         told.append(entry, UnixMs(0));
     }
-    let read = Transcript::of(0, NewestMarker::of(&[], entries.to_vec()));
+    let read = Transcript::of(0, LoadedPath::from_path(&[], entries.to_vec()));
     [told, read].map(|mut transcript| {
         let lines = draw(&mut transcript, 40, &RenderContext::default());
         lines.into_iter().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()

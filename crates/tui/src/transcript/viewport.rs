@@ -138,7 +138,7 @@ impl Transcript {
         let (Some(mark), Scroll::From { at, .. }) = (self.view.mark.take(), self.view.scroll) else { return };
         let gap = usize::from(self.gap(at));
         let line = self.block_mut(at).map_or(0, |block| {
-            block.measure(ctx);
+            block.lay_out(ctx);
             block.line_of(mark)
         });
         self.view.scroll = Scroll::From { at, row: line + gap };
@@ -165,7 +165,7 @@ impl Transcript {
 
     /// Ends the streaming answer, which is in the log now. Positions move to the log's blocks, which are the same
     /// without the empty ones.
-    pub(crate) fn end_live(&mut self) {
+    pub(crate) fn end_streaming(&mut self) {
         self.mark_top_line();
         let live = std::mem::take(&mut self.live);
         let first = self.end();
@@ -199,12 +199,12 @@ impl Transcript {
     }
 
     /// Notes that the streaming answer grew or something followed it.
-    pub(crate) fn grew(&mut self) {
+    pub(crate) fn note_growth(&mut self) {
         self.view.new_below.any |= self.view.scroll != Scroll::Follows;
     }
 
     /// Number of new blocks below the screen; `None` if there is no new output.
-    pub(crate) fn news(&self) -> Option<usize> {
+    pub(crate) fn new_below(&self) -> Option<usize> {
         self.view.new_below.any.then(|| self.blocks().saturating_sub(self.view.new_below.known))
     }
 
@@ -226,7 +226,7 @@ impl Transcript {
 
     /// Whether a block on the screen changes with time.
     pub(crate) fn is_alive(&self) -> bool {
-        self.any_on_screen(Block::is_alive)
+        self.any_on_screen(Block::is_animated)
     }
 
     /// Whether a block on the screen has text that its lines don't show yet.
@@ -243,7 +243,7 @@ impl Transcript {
 
     /// Number of rows of a block, including the blank row above.
     pub(super) fn height(&mut self, at: BlockPos, ctx: &RenderContext) -> usize {
-        let lines = self.block_mut(at).map_or(0, |block| block.measure(ctx));
+        let lines = self.block_mut(at).map_or(0, |block| block.lay_out(ctx));
         lines + usize::from(lines > 0 && self.gap(at))
     }
 
@@ -257,7 +257,7 @@ impl Transcript {
             above = self.before(silent);
         }
         match above {
-            BlockStep::To(above) => self.block(above).is_some_and(|above| block.stands_apart(above)),
+            BlockStep::To(above) => self.block(above).is_some_and(|above| block.needs_gap_after(above)),
             BlockStep::Unread(_) => !block.is_call(),
             BlockStep::End => false,
         }

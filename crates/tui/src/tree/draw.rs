@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 use tiller_core::unit::thousands;
-use tiller_render::{Emphasis, Line, Role, Span, Style, cut_to};
+use tiller_render::{Emphasis, Line, Role, Span, Style, truncate_to};
 use tiller_session::Visibility;
 use tiller_session::tree::TreeRow;
 use unicode_width::UnicodeWidthStr;
@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 use super::entry_text::kind_sign;
 use super::{PendingNavigation, TreeAreas, TreePurpose, TreeView, area};
 use crate::keymap::{KeyCommand, Keymap};
-use crate::layout::{RenderContext, cut_front, right_aligned};
+use crate::layout::{RenderContext, truncate_start, right_aligned};
 use crate::tool_call::one_line;
 
 /// Width of a row's sign.
@@ -132,7 +132,7 @@ impl TreeView {
         let label_width = label.as_ref().map_or(0, |label| label.width() + 2);
         let facts = fitting(facts, room.saturating_sub(label_width + 2 + text.width().min(TEXT)));
         let facts_width = facts.as_ref().map_or(0, |facts| facts.width() + 2);
-        let text = cut_to(&text, room.saturating_sub(label_width + facts_width));
+        let text = truncate_to(&text, room.saturating_sub(label_width + facts_width));
         left.extend(marked(&text, self.search.words(), style));
         let mut typed_at = None;
         if let Some(label) = label {
@@ -173,13 +173,13 @@ impl TreeView {
     /// An entry's label cut to `room` columns, and the cursor's column in it while it is edited.
     fn label(&self, node: usize, room: usize) -> (Option<Span>, Option<usize>) {
         if let Some(labelling) = self.labelling.as_ref().filter(|labelling| labelling.node == node) {
-            let text = cut_front(&labelling.text, room);
+            let text = truncate_start(&labelling.text, room);
             let label = Span::new(format!("[{text} ]"), Style::from(Role::Accent).with(Emphasis::BOLD));
             let typed = label.width().saturating_sub(2);
             return (Some(label), Some(typed));
         }
         let label = self.shape.as_ref().and_then(|shape| shape.marks.label(node));
-        let shown = |label: &str| format!("[{}]", cut_to(&one_line(label), room));
+        let shown = |label: &str| format!("[{}]", truncate_to(&one_line(label), room));
         (label.map(|label| Span::new(shown(label), Role::Warning)), None)
     }
 
@@ -225,7 +225,7 @@ impl TreeView {
         lines.extend(body);
         let what = self.chosen().filter(|_| self.rows.len() > 0).map(|node| self.effect(node).description());
         let enter = keymap.key_of(KeyCommand::Accept);
-        let what = what.map(|what| cut_to(&format!("{enter}: {what}"), width)).unwrap_or_default();
+        let what = what.map(|what| truncate_to(&format!("{enter}: {what}"), width)).unwrap_or_default();
         let what = Span::new(what, Role::Muted);
         let more =
             (more > 0).then(|| format!("{more} more lines · {}", keymap.key_of(KeyCommand::PreviewDown)));
@@ -246,10 +246,10 @@ impl TreeView {
         let known = self.shape.as_ref().zip(self.preview.node());
         let time = known.filter(|(shape, node)| *node < shape.len()).map(|(shape, node)| {
             let time = shape.node(node).timestamp;
-            format!("{} · {} ago", ctx.clock(time), time.age(ctx.now)).replace("now ago", "now")
+            format!("{} · {} ago", ctx.clock_time(time), time.age(ctx.now)).replace("now ago", "now")
         });
         let facts: Vec<String> = time.into_iter().chain(self.preview.facts().iter().cloned()).collect();
-        let words = cut_to(&facts.join(" · "), width.saturating_sub(8));
+        let words = truncate_to(&facts.join(" · "), width.saturating_sub(8));
         let used = Span::new(words.as_str(), Role::Muted).width();
         let gap = if words.is_empty() { "──" } else { "" };
         let rule = "─".repeat(width.saturating_sub(used + 5));
@@ -270,7 +270,7 @@ impl TreeView {
             return Line::new("   stopping…", Role::Accent);
         }
         if let Some(refused) = self.place.refused {
-            return Line::new(cut_to(&format!("   ✗ {refused}"), width), Role::Error);
+            return Line::new(truncate_to(&format!("   ✗ {refused}"), width), Role::Error);
         }
         let is_folded = self.chosen().is_some_and(|node| self.filters.folded.contains(&node));
         let can = |command| command != KeyCommand::Hide || !self.is_in_use();

@@ -45,7 +45,7 @@ impl EntryText {
             }
             EntryBody::ModelChange { provider, model_id } => {
                 let model = ModelRef { provider: provider.clone(), id: model_id.clone() };
-                muted("·", format!("model: {}", model.shown()))
+                muted("·", format!("model: {}", model.display_name()))
             }
             EntryBody::ThinkingLevelChange { thinking_level } => {
                 muted("·", format!("thinking: {}", thinking_level.name()))

@@ -31,35 +31,35 @@ enum TreeKeyOutcome {
 
 impl App {
     pub(crate) fn open_tree(&mut self, purpose: TreePurpose) -> Vec<Action> {
-        self.popups.push(Overlay::Tree(Box::new(TreeView::new(purpose))));
+        self.overlays.push(Overlay::Tree(Box::new(TreeView::new(purpose))));
         Vec::new()
     }
 
     /// The tree, anywhere in the overlay stack.
     fn tree(&mut self) -> Option<&mut TreeView> {
-        self.popups.iter_mut().find_map(|popup| match popup {
+        self.overlays.iter_mut().find_map(|popup| match popup {
             Overlay::Tree(tree) => Some(&mut **tree),
-            Overlay::Pick(_) | Overlay::Read(_) => None,
+            Overlay::Picker(_) | Overlay::Pager(_) => None,
         })
     }
 
     /// The requests and navigation of the tree after any input.
     pub(crate) fn tree_actions(&mut self) -> Vec<Action> {
-        let (size, is_working) = (self.place.size, self.is_working());
+        let (size, is_working) = (self.ui.size, self.is_working());
         let Some(tree) = self.tree() else { return Vec::new() };
         let requests: Vec<TreeRequest> = tree.take_requests(size);
         let go = if is_working { None } else { tree.once_stopped() };
-        requests.into_iter().map(BackgroundJob::Tree).map(Action::Beside).chain(go).collect()
+        requests.into_iter().map(BackgroundJob::Tree).map(Action::Background).chain(go).collect()
     }
 
     /// Marks the tree as stale after the session's entries have changed.
     pub(crate) fn outdate_tree(&mut self) {
         if let Some(tree) = self.tree() {
-            tree.outdate();
+            tree.mark_stale();
         }
     }
 
-    pub(crate) fn tree_news(&mut self, session: &SessionId, result: TreeResult) {
+    pub(crate) fn handle_tree_result(&mut self, session: &SessionId, result: TreeResult) {
         if let Some(tree) = self.tree() {
             tree.take(session, result);
         }
@@ -67,17 +67,17 @@ impl App {
 
     /// Reports a new fork.
     pub(crate) fn forked_beside(&mut self, session: &SessionId) {
-        self.popups.clear();
+        self.overlays.clear();
         let short = session.short();
         let hint = format!("open it with tiller --session {short}; the chosen prompt is in its editor");
-        self.say(NoticeLevel::Note, format!("forked into session {short}"), Some(hint));
+        self.add_notice(NoticeLevel::Note, format!("forked into session {short}"), Some(hint));
     }
 
     /// Handles a key, if the tree is on top.
     pub(crate) fn tree_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let keymap = &self.place.keymap;
+        let keymap = &self.ui.keymap;
         let command = keymap.command(Context::Tree, key).or_else(|| keymap.command(Context::Popup, key));
-        let Some(Overlay::Tree(tree)) = self.popups.last_mut() else { return None };
+        let Some(Overlay::Tree(tree)) = self.overlays.last_mut() else { return None };
         (tree.place.refused, tree.place.is_clicked) = (None, false);
         let outcome = match (command, typed(key)) {
             _ if tree.labelling.is_some() => tree.label_key(command, key),
@@ -92,7 +92,7 @@ impl App {
 
     /// Accepts the entry at the cursor as Enter does.
     pub(crate) fn accept_in_tree(&mut self) -> Vec<Action> {
-        let Some(Overlay::Tree(tree)) = self.popups.last_mut() else { return Vec::new() };
+        let Some(Overlay::Tree(tree)) = self.overlays.last_mut() else { return Vec::new() };
         let outcome = tree.command(KeyCommand::Accept);
         self.tree_outcome(outcome)
     }
@@ -101,24 +101,24 @@ impl App {
         match outcome {
             TreeKeyOutcome::Nothing => Vec::new(),
             TreeKeyOutcome::Back => {
-                self.keep_typed_ahead();
-                self.popups.pop();
-                vec![Action::Beside(BackgroundJob::Tree(TreeRequest::EndSearch))]
+                self.restore_typed_ahead();
+                self.overlays.pop();
+                vec![Action::Background(BackgroundJob::Tree(TreeRequest::EndSearch))]
             }
             TreeKeyOutcome::Close => {
-                self.keep_typed_ahead();
-                self.popups.clear();
-                vec![Action::Beside(BackgroundJob::Tree(TreeRequest::EndSearch))]
+                self.restore_typed_ahead();
+                self.overlays.clear();
+                vec![Action::Background(BackgroundJob::Tree(TreeRequest::EndSearch))]
             }
             TreeKeyOutcome::Choose(purpose) => self.choose_entry(purpose),
             TreeKeyOutcome::Hide(entry, Visibility::Hidden) => {
-                vec![Action::Beside(BackgroundJob::AskToHide(entry))]
+                vec![Action::Background(BackgroundJob::AskToHide(entry))]
             }
             TreeKeyOutcome::Hide(entry, Visibility::Shown) => {
-                vec![Action::Change(SessionEdit::Hide(entry, Visibility::Shown))]
+                vec![Action::Edit(SessionEdit::Hide(entry, Visibility::Shown))]
             }
             TreeKeyOutcome::Label(entry, label) => {
-                vec![Action::Change(SessionEdit::LabelEntry(entry, label))]
+                vec![Action::Edit(SessionEdit::LabelEntry(entry, label))]
             }
         }
     }
@@ -126,29 +126,29 @@ impl App {
     /// Navigates to the entry at the cursor; while the agent works, asks first.
     fn choose_entry(&mut self, purpose: TreePurpose) -> Vec<Action> {
         let is_working = self.is_working();
-        let Some(Overlay::Tree(tree)) = self.popups.last_mut() else { return Vec::new() };
+        let Some(Overlay::Tree(tree)) = self.overlays.last_mut() else { return Vec::new() };
         let Some((node, entry)) = tree.chosen().zip(tree.chosen_id()) else { return Vec::new() };
         match tree.effect_for(purpose, node) {
             TreeEffect::Show => {
                 let with = tree.hidden_with(node).unwrap_or(entry);
-                vec![Action::Change(SessionEdit::Hide(with, Visibility::Shown))]
+                vec![Action::Edit(SessionEdit::Hide(with, Visibility::Shown))]
             }
             TreeEffect::Stay => {
-                self.popups.clear();
-                vec![Action::Beside(BackgroundJob::Tree(TreeRequest::EndSearch))]
+                self.overlays.clear();
+                vec![Action::Background(BackgroundJob::Tree(TreeRequest::EndSearch))]
             }
             _ if is_working => {
                 let items = busy_items(purpose, &entry, tree.is_first(node));
-                self.popups.push(Overlay::Pick(Box::new(Picker::of("the agent is working", items))));
+                self.overlays.push(Overlay::Picker(Box::new(Picker::with_items("the agent is working", items))));
                 Vec::new()
             }
             TreeEffect::Before | TreeEffect::From => {
                 tree.going = PendingNavigation::started();
-                vec![Action::Go(Navigate::AskToLeave(entry))]
+                vec![Action::Navigate(Navigate::AskForSummary(entry))]
             }
             TreeEffect::Fork | TreeEffect::ForkBefore => {
                 tree.going = PendingNavigation::started();
-                vec![Action::Go(Navigate::Fork(entry))]
+                vec![Action::Navigate(Navigate::Fork(entry))]
             }
         }
     }
@@ -160,17 +160,17 @@ impl App {
             2 => "this entry and the one after it".to_owned(),
             count => format!("this entry and the {} after it", count - 1),
         };
-        let key = self.place.keymap.key_of(KeyCommand::ShowHidden);
+        let key = self.ui.keymap.key_of(KeyCommand::ShowHidden);
         let label = format!("hide {entries}; nothing is deleted, {key} shows hidden entries");
         let items = vec![
             PickerItem::new(label, PickerChoice::Hide(entry)),
             PickerItem::new("cancel", PickerChoice::Nothing),
         ];
-        self.ask(Dialog { title: "hide this branch?".to_owned(), items });
+        self.open_dialog(Dialog { title: "hide this branch?".to_owned(), items });
     }
 
     /// Stops the agent, then navigates.
-    pub(crate) fn stop_for(&mut self, go: Navigate) -> Vec<Action> {
+    pub(crate) fn stop_and_navigate(&mut self, go: Navigate) -> Vec<Action> {
         let is_working = self.is_working();
         if let Some(tree) = self.tree() {
             tree.going = PendingNavigation::OnceStopped(go);
@@ -190,7 +190,7 @@ fn typed(key: KeyEvent) -> Option<char> {
 /// The choices for navigating while the agent works.
 fn busy_items(purpose: TreePurpose, entry: &EntryId, is_first: bool) -> Vec<PickerItem> {
     let (stop, go) = match purpose {
-        TreePurpose::Go => ("stop it and go there", Navigate::AskToLeave(entry.clone())),
+        TreePurpose::Go => ("stop it and go there", Navigate::AskForSummary(entry.clone())),
         TreePurpose::Fork => ("stop it and fork there", Navigate::Fork(entry.clone())),
     };
     let mut items = vec![

@@ -8,7 +8,7 @@ use super::entry_text::EntryText;
 use super::model::TreeModel;
 use super::{LoadedPreview, LoadedTexts, TextRequest, TreeRequest, TreeResult};
 use crate::block::{Block, BlockKind, NoticeLevel, ShellState};
-use crate::log_blocks::{BlockBuilder, finish_call};
+use crate::log_blocks::{BlockBuilder, set_call_result};
 
 /// Maximum bytes of a text in a preview: far more than fits on any screen.
 const LONGEST: usize = 8_000;
@@ -17,7 +17,7 @@ const LONGEST: usize = 8_000;
 const RESULTS: usize = 32;
 
 /// Handles the tree's requests other than searches.
-pub(crate) fn look(reader: &Reader, request: &TreeRequest) -> Option<TreeResult> {
+pub(crate) fn load(reader: &Reader, request: &TreeRequest) -> Option<TreeResult> {
     Some(match request {
         TreeRequest::Shape => TreeResult::Shape(Box::new(TreeModel::load(reader))),
         TreeRequest::Texts(requests) => {
@@ -53,11 +53,11 @@ fn load_preview(reader: &Reader, node: usize) -> LoadedPreview {
             blocks: vec![Block::notice(NoticeLevel::Error, text, None)],
         };
     };
-    let mut blocks = BlockBuilder::of([&entry]).blocks;
+    let mut blocks = BlockBuilder::from_entries([&entry]).blocks;
     blocks.iter_mut().for_each(shorten);
     for result in results(reader, node, &entry) {
         for block in blocks.iter_mut().filter(|block| is_call_of(block, &result)) {
-            finish_call(block, &result, None);
+            set_call_result(block, &result, None);
         }
     }
     if blocks.is_empty() {
@@ -105,7 +105,7 @@ fn shorten(block: &mut Block) {
         | BlockKind::Thinking(text)
         | BlockKind::Rule { text, .. } => truncate(text),
         BlockKind::BranchPoint(point) => point.summary.iter_mut().for_each(truncate),
-        BlockKind::Shell(shell) if matches!(shell.state, ShellState::Over { .. }) => {
+        BlockKind::Shell(shell) if matches!(shell.state, ShellState::Finished { .. }) => {
             truncate(&mut shell.output.text);
         }
         _ => {}

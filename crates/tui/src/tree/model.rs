@@ -48,7 +48,7 @@ impl TreeFilter {
             Self::All => true,
             Self::Labelled => label.is_some(),
             Self::User => node.role == Some(LineRole::User),
-            Self::NoTools => node.is_said() && node.role != Some(LineRole::ToolResult),
+            Self::NoTools => node.is_conversation() && node.role != Some(LineRole::ToolResult),
         }
     }
 }
@@ -81,11 +81,11 @@ impl TreeModel {
         let tree = reader.tree();
         // The last entry of this snapshot: the log may have grown since.
         let leaf = tree.nodes().last().map(|node| node.id.clone());
-        let marks = Annotations::of(reader, &tree);
+        let marks = Annotations::read(reader, &tree);
         let hidden_with = marks.hidden_with(&tree, leaf.as_ref());
         let last = tree.nodes().len().checked_sub(1);
         let current =
-            std::iter::successors(last, |at| tree.nodes()[*at].parent).find(|at| tree.nodes()[*at].is_said());
+            std::iter::successors(last, |at| tree.nodes()[*at].parent).find(|at| tree.nodes()[*at].is_conversation());
         let branches = branches(tree.nodes());
         Self { session: reader.id().clone(), tree, marks, hidden_with, current, branches }
     }

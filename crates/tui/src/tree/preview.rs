@@ -1,6 +1,6 @@
 //! The preview of the entry at the cursor, rendered like the transcript.
 
-use tiller_render::{Line, Span, cut_to};
+use tiller_render::{Line, Span, truncate_to};
 
 use super::{LoadedPreview, TreeRequest};
 use crate::layout::RenderContext;
@@ -67,7 +67,7 @@ impl EntryPreview {
             if place > 0 {
                 lines.push(Line::default());
             }
-            let count = block.measure(ctx);
+            let count = block.lay_out(ctx);
             lines.extend((0..count).filter_map(|at| block.line(at).cloned()));
         }
         self.top = self.top.min(lines.len().saturating_sub(height));
@@ -92,7 +92,7 @@ fn fitted(line: &Line, width: usize) -> Line {
     let whole = line.spans.iter().take_while(fits).count();
     fitted.spans.truncate(whole + 1);
     if let Some(last) = fitted.spans.last_mut() {
-        last.text = cut_to(&format!("{} ", last.text), room);
+        last.text = truncate_to(&format!("{} ", last.text), room);
     }
     fitted
 }

@@ -36,7 +36,7 @@ impl VisibleRows {
         let current = nearest.and_then(row_of);
         let above = rows.first().and_then(|row| shape.node(row.node).parent);
         let begins_session =
-            above.is_none_or(|above| shape.nearest(above, |at| shape.node(at).is_said()).is_none());
+            above.is_none_or(|above| shape.nearest(above, |at| shape.node(at).is_conversation()).is_none());
         Self { within: within(&rows), rows, at, current, begins_session }
     }
 

@@ -35,7 +35,7 @@ pub(crate) struct TreeHits {
 
 /// Whether to continue a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SearchTerms {
+pub(crate) enum SearchControl {
     Yes,
     No,
 }
@@ -57,11 +57,11 @@ impl TreeTerm {
 }
 
 /// Reports the entries in which every word occurs, including labels; stops when `is_wanted` or `tell` says so.
-pub(crate) fn find(
+pub(crate) fn search_entries(
     reader: &Reader,
     query: &TreeQuery,
-    is_wanted: impl Fn() -> SearchTerms,
-    mut tell: impl FnMut(TreeResult) -> SearchTerms,
+    is_wanted: impl Fn() -> SearchControl,
+    mut tell: impl FnMut(TreeResult) -> SearchControl,
 ) {
     let shape = TreeModel::load(reader);
     let words: Vec<TreeTerm> = query.words.split_whitespace().map(TreeTerm::new).collect();
@@ -70,7 +70,7 @@ pub(crate) fn find(
     for at in (0..all).rev() {
         let done = all - at;
         if done.is_multiple_of(CHECK_INTERVAL) {
-            if is_wanted() == SearchTerms::No {
+            if is_wanted() == SearchControl::No {
                 return;
             }
             if reported.elapsed() >= REPORT_INTERVAL {
@@ -82,7 +82,7 @@ pub(crate) fn find(
                     nodes: found,
                     progress,
                 };
-                if tell(TreeResult::Found(hits)) == SearchTerms::No {
+                if tell(TreeResult::Found(hits)) == SearchControl::No {
                     return;
                 }
                 reported = Instant::now();

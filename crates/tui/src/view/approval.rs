@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use tiller_core::unit::thousands;
-use tiller_render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, cut_to, wrap};
+use tiller_render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, truncate_to, wrap};
 
 use super::super::app::App;
-use super::super::approval::{ApprovalAnswer, PanelMode, PendingApproval};
+use super::super::approval::{ApprovalAnswer, PanelMode, ApprovalPrompt};
 use super::super::keymap::KeyCommand;
 use super::super::tool_call::one_line;
 
@@ -31,35 +31,35 @@ struct PanelAreas {
 
 /// Rows that the panel needs.
 pub(super) fn rows_needed(app: &App) -> usize {
-    let Some(pending) = app.work.approvals.first() else { return 0 };
-    1 + head(app, pending).len() + pending.sheet.lines.len() + foot_rows(app, pending)
+    let Some(pending) = app.activity.approvals.first() else { return 0 };
+    1 + head(app, pending).len() + pending.detail.lines.len() + foot_rows(app, pending)
 }
 
 /// Visible rows of the call in a panel of `height` rows: from its scroll position, and of its end.
 pub(super) fn body_rows(app: &App, height: usize) -> (usize, usize) {
-    let Some(pending) = app.work.approvals.first() else { return (0, 0) };
+    let Some(pending) = app.activity.approvals.first() else { return (0, 0) };
     split(pending, parts(app, pending, height).body.unwrap_or(0))
 }
 
 /// Splits `room` rows between the call's current position and its end; a line between them counts the hidden ones. A
 /// scrolled call shows no end.
-fn split(pending: &PendingApproval, room: usize) -> (usize, usize) {
-    if pending.sheet.lines.len() <= room {
+fn split(pending: &ApprovalPrompt, room: usize) -> (usize, usize) {
+    if pending.detail.lines.len() <= room {
         return (room, 0);
     }
     let rows = room.saturating_sub(1);
-    let end = if pending.sheet.top == 0 && rows >= MIN_ROWS_WITH_END { rows / END_SHARE } else { 0 };
+    let end = if pending.detail.top == 0 && rows >= MIN_ROWS_WITH_END { rows / END_SHARE } else { 0 };
     (rows - end, end)
 }
 
 /// The panel in `height` rows.
 pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
-    let Some(pending) = app.work.approvals.first().filter(|_| height > 0) else { return Vec::new() };
+    let Some(pending) = app.activity.approvals.first().filter(|_| height > 0) else { return Vec::new() };
     let PanelAreas { above, head, body, foot } = parts(app, pending, height);
     let Some(body) = body else { return without_call(app, pending, height) };
     let mut lines = vec![Line::default(); above];
     lines.extend(head);
-    let sheet = &pending.sheet;
+    let sheet = &pending.detail;
     let (rows, end) = split(pending, body);
     lines.extend(sheet.lines.iter().skip(sheet.top).take(rows).cloned());
     lines.extend(more(app, pending, (rows, end)));
@@ -68,13 +68,13 @@ pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
     lines
 }
 
-fn parts(app: &App, pending: &PendingApproval, height: usize) -> PanelAreas {
+fn parts(app: &App, pending: &ApprovalPrompt, height: usize) -> PanelAreas {
     let (head, foot) = (head(app, pending), foot(app, pending));
     let foot_rows = foot_rows(app, pending);
-    let whole = head.len() + pending.sheet.lines.len() + foot_rows;
+    let whole = head.len() + pending.detail.lines.len() + foot_rows;
     let body_below = |above: usize| {
         let room = height.checked_sub(above + head.len() + foot_rows);
-        room.filter(|room| *room >= MIN_ROWS.min(pending.sheet.lines.len()))
+        room.filter(|room| *room >= MIN_ROWS.min(pending.detail.lines.len()))
     };
     // The blank row is given up first.
     let above = usize::from((height >= ROOMY_PANEL || height > whole) && body_below(1).is_some());
@@ -83,7 +83,7 @@ fn parts(app: &App, pending: &PendingApproval, height: usize) -> PanelAreas {
 }
 
 fn key(app: &App, command: KeyCommand) -> Span {
-    Span::new(app.place.keymap.key_of(command), Style::from(Role::Accent).with(Emphasis::BOLD))
+    Span::new(app.ui.keymap.key_of(command), Style::from(Role::Accent).with(Emphasis::BOLD))
 }
 
 fn muted(text: impl Into<String>) -> Span {
@@ -92,17 +92,17 @@ fn muted(text: impl Into<String>) -> Span {
 
 fn wrapped(spans: &[Span], app: &App) -> Vec<Line> {
     let indent = Indent { first: Vec::new(), rest: vec![Span::new("    ", Role::Text)] };
-    wrap(spans, usize::from(app.place.size.0).max(1), &indent, Breaks::Words)
+    wrap(spans, usize::from(app.ui.size.0).max(1), &indent, Breaks::Words)
 }
 
-fn head(app: &App, pending: &PendingApproval) -> Vec<Line> {
+fn head(app: &App, pending: &ApprovalPrompt) -> Vec<Line> {
     let bold = Style::from(Role::Warning).with(Emphasis::BOLD);
     let tool = one_line(&pending.request.tool_name);
     let mut spans = vec![
         Span::new(format!("  ? {tool} needs approval: "), bold),
         Span::new(one_line(&pending.request.reason), Role::Text),
     ];
-    let all = app.work.approvals.len() + app.work.approvals.last().map_or(0, |last| last.request.later);
+    let all = app.activity.approvals.len() + app.activity.approvals.last().map_or(0, |last| last.request.later);
     if all > 1 {
         spans.push(muted(format!("  1 of {all}")));
     }
@@ -110,16 +110,16 @@ fn head(app: &App, pending: &PendingApproval) -> Vec<Line> {
 }
 
 /// The line that counts hidden lines of the call.
-fn more(app: &App, pending: &PendingApproval, (rows, end): (usize, usize)) -> Option<Line> {
-    let (all, top) = (pending.sheet.lines.len(), pending.sheet.top);
+fn more(app: &App, pending: &ApprovalPrompt, (rows, end): (usize, usize)) -> Option<Line> {
+    let (all, top) = (pending.detail.lines.len(), pending.detail.top);
     if all <= rows {
         return None;
     }
     let below = all.saturating_sub(top + rows + end);
     let (count, position, command) = match below {
-        0 => (top, "above", KeyCommand::QuestionUp),
-        below if end > 0 => (below, "between", KeyCommand::QuestionDown),
-        below => (below, "below", KeyCommand::QuestionDown),
+        0 => (top, "above", KeyCommand::CallUp),
+        below if end > 0 => (below, "between", KeyCommand::CallDown),
+        below => (below, "below", KeyCommand::CallDown),
     };
     let noun = if count == 1 { "line" } else { "lines" };
     let words = Span::new(format!("  │ … {count} more {noun} {position} · "), Role::Warning);
@@ -128,26 +128,26 @@ fn more(app: &App, pending: &PendingApproval, (rows, end): (usize, usize)) -> Op
             words,
             key(app, command),
             muted(" scrolls · "),
-            key(app, KeyCommand::ShowWhole),
+            key(app, KeyCommand::ShowCall),
             muted(" shows all"),
         ]
         .into(),
     )
 }
 
-fn foot(app: &App, pending: &PendingApproval) -> Vec<Line> {
+fn foot(app: &App, pending: &ApprovalPrompt) -> Vec<Line> {
     if app.queue.has_keys() {
         let back = key(app, KeyCommand::QueueBack);
         return wrapped(&[muted("  the message queue has the keys; "), back, muted(" returns here")], app);
     }
-    if pending.mode == PanelMode::Reasoning {
+    if pending.mode == PanelMode::WritingReason {
         let (send, back) = (key(app, KeyCommand::Send), key(app, KeyCommand::Stop));
         let why = Span::new("  type a reason for the model · ", Role::Text);
         return wrapped(&[why, send, muted(" denies · "), back, muted(" back")], app);
     }
     if !app.editor.is_empty() {
         let (send, clear) = (key(app, KeyCommand::Send), key(app, KeyCommand::Clear));
-        if app.holds_answer() {
+        if app.editor_holds_answer() {
             let text = app.editor.text();
             let key = Style::from(Role::Accent).with(Emphasis::BOLD);
             let again = Span::new(text.chars().take(1).collect::<String>(), key);
@@ -172,15 +172,15 @@ fn foot(app: &App, pending: &PendingApproval) -> Vec<Line> {
 }
 
 /// Rows reserved for the foot: the same before and after the call was seen, so that no row of the call moves.
-fn foot_rows(app: &App, pending: &PendingApproval) -> usize {
+fn foot_rows(app: &App, pending: &ApprovalPrompt) -> usize {
     let after = if pending.is_seen() { 0 } else { answers(app, pending).len() };
     foot(app, pending).len().max(after)
 }
 
 /// The answers to a call that was not completely on the screen.
-fn before_answers(app: &App, pending: &PendingApproval) -> Vec<Line> {
+fn before_answers(app: &App, pending: &ApprovalPrompt) -> Vec<Line> {
     let mut spans =
-        vec![muted("  "), key(app, KeyCommand::ShowWhole), muted(" shows all of it; then you can allow it")];
+        vec![muted("  "), key(app, KeyCommand::ShowCall), muted(" shows all of it; then you can allow it")];
     for answer in pending.answers().into_iter().filter(|answer| answer.denies()) {
         spans.push(muted(" · "));
         spans.extend(answer_spans(app, pending, answer));
@@ -189,7 +189,7 @@ fn before_answers(app: &App, pending: &PendingApproval) -> Vec<Line> {
 }
 
 /// The answers to a call that was seen, numbered if that takes no extra row.
-fn answers(app: &App, pending: &PendingApproval) -> Vec<Line> {
+fn answers(app: &App, pending: &ApprovalPrompt) -> Vec<Line> {
     let (plain, numbered) =
         (answers_with(app, pending, Numbers::Hidden), answers_with(app, pending, Numbers::Shown));
     if numbered.len() > plain.len() { plain } else { numbered }
@@ -202,7 +202,7 @@ enum Numbers {
     Hidden,
 }
 
-fn answers_with(app: &App, pending: &PendingApproval, numbers: Numbers) -> Vec<Line> {
+fn answers_with(app: &App, pending: &ApprovalPrompt, numbers: Numbers) -> Vec<Line> {
     let mut spans = vec![muted("  ")];
     for (number, answer) in (1..).zip(pending.answers()) {
         spans.extend((spans.len() > 1).then(|| muted(" · ")));
@@ -215,11 +215,11 @@ fn answers_with(app: &App, pending: &PendingApproval, numbers: Numbers) -> Vec<L
 /// The foot of the pending call's page: unseen lines and answers, with the same number of rows before and after the
 /// call was seen. Empty if there is hardly room for the call.
 pub(super) fn page_foot(app: &App) -> Vec<Line> {
-    let Some(pending) = app.asked_on_page() else { return Vec::new() };
-    let before = page_foot_lines(app, pending, pending.sheet.seen.first_gap().as_ref());
+    let Some(pending) = app.approval_on_page() else { return Vec::new() };
+    let before = page_foot_lines(app, pending, pending.detail.seen.first_gap().as_ref());
     let after = page_foot_lines(app, pending, None);
     let rows = before.len().max(after.len());
-    if usize::from(app.place.size.1) < 4 * rows + MIN_ROWS {
+    if usize::from(app.ui.size.1) < 4 * rows + MIN_ROWS {
         return Vec::new();
     }
     let mut lines = before;
@@ -227,12 +227,12 @@ pub(super) fn page_foot(app: &App) -> Vec<Line> {
     lines
 }
 
-fn page_foot_lines(app: &App, pending: &PendingApproval, unseen: Option<&Range<usize>>) -> Vec<Line> {
+fn page_foot_lines(app: &App, pending: &ApprovalPrompt, unseen: Option<&Range<usize>>) -> Vec<Line> {
     let mut spans = vec![muted("  ")];
     if let Some(unseen) = unseen {
         let (first, last) = (thousands(unseen.start + 1), thousands(unseen.end));
         let which = if first == last { format!("line {last}") } else { format!("lines {first}–{last}") };
-        let all = thousands(pending.sheet.lines.len());
+        let all = thousands(pending.detail.lines.len());
         spans.push(Span::new(format!("{which} of {all} not shown yet"), Role::Warning));
     }
     for answer in pending.answers() {
@@ -245,12 +245,12 @@ fn page_foot_lines(app: &App, pending: &PendingApproval, unseen: Option<&Range<u
 }
 
 /// An answer with its key.
-fn answer_spans(app: &App, pending: &PendingApproval, answer: ApprovalAnswer) -> Vec<Span> {
+fn answer_spans(app: &App, pending: &ApprovalPrompt, answer: ApprovalAnswer) -> Vec<Span> {
     let (command, words) = match answer {
         ApprovalAnswer::Once => (KeyCommand::Allow, "once".to_owned()),
         ApprovalAnswer::Session => (KeyCommand::AllowSession, format!("this session: {}", rule(pending))),
         ApprovalAnswer::Deny => (KeyCommand::Deny, "no".to_owned()),
-        ApprovalAnswer::DenyWithWord => (KeyCommand::DenyWithWord, "no, say why".to_owned()),
+        ApprovalAnswer::DenyWithReason => (KeyCommand::DenyWithReason, "no, say why".to_owned()),
     };
     let is_chosen = pending.mode == PanelMode::Choosing(Some(answer));
     let style = if is_chosen { Style::from(Role::Accent).with(Emphasis::BOLD) } else { Role::Muted.into() };
@@ -259,16 +259,16 @@ fn answer_spans(app: &App, pending: &PendingApproval, answer: ApprovalAnswer) ->
 }
 
 /// The rule for the session. A rule that equals the command is on the screen already.
-fn rule(pending: &PendingApproval) -> String {
+fn rule(pending: &ApprovalPrompt) -> String {
     let rule = &pending.request.rule;
     let whole = pending.request.args["command"].as_str().map(|command| format!("exactly `{command}`"));
     if whole.as_ref() == Some(rule) { "exactly this command".to_owned() } else { one_line(rule) }
 }
 
 /// The panel without room for the call: the reason and the denying answers, or less.
-fn without_call(app: &App, pending: &PendingApproval, height: usize) -> Vec<Line> {
+fn without_call(app: &App, pending: &ApprovalPrompt, height: usize) -> Vec<Line> {
     let mut lines = head(app, pending);
-    let mut answers = vec![muted("  "), key(app, KeyCommand::ShowWhole), muted(" shows it")];
+    let mut answers = vec![muted("  "), key(app, KeyCommand::ShowCall), muted(" shows it")];
     for answer in pending.answers().into_iter().filter(|answer| answer.denies()) {
         answers.push(muted(" · "));
         answers.extend(answer_spans(app, pending, answer));
@@ -276,17 +276,17 @@ fn without_call(app: &App, pending: &PendingApproval, height: usize) -> Vec<Line
     lines.extend(wrapped(&answers, app));
     if lines.len() <= height
         && app.editor.is_empty()
-        && pending.mode != PanelMode::Reasoning
+        && pending.mode != PanelMode::WritingReason
         && !app.queue.has_keys()
     {
         return lines;
     }
-    let name = cut_to(&one_line(&pending.request.tool_name), 12);
+    let name = truncate_to(&one_line(&pending.request.tool_name), 12);
     let bold = Style::from(Role::Warning).with(Emphasis::BOLD);
     let spans = [
         Span::new(format!("? {name} needs approval; "), bold),
-        key(app, KeyCommand::ShowWhole),
+        key(app, KeyCommand::ShowCall),
         Span::new(" shows it (the screen is too small)", Role::Text),
     ];
-    wrap(&spans, usize::from(app.place.size.0).max(1), &Indent::default(), Breaks::Words)
+    wrap(&spans, usize::from(app.ui.size.0).max(1), &Indent::default(), Breaks::Words)
 }

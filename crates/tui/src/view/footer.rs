@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 
 use tiller_core::message::ThinkingLevel;
-use tiller_render::{Line, Role, Span, cut_to};
+use tiller_render::{Line, Role, Span, truncate_to};
 
 use super::super::app::App;
 use super::super::keymap::KeyCommand;
@@ -59,7 +59,7 @@ const COST: u8 = 3;
 const TOKENS: u8 = 4;
 
 pub(super) fn line(app: &App) -> Line {
-    let width = usize::from(app.place.size.0).saturating_sub(2);
+    let width = usize::from(app.ui.size.0).saturating_sub(2);
     let (facts, with_key) = (right(app, FooterHint::None), right(app, FooterHint::Key));
     // The key of the approval mode is dropped first.
     let layouts = LAYOUTS.iter().take(1).map(|space| (space, &with_key));
@@ -78,7 +78,7 @@ pub(super) fn line(app: &App) -> Line {
     }
     let text: Vec<&str> =
         facts.iter().filter(|fact| fact.rank <= APPROVAL).map(|fact| fact.text.as_str()).collect();
-    Line::new(format!(" {}", cut_to(&text.join(" "), width)), Role::Muted)
+    Line::new(format!(" {}", truncate_to(&text.join(" "), width)), Role::Muted)
 }
 
 fn total_width<F: Borrow<FooterItem>>(facts: &[F]) -> usize {
@@ -105,24 +105,24 @@ fn left(app: &App, space: &FooterSpace) -> Vec<FooterItem> {
     let mut facts = Vec::new();
     let mut add = |text: String, role| facts.push(FooterItem { text, role, rank: MODEL });
     if space.folder > 0 {
-        let folder = shortened(&app.place.cwd, app.place.home.as_deref(), space.folder);
-        let branch = app.facts.branch.as_ref().filter(|_| space.branch > 0);
-        let branch = branch.map(|branch| format!(" ({})", cut_to(branch, space.branch))).unwrap_or_default();
+        let folder = shortened(&app.ui.cwd, app.ui.home.as_deref(), space.folder);
+        let branch = app.session.branch.as_ref().filter(|_| space.branch > 0);
+        let branch = branch.map(|branch| format!(" ({})", truncate_to(branch, space.branch))).unwrap_or_default();
         add(format!("{folder}{branch}"), Role::Muted);
     }
     // An unnamed fork looks like its parent: its id distinguishes it.
-    let fork = app.facts.fork.as_ref().map(|id| format!("fork {}", id.short()));
-    if let Some(name) = app.facts.name.as_ref().or(fork.as_ref()).filter(|_| space.name > 0) {
-        add(cut_to(name, space.name), Role::Text);
+    let fork = app.session.fork_id.as_ref().map(|id| format!("fork {}", id.short()));
+    if let Some(name) = app.session.name.as_ref().or(fork.as_ref()).filter(|_| space.name > 0) {
+        add(truncate_to(name, space.name), Role::Text);
     }
     facts
 }
 
 /// The tool of a pending call that is covered by an overlay other than its own page.
 fn covered_question(app: &App) -> Option<&str> {
-    let pending = app.work.approvals.first()?;
+    let pending = app.activity.approvals.first()?;
     let is_its_page = |popup: &Overlay| popup.call() == Some(&pending.request.tool_call_id);
-    let over = app.popups.last()?;
+    let over = app.overlays.last()?;
     (!is_its_page(over)).then_some(pending.request.tool_name.as_str())
 }
 
@@ -134,18 +134,18 @@ enum FooterHint {
 }
 
 fn right(app: &App, hint: FooterHint) -> Vec<FooterItem> {
-    let facts = &app.facts;
+    let facts = &app.session;
     let mut shown = Vec::new();
     let mut add = |text: String, role, rank| shown.push(FooterItem { text, role, rank });
     if let Some(tool) = covered_question(app) {
-        add(format!("? {} needs approval", cut_to(&one_line(tool), 20)), Role::Warning, MODEL);
+        add(format!("? {} needs approval", truncate_to(&one_line(tool), 20)), Role::Warning, MODEL);
     }
     if let Some(model) = &facts.model {
         let thinking = match facts.thinking {
             ThinkingLevel::Off => String::new(),
             level => format!(" · {}", level.name()),
         };
-        add(format!("{}{thinking}", cut_to(&model.id, 32)), Role::Text, MODEL);
+        add(format!("{}{thinking}", truncate_to(&model.id, 32)), Role::Text, MODEL);
     }
     if let Some(percent) = (facts.context.used.0 * 100).checked_div(facts.context.window.0) {
         let role = match percent {
@@ -165,7 +165,7 @@ fn right(app: &App, hint: FooterHint) -> Vec<FooterItem> {
     }
     if !facts.approval.is_empty() {
         let role = if facts.approval == "yes" { Role::Warning } else { Role::Muted };
-        let key = Some(app.place.keymap.key_of(KeyCommand::NextApproval));
+        let key = Some(app.ui.keymap.key_of(KeyCommand::NextApproval));
         let key = key.filter(|key| hint == FooterHint::Key && !key.is_empty());
         let key = key.map(|key| format!(" ({key})")).unwrap_or_default();
         add(format!("{}{key}", facts.approval), role, APPROVAL);

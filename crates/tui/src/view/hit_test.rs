@@ -29,24 +29,24 @@ pub(crate) enum ScrollTarget {
 impl HitRow {
     /// The row at a position; `None` if there is none.
     pub(crate) fn at(app: &App, place: Position) -> Option<Self> {
-        let areas = ScreenAreas::of(app);
-        match app.popups.last() {
-            Some(Overlay::Pick(picker)) => {
-                let (width, height) = app.place.size;
+        let areas = ScreenAreas::compute(app);
+        match app.overlays.last() {
+            Some(Overlay::Picker(picker)) => {
+                let (width, height) = app.ui.size;
                 let area = Rect::new(0, 0, width, height.saturating_sub(areas.footer.height));
-                let rows = list::rows(picker, area, &app.place.keymap);
+                let rows = list::rows(picker, area, &app.ui.keymap);
                 let line = line_of(rows, place)?;
                 let height = usize::from(rows.height);
                 picker.has_line(line, height).then_some(Self::Popup { line, height })
             }
             Some(Overlay::Tree(tree)) => {
-                let rows = tree.rows_area(app.place.size);
+                let rows = tree.rows_area(app.ui.size);
                 let (line, height) = (line_of(rows, place)?, usize::from(rows.height));
                 tree.has_line(line).then_some(Self::Popup { line, height })
             }
-            Some(Overlay::Read(_)) => None,
+            Some(Overlay::Pager(_)) => None,
             None => {
-                let has_offer = |line: &usize| app.complete.has_line(*line, prompt::most_offers(app));
+                let has_offer = |line: &usize| app.completion.has_line(*line, prompt::most_offers(app));
                 let offer = line_of(areas.completion, place).filter(has_offer);
                 let height = usize::from(areas.queue.height);
                 let waiting = || queue::waiting_at(app, height, line_of(areas.queue, place)?);
@@ -59,8 +59,8 @@ impl HitRow {
 impl ScrollTarget {
     /// The wheel's target at a position. The queue scrolls only while it has the keys.
     pub(crate) fn at(app: &App, place: Position) -> Self {
-        let areas = ScreenAreas::of(app);
-        if !app.popups.is_empty() {
+        let areas = ScreenAreas::compute(app);
+        if !app.overlays.is_empty() {
             Self::Popup
         } else if areas.completion.contains(place) {
             Self::Offers

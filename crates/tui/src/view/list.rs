@@ -6,14 +6,14 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tiller_core::unit::thousands;
-use tiller_render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, cut_to, wrap};
+use tiller_render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, truncate_to, wrap};
 use tiller_session::SessionScope;
 
 use super::panel::{row, title};
 use super::{put, spread};
 use crate::app::{ListKind, UiContext};
 use crate::keymap::Keymap;
-use crate::layout::{cut_front, within};
+use crate::layout::{truncate_start, limit_rows};
 use crate::login::masked;
 use crate::picker::{EchoMode, FuzzyQuery, ItemPreview, MARKS, Picker, PickerItem, StatusText, pieces};
 
@@ -62,7 +62,7 @@ impl ListAreas {
 /// Width of the rows beside a preview; `None` if there is no room for both. Models are chosen by their notes, which
 /// must fit; sessions have long titles. For other lists the preview shows what is cut off.
 fn width_beside(picker: &Picker, width: u16) -> Option<u16> {
-    let usual = match picker.browsing() {
+    let usual = match picker.session_browser() {
         Some(_) => (width * 2 / 3).min(width.saturating_sub(MIN_PREVIEW_WIDTH)),
         None => width * 11 / 20,
     };
@@ -124,7 +124,7 @@ pub(super) fn draw(
 /// The input line, and the cursor's column.
 fn typed(picker: &Picker) -> (Line, usize) {
     let mark = Span::new(" ❯ ", Style::from(Role::Accent).with(Emphasis::BOLD));
-    if let Some(asking) = picker.asking() {
+    if let Some(asking) = picker.prompt() {
         let what = Span::new(format!(" {}", asking.what), Style::from(Role::Accent).with(Emphasis::BOLD));
         let mut line = Line::from(vec![what, mark]);
         return match asking.echo {
@@ -158,7 +158,7 @@ fn typed(picker: &Picker) -> (Line, usize) {
 /// The text of an empty list.
 fn empty(picker: &Picker, matches: usize, keymap: &Keymap) -> Option<String> {
     use crate::keymap::KeyCommand::{ClearFilter, Switch};
-    let scope = picker.browsing().map(|browser| browser.scope);
+    let scope = picker.session_browser().map(|browser| browser.scope);
     match (picker.waiting, matches) {
         (true, _) => Some("loading…".to_owned()),
         (false, 0) if !picker.filter().is_empty() => {
@@ -174,11 +174,11 @@ fn empty(picker: &Picker, matches: usize, keymap: &Keymap) -> Option<String> {
 
 fn foot(picker: &Picker, keymap: &Keymap, width: usize) -> Vec<Line> {
     let mut lines = Vec::new();
-    if let Some((done, all)) = picker.browsing().and_then(|browser| browser.indexing) {
+    if let Some((done, all)) = picker.session_browser().and_then(|browser| browser.indexing) {
         let text = format!("   indexing {} of {}", thousands(done), thousands(all));
         lines.push(Line::new(text, Role::Muted));
     }
-    match picker.word() {
+    match picker.status() {
         Some(status) => lines.extend(status_lines(status, width)),
         None => lines.push(hints(picker, keymap, width)),
     }
@@ -194,7 +194,7 @@ fn status_lines(status: &StatusText, width: usize) -> Vec<Line> {
     let indent = Indent { first: vec![inset], rest: vec![Span::new(further, status.role)] };
     let text = [Span::new(status.text.as_str(), status.role)];
     let width = width.saturating_sub(1).max(1);
-    within(wrap(&text, width, &indent, Breaks::Words), MAX_ROWS, width)
+    limit_rows(wrap(&text, width, &indent, Breaks::Words), MAX_ROWS, width)
 }
 
 /// Width below which labels have priority over notes.
@@ -244,7 +244,7 @@ fn item_line(item: &PickerItem, chosen: bool, query: &mut FuzzyQuery, width: usi
     left.extend(label(&item.label, style, query, room));
     let rest = width.saturating_sub(left.iter().map(Span::width).sum::<usize>() + 2);
     // A session's id is at the end of its note, and needed to name it.
-    let note = if item.tag.is_some() { cut_front(&item.note, rest) } else { cut_to(&item.note, rest) };
+    let note = if item.tag.is_some() { truncate_start(&item.note, rest) } else { truncate_to(&item.note, rest) };
     spread(left, Span::new(note, Role::Muted), width)
 }
 
@@ -256,7 +256,7 @@ pub(super) fn label(text: &str, style: Style, query: &mut FuzzyQuery, mut room: 
     for (piece, is_found) in parts {
         let whole = Span::new(piece, if is_found { found } else { style });
         let width = whole.width();
-        let span = Span::new(cut_to(&whole.text, room), whole.style);
+        let span = Span::new(truncate_to(&whole.text, room), whole.style);
         room = room.saturating_sub(span.width());
         spans.push(span);
         if room == 0 || spans.last().is_some_and(|span| span.width() < width) {

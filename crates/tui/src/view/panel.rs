@@ -21,8 +21,8 @@ pub(super) fn draw(
 ) -> Option<(u16, u16)> {
     Clear.render(area, buffer);
     match popup {
-        Overlay::Pick(picker) => list::draw(picker, area, buffer, place),
-        Overlay::Read(page) => {
+        Overlay::Picker(picker) => list::draw(picker, area, buffer, place),
+        Overlay::Pager(page) => {
             draw_page(page, area, buffer, place);
             None
         }

@@ -1,19 +1,19 @@
 //! The status line and completion between transcript and editor.
 
 use tiller_core::event::CompactionReason;
-use tiller_core::message::advice_in;
+use tiller_core::message::split_advice;
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::turn::AnnouncedRetry;
 use tiller_engine::{Summarizing, SummaryOf};
-use tiller_render::{Breaks, Indent, Line, Role, Span, cut_to, wrap};
+use tiller_render::{Breaks, Indent, Line, Role, Span, truncate_to, wrap};
 
 use super::super::app::App;
-use super::super::approval::PendingApproval;
+use super::super::approval::ApprovalPrompt;
 use super::super::block::BlockKind;
 use super::super::completion::Candidate;
 use super::super::keymap::KeyCommand;
-use super::super::layout::{spinner, within};
-use super::super::tool_call::{one_line, seconds};
+use super::super::layout::{spinner, limit_rows};
+use super::super::tool_call::{one_line, short_duration};
 use super::ROOMY;
 
 /// Column of a candidate's description, unless its name is longer.
@@ -28,7 +28,7 @@ const GAP: usize = 2;
 /// The flash, the search bar or the activity; empty if there is none. Only a flash takes more than one line.
 pub(super) fn status(app: &App) -> Vec<Line> {
     let search = super::transcript::search(app);
-    match &app.notes.flash {
+    match &app.transient.flash {
         Some((text, _)) if search.is_none() => flash(app, text),
         _ => search.or_else(|| persistent(app)).into_iter().collect(),
     }
@@ -39,7 +39,7 @@ fn persistent(app: &App) -> Option<Line> {
     if let Some(line) = super::transcript::chosen(app) {
         return Some(line);
     }
-    if app.notes.leaving.is_some() {
+    if app.transient.summary_target.is_some() {
         let text = "what matters in the summary of the branch you leave?";
         let text = format!(
             "{text} {} starts it · {} cancels",
@@ -48,7 +48,7 @@ fn persistent(app: &App) -> Option<Line> {
         );
         return Some(Line::from(vec![Span::new("  ? ", Role::Warning), Span::new(text, Role::Text)]));
     }
-    if let Some(since) = app.work.opening_since {
+    if let Some(since) = app.activity.opening_since {
         return opening(app, since);
     }
     if app.queue.is_editing() {
@@ -60,26 +60,26 @@ fn persistent(app: &App) -> Option<Line> {
     let Some(mut spans) = activity(app) else { return background_job(app) };
     // While another panel has the keys, Esc and Enter have other meanings.
     let other_panel_has_keys =
-        app.queue.has_keys() || app.work.approvals.first().is_some_and(PendingApproval::is_half_answered);
+        app.queue.has_keys() || app.activity.approvals.first().is_some_and(ApprovalPrompt::has_partial_answer);
     if other_panel_has_keys {
         return Some(spans.into());
     }
-    let steerable = app.work.running_since.is_some() && app.work.approvals.is_empty();
+    let steerable = app.activity.running_since.is_some() && app.activity.approvals.is_empty();
     let used: usize = spans.iter().map(Span::width).sum();
     let stops = format!(" · {} stops", key(app, KeyCommand::Stop));
     let send = key(app, KeyCommand::Send);
-    let hints = match app.is_steered() && app.editor.is_empty() {
+    let hints = match app.has_waiting_steering() && app.editor.is_empty() {
         true => format!(" · {send} sends the queued message now"),
         false => format!(" · {send} steers · {} queues", key(app, KeyCommand::FollowUp)),
     };
-    let fits = used + stops.chars().count() + hints.chars().count() <= usize::from(app.place.size.0);
+    let fits = used + stops.chars().count() + hints.chars().count() <= usize::from(app.ui.size.0);
     spans.push(Span::new(if steerable && fits { stops + &hints } else { stops }, Role::Muted));
     Some(spans.into())
 }
 
 /// The flash, next to the activity, so that a running turn never looks stopped.
 fn flash(app: &App, text: &str) -> Vec<Line> {
-    let width = usize::from(app.place.size.0);
+    let width = usize::from(app.ui.size.0);
     let (sign, text) = match (activity(app), text.strip_prefix("✗ ")) {
         (Some(mut spans), _) => {
             let used: usize = spans.iter().map(Span::width).sum();
@@ -95,10 +95,10 @@ fn flash(app: &App, text: &str) -> Vec<Line> {
         (None, Some(trouble)) => (Span::new("  ✗ ", Role::Error), trouble),
         (None, None) => (Span::new("  · ", Role::Accent), text),
     };
-    let rows = if app.place.size.1 < ROOMY { 1 } else { FLASH_ROWS };
+    let rows = if app.ui.size.1 < ROOMY { 1 } else { FLASH_ROWS };
     let indent = Indent { rest: vec![Span::new(" ".repeat(sign.width()), Role::Text)], first: vec![sign] };
     let words = [Span::new(one_line(text), Role::Text)];
-    within(wrap(&words, width, &indent, Breaks::Words), rows, width)
+    limit_rows(wrap(&words, width, &indent, Breaks::Words), rows, width)
 }
 
 fn spinning(app: &App) -> Span {
@@ -107,13 +107,13 @@ fn spinning(app: &App) -> Span {
 
 /// The current activity with its duration; `None` when idle.
 fn activity(app: &App) -> Option<Vec<Span>> {
-    let taken = seconds(app.now.since_ms(started_at(app)?));
+    let taken = short_duration(app.now.since_ms(started_at(app)?));
     let mut spans = vec![
         spinning(app),
         Span::new(activity_text(app), Role::Text),
         Span::new(format!(" {taken}"), Role::Text),
     ];
-    let arriving = app.work.output.words();
+    let arriving = app.activity.streaming.label();
     spans.extend(arriving.map(|words| Span::new(format!(" · {words}"), Role::Muted)));
     if let Some(summary) = background_summary(app) {
         let note = match pending_try(app, summary) {
@@ -130,17 +130,17 @@ fn activity(app: &App) -> Option<Vec<Span>> {
 
 /// The start of the displayed activity: approvals and calls have their own, everything else that of the run.
 fn started_at(app: &App) -> Option<UnixMs> {
-    let summary = app.work.summary.as_ref().map(|summary| summary.since);
-    let whole = app.work.running_since.or(app.work.bash_since).or(summary);
-    let pending = app.work.approvals.first().map(|pending| pending.since);
-    let calls = app.work.calls.iter().map(|call| call.since).min();
+    let summary = app.activity.summary.as_ref().map(|summary| summary.since);
+    let whole = app.activity.running_since.or(app.activity.bash_since).or(summary);
+    let pending = app.activity.approvals.first().map(|pending| pending.since);
+    let calls = app.activity.calls.iter().map(|call| call.since).min();
     whole.map(|whole| pending.or(calls).unwrap_or(whole))
 }
 
 /// The countdown to a retry.
 fn countdown(app: &App, retry: &AnnouncedRetry) -> String {
-    let left = retry.at.since_ms(app.now).div_ceil(1_000);
-    format!("retrying in {left}s ({} of {})", retry.attempt, retry.most)
+    let left = retry.due.since_ms(app.now).div_ceil(1_000);
+    format!("retrying in {left}s ({} of {})", retry.attempt, retry.max_attempts)
 }
 
 /// The countdown with the error, cut to fit beside the duration and the key that stops it.
@@ -148,16 +148,16 @@ fn failed_try(app: &App, what: &str, retry: &AnnouncedRetry) -> String {
     /// Columns of the spinner before it, and of the duration and the key after it.
     const BESIDE: usize = 4 + 24;
     let waits = format!("{what}{}", countdown(app, retry));
-    let room = usize::from(app.place.size.0).saturating_sub(BESIDE + waits.chars().count() + 3);
+    let room = usize::from(app.ui.size.0).saturating_sub(BESIDE + waits.chars().count() + 3);
     // The hint is in the transcript.
-    match cut_to(&one_line(advice_in(&retry.why).0), room) {
+    match truncate_to(&one_line(split_advice(&retry.error).0), room) {
         why if why.chars().count() < 8 => format!("{waits} ·"),
         why => format!("{waits} · {why} ·"),
     }
 }
 
 fn key(app: &App, command: KeyCommand) -> String {
-    app.place.keymap.key_of(command)
+    app.ui.keymap.key_of(command)
 }
 
 /// The status while a session opens, once that takes noticeably long.
@@ -171,18 +171,18 @@ fn opening(app: &App, since: UnixMs) -> Option<Line> {
 
 /// A background job, if nothing else runs.
 fn background_job(app: &App) -> Option<Line> {
-    let (_, since) = app.work.errands.first()?;
+    let (_, since) = app.activity.jobs.first()?;
     Some(with_duration(app, long_job(app)?, *since).into())
 }
 
 /// A background job that takes noticeably long.
 fn long_job(app: &App) -> Option<&'static str> {
-    let (errand, since) = app.work.errands.first()?;
-    is_noticeable(app, *since).then(|| errand.doing())
+    let (errand, since) = app.activity.jobs.first()?;
+    is_noticeable(app, *since).then(|| errand.label())
 }
 
 fn with_duration(app: &App, doing: &str, since: UnixMs) -> Vec<Span> {
-    let taken = seconds(app.now.since_ms(since));
+    let taken = short_duration(app.now.since_ms(since));
     vec![spinning(app), Span::new(format!("{doing} {taken}"), Role::Text)]
 }
 
@@ -196,12 +196,12 @@ fn is_noticeable(app: &App, since: UnixMs) -> bool {
 /// A summary made in the background, which nothing waits for.
 fn background_summary(app: &App) -> Option<&Summarizing> {
     let is_waited_for = |of| matches!(of, SummaryOf::Branch | SummaryOf::Context(CompactionReason::Overflow));
-    app.work.summary.as_ref().filter(|summary| app.is_working() && !is_waited_for(summary.of))
+    app.activity.summary.as_ref().filter(|summary| app.is_working() && !is_waited_for(summary.of))
 }
 
 /// The compaction with the size of the context, which determines its duration.
 fn compacting(app: &App) -> String {
-    match app.facts.context.used {
+    match app.session.context.used {
         Tokens(0) => "compacting…".to_owned(),
         used => format!("compacting {used} tokens…"),
     }
@@ -209,33 +209,33 @@ fn compacting(app: &App) -> String {
 
 /// The retry that a summary waits for.
 fn pending_try<'a>(app: &App, summary: &'a Summarizing) -> Option<&'a AnnouncedRetry> {
-    summary.retry.as_ref().filter(|retry| retry.at.since_ms(app.now) > 0)
+    summary.retry.as_ref().filter(|retry| retry.due.since_ms(app.now) > 0)
 }
 
 fn activity_text(app: &App) -> String {
-    if !app.work.approvals.is_empty() {
+    if !app.activity.approvals.is_empty() {
         return "waiting for your approval".to_owned();
     }
-    match app.work.calls.as_slice() {
+    match app.activity.calls.as_slice() {
         [] => {}
         [call] => return format!("running {}", one_line(&call.name)),
         several => return format!("running {} calls", several.len()),
     }
-    if let Some(retry) = &app.work.retry {
+    if let Some(retry) = &app.activity.retry {
         return failed_try(app, "", retry);
     }
-    if let Some(summary) = app.work.summary.as_ref().filter(|_| background_summary(app).is_none()) {
+    if let Some(summary) = app.activity.summary.as_ref().filter(|_| background_summary(app).is_none()) {
         return match (pending_try(app, summary), summary.of) {
             (Some(retry), _) => failed_try(app, "summary failed, ", retry),
             (None, SummaryOf::Branch) => "summarizing the branch…".to_owned(),
             (None, SummaryOf::Context(_)) => compacting(app),
         };
     }
-    if app.work.running_since.is_none() {
+    if app.activity.running_since.is_none() {
         return "running your command".to_owned();
     }
     match app.transcript.live.last().map(|block| &block.kind) {
-        Some(BlockKind::Thinking(_) | BlockKind::Musing(_)) => "thinking…".to_owned(),
+        Some(BlockKind::Thinking(_) | BlockKind::StreamingThinking(_)) => "thinking…".to_owned(),
         Some(BlockKind::Call(call)) => format!("calling {}…", one_line(&call.name)),
         Some(_) => "answering…".to_owned(),
         None => "waiting for the model…".to_owned(),
@@ -244,21 +244,21 @@ fn activity_text(app: &App) -> String {
 
 /// Maximum number of visible candidates.
 pub(crate) fn most_offers(app: &App) -> usize {
-    usize::from(super::MAX_COMPLETIONS).min(usize::from(app.place.size.1 / 3).max(1))
+    usize::from(super::MAX_COMPLETIONS).min(usize::from(app.ui.size.1 / 3).max(1))
 }
 
 /// The lines of the completion list.
 pub(super) fn completion(app: &App) -> Vec<Line> {
-    let candidates = app.complete.offers();
+    let candidates = app.completion.candidates();
     // The usual case; setting up the matcher takes time.
-    if candidates.is_empty() && app.complete.hint().is_none() {
+    if candidates.is_empty() && app.completion.hint().is_none() {
         return Vec::new();
     }
     let height = most_offers(app);
-    let top = app.complete.top(height);
-    let width = usize::from(app.place.size.0);
-    let mut query = app.complete.query();
-    if let Some(hint) = app.complete.hint() {
+    let top = app.completion.top(height);
+    let width = usize::from(app.ui.size.0);
+    let mut query = app.completion.query();
+    if let Some(hint) = app.completion.hint() {
         return vec![argument_hint(hint, width)];
     }
     let last = top + height - 1;
@@ -267,7 +267,7 @@ pub(super) fn completion(app: &App) -> Vec<Line> {
         let count = (at == last && candidates.len() > height)
             .then(|| format!("  {} of {}", at + 1, candidates.len()));
         let width = width.saturating_sub(count.as_ref().map_or(0, String::len));
-        let chosen = at == app.complete.chosen();
+        let chosen = at == app.completion.selected();
         let (mark, role) = if chosen { ("▸ ", Role::Accent) } else { ("  ", Role::Text) };
         let name = one_line(&candidate.name);
         let room = if candidate.about.is_empty() { width.saturating_sub(4) } else { width / 2 };
@@ -275,7 +275,7 @@ pub(super) fn completion(app: &App) -> Vec<Line> {
         line.spans.extend(super::list::label(&name, role.into(), &mut query, room));
         line.spans.push(Span::new(argument(candidate, line.width(), width), Role::Muted));
         let gap = ABOUT.saturating_sub(line.width()).max(GAP);
-        let about = cut_to(&one_line(&candidate.about), width.saturating_sub(line.width() + gap + 1));
+        let about = truncate_to(&one_line(&candidate.about), width.saturating_sub(line.width() + gap + 1));
         line.spans.push(Span::new(" ".repeat(gap) + &about, Role::Muted));
         match count {
             Some(count) => {
@@ -295,7 +295,7 @@ fn argument(candidate: &Candidate, column: usize, width: usize) -> String {
     let end = if candidate.about.is_empty() { width.saturating_sub(1) } else { ABOUT - GAP };
     match end.saturating_sub(column) {
         room if room < MIN_COLUMNS || candidate.argument.is_empty() => String::new(),
-        room => cut_to(&whole, room),
+        room => truncate_to(&whole, room),
     }
 }
 
@@ -304,5 +304,5 @@ fn argument_hint(hint: &Candidate, width: usize) -> Line {
     let what = format!("   {} {}", one_line(&hint.name), one_line(&hint.argument));
     let gap = ABOUT.saturating_sub(Span::new(what.as_str(), Role::Muted).width()).max(GAP);
     let text = format!("{what}{}{}", " ".repeat(gap), one_line(&hint.about));
-    Line::new(cut_to(&text, width.saturating_sub(1)), Role::Muted)
+    Line::new(truncate_to(&text, width.saturating_sub(1)), Role::Muted)
 }

@@ -1,7 +1,7 @@
 //! The queue panel: one line for each queued message, and key hints while it has the keys.
 
 use tiller_core::event::{QueueItem, QueueKind};
-use tiller_render::{Emphasis, Line, Role, Span, Style, cut_to};
+use tiller_render::{Emphasis, Line, Role, Span, Style, truncate_to};
 
 use super::super::app::App;
 use super::super::keymap::KeyCommand;
@@ -16,9 +16,9 @@ const LEAD: usize = 12;
 
 /// Rows that the panel needs.
 pub(super) fn rows_needed(app: &App) -> usize {
-    let waiting = app.work.queue.len();
+    let waiting = app.activity.queue.len();
     if app.queue.has_keys() {
-        return waiting.clamp(1, usize::from(app.place.size.1 / 3).max(1)) + 1;
+        return waiting.clamp(1, usize::from(app.ui.size.1 / 3).max(1)) + 1;
     }
     waiting.min(MAX_ROWS)
 }
@@ -26,7 +26,7 @@ pub(super) fn rows_needed(app: &App) -> usize {
 /// The message on a line of the panel, by its position in delivery order.
 pub(super) fn waiting_at(app: &App, height: usize, line: usize) -> Option<usize> {
     let QueueRows { top, rows, .. } = QueueRows::new(app, height);
-    (line < rows && top + line < app.work.queue.len()).then_some(top + line)
+    (line < rows && top + line < app.activity.queue.len()).then_some(top + line)
 }
 
 /// The visible messages.
@@ -40,12 +40,12 @@ struct QueueRows {
 
 impl QueueRows {
     fn new(app: &App, height: usize) -> Self {
-        let waiting = in_order(&app.work.queue);
+        let waiting = in_order(&app.activity.queue);
         let hint_rows = usize::from(app.queue.has_keys() && height > 1);
         let room = height.saturating_sub(hint_rows);
         let has_more = !app.queue.has_keys() && waiting.len() > room;
         let rows = if has_more { room.saturating_sub(1) } else { room };
-        let at = waiting.iter().position(|item| Some(&item.id) == app.queue.chosen());
+        let at = waiting.iter().position(|item| Some(&item.id) == app.queue.selected());
         let top = at.unwrap_or(0).saturating_sub(rows / 2).min(waiting.len().saturating_sub(rows));
         Self { top, rows, has_more, hint_rows }
     }
@@ -53,7 +53,7 @@ impl QueueRows {
 
 /// The panel in `height` rows, scrolled to the selected message.
 pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
-    let waiting = in_order(&app.work.queue);
+    let waiting = in_order(&app.activity.queue);
     if height == 0 {
         return Vec::new();
     }
@@ -63,7 +63,7 @@ pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
     let shown = waiting.iter().skip(top).take(rows);
     let mut lines: Vec<Line> = shown.map(|item| line(app, item, Some(&item.id) == names_key)).collect();
     if has_more {
-        let key = app.place.keymap.key_of(KeyCommand::EditQueue);
+        let key = app.ui.keymap.key_of(KeyCommand::EditQueue);
         lines.push(Line::new(format!("    … {} more · {key}", waiting.len() - rows), Role::Muted));
     }
     if app.queue.has_keys() && waiting.is_empty() {
@@ -75,7 +75,7 @@ pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
 
 /// A message's line; one of them names the key that opens the queue.
 fn line(app: &App, item: &QueueItem, names_key: bool) -> Line {
-    let is_chosen = app.queue.chosen() == Some(&item.id);
+    let is_chosen = app.queue.selected() == Some(&item.id);
     let (label, role) = match (is_held(app, item), item.kind) {
         (true, _) => ("held", Role::Warning),
         (false, QueueKind::Steer) => ("steer", Role::Accent),
@@ -86,8 +86,8 @@ fn line(app: &App, item: &QueueItem, names_key: bool) -> Line {
     let style = Style::from(if is_chosen { Role::Text } else { Role::Muted });
     let style = style.with(if is_chosen { Emphasis::BOLD } else { Emphasis::NONE });
     let note = note(app, item, names_key);
-    let room = usize::from(app.place.size.0).saturating_sub(LEAD + note.chars().count() + 1);
-    let text = cut_to(&one_line(&typed(item)), room);
+    let room = usize::from(app.ui.size.0).saturating_sub(LEAD + note.chars().count() + 1);
+    let text = truncate_to(&one_line(&typed(item)), room);
     Line::from(vec![lead, Span::new(text, style), Span::new(note, Role::Muted)])
 }
 
@@ -107,9 +107,9 @@ fn note(app: &App, item: &QueueItem, names_key: bool) -> String {
     if is_held(app, item) && item.kind == QueueKind::Steer {
         notes.push("steers".to_owned());
     }
-    let keymap = &app.place.keymap;
+    let keymap = &app.ui.keymap;
     let is_idle_editor = app.editor.is_empty() && !app.queue.has_keys() && !app.queue.is_editing();
-    if app.queue.is_editing() && app.queue.chosen() == Some(&item.id) {
+    if app.queue.is_editing() && app.queue.selected() == Some(&item.id) {
         notes.push("editing".to_owned());
     } else if item.kind == QueueKind::Steer && !item.held && is_idle_editor {
         notes.push(format!("{}: now", keymap.key_of(KeyCommand::Send)));
@@ -123,8 +123,8 @@ fn note(app: &App, item: &QueueItem, names_key: bool) -> String {
 
 /// Key hints for the selected message, as many as fit.
 fn hints(app: &App) -> Line {
-    let keymap = &app.place.keymap;
-    let chosen = app.work.queue.iter().find(|item| Some(&item.id) == app.queue.chosen());
+    let keymap = &app.ui.keymap;
+    let chosen = app.activity.queue.iter().find(|item| Some(&item.id) == app.queue.selected());
     let mut actions = Vec::new();
     if let Some(item) = chosen {
         actions.push((KeyCommand::QueueEdit, "edit"));
@@ -137,7 +137,7 @@ fn hints(app: &App) -> Line {
             QueueKind::FollowUp => "as steering",
         };
         actions.push((KeyCommand::QueueTurn, other));
-        let ordered = in_order(&app.work.queue);
+        let ordered = in_order(&app.activity.queue);
         let row = ordered.iter().position(|other| other.id == item.id).unwrap_or(0);
         let is_like = |row: Option<usize>| {
             row.and_then(|row| ordered.get(row)).is_some_and(|other| other.kind == item.kind)
@@ -145,7 +145,7 @@ fn hints(app: &App) -> Line {
         actions.extend(is_like(row.checked_sub(1)).then_some((KeyCommand::QueueEarlier, "earlier")));
         actions.extend(is_like(Some(row + 1)).then_some((KeyCommand::QueueLater, "later")));
     }
-    if app.queue.can_put_back() {
+    if app.queue.can_restore() {
         actions.insert(0, (KeyCommand::QueueUndo, "undo removal"));
     }
     let hint = |command, about: &str| {
@@ -156,7 +156,7 @@ fn hints(app: &App) -> Line {
     let mut line = Line::new("    ", Role::Muted);
     for (command, about) in actions {
         let spans = hint(command, &format!("{about} · "));
-        if line.width() + width(&spans) + width(&back) <= usize::from(app.place.size.0) {
+        if line.width() + width(&spans) + width(&back) <= usize::from(app.ui.size.0) {
             line.spans.extend(spans);
         }
     }

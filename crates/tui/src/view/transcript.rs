@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use tiller_render::{ControlChars, Emphasis, Line, Role, Span, Style, cut_to, sanitize};
+use tiller_render::{ControlChars, Emphasis, Line, Role, Span, Style, truncate_to, sanitize};
 
 use super::super::app::App;
 use super::super::keymap::KeyCommand;
@@ -15,9 +15,9 @@ use super::super::transcript::{BlockPos, ShownRows};
 use super::{put, spread};
 
 pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
-    let mut finder = app.moving.search.as_ref().map(SearchMatches::new);
+    let mut finder = app.navigation.search.as_ref().map(SearchMatches::new);
     let mut focus = app.transcript.focus().filter(|_| app.editor.is_empty());
-    let theme = &app.place.theme;
+    let theme = &app.ui.theme;
     for (y, row) in (area.y..area.bottom()).zip(app.transcript.visible()) {
         let Some(row) = row else { continue };
         let inset = u16::try_from(row.inset).unwrap_or(0).min(area.width);
@@ -68,7 +68,7 @@ impl<'a> SearchMatches<'a> {
                 true => Style::from(Role::Accent).with(Emphasis::REVERSED.and(Emphasis::BOLD)),
                 false => Style::from(Role::Accent).with(Emphasis::UNDERLINE),
             };
-            mark(columns, style, line, buffer, &app.place.theme);
+            mark(columns, style, line, buffer, &app.ui.theme);
         }
     }
 
@@ -89,8 +89,8 @@ impl<'a> SearchMatches<'a> {
 
 /// The search bar.
 pub(super) fn search(app: &App) -> Option<Line> {
-    let search = app.moving.search.as_ref()?;
-    let width = usize::from(app.place.size.0);
+    let search = app.navigation.search.as_ref()?;
+    let width = usize::from(app.ui.size.0);
     let (nth, all, looking) = search.count();
     let more = if looking { "…" } else { "" };
     let count = match (search.typed(), all) {
@@ -99,7 +99,7 @@ pub(super) fn search(app: &App) -> Option<Line> {
         (_, 0) => "no match".to_owned(),
         _ => format!("{nth} of {all}{more}"),
     };
-    let key = |command| app.place.keymap.key_of(command);
+    let key = |command| app.ui.keymap.key_of(command);
     let keys = format!(
         " · {} previous · {} next · {} stay · {} cancel",
         key(KeyCommand::SearchOlder),
@@ -127,12 +127,12 @@ const SEARCH: &str = "  / ";
 /// The end of a text that is too long.
 fn end_of(text: &str, width: usize) -> String {
     let skip = text.chars().count().saturating_sub(width);
-    cut_to(&text.chars().skip(skip).collect::<String>(), width)
+    truncate_to(&text.chars().skip(skip).collect::<String>(), width)
 }
 
 /// The cursor position in the search bar.
 pub(super) fn search_cursor(app: &App, area: Rect) -> Option<(u16, u16)> {
-    let search = app.moving.search.as_ref().filter(|_| !area.is_empty())?;
+    let search = app.navigation.search.as_ref().filter(|_| !area.is_empty())?;
     let typed = Span::new(sanitize(search.typed(), ControlChars::Visible), Role::Text).width();
     let column = u16::try_from(SEARCH.len() + typed).unwrap_or(u16::MAX).min(area.width.saturating_sub(1));
     Some((area.x + column, area.y))
@@ -141,7 +141,7 @@ pub(super) fn search_cursor(app: &App, area: Rect) -> Option<(u16, u16)> {
 /// Key hints for the focused block.
 pub(super) fn chosen(app: &App) -> Option<Line> {
     app.transcript.focus().filter(|_| app.editor.is_empty())?;
-    let key = |command| app.place.keymap.key_of(command);
+    let key = |command| app.ui.keymap.key_of(command);
     let words = format!(
         "{} fold · {} copy · {} {} select · {} leave",
         key(KeyCommand::BlockFold),
@@ -150,6 +150,6 @@ pub(super) fn chosen(app: &App) -> Option<Line> {
         key(KeyCommand::BlockNewer),
         key(KeyCommand::BlockBack)
     );
-    let words = cut_to(&words, usize::from(app.place.size.0).saturating_sub(5));
+    let words = truncate_to(&words, usize::from(app.ui.size.0).saturating_sub(5));
     Some(Line::from(vec![Span::new("  ▸ ", Role::Accent), Span::new(words, Role::Muted)]))
 }

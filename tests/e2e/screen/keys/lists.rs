@@ -5,7 +5,7 @@ use super::walk::See::{Has, Lacks};
 use super::walk::Step::{Type, Wait};
 use super::walk::{Journey, press};
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{Key, Terminal};
+use tiller_test_support::terminal::{TerminalKey, Terminal};
 
 pub(super) const SETTINGS: Journey = Journey {
     name: "a list",
@@ -77,16 +77,16 @@ fn two(sandbox: &Sandbox) -> Terminal {
     let mut terminal = sandbox.play(&[r#"{"text": "Answer."}"#], &["question one"]);
     terminal.wait_for("Answer.");
     terminal.wait_without("esc stops");
-    terminal.key(Key::Ctrl('d'));
+    terminal.key(TerminalKey::Ctrl('d'));
     terminal.wait();
     let mut terminal = sandbox.play(&[r#"{"text": "Answer."}"#], &["question two"]);
     terminal.wait_for("Answer.");
     terminal.wait_without("esc stops");
     terminal.send("/resume");
     terminal.wait_for("❯ /resume");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("question one");
-    terminal.key(Key::Down);
+    terminal.key(TerminalKey::Down);
     terminal.wait_for("▸ question one");
     terminal
 }

@@ -130,7 +130,7 @@ fn queue(sandbox: &Sandbox) -> Terminal {
     for text in ["first", "second", "third"] {
         terminal.send(text);
         terminal.wait_for(&format!("❯ {text}"));
-        terminal.key(tiller_test_support::terminal::Key::AltEnter);
+        terminal.key(tiller_test_support::terminal::TerminalKey::AltEnter);
         terminal.wait_for(&format!("↳ next    {text}"));
     }
     terminal

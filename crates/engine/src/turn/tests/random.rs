@@ -383,7 +383,7 @@ impl Rig {
         self.begun.asking = None;
         // A finished summary is dropped silently.
         self.summaries = self.summaries_told;
-        let queue = Queue::left_over(&self.log);
+        let queue = Queue::restore(&self.log);
         let reason = "full".to_owned();
         let failed = StoreFailed { reason, hint: None, open_events: self.kept.clone(), queue, records };
         let effects = self.turn.step(Input::StoreFailed(failed), NOW);
@@ -439,7 +439,7 @@ impl Rig {
     fn check_at_rest(&self) {
         let mut memory = self.turn.queue().clone();
         memory.hold_all();
-        assert_eq!(Queue::left_over(&self.log), memory, "the queue\n{}", self.story());
+        assert_eq!(Queue::restore(&self.log), memory, "the queue\n{}", self.story());
         let Begun { stream, sleep, compaction, calls, asking } = &self.begun;
         let awaited = [stream.is_some(), sleep.is_some(), *compaction, !calls.is_empty(), asking.is_some()];
         let awaited = awaited.into_iter().filter(|is| *is).count();

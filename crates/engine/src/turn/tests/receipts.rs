@@ -1,6 +1,6 @@
 //! Tests of the receipts of delivered messages, and of messages that were removed and queued again.
 
-use tiller_session::entry::{DeliveryReceipt, Waited};
+use tiller_session::entry::{DeliveryReceipt, QueueHistory};
 
 use super::*;
 
@@ -20,8 +20,8 @@ fn at_work(ids: &[&str]) -> Turn {
     turn
 }
 
-fn waited() -> Waited {
-    Waited { queued_at: Some(NOW), ..Waited::default() }
+fn waited() -> QueueHistory {
+    QueueHistory { queued_at: Some(NOW), ..QueueHistory::default() }
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn receipt_of_follow_up_has_queue_time_and_edit() {
     let edit = QueueEdit { text: Some("much later".into()), ..QueueEdit::default() };
     step(&mut turn, Input::EditQueued { id: "q-later".into(), edit });
     let effects = turn.step(text(1, StopReason::Stop), UnixMs(9));
-    let waited = Waited { edited: true, ..waited() };
+    let waited = QueueHistory { edited: true, ..waited() };
     assert_eq!(
         receipts(&effects),
         [DeliveryReceipt { kind: QueueKind::FollowUp, waited, ..DeliveryReceipt::default() }]
@@ -82,7 +82,7 @@ fn receipt_of_released_message_that_starts_a_run_skips_nothing() {
     left.hold_all();
     let mut turn = Turn::new(TurnOptions::default(), left);
     let effects = turn.step(Input::Release { id: "q1".into() }, UnixMs(9));
-    let waited = Waited { queued_as: Some(QueueKind::Steer), released: true, ..waited() };
+    let waited = QueueHistory { queued_as: Some(QueueKind::Steer), released: true, ..waited() };
     assert_eq!(
         receipts(&effects),
         [DeliveryReceipt { kind: QueueKind::FollowUp, waited, ..DeliveryReceipt::default() }]

@@ -173,7 +173,7 @@ fn reimport_interrupted_update_keeps_leaf() {
         sandbox.source("bees.jsonl", &lines);
         let disk = FaultyDisk::default();
         disk.fail_write_after(writes, Fault::Full);
-        let manager = sandbox.manager.clone().on_disk(Arc::new(disk));
+        let manager = sandbox.manager.clone().with_fs(Arc::new(disk));
         let importer = Importer { manager: &manager, only: None, mode: ImportMode::Write, now: NOW };
         let status = importer.file(&source).status;
         assert_eq!(status, if writes == 0 { ImportStatus::Failed } else { ImportStatus::Updated });
@@ -224,7 +224,7 @@ fn import_flat_folder_takes_all_directories() {
     let manager = SessionManager::new(Placement::Flat(root.path().into()), CWD.into());
     let importer =
         Importer { manager: &manager, only: Some(SourceFormat::Pi), mode: ImportMode::Write, now: NOW };
-    let sources = logs_beneath(&foreign("")).logs;
+    let sources = find_logs(&foreign("")).logs;
     let statuses: Vec<ImportStatus> = sources.iter().map(|source| importer.file(source).status).collect();
     use ImportStatus::{Failed, Imported, Skipped};
     // Three logs of Claude Code, Codex's list of names, three logs of Codex, two of pi.

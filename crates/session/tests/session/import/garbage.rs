@@ -128,7 +128,7 @@ proptest! {
         for (at, node) in tree.nodes().iter().enumerate() {
             if tree.children(at).is_empty() {
                 let projection = context::project(&reader.branch(&node.id).unwrap().0);
-                let sent = context::sendable(projection.messages.iter().map(|projected| &projected.message));
+                let sent = context::request_messages(projection.messages.iter().map(|projected| &projected.message));
                 prop_assert!(pairs_up(&sent), "{:?}", sent);
             }
         }

@@ -25,7 +25,7 @@ pub(in crate::terminal) struct ItermImages {
 
 impl ItermImages {
     /// The output before the cells of a frame: blanks over images that are gone or moved.
-    pub(in crate::terminal) fn part(&mut self, placements: &[ImagePlacement]) -> String {
+    pub(in crate::terminal) fn before_cells(&mut self, placements: &[ImagePlacement]) -> String {
         let mut out = String::new();
         self.written.retain(|old| {
             let stays = placements.contains(old);
@@ -43,7 +43,7 @@ impl ItermImages {
     }
 
     /// The output after the cells of a frame with these images.
-    pub(in crate::terminal) fn show(&mut self, placements: Vec<ImagePlacement>, now: UnixMs) -> String {
+    pub(in crate::terminal) fn after_cells(&mut self, placements: Vec<ImagePlacement>, now: UnixMs) -> String {
         let mut out = String::new();
         let before = std::mem::take(&mut self.resting);
         let missing = placements
@@ -63,7 +63,7 @@ impl ItermImages {
     }
 
     /// Reports whether a later frame has images to write even if nothing else changes.
-    pub(in crate::terminal) fn waits(&self) -> bool {
+    pub(in crate::terminal) fn has_pending(&self) -> bool {
         !self.resting.is_empty()
     }
 
@@ -74,13 +74,13 @@ impl ItermImages {
 }
 
 fn blank(out: &mut String, placement: &ImagePlacement) {
-    let blanks = " ".repeat(usize::from(placement.picture.cells.0));
+    let blanks = " ".repeat(usize::from(placement.image.cells.0));
     for row in placement.row..placement.row + placement.rows {
         let _ = write!(out, "\u{1b}[m\u{1b}[{};{}H{blanks}", row + 1, placement.column + 1);
     }
 }
 
-fn write(out: &mut String, ImagePlacement { picture, column, row, .. }: &ImagePlacement) {
+fn write(out: &mut String, ImagePlacement { image: picture, column, row, .. }: &ImagePlacement) {
     let RenderedImage { data, cells: (columns, rows), .. } = &**picture;
     let size = data.trim_end_matches('=').len() * 3 / 4;
     let _ = write!(
@@ -100,7 +100,7 @@ mod tests {
 
     fn placement(row: u16, from: u16, rows: u16) -> ImagePlacement {
         let picture = RenderedImage { data: "iVBO".into(), key: 7, pixels: (100, 80), cells: (4, 2) };
-        ImagePlacement { picture: Arc::new(picture), column: 2, row, from, rows }
+        ImagePlacement { image: Arc::new(picture), column: 2, row, from, rows }
     }
 
     const WRITTEN: &str = "\u{1b}[6;3H\u{1b}]1337;File=inline=1;size=3;width=4;height=2;\
@@ -109,46 +109,46 @@ mod tests {
     #[test]
     fn iterm_image_is_written_after_staying_in_place() {
         let mut pictures = ItermImages::default();
-        assert_eq!(pictures.show(vec![placement(4, 0, 2)], UnixMs(0)), "");
-        assert_eq!(pictures.show(vec![placement(5, 0, 2)], UnixMs(90)), "", "it moved meanwhile");
-        assert_eq!(pictures.show(vec![placement(5, 0, 2)], UnixMs(180)), "");
-        assert!(pictures.waits());
-        assert_eq!(pictures.show(vec![placement(5, 0, 2)], UnixMs(190)), WRITTEN);
-        assert!(!pictures.waits());
-        assert_eq!(pictures.part(&[placement(5, 0, 2)]), "");
-        assert_eq!(pictures.show(vec![placement(5, 0, 2)], UnixMs(900)), "");
+        assert_eq!(pictures.after_cells(vec![placement(4, 0, 2)], UnixMs(0)), "");
+        assert_eq!(pictures.after_cells(vec![placement(5, 0, 2)], UnixMs(90)), "", "it moved meanwhile");
+        assert_eq!(pictures.after_cells(vec![placement(5, 0, 2)], UnixMs(180)), "");
+        assert!(pictures.has_pending());
+        assert_eq!(pictures.after_cells(vec![placement(5, 0, 2)], UnixMs(190)), WRITTEN);
+        assert!(!pictures.has_pending());
+        assert_eq!(pictures.before_cells(&[placement(5, 0, 2)]), "");
+        assert_eq!(pictures.after_cells(vec![placement(5, 0, 2)], UnixMs(900)), "");
     }
 
     #[test]
     fn iterm_image_that_moves_leaves_blanks() {
         let mut pictures = ItermImages::default();
-        pictures.show(vec![placement(5, 0, 2)], UnixMs(0));
-        pictures.show(vec![placement(5, 0, 2)], UnixMs(100));
-        assert_eq!(pictures.part(&[placement(4, 0, 2)]), "\u{1b}[m\u{1b}[6;3H    \u{1b}[m\u{1b}[7;3H    ");
-        assert_eq!(pictures.part(&[]), "", "once");
+        pictures.after_cells(vec![placement(5, 0, 2)], UnixMs(0));
+        pictures.after_cells(vec![placement(5, 0, 2)], UnixMs(100));
+        assert_eq!(pictures.before_cells(&[placement(4, 0, 2)]), "\u{1b}[m\u{1b}[6;3H    \u{1b}[m\u{1b}[7;3H    ");
+        assert_eq!(pictures.before_cells(&[]), "", "once");
     }
 
     #[test]
     fn iterm_image_cut_by_the_edge_is_not_written() {
         let mut pictures = ItermImages::default();
         for at in [0, 200] {
-            assert_eq!(pictures.show(vec![placement(0, 1, 1)], UnixMs(at)), "");
+            assert_eq!(pictures.after_cells(vec![placement(0, 1, 1)], UnixMs(at)), "");
         }
-        assert!(!pictures.waits());
+        assert!(!pictures.has_pending());
     }
 
     #[test]
     fn iterm_image_is_written_again_after_output_over_it() {
         let mut pictures = ItermImages::default();
-        pictures.show(vec![placement(5, 0, 2)], UnixMs(0));
-        pictures.show(vec![placement(5, 0, 2)], UnixMs(100));
+        pictures.after_cells(vec![placement(5, 0, 2)], UnixMs(0));
+        pictures.after_cells(vec![placement(5, 0, 2)], UnixMs(100));
         for (column, row) in [(1, 5), (6, 5), (2, 4), (2, 7)] {
             pictures.cell_written(column, row);
         }
-        assert_eq!(pictures.show(vec![placement(5, 0, 2)], UnixMs(200)), "");
-        assert!(!pictures.waits());
+        assert_eq!(pictures.after_cells(vec![placement(5, 0, 2)], UnixMs(200)), "");
+        assert!(!pictures.has_pending());
         pictures.cell_written(5, 6);
-        pictures.show(vec![placement(5, 0, 2)], UnixMs(300));
-        assert_eq!(pictures.show(vec![placement(5, 0, 2)], UnixMs(400)), WRITTEN);
+        pictures.after_cells(vec![placement(5, 0, 2)], UnixMs(300));
+        assert_eq!(pictures.after_cells(vec![placement(5, 0, 2)], UnixMs(400)), WRITTEN);
     }
 }
