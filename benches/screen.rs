@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tiller_test_support::long_log::{self, LogLength};
-use tiller_test_support::mock_server::{MockServer, Reply, AnswerPart};
-use tiller_test_support::terminal::{Size, TerminalStart, Terminal};
+use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
+use tiller_test_support::terminal::{Size, Terminal, TerminalStart};
 
 /// Number of starts whose first frames are timed.
 const STARTS: usize = 15;
@@ -185,7 +185,8 @@ fn rest(what: &str, place: &Place, arguments: &[&str]) {
 /// After code of several languages was shown.
 fn rest_after_code() {
     let code = |(name, text): &(&str, &str)| format!("```{name}\n{text}\n```\n\n");
-    let server = MockServer::start([Reply::says([AnswerPart::text(&CODE.iter().map(code).collect::<String>())])]);
+    let server =
+        MockServer::start([Reply::says([AnswerPart::text(&CODE.iter().map(code).collect::<String>())])]);
     let place = Place::new().asking(&server);
     let terminal = place.start(&["--provider", "openai", "--model", "fast", "go"]);
     terminal.wait_for("the end of it");

@@ -73,7 +73,8 @@ pub(crate) async fn demonstrate(work_dir: &Path, runner: Runner) -> Result<Vec<S
 
     // The long way: a session with a log and the bash tool, without approvals, keeping little when it is
     // compacted.
-    let setup = SessionBuilder::new(providers()).log_folder(work_dir.join("logs")).commands(runner).approve_all();
+    let setup =
+        SessionBuilder::new(providers()).log_folder(work_dir.join("logs")).commands(runner).approve_all();
     let setup = setup.configure(|options| options.compaction.keep = Some(Tokens(50)));
     let agent = setup.start(work_dir)?;
     let watcher = tokio::spawn(watch(agent.clone()));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::project::{Project, call};
 use crate::scenes::{enter, leave, look, said, say, taken};
 use tiller_test_support::svg::DefaultColors;
-use tiller_test_support::terminal::{TerminalKey, Size};
+use tiller_test_support::terminal::{Size, TerminalKey};
 
 /// An extension that asks for approval of every edit.
 const GUARD: &str = r#"#!/bin/sh

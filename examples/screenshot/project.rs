@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use tiller_test_support::terminal::{Size, TerminalStart, Terminal};
+use tiller_test_support::terminal::{Size, Terminal, TerminalStart};
 
 const LEXER: &str = r#"//! From characters to tokens.
 

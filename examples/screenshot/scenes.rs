@@ -9,7 +9,7 @@ use crate::project::{Project, call};
 use tiller::render::Role;
 use tiller::theme::{ColorDepth, Rgb, Theme};
 use tiller_test_support::svg::{DefaultColors, ScreenCapture};
-use tiller_test_support::terminal::{TerminalKey, Size, Terminal};
+use tiller_test_support::terminal::{Size, Terminal, TerminalKey};
 
 const SIZE: Size = Size(116, 36);
 const PROMPT: &str = "the parser test fails on windows line endings, find out why";

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::CliFailure;
 use super::wiring::{self, OpenedLog};
 use crate::agent::extension::Extensions;
-use crate::agent::extension::process::{Launch, StartPermission, ProcessOptions};
+use crate::agent::extension::process::{Launch, ProcessOptions, StartPermission};
 use crate::config::{Config, Project};
 use crate::setting;
 

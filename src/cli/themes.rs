@@ -12,7 +12,9 @@ use super::args::CliArgs;
 use crate::config::{Config, Project};
 use crate::search_path::{ResourceOrigin, ResourceProblem, SearchPath};
 use crate::setting;
-use crate::theme::{Background, ColorDepth, TerminalHints, ThemeChoice, ThemeRegistry, is_path, resolve_theme};
+use crate::theme::{
+    Background, ColorDepth, TerminalHints, ThemeChoice, ThemeRegistry, is_path, resolve_theme,
+};
 use crate::tui::{ThemeOptions, ThemeQuery};
 use crate::watch::FileWatcher;
 

@@ -25,9 +25,9 @@ use crate::provider::demo;
 use crate::session::Reader;
 use crate::setting;
 use crate::tui::{
-    self, Abilities, ExitReason, Exporter, Images, MouseUse, ReadSettings, ProblemScope, TuiServices,
-    SettingProblem, SettingsStore, SignalSettings, SignalSupport, TerminalOptions, TuiError, TuiFiles,
-    TuiOptions,
+    self, Abilities, ExitReason, Exporter, Images, MouseUse, ProblemScope, ReadSettings, SettingProblem,
+    SettingsStore, SignalSettings, SignalSupport, TerminalOptions, TuiError, TuiFiles, TuiOptions,
+    TuiServices,
 };
 
 /// Time for the TUI to end after its terminal has closed, and then for the session's log to be closed.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::markdown::code;
 use super::markup::Markup;
 use crate::message::{
-    BashExecutionMessage, ToolCall, ToolResultMessage, UserBlock, joined_text, is_command_tool,
+    BashExecutionMessage, ToolCall, ToolResultMessage, UserBlock, is_command_tool, joined_text,
 };
 use crate::render::{DiffKind, DiffLine, Language, diff_lines};
 

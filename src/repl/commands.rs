@@ -137,7 +137,8 @@ async fn resume(agent: &AgentSession, query: &str) -> CommandResult {
 async fn find_in_other_directories(agent: &AgentSession, part: &str) -> Result<PathBuf, String> {
     let mut catalog = agent.catalog().await.map_err(|error| error_text(&error))?;
     let typed = part.to_owned();
-    let found = spawn_blocking(move || catalog.find_by_id(&typed)).await.map_err(|error| error.to_string())?;
+    let found =
+        spawn_blocking(move || catalog.find_by_id(&typed)).await.map_err(|error| error.to_string())?;
     found.map_err(|_| {
         format!("no session here is named {part}, and none elsewhere has that id; /resume lists the sessions")
     })

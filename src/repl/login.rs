@@ -128,12 +128,16 @@ async fn apply_change(
     let outcome = agent.change_key(store, change).await.map_err(|error| error_text(&error))?;
     let next = match outcome {
         KeyChangeOutcome::ActiveProvider | KeyChangeOutcome::Unchanged => hint,
-        KeyChangeOutcome::OtherProvider => hint.or_else(|| Some("/model lists the available models".to_owned())),
+        KeyChangeOutcome::OtherProvider => {
+            hint.or_else(|| Some("/model lists the available models".to_owned()))
+        }
         KeyChangeOutcome::SwitchedToProvider(model) => {
             let chosen = format!("{model} is used from the next turn on; /model lists others");
             Some(hint.map_or(chosen.clone(), |hint| format!("{chosen}; {hint}")))
         }
-        KeyChangeOutcome::NoModel => Some("the next prompt needs another model; /model lists them".to_owned()),
+        KeyChangeOutcome::NoModel => {
+            Some("the next prompt needs another model; /model lists them".to_owned())
+        }
         KeyChangeOutcome::SwitchedToFallback(model) => {
             Some(format!("{model} is used now, because no other model is available; /login adds a key"))
         }

@@ -8,7 +8,7 @@ use crate::agent::Received;
 use crate::event::{AssistantDelta, CompactionReason, EventKind, QueueKind, RunOutcome, ToolOutcome};
 use crate::id::CallId;
 use crate::message::{BashExecutionMessage, Message, ToolCall, joined_text};
-use crate::render::{ControlChars, truncate_to, sanitize};
+use crate::render::{ControlChars, sanitize, truncate_to};
 
 /// Prints events, answers and notices.
 pub(super) struct EventPrinter<Out, Err> {
@@ -286,7 +286,9 @@ fn background_text(event: &EventKind) -> Option<String> {
             crate::event::Decision::Once | crate::event::Decision::Session => "allowed".to_owned(),
             crate::event::Decision::Deny { reason } => format!("denied: {reason}"),
         },
-        EventKind::ModelChanged { model } => format!("{} is used from the next turn on", model.display_name()),
+        EventKind::ModelChanged { model } => {
+            format!("{} is used from the next turn on", model.display_name())
+        }
         EventKind::ThinkingLevelChanged { level } => format!("thinking: {}", level.name()),
         _ => return None,
     })

@@ -373,8 +373,11 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
         self.is_running = snapshot.in_progress.running_since.is_some();
         self.has_bash = snapshot.in_progress.bash.is_some();
         let failed = snapshot.in_progress.summary.and_then(|summary| summary.failed);
-        let approvals =
-            snapshot.in_progress.approvals.into_iter().map(|request| ReplQuestion::Approval(Box::new(request)));
+        let approvals = snapshot
+            .in_progress
+            .approvals
+            .into_iter()
+            .map(|request| ReplQuestion::Approval(Box::new(request)));
         self.questions = approvals.chain(failed.map(ReplQuestion::Compaction)).collect();
         self.show_question()
     }

@@ -16,8 +16,8 @@ use crate::agent::compaction::Automatic;
 use crate::agent::queue::QueueEdit;
 use crate::agent::retry::RetryMode;
 use crate::agent::{
-    AgentError, AgentSession, Approver, BashContext, BranchSummary, CycleScope, CycleDirection, PromptOptions,
-    SessionSwitched, StreamingBehavior,
+    AgentError, AgentSession, Approver, BashContext, BranchSummary, CycleDirection, CycleScope,
+    PromptOptions, SessionSwitched, StreamingBehavior,
 };
 use crate::event::QueueKind;
 use crate::id::EntryId;

@@ -4,7 +4,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::sandbox::Sandbox;
-use tiller_test_support::mock_server::{MockServer, Reply, AnswerPart};
+use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 use tiller_test_support::terminal::TerminalKey;
 
 fn scripted(sandbox: &Sandbox, lines: &[&str], more: &[&str]) -> super::sandbox::Ran {
@@ -119,7 +119,8 @@ fn models_of_custom_server_need_no_key() {
 
 #[test]
 fn agent_mode_off_is_a_chat_without_tools() {
-    let server = MockServer::start([Reply::says([AnswerPart::text("Hi.")]), Reply::says([AnswerPart::text("Hi.")])]);
+    let server =
+        MockServer::start([Reply::says([AnswerPart::text("Hi.")]), Reply::says([AnswerPart::text("Hi.")])]);
     let sandbox = Sandbox::new().with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", &server.url);
     let plain = sandbox.with("AGENT_MODE", "false");
     let ran = plain.run(&["-p", "hello"]);

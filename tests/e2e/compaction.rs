@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tiller::session::verify::{Severity, verify};
 
 use super::sandbox::Sandbox;
-use tiller_test_support::mock_server::{MockServer, Reply, AnswerPart};
+use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 use tiller_test_support::terminal::TerminalKey;
 
 /// Text that only a request for a summary contains.

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::sandbox::Sandbox;
-use tiller_test_support::mock_server::{MockServer, Reply, AnswerPart};
+use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 
 fn sandbox(server: &MockServer) -> Sandbox {
     Sandbox::new().with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", &server.url)

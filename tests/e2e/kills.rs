@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 use tiller::session::verify::{Severity, verify};
 
 use super::sandbox::Sandbox;
-use tiller_test_support::terminal::{TerminalKey, Terminal};
+use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 /// Default number of kills in print mode.
 const KILLS: u64 = 200;

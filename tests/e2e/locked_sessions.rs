@@ -1,7 +1,7 @@
 //! A second tiller process on a session that the first one has open.
 
 use super::sandbox::Sandbox;
-use tiller_test_support::terminal::{TerminalKey, Terminal};
+use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 const ANSWERS: [&str; 3] =
     [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#, r#"{"text": "Answer three."}"#];

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::sandbox::Sandbox;
-use tiller_test_support::mock_server::{MockServer, Reply, AnswerPart};
+use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 use tiller_test_support::terminal::TerminalKey;
 
 const ASK: [&str; 5] = ["-p", "--provider", "openai", "--model", "gpt-5"];

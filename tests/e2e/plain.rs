@@ -8,7 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::sandbox::{Ran, Sandbox};
-use tiller_test_support::terminal::{TerminalKey, Terminal};
+use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 /// Runs lines from a pipe against a script.
 fn piped(sandbox: &Sandbox, answers: &[&str], lines: &str) -> Ran {

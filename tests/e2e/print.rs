@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::sandbox::Sandbox;
-use tiller_test_support::mock_server::{MockServer, Reply, AnswerPart};
+use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 
 const MODEL: &str = "claude-sonnet-9-9";
 
@@ -34,8 +34,10 @@ fn tool_names(body: &Value) -> Vec<&str> {
 
 #[test]
 fn print_answer_and_anthropic_request_are_exact() {
-    let server =
-        MockServer::start([Reply::says([AnswerPart::text("Zwölf Boxkämpfer 🥊 jagen.")]).cut(3).crlf().noisy()]);
+    let server = MockServer::start([Reply::says([AnswerPart::text("Zwölf Boxkämpfer 🥊 jagen.")])
+        .cut(3)
+        .crlf()
+        .noisy()]);
     let sandbox = anthropic(&server);
     sandbox.write("AGENTS.md", "Use tabs.\n");
     let ran = ask(&sandbox, "anthropic", &["who", "hunts?"]);
@@ -68,8 +70,10 @@ fn print_answer_and_anthropic_request_are_exact() {
 
 #[test]
 fn print_answer_and_openai_request_are_exact() {
-    let server =
-        MockServer::start([Reply::says([AnswerPart::text("Zwölf Boxkämpfer 🥊 jagen.")]).cut(5).crlf().noisy()]);
+    let server = MockServer::start([Reply::says([AnswerPart::text("Zwölf Boxkämpfer 🥊 jagen.")])
+        .cut(5)
+        .crlf()
+        .noisy()]);
     let sandbox = openai(&server);
     let ran = ask(&sandbox, "openai", &["--system-prompt", "Be brief.", "who hunts?"]);
     assert_eq!((ran.out.as_str(), ran.code), ("Zwölf Boxkämpfer 🥊 jagen.\n", Some(0)), "{}", ran.err);
@@ -249,7 +253,8 @@ fn print_failed_request_is_reported_without_key() {
 
 #[test]
 fn print_continue_resumes_the_session() {
-    let server = MockServer::start([Reply::says([AnswerPart::text("One.")]), Reply::says([AnswerPart::text("Two.")])]);
+    let server =
+        MockServer::start([Reply::says([AnswerPart::text("One.")]), Reply::says([AnswerPart::text("Two.")])]);
     let sandbox = openai(&server);
     ask(&sandbox, "openai", &["first"]);
     let ran = sandbox.run(&["-c", "-p", "second"]);

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 
 use super::sandbox::{Ran, Sandbox};
-use tiller_test_support::mock_server::{StreamEnd, MockServer, Protocol, Reply, AnswerPart, pieces};
+use tiller_test_support::mock_server::{AnswerPart, MockServer, Protocol, Reply, StreamEnd, pieces};
 
 fn sandbox(server: &str) -> Sandbox {
     Sandbox::new()
@@ -120,8 +120,9 @@ fn retry_unreachable_server_up_to_the_setting() {
 
 #[test]
 fn retry_damaged_call_never_runs() {
-    let call =
-        |path: &str| Reply::says([AnswerPart::call("c", "write_file", json!({ "path": path, "content": "a" }))]);
+    let call = |path: &str| {
+        Reply::says([AnswerPart::call("c", "write_file", json!({ "path": path, "content": "a" }))])
+    };
     let frames = |reply: &Reply| {
         let Reply::Stream(stream) = reply else { unreachable!("a stream") };
         pieces(stream, Protocol::Anthropic)

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::sandbox::Sandbox;
 use client::Client;
-use tiller_test_support::mock_server::{MockServer, Reply, AnswerPart};
+use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 
 /// A conversation with a scripted model.
 fn talk(sandbox: &Sandbox, answers: &[&str], more: &[&str]) -> Client {

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use tiller_test_support::terminal::{Size, TerminalStart, Terminal};
+use tiller_test_support::terminal::{Size, Terminal, TerminalStart};
 
 /// A home for tiller and a working directory; both are removed on drop.
 pub(crate) struct Sandbox {

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::sandbox::Sandbox;
-use tiller_test_support::terminal::{TerminalKey, Terminal};
+use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 /// Answers every hook with nothing; leaves a mark where it ran. Its command shouts.
 const EXTENSION: &str = r#"#!/bin/bash

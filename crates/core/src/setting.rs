@@ -307,7 +307,7 @@ impl fmt::Display for SettingKind {
 
 /// An error for a value that a setting doesn't accept.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("setting {name}: `{given}` is not {expected}")]
+#[error("setting {name}: `{value}` is not {expected}")]
 pub struct InvalidSetting {
     /// The setting's name.
     pub name: &'static str,

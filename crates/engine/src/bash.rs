@@ -5,7 +5,7 @@ use tiller_core::id::EntryId;
 use tiller_core::message::BashExecutionMessage;
 use tiller_core::unit::UnixMs;
 use tiller_tools::process::{ExitStatus, Running};
-use tiller_tools::tool::{CapturedOutput, PREVIEW_INTERVAL, OutputCapture};
+use tiller_tools::tool::{CapturedOutput, OutputCapture, PREVIEW_INTERVAL};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval};
 

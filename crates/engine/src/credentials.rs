@@ -148,8 +148,7 @@ impl AgentSession {
             return Ok(KeyChangeOutcome::NoModel);
         }
         let name = fallback.reference().to_string();
-        self.change_provider(ProviderChange::Add(fallback.provider, vec![(*fallback.facts).clone()]))
-            .await?;
+        self.change_provider(ProviderChange::Add(fallback.provider, vec![(*fallback.facts).clone()])).await?;
         Ok(KeyChangeOutcome::SwitchedToFallback(self.set_model(name).await?))
     }
 
@@ -163,7 +162,9 @@ impl AgentSession {
         let is_fallback = store.fallback.as_ref().is_some_and(|fallback| fallback.facts.provider == active);
         let models = self.models().await?;
         match models.iter().find(|model| model.facts.provider == provider).filter(|_| is_fallback) {
-            Some(first) => Ok(KeyChangeOutcome::SwitchedToProvider(self.set_model(first.reference().to_string()).await?)),
+            Some(first) => {
+                Ok(KeyChangeOutcome::SwitchedToProvider(self.set_model(first.reference().to_string()).await?))
+            }
             None => Ok(KeyChangeOutcome::OtherProvider),
         }
     }

@@ -37,7 +37,7 @@ pub use model::{ChosenModel, CycleScope, LockedModel, ProviderChange};
 pub use prompt::{BashContext, Expansion, LengthCheck, PromptOptions, StreamingBehavior};
 pub use snapshot::{ContextUse, InFlight, RunningBash, RunningCall, SessionState, Snapshot};
 pub use status::{Activity, QueueStatus, SessionStats, Settled, Status};
-pub use tools::{OfferedTool, OfferState};
+pub use tools::{OfferState, OfferedTool};
 
 /// Capacity of the command channel; a person can't type faster than the driver empties it.
 pub(super) const COMMANDS: usize = 64;

@@ -41,9 +41,9 @@ pub use driver::{
 pub use embed::{EmbedError, RunRequest, RunResult, SessionBuilder, run};
 pub use handle::{
     Activity, AgentError, AgentSession, BashContext, BranchSummary, ChosenModel, ContextUse, CycleScope,
-    EventStream, Expansion, ForkedSession, InFlight, Lagged, LengthCheck, LockedModel, OfferedTool, PromptOptions,
-    ProviderChange, QueueStatus, RunningBash, RunningCall, SessionState, SessionStats, SessionSwitched,
-    Settled, Snapshot, Status, StreamingBehavior, Summarizing, SummaryOf, OfferState,
+    EventStream, Expansion, ForkedSession, InFlight, Lagged, LengthCheck, LockedModel, OfferState,
+    OfferedTool, PromptOptions, ProviderChange, QueueStatus, RunningBash, RunningCall, SessionState,
+    SessionStats, SessionSwitched, Settled, Snapshot, Status, StreamingBehavior, Summarizing, SummaryOf,
 };
 pub use interactive::{Unrunnable, unrunnable};
 pub use resources::{CommandSource, Inventory, ResourcePaths, Resources, SlashCommand, WatchMode};

@@ -8,7 +8,7 @@ use tiller_core::id::QueueId;
 use tiller_core::message::Image;
 use tiller_core::unit::UnixMs;
 use tiller_session::EntryBody;
-use tiller_session::entry::{Entry, QueueChange, TillerEntry, QueueHistory};
+use tiller_session::entry::{Entry, QueueChange, QueueHistory, TillerEntry};
 
 /// Most messages in the queue: far more than a person queues, and few enough for events and memory.
 pub const MAX_WAITING: usize = 1_000;

@@ -31,7 +31,9 @@ pub use catalog::{ImageInput, ModelFacts};
 pub use error::{FailureKind, ProviderError};
 pub use http::{Endpoint, Timeouts, ensure_crypto};
 pub use openai_chat::OpenAiChat;
-pub use registry::{CycleDirection, FactSource, Model, ModelError, ProviderRegistry, ResolvedModel, ScopedModel};
+pub use registry::{
+    CycleDirection, FactSource, Model, ModelError, ProviderRegistry, ResolvedModel, ScopedModel,
+};
 pub use unavailable::UnavailableProvider;
 
 /// A service that answers requests. Implemented once per wire format; tests and embedders add their own.

@@ -266,11 +266,16 @@ impl ProviderRegistry {
     #[must_use]
     pub fn unavailable_model(&self, reference: &ModelRef, missing: &ModelError) -> Model {
         let ModelRef { provider, id } = reference;
-        let locked =
-            self.models_without_key.get(provider).and_then(|locked| locked.models.iter().find(|facts| facts.id == *id));
+        let locked = self
+            .models_without_key
+            .get(provider)
+            .and_then(|locked| locked.models.iter().find(|facts| facts.id == *id));
         let facts = locked.cloned().or_else(|| catalog::facts(provider, id));
         let facts = facts.unwrap_or_else(|| self.assumed(provider, id));
-        Model { facts: Arc::new(facts), provider: Arc::new(UnavailableProvider::for_model(reference, missing)) }
+        Model {
+            facts: Arc::new(facts),
+            provider: Arc::new(UnavailableProvider::for_model(reference, missing)),
+        }
     }
 
     /// Checks whether a model is usable now and isn't the demo.
@@ -339,8 +344,10 @@ impl ProviderRegistry {
 
     /// Returns the error for a name that matches no usable model.
     fn unknown(&self, asked: &str, name: &str) -> ModelError {
-        let whole = self.models_without_key.values().flat_map(|locked| &locked.models).find(|facts| facts.id == name);
-        let first = || self.models_without_key.values().find_map(|locked| first_similar(&locked.models, name));
+        let whole =
+            self.models_without_key.values().flat_map(|locked| &locked.models).find(|facts| facts.id == name);
+        let first =
+            || self.models_without_key.values().find_map(|locked| first_similar(&locked.models, name));
         let similar = whole.or_else(first);
         if let Some(facts) = similar {
             return self.missing(&facts.provider, &facts.id);

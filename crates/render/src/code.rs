@@ -23,7 +23,7 @@ use super::{
 };
 
 pub use backend::{HighlightBackend, HighlightRequest, HighlightResponse, InProcess, TokenSpans};
-pub use cache::{highlight_generation, has_queued_code, highlight_queued};
+pub use cache::{has_queued_code, highlight_generation, highlight_queued};
 pub use worker::{WORKER_ARGUMENT, request_highlighting, serve_highlighting};
 
 /// Indentation of code blocks.

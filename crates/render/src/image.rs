@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 
-use super::{ControlChars, Line, Role, truncate_to, sanitize};
+use super::{ControlChars, Line, Role, sanitize, truncate_to};
 
 /// Length of base64 that is searched for an image's size: sufficient for all but a few photographs.
 const MAX_HEADER: usize = 256 * 1024;

@@ -7,8 +7,8 @@ use super::sanitize::sanitized_spans;
 use super::table::Table;
 use super::wrap::is_margin;
 use super::{
-    Breaks, ControlChars, Emphasis, Indent, LayoutOptions, Line, LinkStyle, MAX_PROSE_WIDTH, Role, Span, Style, Wrap,
-    code, sanitize, wrap,
+    Breaks, ControlChars, Emphasis, Indent, LayoutOptions, Line, LinkStyle, MAX_PROSE_WIDTH, Role, Span,
+    Style, Wrap, code, sanitize, wrap,
 };
 
 /// The Markdown extensions beyond CommonMark.

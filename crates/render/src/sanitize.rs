@@ -234,16 +234,16 @@ mod tests {
         );
         let highlighted = vec![Span::new("    if", Role::Keyword), Span::new(" x", Role::Text)];
         let marked = with_source_marks(highlighted, "\tif x");
-        assert_eq!(
-            pieces(&marked),
-            [(" ", Char('\t')), ("   ", Nothing), ("if", Itself), (" x", Itself)]
-        );
+        assert_eq!(pieces(&marked), [(" ", Char('\t')), ("   ", Nothing), ("if", Itself), (" x", Itself)]);
         assert_eq!(marked[2].style.role, Role::Keyword);
     }
 
     #[test]
     fn copied_control_characters_become_symbols() {
-        assert_eq!(clipboard_text("\ta\u{202e}\r\nb\rc\u{1b}[31m\u{9b}m\r"), "\ta\u{202e}\nb␍c␛[31m<U+009B>m");
+        assert_eq!(
+            clipboard_text("\ta\u{202e}\r\nb\rc\u{1b}[31m\u{9b}m\r"),
+            "\ta\u{202e}\nb␍c␛[31m<U+009B>m"
+        );
     }
 
     #[test]

@@ -64,8 +64,12 @@ pub fn wrap(spans: &[Span], width: usize, indent: &Indent, breaks: Breaks) -> Ve
 }
 
 fn cells_of(span: &Span) -> impl Iterator<Item = GraphemeCell<'_>> {
-    let cell =
-        |text| GraphemeCell { text, width: grapheme_width(text), style: span.style, link: span.link.as_ref() };
+    let cell = |text| GraphemeCell {
+        text,
+        width: grapheme_width(text),
+        style: span.style,
+        link: span.link.as_ref(),
+    };
     span.text.graphemes(true).map(cell)
 }
 

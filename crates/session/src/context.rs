@@ -626,7 +626,10 @@ mod tests {
         let doubled = answer(StopReason::ToolUse, vec![call("c1"), text("and"), call("c1"), call("c2")]);
         let log = arcs(vec![user("go"), doubled, result("c1", "one"), result("c2", "two")]);
         let plain = answer(StopReason::ToolUse, vec![call("c1"), text("and"), call("c2")]);
-        assert_eq!(request_messages(&log), arcs(vec![user("go"), plain, result("c1", "one"), result("c2", "two")]));
+        assert_eq!(
+            request_messages(&log),
+            arcs(vec![user("go"), plain, result("c1", "one"), result("c2", "two")])
+        );
     }
 
     #[test]

@@ -49,7 +49,9 @@ impl PendingDelete {
         match mode {
             DeleteMode::ToTrash => trash::delete(&self.path)
                 .map_err(|error| SessionError::NoTrash { path: self.path.clone(), reason: reason(&error) })?,
-            DeleteMode::Permanently => fs::remove_file(&self.path).map_err(io_error(&self.path, "be deleted"))?,
+            DeleteMode::Permanently => {
+                fs::remove_file(&self.path).map_err(io_error(&self.path, "be deleted"))?
+            }
         }
         Ok(self.path)
     }

@@ -41,7 +41,7 @@ pub use catalog::{
 pub use delete::{DeleteMode, PendingDelete, restore_from_trash};
 pub use entry::{Entry, EntryBody};
 pub use error::{SessionError, chain};
-pub use fs::{FileMetadata, FileIdentity, Fs, FsFile, OsFs};
+pub use fs::{FileIdentity, FileMetadata, Fs, FsFile, OsFs};
 pub use id_gen::IdGenerator;
 pub use index::{EntryKind, Finding};
 pub use line_scan::LineRole;

@@ -236,7 +236,9 @@ impl Log {
         match &*self.bytes() {
             Bytes::NotCreated => Ok(0),
             Bytes::Memory(memory) | Bytes::Staged(memory) => Ok(memory.len() as u64),
-            Bytes::Disk(open) => open.file.metadata().map(|facts| facts.length).map_err(self.io("be inspected")),
+            Bytes::Disk(open) => {
+                open.file.metadata().map(|facts| facts.length).map_err(self.io("be inspected"))
+            }
         }
     }
 

@@ -111,7 +111,11 @@ pub const PING: Duration = Duration::from_millis(50);
 impl Reply {
     /// An answer with all of `says` and the regular end.
     pub fn says(says: impl IntoIterator<Item = AnswerPart>) -> Self {
-        Self::Stream(ScriptedStream { says: says.into_iter().collect(), tokens: (10, 5), ..ScriptedStream::default() })
+        Self::Stream(ScriptedStream {
+            says: says.into_iter().collect(),
+            tokens: (10, 5),
+            ..ScriptedStream::default()
+        })
     }
 
     /// An error response.

@@ -35,7 +35,7 @@ mod typed_tool;
 mod write_file;
 
 pub use bash::BashTimes;
-pub use output_capture::{CapturedOutput, PREVIEW_INTERVAL, OutputCapture, glance, store_text};
+pub use output_capture::{CapturedOutput, OutputCapture, PREVIEW_INTERVAL, glance, store_text};
 pub use registry::{ToolEnvironment, ToolSource, Tools, UnknownTool};
 pub use truncation::{OutputLimits, Truncated, TruncationExtent};
 pub use typed_tool::{TypedTool, TypedToolAdapter};

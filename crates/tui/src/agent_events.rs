@@ -78,7 +78,9 @@ impl App {
     fn show_notice(&mut self, kind: &EventKind) {
         match kind {
             EventKind::Notice { message } => self.add_notice(NoticeLevel::Note, message, None),
-            EventKind::Warning { message, hint } => self.add_notice(NoticeLevel::Warning, message, hint.clone()),
+            EventKind::Warning { message, hint } => {
+                self.add_notice(NoticeLevel::Warning, message, hint.clone())
+            }
             _ => {}
         }
     }
@@ -258,7 +260,9 @@ impl App {
         for block in live.partial.iter().flat_map(|partial| &partial.content) {
             let before = previous.next().map(|block| block.kind);
             let kind = match block {
-                AssistantBlock::Text { text } => BlockKind::StreamingAnswer(Box::new(continue_stream(text, before))),
+                AssistantBlock::Text { text } => {
+                    BlockKind::StreamingAnswer(Box::new(continue_stream(text, before)))
+                }
                 AssistantBlock::Thinking { thinking, .. } => {
                     let before = match before {
                         Some(BlockKind::StreamingThinking(thinking)) => Some(*thinking),

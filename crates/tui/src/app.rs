@@ -28,7 +28,7 @@ use super::dialog::KeyIntent;
 use super::editor::Editor;
 use super::frame_pacer::Dirty;
 use super::keymap::{KeyCommand, Keymap};
-use super::layout::{TEXT_WIDTH, RenderContext};
+use super::layout::{RenderContext, TEXT_WIDTH};
 use super::navigation::Navigation;
 use super::overlay::Overlay;
 use super::picker::LineInput as Line;
@@ -117,8 +117,9 @@ impl App {
         actions.extend(self.open_deferred());
         self.lay_out_approval();
         self.follow_search();
-        actions
-            .extend(self.transcript.take_requests().into_iter().map(BackgroundJob::ReadPart).map(Action::Background));
+        actions.extend(
+            self.transcript.take_requests().into_iter().map(BackgroundJob::ReadPart).map(Action::Background),
+        );
         actions.extend(self.update_list());
         actions.extend(self.update_completion());
         self.end_stale_preview();

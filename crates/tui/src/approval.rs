@@ -314,7 +314,8 @@ impl App {
 
     /// Removes a call that was answered here or elsewhere, or whose run ended.
     pub(super) fn approval_resolved(&mut self, call: &CallId) {
-        let Some(at) = self.activity.approvals.iter().position(|pending| pending.request.tool_call_id == *call)
+        let Some(at) =
+            self.activity.approvals.iter().position(|pending| pending.request.tool_call_id == *call)
         else {
             return;
         };

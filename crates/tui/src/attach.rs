@@ -14,7 +14,7 @@ use tiller_core::message::Image;
 use tiller_files as files;
 
 pub(super) use self::clipboard::{ClipboardContent, read_clipboard};
-pub(super) use self::mentions::{Mentions, resolve_mentions, mentioned_images};
+pub(super) use self::mentions::{Mentions, mentioned_images, resolve_mentions};
 
 /// Maximum size of an image in bytes. Anthropic accepts 5 MiB of base64 per image (API docs, Vision, November
 /// 2026), other providers more.

@@ -263,7 +263,13 @@ impl Block {
     /// Its text, unfolded, for the clipboard.
     pub(super) fn copy_text(&self) -> String {
         let texts = self.raw_texts();
-        texts.iter().map(|text| render::clipboard_text(text)).collect::<Vec<_>>().join("\n").trim_end().to_owned()
+        texts
+            .iter()
+            .map(|text| render::clipboard_text(text))
+            .collect::<Vec<_>>()
+            .join("\n")
+            .trim_end()
+            .to_owned()
     }
 
     fn raw_texts(&self) -> Vec<String> {

@@ -240,10 +240,7 @@ impl App {
         }
         complete.is_stale = true;
         if let Some((files, _)) = &complete.files.known {
-            actions.push(Action::List(ListAction::RankFiles(Ranking {
-                files: Arc::clone(files),
-                query,
-            })));
+            actions.push(Action::List(ListAction::RankFiles(Ranking { files: Arc::clone(files), query })));
         }
         actions
     }

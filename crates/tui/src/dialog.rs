@@ -220,8 +220,9 @@ impl App {
 
     /// Reports whether a key repeats the one that has just answered something; such repeats are ignored.
     pub(super) fn is_consumed(&mut self, key: KeyEvent) -> bool {
-        let again =
-            |spent: &ConsumedKey| spent.key == (key.code, key.modifiers) && !spent.since.is_long_enough(self.now);
+        let again = |spent: &ConsumedKey| {
+            spent.key == (key.code, key.modifiers) && !spent.since.is_long_enough(self.now)
+        };
         self.transient.consumed_key = self.transient.consumed_key.take().filter(again);
         if let Some(spent) = &mut self.transient.consumed_key {
             spent.since = ShownSince::at(self.now);

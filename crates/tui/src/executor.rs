@@ -19,12 +19,13 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::task::{JoinSet, spawn_blocking};
 
 pub(super) use self::errors::failure;
-pub(super) use self::log_queries::{count_branches, search_log, read_newest, read_part};
+pub(super) use self::log_queries::{count_branches, read_newest, read_part, search_log};
 
 use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::UnixMs;
 use tiller_engine::{
-    AgentError, AgentSession, CycleDirection, FileToAttach, Inventory, LengthCheck, PromptOptions, StreamingBehavior,
+    AgentError, AgentSession, CycleDirection, FileToAttach, Inventory, LengthCheck, PromptOptions,
+    StreamingBehavior,
 };
 use tiller_session::annotations::Annotations;
 
@@ -237,7 +238,11 @@ impl ExecutorWorker {
                 problems.extend(unread);
             }
         }
-        self.send(submit, PromptOptions { images, attached, length_check: length, ..PromptOptions::default() }).await?;
+        self.send(
+            submit,
+            PromptOptions { images, attached, length_check: length, ..PromptOptions::default() },
+        )
+        .await?;
         // The bottom line shows one flash at a time.
         let note = (!problems.is_empty()).then(|| TaskResult::Note(problems.join("; ")));
         Ok(note.into_iter().collect())
@@ -262,7 +267,10 @@ impl ExecutorWorker {
     async fn mentions(&self, submit: &Submit) -> Result<Mentions, AgentError> {
         let text = match submit {
             Submit::Steer(text) | Submit::SteerNow(text) | Submit::FollowUp(text) => text.clone(),
-            Submit::DeliverSteeringNow | Submit::Bash(..) | Submit::WithImages(..) | Submit::WithExtra(..) => String::new(),
+            Submit::DeliverSteeringNow
+            | Submit::Bash(..)
+            | Submit::WithImages(..)
+            | Submit::WithExtra(..) => String::new(),
         };
         if !text.contains('@') {
             return Ok(Mentions::default());

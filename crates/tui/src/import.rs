@@ -124,7 +124,11 @@ pub(super) fn import_result(imported: &[Imported], typed: &str) -> TaskResult {
     match (sessions.len(), imported) {
         (0, []) => {
             let what = "no log found to import".to_owned();
-            TaskResult::invalid_input(format!("/import {typed}"), (what, None), TaskOrigin::List(ListKind::ForeignLogs))
+            TaskResult::invalid_input(
+                format!("/import {typed}"),
+                (what, None),
+                TaskOrigin::List(ListKind::ForeignLogs),
+            )
         }
         (0, _) => failure(format!("nothing was imported: {}", one_line(reason.unwrap_or_default()))),
         (1, [one]) => open_dialog(describe(one), sessions),

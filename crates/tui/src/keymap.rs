@@ -344,7 +344,12 @@ pub(super) const TABLE: &[KeyBinding] = &[
     row(K::Allow, (Approval, "allow"), &["y"], "allow the call once"),
     row(K::AllowSession, (Approval, "allow_session"), &["a"], "allow it and similar calls for this session"),
     row(K::Deny, (Approval, "deny"), &["n"], "deny the call"),
-    row(K::DenyWithReason, (Approval, "deny_with_word"), &["d", "tab"], "deny the call and tell the model why"),
+    row(
+        K::DenyWithReason,
+        (Approval, "deny_with_word"),
+        &["d", "tab"],
+        "deny the call and tell the model why",
+    ),
     row(K::ShowCall, (Approval, "show_whole"), &["v"], "show the whole call on a page"),
     row(K::CallUp, (Approval, "question_up"), &["shift+up"], "scroll the call up"),
     row(K::CallDown, (Approval, "question_down"), &["shift+down"], "scroll the call down"),

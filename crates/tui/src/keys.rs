@@ -199,8 +199,9 @@ impl App {
     }
 
     fn choose(&mut self, title: &str, items: Vec<PickerItem>) -> Vec<Action> {
-        self.overlays
-            .push(Overlay::Picker(Box::new(Picker::with_items(title, items).fitting(MatchMode::Prose).with_preview())));
+        self.overlays.push(Overlay::Picker(Box::new(
+            Picker::with_items(title, items).fitting(MatchMode::Prose).with_preview(),
+        )));
         Vec::new()
     }
 
@@ -255,8 +256,7 @@ impl App {
         let pictures = self.editor.images();
         let text = self.editor.take_text();
         let mut actions: Vec<Action> = self.add_to_history(prompts).into_iter().collect();
-        let said =
-            self.execute(text, when).into_iter().map(|action| apply_long_choice(action, long, &short));
+        let said = self.execute(text, when).into_iter().map(|action| apply_long_choice(action, long, &short));
         let said = said.map(|action| without_files_of_pastes(action, &typed));
         let said = said.map(|action| with_images(action, &pictures));
         actions.extend(said);
@@ -272,7 +272,8 @@ impl App {
         let is_said = !self.is_command(&typed);
         let is_plain = text == typed && attached.is_empty();
         let say = Submit::Steer(text);
-        let say = if is_plain { say } else { Submit::WithExtra(Box::new(say), LineExtra::Attached(attached)) };
+        let say =
+            if is_plain { say } else { Submit::WithExtra(Box::new(say), LineExtra::Attached(attached)) };
         let kept = if is_said { self.add_to_history(vec![typed]) } else { None };
         kept.into_iter().chain([Action::Submit(say)]).collect()
     }
@@ -416,9 +417,7 @@ impl App {
 
     fn next_thinking(&mut self) -> Vec<Action> {
         let at = ThinkingLevel::ALL.iter().position(|level| *level == self.session.thinking).unwrap_or(0);
-        vec![Action::Edit(SessionEdit::SetThinking(
-            ThinkingLevel::ALL[(at + 1) % ThinkingLevel::ALL.len()],
-        ))]
+        vec![Action::Edit(SessionEdit::SetThinking(ThinkingLevel::ALL[(at + 1) % ThinkingLevel::ALL.len()]))]
     }
 
     fn next_approval(&mut self) -> Vec<Action> {
@@ -431,7 +430,8 @@ impl App {
     /// Scrolls by pages; two lines overlap, for orientation.
     fn scroll(&mut self, pages: isize) -> Vec<Action> {
         let ctx = self.render_context();
-        let rows = usize::from(super::view::ScreenAreas::compute(self).transcript.height).saturating_sub(2).max(1);
+        let rows =
+            usize::from(super::view::ScreenAreas::compute(self).transcript.height).saturating_sub(2).max(1);
         if pages < 0 {
             self.transcript.scroll_up(rows, &ctx);
         } else {

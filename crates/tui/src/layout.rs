@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use tiller_core::unit::UnixMs;
-use tiller_render::{ImageLimits, LayoutOptions, Line, MAX_PROSE_WIDTH, Margins, RenderOptions, Role, Span, truncate_to};
+use tiller_render::{
+    ImageLimits, LayoutOptions, Line, MAX_PROSE_WIDTH, Margins, RenderOptions, Role, Span, truncate_to,
+};
 
 /// Frames of the spinner, 100 ms each.
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];

@@ -69,9 +69,9 @@ use tiller_engine::AgentSession;
 
 pub use import::{ForeignLog, ForeignLogs, ImportService};
 pub use offscreen::OffScreen;
-pub use options::{Exporter, TuiServices, TerminalOptions, TuiFiles, TuiOptions};
+pub use options::{Exporter, TerminalOptions, TuiFiles, TuiOptions, TuiServices};
 pub use path_display::at_home;
-pub use settings_store::{ReadSettings, ProblemScope, SettingProblem, SettingsStore};
+pub use settings_store::{ProblemScope, ReadSettings, SettingProblem, SettingsStore};
 pub use terminal::{Abilities, Images, Italics, MouseUse};
 pub use terminal_signals::{Alert, SignalSettings, SignalSupport};
 pub use theme::{ThemeOptions, ThemeQuery};

@@ -70,7 +70,9 @@ fn names_more_files(submit: &Submit, typed: &str) -> bool {
         Submit::Steer(text) | Submit::SteerNow(text) | Submit::FollowUp(text) => {
             text.matches('@').count() > typed.matches('@').count()
         }
-        Submit::DeliverSteeringNow | Submit::Bash(..) | Submit::WithImages(..) | Submit::WithExtra(..) => false,
+        Submit::DeliverSteeringNow | Submit::Bash(..) | Submit::WithImages(..) | Submit::WithExtra(..) => {
+            false
+        }
     }
 }
 
@@ -92,6 +94,9 @@ pub(super) fn apply_long_choice(action: Action, long: Option<LongMessage>, short
         (LongMessage::AsFile, Submit::FollowUp(whole)) => {
             with(Submit::FollowUp(short()), LineExtra::AsFile(whole.clone()))
         }
-        (_, Submit::DeliverSteeringNow | Submit::Bash(..) | Submit::WithImages(..) | Submit::WithExtra(..)) => action,
+        (
+            _,
+            Submit::DeliverSteeringNow | Submit::Bash(..) | Submit::WithImages(..) | Submit::WithExtra(..),
+        ) => action,
     }
 }

@@ -163,7 +163,8 @@ impl App {
     fn select_to(&mut self, place: Position) {
         let area = ScreenAreas::compute(self).transcript;
         let row = place.y.clamp(area.y, area.bottom().saturating_sub(1).max(area.y)) - area.y;
-        if let Some(text_pos) = self.transcript.text_pos_at(row.into(), place.x.saturating_sub(area.x).into()) {
+        if let Some(text_pos) = self.transcript.text_pos_at(row.into(), place.x.saturating_sub(area.x).into())
+        {
             self.transcript.select_to(text_pos);
         }
     }
@@ -185,7 +186,8 @@ impl App {
         let mut actions = Vec::new();
         if self.transcript.is_selecting() {
             let ctx = self.render_context();
-            actions.extend(self.transcript.selected_text(&ctx).map(TerminalAction::Copy).map(Action::Terminal));
+            actions
+                .extend(self.transcript.selected_text(&ctx).map(TerminalAction::Copy).map(Action::Terminal));
         } else if press.state == PressState::Still {
             state = PressState::Released { folded: self.click(press.text_pos) };
         }

@@ -43,7 +43,8 @@ impl App {
     /// Ends the block's focus for characters that arrived at once if any of them has no binding there: they
     /// are a message.
     pub(super) fn unfocus_block_for(&mut self, text: &str) {
-        let is_elsewhere = !self.overlays.is_empty() || self.navigation.search.is_some() || self.queue.has_keys();
+        let is_elsewhere =
+            !self.overlays.is_empty() || self.navigation.search.is_some() || self.queue.has_keys();
         let keymap = &self.ui.keymap;
         let means_nothing =
             |c: char| keymap.command(Context::Block, KeyEvent::from(KeyCode::Char(c))).is_none();
@@ -75,7 +76,8 @@ impl App {
             self.flash(format!("Clear the prompt to select a block: {clear} clears it, {undo} restores it."));
             return;
         }
-        let (ctx, height) = (self.render_context(), usize::from(ScreenAreas::compute(self).transcript.height));
+        let (ctx, height) =
+            (self.render_context(), usize::from(ScreenAreas::compute(self).transcript.height));
         self.transcript.move_focus(toward, height, &ctx);
     }
 

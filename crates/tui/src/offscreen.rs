@@ -16,7 +16,7 @@ use tiller_session::Reader;
 
 use super::TuiOptions;
 use super::app::{Action, App, BackgroundJob, ListResult, LoadedSession, Msg, TaskResult, UiContext};
-use super::executor::{search_log, read_newest, read_part};
+use super::executor::{read_newest, read_part, search_log};
 use super::terminal::Images;
 use super::theme::ThemeState;
 use super::tree::{self, SearchControl};
@@ -106,7 +106,8 @@ impl OffScreen {
                         all.push(hits);
                         true
                     });
-                    all.into_iter().for_each(|hits| self.apply(Msg::TaskResult(TaskResult::SearchHits(hits)), now));
+                    all.into_iter()
+                        .for_each(|hits| self.apply(Msg::TaskResult(TaskResult::SearchHits(hits)), now));
                 }
                 _ => {}
             }

@@ -166,9 +166,11 @@ impl Pager {
 fn laid_out(line: &Line, columns: Columns, width: usize) -> Vec<Line> {
     match (columns, line.spans.as_slice()) {
         // The description needs more room than the item.
-        (Columns::Table { left }, [what, about, name @ ..]) if width >= 24 => {
-            side_by_side((&item_of(what), left.min(width / 3)), (about, name.first()), width.min(MAX_PROSE_WIDTH))
-        }
+        (Columns::Table { left }, [what, about, name @ ..]) if width >= 24 => side_by_side(
+            (&item_of(what), left.min(width / 3)),
+            (about, name.first()),
+            width.min(MAX_PROSE_WIDTH),
+        ),
         _ => hanging_indent(line, width),
     }
 }

@@ -29,11 +29,11 @@ pub(super) use agent_options::{Levels, levels, mode_about, modes, permissions, t
 pub(super) use browser::SessionBrowser;
 pub(super) use fuzzy::{FuzzyQuery, MatchMode, pieces};
 pub(super) use inline_prompt::{EchoMode, LinePrompt, StatusText};
-pub(super) use item::{SessionExcerpt, MARKS, PickerChoice, PickerItem};
+pub(super) use item::{MARKS, PickerChoice, PickerItem, SessionExcerpt};
 pub(super) use line_input::LineInput;
 pub(super) use models::{Models, models};
-pub(super) use session_lists::{SessionQueryId, SessionListState};
-pub(super) use sessions::{Sessions, SortOrder, age, read_excerpt, hits, sessions_by_id, newest, sessions};
+pub(super) use session_lists::{SessionListState, SessionQueryId};
+pub(super) use sessions::{Sessions, SortOrder, age, hits, newest, read_excerpt, sessions, sessions_by_id};
 pub(super) use settings::settings;
 
 use inline_prompt::InlinePrompt;

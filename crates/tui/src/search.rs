@@ -231,7 +231,8 @@ impl App {
 
     /// Adds the hits of a part.
     pub(super) fn add_search_hits(&mut self, found: &SearchHits) {
-        let Some(search) = self.navigation.search.as_mut().filter(|search| search.number == found.number) else {
+        let Some(search) = self.navigation.search.as_mut().filter(|search| search.number == found.number)
+        else {
             return;
         };
         search.add((found.part, 0), &found.hits);
@@ -289,7 +290,8 @@ impl App {
     }
 
     fn show_hit(&mut self, at: BlockPos, nth: usize, hit: HitPosition) {
-        let (ctx, height) = (self.render_context(), usize::from(super::view::ScreenAreas::compute(self).transcript.height));
+        let (ctx, height) =
+            (self.render_context(), usize::from(super::view::ScreenAreas::compute(self).transcript.height));
         let Some(search) = &mut self.navigation.search else { return };
         let term = search.words();
         let counted = search.hits.get(&hit).copied().unwrap_or(0);

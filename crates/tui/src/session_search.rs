@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use super::app::{ListResult, SessionsResult, TaskResult};
 use super::executor::now;
-use super::picker::{SessionQueryId, hits, sessions_by_id, sessions};
+use super::picker::{SessionQueryId, hits, sessions, sessions_by_id};
 
 /// Sessions in the first answer: more than a screen.
 const FIRST: usize = 60;
@@ -152,7 +152,9 @@ impl SearchThread {
     }
 
     fn send_sessions(&self, list: &[SessionSummary]) -> Result<(), SearchStop> {
-        self.send(SessionsResult::Sessions(sessions(list, self.request.scope, now()).mark_open(&self.current)))
+        self.send(SessionsResult::Sessions(
+            sessions(list, self.request.scope, now()).mark_open(&self.current),
+        ))
     }
 
     fn send_progress(&mut self) -> Result<(), SearchStop> {

@@ -38,7 +38,7 @@ mod tree;
 mod views;
 mod welcome;
 
-use harness::{START, Harness, at_work, state, steered};
+use harness::{Harness, START, at_work, state, steered};
 
 #[test]
 fn start_screen_without_model() {

@@ -96,8 +96,9 @@ impl ThemeState {
         if let Some(ground) = style.background_role {
             look.bg = self.styles[ground as usize].bg;
         }
-        let ansi_color =
-            |ansi: Option<AnsiColor>| ansi.and_then(|ansi| self.current.ansi_color(ansi, self.depth)).map(color);
+        let ansi_color = |ansi: Option<AnsiColor>| {
+            ansi.and_then(|ansi| self.current.ansi_color(ansi, self.depth)).map(color)
+        };
         Style { fg: ansi_color(style.fg).or(look.fg), bg: ansi_color(style.bg).or(look.bg), ..look }
     }
 

@@ -9,9 +9,11 @@ use serde_json::Value;
 use tiller_core::ansi::{StyleRun, StyledText, parse_style_runs};
 use tiller_core::event::ToolOutcome;
 use tiller_core::id::CallId;
-use tiller_core::message::{UserBlock, joined_text, is_command_tool, is_foreign_command_tool};
+use tiller_core::message::{UserBlock, is_command_tool, is_foreign_command_tool, joined_text};
 use tiller_core::unit::UnixMs;
-use tiller_render::{self as render, ControlChars, Line, Margins, Role, Span, Style, Wrap, truncate_to, sanitize};
+use tiller_render::{
+    self as render, ControlChars, Line, Margins, Role, Span, Style, Wrap, sanitize, truncate_to,
+};
 use tiller_session::context::CutOffCall;
 
 use super::block::image_lines;
@@ -264,7 +266,9 @@ impl ToolCallBlock {
     /// The note: a short form of the result.
     fn note(&self) -> (String, Role) {
         match &self.state {
-            CallState::Streaming(0) | CallState::Pending | CallState::Running { .. } => (String::new(), Role::Muted),
+            CallState::Streaming(0) | CallState::Pending | CallState::Running { .. } => {
+                (String::new(), Role::Muted)
+            }
             CallState::Streaming(bytes) => (format!("writing… {bytes} bytes"), Role::Muted),
             CallState::AwaitsApproval => ("needs approval".to_owned(), Role::Warning),
             CallState::Lost => ("interrupted, no result".to_owned(), Role::Warning),
@@ -280,7 +284,9 @@ impl ToolCallBlock {
     fn elapsed(&self, ctx: &RenderContext) -> Option<String> {
         match &self.state {
             CallState::Running { since, .. } => noticeable_time(ctx.now.since_ms(*since)),
-            CallState::Done { took_ms: Some(ms), .. } if self.end() != CallEnd::NotRun => noticeable_time(*ms),
+            CallState::Done { took_ms: Some(ms), .. } if self.end() != CallEnd::NotRun => {
+                noticeable_time(*ms)
+            }
             _ => None,
         }
     }
@@ -800,7 +806,10 @@ mod tests {
 
     #[test]
     fn seconds_are_short() {
-        assert_eq!([short_duration(40), short_duration(12_400), short_duration(185_000)], ["0.0s", "12s", "3m 05s"]);
+        assert_eq!(
+            [short_duration(40), short_duration(12_400), short_duration(185_000)],
+            ["0.0s", "12s", "3m 05s"]
+        );
         assert_eq!([noticeable_time(99), noticeable_time(100)], [None, Some("0.1s".to_owned())]);
     }
 }

@@ -116,7 +116,8 @@ fn encode(reader: &Reader, format: ExportFormat, request: &ExportRequest<'_>) ->
             export::export_log(reader, &mut bytes).map_err(CliFailure::run)?
         }
         (ExportFormat::Jsonl, ExportPart::Current | ExportPart::UpTo(_)) => {
-            export::export_branch(reader, leaf.as_ref(), wiring::now(), &mut bytes).map_err(CliFailure::run)?;
+            export::export_branch(reader, leaf.as_ref(), wiring::now(), &mut bytes)
+                .map_err(CliFailure::run)?;
         }
         (ExportFormat::Md, ExportPart::All) => bytes = markdown_of_all(reader)?.into_bytes(),
         (ExportFormat::Md, ExportPart::Current | ExportPart::UpTo(_)) => {

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::Value;
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{TerminalKey, Terminal};
+use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 const CALL: &str = r#"{"calls": [{"name": "bash", "arguments": {"command": "touch made", "timeout": 60}}]}"#;
 

@@ -7,7 +7,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{DEADLINE, TerminalKey, Terminal};
+use tiller_test_support::terminal::{DEADLINE, Terminal, TerminalKey};
 
 const HELLO: &str = r#"{"text": "Hello yourself."}"#;
 const ENDLESS: &str = r#"{"text": "I could go on", "hang": true}"#;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{TerminalKey, Terminal};
+use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 const ANSWERS: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
 

@@ -8,7 +8,7 @@ use serde_json::json;
 use tiller::tui::{self, TuiFiles, TuiOptions};
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{TerminalKey, Size, TerminalStart, Terminal};
+use tiller_test_support::terminal::{Size, Terminal, TerminalKey, TerminalStart};
 
 /// Names the folder for crash reports of [`panicking_child`].
 const REPORTS: &str = "REPORTS";
@@ -17,7 +17,8 @@ const REPORTS: &str = "REPORTS";
 #[test]
 #[ignore = "a program for the test beside it"]
 fn panicking_child() {
-    let files = TuiFiles { crash_reports: std::env::var_os(REPORTS).map(PathBuf::from), ..TuiFiles::default() };
+    let files =
+        TuiFiles { crash_reports: std::env::var_os(REPORTS).map(PathBuf::from), ..TuiFiles::default() };
     let options = TuiOptions { cwd: "/".into(), files, ..TuiOptions::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let run = tui::run::<()>(options, async {

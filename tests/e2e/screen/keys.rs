@@ -13,8 +13,8 @@ mod work;
 use std::fs;
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::mock_server::{MockServer, RecordedRequest, Reply, AnswerPart};
-use tiller_test_support::terminal::{TerminalKey, Terminal};
+use tiller_test_support::mock_server::{AnswerPart, MockServer, RecordedRequest, Reply};
+use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 const HELLO: &str = r#"{"text": "Hello yourself."}"#;
 const ENDLESS: &str = r#"{"text": "I could go on", "hang": true}"#;

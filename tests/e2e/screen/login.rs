@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::sandbox::Sandbox;
 use crate::screen::talk::enter;
-use tiller_test_support::mock_server::{MockServer, Reply, AnswerPart};
+use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 use tiller_test_support::terminal::TerminalKey;
 
 /// Files below a folder that contain a text.

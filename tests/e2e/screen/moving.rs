@@ -5,7 +5,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::json;
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{TerminalKey, Terminal};
+use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 const LONG: &str = r#"{"text": "Some **words** to copy.\n\n- one\n- two\n"}"#;
 

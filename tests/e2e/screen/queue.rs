@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{TerminalKey, Terminal};
+use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 const GATE: &str = r#"{"calls": [{"name": "bash", "arguments": {"command": "while [ ! -e gate ]; do sleep 0.02; done"}}, {"name": "bash", "arguments": {"command": "touch second"}}]}"#;
 

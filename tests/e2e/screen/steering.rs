@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{TerminalKey, Terminal};
+use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 /// A command that runs until the test releases it.
 const GATE: &str = r#"{"calls": [

@@ -1,6 +1,6 @@
 //! Shared steps of the TUI tests: typing a line, sending it and waiting for the result.
 
-use tiller_test_support::terminal::{TerminalKey, Terminal};
+use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 /// Types a line into the editor and sends it.
 pub(super) fn enter(terminal: &mut Terminal, line: &str) {

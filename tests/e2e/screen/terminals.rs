@@ -8,7 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{DEADLINE, TerminalKey, Size, TerminalStart, Terminal};
+use tiller_test_support::terminal::{DEADLINE, Size, Terminal, TerminalKey, TerminalStart};
 
 const HELLO: &str = r#"{"text": "Hello yourself."}"#;
 const SLOW: &str = r#"{"text": "Hello yourself.", "chunk": 5, "delay_ms": 100}"#;

@@ -7,7 +7,7 @@ use vt100::Color;
 
 use crate::sandbox::Sandbox;
 use crate::screen::talk::enter;
-use tiller_test_support::terminal::{TerminalKey, Terminal};
+use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 const DARK: Color = Color::Rgb(0x6c, 0xcf, 0xcf);
 const LIGHT: Color = Color::Rgb(0x00, 0x6a, 0x75);

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{TerminalKey, Size, Terminal};
+use tiller_test_support::terminal::{Size, Terminal, TerminalKey};
 
 /// The transcript without the durations of calls, which a log doesn't have.
 fn transcript(terminal: &Terminal) -> Vec<String> {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::sandbox::Sandbox;
 use crate::screen::talk::{enter, say};
-use tiller_test_support::terminal::{TerminalKey, Terminal};
+use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 const TWO: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
 

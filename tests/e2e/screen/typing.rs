@@ -1,7 +1,7 @@
 //! Typing and resizing while an answer streams.
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{TerminalKey, Size};
+use tiller_test_support::terminal::{Size, TerminalKey};
 
 #[test]
 fn typing_is_shown_during_fast_stream() {

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::Stdio;
 
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{DEADLINE, TerminalKey, Terminal};
+use tiller_test_support::terminal::{DEADLINE, Terminal, TerminalKey};
 
 /// An answer of code that goes on.
 const CODE: &str = r#"{"text": "```rust\nlet one = 1;\n```\n\nmore", "hang": true}"#;

@@ -118,8 +118,8 @@ impl OutputBuffer {
     #[must_use]
     pub fn lines(&self) -> usize {
         let is_in_line = !self.finished.text.is_empty() && !self.finished.text.ends_with('\n');
-        let is_begun =
-            is_in_line || !(self.cells.is_empty() && self.pending.is_empty() && !self.decoder.is_incomplete());
+        let is_begun = is_in_line
+            || !(self.cells.is_empty() && self.pending.is_empty() && !self.decoder.is_incomplete());
         self.lines + usize::from(is_begun)
     }
 

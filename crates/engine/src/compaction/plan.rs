@@ -340,7 +340,9 @@ mod tests {
     #[test]
     fn plan_earlier_summary_is_updated_and_first_message_stays() {
         let mut first = heavy("u a u");
-        first.branch_details.insert("e0".into(), Files { read: vec!["a.rs".into()], modified: vec![] }.to_details());
+        first
+            .branch_details
+            .insert("e0".into(), Files { read: vec!["a.rs".into()], modified: vec![] }.to_details());
         let entry = plan(&first, 1).unwrap().summary_entry(&["Main.".into()]).unwrap();
         assert!(entry.summary.ends_with("Main.\n\n<files-read>\na.rs\n</files-read>"), "{entry:?}");
         let second = plan(&compacted(entry, "u a u"), 1).unwrap();
@@ -373,7 +375,11 @@ mod tests {
     fn truncation_short_conversation_is_left_alone() {
         let options = CompactionOptions { strategy: Strategy::Truncate, ..CompactionOptions::default() };
         for words in ["u a", "u a u a", "u a1 r1 a"] {
-            assert_eq!(CompactionPlan::new(&heavy(words), keep(4), &options).unwrap_err(), NOTHING, "{words}");
+            assert_eq!(
+                CompactionPlan::new(&heavy(words), keep(4), &options).unwrap_err(),
+                NOTHING,
+                "{words}"
+            );
         }
         assert!(CompactionPlan::new(&heavy("u a u a u"), keep(4), &options).is_ok());
     }
@@ -396,12 +402,18 @@ mod tests {
     #[test]
     fn truncation_quotes_the_first_message_and_notes_the_omission() {
         let options = CompactionOptions { strategy: Strategy::Truncate, ..CompactionOptions::default() };
-        let entry = CompactionPlan::new(&heavy("u a1 r1 a2 r2 a"), keep(4), &options).unwrap().truncation_entry().unwrap();
+        let entry = CompactionPlan::new(&heavy("u a1 r1 a2 r2 a"), keep(4), &options)
+            .unwrap()
+            .truncation_entry()
+            .unwrap();
         assert_eq!(entry.first_kept_entry_id.as_str(), "e3");
         let expected =
             format!("<first-message>\nFix it.\n</first-message>\n\n{}", OMISSION_NOTE.trim_start());
         assert_eq!(entry.summary, expected);
-        let again = CompactionPlan::new(&compacted(entry, "u a u"), keep(2), &options).unwrap().truncation_entry().unwrap();
+        let again = CompactionPlan::new(&compacted(entry, "u a u"), keep(2), &options)
+            .unwrap()
+            .truncation_entry()
+            .unwrap();
         assert_eq!(again.summary, expected);
     }
 
@@ -409,7 +421,10 @@ mod tests {
     fn truncation_keeps_the_earlier_summary() {
         let entry = plan(&heavy("u a u"), 1).unwrap().summary_entry(&["Main.".into()]).unwrap();
         let options = CompactionOptions { strategy: Strategy::Truncate, ..CompactionOptions::default() };
-        let later = CompactionPlan::new(&compacted(entry, "u a u"), keep(2), &options).unwrap().truncation_entry().unwrap();
+        let later = CompactionPlan::new(&compacted(entry, "u a u"), keep(2), &options)
+            .unwrap()
+            .truncation_entry()
+            .unwrap();
         let expected = format!("<first-message>\nFix it.\n</first-message>\n\nMain.{OMISSION_NOTE}");
         assert_eq!(later.summary, expected);
     }

@@ -432,7 +432,8 @@ impl Driver {
                 self.enter_session(writer, SessionChange::Fork, None)
             }
             SwitchTarget::Leaf { entry, summary } => {
-                let NavigationTarget { entry: to, text: editor } = self.active.reader().navigation_target(&entry)?;
+                let NavigationTarget { entry: to, text: editor } =
+                    self.active.reader().navigation_target(&entry)?;
                 self.move_to(to.as_ref(), editor, summary.as_deref().map(BranchSummaryText::from))
             }
         }

@@ -13,7 +13,8 @@ use super::commands::send_reply;
 use super::compaction_state::{PendingCompaction, Purpose, SummaryCost, SummaryPhase};
 use crate::approvals::Approver;
 use crate::compaction::{
-    CompactionError, CompactionOptions, CompactionInput, CompactionPlan, Strategy, due, first_message, keep_after_overflow,
+    CompactionError, CompactionInput, CompactionOptions, CompactionPlan, Strategy, due, first_message,
+    keep_after_overflow,
 };
 use crate::handle::{AgentError, Reply};
 use crate::retry::TOO_LONG_HELP;
@@ -201,7 +202,9 @@ impl Driver {
     fn compaction_input(&self) -> CompactionInput {
         let reader = self.active.reader();
         let projection = self.active.projection.clone();
-        let Some(leaf) = reader.leaf() else { return CompactionInput { projection, ..CompactionInput::default() } };
+        let Some(leaf) = reader.leaf() else {
+            return CompactionInput { projection, ..CompactionInput::default() };
+        };
         let first = reader.first_user_message(&leaf).ok().flatten();
         CompactionInput {
             projection,

@@ -12,7 +12,9 @@ use tokio::task::AbortHandle;
 
 use super::summarize_job::{SummaryEvent, SummaryJob};
 use super::{Driver, now};
-use crate::compaction::{Automatic, BranchPlan, CompactionError, CompactionOptions, CompactionPlan, SummaryRequest};
+use crate::compaction::{
+    Automatic, BranchPlan, CompactionError, CompactionOptions, CompactionPlan, SummaryRequest,
+};
 use crate::handle::{Reply, SessionSwitched, Summarizing, SummaryOf};
 use crate::turn::{AnnouncedRetry, Input};
 

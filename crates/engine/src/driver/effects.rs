@@ -245,8 +245,11 @@ impl Driver {
             ..AssistantMessage::default()
         };
         let messages = self.active.request_messages.update(&self.active.projection.messages);
-        let messages =
-            if model.facts.image_input == ImageInput::Unsupported { strip_images(messages) } else { messages };
+        let messages = if model.facts.image_input == ImageInput::Unsupported {
+            strip_images(messages)
+        } else {
+            messages
+        };
         let request = Request {
             model: model.facts.id.clone(),
             system: self.system().to_owned(),

@@ -42,7 +42,10 @@ impl Driver {
         Ok(reference)
     }
 
-    pub(super) fn cycle_model(&mut self, direction: CycleDirection) -> Result<Option<ChosenModel>, AgentError> {
+    pub(super) fn cycle_model(
+        &mut self,
+        direction: CycleDirection,
+    ) -> Result<Option<ChosenModel>, AgentError> {
         let providers = &self.services.providers;
         let Some(next) = providers.next_in_cycle(&self.active.model.reference(), direction) else {
             return Ok(None);

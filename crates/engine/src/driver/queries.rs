@@ -11,8 +11,8 @@ use super::commands::send_reply;
 use super::{Driver, ToolOffer};
 use crate::context_breakdown::{ContextBreakdown, ContextSource};
 use crate::handle::{
-    Activity, AgentError, ContextUse, InFlight, LockedModel, OfferedTool, OptionChange, QueueStatus, Reply,
-    SessionState, SessionStats, Settled, Snapshot, Status, OfferState,
+    Activity, AgentError, ContextUse, InFlight, LockedModel, OfferState, OfferedTool, OptionChange,
+    QueueStatus, Reply, SessionState, SessionStats, Settled, Snapshot, Status,
 };
 
 impl Driver {

@@ -72,8 +72,13 @@ impl SummaryJob {
                     Err(error) => {
                         let (delay, most) = self.retry_delay(&error, times)?;
                         times += 1;
-                        let _ = tell(SummaryEvent::Retry { attempt: times, most, delay, why: error.message_with_hint() })
-                            .await;
+                        let _ = tell(SummaryEvent::Retry {
+                            attempt: times,
+                            most,
+                            delay,
+                            why: error.message_with_hint(),
+                        })
+                        .await;
                         tokio::time::sleep(delay).await;
                     }
                 }
@@ -88,7 +93,9 @@ impl SummaryJob {
         let tried = Attempts { retries: times, has_compacted: true };
         match retry::decide(error.failure, tried, &self.retry, job_events::jitter()).0 {
             AfterFailure::Retry { delay, most } => Ok((delay, most)),
-            AfterFailure::Compact | AfterFailure::GiveUp => Err(CompactionError::Provider(error.message_with_hint())),
+            AfterFailure::Compact | AfterFailure::GiveUp => {
+                Err(CompactionError::Provider(error.message_with_hint()))
+            }
         }
     }
 

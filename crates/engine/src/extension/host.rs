@@ -124,7 +124,9 @@ impl Extensions {
             let place = |path| SearchPath { path, origin: ResourceOrigin::Extension, bounds: None };
             sources.skills.extend(member.extension.skills().into_iter().map(place));
             sources.templates.extend(member.extension.prompts().into_iter().map(place));
-            sources.reserved_names.extend(member.extension.commands().into_iter().map(|command| command.name));
+            sources
+                .reserved_names
+                .extend(member.extension.commands().into_iter().map(|command| command.name));
         }
     }
 

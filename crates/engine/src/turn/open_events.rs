@@ -40,7 +40,12 @@ impl AnnouncedRetry {
     /// Creates retry `attempt` of `most`, announced at `now` for a time after a delay.
     #[must_use]
     pub fn new((attempt, most): (u32, u32), now: UnixMs, delay_ms: u64, why: &str) -> Self {
-        Self { attempt, max_attempts: most, due: UnixMs(now.0.saturating_add_unsigned(delay_ms)), error: why.to_owned() }
+        Self {
+            attempt,
+            max_attempts: most,
+            due: UnixMs(now.0.saturating_add_unsigned(delay_ms)),
+            error: why.to_owned(),
+        }
     }
 }
 

@@ -144,7 +144,8 @@ async fn settled_after_a_retry_has_all_messages_of_the_run() {
     let facts = vec![script.facts()];
     let mut providers = ProviderRegistry::default();
     providers.add(Arc::new(script) as Arc<dyn Provider>, facts);
-    let setup = SessionBuilder::new(providers).configure(|options| options.retry.base = Duration::from_millis(1));
+    let setup =
+        SessionBuilder::new(providers).configure(|options| options.retry.base = Duration::from_millis(1));
     let result = run(RunRequest::new("hi", setup), folder.path()).await.unwrap();
     assert!(matches!(&*result.messages[0], Message::User(_)), "{:?}", result.messages);
     assert_eq!((result.messages.len(), result.text.as_str()), (3, "Fine."));

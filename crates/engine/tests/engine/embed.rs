@@ -105,8 +105,11 @@ async fn builder_session_with_messages_continues_from_them() {
     assert_eq!((request.len(), &*request[0]), (3, &user("I am Ada.")));
     agent.close().await.unwrap();
 
-    let agent =
-        self::setup(vec![]).log_folder(folder.path().join("logs")).resume(&path).start(folder.path()).unwrap();
+    let agent = self::setup(vec![])
+        .log_folder(folder.path().join("logs"))
+        .resume(&path)
+        .start(folder.path())
+        .unwrap();
     assert_eq!(agent.messages().await.unwrap().len(), 4);
 }
 

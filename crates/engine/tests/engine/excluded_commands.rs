@@ -4,7 +4,7 @@ use tempfile::TempDir;
 use tiller_core::unit::Tokens;
 use tiller_engine::{AgentSession, BashContext, BranchSummary, PromptOptions, SessionBuilder};
 use tiller_provider::{Anthropic, Endpoint, OpenAiChat, ProviderRegistry};
-use tiller_test_support::mock_server::{MockServer, Reply, AnswerPart};
+use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 use tiller_tools::process::Runner;
 
 /// Part of the command and of its output.

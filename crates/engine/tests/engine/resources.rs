@@ -24,7 +24,11 @@ fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
 async fn look(stage: &Stage, watching: WatchMode) -> Inventory {
     let cwd = stage.folder.path().canonicalize().unwrap();
     let usual = ResourcePaths::usual(&cwd, &cwd.join("config"), None);
-    stage.agent.change_sources(move |sources| *sources = ResourcePaths { watch: watching, ..usual }).await.unwrap()
+    stage
+        .agent
+        .change_sources(move |sources| *sources = ResourcePaths { watch: watching, ..usual })
+        .await
+        .unwrap()
 }
 
 fn skill(body: &str) -> String {

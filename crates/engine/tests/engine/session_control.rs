@@ -1,7 +1,7 @@
 //! Options that change at run time, and operations on other sessions.
 
 use tiller_engine::{
-    ApprovalMode, CredentialStore, KeyChangeOutcome, OfferedTool, ProviderChange, OfferState,
+    ApprovalMode, CredentialStore, KeyChangeOutcome, OfferState, OfferedTool, ProviderChange,
 };
 use tiller_provider::Model;
 use tiller_provider::demo::Demo;
@@ -111,7 +111,8 @@ async fn fallback_model_answers_when_no_other_is_usable() {
     let no = || ("no".to_owned(), None);
     let desk = CredentialStore::new(|| Ok(Vec::new()), move |_, _| Err(no()), move |_| Err(no()));
     let demo = Model { facts: Arc::new(Demo::facts()), provider: Arc::new(Demo) };
-    let shut = |provider: &str| ProviderChange::Remove { provider: provider.into(), key_name: "A_KEY".into() };
+    let shut =
+        |provider: &str| ProviderChange::Remove { provider: provider.into(), key_name: "A_KEY".into() };
     let asked = stage.agent.state().await.unwrap().state.model.provider;
     let answers = stage.agent.change_key(&desk, shut("elsewhere")).await.unwrap();
     assert_eq!(answers, KeyChangeOutcome::Unchanged);

@@ -7,7 +7,7 @@ use tiller_core::message::{Image, ModelRef};
 use tiller_engine::queue::DeliveryMode;
 use tiller_engine::retry::RetryMode;
 use tiller_engine::turn::SteeringPoint;
-use tiller_engine::{CycleScope, CycleDirection, ProviderChange};
+use tiller_engine::{CycleDirection, CycleScope, ProviderChange};
 use tiller_provider::{self, demo::Demo};
 use tiller_provider::{ImageInput, ModelError, ModelFacts, catalog};
 use tiller_session::EntryBody;

@@ -9,7 +9,7 @@ use tiller_core::message::{
 };
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_provider::{Provider, Request, ToolChoice};
-use tiller_test_support::mock_server::{MockServer, RecordedRequest, Reply, AnswerPart};
+use tiller_test_support::mock_server::{AnswerPart, MockServer, RecordedRequest, Reply};
 
 use crate::{anthropic, collect, hello, list_files, open_ai};
 

@@ -214,8 +214,7 @@ fn says_text(fragment: &str) -> bool {
     says().iter().any(|say| match say {
         tiller_test_support::mock_server::AnswerPart::Text(text)
         | tiller_test_support::mock_server::AnswerPart::Thought { text, .. } => text.contains(fragment),
-        tiller_test_support::mock_server::AnswerPart::Calls(_) | tiller_test_support::mock_server::AnswerPart::Raw(_) => {
-            false
-        }
+        tiller_test_support::mock_server::AnswerPart::Calls(_)
+        | tiller_test_support::mock_server::AnswerPart::Raw(_) => false,
     })
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tiller_provider::{Anthropic, Endpoint, FailureKind, OpenAiChat, Provider, Timeouts};
-use tiller_test_support::mock_server::{StreamEnd, MockServer, PING, Reply, AnswerPart};
+use tiller_test_support::mock_server::{AnswerPart, MockServer, PING, Reply, StreamEnd};
 
 use crate::{anthropic, anthropic_endpoint, both, collect, failure, hello, open_ai_endpoint};
 
@@ -114,7 +114,8 @@ async fn timeout_without_data_is_interrupted() {
         (3, timeouts(long, short), "the answer stalled: nothing within 0.2 s"),
     ];
     for (count, timeouts, message) in cases {
-        let server = MockServer::start([Reply::says([AnswerPart::text("hello")]).ending(StreamEnd::Stall(count))]);
+        let server =
+            MockServer::start([Reply::says([AnswerPart::text("hello")]).ending(StreamEnd::Stall(count))]);
         let provider = Anthropic::new(Endpoint { timeouts, ..anthropic_endpoint(&server) }).unwrap();
         let error = tokio::time::timeout(long / 2, failure(&provider, hello("m"))).await.unwrap();
         assert_eq!((error.failure, error.message.as_str()), (FailureKind::Interrupted, message));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tiller_core::message::{StopReason, Usage};
 use tiller_core::unit::Tokens;
 use tiller_provider::{FailureKind, Provider, StreamEvent};
-use tiller_test_support::mock_server::{ScriptedCall, MockServer, Reply, AnswerPart};
+use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply, ScriptedCall};
 
 use crate::{both, collect, hello};
 
@@ -122,8 +122,13 @@ proptest! {
 
 #[tokio::test]
 async fn stream_event_of_unknown_type_is_traced() {
-    let says =
-        || [AnswerPart::text("before"), AnswerPart::Raw("{\"type\":\"new hush-hush-key\"}".into()), AnswerPart::text("after")];
+    let says = || {
+        [
+            AnswerPart::text("before"),
+            AnswerPart::Raw("{\"type\":\"new hush-hush-key\"}".into()),
+            AnswerPart::text("after"),
+        ]
+    };
     let server = MockServer::start([Reply::says(says()), Reply::says(says())]);
     for provider in both(&server) {
         let whole = reassemble(&*provider).await;

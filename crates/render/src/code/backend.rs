@@ -198,7 +198,10 @@ mod tests {
             HighlightResponse::StateLost,
             "the oldest are forgotten"
         );
-        assert!(matches!(backend.highlight(&request(&["int b;"], Some((3, 1)))), HighlightResponse::Tokens(_)));
+        assert!(matches!(
+            backend.highlight(&request(&["int b;"], Some((3, 1)))),
+            HighlightResponse::Tokens(_)
+        ));
     }
 
     #[test]

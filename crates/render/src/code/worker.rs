@@ -99,7 +99,10 @@ mod tests {
         let mut answers = answers.as_slice();
         for request in &pieces {
             let mut requests = Vec::new();
-            assert_eq!(request_highlighting(request, &mut requests, &mut answers).expect("an answer"), backend.highlight(request));
+            assert_eq!(
+                request_highlighting(request, &mut requests, &mut answers).expect("an answer"),
+                backend.highlight(request)
+            );
             assert_eq!(requests.iter().filter(|&&byte| byte == b'\n').count(), 1, "a line");
         }
         assert!(answers.is_empty());
@@ -108,9 +111,13 @@ mod tests {
     #[test]
     fn ask_closed_or_invalid_response_is_an_error() {
         for line in ["", "[[[3,\"Keyword\"", "thread panicked\n", "[[[3,\"Nothing\"]]]\n"] {
-            assert!(request_highlighting(&request(&["let"], 0), io::sink(), line.as_bytes()).is_err(), "{line:?}");
+            assert!(
+                request_highlighting(&request(&["let"], 0), io::sink(), line.as_bytes()).is_err(),
+                "{line:?}"
+            );
         }
-        let response = request_highlighting(&request(&["let"], 0), io::sink(), "[[[3,\"Keyword\"]]]\n".as_bytes());
+        let response =
+            request_highlighting(&request(&["let"], 0), io::sink(), "[[[3,\"Keyword\"]]]\n".as_bytes());
         assert_eq!(response.expect("words"), HighlightResponse::Tokens(vec![vec![(3, Role::Keyword)]]));
         assert!(serve_highlighting("no piece\n".as_bytes(), io::sink(), LONG).is_err());
     }

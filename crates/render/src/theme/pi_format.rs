@@ -77,7 +77,14 @@ pub(super) fn parse(text: &str) -> Result<Theme, ThemeError> {
         None => guess_kind(&styles),
     };
     let ground = page_background.unwrap_or(BACKGROUNDS[usize::from(kind == ThemeKind::Light)]);
-    Ok(Theme { name: file.name, kind, background: ground, styles, styles_16: role::complete(|_| None), ansi: None })
+    Ok(Theme {
+        name: file.name,
+        kind,
+        background: ground,
+        styles,
+        styles_16: role::complete(|_| None),
+        ansi: None,
+    })
 }
 
 /// The background of the pages that pi exports: the only one in its themes that resembles a terminal's.

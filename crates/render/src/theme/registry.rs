@@ -285,7 +285,10 @@ mod tests {
             [search_path(&named, ResourceOrigin::Given), search_path(&default, ResourceOrigin::User)];
         let registry = ThemeRegistry::load(&search_paths, &ThemeRegistry::built_in());
         assert_eq!(registry.problems().len(), 1);
-        assert!(registry.problems()[0].message.starts_with("can't read the file: No such file"), "{registry:?}");
+        assert!(
+            registry.problems()[0].message.starts_with("can't read the file: No such file"),
+            "{registry:?}"
+        );
     }
 
     #[test]

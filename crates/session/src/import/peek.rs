@@ -34,7 +34,8 @@ impl LogPeek {
         let payload = line.get("payload").unwrap_or(line);
         let cwd = text(line, "cwd").or_else(|| text(payload, "cwd"));
         self.cwd = self.cwd.take().or_else(|| cwd.map(str::to_owned));
-        self.first_prompt = self.first_prompt.take().or_else(|| prompt_text(line.get("message").unwrap_or(payload)));
+        self.first_prompt =
+            self.first_prompt.take().or_else(|| prompt_text(line.get("message").unwrap_or(payload)));
     }
 }
 
@@ -90,7 +91,8 @@ mod tests {
             ("pi/pond.jsonl", SourceFormat::Pi, "/home/ada/pond", "feed the fish"),
         ];
         for (file, from, cwd, words) in cases {
-            let expected = LogPeek { from: Some(from), cwd: Some(cwd.into()), first_prompt: Some(words.into()) };
+            let expected =
+                LogPeek { from: Some(from), cwd: Some(cwd.into()), first_prompt: Some(words.into()) };
             assert_eq!(peek(&fixtures.join(file)), expected, "{file}");
         }
         assert_eq!(peek(Path::new("/nowhere/at-all.jsonl")), LogPeek::default());

@@ -49,7 +49,9 @@ impl ExternalChange {
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Appended { .. } => "new entries follow it; let only one program write to a session at a time",
+            Self::Appended { .. } => {
+                "new entries follow it; let only one program write to a session at a time"
+            }
             Self::Missing { .. } => "if it was moved on purpose, close this session and open the moved file",
             Self::Replaced { .. } => "compare the two files; to use the other one, close this session first",
             Self::NoLocks { .. } => {

@@ -339,8 +339,10 @@ fn catalog_concurrent_reads_store_once() {
     let path = session(&sandbox.manager, &["alpha one"]);
     let (mut one, mut two) = (sandbox.refreshed(), sandbox.refreshed());
     append(&path, user("alpha two"));
-    let (mut first, mut second) =
-        (one.index_queue(SessionScope::Everywhere).unwrap(), two.index_queue(SessionScope::Everywhere).unwrap());
+    let (mut first, mut second) = (
+        one.index_queue(SessionScope::Everywhere).unwrap(),
+        two.index_queue(SessionScope::Everywhere).unwrap(),
+    );
     assert_eq!((first.progress().done, first.progress().files), (0, 1));
     one.index_next(&mut first).unwrap();
     two.index_next(&mut second).unwrap();

@@ -16,7 +16,9 @@ use tiller_core::message::{
     ToolCall, ToolResultMessage, Usage, UserBlock,
 };
 use tiller_core::unit::Tokens;
-use tiller_engine::compaction::{CompactionOptions, Keep, CompactionInput, CompactionPlan, Strategy, first_message};
+use tiller_engine::compaction::{
+    CompactionInput, CompactionOptions, CompactionPlan, Keep, Strategy, first_message,
+};
 use tiller_engine::queue::Queue;
 use tiller_provider::{Anthropic, Endpoint, OpenAiChat, Provider, Request, ToolChoice};
 use tiller_session::annotations::Annotations;
@@ -312,7 +314,8 @@ impl World {
             Strategy::Summarize | Strategy::Off => plan.summary_entry(&answers),
         };
         let Ok(Compaction { summary, first_kept_entry_id, .. }) = entry else { return };
-        let before = request_messages(material.projection.messages.iter().map(|projected| &projected.message));
+        let before =
+            request_messages(material.projection.messages.iter().map(|projected| &projected.message));
         self.append(Says::Compaction { summary, keeps: first_kept_entry_id.as_str().to_owned() }, true);
         let (projection, _) = self.reader().projection(&self.reader().leaf().unwrap()).unwrap();
         let sent = request_messages(projection.messages.iter().map(|projected| &projected.message));

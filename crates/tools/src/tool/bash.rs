@@ -12,7 +12,7 @@ use tiller_core::ansi::StyleRun;
 use tiller_core::message::Access;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use super::output_capture::{CapturedOutput, PREVIEW_INTERVAL, OutputCapture};
+use super::output_capture::{CapturedOutput, OutputCapture, PREVIEW_INTERVAL};
 use super::truncation::OutputLimits;
 use super::{ToolOutput, ToolProgress, TypedTool};
 use crate::process::{Exit, ExitStatus, ProcessError, Runner, Running, ShellCommand};

@@ -139,7 +139,9 @@ fn grep(
         let entries =
             workspace.walk(&resolved, options).map_err(|error| describe(resolved.shown(), &error))?;
         let matches = |path: &Path| glob.as_ref().is_none_or(|glob| glob.matches(path));
-        for entry in entries.filter(|entry| entry.kind == WalkEntryKind::File && matches(&entry.relative_path)) {
+        for entry in
+            entries.filter(|entry| entry.kind == WalkEntryKind::File && matches(&entry.relative_path))
+        {
             let file_path = workspace.found(&resolved, &entry);
             let Ok(file) = require_file(workspace.open(&file_path), file_path.shown()) else { continue };
             if !search(&file, file_path.shown()) {

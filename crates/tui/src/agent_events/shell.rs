@@ -55,7 +55,8 @@ impl App {
     pub(super) fn set_shell_duration(&mut self, entry: &EntryId, took: u64) {
         let logged = |block: &Block| block.entry.as_ref() == Some(entry);
         if let Some(block) = self.transcript.find_last(logged)
-            && let BlockKind::Shell(Shell { state: ShellState::Finished { took_ms, .. }, .. }) = &mut block.kind
+            && let BlockKind::Shell(Shell { state: ShellState::Finished { took_ms, .. }, .. }) =
+                &mut block.kind
         {
             *took_ms = Some(took);
             block.invalidate();

@@ -21,8 +21,9 @@ impl App {
         }
         match delta {
             AssistantDelta::TextDelta { content_index, delta } => {
-                let block =
-                    self.live_block(*content_index, || BlockKind::StreamingAnswer(Box::new(MarkdownStream::new(80))));
+                let block = self.live_block(*content_index, || {
+                    BlockKind::StreamingAnswer(Box::new(MarkdownStream::new(80)))
+                });
                 if let BlockKind::StreamingAnswer(stream) = &mut block.kind {
                     stream.push(delta);
                 }

@@ -10,7 +10,7 @@ use tiller_engine::{ApprovalMode, BashContext, BranchSummary, CycleDirection, Pe
 use tiller_session::Visibility;
 
 use crate::completion::{self, ArgumentValues, Ranking};
-use crate::picker::{SessionExcerpt, NarrowingJob};
+use crate::picker::{NarrowingJob, SessionExcerpt};
 use crate::search::Lookup;
 use crate::session_search::SearchRequest;
 use crate::transcript::{CopiedText, SectionRequest};

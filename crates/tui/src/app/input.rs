@@ -16,7 +16,7 @@ use super::{Job, ListKind, UserText};
 use crate::attach::AttachedImage;
 use crate::completion::{ArgumentValues, FileList, PathListing, Ranked};
 use crate::dialog::Dialog;
-use crate::picker::{NarrowedList, PickerChoice, PickerItem, Sessions, StatusText, SessionQueryId};
+use crate::picker::{NarrowedList, PickerChoice, PickerItem, SessionQueryId, Sessions, StatusText};
 use crate::search::SearchHits;
 use crate::transcript::{LoadedPath, SectionRequest};
 use crate::welcome::Welcome;

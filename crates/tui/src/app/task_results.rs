@@ -49,7 +49,9 @@ impl App {
             TaskResult::InvalidInput { typed, what, origin } => self.reject_executed(typed, what, origin),
             TaskResult::Loaded(loaded) => return self.session_loaded(*loaded),
             TaskResult::State(state) => self.set_session_state(*state),
-            TaskResult::PartRead { wanted, entries, ahead } => self.transcript.insert_section(&wanted, &entries, &ahead),
+            TaskResult::PartRead { wanted, entries, ahead } => {
+                self.transcript.insert_section(&wanted, &entries, &ahead)
+            }
             TaskResult::BranchPoints { epoch, points } => self.transcript.update_branch_points(epoch, points),
             TaskResult::SearchHits(found) => self.add_search_hits(&found),
             TaskResult::ReturnedMessages(items) => self.restore_messages(&items),
@@ -164,7 +166,9 @@ impl App {
     /// Rejects an action because the executor's queue is full; user input returns to the editor.
     pub(crate) fn reject_action(&mut self, action: Action) {
         match action {
-            Action::Background(BackgroundJob::ReadPart(wanted)) => self.transcript.cancel_request(wanted.part()),
+            Action::Background(BackgroundJob::ReadPart(wanted)) => {
+                self.transcript.cancel_request(wanted.part())
+            }
             Action::List(ListAction::WalkFiles(_)) => self.completion.cancel_walk(),
             Action::List(ListAction::LoadArguments(_)) => self.completion.cancel_gathering(),
             Action::List(ListAction::RestoreSession(path)) => self.restore_failed(path),

@@ -114,8 +114,8 @@ impl App {
         let answered = self.transient.answered_call.filter(|answered| answered.is_recent(self.now))?;
         let is_again = is_same_letter(answered.key, key) && self.editor.is_empty();
         let first = self.activity.approvals.first();
-        let accepts_key =
-            first.is_some_and(|pending| matches!(pending.ready, Ready::Visible(_)) || pending.is_writing_reason());
+        let accepts_key = first
+            .is_some_and(|pending| matches!(pending.ready, Ready::Visible(_)) || pending.is_writing_reason());
         if !is_again || accepts_key {
             return None;
         }

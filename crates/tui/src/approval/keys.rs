@@ -164,14 +164,18 @@ impl App {
     /// Handles a key between two pending calls. Enter after a letter that may be an early answer sends
     /// nothing; typing a message means that the user is no longer looking.
     fn key_between_approvals(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let answered =
-            self.transient.answered_call.as_mut().filter(|answered| answered.after == AfterAnswer::MoreCalls)?;
+        let answered = self
+            .transient
+            .answered_call
+            .as_mut()
+            .filter(|answered| answered.after == AfterAnswer::MoreCalls)?;
         let is_recent = answered.is_recent(self.now);
         let is_early = is_recent && self.editor_holds_early_answers();
         if is_early && key.code == KeyCode::Enter {
             return Some(Vec::new());
         }
-        if KeyIntent::from_key(key) == KeyIntent::Text && !(is_early && self.approval_command(key).is_some()) {
+        if KeyIntent::from_key(key) == KeyIntent::Text && !(is_early && self.approval_command(key).is_some())
+        {
             self.transient.answered_call = None;
         }
         None

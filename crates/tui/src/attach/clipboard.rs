@@ -160,10 +160,7 @@ mod tests {
         let picture = from_bytes(&bytes, NAME).unwrap();
         let path = path.display().to_string();
         let text: &[&str] = &["printf", "x"];
-        assert_eq!(
-            from_programs(&[text, &["cat", &path]], &[text], LONG),
-            ClipboardContent::Image(picture)
-        );
+        assert_eq!(from_programs(&[text, &["cat", &path]], &[text], LONG), ClipboardContent::Image(picture));
         assert_eq!(
             from_programs(&[text], &[&["cat", &path], text], LONG),
             ClipboardContent::Text("x".to_owned())

@@ -58,7 +58,8 @@ pub(crate) struct Mentions {
 /// Reads the images that a text mentions and finds the files and directories. Relative paths start at `cwd`.
 pub(crate) fn resolve_mentions(text: &str, cwd: &Path, home: Option<&Path>) -> Mentions {
     let (mut images, mut problems) = (Vec::new(), Vec::new());
-    let present = mentioned_images(text, home).into_iter().map(|path| cwd.join(path)).filter(|path| path.is_file());
+    let present =
+        mentioned_images(text, home).into_iter().map(|path| cwd.join(path)).filter(|path| path.is_file());
     for path in present {
         match file(&path) {
             Ok(picture) => images.push(picture.image),

@@ -4,8 +4,8 @@ use tiller_core::message::split_advice;
 use tiller_core::unit::UnixMs;
 use tiller_engine::attachment_labels;
 use tiller_render::{
-    self as render, Breaks, ControlChars, Emphasis, Indent, Line, AddressStyle, Role, Span, Style, truncate_to,
-    sanitize, wrap,
+    self as render, AddressStyle, Breaks, ControlChars, Emphasis, Indent, Line, Role, Span, Style, sanitize,
+    truncate_to, wrap,
 };
 use tiller_session::entry::DeliveryReceipt;
 

@@ -67,7 +67,8 @@ impl Shell {
             ShellState::Finished { note, failed, took_ms } => {
                 let sign =
                     if *failed { Span::new("✗ ", Role::Error) } else { Span::new("✓ ", Role::Success) };
-                let right = took_ms.and_then(tool_call::noticeable_time).map(|time| Span::new(time, Role::Muted));
+                let right =
+                    took_ms.and_then(tool_call::noticeable_time).map(|time| Span::new(time, Role::Muted));
                 let head = self.finished_head((sign, note), right, ctx);
                 (
                     head,

@@ -7,7 +7,7 @@ use tiller_render::Role;
 use super::paths::{PathKind, PathQuery};
 use super::{Candidate, CompletionKind, OnAccept};
 use crate::app::{Action, App, ListAction, ListKind};
-use crate::picker::{MatchMode, PickerChoice, PickerItem, with_match_mode, mode_about};
+use crate::picker::{MatchMode, PickerChoice, PickerItem, mode_about, with_match_mode};
 use crate::slash_command::{self, BuiltInCommand};
 use crate::theme;
 use crate::tool_call::one_line;
@@ -213,7 +213,8 @@ fn settings(typed: &str) -> Vec<PickerItem> {
         let SettingKind::Choice(values) = setting.kind else { return Vec::new() };
         let item = |value: &&'static str| {
             let note = if *value == setting.default { "default" } else { "" };
-            PickerItem::new(format!("{name} {value}"), PickerChoice::SettingValue(setting, value)).with_note(note)
+            PickerItem::new(format!("{name} {value}"), PickerChoice::SettingValue(setting, value))
+                .with_note(note)
         };
         return values.iter().map(item).collect();
     }

@@ -146,7 +146,8 @@ mod tests {
         let listed = |typed: &str, cwd: &Path| {
             let (before, home) = (String::new(), Some(folder.path().to_owned()));
             let purpose = PathKind::Word;
-            list_paths_for(PathQuery { purpose, before, typed: typed.into(), cwd: cwd.into(), home }).candidates
+            list_paths_for(PathQuery { purpose, before, typed: typed.into(), cwd: cwd.into(), home })
+                .candidates
         };
         let inserts = |offers: &[Candidate]| {
             offers.iter().map(|candidate| candidate.insert.clone()).collect::<Vec<_>>()
@@ -172,7 +173,11 @@ mod tests {
                 cwd: folder.path().into(),
                 ..PathQuery::default()
             };
-            list_paths_for(wanted).candidates.into_iter().map(|candidate| candidate.insert).collect::<Vec<_>>()
+            list_paths_for(wanted)
+                .candidates
+                .into_iter()
+                .map(|candidate| candidate.insert)
+                .collect::<Vec<_>>()
         };
         assert_eq!(inserts(""), ["session.html", "session.md", "session.jsonl", "pages/"]);
         assert_eq!(inserts("pages/talk"), ["pages/talk.html", "pages/talk.md", "pages/talk.jsonl"]);
@@ -188,7 +193,11 @@ mod tests {
         let inserts = |typed: &str| {
             let (purpose, home) = (PathKind::Mention, Some(folder.path().to_owned()));
             let wanted = PathQuery { purpose, typed: typed.into(), home, ..PathQuery::default() };
-            list_paths_for(wanted).candidates.into_iter().map(|candidate| candidate.insert).collect::<Vec<_>>()
+            list_paths_for(wanted)
+                .candidates
+                .into_iter()
+                .map(|candidate| candidate.insert)
+                .collect::<Vec<_>>()
         };
         assert_eq!(inserts("~/"), ["@~/lexer.rs ", "@\"~/my notes/"]);
         assert_eq!(inserts("~/lx"), ["@~/lexer.rs "]);

@@ -8,7 +8,7 @@ use tiller_core::setting::Setting;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::{ExecutorWorker, count_branches, search_log, read_part};
+use super::{ExecutorWorker, count_branches, read_part, search_log};
 use crate::app::{BackgroundJob, Job, ListResult, TaskResult};
 use crate::attach::{self, ClipboardContent};
 use crate::history::History;
@@ -52,7 +52,8 @@ impl ExecutorWorker {
             }
             BackgroundJob::Search(lookup) => self.search(lookup, background),
             BackgroundJob::ShowLogs => {
-                let (log, reports) = (self.options.files.log.clone(), self.options.files.crash_reports.clone());
+                let (log, reports) =
+                    (self.options.files.log.clone(), self.options.files.crash_reports.clone());
                 self.read_in_background(background, move || logs::page(log.as_deref(), reports.as_deref()));
             }
             BackgroundJob::AppendHistory(prompts) => self.append_history(prompts, background),
@@ -60,11 +61,13 @@ impl ExecutorWorker {
                 let (agent, reports) = (self.agent.clone(), self.results.clone());
                 background.spawn(async move { _ = reports.send(welcome::gather(&agent).await).await });
             }
-            BackgroundJob::PasteImage => self.read_in_background(background, || match attach::read_clipboard() {
-                ClipboardContent::Image(picture) => TaskResult::Attached(picture),
-                ClipboardContent::Text(text) => TaskResult::Paste(text),
-                ClipboardContent::Nothing(why) => TaskResult::Note(why),
-            }),
+            BackgroundJob::PasteImage => {
+                self.read_in_background(background, || match attach::read_clipboard() {
+                    ClipboardContent::Image(picture) => TaskResult::Attached(picture),
+                    ClipboardContent::Text(text) => TaskResult::Paste(text),
+                    ClipboardContent::Nothing(why) => TaskResult::Note(why),
+                })
+            }
         }
     }
 
@@ -86,7 +89,11 @@ impl ExecutorWorker {
         let session = reader.id().clone();
         let tell = move |result| {
             let report = TaskResult::List(ListResult::Tree { session: session.clone(), news: result });
-            if reports.blocking_send(report).is_ok() { tree::SearchControl::Yes } else { tree::SearchControl::No }
+            if reports.blocking_send(report).is_ok() {
+                tree::SearchControl::Yes
+            } else {
+                tree::SearchControl::No
+            }
         };
         let number = match &request {
             tree::TreeRequest::Search(_) | tree::TreeRequest::EndSearch => {

@@ -43,7 +43,7 @@ impl ExecutorWorker {
             LoginRequest::Store(provider, key) => store.store(&provider, &key.secret()),
             LoginRequest::Remove(provider) => store.remove(&provider),
         });
-        let CredentialChange { change, message: said, hint } = match changed.await {
+        let CredentialChange { change, message, hint } = match changed.await {
             Ok(Ok(change)) => change,
             // Reported in the list, next to the line where the key was typed.
             Ok(Err((what, hint))) if is_typed => {
@@ -53,7 +53,7 @@ impl ExecutorWorker {
             Ok(Err((what, hint))) => return Ok(vec![TaskResult::Failed { what, hint, text: None }]),
             Err(_) => return Ok(vec![no_key_store()]),
         };
-        let answers = self.agent.change_key(&service, change).await?;
+        let outcome = self.agent.change_key(&service, change).await?;
         Ok(vec![TaskResult::Login(LoginResult { message, hint, outcome })])
     }
 
@@ -103,9 +103,11 @@ impl ExecutorWorker {
         let cwd = self.agent.state().await?.state.cwd;
         self.read_in_background(background, move || match service.import(&cwd, &typed) {
             Ok(imported) => import::import_result(&imported, &typed),
-            Err(trouble) => {
-                TaskResult::invalid_input(format!("/import {typed}"), trouble, TaskOrigin::List(ListKind::ForeignLogs))
-            }
+            Err(trouble) => TaskResult::invalid_input(
+                format!("/import {typed}"),
+                trouble,
+                TaskOrigin::List(ListKind::ForeignLogs),
+            ),
         });
         Ok(Vec::new())
     }

@@ -64,7 +64,8 @@ fn run_thread(
         match wakeup {
             WorkerWakeup::Work => {
                 let response = || report(TaskResult::CodeHighlighted);
-                if catch_unwind(AssertUnwindSafe(|| render::highlight_queued(highlighter, response))).is_err() {
+                if catch_unwind(AssertUnwindSafe(|| render::highlight_queued(highlighter, response))).is_err()
+                {
                     let _ = report(errors::internal_error());
                 }
             }

@@ -18,9 +18,9 @@ use tokio::task::{JoinSet, spawn_blocking};
 
 use super::{ExecutorWorker, failure, now};
 use crate::app::{ListAction, ListKind, ListResult, TaskOrigin, TaskResult};
-use crate::completion::{ArgumentValues, list_paths_for, list_files};
+use crate::completion::{ArgumentValues, list_files, list_paths_for};
 use crate::dialog::Dialog;
-use crate::picker::{self, SessionExcerpt, Levels, Models, PickerChoice, PickerItem, StatusText};
+use crate::picker::{self, Levels, Models, PickerChoice, PickerItem, SessionExcerpt, StatusText};
 use crate::settings_store::{ProblemDiff, ProblemScope, SettingProblem, SettingsDiff};
 use crate::theme::{self, ThemeCheck};
 use crate::tool_call::one_line;
@@ -71,7 +71,10 @@ impl ExecutorWorker {
                         PageRequest { offset: 0, limit: Some(MAX_SESSIONS) },
                     );
                     let sessions = newest.map(|listing| listing.sessions).unwrap_or_default();
-                    TaskResult::List(ListResult::ArgumentValues { of, items: picker::newest(&sessions, now()) })
+                    TaskResult::List(ListResult::ArgumentValues {
+                        of,
+                        items: picker::newest(&sessions, now()),
+                    })
                 });
                 Ok(Vec::new())
             }
@@ -80,7 +83,11 @@ impl ExecutorWorker {
 
     async fn levels(&self) -> Result<Levels, AgentError> {
         let state = self.agent.state().await?.state;
-        Ok(Levels { supported: self.agent.thinking_levels().await?, current: state.thinking, model: state.model })
+        Ok(Levels {
+            supported: self.agent.thinking_levels().await?,
+            current: state.thinking,
+            model: state.model,
+        })
     }
 
     async fn models(&self) -> Result<Models, AgentError> {
@@ -98,6 +105,7 @@ impl ExecutorWorker {
     }
 
     /// Performs an action of a list.
+    #[allow(clippy::too_many_lines, reason = "one arm an action")]
     pub(super) async fn perform_list_action(
         &self,
         action: ListAction,
@@ -125,7 +133,9 @@ impl ExecutorWorker {
                 Ok(Vec::new())
             }
             ListAction::ListPaths(text) => {
-                self.read_in_background(background, move || TaskResult::List(ListResult::Paths(list_paths_for(text))));
+                self.read_in_background(background, move || {
+                    TaskResult::List(ListResult::Paths(list_paths_for(text)))
+                });
                 Ok(Vec::new())
             }
             ListAction::Preview(path, extract) => {
@@ -145,7 +155,11 @@ impl ExecutorWorker {
                 };
                 Ok(match self.agent.name_session(path.clone(), name.clone()).await {
                     Err(error) => {
-                        vec![TaskResult::List(ListResult::RenameFailed { path, name, why: error_status(&error) })]
+                        vec![TaskResult::List(ListResult::RenameFailed {
+                            path,
+                            name,
+                            why: error_status(&error),
+                        })]
                     }
                     done => session_changed(done, word, None),
                 })
@@ -267,9 +281,11 @@ impl ExecutorWorker {
                 let what = one_line(&permission.to_string());
                 TaskResult::Note(format!("Allowed for this session: {what}. /permissions revokes it."))
             }
-            Err(error) => {
-                TaskResult::invalid_input(format!("/add-dir {typed}"), (error.to_string(), None), TaskOrigin::Editor)
-            }
+            Err(error) => TaskResult::invalid_input(
+                format!("/add-dir {typed}"),
+                (error.to_string(), None),
+                TaskOrigin::Editor,
+            ),
         }])
     }
 
@@ -353,11 +369,12 @@ impl ExecutorWorker {
     pub(super) async fn reload_settings(&self) -> (Option<String>, Vec<TaskResult>) {
         let Some(service) = self.options.services.settings.clone() else { return (None, Vec::new()) };
         let store = service.clone();
-        let SettingsDiff { changed, now, problems: mut faults } = match spawn_blocking(move || store.reload()).await {
-            Ok(Ok(renewed)) => renewed,
-            Ok(Err((what, hint))) => return (None, vec![TaskResult::Failed { what, hint, text: None }]),
-            Err(_) => return (None, Vec::new()),
-        };
+        let SettingsDiff { changed, now, problems: mut faults } =
+            match spawn_blocking(move || store.reload()).await {
+                Ok(Ok(renewed)) => renewed,
+                Ok(Err((what, hint))) => return (None, vec![TaskResult::Failed { what, hint, text: None }]),
+                Err(_) => return (None, Vec::new()),
+            };
         let mut renewed = ReloadedSettings::default();
         for setting in changed {
             let applied = self.apply(setting, &now).await;

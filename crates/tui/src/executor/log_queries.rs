@@ -105,7 +105,9 @@ pub(crate) fn search_log(reader: &Reader, lookup: &Lookup, mut report: impl FnMu
         let hits = hits(&stretch.blocks, &lookup.words);
         let is_last = at + 1 == lookup.parts.len();
         let tells = !hits.is_empty() || is_last || at % OFTEN == 0;
-        if tells && !report(SearchHits { number: lookup.number, part: unseen.part, hits, is_complete: is_last }) {
+        if tells
+            && !report(SearchHits { number: lookup.number, part: unseen.part, hits, is_complete: is_last })
+        {
             return;
         }
     }

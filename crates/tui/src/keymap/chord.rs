@@ -180,14 +180,20 @@ mod tests {
         ] {
             assert_eq!(Chord::from_event(key), chord("ctrl+shift+p"), "{key:?}");
         }
-        assert_eq!(Chord::from_event(KeyEvent::new(KeyCode::BackTab, KeyModifiers::NONE)), chord("shift+tab"));
+        assert_eq!(
+            Chord::from_event(KeyEvent::new(KeyCode::BackTab, KeyModifiers::NONE)),
+            chord("shift+tab")
+        );
         assert_eq!(Chord::from_event(KeyEvent::new(KeyCode::Char('?'), KeyModifiers::SHIFT)), chord("?"));
     }
 
     #[test]
     fn chord_control_letter_ignores_the_script() {
         for (letter, key) in [('с', "ctrl+c"), ('з', "ctrl+p"), ('ψ', "ctrl+c"), ('π', "ctrl+p")] {
-            assert_eq!(Chord::from_event(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL)), chord(key));
+            assert_eq!(
+                Chord::from_event(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL)),
+                chord(key)
+            );
         }
         for (from, to) in SCRIPTS {
             assert_eq!(from.chars().count(), to.chars().count());

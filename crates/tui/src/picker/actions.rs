@@ -8,7 +8,7 @@ use tiller_core::setting::{Setting, Settings};
 use tiller_session::{SessionScope, Visibility};
 
 use super::settings::{self, change, values};
-use super::{SessionExcerpt, LineInput, LinePrompt, Picker, PickerChoice, SortOrder, StatusText};
+use super::{LineInput, LinePrompt, Picker, PickerChoice, SessionExcerpt, SortOrder, StatusText};
 use crate::app::{Action, App, ListAction, ListKind, Navigate, SessionEdit};
 use crate::keymap::{Context, KeyCommand};
 use crate::login;
@@ -294,8 +294,9 @@ impl App {
     fn chosen(&mut self, choice: PickerChoice) -> Vec<Action> {
         if matches!(choice, PickerChoice::ForkOf(_)) {
             // Close the session lists under the dialog, so that text typed from now on goes to the new session.
-            let lists_sessions =
-                |popup: &mut Overlay| popup.as_picker().is_some_and(|picker| picker.session_browser().is_some());
+            let lists_sessions = |popup: &mut Overlay| {
+                popup.as_picker().is_some_and(|picker| picker.session_browser().is_some())
+            };
             self.overlays.retain_mut(|popup| !lists_sessions(popup));
         }
         if leaves_tree(&choice) {
@@ -318,7 +319,9 @@ impl App {
             PickerChoice::Thinking(level) => Action::Edit(SessionEdit::SetThinking(level)),
             PickerChoice::Approval(mode) => Action::List(ListAction::SetApproval(mode)),
             PickerChoice::Trust => Action::List(ListAction::Trust),
-            PickerChoice::SettingValue(setting, word) => Action::List(ListAction::Set(setting, word.to_owned())),
+            PickerChoice::SettingValue(setting, word) => {
+                Action::List(ListAction::Set(setting, word.to_owned()))
+            }
             PickerChoice::Prompt(text) => {
                 self.editor.recall_text(&text);
                 return Vec::new();

@@ -2,7 +2,7 @@
 
 use tiller_core::message::{ModelRef, ThinkingLevel};
 use tiller_core::unit::{Tokens, thousands};
-use tiller_engine::{ApprovalMode, OfferedTool, Permission, OfferState};
+use tiller_engine::{ApprovalMode, OfferState, OfferedTool, Permission};
 use tiller_provider::catalog;
 use tiller_render::{Line, Role};
 
@@ -36,7 +36,8 @@ pub(crate) fn levels(levels: &Levels) -> (Vec<PickerItem>, usize) {
         let is_current = level == levels.current;
         if !levels.supported.contains(&level) {
             let note = format!("not supported by {}", one_line(&levels.model.id));
-            let item = PickerItem::new(level.name(), PickerChoice::Unavailable(note.clone())).with_lead(mark(false));
+            let item =
+                PickerItem::new(level.name(), PickerChoice::Unavailable(note.clone())).with_lead(mark(false));
             return item.with_note(note).in_role(Role::Muted);
         }
         let budget = catalog::thinking_budget(&levels.model, level);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tiller_session::SessionScope;
 
-use super::{Picker, PickerChoice, PickerItem, Sessions, SortOrder, StatusText, SessionQueryId};
+use super::{Picker, PickerChoice, PickerItem, SessionQueryId, Sessions, SortOrder, StatusText};
 use crate::app::{Action, ListAction, Navigate, SessionsResult};
 use crate::session_search::SearchRequest;
 

@@ -80,7 +80,8 @@ impl Picker {
     /// Opens a prompt with an initial value.
     pub(crate) fn prompt_for(&mut self, of: PickerChoice, what: impl Into<String>, before: &str) {
         let (what, typed, before) = (what.into(), before.into(), before.to_owned());
-        self.prompt.prompt = Some(LinePrompt { purpose: of, what, typed, before, blank: "", echo: EchoMode::Open });
+        self.prompt.prompt =
+            Some(LinePrompt { purpose: of, what, typed, before, blank: "", echo: EchoMode::Open });
     }
 
     /// Sets the hint for an empty line.
@@ -93,7 +94,8 @@ impl Picker {
     /// Opens a prompt with masked input.
     pub(crate) fn prompt_masked(&mut self, of: PickerChoice, what: String) {
         let (typed, before) = (LineInput::default(), String::new());
-        self.prompt.prompt = Some(LinePrompt { purpose: of, what, typed, before, blank: "", echo: EchoMode::Masked });
+        self.prompt.prompt =
+            Some(LinePrompt { purpose: of, what, typed, before, blank: "", echo: EchoMode::Masked });
     }
 
     pub(crate) fn prompt(&self) -> Option<&LinePrompt> {

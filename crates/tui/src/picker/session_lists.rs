@@ -52,7 +52,12 @@ impl App {
     }
 
     /// Passes search results to the session list.
-    pub(crate) fn show_browse_result(&mut self, look: SessionQueryId, scope: SessionScope, what: &SessionsResult) {
+    pub(crate) fn show_browse_result(
+        &mut self,
+        look: SessionQueryId,
+        scope: SessionScope,
+        what: &SessionsResult,
+    ) {
         pickers(&mut self.overlays).for_each(|picker| picker.browsed(look, scope, what));
     }
 
@@ -69,7 +74,9 @@ impl App {
             picker.search_request()
         });
         self.show_list_status(status);
-        request.map(|request| vec![Action::EndSessionSearch, Action::SearchSessions(request)]).unwrap_or_default()
+        request
+            .map(|request| vec![Action::EndSessionSearch, Action::SearchSessions(request)])
+            .unwrap_or_default()
     }
 
     /// Restores the session trashed last.

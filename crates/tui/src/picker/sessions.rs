@@ -10,7 +10,7 @@ use tiller_render::{self as render, ControlChars, Emphasis, Line, Role, Span, St
 use tiller_session::{Reader, SearchHit, SessionScope, SessionSummary, Snippet};
 
 use super::models::{fact, heading};
-use super::{SessionExcerpt, MARKS, PickerChoice, PickerItem};
+use super::{MARKS, PickerChoice, PickerItem, SessionExcerpt};
 use crate::list_data::{LONGEST, spaced, typed};
 use crate::tool_call::one_line;
 
@@ -62,7 +62,8 @@ pub(crate) fn sessions(list: &[SessionSummary], scope: SessionScope, now: UnixMs
         let note = format!("{about} · {} · {}", age(session.modified, now), session.id.short());
         let item = PickerItem::new(title_and_prompt(session), PickerChoice::Open(session.path.clone()))
             .with_note(note);
-        let item = item.with_detail(detail(session, now)).with_session(session.id.clone(), session.name.clone());
+        let item =
+            item.with_detail(detail(session, now)).with_session(session.id.clone(), session.name.clone());
         (item, session.parent_session.as_ref().map(PathBuf::from))
     };
     Sessions { rows: list.iter().map(row).collect() }

@@ -95,8 +95,9 @@ pub(super) fn values(
         if *value == setting.default {
             note = if note.is_empty() { "default".to_owned() } else { format!("{note} · default") };
         }
-        let item =
-            PickerItem::new(*value, PickerChoice::SettingValue(setting, value)).with_note(note).with_detail(detail);
+        let item = PickerItem::new(*value, PickerChoice::SettingValue(setting, value))
+            .with_note(note)
+            .with_detail(detail);
         item.with_lead(mark(*value == now))
     };
     (all.iter().map(item).collect(), all.iter().position(|value| *value == now).unwrap_or(0))

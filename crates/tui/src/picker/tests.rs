@@ -46,7 +46,11 @@ fn picker_new_hits_keep_selection() {
         items: names.iter().map(|name| session(name)).collect(),
     };
     let mut picker = Picker::browser("said", SessionQueryId(1));
-    picker.browsed(SessionQueryId(1), SessionScope::ThisDirectory, &SessionsResult::Sessions(Sessions::default()));
+    picker.browsed(
+        SessionQueryId(1),
+        SessionScope::ThisDirectory,
+        &SessionsResult::Sessions(Sessions::default()),
+    );
     picker.browsed(SessionQueryId(1), SessionScope::ThisDirectory, &hits(&["a", "b", "c"]));
     picker.step(1);
     picker.browsed(SessionQueryId(1), SessionScope::ThisDirectory, &hits(&["new", "a", "c", "b"]));
@@ -95,7 +99,11 @@ fn picker_sessions_skip_the_open_one() {
 #[test]
 fn picker_hits_need_a_matching_query() {
     let mut picker = Picker::browser("said", SessionQueryId(1));
-    picker.browsed(SessionQueryId(1), SessionScope::ThisDirectory, &SessionsResult::Sessions(Sessions::default()));
+    picker.browsed(
+        SessionQueryId(1),
+        SessionScope::ThisDirectory,
+        &SessionsResult::Sessions(Sessions::default()),
+    );
     let items = vec![PickerItem::new("a", PickerChoice::Open("a".into()))];
     picker.browsed(
         SessionQueryId(1),

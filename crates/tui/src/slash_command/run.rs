@@ -95,8 +95,8 @@ impl App {
             BuiltInCommand::Clone => vec![Action::Navigate(Navigate::Clone)],
             BuiltInCommand::Name if argument.is_empty() => self.ask_for_name(),
             BuiltInCommand::Name => vec![Action::Edit(SessionEdit::Rename(argument.to_owned()))],
-            BuiltInCommand::Label => vec![Action::Edit(SessionEdit::Label(argument_text))],
-            BuiltInCommand::Compact => vec![Action::Compact(argument_text)],
+            BuiltInCommand::Label => vec![Action::Edit(SessionEdit::Label(text))],
+            BuiltInCommand::Compact => vec![Action::Compact(text)],
             BuiltInCommand::Truncate => vec![Action::Truncate],
             BuiltInCommand::Model if argument.is_empty() => self.open_list("models", ListKind::Models),
             BuiltInCommand::Model => vec![Action::Edit(SessionEdit::SetModel(argument.to_owned()))],
@@ -127,7 +127,9 @@ impl App {
                 self.ask_for("/followup ", "type a message after /followup")
             }
             BuiltInCommand::FollowUp => vec![Action::Submit(Submit::FollowUp(argument.to_owned()))],
-            BuiltInCommand::Session => vec![Action::ShowSessionInfo { width: Pager::columns(self.ui.size.0) }],
+            BuiltInCommand::Session => {
+                vec![Action::ShowSessionInfo { width: Pager::columns(self.ui.size.0) }]
+            }
             BuiltInCommand::Context => vec![Action::ShowContext { width: Pager::columns(self.ui.size.0) }],
             BuiltInCommand::Export => vec![Action::Export(argument.to_owned())],
             BuiltInCommand::Import => self.import(argument),
@@ -165,7 +167,11 @@ impl App {
 
     /// Rejects input: shows `what` and puts the text back into the editor for correction. If the editor holds the
     /// reason of a denial, the text goes to the prompt history instead.
-    pub(crate) fn reject_input(&mut self, typed: impl Into<UserText>, what: impl Into<String>) -> Vec<Action> {
+    pub(crate) fn reject_input(
+        &mut self,
+        typed: impl Into<UserText>,
+        what: impl Into<String>,
+    ) -> Vec<Action> {
         let typed = typed.into();
         if self.activity.approvals.first().is_some_and(ApprovalPrompt::is_writing_reason) {
             // The editor belongs to the reason, and is cleared with it.

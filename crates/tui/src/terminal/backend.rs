@@ -82,7 +82,11 @@ impl<W: Write> TerminalBackend<W> {
     }
 
     /// Writes the output of images after a frame's cells.
-    pub(crate) fn images_after_cells(&mut self, pictures: Vec<ImagePlacement>, now: UnixMs) -> io::Result<()> {
+    pub(crate) fn images_after_cells(
+        &mut self,
+        pictures: Vec<ImagePlacement>,
+        now: UnixMs,
+    ) -> io::Result<()> {
         let written = self.images.after_cells(pictures, now);
         if !written.is_empty() {
             self.begin()?;

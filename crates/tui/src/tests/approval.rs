@@ -6,7 +6,7 @@ use tiller_core::event::{ApprovalRequest, Decision, EventKind, FileChange, Previ
 use tiller_core::unit::UnixMs;
 use tiller_engine::{ApprovalMode, InFlight, Snapshot};
 
-use super::harness::{SIZES, Harness, at_work, state};
+use super::harness::{Harness, SIZES, at_work, state};
 use crate::app::{Action, ListAction, LoadedSession, Msg, Submit, TaskResult};
 use crate::transcript::LoadedPath;
 

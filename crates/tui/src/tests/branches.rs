@@ -9,9 +9,9 @@ use tiller_core::unit::UnixMs;
 use tiller_engine::{InFlight, Snapshot};
 use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
 
-use super::harness::{SIZES, START, Harness, state, text};
+use super::harness::{Harness, SIZES, START, state, text};
 use crate::app::{Action, BackgroundJob, LoadedSession, Msg, TaskResult};
-use crate::executor::{count_branches, search_log, read_newest, read_part};
+use crate::executor::{count_branches, read_newest, read_part, search_log};
 
 /// A front end over a session that goes several ways.
 struct Parting {
@@ -64,14 +64,18 @@ impl Parting {
             for action in actions {
                 let mut reports = Vec::new();
                 match action {
-                    Action::Background(BackgroundJob::ReadPart(wanted)) => reports.push(read_part(&reader, wanted)),
+                    Action::Background(BackgroundJob::ReadPart(wanted)) => {
+                        reports.push(read_part(&reader, wanted))
+                    }
                     Action::Background(BackgroundJob::CountBranches(epoch)) => {
                         reports.push(count_branches(&reader, epoch))
                     }
-                    Action::Background(BackgroundJob::Search(lookup)) => search_log(&reader, &lookup, |found| {
-                        reports.push(TaskResult::SearchHits(found));
-                        true
-                    }),
+                    Action::Background(BackgroundJob::Search(lookup)) => {
+                        search_log(&reader, &lookup, |found| {
+                            reports.push(TaskResult::SearchHits(found));
+                            true
+                        })
+                    }
                     _ => {}
                 }
                 reports.into_iter().for_each(|report| self.stage.input(Msg::TaskResult(report)));

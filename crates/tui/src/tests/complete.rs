@@ -8,7 +8,7 @@ use tiller_core::setting;
 use tiller_engine::{ApprovalMode, CommandSource, SessionState, SlashCommand};
 use tiller_provider::catalog::ImageInput;
 
-use super::harness::{SIZES, Harness, state};
+use super::harness::{Harness, SIZES, state};
 use crate::app::{
     Action, BackgroundJob, ListAction, ListKind, ListResult, Msg, Navigate, SessionEdit, Submit, TaskResult,
 };
@@ -313,7 +313,10 @@ fn completion_argument_enter_accepts_best() {
         ("/approval ro", Action::List(ListAction::SetApproval(ApprovalMode::ReadOnly))),
         (
             "/theme gruv",
-            Action::Background(BackgroundJob::SaveSetting { setting: &setting::THEME, value: "gruvbox".into() }),
+            Action::Background(BackgroundJob::SaveSetting {
+                setting: &setting::THEME,
+                value: "gruvbox".into(),
+            }),
         ),
         ("/settings steerpt", Action::List(ListAction::LoadItems(ListKind::Settings))),
     ] {
@@ -390,7 +393,10 @@ fn completion_tools_and_providers_are_current() {
             items: vec![PickerItem::new("big", PickerChoice::Model("big".into()))],
         }));
         assert!(!stage.screen().contains("big"), "that was for another command");
-        stage.told(TaskResult::List(ListResult::ArgumentValues { of, items: vec![PickerItem::new("bash", choice)] }));
+        stage.told(TaskResult::List(ListResult::ArgumentValues {
+            of,
+            items: vec![PickerItem::new("bash", choice)],
+        }));
         assert!(stage.key(KeyCode::Enter).contains(&expected), "{command}");
     }
 }
@@ -455,7 +461,11 @@ fn completion_path_argument() {
         panic!("one goes on typing")
     };
     assert_eq!(stage.app.editor.text(), "/export pages/");
-    assert_eq!(list_paths_for(wanted.clone()).candidates.len(), 3, "it is empty but for the file that may come");
+    assert_eq!(
+        list_paths_for(wanted.clone()).candidates.len(),
+        3,
+        "it is empty but for the file that may come"
+    );
     typed(&mut stage, "n.j");
     stage.key(KeyCode::Tab);
     assert!(stage.key(KeyCode::Enter).contains(&Action::Export("pages/n.jsonl".into())));

@@ -14,7 +14,7 @@ use tiller_core::message::{AssistantBlock, Image, Message, ToolResultMessage, Us
 use tiller_core::unit::UnixMs;
 use tiller_render::{ControlChars, LinkStyle, sanitize};
 
-use super::harness::{SIZES, Harness, call, steered, text};
+use super::harness::{Harness, SIZES, call, steered, text};
 use crate::app::{Msg, TaskResult};
 use crate::frame_pacer::Dirty;
 use crate::terminal::{Abilities, Images, Italics, TerminalBackend};

@@ -53,7 +53,10 @@ impl Harness {
                 "tiller 0.1.0".into(),
                 "demo model: canned answers; connect a real one with ANTHROPIC_API_KEY".into(),
             ],
-            provider_keys: vec![ProviderKey { provider: "anthropic".into(), source: "key from auth.json".into() }],
+            provider_keys: vec![ProviderKey {
+                provider: "anthropic".into(),
+                source: "key from auth.json".into(),
+            }],
             keymap: Arc::default(),
             render_options: RenderOptions::default(),
             images: Images::default(),
@@ -190,8 +193,7 @@ impl Harness {
     }
 
     pub(super) fn screen(&mut self) -> String {
-        let mut terminal =
-            Terminal::new(TestBackend::new(self.app.ui.size.0, self.app.ui.size.1)).unwrap();
+        let mut terminal = Terminal::new(TestBackend::new(self.app.ui.size.0, self.app.ui.size.1)).unwrap();
         let areas = self.app.prepare();
         terminal.draw(|frame| view(&self.app, &areas, frame)).unwrap();
         let buffer = terminal.backend().buffer();

@@ -72,10 +72,7 @@ fn returned_messages_keep_all_images() {
     assert!(report.returns_input(), "they are in no queue any more");
     stage.input(Msg::TaskResult(report));
     assert_eq!(stage.app.editor.text(), "like [image #1: 3×2]\n\nlike [image #2: 3×2]");
-    assert_eq!(
-        stage.app.editor.images().iter().map(|image| &*image.data).collect::<Vec<_>>(),
-        ["q1", "q2"]
-    );
+    assert_eq!(stage.app.editor.images().iter().map(|image| &*image.data).collect::<Vec<_>>(), ["q1", "q2"]);
 }
 
 #[test]

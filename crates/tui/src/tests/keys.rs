@@ -300,7 +300,10 @@ fn history_keeps_followup_as_typed() {
     let actions = stage.app.send_first_prompt(prompt.clone());
     let extra = LineExtra::Attached(prompt.attached.clone());
     let said = Action::Submit(Submit::WithExtra(Box::new(Submit::Steer(prompt.text.clone())), extra));
-    assert_eq!(actions, [Action::Background(BackgroundJob::AppendHistory(vec![prompt.typed.clone()])), said.clone()]);
+    assert_eq!(
+        actions,
+        [Action::Background(BackgroundJob::AppendHistory(vec![prompt.typed.clone()])), said.clone()]
+    );
     // The file of earlier times is read meanwhile, and may have it already.
     let earlier = vec!["long ago".to_owned(), prompt.typed.clone()];
     stage.input(Msg::TaskResult(TaskResult::History(earlier)));
@@ -315,7 +318,8 @@ fn history_keeps_followup_as_typed() {
 fn history_skips_followup_of_command() {
     let mut stage = Harness::new(80, 24);
     for words in ["!important: read the README", "/quit is how one leaves", " !rm"] {
-        let prompt = InitialPrompt { text: words.to_owned(), typed: words.to_owned(), attached: String::new() };
+        let prompt =
+            InitialPrompt { text: words.to_owned(), typed: words.to_owned(), attached: String::new() };
         assert_eq!(stage.app.send_first_prompt(prompt), [Action::Submit(Submit::Steer(words.to_owned()))]);
     }
     stage.key(KeyCode::Up);

@@ -3,12 +3,12 @@
 use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::message::{Access, ModelRef, ThinkingLevel, ToolSpec};
 use tiller_core::setting::{self, SettingSource, Settings};
-use tiller_engine::{ApprovalMode, FolderAccess, LockedModel, OfferedTool, Permission, OfferState};
+use tiller_engine::{ApprovalMode, FolderAccess, LockedModel, OfferState, OfferedTool, Permission};
 use tiller_provider::catalog;
 use tiller_render::{Line, Role};
 use tiller_tools::tool::ToolSource;
 
-use super::harness::{SIZES, Harness};
+use super::harness::{Harness, SIZES};
 use crate::app::{
     Action, BackgroundJob, ListAction, ListKind, ListResult, Msg, Navigate, SessionEdit, TaskResult,
 };
@@ -124,10 +124,7 @@ fn thinking_and_approval_lists() {
         stage.items(ListKind::Thinking, picker::levels(&all_levels("claude-haiku-4-5")));
         insta::assert_snapshot!(format!("thinking_{width}x{height}"), stage.screen());
         stage.key(KeyCode::Down);
-        assert_eq!(
-            stage.key(KeyCode::Enter),
-            [Action::Edit(SessionEdit::SetThinking(ThinkingLevel::Xhigh))]
-        );
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Edit(SessionEdit::SetThinking(ThinkingLevel::Xhigh))]);
         assert_eq!(stage.say("/approval"), [Action::List(ListAction::LoadItems(ListKind::Approval))]);
         stage.items(ListKind::Approval, picker::modes("ask"));
         insta::assert_snapshot!(format!("approval_modes_{width}x{height}"), stage.screen());
@@ -136,10 +133,7 @@ fn thinking_and_approval_lists() {
             stage.key(KeyCode::Enter),
             [Action::List(ListAction::SetApproval(ApprovalMode::ReadOnly))]
         );
-        assert_eq!(
-            stage.say("/approval auto"),
-            [Action::List(ListAction::SetApproval(ApprovalMode::Auto))]
-        );
+        assert_eq!(stage.say("/approval auto"), [Action::List(ListAction::SetApproval(ApprovalMode::Auto))]);
     }
 }
 
@@ -227,10 +221,7 @@ fn settings_value_is_chosen_or_typed() {
         assert_eq!(stage.key(KeyCode::Enter), [], "of three words one is chosen");
         insta::assert_snapshot!(format!("setting_words_{width}x{height}"), stage.screen());
         stage.key(KeyCode::Up);
-        assert_eq!(
-            stage.key(KeyCode::Enter),
-            [Action::List(ListAction::Set(&setting::SYNC, "turn".into()))]
-        );
+        assert_eq!(stage.key(KeyCode::Enter), [Action::List(ListAction::Set(&setting::SYNC, "turn".into()))]);
         assert_eq!(stage.control('x'), [Action::List(ListAction::Set(&setting::SYNC, String::new()))]);
         stage.control('u');
         stage.type_text("max_turns");

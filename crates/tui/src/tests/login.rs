@@ -5,7 +5,7 @@ use tiller_core::unit::UnixMs;
 use tiller_engine::{CredentialOrigin, KeyChangeOutcome, ProviderCredential};
 use tiller_session::import::{LogPeek, SourceFormat};
 
-use super::harness::{SIZES, Harness};
+use super::harness::{Harness, SIZES};
 use crate::app::{Action, BackgroundJob, ListAction, ListKind, ListResult, Msg, Navigate, TaskResult};
 use crate::dialog::Dialog;
 use crate::import::{self, ForeignLog};

@@ -96,7 +96,8 @@ fn paste_placeholder_mentions_no_files() {
     stage.type_text("fix @a.rs: ");
     stage.input(Msg::Paste(paste.clone()));
     let said = Submit::Steer(format!("fix @a.rs: {paste}"));
-    let sent = Submit::WithExtra(Box::new(said), LineExtra::FilesOf("fix @a.rs: [paste #1: 20 lines]".into()));
+    let sent =
+        Submit::WithExtra(Box::new(said), LineExtra::FilesOf("fix @a.rs: [paste #1: 20 lines]".into()));
     let actions = stage.key(KeyCode::Enter);
     assert!(actions.contains(&Action::Submit(sent)), "{actions:?}");
 }

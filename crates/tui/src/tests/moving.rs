@@ -15,7 +15,7 @@ use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::{BashContext, BranchSummary, ContextUse, InFlight, RunningBash, SessionState, Snapshot};
 use tiller_session::{Entry, EntryBody};
 
-use super::harness::{SIZES, START, Harness, at_work, call, state, steered, text};
+use super::harness::{Harness, SIZES, START, at_work, call, state, steered, text};
 use crate::app::{Action, BackgroundJob, LoadedSession, Msg, Navigate, TaskResult, TerminalAction};
 use crate::block::NoticeLevel;
 use crate::frame_pacer::Dirty;
@@ -55,8 +55,7 @@ impl Harness {
 
     /// The text of the cells that look like this.
     fn looking(&mut self, modifier: Modifier) -> Vec<String> {
-        let mut terminal =
-            Terminal::new(TestBackend::new(self.app.ui.size.0, self.app.ui.size.1)).unwrap();
+        let mut terminal = Terminal::new(TestBackend::new(self.app.ui.size.0, self.app.ui.size.1)).unwrap();
         let areas = self.app.prepare();
         terminal.draw(|frame| view(&self.app, &areas, frame)).unwrap();
         let buffer = terminal.backend().buffer();
@@ -556,7 +555,12 @@ fn search_hit_in_unread_part_is_loaded() {
     assert_eq!((lookup.parts.len(), lookup.parts[0].part), (10, 9), "newest first");
     assert!(stage.screen().contains("searching…"), "{}", stage.screen());
     let found = |part, hits, is_last| {
-        Msg::TaskResult(TaskResult::SearchHits(SearchHits { number: lookup.number, part, hits, is_complete: is_last }))
+        Msg::TaskResult(TaskResult::SearchHits(SearchHits {
+            number: lookup.number,
+            part,
+            hits,
+            is_complete: is_last,
+        }))
     };
     stage.input(found(2, (50..60).map(|at| (at, 1)).collect(), false));
     for _ in 0..4 {

@@ -8,7 +8,7 @@ use tiller_core::event::EventKind;
 use tiller_core::message::{BashExecutionMessage, Message};
 use tiller_core::unit::UnixMs;
 
-use super::harness::{SIZES, Harness, at_work};
+use super::harness::{Harness, SIZES, at_work};
 
 fn numbered(count: usize) -> String {
     (1..=count).map(|n| format!("line {n}\n")).collect()

@@ -8,7 +8,7 @@ use tiller_core::message::{BashExecutionMessage, Image, Message, UserMessage};
 use tiller_core::unit::UnixMs;
 use tiller_session::entry::{DeliveryReceipt, MessageEntry, QueueHistory};
 
-use super::harness::{SIZES, START, Harness, at_work, text};
+use super::harness::{Harness, SIZES, START, at_work, text};
 use crate::app::{Action, Msg, Submit, TaskResult};
 use crate::queue::{AfterQueueEdit, QueueAction, QueueOutcome, RemovedMessage};
 
@@ -166,7 +166,10 @@ fn queue_reorders_within_kind() {
     assert_eq!(shift(&mut stage, KeyCode::Up), []);
     assert!(stage.screen().contains("Steering messages go first; p changes the kind."));
     stage.key(KeyCode::Up);
-    assert_eq!(stage.key(KeyCode::Char('p')), ordered(QueueAction::SetKind("q2".into(), QueueKind::FollowUp)));
+    assert_eq!(
+        stage.key(KeyCode::Char('p')),
+        ordered(QueueAction::SetKind("q2".into(), QueueKind::FollowUp))
+    );
 }
 
 #[test]
@@ -362,8 +365,11 @@ fn queue_many_messages_are_counted() {
 
 #[test]
 fn queue_delivered_message_has_receipt() {
-    let waited =
-        |queued_at, queued_as| QueueHistory { queued_at: Some(UnixMs(queued_at)), queued_as, ..QueueHistory::default() };
+    let waited = |queued_at, queued_as| QueueHistory {
+        queued_at: Some(UnixMs(queued_at)),
+        queued_as,
+        ..QueueHistory::default()
+    };
     let receipts = [
         DeliveryReceipt {
             after_calls: 2,

@@ -7,9 +7,9 @@ use tiller_engine::SessionSwitched;
 use tiller_render::{Line, Role};
 use tiller_session::{SearchHit, SessionScope, SessionSummary, Snippet};
 
-use super::harness::{SIZES, START, Harness};
+use super::harness::{Harness, SIZES, START};
 use crate::app::{Action, ListAction, ListResult, Msg, Navigate, SessionsResult, TaskResult};
-use crate::picker::{SessionExcerpt, PickerChoice, StatusText, SessionQueryId, hits, sessions};
+use crate::picker::{PickerChoice, SessionExcerpt, SessionQueryId, StatusText, hits, sessions};
 use crate::session_search::SearchRequest;
 
 fn summary(number: i64, name: Option<&str>, prompt: &str, cwd: &str) -> SessionSummary {
@@ -62,7 +62,11 @@ impl Harness {
     }
 
     fn browsed_in(&mut self, look: u64, scope: SessionScope, what: SessionsResult) {
-        self.input(Msg::TaskResult(TaskResult::List(ListResult::Sessions { look: SessionQueryId(look), scope, what })));
+        self.input(Msg::TaskResult(TaskResult::List(ListResult::Sessions {
+            look: SessionQueryId(look),
+            scope,
+            what,
+        })));
     }
 
     fn know_sessions(&mut self, scope: SessionScope) {
@@ -108,7 +112,11 @@ fn sessions_list_with_hits_below() {
         stage.input(Msg::TaskResult(TaskResult::List(ListResult::Preview { of: of("0"), lines: late })));
         insta::assert_snapshot!(format!("session_previewed_{width}x{height}"), stage.screen());
         assert_eq!(stage.key(KeyCode::Enter), [Action::Navigate(Navigate::Open("/s/9.jsonl".into()))]);
-        assert_eq!(stage.key(KeyCode::Esc), [Action::EndSessionSearch], "until it is there one can stay here");
+        assert_eq!(
+            stage.key(KeyCode::Esc),
+            [Action::EndSessionSearch],
+            "until it is there one can stay here"
+        );
     }
 }
 
@@ -235,7 +243,10 @@ fn sessions_restore_after_failure() {
     let restore = |name: &str| Action::List(ListAction::RestoreSession(name.into()));
     assert_eq!(stage.control('z'), [restore("/s/1.jsonl")]);
     let why = StatusText::error("can't be taken back");
-    stage.input(Msg::TaskResult(TaskResult::List(ListResult::RestoreFailed { path: "/s/1.jsonl".into(), why })));
+    stage.input(Msg::TaskResult(TaskResult::List(ListResult::RestoreFailed {
+        path: "/s/1.jsonl".into(),
+        why,
+    })));
     assert!(stage.screen().contains("can't be taken back"), "{}", stage.screen());
     stage.key(KeyCode::Esc);
     stage.app.browse("");
@@ -283,7 +294,11 @@ fn sessions_found_by_either_end_of_id() {
     for part in ["7qrs", "7QRSTUVWXY", "zabcdefghjk"] {
         stage.control('u');
         stage.type_text(part);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Navigate(Navigate::Open(known[1].path.clone()))], "{part}");
+        assert_eq!(
+            stage.key(KeyCode::Enter),
+            [Action::Navigate(Navigate::Open(known[1].path.clone()))],
+            "{part}"
+        );
         stage.input(Msg::TaskResult(TaskResult::List(ListResult::Status(StatusText::note(
             "this session is already open",
         )))));

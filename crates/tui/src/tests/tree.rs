@@ -14,7 +14,7 @@ use tiller_core::unit::{Tokens, UnixMs, Usd};
 use tiller_engine::{BranchSummary, SessionSwitched};
 use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
 
-use super::harness::{SIZES, START, Harness, call, text};
+use super::harness::{Harness, SIZES, START, call, text};
 use crate::app::{Action, BackgroundJob, ListResult, Msg, Navigate, SessionEdit, TaskResult};
 use crate::list_data;
 use crate::tree::{self, SearchControl, TreeRequest};
@@ -674,7 +674,11 @@ fn tree_typing_while_navigating_is_a_draft() {
     };
     let mut grove = went();
     let session = grove.writer.reader().id().clone();
-    grove.report(TaskResult::SessionSwitched(SessionSwitched { change: SessionChange::Leaf, session, editor: None }));
+    grove.report(TaskResult::SessionSwitched(SessionSwitched {
+        change: SessionChange::Leaf,
+        session,
+        editor: None,
+    }));
     assert_eq!(grove.stage.app.editor.text(), "and then");
     let mut grove = went();
     grove.report(TaskResult::Failed { what: "the disk is full".into(), hint: None, text: None });

@@ -10,7 +10,7 @@ use tiller_engine::SessionState;
 use tiller_session::entry::Compaction;
 use tiller_session::{EntryBody, Placement, SessionManager};
 
-use super::harness::{SIZES, START, Harness, at_work, state, steered};
+use super::harness::{Harness, SIZES, START, at_work, state, steered};
 use super::summaries::compaction_fails;
 use crate::app::{Msg, TaskResult};
 use crate::list_data::{self, ListContext};

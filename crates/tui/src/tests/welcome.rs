@@ -5,7 +5,7 @@ use tiller_core::message::ModelRef;
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::{CommandSource, ContextBreakdown, ContextKind, ContextPart, ContextUse, SlashCommand};
 
-use super::harness::{SIZES, START, Harness};
+use super::harness::{Harness, SIZES, START};
 use crate::app::{Action, BackgroundJob, Msg, TaskResult, TerminalAction};
 use crate::list_data;
 use crate::pager::Pager;

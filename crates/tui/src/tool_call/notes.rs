@@ -4,7 +4,7 @@
 //! printed lines.
 
 use tiller_render::{
-    self as render, Breaks, ControlChars, Indent, Line, AddressStyle, Role, Span, sanitize, wrap,
+    self as render, AddressStyle, Breaks, ControlChars, Indent, Line, Role, Span, sanitize, wrap,
 };
 
 /// Prefix of the truncation note: in a tool result, and in the record of a user's shell command.
@@ -39,7 +39,12 @@ pub(super) fn lines(notes: &str, width: usize) -> Vec<Line> {
     let line = |note: &str| {
         let note = note.trim_start_matches('[').trim_end_matches(']');
         let span = Span::new(sanitize(note, ControlChars::Visible).as_ref(), Role::Muted);
-        wrap(&render::link_addresses(vec![span], AddressStyle::AsItIs), width, &Indent::default(), Breaks::Words)
+        wrap(
+            &render::link_addresses(vec![span], AddressStyle::AsItIs),
+            width,
+            &Indent::default(),
+            Breaks::Words,
+        )
     };
     notes.lines().flat_map(line).collect()
 }

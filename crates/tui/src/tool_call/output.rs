@@ -1,7 +1,7 @@
 //! Output under a tool call or a user's shell command.
 
 use tiller_core::ansi::{StyleRun, StyledText};
-use tiller_render::{self as render, Breaks, Indent, Line, AddressStyle, Role, wrap};
+use tiller_render::{self as render, AddressStyle, Breaks, Indent, Line, Role, wrap};
 
 use super::{MAX_LINES, notes};
 use crate::layout::RenderContext;

@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 use super::entry_text::kind_sign;
 use super::{PendingNavigation, TreeAreas, TreePurpose, TreeView, area};
 use crate::keymap::{KeyCommand, Keymap};
-use crate::layout::{RenderContext, truncate_start, right_aligned};
+use crate::layout::{RenderContext, right_aligned, truncate_start};
 use crate::tool_call::one_line;
 
 /// Width of a row's sign.

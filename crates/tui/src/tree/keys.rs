@@ -139,7 +139,8 @@ impl App {
             }
             _ if is_working => {
                 let items = busy_items(purpose, &entry, tree.is_first(node));
-                self.overlays.push(Overlay::Picker(Box::new(Picker::with_items("the agent is working", items))));
+                self.overlays
+                    .push(Overlay::Picker(Box::new(Picker::with_items("the agent is working", items))));
                 Vec::new()
             }
             TreeEffect::Before | TreeEffect::From => {

@@ -84,8 +84,8 @@ impl TreeModel {
         let marks = Annotations::read(reader, &tree);
         let hidden_with = marks.hidden_with(&tree, leaf.as_ref());
         let last = tree.nodes().len().checked_sub(1);
-        let current =
-            std::iter::successors(last, |at| tree.nodes()[*at].parent).find(|at| tree.nodes()[*at].is_conversation());
+        let current = std::iter::successors(last, |at| tree.nodes()[*at].parent)
+            .find(|at| tree.nodes()[*at].is_conversation());
         let branches = branches(tree.nodes());
         Self { session: reader.id().clone(), tree, marks, hidden_with, current, branches }
     }

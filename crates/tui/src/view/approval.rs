@@ -6,7 +6,7 @@ use tiller_core::unit::thousands;
 use tiller_render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, truncate_to, wrap};
 
 use super::super::app::App;
-use super::super::approval::{ApprovalAnswer, PanelMode, ApprovalPrompt};
+use super::super::approval::{ApprovalAnswer, ApprovalPrompt, PanelMode};
 use super::super::keymap::KeyCommand;
 use super::super::tool_call::one_line;
 
@@ -102,7 +102,8 @@ fn head(app: &App, pending: &ApprovalPrompt) -> Vec<Line> {
         Span::new(format!("  ? {tool} needs approval: "), bold),
         Span::new(one_line(&pending.request.reason), Role::Text),
     ];
-    let all = app.activity.approvals.len() + app.activity.approvals.last().map_or(0, |last| last.request.later);
+    let all =
+        app.activity.approvals.len() + app.activity.approvals.last().map_or(0, |last| last.request.later);
     if all > 1 {
         spans.push(muted(format!("  1 of {all}")));
     }

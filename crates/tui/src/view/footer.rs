@@ -107,7 +107,8 @@ fn left(app: &App, space: &FooterSpace) -> Vec<FooterItem> {
     if space.folder > 0 {
         let folder = shortened(&app.ui.cwd, app.ui.home.as_deref(), space.folder);
         let branch = app.session.branch.as_ref().filter(|_| space.branch > 0);
-        let branch = branch.map(|branch| format!(" ({})", truncate_to(branch, space.branch))).unwrap_or_default();
+        let branch =
+            branch.map(|branch| format!(" ({})", truncate_to(branch, space.branch))).unwrap_or_default();
         add(format!("{folder}{branch}"), Role::Muted);
     }
     // An unnamed fork looks like its parent: its id distinguishes it.

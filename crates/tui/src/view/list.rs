@@ -13,7 +13,7 @@ use super::panel::{row, title};
 use super::{put, spread};
 use crate::app::{ListKind, UiContext};
 use crate::keymap::Keymap;
-use crate::layout::{truncate_start, limit_rows};
+use crate::layout::{limit_rows, truncate_start};
 use crate::login::masked;
 use crate::picker::{EchoMode, FuzzyQuery, ItemPreview, MARKS, Picker, PickerItem, StatusText, pieces};
 
@@ -244,7 +244,8 @@ fn item_line(item: &PickerItem, chosen: bool, query: &mut FuzzyQuery, width: usi
     left.extend(label(&item.label, style, query, room));
     let rest = width.saturating_sub(left.iter().map(Span::width).sum::<usize>() + 2);
     // A session's id is at the end of its note, and needed to name it.
-    let note = if item.tag.is_some() { truncate_start(&item.note, rest) } else { truncate_to(&item.note, rest) };
+    let note =
+        if item.tag.is_some() { truncate_start(&item.note, rest) } else { truncate_to(&item.note, rest) };
     spread(left, Span::new(note, Role::Muted), width)
 }
 

@@ -12,7 +12,7 @@ use super::super::approval::ApprovalPrompt;
 use super::super::block::BlockKind;
 use super::super::completion::Candidate;
 use super::super::keymap::KeyCommand;
-use super::super::layout::{spinner, limit_rows};
+use super::super::layout::{limit_rows, spinner};
 use super::super::tool_call::{one_line, short_duration};
 use super::ROOMY;
 
@@ -59,8 +59,8 @@ fn persistent(app: &App) -> Option<Line> {
     }
     let Some(mut spans) = activity(app) else { return background_job(app) };
     // While another panel has the keys, Esc and Enter have other meanings.
-    let other_panel_has_keys =
-        app.queue.has_keys() || app.activity.approvals.first().is_some_and(ApprovalPrompt::has_partial_answer);
+    let other_panel_has_keys = app.queue.has_keys()
+        || app.activity.approvals.first().is_some_and(ApprovalPrompt::has_partial_answer);
     if other_panel_has_keys {
         return Some(spans.into());
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use tiller_render::{ControlChars, Emphasis, Line, Role, Span, Style, truncate_to, sanitize};
+use tiller_render::{ControlChars, Emphasis, Line, Role, Span, Style, sanitize, truncate_to};
 
 use super::super::app::App;
 use super::super::keymap::KeyCommand;

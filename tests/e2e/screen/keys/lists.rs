@@ -5,7 +5,7 @@ use super::walk::See::{Has, Lacks};
 use super::walk::Step::{Type, Wait};
 use super::walk::{Journey, press};
 use crate::sandbox::Sandbox;
-use tiller_test_support::terminal::{TerminalKey, Terminal};
+use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 pub(super) const SETTINGS: Journey = Journey {
     name: "a list",

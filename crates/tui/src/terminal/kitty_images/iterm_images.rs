@@ -43,7 +43,11 @@ impl ItermImages {
     }
 
     /// The output after the cells of a frame with these images.
-    pub(in crate::terminal) fn after_cells(&mut self, placements: Vec<ImagePlacement>, now: UnixMs) -> String {
+    pub(in crate::terminal) fn after_cells(
+        &mut self,
+        placements: Vec<ImagePlacement>,
+        now: UnixMs,
+    ) -> String {
         let mut out = String::new();
         let before = std::mem::take(&mut self.resting);
         let missing = placements
@@ -124,7 +128,10 @@ mod tests {
         let mut pictures = ItermImages::default();
         pictures.after_cells(vec![placement(5, 0, 2)], UnixMs(0));
         pictures.after_cells(vec![placement(5, 0, 2)], UnixMs(100));
-        assert_eq!(pictures.before_cells(&[placement(4, 0, 2)]), "\u{1b}[m\u{1b}[6;3H    \u{1b}[m\u{1b}[7;3H    ");
+        assert_eq!(
+            pictures.before_cells(&[placement(4, 0, 2)]),
+            "\u{1b}[m\u{1b}[6;3H    \u{1b}[m\u{1b}[7;3H    "
+        );
         assert_eq!(pictures.before_cells(&[]), "", "once");
     }
 
