@@ -68,8 +68,8 @@ impl Themes {
 
 fn choice(config: &Config, cwd: &Path) -> ThemeChoice {
     let defaults = ThemeChoice::default();
-    let placed = |text| resolve_theme(text, cwd, config.variable("HOME").map(Path::new));
-    let text = |setting, defaults: String| config.settings.text(setting).map_or(defaults, resolve_theme);
+    let resolve = |text| resolve_theme(text, cwd, config.variable("HOME").map(Path::new));
+    let text = |setting, defaults: String| config.settings.text(setting).map_or(defaults, resolve);
     ThemeChoice {
         theme: text(&setting::THEME, defaults.theme),
         dark: text(&setting::THEME_DARK, defaults.dark),

@@ -182,7 +182,7 @@ fn tree_labels_and_hides() {
     terminal.send("dead end");
     terminal.wait_for("1 found");
     terminal.wait_for("enter: restore to the tree");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_until("restored", |screen| !screen.contains("enter: restore to the tree"));
     let log = sandbox.log();
     let facts: Vec<&Value> =

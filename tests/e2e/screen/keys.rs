@@ -374,7 +374,7 @@ fn paste_of_image_path_attaches_it() {
 fn clipboard_missing_is_reported() {
     let sandbox = Sandbox::new();
     let mut terminal = at_rest(&sandbox);
-    terminal.key(Key::Ctrl('v'));
+    terminal.key(TerminalKey::Ctrl('v'));
     terminal.wait_for("there is no clipboard here");
 }
 

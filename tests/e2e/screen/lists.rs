@@ -101,7 +101,7 @@ fn session_list_renames_trashes_and_restores() {
     terminal.wait_for("▸ the first · question one");
     terminal.key(TerminalKey::Up);
     terminal.wait_for("▸ question two");
-    terminal.key(Key::Ctrl('x'));
+    terminal.key(TerminalKey::Ctrl('x'));
     terminal.wait_for("this session is open; switch to another one first");
     terminal.send("first");
     terminal.wait_for("▸ the first");
@@ -215,7 +215,7 @@ fn footer_shows_approval_and_thinking() {
     terminal.wait_for("── approval ──");
     terminal.send("read");
     terminal.wait_for("▸   read-only");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("Approval: read-only");
     enter(&mut terminal, "/approval au");
     terminal.wait_for("Approval: auto");

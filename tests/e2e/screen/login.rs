@@ -39,7 +39,7 @@ fn login_in_tui_stores_and_removes_key() {
     terminal.wait_for("key of anthropic ❯");
     terminal.send("sk-hush-hush");
     terminal.wait_for("12 characters");
-    terminal.key(Key::Enter);
+    terminal.key(TerminalKey::Enter);
     terminal.wait_for("stored the key of anthropic");
     terminal.wait_for("answers from the next request on; ctrl+l chooses another");
     enter(&mut terminal, "are you there?");
@@ -100,7 +100,7 @@ fn import_in_tui_opens_the_session() {
     terminal.wait_for("The orchard");
     enter(&mut terminal, "/import ~/.claude/projects");
     terminal.notice("already imported, nothing new");
-    terminal.key(Key::Esc);
+    terminal.key(TerminalKey::Esc);
     terminal.wait_without("already imported, nothing new");
     enter(&mut terminal, "/import nowhere.jsonl");
     terminal.wait_for("no file or folder at");
