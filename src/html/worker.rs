@@ -10,7 +10,7 @@ use super::page;
 use crate::id::EntryId;
 use crate::session::Reader;
 
-/// The argument that starts the worker ([`serve`]).
+/// The argument that starts the worker ([`run_worker`]).
 pub const WORKER_ARGUMENT: &str = "__page";
 
 /// Writes the page of a log to `output`. `arguments` are the log's path and, unless it is empty, the leaf of

@@ -76,8 +76,8 @@ pub struct SessionParts {
     pub first: FirstModel,
     /// The tools that the model may call.
     pub tools: Tools,
-    /// The extensions. Their tools are joined to `tools`, unless [`Extensions::equip`] did that already; their
-    /// skills and templates are in `resources` if [`Extensions::contribute`] put them there.
+    /// The extensions. Their tools are joined to `tools`, unless [`Extensions::add_tools`] did that already; their
+    /// skills and templates are in `resources` if [`Extensions::add_resource_paths`] put them there.
     pub extensions: Extensions,
     /// Runs the user's shell commands.
     pub runner: Runner,

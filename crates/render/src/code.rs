@@ -128,7 +128,7 @@ impl Highlighter {
 }
 
 /// Runs a layout, and returns true with its result if it contains code that awaits highlighting: its appearance
-/// may change with [`code_told`].
+/// may change with [`highlight_generation`].
 pub fn lay_out_tracking_plain_code<T>(lay_out: impl FnOnce() -> T) -> (T, bool) {
     let before = UNHIGHLIGHTED.get();
     let laid_out = lay_out();

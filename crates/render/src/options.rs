@@ -37,7 +37,7 @@ pub enum Highlighting {
     /// Immediately.
     #[default]
     Sync,
-    /// Later: code is plain until the background has highlighted it, see [`code_waits`](super::code_waits).
+    /// Later: code is plain until the background has highlighted it, see [`code_waits`](super::has_queued_code).
     Background,
     /// Never.
     Off,

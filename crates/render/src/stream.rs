@@ -156,7 +156,7 @@ impl MarkdownStream {
         }
     }
 
-    /// Updates the lines, or some of them if there is much text; [`lags`](Self::lags) then returns true.
+    /// Updates the lines, or some of them if there is much text; [`lags`](Self::has_pending_text) then returns true.
     pub fn update_lines(&mut self) {
         self.blocks.update(&mut self.finished, self.layout.width);
         if !std::mem::take(&mut self.is_stale) {
@@ -194,7 +194,7 @@ impl MarkdownStream {
         }
     }
 
-    /// The lines as of the last [`settle`](Self::settle).
+    /// The lines as of the last [`settle`](Self::update_lines).
     pub fn lines(&self) -> impl Iterator<Item = &Line> {
         self.finished.iter().chain(&self.tail)
     }

@@ -320,7 +320,7 @@ pub fn request_messages<'a>(messages: impl IntoIterator<Item = &'a Arc<Message>>
     sent
 }
 
-/// Incremental [`sendable`] for a growing projection: settled messages are not computed again for every request.
+/// Incremental [`request_messages`] for a growing projection: settled messages are not computed again for every request.
 #[derive(Debug, Default)]
 pub struct RequestMessages {
     /// The request messages before the newest answer; all their calls have results.

@@ -60,7 +60,7 @@ impl PendingDelete {
 /// Restores a file from the user's trash: the one that was moved there last from this path.
 ///
 /// # Errors
-/// [`SessionError::NotTakenBack`] when it isn't in the trash, its path is taken, or the system has no way to restore
+/// [`SessionError::NotRestored`] when it isn't in the trash, its path is taken, or the system has no way to restore
 /// it.
 pub fn restore_from_trash(path: &Path) -> Result<(), SessionError> {
     let not_restored = |reason: String| SessionError::NotRestored { path: path.to_owned(), reason };

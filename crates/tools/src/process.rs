@@ -4,7 +4,7 @@
 //! just long enough to clean up; on Linux it has a watchdog of its own. Three pipes connect the two: the supervisor's
 //! stdin is its lifeline (when it closes, for whatever reason, the command is stopped), its stdout carries the
 //! command's output, its stderr carries one exit report. A supervisor can be started ahead of its command
-//! ([`Runner::start_standby`]). A program with piped stdio ([`Runner::converse`]) gets the bytes that are written to
+//! ([`Runner::start_standby`]). A program with piped stdio ([`Runner::start_piped`]) gets the bytes that are written to
 //! the lifeline. The policy decides which commands may run, not this module.
 
 use std::ffi::OsString;

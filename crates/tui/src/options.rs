@@ -37,7 +37,7 @@ pub struct TuiOptions {
 /// The terminal's capabilities.
 #[derive(Clone, Debug, Default)]
 pub struct TerminalOptions {
-    /// Capabilities beyond text and colors; see [`Abilities::of`].
+    /// Capabilities beyond text and colors; see [`Abilities::detect`].
     pub abilities: Abilities,
     /// The signals that the terminal supports.
     pub signals: SignalSupport,
@@ -76,7 +76,7 @@ pub struct TuiServices {
     pub trust: Option<TrustService>,
     /// Implements `/import`.
     pub importer: Option<ImportService>,
-    /// The program that highlights code when its only argument is [`SERVICE`](tiller_render::SERVICE); `None`
+    /// The program that highlights code when its only argument is [`SERVICE`](tiller_render::WORKER_ARGUMENT); `None`
     /// highlights in this process, which then holds about fifteen megabytes per language.
     pub highlighter: Option<PathBuf>,
 }

@@ -129,7 +129,7 @@ impl CompactionPlan {
         self.kept_tokens
     }
 
-    /// Returns the summary requests. [`Plan::summarized`] expects the answers in the same order.
+    /// Returns the summary requests. [`CompactionPlan::summary_entry`] expects the answers in the same order.
     #[must_use]
     pub fn requests(&self) -> Vec<SummaryRequest> {
         let prompt = match &self.previous {

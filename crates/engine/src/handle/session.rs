@@ -89,7 +89,7 @@ impl AgentSession {
     /// Moves a session to the user's trash.
     ///
     /// # Errors
-    /// [`AgentError::InUse`] when it is this one; when another process writes to it, or there is no trash.
+    /// [`AgentError::SessionOpen`] when it is this one; when another process writes to it, or there is no trash.
     pub async fn trash_session(&self, path: PathBuf) -> Result<(), AgentError> {
         self.change_session(path, OtherSessionOp::Trash).await
     }

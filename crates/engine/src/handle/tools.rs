@@ -50,7 +50,7 @@ impl AgentSession {
     /// handle. The choice isn't stored: the next start uses the setting `tools`.
     ///
     /// # Errors
-    /// [`AgentError::Gone`] when a name is unknown.
+    /// [`AgentError::NotFound`] when a name is unknown.
     pub async fn offer_tools(&self, names: Vec<String>) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::OfferTools { names, reply }).await
     }
@@ -67,7 +67,7 @@ impl AgentSession {
     /// Revokes a rule of this session; the calls that it covered need approval again.
     ///
     /// # Errors
-    /// [`AgentError::Gone`] when there is no such rule.
+    /// [`AgentError::NotFound`] when there is no such rule.
     pub async fn revoke_permission(&self, rule: PermissionRule) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::Permission(PermissionCommand::Revoke { rule, reply })).await
     }

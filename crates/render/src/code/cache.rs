@@ -68,14 +68,14 @@ pub(super) fn cache() -> MutexGuard<'static, HighlightCache> {
     CACHE.lock()
 }
 
-/// Returns true if code is queued and no thread is working on it. Call [`tell_waiting`] to process it.
+/// Returns true if code is queued and no thread is working on it. Call [`highlight_queued`] to process it.
 #[must_use]
 pub fn has_queued_code() -> bool {
     cache().has_work()
 }
 
 /// The generation of the cache: a layout made at another generation may be outdated. Streaming code doesn't
-/// count: [`MarkdownStream::settle`](crate::MarkdownStream::settle) checks for it.
+/// count: [`MarkdownStream::settle`](crate::MarkdownStream::update_lines) checks for it.
 #[must_use]
 pub fn highlight_generation() -> u64 {
     cache().version

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::backend::{HighlightBackend, HighlightRequest, HighlightResponse, InProcess, TokenSpans};
 
-/// The argument that starts the worker ([`serve`]).
+/// The argument that starts the worker ([`serve_highlighting`]).
 pub const WORKER_ARGUMENT: &str = "__words";
 
 /// Answers the requests on `input` on `output`, until `input` ends. `longest` is the time limit of a request.

@@ -125,7 +125,7 @@ impl Catalog {
     /// Scans all logs without an up-to-date record; `on_progress` is called between batches.
     ///
     /// # Errors
-    /// As [`Catalog::backlog`] and [`Catalog::work`].
+    /// Like the other steps of the index queue.
     pub fn refresh(
         &mut self,
         scope: SessionScope,
