@@ -203,25 +203,26 @@ impl RpcCommand {
                 None => CommandError::Missing(reason),
             }
         })?;
-        match command.blank_message() {
-            true => {
-                let reason = "must not be empty without images".to_owned();
-                Err(CommandError::Field { field: "message".to_owned(), reason })
-            }
-            false => Ok(command),
-        }
+        command.check_message()?;
+        Ok(command)
     }
 
-    /// Returns whether a message holds neither text nor images.
-    fn blank_message(&self) -> bool {
+    /// Rejects messages that hold neither text nor images, and images without a message.
+    fn check_message(&self) -> Result<(), CommandError> {
         match self {
             Self::Prompt { message, images, .. }
             | Self::Steer { message, images }
             | Self::FollowUp { message, images }
-            | Self::SteerNow { message: Some(message), images } => {
-                images.is_empty() && message.trim().is_empty()
+            | Self::SteerNow { message: Some(message), images }
+                if images.is_empty() && message.trim().is_empty() =>
+            {
+                let reason = "must not be empty without images".to_owned();
+                Err(CommandError::Field { field: "message".to_owned(), reason })
             }
-            _ => false,
+            Self::SteerNow { message: None, images } if !images.is_empty() => {
+                Err(CommandError::Missing("missing field `message`".to_owned()))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -341,6 +342,10 @@ mod tests {
                 "the field `enabled`: invalid type: string \"yes\", expected a boolean",
             ),
             (("fork", json!({"entryId": null})), "missing field `entryId`"),
+            (
+                ("steer_now", json!({"images": [{"data": "AA==", "mimeType": "image/png"}]})),
+                "missing field `message`",
+            ),
             (("set_session_name", json!({"name": " "})), "the field `name`: must not be empty"),
             (
                 ("approve", json!({"callId": "c", "decision": "maybe"})),

@@ -4,13 +4,15 @@ mod queries;
 
 use std::time::Duration;
 
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::RpcOptions;
 use super::command::RpcCommand;
 use super::params::{ImageParam, SummaryParam};
-use super::response::{self, ResponseOutcome};
+use super::response::ResponseOutcome;
 use super::views;
 use crate::agent::compaction::Automatic;
 use crate::agent::queue::QueueEdit;
@@ -20,7 +22,6 @@ use crate::agent::{
     PromptOptions, SessionSwitched, StreamingBehavior,
 };
 use crate::event::QueueKind;
-use crate::id::EntryId;
 use crate::message::Image;
 use crate::session::{Visibility, chain};
 
@@ -63,15 +64,32 @@ impl HandlerError {
     }
 }
 
-/// The data of a response; `None` for a command without any.
-type HandlerResult = Result<Option<Value>, HandlerError>;
+/// The data of a response as it is sent: a long log isn't encoded twice. `None` for a command without data.
+type HandlerResult = Result<Option<Box<RawValue>>, HandlerError>;
 
-fn data(value: Value) -> HandlerResult {
-    Ok(Some(value))
+fn data(value: &impl Serialize) -> HandlerResult {
+    to_raw_value(value).map(Some).map_err(|error| HandlerError::Other(error.to_string()))
+}
+
+fn no_data(result: Result<(), AgentError>) -> HandlerResult {
+    Ok(result.map(|()| None)?)
+}
+
+fn switched(result: Result<SessionSwitched, AgentError>) -> HandlerResult {
+    let SessionSwitched { editor, session, .. } = result?;
+    data(&json!({"cancelled": false, "text": editor.unwrap_or_default(), "sessionId": session}))
 }
 
 fn images(params: Vec<ImageParam>) -> Vec<Image> {
     params.into_iter().map(|image| image.0).collect()
+}
+
+fn prompt_options(images: Vec<ImageParam>, kind: Option<QueueKind>) -> PromptOptions {
+    let streaming_behavior = kind.map(|kind| match kind {
+        QueueKind::Steer => StreamingBehavior::Steer,
+        QueueKind::FollowUp => StreamingBehavior::FollowUp,
+    });
+    PromptOptions { streaming_behavior, images: self::images(images), ..PromptOptions::default() }
 }
 
 impl Handler {
@@ -80,215 +98,133 @@ impl Handler {
     }
 
     pub(super) async fn handle(&self, command: RpcCommand) -> ResponseOutcome {
-        let command = match self.query(command).await {
-            Ok(result) => return result.map(Some).map_err(|error| error.text()),
-            Err(command) => command,
-        };
-        let result = match command {
-            RpcCommand::Prompt { .. }
-            | RpcCommand::Steer { .. }
-            | RpcCommand::FollowUp { .. }
-            | RpcCommand::SteerNow { .. } => self.message(command).await,
-            RpcCommand::NewSession { .. }
-            | RpcCommand::SwitchSession { .. }
-            | RpcCommand::Fork { .. }
-            | RpcCommand::Clone {}
-            | RpcCommand::Navigate { .. } => self.switch(command).await,
-            RpcCommand::SetModel { .. }
-            | RpcCommand::CycleModel {}
-            | RpcCommand::SetThinkingLevel { .. }
-            | RpcCommand::CycleThinkingLevel {}
-            | RpcCommand::SetSteeringMode { .. }
-            | RpcCommand::SetFollowUpMode { .. }
-            | RpcCommand::SetAutoCompaction { .. }
-            | RpcCommand::SetAutoRetry { .. }
-            | RpcCommand::SetApprovals { .. } => self.set(command).await,
-            RpcCommand::EditQueued { .. }
-            | RpcCommand::RemoveQueued { .. }
-            | RpcCommand::ReleaseQueued { .. }
-            | RpcCommand::ClearQueue { .. }
-            | RpcCommand::SetLabel { .. }
-            | RpcCommand::Hide { .. }
-            | RpcCommand::SetSessionName { .. } => self.edit(command).await,
-            command => self.work(command).await,
-        };
-        match result {
-            Ok(Some(value)) => response::data(&value),
-            Ok(None) => Ok(None),
-            Err(error) => Err(error.text()),
-        }
+        self.run(command).await.map_err(|error| error.text())
     }
 
-    /// Options of the session.
-    async fn set(&self, command: RpcCommand) -> HandlerResult {
+    #[allow(clippy::too_many_lines, reason = "one arm a command, so that none is without an action")]
+    async fn run(&self, command: RpcCommand) -> HandlerResult {
         let agent = &self.agent;
         match command {
-            RpcCommand::SetModel { provider, model_id } => {
-                let chosen = agent.set_model(format!("{provider}/{model_id}")).await?;
-                return data(self.model(&chosen).await?);
+            RpcCommand::Prompt { message, images, streaming_behavior } => {
+                no_data(agent.prompt(message, prompt_options(images, streaming_behavior)).await)
             }
+            RpcCommand::Steer { message, images } => {
+                no_data(agent.prompt(message, prompt_options(images, Some(QueueKind::Steer))).await)
+            }
+            RpcCommand::FollowUp { message, images } => {
+                no_data(agent.prompt(message, prompt_options(images, Some(QueueKind::FollowUp))).await)
+            }
+            RpcCommand::SteerNow { message: Some(message), images } => {
+                no_data(agent.steer_now(message, prompt_options(images, Some(QueueKind::Steer))).await)
+            }
+            RpcCommand::SteerNow { message: None, .. } => no_data(agent.deliver_steering_now().await),
+            RpcCommand::GetState {} => self.state().await,
+            RpcCommand::GetSnapshot {} => self.snapshot().await,
+            RpcCommand::GetSettings {} => data(&self.options.settings),
+            RpcCommand::GetMessages {} => data(&json!({"messages": agent.messages().await?})),
+            RpcCommand::GetEntries { since } => self.entries(since).await,
+            RpcCommand::GetTree {} => self.tree().await,
+            RpcCommand::GetAvailableModels {} => self.models().await,
+            RpcCommand::GetAvailableThinkingLevels {} => {
+                data(&json!({"levels": agent.thinking_levels().await?}))
+            }
+            RpcCommand::GetSessionStats {} => self.stats().await,
+            RpcCommand::GetForkMessages {} => self.fork_messages().await,
+            RpcCommand::GetLastAssistantText {} => data(&json!({"text": agent.last_answer_text().await?})),
+            RpcCommand::GetCommands {} => self.commands().await,
+            RpcCommand::ListSessions { scope, query: None } => {
+                data(&views::session_list(&agent.sessions(scope.into()).await?))
+            }
+            RpcCommand::ListSessions { scope, query: Some(terms) } => self.search(scope.into(), terms).await,
+            RpcCommand::SetModel { provider, model_id } => {
+                let model = agent.set_model(format!("{provider}/{model_id}")).await?;
+                data(&self.model(&model).await?)
+            }
+            RpcCommand::CycleModel {} => self.cycle_model().await,
             RpcCommand::SetThinkingLevel { level } => {
-                return data(json!({"level": agent.set_thinking(level).await?}));
+                data(&json!({"level": agent.set_thinking(level).await?}))
             }
             RpcCommand::CycleThinkingLevel {} => {
-                let level = agent.cycle_thinking().await?;
-                return data(level.map_or(Value::Null, |level| json!({"level": level})));
+                data(&agent.cycle_thinking().await?.map(|level| json!({"level": level})))
             }
-            RpcCommand::SetSteeringMode { mode } => agent.set_steering_mode(mode.into()).await?,
-            RpcCommand::SetFollowUpMode { mode } => agent.set_follow_up_mode(mode.into()).await?,
+            RpcCommand::SetSteeringMode { mode } => no_data(agent.set_steering_mode(mode.into()).await),
+            RpcCommand::SetFollowUpMode { mode } => no_data(agent.set_follow_up_mode(mode.into()).await),
             RpcCommand::SetAutoCompaction { enabled } => {
                 let automatic = if enabled { Automatic::On } else { Automatic::Off };
-                agent.set_auto_compaction(automatic).await?;
+                no_data(agent.set_auto_compaction(automatic).await)
             }
             RpcCommand::SetAutoRetry { enabled } => {
-                agent.set_auto_retry(if enabled { RetryMode::On } else { RetryMode::Off }).await?;
+                no_data(agent.set_auto_retry(if enabled { RetryMode::On } else { RetryMode::Off }).await)
             }
             RpcCommand::SetApprovals { enabled } => {
-                agent.set_approver(if enabled { Approver::Present } else { Approver::Absent }).await?;
+                no_data(agent.set_approver(if enabled { Approver::Present } else { Approver::Absent }).await)
             }
-            _ => return self.cycle_model().await,
-        }
-        Ok(None)
-    }
-
-    /// Changes of the queue and of entries.
-    async fn edit(&self, command: RpcCommand) -> HandlerResult {
-        let agent = &self.agent;
-        match command {
-            RpcCommand::EditQueued { queue_id, message, images: new, kind, place } => {
-                let edit = QueueEdit { text: message, images: new.map(images), kind, place };
-                return data(json!(agent.edit_queued(queue_id, edit).await?));
+            // The outbox, which writes the events, acts on it.
+            RpcCommand::SetDeltas { .. } => Ok(None),
+            RpcCommand::GetQueue {} => data(&views::queue(&agent.snapshot().await?.in_progress.queue)),
+            RpcCommand::EditQueued { queue_id, message, images, kind, place } => {
+                let images = images.map(self::images);
+                let edit = QueueEdit { text: message, images, kind, place };
+                data(&agent.edit_queued(queue_id, edit).await?)
             }
-            RpcCommand::RemoveQueued { queue_id } => {
-                return data(json!(agent.remove_queued(queue_id).await?));
+            RpcCommand::RemoveQueued { queue_id } => data(&agent.remove_queued(queue_id).await?),
+            RpcCommand::ReleaseQueued { queue_id } => no_data(agent.release_queued(queue_id).await),
+            RpcCommand::ClearQueue { kind } => data(&views::queue(&agent.clear_queue(kind).await?)),
+            RpcCommand::NewSession { parent_session: None } => switched(agent.new_session().await),
+            RpcCommand::NewSession { parent_session: Some(parent) } => {
+                switched(agent.new_session_after(parent).await)
             }
-            RpcCommand::ReleaseQueued { queue_id } => agent.release_queued(queue_id).await?,
-            RpcCommand::ClearQueue { kind } => return data(views::queue(&agent.clear_queue(kind).await?)),
+            RpcCommand::SwitchSession { session_path } => switched(agent.open_session(session_path).await),
+            RpcCommand::Fork { entry_id } => switched(agent.fork(entry_id).await),
+            RpcCommand::Clone {} => switched(agent.clone_session().await),
+            RpcCommand::Navigate { entry_id, summary, instructions } => {
+                let summary = match summary {
+                    None | Some(SummaryParam::Generate(false)) => BranchSummary::None,
+                    Some(SummaryParam::Generate(true)) => BranchSummary::Made { instructions },
+                    Some(SummaryParam::Text(text)) => BranchSummary::Text(text),
+                };
+                switched(agent.navigate(entry_id, summary).await)
+            }
             RpcCommand::SetLabel { entry_id, label } => {
-                agent.label(entry_id, label.filter(|label| !label.is_empty())).await?;
+                no_data(agent.label(entry_id, label.filter(|label| !label.is_empty())).await)
             }
             RpcCommand::Hide { entry_id, hidden } => {
                 let visibility = if hidden.unwrap_or(true) { Visibility::Hidden } else { Visibility::Shown };
-                agent.hide(entry_id, visibility).await?;
+                no_data(agent.hide(entry_id, visibility).await)
             }
-            RpcCommand::SetSessionName { name } => agent.rename(name.0.trim().to_owned()).await?,
-            _ => {}
-        }
-        Ok(None)
-    }
-
-    /// Everything else: work that is started or stopped.
-    async fn work(&self, command: RpcCommand) -> HandlerResult {
-        let agent = &self.agent;
-        match command {
-            RpcCommand::ExportHtml { output_path } => return self.export(output_path).await,
-            RpcCommand::Abort {} => {
-                return data(json!({"queue": views::queue(&agent.abort().await?)}));
-            }
-            RpcCommand::AbortRetry {} => agent.abort_retry().await?,
-            RpcCommand::AbortBash {} => agent.abort_bash().await?,
+            RpcCommand::SetSessionName { name } => no_data(agent.rename(name.0.trim().to_owned()).await),
+            RpcCommand::ExportHtml { output_path } => self.export(output_path).await,
+            RpcCommand::Abort {} => data(&json!({"queue": views::queue(&agent.abort().await?)})),
+            RpcCommand::AbortRetry {} => no_data(agent.abort_retry().await),
+            RpcCommand::AbortBash {} => no_data(agent.abort_bash().await),
             RpcCommand::Bash { command, exclude_from_context } => {
                 let context = if exclude_from_context { BashContext::Exclude } else { BashContext::Include };
-                return data(json!(agent.execute_bash(command.0, context).await?));
+                data(&agent.execute_bash(command.0, context).await?)
             }
-            RpcCommand::Truncate {} => return data(json!(agent.truncate().await?)),
-            RpcCommand::Compact { custom_instructions } => {
-                return data(json!(agent.compact(custom_instructions).await?));
-            }
-            RpcCommand::AbortCompaction {} => agent.abort_compaction().await?,
-            RpcCommand::ResolveCompaction { choice } => agent.resolve_compaction(choice).await?,
+            RpcCommand::Truncate {} => data(&agent.truncate().await?),
+            RpcCommand::Compact { custom_instructions } => data(&agent.compact(custom_instructions).await?),
+            RpcCommand::AbortCompaction {} => no_data(agent.abort_compaction().await),
+            RpcCommand::ResolveCompaction { choice } => no_data(agent.resolve_compaction(choice).await),
             RpcCommand::Approve { call_id, decision, reason } => {
-                agent.decide(call_id, decision.with_reason(reason)).await?;
+                no_data(agent.decide(call_id, decision.with_reason(reason)).await)
             }
             RpcCommand::Reload {} => {
                 let found = agent.reload().await?;
-                return data(json!({
+                data(&json!({
                     "skills": found.skills,
                     "templates": found.templates,
                     "contextFiles": found.context_files,
                     "problems": found.problems,
-                }));
+                }))
             }
-            // The outbox acts on `set_deltas`.
-            _ => {}
         }
-        Ok(None)
-    }
-
-    async fn message(&self, command: RpcCommand) -> HandlerResult {
-        let behavior = |kind| match kind {
-            QueueKind::Steer => StreamingBehavior::Steer,
-            QueueKind::FollowUp => StreamingBehavior::FollowUp,
-        };
-        let (message, image_params, kind) = match command {
-            RpcCommand::Prompt { message, images, streaming_behavior } => {
-                (message, images, streaming_behavior)
-            }
-            RpcCommand::Steer { message, images } => (message, images, Some(QueueKind::Steer)),
-            RpcCommand::FollowUp { message, images } => (message, images, Some(QueueKind::FollowUp)),
-            RpcCommand::SteerNow { message: Some(message), images: params } => {
-                let options = PromptOptions {
-                    streaming_behavior: Some(StreamingBehavior::Steer),
-                    images: images(params),
-                    ..PromptOptions::default()
-                };
-                self.agent.steer_now(message, options).await?;
-                return Ok(None);
-            }
-            _ => {
-                self.agent.deliver_steering_now().await?;
-                return Ok(None);
-            }
-        };
-        let options = PromptOptions {
-            streaming_behavior: kind.map(behavior),
-            images: images(image_params),
-            ..PromptOptions::default()
-        };
-        self.agent.prompt(message, options).await?;
-        Ok(None)
-    }
-
-    async fn switch(&self, command: RpcCommand) -> HandlerResult {
-        let agent = &self.agent;
-        let switched = match command {
-            RpcCommand::NewSession { parent_session: Some(parent) } => {
-                agent.new_session_after(parent).await?
-            }
-            RpcCommand::SwitchSession { session_path } => agent.open_session(session_path).await?,
-            RpcCommand::Fork { entry_id } => agent.fork(entry_id).await?,
-            RpcCommand::Clone {} => agent.clone_session().await?,
-            RpcCommand::Navigate { entry_id, summary, instructions } => {
-                self.navigate(entry_id, summary, instructions).await?
-            }
-            _ => agent.new_session().await?,
-        };
-        data(json!({
-            "cancelled": false,
-            "text": switched.editor.unwrap_or_default(),
-            "sessionId": switched.session,
-        }))
-    }
-
-    async fn navigate(
-        &self,
-        entry: EntryId,
-        summary: Option<SummaryParam>,
-        instructions: Option<String>,
-    ) -> Result<SessionSwitched, AgentError> {
-        let summary = match summary {
-            None | Some(SummaryParam::Generate(false)) => BranchSummary::None,
-            Some(SummaryParam::Generate(true)) => BranchSummary::Made { instructions },
-            Some(SummaryParam::Text(text)) => BranchSummary::Text(text),
-        };
-        self.agent.navigate(entry, summary).await
     }
 
     async fn cycle_model(&self) -> HandlerResult {
         let Some(chosen) = self.agent.cycle_model(CycleDirection::Forward).await? else {
-            return data(Value::Null);
+            return data(&Value::Null);
         };
-        data(json!({
+        data(&json!({
             "model": self.model(&chosen.model).await?,
             "thinkingLevel": chosen.thinking,
             "isScoped": chosen.scope == CycleScope::Listed,
@@ -321,7 +257,7 @@ impl Handler {
         let cwd = self.agent.snapshot().await?.state.cwd;
         let path =
             blocking(move || exporter.export(&reader, &cwd, output.as_deref()).map_err(HandlerError::Other));
-        data(json!({"path": path.await?}))
+        data(&json!({"path": path.await?}))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
 use super::id::Id;
 
@@ -53,11 +53,6 @@ impl ResponseBody {
     }
 }
 
-/// Encodes data for a response.
-pub(super) fn data(value: &impl Serialize) -> ResponseOutcome {
-    to_raw_value(value).map(Some).map_err(|error| error.to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -80,7 +75,7 @@ mod tests {
             whole
         };
         assert_eq!(line(None, Ok(None)), response(json!({"success": true})));
-        let null = data(&Value::Null);
+        let null = Ok(Some(RawValue::NULL.to_owned()));
         assert_eq!(line(Some(7.into()), null), response(json!({"id": 7, "success": true, "data": null})));
         let failed = line(Some("a".into()), Err("no".into()));
         assert_eq!(failed, response(json!({"id": "a", "success": false, "error": "no"})));

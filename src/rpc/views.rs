@@ -11,7 +11,7 @@ use crate::message::{Message, joined_text};
 use crate::provider::catalog::{ImageInput, ModelFacts};
 use crate::session::annotations::Annotations;
 use crate::session::tree::Tree;
-use crate::session::{Reader, SessionError};
+use crate::session::{Reader, SessionError, SessionList, chain};
 
 /// A model. Prices are in US dollars per million tokens, 0 if unknown.
 pub(super) fn model(facts: &ModelFacts, api: &str) -> Value {
@@ -98,6 +98,12 @@ pub(super) fn slash_command(command: &SlashCommand) -> Value {
     let mut view = json!(command);
     view["sourceInfo"] = json!({"path": command.location});
     view
+}
+
+/// A list of sessions, with the logs that can't be read.
+pub(super) fn session_list(list: &SessionList) -> Value {
+    let unreadable: Vec<String> = list.unreadable.iter().map(|error| chain(error)).collect();
+    json!({"sessions": list.sessions, "unreadable": unreadable})
 }
 
 /// The user's messages on the path to the leaf, for `fork`.

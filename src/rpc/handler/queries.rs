@@ -1,92 +1,50 @@
 //! Commands that only read.
 
-use serde::Serialize;
-use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use super::{Handler, HandlerError, blocking};
+use super::{Handler, HandlerError, HandlerResult, blocking, data};
 use crate::agent::compaction::Automatic;
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::RetryMode;
 use crate::agent::{SessionState, SessionStats, Status};
+use crate::id::EntryId;
 use crate::message::ModelRef;
 use crate::provider::catalog;
-use crate::rpc::command::RpcCommand;
 use crate::rpc::views;
-use crate::session::{SearchHit, SessionList, SessionScope, chain};
-
-/// The data of a response as it will be sent: a long log isn't parsed and encoded again.
-type RawResult = Result<Box<RawValue>, HandlerError>;
+use crate::session::{SearchHit, SessionScope};
 
 /// Most hits of a search.
 const MAX_HITS: usize = 50;
 
 impl Handler {
-    /// Runs a command that only reads; gives back any other.
-    pub(super) async fn query(&self, command: RpcCommand) -> Result<RawResult, RpcCommand> {
-        let agent = &self.agent;
-        Ok(match command {
-            RpcCommand::GetState {} => self.state().await,
-            RpcCommand::GetSnapshot {} => self.snapshot().await,
-            RpcCommand::GetSettings {} => raw(&self.options.settings),
-            RpcCommand::GetMessages {} => self.messages().await,
-            RpcCommand::GetEntries { since } => {
-                let reader = agent.reader();
-                blocking(move || Ok(views::entries(&reader, since.as_ref())?)).await
-            }
-            RpcCommand::GetTree {} => {
-                let reader = agent.reader();
-                blocking(move || Ok(views::tree(&reader)?)).await
-            }
-            RpcCommand::GetAvailableModels {} => self.models().await,
-            RpcCommand::GetAvailableThinkingLevels {} => self.thinking_levels().await,
-            RpcCommand::GetSessionStats {} => self.stats().await,
-            RpcCommand::GetForkMessages {} => {
-                let reader = agent.reader();
-                blocking(move || raw(&views::fork_messages(&reader))).await
-            }
-            RpcCommand::GetLastAssistantText {} => self.last_assistant_text().await,
-            RpcCommand::GetCommands {} => self.commands().await,
-            RpcCommand::GetQueue {} => self.queue().await,
-            RpcCommand::ListSessions { scope, query: None } => self.sessions(scope.into()).await,
-            RpcCommand::ListSessions { scope, query: Some(terms) } => self.search(scope.into(), terms).await,
-            command => return Err(command),
-        })
+    pub(super) async fn entries(&self, since: Option<EntryId>) -> HandlerResult {
+        let reader = self.agent.reader();
+        blocking(move || Ok(Some(views::entries(&reader, since.as_ref())?))).await
     }
 
-    async fn messages(&self) -> RawResult {
-        raw(&json!({"messages": self.agent.messages().await?}))
+    pub(super) async fn tree(&self) -> HandlerResult {
+        let reader = self.agent.reader();
+        blocking(move || Ok(Some(views::tree(&reader)?))).await
     }
 
-    async fn models(&self) -> RawResult {
+    pub(super) async fn fork_messages(&self) -> HandlerResult {
+        let reader = self.agent.reader();
+        blocking(move || data(&views::fork_messages(&reader))).await
+    }
+
+    pub(super) async fn models(&self) -> HandlerResult {
         let models = self.agent.models().await?;
         let models: Vec<Value> =
             models.iter().map(|model| views::model(&model.facts, model.provider.api())).collect();
-        raw(&json!({"models": models}))
+        data(&json!({"models": models}))
     }
 
-    async fn thinking_levels(&self) -> RawResult {
-        raw(&json!({"levels": self.agent.thinking_levels().await?}))
-    }
-
-    async fn last_assistant_text(&self) -> RawResult {
-        raw(&json!({"text": self.agent.last_answer_text().await?}))
-    }
-
-    async fn queue(&self) -> RawResult {
-        raw(&views::queue(&self.agent.snapshot().await?.in_progress.queue))
-    }
-
-    async fn sessions(&self, scope: SessionScope) -> RawResult {
-        raw(&listing(&self.agent.sessions(scope).await?))
-    }
-
-    async fn state(&self) -> RawResult {
+    pub(super) async fn state(&self) -> HandlerResult {
         let status = self.agent.state().await?;
         let model = self.model(&status.state.model).await?;
         let mut view = described(&status, model);
         view["notices"] = json!(self.agent.notices());
-        raw(&view)
+        data(&view)
     }
 
     /// Returns the view of a model, also of one that is in no catalog.
@@ -104,26 +62,26 @@ impl Handler {
         })
     }
 
-    async fn snapshot(&self) -> RawResult {
+    pub(super) async fn snapshot(&self) -> HandlerResult {
         let snapshot = self.agent.snapshot().await?;
         let mut view = views::live(&snapshot.in_progress);
         view["seq"] = json!(snapshot.seq);
         view["state"] = session(&snapshot.state);
-        raw(&view)
+        data(&view)
     }
 
-    async fn stats(&self) -> RawResult {
+    pub(super) async fn stats(&self) -> HandlerResult {
         let (status, stats) = (self.agent.state().await?, self.agent.stats().await?);
-        raw(&counted(&status.state, &stats))
+        data(&counted(&status.state, &stats))
     }
 
-    async fn commands(&self) -> RawResult {
+    pub(super) async fn commands(&self) -> HandlerResult {
         let commands = self.agent.slash_commands().await?;
         let commands: Vec<Value> = commands.iter().map(views::slash_command).collect();
-        raw(&json!({"commands": commands}))
+        data(&json!({"commands": commands}))
     }
 
-    async fn search(&self, scope: SessionScope, words: String) -> RawResult {
+    pub(super) async fn search(&self, scope: SessionScope, words: String) -> HandlerResult {
         let mut catalog = self.agent.catalog().await?;
         blocking(move || {
             catalog.refresh(scope, |_| {})?;
@@ -132,19 +90,10 @@ impl Handler {
                 let text: String = hit.snippet.iter().map(|piece| piece.text.as_str()).collect();
                 json!({"session": hit.session, "entryId": hit.entry, "text": text})
             };
-            raw(&json!({"hits": hits.iter().map(hit).collect::<Vec<_>>()}))
+            data(&json!({"hits": hits.iter().map(hit).collect::<Vec<_>>()}))
         })
         .await
     }
-}
-
-fn raw(value: &impl Serialize) -> RawResult {
-    to_raw_value(value).map_err(|error| HandlerError::Other(error.to_string()))
-}
-
-fn listing(listing: &SessionList) -> Value {
-    let unreadable: Vec<String> = listing.unreadable.iter().map(|error| chain(error)).collect();
-    json!({"sessions": listing.sessions, "unreadable": unreadable})
 }
 
 fn described(status: &Status, model: Value) -> Value {
