@@ -8,13 +8,14 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use tiller::setting::SyncPolicy;
 
 use divan::Bencher;
 use futures_util::stream;
 use nix::time::{ClockId, clock_gettime};
 use serde_json::json;
 use tempfile::TempDir;
-use tiller::agent::{AgentSession, PromptOptions, SessionBuilder, SyncPolicy};
+use tiller::agent::{AgentSession, PromptOptions, SessionBuilder};
 use tiller::event::EventKind;
 use tiller::message::{
     Access, AssistantBlock, AssistantMessage, Message, StopReason, ToolCall, ToolResultMessage, ToolSpec,

@@ -305,7 +305,7 @@ impl Config {
     /// contains the working directory.
     #[must_use]
     pub fn private_folders(&self, cwd: &Path) -> Vec<PathBuf> {
-        let named = self.settings.text(&setting::SESSION_DIR).map(|folder| cwd.join(folder));
+        let named = self.settings.session_dir().map(|folder| cwd.join(folder));
         let sessions = named.filter(|folder| {
             let real = folder.canonicalize();
             !cwd.starts_with(real.as_ref().unwrap_or(folder))
@@ -521,6 +521,7 @@ fn apply_agent_mode(settings: &mut Settings, environment: &Environment) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::setting::{ApprovalMode, SyncPolicy};
     use secrecy::ExposeSecret;
 
     fn home_with(settings: &str) -> tempfile::TempDir {
@@ -595,10 +596,10 @@ mod tests {
         let config = config.unwrap();
         let path = home.path().canonicalize().unwrap().join("project/.tiller/settings.json");
         let path = path.display().to_string();
-        assert_eq!(config.settings.text(&setting::SYNC), Some("always"));
+        assert_eq!(config.settings.sync_policy(), SyncPolicy::Always);
         assert_eq!(config.settings.value(&setting::SYNC).1, &SettingSource::Project(path.clone()));
-        assert_eq!(config.settings.count(&setting::MAX_TURNS), Some(3));
-        assert_eq!(config.settings.text(&setting::SESSION_DIR), Some("mine"));
+        assert_eq!(config.settings.max_turns(), Some(3));
+        assert_eq!(config.settings.session_dir(), Some("mine"));
         assert_eq!((config.variable("VISUAL"), key(&config, "openai").as_str()), (None, "theirs"));
         let warning = format!("{path}: `session_dir` can only be set by the user, not by a project");
         assert_eq!(config.warnings, [warning]);
@@ -614,7 +615,7 @@ mod tests {
             "{warnings}"
         );
         assert!(warnings.ends_with("the whole file is ignored, and approval is read-only"), "{warnings}");
-        assert!(config.settings.is(&setting::SYNC, "never"));
+        assert_eq!(config.settings.sync_policy(), SyncPolicy::Never);
     }
 
     #[test]
@@ -679,10 +680,10 @@ mod tests {
         let flag = FlagValue { setting: &setting::MAX_TURNS, flag: "--max-turns", value: "3".into() };
         let more = [("TILLER_MAX_TURNS", "2"), ("TILLER_SYNC", "always")];
         let settings = load(&home, &more, &[flag]).unwrap().settings;
-        assert_eq!(settings.count(&setting::MAX_TURNS), Some(3));
-        assert_eq!(settings.text(&setting::SYNC), Some("always"));
-        assert_eq!(settings.count(&setting::BASH_TIMEOUT_S), Some(5));
-        assert_eq!(settings.count(&setting::BASH_MAX_TIMEOUT_S), Some(600));
+        assert_eq!(settings.max_turns(), Some(3));
+        assert_eq!(settings.sync_policy(), SyncPolicy::Always);
+        assert_eq!(settings.bash_timeout_s(), 5);
+        assert_eq!(settings.bash_max_timeout_s(), 600);
     }
 
     #[test]
@@ -714,7 +715,7 @@ mod tests {
     fn config_environment_alias_yields_to_own_name() {
         let home = home_with("{}");
         let more = [("AGENT_MAX_ITERATIONS", "7"), ("TILLER_MAX_TURNS", "3")];
-        assert_eq!(load(&home, &more, &[]).unwrap().settings.count(&setting::MAX_TURNS), Some(3));
+        assert_eq!(load(&home, &more, &[]).unwrap().settings.max_turns(), Some(3));
     }
 
     #[test]
@@ -722,7 +723,7 @@ mod tests {
         let home = home_with(r#"{"tools": ["grep"]}"#);
         let tools = |more: &[(&str, &str)]| {
             let settings = load(&home, more, &[]).unwrap().settings;
-            settings.list(&setting::TOOLS).map(<[String]>::to_vec)
+            settings.tools().map(<[String]>::to_vec)
         };
         for on in ["true", "1", "yes", "on", "TRUE"] {
             assert_eq!(tools(&[("TOOLS_ENABLED", on)]), None, "{on}");
@@ -737,7 +738,7 @@ mod tests {
     fn config_agent_mode_off_offers_no_tools() {
         let home = home_with("{}");
         let tools = |more: &[(&str, &str)]| {
-            load(&home, more, &[]).map(|config| config.settings.list(&setting::TOOLS).map(<[String]>::len))
+            load(&home, more, &[]).map(|config| config.settings.tools().map(<[String]>::len))
         };
         for (more, expected) in [
             (&[("AGENT_MODE", "false")][..], Some(0)),
@@ -784,17 +785,17 @@ mod tests {
             "setting max_turns: `x` is not a whole number from 1 to 1000000; using 9 (TILLER_MAX_TURNS)",
         ];
         assert_eq!(warnings, expected.map(|text| format!("{file}: {text}")));
-        assert_eq!(config.settings.count(&setting::BASH_TIMEOUT_S), Some(5));
+        assert_eq!(config.settings.bash_timeout_s(), 5);
     }
 
     #[test]
     fn config_invalid_approval_is_strictest_unless_flag_is_set() {
         let home = home_with(r#"{"approval": "readonly"}"#);
         let config = load(&home, &[], &[]).unwrap();
-        assert!(config.settings.is(&setting::APPROVAL, "read-only"));
+        assert_eq!(config.settings.approval_mode(), ApprovalMode::ReadOnly);
         assert!(config.invalid[0].instead.contains("read-only, the strictest"), "{:?}", config.invalid);
         let flag = FlagValue { setting: &setting::APPROVAL, flag: "--approval", value: "auto".into() };
-        assert!(load(&home, &[], &[flag]).unwrap().settings.is(&setting::APPROVAL, "auto"));
+        assert_eq!(load(&home, &[], &[flag]).unwrap().settings.approval_mode(), ApprovalMode::Auto);
     }
 
     #[test]

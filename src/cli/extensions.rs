@@ -8,7 +8,6 @@ use super::wiring::{self, OpenedLog};
 use crate::agent::extension::Extensions;
 use crate::agent::extension::process::{Launch, ProcessOptions, StartPermission};
 use crate::config::{Config, Project};
-use crate::setting;
 
 /// Starts every extension: the user's first, each group in order of name.
 pub(super) async fn start(
@@ -16,7 +15,7 @@ pub(super) async fn start(
     project: Option<&Project>,
     opened: &OpenedLog,
 ) -> Result<Extensions, CliFailure> {
-    let timeout = config.settings.count(&setting::EXTENSIONS_TIMEOUT_MS).unwrap_or_default();
+    let timeout = config.settings.extensions_timeout_ms();
     let mut extensions = Extensions::with_timeout(Duration::from_millis(timeout));
     let always: StartPermission = Arc::new(|| true);
     let of_user = config.user_extensions().into_iter();

@@ -15,16 +15,15 @@ use super::console;
 use super::frontend::FrontEnd;
 use crate::config::Config;
 use crate::files;
-use crate::setting;
+use crate::setting::LogLevel;
 
 /// Size in bytes at which the log is rotated at the next start; one old log is kept.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The path of the log file; `None` if logging is off.
 pub(super) fn path(config: &Config) -> Option<PathBuf> {
-    let level = config.settings.text(&setting::LOG_LEVEL).unwrap_or("off");
-    let name = config.settings.text(&setting::LOG_FILE).unwrap_or("tiller.log");
-    (level != "off").then(|| config.folders.state.join(name))
+    let name = config.settings.log_file().unwrap_or("tiller.log");
+    (config.settings.log_level() != LogLevel::Off).then(|| config.folders.state.join(name))
 }
 
 /// The log's destinations.
@@ -66,9 +65,16 @@ pub(super) fn begin(config: &Config, targets: LogTargets) -> Option<String> {
     if file.is_none() && stderr.is_none() {
         return warning;
     }
-    let level = config.settings.text(&setting::LOG_LEVEL).unwrap_or("off");
+    let level = match config.settings.log_level() {
+        LogLevel::Off => LevelFilter::OFF,
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
+    };
     // Tiller's own messages only: libraries may log private data.
-    let filter = filter::Targets::new().with_target("tiller", level.parse().unwrap_or(LevelFilter::OFF));
+    let filter = filter::Targets::new().with_target("tiller", level);
     // An embedder's subscriber takes precedence.
     let _ = tracing_subscriber::registry().with(filter).with(file).with(stderr).try_init();
     warning

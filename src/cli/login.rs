@@ -22,7 +22,6 @@ use crate::provider::Model;
 use crate::provider::demo::{self, Demo};
 use crate::provider::descriptor::{self, PROVIDERS, ProviderDescriptor};
 use crate::repl::EchoGuard;
-use crate::setting;
 use crate::tui::ProviderKey;
 
 /// Access to stored keys with a call's arguments and project.
@@ -124,7 +123,7 @@ impl Keyring<'_> {
     }
 
     fn origin(&self, config: &Config, provider: &str) -> CredentialOrigin {
-        let is_named = config.settings.text(&setting::PROVIDER) == Some(provider);
+        let is_named = config.settings.provider() == Some(provider);
         if is_named && self.arguments.model.api_key.is_some() {
             return CredentialOrigin::External("--api-key".to_owned());
         }

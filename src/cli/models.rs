@@ -15,7 +15,6 @@ use crate::config::Config;
 use crate::message::ThinkingLevel;
 use crate::provider::ImageInput;
 use crate::provider::catalog::{ModelFacts, Price};
-use crate::setting;
 
 /// A model and the state of its provider.
 struct ModelRow {
@@ -51,7 +50,7 @@ pub(super) fn run(arguments: &CliArgs, query: Option<&str>, json: bool) -> Resul
 }
 
 fn row(config: &Config, arguments: &CliArgs, facts: ModelFacts, is_usable: bool) -> ModelRow {
-    let is_named = config.settings.text(&setting::PROVIDER) == Some(&facts.provider);
+    let is_named = config.settings.provider() == Some(&facts.provider);
     let has_flag = is_named && arguments.model.api_key.is_some();
     let has_key = has_flag || config.key_source(&facts.provider).is_some();
     ModelRow { has_key, is_usable, facts }

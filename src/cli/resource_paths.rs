@@ -8,7 +8,7 @@ use super::wiring::Scratch;
 use crate::agent::{ResourcePaths, WatchMode};
 use crate::config::Config;
 use crate::search_path::{ResourceOrigin, SearchPath};
-use crate::setting::{self, Setting};
+use crate::setting::Switch;
 use crate::template::BuiltIn;
 use crate::tui;
 
@@ -22,30 +22,30 @@ pub(super) fn resource_paths(
     (cwd, front): (&Path, FrontEnd),
     scratch: &Scratch,
 ) -> ResourcePaths {
-    let is_on = |setting: &Setting| !config.settings.is(setting, "off");
+    let settings = &config.settings;
     let home = config.variable("HOME").map(Path::new);
     let defaults = ResourcePaths::usual(cwd, &config.folders.config, home);
     let mut sources = ResourcePaths {
         reserved_names: tui::command_names().map(str::to_owned).collect(),
-        watch: if front != FrontEnd::Print && is_on(&setting::WATCH) {
+        watch: if front != FrontEnd::Print && settings.watch() == Switch::On {
             WatchMode::On
         } else {
             WatchMode::Off
         },
         ..ResourcePaths::default()
     };
-    if is_on(&setting::SKILLS) {
+    if settings.skills() == Switch::On {
         sources.skills = defaults.skills;
         sources.built_in_skills = Some(match scratch {
             Scratch::Persistent(_) => config.folders.state.join(BUILT_IN_SKILLS),
             Scratch::Temporary(_) => scratch.path().join(BUILT_IN_SKILLS),
         });
     }
-    if is_on(&setting::TEMPLATES) {
+    if settings.templates() == Switch::On {
         sources.templates = defaults.templates;
         sources.built_in_templates = BuiltIn::Included;
     }
-    if is_on(&setting::CONTEXT_FILES) {
+    if settings.context_files() == Switch::On {
         sources.instructions = defaults.instructions;
     }
     sources.skills.extend(argument_paths(&arguments.agent.skill, cwd));

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 use super::args::CliArgs;
 use crate::config::{Config, Project};
 use crate::search_path::{ResourceOrigin, ResourceProblem, SearchPath};
-use crate::setting;
+use crate::setting::{ColorMode, Switch};
 use crate::theme::{
     Background, ColorDepth, TerminalHints, ThemeChoice, ThemeRegistry, is_path, resolve_theme,
 };
@@ -48,7 +48,7 @@ impl Themes {
         notices.extend(missing_themes(&registry, &choice));
         notices.iter().for_each(|notice| tracing::warn!("{notice}"));
         let mut watcher = JoinSet::new();
-        let updates = (!config.settings.is(&setting::WATCH, "off")).then(|| {
+        let updates = (config.settings.watch() == Switch::On).then(|| {
             let (sender, updates) = watch::channel(Arc::clone(&registry));
             watcher.spawn(watch_themes(search_paths, sender));
             updates
@@ -67,13 +67,12 @@ impl Themes {
 }
 
 fn choice(config: &Config, cwd: &Path) -> ThemeChoice {
-    let defaults = ThemeChoice::default();
+    let settings = &config.settings;
     let resolve = |text| resolve_theme(text, cwd, config.variable("HOME").map(Path::new));
-    let text = |setting, defaults: String| config.settings.text(setting).map_or(defaults, resolve);
     ThemeChoice {
-        theme: text(&setting::THEME, defaults.theme),
-        dark: text(&setting::THEME_DARK, defaults.dark),
-        light: text(&setting::THEME_LIGHT, defaults.light),
+        theme: resolve(settings.theme()),
+        dark: resolve(settings.theme_dark()),
+        light: resolve(settings.theme_light()),
     }
 }
 
@@ -136,8 +135,13 @@ fn depth(config: &Config) -> ColorDepth {
         tmux: config.variable("TMUX"),
         windows_terminal: config.variable("WT_SESSION"),
     };
-    let set = config.settings.text(&setting::COLOURS).and_then(ColorDepth::parse);
-    set.unwrap_or_else(|| ColorDepth::choose(&hints))
+    match config.settings.color_mode() {
+        ColorMode::Auto => ColorDepth::choose(&hints),
+        ColorMode::TrueColor => ColorDepth::Millions,
+        ColorMode::TwoHundredFiftySix => ColorDepth::TwoHundredFiftySix,
+        ColorMode::Sixteen => ColorDepth::Sixteen,
+        ColorMode::None => ColorDepth::None,
+    }
 }
 
 fn background(config: &Config) -> Background {

@@ -23,7 +23,7 @@ use crate::config::{Config, Project, WrongSetting, store_setting};
 use crate::process;
 use crate::provider::demo;
 use crate::session::Reader;
-use crate::setting;
+use crate::setting::{ImageMode, Switch};
 use crate::tui::{
     self, Abilities, ExitReason, Exporter, Images, MouseUse, ProblemScope, ReadSettings, SettingProblem,
     SettingsStore, SignalSettings, SignalSupport, TerminalOptions, TuiError, TuiFiles, TuiOptions,
@@ -80,7 +80,10 @@ fn options(input: &RunInput, cwd: &Path, themes: &Themes) -> TuiOptions {
     let terminal = TerminalOptions {
         abilities: abilities(config),
         signals: signal_support(config),
-        mouse: if config.settings.is(&setting::MOUSE, "off") { MouseUse::Terminal } else { MouseUse::Tiller },
+        mouse: match config.settings.mouse() {
+            Switch::On => MouseUse::Tiller,
+            Switch::Off => MouseUse::Terminal,
+        },
     };
     let files = TuiFiles {
         drafts: state_file("drafts"),
@@ -157,12 +160,12 @@ fn faults(config: &Config) -> Vec<SettingProblem> {
 
 /// The signals that this terminal supports and the user wants.
 fn signal_support(config: &Config) -> SignalSupport {
-    let text = |setting| config.settings.text(setting).unwrap_or_default();
+    let settings = &config.settings;
     let settings = SignalSettings {
-        title: text(&setting::TERMINAL_TITLE),
-        progress: text(&setting::TERMINAL_PROGRESS),
-        notify: text(&setting::NOTIFY),
-        after_s: config.settings.count(&setting::NOTIFY_AFTER_S).unwrap_or_default(),
+        title: settings.terminal_title(),
+        progress: settings.terminal_progress(),
+        notify: settings.notify_mode(),
+        after_s: settings.notify_after_s(),
     };
     SignalSupport::choose(|name| config.variable(name), settings)
 }
@@ -306,6 +309,9 @@ fn banner(is_demo: bool, folders: &[String]) -> Vec<String> {
 /// The terminal's capabilities, restricted by settings.
 fn abilities(config: &Config) -> Abilities {
     let abilities = Abilities::detect(|name| config.variable(name).map(str::to_owned));
-    let images = if config.settings.is(&setting::IMAGES, "line") { Images::Line } else { abilities.images };
+    let images = match config.settings.image_mode() {
+        ImageMode::Auto => abilities.images,
+        ImageMode::Line => Images::Line,
+    };
     Abilities { images, ..abilities }
 }

@@ -188,7 +188,7 @@ fn offer(arguments: &CliArgs, config: &Config, tools: &Tools) -> Result<ToolOffe
     if arguments.agent.no_tools {
         return Ok(ToolOffer::Only { names: Vec::new(), source: "--no-tools".to_owned() });
     }
-    let Some(names) = config.settings.list(&setting::TOOLS) else { return Ok(ToolOffer::All) };
+    let Some(names) = config.settings.tools() else { return Ok(ToolOffer::All) };
     tools.restrict(names).map_err(CliFailure::usage)?;
     let says = match config.settings.value(&setting::TOOLS).1 {
         source @ (SettingSource::File(_) | SettingSource::Project(_)) => {

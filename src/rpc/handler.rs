@@ -2,6 +2,7 @@
 
 mod queries;
 
+use crate::setting::Switch;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -14,9 +15,7 @@ use super::command::RpcCommand;
 use super::params::{ImageParam, SummaryParam};
 use super::response::ResponseOutcome;
 use super::views;
-use crate::agent::compaction::Automatic;
 use crate::agent::queue::QueueEdit;
-use crate::agent::retry::RetryMode;
 use crate::agent::{
     AgentError, AgentSession, Approver, BashContext, BranchSummary, CycleDirection, CycleScope,
     PromptOptions, SessionSwitched, StreamingBehavior,
@@ -150,11 +149,11 @@ impl Handler {
             RpcCommand::SetSteeringMode { mode } => no_data(agent.set_steering_mode(mode.into()).await),
             RpcCommand::SetFollowUpMode { mode } => no_data(agent.set_follow_up_mode(mode.into()).await),
             RpcCommand::SetAutoCompaction { enabled } => {
-                let automatic = if enabled { Automatic::On } else { Automatic::Off };
+                let automatic = if enabled { Switch::On } else { Switch::Off };
                 no_data(agent.set_auto_compaction(automatic).await)
             }
             RpcCommand::SetAutoRetry { enabled } => {
-                no_data(agent.set_auto_retry(if enabled { RetryMode::On } else { RetryMode::Off }).await)
+                no_data(agent.set_auto_retry(if enabled { Switch::On } else { Switch::Off }).await)
             }
             RpcCommand::SetApprovals { enabled } => {
                 no_data(agent.set_approver(if enabled { Approver::Present } else { Approver::Absent }).await)

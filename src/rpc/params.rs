@@ -1,11 +1,11 @@
 //! Parameters of commands that need more than a derived parser.
 
+use crate::setting::DeliveryMode;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::agent::queue::DeliveryMode;
 use crate::message::Image;
 use crate::session::SessionScope;
 

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use crate::setting::ThinkingLevel;
+
 use crate::ansi::StyleRun;
 use crate::id::CallId;
 use crate::skill_message::typed_skill;
@@ -517,49 +519,6 @@ pub struct SystemMessage {
 
 fn text_of_content<'de, D: serde::Deserializer<'de>>(source: D) -> Result<String, D::Error> {
     Content::deserialize(source).map(|content| content.joined_text())
-}
-
-/// The amount of thinking before an answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ThinkingLevel {
-    /// No thinking.
-    #[default]
-    Off,
-    /// The minimum of the provider.
-    Minimal,
-    /// A little.
-    Low,
-    /// Some.
-    Medium,
-    /// Much.
-    High,
-    /// The maximum of the provider.
-    Xhigh,
-}
-
-impl ThinkingLevel {
-    /// All levels, in ascending order.
-    pub const ALL: [Self; 6] = [Self::Off, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::Xhigh];
-
-    /// Returns the level's name, as typed and logged.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Minimal => "minimal",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::Xhigh => "xhigh",
-        }
-    }
-
-    /// Parses a level's name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.name() == name)
-    }
 }
 
 /// A reference to a model, as in requests and logs.

@@ -3,6 +3,17 @@
 //! The settings loader (`config`), `tiller settings` and the docs read it; no default is defined elsewhere. In a
 //! settings file `bash.timeout_s` is `{"bash": {"timeout_s": 120}}`, in the environment `TILLER_BASH_TIMEOUT_S`.
 
+mod choice;
+mod table;
+mod value;
+
+pub use choice::{
+    ApprovalMode, ColorMode, CompactionStrategy, DeliveryMode, ImageMode, LogLevel, NotifyMode, ProgressMode,
+    SteeringPoint, Switch, SyncPolicy, ThinkingLevel,
+};
+pub use table::*;
+pub use value::SettingValue;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -60,133 +71,6 @@ pub enum SettingKind {
     List,
     /// Names separated by commas; off is an empty list, on is unset.
     ListOrSwitch,
-}
-
-macro_rules! table {
-    ($($(#[doc = $about:literal])+ $konst:ident = $name:literal, $kind:expr, $default:literal
-        $(, aliases $aliases:expr)? $(, scope $scope:expr)?;)*) => {
-        $($(#[doc = $about])+ pub static $konst: Setting = Setting {
-            name: $name, kind: $kind, default: $default, aliases: table!(@ $($aliases)?),
-            scope: table!(@scope $($scope)?), about: concat!($($about),+),
-        };)*
-        /// All settings, in display order.
-        pub static TABLE: &[&Setting] = &[$(&$konst),*];
-    };
-    (@scope $scope:expr) => { $scope };
-    (@scope) => { SettingScope::Project };
-    (@ $aliases:expr) => { $aliases };
-    (@) => { &[] };
-}
-
-table! {
-    /// Provider to use if no model is given.
-    PROVIDER = "provider", SettingKind::Text, "";
-    /// Model to start with: `[provider/]id[:thinking]`.
-    MODEL = "model", SettingKind::Text, "";
-    /// Context window, in tokens, of models that tiller's catalog doesn't know; unset: 128000.
-    WINDOW = "window", SettingKind::Count { min: 1_024, max: 100_000_000 }, "";
-    /// Models to cycle through: patterns in order, each optionally with `:thinking`; unset: all models.
-    MODELS = "models", SettingKind::List, "";
-    /// Thinking level of the model.
-    THINKING = "thinking", SettingKind::Choice(&["off", "minimal", "low", "medium", "high", "xhigh"]), "off";
-    /// Sampling temperature; unset: the provider's default.
-    TEMPERATURE = "temperature", SettingKind::Number { min: 0.0, max: 2.0 }, "";
-    /// Maximum tokens per answer, thinking included, capped at the model's own limit; unset: that limit, at most 32000.
-    MAX_TOKENS = "max_tokens", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_TOKENS"];
-    /// Tool calls that need approval: all that run something, only risky ones, or `read-only` to forbid all changes.
-    APPROVAL = "approval", SettingKind::Choice(&["ask", "auto", "read-only"]), "ask";
-    /// Maximum number of model requests in a run; unset: no limit in the TUI, 100 elsewhere.
-    MAX_TURNS = "max_turns", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_ITERATIONS"];
-    /// Tools to offer the model; unset or on: all, off: none.
-    TOOLS = "tools", SettingKind::ListOrSwitch, "", aliases &["TOOLS_ENABLED"];
-    /// Load skills of the project, the user and tiller.
-    SKILLS = "skills", SettingKind::Choice(&["on", "off"]), "on";
-    /// Load prompt templates of the project, the user and tiller.
-    TEMPLATES = "templates", SettingKind::Choice(&["on", "off"]), "on";
-    /// Read AGENTS.md, CLAUDE.md and AGENT.md of the user and the project.
-    CONTEXT_FILES = "context_files", SettingKind::Choice(&["on", "off"]), "on";
-    /// Use the mouse to scroll, fold and select in the TUI; off leaves the mouse to the terminal.
-    MOUSE = "mouse", SettingKind::Choice(&["on", "off"]), "on", scope SettingScope::User;
-    /// Reload skills, templates and context files when they change.
-    WATCH = "watch", SettingKind::Choice(&["on", "off"]), "on";
-    /// When steering messages are delivered.
-    STEERING_POINT = "steering_point", SettingKind::Choice(&["between-tools", "after-answer"]), "between-tools";
-    /// Number of waiting steering messages delivered at once.
-    STEERING_MODE = "steering_mode", SettingKind::Choice(&["one-at-a-time", "all"]), "all";
-    /// Number of waiting follow-up messages delivered at once.
-    FOLLOW_UP_MODE = "follow_up_mode", SettingKind::Choice(&["one-at-a-time", "all"]), "one-at-a-time";
-    /// Run consecutive calls of read-only tools in parallel.
-    PARALLEL_TOOLS = "parallel_tools", SettingKind::Choice(&["on", "off"]), "on";
-    /// Retry requests that failed with a transient error.
-    RETRY_ENABLED = "retry.enabled", SettingKind::Choice(&["on", "off"]), "on";
-    /// Maximum number of retries.
-    RETRY_MAX = "retry.max", SettingKind::Count { min: 0, max: 100 }, "5";
-    /// Milliseconds before the first retry, doubled for each further one, with jitter.
-    RETRY_BASE_MS = "retry.base_ms", SettingKind::Count { min: 0, max: 3_600_000 }, "2000";
-    /// Maximum milliseconds between two retries, unless the provider asks for more.
-    RETRY_CAP_MS = "retry.cap_ms", SettingKind::Count { min: 0, max: 3_600_000 }, "60000";
-    /// Seconds to wait for the first byte of an answer, and for further content within it (pings don't count); unset:
-    /// 300, or 900 for a server on this machine or the local network.
-    REQUEST_FIRST_BYTE_S = "request.first_byte_s", SettingKind::Count { min: 1, max: 86_400 }, "";
-    /// Seconds without any data, pings included, after which an answer counts as interrupted.
-    REQUEST_STALL_S = "request.stall_s", SettingKind::Count { min: 1, max: 86_400 }, "120";
-    /// Seconds after which a command of the bash tool is stopped, unless the call asks for more.
-    BASH_TIMEOUT_S = "bash.timeout_s", SettingKind::Count { min: 1, max: 86_400 }, "120";
-    /// Maximum seconds that a call of the bash tool may ask for.
-    BASH_MAX_TIMEOUT_S = "bash.max_timeout_s", SettingKind::Count { min: 1, max: 86_400 }, "600";
-    /// Shell for commands: an absolute path, or a name on PATH; unset: bash, else sh.
-    BASH_SHELL = "bash.shell", SettingKind::Text, "", scope SettingScope::User;
-    /// Shell line that runs before every command, such as `source .venv/bin/activate`.
-    BASH_PREFIX = "bash.prefix", SettingKind::Text, "", scope SettingScope::User;
-    /// Pass the environment variables with providers' API keys to commands.
-    BASH_INHERIT_KEYS = "bash.inherit_keys", SettingKind::Choice(&["off", "on"]), "off", scope SettingScope::User;
-    /// Maximum lines of a tool result.
-    TOOL_OUTPUT_MAX_LINES = "tool_output.max_lines", SettingKind::Count { min: 1, max: 1_000_000 }, "2000";
-    /// Maximum characters of a tool result.
-    TOOL_OUTPUT_MAX_CHARS = "tool_output.max_chars", SettingKind::Count { min: 1, max: 10_000_000 }, "40000";
-    /// Compact the conversation automatically before it exceeds the model's context window.
-    COMPACTION_ENABLED = "compaction.enabled", SettingKind::Choice(&["on", "off"]), "on", aliases &["COMPACT_ENABLED"];
-    /// Replacement for older messages: a summary by the model, or only the first message.
-    COMPACTION_STRATEGY = "compaction.strategy", SettingKind::Choice(&["summarize", "truncate", "off"]), "summarize";
-    /// Tokens of the context window to keep free; unset: 16,384, at most a quarter of the window.
-    COMPACTION_RESERVE_TOKENS = "compaction.reserve_tokens", SettingKind::Count { min: 1, max: 10_000_000 }, "";
-    /// Tokens of recent messages that compaction keeps; unset: 20,000, at most a third of the window.
-    COMPACTION_KEEP_TOKENS = "compaction.keep_tokens", SettingKind::Count { min: 1, max: 10_000_000 }, "";
-    /// Number of messages above which a conversation is compacted; unset: no limit.
-    COMPACTION_MAX_MESSAGES = "compaction.max_messages", SettingKind::Count { min: 2, max: 1_000_000 }, "", aliases &["AGENT_MAX_MESSAGES", "COMPACT_THRESHOLD"];
-    /// Number of recent messages that compaction keeps; unset: half of compaction.max_messages, or all of it with
-    /// strategy truncate.
-    COMPACTION_KEEP_MESSAGES = "compaction.keep_messages", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["COMPACT_KEEP_RECENT"];
-    /// When the session log is synced to disk: after every entry, after user messages and turns, or never.
-    SYNC = "sync", SettingKind::Choice(&["always", "turn", "never"]), "turn";
-    /// Folder for session logs, without a subfolder for each working directory.
-    SESSION_DIR = "session_dir", SettingKind::Text, "", scope SettingScope::User;
-    /// Maximum milliseconds for an extension's hook; if a hook that guards calls takes longer, the call needs approval.
-    EXTENSIONS_TIMEOUT_MS = "extensions.timeout_ms", SettingKind::Count { min: 10, max: 600_000 }, "5000";
-    /// Show images inline if the terminal supports it, or as a line of text.
-    IMAGES = "images", SettingKind::Choice(&["auto", "line"]), "auto";
-    /// Theme: a name, the path of a theme file, or `auto` to follow the terminal background (`theme_dark` /
-    /// `theme_light`).
-    THEME = "theme", SettingKind::Text, "auto";
-    /// Theme for dark terminal backgrounds.
-    THEME_DARK = "theme_dark", SettingKind::Text, "dark";
-    /// Theme for light terminal backgrounds.
-    THEME_LIGHT = "theme_light", SettingKind::Text, "light";
-    /// Number of colors of the terminal; auto detects it from the environment.
-    COLOURS = "colours", SettingKind::Choice(&["auto", "24bit", "256", "16", "none"]), "auto";
-    /// Show the session's name and state in the terminal title.
-    TERMINAL_TITLE = "terminal.title", SettingKind::Choice(&["on", "off"]), "on";
-    /// Report progress to the terminal (OSC 9;4): if supported, always, or never.
-    TERMINAL_PROGRESS = "terminal.progress", SettingKind::Choice(&["auto", "on", "off"]), "auto";
-    /// Alert when a long run ends or a call needs approval while the terminal is unfocused: desktop notification, bell
-    /// or off.
-    NOTIFY = "notify.mode", SettingKind::Choice(&["auto", "bell", "off"]), "auto";
-    /// Minimum duration, in seconds, of a run whose end triggers an alert.
-    NOTIFY_AFTER_S = "notify.after_s", SettingKind::Count { min: 0, max: 86_400 }, "10";
-    /// Level of messages in tiller's own log file.
-    LOG_LEVEL = "log.level", SettingKind::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "warn";
-    /// Path of the log file, relative to the state folder; unset: `tiller.log`.
-    LOG_FILE = "log.file", SettingKind::Text, "", scope SettingScope::User;
 }
 
 /// Finds a setting by name.
@@ -317,31 +201,6 @@ pub struct InvalidSetting {
     pub expected: String,
 }
 
-/// A setting's value.
-#[derive(Clone, Debug, PartialEq)]
-pub enum SettingValue {
-    /// For text and choices.
-    Text(String),
-    /// For counts.
-    Count(u64),
-    /// For numbers.
-    Number(f64),
-    /// For lists.
-    List(Vec<String>),
-}
-
-impl fmt::Display for SettingValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Text(text) => f.write_str(text),
-            Self::Count(count) => write!(f, "{count}"),
-            Self::Number(number) => write!(f, "{number}"),
-            Self::List(items) if items.is_empty() => f.write_str("off"),
-            Self::List(items) => f.write_str(&items.join(",")),
-        }
-    }
-}
-
 /// The source of a value; later ones take precedence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingSource {
@@ -424,48 +283,6 @@ impl Settings {
         let (value, source) = &self.values[setting.name];
         (value.as_ref(), source)
     }
-
-    /// Returns the value of a text or choice setting, if set.
-    #[must_use]
-    pub fn text(&self, setting: &Setting) -> Option<&str> {
-        match self.value(setting).0 {
-            Some(SettingValue::Text(text)) => Some(text),
-            Some(SettingValue::Count(_) | SettingValue::Number(_) | SettingValue::List(_)) | None => None,
-        }
-    }
-
-    /// Checks whether a choice setting has this value.
-    #[must_use]
-    pub fn is(&self, setting: &Setting, word: &str) -> bool {
-        self.text(setting) == Some(word)
-    }
-
-    /// Returns the value of a count setting, if set.
-    #[must_use]
-    pub fn count(&self, setting: &Setting) -> Option<u64> {
-        match self.value(setting).0 {
-            Some(SettingValue::Count(count)) => Some(*count),
-            Some(SettingValue::Text(_) | SettingValue::Number(_) | SettingValue::List(_)) | None => None,
-        }
-    }
-
-    /// Returns the value of a number setting, if set.
-    #[must_use]
-    pub fn number(&self, setting: &Setting) -> Option<f64> {
-        match self.value(setting).0 {
-            Some(SettingValue::Number(number)) => Some(*number),
-            Some(SettingValue::Text(_) | SettingValue::Count(_) | SettingValue::List(_)) | None => None,
-        }
-    }
-
-    /// Returns the value of a list setting, if set.
-    #[must_use]
-    pub fn list(&self, setting: &Setting) -> Option<&[String]> {
-        match self.value(setting).0 {
-            Some(SettingValue::List(items)) => Some(items),
-            Some(SettingValue::Text(_) | SettingValue::Count(_) | SettingValue::Number(_)) | None => None,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -475,9 +292,9 @@ mod tests {
     #[test]
     fn table_every_default_is_valid() {
         let settings = Settings::default();
-        assert_eq!(settings.count(&BASH_TIMEOUT_S), Some(120));
-        assert_eq!(settings.count(&MAX_TURNS), None);
-        assert!(settings.is(&STEERING_POINT, "between-tools"));
+        assert_eq!(settings.bash_timeout_s(), 120);
+        assert_eq!(settings.max_turns(), None);
+        assert_eq!(settings.steering_point(), SteeringPoint::BetweenTools);
     }
 
     #[test]
@@ -503,7 +320,7 @@ mod tests {
         let mut settings = Settings::default();
         settings.set(&SYNC, SYNC.parse("never").unwrap(), SettingSource::Flag("--sync".into()));
         settings.set(&SYNC, SYNC.parse("always").unwrap(), SettingSource::File("settings.json".into()));
-        assert!(settings.is(&SYNC, "never"));
+        assert_eq!(settings.sync_policy(), SyncPolicy::Never);
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub use files::Files;
 pub use plan::{CompactionInput, CompactionPlan, first_message};
 pub use prompt::{Prompt, RenderedRequest, SummaryRequest};
 
+use tiller_core::setting::{CompactionStrategy, Switch};
 use tiller_core::unit::Tokens;
 use tiller_session::context::Projection;
 
@@ -30,9 +31,9 @@ const KEEP: Tokens = Tokens(20_000);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CompactionOptions {
     /// The replacement of the older part.
-    pub strategy: Strategy,
+    pub strategy: CompactionStrategy,
     /// Automatic compaction.
-    pub automatic: Automatic,
+    pub automatic: Switch,
     /// Tokens that stay free; by default 16,384, at most a quarter of the window. Never more than half of it.
     pub reserve: Option<Tokens>,
     /// Tokens of the newest messages that stay; by default 20,000, at most a third of the window. Never more than
@@ -45,33 +46,11 @@ pub struct CompactionOptions {
     pub keep_messages: Option<usize>,
 }
 
-/// The replacement of the older part of a conversation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Strategy {
-    /// A summary that the model makes.
-    #[default]
-    Summarize,
-    /// The first message and a note that others were left out; no request is made.
-    Truncate,
-    /// None: a context that is too long is an error.
-    Off,
-}
-
-/// Automatic compaction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Automatic {
-    /// When the context gets too long.
-    #[default]
-    On,
-    /// Only on request.
-    Off,
-}
-
 impl CompactionOptions {
     /// Returns whether a context may be compacted automatically.
     #[must_use]
     pub fn is_automatic(&self) -> bool {
-        self.automatic == Automatic::On && self.strategy != Strategy::Off
+        self.automatic == Switch::On && self.strategy != CompactionStrategy::Off
     }
 
     /// Returns the tokens that stay free in a window of this size.
@@ -85,8 +64,8 @@ impl CompactionOptions {
     pub fn keep(&self, window: Tokens) -> Keep {
         // A summary costs a request, so it should last for a while; leaving messages out costs nothing.
         let most = self.max_messages.map(|most| match self.strategy {
-            Strategy::Truncate => most,
-            Strategy::Summarize | Strategy::Off => (most / 2).max(1),
+            CompactionStrategy::Truncate => most,
+            CompactionStrategy::Summarize | CompactionStrategy::Off => (most / 2).max(1),
         });
         Keep { tokens: limit_to_share(self.keep, KEEP, window, 3), messages: self.keep_messages.or(most) }
     }
@@ -230,7 +209,7 @@ mod tests {
         assert!(!due(&context(4, 1), Tokens(200_000), &options));
         assert!(due(&context(5, 1), Tokens(200_000), &options));
         assert_eq!(options.keep(Tokens(200_000)).messages, Some(2));
-        let truncated = CompactionOptions { strategy: Strategy::Truncate, ..options };
+        let truncated = CompactionOptions { strategy: CompactionStrategy::Truncate, ..options };
         assert_eq!(truncated.keep(Tokens(200_000)).messages, Some(4));
     }
 
@@ -245,8 +224,8 @@ mod tests {
     fn automatic_strategy_off_never_compacts() {
         let full = context(10, 4_000);
         let off = |strategy, automatic| CompactionOptions { strategy, automatic, ..Default::default() };
-        assert!(due(&full, Tokens(1_000), &off(Strategy::Truncate, Automatic::On)));
-        assert!(!due(&full, Tokens(1_000), &off(Strategy::Summarize, Automatic::Off)));
-        assert!(!due(&full, Tokens(1_000), &off(Strategy::Off, Automatic::On)));
+        assert!(due(&full, Tokens(1_000), &off(CompactionStrategy::Truncate, Switch::On)));
+        assert!(!due(&full, Tokens(1_000), &off(CompactionStrategy::Summarize, Switch::Off)));
+        assert!(!due(&full, Tokens(1_000), &off(CompactionStrategy::Off, Switch::On)));
     }
 }

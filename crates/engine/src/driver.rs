@@ -25,6 +25,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use tiller_core::setting::SyncPolicy;
 
 use tiller_core::event::{Event, EventKind, QueueItem};
 use tiller_core::message::{Message, ModelRef, ThinkingLevel};
@@ -232,17 +233,6 @@ impl ToolOffer {
             }
         }
     }
-}
-
-/// Policy for syncing the log to the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SyncPolicy {
-    /// After every entry.
-    Always,
-    /// After user messages and at the end of each turn.
-    Turn,
-    /// Left to the operating system.
-    Never,
 }
 
 /// State of the session task.

@@ -36,7 +36,7 @@ pub use credentials::{
     CredentialChange, CredentialOrigin, CredentialStore, KeyChangeOutcome, ProviderCredential,
 };
 pub use driver::{
-    AgentOptions, AnswerOptions, FirstModel, ModelChoice, OutputOptions, SessionParts, SyncPolicy, ToolOffer,
+    AgentOptions, AnswerOptions, FirstModel, ModelChoice, OutputOptions, SessionParts, ToolOffer,
 };
 pub use embed::{EmbedError, RunRequest, RunResult, SessionBuilder, run};
 pub use handle::{
@@ -49,5 +49,6 @@ pub use interactive::{Unrunnable, unrunnable};
 pub use resources::{CommandSource, Inventory, ResourcePaths, Resources, SlashCommand, WatchMode};
 pub use subscription::{BufferedSubscription, Received, Subscription};
 pub use system_prompt::SystemPrompt;
+pub use tiller_core::setting::{ApprovalMode, Switch, SyncPolicy};
 pub use tiller_provider::CycleDirection;
-pub use tiller_tools::policy::{ApprovalMode, FolderAccess, PermissionRule as Permission};
+pub use tiller_tools::policy::{FolderAccess, PermissionRule as Permission};

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use tiller_core::setting::DeliveryMode;
 
 use tiller_core::event::{EventKind, QueueItem, QueueKind};
 use tiller_core::id::QueueId;
@@ -12,15 +13,6 @@ use tiller_session::entry::{Entry, QueueChange, QueueHistory, TillerEntry};
 
 /// Most messages in the queue: far more than a person queues, and few enough for events and memory.
 pub const MAX_WAITING: usize = 1_000;
-
-/// Number of queued messages that are delivered at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeliveryMode {
-    /// The oldest.
-    OneAtATime,
-    /// All of its kind.
-    All,
-}
 
 /// A change of a queued message; `None` keeps the current value.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,6 +1,7 @@
 //! Decision on retrying a failed request, with the delay. Pure.
 
 use std::time::Duration;
+use tiller_core::setting::Switch;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use tiller_core::message::{AssistantMessage, StopReason};
@@ -20,7 +21,7 @@ pub const TOO_LONG_HELP: &str =
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryOptions {
     /// On or off.
-    pub mode: RetryMode,
+    pub mode: Switch,
     /// Most retries.
     pub max: u32,
     /// Delay before the first retry; it doubles with each.
@@ -29,19 +30,9 @@ pub struct RetryOptions {
     pub cap: Duration,
 }
 
-/// Retry of failed requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RetryMode {
-    /// Retry failures that may be temporary.
-    #[default]
-    On,
-    /// No retries.
-    Off,
-}
-
 impl Default for RetryOptions {
     fn default() -> Self {
-        Self { mode: RetryMode::On, max: 5, base: Duration::from_secs(2), cap: Duration::from_secs(60) }
+        Self { mode: Switch::On, max: 5, base: Duration::from_secs(2), cap: Duration::from_secs(60) }
     }
 }
 
@@ -71,7 +62,7 @@ pub fn decide(
         FailureKind::Transient { retry_after } => retry_after,
         FailureKind::Interrupted => None,
     };
-    if options.mode == RetryMode::Off || tried.retries >= options.max {
+    if options.mode == Switch::Off || tried.retries >= options.max {
         return (AfterFailure::GiveUp, None);
     }
     if let Some(requested) = requested.filter(|requested| *requested > MAX_WAIT) {
@@ -175,7 +166,7 @@ mod tests {
                 .0
         };
         assert_eq!((overflow(false), overflow(true)), (AfterFailure::Compact, AfterFailure::GiveUp));
-        let off = RetryOptions { mode: RetryMode::Off, ..RetryOptions::default() };
+        let off = RetryOptions { mode: Switch::Off, ..RetryOptions::default() };
         assert_eq!(decide(TRANSIENT, tried(0), &off, 0).0, AfterFailure::GiveUp);
     }
 }

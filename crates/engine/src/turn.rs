@@ -21,6 +21,7 @@ mod tests;
 mod tool_calls;
 
 use std::sync::Arc;
+use tiller_core::setting::{DeliveryMode, SteeringPoint, Switch};
 
 use serde_json::Value;
 use tiller_core::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
@@ -33,7 +34,7 @@ use tiller_provider::ToolChoice;
 use tiller_session::EntryBody;
 use tiller_session::entry::{Compaction, MessageEntry};
 
-use super::queue::{DeliveryMode, Queue};
+use super::queue::Queue;
 use effect::Effects;
 use retry::RetryState;
 use tool_calls::ToolPhase;
@@ -58,7 +59,7 @@ pub struct TurnOptions {
     /// Follow-ups delivered at once. Default: one, because each is a task of its own.
     pub follow_up_mode: DeliveryMode,
     /// Parallel reading calls.
-    pub groups: Groups,
+    pub groups: Switch,
     /// Most requests of one run, before a last one without tools; `None` for no limit.
     pub max_turns: Option<u64>,
 }
@@ -69,30 +70,10 @@ impl Default for TurnOptions {
             steering_point: SteeringPoint::default(),
             steering_mode: DeliveryMode::All,
             follow_up_mode: DeliveryMode::OneAtATime,
-            groups: Groups::default(),
+            groups: Switch::On,
             max_turns: None,
         }
     }
-}
-
-/// Point of delivery of steering messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SteeringPoint {
-    /// Between two steps; calls that have not begun are skipped.
-    #[default]
-    BetweenTools,
-    /// After the last call of the answer.
-    AfterAnswer,
-}
-
-/// Parallel reading calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Groups {
-    /// Up to [`LARGEST_GROUP`].
-    #[default]
-    On,
-    /// One after the other.
-    Off,
 }
 
 /// Number of a request. Jobs carry the number of their request, so that late events are dropped.

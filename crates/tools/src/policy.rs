@@ -20,45 +20,12 @@ mod shell;
 pub use git_config::is_harmless as is_harmless_git_config;
 pub use pattern::{CommandPattern, CoveredCommand};
 pub use rule::{FolderAccess, PermissionRule, SessionRules};
+pub use tiller_core::setting::ApprovalMode;
 
 use risk::CommandFolders;
 
 /// Tools that search a folder.
 const SEARCHING_TOOLS: &[&str] = &["grep", "list_files"];
-
-/// The approval mode: selects the calls that ask.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ApprovalMode {
-    /// Commands ask, and so do writes to a [protected path](tiller_core::protected_path). Reads, and writes elsewhere
-    /// in the working directory and in folders added for writing, don't.
-    #[default]
-    Ask,
-    /// Commands that look dangerous ask, and so do writes to a protected path.
-    Auto,
-    /// Calls that may change anything are denied.
-    ReadOnly,
-}
-
-impl ApprovalMode {
-    /// All modes, in display order.
-    pub const ALL: [Self; 3] = [Self::Ask, Self::Auto, Self::ReadOnly];
-
-    /// Returns the mode's name, as typed and shown.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ask => "ask",
-            Self::Auto => "auto",
-            Self::ReadOnly => "read-only",
-        }
-    }
-
-    /// Parses a mode's name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.name() == name)
-    }
-}
 
 /// The source of the answer where the policy would ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 //! far and returns the bytes to write, none if nothing changed. The event loop writes them.
 
 use tiller_core::id::CallId;
+use tiller_core::setting::{NotifyMode, ProgressMode, Switch};
 use tiller_core::unit::UnixMs;
 
 use super::app::App;
@@ -44,13 +45,13 @@ pub struct SignalSupport {
 
 /// The settings of terminal signals.
 #[derive(Clone, Copy, Debug)]
-pub struct SignalSettings<'a> {
-    /// `terminal.title`: on or off.
-    pub title: &'a str,
-    /// `terminal.progress`: auto, on or off.
-    pub progress: &'a str,
-    /// `notify.mode`: auto, bell or off.
-    pub notify: &'a str,
+pub struct SignalSettings {
+    /// `terminal.title`.
+    pub title: Switch,
+    /// `terminal.progress`.
+    pub progress: ProgressMode,
+    /// `notify.mode`.
+    pub notify: NotifyMode,
     /// `notify.after_s`.
     pub after_s: u64,
 }
@@ -59,19 +60,19 @@ impl SignalSupport {
     /// The signals supported by the terminal that these environment variables describe, as far as the
     /// settings allow.
     #[must_use]
-    pub fn choose<'a>(variable: impl Fn(&str) -> Option<&'a str>, settings: SignalSettings<'_>) -> Self {
+    pub fn choose<'a>(variable: impl Fn(&str) -> Option<&'a str>, settings: SignalSettings) -> Self {
         let terminal = KnownTerminal::detect(&variable);
         let has_progress = match settings.progress {
-            "on" => true,
-            "off" => false,
-            _ => terminal.has_progress(&variable),
+            ProgressMode::On => true,
+            ProgressMode::Off => false,
+            ProgressMode::Auto => terminal.has_progress(&variable),
         };
         let call = match settings.notify {
-            "off" => Alert::Silence,
-            "bell" => Alert::Bell,
-            _ => terminal.alert(),
+            NotifyMode::Off => Alert::Silence,
+            NotifyMode::Bell => Alert::Bell,
+            NotifyMode::Auto => terminal.alert(),
         };
-        let has_title = settings.title != "off" && terminal != KnownTerminal::Console;
+        let has_title = settings.title == Switch::On && terminal != KnownTerminal::Console;
         Self { has_title, has_progress, alert: call, after_s: settings.after_s }
     }
 
@@ -324,15 +325,19 @@ fn title(app: &App) -> String {
 mod tests {
     use super::*;
 
-    fn reach(variables: &[(&str, &str)], settings: SignalSettings<'_>) -> SignalSupport {
+    fn reach(variables: &[(&str, &str)], settings: SignalSettings) -> SignalSupport {
         SignalSupport::choose(
             |name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| *value),
             settings,
         )
     }
 
-    const AUTO: SignalSettings<'_> =
-        SignalSettings { title: "on", progress: "auto", notify: "auto", after_s: 10 };
+    const AUTO: SignalSettings = SignalSettings {
+        title: Switch::On,
+        progress: ProgressMode::Auto,
+        notify: NotifyMode::Auto,
+        after_s: 10,
+    };
 
     #[test]
     fn signals_auto_follows_the_terminal() {
@@ -358,14 +363,20 @@ mod tests {
     #[test]
     fn signals_settings_override_the_terminal() {
         let xterm = [("TERM", "xterm")];
-        assert_eq!(reach(&xterm, SignalSettings { notify: "off", ..AUTO }).alert, Alert::Silence);
-        assert_eq!(reach(&[("TERM", "foot")], SignalSettings { notify: "bell", ..AUTO }).alert, Alert::Bell);
-        assert!(reach(&xterm, SignalSettings { progress: "on", ..AUTO }).has_progress);
-        assert!(
-            !reach(&[("TERM", "xterm"), ("WT_SESSION", "1")], SignalSettings { progress: "off", ..AUTO })
-                .has_progress
+        assert_eq!(reach(&xterm, SignalSettings { notify: NotifyMode::Off, ..AUTO }).alert, Alert::Silence);
+        assert_eq!(
+            reach(&[("TERM", "foot")], SignalSettings { notify: NotifyMode::Bell, ..AUTO }).alert,
+            Alert::Bell
         );
-        assert!(!reach(&xterm, SignalSettings { title: "off", ..AUTO }).has_title);
+        assert!(reach(&xterm, SignalSettings { progress: ProgressMode::On, ..AUTO }).has_progress);
+        assert!(
+            !reach(
+                &[("TERM", "xterm"), ("WT_SESSION", "1")],
+                SignalSettings { progress: ProgressMode::Off, ..AUTO }
+            )
+            .has_progress
+        );
+        assert!(!reach(&xterm, SignalSettings { title: Switch::Off, ..AUTO }).has_title);
         assert!(!reach(&[("TERM", "linux")], AUTO).has_title);
         assert_eq!(SignalSupport::default().teardown(), "");
     }

@@ -16,9 +16,8 @@ use crate::provider::demo::{self, Demo};
 use crate::provider::descriptor::{self, PROVIDERS, ProviderDescriptor};
 use crate::provider::scripted::{self, Scripted};
 use crate::provider::{
-    Endpoint, FactSource, Model, ModelError, ModelFacts, ProviderError, ProviderRegistry, Timeouts, catalog,
+    Endpoint, FactSource, Model, ModelError, ModelFacts, ProviderError, ProviderRegistry, catalog,
 };
-use crate::setting;
 use crate::unit::Tokens;
 
 /// Applies the setting `models` to the registry. Warns about misconfigured providers and patterns without a
@@ -30,7 +29,7 @@ pub(super) fn scoped(
 ) -> ProviderRegistry {
     notices
         .extend(providers.misconfigured().map(|(name, reason)| format!("{name} is misconfigured: {reason}")));
-    let unmatched = providers.limit_scope(config.settings.list(&setting::MODELS).unwrap_or_default());
+    let unmatched = providers.limit_scope(config.settings.models().unwrap_or_default());
     notices.extend(unmatched.iter().map(|pattern| format!("models: no usable model matches `{pattern}`")));
     providers
 }
@@ -39,10 +38,10 @@ pub(super) fn scoped(
 /// available.
 pub(super) fn providers(arguments: &CliArgs, config: &Config) -> Result<ProviderRegistry, CliFailure> {
     let mut providers = ProviderRegistry::default();
-    if let Some(window) = config.settings.count(&setting::WINDOW) {
+    if let Some(window) = config.settings.window() {
         providers.assume_window(Tokens(window));
     }
-    let named = config.settings.text(&setting::PROVIDER);
+    let named = config.settings.provider();
     if arguments.model.api_key.is_some() && named.is_none() {
         return Err(CliFailure::usage(anyhow!("--api-key needs a provider")).hint("name it with --provider"));
     }
@@ -56,7 +55,7 @@ pub(super) fn providers(arguments: &CliArgs, config: &Config) -> Result<Provider
         }
     }
     if named == Some(scripted::NAME) {
-        let path = config.settings.text(&setting::MODEL).ok_or_else(|| {
+        let path = config.settings.model().ok_or_else(|| {
             CliFailure::usage(anyhow!("--provider scripted needs --model with the path of a script"))
         })?;
         let script = Scripted::load(path.as_ref()).map_err(CliFailure::usage)?;
@@ -84,15 +83,15 @@ pub(in crate::cli) fn connect_provider(
 
 /// Returns a provider's endpoint, if there is a key for it or a custom server.
 fn endpoint(arguments: &CliArgs, config: &Config, descriptor: &ProviderDescriptor) -> Option<Endpoint> {
-    let is_named = config.settings.text(&setting::PROVIDER) == Some(descriptor.name);
+    let is_named = config.settings.provider() == Some(descriptor.name);
     let flag_key = arguments.model.api_key.as_ref().filter(|_| is_named);
     let access = config.access(descriptor);
     let server = access.as_ref().and_then(|access| access.base_url.as_deref());
     let mut endpoint = descriptor.endpoint(server);
-    let seconds = |setting| config.settings.count(setting).map(Duration::from_secs);
-    let Timeouts { first_byte, stall, .. } = endpoint.timeouts;
-    endpoint.timeouts.first_byte = seconds(&setting::REQUEST_FIRST_BYTE_S).unwrap_or(first_byte);
-    endpoint.timeouts.stall = seconds(&setting::REQUEST_STALL_S).unwrap_or(stall);
+    if let Some(seconds) = config.settings.request_first_byte_s() {
+        endpoint.timeouts.first_byte = Duration::from_secs(seconds);
+    }
+    endpoint.timeouts.stall = Duration::from_secs(config.settings.request_stall_s());
     let key = flag_key.map(|key| SecretString::from(key.clone()));
     match key.or_else(|| access.as_ref().and_then(|access| access.key.clone())) {
         Some(key) => Some(endpoint.with_key(key)),
@@ -110,8 +109,8 @@ pub(in crate::cli) struct ModelList {
 /// Lists the models of the catalog and of the configured providers.
 pub(in crate::cli) fn named_models(arguments: &CliArgs, config: &Config) -> Result<ModelList, CliFailure> {
     let providers = providers(arguments, config)?;
-    let query = config.settings.text(&setting::MODEL);
-    let found = query.and_then(|query| match config.settings.text(&setting::PROVIDER) {
+    let query = config.settings.model();
+    let found = query.and_then(|query| match config.settings.provider() {
         Some(provider) => in_provider(&providers, provider, query).ok().map(|(model, ..)| model),
         None => providers.find(query).ok().map(|found| found.model),
     });
@@ -132,8 +131,8 @@ pub(super) fn model(
     providers: &ProviderRegistry,
     front: FrontEnd,
 ) -> Result<SelectedModel, CliFailure> {
-    let provider = config.settings.text(&setting::PROVIDER);
-    let query = config.settings.text(&setting::MODEL);
+    let provider = config.settings.provider();
+    let query = config.settings.model();
     let on_flags = arguments.model.model.is_some() || arguments.model.provider.is_some();
     let choice = if on_flags { ModelChoice::Caller } else { ModelChoice::Log };
     let level_on_flags = arguments.model.thinking.is_some();
@@ -149,8 +148,8 @@ pub(super) fn model(
         (None, None) if providers.is_scoped() => first_listed(providers, front)?,
         (provider, None) => (first(providers, provider, front)?, None, FactSource::Known),
     };
-    let thinking = level.or_else(|| config.settings.text(&setting::THINKING).and_then(ThinkingLevel::parse));
-    let thinking = model.facts.clamp(thinking.unwrap_or_default());
+    let thinking = level.unwrap_or(config.settings.thinking());
+    let thinking = model.facts.clamp(thinking);
     let notice = (known == FactSource::Assumed).then(|| {
         format!(
             "{} is not in the catalog; assuming a context window of {} (setting window), answers of up to {} tokens, and no prices",

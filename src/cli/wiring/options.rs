@@ -5,18 +5,17 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use crate::agent::compaction::{Automatic, CompactionOptions, Strategy};
-use crate::agent::queue::DeliveryMode;
-use crate::agent::retry::{RetryMode, RetryOptions};
-use crate::agent::{AgentOptions, AnswerOptions, OutputOptions, SyncPolicy, ToolOffer, turn};
+use crate::agent::compaction::CompactionOptions;
+use crate::agent::retry::RetryOptions;
+use crate::agent::{AgentOptions, AnswerOptions, OutputOptions, ToolOffer, turn};
 use crate::cli::CliFailure;
 use crate::cli::args::CliArgs;
 use crate::cli::frontend::FrontEnd;
 use crate::config::{self, Config};
-use crate::policy::{ApprovalMode, AskBehavior, Policy};
+use crate::policy::{AskBehavior, Policy};
 use crate::process::Runner;
 use crate::protected_path::ProtectedPaths;
-use crate::setting;
+use crate::setting::{Settings, Switch};
 use crate::tool::{BashTimes, OutputLimits};
 use crate::unit::Tokens;
 
@@ -29,44 +28,27 @@ pub(in crate::cli) fn runner() -> Result<Runner, CliFailure> {
 }
 
 pub(in crate::cli) fn output_limits(config: &Config) -> OutputLimits {
-    let count =
-        |setting| usize::try_from(config.settings.count(setting).unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
-    OutputLimits {
-        max_lines: count(&setting::TOOL_OUTPUT_MAX_LINES),
-        max_chars: count(&setting::TOOL_OUTPUT_MAX_CHARS),
-    }
-}
-
-fn compaction(config: &Config) -> CompactionOptions {
     let settings = &config.settings;
-    let tokens = |setting| settings.count(setting).map(Tokens);
-    let messages =
-        |setting| settings.count(setting).map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+    OutputLimits { max_lines: settings.tool_output_max_lines(), max_chars: settings.tool_output_max_chars() }
+}
+
+fn compaction(settings: &Settings) -> CompactionOptions {
     CompactionOptions {
-        strategy: match settings.text(&setting::COMPACTION_STRATEGY) {
-            Some("truncate") => Strategy::Truncate,
-            Some("off") => Strategy::Off,
-            Some(_) | None => Strategy::Summarize,
-        },
-        automatic: if settings.is(&setting::COMPACTION_ENABLED, "off") {
-            Automatic::Off
-        } else {
-            Automatic::On
-        },
-        reserve: tokens(&setting::COMPACTION_RESERVE_TOKENS),
-        keep: tokens(&setting::COMPACTION_KEEP_TOKENS),
-        max_messages: messages(&setting::COMPACTION_MAX_MESSAGES),
-        keep_messages: messages(&setting::COMPACTION_KEEP_MESSAGES),
+        strategy: settings.compaction_strategy(),
+        automatic: settings.compaction_enabled(),
+        reserve: settings.compaction_reserve_tokens().map(Tokens),
+        keep: settings.compaction_keep_tokens().map(Tokens),
+        max_messages: settings.compaction_max_messages(),
+        keep_messages: settings.compaction_keep_messages(),
     }
 }
 
-fn retry(config: &Config) -> RetryOptions {
-    let count = |setting| config.settings.count(setting).unwrap_or_default();
+fn retry(settings: &Settings) -> RetryOptions {
     RetryOptions {
-        mode: if config.settings.is(&setting::RETRY_ENABLED, "off") { RetryMode::Off } else { RetryMode::On },
-        max: u32::try_from(count(&setting::RETRY_MAX)).unwrap_or(u32::MAX),
-        base: Duration::from_millis(count(&setting::RETRY_BASE_MS)),
-        cap: Duration::from_millis(count(&setting::RETRY_CAP_MS)),
+        mode: settings.retry_enabled(),
+        max: settings.retry_max(),
+        base: Duration::from_millis(settings.retry_base_ms()),
+        cap: Duration::from_millis(settings.retry_cap_ms()),
     }
 }
 
@@ -74,24 +56,21 @@ fn retry(config: &Config) -> RetryOptions {
 pub(super) fn command_runner(config: &Config) -> Result<Runner, CliFailure> {
     let settings = &config.settings;
     let mut runner = runner()?;
-    if let Some(shell) = settings.text(&setting::BASH_SHELL) {
+    if let Some(shell) = settings.bash_shell() {
         runner = runner.with_shell(shell).map_err(CliFailure::usage)?;
     }
-    if let Some(prefix) = settings.text(&setting::BASH_PREFIX) {
+    if let Some(prefix) = settings.bash_prefix() {
         runner = runner.with_prefix(prefix);
     }
-    if settings.is(&setting::BASH_INHERIT_KEYS, "off") {
+    if settings.bash_inherit_keys() == Switch::Off {
         runner = runner.without_variables(config::key_names());
     }
     Ok(runner)
 }
 
 pub(super) fn bash_times(config: &Config) -> BashTimes {
-    let seconds = |setting| config.settings.count(setting).unwrap_or_default();
-    BashTimes {
-        timeout_s: seconds(&setting::BASH_TIMEOUT_S),
-        max_timeout_s: seconds(&setting::BASH_MAX_TIMEOUT_S),
-    }
+    let settings = &config.settings;
+    BashTimes { timeout_s: settings.bash_timeout_s(), max_timeout_s: settings.bash_max_timeout_s() }
 }
 
 pub(super) fn options(
@@ -101,38 +80,24 @@ pub(super) fn options(
     output: OutputOptions,
 ) -> AgentOptions {
     let settings = &config.settings;
-    let delivery = |setting| {
-        if settings.is(setting, "all") { DeliveryMode::All } else { DeliveryMode::OneAtATime }
-    };
     let turn = turn::TurnOptions {
-        steering_point: match settings.is(&setting::STEERING_POINT, "after-answer") {
-            true => turn::SteeringPoint::AfterAnswer,
-            false => turn::SteeringPoint::BetweenTools,
-        },
-        steering_mode: delivery(&setting::STEERING_MODE),
-        follow_up_mode: delivery(&setting::FOLLOW_UP_MODE),
-        groups: if settings.is(&setting::PARALLEL_TOOLS, "off") {
-            turn::Groups::Off
-        } else {
-            turn::Groups::On
-        },
-        max_turns: settings.count(&setting::MAX_TURNS).or((!front.has_person()).then_some(UNWATCHED_TURNS)),
+        steering_point: settings.steering_point(),
+        steering_mode: settings.steering_mode(),
+        follow_up_mode: settings.follow_up_mode(),
+        groups: settings.parallel_tools(),
+        max_turns: settings.max_turns().or((!front.has_person()).then_some(UNWATCHED_TURNS)),
     };
     AgentOptions {
         turn,
-        retry: retry(config),
-        compaction: compaction(config),
-        sync: match settings.text(&setting::SYNC) {
-            Some("always") => SyncPolicy::Always,
-            Some("never") => SyncPolicy::Never,
-            Some(_) | None => SyncPolicy::Turn,
-        },
+        retry: retry(settings),
+        compaction: compaction(settings),
+        sync: settings.sync_policy(),
         answers: AnswerOptions {
-            max_tokens: settings.count(&setting::MAX_TOKENS).map(Tokens),
-            temperature: settings.number(&setting::TEMPERATURE),
+            max_tokens: settings.max_tokens().map(Tokens),
+            temperature: settings.temperature(),
         },
         policy: Policy {
-            mode: settings.text(&setting::APPROVAL).and_then(ApprovalMode::parse).unwrap_or_default(),
+            mode: settings.approval_mode(),
             asking: if arguments.agent.yes { AskBehavior::Yes } else { AskBehavior::User },
             protected,
             root: cwd,

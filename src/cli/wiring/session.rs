@@ -10,13 +10,12 @@ use crate::cli::{CliFailure, git_remote};
 use crate::config::Config;
 use crate::id::SessionId;
 use crate::session::{Placement, Reader, SessionError, SessionManager, Writer};
-use crate::setting;
 
 /// The session manager for a directory.
 pub(in crate::cli) fn manager(arguments: &CliArgs, config: &Config, cwd: PathBuf) -> SessionManager {
     let placement = if arguments.session.no_session {
         Placement::Memory
-    } else if let Some(folder) = config.settings.text(&setting::SESSION_DIR) {
+    } else if let Some(folder) = config.settings.session_dir() {
         Placement::Flat(cwd.join(folder))
     } else {
         Placement::ByDirectory(config.folders.sessions())

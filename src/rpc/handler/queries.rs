@@ -1,11 +1,9 @@
 //! Commands that only read.
 
+use crate::setting::{DeliveryMode, Switch};
 use serde_json::{Value, json};
 
 use super::{Handler, HandlerError, HandlerResult, blocking, data};
-use crate::agent::compaction::Automatic;
-use crate::agent::queue::DeliveryMode;
-use crate::agent::retry::RetryMode;
 use crate::agent::{SessionState, SessionStats, Status};
 use crate::id::EntryId;
 use crate::message::ModelRef;
@@ -109,11 +107,11 @@ fn described(status: &Status, model: Value) -> Value {
         "isRetrying": status.activity.is_retrying,
         "steeringMode": mode(status.queue.steering_mode),
         "followUpMode": mode(status.queue.follow_up_mode),
-        "autoRetryEnabled": status.auto_retry == RetryMode::On,
+        "autoRetryEnabled": status.auto_retry == Switch::On,
         "messageCount": status.messages,
         "pendingMessageCount": status.queue.items.len(),
         "leafId": status.leaf,
-        "autoCompactionEnabled": status.auto_compaction == Automatic::On,
+        "autoCompactionEnabled": status.auto_compaction == Switch::On,
     });
     extend(&mut view, more);
     view

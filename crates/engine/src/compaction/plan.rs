@@ -1,6 +1,7 @@
 //! One compaction: the part that stays, the summary requests, and the entry made from the answers. Pure.
 
 use std::collections::HashMap;
+use tiller_core::setting::CompactionStrategy;
 
 use serde_json::Value;
 use tiller_core::id::EntryId;
@@ -10,7 +11,7 @@ use tiller_session::context::{ProjectedMessage, Projection, UnloadedContext, est
 use tiller_session::entry::Compaction;
 
 use super::cut::{first_kept_without_fragment, is_sent, sent_tokens, split_turn};
-use super::{CompactionError, CompactionOptions, Files, Keep, Prompt, Strategy, SummaryRequest, truncate};
+use super::{CompactionError, CompactionOptions, Files, Keep, Prompt, SummaryRequest, truncate};
 
 /// Most characters of the first message that a summary quotes.
 const QUOTED_CHARS: usize = 2_000;
@@ -76,11 +77,11 @@ impl CompactionPlan {
         let messages = &projection.messages;
         let head = usize::from(projection.compaction.is_some());
         let first = match options.strategy {
-            Strategy::Off => return Err(CompactionError::Off),
-            Strategy::Summarize => {
+            CompactionStrategy::Off => return Err(CompactionError::Off),
+            CompactionStrategy::Summarize => {
                 head + first_kept_without_fragment(&messages[head.min(messages.len())..], keep)
             }
-            Strategy::Truncate => match truncate(messages, keep)[..] {
+            CompactionStrategy::Truncate => match truncate(messages, keep)[..] {
                 // All of them: if the first one stays too, nothing is left out.
                 [_, 1, ..] => head,
                 [_, first, ..] => first,
@@ -373,7 +374,8 @@ mod tests {
 
     #[test]
     fn truncation_short_conversation_is_left_alone() {
-        let options = CompactionOptions { strategy: Strategy::Truncate, ..CompactionOptions::default() };
+        let options =
+            CompactionOptions { strategy: CompactionStrategy::Truncate, ..CompactionOptions::default() };
         for words in ["u a", "u a u a", "u a1 r1 a"] {
             assert_eq!(
                 CompactionPlan::new(&heavy(words), keep(4), &options).unwrap_err(),
@@ -401,7 +403,8 @@ mod tests {
 
     #[test]
     fn truncation_quotes_the_first_message_and_notes_the_omission() {
-        let options = CompactionOptions { strategy: Strategy::Truncate, ..CompactionOptions::default() };
+        let options =
+            CompactionOptions { strategy: CompactionStrategy::Truncate, ..CompactionOptions::default() };
         let entry = CompactionPlan::new(&heavy("u a1 r1 a2 r2 a"), keep(4), &options)
             .unwrap()
             .truncation_entry()
@@ -420,7 +423,8 @@ mod tests {
     #[test]
     fn truncation_keeps_the_earlier_summary() {
         let entry = plan(&heavy("u a u"), 1).unwrap().summary_entry(&["Main.".into()]).unwrap();
-        let options = CompactionOptions { strategy: Strategy::Truncate, ..CompactionOptions::default() };
+        let options =
+            CompactionOptions { strategy: CompactionStrategy::Truncate, ..CompactionOptions::default() };
         let later = CompactionPlan::new(&compacted(entry, "u a u"), keep(2), &options)
             .unwrap()
             .truncation_entry()
@@ -439,7 +443,7 @@ mod tests {
 
     #[test]
     fn plan_strategy_off_is_refused() {
-        let options = CompactionOptions { strategy: Strategy::Off, ..CompactionOptions::default() };
+        let options = CompactionOptions { strategy: CompactionStrategy::Off, ..CompactionOptions::default() };
         let refused = CompactionPlan::new(&heavy("u a u"), keep(1), &options).unwrap_err();
         assert_eq!(refused, CompactionError::Off);
     }

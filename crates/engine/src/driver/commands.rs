@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use tiller_core::setting::CompactionStrategy;
 
 use tiller_core::event::{Decider, Decision, EventKind, QueueItem, QueueKind, SessionChange};
 use tiller_core::id::{CallId, EntryId, QueueId};
@@ -22,7 +23,6 @@ use super::{Driver, now, run_tracing};
 
 use crate::approvals::Approver;
 use crate::attachment::{FileToAttach, attach_text, read_attachment};
-use crate::compaction::Strategy;
 use crate::handle::{
     AgentError, AttachCommand, DriverCommand, Expansion, ForkedSession, LengthCheck, OtherSessionOp,
     PermissionCommand, PromptOptions, Reply, SessionSwitched, StreamingBehavior, SwitchTarget,
@@ -84,7 +84,7 @@ impl Driver {
             DriverCommand::Compact { instructions, reply } => {
                 self.compact(self.summaries.options.strategy, instructions, reply);
             }
-            DriverCommand::Truncate { reply } => self.compact(Strategy::Truncate, None, reply),
+            DriverCommand::Truncate { reply } => self.compact(CompactionStrategy::Truncate, None, reply),
             DriverCommand::AbortCompaction { reply } => send_reply(reply, self.abort_compaction()),
             DriverCommand::ResolveCompaction { choice, reply } => {
                 send_reply(reply, self.resolve_compaction(choice))

@@ -4,6 +4,7 @@
 //! planning is in [`compaction`](crate::compaction).
 
 use tiller_core::event::{CompactionChoice, CompactionReason, CompactionResult, EventKind};
+use tiller_core::setting::CompactionStrategy;
 use tiller_core::unit::Tokens;
 use tiller_session::EntryBody;
 use tiller_session::entry::Compaction;
@@ -13,7 +14,7 @@ use super::commands::send_reply;
 use super::compaction_state::{PendingCompaction, Purpose, SummaryCost, SummaryPhase};
 use crate::approvals::Approver;
 use crate::compaction::{
-    CompactionError, CompactionInput, CompactionOptions, CompactionPlan, Strategy, due, first_message,
+    CompactionError, CompactionInput, CompactionOptions, CompactionPlan, due, first_message,
     keep_after_overflow,
 };
 use crate::handle::{AgentError, Reply};
@@ -31,7 +32,7 @@ impl Driver {
     pub(super) fn compact_if_due(&mut self, moment: CompactionPoint) {
         let (projection, window) = (&self.active.projection, self.active.model.facts.window);
         let options = self.summaries.options;
-        let truncates = options.strategy == Strategy::Truncate;
+        let truncates = options.strategy == CompactionStrategy::Truncate;
         // Truncation happens at once, so it is done directly before a request.
         let is_moment = moment == CompactionPoint::Request || (!truncates && self.has_approver());
         let is_free = matches!(self.summaries.phase, SummaryPhase::Idle);
@@ -114,7 +115,7 @@ impl Driver {
     /// Compacts on the user's request.
     pub(super) fn compact(
         &mut self,
-        strategy: Strategy,
+        strategy: CompactionStrategy,
         instructions: Option<String>,
         reply: Reply<CompactionResult>,
     ) {
@@ -214,8 +215,12 @@ impl Driver {
     }
 
     /// Starts a compaction by this strategy; returns the machine's input if the result is known at once.
-    fn begin_compaction(&mut self, strategy: Strategy, pending: PendingCompaction) -> Option<Input> {
-        if strategy == Strategy::Truncate {
+    fn begin_compaction(
+        &mut self,
+        strategy: CompactionStrategy,
+        pending: PendingCompaction,
+    ) -> Option<Input> {
+        if strategy == CompactionStrategy::Truncate {
             return Some(self.truncate(pending));
         }
         self.summarize(pending);

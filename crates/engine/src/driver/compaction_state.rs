@@ -6,15 +6,14 @@
 use tiller_core::event::{CompactionReason, CompactionResult, EventKind};
 use tiller_core::id::EntryId;
 use tiller_core::message::{ModelRef, Usage};
+use tiller_core::setting::Switch;
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_session::EntryBody;
 use tokio::task::AbortHandle;
 
 use super::summarize_job::{SummaryEvent, SummaryJob};
 use super::{Driver, now};
-use crate::compaction::{
-    Automatic, BranchPlan, CompactionError, CompactionOptions, CompactionPlan, SummaryRequest,
-};
+use crate::compaction::{BranchPlan, CompactionError, CompactionOptions, CompactionPlan, SummaryRequest};
 use crate::handle::{Reply, SessionSwitched, Summarizing, SummaryOf};
 use crate::turn::{AnnouncedRetry, Input};
 
@@ -99,7 +98,7 @@ impl SummaryState {
         &self.options
     }
 
-    pub(super) fn set_automatic(&mut self, automatic: Automatic) {
+    pub(super) fn set_automatic(&mut self, automatic: Switch) {
         self.options.automatic = automatic;
         self.futile_size = None;
     }

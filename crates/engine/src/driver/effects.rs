@@ -1,6 +1,7 @@
 //! Execution of effects, in order.
 
 use std::sync::Arc;
+use tiller_core::setting::SyncPolicy;
 
 use tiller_core::event::{ApprovalRequest, Decider, Decision, EventKind, RunOutcome};
 use tiller_core::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
@@ -10,7 +11,7 @@ use tiller_session::{Appended, EntryBody, ExternalChange, SessionError, chain};
 
 use super::compaction::CompactionPoint;
 use super::external_appends::{self, AppendNotice};
-use super::{Driver, QueuedEffect, ReturnQueued, SyncPolicy, now};
+use super::{Driver, QueuedEffect, ReturnQueued, now};
 use crate::approvals::Approver;
 use crate::handle::AgentError;
 use crate::message_builder::MessageBuilder;

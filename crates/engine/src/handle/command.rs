@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use tiller_core::setting::{DeliveryMode, SteeringPoint, Switch};
 
 use tiller_core::event::{CompactionChoice, CompactionResult, Decision, QueueItem, QueueKind, SessionChange};
 use tiller_core::id::{CallId, EntryId, QueueId, SessionId};
@@ -19,12 +20,10 @@ use super::status::{SessionStats, Settled, Status};
 use super::tools::OfferedTool;
 use crate::approvals::Approver;
 use crate::attachment::FileToAttach;
-use crate::compaction::Automatic;
 use crate::context_breakdown::ContextBreakdown;
-use crate::queue::{DeliveryMode, QueueEdit};
+use crate::queue::QueueEdit;
 use crate::resources::{Inventory, ReloadRequest, SlashCommand};
-use crate::retry::RetryMode;
-use crate::turn::{QueueHandling, SteeringPoint};
+use crate::turn::QueueHandling;
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, AgentError>>;
 
@@ -103,8 +102,8 @@ pub(crate) enum OptionChange {
     SteeringPoint(SteeringPoint),
     SteeringMode(DeliveryMode),
     FollowUpMode(DeliveryMode),
-    Retry(RetryMode),
-    Compaction(Automatic),
+    Retry(Switch),
+    Compaction(Switch),
     Approval(ApprovalMode),
     ConfiguredApproval(ApprovalMode),
 }

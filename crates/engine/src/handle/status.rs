@@ -1,6 +1,7 @@
 //! Status, statistics and run-time options of a session.
 
 use std::sync::Arc;
+use tiller_core::setting::{DeliveryMode, SteeringPoint, Switch};
 
 use tiller_core::event::{QueueItem, RunOutcome};
 use tiller_core::id::EntryId;
@@ -10,11 +11,7 @@ use tiller_session::Totals;
 use super::command::{DriverCommand, OptionChange};
 use super::snapshot::{ContextUse, SessionState};
 use super::{AgentError, AgentSession};
-use crate::compaction::Automatic;
 use crate::context_breakdown::ContextBreakdown;
-use crate::queue::DeliveryMode;
-use crate::retry::RetryMode;
-use crate::turn::SteeringPoint;
 
 /// The state of a session without operations in progress: cheap to get at any time.
 #[derive(Clone, Debug)]
@@ -26,9 +23,9 @@ pub struct Status {
     /// Queued messages and their delivery modes.
     pub queue: QueueStatus,
     /// Retry of failed requests.
-    pub auto_retry: RetryMode,
+    pub auto_retry: Switch,
     /// Automatic compaction.
-    pub auto_compaction: Automatic,
+    pub auto_compaction: Switch,
     /// The parent of the next entry.
     pub leaf: Option<EntryId>,
     /// Number of messages that the model would get, without other programs' system prompts.
@@ -166,7 +163,7 @@ impl AgentSession {
     ///
     /// # Errors
     /// When the session is closed.
-    pub async fn set_auto_retry(&self, mode: RetryMode) -> Result<(), AgentError> {
+    pub async fn set_auto_retry(&self, mode: Switch) -> Result<(), AgentError> {
         self.configure(OptionChange::Retry(mode)).await
     }
 
@@ -174,7 +171,7 @@ impl AgentSession {
     ///
     /// # Errors
     /// When the session is closed.
-    pub async fn set_auto_compaction(&self, automatic: Automatic) -> Result<(), AgentError> {
+    pub async fn set_auto_compaction(&self, automatic: Switch) -> Result<(), AgentError> {
         self.configure(OptionChange::Compaction(automatic)).await
     }
 

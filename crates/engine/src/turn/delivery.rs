@@ -1,6 +1,7 @@
 //! The queue: delivery, changes and removal of messages.
 
 use std::sync::Arc;
+use tiller_core::setting::{DeliveryMode, SteeringPoint};
 
 use tiller_core::event::{QueueItem, QueueKind};
 use tiller_core::id::QueueId;
@@ -9,8 +10,8 @@ use tiller_core::unit::UnixMs;
 use tiller_session::entry::{DeliveryReceipt, MessageEntry};
 
 use super::effect::Effects;
-use super::{Effect, SteeringPoint, Turn, TurnPrompt};
-use crate::queue::{self, DeliveryMode, QueueEdit};
+use super::{Effect, Turn, TurnPrompt};
+use crate::queue::{self, QueueEdit};
 
 impl Turn {
     pub(super) fn enqueue(&mut self, prompt: TurnPrompt, out: &mut Effects) {

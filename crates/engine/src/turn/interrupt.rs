@@ -3,6 +3,7 @@
 use tiller_core::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
 use tiller_core::id::QueueId;
 use tiller_core::message::{AssistantMessage, StopReason};
+use tiller_core::setting::DeliveryMode;
 use tiller_core::unit::UnixMs;
 use tiller_session::entry::DeliveryReceipt;
 
@@ -13,7 +14,6 @@ use super::{
     AnnouncedRetry, Effect, NotCompacted, PartialOutput, Phase, QueueHandling, RetryState, StoreFailed, Turn,
     TurnPrompt,
 };
-use crate::queue::DeliveryMode;
 
 impl Turn {
     pub(super) fn abort(&mut self, so_far: PartialOutput, queue: QueueHandling, out: &mut Effects) {

@@ -3,12 +3,12 @@
 
 use tiller_core::event::{CompactionReason, CompactionResult, EventKind, QueueKind, RunOutcome};
 use tiller_core::message::AssistantMessage;
+use tiller_core::setting::DeliveryMode;
 use tiller_session::EntryBody;
 use tiller_session::entry::{Compaction, DeliveryReceipt};
 
 use super::effect::Effects;
 use super::{AfterFailure, Effect, NotCompacted, Phase, Turn};
-use crate::queue::DeliveryMode;
 
 /// Attempts for the current request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use tiller_core::setting::{SteeringPoint, Switch};
 
 use serde_json::Value;
 use tiller_core::event::{Decider, Decision, EventKind, QueueKind, ToolOutcome};
@@ -11,9 +12,7 @@ use tiller_session::EntryBody;
 use tiller_session::entry::{DeliveryReceipt, TillerEntry};
 
 use super::effect::Effects;
-use super::{
-    CallDecision, DeniedCall, Effect, Groups, LARGEST_GROUP, Phase, PlannedCall, SteeringPoint, Turn,
-};
+use super::{CallDecision, DeniedCall, Effect, LARGEST_GROUP, Phase, PlannedCall, Turn};
 
 /// Result of a call that a steering message preempted.
 const SKIPPED: &str = "skipped: the user steered";
@@ -133,11 +132,11 @@ impl ToolPhase {
     }
 
     /// Removes the next calls that start together: reading calls in parallel, any other alone.
-    fn next_group(&mut self, groups: Groups) -> Vec<ToolCall> {
+    fn next_group(&mut self, groups: Switch) -> Vec<ToolCall> {
         let reads = |planned: &PlannedCall| planned.decision == CallDecision::Run(Access::Reads);
         let first = self.waiting.pop_front().into_iter();
         let mut group: Vec<PlannedCall> = first.collect();
-        while groups == Groups::On
+        while groups == Switch::On
             && group.len() < LARGEST_GROUP
             && group.iter().all(reads)
             && self.waiting.front().is_some_and(reads)

@@ -2,7 +2,8 @@
 
 use tiller_core::event::{CompactionChoice, CompactionReason, CompactionResult};
 use tiller_core::message::{AssistantBlock, AssistantMessage, Usage, UserMessage};
-use tiller_engine::compaction::{Automatic, CompactionError, Strategy};
+use tiller_core::setting::{CompactionStrategy, Switch};
+use tiller_engine::compaction::CompactionError;
 use tiller_engine::{LengthCheck, Summarizing, SummaryOf};
 use tiller_session::EntryBody;
 use tiller_session::entry::Compaction;
@@ -184,7 +185,8 @@ async fn compact_everything_kept_is_nothing_to_compact() {
 
 #[tokio::test]
 async fn truncate_short_conversation_loses_nothing() {
-    let mut stage = tuned(vec![says("one")], |options| options.compaction.strategy = Strategy::Truncate);
+    let mut stage =
+        tuned(vec![says("one")], |options| options.compaction.strategy = CompactionStrategy::Truncate);
     stage.say("first").await;
     let error = stage.agent.compact(None).await.unwrap_err();
     assert!(matches!(error, AgentError::Compaction(CompactionError::Nothing { .. })), "{error}");
@@ -298,8 +300,8 @@ async fn overflow_that_still_does_not_fit_is_an_error() {
 #[tokio::test]
 async fn compact_switched_off_does_not_happen_automatically() {
     let mut stage = stage(vec![filling("one"), overflowing(), summary("Short.")]);
-    stage.agent.set_auto_compaction(Automatic::Off).await.unwrap();
-    assert_eq!(stage.agent.state().await.unwrap().auto_compaction, Automatic::Off);
+    stage.agent.set_auto_compaction(Switch::Off).await.unwrap();
+    assert_eq!(stage.agent.state().await.unwrap().auto_compaction, Switch::Off);
     stage.say("first").await;
     assert_eq!(stage.say("second").await, RunOutcome::Failed);
     assert!(stage.said().pop().unwrap().ends_with("Error"));
@@ -340,7 +342,7 @@ async fn overflow_that_can_not_be_compacted_names_the_next_step() {
 #[tokio::test]
 async fn compact_conversation_too_long_for_a_summary_is_halved() {
     let mut stage = stage(vec![says("one"), says("two"), says("three"), failing("overflow", 1)]);
-    stage.agent.set_auto_compaction(Automatic::Off).await.unwrap();
+    stage.agent.set_auto_compaction(Switch::Off).await.unwrap();
     for word in ["first", "second", "third"] {
         stage.prompt(&format!("{word} {}", "x".repeat(200_000))).await;
         stage.settled().await;
@@ -403,7 +405,7 @@ async fn compact_failed_summary_without_approver_truncates() {
 async fn truncate_sends_no_request_and_the_next_one_is_smaller() {
     let mut stage = tuned(vec![says("one"), says("two"), says("three")], |options| {
         options.compaction = CompactionOptions {
-            strategy: Strategy::Truncate,
+            strategy: CompactionStrategy::Truncate,
             max_messages: Some(4),
             ..CompactionOptions::default()
         };
@@ -673,7 +675,7 @@ async fn session_far_beyond_the_window_is_truncated_on_request() {
 #[tokio::test]
 async fn session_far_beyond_the_window_is_not_sent_uncompacted() {
     let mut stage = stage_far_too_long(vec![says("three")], |options| {
-        options.compaction.strategy = Strategy::Off;
+        options.compaction.strategy = CompactionStrategy::Off;
     });
     stage.prompt("go on").await;
     assert_eq!(stage.settled().await, RunOutcome::Failed);
@@ -702,9 +704,9 @@ async fn prompt_longer_than_the_window_is_rejected_unsent() {
 #[tokio::test]
 async fn message_longer_than_the_window_is_not_compacted() {
     let mut stage = stage(vec![filling("one"), overflowing(), summary("Short.")]);
-    stage.agent.set_auto_compaction(Automatic::Off).await.unwrap();
+    stage.agent.set_auto_compaction(Switch::Off).await.unwrap();
     stage.say("first").await;
-    stage.agent.set_auto_compaction(Automatic::On).await.unwrap();
+    stage.agent.set_auto_compaction(Switch::On).await.unwrap();
     let options = PromptOptions { length_check: LengthCheck::Skip, ..PromptOptions::default() };
     stage.agent.prompt(beyond(), options).await.unwrap();
     let (_, error) = stage.compaction_ended().await.unwrap_err();

@@ -2,6 +2,7 @@
 //! continues.
 
 use tiller_core::event::{QueueItem, SessionChange};
+use tiller_core::setting::SyncPolicy;
 use tiller_session::EntryBody;
 use tiller_test_support::faulty_disk::{Fault, FaultyDisk};
 

@@ -22,6 +22,7 @@ mod state;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tiller_core::setting::SyncPolicy;
 
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -35,7 +36,7 @@ use tiller_engine::extension::Extensions;
 use tiller_engine::{
     AgentError, AgentOptions, AgentSession, AnswerOptions, Approver, BashContext, BranchSummary, EventStream,
     FirstModel, ModelChoice, OutputOptions, PromptOptions, Resources, SessionParts, StreamingBehavior,
-    SyncPolicy, SystemPrompt, ToolOffer, queue, retry::RetryOptions, turn::TurnOptions,
+    SystemPrompt, ToolOffer, queue, retry::RetryOptions, turn::TurnOptions,
 };
 use tiller_provider::scripted::{Scripted, ScriptedAnswer};
 use tiller_provider::{Provider, ProviderRegistry, ProviderStream, Request};

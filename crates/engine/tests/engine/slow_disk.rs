@@ -1,6 +1,7 @@
 //! Commands that come faster than the disk: every sync delays effects, and none may be lost or performed twice.
 
 use super::*;
+use tiller_core::setting::SyncPolicy;
 
 /// A session that syncs after every entry, so that effects wait often.
 fn slow(access: Access, answers: Vec<ScriptedAnswer>) -> Stage {

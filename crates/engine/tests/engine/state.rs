@@ -1,12 +1,10 @@
 //! State and options of a session, and their restoration.
 
 use std::fs;
+use tiller_core::setting::{DeliveryMode, SteeringPoint, Switch};
 
 use tiller_core::event::SessionChange;
 use tiller_core::message::{Image, ModelRef};
-use tiller_engine::queue::DeliveryMode;
-use tiller_engine::retry::RetryMode;
-use tiller_engine::turn::SteeringPoint;
 use tiller_engine::{CycleDirection, CycleScope, ProviderChange};
 use tiller_provider::{self, demo::Demo};
 use tiller_provider::{ImageInput, ModelError, ModelFacts, catalog};
@@ -400,13 +398,13 @@ async fn retry_pending_is_shown_and_can_be_turned_off() {
     stage.until(|event| matches!(event, EventKind::AutoRetryStart { .. }).then_some(())).await;
     let state = stage.agent.state().await.unwrap();
     assert!(state.activity.is_running && state.activity.is_retrying);
-    stage.agent.set_auto_retry(RetryMode::Off).await.unwrap();
+    stage.agent.set_auto_retry(Switch::Off).await.unwrap();
     stage.agent.abort_retry().await.unwrap();
     assert_eq!(stage.settled().await, RunOutcome::Failed);
     stage.prompt("again").await;
     assert_eq!(stage.settled().await, RunOutcome::Failed);
     assert_eq!(stage.requests().len(), 2, "the second prompt was tried once");
-    assert_eq!(stage.agent.state().await.unwrap().auto_retry, RetryMode::Off);
+    assert_eq!(stage.agent.state().await.unwrap().auto_retry, Switch::Off);
 }
 
 #[tokio::test]

@@ -39,18 +39,6 @@ const BY_PROGRAM: [&str; 8] =
     ["iTerm.app", "WezTerm", "ghostty", "vscode", "Hyper", "rio", "WarpTerminal", "zed"];
 
 impl ColorDepth {
-    /// Parses the setting `colours`; `None` for `auto` and invalid values.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "24bit" => Some(Self::Millions),
-            "256" => Some(Self::TwoHundredFiftySix),
-            "16" => Some(Self::Sixteen),
-            "none" => Some(Self::None),
-            _ => None,
-        }
-    }
-
     /// The color depth to expect. Too few colors are only plain, so an unknown terminal gets sixteen.
     #[must_use]
     pub fn choose(hints: &TerminalHints<'_>) -> Self {
@@ -120,14 +108,5 @@ mod tests {
             depth_of("screen-256color", TerminalHints { tmux: Some("/tmp/x"), ..inherited }),
             ColorDepth::Millions
         );
-    }
-
-    #[test]
-    fn color_depth_parse_reads_every_depth() {
-        let parsed = ["24bit", "256", "16", "none", "auto"].map(ColorDepth::parse);
-        let depths =
-            [ColorDepth::Millions, ColorDepth::TwoHundredFiftySix, ColorDepth::Sixteen, ColorDepth::None];
-        assert_eq!(parsed[..4], depths.map(Some));
-        assert_eq!(parsed[4], None);
     }
 }

@@ -4,6 +4,7 @@ mod model;
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use tiller_core::setting::CompactionStrategy;
 
 use futures_util::StreamExt;
 use proptest::prelude::{Just, ProptestConfig, any, prop, prop_assert_eq, prop_oneof, proptest};
@@ -16,9 +17,7 @@ use tiller_core::message::{
     ToolCall, ToolResultMessage, Usage, UserBlock,
 };
 use tiller_core::unit::Tokens;
-use tiller_engine::compaction::{
-    CompactionInput, CompactionOptions, CompactionPlan, Keep, Strategy, first_message,
-};
+use tiller_engine::compaction::{CompactionInput, CompactionOptions, CompactionPlan, Keep, first_message};
 use tiller_engine::queue::Queue;
 use tiller_provider::{Anthropic, Endpoint, OpenAiChat, Provider, Request, ToolChoice};
 use tiller_session::annotations::Annotations;
@@ -51,7 +50,7 @@ enum Step {
     Model(bool),
     Level(usize),
     /// A compaction by tiller's plan: keeps this many messages.
-    CompactByPlan(usize, Strategy),
+    CompactByPlan(usize, CompactionStrategy),
     /// A compaction that keeps from an entry of the path on.
     Compact(usize),
     /// A compaction that keeps from any entry on, possibly of another branch.
@@ -97,7 +96,7 @@ fn any_step() -> impl proptest::strategy::Strategy<Value = Step> {
     let noted = prop_oneof![
         any::<bool>().prop_map(Step::Model),
         (0..6_usize).prop_map(Step::Level),
-        (1..6_usize, prop::sample::select(vec![Strategy::Summarize, Strategy::Truncate]))
+        (1..6_usize, prop::sample::select(vec![CompactionStrategy::Summarize, CompactionStrategy::Truncate]))
             .prop_map(|(keeps, strategy)| Step::CompactByPlan(keeps, strategy)),
         any::<usize>().prop_map(Step::Compact),
         any::<usize>().prop_map(Step::CompactAstray),
@@ -298,7 +297,7 @@ impl World {
 
     /// Compacts by plan, and asserts that the kept messages start validly and that no answer is separated from its
     /// results.
-    fn compact_by_plan(&mut self, keeps: usize, strategy: Strategy) {
+    fn compact_by_plan(&mut self, keeps: usize, strategy: CompactionStrategy) {
         let (reader, leaf) = (self.reader(), self.reader().leaf().unwrap());
         let (projection, _) = reader.projection(&leaf).unwrap();
         let first_message = reader.first_user_message(&leaf).unwrap().as_deref().and_then(first_message);
@@ -310,8 +309,8 @@ impl World {
         let Ok(plan) = CompactionPlan::new(&material, keep, &options) else { return };
         let answers = vec!["Much was done.".to_owned(); plan.requests().len()];
         let entry = match strategy {
-            Strategy::Truncate => plan.truncation_entry(),
-            Strategy::Summarize | Strategy::Off => plan.summary_entry(&answers),
+            CompactionStrategy::Truncate => plan.truncation_entry(),
+            CompactionStrategy::Summarize | CompactionStrategy::Off => plan.summary_entry(&answers),
         };
         let Ok(Compaction { summary, first_kept_entry_id, .. }) = entry else { return };
         let before =

@@ -4,13 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use tiller_core::message::ThinkingLevel;
 use tiller_core::setting::{self, Setting, SettingSource, Settings};
 use tiller_core::suggest;
-use tiller_engine::compaction::Automatic;
-use tiller_engine::queue::DeliveryMode;
-use tiller_engine::retry::RetryMode;
-use tiller_engine::turn::SteeringPoint;
 use tiller_engine::{AgentError, ApprovalMode, Permission};
 use tiller_render::theme::resolve_theme;
 use tiller_session::{PageRequest, SessionError, SessionScope};
@@ -398,31 +393,23 @@ impl ExecutorWorker {
     /// Applies a changed setting.
     async fn apply(&self, setting: &Setting, settings: &Settings) -> Result<SettingEffect, AgentError> {
         let agent = &self.agent;
-        let is = |word| settings.is(setting, word);
-        let mode = |all| if all { DeliveryMode::All } else { DeliveryMode::OneAtATime };
-        let text = settings.text(setting).unwrap_or_default();
         if *setting == setting::STEERING_POINT {
-            let after = is("after-answer");
-            let point = if after { SteeringPoint::AfterAnswer } else { SteeringPoint::BetweenTools };
-            agent.set_steering_point(point).await?;
+            agent.set_steering_point(settings.steering_point()).await?;
         } else if *setting == setting::STEERING_MODE {
-            agent.set_steering_mode(mode(is("all"))).await?;
+            agent.set_steering_mode(settings.steering_mode()).await?;
         } else if *setting == setting::FOLLOW_UP_MODE {
-            agent.set_follow_up_mode(mode(is("all"))).await?;
+            agent.set_follow_up_mode(settings.follow_up_mode()).await?;
         } else if *setting == setting::RETRY_ENABLED {
-            agent.set_auto_retry(if is("on") { RetryMode::On } else { RetryMode::Off }).await?;
+            agent.set_auto_retry(settings.retry_enabled()).await?;
         } else if *setting == setting::COMPACTION_ENABLED {
-            agent.set_auto_compaction(if is("on") { Automatic::On } else { Automatic::Off }).await?;
-        } else if *setting == setting::APPROVAL
-            && let Some(mode) = ApprovalMode::parse(text)
-        {
-            agent.configure_approval(mode).await?;
-        } else if *setting == setting::THINKING
-            && let Some(level) = ThinkingLevel::parse(text)
-        {
-            agent.set_thinking(level).await?;
+            agent.set_auto_compaction(settings.compaction_enabled()).await?;
+        } else if *setting == setting::APPROVAL {
+            agent.configure_approval(settings.approval_mode()).await?;
+        } else if *setting == setting::THINKING {
+            agent.set_thinking(settings.thinking()).await?;
         } else if let Some(setting) = theme::setting_of(setting) {
-            return Ok(self.apply_theme(setting, text).await);
+            let name = settings.value(setting).0.map(ToString::to_string).unwrap_or_default();
+            return Ok(self.apply_theme(setting, &name).await);
         } else {
             return Ok(SettingEffect::NextStart);
         }

@@ -2,6 +2,7 @@
 //! following effects, appends fail, events come late. Invariants are checked at every effect and after every input.
 
 use std::collections::{BTreeSet, VecDeque};
+use tiller_core::setting::{DeliveryMode, SteeringPoint, Switch};
 
 use proptest::prelude::*;
 use tiller_session::entry::Entry;
@@ -468,7 +469,7 @@ impl Rig {
 fn options() -> impl Strategy<Value = TurnOptions> {
     let mode = || prop_oneof![Just(DeliveryMode::OneAtATime), Just(DeliveryMode::All)];
     let point = prop_oneof![Just(SteeringPoint::BetweenTools), Just(SteeringPoint::AfterAnswer)];
-    let groups = prop_oneof![Just(Groups::On), Just(Groups::Off)];
+    let groups = prop_oneof![Just(Switch::On), Just(Switch::Off)];
     (point, mode(), mode(), groups, prop::option::of(0..4_u64)).prop_map(
         |(steering_point, steering_mode, follow_up_mode, groups, max_turns)| TurnOptions {
             steering_point,

@@ -1,0 +1,156 @@
+//! The table itself. Each row is a static [`Setting`] and a typed accessor of [`Settings`].
+
+use super::choice::{
+    ApprovalMode, ColorMode, CompactionStrategy, DeliveryMode, ImageMode, LogLevel, NotifyMode, ProgressMode,
+    SteeringPoint, Switch, SyncPolicy, ThinkingLevel,
+};
+use super::value::FromSetting;
+use super::{Setting, SettingKind, SettingScope, Settings};
+
+/// Declares the rows: `NAME, accessor: type = "dotted.name", kind, "default"`, then optional parts.
+macro_rules! table {
+    ($($(#[doc = $about:literal])+ $konst:ident, $accessor:ident: $type:ty = $name:literal, $kind:expr,
+        $default:literal $(, aliases $aliases:expr)? $(, scope $scope:expr)?;)*) => {
+        $($(#[doc = $about])+ pub static $konst: Setting = Setting {
+            name: $name, kind: $kind, default: $default, aliases: table!(@ $($aliases)?),
+            scope: table!(@scope $($scope)?), about: concat!($($about),+),
+        };)*
+
+        /// All settings, in display order.
+        pub static TABLE: &[&Setting] = &[$(&$konst),*];
+
+        impl Settings {
+            $($(#[doc = $about])+
+            #[must_use]
+            pub fn $accessor(&self) -> $type {
+                FromSetting::from_setting(self.value(&$konst).0).expect("the row's type has all its values")
+            })*
+        }
+
+        #[cfg(test)]
+        mod tests {
+            use super::*;
+
+            #[test]
+            fn table_types_have_the_defaults() {
+                let settings = Settings::default();
+                $(let _ = settings.$accessor();)*
+            }
+        }
+    };
+    (@scope $scope:expr) => { $scope };
+    (@scope) => { SettingScope::Project };
+    (@ $aliases:expr) => { $aliases };
+    (@) => { &[] };
+}
+
+table! {
+    /// Provider to use if no model is given.
+    PROVIDER, provider: Option<&str> = "provider", SettingKind::Text, "";
+    /// Model to start with: `[provider/]id[:thinking]`.
+    MODEL, model: Option<&str> = "model", SettingKind::Text, "";
+    /// Context window, in tokens, of models that tiller's catalog doesn't know; unset: 128000.
+    WINDOW, window: Option<u64> = "window", SettingKind::Count { min: 1_024, max: 100_000_000 }, "";
+    /// Models to cycle through: patterns in order, each optionally with `:thinking`; unset: all models.
+    MODELS, models: Option<&[String]> = "models", SettingKind::List, "";
+    /// Thinking level of the model.
+    THINKING, thinking: ThinkingLevel = "thinking", ThinkingLevel::KIND, "off";
+    /// Sampling temperature; unset: the provider's default.
+    TEMPERATURE, temperature: Option<f64> = "temperature", SettingKind::Number { min: 0.0, max: 2.0 }, "";
+    /// Maximum tokens per answer, thinking included, capped at the model's own limit; unset: that limit, at most 32000.
+    MAX_TOKENS, max_tokens: Option<u64> = "max_tokens", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_TOKENS"];
+    /// Tool calls that need approval: all that run something, only risky ones, or `read-only` to forbid all changes.
+    APPROVAL, approval_mode: ApprovalMode = "approval", ApprovalMode::KIND, "ask";
+    /// Maximum number of model requests in a run; unset: no limit in the TUI, 100 elsewhere.
+    MAX_TURNS, max_turns: Option<u64> = "max_turns", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_ITERATIONS"];
+    /// Tools to offer the model; unset or on: all, off: none.
+    TOOLS, tools: Option<&[String]> = "tools", SettingKind::ListOrSwitch, "", aliases &["TOOLS_ENABLED"];
+    /// Load skills of the project, the user and tiller.
+    SKILLS, skills: Switch = "skills", Switch::KIND, "on";
+    /// Load prompt templates of the project, the user and tiller.
+    TEMPLATES, templates: Switch = "templates", Switch::KIND, "on";
+    /// Read AGENTS.md, CLAUDE.md and AGENT.md of the user and the project.
+    CONTEXT_FILES, context_files: Switch = "context_files", Switch::KIND, "on";
+    /// Use the mouse to scroll, fold and select in the TUI; off leaves the mouse to the terminal.
+    MOUSE, mouse: Switch = "mouse", Switch::KIND, "on", scope SettingScope::User;
+    /// Reload skills, templates and context files when they change.
+    WATCH, watch: Switch = "watch", Switch::KIND, "on";
+    /// When steering messages are delivered.
+    STEERING_POINT, steering_point: SteeringPoint = "steering_point", SteeringPoint::KIND, "between-tools";
+    /// Number of waiting steering messages delivered at once.
+    STEERING_MODE, steering_mode: DeliveryMode = "steering_mode", DeliveryMode::KIND, "all";
+    /// Number of waiting follow-up messages delivered at once.
+    FOLLOW_UP_MODE, follow_up_mode: DeliveryMode = "follow_up_mode", DeliveryMode::KIND, "one-at-a-time";
+    /// Run consecutive calls of read-only tools in parallel.
+    PARALLEL_TOOLS, parallel_tools: Switch = "parallel_tools", Switch::KIND, "on";
+    /// Retry requests that failed with a transient error.
+    RETRY_ENABLED, retry_enabled: Switch = "retry.enabled", Switch::KIND, "on";
+    /// Maximum number of retries.
+    RETRY_MAX, retry_max: u32 = "retry.max", SettingKind::Count { min: 0, max: 100 }, "5";
+    /// Milliseconds before the first retry, doubled for each further one, with jitter.
+    RETRY_BASE_MS, retry_base_ms: u64 = "retry.base_ms", SettingKind::Count { min: 0, max: 3_600_000 }, "2000";
+    /// Maximum milliseconds between two retries, unless the provider asks for more.
+    RETRY_CAP_MS, retry_cap_ms: u64 = "retry.cap_ms", SettingKind::Count { min: 0, max: 3_600_000 }, "60000";
+    /// Seconds to wait for the first byte of an answer, and for further content within it (pings don't count); unset:
+    /// 300, or 900 for a server on this machine or the local network.
+    REQUEST_FIRST_BYTE_S, request_first_byte_s: Option<u64> = "request.first_byte_s", SettingKind::Count { min: 1, max: 86_400 }, "";
+    /// Seconds without any data, pings included, after which an answer counts as interrupted.
+    REQUEST_STALL_S, request_stall_s: u64 = "request.stall_s", SettingKind::Count { min: 1, max: 86_400 }, "120";
+    /// Seconds after which a command of the bash tool is stopped, unless the call asks for more.
+    BASH_TIMEOUT_S, bash_timeout_s: u64 = "bash.timeout_s", SettingKind::Count { min: 1, max: 86_400 }, "120";
+    /// Maximum seconds that a call of the bash tool may ask for.
+    BASH_MAX_TIMEOUT_S, bash_max_timeout_s: u64 = "bash.max_timeout_s", SettingKind::Count { min: 1, max: 86_400 }, "600";
+    /// Shell for commands: an absolute path, or a name on PATH; unset: bash, else sh.
+    BASH_SHELL, bash_shell: Option<&str> = "bash.shell", SettingKind::Text, "", scope SettingScope::User;
+    /// Shell line that runs before every command, such as `source .venv/bin/activate`.
+    BASH_PREFIX, bash_prefix: Option<&str> = "bash.prefix", SettingKind::Text, "", scope SettingScope::User;
+    /// Pass the environment variables with providers' API keys to commands.
+    BASH_INHERIT_KEYS, bash_inherit_keys: Switch = "bash.inherit_keys", Switch::KIND, "off", scope SettingScope::User;
+    /// Maximum lines of a tool result.
+    TOOL_OUTPUT_MAX_LINES, tool_output_max_lines: usize = "tool_output.max_lines", SettingKind::Count { min: 1, max: 1_000_000 }, "2000";
+    /// Maximum characters of a tool result.
+    TOOL_OUTPUT_MAX_CHARS, tool_output_max_chars: usize = "tool_output.max_chars", SettingKind::Count { min: 1, max: 10_000_000 }, "40000";
+    /// Compact the conversation automatically before it exceeds the model's context window.
+    COMPACTION_ENABLED, compaction_enabled: Switch = "compaction.enabled", Switch::KIND, "on", aliases &["COMPACT_ENABLED"];
+    /// Replacement for older messages: a summary by the model, or only the first message.
+    COMPACTION_STRATEGY, compaction_strategy: CompactionStrategy = "compaction.strategy", CompactionStrategy::KIND, "summarize";
+    /// Tokens of the context window to keep free; unset: 16,384, at most a quarter of the window.
+    COMPACTION_RESERVE_TOKENS, compaction_reserve_tokens: Option<u64> = "compaction.reserve_tokens", SettingKind::Count { min: 1, max: 10_000_000 }, "";
+    /// Tokens of recent messages that compaction keeps; unset: 20,000, at most a third of the window.
+    COMPACTION_KEEP_TOKENS, compaction_keep_tokens: Option<u64> = "compaction.keep_tokens", SettingKind::Count { min: 1, max: 10_000_000 }, "";
+    /// Number of messages above which a conversation is compacted; unset: no limit.
+    COMPACTION_MAX_MESSAGES, compaction_max_messages: Option<usize> = "compaction.max_messages", SettingKind::Count { min: 2, max: 1_000_000 }, "", aliases &["AGENT_MAX_MESSAGES", "COMPACT_THRESHOLD"];
+    /// Number of recent messages that compaction keeps; unset: half of compaction.max_messages, or all of it with
+    /// strategy truncate.
+    COMPACTION_KEEP_MESSAGES, compaction_keep_messages: Option<usize> = "compaction.keep_messages", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["COMPACT_KEEP_RECENT"];
+    /// When the session log is synced to disk: after every entry, after user messages and turns, or never.
+    SYNC, sync_policy: SyncPolicy = "sync", SyncPolicy::KIND, "turn";
+    /// Folder for session logs, without a subfolder for each working directory.
+    SESSION_DIR, session_dir: Option<&str> = "session_dir", SettingKind::Text, "", scope SettingScope::User;
+    /// Maximum milliseconds for an extension's hook; if a hook that guards calls takes longer, the call needs approval.
+    EXTENSIONS_TIMEOUT_MS, extensions_timeout_ms: u64 = "extensions.timeout_ms", SettingKind::Count { min: 10, max: 600_000 }, "5000";
+    /// Show images inline if the terminal supports it, or as a line of text.
+    IMAGES, image_mode: ImageMode = "images", ImageMode::KIND, "auto";
+    /// Theme: a name, the path of a theme file, or `auto` to follow the terminal background (`theme_dark` /
+    /// `theme_light`).
+    THEME, theme: &str = "theme", SettingKind::Text, "auto";
+    /// Theme for dark terminal backgrounds.
+    THEME_DARK, theme_dark: &str = "theme_dark", SettingKind::Text, "dark";
+    /// Theme for light terminal backgrounds.
+    THEME_LIGHT, theme_light: &str = "theme_light", SettingKind::Text, "light";
+    /// Number of colors of the terminal; auto detects it from the environment.
+    COLOURS, color_mode: ColorMode = "colours", ColorMode::KIND, "auto";
+    /// Show the session's name and state in the terminal title.
+    TERMINAL_TITLE, terminal_title: Switch = "terminal.title", Switch::KIND, "on";
+    /// Report progress to the terminal (OSC 9;4): if supported, always, or never.
+    TERMINAL_PROGRESS, terminal_progress: ProgressMode = "terminal.progress", ProgressMode::KIND, "auto";
+    /// Alert when a long run ends or a call needs approval while the terminal is unfocused: desktop notification, bell
+    /// or off.
+    NOTIFY, notify_mode: NotifyMode = "notify.mode", NotifyMode::KIND, "auto";
+    /// Minimum duration, in seconds, of a run whose end triggers an alert.
+    NOTIFY_AFTER_S, notify_after_s: u64 = "notify.after_s", SettingKind::Count { min: 0, max: 86_400 }, "10";
+    /// Level of messages in tiller's own log file.
+    LOG_LEVEL, log_level: LogLevel = "log.level", LogLevel::KIND, "warn";
+    /// Path of the log file, relative to the state folder; unset: `tiller.log`.
+    LOG_FILE, log_file: Option<&str> = "log.file", SettingKind::Text, "", scope SettingScope::User;
+}
