@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::anyhow;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::args::CliArgs;
 use super::console::stderr_line;
@@ -15,6 +15,7 @@ use crate::config::Config;
 use crate::message::ThinkingLevel;
 use crate::provider::ImageInput;
 use crate::provider::catalog::{ModelFacts, Price};
+use crate::unit::Tokens;
 
 /// A model and the state of its provider.
 struct ModelRow {
@@ -41,7 +42,7 @@ pub(super) fn run(arguments: &CliArgs, query: Option<&str>, json: bool) -> Resul
             .hint("--model PROVIDER/ID takes ids that are not listed, too"));
     }
     if json {
-        let rows: Vec<Value> = rows.iter().map(ModelRow::json).collect();
+        let rows: Vec<ModelJson<'_>> = rows.iter().map(ModelJson::from).collect();
         print_text(&(serde_json::to_string_pretty(&rows).map_err(CliFailure::run)? + "\n"))?;
     } else {
         print_text(&table(&rows))?;
@@ -86,32 +87,43 @@ impl ModelRow {
         let [window, output] = limits;
         [self.name(), window, output, thinks.to_owned(), price, self.key().to_owned()]
     }
-
-    fn json(&self) -> Value {
-        let facts = &self.facts;
-        let levels: Vec<&str> = facts.levels().iter().map(|level| level.name()).collect();
-        let images = match facts.image_input {
-            ImageInput::Supported => json!(true),
-            ImageInput::Unsupported => json!(false),
-            ImageInput::Unknown => Value::Null,
-        };
-        json!({
-            "provider": facts.provider,
-            "id": facts.id,
-            "window": facts.window.0,
-            "maxOutput": facts.max_output.0,
-            "thinking": levels,
-            "images": images,
-            "price": facts.price.map(price),
-            "hasKey": self.has_key,
-            "usable": self.is_usable,
-        })
-    }
 }
 
-/// A price as JSON: US dollars a million tokens.
-fn price(Price { input, output, cache_read, cache_write }: Price) -> Value {
-    json!({"input": input.0, "output": output.0, "cacheRead": cache_read.0, "cacheWrite": cache_write.0})
+/// A model as JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ModelJson<'a> {
+    provider: &'a str,
+    id: &'a str,
+    window: Tokens,
+    max_output: Tokens,
+    thinking: Vec<ThinkingLevel>,
+    /// `None` if unknown.
+    images: Option<bool>,
+    price: Option<Price>,
+    has_key: bool,
+    usable: bool,
+}
+
+impl<'a> From<&'a ModelRow> for ModelJson<'a> {
+    fn from(row: &'a ModelRow) -> Self {
+        let facts = &row.facts;
+        Self {
+            provider: &facts.provider,
+            id: &facts.id,
+            window: facts.window,
+            max_output: facts.max_output,
+            thinking: facts.levels().to_vec(),
+            images: match facts.image_input {
+                ImageInput::Supported => Some(true),
+                ImageInput::Unsupported => Some(false),
+                ImageInput::Unknown => None,
+            },
+            price: facts.price,
+            has_key: row.has_key,
+            usable: row.is_usable,
+        }
+    }
 }
 
 const HEAD: [&str; 6] = ["MODEL", "WINDOW", "MAX OUTPUT", "THINKING", "$/M IN / OUT", "KEY"];

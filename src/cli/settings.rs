@@ -1,5 +1,6 @@
 //! `tiller settings`: prints every setting with its value and source.
 
+use serde::Serialize;
 use std::fmt::Write;
 
 use super::args::CliArgs;
@@ -38,23 +39,33 @@ fn problem<'a>(config: &'a Config, setting: &Setting) -> Option<&'a WrongSetting
     config.invalid.iter().find(|problem| problem.setting == Some(setting))
 }
 
-/// Every setting as JSON.
-pub(super) fn rows(config: &Config) -> Vec<serde_json::Value> {
-    let row = |setting: &&Setting| {
+/// A setting as JSON.
+#[derive(Serialize)]
+pub(super) struct SettingRow<'a> {
+    name: &'static str,
+    value: Option<String>,
+    source: String,
+    default: &'static str,
+    takes: String,
+    environment: String,
+    about: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wrong: Option<&'a str>,
+}
+
+pub(super) fn rows(config: &Config) -> Vec<SettingRow<'_>> {
+    let row = |setting: &&'static Setting| {
         let (value, source) = config.settings.value(setting);
-        let mut row = serde_json::json!({
-            "name": setting.name,
-            "value": value.map(ToString::to_string),
-            "source": source.to_string(),
-            "default": setting.default,
-            "takes": setting.kind.to_string(),
-            "environment": setting.env_name(),
-            "about": setting.about.trim(),
-        });
-        if let Some(problem) = problem(config, setting) {
-            row["wrong"] = problem.what.clone().into();
+        SettingRow {
+            name: setting.name,
+            value: value.map(ToString::to_string),
+            source: source.to_string(),
+            default: setting.default,
+            takes: setting.kind.to_string(),
+            environment: setting.env_name(),
+            about: setting.about.trim(),
+            wrong: problem(config, setting).map(|problem| problem.what.as_str()),
         }
-        row
     };
     TABLE.iter().map(row).collect()
 }

@@ -14,7 +14,7 @@ use super::RpcOptions;
 use super::command::RpcCommand;
 use super::params::{ImageParam, SummaryParam};
 use super::response::ResponseOutcome;
-use super::views;
+use super::views::{QueueView, SessionListView, SwitchedView};
 use crate::agent::queue::QueueEdit;
 use crate::agent::{
     AgentError, AgentSession, Approver, BashContext, BranchSummary, CycleDirection, CycleScope,
@@ -76,7 +76,7 @@ fn no_data(result: Result<(), AgentError>) -> HandlerResult {
 
 fn switched(result: Result<SessionSwitched, AgentError>) -> HandlerResult {
     let SessionSwitched { editor, session, .. } = result?;
-    data(&json!({"cancelled": false, "text": editor.unwrap_or_default(), "sessionId": session}))
+    data(&SwitchedView { cancelled: false, text: editor.unwrap_or_default(), session_id: session })
 }
 
 fn images(params: Vec<ImageParam>) -> Vec<Image> {
@@ -132,7 +132,7 @@ impl Handler {
             RpcCommand::GetLastAssistantText {} => data(&json!({"text": agent.last_answer_text().await?})),
             RpcCommand::GetCommands {} => self.commands().await,
             RpcCommand::ListSessions { scope, query: None } => {
-                data(&views::session_list(&agent.sessions(scope.into()).await?))
+                data(&SessionListView::from(&agent.sessions(scope.into()).await?))
             }
             RpcCommand::ListSessions { scope, query: Some(terms) } => self.search(scope.into(), terms).await,
             RpcCommand::SetModel { provider, model_id } => {
@@ -160,7 +160,7 @@ impl Handler {
             }
             // The outbox, which writes the events, acts on it.
             RpcCommand::SetDeltas { .. } => Ok(None),
-            RpcCommand::GetQueue {} => data(&views::queue(&agent.snapshot().await?.in_progress.queue)),
+            RpcCommand::GetQueue {} => data(&QueueView::from(&*agent.snapshot().await?.in_progress.queue)),
             RpcCommand::EditQueued { queue_id, message, images, kind, place } => {
                 let images = images.map(self::images);
                 let edit = QueueEdit { text: message, images, kind, place };
@@ -168,7 +168,7 @@ impl Handler {
             }
             RpcCommand::RemoveQueued { queue_id } => data(&agent.remove_queued(queue_id).await?),
             RpcCommand::ReleaseQueued { queue_id } => no_data(agent.release_queued(queue_id).await),
-            RpcCommand::ClearQueue { kind } => data(&views::queue(&agent.clear_queue(kind).await?)),
+            RpcCommand::ClearQueue { kind } => data(&QueueView::from(&*agent.clear_queue(kind).await?)),
             RpcCommand::NewSession { parent_session: None } => switched(agent.new_session().await),
             RpcCommand::NewSession { parent_session: Some(parent) } => {
                 switched(agent.new_session_after(parent).await)
@@ -193,7 +193,7 @@ impl Handler {
             }
             RpcCommand::SetSessionName { name } => no_data(agent.rename(name.0.trim().to_owned()).await),
             RpcCommand::ExportHtml { output_path } => self.export(output_path).await,
-            RpcCommand::Abort {} => data(&json!({"queue": views::queue(&agent.abort().await?)})),
+            RpcCommand::Abort {} => data(&json!({"queue": QueueView::from(&*agent.abort().await?)})),
             RpcCommand::AbortRetry {} => no_data(agent.abort_retry().await),
             RpcCommand::AbortBash {} => no_data(agent.abort_bash().await),
             RpcCommand::Bash { command, exclude_from_context } => {

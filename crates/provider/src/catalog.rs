@@ -5,6 +5,7 @@
 
 mod table;
 
+use serde::Serialize;
 use tiller_core::message::{Cost, ModelRef, ThinkingLevel, Usage};
 use tiller_core::unit::{Tokens, Usd};
 
@@ -103,7 +104,8 @@ impl ModelFacts {
 }
 
 /// Prices in US dollars per million tokens.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Price {
     /// Input.
     pub input: Usd,

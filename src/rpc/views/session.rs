@@ -1,0 +1,295 @@
+//! Views of the open session: its state, its operations in progress, and its statistics.
+
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::ModelView;
+use crate::agent::turn::AnnouncedRetry;
+use crate::agent::{
+    BashContext, ContextUse, InFlight, RunningBash, RunningCall, SessionState, SessionStats, Snapshot,
+    Status, Summarizing, SummaryOf,
+};
+use crate::event::{ApprovalRequest, CompactionReason, QueueItem, QueueKind, ToolOutcome};
+use crate::id::{CallId, EntryId, SessionId};
+use crate::message::{AssistantMessage, ModelRef, ThinkingLevel};
+use crate::session::{ModelUsage, Totals};
+use crate::setting::Switch;
+use crate::unit::{Tokens, UnixMs, Usd};
+
+/// A session. File and name are left out when there is none, like other optional fields.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::rpc) struct SessionView<'a, M> {
+    session_id: &'a SessionId,
+    cwd: &'a Path,
+    model: M,
+    thinking_level: ThinkingLevel,
+    context_usage: ContextView,
+    approval_mode: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_file: Option<&'a Path>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_name: Option<&'a str>,
+}
+
+impl<'a, M> SessionView<'a, M> {
+    fn new(state: &'a SessionState, model: M) -> Self {
+        Self {
+            session_id: &state.session,
+            cwd: &state.cwd,
+            model,
+            thinking_level: state.thinking,
+            context_usage: state.context.into(),
+            approval_mode: &state.approval,
+            session_file: state.path.as_deref(),
+            session_name: state.name.as_deref(),
+        }
+    }
+}
+
+/// Use of the context window.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::rpc) struct ContextView {
+    tokens: Tokens,
+    context_window: Tokens,
+    percent: f64,
+}
+
+impl From<ContextUse> for ContextView {
+    fn from(context: ContextUse) -> Self {
+        // A tenth of a percent is as exact as an estimate gets.
+        let permille = context.used.0.saturating_mul(1_000) / context.window.0.max(1);
+        let percent = u32::try_from(permille).map_or(f64::INFINITY, f64::from) / 10.0;
+        Self { tokens: context.used, context_window: context.window, percent }
+    }
+}
+
+/// The response to `get_state`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::rpc) struct StateView<'a> {
+    #[serde(flatten)]
+    session: SessionView<'a, ModelView>,
+    is_streaming: bool,
+    is_compacting: bool,
+    is_retrying: bool,
+    steering_mode: &'static str,
+    follow_up_mode: &'static str,
+    auto_retry_enabled: bool,
+    message_count: usize,
+    pending_message_count: usize,
+    leaf_id: &'a Option<EntryId>,
+    auto_compaction_enabled: bool,
+    notices: &'a [String],
+}
+
+impl<'a> StateView<'a> {
+    pub(in crate::rpc) fn new(status: &'a Status, model: ModelView, notices: &'a [String]) -> Self {
+        Self {
+            session: SessionView::new(&status.state, model),
+            is_streaming: status.activity.is_running,
+            is_compacting: status.activity.is_compacting,
+            is_retrying: status.activity.is_retrying,
+            steering_mode: status.queue.steering_mode.name(),
+            follow_up_mode: status.queue.follow_up_mode.name(),
+            auto_retry_enabled: status.auto_retry == Switch::On,
+            message_count: status.messages,
+            pending_message_count: status.queue.items.len(),
+            leaf_id: &status.leaf,
+            auto_compaction_enabled: status.auto_compaction == Switch::On,
+            notices,
+        }
+    }
+}
+
+/// The response to `get_snapshot`: the operations in progress, and the session.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::rpc) struct SnapshotView<'a> {
+    running_since: Option<UnixMs>,
+    partial: &'a Option<AssistantMessage>,
+    calls: Vec<RunningCallView<'a>>,
+    queue: &'a [QueueItem],
+    approvals: &'a [ApprovalRequest],
+    bash: Option<RunningBashView<'a>>,
+    summary: Option<SummarizingView<'a>>,
+    retry: Option<RetryView<'a>>,
+    seq: u64,
+    state: SessionView<'a, &'a ModelRef>,
+}
+
+impl<'a> From<&'a Snapshot> for SnapshotView<'a> {
+    fn from(snapshot: &'a Snapshot) -> Self {
+        let InFlight { running_since, retry, partial, calls, queue, approvals, bash, summary } =
+            &snapshot.in_progress;
+        Self {
+            running_since: *running_since,
+            partial,
+            calls: calls.iter().map(RunningCallView::from).collect(),
+            queue,
+            approvals,
+            bash: bash.as_ref().map(RunningBashView::from),
+            summary: summary.as_ref().map(SummarizingView::from),
+            retry: retry.as_ref().map(RetryView::from),
+            seq: snapshot.seq,
+            state: SessionView::new(&snapshot.state, &snapshot.state.model),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RetryView<'a> {
+    attempt: u32,
+    max_attempts: u32,
+    at: UnixMs,
+    error_message: &'a str,
+}
+
+impl<'a> From<&'a AnnouncedRetry> for RetryView<'a> {
+    fn from(retry: &'a AnnouncedRetry) -> Self {
+        let AnnouncedRetry { attempt, max_attempts, due, error } = retry;
+        Self { attempt: *attempt, max_attempts: *max_attempts, at: *due, error_message: error }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RunningCallView<'a> {
+    tool_call_id: &'a CallId,
+    tool_name: &'a str,
+    args: &'a Value,
+    since: UnixMs,
+    partial_result: &'a ToolOutcome,
+}
+
+impl<'a> From<&'a RunningCall> for RunningCallView<'a> {
+    fn from(call: &'a RunningCall) -> Self {
+        Self {
+            tool_call_id: &call.id,
+            tool_name: &call.name,
+            args: &call.arguments,
+            since: call.since,
+            partial_result: &call.partial,
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SummarizingView<'a> {
+    of: &'static str,
+    reason: Option<CompactionReason>,
+    since: UnixMs,
+    retry: Option<RetryView<'a>>,
+    failed: Option<&'a str>,
+}
+
+impl<'a> From<&'a Summarizing> for SummarizingView<'a> {
+    fn from(summary: &'a Summarizing) -> Self {
+        let (of, reason) = match summary.of {
+            SummaryOf::Context(reason) => ("context", Some(reason)),
+            SummaryOf::Branch => ("branch", None),
+        };
+        let retry = summary.retry.as_ref().map(RetryView::from);
+        Self { of, reason, since: summary.since, retry, failed: summary.failed.as_deref() }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RunningBashView<'a> {
+    entry_id: &'a EntryId,
+    command: &'a str,
+    exclude_from_context: bool,
+    since: UnixMs,
+    output: String,
+}
+
+impl<'a> From<&'a RunningBash> for RunningBashView<'a> {
+    fn from(bash: &'a RunningBash) -> Self {
+        Self {
+            entry_id: &bash.id,
+            command: &bash.line,
+            exclude_from_context: bash.context == BashContext::Exclude,
+            since: bash.since,
+            output: bash.last_lines().text,
+        }
+    }
+}
+
+/// The queued messages: texts by kind, and the items themselves.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::rpc) struct QueueView<'a> {
+    steering: Vec<&'a str>,
+    follow_up: Vec<&'a str>,
+    items: &'a [QueueItem],
+}
+
+impl<'a> From<&'a [QueueItem]> for QueueView<'a> {
+    fn from(items: &'a [QueueItem]) -> Self {
+        let texts = |kind: QueueKind| -> Vec<&str> {
+            items.iter().filter(|item| item.kind == kind).map(|item| item.text.as_str()).collect()
+        };
+        Self { steering: texts(QueueKind::Steer), follow_up: texts(QueueKind::FollowUp), items }
+    }
+}
+
+/// The response to `get_session_stats`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::rpc) struct StatsView<'a> {
+    session_id: &'a SessionId,
+    user_messages: usize,
+    assistant_messages: usize,
+    tool_calls: usize,
+    tool_results: usize,
+    total_messages: usize,
+    tokens: TokensView,
+    cost: Usd,
+    models: &'a [ModelUsage],
+    branch: &'a Totals,
+    context_usage: ContextView,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_file: Option<&'a Path>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TokensView {
+    input: Tokens,
+    output: Tokens,
+    cache_read: Tokens,
+    cache_write: Tokens,
+    total: Tokens,
+}
+
+impl<'a> StatsView<'a> {
+    pub(in crate::rpc) fn new(state: &'a SessionState, stats: &'a SessionStats) -> Self {
+        let (totals, usage) = (&stats.session, &stats.session.usage);
+        Self {
+            session_id: &state.session,
+            user_messages: totals.user_messages,
+            assistant_messages: totals.assistant_messages,
+            tool_calls: totals.tool_calls,
+            tool_results: totals.tool_results,
+            total_messages: totals.messages(),
+            tokens: TokensView {
+                input: usage.input,
+                output: usage.output,
+                cache_read: usage.cache_read,
+                cache_write: usage.cache_write,
+                total: usage.total(),
+            },
+            cost: usage.cost.total,
+            models: &totals.models,
+            branch: &stats.branch,
+            context_usage: state.context.into(),
+            session_file: state.path.as_deref(),
+        }
+    }
+}
