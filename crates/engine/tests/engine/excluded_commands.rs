@@ -56,7 +56,7 @@ async fn journey(server: &MockServer, which: usize) {
         }
         SessionBuilder::new(providers)
             .log_folder(folder.path().join("logs"))
-            .commands(Runner::with_supervisor(env!("CARGO_BIN_EXE_test-supervisor")))
+            .commands(Runner::with_supervisor(env!("CARGO_BIN_EXE_engine-supervisor")))
             .approve_all()
             .configure(|options| options.compaction.keep = Some(Tokens(10)))
     };

@@ -183,7 +183,7 @@ impl Stage {
             },
             tools: Tools::new([Arc::new(gate) as Arc<dyn Tool>]),
             extensions: Extensions::default(),
-            runner: Runner::with_supervisor(env!("CARGO_BIN_EXE_test-supervisor")),
+            runner: Runner::with_supervisor(env!("CARGO_BIN_EXE_engine-supervisor")),
             system_prompt: SystemPrompt::default(),
             resources: Resources::default(),
             options: options(folder.path().join("outputs")),

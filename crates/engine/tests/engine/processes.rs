@@ -52,7 +52,7 @@ impl Scripts {
 
     fn surroundings(&self) -> ProcessOptions {
         ProcessOptions {
-            runner: Runner::with_supervisor(env!("CARGO_BIN_EXE_test-supervisor")),
+            runner: Runner::with_supervisor(env!("CARGO_BIN_EXE_engine-supervisor")),
             session: "s1".into(),
             cwd: self.folder.path().canonicalize().unwrap(),
             withheld_variables: vec!["CARGO_MANIFEST_DIR".into()],

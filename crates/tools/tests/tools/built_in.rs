@@ -38,7 +38,7 @@ impl Bench {
         fs::create_dir(folder.path().join("outside")).unwrap();
         fs::write(folder.path().join("outside/secret"), "secret text\n").unwrap();
         let workspace = Workspace::new(folder.path().join("work")).unwrap();
-        let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_test-supervisor"));
+        let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor"));
         let environment = ToolEnvironment {
             limits,
             ..ToolEnvironment::new(workspace, runner, folder.path().join("scratch"))

@@ -16,13 +16,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 fn start(folder: &Path, line: &str) -> Running {
-    let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_test-supervisor"));
+    let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor"));
     runner.start(&ShellCommand { line: line.into(), cwd: folder.into() }).unwrap()
 }
 
 async fn run(line: &str) -> (String, Exit) {
     let folder = TempDir::new().unwrap();
-    let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_test-supervisor"));
+    let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor"));
     let (output, exit) = run_with(&runner, folder.path(), line).await;
     (output, exit.unwrap())
 }
@@ -211,7 +211,7 @@ async fn command_that_suspends_its_supervisor_can_be_stopped() {
 
 #[tokio::test]
 async fn start_missing_folder_is_named() {
-    let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_test-supervisor"));
+    let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor"));
     let command = ShellCommand { line: "true".into(), cwd: "/no/such/folder".into() };
     let error = runner.start(&command).unwrap_err();
     assert_eq!(error.to_string(), "working directory /no/such/folder: not a folder");
@@ -228,7 +228,9 @@ fn script(folder: &Path, text: &str) -> Program {
 }
 
 fn converse(folder: &Path, text: &str) -> PipedChild {
-    Runner::with_supervisor(env!("CARGO_BIN_EXE_test-supervisor")).start_piped(&script(folder, text)).unwrap()
+    Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor"))
+        .start_piped(&script(folder, text))
+        .unwrap()
 }
 
 /// Closes the program's stdin and returns the rest of both outputs.
@@ -301,7 +303,8 @@ async fn piped_child_that_neither_reads_nor_ends_is_killed() {
 async fn piped_child_that_cannot_be_started_is_named_at_its_end() {
     let folder = TempDir::new().unwrap();
     let program = Program { path: "/no/such/program".into(), ..script(folder.path(), "") };
-    let child = Runner::with_supervisor(env!("CARGO_BIN_EXE_test-supervisor")).start_piped(&program).unwrap();
+    let child =
+        Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor")).start_piped(&program).unwrap();
     let (_, errors) = rest(child).await;
     let end = PipedChild::end(errors.trim()).unwrap_err().to_string();
     assert!(end.starts_with("cannot start /no/such/program: "), "{end}");
@@ -353,7 +356,7 @@ fn assert_holder_leaves_no_process(variables: &[(&str, &str)]) {
 #[tokio::test]
 async fn runner_prefix_shell_and_withheld_variables_apply() {
     let folder = TempDir::new().unwrap();
-    let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_test-supervisor")).with_shell("sh").unwrap();
+    let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor")).with_shell("sh").unwrap();
     // PATH, because every process has it.
     let runner = runner.with_prefix("false\ngreet=hello").without_variables(["PATH".to_owned()]);
     assert!(runner.shell().ends_with("sh") && !runner.shell().ends_with("bash"));
@@ -369,7 +372,7 @@ async fn runner_prefix_shell_and_withheld_variables_apply() {
 #[cfg(target_os = "linux")]
 fn runner_with_link(folder: &Path) -> (Runner, PathBuf) {
     let supervisor = folder.join("helper");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_test-supervisor"), &supervisor).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tools-supervisor"), &supervisor).unwrap();
     (Runner::with_supervisor(&supervisor), supervisor)
 }
 
