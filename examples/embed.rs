@@ -43,7 +43,7 @@ async fn begin() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The providers. With a key: `Providers::with_keys([("anthropic", key.into())])`.
+/// The providers. With a key: `ProviderRegistry::with_keys([("anthropic", key.into())])`.
 fn providers() -> ProviderRegistry {
     let script = [
         r#"{"calls": [{"name": "bash", "arguments": {"command": "cat notes.txt"}}]}"#,

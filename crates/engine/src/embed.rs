@@ -263,6 +263,22 @@ pub struct RunResult {
 
 /// Sends a prompt in a new session, waits until the session has settled, and closes it.
 ///
+/// # Examples
+/// ```
+/// use std::error::Error;
+/// use std::path::Path;
+///
+/// use tiller_engine::{RunRequest, SessionBuilder, run};
+/// use tiller_provider::ProviderRegistry;
+///
+/// async fn summarize(folder: &Path, key: String) -> Result<String, Box<dyn Error>> {
+///     let providers = ProviderRegistry::with_keys([("anthropic", key.into())])?;
+///     let session = SessionBuilder::new(providers).model("anthropic/claude-sonnet-5");
+///     let result = run(RunRequest::new("Summarize the README.", session), folder).await?;
+///     Ok(result.text)
+/// }
+/// ```
+///
 /// # Errors
 /// When the session can't be set up, or the prompt can't be stored. A failed run is not an error: see its outcome.
 pub async fn run(request: RunRequest, work_dir: &Path) -> Result<RunResult, EmbedError> {

@@ -47,6 +47,35 @@ pub(super) const COMMANDS: usize = 64;
 pub(super) const EVENTS: usize = 8_192;
 
 /// A handle on a session with an agent. Clones share the session; it closes when the last one is dropped.
+///
+/// [`SessionBuilder`](crate::SessionBuilder) starts a session with defaults.
+///
+/// # Examples
+/// A session with the demo, which needs no network. Other providers come from [`ProviderRegistry::with_keys`].
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use tiller_engine::{PromptOptions, SessionBuilder};
+/// use tiller_provider::ProviderRegistry;
+/// use tiller_provider::demo::Demo;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut providers = ProviderRegistry::default();
+/// providers.add(Arc::new(Demo), vec![Demo::facts()]);
+///
+/// let agent = SessionBuilder::new(providers).start(&std::env::temp_dir())?;
+/// agent.prompt("Hello", PromptOptions::default()).await?;
+/// agent.follow_up("Thank you").await?;
+/// agent.settled().await?;
+/// assert!(agent.last_answer_text().await?.is_some());
+/// agent.close().await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// [`ProviderRegistry::with_keys`]: tiller_provider::ProviderRegistry::with_keys
 #[derive(Clone)]
 pub struct AgentSession {
     pub(super) commands: mpsc::Sender<DriverCommand>,

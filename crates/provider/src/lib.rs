@@ -37,6 +37,33 @@ pub use registry::{
 pub use unavailable::UnavailableProvider;
 
 /// A service that answers requests. Implemented once per wire format; tests and embedders add their own.
+///
+/// # Examples
+/// ```
+/// use futures_util::stream;
+/// use tiller_core::message::StopReason;
+/// use tiller_provider::{Provider, ProviderStream, Request, StreamEvent};
+///
+/// struct Greeter;
+///
+/// impl Provider for Greeter {
+///     fn name(&self) -> &str {
+///         "greeter"
+///     }
+///
+///     fn api(&self) -> &'static str {
+///         "greeter"
+///     }
+///
+///     fn stream(&self, _request: Request) -> ProviderStream {
+///         let events = [
+///             StreamEvent::Text { block: 0, text: "Hello!".to_owned() },
+///             StreamEvent::Finished(StopReason::Stop),
+///         ];
+///         Box::pin(stream::iter(events.map(Ok)))
+///     }
+/// }
+/// ```
 pub trait Provider: Send + Sync {
     /// The provider's name, as in `--provider`, settings and the log.
     fn name(&self) -> &str;

@@ -32,6 +32,31 @@ pub enum Placement {
 }
 
 /// Creates, finds and opens the sessions of one working directory.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use std::time::SystemTime;
+///
+/// use tiller_core::message::{Message, UserMessage};
+/// use tiller_session::{EntryBody, Placement, SessionManager};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let logs = folder.path().to_owned();
+/// let manager = SessionManager::new(Placement::Flat(logs), "/my/project".into());
+/// let now = SystemTime::now().into();
+/// let mut writer = manager.create(now);
+/// let message = Message::User(UserMessage::text("Hello", now));
+/// writer.append(EntryBody::message(Arc::new(message)), now)?;
+/// drop(writer);
+///
+/// let newest = manager.most_recent()?.expect("there is a session");
+/// let reader = manager.open(&newest)?.reader();
+/// assert_eq!(reader.first_prompt().as_deref(), Some("Hello"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct SessionManager {
     placement: Placement,
