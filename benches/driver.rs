@@ -18,14 +18,15 @@ use tempfile::TempDir;
 use tiller::agent::{AgentSession, PromptOptions, SessionBuilder};
 use tiller::event::EventKind;
 use tiller::message::{
-    Access, AssistantBlock, AssistantMessage, Message, StopReason, ToolCall, ToolResultMessage, ToolSpec,
-    UserBlock, UserMessage,
+    AssistantBlock, AssistantMessage, Message, StopReason, ToolCall, ToolResultMessage, UserBlock,
+    UserMessage,
 };
 use tiller::print::{self, PrintOutput};
 use tiller::provider::catalog::assumed;
 use tiller::provider::scripted::{Scripted, ScriptedAnswer};
 use tiller::provider::{Provider, ProviderRegistry, ProviderStream, Request, StreamEvent};
 use tiller::tool::{RunFuture, Tool, ToolInvocation, ToolOutput, Tools};
+use tiller::tool_spec::{Access, ToolSpec};
 use tiller::unit::{Tokens, UnixMs};
 use tokio::runtime::Runtime;
 

@@ -9,7 +9,7 @@
 //! | [`provider`] | the trait `Provider`, the built-in providers and the model catalog |
 //! | [`tool`] | the trait `Tool` and the built-in tools |
 //! | [`workspace`], [`policy`], [`process`] | paths that tools may touch, calls that may run, child processes |
-//! | [`message`], [`event`], [`id`], [`mod@unit`] | the shared types |
+//! | [`message`], [`tool_spec`], [`event`], [`id`], [`mod@unit`] | the shared types |
 //! | [`setting`] | the table of settings |
 //! | [`skill`], [`template`], [`instructions`] | files that people write for the model |
 //! | [`render`], [`theme`] | text as styled lines, and their colors |
@@ -23,7 +23,8 @@ pub mod repl;
 pub mod rpc;
 
 pub use tiller_core::{
-    ansi, event, front_matter, id, message, protected_path, setting, skill_message, suggest, surrogates, unit,
+    ansi, event, front_matter, id, message, protected_path, setting, skill_message, suggest, surrogates,
+    tool_spec, unit,
 };
 pub use tiller_engine::{self as agent, instructions, skill, template, watch};
 pub use tiller_files::{self as files, search_path};

@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tiller::message::Access;
 use tiller::tool::{ToolOutput, ToolProgress, TypedTool};
+use tiller::tool_spec::Access;
 
 /// Counts words.
 pub(crate) struct CountWords;

@@ -10,4 +10,5 @@ pub mod setting;
 pub mod skill_message;
 pub mod suggest;
 pub mod surrogates;
+pub mod tool_spec;
 pub mod unit;

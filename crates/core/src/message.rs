@@ -3,8 +3,6 @@
 //! The JSON forms are those of the session log (docs/session-format.md); providers encode their own from them. Unknown
 //! keys are ignored and unknown blocks read as `Unknown`; a log is copied byte by byte, so nothing is lost.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -545,30 +543,6 @@ impl std::fmt::Display for ModelRef {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}/{}", self.provider, self.id)
     }
-}
-
-/// The declaration of a tool, for the model and the policy.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ToolSpec {
-    /// The tool's name, as the model calls it.
-    pub name: String,
-    /// The description for the model.
-    pub description: String,
-    /// JSON Schema of its arguments: an object.
-    pub parameters: Arc<Value>,
-    /// The tool's access to the machine.
-    pub access: Access,
-}
-
-/// A tool's access to the machine, by its own declaration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Only reads; calls may run in parallel.
-    Reads,
-    /// Changes files in the working directory.
-    Writes,
-    /// Runs programs, with any effect.
-    Executes,
 }
 
 #[cfg(test)]

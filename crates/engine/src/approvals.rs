@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tiller_core::event::{AllowedBy, ApprovalRequest, Decider, DenialCause};
 use tiller_core::id::CallId;
-use tiller_core::message::{Access, ToolCall, ToolSpec};
+use tiller_core::message::ToolCall;
+use tiller_core::tool_spec::{Access, ToolSpec};
 use tiller_tools::policy::{
     ApprovalMode, AskBehavior, FolderAccess, Grant, PermissionRule, Policy, PolicyVerdict, SessionRules,
 };

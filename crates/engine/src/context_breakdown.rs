@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tiller_core::message::{Message, ToolSpec};
+use tiller_core::message::Message;
+use tiller_core::tool_spec::ToolSpec;
 use tiller_core::unit::Tokens;
 use tiller_session::context::{estimate, estimate_text, request_messages};
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tiller_core::message::{Access, ToolSpec};
 use tiller_core::protected_path::ProtectedPaths;
+use tiller_core::tool_spec::{Access, ToolSpec};
 use tiller_tools::policy::{
     ApprovalMode, AskBehavior, Grant, PermissionRule, Policy, PolicyVerdict, RepositoryState, SessionRules,
 };

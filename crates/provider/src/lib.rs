@@ -23,7 +23,8 @@ use std::sync::Arc;
 use futures_util::Stream;
 use serde_json::Value;
 use tiller_core::id::CallId;
-use tiller_core::message::{Message, StopReason, ThinkingLevel, ToolSpec, Usage};
+use tiller_core::message::{Message, StopReason, ThinkingLevel, Usage};
+use tiller_core::tool_spec::ToolSpec;
 use tiller_core::unit::Tokens;
 
 pub use anthropic::Anthropic;

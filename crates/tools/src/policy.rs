@@ -7,8 +7,8 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use tiller_core::message::{Access, ToolSpec};
 use tiller_core::protected_path::{ProtectedPaths, Protection};
+use tiller_core::tool_spec::{Access, ToolSpec};
 
 mod git_config;
 mod pattern;

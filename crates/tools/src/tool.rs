@@ -15,7 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 use tiller_core::ansi::StyledText;
 use tiller_core::event::Preview;
-use tiller_core::message::{ToolSpec, UserBlock};
+use tiller_core::message::UserBlock;
+use tiller_core::tool_spec::ToolSpec;
 
 mod atomic_write;
 mod bash;

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tiller_core::message::{Message, ToolSpec};
+use tiller_core::message::Message;
+use tiller_core::tool_spec::ToolSpec;
 use tiller_session::{Reader, SessionError, Totals};
 use tiller_tools::tool::ToolSource;
 

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tiller_core::event::Event;
 use tiller_core::id::SessionId;
-use tiller_core::message::{Access, Content, Message, ToolCall};
+use tiller_core::message::{Content, Message, ToolCall};
+use tiller_core::tool_spec::Access;
 use tiller_tools::tool::ToolOutput;
 
 use super::{

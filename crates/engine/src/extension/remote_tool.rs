@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tiller_core::message::{ToolSpec, UserBlock};
+use tiller_core::message::UserBlock;
+use tiller_core::tool_spec::ToolSpec;
 use tiller_tools::tool::{OutputLimits, RunFuture, Tool, ToolInvocation, ToolOutput};
 
 use super::argument_schema::ArgumentSchema;

@@ -1,6 +1,6 @@
 //! Methods for tools and approvals.
 
-use tiller_core::message::ToolSpec;
+use tiller_core::tool_spec::ToolSpec;
 use tiller_tools::policy::{ApprovalMode, PermissionRule};
 use tiller_tools::tool::ToolSource;
 

@@ -8,9 +8,8 @@ use tiller_core::event::{
     ToolOutcome,
 };
 use tiller_core::id::{CallId, QueueId};
-use tiller_core::message::{
-    Access, AssistantMessage, BashExecutionMessage, Image, ToolCall, ToolResultMessage,
-};
+use tiller_core::message::{AssistantMessage, BashExecutionMessage, Image, ToolCall, ToolResultMessage};
+use tiller_core::tool_spec::Access;
 use tiller_session::entry::Compaction;
 
 use super::{OpenEvents, TurnNumber};

@@ -10,7 +10,8 @@ use tiller_core::setting::{DeliveryMode, SteeringPoint, Switch};
 use serde_json::json;
 use tiller_core::event::{Decider, Decision, DenialCause, QueueItem, ToolOutcome};
 use tiller_core::id::QueueId;
-use tiller_core::message::{Access, AssistantBlock, Content, ToolCall, ToolResultMessage, UserBlock};
+use tiller_core::message::{AssistantBlock, Content, ToolCall, ToolResultMessage, UserBlock};
+use tiller_core::tool_spec::Access;
 use tiller_core::unit::Tokens;
 use tiller_session::entry::{QueueChange, TillerEntry};
 

@@ -7,7 +7,8 @@ use tiller_core::setting::{SteeringPoint, Switch};
 use serde_json::Value;
 use tiller_core::event::{Decider, Decision, EventKind, QueueKind, ToolOutcome};
 use tiller_core::id::CallId;
-use tiller_core::message::{Access, Message, StopReason, ToolCall, ToolResultMessage, UserBlock};
+use tiller_core::message::{Message, StopReason, ToolCall, ToolResultMessage, UserBlock};
+use tiller_core::tool_spec::Access;
 use tiller_session::EntryBody;
 use tiller_session::entry::{DeliveryReceipt, TillerEntry};
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tiller_core::event::{EventKind, RunOutcome};
-use tiller_core::message::Access;
+use tiller_core::tool_spec::Access;
 use tiller_engine::{
     AgentError, CommandSource, Expansion, Inventory, PromptOptions, ResourcePaths, SlashCommand,
     StreamingBehavior, WatchMode,

@@ -8,9 +8,10 @@
 
 use serde_json::{Map, Value, json};
 use tiller_core::message::{
-    AssistantBlock, AssistantMessage, Message, ThinkingLevel, ToolCall, ToolResultMessage, ToolSpec,
-    UserBlock, joined_text,
+    AssistantBlock, AssistantMessage, Message, ThinkingLevel, ToolCall, ToolResultMessage, UserBlock,
+    joined_text,
 };
+use tiller_core::tool_spec::ToolSpec;
 use tiller_core::unit::Tokens;
 
 use super::{API, REDACTED};

@@ -5,9 +5,10 @@
 
 use serde_json::{Map, Value, json};
 use tiller_core::message::{
-    AssistantBlock, AssistantMessage, Message, ThinkingLevel, ToolCall, ToolResultMessage, ToolSpec,
-    UserBlock, joined_text,
+    AssistantBlock, AssistantMessage, Message, ThinkingLevel, ToolCall, ToolResultMessage, UserBlock,
+    joined_text,
 };
+use tiller_core::tool_spec::ToolSpec;
 
 use crate::{Request, ToolChoice, placeholders};
 

@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use serde_json::json;
-use tiller_core::message::{Access, Message, ThinkingLevel, ToolSpec, UserMessage};
+use tiller_core::message::{Message, ThinkingLevel, UserMessage};
+use tiller_core::tool_spec::{Access, ToolSpec};
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_provider::{
     Anthropic, Endpoint, OpenAiChat, Provider, ProviderError, Request, StreamEvent, ToolChoice,

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tiller_core::ansi::StyleRun;
-use tiller_core::message::Access;
+use tiller_core::tool_spec::Access;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::output_capture::{CapturedOutput, OutputCapture, PREVIEW_INTERVAL};

@@ -4,7 +4,7 @@ use std::fs::Metadata;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tiller_core::message::Access;
+use tiller_core::tool_spec::Access;
 
 use super::atomic_write::FileContent;
 use super::diff::FileDiff;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tiller_core::message::Access;
+use tiller_core::tool_spec::Access;
 use tiller_core::unit::thousands;
 
 use super::truncation::{OutputLimits, Truncated, TruncationExtent};

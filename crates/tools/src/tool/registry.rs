@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tiller_core::message::ToolSpec;
+use tiller_core::tool_spec::ToolSpec;
 
 use super::bash::{BashTimes, BashTool};
 use super::edit_file::EditFile;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tiller_core::message::{Access, ToolSpec};
+use tiller_core::tool_spec::{Access, ToolSpec};
 
 use super::{PreviewFuture, RunFuture, Tool, ToolInvocation, ToolOutput, ToolProgress, schema};
 

@@ -1,8 +1,9 @@
 //! Lists: their screens, keys and actions.
 
 use crossterm::event::{KeyCode, KeyModifiers};
-use tiller_core::message::{Access, ModelRef, ThinkingLevel, ToolSpec};
+use tiller_core::message::{ModelRef, ThinkingLevel};
 use tiller_core::setting::{self, SettingSource, Settings};
+use tiller_core::tool_spec::{Access, ToolSpec};
 use tiller_engine::{ApprovalMode, FolderAccess, LockedModel, OfferState, OfferedTool, Permission};
 use tiller_provider::catalog;
 use tiller_render::{Line, Role};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use tiller_core::message::{Access, ToolSpec};
 use tiller_core::protected_path::ProtectedPaths;
+use tiller_core::tool_spec::{Access, ToolSpec};
 
 use super::{CommandPattern, Options, TABLE, split_options};
 use crate::policy::{Policy, PolicyVerdict, SessionRules};
