@@ -26,7 +26,7 @@ use tiller::provider::catalog::assumed;
 use tiller::provider::scripted::{Scripted, ScriptedAnswer};
 use tiller::provider::{Provider, ProviderRegistry, ProviderStream, Request, StreamEvent};
 use tiller::tool::{RunFuture, Tool, ToolInvocation, ToolOutput, Tools};
-use tiller::tool_spec::{Access, ToolSpec};
+use tiller::tool_spec::{Access, ToolSpec, ToolTraits};
 use tiller::unit::{Tokens, UnixMs};
 use tokio::runtime::Runtime;
 
@@ -96,7 +96,7 @@ impl Nothing {
             name: "nothing".into(),
             description: "Does nothing.".into(),
             parameters,
-            access: Access::Reads,
+            traits: ToolTraits::new(Access::Reads),
         };
         Tools::new([Arc::new(Self(spec)) as Arc<dyn Tool>])
     }

@@ -24,7 +24,7 @@ pub mod rpc;
 
 pub use tiller_core::{
     ansi, event, front_matter, id, message, protected_path, setting, skill_message, suggest, surrogates,
-    tool_spec, unit,
+    tool_catalog, tool_spec, unit,
 };
 pub use tiller_engine::{self as agent, instructions, skill, template, watch};
 pub use tiller_files::{self as files, search_path};

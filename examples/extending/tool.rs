@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tiller::tool::{ToolOutput, ToolProgress, TypedTool};
-use tiller::tool_spec::Access;
+use tiller::tool_spec::{Access, ToolTraits};
 
 /// Counts words.
 pub(crate) struct CountWords;
@@ -23,7 +23,7 @@ impl TypedTool for CountWords {
     type Arguments = Arguments;
     const NAME: &'static str = "count_words";
     // It reads only its arguments, so it needs no approval and may run in parallel.
-    const ACCESS: Access = Access::Reads;
+    const TRAITS: ToolTraits = ToolTraits::new(Access::Reads);
 
     fn description(&self) -> String {
         "Counts the words of a text.".to_owned()

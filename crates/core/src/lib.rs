@@ -10,5 +10,6 @@ pub mod setting;
 pub mod skill_message;
 pub mod suggest;
 pub mod surrogates;
+pub mod tool_catalog;
 pub mod tool_spec;
 pub mod unit;

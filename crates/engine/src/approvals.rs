@@ -181,7 +181,7 @@ impl Approvals {
     /// too.
     fn judge(&self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> PolicyVerdict {
         let verdict = self.policy.judge(spec, &call.arguments, &self.rules);
-        let is_read = source == Some(&ToolSource::BuiltIn) && spec.access == Access::Reads;
+        let is_read = source == Some(&ToolSource::BuiltIn) && spec.traits.access == Access::Reads;
         let path = call.arguments.get("path").and_then(Value::as_str);
         let path = path.filter(|_| is_read && verdict == PolicyVerdict::Allow);
         let real = path.zip(self.workspace.as_ref()).and_then(|(path, workspace)| {
@@ -212,10 +212,10 @@ impl Approvals {
         outside: Option<&OutsidePath>,
     ) -> CallDecision {
         let decision = match verdict {
-            PolicyVerdict::Allow => CallDecision::Run(spec.access),
+            PolicyVerdict::Allow => CallDecision::Run(spec.traits.access),
             PolicyVerdict::Deny { reason } => deny(DenialCause::Policy, reason, None),
             PolicyVerdict::Granted(_) | PolicyVerdict::Ask { .. } if only_reads => {
-                CallDecision::Run(spec.access)
+                CallDecision::Run(spec.traits.access)
             }
             PolicyVerdict::Granted(Grant::Rule(rule)) => {
                 CallDecision::Granted { by: Decider::Rule, rule: Some(rule.to_string()) }
@@ -269,8 +269,8 @@ impl Approvals {
     /// approval.
     fn only_reads(&self, call: &ToolCall, spec: &ToolSpec) -> bool {
         let command = call.arguments.get("command").and_then(Value::as_str);
-        let command =
-            command.filter(|_| spec.access == Access::Executes && self.policy.mode == ApprovalMode::Ask);
+        let command = command
+            .filter(|_| spec.traits.access == Access::Executes && self.policy.mode == ApprovalMode::Ask);
         let repository = || repository::inspect(&self.policy.root);
         let paths = command.and_then(|line| self.policy.list_read_paths(line, repository));
         let protected = &self.policy.protected;
@@ -291,7 +291,7 @@ impl Approvals {
         spec: &ToolSpec,
         source: Option<&ToolSource>,
     ) -> Option<OutsidePath> {
-        let purpose = match spec.access {
+        let purpose = match spec.traits.access {
             Access::Reads => FileAccess::Read,
             Access::Writes => FileAccess::Write,
             Access::Executes => return None,

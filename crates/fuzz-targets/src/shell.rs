@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tiller_core::protected_path::ProtectedPaths;
-use tiller_core::tool_spec::{Access, ToolSpec};
+use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
 use tiller_tools::policy::{
     ApprovalMode, AskBehavior, Grant, PermissionRule, Policy, PolicyVerdict, RepositoryState, SessionRules,
 };
@@ -84,7 +84,7 @@ fn judge(mode: ApprovalMode, asking: AskBehavior, line: &str, rules: &SessionRul
         name: "bash".into(),
         description: String::new(),
         parameters: Arc::new(Value::Null),
-        access: Access::Executes,
+        traits: ToolTraits::new(Access::Executes),
     };
     policy(mode, asking).judge(&spec, &json!({ "command": line }), rules)
 }

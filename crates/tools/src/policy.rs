@@ -105,7 +105,7 @@ impl Policy {
     /// Decides on a call of the tool with this spec.
     #[must_use]
     pub fn judge(&self, spec: &ToolSpec, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
-        match (self.mode, spec.access) {
+        match (self.mode, spec.traits.access) {
             (_, Access::Reads) => self.judge_named_read(&spec.name, arguments, rules),
             (ApprovalMode::Ask | ApprovalMode::Auto, Access::Writes) => {
                 self.judge_writing(&spec.name, arguments, rules)
@@ -212,6 +212,7 @@ mod tests {
     use std::sync::Arc;
 
     use serde_json::json;
+    use tiller_core::tool_spec::ToolTraits;
 
     use super::*;
 
@@ -220,7 +221,12 @@ mod tests {
     }
 
     fn spec(name: &str, access: Access) -> ToolSpec {
-        ToolSpec { name: name.into(), description: String::new(), parameters: Arc::new(json!({})), access }
+        ToolSpec {
+            name: name.into(),
+            description: String::new(),
+            parameters: Arc::new(json!({})),
+            traits: ToolTraits::new(access),
+        }
     }
 
     /// `allow`, `deny` or `ask RULE: REASON`.

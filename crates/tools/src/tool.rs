@@ -43,7 +43,7 @@ pub use typed_tool::{TypedTool, TypedToolAdapter};
 
 /// A function that the model may call. Built-in tools, MCP tools and an embedder's own tools implement it.
 pub trait Tool: Send + Sync {
-    /// Returns the tool's name, description, parameters and access, for the model and the policy.
+    /// Returns the tool's declaration.
     fn spec(&self) -> &ToolSpec;
 
     /// Checks arguments without acting on them.

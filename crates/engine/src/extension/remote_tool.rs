@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tiller_core::message::UserBlock;
-use tiller_core::tool_spec::ToolSpec;
+use tiller_core::tool_spec::{ToolSpec, ToolTraits};
 use tiller_tools::tool::{OutputLimits, RunFuture, Tool, ToolInvocation, ToolOutput};
 
 use super::argument_schema::ArgumentSchema;
@@ -32,7 +32,7 @@ impl RemoteTool {
             name: declared.name.clone(),
             description: declared.description.clone(),
             parameters: Arc::new(parameters),
-            access: declared.access.into(),
+            traits: ToolTraits::new(declared.access.into()),
         };
         Ok(Self { spec, schema, process })
     }

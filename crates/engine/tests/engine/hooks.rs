@@ -412,7 +412,7 @@ async fn tool_call_rewritten_is_judged_by_the_policy_again() {
             name: "gate".into(),
             description: String::new(),
             parameters: Arc::new(json!({"type": "object"})),
-            access: Access::Executes,
+            traits: ToolTraits::new(Access::Executes),
         };
         let (begun, go) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(1)));
         parts.tools = Tools::new([Arc::new(Gate { spec, begun, go }) as Arc<dyn Tool>]);
@@ -578,7 +578,7 @@ async fn tool_of_extension_is_offered_unless_its_name_is_taken() {
             name: name.into(),
             description: String::new(),
             parameters: Arc::new(json!({"type": "object"})),
-            access: Access::Reads,
+            traits: ToolTraits::new(Access::Reads),
         };
         let (begun, go) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(1)));
         Arc::new(Gate { spec, begun, go }) as Arc<dyn Tool>

@@ -30,7 +30,7 @@ use tempfile::TempDir;
 use tiller_core::event::{AssistantDelta, Decision, EventKind, QueueItem, QueueKind, RunOutcome};
 use tiller_core::id::EntryId;
 use tiller_core::message::{Message, ThinkingLevel, joined_text};
-use tiller_core::tool_spec::{Access, ToolSpec};
+use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::compaction::CompactionOptions;
 use tiller_engine::extension::Extensions;
@@ -169,7 +169,7 @@ impl Stage {
             name: "gate".into(),
             description: "waits".into(),
             parameters: Arc::new(json!({"type": "object"})),
-            access,
+            traits: ToolTraits::new(access),
         };
         let gate = Gate { spec, begun: Arc::clone(&begun), go: Arc::clone(&go) };
         let mut parts = SessionParts {

@@ -470,7 +470,7 @@ async fn process_example_keeps_a_list_and_denies_its_entries() {
                 name: "bash".into(),
                 description: String::new(),
                 parameters: Arc::new(json!({"type": "object"})),
-                access: Access::Executes,
+                traits: ToolTraits::new(Access::Executes),
             };
             let (begun, go) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(100)));
             parts.tools = Tools::new([Arc::new(Gate { spec, begun, go }) as Arc<dyn Tool>]);
@@ -491,7 +491,7 @@ async fn process_example_keeps_a_list_and_denies_its_entries() {
     let request = stage.requests().remove(0);
     assert!(request.system.ends_with("The user's list:\n1. buy milk"));
     let todo = request.tools.iter().find(|tool| tool.name == "todo").unwrap();
-    assert_eq!(todo.access, Access::Writes);
+    assert_eq!(todo.traits, ToolTraits::new(Access::Writes));
     let denied = "result denied: rm -rf is not done here; remove single files instead (extension todo)";
     let expected = [
         "result through",

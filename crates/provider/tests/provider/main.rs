@@ -13,7 +13,7 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use serde_json::json;
 use tiller_core::message::{Message, ThinkingLevel, UserMessage};
-use tiller_core::tool_spec::{Access, ToolSpec};
+use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_provider::{
     Anthropic, Endpoint, OpenAiChat, Provider, ProviderError, Request, StreamEvent, ToolChoice,
@@ -62,7 +62,7 @@ fn list_files() -> ToolSpec {
         name: "list_files".into(),
         description: "Lists files.".into(),
         parameters: Arc::new(parameters),
-        access: Access::Reads,
+        traits: ToolTraits::new(Access::Reads),
     }
 }
 

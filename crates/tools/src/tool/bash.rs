@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tiller_core::ansi::StyleRun;
-use tiller_core::tool_spec::Access;
+use tiller_core::tool_spec::{Access, OutputKind, ShownArgument, ToolTraits};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::output_capture::{CapturedOutput, OutputCapture, PREVIEW_INTERVAL};
@@ -56,7 +56,11 @@ pub(super) struct Arguments {
 impl TypedTool for BashTool {
     type Arguments = Arguments;
     const NAME: &'static str = "bash";
-    const ACCESS: Access = Access::Executes;
+    const TRAITS: ToolTraits = ToolTraits {
+        shown_argument: ShownArgument::Named("command"),
+        output: OutputKind::Command,
+        ..ToolTraits::new(Access::Executes)
+    };
 
     fn description(&self) -> String {
         let BashTimes { timeout_s, max_timeout_s } = self.times;

@@ -4,7 +4,7 @@ use std::fs::Metadata;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tiller_core::tool_spec::Access;
+use tiller_core::tool_spec::{Access, OutputKind, ToolTraits, TouchedPaths};
 
 use super::atomic_write::FileContent;
 use super::diff::FileDiff;
@@ -37,7 +37,8 @@ pub(super) struct Arguments {
 impl TypedTool for EditFile {
     type Arguments = Arguments;
     const NAME: &'static str = "edit_file";
-    const ACCESS: Access = Access::Writes;
+    const TRAITS: ToolTraits =
+        ToolTraits { output: OutputKind::Diff, paths: TouchedPaths::File, ..ToolTraits::new(Access::Writes) };
 
     fn description(&self) -> String {
         "Changes a file: replaces old_text, which has to be in it exactly once, by new_text. To make a file, use \

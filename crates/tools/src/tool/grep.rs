@@ -9,7 +9,7 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tiller_core::tool_spec::Access;
+use tiller_core::tool_spec::{Access, OutputKind, ShownArgument, ToolTraits, TouchedPaths};
 use tiller_files::walk::{CancelFlag, WalkEntryKind, WalkOptions};
 
 use super::atomic_write::describe;
@@ -86,7 +86,12 @@ impl Arguments {
 impl TypedTool for Grep {
     type Arguments = Arguments;
     const NAME: &'static str = "grep";
-    const ACCESS: Access = Access::Reads;
+    const TRAITS: ToolTraits = ToolTraits {
+        shown_argument: ShownArgument::PatternAndPath,
+        output: OutputKind::Listing,
+        paths: TouchedPaths::Tree,
+        ..ToolTraits::new(Access::Reads)
+    };
 
     fn description(&self) -> String {
         "Searches files for lines that match a regular expression; answers with `path:line:text`. What git ignores and \

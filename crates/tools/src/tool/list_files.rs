@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tiller_core::tool_spec::Access;
+use tiller_core::tool_spec::{Access, OutputKind, ToolTraits, TouchedPaths};
 use tiller_files::walk::{CancelFlag, WalkEntryKind, WalkOptions};
 
 use super::atomic_write::describe;
@@ -44,7 +44,11 @@ pub(super) struct Arguments {
 impl TypedTool for ListFiles {
     type Arguments = Arguments;
     const NAME: &'static str = "list_files";
-    const ACCESS: Access = Access::Reads;
+    const TRAITS: ToolTraits = ToolTraits {
+        output: OutputKind::Listing,
+        paths: TouchedPaths::Tree,
+        ..ToolTraits::new(Access::Reads)
+    };
 
     fn description(&self) -> String {
         "Lists a folder, or finds files by a glob. Folders end with `/`. What git ignores is left out.".into()

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tiller_core::tool_spec::Access;
+use tiller_core::tool_spec::{Access, OutputKind, ToolTraits, TouchedPaths};
 use tiller_core::unit::thousands;
 
 use super::truncation::{OutputLimits, Truncated, TruncationExtent};
@@ -39,7 +39,8 @@ pub(super) struct Arguments {
 impl TypedTool for ReadFile {
     type Arguments = Arguments;
     const NAME: &'static str = "read_file";
-    const ACCESS: Access = Access::Reads;
+    const TRAITS: ToolTraits =
+        ToolTraits { output: OutputKind::File, paths: TouchedPaths::File, ..ToolTraits::new(Access::Reads) };
 
     fn description(&self) -> String {
         let OutputLimits { max_lines, max_chars } = self.limits;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tiller_core::tool_spec::{Access, ToolSpec};
+use tiller_core::tool_spec::{ToolSpec, ToolTraits};
 
 use super::{PreviewFuture, RunFuture, Tool, ToolInvocation, ToolOutput, ToolProgress, schema};
 
@@ -16,8 +16,8 @@ pub trait TypedTool: Send + Sync + 'static {
     type Arguments: DeserializeOwned + JsonSchema + Send;
     /// The tool's name, as the model calls it.
     const NAME: &'static str;
-    /// The tool's access to the machine.
-    const ACCESS: Access;
+    /// Its access, and the display of its calls.
+    const TRAITS: ToolTraits;
 
     /// Returns the description for the model.
     fn description(&self) -> String;
@@ -60,7 +60,7 @@ impl<T: TypedTool> TypedToolAdapter<T> {
             name: T::NAME.into(),
             description: tool.description(),
             parameters: Arc::new(schema::for_type::<T::Arguments>()),
-            access: T::ACCESS,
+            traits: T::TRAITS,
         };
         Self { spec, tool }
     }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tiller_core::tool_spec::Access;
+use tiller_core::tool_spec::{Access, OutputKind, ToolTraits, TouchedPaths};
 
 use super::atomic_write::FileContent;
 use super::diff::FileDiff;
@@ -26,7 +26,8 @@ pub(super) struct Arguments {
 impl TypedTool for WriteFile {
     type Arguments = Arguments;
     const NAME: &'static str = "write_file";
-    const ACCESS: Access = Access::Writes;
+    const TRAITS: ToolTraits =
+        ToolTraits { output: OutputKind::Diff, paths: TouchedPaths::File, ..ToolTraits::new(Access::Writes) };
 
     fn description(&self) -> String {
         "Writes a file as a whole: makes it, with the folders on the way, or replaces what it held. \

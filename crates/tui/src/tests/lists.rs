@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::message::{ModelRef, ThinkingLevel};
 use tiller_core::setting::{self, SettingSource, Settings};
-use tiller_core::tool_spec::{Access, ToolSpec};
+use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
 use tiller_engine::{ApprovalMode, FolderAccess, LockedModel, OfferState, OfferedTool, Permission};
 use tiller_provider::catalog;
 use tiller_render::{Line, Role};
@@ -163,7 +163,7 @@ fn tools_list_switches_and_stays() {
             name: name.into(),
             description: format!("Does what {name} does.\nAnd a little more."),
             parameters: std::sync::Arc::new(serde_json::json!({})),
-            access: Access::Reads,
+            traits: ToolTraits::new(Access::Reads),
         },
         source,
         offer: standing,

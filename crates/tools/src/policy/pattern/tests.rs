@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use tiller_core::protected_path::ProtectedPaths;
-use tiller_core::tool_spec::{Access, ToolSpec};
+use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
 
 use super::{CommandPattern, Options, TABLE, split_options};
 use crate::policy::{Policy, PolicyVerdict, SessionRules};
@@ -445,7 +445,7 @@ fn covers(allowed: &str, later: &str) -> bool {
         name: "bash".into(),
         description: String::new(),
         parameters: Arc::new(json!({})),
-        access: Access::Executes,
+        traits: ToolTraits::new(Access::Executes),
     };
     let policy = Policy {
         root: "/home/me/work".into(),
