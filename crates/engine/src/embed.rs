@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use tiller_core::event::RunOutcome;
 use tiller_core::id::SessionId;
 use tiller_core::message::{Image, Message, ThinkingLevel, Usage};
+use tiller_core::tool_spec::Access;
 use tiller_core::unit::UnixMs;
 use tiller_provider::{Model, ModelError, ProviderRegistry};
 use tiller_session::{EntryBody, Placement, SessionError, SessionManager, Totals};
@@ -24,7 +25,7 @@ use super::handle::{AgentError, AgentSession, PromptOptions};
 use super::{AgentOptions, Approver, FirstModel, ModelChoice, Resources, SessionParts, SystemPrompt};
 
 /// A session with defaults. Given only providers it uses the first available model, a session in memory, the
-/// built-in tools without `bash`, and no approver, so that calls that need approval are denied.
+/// built-in tools that run no programs, and no approver, so that calls that need approval are denied.
 pub struct SessionBuilder {
     providers: ProviderRegistry,
     model: Option<String>,
@@ -178,7 +179,7 @@ impl SessionBuilder {
         let runner = self.runner.unwrap_or_else(Runner::none);
         let tools = self.tools.unwrap_or_else(|| {
             let built_in = Tools::built_in(ToolEnvironment::new(workspace, runner.clone(), &scratch));
-            if has_runner { built_in } else { built_in.without("bash") }
+            if has_runner { built_in } else { built_in.without_access(Access::Executes) }
         });
         let manager = SessionManager::new(self.placement, root.clone());
         let writer = match &self.resumed {

@@ -4,8 +4,8 @@
 //! exit code) is an output with `is_error`, never a Rust error. The [policy](crate::policy) decides whether a call may
 //! run.
 //!
-//! `registry` lists the built-in tools, one file each; `typed_tool` derives a tool's schema and checks from its
-//! argument struct. Front ends find in `details`: `{diff, path, added, removed}` of `edit_file` and `write_file`,
+//! `registry` lists the built-in tools, one file each; no other code compares their names. `typed_tool` derives a tool's
+//! schema and checks from its argument struct. Front ends find in `details`: `{diff, path, added, removed}` of `edit_file` and `write_file`,
 //! `{exitCode, timedOut, fullOutputPath?, strokes?}` of `bash`, `{lines}` or `{mimeType, bytes}` of `read_file`,
 //! `{matches}` of `grep`, `{files}` of `list_files`.
 
@@ -37,7 +37,7 @@ mod write_file;
 
 pub use bash::BashTimes;
 pub use output_capture::{CapturedOutput, OutputCapture, PREVIEW_INTERVAL, glance, store_text};
-pub use registry::{ToolEnvironment, ToolSource, Tools, UnknownTool};
+pub use registry::{ToolEnvironment, ToolSource, Tools, UnknownTool, built_in_tools};
 pub use truncation::{OutputLimits, Truncated, TruncationExtent};
 pub use typed_tool::{TypedTool, TypedToolAdapter};
 

@@ -14,7 +14,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::output_capture::{CapturedOutput, OutputCapture, PREVIEW_INTERVAL};
 use super::truncation::OutputLimits;
-use super::{ToolOutput, ToolProgress, TypedTool};
+use super::{ToolEnvironment, ToolOutput, ToolProgress, TypedTool};
 use crate::process::{Exit, ExitStatus, ProcessError, Runner, Running, ShellCommand};
 
 /// Time limits for commands.
@@ -35,11 +35,11 @@ impl Default for BashTimes {
 
 #[derive(Debug)]
 pub(super) struct BashTool {
-    pub runner: Runner,
-    pub cwd: PathBuf,
-    pub limits: OutputLimits,
-    pub times: BashTimes,
-    pub scratch: PathBuf,
+    runner: Runner,
+    cwd: PathBuf,
+    limits: OutputLimits,
+    times: BashTimes,
+    scratch: PathBuf,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -51,6 +51,13 @@ pub(super) struct Arguments {
     #[serde(default)]
     #[schemars(range(min = 1))]
     timeout: Option<u64>,
+}
+
+impl From<&ToolEnvironment> for BashTool {
+    fn from(environment: &ToolEnvironment) -> Self {
+        let ToolEnvironment { workspace, runner, limits, bash, scratch } = environment.clone();
+        Self { runner, cwd: workspace.root().to_owned(), limits, times: bash, scratch }
+    }
 }
 
 impl TypedTool for BashTool {

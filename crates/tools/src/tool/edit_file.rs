@@ -8,7 +8,7 @@ use tiller_core::tool_spec::{Access, OutputKind, ToolTraits, TouchedPaths};
 
 use super::atomic_write::FileContent;
 use super::diff::FileDiff;
-use super::{PreviewFuture, ToolOutput, ToolProgress, TypedTool, atomic_write, blocking};
+use super::{PreviewFuture, ToolEnvironment, ToolOutput, ToolProgress, TypedTool, atomic_write, blocking};
 use crate::workspace::{FileAccess, ResolvedPath, Workspace};
 
 mod matching;
@@ -17,7 +17,7 @@ use matching::{Edit, Edited, Fidelity};
 
 #[derive(Debug)]
 pub(super) struct EditFile {
-    pub workspace: Workspace,
+    workspace: Workspace,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -32,6 +32,12 @@ pub(super) struct Arguments {
     /// Replace every occurrence instead of the only one. Default: false.
     #[serde(default)]
     replace_all: bool,
+}
+
+impl From<&ToolEnvironment> for EditFile {
+    fn from(environment: &ToolEnvironment) -> Self {
+        Self { workspace: environment.workspace.clone() }
+    }
 }
 
 impl TypedTool for EditFile {

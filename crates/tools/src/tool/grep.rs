@@ -16,7 +16,7 @@ use super::atomic_write::describe;
 use super::blocking;
 use super::pattern::Pattern;
 use super::truncation::{OutputLimits, TruncationExtent};
-use super::{ToolOutput, ToolProgress, TypedTool};
+use super::{ToolEnvironment, ToolOutput, ToolProgress, TypedTool};
 use crate::workspace::{FileAccess, Workspace};
 
 mod results;
@@ -31,8 +31,8 @@ const MAX_CONTEXT: usize = 50;
 
 #[derive(Debug)]
 pub(super) struct Grep {
-    pub workspace: Workspace,
-    pub limits: OutputLimits,
+    workspace: Workspace,
+    limits: OutputLimits,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -80,6 +80,12 @@ impl Arguments {
             .after_context(context)
             .binary_detection(BinaryDetection::quit(0))
             .build()
+    }
+}
+
+impl From<&ToolEnvironment> for Grep {
+    fn from(environment: &ToolEnvironment) -> Self {
+        Self { workspace: environment.readable(), limits: environment.limits }
     }
 }
 

@@ -10,7 +10,7 @@ use super::atomic_write::describe;
 use super::blocking;
 use super::pattern::Pattern;
 use super::truncation::{OutputLimits, TruncationExtent};
-use super::{ToolOutput, ToolProgress, TypedTool};
+use super::{ToolEnvironment, ToolOutput, ToolProgress, TypedTool};
 use crate::workspace::{FileAccess, Workspace};
 
 /// Default limit of entries.
@@ -18,8 +18,8 @@ const DEFAULT_LIMIT: usize = 1_000;
 
 #[derive(Debug)]
 pub(super) struct ListFiles {
-    pub workspace: Workspace,
-    pub limits: OutputLimits,
+    workspace: Workspace,
+    limits: OutputLimits,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -39,6 +39,12 @@ pub(super) struct Arguments {
     #[serde(default)]
     #[schemars(range(min = 1))]
     limit: Option<usize>,
+}
+
+impl From<&ToolEnvironment> for ListFiles {
+    fn from(environment: &ToolEnvironment) -> Self {
+        Self { workspace: environment.readable(), limits: environment.limits }
+    }
 }
 
 impl TypedTool for ListFiles {

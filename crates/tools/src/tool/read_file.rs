@@ -9,7 +9,7 @@ use tiller_core::tool_spec::{Access, OutputKind, ToolTraits, TouchedPaths};
 use tiller_core::unit::thousands;
 
 use super::truncation::{OutputLimits, Truncated, TruncationExtent};
-use super::{ToolOutput, ToolProgress, TypedTool, atomic_write, blocking, image};
+use super::{ToolEnvironment, ToolOutput, ToolProgress, TypedTool, atomic_write, blocking, image};
 use crate::workspace::{FileAccess, Workspace};
 
 /// Number of bytes at the start of a file in which a NUL marks it as binary, as git does.
@@ -17,8 +17,8 @@ const BINARY_PREFIX: usize = 8_000;
 
 #[derive(Debug)]
 pub(super) struct ReadFile {
-    pub workspace: Workspace,
-    pub limits: OutputLimits,
+    workspace: Workspace,
+    limits: OutputLimits,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -34,6 +34,12 @@ pub(super) struct Arguments {
     #[serde(default)]
     #[schemars(range(min = 1))]
     limit: Option<usize>,
+}
+
+impl From<&ToolEnvironment> for ReadFile {
+    fn from(environment: &ToolEnvironment) -> Self {
+        Self { workspace: environment.readable(), limits: environment.limits }
+    }
 }
 
 impl TypedTool for ReadFile {

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tiller_core::tool_spec::ToolSpec;
+use tiller_core::tool_catalog::ToolCatalog;
+use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
 
 use super::bash::{BashTimes, BashTool};
 use super::edit_file::EditFile;
@@ -11,9 +12,42 @@ use super::grep::Grep;
 use super::list_files::ListFiles;
 use super::read_file::ReadFile;
 use super::write_file::WriteFile;
-use super::{OutputLimits, Tool, TypedToolAdapter};
+use super::{OutputLimits, Tool, TypedTool, TypedToolAdapter};
 use crate::process::Runner;
 use crate::workspace::Workspace;
+
+/// The built-in tools, in the order in which the model sees them.
+const BUILT_IN: [BuiltInTool; 6] = [
+    BuiltInTool::new::<ReadFile>(),
+    BuiltInTool::new::<ListFiles>(),
+    BuiltInTool::new::<Grep>(),
+    BuiltInTool::new::<EditFile>(),
+    BuiltInTool::new::<WriteFile>(),
+    BuiltInTool::new::<BashTool>(),
+];
+
+/// A row of the built-in tools.
+struct BuiltInTool {
+    name: &'static str,
+    traits: ToolTraits,
+    create: fn(&ToolEnvironment) -> Arc<dyn Tool>,
+}
+
+impl BuiltInTool {
+    const fn new<T: TypedTool + for<'a> From<&'a ToolEnvironment>>() -> Self {
+        Self {
+            name: T::NAME,
+            traits: T::TRAITS,
+            create: |environment| Arc::new(TypedToolAdapter::new(T::from(environment))),
+        }
+    }
+}
+
+/// Returns the traits of the built-in tools, for code without a session.
+#[must_use]
+pub fn built_in_tools() -> ToolCatalog {
+    BUILT_IN.iter().map(|tool| (tool.name.to_owned(), tool.traits)).collect()
+}
 
 /// The dependencies of the built-in tools.
 #[derive(Clone, Debug)]
@@ -36,6 +70,11 @@ impl ToolEnvironment {
     pub fn new(workspace: Workspace, runner: Runner, scratch: impl Into<PathBuf>) -> Self {
         let (limits, bash) = (OutputLimits::default(), BashTimes::default());
         Self { workspace, runner, limits, bash, scratch: scratch.into() }
+    }
+
+    /// Returns the workspace with the stored outputs, for tools that read.
+    pub(super) fn readable(&self) -> Workspace {
+        self.workspace.clone().with_readable(&self.scratch)
     }
 }
 
@@ -120,21 +159,11 @@ impl Tools {
         Self { tools: unique, specs, workspace: None }
     }
 
-    /// Returns the built-in tools.
+    /// Creates the built-in tools.
     #[must_use]
     pub fn built_in(environment: ToolEnvironment) -> Self {
-        let ToolEnvironment { workspace, runner, limits, bash, scratch } = environment;
-        let readable = workspace.clone().with_readable(&scratch);
-        let cwd = workspace.root().to_owned();
-        let tools: [Arc<dyn Tool>; 6] = [
-            Arc::new(TypedToolAdapter::new(ReadFile { workspace: readable.clone(), limits })),
-            Arc::new(TypedToolAdapter::new(ListFiles { workspace: readable.clone(), limits })),
-            Arc::new(TypedToolAdapter::new(Grep { workspace: readable.clone(), limits })),
-            Arc::new(TypedToolAdapter::new(EditFile { workspace: workspace.clone() })),
-            Arc::new(TypedToolAdapter::new(WriteFile { workspace })),
-            Arc::new(TypedToolAdapter::new(BashTool { runner, cwd, limits, times: bash, scratch })),
-        ];
-        Self { workspace: Some(readable), ..Self::with_source(tools, &ToolSource::BuiltIn) }
+        let tools = BUILT_IN.iter().map(|tool| (tool.create)(&environment));
+        Self { workspace: Some(environment.readable()), ..Self::with_source(tools, &ToolSource::BuiltIn) }
     }
 
     /// Returns the folders that the built-in tools may reach; `None` without such tools.
@@ -171,17 +200,25 @@ impl Tools {
         Ok(Self { workspace: self.workspace.clone(), ..Self::from_entries(tools?) })
     }
 
-    /// Removes the tool with this name.
+    /// Removes the tools with this access.
     #[must_use]
-    pub fn without(self, name: &str) -> Self {
+    pub fn without_access(self, access: Access) -> Self {
         let workspace = self.workspace;
-        Self { workspace, ..Self::from_entries(self.tools.into_iter().filter(|entry| entry.name() != name)) }
+        let others = self.tools.into_iter().filter(|entry| entry.tool.spec().traits.access != access);
+        Self { workspace, ..Self::from_entries(others) }
     }
 
     /// Returns the specs for the model.
     #[must_use]
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         self.specs.clone()
+    }
+
+    /// Returns the traits of these tools, and of the built-in ones that are not among them: a log may have calls of
+    /// any of them.
+    #[must_use]
+    pub fn catalog(&self) -> ToolCatalog {
+        built_in_tools().with(self.specs.iter().map(|spec| (spec.name.clone(), spec.traits)))
     }
 
     /// Returns the tool with this name.

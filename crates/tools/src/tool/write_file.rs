@@ -6,12 +6,12 @@ use tiller_core::tool_spec::{Access, OutputKind, ToolTraits, TouchedPaths};
 
 use super::atomic_write::FileContent;
 use super::diff::FileDiff;
-use super::{PreviewFuture, ToolOutput, ToolProgress, TypedTool, atomic_write, blocking};
+use super::{PreviewFuture, ToolEnvironment, ToolOutput, ToolProgress, TypedTool, atomic_write, blocking};
 use crate::workspace::{FileAccess, ResolvedPath, Workspace};
 
 #[derive(Debug)]
 pub(super) struct WriteFile {
-    pub workspace: Workspace,
+    workspace: Workspace,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -21,6 +21,12 @@ pub(super) struct Arguments {
     path: String,
     /// Everything the file is to hold.
     content: String,
+}
+
+impl From<&ToolEnvironment> for WriteFile {
+    fn from(environment: &ToolEnvironment) -> Self {
+        Self { workspace: environment.workspace.clone() }
+    }
 }
 
 impl TypedTool for WriteFile {

@@ -14,8 +14,12 @@ use tempfile::TempDir;
 use tiller_core::ansi::StyledText;
 use tiller_core::event::Preview;
 use tiller_core::message::{UserBlock, joined_text};
+use tiller_core::tool_catalog::ToolCatalog;
+use tiller_core::tool_spec::{Access, OutputKind, ShownArgument, ToolTraits, TouchedPaths};
 use tiller_tools::process::Runner;
-use tiller_tools::tool::{OutputLimits, ToolEnvironment, ToolInvocation, ToolOutput, ToolProgress, Tools};
+use tiller_tools::tool::{
+    OutputLimits, ToolEnvironment, ToolInvocation, ToolOutput, ToolProgress, Tools, built_in_tools,
+};
 use tiller_tools::workspace::Workspace;
 
 /// Timeout for real processes to start or die on a busy machine.
@@ -125,6 +129,37 @@ fn restrict_unknown_tool_lists_the_available() {
     assert_eq!(some.specs().iter().map(|spec| spec.name.as_str()).collect::<Vec<_>>(), ["bash", "grep"]);
     let error = some.restrict(&["read_file".into()]).unwrap_err();
     assert_eq!(error.to_string(), "unknown tool `read_file`; available tools: bash, grep");
+}
+
+#[test]
+fn catalog_has_built_in_tools_and_those_of_the_session() {
+    let session = Bench::new().tools.without_access(Access::Executes);
+    assert_eq!(
+        session.names().collect::<Vec<_>>(),
+        ["read_file", "list_files", "grep", "edit_file", "write_file"]
+    );
+    let tree = ToolTraits {
+        output: OutputKind::Listing,
+        paths: TouchedPaths::Tree,
+        ..ToolTraits::new(Access::Reads)
+    };
+    let file = |access, output| ToolTraits { output, paths: TouchedPaths::File, ..ToolTraits::new(access) };
+    let command = ToolTraits {
+        shown_argument: ShownArgument::Named("command"),
+        output: OutputKind::Command,
+        ..ToolTraits::new(Access::Executes)
+    };
+    let expected = [
+        ("read_file", file(Access::Reads, OutputKind::File)),
+        ("list_files", tree),
+        ("grep", ToolTraits { shown_argument: ShownArgument::PatternAndPath, ..tree }),
+        ("edit_file", file(Access::Writes, OutputKind::Diff)),
+        ("write_file", file(Access::Writes, OutputKind::Diff)),
+        ("bash", command),
+    ];
+    let expected = expected.map(|(name, traits)| (name.to_owned(), traits));
+    assert_eq!(built_in_tools(), ToolCatalog::from_iter(expected.clone()));
+    assert_eq!(session.catalog(), ToolCatalog::from_iter(expected));
 }
 
 #[test]
