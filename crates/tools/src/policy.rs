@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tiller_core::protected_path::{ProtectedPaths, Protection};
-use tiller_core::tool_spec::{Access, ToolSpec};
+use tiller_core::tool_spec::{Access, ToolSpec, TouchedPaths};
 
 mod git_config;
 mod pattern;
@@ -23,9 +23,6 @@ pub use rule::{FolderAccess, PermissionRule, SessionRules};
 pub use tiller_core::setting::ApprovalMode;
 
 use risk::CommandFolders;
-
-/// Tools that search a folder.
-const SEARCHING_TOOLS: &[&str] = &["grep", "list_files"];
 
 /// The source of the answer where the policy would ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,7 +103,7 @@ impl Policy {
     #[must_use]
     pub fn judge(&self, spec: &ToolSpec, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         match (self.mode, spec.traits.access) {
-            (_, Access::Reads) => self.judge_named_read(&spec.name, arguments, rules),
+            (_, Access::Reads) => self.judge_named_read(spec, arguments, rules),
             (ApprovalMode::Ask | ApprovalMode::Auto, Access::Writes) => {
                 self.judge_writing(&spec.name, arguments, rules)
             }
@@ -119,13 +116,17 @@ impl Policy {
         }
     }
 
-    /// Decides on a call that reads, by its argument `path`; search tools without one start in the working directory.
-    fn judge_named_read(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
-        let path = arguments.get("path").and_then(Value::as_str);
-        let path = path.or_else(|| SEARCHING_TOOLS.contains(&tool).then_some("."));
-        let Some(path) = path else { return PolicyVerdict::Allow };
+    /// Decides on a call that reads, by its argument `path` or the default of the tool.
+    fn judge_named_read(&self, spec: &ToolSpec, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
+        let default = match spec.traits.paths {
+            TouchedPaths::Tree => Some("."),
+            TouchedPaths::File | TouchedPaths::Undeclared => None,
+        };
+        let Some(path) = arguments.get("path").and_then(Value::as_str).or(default) else {
+            return PolicyVerdict::Allow;
+        };
         let real = self.folders().resolve_path(path);
-        self.judge_reading(tool, path, &real, rules)
+        self.judge_reading(&spec.name, path, &real, rules)
     }
 
     /// Decides on a call that reads a path and everything under it; `real` is the path with links resolved.
@@ -215,6 +216,7 @@ mod tests {
     use tiller_core::tool_spec::ToolTraits;
 
     use super::*;
+    use crate::tool::built_in_tools;
 
     fn at_home() -> ProtectedPaths {
         ProtectedPaths { homes: vec!["/home/me".into()], ..ProtectedPaths::default() }
@@ -225,7 +227,7 @@ mod tests {
             name: name.into(),
             description: String::new(),
             parameters: Arc::new(json!({})),
-            traits: ToolTraits::new(access),
+            traits: ToolTraits { access, ..built_in_tools().traits(name) },
         }
     }
 
