@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tiller_core::event::EventKind;
+use tiller_core::tool_spec::{Access, ToolSpec, TouchedPaths};
 use tiller_tools::tool::Tools;
 use tokio::sync::mpsc;
 
@@ -16,9 +17,6 @@ use crate::handle::{AgentError, Expansion, Reply};
 use crate::resources::{Inventory, ReloadRequest, ReloadResult, ResourceReloader, Resources};
 use crate::skill::Skill;
 use crate::system_prompt::{SystemPrompt, skill_list};
-
-/// The tool with which a model reads skills; without it they aren't listed.
-const READ_TOOL: &str = "read_file";
 
 /// The current resources.
 pub(super) struct ResourceState {
@@ -43,6 +41,15 @@ enum SkillListing {
     No,
 }
 
+impl SkillListing {
+    /// Lists skills if the model can read them: with a tool that reads files.
+    fn with(tools: &Tools) -> Self {
+        let reads_files =
+            |spec: &ToolSpec| (spec.traits.access, spec.traits.paths) == (Access::Reads, TouchedPaths::File);
+        if tools.specs().iter().any(reads_files) { Self::Yes } else { Self::No }
+    }
+}
+
 impl ResourceState {
     /// Creates the state and the task that reloads it.
     pub(super) fn new(
@@ -53,7 +60,7 @@ impl ResourceState {
     ) -> (Self, ResourceReloader) {
         let resources = Arc::new(resources);
         let (reloader, requests) = ResourceReloader::new(Arc::clone(&resources));
-        let skills = if tools.find(READ_TOOL).is_some() { SkillListing::Yes } else { SkillListing::No };
+        let skills = SkillListing::with(tools);
         let waiting = VecDeque::new();
         let (system, session_folders) = (String::new(), Vec::new());
         let mut state = Self { resources, system, prompt, session_folders, cwd, skills, requests, waiting };
