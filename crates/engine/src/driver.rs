@@ -29,6 +29,7 @@ use tiller_core::setting::SyncPolicy;
 
 use tiller_core::event::{Event, EventKind, QueueItem};
 use tiller_core::message::{Message, ModelRef, ThinkingLevel};
+use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_provider::catalog::thinking_budget;
 use tiller_provider::{Model, ModelFacts, ProviderRegistry};
@@ -264,6 +265,8 @@ struct DriverServices {
     manager: SessionManager,
     providers: ProviderRegistry,
     tools: Tools,
+    /// Their traits, and those of tools that earlier calls may have used.
+    tool_catalog: ToolCatalog,
     /// The subset that is offered to the model.
     offered: Tools,
     runner: Runner,
@@ -378,9 +381,10 @@ impl AgentSession {
         let watched = events.downgrade();
         let forwarded = events.clone();
         let (driver, reader, notices) = Driver::build(parts, events)?;
+        let tool_catalog = driver.driver.services.tool_catalog.clone();
         let forwarder = Arc::new(EventForwarder::start(driver.driver.hooks.extensions().clone(), &forwarded));
         tokio::spawn(driver.run(received));
-        Ok(Self { commands, events: watched, reader, notices: notices.into(), forwarder })
+        Ok(Self { commands, events: watched, reader, notices: notices.into(), tool_catalog, forwarder })
     }
 }
 
@@ -414,6 +418,7 @@ impl Driver {
             manager: parts.manager,
             providers: parts.providers,
             offered,
+            tool_catalog: tools.catalog(),
             tools,
             runner: parts.runner,
             options: parts.options,

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use tiller_core::event::{Decision, Event, QueueItem, QueueKind};
 use tiller_core::id::{CallId, QueueId};
+use tiller_core::tool_catalog::ToolCatalog;
 use tiller_session::Reader;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
@@ -82,6 +83,7 @@ pub struct AgentSession {
     pub(super) events: broadcast::WeakSender<Arc<Event>>,
     pub(super) reader: watch::Receiver<Reader>,
     pub(super) notices: Arc<[String]>,
+    pub(super) tool_catalog: ToolCatalog,
     pub(super) forwarder: Arc<EventForwarder>,
 }
 

@@ -52,3 +52,4 @@ pub use system_prompt::SystemPrompt;
 pub use tiller_core::setting::{ApprovalMode, Switch, SyncPolicy};
 pub use tiller_provider::CycleDirection;
 pub use tiller_tools::policy::{FolderAccess, PermissionRule as Permission};
+pub use tiller_tools::tool::built_in_tools;

@@ -1,5 +1,6 @@
 //! Methods for tools and approvals.
 
+use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::tool_spec::ToolSpec;
 use tiller_tools::policy::{ApprovalMode, PermissionRule};
 use tiller_tools::tool::ToolSource;
@@ -44,6 +45,13 @@ impl AgentSession {
     /// When the session is closed.
     pub async fn tools(&self) -> Result<Vec<OfferedTool>, AgentError> {
         self.send(|reply| DriverCommand::Tools { reply }).await
+    }
+
+    /// Returns the traits of all tools, and of the built-in ones that the session doesn't have: calls of any of them
+    /// may be in its log. The tools stay the same as long as the handle exists.
+    #[must_use]
+    pub fn tool_catalog(&self) -> ToolCatalog {
+        self.tool_catalog.clone()
     }
 
     /// Offers the tools with these names to the model, from the next request on and in later sessions of this
