@@ -46,8 +46,7 @@ pub(super) fn ask_to_hide(reader: &Reader, entry: EntryId) -> TaskResult {
 pub(super) fn ask_on_leaving(reader: &Reader, entry: &EntryId) -> Option<TaskResult> {
     let to = reader.navigation_target(entry).ok()?.entry;
     let left = reader.abandoned_by(&reader.leaf()?, to.as_ref()).ok()?;
-    BranchPlan::new(left)?;
-    Some(TaskResult::Dialog(leave_dialog(entry)))
+    BranchPlan::is_useful(&left).then(|| TaskResult::Dialog(leave_dialog(entry)))
 }
 
 /// The dialog about the summary of a branch that is left.

@@ -1,6 +1,7 @@
 //! Summary of an abandoned branch, for the conversation that continues from an earlier point. Pure.
 
 use serde_json::Value;
+use tiller_core::tool_catalog::ToolCatalog;
 use tiller_session::context::{ProjectedMessage, Projection};
 
 use super::cut::is_sent;
@@ -16,14 +17,20 @@ pub struct BranchPlan {
 impl BranchPlan {
     /// Plans the summary of the messages left behind; `None` if the branch has none.
     #[must_use]
-    pub fn new(abandoned: Projection) -> Option<Self> {
-        if !abandoned.messages.iter().any(|projected| is_sent(&projected.message)) {
+    pub fn new(abandoned: Projection, tools: &ToolCatalog) -> Option<Self> {
+        if !Self::is_useful(&abandoned) {
             return None;
         }
         let earlier = abandoned.compaction.as_ref().and_then(|earlier| earlier.details.as_ref());
         let mut files = earlier.map(Files::from_details).unwrap_or_default();
-        files.add_calls(&abandoned.messages);
+        files.add_calls(&abandoned.messages, tools);
         Some(Self { messages: abandoned.messages, files })
+    }
+
+    /// Checks that a summary of the messages left behind would have content.
+    #[must_use]
+    pub fn is_useful(abandoned: &Projection) -> bool {
+        abandoned.messages.iter().any(|projected| is_sent(&projected.message))
     }
 
     /// Returns the prompt and the messages that it is about.
@@ -69,7 +76,8 @@ mod tests {
         };
         path.insert(4, Entry { id: "c".into(), body: EntryBody::Compaction(compaction), ..path[0].clone() });
         let stays = [&path[0].id.clone(), &path[1].id.clone()];
-        BranchPlan::new(project(&path).without(&stays.into_iter().collect())).unwrap()
+        BranchPlan::new(project(&path).without(&stays.into_iter().collect()), &ToolCatalog::default())
+            .unwrap()
     }
 
     fn ids(plan: &BranchPlan) -> Vec<&str> {
@@ -94,8 +102,9 @@ mod tests {
 
     #[test]
     fn branch_plan_empty_branch_has_none() {
-        assert!(BranchPlan::new(project(&entries("!! e"))).is_none());
-        let plan = BranchPlan::new(project(&entries("u a"))).unwrap();
+        let tools = ToolCatalog::default();
+        assert!(BranchPlan::new(project(&entries("!! e")), &tools).is_none());
+        let plan = BranchPlan::new(project(&entries("u a")), &tools).unwrap();
         assert_eq!(plan.into_summary(" "), Err(CompactionError::Empty));
     }
 }

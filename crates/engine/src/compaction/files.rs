@@ -5,13 +5,9 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 use tiller_core::id::CallId;
 use tiller_core::message::{Message, ToolCall};
+use tiller_core::tool_catalog::ToolCatalog;
+use tiller_core::tool_spec::{Access, TouchedPaths};
 use tiller_session::context::ProjectedMessage;
-
-/// Tools that show a file to the model.
-const READERS: [&str; 1] = ["read_file"];
-
-/// Tools that change a file.
-const WRITERS: [&str; 2] = ["edit_file", "write_file"];
 
 /// Most files of a kind that a summary names; the entry's details name all of them.
 const MAX_LISTED: usize = 100;
@@ -49,8 +45,8 @@ impl Files {
         self.add(later.read, later.modified);
     }
 
-    /// Adds the files of the successful calls among these messages.
-    pub fn add_calls(&mut self, messages: &[ProjectedMessage]) {
+    /// Adds the files of the successful calls among these messages, according to the tools' traits.
+    pub fn add_calls(&mut self, messages: &[ProjectedMessage], tools: &ToolCatalog) {
         let done: HashSet<&CallId> = messages
             .iter()
             .filter_map(|projected| match &*projected.message {
@@ -63,7 +59,7 @@ impl Files {
                 answer
                     .tool_calls()
                     .filter(|call| done.contains(&call.id))
-                    .for_each(|call| self.add_call(call));
+                    .for_each(|call| self.add_call(call, tools));
             }
         }
     }
@@ -87,12 +83,13 @@ impl Files {
         text
     }
 
-    fn add_call(&mut self, call: &ToolCall) {
+    fn add_call(&mut self, call: &ToolCall, tools: &ToolCatalog) {
         let Some(path) = call.arguments.get("path").and_then(Value::as_str) else { return };
-        if READERS.contains(&call.name.as_str()) {
-            self.add(vec![path.to_owned()], Vec::new());
-        } else if WRITERS.contains(&call.name.as_str()) {
-            self.add(Vec::new(), vec![path.to_owned()]);
+        let traits = tools.traits(&call.name);
+        match (traits.paths, traits.access) {
+            (TouchedPaths::File, Access::Reads) => self.add(vec![path.to_owned()], Vec::new()),
+            (TouchedPaths::File, Access::Writes) => self.add(Vec::new(), vec![path.to_owned()]),
+            (TouchedPaths::File, Access::Executes) | (TouchedPaths::Tree | TouchedPaths::Undeclared, _) => {}
         }
     }
 
@@ -115,6 +112,7 @@ fn move_to_end(names: &mut Vec<String>, later: Vec<String>) {
 mod tests {
     use tiller_core::message::{AssistantBlock, AssistantMessage, ToolResultMessage};
     use tiller_core::unit::UnixMs;
+    use tiller_tools::tool::built_in_tools;
 
     use super::*;
 
@@ -152,14 +150,14 @@ mod tests {
             call_with_result("7", "read_file", "a.rs", false),
         ];
         let mut files = Files::default();
-        files.add_calls(&calls.concat());
+        files.add_calls(&calls.concat(), &built_in_tools());
         assert_eq!(files, Files { read: names(&["a.rs"]), modified: names(&["b.rs", "c.rs"]) });
     }
 
     #[test]
     fn files_call_without_result_is_not_listed() {
         let mut files = Files::default();
-        files.add_calls(&call_with_result("1", "read_file", "a.rs", false)[..1]);
+        files.add_calls(&call_with_result("1", "read_file", "a.rs", false)[..1], &built_in_tools());
         assert_eq!(files, Files::default());
     }
 

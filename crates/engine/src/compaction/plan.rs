@@ -6,6 +6,7 @@ use tiller_core::setting::CompactionStrategy;
 use serde_json::Value;
 use tiller_core::id::EntryId;
 use tiller_core::message::{Message, UserMessage};
+use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::unit::{Tokens, UnixMs, thousands};
 use tiller_session::context::{ProjectedMessage, Projection, UnloadedContext, estimate};
 use tiller_session::entry::Compaction;
@@ -31,6 +32,8 @@ pub struct CompactionInput {
     pub first_message: Option<String>,
     /// The details of branch summaries among the messages, by entry.
     pub branch_details: HashMap<EntryId, Value>,
+    /// The tools that the conversation may have called.
+    pub tools: ToolCatalog,
 }
 
 /// A planned compaction.
@@ -201,7 +204,7 @@ fn collect_files(material: &CompactionInput, replaced: &[ProjectedMessage]) -> F
             files.merge(Files::from_details(details));
         }
     }
-    files.add_calls(replaced);
+    files.add_calls(replaced, &material.tools);
     files
 }
 

@@ -46,7 +46,7 @@ impl Driver {
         let leaf = reader.leaf();
         let abandoned =
             leaf.map(|leaf| reader.abandoned_by(&leaf, to.as_ref())).transpose()?.unwrap_or_default();
-        Ok((to, editor, BranchPlan::new(abandoned)))
+        Ok((to, editor, BranchPlan::new(abandoned, &self.services.tool_catalog)))
     }
 
     /// Moves the leaf once the summary is made, or reports its failure.

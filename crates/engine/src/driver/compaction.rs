@@ -202,15 +202,16 @@ impl Driver {
     /// none.
     fn compaction_input(&self) -> CompactionInput {
         let reader = self.active.reader();
-        let projection = self.active.projection.clone();
+        let (projection, tools) = (self.active.projection.clone(), self.services.tool_catalog.clone());
         let Some(leaf) = reader.leaf() else {
-            return CompactionInput { projection, ..CompactionInput::default() };
+            return CompactionInput { projection, tools, ..CompactionInput::default() };
         };
         let first = reader.first_user_message(&leaf).ok().flatten();
         CompactionInput {
             projection,
             first_message: first.as_deref().and_then(first_message),
             branch_details: reader.branch_details(&leaf).unwrap_or_default(),
+            tools,
         }
     }
 

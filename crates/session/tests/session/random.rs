@@ -17,6 +17,7 @@ use tiller_core::message::{
     ToolCall, ToolResultMessage, Usage, UserBlock,
 };
 use tiller_core::unit::Tokens;
+use tiller_engine::built_in_tools;
 use tiller_engine::compaction::{CompactionInput, CompactionOptions, CompactionPlan, Keep, first_message};
 use tiller_engine::queue::Queue;
 use tiller_provider::{Anthropic, Endpoint, OpenAiChat, Provider, Request, ToolChoice};
@@ -302,7 +303,8 @@ impl World {
         let (projection, _) = reader.projection(&leaf).unwrap();
         let first_message = reader.first_user_message(&leaf).unwrap().as_deref().and_then(first_message);
         let noted = reader.branch_details(&leaf).unwrap();
-        let material = CompactionInput { projection, first_message, branch_details: noted };
+        let material =
+            CompactionInput { projection, first_message, branch_details: noted, tools: built_in_tools() };
         // Messages are counted, because the texts are too short for a summary to be shorter.
         let options = CompactionOptions { strategy, max_messages: Some(1), ..CompactionOptions::default() };
         let keep = Keep { tokens: Tokens(u64::MAX), messages: Some(keeps) };
