@@ -270,12 +270,9 @@ impl App {
                     };
                     BlockKind::StreamingThinking(Box::new(Thinking::resume(thinking, before)))
                 }
-                AssistantBlock::ToolCall(call) => BlockKind::Call(Box::new(ToolCallBlock {
-                    id: call.id.clone(),
-                    name: call.name.clone(),
-                    args: call.arguments.clone(),
-                    state: CallState::Pending,
-                })),
+                AssistantBlock::ToolCall(call) => {
+                    BlockKind::Call(Box::new(ToolCallBlock::new(call, &self.transcript.context().tools)))
+                }
                 AssistantBlock::Unknown => BlockKind::Thinking(String::new()),
             };
             self.transcript.live.push(Block::new(kind));

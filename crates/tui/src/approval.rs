@@ -201,6 +201,7 @@ impl App {
         let context = detail::LayoutContext {
             cwd: &self.ui.cwd,
             home: self.ui.home.as_deref(),
+            tools: &self.transcript.context().tools,
             manner: self.ui.render_options,
         };
         if pending.detail.width != width || pending.detail.lines.is_empty() {

@@ -391,10 +391,10 @@ impl ExecutorWorker {
 
     async fn load(&self) -> Result<Vec<TaskResult>, AgentError> {
         let snapshot = *self.agent.snapshot().await?;
-        let reader = self.agent.reader();
+        let (reader, tools) = (self.agent.reader(), self.agent.tool_catalog());
         let cwd = snapshot.state.cwd.clone();
         let fork_id = reader.header().parent_session.as_ref().map(|_| snapshot.state.session.clone());
-        let read = move || (read_newest(&reader), files::git_branch(&cwd));
+        let read = move || (read_newest(&reader, tools), files::git_branch(&cwd));
         let read = spawn_blocking(read).await;
         let fault = read.is_err().then(errors::internal_error);
         let (newest, branch) = read.unwrap_or_default();

@@ -10,7 +10,9 @@ use tiller_core::message::{
     AssistantBlock, AssistantMessage, BashExecutionMessage, Image, Message, StopReason, ToolResultMessage,
     joined_text,
 };
+use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::unit::{Tokens, UnixMs};
+use tiller_engine::built_in_tools;
 use tiller_session::context::{self, CutOffCall};
 use tiller_session::entry::{Compaction, MessageEntry, TillerEntry};
 use tiller_session::{BranchPoints, Entry, EntryBody};
@@ -30,7 +32,29 @@ pub(super) struct BlockBuilder {
     last_speaker: Option<LastSpeaker>,
     /// When the request of the last answer was sent, unless the answer failed.
     succeeded: Option<UnixMs>,
-    points: Arc<BranchPoints>,
+    context: PathContext,
+}
+
+/// The facts besides its entries that the blocks of a path depend on.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PathContext {
+    pub(super) points: Arc<BranchPoints>,
+    /// The session's tools.
+    pub(super) tools: ToolCatalog,
+}
+
+impl PathContext {
+    /// The context of a path without branch points.
+    pub(super) fn unbranched(tools: ToolCatalog) -> Self {
+        Self { points: Arc::default(), tools }
+    }
+}
+
+impl Default for PathContext {
+    /// The context without a session.
+    fn default() -> Self {
+        Self::unbranched(built_in_tools())
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -82,16 +106,11 @@ impl CallTiming {
 
 impl BlockBuilder {
     /// Builds the blocks of a path's entries, oldest first.
-    pub(super) fn from_entries<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
-        Self::with_branch_points(entries, &Arc::default())
-    }
-
-    /// The same, with the path's branch points.
-    pub(super) fn with_branch_points<'a>(
+    pub(super) fn from_entries<'a>(
         entries: impl IntoIterator<Item = &'a Entry>,
-        points: &Arc<BranchPoints>,
+        context: &PathContext,
     ) -> Self {
-        let mut builder = Self { points: Arc::clone(points), ..Self::default() };
+        let mut builder = Self { context: context.clone(), ..Self::default() };
         for entry in entries {
             builder.push_entry(entry);
         }
@@ -171,11 +190,11 @@ impl BlockBuilder {
 
     pub(super) fn push_entry(&mut self, entry: &Entry) {
         let is_summary = matches!(entry.body, EntryBody::BranchSummary { .. });
-        if let Some(others) = self.points.before(&entry.id).filter(|_| !is_summary) {
+        if let Some(others) = self.context.points.before(&entry.id).filter(|_| !is_summary) {
             self.push_point(entry, BranchSide::Before, others, None);
         }
         self.push_body(entry);
-        if let Some(others) = self.points.after(&entry.id) {
+        if let Some(others) = self.context.points.after(&entry.id) {
             self.push_point(entry, BranchSide::After, others, None);
         }
     }
@@ -190,7 +209,7 @@ impl BlockBuilder {
             EntryBody::Message(message) => self.push_message(entry, message),
             EntryBody::Compaction(compaction) => self.push(entry, compaction_rule(compaction)),
             EntryBody::BranchSummary { summary, .. } => {
-                let others = self.points.before(&entry.id).unwrap_or(0);
+                let others = self.context.points.before(&entry.id).unwrap_or(0);
                 self.push_point(entry, BranchSide::Before, others, Some(summary));
             }
             EntryBody::CustomMessage { content, display: true, .. } => {
@@ -268,12 +287,7 @@ impl BlockBuilder {
                 }
                 AssistantBlock::ToolCall(call) => {
                     self.calls.insert(call.id.clone(), self.blocks.len());
-                    let call = ToolCallBlock {
-                        id: call.id.clone(),
-                        name: call.name.clone(),
-                        args: call.arguments.clone(),
-                        state: CallState::Pending,
-                    };
+                    let call = ToolCallBlock::new(call, &self.context.tools);
                     self.push(entry, BlockKind::Call(Box::new(call)));
                 }
                 AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } | AssistantBlock::Unknown => {}
@@ -436,7 +450,8 @@ mod tests {
             BlockKind::Shell(Shell { state: ShellState::Finished { took_ms, .. }, .. }) => *took_ms,
             _ => panic!("{block:?}"),
         };
-        let took: Vec<Option<u64>> = BlockBuilder::from_entries(&log).blocks.iter().map(took).collect();
+        let took: Vec<Option<u64>> =
+            BlockBuilder::from_entries(&log, &PathContext::default()).blocks.iter().map(took).collect();
         assert_eq!(took, [Some(3_000), Some(300), Some(2_000), None]);
     }
 }

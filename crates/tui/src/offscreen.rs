@@ -10,7 +10,7 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use tiller_core::event::Event;
 use tiller_core::unit::UnixMs;
-use tiller_engine::Snapshot;
+use tiller_engine::{Snapshot, built_in_tools};
 use tiller_render::RenderOptions;
 use tiller_session::Reader;
 
@@ -57,7 +57,7 @@ impl OffScreen {
         };
         let Ok(terminal) = Terminal::new(TestBackend::new(size.0, size.1));
         let mut screen = Self { app: App::new(ui, Vec::new()), reader, terminal };
-        let newest = read_newest(&screen.reader);
+        let newest = read_newest(&screen.reader, built_in_tools());
         screen.app.ui.size = size;
         let loaded = LoadedSession { snapshot, newest };
         screen.apply(Msg::TaskResult(TaskResult::Loaded(Box::new(loaded))), now);
@@ -116,7 +116,8 @@ impl OffScreen {
 
     /// Answers a request of the tree.
     fn query_tree(&mut self, request: &tree::TreeRequest, now: UnixMs) {
-        let mut all: Vec<tree::TreeResult> = tree::load(&self.reader, request).into_iter().collect();
+        let mut all: Vec<tree::TreeResult> =
+            tree::load(&self.reader, &built_in_tools(), request).into_iter().collect();
         if let tree::TreeRequest::Search(query) = request {
             let tell = |result| {
                 all.push(result);

@@ -5,12 +5,10 @@
 //! block's number among the part's log blocks.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use tiller_session::BranchPoints;
 
 use super::app::{Action, App, BackgroundJob};
 use super::block::Block;
+use super::log_blocks::PathContext;
 use super::search_term::SearchTerm;
 use super::transcript::{BlockPos, Direction, JumpTarget, PathSection, Transcript};
 
@@ -22,7 +20,7 @@ pub(super) struct Lookup {
     pub(super) words: SearchTerm,
     /// The parts of the path, in search order.
     pub(super) parts: Vec<PathSection>,
-    pub(super) points: Arc<BranchPoints>,
+    pub(super) context: PathContext,
 }
 
 /// The hits of one part: block numbers with their number of occurrences.
@@ -223,8 +221,8 @@ impl App {
         let parts = if search.typed.is_empty() { Vec::new() } else { self.transcript.unseen() };
         search.is_running = !parts.is_empty();
         search.tail = SearchTail { from: self.transcript.newest_part(), seen: None };
-        let points = Arc::clone(self.transcript.points());
-        let lookup = Lookup { number: search.number, words: search.words(), parts, points };
+        let context = self.transcript.context().clone();
+        let lookup = Lookup { number: search.number, words: search.words(), parts, context };
         self.follow_search();
         vec![Action::Background(BackgroundJob::Search(lookup))]
     }
@@ -262,7 +260,7 @@ impl App {
             number: self.navigation.searches,
             words: SearchTerm::new(""),
             parts: Vec::new(),
-            points: Arc::default(),
+            context: PathContext::default(),
         }))]
     }
 

@@ -9,7 +9,9 @@ use serde_json::Value;
 use tiller_core::ansi::{StyleRun, StyledText, parse_style_runs};
 use tiller_core::event::ToolOutcome;
 use tiller_core::id::CallId;
-use tiller_core::message::{UserBlock, is_command_tool, is_foreign_command_tool, joined_text};
+use tiller_core::message::{ToolCall, UserBlock, joined_text};
+use tiller_core::tool_catalog::ToolCatalog;
+use tiller_core::tool_spec::{Access, OutputKind, ToolTraits};
 use tiller_core::unit::UnixMs;
 use tiller_render::{
     self as render, ControlChars, Line, Margins, Role, Span, Style, Wrap, sanitize, truncate_to,
@@ -61,6 +63,7 @@ pub(super) struct ToolCallBlock {
     pub(super) id: CallId,
     pub(super) name: String,
     pub(super) args: Value,
+    pub(super) traits: ToolTraits,
     pub(super) state: CallState,
 }
 
@@ -104,6 +107,17 @@ enum CallEnd {
 }
 
 impl ToolCallBlock {
+    /// A call that hasn't started.
+    pub(super) fn new(call: &ToolCall, tools: &ToolCatalog) -> Self {
+        Self {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            args: call.arguments.clone(),
+            traits: tools.traits(&call.name),
+            state: CallState::Pending,
+        }
+    }
+
     pub(super) fn lines(&self, ctx: &RenderContext) -> Vec<Line> {
         let mut lines = vec![self.head(ctx)];
         let output = match &self.state {
@@ -139,7 +153,7 @@ impl ToolCallBlock {
             CallState::Done { outcome, .. } => Some(outcome),
             _ => None,
         };
-        let mut texts = vec![argument(&self.name, &self.args)];
+        let mut texts = vec![self.argument()];
         let diff = outcome.and_then(|outcome| outcome.details.as_ref()?["diff"].as_str());
         match (diff, outcome) {
             (Some(diff), _) => texts.push(diff.to_owned()),
@@ -156,7 +170,15 @@ impl ToolCallBlock {
 
     /// Whether its tool only reads and may run in parallel with others.
     pub(super) fn reads(&self) -> bool {
-        matches!(self.name.as_str(), "read_file" | "grep" | "list_files" | "find_files")
+        self.traits.access == Access::Reads
+    }
+
+    /// Whether a successful result is folded away.
+    fn is_quiet(&self) -> bool {
+        match self.traits.output {
+            OutputKind::File | OutputKind::Listing => true,
+            OutputKind::Text | OutputKind::Command | OutputKind::Diff => false,
+        }
     }
 
     /// The summary line.
@@ -211,8 +233,12 @@ impl ToolCallBlock {
         ColumnWidths { argument, note: free.saturating_sub(argument + 2).max(NOTE_WIDTH) }
     }
 
+    fn argument(&self) -> String {
+        self.traits.shown_argument.text(&self.args)
+    }
+
     fn shown_argument(&self) -> String {
-        one_line(&argument(&self.name, &self.args))
+        one_line(&self.argument())
     }
 
     /// The full argument, if the block is unfolded and the line has no room for it.
@@ -222,7 +248,7 @@ impl ToolCallBlock {
         if !ctx.folds.output_open || is_whole && !shown.contains('⏎') {
             return Vec::new();
         }
-        let text = argument(&self.name, &self.args);
+        let text = self.argument();
         indented(render::plain(text.trim(), Role::Text, text_width(ctx)), "    ", Role::Text)
     }
 
@@ -300,7 +326,6 @@ impl ToolCallBlock {
         }
         let text = joined_text(&outcome.content);
         let end = self.end();
-        let quiet = self.reads();
         if end == CallEnd::NotRun {
             // A denial's reason is written by a person, so a truncated one is repeated below; the other phrases are
             // known.
@@ -317,14 +342,14 @@ impl ToolCallBlock {
                 finished_output(self.output_of(&remains), FOLDED, ctx)
             };
         }
-        if quiet && !is_error && !ctx.folds.output_open {
+        if self.is_quiet() && !is_error && !ctx.folds.output_open {
             return Vec::new();
         }
         // The output of a failed command is output; the text of any other failed tool is an error message.
         let result = self.result_text(outcome, 0);
         let output = self.output_of(&result);
         match exit_code(outcome) {
-            Some(code) if is_command_tool(&self.name) => {
+            Some(code) if self.traits.output == OutputKind::Command => {
                 finished_output(output.with_text(printed(&result.text, code)), FOLDED, ctx)
             }
             None if is_error && !was_run(outcome) => {
@@ -337,13 +362,12 @@ impl ToolCallBlock {
         }
     }
 
-    /// The text of a result without its first `skipped` blocks; the style runs belong to the last block.
+    /// The text of a result without its first `skipped` blocks; the style runs belong to the last block. Only a
+    /// command's text is interpreted: in any other text escape sequences are shown, and styles are applied if it has no
+    /// escape sequences. Imported command output has none left.
     fn result_text(&self, outcome: &ToolOutcome, skipped: usize) -> StyledText {
         let blocks = outcome.content.get(skipped..).unwrap_or_default();
         let text = joined_text(blocks);
-        if self.is_literal(&text) {
-            return StyledText { text, strokes: Vec::new() };
-        }
         let strokes =
             outcome.details.as_ref().map(|details| parse_style_runs(&details["strokes"])).unwrap_or_default();
         let last = blocks.iter().rev().find_map(UserBlock::as_text).unwrap_or_default();
@@ -351,23 +375,22 @@ impl ToolCallBlock {
         let shifted = strokes
             .into_iter()
             .map(|stroke| StyleRun { start: stroke.start.saturating_add(before), ..stroke });
-        StyledText::from_stored(&text, shifted.collect())
+        match self.traits.output {
+            OutputKind::Command => StyledText::from_stored(&text, shifted.collect()),
+            OutputKind::Text | OutputKind::File | OutputKind::Listing | OutputKind::Diff => {
+                let strokes = if StyledText::is_plain(&text) { shifted.collect() } else { Vec::new() };
+                StyledText { text, strokes }
+            }
+        }
     }
 
     /// The result as an output block.
     fn output_of<'a>(&self, text: &'a StyledText) -> ToolOutputBlock<'a> {
-        if self.is_literal(&text.text) {
-            ToolOutputBlock::Literal(&text.text)
-        } else {
+        if self.traits.output == OutputKind::Command || !text.strokes.is_empty() {
             ToolOutputBlock::from_styled(text)
+        } else {
+            ToolOutputBlock::Literal(&text.text)
         }
-    }
-
-    /// Whether escape sequences in its text are literal. Imported command output was interpreted on import: its text
-    /// has no escape sequences left, only style runs.
-    fn is_literal(&self, text: &str) -> bool {
-        let is_imported = || is_foreign_command_tool(&self.name) && StyledText::is_plain(text);
-        !is_command_tool(&self.name) && !is_imported()
     }
 }
 
@@ -487,23 +510,6 @@ fn details_note(outcome: &ToolOutcome) -> String {
     }
 }
 
-/// The argument that identifies a call.
-pub(super) fn argument(name: &str, args: &Value) -> String {
-    let text = |key: &str| args[key].as_str().unwrap_or_default().to_owned();
-    match name {
-        "bash" => text("command"),
-        "grep" | "find_files" => {
-            [format!("{:?}", text("pattern")), text("path")].join(" ").trim_end().to_owned()
-        }
-        _ => {
-            let known = ["path", "command", "pattern", "query", "url", "name"];
-            let found = known.iter().find_map(|key| args[*key].as_str());
-            let any = || args.as_object()?.values().find_map(Value::as_str);
-            found.or_else(any).unwrap_or_default().to_owned()
-        }
-    }
-}
-
 /// A text on one line with visible line breaks.
 pub(super) fn one_line(text: &str) -> String {
     sanitize(text.trim(), ControlChars::Visible).replace('\n', " ⏎ ")
@@ -539,16 +545,19 @@ pub(super) fn noticeable_time(ms: u64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use tiller_core::ansi::AnsiColor;
+    use tiller_core::tool_spec::ShownArgument;
 
     use super::*;
     use crate::layout::{Folds, TEXT_WIDTH};
     use serde_json::json;
+    use tiller_engine::built_in_tools;
 
     fn done(name: &str, args: Value, text: &str, details: Value, is_error: bool) -> ToolCallBlock {
         let content = vec![UserBlock::Text { text: text.into() }];
         let outcome = ToolOutcome { content, details: Some(details) };
         let state = CallState::Done { outcome, is_error, took_ms: Some(1_250) };
-        ToolCallBlock { id: "c".into(), name: name.into(), args, state }
+        let traits = built_in_tools().traits(name);
+        ToolCallBlock { id: "c".into(), name: name.into(), args, traits, state }
     }
 
     fn shown(call: &ToolCallBlock, width: usize) -> Vec<String> {
@@ -587,6 +596,26 @@ mod tests {
             assert_eq!(lines(name, json!({"exitCode": 0, "strokes": [[0, 3, "31"]]})), as_it_is, "{name}");
         }
         assert_eq!(lines("bash", json!({"exitCode": 0})), ["  │ 20%", "  │ red"]);
+    }
+
+    #[test]
+    fn tool_call_is_shown_by_the_traits_of_its_tool() {
+        let traits = ToolTraits {
+            shown_argument: ShownArgument::Named("site"),
+            output: OutputKind::Listing,
+            ..ToolTraits::new(Access::Reads)
+        };
+        let tools = built_in_tools().with([("fetch".to_owned(), traits)]);
+        let block = |name: &str| {
+            let arguments = r#"{"path": "x", "site": "example.org"}"#;
+            let call = ToolCall::from_streamed("c".into(), name.into(), arguments);
+            let outcome =
+                ToolOutcome { content: vec![UserBlock::Text { text: "a page".into() }], details: None };
+            let state = CallState::Done { outcome, is_error: false, took_ms: None };
+            ToolCallBlock { state, ..ToolCallBlock::new(&call, &tools) }
+        };
+        assert_eq!(shown(&block("fetch"), 60), ["✓ fetch      example.org"]);
+        assert_eq!(shown(&block("unknown"), 60), ["✓ unknown    x", "  │ a page"]);
     }
 
     #[test]

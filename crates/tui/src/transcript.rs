@@ -24,7 +24,7 @@ use tiller_session::{BranchPoints, Entry, Section};
 
 use super::block::{Block, BlockKind, Fold, NoticeLevel};
 use super::layout::{Folds, RenderContext};
-use super::log_blocks::{BlockBuilder, mark_cut_off, set_call_result};
+use super::log_blocks::{BlockBuilder, PathContext, mark_cut_off, set_call_result};
 use super::logical_line::LogicalLine;
 use super::recovery::{Recovery, find_recovery};
 use super::search_term::SearchTerm;
@@ -64,7 +64,7 @@ pub(super) struct Transcript {
     unanswered: Option<EntryId>,
     /// Ids of the newest entries, oldest first.
     recent: VecDeque<EntryId>,
-    points: Arc<BranchPoints>,
+    context: PathContext,
 }
 
 /// A path whose newest entries are loaded.
@@ -78,8 +78,8 @@ pub(super) struct LoadedPath {
     pub(super) ids: Vec<EntryId>,
     /// Their blocks.
     pub(super) stretch: BlockBuilder,
-    /// The path's branch points.
-    pub(super) points: Arc<BranchPoints>,
+    /// Their context.
+    pub(super) context: PathContext,
 }
 
 #[cfg(test)]
@@ -91,8 +91,8 @@ impl LoadedPath {
             older: older.chunks(ENTRIES).map(|ids| section(&ids[ids.len() - 1], ids.len())).collect(),
             section: entries.last().map(|last| section(&last.id, entries.len())),
             ids: entries.iter().map(|entry| entry.id.clone()).collect(),
-            stretch: BlockBuilder::from_entries(&entries),
-            points: Arc::default(),
+            stretch: BlockBuilder::from_entries(&entries, &PathContext::default()),
+            context: PathContext::default(),
         }
     }
 }
@@ -137,7 +137,7 @@ impl Default for Transcript {
 
 impl Transcript {
     pub(super) fn of(epoch: u64, newest: LoadedPath) -> Self {
-        let LoadedPath { older, section, ids, stretch, points } = newest;
+        let LoadedPath { older, section, ids, stretch, context } = newest;
         let mut parts: Vec<Chunk> = older.into_iter().map(Chunk::unread).collect();
         parts.push(Chunk::read(section));
         let mut transcript = Self {
@@ -151,7 +151,7 @@ impl Transcript {
             removed: 0,
             unanswered: stretch.unanswered(),
             recent: ids.into(),
-            points,
+            context,
         };
         stretch.blocks.into_iter().for_each(|block| transcript.push(block));
         transcript
@@ -172,7 +172,7 @@ impl Transcript {
             return;
         };
         if matches!(part.content, ChunkContent::Asked) {
-            let mut stretch = BlockBuilder::with_branch_points(entries, &self.points);
+            let mut stretch = BlockBuilder::from_entries(entries, &self.context);
             stretch.push_results(ahead);
             mark_cut_off(stretch.blocks.iter_mut());
             part.fill(stretch.blocks);
@@ -297,7 +297,8 @@ impl Transcript {
 
     /// Adds an entry that was just appended.
     pub(super) fn append(&mut self, entry: &Entry, at: UnixMs) {
-        let stretch = BlockBuilder::from_entries([entry]);
+        let context = PathContext::unbranched(self.context.tools.clone());
+        let stretch = BlockBuilder::from_entries([entry], &context);
         self.unanswered = None;
         if stretch.ends_with_answer() {
             self.end_streaming();
@@ -497,8 +498,8 @@ impl Transcript {
         None
     }
 
-    pub(super) fn points(&self) -> &Arc<BranchPoints> {
-        &self.points
+    pub(super) fn context(&self) -> &PathContext {
+        &self.context
     }
 
     /// The transcript's generation.
@@ -511,9 +512,9 @@ impl Transcript {
         if epoch != self.epoch {
             return;
         }
-        self.points = points;
+        self.context.points = points;
         for block in self.parts.iter_mut().filter_map(Chunk::blocks_mut).flatten() {
-            block.recount(&self.points);
+            block.recount(&self.context.points);
         }
     }
 

@@ -40,6 +40,7 @@ impl App {
                     id: id.clone(),
                     name: name.clone(),
                     args: serde_json::Value::Null,
+                    traits: self.transcript.context().tools.traits(name),
                     state: CallState::Streaming(0),
                 };
                 self.live_block(*content_index, || BlockKind::Call(Box::new(call)));
@@ -54,13 +55,9 @@ impl App {
                 block.invalidate();
             }
             AssistantDelta::ToolcallEnd { content_index, tool_call } => {
+                let call = ToolCallBlock::new(tool_call, &self.transcript.context().tools);
                 let block = self.live_block(*content_index, || BlockKind::Thinking(String::new()));
-                block.kind = BlockKind::Call(Box::new(ToolCallBlock {
-                    id: tool_call.id.clone(),
-                    name: tool_call.name.clone(),
-                    args: tool_call.arguments.clone(),
-                    state: CallState::Pending,
-                }));
+                block.kind = BlockKind::Call(Box::new(call));
                 block.invalidate();
             }
             AssistantDelta::TextStart { .. }

@@ -5,17 +5,19 @@ use std::path::Path;
 
 use serde_json::Value;
 use tiller_core::event::{ApprovalRequest, FileChange, Preview};
+use tiller_core::tool_catalog::ToolCatalog;
 use tiller_render::{
     Breaks, ControlChars, Indent, Language, LayoutOptions, Line, RenderOptions, Role, Span, diff, highlight,
     sanitize, wrap,
 };
 
-use super::super::tool_call::{argument, one_line, short_duration};
+use super::super::tool_call::{one_line, short_duration};
 
-/// The working directory of commands, and the options for laying out text.
+/// The working directory of commands, the session's tools, and the options for laying out text.
 pub(super) struct LayoutContext<'a> {
     pub(super) cwd: &'a Path,
     pub(super) home: Option<&'a Path>,
+    pub(super) tools: &'a ToolCatalog,
     pub(super) manner: RenderOptions,
 }
 
@@ -34,12 +36,12 @@ pub(super) fn lines(request: &ApprovalRequest, context: &LayoutContext<'_>, widt
         Some(Preview::Failure { message }) => {
             let mut lines =
                 row(&[Span::new(format!("it would fail: {}", one_line(message)), Role::Error)], width);
-            lines.extend(arguments(&request.tool_name, &request.args, width));
+            lines.extend(arguments(request, context.tools, width));
             lines
         }
         None => match request.args["command"].as_str() {
             Some(command) => command_lines(command, request, context, width),
-            None => arguments(&request.tool_name, &request.args, width),
+            None => arguments(request, context.tools, width),
         },
     }
 }
@@ -101,13 +103,13 @@ fn other_arguments<'a>(args: &'a Value, shown: &'a [&str]) -> impl Iterator<Item
 }
 
 /// The main argument of the call, then the others.
-fn arguments(tool: &str, args: &Value, width: usize) -> Vec<Line> {
-    let main = argument(tool, args);
+fn arguments(request: &ApprovalRequest, tools: &ToolCatalog, width: usize) -> Vec<Line> {
+    let main = tools.traits(&request.tool_name).shown_argument.text(&request.args);
     let mut lines = Vec::new();
     for line in sanitize(&main, ControlChars::Visible).lines() {
         lines.extend(row(&[Span::new(line, Role::Code)], width));
     }
-    let others = other_arguments(args, &[]).filter(|(_, value)| value.as_str() != Some(&main));
+    let others = other_arguments(&request.args, &[]).filter(|(_, value)| value.as_str() != Some(&main));
     lines.extend(others.flat_map(|(name, value)| argument_lines(name, value, width)));
     if lines.is_empty() {
         lines = row(&[Span::new("no arguments", Role::Muted)], width);
@@ -134,6 +136,7 @@ fn argument_lines(name: &str, value: &Value, width: usize) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use tiller_engine::built_in_tools;
 
     use super::*;
 
@@ -154,6 +157,7 @@ mod tests {
         let context = LayoutContext {
             cwd: Path::new("/home/ada/code"),
             home: Some(Path::new("/home/ada")),
+            tools: &built_in_tools(),
             manner: RenderOptions::default(),
         };
         lines(request, &context, width).iter().map(|line| line.text().trim_end().to_owned()).collect()

@@ -101,14 +101,14 @@ impl ExecutorWorker {
             }
             tree::TreeRequest::Shape | tree::TreeRequest::Texts(_) | tree::TreeRequest::Preview(_) => 0,
         };
-        let searches = Arc::clone(&self.searches);
+        let (searches, tools) = (Arc::clone(&self.searches), self.agent.tool_catalog());
         background.spawn_blocking(move || match &request {
             tree::TreeRequest::Search(query) => {
                 let newest = || searches.load(Ordering::Relaxed) == number;
                 let is_wanted = || if newest() { tree::SearchControl::Yes } else { tree::SearchControl::No };
                 tree::search_entries(&reader, query, is_wanted, tell);
             }
-            request => tree::load(&reader, request).into_iter().for_each(|result| _ = tell(result)),
+            request => tree::load(&reader, &tools, request).into_iter().for_each(|result| _ = tell(result)),
         });
     }
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use tiller_core::id::{CallId, EntryId};
 use tiller_core::message::Message;
+use tiller_core::tool_catalog::ToolCatalog;
 use tiller_session::{BranchPoints, Entry, Reader, Section};
 
 use crate::app::TaskResult;
-use crate::log_blocks::BlockBuilder;
+use crate::log_blocks::{BlockBuilder, PathContext};
 use crate::search::{Lookup, SearchHits, hits};
 use crate::transcript::{ENTRIES, LoadedPath, SectionRequest};
 
@@ -19,8 +20,8 @@ const MIN_FIRST: usize = 50;
 /// Maximum number of entries after a part that are checked for the results of its calls.
 const MAX_AHEAD: usize = 100;
 
-/// The newest part of the path to the leaf, and its branch points.
-pub(crate) fn read_newest(reader: &Reader) -> LoadedPath {
+/// The newest part of the path to the leaf, and its context.
+pub(crate) fn read_newest(reader: &Reader, tools: ToolCatalog) -> LoadedPath {
     let leaf = reader.leaf();
     let sections = leaf.as_ref().and_then(|leaf| reader.sections(leaf, ENTRIES).ok());
     let mut older = sections.unwrap_or_default();
@@ -29,12 +30,13 @@ pub(crate) fn read_newest(reader: &Reader) -> LoadedPath {
         last.count += older.pop().map_or(0, |section| section.count);
     }
     let points = leaf.map(|leaf| Arc::new(BranchPoints::read(reader, &leaf))).unwrap_or_default();
+    let context = PathContext { points, tools };
     let mut newest = LoadedPath {
         older,
         section,
         ids: Vec::new(),
-        stretch: BlockBuilder::with_branch_points([], &points),
-        points,
+        stretch: BlockBuilder::from_entries([], &context),
+        context,
     };
     // One entry at a time: all entries together with their blocks would take twice the memory.
     for id in newest.section.iter().flat_map(|section| ids(reader, section)) {
@@ -99,7 +101,7 @@ pub(crate) fn search_log(reader: &Reader, lookup: &Lookup, mut report: impl FnMu
     for (at, unseen) in lookup.parts.iter().enumerate() {
         let ids = ids(reader, &unseen.section);
         let entries = read_all(reader, &ids);
-        let mut stretch = BlockBuilder::with_branch_points(&entries, &lookup.points);
+        let mut stretch = BlockBuilder::from_entries(&entries, &lookup.context);
         stretch.push_results(&read_results(reader, &entries, &after));
         after = ids;
         let hits = hits(&stretch.blocks, &lookup.words);

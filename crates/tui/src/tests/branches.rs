@@ -6,7 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_core::id::EntryId;
 use tiller_core::message::{AssistantMessage, Message, UserMessage};
 use tiller_core::unit::UnixMs;
-use tiller_engine::{InFlight, Snapshot};
+use tiller_engine::{InFlight, Snapshot, built_in_tools};
 use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
 
 use super::harness::{Harness, SIZES, START, state, text};
@@ -44,7 +44,7 @@ impl Parting {
     }
 
     fn load(&mut self) -> String {
-        let newest = read_newest(&self.writer.reader());
+        let newest = read_newest(&self.writer.reader(), built_in_tools());
         let snapshot = Snapshot { seq: 0, state: state(), in_progress: InFlight::default() };
         let loaded = LoadedSession { snapshot, newest };
         self.stage.input(Msg::TaskResult(TaskResult::Loaded(Box::new(loaded))));

@@ -11,7 +11,7 @@ use tiller_core::message::{
     UserMessage,
 };
 use tiller_core::unit::{Tokens, UnixMs, Usd};
-use tiller_engine::{BranchSummary, SessionSwitched};
+use tiller_engine::{BranchSummary, SessionSwitched, built_in_tools};
 use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
 
 use super::harness::{Harness, SIZES, START, call, text};
@@ -130,7 +130,8 @@ impl Grove {
 
     fn answered(&self, ask: &TreeRequest) -> Vec<tree::TreeResult> {
         let reader = self.writer.reader();
-        let mut news: Vec<tree::TreeResult> = tree::load(&reader, ask).into_iter().collect();
+        let mut news: Vec<tree::TreeResult> =
+            tree::load(&reader, &built_in_tools(), ask).into_iter().collect();
         if let TreeRequest::Search(query) = ask {
             let tell = |found| {
                 news.push(found);

@@ -1,11 +1,12 @@
 //! Texts of entries: for rows, previews and search.
 
 use tiller_core::message::{AssistantBlock, AssistantMessage, Message, ModelRef, StopReason, joined_text};
+use tiller_core::tool_catalog::ToolCatalog;
 use tiller_render::{self as render, Line, Role};
 use tiller_session::tree::TreeNode;
 use tiller_session::{Entry, EntryBody, EntryKind, LineRole as Speaker};
 
-use crate::tool_call::{argument, one_line};
+use crate::tool_call::one_line;
 
 /// Maximum characters of a row's text.
 const LONGEST: usize = 300;
@@ -31,10 +32,10 @@ pub(super) fn kind_sign(node: &TreeNode) -> &'static str {
 
 impl EntryText {
     /// The row text of an entry.
-    pub(super) fn from_entry(entry: &Entry) -> Self {
+    pub(super) fn from_entry(entry: &Entry, tools: &ToolCatalog) -> Self {
         let muted = |sign, text: String| Self { sign, text: spaced(&text), role: Role::Muted };
         match &entry.body {
-            EntryBody::Message(message) => Self::from_message(&message.message),
+            EntryBody::Message(message) => Self::from_message(&message.message, tools),
             EntryBody::Compaction(compaction) => muted(
                 "≡",
                 format!("compacted, {} tokens before: {}", compaction.tokens_before, compaction.summary),
@@ -72,10 +73,10 @@ impl EntryText {
         Self { sign: "✗", text: "damaged entry; see tiller sessions verify".to_owned(), role: Role::Error }
     }
 
-    fn from_message(message: &Message) -> Self {
+    fn from_message(message: &Message, tools: &ToolCatalog) -> Self {
         match message {
             Message::User(user) => Self { sign: "▌", text: spaced(&user.as_typed()), role: Role::User },
-            Message::Assistant(answer) => answer_text(answer),
+            Message::Assistant(answer) => answer_text(answer, tools),
             Message::BashExecution(bash) => {
                 let sign = if bash.exclude_from_context { "!!" } else { "!" };
                 Self { sign, text: spaced(&bash.command), role: Role::Text }
@@ -90,11 +91,14 @@ impl EntryText {
     }
 }
 
-fn answer_text(answer: &AssistantMessage) -> EntryText {
+fn answer_text(answer: &AssistantMessage, tools: &ToolCatalog) -> EntryText {
     let text = answer.joined_text();
     let calls: Vec<String> = answer
         .tool_calls()
-        .map(|call| format!("{} {}", call.name, argument(&call.name, &call.arguments)).trim_end().to_owned())
+        .map(|call| {
+            let argument = tools.traits(&call.name).shown_argument.text(&call.arguments);
+            format!("{} {argument}", call.name).trim_end().to_owned()
+        })
         .collect();
     let (sign, text, role) = match (text.trim().is_empty(), calls.is_empty()) {
         (false, _) => {
@@ -139,7 +143,8 @@ pub(super) fn full_text(entry: &Entry) -> String {
         EntryBody::Compaction(compaction) => compaction.summary.clone(),
         EntryBody::BranchSummary { summary, .. } => summary.clone(),
         EntryBody::CustomMessage { content, .. } => content.joined_text(),
-        _ => EntryText::from_entry(entry).text,
+        // Only the text of an answer depends on tools.
+        _ => EntryText::from_entry(entry, &ToolCatalog::default()).text,
     }
 }
 
@@ -153,7 +158,7 @@ mod tests {
     fn entry_text_private_shell_has_two_marks() {
         let sign = |exclude_from_context| {
             let bash = BashExecutionMessage { exclude_from_context, ..BashExecutionMessage::default() };
-            EntryText::from_message(&Message::BashExecution(bash)).sign
+            EntryText::from_message(&Message::BashExecution(bash), &ToolCatalog::default()).sign
         };
         assert_eq!([sign(false), sign(true)], ["!", "!!"]);
     }

@@ -1,6 +1,7 @@
 //! Loads what the tree requests: structure, row texts, previews. Runs on a thread that may block on the disk.
 
 use tiller_core::message::{Message, ToolResultMessage};
+use tiller_core::tool_catalog::ToolCatalog;
 use tiller_render::Role;
 use tiller_session::{Entry, EntryBody, Reader};
 
@@ -8,7 +9,7 @@ use super::entry_text::EntryText;
 use super::model::TreeModel;
 use super::{LoadedPreview, LoadedTexts, TextRequest, TreeRequest, TreeResult};
 use crate::block::{Block, BlockKind, NoticeLevel, ShellState};
-use crate::log_blocks::{BlockBuilder, set_call_result};
+use crate::log_blocks::{BlockBuilder, PathContext, set_call_result};
 
 /// Maximum bytes of a text in a preview: far more than fits on any screen.
 const LONGEST: usize = 8_000;
@@ -17,21 +18,21 @@ const LONGEST: usize = 8_000;
 const RESULTS: usize = 32;
 
 /// Handles the tree's requests other than searches.
-pub(crate) fn load(reader: &Reader, request: &TreeRequest) -> Option<TreeResult> {
+pub(crate) fn load(reader: &Reader, tools: &ToolCatalog, request: &TreeRequest) -> Option<TreeResult> {
     Some(match request {
         TreeRequest::Shape => TreeResult::Shape(Box::new(TreeModel::load(reader))),
         TreeRequest::Texts(requests) => {
-            TreeResult::Texts(requests.iter().map(|request| load_text(reader, request)).collect())
+            TreeResult::Texts(requests.iter().map(|request| load_text(reader, tools, request)).collect())
         }
-        TreeRequest::Preview(node) => TreeResult::Preview(Box::new(load_preview(reader, *node))),
+        TreeRequest::Preview(node) => TreeResult::Preview(Box::new(load_preview(reader, tools, *node))),
         TreeRequest::Search(_) | TreeRequest::EndSearch => return None,
     })
 }
 
-fn load_text(reader: &Reader, request: &TextRequest) -> LoadedTexts {
+fn load_text(reader: &Reader, tools: &ToolCatalog, request: &TextRequest) -> LoadedTexts {
     let text = reader
         .entry_at(request.node)
-        .map_or_else(|_| EntryText::damaged(), |entry| EntryText::from_entry(&entry));
+        .map_or_else(|_| EntryText::damaged(), |entry| EntryText::from_entry(&entry, tools));
     let model = request.answer.and_then(|answer| model(&reader.entry_at(answer).ok()?));
     LoadedTexts { request: *request, text, model }
 }
@@ -44,7 +45,7 @@ fn model(entry: &Entry) -> Option<String> {
     }
 }
 
-fn load_preview(reader: &Reader, node: usize) -> LoadedPreview {
+fn load_preview(reader: &Reader, tools: &ToolCatalog, node: usize) -> LoadedPreview {
     let Ok(entry) = reader.entry_at(node) else {
         let text = EntryText::damaged().text;
         return LoadedPreview {
@@ -53,7 +54,8 @@ fn load_preview(reader: &Reader, node: usize) -> LoadedPreview {
             blocks: vec![Block::notice(NoticeLevel::Error, text, None)],
         };
     };
-    let mut blocks = BlockBuilder::from_entries([&entry]).blocks;
+    let context = PathContext::unbranched(tools.clone());
+    let mut blocks = BlockBuilder::from_entries([&entry], &context).blocks;
     blocks.iter_mut().for_each(shorten);
     for result in results(reader, node, &entry) {
         for block in blocks.iter_mut().filter(|block| is_call_of(block, &result)) {
@@ -61,20 +63,20 @@ fn load_preview(reader: &Reader, node: usize) -> LoadedPreview {
         }
     }
     if blocks.is_empty() {
-        blocks.push(Block::notice(NoticeLevel::Note, text_of(&entry), None));
+        blocks.push(Block::notice(NoticeLevel::Note, text_of(&entry, tools), None));
     }
     LoadedPreview { node, facts: facts(&entry), blocks }
 }
 
 /// The text of an entry that forms no block of the transcript.
-fn text_of(entry: &Entry) -> String {
+fn text_of(entry: &Entry, tools: &ToolCatalog) -> String {
     match entry.body.as_message().map(|message| &**message) {
         Some(Message::ToolResult(_)) => {
             let mut text = super::entry_text::full_text(entry);
             truncate(&mut text);
             text
         }
-        _ => EntryText::from_entry(entry).text,
+        _ => EntryText::from_entry(entry, tools).text,
     }
 }
 
