@@ -13,6 +13,8 @@ use tiller_core::message::{
     AssistantBlock, AssistantMessage, Content, Message, ModelRef, StopReason, ThinkingLevel, ToolCall,
     ToolResultMessage, UserBlock, UserMessage,
 };
+use tiller_core::tool_catalog::ToolCatalog;
+use tiller_core::tool_spec::Access;
 use tiller_core::unit::{Tokens, UnixMs};
 
 use super::entry::{Compaction, Entry, EntryBody, Replacement};
@@ -24,9 +26,6 @@ pub const INTERRUPTED: &str =
 
 /// The result text of a call that certainly never began, because an earlier call was interrupted.
 pub const NOT_STARTED: &str = "not begun: the run was cut off; it had no effects";
-
-/// Tiller's tools that never run concurrently with other calls. Other tools may be read-only and run in parallel.
-const EXCLUSIVE_TOOLS: [&str; 3] = ["bash", "edit_file", "write_file"];
 
 /// UTF-16 units per token, approximately.
 const UNITS_PER_TOKEN: u64 = 4;
@@ -425,18 +424,19 @@ pub enum CutOffCall {
 /// the tool's name, and true if there is a result.
 ///
 /// Tiller runs calls one after the other, except that read-only ones may run in parallel. So no call started after one
-/// without a result, unless all from that one on may be read-only. For answers logged by another program nothing is
+/// without a result, unless all from that one on may be read-only; an unknown tool may. For answers logged by another program nothing is
 /// certain: it may run calls in another order.
 #[must_use]
 pub fn classify_cut_off_calls<'a>(
     answer: &EntryId,
     calls: impl IntoIterator<Item = (&'a str, bool)>,
+    tools: &ToolCatalog,
 ) -> Vec<Option<CutOffCall>> {
     let (mut is_in_order, mut fates) = (can_generate_after(answer), Vec::new());
     // True if an exclusive tool is among the calls from the first one without a result on; `None` before that one.
     let mut alone: Option<bool> = None;
     for (name, has_result) in calls {
-        let runs_alone = EXCLUSIVE_TOOLS.contains(&name);
+        let runs_alone = tools.find(name).is_some_and(|traits| traits.access != Access::Reads);
         let waited = alone.is_some_and(|alone| alone || runs_alone);
         is_in_order &= !(waited && has_result);
         fates.push((!has_result).then_some(if waited {
@@ -478,7 +478,7 @@ impl CutOffCall {
 
 /// Calls of the last answer without a result, with their state: they need results before the session continues.
 #[must_use]
-pub fn unanswered_calls(messages: &[ProjectedMessage]) -> Vec<(ToolCall, CutOffCall)> {
+pub fn unanswered_calls(messages: &[ProjectedMessage], tools: &ToolCatalog) -> Vec<(ToolCall, CutOffCall)> {
     let results: HashSet<&CallId> = messages
         .iter()
         .rev()
@@ -494,7 +494,7 @@ pub fn unanswered_calls(messages: &[ProjectedMessage]) -> Vec<(ToolCall, CutOffC
             if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) =>
         {
             let calls = answer.tool_calls().map(|call| (call.name.as_str(), results.contains(&call.id)));
-            let fates = classify_cut_off_calls(entry, calls);
+            let fates = classify_cut_off_calls(entry, calls, tools);
             let open = answer.tool_calls().zip(fates);
             open.filter_map(|(call, fate)| Some((call.clone(), fate?))).collect()
         }
@@ -549,6 +549,7 @@ fn utf16_units(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use tiller_core::message::{BashExecutionMessage, Usage};
+    use tiller_core::tool_spec::ToolTraits;
 
     use super::*;
     use proptest::prelude::*;
@@ -600,6 +601,9 @@ mod tests {
     #[test]
     fn cut_off_calls_after_exclusive_tool_never_began() {
         let (ours, theirs) = ("01JAV7E0000000000000000000", "7303e144");
+        let known = [("bash", Access::Executes), ("edit_file", Access::Writes), ("grep", Access::Reads)];
+        let tools = known.map(|(name, access)| (name.to_owned(), ToolTraits::new(access)));
+        let tools = ToolCatalog::from_iter(tools);
         for (answer, calls, expected) in [
             (ours, "bash! bash! grep!", "ran unbegun unbegun"),
             (ours, "grep bash! bash!", "- ran unbegun"),
@@ -612,11 +616,12 @@ mod tests {
             (ours, "bash", "-"),
         ] {
             let calls = calls.split(' ').map(|call| (call.trim_end_matches('!'), !call.ends_with('!')));
-            let fates = classify_cut_off_calls(&answer.into(), calls).into_iter().map(|fate| match fate {
-                None => "-",
-                Some(CutOffCall::MayHaveRun) => "ran",
-                Some(CutOffCall::NotStarted) => "unbegun",
-            });
+            let fates =
+                classify_cut_off_calls(&answer.into(), calls, &tools).into_iter().map(|fate| match fate {
+                    None => "-",
+                    Some(CutOffCall::MayHaveRun) => "ran",
+                    Some(CutOffCall::NotStarted) => "unbegun",
+                });
             assert_eq!(fates.collect::<Vec<_>>().join(" "), expected, "{answer} {expected}");
         }
     }

@@ -359,7 +359,7 @@ fn cut_off_call(result: &ToolResultMessage) -> Option<CutOffCall> {
 }
 
 /// Marks calls without a result as cut off.
-pub(super) fn mark_cut_off<'a>(blocks: impl Iterator<Item = &'a mut Block>) {
+pub(super) fn mark_cut_off<'a>(blocks: impl Iterator<Item = &'a mut Block>, tools: &ToolCatalog) {
     let mut calls: Vec<&mut Block> = blocks.filter(|block| block.is_call()).collect();
     for answer in calls.chunk_by_mut(|one, other| one.entry == other.entry) {
         let Some(entry) = answer[0].entry.clone() else { continue };
@@ -367,7 +367,7 @@ pub(super) fn mark_cut_off<'a>(blocks: impl Iterator<Item = &'a mut Block>) {
             BlockKind::Call(call) => Some((call.name.as_str(), !call.is_open())),
             _ => None,
         });
-        let fates = context::classify_cut_off_calls(&entry, calls);
+        let fates = context::classify_cut_off_calls(&entry, calls, tools);
         for (block, fate) in answer.iter_mut().zip(fates) {
             fate.into_iter().for_each(|fate| set_cut_off(block, fate));
         }

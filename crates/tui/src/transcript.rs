@@ -174,7 +174,7 @@ impl Transcript {
         if matches!(part.content, ChunkContent::Asked) {
             let mut stretch = BlockBuilder::from_entries(entries, &self.context);
             stretch.push_results(ahead);
-            mark_cut_off(stretch.blocks.iter_mut());
+            mark_cut_off(stretch.blocks.iter_mut(), &self.context.tools);
             part.fill(stretch.blocks);
             self.reach_goal();
         }
@@ -391,7 +391,7 @@ impl Transcript {
         self.calls.clear();
         if let Some(first) = first {
             let parts = self.parts[first.part..].iter_mut().filter_map(Chunk::blocks_mut);
-            mark_cut_off(parts.flatten());
+            mark_cut_off(parts.flatten(), &self.context.tools);
         }
     }
 

@@ -88,7 +88,8 @@ impl Driver {
 
     /// Appends a result for every call that has none. Earlier results are in the log by now.
     fn repair_dangling_calls(&mut self) {
-        for (call, cut_off) in unanswered_calls(&self.active.projection.messages) {
+        for (call, cut_off) in unanswered_calls(&self.active.projection.messages, &self.services.tool_catalog)
+        {
             let result = Arc::new(Message::ToolResult(cut_off.result(&call, now())));
             if let Err(error) = self.append(EntryBody::message(result)) {
                 return self.store_failed(&error, None);

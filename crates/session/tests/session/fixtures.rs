@@ -1,6 +1,7 @@
 //! Tests of reading every log in `sessions-fixtures`: entries, leaf, context, model, thinking level and findings.
 
 use tiller_core::message::Usage;
+use tiller_core::tool_catalog::ToolCatalog;
 
 use super::*;
 
@@ -225,8 +226,10 @@ fn sendable_interrupted_fixture_gets_result() {
         })
         .collect();
     assert_eq!(results, [("c1", true), ("c2", false)]);
-    let open: Vec<_> =
-        context::unanswered_calls(&projection.messages).into_iter().map(|(call, _)| call.id).collect();
+    let open: Vec<_> = context::unanswered_calls(&projection.messages, &ToolCatalog::default())
+        .into_iter()
+        .map(|(call, _)| call.id)
+        .collect();
     assert_eq!(open.iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["c1"]);
 }
 

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use tiller_core::message::{
     AssistantBlock, AssistantMessage, Message, StopReason, ToolCall, UserBlock, UserMessage,
 };
+use tiller_engine::built_in_tools;
 use tiller_render::MarkdownStream;
 use tiller_session::EntryBody;
 use tiller_session::context::{project, unanswered_calls};
@@ -374,7 +375,7 @@ fn transcript_crash_states_match_the_log() {
     let told_at_once = told(&rows);
     assert!(told_at_once[0].contains("interrupted, no result"), "{rows:?}");
     assert!(told_at_once[1].contains("not begun: the run was cut off"), "{rows:?}");
-    let open = unanswered_calls(&project(&entries).messages);
+    let open = unanswered_calls(&project(&entries).messages, &built_in_tools());
     let mended = open
         .iter()
         .zip(3..)
