@@ -112,7 +112,7 @@ fn message(outline: &Outline, at: usize, entry: &MessageEntry, time_sent: UnixMs
         Message::Assistant(message) => answer(&mut out, outline, at, message),
         Message::ToolResult(message) => {
             let call = outline.find_call(outline.above[at], &message.tool_call_id);
-            out.markup(&tool_call::result(message, call.map(|(_, call)| call)));
+            out.markup(&tool_call::result(message, call.map(|(_, call)| call), &outline.tools));
         }
         Message::BashExecution(message) => _ = out.markup(&tool_call::bash(message)),
         Message::System(message) => folded_summary(&mut out, "system prompt", &message.content),

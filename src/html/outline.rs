@@ -3,11 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use super::tool_call;
+use crate::agent::built_in_tools;
 use crate::id::{CallId, EntryId};
 use crate::message::{AssistantMessage, Message, ToolCall, Usage};
 use crate::session::annotations::Annotations;
+use crate::session::import::foreign_file_tools;
 use crate::session::tree::Tree;
 use crate::session::{Entry, EntryBody, Finding, Reader, SessionError};
+use crate::tool_catalog::ToolCatalog;
 
 /// Maximum length of an outline text in characters.
 const MAX_HEADLINE: usize = 90;
@@ -32,6 +35,8 @@ pub(super) struct Outline {
     /// Models in the order of their first answers.
     pub(super) models: Vec<String>,
     pub(super) findings: Vec<Finding>,
+    /// The tools that logs may name: the built-in ones, and those of other programs.
+    pub(super) tools: ToolCatalog,
     /// True for hidden entries, which aren't on the page.
     hidden: Vec<bool>,
     calls: HashMap<usize, Vec<ToolCall>>,
@@ -75,6 +80,7 @@ impl Outline {
             usage: Usage::default(),
             models: Vec::new(),
             findings: reader.findings(),
+            tools: built_in_tools().with(foreign_file_tools()),
             hidden,
             calls: HashMap::new(),
             answered: HashSet::new(),

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::markdown::code;
 use super::markup::Markup;
-use crate::message::{
-    BashExecutionMessage, ToolCall, ToolResultMessage, UserBlock, is_command_tool, joined_text,
-};
+use crate::message::{BashExecutionMessage, ToolCall, ToolResultMessage, UserBlock, joined_text};
 use crate::render::{DiffKind, DiffLine, Language, diff_lines};
+use crate::tool_catalog::ToolCatalog;
+use crate::tool_spec::OutputKind;
 
 /// Maximum distance between a result and its call, in visible entries: an answer makes hundreds of calls at
 /// most.
@@ -29,7 +29,7 @@ enum ResultState {
 }
 
 /// Renders a result with its call, if the log has it.
-pub(super) fn result(result: &ToolResultMessage, call: Option<&ToolCall>) -> Markup {
+pub(super) fn result(result: &ToolResultMessage, call: Option<&ToolCall>, tools: &ToolCatalog) -> Markup {
     let (mut out, state, details) = (Markup::default(), state(result), result.details.as_ref());
     let detail = |key: &str| details.and_then(|details| details[key].as_str());
     let diff = detail("diff").map(|diff| diff_lines(diff, detail("path").unwrap_or_default()));
@@ -44,7 +44,7 @@ pub(super) fn result(result: &ToolResultMessage, call: Option<&ToolCall>) -> Mar
     }
     match diff {
         Some(lines) => diff_block(&mut out, &lines),
-        None => output(&mut out, result, call),
+        None => output(&mut out, result, call, tools.traits(name).output),
     }
     out.tags("</div></details>");
     out
@@ -170,15 +170,15 @@ fn argument(out: &mut Markup, name: &str, value: Option<&str>) {
     out.tags("</p>\n");
 }
 
-/// Renders a tool's output; the output of a file read is code.
-fn output(out: &mut Markup, result: &ToolResultMessage, call: Option<&ToolCall>) {
-    let file = call.filter(|call| call.name == "read_file" || call.name == "read");
-    let file = file.and_then(|call| call.arguments["path"].as_str()).filter(|_| !result.is_error);
-    let name = call.map_or(result.tool_name.as_str(), |call| &call.name);
-    blocks(out, &result.content, |out, text| match file {
-        Some(path) => _ = out.markup(&code(text, Language::OfFile(path))).tags("\n"),
-        None if is_command_tool(name) => command_output(out, text),
-        None => literal(out, text),
+/// Renders a tool's output; the content of a file is code.
+fn output(out: &mut Markup, result: &ToolResultMessage, call: Option<&ToolCall>, kind: OutputKind) {
+    let path = call.and_then(|call| call.arguments["path"].as_str()).filter(|_| !result.is_error);
+    blocks(out, &result.content, |out, text| match (kind, path) {
+        (OutputKind::File, Some(path)) => _ = out.markup(&code(text, Language::OfFile(path))).tags("\n"),
+        (OutputKind::Command, _) => command_output(out, text),
+        (OutputKind::File, None) | (OutputKind::Text | OutputKind::Listing | OutputKind::Diff, _) => {
+            literal(out, text);
+        }
     });
 }
 

@@ -490,20 +490,6 @@ pub struct BashExecutionMessage {
     pub timestamp: UnixMs,
 }
 
-/// Checks whether a tool is tiller's own command tool, so that its results are command output. A tool of an extension
-/// or a server may have any other name.
-#[must_use]
-pub fn is_command_tool(tool: &str) -> bool {
-    tool == "bash"
-}
-
-/// Checks whether a tool runs commands in another program whose sessions are imported. Other programs may use the name
-/// too, so the result affects only the display.
-#[must_use]
-pub fn is_foreign_command_tool(tool: &str) -> bool {
-    matches!(tool, "Bash" | "shell" | "local_shell" | "exec_command")
-}
-
 /// A system prompt in a log. Other programs write these; tiller keeps them and sends its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SystemMessage {

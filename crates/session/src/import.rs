@@ -10,6 +10,7 @@ mod claude;
 mod codex;
 mod detect;
 mod entry_builder;
+mod foreign_tools;
 mod output;
 mod peek;
 mod pi;
@@ -28,6 +29,7 @@ use super::manager::SessionManager;
 
 pub use detect::{FoundLogs, SourceFormat, find_logs};
 use entry_builder::{EntryBuilder, EntryDraft};
+pub use foreign_tools::foreign_file_tools;
 pub use peek::{LogPeek, peek};
 use source::SourceLog;
 pub use warning::ImportWarning;

@@ -4,8 +4,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tiller_core::ansi::StyledText;
-use tiller_core::message::{ToolCall, UserBlock, is_command_tool, is_foreign_command_tool};
+use tiller_core::message::{ToolCall, UserBlock};
 
+use super::foreign_tools::prints_command_output;
 use super::source::LineSpan;
 use super::warning::ImportWarnings;
 
@@ -56,7 +57,7 @@ pub(super) fn tool_call(
 /// Converts command output to text as a terminal shows it; returns the colors of the last block as the result's
 /// details. Results of other tools are unchanged.
 pub(super) fn render_output(tool: &str, content: &mut [UserBlock]) -> Option<Value> {
-    if !is_command_tool(tool) && !is_foreign_command_tool(tool) {
+    if !prints_command_output(tool) {
         return None;
     }
     let mut strokes = Vec::new();
