@@ -10,3 +10,4 @@ mod layers;
 mod names;
 mod readme;
 mod source_code;
+mod tool_names;

@@ -13,6 +13,15 @@ pub(crate) fn root() -> &'static Path {
 
 /// Reads every file of every crate, without comments, texts and test code.
 pub(crate) fn production_code() -> Vec<(PathBuf, String)> {
+    production_code_by(bare)
+}
+
+/// Reads the same, with those texts that are a single word.
+pub(crate) fn production_code_with_words() -> Vec<(PathBuf, String)> {
+    production_code_by(|code| replace_texts(code, |text| if is_word(text) { text } else { " " }))
+}
+
+fn production_code_by(bare: impl Fn(&str) -> String) -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     sources(&root().join("src"), &mut files);
     for folder in fs::read_dir(root().join("crates")).unwrap() {
@@ -44,6 +53,17 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
 
 /// Removes comments, strings and characters, so that the remaining braces and paths are code.
 pub(crate) fn bare(code: &str) -> String {
+    replace_texts(code, |_| " ")
+}
+
+/// Checks whether it is a string of letters and `_` only.
+fn is_word(text: &str) -> bool {
+    let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    inside.is_some_and(|text| text.chars().all(|c| c.is_alphanumeric() || c == '_'))
+}
+
+/// Replaces comments, strings and characters.
+fn replace_texts(code: &str, replacement: impl Fn(&str) -> &str) -> String {
     let (mut bare, mut rest) = (String::new(), code);
     while let Some(first) = rest.chars().next() {
         let skipped = skip(rest, bare.chars().last());
@@ -51,7 +71,7 @@ pub(crate) fn bare(code: &str) -> String {
             bare.push(first);
             rest = &rest[first.len_utf8()..];
         } else {
-            bare.push(' ');
+            bare.push_str(replacement(&rest[..skipped]));
             rest = &rest[skipped..];
         }
     }
