@@ -41,7 +41,45 @@ pub use registry::{ToolEnvironment, ToolSource, Tools, UnknownTool, built_in_too
 pub use truncation::{OutputLimits, Truncated, TruncationExtent};
 pub use typed_tool::{TypedTool, TypedToolAdapter};
 
-/// A function that the model may call. Built-in tools, MCP tools and an embedder's own tools implement it.
+/// A function that the model may call. Built-in tools, tools of extensions and an embedder's own tools implement it.
+///
+/// A [`TypedTool`] declares its arguments as a struct and gets its schema and checks derived.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+///
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+/// use tiller_core::tool_spec::{Access, ToolTraits};
+/// use tiller_tools::tool::{ToolOutput, ToolProgress, Tools, TypedTool, TypedToolAdapter};
+///
+/// struct CountWords;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// #[serde(deny_unknown_fields)]
+/// struct Arguments {
+///     /// The text to count in.
+///     text: String,
+/// }
+///
+/// impl TypedTool for CountWords {
+///     type Arguments = Arguments;
+///     const NAME: &'static str = "count_words";
+///     const TRAITS: ToolTraits = ToolTraits::new(Access::Reads);
+///
+///     fn description(&self) -> String {
+///         "Counts the words of a text.".to_owned()
+///     }
+///
+///     async fn run(&self, Arguments { text }: Arguments, _progress: ToolProgress) -> ToolOutput {
+///         ToolOutput::text(text.split_whitespace().count().to_string())
+///     }
+/// }
+///
+/// let tools = Tools::default().with(Arc::new(TypedToolAdapter::new(CountWords)));
+/// assert!(tools.find("count_words").is_some());
+/// ```
 pub trait Tool: Send + Sync {
     /// Returns the tool's declaration.
     fn spec(&self) -> &ToolSpec;
