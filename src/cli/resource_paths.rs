@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use super::args::CliArgs;
 use super::frontend::FrontEnd;
 use super::wiring::Scratch;
-use crate::agent::{ResourcePaths, WatchMode};
+use crate::agent::{ResourcePaths, WatchMode, slash_command};
 use crate::config::Config;
 use crate::search_path::{ResourceOrigin, SearchPath};
 use crate::setting::Switch;
 use crate::template::BuiltIn;
-use crate::tui;
 
 /// Name of the folder for built-in skills, in the state folder or in a temporary one.
 const BUILT_IN_SKILLS: &str = "skills";
@@ -26,7 +25,7 @@ pub(super) fn resource_paths(
     let home = config.variable("HOME").map(Path::new);
     let defaults = ResourcePaths::usual(cwd, &config.folders.config, home);
     let mut sources = ResourcePaths {
-        reserved_names: tui::command_names().map(str::to_owned).collect(),
+        reserved_names: slash_command::TABLE.iter().map(|row| row.name.to_owned()).collect(),
         watch: if front != FrontEnd::Print && settings.watch() == Switch::On {
             WatchMode::On
         } else {

@@ -22,6 +22,7 @@ pub mod queue;
 mod resources;
 pub mod retry;
 pub mod skill;
+pub mod slash_command;
 mod strip_images;
 mod subscription;
 mod system_prompt;

@@ -1,10 +1,10 @@
 //! The help pages: `/help` and `/hotkeys`.
 
 use tiller_engine::SlashCommand;
+use tiller_engine::slash_command::TABLE;
 use tiller_render::{Emphasis, Line, Role, Span, Style};
 
 use super::keymap::{Context, KeyBinding, KeyCommand as K, Keymap};
-use super::slash_command::TABLE;
 use super::tool_call::one_line;
 
 /// The keys for newcomers, with short descriptions.

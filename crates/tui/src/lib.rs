@@ -150,11 +150,6 @@ pub enum TuiError<E: std::fmt::Debug> {
     Open(E),
 }
 
-/// Names of the front end's own slash commands, without the slash.
-pub fn command_names() -> impl Iterator<Item = &'static str> {
-    slash_command::TABLE.iter().map(|command| command.name)
-}
-
 /// Takes over the terminal at once and runs until the user quits; then closes the session and prints on the
 /// normal screen how to resume it. The session is opened meanwhile: input that arrives earlier waits for it.
 ///

@@ -2,13 +2,13 @@
 
 use tiller_core::setting::{self, SettingKind};
 use tiller_engine::ApprovalMode;
+use tiller_engine::slash_command::{BuiltInCommand, find_command};
 use tiller_render::Role;
 
 use super::paths::{PathKind, PathQuery};
 use super::{Candidate, CompletionKind, OnAccept};
 use crate::app::{Action, App, ListAction, ListKind};
 use crate::picker::{MatchMode, PickerChoice, PickerItem, mode_about, with_match_mode};
-use crate::slash_command::{self, BuiltInCommand};
 use crate::theme;
 use crate::tool_call::one_line;
 
@@ -54,7 +54,7 @@ impl App {
     /// Shows candidates for a command's argument.
     pub(super) fn update_argument(&mut self, command: &str, typed: &str) -> Vec<Action> {
         let agent = self.session.commands.iter().any(|other| other.name == command);
-        let built_in = slash_command::find_command(command).filter(|row| row.name == command || !agent);
+        let built_in = find_command(command).filter(|row| row.name == command || !agent);
         match built_in.map_or(NextArgument::Free, |row| self.argument_of(row.action, typed)) {
             NextArgument::Items(items) => self.show_items(&items, typed, Range::Closed),
             NextArgument::Gathered(values) => return self.show_gathered(values, typed),
@@ -106,7 +106,7 @@ impl App {
 
     /// A hint about the argument of a command that takes free text.
     fn hint(&self, command: &str) -> Option<Candidate> {
-        let built_in = slash_command::find_command(command).map(|row| (row.argument, row.about));
+        let built_in = find_command(command).map(|row| (row.argument, row.about));
         let agent = self.session.commands.iter().find(|other| other.name == command);
         let agent =
             agent.and_then(|other| Some((other.argument_hint.as_deref()?, other.description.as_str())));

@@ -5,6 +5,7 @@
 
 use tiller_core::setting::{self, TABLE};
 use tiller_core::suggest;
+use tiller_engine::slash_command::{BuiltInCommand, ParsedLine, parse, parse_level, parse_mode};
 use tiller_engine::{BashContext, unrunnable};
 
 use super::super::app::{
@@ -20,7 +21,6 @@ use super::super::pager::Pager;
 use super::super::picker::StatusText;
 use super::super::transcript::CopiedText;
 use super::super::tree::TreePurpose;
-use super::{BuiltInCommand, ParsedLine, parse, parse_level, parse_mode};
 use crate::tool_call::one_line;
 
 /// The command of a shell line, and whether the model sees its output.
