@@ -76,7 +76,8 @@ pub struct Inventory {
     pub problems: usize,
 }
 
-/// A slash command that a prompt may begin with.
+/// A slash command of the agent, with which a prompt may begin: a template, a skill or a command of an extension.
+/// Front ends run the built-in ones ([`BuiltInCommand`](crate::slash_command::BuiltInCommand)).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SlashCommand {

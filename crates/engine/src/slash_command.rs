@@ -1,14 +1,21 @@
 //! Slash commands: the table of built-in commands, and the parsing of lines.
 //!
-//! Besides the table there are the agent's commands: templates, skills and commands of extensions. The engine runs
-//! those; a front end runs the built-in ones.
+//! Completion, help pages and the docs are made from the table; the front ends run the commands. Besides the table
+//! there are the agent's commands ([`SlashCommand`](crate::SlashCommand)): templates, skills and commands of
+//! extensions, which the engine runs.
 
 mod line;
+
+use std::fmt;
 
 use tiller_core::message::ThinkingLevel;
 use tiller_tools::policy::ApprovalMode;
 
-pub use line::{ParsedLine, certain_name, find_command, parse};
+use self::BuiltInCommand as C;
+use self::CommandArgument::{NoArgument, Optional, Required};
+use self::InteractiveFrontEnd::{Plain, Screen};
+
+pub use line::{ParsedLine, SlashCommandError, certain_name, find_command, parse, unavailable};
 
 /// A built-in slash command; the table describes each.
 #[allow(missing_docs, reason = "the table describes each")]
@@ -17,6 +24,7 @@ pub enum BuiltInCommand {
     New,
     Resume,
     Tree,
+    Go,
     Fork,
     Clone,
     Name,
@@ -33,6 +41,11 @@ pub enum BuiltInCommand {
     Settings,
     Copy,
     FollowUp,
+    Now,
+    Queue,
+    Send,
+    Drop,
+    Stop,
     Session,
     Context,
     Export,
@@ -47,105 +60,241 @@ pub enum BuiltInCommand {
     Quit,
 }
 
+/// A front end in which a user types commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InteractiveFrontEnd {
+    /// The full screen.
+    Screen,
+    /// `--plain`.
+    Plain,
+}
+
+/// The front ends that run a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Availability {
+    /// Every interactive front end.
+    Both,
+    /// One front end.
+    Only(InteractiveFrontEnd),
+}
+
+/// The argument of a command, with its placeholder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandArgument {
+    /// The command takes none.
+    NoArgument,
+    /// The command also runs without it.
+    Optional(&'static str),
+    /// The command needs it.
+    Required(&'static str),
+}
+
+impl fmt::Display for CommandArgument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoArgument => Ok(()),
+            Self::Optional(placeholder) => write!(f, "[{placeholder}]"),
+            Self::Required(placeholder) => f.write_str(placeholder),
+        }
+    }
+}
+
+/// The argument of a command and its summary in one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommandUsage {
+    /// The argument.
+    pub argument: CommandArgument,
+    /// The summary.
+    pub summary: &'static str,
+}
+
 /// A row of the table.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CommandSpec {
     /// The command.
-    pub action: BuiltInCommand,
+    pub command: BuiltInCommand,
     /// The name without the slash.
     pub name: &'static str,
-    /// Placeholder of the argument; empty if the command takes none.
-    pub argument: &'static str,
-    /// Description in one line.
-    pub about: &'static str,
     /// Further names, most of them known from other programs.
     pub aliases: &'static [&'static str],
-}
-
-const fn row(
-    action: BuiltInCommand,
-    name: &'static str,
-    argument: &'static str,
-    about: &'static str,
-) -> CommandSpec {
-    CommandSpec { action, name, argument, about, aliases: &[] }
+    /// The front ends that run it.
+    pub availability: Availability,
+    usage: CommandUsage,
+    /// The usage with `--plain`, if it differs.
+    plain_usage: Option<CommandUsage>,
 }
 
 impl CommandSpec {
+    /// Returns whether a front end runs the command.
+    #[must_use]
+    pub fn is_available(&self, front_end: InteractiveFrontEnd) -> bool {
+        match self.availability {
+            Availability::Both => true,
+            Availability::Only(only) => only == front_end,
+        }
+    }
+
+    /// Returns the usage of the command in a front end.
+    #[must_use]
+    pub fn usage(&self, front_end: InteractiveFrontEnd) -> CommandUsage {
+        match front_end {
+            InteractiveFrontEnd::Screen => self.usage,
+            InteractiveFrontEnd::Plain => self.plain_usage.unwrap_or(self.usage),
+        }
+    }
+
+    /// Returns the name with the argument: `/model [NAME]`.
+    #[must_use]
+    pub fn synopsis(&self, front_end: InteractiveFrontEnd) -> String {
+        format!("/{} {}", self.name, self.usage(front_end).argument).trim_end().to_owned()
+    }
+
+    /// Returns the summary with the aliases, for a help page.
+    #[must_use]
+    pub fn description(&self, front_end: InteractiveFrontEnd) -> String {
+        let summary = self.usage(front_end).summary;
+        let aliases: Vec<String> = self.aliases.iter().map(|alias| format!("/{alias}")).collect();
+        if aliases.is_empty() {
+            summary.to_owned()
+        } else {
+            format!("{summary} (also {})", aliases.join(" "))
+        }
+    }
+
     const fn also(self, aliases: &'static [&'static str]) -> Self {
         Self { aliases, ..self }
+    }
+
+    const fn only(self, front_end: InteractiveFrontEnd) -> Self {
+        Self { availability: Availability::Only(front_end), ..self }
+    }
+
+    const fn with_plain_usage(self, argument: CommandArgument, summary: &'static str) -> Self {
+        Self { plain_usage: Some(CommandUsage { argument, summary }), ..self }
+    }
+
+    const fn with_plain_argument(self, argument: CommandArgument) -> Self {
+        let summary = self.usage.summary;
+        self.with_plain_usage(argument, summary)
+    }
+}
+
+/// Returns the built-in commands of a front end, in display order.
+pub fn available_commands(
+    front_end: InteractiveFrontEnd,
+) -> impl Iterator<Item = &'static CommandSpec> + Clone {
+    TABLE.iter().filter(move |row| row.is_available(front_end))
+}
+
+const fn row(
+    command: BuiltInCommand,
+    name: &'static str,
+    argument: CommandArgument,
+    summary: &'static str,
+) -> CommandSpec {
+    CommandSpec {
+        command,
+        name,
+        aliases: &[],
+        availability: Availability::Both,
+        usage: CommandUsage { argument, summary },
+        plain_usage: None,
     }
 }
 
 /// Every built-in command, in display order.
-pub const TABLE: [CommandSpec; 31] = [
-    row(BuiltInCommand::New, "new", "", "start a new session").also(&["clear"]),
-    row(BuiltInCommand::Resume, "resume", "[QUERY]", "resume another session, found by its name or text")
-        .also(&["continue", "sessions"]),
-    row(BuiltInCommand::Tree, "tree", "", "show the session as a tree; go back to any point")
-        .also(&["rewind"]),
-    row(BuiltInCommand::Fork, "fork", "", "fork a new session from an earlier message"),
-    row(BuiltInCommand::Clone, "clone", "", "continue in a copy of this session"),
-    row(BuiltInCommand::Name, "name", "NAME", "name this session").also(&["rename"]),
+const TABLE: [CommandSpec; 37] = [
+    row(C::New, "new", NoArgument, "start a new session").also(&["clear"]),
+    row(C::Resume, "resume", Optional("QUERY"), "resume another session, found by its name or text")
+        .also(&["continue", "sessions"])
+        .with_plain_usage(
+            Optional("ID"),
+            "list the sessions of this directory, or open one by its id or name",
+        ),
+    row(C::Tree, "tree", NoArgument, "show the session as a tree; go back to any point")
+        .also(&["rewind"])
+        .with_plain_usage(NoArgument, "show the session as a tree; /go continues from an entry"),
+    row(C::Go, "go", Required("ID"), "continue from an entry; /tree shows the ids").only(Plain),
+    row(C::Fork, "fork", NoArgument, "fork a new session from an earlier message").with_plain_usage(
+        Optional("ID"),
+        "fork a new session from an earlier message; without ID, list them",
+    ),
+    row(C::Clone, "clone", NoArgument, "continue in a copy of this session"),
+    row(C::Name, "name", Required("NAME"), "name this session").also(&["rename"]),
     row(
-        BuiltInCommand::Label,
+        C::Label,
         "label",
-        "[NAME]",
+        Optional("NAME"),
         "label the newest message in the tree; without NAME, remove its label",
     ),
     row(
-        BuiltInCommand::Compact,
+        C::Compact,
         "compact",
-        "[FOCUS]",
+        Optional("FOCUS"),
         "summarize the older part of the conversation; FOCUS says what matters",
     )
     .also(&["summarize"]),
+    row(C::Truncate, "truncate", NoArgument, "drop the older part of the conversation without a summary"),
+    row(C::Model, "model", Optional("NAME[:LEVEL]"), "choose the model").also(&["models"]),
     row(
-        BuiltInCommand::Truncate,
-        "truncate",
-        "",
-        "drop the older part of the conversation without a summary",
-    ),
-    row(BuiltInCommand::Model, "model", "[NAME[:LEVEL]]", "choose the model").also(&["models"]),
-    row(
-        BuiltInCommand::Thinking,
+        C::Thinking,
         "thinking",
-        "[LEVEL]",
+        Optional("LEVEL"),
         "choose the thinking level: off, minimal, low, medium, high, xhigh",
     )
     .also(&["effort"]),
-    row(BuiltInCommand::Approval, "approval", "[MODE]", "choose the approval mode: ask, auto, read-only")
+    row(C::Approval, "approval", Optional("MODE"), "choose the approval mode: ask, auto, read-only")
         .also(&["approvals"]),
-    row(BuiltInCommand::Permissions, "permissions", "", "show or revoke what you allowed for this session"),
+    row(C::Permissions, "permissions", NoArgument, "show or revoke what you allowed for this session")
+        .with_plain_argument(Optional("revoke N")),
     row(
-        BuiltInCommand::AddDir,
+        C::AddDir,
         "add-dir",
-        "PATH[:ro]",
+        Required("PATH[:ro]"),
         "give tools access to another folder for this session; :ro for read-only",
     ),
-    row(BuiltInCommand::Trust, "trust", "", "decide again whether this project's own files take effect"),
-    row(BuiltInCommand::Tools, "tools", "[NAME]", "show the model's tools; NAME switches a tool on or off"),
-    row(BuiltInCommand::Settings, "settings", "[NAME [VALUE]]", "show or change settings").also(&["config"]),
-    row(BuiltInCommand::Copy, "copy", "[N]", "copy the last answer, or the Nth from the end"),
-    row(BuiltInCommand::FollowUp, "followup", "TEXT", "send TEXT after the agent has finished"),
-    row(BuiltInCommand::Session, "session", "", "show information about this session")
-        .also(&["status", "cost"]),
-    row(BuiltInCommand::Context, "context", "", "show the use of the context window"),
+    row(C::Trust, "trust", NoArgument, "decide again whether this project's own files take effect")
+        .only(Screen),
+    row(C::Tools, "tools", Optional("NAME"), "show the model's tools; NAME switches a tool on or off")
+        .only(Screen),
+    row(C::Settings, "settings", Optional("NAME [VALUE]"), "show or change settings")
+        .also(&["config"])
+        .only(Screen),
+    row(C::Copy, "copy", Optional("N"), "copy the last answer, or the Nth from the end").only(Screen),
+    row(C::FollowUp, "followup", Required("TEXT"), "send TEXT after the agent has finished"),
     row(
-        BuiltInCommand::Export,
+        C::Now,
+        "now",
+        Required("TEXT"),
+        "interrupt the current request, keep its text, and continue with TEXT",
+    )
+    .only(Plain),
+    row(C::Queue, "queue", NoArgument, "list the queued messages").only(Plain),
+    row(C::Send, "send", Required("N"), "deliver a held message; /queue shows its number").only(Plain),
+    row(C::Drop, "drop", Required("N"), "remove a queued message; /queue shows its number").only(Plain),
+    row(C::Stop, "stop", NoArgument, "stop the run").only(Plain),
+    row(C::Session, "session", NoArgument, "show information about this session").also(&["status", "cost"]),
+    row(C::Context, "context", NoArgument, "show the use of the context window"),
+    row(
+        C::Export,
         "export",
-        "[FILE]",
+        Optional("FILE"),
         "export this session as an HTML page, or to FILE.md or FILE.jsonl",
-    ),
-    row(BuiltInCommand::Import, "import", "[PATH]", "import sessions of Claude Code, Codex or pi"),
-    row(BuiltInCommand::Theme, "theme", "[NAME]", "choose the color theme"),
-    row(BuiltInCommand::Reload, "reload", "", "reload settings, skills, templates and context files"),
-    row(BuiltInCommand::Logs, "logs", "", "show the end of tiller's log, and where crash reports are"),
-    row(BuiltInCommand::Login, "login", "[PROVIDER]", "store a provider's API key").also(&["connect"]),
-    row(BuiltInCommand::Logout, "logout", "[PROVIDER]", "remove a provider's API key"),
-    row(BuiltInCommand::Help, "help", "", "show help: commands and the most important keys"),
-    row(BuiltInCommand::Hotkeys, "hotkeys", "", "show every key").also(&["keys", "keybindings"]),
-    row(BuiltInCommand::Quit, "quit", "", "quit; the session is saved").also(&["exit", "q"]),
+    )
+    .only(Screen),
+    row(C::Import, "import", Optional("PATH"), "import sessions of Claude Code, Codex or pi").only(Screen),
+    row(C::Theme, "theme", Optional("NAME"), "choose the color theme").only(Screen),
+    row(C::Reload, "reload", NoArgument, "reload settings, skills, templates and context files")
+        .with_plain_usage(NoArgument, "reload skills, templates and context files"),
+    row(C::Logs, "logs", NoArgument, "show the end of tiller's log, and where crash reports are")
+        .only(Screen),
+    row(C::Login, "login", Optional("PROVIDER"), "store a provider's API key").also(&["connect"]),
+    row(C::Logout, "logout", Optional("PROVIDER"), "remove a provider's API key")
+        .with_plain_argument(Required("PROVIDER")),
+    row(C::Help, "help", NoArgument, "show help: commands and the most important keys")
+        .with_plain_usage(NoArgument, "show help: kinds of lines and commands"),
+    row(C::Hotkeys, "hotkeys", NoArgument, "show every key").also(&["keys", "keybindings"]).only(Screen),
+    row(C::Quit, "quit", NoArgument, "quit; the session is saved").also(&["exit", "q"]),
 ];
 
 /// Parses the argument of `/approval`.
@@ -184,5 +333,27 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
+    }
+    #[test]
+    fn synopsis_and_description_depend_on_the_front_end() {
+        let line = |name: &str, front_end| {
+            let row = find_command(name, front_end).unwrap();
+            format!("{}: {}", row.synopsis(front_end), row.description(front_end))
+        };
+        assert_eq!(line("name", Screen), "/name NAME: name this session (also /rename)");
+        assert_eq!(line("name", Plain), line("name", Screen));
+        assert_eq!(line("fork", Screen), "/fork: fork a new session from an earlier message");
+        assert_eq!(
+            line("fork", Plain),
+            "/fork [ID]: fork a new session from an earlier message; without ID, list them"
+        );
+        assert_eq!(line("go", Plain), "/go ID: continue from an entry; /tree shows the ids");
+    }
+
+    #[test]
+    fn find_command_of_the_other_front_end_is_none() {
+        assert_eq!(find_command("go", Screen), None);
+        assert_eq!(find_command("keys", Plain), None);
+        assert_eq!(find_command("keys", Screen).map(|row| row.command), Some(C::Hotkeys));
     }
 }

@@ -1,7 +1,8 @@
 //! The help pages: `/help` and `/hotkeys`.
 
 use tiller_engine::SlashCommand;
-use tiller_engine::slash_command::TABLE;
+use tiller_engine::slash_command::InteractiveFrontEnd::Screen;
+use tiller_engine::slash_command::available_commands;
 use tiller_render::{Emphasis, Line, Role, Span, Style};
 
 use super::keymap::{Context, KeyBinding, KeyCommand as K, Keymap};
@@ -48,11 +49,9 @@ pub(super) fn page(keymap: &Keymap, agents: &[SlashCommand]) -> Vec<Line> {
     lines.extend(keys.filter(|(keys, _)| !keys.trim().is_empty()).map(|(keys, about)| row(&keys, about)));
     lines.push(row("/hotkeys", "all keys"));
     lines.extend([Line::default(), heading("Commands")]);
-    for command in &TABLE {
-        let also: Vec<String> = command.aliases.iter().map(|alias| format!("/{alias}")).collect();
-        let also = if also.is_empty() { String::new() } else { format!(" (also {})", also.join(" ")) };
-        let about = format!("{}{also}", command.about);
-        lines.push(row(&format!("/{} {}", command.name, command.argument), &about));
+    for command in available_commands(Screen) {
+        let name = format!("/{} {}", command.name, command.usage(Screen).argument);
+        lines.push(row(&name, &command.description(Screen)));
     }
     if !agents.is_empty() {
         lines.extend([Line::default(), heading("Templates and skills")]);

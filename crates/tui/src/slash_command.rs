@@ -3,38 +3,43 @@
 mod run;
 
 use tiller_engine::SlashCommand;
-use tiller_engine::slash_command::{CommandSpec, TABLE};
+use tiller_engine::slash_command::InteractiveFrontEnd::Screen;
+use tiller_engine::slash_command::{CommandSpec, available_commands, unavailable};
 
 use super::completion::{Candidate, OnAccept};
 use super::picker::{FuzzyQuery, MatchMode};
 
 /// Candidates for a partial command name: those that begin with it, then fuzzy matches. Skills also match by their own
-/// name.
+/// name. For the name of a command that only `--plain` has there are no fuzzy matches, so that Enter shows the error.
 pub(super) fn candidates(typed: &str, agent_commands: &[SlashCommand]) -> Vec<Candidate> {
-    let built_in = TABLE.iter().map(|command| (command.name, command.argument, command.about));
+    let built_in = available_commands(Screen).map(|row| (row.name, built_in_candidate(row)));
     let others = agent_commands.iter().map(|command| {
-        (&*command.name, command.argument_hint.as_deref().unwrap_or_default(), &*command.description)
+        let argument = command.argument_hint.as_deref().unwrap_or_default();
+        (&*command.name, candidate(&command.name, argument, &command.description))
     });
-    let all: Vec<(&str, &str, &str)> = built_in.chain(others).collect();
+    let all: Vec<(&str, Candidate)> = built_in.chain(others).collect();
     let begins = |name: &str| {
         let skill = name.strip_prefix("skill:").filter(|_| !typed.is_empty());
         name.starts_with(typed) || skill.is_some_and(|skill| skill.starts_with(typed))
     };
-    let ranked = FuzzyQuery::new(typed, MatchMode::Names).rank(&all, |(name, ..)| (name, ""));
-    let build = |at: usize| {
-        let (name, argument, about) = all[at];
-        candidate(name, argument, about)
-    };
-    let prefixed = (0..all.len()).filter(|at| begins(all[*at].0)).map(build);
-    let fuzzy = ranked.into_iter().filter(|at| !begins(all[*at].0)).map(build);
+    let prefixed = all.iter().filter(|(name, _)| begins(name)).map(|(_, candidate)| candidate.clone());
     let mut candidates: Vec<Candidate> = prefixed.chain(aliases(typed, agent_commands)).collect();
-    for other in fuzzy {
+    if unavailable(typed, Screen).is_some() {
+        return candidates;
+    }
+    let ranked = FuzzyQuery::new(typed, MatchMode::Names).rank(&all, |(name, _)| (name, ""));
+    for (_, other) in ranked.into_iter().map(|at| &all[at]).filter(|(name, _)| !begins(name)) {
         // Skip commands already offered by an alias.
         if candidates.iter().all(|offer| offer.insert != other.insert) {
-            candidates.push(other);
+            candidates.push(other.clone());
         }
     }
     candidates
+}
+
+fn built_in_candidate(row: &CommandSpec) -> Candidate {
+    let usage = row.usage(Screen);
+    candidate(row.name, &usage.argument.to_string(), usage.summary)
 }
 
 fn candidate(name: &str, argument: &str, about: &str) -> Candidate {
@@ -50,14 +55,14 @@ fn candidate(name: &str, argument: &str, about: &str) -> Candidate {
 
 /// Candidates from aliases that begin with the typed text, unless the command's own name does.
 fn aliases<'a>(typed: &'a str, agent_commands: &'a [SlashCommand]) -> impl Iterator<Item = Candidate> + 'a {
-    let meant = move |command: &CommandSpec| !typed.is_empty() && !command.name.starts_with(typed);
+    let meant = move |row: &&CommandSpec| !typed.is_empty() && !row.name.starts_with(typed);
     let fits = move |alias: &&str| {
         alias.starts_with(typed) && agent_commands.iter().all(|command| command.name != **alias)
     };
-    TABLE.iter().filter(move |command| meant(command)).filter_map(move |command| {
-        let alias = command.aliases.iter().find(|alias| fits(alias))?;
-        let offer = candidate(command.name, command.argument, command.about);
-        Some(Candidate { name: format!("/{alias}"), argument: format!("= /{}", command.name), ..offer })
+    available_commands(Screen).filter(meant).filter_map(move |row| {
+        let alias = row.aliases.iter().find(|alias| fits(alias))?;
+        let argument = format!("= /{}", row.name);
+        Some(Candidate { name: format!("/{alias}"), argument, ..built_in_candidate(row) })
     })
 }
 
@@ -119,6 +124,14 @@ mod tests {
     }
 
     #[test]
+    fn candidates_name_of_a_plain_command_has_none() {
+        assert_eq!(candidates("go", &[]), []);
+        let goal = SlashCommand { name: "goal".into(), ..agent_commands().remove(0) };
+        let names: Vec<String> = candidates("go", &[goal]).into_iter().map(|offer| offer.name).collect();
+        assert_eq!(names, ["/goal"]);
+    }
+
+    #[test]
     fn candidates_prefix_matches_come_first() {
         let agent_commands = agent_commands();
         let names = |typed| {
@@ -130,7 +143,7 @@ mod tests {
         assert_eq!(names("com")[..2], ["/compact", "/skill:commit"]);
         assert_eq!(names("comm"), ["/skill:commit"]);
         assert_eq!(names("rsm"), ["/resume"]);
-        assert_eq!(names("").len(), TABLE.len() + 2);
+        assert_eq!(names("").len(), available_commands(Screen).count() + 2);
         assert_eq!(candidates("review", &agent_commands)[0].argument, "[file]");
     }
 }

@@ -4,31 +4,62 @@ use std::borrow::Cow;
 
 use tiller_core::suggest;
 
-use super::{CommandSpec, TABLE};
+use super::InteractiveFrontEnd::{Plain, Screen};
+use super::{Availability, CommandSpec, InteractiveFrontEnd, TABLE, available_commands};
 use crate::resources::SlashCommand;
 
-/// The parsed form of a line.
+/// A line that can be run.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ParsedLine<'a> {
     /// A built-in command with its argument.
-    Known(&'static CommandSpec, &'a str),
+    BuiltIn(&'static CommandSpec, &'a str),
     /// A command of the agent; the line with the command's full name.
     Agent(Cow<'a, str>),
-    /// An unknown command, with the most similar name.
-    Unknown {
-        /// The name without the slash.
-        name: &'a str,
-        /// A known name.
-        nearest: Option<String>,
-    },
     /// A prompt: not a command, but for example a path, a comment or a regular expression.
     Text,
 }
 
-/// The built-in command with this name or alias.
-pub fn find_command(name: &str) -> Option<&'static CommandSpec> {
-    let by_alias = || TABLE.iter().find(|command| command.aliases.contains(&name));
-    TABLE.iter().find(|command| command.name == name).or_else(by_alias)
+/// The reason why a command is not run.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SlashCommandError {
+    /// No command has this name.
+    #[error("unknown command /{name}; {}", instead(nearest.as_deref()))]
+    Unknown {
+        /// The name without the slash.
+        name: String,
+        /// The most similar name.
+        nearest: Option<String>,
+    },
+    /// Only the full screen has this command.
+    #[error("/{0} is available only on the full screen")]
+    OnlyOnScreen(&'static str),
+    /// Only `--plain` has this command.
+    #[error("/{0} is available only with --plain")]
+    OnlyInPlain(&'static str),
+}
+
+fn instead(nearest: Option<&str>) -> String {
+    nearest.map_or("/help lists all commands".to_owned(), |name| format!("did you mean /{name}?"))
+}
+
+/// Returns a front end's command with this name or alias.
+#[must_use]
+pub fn find_command(name: &str, front_end: InteractiveFrontEnd) -> Option<&'static CommandSpec> {
+    let by_alias = || available_commands(front_end).find(|row| row.aliases.contains(&name));
+    available_commands(front_end).find(|row| row.name == name).or_else(by_alias)
+}
+
+/// Returns the error for the name or alias of a command that only another front end has.
+#[must_use]
+pub fn unavailable(name: &str, front_end: InteractiveFrontEnd) -> Option<SlashCommandError> {
+    let row = TABLE.iter().find(|row| row.name == name || row.aliases.contains(&name))?;
+    match (row.availability, front_end) {
+        (Availability::Only(Screen), Plain) => Some(SlashCommandError::OnlyOnScreen(row.name)),
+        (Availability::Only(Plain), Screen) => Some(SlashCommandError::OnlyInPlain(row.name)),
+        (Availability::Both, Screen | Plain)
+        | (Availability::Only(Screen), Screen)
+        | (Availability::Only(Plain), Plain) => None,
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +71,7 @@ enum CommandTarget<'a> {
 impl<'a> CommandTarget<'a> {
     fn name(self) -> &'a str {
         match self {
-            Self::BuiltIn(command) => command.name,
+            Self::BuiltIn(row) => row.name,
             Self::Agent(name) => name,
         }
     }
@@ -49,48 +80,77 @@ impl<'a> CommandTarget<'a> {
 /// Returns the command that a typed name runs: the one with exactly this name or alias, or the only one with a name or
 /// alias that begins with it. Skills also match by their own name. Exact matches prefer built-in names, then the
 /// agent's names, then aliases.
-fn resolve<'a>(typed: &str, agent_commands: &'a [SlashCommand]) -> Option<CommandTarget<'a>> {
-    let names = TABLE.iter().map(|command| (command.name, CommandTarget::BuiltIn(command)));
+fn resolve<'a>(
+    typed: &str,
+    agent_commands: &'a [SlashCommand],
+    front_end: InteractiveFrontEnd,
+) -> Result<CommandTarget<'a>, SlashCommandError> {
+    let rows = || available_commands(front_end);
+    let names = rows().map(|row| (row.name, CommandTarget::BuiltIn(row)));
     let agent_names =
         agent_commands.iter().map(|command| (&*command.name, CommandTarget::Agent(&command.name)));
-    let aliases = TABLE.iter().flat_map(|command| {
-        command.aliases.iter().map(move |alias| (*alias, CommandTarget::BuiltIn(command)))
-    });
+    let aliases =
+        rows().flat_map(|row| row.aliases.iter().map(move |alias| (*alias, CommandTarget::BuiltIn(row))));
     let skills = agent_commands.iter().filter_map(|command| {
         Some((command.name.strip_prefix("skill:")?, CommandTarget::Agent(&command.name)))
     });
     let all: Vec<(&str, CommandTarget<'a>)> = names.chain(agent_names).chain(aliases).chain(skills).collect();
     if let Some((_, target)) = all.iter().find(|(name, _)| *name == typed) {
-        return Some(*target);
+        return Ok(*target);
+    }
+    if let Some(error) = unavailable(typed, front_end) {
+        return Err(error);
     }
     let mut begins = all.iter().filter(|(name, _)| !typed.is_empty() && name.starts_with(typed));
-    let (_, first) = begins.next()?;
-    begins.all(|(_, other)| other == first).then_some(*first)
+    match begins.next() {
+        Some((_, first)) if begins.all(|(_, other)| other == first) => Ok(*first),
+        Some(_) | None => Err(unknown(typed, agent_commands, front_end)),
+    }
+}
+
+fn unknown(name: &str, agent_commands: &[SlashCommand], front_end: InteractiveFrontEnd) -> SlashCommandError {
+    let names = available_commands(front_end).flat_map(|row| [&[row.name], row.aliases].concat());
+    let names = names.chain(agent_commands.iter().map(|command| command.name.as_str()));
+    let nearest = suggest::nearest(name, names).map(str::to_owned);
+    SlashCommandError::Unknown { name: name.to_owned(), nearest }
 }
 
 /// Returns the name of the command that Enter runs when this much of a name is typed, if that is certain.
-pub fn certain_name(typed: &str, agent_commands: &[SlashCommand]) -> Option<String> {
-    resolve(typed, agent_commands).map(|target| target.name().to_owned())
+#[must_use]
+pub fn certain_name(
+    typed: &str,
+    agent_commands: &[SlashCommand],
+    front_end: InteractiveFrontEnd,
+) -> Option<String> {
+    resolve(typed, agent_commands, front_end).ok().map(|target| target.name().to_owned())
 }
 
-/// Parses a line. `agent_commands` are the agent's commands.
-pub fn parse<'a>(line: &'a str, agent_commands: &[SlashCommand]) -> ParsedLine<'a> {
-    let Some(rest) = line.strip_prefix('/') else { return ParsedLine::Text };
+/// Parses a line that was typed in a front end. `agent_commands` are the agent's commands.
+///
+/// # Errors
+///
+/// [`SlashCommandError`] when the front end has no command with this name.
+pub fn parse<'a>(
+    line: &'a str,
+    agent_commands: &[SlashCommand],
+    front_end: InteractiveFrontEnd,
+) -> Result<ParsedLine<'a>, SlashCommandError> {
+    let Some(rest) = line.strip_prefix('/') else { return Ok(ParsedLine::Text) };
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    match resolve(name, agent_commands) {
-        Some(CommandTarget::BuiltIn(command)) => return ParsedLine::Known(command, argument.trim()),
-        Some(CommandTarget::Agent(whole)) if whole == name => return ParsedLine::Agent(line.into()),
-        Some(CommandTarget::Agent(whole)) => {
-            return ParsedLine::Agent(format!("/{whole}{}", &rest[name.len()..]).into());
+    match resolve(name, agent_commands, front_end) {
+        Ok(CommandTarget::BuiltIn(row)) => Ok(ParsedLine::BuiltIn(row, argument.trim())),
+        Ok(CommandTarget::Agent(whole)) if whole == name => Ok(ParsedLine::Agent(line.into())),
+        Ok(CommandTarget::Agent(whole)) => {
+            Ok(ParsedLine::Agent(format!("/{whole}{}", &rest[name.len()..]).into()))
         }
-        None => {}
+        Err(_) if !is_command_name(name) => Ok(ParsedLine::Text),
+        Err(error) => Err(error),
     }
-    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_:".contains(c)) {
-        return ParsedLine::Text;
-    }
-    let names = TABLE.iter().flat_map(|command| [&[command.name], command.aliases].concat());
-    let names = names.chain(agent_commands.iter().map(|command| command.name.as_str()));
-    ParsedLine::Unknown { name, nearest: suggest::nearest(name, names).map(str::to_owned) }
+}
+
+/// Returns whether the text may be the name of a command, unlike a path or a comment.
+fn is_command_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_:".contains(c))
 }
 
 #[cfg(test)]
@@ -114,10 +174,18 @@ mod tests {
     }
 
     fn known(line: &str) -> Option<(BuiltInCommand, &str)> {
-        match parse(line, &agent_commands()) {
-            ParsedLine::Known(command, argument) => Some((command.action, argument)),
+        match parse(line, &agent_commands(), Screen) {
+            Ok(ParsedLine::BuiltIn(row, argument)) => Some((row.command, argument)),
             _ => None,
         }
+    }
+
+    fn agent(line: &str) -> Result<ParsedLine<'_>, SlashCommandError> {
+        Ok(ParsedLine::Agent(line.into()))
+    }
+
+    fn unknown<'a>(name: &str, nearest: Option<&str>) -> Result<ParsedLine<'a>, SlashCommandError> {
+        Err(SlashCommandError::Unknown { name: name.to_owned(), nearest: nearest.map(str::to_owned) })
     }
 
     #[test]
@@ -138,7 +206,7 @@ mod tests {
     #[test]
     fn parse_template_name_beats_alias() {
         let clear = SlashCommand { name: "clear".into(), ..agent_commands().remove(0) };
-        assert_eq!(parse("/clear", std::slice::from_ref(&clear)), ParsedLine::Agent("/clear".into()));
+        assert_eq!(parse("/clear", std::slice::from_ref(&clear), Screen), agent("/clear"));
     }
 
     #[test]
@@ -150,33 +218,67 @@ mod tests {
     #[test]
     fn parse_template_or_skill_is_for_the_agent() {
         let agent_commands = agent_commands();
-        assert_eq!(parse("/review src\nnow", &agent_commands), ParsedLine::Agent("/review src\nnow".into()));
-        assert_eq!(parse("/skill:commit", &agent_commands), ParsedLine::Agent("/skill:commit".into()));
-        let unknown = |name, nearest: Option<&str>| {
-            let nearest = nearest.map(str::to_owned);
-            ParsedLine::Unknown { name, nearest }
-        };
-        assert_eq!(parse("/skill:comit x", &agent_commands), unknown("skill:comit", Some("skill:commit")));
-        assert_eq!(parse("/reviw", &agent_commands), unknown("reviw", Some("review")));
+        assert_eq!(parse("/review src\nnow", &agent_commands, Screen), agent("/review src\nnow"));
+        assert_eq!(parse("/skill:commit", &agent_commands, Screen), agent("/skill:commit"));
+        let parsed = |line| parse(line, &agent_commands, Screen);
+        assert_eq!(parsed("/skill:comit x"), unknown("skill:comit", Some("skill:commit")));
+        assert_eq!(parsed("/reviw"), unknown("reviw", Some("review")));
     }
 
     #[test]
     fn parse_path_is_text() {
-        assert_eq!(parse("/usr/bin is on the path", &[]), ParsedLine::Text);
-        assert_eq!(parse("// a comment", &[]), ParsedLine::Text);
-        assert_eq!(parse("/", &[]), ParsedLine::Text);
+        for line in ["/usr/bin is on the path", "// a comment", "/"] {
+            assert_eq!(parse(line, &[], Screen), Ok(ParsedLine::Text), "{line}");
+        }
     }
 
     #[test]
     fn parse_unknown_command_suggests_nearest() {
+        assert_eq!(parse("/modle", &[], Screen), unknown("modle", Some("model")));
+        assert_eq!(parse("/exti", &[], Screen), unknown("exti", Some("exit")));
+        assert_eq!(parse("/deploy", &[], Screen), unknown("deploy", None));
+        assert_eq!(parse("/init", &[], Screen), unknown("init", None));
+        assert_eq!(parse("/re x", &[], Screen), unknown("re", Some("resume")));
+        assert_eq!(parse("/quue", &[], Plain), unknown("quue", Some("queue")));
+        assert_eq!(parse("/quue", &[], Screen), unknown("quue", None));
+    }
+
+    #[test]
+    fn parse_command_of_the_other_front_end_is_an_error() {
+        let error = |line, front_end| parse(line, &[], front_end).unwrap_err().to_string();
+        assert_eq!(error("/theme dark", Plain), "/theme is available only on the full screen");
+        assert_eq!(error("/keys", Plain), "/hotkeys is available only on the full screen");
+        assert_eq!(error("/stop", Screen), "/stop is available only with --plain");
+        let goal = SlashCommand { name: "goal".into(), ..agent_commands().remove(0) };
         assert_eq!(
-            parse("/modle", &[]),
-            ParsedLine::Unknown { name: "modle", nearest: Some("model".into()) }
+            parse("/go", std::slice::from_ref(&goal), Screen),
+            Err(SlashCommandError::OnlyInPlain("go"))
         );
-        assert_eq!(parse("/exti", &[]), ParsedLine::Unknown { name: "exti", nearest: Some("exit".into()) });
-        assert_eq!(parse("/deploy", &[]), ParsedLine::Unknown { name: "deploy", nearest: None });
-        assert_eq!(parse("/init", &[]), ParsedLine::Unknown { name: "init", nearest: None });
-        assert_eq!(parse("/re x", &[]), ParsedLine::Unknown { name: "re", nearest: Some("resume".into()) });
+        let go = SlashCommand { name: "go".into(), ..goal };
+        assert_eq!(parse("/go", &[go], Screen), agent("/go"));
+    }
+
+    #[test]
+    fn parse_prefix_ignores_commands_of_the_other_front_end() {
+        let command = |line, front_end| match parse(line, &[], front_end) {
+            Ok(ParsedLine::BuiltIn(row, _)) => Some(row.command),
+            Ok(ParsedLine::Agent(_) | ParsedLine::Text) | Err(_) => None,
+        };
+        assert_eq!(command("/sta", Plain), Some(BuiltInCommand::Session));
+        assert_eq!(command("/st", Plain), None, "stop or status");
+        assert_eq!(command("/st", Screen), Some(BuiltInCommand::Session));
+        assert_eq!(command("/t", Screen), None);
+        assert_eq!(command("/th", Plain), Some(BuiltInCommand::Thinking));
+    }
+
+    #[test]
+    fn error_text_says_what_to_do() {
+        let text = |name: &str, nearest: Option<&str>| {
+            let nearest = nearest.map(str::to_owned);
+            SlashCommandError::Unknown { name: name.into(), nearest }.to_string()
+        };
+        assert_eq!(text("modle", Some("model")), "unknown command /modle; did you mean /model?");
+        assert_eq!(text("deploy", None), "unknown command /deploy; /help lists all commands");
     }
 
     #[test]
@@ -184,8 +286,8 @@ mod tests {
         let agent_commands = agent_commands();
         assert_eq!(known("/follow and then"), Some((BuiltInCommand::FollowUp, "and then")));
         assert_eq!(known("/exi"), Some((BuiltInCommand::Quit, "")));
-        assert_eq!(parse("/rev src", &agent_commands), ParsedLine::Agent("/review src".into()));
-        assert_eq!(parse("/commit now", &agent_commands), ParsedLine::Agent("/skill:commit now".into()));
+        assert_eq!(parse("/rev src", &agent_commands, Screen), agent("/review src"));
+        assert_eq!(parse("/commit now", &agent_commands, Screen), agent("/skill:commit now"));
         assert_eq!(known("/mo"), Some((BuiltInCommand::Model, "")), "the name and the alias are one command");
     }
 
@@ -206,7 +308,7 @@ mod tests {
             ("", None),
         ];
         for (typed, expected) in cases {
-            assert_eq!(certain_name(typed, &agent_commands).as_deref(), expected, "{typed}");
+            assert_eq!(certain_name(typed, &agent_commands, Screen).as_deref(), expected, "{typed}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use tiller_core::setting::{self, SettingKind};
 use tiller_engine::ApprovalMode;
+use tiller_engine::slash_command::InteractiveFrontEnd::Screen;
 use tiller_engine::slash_command::{BuiltInCommand, find_command};
 use tiller_render::Role;
 
@@ -54,8 +55,8 @@ impl App {
     /// Shows candidates for a command's argument.
     pub(super) fn update_argument(&mut self, command: &str, typed: &str) -> Vec<Action> {
         let agent = self.session.commands.iter().any(|other| other.name == command);
-        let built_in = find_command(command).filter(|row| row.name == command || !agent);
-        match built_in.map_or(NextArgument::Free, |row| self.argument_of(row.action, typed)) {
+        let built_in = find_command(command, Screen).filter(|row| row.name == command || !agent);
+        match built_in.map_or(NextArgument::Free, |row| self.argument_of(row.command, typed)) {
             NextArgument::Items(items) => self.show_items(&items, typed, Range::Closed),
             NextArgument::Gathered(values) => return self.show_gathered(values, typed),
             NextArgument::Path(purpose) => return self.request_paths(purpose, typed),
@@ -83,6 +84,7 @@ impl App {
             BuiltInCommand::Import => NextArgument::Path(PathKind::Import),
             BuiltInCommand::New
             | BuiltInCommand::Tree
+            | BuiltInCommand::Go
             | BuiltInCommand::Fork
             | BuiltInCommand::Clone
             | BuiltInCommand::Name
@@ -94,6 +96,11 @@ impl App {
             | BuiltInCommand::AddDir
             | BuiltInCommand::Trust
             | BuiltInCommand::FollowUp
+            | BuiltInCommand::Now
+            | BuiltInCommand::Queue
+            | BuiltInCommand::Send
+            | BuiltInCommand::Drop
+            | BuiltInCommand::Stop
             | BuiltInCommand::Session
             | BuiltInCommand::Context
             | BuiltInCommand::Reload
@@ -106,14 +113,14 @@ impl App {
 
     /// A hint about the argument of a command that takes free text.
     fn hint(&self, command: &str) -> Option<Candidate> {
-        let built_in = find_command(command).map(|row| (row.argument, row.about));
+        let built_in = find_command(command, Screen).map(|row| row.usage(Screen));
+        let built_in = built_in.map(|usage| (usage.argument.to_string(), usage.summary));
         let agent = self.session.commands.iter().find(|other| other.name == command);
-        let agent =
-            agent.and_then(|other| Some((other.argument_hint.as_deref()?, other.description.as_str())));
+        let agent = agent.and_then(|other| Some((other.argument_hint.clone()?, other.description.as_str())));
         let (argument, about) = agent.or(built_in).filter(|(argument, _)| !argument.is_empty())?;
         Some(Candidate {
             name: format!("/{command}"),
-            argument: argument.to_owned(),
+            argument,
             about: about.to_owned(),
             ..Candidate::default()
         })

@@ -5,7 +5,10 @@
 
 use tiller_core::setting::{self, TABLE};
 use tiller_core::suggest;
-use tiller_engine::slash_command::{BuiltInCommand, ParsedLine, parse, parse_level, parse_mode};
+use tiller_engine::slash_command::InteractiveFrontEnd::Screen;
+use tiller_engine::slash_command::{
+    BuiltInCommand, CommandArgument, ParsedLine, parse, parse_level, parse_mode,
+};
 use tiller_engine::{BashContext, unrunnable};
 
 use super::super::app::{
@@ -49,20 +52,18 @@ impl App {
         if suggest::is_quit_word(line) {
             return self.command(BuiltInCommand::Quit, "");
         }
-        match parse(line, &self.session.commands) {
-            ParsedLine::Known(command, argument) if command.argument.is_empty() && !argument.is_empty() => {
-                let name = command.name;
+        match parse(line, &self.session.commands, Screen) {
+            Ok(ParsedLine::BuiltIn(row, argument))
+                if row.usage(Screen).argument == CommandArgument::NoArgument && !argument.is_empty() =>
+            {
+                let name = row.name;
                 self.reject_input(line.to_owned(), format!("/{name} takes no arguments"))
             }
-            ParsedLine::Known(command, argument) => self.command(command.action, argument),
-            ParsedLine::Unknown { name, nearest } => {
-                let instead = nearest
-                    .map_or("/help lists all commands".to_owned(), |name| format!("did you mean /{name}?"));
-                self.reject_input(text.clone(), format!("unknown command /{name}; {instead}"))
-            }
-            ParsedLine::Agent(whole) if whole == line => vec![Action::Submit(submission(text, when))],
-            ParsedLine::Agent(whole) => vec![Action::Submit(submission(whole.into_owned(), when))],
-            ParsedLine::Text => vec![Action::Submit(submission(text, when))],
+            Ok(ParsedLine::BuiltIn(row, argument)) => self.command(row.command, argument),
+            Err(error) => self.reject_input(text.clone(), error.to_string()),
+            Ok(ParsedLine::Agent(whole)) if whole == line => vec![Action::Submit(submission(text, when))],
+            Ok(ParsedLine::Agent(whole)) => vec![Action::Submit(submission(whole.into_owned(), when))],
+            Ok(ParsedLine::Text) => vec![Action::Submit(submission(text, when))],
         }
     }
 
@@ -81,7 +82,10 @@ impl App {
         let line = line.trim();
         suggest::is_quit_word(line)
             || line.starts_with('!')
-            || !matches!(parse(line, &self.session.commands), ParsedLine::Agent(_) | ParsedLine::Text)
+            || !matches!(
+                parse(line, &self.session.commands, Screen),
+                Ok(ParsedLine::Agent(_) | ParsedLine::Text)
+            )
     }
 
     #[allow(clippy::too_many_lines, reason = "one arm a command")]
@@ -148,6 +152,13 @@ impl App {
                 self.open_help("keys", keys)
             }
             BuiltInCommand::Quit => vec![Action::Terminal(TerminalAction::Quit)],
+            // Only `--plain` has these; `parse` rejects them.
+            BuiltInCommand::Go
+            | BuiltInCommand::Now
+            | BuiltInCommand::Queue
+            | BuiltInCommand::Send
+            | BuiltInCommand::Drop
+            | BuiltInCommand::Stop => Vec::new(),
         }
     }
 

@@ -4,6 +4,8 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::id::EntryId;
 use tiller_core::message::Image;
 use tiller_core::setting;
+use tiller_engine::slash_command::InteractiveFrontEnd::{Plain, Screen};
+use tiller_engine::slash_command::available_commands;
 use tiller_engine::{AgentError, InFlight, Snapshot};
 
 use super::clicks::waiting;
@@ -47,6 +49,22 @@ fn command_unexpected_argument_is_rejected() {
     }
     assert_eq!(stage.does("/new"), [Action::Navigate(Navigate::New)]);
     assert_eq!(stage.does("/clear"), [Action::Navigate(Navigate::New)], "which hands know from elsewhere");
+}
+
+#[test]
+fn command_of_plain_is_rejected() {
+    let of_plain = available_commands(Plain).filter(|row| !row.is_available(Screen));
+    let names: Vec<&str> = of_plain.map(|row| row.name).collect();
+    assert_eq!(names, ["go", "now", "queue", "send", "drop", "stop"]);
+    for name in names {
+        let mut stage = Harness::new(80, 24);
+        stage.type_text(&format!("/{name}"));
+        let stored = BackgroundJob::AppendHistory(vec![format!("/{name}")]);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Background(stored)]);
+        assert_eq!(stage.app.editor.text(), format!("/{name}"));
+        let message = format!("/{name} is available only with --plain");
+        assert!(stage.screen().contains(&message), "{}", stage.screen());
+    }
 }
 
 #[test]
