@@ -7,7 +7,7 @@ use tokio::task::spawn_blocking;
 use super::input::ReplCommand;
 use super::tree;
 use crate::agent::{
-    AgentError, AgentSession, BranchSummary, ContextBreakdown, Permission, SessionStats, Status,
+    AgentError, AgentSession, ApprovalMode, BranchSummary, ContextBreakdown, Permission, SessionStats, Status,
 };
 use crate::event::{QueueItem, QueueKind};
 use crate::id::{EntryId, QueueId};
@@ -24,7 +24,7 @@ pub(super) type CommandResult = Result<String, String>;
 /// Runs a command; quitting and keys are handled by the REPL itself.
 pub(super) async fn execute(agent: &AgentSession, command: ReplCommand) -> CommandResult {
     let done = match command {
-        ReplCommand::Help => Ok(super::help::text()),
+        ReplCommand::Help => agent.slash_commands().await.map(|commands| super::help::text(&commands)),
         // Handled by the REPL.
         ReplCommand::Quit | ReplCommand::Login(_) | ReplCommand::Logout(_) => Ok(String::new()),
         ReplCommand::New => moved(agent.new_session().await, "new session"),
@@ -39,6 +39,10 @@ pub(super) async fn execute(agent: &AgentSession, command: ReplCommand) -> Comma
         ReplCommand::Thinking(None) => levels(agent).await,
         ReplCommand::Thinking(Some(level)) => {
             agent.set_thinking(level).await.map(|level| format!("thinking: {}\n", level.name()))
+        }
+        ReplCommand::Approval(None) => approval_modes(agent).await,
+        ReplCommand::Approval(Some(mode)) => {
+            agent.set_approval(mode).await.map(|()| format!("approval: {}, for this session\n", mode.name()))
         }
         ReplCommand::Compact(instructions) => agent.compact(instructions).await.map(|_| String::new()),
         ReplCommand::Truncate => agent.truncate().await.map(|_| String::new()),
@@ -159,6 +163,12 @@ async fn levels(agent: &AgentSession) -> Result<String, AgentError> {
     let levels = agent.thinking_levels().await?;
     let names: Vec<&str> = levels.iter().map(|level| level.name()).collect();
     Ok(format!("thinking: {}; levels: {}\n", current.name(), names.join(", ")))
+}
+
+async fn approval_modes(agent: &AgentSession) -> Result<String, AgentError> {
+    let current = agent.state().await?.state.approval;
+    let names = ApprovalMode::ALL.map(ApprovalMode::name);
+    Ok(format!("approval: {current}; modes: {}\n", names.join(", ")))
 }
 
 async fn relabel(agent: &AgentSession, label: Option<String>) -> CommandResult {

@@ -1,39 +1,50 @@
 //! The text of `/help`.
 
-/// Input lines and their effects.
-const LINES: &[(&str, &str)] = &[
+use super::tree::truncate;
+use crate::agent::SlashCommand;
+use crate::agent::slash_command::InteractiveFrontEnd::Plain;
+use crate::agent::slash_command::available_commands;
+
+/// Kinds of lines, besides commands.
+const LINES: [(&str, &str); 4] = [
     ("TEXT", "send a prompt; while the agent works, steer it between two tool calls"),
-    ("> TEXT", "send it after the agent has finished (also /followup TEXT)"),
-    ("/now TEXT", "interrupt the current request, keep its text, and continue with this"),
+    ("> TEXT", "send it after the agent has finished"),
     ("!COMMAND", "run it in the shell; the model sees the output"),
     ("!!COMMAND", "run it in the shell; the model doesn't see it"),
-    ("/stop", "stop the run (also Ctrl+C)"),
-    ("/queue", "list queued messages; /send N delivers a held one, /drop N removes one"),
-    ("/permissions", "list this session's permissions; /permissions revoke N revokes one"),
-    ("/add-dir PATH[:ro]", "let tools access another folder in this session; :ro is read-only"),
-    ("/model [NAME]", "list the models, or choose one"),
-    ("/thinking [LEVEL]", "show the thinking level, or set it"),
-    ("/compact [TEXT]", "replace older messages by a summary; TEXT says what matters"),
-    ("/session", "show the session's facts and cost"),
-    ("/context", "show the parts of the context window"),
-    ("/name NAME", "name the session"),
-    ("/label [LABEL]", "label the newest message, or remove its label"),
-    ("/tree", "show the session's tree; /go ID continues from an entry"),
-    ("/fork [ID]", "list your messages, or start a new session before one of them"),
-    ("/clone", "continue in a copy of this session"),
-    ("/new", "start a new session"),
-    ("/resume [ID]", "list this directory's sessions, or open one"),
-    ("/login [PROVIDER]", "list the providers and their keys, or enter a key (hidden, on the next line)"),
-    ("/logout PROVIDER", "remove a stored key"),
-    ("/reload", "reload skills, templates and context files"),
-    ("/quit", "quit (also Ctrl+D, or Ctrl+C twice)"),
 ];
 
-/// Formats the help text.
-pub(super) fn text() -> String {
-    let line = |(line, effect): &(&str, &str)| format!("{line:<18} {effect}\n");
-    let lines: String = LINES.iter().map(line).collect();
+/// Formats the help text: kinds of lines, the built-in commands, the agent's commands.
+pub(super) fn text(agent_commands: &[SlashCommand]) -> String {
+    let lines = LINES.map(|(line, effect)| (line.to_owned(), effect.to_owned()));
+    let built_in = available_commands(Plain).map(|row| (row.synopsis(Plain), row.description(Plain)));
+    let rows: Vec<(String, String)> = lines.into_iter().chain(built_in).collect();
+    let width = rows.iter().map(|(line, _)| line.len()).max().unwrap_or_default();
+    let agents = agent_commands.iter().map(|command| {
+        let name = format!("/{} {}", command.name, command.argument_hint.as_deref().unwrap_or_default());
+        (name.trim_end().to_owned(), truncate(&command.description))
+    });
+    let lines: String =
+        rows.into_iter().chain(agents).map(|(line, effect)| format!("{line:<width$} {effect}\n")).collect();
     format!(
-        "{lines}A line that ends in a backslash continues on the next one. The next line answers a pending question.\n"
+        "{lines}A line that ends in a backslash continues on the next one. The next line answers a pending question.\n\
+         Ctrl+C stops the run. Ctrl+D, or Ctrl+C twice, quits.\n"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::CommandSource;
+
+    #[test]
+    fn text_lists_lines_and_commands() {
+        let skill = SlashCommand {
+            name: "skill:commit".to_owned(),
+            description: "write a commit\nmessage".to_owned(),
+            argument_hint: None,
+            source: CommandSource::Skill,
+            location: None,
+        };
+        insta::assert_snapshot!(text(&[skill]));
+    }
 }

@@ -1,6 +1,8 @@
 //! Parser of input lines. Pure.
 
-use crate::agent::{BashContext, unrunnable};
+use crate::agent::slash_command::InteractiveFrontEnd::Plain;
+use crate::agent::slash_command::{self, BuiltInCommand, CommandSpec, ParsedLine, parse_level, parse_mode};
+use crate::agent::{ApprovalMode, BashContext, SlashCommand, unrunnable};
 use crate::message::ThinkingLevel;
 use crate::suggest;
 
@@ -8,7 +10,7 @@ use crate::suggest;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum InputLine {
     Empty,
-    /// A prompt, or steering while the agent works.
+    /// A prompt, or steering while the agent works; a command of the agent is one.
     Prompt(String),
     /// A prompt for after the run.
     FollowUp(String),
@@ -17,11 +19,6 @@ pub(super) enum InputLine {
     /// A shell command, `!` or `!!`.
     Bash(String, BashContext),
     Command(ReplCommand),
-    /// `/NAME …` of a skill, a template or an extension's command.
-    Other {
-        name: String,
-        line: String,
-    },
     /// Invalid input, with an error text.
     Invalid(String),
 }
@@ -36,6 +33,7 @@ pub(super) enum ReplCommand {
     Name(String),
     Model(Option<String>),
     Thinking(Option<ThinkingLevel>),
+    Approval(Option<ApprovalMode>),
     Compact(Option<String>),
     Truncate,
     Session,
@@ -58,7 +56,8 @@ pub(super) enum ReplCommand {
 }
 
 impl InputLine {
-    pub(super) fn parse(line: &str) -> Self {
+    /// Parses a line. `agent_commands` are the agent's commands.
+    pub(super) fn parse(line: &str, agent_commands: &[SlashCommand]) -> Self {
         let text = line.trim();
         if text.is_empty() {
             return Self::Empty;
@@ -75,10 +74,11 @@ impl InputLine {
         if suggest::is_quit_word(text) {
             return Self::Command(ReplCommand::Quit);
         }
-        match text.strip_prefix('/') {
-            // A path or a comment is a prompt.
-            Some(rest) if rest.starts_with(|c: char| c.is_ascii_alphabetic()) => slash(rest, text),
-            Some(_) | None => Self::Prompt(text.to_owned()),
+        match slash_command::parse(text, agent_commands, Plain) {
+            Ok(ParsedLine::BuiltIn(row, argument)) => built_in(row, argument),
+            Ok(ParsedLine::Agent(whole)) => Self::Prompt(whole.into_owned()),
+            Ok(ParsedLine::Text) => Self::Prompt(text.to_owned()),
+            Err(error) => Self::Invalid(error.to_string()),
         }
     }
 }
@@ -100,52 +100,75 @@ fn message(text: &str, kind: impl FnOnce(String) -> InputLine) -> InputLine {
     }
 }
 
-fn slash(rest: &str, line: &str) -> InputLine {
-    let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    if name.contains('/') {
-        return InputLine::Prompt(line.to_owned());
-    }
-    let argument = argument.trim();
+fn built_in(row: &CommandSpec, argument: &str) -> InputLine {
     let optional = (!argument.is_empty()).then(|| argument.to_owned());
     let needed = |what: &str, command: fn(String) -> ReplCommand| match optional.clone() {
         Some(argument) => InputLine::Command(command(argument)),
-        None => InputLine::Invalid(format!("/{name} needs {what}")),
+        None => InputLine::Invalid(format!("/{} needs {what}", row.name)),
     };
-    InputLine::Command(match name {
-        "help" => ReplCommand::Help,
-        "quit" | "exit" => ReplCommand::Quit,
-        "new" => ReplCommand::New,
-        "resume" => ReplCommand::Resume(optional),
-        "name" => return needed("a name", ReplCommand::Name),
-        "model" => ReplCommand::Model(optional),
-        "thinking" => return thinking(optional),
-        "compact" => ReplCommand::Compact(optional),
-        "truncate" => ReplCommand::Truncate,
-        "session" => ReplCommand::Session,
-        "context" => ReplCommand::Context,
-        "tree" => ReplCommand::Tree,
-        "go" => return needed("the id of an entry; /tree shows them", ReplCommand::Go),
-        "fork" => ReplCommand::Fork(optional),
-        "clone" => ReplCommand::Clone,
-        "label" => ReplCommand::Label(optional),
-        "permissions" => return permissions(argument),
-        "add-dir" => {
+    InputLine::Command(match row.command {
+        BuiltInCommand::Help => ReplCommand::Help,
+        BuiltInCommand::Quit => ReplCommand::Quit,
+        BuiltInCommand::New => ReplCommand::New,
+        BuiltInCommand::Resume => ReplCommand::Resume(optional),
+        BuiltInCommand::Name => return needed("a name", ReplCommand::Name),
+        BuiltInCommand::Model => ReplCommand::Model(optional),
+        BuiltInCommand::Thinking => return choice(argument, parse_level, ReplCommand::Thinking),
+        BuiltInCommand::Approval => return choice(argument, parse_mode, ReplCommand::Approval),
+        BuiltInCommand::Compact => ReplCommand::Compact(optional),
+        BuiltInCommand::Truncate => ReplCommand::Truncate,
+        BuiltInCommand::Session => ReplCommand::Session,
+        BuiltInCommand::Context => ReplCommand::Context,
+        BuiltInCommand::Tree => ReplCommand::Tree,
+        BuiltInCommand::Go => return needed("the id of an entry; /tree shows them", ReplCommand::Go),
+        BuiltInCommand::Fork => ReplCommand::Fork(optional),
+        BuiltInCommand::Clone => ReplCommand::Clone,
+        BuiltInCommand::Label => ReplCommand::Label(optional),
+        BuiltInCommand::Permissions => return permissions(argument),
+        BuiltInCommand::AddDir => {
             return needed("a folder; the suffix :ro makes it read-only", ReplCommand::AddDir);
         }
-        "queue" => ReplCommand::Queue,
-        "send" => return needed("the number of a message; /queue lists them", ReplCommand::Send),
-        "drop" => return needed("the number of a message; /queue lists them", ReplCommand::Drop),
-        "stop" => ReplCommand::Stop,
-        "reload" => ReplCommand::Reload,
+        BuiltInCommand::Queue => ReplCommand::Queue,
+        BuiltInCommand::Send => {
+            return needed("the number of a message; /queue lists them", ReplCommand::Send);
+        }
+        BuiltInCommand::Drop => {
+            return needed("the number of a message; /queue lists them", ReplCommand::Drop);
+        }
+        BuiltInCommand::Stop => ReplCommand::Stop,
+        BuiltInCommand::Reload => ReplCommand::Reload,
         // A key on this line would be shown, so the rest is dropped.
-        "login" => {
+        BuiltInCommand::Login => {
             ReplCommand::Login(optional.and_then(|text| text.split_whitespace().next().map(str::to_owned)))
         }
-        "logout" => return needed("the name of a provider; /login lists them", ReplCommand::Logout),
-        "followup" => return message(argument, InputLine::FollowUp),
-        "now" => return message(argument, InputLine::Now),
-        name => return InputLine::Other { name: name.to_owned(), line: line.to_owned() },
+        BuiltInCommand::Logout => {
+            return needed("the name of a provider; /login lists them", ReplCommand::Logout);
+        }
+        BuiltInCommand::FollowUp => return message(argument, InputLine::FollowUp),
+        BuiltInCommand::Now => return message(argument, InputLine::Now),
+        // Only the screen has these; `slash_command::parse` rejects them.
+        BuiltInCommand::Trust
+        | BuiltInCommand::Tools
+        | BuiltInCommand::Settings
+        | BuiltInCommand::Copy
+        | BuiltInCommand::Export
+        | BuiltInCommand::Import
+        | BuiltInCommand::Theme
+        | BuiltInCommand::Logs
+        | BuiltInCommand::Hotkeys => return InputLine::Empty,
     })
+}
+
+/// Parses an optional argument with few valid values.
+fn choice<T>(
+    argument: &str,
+    parse: fn(&str) -> Result<T, String>,
+    command: fn(Option<T>) -> ReplCommand,
+) -> InputLine {
+    if argument.is_empty() {
+        return InputLine::Command(command(None));
+    }
+    parse(argument).map_or_else(InputLine::Invalid, |value| InputLine::Command(command(Some(value))))
 }
 
 fn permissions(argument: &str) -> InputLine {
@@ -156,22 +179,25 @@ fn permissions(argument: &str) -> InputLine {
     }
 }
 
-fn thinking(level: Option<String>) -> InputLine {
-    match level.map(|level| ThinkingLevel::parse(&level)) {
-        None => InputLine::Command(ReplCommand::Thinking(None)),
-        Some(Some(level)) => InputLine::Command(ReplCommand::Thinking(Some(level))),
-        Some(None) => InputLine::Invalid("levels: off, minimal, low, medium, high, xhigh".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::Unrunnable;
+    use crate::agent::slash_command::InteractiveFrontEnd::Screen;
+    use crate::agent::slash_command::available_commands;
+    use crate::agent::{CommandSource, Unrunnable};
+
+    fn skill() -> SlashCommand {
+        SlashCommand {
+            name: "skill:commit".to_owned(),
+            description: "write a commit message".to_owned(),
+            argument_hint: None,
+            source: CommandSource::Skill,
+            location: None,
+        }
+    }
 
     #[test]
     fn input_line_prefix_decides_its_kind() {
-        let other = |name: &str, line: &str| InputLine::Other { name: name.into(), line: line.into() };
         let cases = [
             ("  ", InputLine::Empty),
             (" fix it ", InputLine::Prompt("fix it".into())),
@@ -185,7 +211,13 @@ mod tests {
             ("/model opus:high", InputLine::Command(ReplCommand::Model(Some("opus:high".into())))),
             ("/thinking low", InputLine::Command(ReplCommand::Thinking(Some(ThinkingLevel::Low)))),
             ("/name a b", InputLine::Command(ReplCommand::Name("a b".into()))),
-            ("/skill:commit now", other("skill:commit", "/skill:commit now")),
+            ("/approval", InputLine::Command(ReplCommand::Approval(None))),
+            ("/approval read-only", InputLine::Command(ReplCommand::Approval(Some(ApprovalMode::ReadOnly)))),
+            ("/skill:commit now", InputLine::Prompt("/skill:commit now".into())),
+            ("/commit now", InputLine::Prompt("/skill:commit now".into())),
+            ("/clear", InputLine::Command(ReplCommand::New)),
+            ("/perm revoke 2", InputLine::Command(ReplCommand::Permissions(Some("2".into())))),
+            ("/login openai sk-hush", InputLine::Command(ReplCommand::Login(Some("openai".into())))),
             ("/etc/hosts has what in it?", InputLine::Prompt("/etc/hosts has what in it?".into())),
             (" exit ", InputLine::Command(ReplCommand::Quit)),
             ("quit", InputLine::Command(ReplCommand::Quit)),
@@ -194,21 +226,50 @@ mod tests {
             ("// is a comment", InputLine::Prompt("// is a comment".into())),
         ];
         for (line, expected) in cases {
-            assert_eq!(InputLine::parse(line), expected, "{line:?}");
+            assert_eq!(InputLine::parse(line, &[skill()]), expected, "{line:?}");
         }
     }
 
     #[test]
-    fn input_line_missing_argument_is_an_error() {
+    fn input_line_error_says_what_to_type() {
         for (line, expected) in [
-            ("/name", "a name"),
-            ("/thinking most", "minimal"),
-            ("!", "no command given"),
-            ("> ", "message is empty"),
-            ("/go", "/tree"),
+            ("/name", "/name needs a name"),
+            ("/rename", "/name needs a name"),
+            (
+                "/thinking most",
+                "unknown thinking level; choose one of off, minimal, low, medium, high, xhigh",
+            ),
+            ("/approval never", "unknown approval mode; choose one of ask, auto, read-only"),
+            ("!", "no command given; `!COMMAND` runs one in the shell"),
+            ("> ", "the message is empty"),
+            ("/now", "the message is empty"),
+            ("/go", "/go needs the id of an entry; /tree shows them"),
+            ("/modle", "unknown command /modle; did you mean /model?"),
+            ("/deploy", "unknown command /deploy; /help lists all commands"),
+            ("/st", "unknown command /st; did you mean /stop?"),
         ] {
-            let InputLine::Invalid(reason) = InputLine::parse(line) else { panic!("{line}") };
-            assert!(reason.contains(expected), "{line}: {reason}");
+            assert_eq!(InputLine::parse(line, &[skill()]), InputLine::Invalid(expected.to_owned()), "{line}");
+        }
+    }
+
+    #[test]
+    fn input_line_command_of_the_screen_is_an_error() {
+        let of_screen = available_commands(Screen).filter(|row| !row.is_available(Plain));
+        let names: Vec<&str> = of_screen.map(|row| row.name).collect();
+        assert_eq!(
+            names,
+            ["trust", "tools", "settings", "copy", "export", "import", "theme", "logs", "hotkeys"]
+        );
+        for name in names {
+            let message = format!("/{name} is available only on the full screen");
+            assert_eq!(InputLine::parse(&format!("/{name}"), &[]), InputLine::Invalid(message));
+        }
+    }
+
+    #[test]
+    fn input_line_available_command_is_never_empty() {
+        for row in available_commands(Plain) {
+            assert_ne!(InputLine::parse(&format!("/{}", row.name), &[]), InputLine::Empty, "{}", row.name);
         }
     }
 }

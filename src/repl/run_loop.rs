@@ -170,8 +170,13 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
             return if self.questions.is_empty() { Ok(None) } else { self.show_question().map(|()| None) };
         }
         // A command is never an answer.
-        let is_command = matches!(InputLine::parse(line), InputLine::Command(ReplCommand::Quit))
-            || line.trim_start().starts_with('/');
+        let is_slash_command = line.trim_start().starts_with('/');
+        let agent_commands = match is_slash_command {
+            true => self.agent.slash_commands().await.unwrap_or_default(),
+            false => Vec::new(),
+        };
+        let parsed = InputLine::parse(line, &agent_commands);
+        let is_command = is_slash_command || matches!(parsed, InputLine::Command(ReplCommand::Quit));
         if let Some(question) = self.questions.front().filter(|_| !is_command) {
             let result = match question {
                 ReplQuestion::Approval(request) => {
@@ -185,7 +190,7 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
             self.is_answered = self.report_refusal(result)?;
             return Ok(None);
         }
-        match InputLine::parse(line) {
+        match parsed {
             InputLine::Empty => {}
             InputLine::Prompt(text) => self.send(text, Some(StreamingBehavior::Steer)).await?,
             InputLine::FollowUp(text) => self.send(text, Some(StreamingBehavior::FollowUp)).await?,
@@ -203,7 +208,6 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
                 self.jobs.spawn(self.keys.forget(self.agent, provider));
             }
             InputLine::Command(command) => self.command(command).await?,
-            InputLine::Other { name, line } => self.expand(&name, line).await?,
             InputLine::Invalid(error) => return self.report(Err(error)),
         }
         Ok(None)
@@ -270,15 +274,6 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
             self.printer.note("no key entered; nothing was changed")?;
         }
         Ok(was_pending)
-    }
-
-    /// Sends a skill, a template or an extension's command to the agent, which expands it.
-    async fn expand(&mut self, name: &str, line: String) -> io::Result<()> {
-        let commands = self.agent.slash_commands().await.unwrap_or_default();
-        if commands.iter().any(|command| command.name == name) {
-            return self.send(line, Some(StreamingBehavior::Steer)).await;
-        }
-        self.report(Err(format!("unknown command /{name}; /help lists the commands"))).map(drop)
     }
 
     fn report(&mut self, report: CommandResult) -> io::Result<Option<ReplEnd>> {

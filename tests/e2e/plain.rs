@@ -98,6 +98,35 @@ fn plain_piped_commands_run_in_order() {
 }
 
 #[test]
+fn plain_commands_are_those_of_the_screen() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.project().join(".tiller/prompts")).unwrap();
+    sandbox.write(".tiller/prompts/greet.md", "Say hello to $1.");
+    let lines = "/rename the pipe\n/approval\n/approvals read-only\n/appr\n/gree Ada\n/theme dark\n/modle\n";
+    let ran = piped(&sandbox, &[r#"{"text": "Hello, Ada."}"#], lines);
+    assert_eq!(
+        (ran.out.as_str(), ran.code),
+        (
+            "this session is named the pipe\napproval: yes; modes: ask, auto, read-only\n\
+             approval: read-only, for this session\napproval: read-only; modes: ask, auto, read-only\n\
+             Hello, Ada.\n",
+            Some(1)
+        ),
+        "{}",
+        ran.err
+    );
+    let errors: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("error: ")).collect();
+    assert_eq!(
+        errors,
+        [
+            "error: /theme is available only on the full screen",
+            "error: unknown command /modle; did you mean /model?"
+        ]
+    );
+    assert_eq!(sandbox.said(), ["user: Say hello to Ada.", "assistant: Hello, Ada."]);
+}
+
+#[test]
 fn plain_exit_on_a_line_quits() {
     for word in ["exit", "quit", ":q"] {
         let sandbox = Sandbox::new();
