@@ -323,7 +323,45 @@ pub fn parse_level(argument: &str) -> Result<ThinkingLevel, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
     use super::*;
+
+    /// The table as it stands in docs/lists.md.
+    fn markdown() -> String {
+        let mut out = "\n| command | aliases | description | `--plain` |\n|---|---|---|---|\n".to_owned();
+        for row in &TABLE {
+            let own = row.availability == Availability::Only(Plain);
+            let front_end = if own { Plain } else { Screen };
+            let aliases: Vec<String> = row.aliases.iter().map(|alias| format!("`/{alias}`")).collect();
+            let (synopsis, summary) = (row.synopsis(front_end), row.usage(front_end).summary);
+            writeln!(out, "| `{synopsis}` | {} | {summary} | {} |", aliases.join(" "), in_plain(row))
+                .unwrap();
+        }
+        out
+    }
+
+    /// The cell about `--plain`.
+    fn in_plain(row: &CommandSpec) -> String {
+        match (row.availability, row.plain_usage) {
+            (Availability::Only(Screen), _) => "no".to_owned(),
+            (Availability::Only(Plain), _) => "only".to_owned(),
+            (Availability::Both, None) => "yes".to_owned(),
+            (Availability::Both, Some(usage)) if usage.summary == row.usage.summary => {
+                format!("`{}`", row.synopsis(Plain))
+            }
+            (Availability::Both, Some(usage)) => format!("`{}`: {}", row.synopsis(Plain), usage.summary),
+        }
+    }
+
+    #[test]
+    fn command_docs_match_the_table() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/lists.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let (_, rest) = page.split_once("<!-- commands -->\n").unwrap();
+        let (commands, _) = rest.split_once("\n<!-- end of commands -->").unwrap();
+        assert!(commands == markdown(), "between its marks it is to be:\n{}", markdown());
+    }
 
     #[test]
     fn table_names_and_aliases_are_unique() {
