@@ -246,6 +246,7 @@ mod tests {
             ("/go", "/go needs the id of an entry; /tree shows them"),
             ("/modle", "unknown command /modle; did you mean /model?"),
             ("/deploy", "unknown command /deploy; /help lists all commands"),
+            ("/clear up the mess", "/new takes no arguments"),
             ("/st", "unknown command /st; did you mean /stop?"),
         ] {
             assert_eq!(InputLine::parse(line, &[skill()]), InputLine::Invalid(expected.to_owned()), "{line}");

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use tiller_core::suggest;
 
 use super::InteractiveFrontEnd::{Plain, Screen};
-use super::{Availability, CommandSpec, InteractiveFrontEnd, TABLE, available_commands};
+use super::{Availability, CommandArgument, CommandSpec, InteractiveFrontEnd, TABLE, available_commands};
 use crate::resources::SlashCommand;
 
 /// A line that can be run.
@@ -36,6 +36,9 @@ pub enum SlashCommandError {
     /// Only `--plain` has this command.
     #[error("/{0} is available only with --plain")]
     OnlyInPlain(&'static str),
+    /// Text follows a command without argument.
+    #[error("/{0} takes no arguments")]
+    UnexpectedArgument(&'static str),
 }
 
 fn instead(nearest: Option<&str>) -> String {
@@ -129,7 +132,7 @@ pub fn certain_name(
 ///
 /// # Errors
 ///
-/// [`SlashCommandError`] when the front end has no command with this name.
+/// [`SlashCommandError`] when the front end has no command with this name, or the command takes no argument.
 pub fn parse<'a>(
     line: &'a str,
     agent_commands: &[SlashCommand],
@@ -138,6 +141,12 @@ pub fn parse<'a>(
     let Some(rest) = line.strip_prefix('/') else { return Ok(ParsedLine::Text) };
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     match resolve(name, agent_commands, front_end) {
+        Ok(CommandTarget::BuiltIn(row))
+            if row.usage(front_end).argument == CommandArgument::NoArgument
+                && !argument.trim().is_empty() =>
+        {
+            Err(SlashCommandError::UnexpectedArgument(row.name))
+        }
         Ok(CommandTarget::BuiltIn(row)) => Ok(ParsedLine::BuiltIn(row, argument.trim())),
         Ok(CommandTarget::Agent(whole)) if whole == name => Ok(ParsedLine::Agent(line.into())),
         Ok(CommandTarget::Agent(whole)) => {
@@ -256,6 +265,15 @@ mod tests {
         );
         let go = SlashCommand { name: "go".into(), ..goal };
         assert_eq!(parse("/go", &[go], Screen), agent("/go"));
+    }
+
+    #[test]
+    fn parse_unexpected_argument_is_an_error() {
+        let error = |line, front_end| parse(line, &[], front_end).unwrap_err().to_string();
+        assert_eq!(error("/clear up the mess", Plain), "/new takes no arguments");
+        assert_eq!(error("/fork 2", Screen), "/fork takes no arguments");
+        assert!(parse("/fork 2", &[], Plain).is_ok());
+        assert_eq!(error("/queue up", Screen), "/queue is available only with --plain");
     }
 
     #[test]

@@ -6,9 +6,7 @@
 use tiller_core::setting::{self, TABLE};
 use tiller_core::suggest;
 use tiller_engine::slash_command::InteractiveFrontEnd::Screen;
-use tiller_engine::slash_command::{
-    BuiltInCommand, CommandArgument, ParsedLine, parse, parse_level, parse_mode,
-};
+use tiller_engine::slash_command::{BuiltInCommand, ParsedLine, parse, parse_level, parse_mode};
 use tiller_engine::{BashContext, unrunnable};
 
 use super::super::app::{
@@ -53,12 +51,6 @@ impl App {
             return self.command(BuiltInCommand::Quit, "");
         }
         match parse(line, &self.session.commands, Screen) {
-            Ok(ParsedLine::BuiltIn(row, argument))
-                if row.usage(Screen).argument == CommandArgument::NoArgument && !argument.is_empty() =>
-            {
-                let name = row.name;
-                self.reject_input(line.to_owned(), format!("/{name} takes no arguments"))
-            }
             Ok(ParsedLine::BuiltIn(row, argument)) => self.command(row.command, argument),
             Err(error) => self.reject_input(text.clone(), error.to_string()),
             Ok(ParsedLine::Agent(whole)) if whole == line => vec![Action::Submit(submission(text, when))],
