@@ -1,6 +1,6 @@
 //! The table of settings: name, type, default, environment variables and description.
 //!
-//! The settings loader (`config`), `tiller settings` and the docs read it; no default is defined elsewhere. In a
+//! The settings loader (`config`), `tiller settings` and the docs read it; it has all defaults. In a
 //! settings file `bash.timeout_s` is `{"bash": {"timeout_s": 120}}`, in the environment `TILLER_BASH_TIMEOUT_S`.
 
 mod choice;

@@ -5,19 +5,19 @@
 //! sends a request or writes a log: the driver does. User guide: docs/compaction.md.
 
 mod branch;
-mod cut;
 mod files;
 mod plan;
 mod prompt;
-mod transcript;
+mod retention;
+mod summary_input;
 
 pub use branch::BranchPlan;
-pub use cut::{Keep, truncate};
 pub use files::Files;
 pub use plan::{CompactionInput, CompactionPlan, first_message};
 pub use prompt::{Prompt, RenderedRequest, SummaryRequest};
+pub use retention::{Keep, truncate};
 
-use tiller_core::setting::{CompactionStrategy, Switch};
+use tiller_core::setting::{CompactionStrategy, Settings, Switch};
 use tiller_core::unit::Tokens;
 use tiller_session::context::Projection;
 
@@ -28,7 +28,7 @@ const RESERVE: Tokens = Tokens(16_384);
 const KEEP: Tokens = Tokens(20_000);
 
 /// Limits and strategy of compaction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactionOptions {
     /// The replacement of the older part.
     pub strategy: CompactionStrategy,
@@ -44,6 +44,26 @@ pub struct CompactionOptions {
     /// Messages that stay; by default half of `max_messages`, or all of them if the strategy is to truncate. The
     /// first message of a truncated conversation counts.
     pub keep_messages: Option<usize>,
+}
+
+impl Default for CompactionOptions {
+    /// The defaults of the settings.
+    fn default() -> Self {
+        Self::from(&Settings::default())
+    }
+}
+
+impl From<&Settings> for CompactionOptions {
+    fn from(settings: &Settings) -> Self {
+        Self {
+            strategy: settings.compaction_strategy(),
+            automatic: settings.compaction_enabled(),
+            reserve: settings.compaction_reserve_tokens().map(Tokens),
+            keep: settings.compaction_keep_tokens().map(Tokens),
+            max_messages: settings.compaction_max_messages(),
+            keep_messages: settings.compaction_keep_messages(),
+        }
+    }
 }
 
 impl CompactionOptions {
@@ -75,7 +95,7 @@ impl CompactionOptions {
 /// the estimated size, because the real window may be smaller than the known one.
 #[must_use]
 pub fn keep_after_overflow(projection: &Projection, keep: Keep) -> Keep {
-    let there_is = cut::sent_tokens(&projection.messages);
+    let there_is = retention::sent_tokens(&projection.messages);
     Keep { tokens: Tokens(keep.tokens.min(there_is).0 / 2), ..keep }
 }
 

@@ -1,7 +1,7 @@
 //! Decision on retrying a failed request, with the delay. Pure.
 
 use std::time::Duration;
-use tiller_core::setting::Switch;
+use tiller_core::setting::{Settings, Switch};
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use tiller_core::message::{AssistantMessage, StopReason};
@@ -31,8 +31,20 @@ pub struct RetryOptions {
 }
 
 impl Default for RetryOptions {
+    /// The defaults of the settings.
     fn default() -> Self {
-        Self { mode: Switch::On, max: 5, base: Duration::from_secs(2), cap: Duration::from_secs(60) }
+        Self::from(&Settings::default())
+    }
+}
+
+impl From<&Settings> for RetryOptions {
+    fn from(settings: &Settings) -> Self {
+        Self {
+            mode: settings.retry_enabled(),
+            max: settings.retry_max(),
+            base: Duration::from_millis(settings.retry_base_ms()),
+            cap: Duration::from_millis(settings.retry_cap_ms()),
+        }
     }
 }
 

@@ -12,16 +12,16 @@
 
 mod delivery;
 pub mod effect;
+mod failure;
 pub mod input;
 mod interrupt;
 mod open_events;
-mod retry;
 #[cfg(test)]
 mod tests;
 mod tool_calls;
 
 use std::sync::Arc;
-use tiller_core::setting::{DeliveryMode, SteeringPoint, Switch};
+use tiller_core::setting::{DeliveryMode, Settings, SteeringPoint, Switch};
 
 use serde_json::Value;
 use tiller_core::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
@@ -36,7 +36,7 @@ use tiller_session::entry::{Compaction, MessageEntry};
 
 use super::queue::Queue;
 use effect::Effects;
-use retry::RetryState;
+use failure::RetryState;
 use tool_calls::ToolPhase;
 
 pub use effect::Effect;
@@ -65,13 +65,20 @@ pub struct TurnOptions {
 }
 
 impl Default for TurnOptions {
+    /// The defaults of the settings.
     fn default() -> Self {
+        Self::from(&Settings::default())
+    }
+}
+
+impl From<&Settings> for TurnOptions {
+    fn from(settings: &Settings) -> Self {
         Self {
-            steering_point: SteeringPoint::default(),
-            steering_mode: DeliveryMode::All,
-            follow_up_mode: DeliveryMode::OneAtATime,
-            groups: Switch::On,
-            max_turns: None,
+            steering_point: settings.steering_point(),
+            steering_mode: settings.steering_mode(),
+            follow_up_mode: settings.follow_up_mode(),
+            groups: settings.parallel_tools(),
+            max_turns: settings.max_turns(),
         }
     }
 }

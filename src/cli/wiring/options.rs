@@ -1,7 +1,6 @@
 //! Translates settings into options of the agent, of commands and of tools.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::Context;
 
@@ -15,7 +14,7 @@ use crate::config::{self, Config};
 use crate::policy::{AskBehavior, Policy};
 use crate::process::Runner;
 use crate::protected_path::ProtectedPaths;
-use crate::setting::{Settings, Switch};
+use crate::setting::Switch;
 use crate::tool::{BashTimes, OutputLimits};
 use crate::unit::Tokens;
 
@@ -28,28 +27,7 @@ pub(in crate::cli) fn runner() -> Result<Runner, CliFailure> {
 }
 
 pub(in crate::cli) fn output_limits(config: &Config) -> OutputLimits {
-    let settings = &config.settings;
-    OutputLimits { max_lines: settings.tool_output_max_lines(), max_chars: settings.tool_output_max_chars() }
-}
-
-fn compaction(settings: &Settings) -> CompactionOptions {
-    CompactionOptions {
-        strategy: settings.compaction_strategy(),
-        automatic: settings.compaction_enabled(),
-        reserve: settings.compaction_reserve_tokens().map(Tokens),
-        keep: settings.compaction_keep_tokens().map(Tokens),
-        max_messages: settings.compaction_max_messages(),
-        keep_messages: settings.compaction_keep_messages(),
-    }
-}
-
-fn retry(settings: &Settings) -> RetryOptions {
-    RetryOptions {
-        mode: settings.retry_enabled(),
-        max: settings.retry_max(),
-        base: Duration::from_millis(settings.retry_base_ms()),
-        cap: Duration::from_millis(settings.retry_cap_ms()),
-    }
+    OutputLimits::from(&config.settings)
 }
 
 /// The runner of the user's and the model's commands.
@@ -69,8 +47,7 @@ pub(super) fn command_runner(config: &Config) -> Result<Runner, CliFailure> {
 }
 
 pub(super) fn bash_times(config: &Config) -> BashTimes {
-    let settings = &config.settings;
-    BashTimes { timeout_s: settings.bash_timeout_s(), max_timeout_s: settings.bash_max_timeout_s() }
+    BashTimes::from(&config.settings)
 }
 
 pub(super) fn options(
@@ -80,17 +57,15 @@ pub(super) fn options(
     output: OutputOptions,
 ) -> AgentOptions {
     let settings = &config.settings;
+    let unwatched = (!front.has_person()).then_some(UNWATCHED_TURNS);
     let turn = turn::TurnOptions {
-        steering_point: settings.steering_point(),
-        steering_mode: settings.steering_mode(),
-        follow_up_mode: settings.follow_up_mode(),
-        groups: settings.parallel_tools(),
-        max_turns: settings.max_turns().or((!front.has_person()).then_some(UNWATCHED_TURNS)),
+        max_turns: settings.max_turns().or(unwatched),
+        ..turn::TurnOptions::from(settings)
     };
     AgentOptions {
         turn,
-        retry: retry(settings),
-        compaction: compaction(settings),
+        retry: RetryOptions::from(settings),
+        compaction: CompactionOptions::from(settings),
         sync: settings.sync_policy(),
         answers: AnswerOptions {
             max_tokens: settings.max_tokens().map(Tokens),

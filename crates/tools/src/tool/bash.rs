@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tiller_core::ansi::StyleRun;
+use tiller_core::setting::Settings;
 use tiller_core::tool_spec::{Access, OutputKind, ShownArgument, ToolTraits};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
@@ -27,9 +28,15 @@ pub struct BashTimes {
 }
 
 impl Default for BashTimes {
-    /// The defaults of the settings `bash.timeout_s` and `bash.max_timeout_s`.
+    /// The defaults of the settings.
     fn default() -> Self {
-        Self { timeout_s: 120, max_timeout_s: 600 }
+        Self::from(&Settings::default())
+    }
+}
+
+impl From<&Settings> for BashTimes {
+    fn from(settings: &Settings) -> Self {
+        Self { timeout_s: settings.bash_timeout_s(), max_timeout_s: settings.bash_max_timeout_s() }
     }
 }
 

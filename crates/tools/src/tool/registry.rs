@@ -17,7 +17,7 @@ use crate::process::Runner;
 use crate::workspace::Workspace;
 
 /// The built-in tools, in the order in which the model sees them.
-const BUILT_IN: [BuiltInTool; 6] = [
+const BUILT_IN: &[BuiltInTool] = &[
     BuiltInTool::new::<ReadFile>(),
     BuiltInTool::new::<ListFiles>(),
     BuiltInTool::new::<Grep>(),

@@ -1,5 +1,7 @@
 //! Output limits: truncation of texts to whole lines, from the beginning or from the end.
 
+use tiller_core::setting::Settings;
+
 /// Limits of one tool result; the first one that is reached applies. Notices are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputLimits {
@@ -10,9 +12,15 @@ pub struct OutputLimits {
 }
 
 impl Default for OutputLimits {
-    /// The defaults of the settings `tool_output.max_lines` and `tool_output.max_chars`.
+    /// The defaults of the settings.
     fn default() -> Self {
-        Self { max_lines: 2_000, max_chars: 40_000 }
+        Self::from(&Settings::default())
+    }
+}
+
+impl From<&Settings> for OutputLimits {
+    fn from(settings: &Settings) -> Self {
+        Self { max_lines: settings.tool_output_max_lines(), max_chars: settings.tool_output_max_chars() }
     }
 }
 
