@@ -1,23 +1,68 @@
-//! CONTRIBUTING.md names files that exist.
+//! CONTRIBUTING.md names files and functions that exist.
 
 use std::fs;
+use std::path::PathBuf;
 
 use crate::source_code::root;
 
 /// Folders of the root that the table names; all other paths are relative to `crates/`.
 const ROOT_FOLDERS: &[&str] = &["src/", "docs/", "tests/", "prompts/", "themes/"];
 
-#[test]
-fn contributing_table_names_existing_paths() {
+/// Returns the rows of the table of changes.
+fn rows() -> Vec<String> {
     let page = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
-    let rows = page.lines().filter(|line| line.starts_with("| "));
-    let quoted = rows.flat_map(|row| row.split('`').skip(1).step_by(2));
-    let paths: Vec<&str> = quoted.filter(|text| text.contains('/') && !text.starts_with('/')).collect();
-    assert!(paths.len() > 30, "{paths:?}");
-    let path_of = |path: &str| match ROOT_FOLDERS.iter().any(|folder| path.starts_with(folder)) {
+    page.lines().filter(|line| line.starts_with("| ")).map(str::to_owned).collect()
+}
+
+/// Returns the quoted texts of a row, each with the text before it.
+fn quoted(row: &str) -> Vec<(&str, &str)> {
+    let parts: Vec<&str> = row.split('`').collect();
+    parts.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
+}
+
+fn is_path(text: &str) -> bool {
+    text.contains('/') && !text.starts_with('/')
+}
+
+fn path_of(path: &str) -> PathBuf {
+    match ROOT_FOLDERS.iter().any(|folder| path.starts_with(folder)) {
         true => root().join(path),
         false => root().join("crates").join(path),
-    };
-    let missing: Vec<_> = paths.into_iter().filter(|path| !path_of(path).exists()).collect();
-    assert_eq!(missing, Vec::<&str>::new(), "update the table in CONTRIBUTING.md");
+    }
+}
+
+#[test]
+fn contributing_table_names_existing_paths() {
+    let rows = rows();
+    let texts = rows.iter().flat_map(|row| quoted(row)).map(|(_, text)| text);
+    let paths: Vec<&str> = texts.filter(|text| is_path(text)).collect();
+    assert!(paths.len() > 30, "{paths:?}");
+    let missing: Vec<_> = paths.iter().filter(|path| !path_of(path).exists()).collect();
+    assert!(missing.is_empty(), "update the table in CONTRIBUTING.md: {missing:?}");
+}
+
+/// In "`next_step`, `tool_ended` in `FILE`" the file defines both functions.
+#[test]
+fn contributing_table_names_existing_functions() {
+    let (mut found, mut missing) = (0, Vec::new());
+    for row in rows() {
+        let mut functions = Vec::new();
+        for (before, text) in quoted(&row) {
+            match (is_path(text), before) {
+                (false, ", ") => functions.push(text.to_owned()),
+                (false, _) => functions = vec![text.to_owned()],
+                (true, " in ") => {
+                    let code = fs::read_to_string(path_of(text)).unwrap();
+                    let is_defined = |name: &String| {
+                        ["fn", "enum", "struct"].iter().any(|kind| code.contains(&format!("{kind} {name}")))
+                    };
+                    found += functions.len();
+                    missing.extend(functions.drain(..).filter(|name| !is_defined(name)));
+                }
+                (true, _) => functions.clear(),
+            }
+        }
+    }
+    assert!(found > 5, "{found}");
+    assert!(missing.is_empty(), "update the table in CONTRIBUTING.md: {missing:?}");
 }

@@ -4,7 +4,7 @@
 //! remembered, so that an error can name the missing key; `cycle` handles the models to cycle through.
 
 mod cycle;
-mod format_list;
+mod join_names;
 mod keys;
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use super::error::hints;
 use super::{ProviderError, UnavailableProvider, demo};
 
 pub use cycle::{CycleDirection, ScopedModel};
-use format_list::format_list;
+use join_names::join_names;
 
 /// A model together with its provider.
 #[derive(Clone)]
@@ -300,7 +300,7 @@ impl ProviderRegistry {
             Some(UnavailableCause::Misconfigured(reason)) => ModelError::Misconfigured { model, reason },
             None => ModelError::NoProvider {
                 provider: provider.to_owned(),
-                usable: format_list(self.names().map(str::to_owned)),
+                usable: join_names(self.names().map(str::to_owned)),
             },
         }
     }
@@ -352,7 +352,7 @@ impl ProviderRegistry {
         if let Some(facts) = similar {
             return self.missing(&facts.provider, &facts.id);
         }
-        let usable = format_list(self.models.iter().map(|facts| format!("{}/{}", facts.provider, facts.id)));
+        let usable = join_names(self.models.iter().map(|facts| format!("{}/{}", facts.provider, facts.id)));
         ModelError::Unknown { asked: asked.to_owned(), usable }
     }
 

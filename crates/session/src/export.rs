@@ -3,7 +3,7 @@
 //! Lines are copied as bytes, so unknown types and keys are included. HTML pages are made by the root package's
 //! `html`.
 
-mod transcript;
+mod markdown;
 
 use std::io::{self, Write};
 
@@ -17,7 +17,7 @@ use super::id_gen::IdGenerator;
 use super::log::io_error;
 use super::reader::Reader;
 
-pub use transcript::{partial_transcript, transcript};
+pub use markdown::{partial_transcript, transcript};
 
 /// Bytes copied at a time.
 const CHUNK: u64 = 1 << 20;

@@ -4,7 +4,7 @@ use serde_json::Value;
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_session::context::{ProjectedMessage, Projection};
 
-use super::cut::is_sent;
+use super::retention::is_sent;
 use super::{CompactionError, Files, Prompt};
 
 /// Plan of a branch summary.
@@ -60,7 +60,7 @@ mod tests {
 
     use super::*;
 
-    use crate::compaction::cut::tests::entries;
+    use crate::compaction::retention::tests::entries;
 
     /// The plan for leaving `u a u a u a` at its second message, after a compaction at the fourth that keeps the
     /// messages from `first_kept` on.

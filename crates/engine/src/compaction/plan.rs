@@ -11,7 +11,7 @@ use tiller_core::unit::{Tokens, UnixMs, thousands};
 use tiller_session::context::{ProjectedMessage, Projection, UnloadedContext, estimate};
 use tiller_session::entry::Compaction;
 
-use super::cut::{first_kept_without_fragment, is_sent, sent_tokens, split_turn};
+use super::retention::{first_kept_without_fragment, is_sent, sent_tokens, split_turn};
 use super::{CompactionError, CompactionOptions, Files, Keep, Prompt, SummaryRequest, truncate};
 
 /// Most characters of the first message that a summary quotes.
@@ -243,7 +243,7 @@ mod tests {
 
     use super::*;
 
-    use crate::compaction::cut::tests::entries;
+    use crate::compaction::retention::tests::entries;
     use std::sync::Arc;
 
     const NOTHING: CompactionError = CompactionError::Nothing { kept: Tokens(u64::MAX) };

@@ -6,7 +6,7 @@ use tiller_provider::{ModelFacts, Request, ToolChoice};
 use tiller_session::context::ProjectedMessage;
 
 use super::CompactionError;
-use super::transcript::transcript;
+use super::summary_input::transcript;
 
 const SUMMARIZER: &str = include_str!("../../../../prompts/system/summarizer.md");
 const SUMMARY: &str = include_str!("../../../../prompts/system/summary.md");
@@ -136,7 +136,7 @@ mod tests {
 
     use super::*;
 
-    use crate::compaction::cut::tests::conversation;
+    use crate::compaction::retention::tests::conversation;
 
     fn about(prompt: Prompt, messages: &[ProjectedMessage]) -> SummaryRequest {
         SummaryRequest { prompt, messages: messages.to_vec(), unloaded: 0 }

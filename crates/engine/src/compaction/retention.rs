@@ -1,4 +1,4 @@
-//! Selection of the point where a conversation may be cut. Pure.
+//! The messages that compaction keeps: selection of the point where a conversation is cut. Pure.
 //!
 //! A cut never separates a call from its result. It may fall inside a turn, before one of its later answers: then
 //! the turn is *split*, and its beginning is summarized on its own.

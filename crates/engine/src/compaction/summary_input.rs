@@ -8,7 +8,7 @@ use tiller_core::message::{
 use tiller_core::unit::thousands;
 use tiller_session::context::ProjectedMessage;
 
-use super::cut::is_sent;
+use super::retention::is_sent;
 
 /// Most characters of a tool result, of command output, or of a call's arguments.
 const SHOWN_CHARS: usize = 2_000;
@@ -151,7 +151,7 @@ mod tests {
 
     use std::sync::Arc;
 
-    use crate::compaction::cut::tests::conversation;
+    use crate::compaction::retention::tests::conversation;
 
     fn said(message: Message) -> ProjectedMessage {
         ProjectedMessage { entry: "e".into(), message: Arc::new(message) }

@@ -8,7 +8,7 @@ use tiller_core::unit::UnixMs;
 use tiller_session::entry::DeliveryReceipt;
 
 use super::effect::Effects;
-use super::retry::emit_not_compacted;
+use super::failure::emit_not_compacted;
 use super::tool_calls::{ABORT, STEER_NOW, ToolPhase, TurnInterruption};
 use super::{
     AnnouncedRetry, Effect, NotCompacted, PartialOutput, Phase, QueueHandling, RetryState, StoreFailed, Turn,

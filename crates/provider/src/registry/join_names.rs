@@ -4,7 +4,7 @@
 const MAX_LISTED_NAMES: usize = 12;
 
 /// Joins names with commas.
-pub(super) fn format_list(names: impl Iterator<Item = String>) -> String {
+pub(super) fn join_names(names: impl Iterator<Item = String>) -> String {
     let names: Vec<String> = names.collect();
     match names.len() {
         0 => "none".to_owned(),
