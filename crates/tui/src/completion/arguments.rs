@@ -9,7 +9,7 @@ use tiller_render::Role;
 use super::paths::{PathKind, PathQuery};
 use super::{Candidate, CompletionKind, OnAccept};
 use crate::app::{Action, App, ListAction, ListKind};
-use crate::picker::{MatchMode, PickerChoice, PickerItem, mode_about, with_match_mode};
+use crate::picker::{FuzzyQuery, MatchMode, PickerChoice, PickerItem, mode_about, with_match_mode};
 use crate::theme;
 use crate::tool_call::one_line;
 
@@ -127,8 +127,15 @@ impl App {
     }
 
     fn show_items(&mut self, items: &[PickerItem], typed: &str, range: Range) {
-        let mode = if range == Range::Open { MatchMode::Prose } else { MatchMode::Names };
-        let best = with_match_mode(items, typed, mode).into_iter().take(MAX_CANDIDATES);
+        let (mode, matches) = match range {
+            Range::Open => (MatchMode::Prose, with_match_mode(items, typed, MatchMode::Prose)),
+            // Enter takes the best match, so descriptions don't count: `x` is in "commands need approval, except …".
+            Range::Closed => {
+                let mut query = FuzzyQuery::new(typed, MatchMode::Names);
+                (MatchMode::Names, query.rank(items, |item| (&item.label, "")))
+            }
+        };
+        let best = matches.into_iter().take(MAX_CANDIDATES);
         self.completion.show(best.filter_map(|at| candidate(&items[at])).collect());
         (self.completion.match_mode, self.completion.range) = (mode, range);
     }

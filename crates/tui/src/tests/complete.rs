@@ -334,6 +334,15 @@ fn completion_argument_enter_accepts_best() {
 }
 
 #[test]
+fn completion_argument_in_no_name_is_not_taken() {
+    let mut harness = Harness::new(80, 24);
+    harness.types("/approval x");
+    let actions = harness.key(KeyCode::Enter);
+    assert!(!actions.iter().any(|action| matches!(action, Action::List(_))), "{actions:?}");
+    assert!(harness.screen().contains("approval mode"), "{}", harness.screen());
+}
+
+#[test]
 fn completion_setting_values() {
     let mut stage = Harness::new(80, 24);
     stage.types("/settings approval au");
