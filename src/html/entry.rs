@@ -178,7 +178,7 @@ fn answer(out: &mut Markup, outline: &Outline, at: usize, answer: &AssistantMess
                 out.tags("</div></details>\n");
             }
             AssistantBlock::ToolCall(call) if !outline.is_answered(at, &call.id) => {
-                out.markup(&tool_call::unfinished(call));
+                out.markup(&tool_call::unfinished(call, &outline.tools));
             }
             AssistantBlock::Text { .. }
             | AssistantBlock::Thinking { .. }

@@ -36,7 +36,8 @@ pub(super) fn result(result: &ToolResultMessage, call: Option<&ToolCall>, tools:
     let short = diff.as_ref().is_some_and(|lines| lines.len() <= SHORT_DIFF);
     out.tags(if short { "<details open>" } else { "<details>" }).tags("<summary>").markup(&state_icon(state));
     let name = call.map_or(result.tool_name.as_str(), |call| &call.name);
-    let subject = call.map(ToolCall::summary).unwrap_or_default();
+    let traits = tools.traits(name);
+    let subject = call.map(|call| traits.shown_argument.one_line(&call.arguments)).unwrap_or_default();
     summary(&mut out, name, &subject, &note(result, state));
     out.tags("</summary>\n<div class=\"inside\">\n");
     if let Some(call) = call {
@@ -44,17 +45,18 @@ pub(super) fn result(result: &ToolResultMessage, call: Option<&ToolCall>, tools:
     }
     match diff {
         Some(lines) => diff_block(&mut out, &lines),
-        None => output(&mut out, result, call, tools.traits(name).output),
+        None => output(&mut out, result, call, traits.output),
     }
     out.tags("</div></details>");
     out
 }
 
 /// Renders a call without a result.
-pub(super) fn unfinished(call: &ToolCall) -> Markup {
+pub(super) fn unfinished(call: &ToolCall, tools: &ToolCatalog) -> Markup {
     let mut out = Markup::default();
     out.tags("<details class=\"tool\"><summary>").markup(&state_icon(ResultState::NotRun));
-    summary(&mut out, &call.name, &call.summary(), "cut off, no result");
+    let argument = tools.traits(&call.name).shown_argument.one_line(&call.arguments);
+    summary(&mut out, &call.name, &argument, "cut off, no result");
     out.tags("</summary>\n<div class=\"inside\">\n");
     arguments(&mut out, call, false);
     out.tags("</div></details>\n");

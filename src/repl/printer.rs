@@ -7,13 +7,16 @@ use super::{InputMode, Outputs};
 use crate::agent::Received;
 use crate::event::{AssistantDelta, CompactionReason, EventKind, QueueKind, RunOutcome, ToolOutcome};
 use crate::id::CallId;
-use crate::message::{BashExecutionMessage, Message, ToolCall, joined_text};
+use crate::message::{BashExecutionMessage, Message, joined_text};
 use crate::render::{ControlChars, sanitize, truncate_to};
+use crate::tool_catalog::ToolCatalog;
 
 /// Prints events, answers and notices.
 pub(super) struct EventPrinter<Out, Err> {
     outputs: Outputs<Out, Err>,
     input_mode: InputMode,
+    /// The tools, for the shown arguments of calls.
+    tools: ToolCatalog,
     /// True if the last line on stdout has no line feed yet.
     is_open: bool,
     /// True if the input prompt is shown.
@@ -42,10 +45,11 @@ const HEAD_AND_TAIL_LINES: [usize; 2] = [2, 4];
 const MAX_COLUMNS: usize = 400;
 
 impl<Out: Write, Err: Write> EventPrinter<Out, Err> {
-    pub(super) fn new(outputs: Outputs<Out, Err>, input_mode: InputMode) -> Self {
+    pub(super) fn new(outputs: Outputs<Out, Err>, input_mode: InputMode, tools: ToolCatalog) -> Self {
         Self {
             outputs,
             input_mode,
+            tools,
             is_open: false,
             has_prompt: false,
             has_streamed: false,
@@ -124,17 +128,11 @@ impl<Out: Write, Err: Write> EventPrinter<Out, Err> {
             EventKind::MessageUpdate { assistant_message_event, .. } => self.delta(assistant_message_event),
             EventKind::MessageEnd { message } => self.message(message),
             EventKind::ToolExecutionStart { tool_call_id, tool_name, args } => {
-                let call = ToolCall {
-                    id: tool_call_id.clone(),
-                    name: tool_name.clone(),
-                    arguments: args.clone(),
-                    raw_arguments: None,
-                };
-                let summary = call.summary();
+                let summary = self.tools.traits(tool_name).shown_argument.one_line(args);
                 self.note(&format!("tool {tool_name}: {summary}"))?;
                 self.calls.iter_mut().for_each(|call| call.is_parallel = true);
                 let is_parallel = !self.calls.is_empty();
-                self.calls.push(RunningToolCall { id: call.id, summary, is_parallel });
+                self.calls.push(RunningToolCall { id: tool_call_id.clone(), summary, is_parallel });
                 Ok(())
             }
             EventKind::ToolExecutionEnd { tool_call_id, tool_name, result, is_error } => {

@@ -1,7 +1,7 @@
 //! Questions to the user and their answers. Pure.
 
 use crate::event::{ApprovalRequest, CompactionChoice, Decision, Preview};
-use crate::message::ToolCall;
+use crate::tool_catalog::ToolCatalog;
 
 /// A question that waits for the user's answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,9 +14,9 @@ pub(super) enum ReplQuestion {
 
 impl ReplQuestion {
     /// Formats the question.
-    pub(super) fn text(&self) -> String {
+    pub(super) fn text(&self, tools: &ToolCatalog) -> String {
         match self {
-            Self::Approval(request) => approval(request),
+            Self::Approval(request) => approval(request, tools),
             Self::Compaction(error) => format!(
                 "question: the summary failed: {error}\n  r = retry; t = drop older messages without a summary; g or anything else = continue with the context unchanged"
             ),
@@ -34,15 +34,8 @@ pub(super) fn compaction_choice(answer: &str) -> CompactionChoice {
 }
 
 /// Formats an approval request.
-fn approval(request: &ApprovalRequest) -> String {
-    let call = ToolCall {
-        id: request.tool_call_id.clone(),
-        name: request.tool_name.clone(),
-        arguments: request.args.clone(),
-        raw_arguments: None,
-    };
-    let whole = request.args.get("command").and_then(|command| command.as_str()).map(str::to_owned);
-    let subject = whole.unwrap_or_else(|| call.summary());
+fn approval(request: &ApprovalRequest, tools: &ToolCatalog) -> String {
+    let subject = tools.traits(&request.tool_name).shown_argument.text(&request.args);
     let preview = match &request.preview {
         Some(Preview::Change(change)) => format!("\n  {}", change.diff.trim_end().replace('\n', "\n  ")),
         Some(Preview::Failure { message }) => format!("\n  this would fail: {message}"),
@@ -79,6 +72,7 @@ pub(super) fn decision(answer: &str, request: &ApprovalRequest) -> Decision {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tool::built_in_tools;
 
     #[test]
     fn decision_only_clear_yes_allows() {
@@ -121,10 +115,14 @@ mod tests {
     #[test]
     fn question_approval_shows_whole_command() {
         let request = request("rm");
-        let text = ReplQuestion::Approval(Box::new(request.clone())).text();
+        let text = ReplQuestion::Approval(Box::new(request.clone())).text(&built_in_tools());
         assert!(text.contains("may bash run?\n  cd /\n  rm -rf x\n  reason: it removes files"), "{text}");
         assert!(text.contains("yes, once; a or 2 = always in this session (rm); n or"), "{text}");
         let without_rule = ApprovalRequest { rule: String::new(), ..request };
-        assert!(ReplQuestion::Approval(Box::new(without_rule)).text().contains("yes, once; n or"));
+        assert!(
+            ReplQuestion::Approval(Box::new(without_rule))
+                .text(&built_in_tools())
+                .contains("yes, once; n or")
+        );
     }
 }

@@ -33,7 +33,7 @@ pub(super) async fn run<Out: Write, Err: Write>(
     options: ReplOptions,
 ) -> Result<ReplExit, ReplError> {
     let mut received = Subscription::new(agent).buffered();
-    let printer = EventPrinter::new(outputs, options.input_mode);
+    let printer = EventPrinter::new(outputs, options.input_mode, agent.tool_catalog());
     let keys = KeyPrompt::new(options.keys, options.echo_guard);
     let mut repl = Repl::new(agent, (printer, keys), options.input_mode);
     for line in &options.banner {
@@ -358,7 +358,7 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
             return Ok(());
         }
         match self.questions.front() {
-            Some(question) => self.printer.note(&question.text()),
+            Some(question) => self.printer.note(&question.text(&self.agent.tool_catalog())),
             None => Ok(()),
         }
     }

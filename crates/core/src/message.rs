@@ -314,33 +314,6 @@ impl ToolCall {
     }
 }
 
-/// Arguments that identify a call, in order of preference.
-const SUMMARY_ARGUMENTS: [&str; 6] = ["command", "pattern", "path", "url", "query", "name"];
-
-impl ToolCall {
-    /// Returns a summary of the call on one line without control characters: a path, a pattern and its path, or a
-    /// command's first line. Empty if the call has no text argument.
-    #[must_use]
-    pub fn summary(&self) -> String {
-        let text = |name: &str| self.arguments.get(name).and_then(Value::as_str).map(one_line);
-        match (text("pattern"), text("path")) {
-            (Some(pattern), Some(path)) => format!("{pattern} {path}"),
-            (Some(_), None) | (None, Some(_) | None) => SUMMARY_ARGUMENTS
-                .iter()
-                .find_map(|name| text(name))
-                .or_else(|| self.arguments.as_object()?.values().find_map(Value::as_str).map(one_line))
-                .unwrap_or_default(),
-        }
-    }
-}
-
-/// Returns the first line that isn't blank, with `…` if more follow.
-fn one_line(text: &str) -> String {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = lines.next().unwrap_or_default().replace(char::is_control, " ");
-    if lines.next().is_some() { format!("{first} …") } else { first }
-}
-
 /// The reason for the end of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -555,20 +528,6 @@ mod tests {
         let call = ToolCall::from_streamed("c1".into(), "list_files".into(), "");
         assert_eq!(call.arguments, serde_json::json!({}));
         assert_eq!(call.raw_arguments, None);
-    }
-
-    #[test]
-    fn summary_is_the_identifying_argument() {
-        for (arguments, expected) in [
-            (r#"{"command": "\n cargo test\u001b[1m\nls", "timeout": 3}"#, "cargo test [1m …"),
-            (r#"{"path": "src/a.rs", "content": "x"}"#, "src/a.rs"),
-            (r#"{"pattern": "fn main", "path": "src"}"#, "fn main src"),
-            (r#"{"pattern": "*.rs"}"#, "*.rs"),
-            (r#"{"count": 3, "city": "Oslo"}"#, "Oslo"),
-            ("{}", ""),
-        ] {
-            assert_eq!(ToolCall::from_streamed("c".into(), "x".into(), arguments).summary(), expected);
-        }
     }
 
     #[test]

@@ -94,6 +94,16 @@ impl ShownArgument {
             Self::PatternAndPath => format!("{:?} {}", text("pattern"), text("path")).trim_end().to_owned(),
         }
     }
+
+    /// Returns the first line of the argument's text that isn't blank, without control characters, and with `…` if
+    /// more follow.
+    #[must_use]
+    pub fn one_line(self, arguments: &Value) -> String {
+        let text = self.text(arguments);
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let first = lines.next().unwrap_or_default().replace(char::is_control, " ");
+        if lines.next().is_some() { format!("{first} …") } else { first }
+    }
 }
 
 /// The kind of a tool's results, which decides about their display.
@@ -129,6 +139,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn shown_argument_one_line_has_no_control_characters() {
+        let arguments = json!({"command": "\n cargo test\u{1b}[1m\nls"});
+        assert_eq!(ShownArgument::FirstText.one_line(&arguments), "cargo test [1m …");
+        assert_eq!(ShownArgument::FirstText.one_line(&json!({})), "");
+    }
 
     #[test]
     fn shown_argument_is_the_declared_one() {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use tiller_core::id::EntryId;
 use tiller_core::message::{
-    AssistantBlock, AssistantMessage, BashExecutionMessage, Content, Cost, Message, StopReason, ToolCall,
+    AssistantBlock, AssistantMessage, BashExecutionMessage, Content, Cost, Message, StopReason,
     ToolResultMessage, Usage, UserBlock, UserMessage,
 };
+use tiller_core::tool_spec::ShownArgument;
 use tiller_core::unit::{Tokens, UnixMs, Usd};
 
 use super::super::entry_builder::EntryDraft;
@@ -361,13 +362,8 @@ fn block(part: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Option<
             warnings.add(span.number, "searches by the provider, as text");
             let name = of("name").replace('_', " ");
             let input = part.get("input").unwrap_or(&Value::Null);
-            let call = ToolCall {
-                id: "".into(),
-                name: String::new(),
-                arguments: input.clone(),
-                raw_arguments: None,
-            };
-            Some(AssistantBlock::Text { text: format!("[{name}: {}]", call.summary()) })
+            let argument = ShownArgument::FirstText.one_line(input);
+            Some(AssistantBlock::Text { text: format!("[{name}: {argument}]") })
         }
         kind => {
             warnings.add(span.number, format!("blocks left out ({kind})"));
