@@ -24,8 +24,8 @@ fn bash(command: &str) -> ScriptedAnswer {
     call("bash", json!({"command": command}))
 }
 
-/// A stage with the built-in tools in a folder `work`, next to a folder `outside` with the files `one` and `two`.
-fn stage(answers: Vec<ScriptedAnswer>, tune: impl FnOnce(&mut SessionParts)) -> (Stage, PathBuf) {
+/// A harness with the built-in tools in a folder `work`, next to a folder `outside` with the files `one` and `two`.
+fn harness(answers: Vec<ScriptedAnswer>, configure: impl FnOnce(&mut SessionParts)) -> (Harness, PathBuf) {
     let folder = TempDir::new().unwrap();
     let real = folder.path().canonicalize().unwrap();
     let (work, outside) = (real.join("work"), real.join("outside"));
@@ -37,18 +37,18 @@ fn stage(answers: Vec<ScriptedAnswer>, tune: impl FnOnce(&mut SessionParts)) -> 
     }
     std::os::unix::fs::symlink(outside.join("one"), work.join("link")).unwrap();
     let manager = SessionManager::new(Placement::Flat(real.join("logs")), work.clone());
-    let stage = Stage::tuned(folder, (manager, None), Access::Reads, answers, |parts| {
+    let harness = Harness::configured(folder, (manager, None), Access::Reads, answers, |parts| {
         let workspace = Workspace::new(&work).unwrap();
         parts.tools =
             Tools::built_in(ToolEnvironment::new(workspace, parts.runner.clone(), real.join("outputs")));
         parts.options.policy.root = work;
-        tune(parts);
+        configure(parts);
     });
-    (stage, outside)
+    (harness, outside)
 }
 
-impl Stage {
-    async fn asked(&mut self) -> ApprovalRequest {
+impl Harness {
+    async fn approval_requested(&mut self) -> ApprovalRequest {
         self.until(|event| match event {
             EventKind::ApprovalRequested(request) => Some(request.clone()),
             _ => None,
@@ -62,7 +62,10 @@ impl Stage {
 
     /// Returns the results of calls so far.
     fn results(&self) -> Vec<String> {
-        self.said().into_iter().filter_map(|line| line.strip_prefix("result ").map(str::to_owned)).collect()
+        self.message_lines()
+            .into_iter()
+            .filter_map(|line| line.strip_prefix("result ").map(str::to_owned))
+            .collect()
     }
 
     /// Returns `decision by rule` for each approval entry.
@@ -83,101 +86,102 @@ impl Stage {
 async fn read_outside_asks_and_is_allowed_once_or_by_folder() {
     for mode in [ApprovalMode::Ask, ApprovalMode::Auto] {
         let outside = |name: &str| PathBuf::from("../outside").join(name);
-        let answers = vec![read(&outside("one")), read(&outside("one")), read(&outside("two")), says("done")];
-        let (mut stage, folder) = stage(answers, |parts| parts.options.policy.mode = mode);
-        stage.prompt("go").await;
-        let first = stage.asked().await;
-        let one = folder.join("one").display().to_string();
-        assert_eq!(first.reason, format!("reads outside the working directory: {one}"));
+        let answers =
+            vec![read(&outside("one")), read(&outside("one")), read(&outside("two")), text_answer("done")];
+        let (mut harness, folder) = harness(answers, |parts| parts.options.policy.mode = mode);
+        harness.prompt("go").await;
+        let first = harness.approval_requested().await;
+        let first_file = folder.join("one").display().to_string();
+        assert_eq!(first.reason, format!("reads outside the working directory: {first_file}"));
         assert_eq!(first.rule, format!("reading in {}", folder.display()));
-        stage.answer(&first, Decision::Once).await;
-        let second = stage.asked().await;
-        stage.answer(&second, Decision::Session).await;
-        stage.settled().await;
-        assert_eq!(stage.results(), ["text one", "text one", "text two"]);
-        let by_folder = format!("session user reading in {}", folder.display());
-        assert_eq!(stage.decisions(), ["once user".to_owned(), by_folder]);
-        let system = stage.requests().pop().unwrap().system;
-        let told = format!("- Tools also reach: {} (to read only)\n", folder.display());
-        assert!(system.contains(&told), "{system}");
+        harness.answer(&first, Decision::Once).await;
+        let second = harness.approval_requested().await;
+        harness.answer(&second, Decision::Session).await;
+        harness.settled().await;
+        assert_eq!(harness.results(), ["text one", "text one", "text two"]);
+        let folder_decision = format!("session user reading in {}", folder.display());
+        assert_eq!(harness.decisions(), ["once user".to_owned(), folder_decision]);
+        let system = harness.requests().pop().unwrap().system;
+        let folder_line = format!("- Tools also reach: {} (to read only)\n", folder.display());
+        assert!(system.contains(&folder_line), "{system}");
     }
 }
 
 #[tokio::test]
 async fn read_through_link_asks_for_its_target() {
-    let (mut stage, folder) = stage(vec![read(Path::new("link")), says("done")], |_| {});
-    stage.prompt("go").await;
-    let request = stage.asked().await;
+    let (mut harness, folder) = harness(vec![read(Path::new("link")), text_answer("done")], |_| {});
+    harness.prompt("go").await;
+    let request = harness.approval_requested().await;
     assert!(request.reason.ends_with(&folder.join("one").display().to_string()), "{}", request.reason);
-    stage.answer(&request, Decision::Deny { reason: "no".into() }).await;
-    stage.settled().await;
-    assert_eq!(stage.results(), ["denied: no"]);
+    harness.answer(&request, Decision::Deny { reason: "no".into() }).await;
+    harness.settled().await;
+    assert_eq!(harness.results(), ["denied: no"]);
 }
 
 #[tokio::test]
 async fn read_allowed_once_reaches_only_what_was_shown() {
-    let (mut stage, folder) = stage(vec![read(Path::new("link")), says("done")], |_| {});
-    stage.prompt("go").await;
-    let request = stage.asked().await;
+    let (mut harness, folder) = harness(vec![read(Path::new("link")), text_answer("done")], |_| {});
+    harness.prompt("go").await;
+    let request = harness.approval_requested().await;
     let link = folder.parent().unwrap().join("work/link");
     std::fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink(folder.join("two"), &link).unwrap();
-    stage.answer(&request, Decision::Once).await;
-    stage.settled().await;
-    assert!(stage.results()[0].contains("outside the working directory"), "{:?}", stage.results());
+    harness.answer(&request, Decision::Once).await;
+    harness.settled().await;
+    assert!(harness.results()[0].contains("outside the working directory"), "{:?}", harness.results());
 }
 
 #[tokio::test]
 async fn write_outside_asks_and_creates_the_file() {
     let write = call("write_file", json!({"path": "../outside/new/x", "content": "hi"}));
-    let (mut stage, folder) = stage(vec![write, says("done")], |_| {});
-    stage.prompt("go").await;
-    let request = stage.asked().await;
+    let (mut harness, folder) = harness(vec![write, text_answer("done")], |_| {});
+    harness.prompt("go").await;
+    let request = harness.approval_requested().await;
     let path = folder.join("new/x");
     assert_eq!(request.reason, format!("writes outside the working directory: {}", path.display()));
     assert!(matches!(request.preview, Some(tiller_core::event::Preview::Change(_))), "{:?}", request.preview);
-    stage.answer(&request, Decision::Once).await;
-    stage.settled().await;
+    harness.answer(&request, Decision::Once).await;
+    harness.settled().await;
     assert_eq!(std::fs::read_to_string(path).unwrap(), "hi");
 }
 
 #[tokio::test]
 async fn call_outside_without_approver_is_denied_with_hint() {
-    let (mut stage, _) = stage(vec![read(Path::new("../outside/one")), says("done")], |parts| {
+    let (mut harness, _) = harness(vec![read(Path::new("../outside/one")), text_answer("done")], |parts| {
         parts.options.approver = Approver::Absent;
     });
-    stage.prompt("go").await;
-    stage.settled().await;
-    assert!(stage.results()[0].contains("--add-dir FOLDER"), "{:?}", stage.results());
-    assert_eq!(stage.decisions(), ["deny nobody"]);
+    harness.prompt("go").await;
+    harness.settled().await;
+    assert!(harness.results()[0].contains("--add-dir FOLDER"), "{:?}", harness.results());
+    assert_eq!(harness.decisions(), ["deny nobody"]);
 }
 
 #[tokio::test]
 async fn call_outside_in_read_only_mode_is_refused() {
-    let (mut stage, _) = stage(vec![read(Path::new("../outside/one")), says("done")], |parts| {
+    let (mut harness, _) = harness(vec![read(Path::new("../outside/one")), text_answer("done")], |parts| {
         parts.options.policy.mode = ApprovalMode::ReadOnly;
     });
-    stage.prompt("go").await;
-    stage.settled().await;
-    assert!(stage.results()[0].contains("where tools have no access"), "{:?}", stage.results());
+    harness.prompt("go").await;
+    harness.settled().await;
+    assert!(harness.results()[0].contains("where tools have no access"), "{:?}", harness.results());
 }
 
 #[tokio::test]
 async fn decisions_are_logged_with_their_decider() {
-    let answers = || vec![bash("touch a"), bash("ls"), says("done")];
-    let (mut yes, _) = stage(answers(), |parts| parts.options.policy.asking = AskBehavior::Yes);
+    let answers = || vec![bash("touch a"), bash("ls"), text_answer("done")];
+    let (mut yes, _) = harness(answers(), |parts| parts.options.policy.asking = AskBehavior::Yes);
     yes.prompt("go").await;
     yes.settled().await;
     assert_eq!(yes.decisions(), ["once yes-flag"]);
 
-    let (mut denied, _) = stage(answers(), |parts| parts.options.policy.mode = ApprovalMode::ReadOnly);
+    let (mut denied, _) = harness(answers(), |parts| parts.options.policy.mode = ApprovalMode::ReadOnly);
     denied.prompt("go").await;
     denied.settled().await;
     assert_eq!(denied.decisions(), ["deny rule", "deny rule"]);
 
-    let (mut ruled, _) = stage(vec![bash("touch a"), bash("touch a"), says("done")], |_| {});
+    let (mut ruled, _) = harness(vec![bash("touch a"), bash("touch a"), text_answer("done")], |_| {});
     ruled.prompt("go").await;
-    let request = ruled.asked().await;
+    let request = ruled.approval_requested().await;
     ruled.answer(&request, Decision::Session).await;
     ruled.settled().await;
     assert_eq!(ruled.decisions(), ["session user exactly `touch a`", "once rule exactly `touch a`"]);
@@ -185,14 +189,14 @@ async fn decisions_are_logged_with_their_decider() {
 
 #[tokio::test]
 async fn command_that_only_reads_runs_unasked_in_ask_mode() {
-    let answers = vec![bash("ls"), bash("cat link"), says("done")];
-    let (mut stage, _) = stage(answers, |_| {});
-    stage.prompt("go").await;
-    let request = stage.asked().await;
+    let answers = vec![bash("ls"), bash("cat link"), text_answer("done")];
+    let (mut harness, _) = harness(answers, |_| {});
+    harness.prompt("go").await;
+    let request = harness.approval_requested().await;
     assert_eq!(request.args["command"], "cat link", "the link leads out");
-    stage.answer(&request, Decision::Deny { reason: "no".into() }).await;
-    stage.settled().await;
-    assert_eq!(stage.results(), ["link\n", "denied: no"]);
+    harness.answer(&request, Decision::Deny { reason: "no".into() }).await;
+    harness.settled().await;
+    assert_eq!(harness.results(), ["link\n", "denied: no"]);
 }
 
 /// Makes the working directory a Git repository with this configuration.
@@ -207,11 +211,11 @@ fn make_repository(work: &Path, config: &str) {
 
 /// Returns whether a call of `git status` asks in a working directory prepared by `prepare`.
 async fn git_status_asks(prepare: impl FnOnce(&Path)) -> bool {
-    let (mut stage, _) = stage(vec![bash("git status"), says("done")], |parts| {
+    let (mut harness, _) = harness(vec![bash("git status"), text_answer("done")], |parts| {
         prepare(&parts.options.policy.root);
     });
-    stage.prompt("go").await;
-    let asks = stage
+    harness.prompt("go").await;
+    let asks = harness
         .until(|event| match event {
             EventKind::ApprovalRequested(request) => Some(Some(request.clone())),
             EventKind::ToolExecutionEnd { .. } => Some(None),
@@ -219,9 +223,9 @@ async fn git_status_asks(prepare: impl FnOnce(&Path)) -> bool {
         })
         .await;
     if let Some(request) = &asks {
-        stage.answer(request, Decision::Deny { reason: "no".into() }).await;
+        harness.answer(request, Decision::Deny { reason: "no".into() }).await;
     }
-    stage.settled().await;
+    harness.settled().await;
     asks.is_some()
 }
 
@@ -229,10 +233,10 @@ async fn git_status_asks(prepare: impl FnOnce(&Path)) -> bool {
 async fn git_status_in_harmless_repository_runs_unasked() {
     assert!(!git_status_asks(|work| make_repository(work, "\tbare = false\n")).await);
     let worktree = |work: &Path| {
-        let other = work.with_file_name("other");
-        make_repository(&other, "");
+        let repository = work.with_file_name("other");
+        make_repository(&repository, "");
         std::fs::remove_dir(work.join(".git")).unwrap();
-        std::fs::write(work.join(".git"), format!("gitdir: {}/.git", other.display())).unwrap();
+        std::fs::write(work.join(".git"), format!("gitdir: {}/.git", repository.display())).unwrap();
     };
     assert!(!git_status_asks(worktree).await);
 }
@@ -278,18 +282,18 @@ fn commands(lines: &[&str]) -> ScriptedAnswer {
 
 #[tokio::test]
 async fn command_that_only_reads_is_judged_when_it_runs() {
-    let answers = || vec![commands(&["ln -s link second", "cat second", "ls"]), says("done")];
-    let (mut asked, _) = stage(answers(), |_| {});
-    asked.prompt("go").await;
-    let request = asked.asked().await;
+    let answers = || vec![commands(&["ln -s link second", "cat second", "ls"]), text_answer("done")];
+    let (mut harness, _) = harness(answers(), |_| {});
+    harness.prompt("go").await;
+    let request = harness.approval_requested().await;
     assert_eq!(request.args["command"], "ln -s link second");
-    asked.answer(&request, Decision::Once).await;
-    let request = asked.asked().await;
+    harness.answer(&request, Decision::Once).await;
+    let request = harness.approval_requested().await;
     assert_eq!(request.args["command"], "cat second", "it leads out by now");
-    asked.answer(&request, Decision::Deny { reason: "no".into() }).await;
-    asked.settled().await;
-    assert_eq!(asked.results()[1..], ["denied: no", "link\nsecond\n"]);
-    assert_eq!(asked.decisions(), ["once user", "deny user"]);
+    harness.answer(&request, Decision::Deny { reason: "no".into() }).await;
+    harness.settled().await;
+    assert_eq!(harness.results()[1..], ["denied: no", "link\nsecond\n"]);
+    assert_eq!(harness.decisions(), ["once user", "deny user"]);
 }
 
 #[tokio::test]
@@ -298,50 +302,50 @@ async fn command_that_no_longer_reads_without_approver_is_denied() {
     let write = json!({"name": "write_file", "arguments": {"path": ".gitmodules", "content": ""}});
     let status = json!({"name": "bash", "arguments": {"command": "git status"}});
     let both = serde_json::from_value(json!({ "calls": [write, status] })).unwrap();
-    let (mut stage, _) = stage(vec![both, says("done")], |parts| {
+    let (mut harness, _) = harness(vec![both, text_answer("done")], |parts| {
         make_repository(&parts.options.policy.root, "");
         parts.options.approver = Approver::Absent;
     });
-    stage.prompt("go").await;
-    stage.settled().await;
-    assert!(stage.results()[1].starts_with("denied: runs a command"), "{:?}", stage.results());
-    assert_eq!(stage.decisions(), ["deny nobody"]);
+    harness.prompt("go").await;
+    harness.settled().await;
+    assert!(harness.results()[1].starts_with("denied: runs a command"), "{:?}", harness.results());
+    assert_eq!(harness.decisions(), ["deny nobody"]);
 }
 
 #[tokio::test]
 async fn mode_change_resolves_the_pending_request() {
-    let (mut stage, _) = stage(vec![commands(&["touch a", "touch b"]), says("done")], |_| {});
-    stage.prompt("go").await;
-    stage.asked().await;
-    stage.agent.set_approval(ApprovalMode::Auto).await.unwrap();
-    stage.settled().await;
-    assert_eq!(stage.results(), ["[no output]", "[no output]"]);
-    assert_eq!(stage.decisions(), ["once rule"], "the mode lets the second run without a question");
+    let (mut harness, _) = harness(vec![commands(&["touch a", "touch b"]), text_answer("done")], |_| {});
+    harness.prompt("go").await;
+    harness.approval_requested().await;
+    harness.agent.set_approval(ApprovalMode::Auto).await.unwrap();
+    harness.settled().await;
+    assert_eq!(harness.results(), ["[no output]", "[no output]"]);
+    assert_eq!(harness.decisions(), ["once rule"], "the mode lets the second run without a question");
 }
 
 #[tokio::test]
 async fn mode_change_leaves_the_request_about_a_path_outside() {
     let write = call("write_file", json!({"path": "../outside/new/x", "content": "hi"}));
-    let (mut stage, folder) = stage(vec![write, says("done")], |_| {});
-    stage.prompt("go").await;
-    let request = stage.asked().await;
-    stage.agent.set_approval(ApprovalMode::Auto).await.unwrap();
-    stage.answer(&request, Decision::Deny { reason: "no".into() }).await;
-    stage.settled().await;
+    let (mut harness, folder) = harness(vec![write, text_answer("done")], |_| {});
+    harness.prompt("go").await;
+    let request = harness.approval_requested().await;
+    harness.agent.set_approval(ApprovalMode::Auto).await.unwrap();
+    harness.answer(&request, Decision::Deny { reason: "no".into() }).await;
+    harness.settled().await;
     assert!(!folder.join("new").exists());
 }
 
 #[tokio::test]
 async fn mode_change_that_denies_resolves_the_pending_request() {
-    let (mut stage, _) = stage(vec![commands(&["touch a", "touch b"]), says("done")], |_| {});
-    stage.prompt("go").await;
-    let request = stage.asked().await;
-    stage.agent.set_approval(ApprovalMode::ReadOnly).await.unwrap();
-    let late = stage.agent.decide(request.tool_call_id, Decision::Once).await;
+    let (mut harness, _) = harness(vec![commands(&["touch a", "touch b"]), text_answer("done")], |_| {});
+    harness.prompt("go").await;
+    let request = harness.approval_requested().await;
+    harness.agent.set_approval(ApprovalMode::ReadOnly).await.unwrap();
+    let late = harness.agent.decide(request.tool_call_id, Decision::Once).await;
     assert!(matches!(late, Err(AgentError::NotFound("pending approval request for that call"))), "{late:?}");
-    stage.settled().await;
-    assert!(stage.results().iter().all(|result| result.starts_with("denied: ")), "{:?}", stage.results());
-    assert!(!stage.folder.path().join("work/a").exists());
+    harness.settled().await;
+    assert!(harness.results().iter().all(|result| result.starts_with("denied: ")), "{:?}", harness.results());
+    assert!(!harness.folder.path().join("work/a").exists());
 }
 
 #[tokio::test]
@@ -349,15 +353,15 @@ async fn rule_of_folder_outside_is_the_one_that_was_offered() {
     let folder = TempDir::new().unwrap();
     let named = folder.path().canonicalize().unwrap().join("sub");
     std::fs::write(&named, "text").unwrap();
-    let (mut stage, _) = stage(vec![read(&named), says("done")], |_| {});
-    stage.prompt("go").await;
-    let request = stage.asked().await;
+    let (mut harness, _) = harness(vec![read(&named), text_answer("done")], |_| {});
+    harness.prompt("go").await;
+    let request = harness.approval_requested().await;
     // As a folder it would be the rule itself.
     std::fs::remove_file(&named).unwrap();
     std::fs::create_dir(&named).unwrap();
-    stage.answer(&request, Decision::Session).await;
-    stage.settled().await;
-    let rules = stage.agent.permissions().await.unwrap();
+    harness.answer(&request, Decision::Session).await;
+    harness.settled().await;
+    let rules = harness.agent.permissions().await.unwrap();
     assert_eq!(rules.iter().map(ToString::to_string).collect::<Vec<_>>(), [request.rule]);
 }
 
@@ -372,7 +376,7 @@ async fn reading_credentials_in_an_added_folder_asks() {
         (ApprovalMode::Ask, bash("cat keys"), "runs a command"),
         (ApprovalMode::Ask, bash("grep -r x home"), "runs a command"),
     ] {
-        let (mut stage, _) = stage(vec![answer, says("done")], |parts| {
+        let (mut harness, _) = harness(vec![answer, text_answer("done")], |parts| {
             let (work, runner) = (parts.options.policy.root.clone(), parts.runner.clone());
             let home = work.with_file_name("outside");
             std::fs::write(home.join(".netrc"), "secret").unwrap();
@@ -384,54 +388,55 @@ async fn reading_credentials_in_an_added_folder_asks() {
             parts.options.policy.mode = mode;
             parts.options.policy.protected.homes = vec![home];
         });
-        stage.prompt("go").await;
-        let request = stage.asked().await;
+        harness.prompt("go").await;
+        let request = harness.approval_requested().await;
         assert_eq!(request.reason, reason);
-        stage.answer(&request, Decision::Deny { reason: "no".into() }).await;
-        stage.settled().await;
-        assert_eq!(stage.results(), ["denied: no"]);
+        harness.answer(&request, Decision::Deny { reason: "no".into() }).await;
+        harness.settled().await;
+        assert_eq!(harness.results(), ["denied: no"]);
     }
 }
 
 #[tokio::test]
 async fn permission_revoked_asks_again() {
-    let (mut stage, _) = stage(vec![bash("touch a"), says("one"), bash("touch a"), says("two")], |_| {});
-    stage.prompt("go").await;
-    let request = stage.asked().await;
-    stage.answer(&request, Decision::Session).await;
-    stage.settled().await;
-    let permissions = stage.agent.permissions().await.unwrap();
+    let (mut harness, _) =
+        harness(vec![bash("touch a"), text_answer("one"), bash("touch a"), text_answer("two")], |_| {});
+    harness.prompt("go").await;
+    let request = harness.approval_requested().await;
+    harness.answer(&request, Decision::Session).await;
+    harness.settled().await;
+    let permissions = harness.agent.permissions().await.unwrap();
     assert_eq!(permissions.iter().map(ToString::to_string).collect::<Vec<_>>(), ["exactly `touch a`"]);
-    stage.agent.revoke_permission(permissions[0].clone()).await.unwrap();
-    assert!(stage.agent.permissions().await.unwrap().is_empty());
-    let again = stage.agent.revoke_permission(permissions[0].clone()).await;
-    assert!(matches!(again, Err(AgentError::NotFound(_))), "{again:?}");
-    stage.prompt("again").await;
-    let request = stage.asked().await;
-    stage.answer(&request, Decision::Deny { reason: "no".into() }).await;
-    stage.settled().await;
+    harness.agent.revoke_permission(permissions[0].clone()).await.unwrap();
+    assert!(harness.agent.permissions().await.unwrap().is_empty());
+    let second_revocation = harness.agent.revoke_permission(permissions[0].clone()).await;
+    assert!(matches!(second_revocation, Err(AgentError::NotFound(_))), "{second_revocation:?}");
+    harness.prompt("again").await;
+    let request = harness.approval_requested().await;
+    harness.answer(&request, Decision::Deny { reason: "no".into() }).await;
+    harness.settled().await;
 }
 
 #[tokio::test]
 async fn added_folder_is_reached_until_it_is_revoked() {
-    let one = || read(Path::new("../outside/one"));
-    let answers = vec![one(), says("a"), one(), says("b")];
-    let (mut stage, folder) = stage(answers, |_| {});
-    let permission = stage.agent.add_folder("../outside:ro").await.unwrap();
+    let first_file = || read(Path::new("../outside/one"));
+    let answers = vec![first_file(), text_answer("a"), first_file(), text_answer("b")];
+    let (mut harness, folder) = harness(answers, |_| {});
+    let permission = harness.agent.add_folder("../outside:ro").await.unwrap();
     assert_eq!(permission, Permission::Folder { folder: folder.clone(), access: FolderAccess::ReadOnly });
-    stage.prompt("go").await;
-    stage.settled().await;
-    assert_eq!(stage.results(), ["text one"]);
-    let told = format!("- Tools also reach: {} (to read only)\n", folder.display());
-    assert!(stage.requests()[0].system.contains(&told));
-    stage.agent.revoke_permission(permission).await.unwrap();
-    stage.prompt("again").await;
-    let request = stage.asked().await;
-    stage.answer(&request, Decision::Deny { reason: "no".into() }).await;
-    stage.settled().await;
-    assert!(!stage.requests().pop().unwrap().system.contains(&told));
+    harness.prompt("go").await;
+    harness.settled().await;
+    assert_eq!(harness.results(), ["text one"]);
+    let folder_line = format!("- Tools also reach: {} (to read only)\n", folder.display());
+    assert!(harness.requests()[0].system.contains(&folder_line));
+    harness.agent.revoke_permission(permission).await.unwrap();
+    harness.prompt("again").await;
+    let request = harness.approval_requested().await;
+    harness.answer(&request, Decision::Deny { reason: "no".into() }).await;
+    harness.settled().await;
+    assert!(!harness.requests().pop().unwrap().system.contains(&folder_line));
     for typed in ["../none", "../outside/one"] {
-        let refused = stage.agent.add_folder(typed).await;
+        let refused = harness.agent.add_folder(typed).await;
         assert!(matches!(refused, Err(AgentError::Folder { .. })), "{refused:?}");
     }
 }

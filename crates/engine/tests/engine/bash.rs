@@ -6,65 +6,68 @@ use super::*;
 
 #[tokio::test]
 async fn bash_record_is_returned_and_a_second_command_refused() {
-    let mut stage = Stage::new(Access::Reads, vec![]);
-    let (line, agent) = ("echo begun; read -r x < gate; echo $x; exit 3", stage.agent.clone());
-    nix::unistd::mkfifo(&stage.folder.path().join("gate"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let mut harness = Harness::new(Access::Reads, vec![]);
+    let (line, agent) = ("echo begun; read -r x < gate; echo $x; exit 3", harness.agent.clone());
+    nix::unistd::mkfifo(&harness.folder.path().join("gate"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     let record = tokio::spawn(async move { agent.execute_bash(line, BashContext::Include).await });
-    stage.until(|event| matches!(event, EventKind::BashExecutionUpdate { .. }).then_some(())).await;
-    let refused = stage.agent.bash("true", BashContext::Include).await.unwrap_err();
+    harness.until(|event| matches!(event, EventKind::BashExecutionUpdate { .. }).then_some(())).await;
+    let refused = harness.agent.bash("true", BashContext::Include).await.unwrap_err();
     assert_eq!(refused.to_string(), "a command is running already; abort it first, or wait for its end");
-    let refused = stage.agent.execute_bash("true", BashContext::Exclude).await.unwrap_err();
+    let refused = harness.agent.execute_bash("true", BashContext::Exclude).await.unwrap_err();
     assert!(matches!(refused, AgentError::BashRunning), "{refused}");
-    std::fs::write(stage.folder.path().join("gate"), "through\n").unwrap();
+    std::fs::write(harness.folder.path().join("gate"), "through\n").unwrap();
     let BashExecutionMessage { output, exit_code, cancelled, truncated, .. } = record.await.unwrap().unwrap();
     assert_eq!(
         (output.as_str(), exit_code, cancelled, truncated),
         ("begun\nthrough\n", Some(3), false, false)
     );
-    assert_eq!(stage.said().len(), 1, "its record is in the log");
+    assert_eq!(harness.message_lines().len(), 1, "its record is in the log");
 }
 
 #[tokio::test]
 async fn bash_abort_leaves_the_run_alone() {
-    let mut stage = Stage::new(Access::Writes, vec![calls(&[json!({})]), says("done")]);
-    stage.prompt("go").await;
-    stage.begun.notified().await;
-    let agent = stage.agent.clone();
+    let mut harness = Harness::new(Access::Writes, vec![calls(&[json!({})]), text_answer("done")]);
+    harness.prompt("go").await;
+    harness.started.notified().await;
+    let agent = harness.agent.clone();
     let record =
         tokio::spawn(async move { agent.execute_bash("echo on; sleep 60", BashContext::Include).await });
-    stage.until(|event| matches!(event, EventKind::BashExecutionUpdate { .. }).then_some(())).await;
-    stage.agent.abort_bash().await.unwrap();
+    harness.until(|event| matches!(event, EventKind::BashExecutionUpdate { .. }).then_some(())).await;
+    harness.agent.abort_bash().await.unwrap();
     let record = record.await.unwrap().unwrap();
     assert_eq!((record.output.trim(), record.cancelled, record.exit_code), ("on", true, None));
-    assert!(stage.said().iter().all(|line| !line.starts_with("bash")), "it waits for the turn's end");
-    stage.go.add_permits(1);
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    let said = stage.said();
-    assert_eq!(said[2..4], ["result through", "bash echo on; sleep 60 None on"], "{said:?}");
-    stage.agent.abort_bash().await.unwrap();
+    assert!(
+        harness.message_lines().iter().all(|line| !line.starts_with("bash")),
+        "it waits for the turn's end"
+    );
+    harness.permits.add_permits(1);
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    let lines = harness.message_lines();
+    assert_eq!(lines[2..4], ["result through", "bash echo on; sleep 60 None on"], "{lines:?}");
+    harness.agent.abort_bash().await.unwrap();
 }
 
 #[tokio::test]
 async fn bash_output_in_many_pieces_is_batched_and_complete() {
-    let mut stage = Stage::new(Access::Reads, vec![]);
+    let mut harness = Harness::new(Access::Reads, vec![]);
     let line = "for n in $(seq 300); do echo $n; sleep 0.002; done; read -r x < gate; printf '\\033[31m99%%'";
-    nix::unistd::mkfifo(&stage.folder.path().join("gate"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-    let begun = std::time::Instant::now();
-    stage.agent.bash(line, BashContext::Include).await.unwrap();
-    let (mut told, mut count) = (String::new(), 0);
-    while !told.ends_with("\n300\n") {
-        told += &stage.until(of_output).await;
+    nix::unistd::mkfifo(&harness.folder.path().join("gate"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let started = std::time::Instant::now();
+    harness.agent.bash(line, BashContext::Include).await.unwrap();
+    let (mut output, mut count) = (String::new(), 0);
+    while !output.ends_with("\n300\n") {
+        output += &harness.until(of_output).await;
         count += 1;
     }
-    let times = begun.elapsed().as_millis() / 100 + 2;
+    let times = started.elapsed().as_millis() / 100 + 2;
     assert!(count <= times, "{count} times, not {times}");
-    let live = stage.agent.snapshot().await.unwrap().in_progress.bash.unwrap();
-    assert_eq!(live.output.styled_text().text, told, "what was told of is what there is");
+    let live = harness.agent.snapshot().await.unwrap().in_progress.bash.unwrap();
+    assert_eq!(live.output.styled_text().text, output, "what was told of is what there is");
     assert!(live.last_lines().text.starts_with("261\n"), "{}", live.last_lines().text);
-    std::fs::write(stage.folder.path().join("gate"), "\n").unwrap();
-    assert_eq!(stage.until(of_output).await, "\u{1b}[31m99%", "the last of it too");
+    std::fs::write(harness.folder.path().join("gate"), "\n").unwrap();
+    assert_eq!(harness.until(of_output).await, "\u{1b}[31m99%", "the last of it too");
     let whole: String = (1..=300).map(|number| format!("{number}\n")).collect();
-    assert_eq!(told, whole);
+    assert_eq!(output, whole);
 }
 
 fn of_output(event: &EventKind) -> Option<String> {
@@ -77,10 +80,10 @@ fn of_output(event: &EventKind) -> Option<String> {
 #[tokio::test]
 async fn bash_command_that_fails_to_start_has_a_record() {
     let folder = TempDir::new().unwrap();
-    let gone = folder.path().join("gone");
-    let manager = SessionManager::new(Placement::Memory, gone);
-    let stage = Stage::tuned(folder, (manager, None), Access::Reads, vec![], |_| {});
-    let record = stage.agent.execute_bash("true", BashContext::Exclude).await.unwrap();
+    let missing_folder = folder.path().join("gone");
+    let manager = SessionManager::new(Placement::Memory, missing_folder);
+    let harness = Harness::configured(folder, (manager, None), Access::Reads, vec![], |_| {});
+    let record = harness.agent.execute_bash("true", BashContext::Exclude).await.unwrap();
     assert!(record.cancelled && record.output.contains("not a folder"), "{record:?}");
     assert!(record.exclude_from_context);
 }
@@ -90,32 +93,32 @@ async fn bash_output_over_the_limit_is_in_a_file_of_the_record() {
     let limits = OutputLimits { max_lines: 3, max_chars: 1_000 };
     let folder = TempDir::new().unwrap();
     let manager = SessionManager::new(Placement::Flat(folder.path().join("logs")), folder.path().into());
-    let stage = Stage::tuned(folder, (manager, None), Access::Reads, vec![], |parts| {
+    let harness = Harness::configured(folder, (manager, None), Access::Reads, vec![], |parts| {
         parts.options.output.limits = limits
     });
-    let record = stage.agent.execute_bash("seq 1 5000", BashContext::Include).await.unwrap();
+    let record = harness.agent.execute_bash("seq 1 5000", BashContext::Include).await.unwrap();
     assert!(record.truncated && record.output.starts_with("4998\n4999\n5000\n"), "{}", record.output);
     let path = record.full_output_path.clone().unwrap();
-    assert!(path.starts_with(stage.folder.path().join("outputs").to_str().unwrap()), "{path}");
+    assert!(path.starts_with(harness.folder.path().join("outputs").to_str().unwrap()), "{path}");
     let whole: String = (1..=5000).map(|number| format!("{number}\n")).collect();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
-    let log = std::fs::read_to_string(stage.agent.reader().path().unwrap()).unwrap();
+    let log = std::fs::read_to_string(harness.agent.reader().path().unwrap()).unwrap();
     assert!(log.contains(&format!(r#""fullOutputPath":"{path}""#)) && log.contains(r#""truncated":true"#));
 }
 
 #[tokio::test]
 async fn bash_command_cut_off_by_close_keeps_output_and_file() {
-    let mut stage = Stage::new(Access::Reads, vec![says("one")]);
-    stage.prompt("go").await;
-    stage.settled().await;
-    stage.agent.bash("seq 1 50000; echo over; sleep 600", BashContext::Include).await.unwrap();
+    let mut harness = Harness::new(Access::Reads, vec![text_answer("one")]);
+    harness.prompt("go").await;
+    harness.settled().await;
+    harness.agent.bash("seq 1 50000; echo over; sleep 600", BashContext::Include).await.unwrap();
     let is_over = |event: &EventKind| match event {
         EventKind::BashExecutionUpdate { delta, .. } => delta.contains("over").then_some(()),
         _ => None,
     };
-    stage.until(is_over).await;
-    let path = stage.agent.reader().path().unwrap().to_owned();
-    stage.agent.close().await.unwrap();
+    harness.until(is_over).await;
+    let path = harness.agent.reader().path().unwrap().to_owned();
+    harness.agent.close().await.unwrap();
     let log = std::fs::read_to_string(path).unwrap();
     let entry: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
     let record = &entry["message"];
@@ -132,45 +135,47 @@ async fn bash_truncated_output_is_marked_without_its_file() {
     let in_the_way = folder.path().join("file");
     std::fs::write(&in_the_way, "").unwrap();
     let manager = SessionManager::new(Placement::Memory, folder.path().into());
-    let stage = Stage::tuned(folder, (manager, None), Access::Reads, vec![], |parts| {
+    let harness = Harness::configured(folder, (manager, None), Access::Reads, vec![], |parts| {
         parts.options.output.limits = limits;
         parts.options.output.scratch = in_the_way;
     });
-    let record = stage.agent.execute_bash("seq 1 3", BashContext::Include).await.unwrap();
+    let record = harness.agent.execute_bash("seq 1 3", BashContext::Include).await.unwrap();
     assert!(record.truncated && record.full_output_path.is_none(), "{record:?}");
     assert!(record.output.contains("could not be kept"), "{}", record.output);
 }
 
 #[tokio::test]
 async fn bash_close_stops_the_command_and_replies_with_its_output() {
-    let stage = Stage::new(Access::Writes, vec![calls(&[json!({})])]);
-    stage.prompt("go").await;
-    stage.begun.notified().await;
-    let path = stage.agent.reader().path().unwrap().to_owned();
-    let mut events = stage.agent.subscribe();
-    let agent = stage.agent.clone();
+    let harness = Harness::new(Access::Writes, vec![calls(&[json!({})])]);
+    harness.prompt("go").await;
+    harness.started.notified().await;
+    let path = harness.agent.reader().path().unwrap().to_owned();
+    let mut events = harness.agent.subscribe();
+    let agent = harness.agent.clone();
     let line = "echo $$ > pid; echo seen; sleep 600";
-    let waits = tokio::spawn(async move { agent.execute_bash(line, BashContext::Include).await });
+    let record = tokio::spawn(async move { agent.execute_bash(line, BashContext::Include).await });
     loop {
         let event = tokio::time::timeout(PATIENCE, events.next()).await.unwrap().unwrap().unwrap();
         if matches!(event.kind, EventKind::BashExecutionUpdate { .. }) {
             break;
         }
     }
-    stage.agent.close().await.unwrap();
-    assert!(waits.await.unwrap().unwrap().cancelled);
+    harness.agent.close().await.unwrap();
+    assert!(record.await.unwrap().unwrap().cancelled);
     let reader = Reader::open(&path).unwrap();
-    let said = said(&reader);
-    assert_eq!(said[..2], ["user go", "answer  ToolUse"]);
-    assert!(said[2].starts_with("result aborted"), "{said:?}");
-    assert_eq!(said[3], "bash echo $$ > pid; echo seen; sleep 600 None seen");
-    SessionManager::new(Placement::Memory, stage.folder.path().into()).open(&path).expect("the lock is free");
-    let pid = std::fs::read_to_string(stage.folder.path().join("pid")).unwrap();
+    let lines = message_lines(&reader);
+    assert_eq!(lines[..2], ["user go", "answer  ToolUse"]);
+    assert!(lines[2].starts_with("result aborted"), "{lines:?}");
+    assert_eq!(lines[3], "bash echo $$ > pid; echo seen; sleep 600 None seen");
+    SessionManager::new(Placement::Memory, harness.folder.path().into())
+        .open(&path)
+        .expect("the lock is free");
+    let pid = std::fs::read_to_string(harness.folder.path().join("pid")).unwrap();
     let process = nix::unistd::Pid::from_raw(pid.trim().parse().unwrap());
-    let dead = async {
+    let exit = async {
         while nix::sys::signal::kill(process, None).is_ok() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, dead).await.expect("the command is gone");
+    tokio::time::timeout(PATIENCE, exit).await.expect("the command is gone");
 }

@@ -11,7 +11,7 @@ use tiller_session::entry::Compaction;
 use super::*;
 
 /// A prompt of some 1,200 tokens, of which a summary quotes 500.
-fn long(word: &str) -> String {
+fn long_prompt(word: &str) -> String {
     format!("{word} {}", "lorem ipsum ".repeat(400))
 }
 
@@ -24,37 +24,37 @@ fn summary(text: &str) -> ScriptedAnswer {
 }
 
 /// An answer after which the window of 200,000 tokens is nearly full.
-fn filling(text: &str) -> ScriptedAnswer {
+fn filling_answer(text: &str) -> ScriptedAnswer {
     serde_json::from_value(json!({"text": text, "usage": {"totalTokens": 190_000}})).unwrap()
 }
 
-fn failing(failure: &str, times: u32) -> ScriptedAnswer {
+fn failing_summary(failure: &str, times: u32) -> ScriptedAnswer {
     let error = json!({"failure": failure, "message": "no luck", "times": times});
     serde_json::from_value(json!({"when": "<conversation>", "text": "At last.", "error": error})).unwrap()
 }
 
-/// A stage that keeps so little that a second prompt pushes the first one out.
-fn tuned(answers: Vec<ScriptedAnswer>, tune: impl FnOnce(&mut AgentOptions)) -> Stage {
+/// A harness that keeps so little that a second prompt pushes the first one out.
+fn configured(answers: Vec<ScriptedAnswer>, configure: impl FnOnce(&mut AgentOptions)) -> Harness {
     let folder = TempDir::new().unwrap();
     let logs = folder.path().join("logs");
     let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
-    Stage::tuned(folder, (manager, None), Access::Reads, answers, |parts| {
+    Harness::configured(folder, (manager, None), Access::Reads, answers, |parts| {
         parts.options.compaction.keep = Some(Tokens(1_500));
-        tune(&mut parts.options);
+        configure(&mut parts.options);
     })
 }
 
-fn stage(answers: Vec<ScriptedAnswer>) -> Stage {
-    tuned(answers, |_| {})
+fn harness(answers: Vec<ScriptedAnswer>) -> Harness {
+    configured(answers, |_| {})
 }
 
-fn unwatched(answers: Vec<ScriptedAnswer>) -> Stage {
-    tuned(answers, |options| options.approver = Approver::Absent)
+fn without_approver(answers: Vec<ScriptedAnswer>) -> Harness {
+    configured(answers, |options| options.approver = Approver::Absent)
 }
 
-impl Stage {
-    async fn say(&mut self, text: &str) -> RunOutcome {
-        self.prompt(&long(text)).await;
+impl Harness {
+    async fn prompt_long(&mut self, text: &str) -> RunOutcome {
+        self.prompt(&long_prompt(text)).await;
         self.settled().await
     }
 
@@ -105,11 +105,11 @@ impl Stage {
     }
 
     /// Returns the texts of the newest request's messages.
-    fn sent(&self) -> Vec<String> {
+    fn last_request_texts(&self) -> Vec<String> {
         texts(self.requests().last().unwrap())
     }
 
-    async fn used(&self) -> Tokens {
+    async fn context_tokens(&self) -> Tokens {
         self.agent.snapshot().await.unwrap().state.context.used
     }
 }
@@ -127,111 +127,119 @@ fn texts(request: &Request) -> Vec<String> {
 
 #[tokio::test]
 async fn compact_replaces_older_messages_and_counts_the_cost() {
-    let mut stage = stage(vec![says("one"), says("two"), summary("## Goal\nTo see."), says("three")]);
-    stage.say("first").await;
-    stage.say("second").await;
-    let before = stage.used().await;
-    let result = stage.agent.compact(Some("mind the lexer".into())).await.unwrap();
-    assert_eq!(stage.compaction_began().await, CompactionReason::Manual);
-    assert_eq!(stage.compaction_ended().await.unwrap(), result);
+    let mut harness = harness(vec![
+        text_answer("one"),
+        text_answer("two"),
+        summary("## Goal\nTo see."),
+        text_answer("three"),
+    ]);
+    harness.prompt_long("first").await;
+    harness.prompt_long("second").await;
+    let before = harness.context_tokens().await;
+    let result = harness.agent.compact(Some("mind the lexer".into())).await.unwrap();
+    assert_eq!(harness.compaction_began().await, CompactionReason::Manual);
+    assert_eq!(harness.compaction_ended().await.unwrap(), result);
     assert!(result.summary.starts_with("<first-message>\nfirst lorem"));
     assert!(
         result.summary.ends_with(" more characters]\n</first-message>\n\n## Goal\nTo see."),
         "{result:?}"
     );
     assert_eq!(result.tokens_before, before);
-    let request = stage.requests().pop().unwrap();
+    let request = harness.requests().pop().unwrap();
     assert!(request.tools.is_empty() && request.messages.len() == 1);
-    let asked = &texts(&request)[0];
-    assert!(asked.contains("[User] first lorem") && !asked.contains("second lorem"));
-    assert!(asked.ends_with("mind the lexer"));
-    let state = stage.agent.snapshot().await.unwrap().state;
+    let summary_prompt = &texts(&request)[0];
+    assert!(summary_prompt.contains("[User] first lorem") && !summary_prompt.contains("second lorem"));
+    assert!(summary_prompt.ends_with("mind the lexer"));
+    let state = harness.agent.snapshot().await.unwrap().state;
     assert!(state.context.used < before, "{:?}", state.context);
     assert_eq!(state.usage.total(), Tokens(300));
-    assert_eq!(stage.compactions()[0].usage.as_ref().unwrap().total(), Tokens(300));
+    assert_eq!(harness.compactions()[0].usage.as_ref().unwrap().total(), Tokens(300));
 
-    stage.prompt("third").await;
-    stage.settled().await;
-    let sent = stage.sent();
-    assert!(sent[0].contains("## Goal\nTo see.") && sent[1].starts_with("second lorem"));
-    assert_eq!(sent[2..], ["two", "third"]);
+    harness.prompt("third").await;
+    harness.settled().await;
+    let texts = harness.last_request_texts();
+    assert!(texts[0].contains("## Goal\nTo see.") && texts[1].starts_with("second lorem"));
+    assert_eq!(texts[2..], ["two", "third"]);
 }
 
 #[tokio::test]
 async fn compact_updates_an_earlier_summary_and_keeps_first_message() {
-    let mut stage = stage(vec![says("one"), says("two"), summary("It is known."), says("three")]);
-    stage.say("first").await;
-    stage.say("second").await;
-    stage.agent.compact(None).await.unwrap();
+    let mut harness =
+        harness(vec![text_answer("one"), text_answer("two"), summary("It is known."), text_answer("three")]);
+    harness.prompt_long("first").await;
+    harness.prompt_long("second").await;
+    harness.agent.compact(None).await.unwrap();
     // The request contains one answer fewer than were made.
-    stage.say("third").await;
-    let result = stage.agent.compact(None).await.unwrap();
-    let asked = stage.sent().remove(0);
-    assert!(asked.contains("<previous-summary>\nIt is known.\n</previous-summary>"));
-    assert!(asked.contains("[User] second") && !asked.contains("first lorem"));
+    harness.prompt_long("third").await;
+    let result = harness.agent.compact(None).await.unwrap();
+    let summary_prompt = harness.last_request_texts().remove(0);
+    assert!(summary_prompt.contains("<previous-summary>\nIt is known.\n</previous-summary>"));
+    assert!(summary_prompt.contains("[User] second") && !summary_prompt.contains("first lorem"));
     assert!(result.summary.starts_with("<first-message>\nfirst lorem"));
 }
 
 #[tokio::test]
 async fn compact_everything_kept_is_nothing_to_compact() {
-    let mut stage = stage(vec![says("one")]);
-    stage.prompt("short").await;
-    stage.settled().await;
-    let error = stage.agent.compact(None).await.unwrap_err();
+    let mut harness = harness(vec![text_answer("one")]);
+    harness.prompt("short").await;
+    harness.settled().await;
+    let error = harness.agent.compact(None).await.unwrap_err();
     let expected = "nothing to compact: the newest messages, up to 1.5k tokens of them, stay as they are (setting compaction.keep_tokens)";
     assert_eq!(error.to_string(), expected);
-    assert_eq!(stage.requests().len(), 1);
+    assert_eq!(harness.requests().len(), 1);
 }
 
 #[tokio::test]
 async fn truncate_short_conversation_loses_nothing() {
-    let mut stage =
-        tuned(vec![says("one")], |options| options.compaction.strategy = CompactionStrategy::Truncate);
-    stage.say("first").await;
-    let error = stage.agent.compact(None).await.unwrap_err();
+    let mut harness = configured(vec![text_answer("one")], |options| {
+        options.compaction.strategy = CompactionStrategy::Truncate
+    });
+    harness.prompt_long("first").await;
+    let error = harness.agent.compact(None).await.unwrap_err();
     assert!(matches!(error, AgentError::Compaction(CompactionError::Nothing { .. })), "{error}");
-    assert_eq!(stage.compactions(), []);
+    assert_eq!(harness.compactions(), []);
 }
 
 #[tokio::test]
 async fn compact_summary_that_is_too_long_changes_nothing_but_costs() {
-    let mut stage = stage(vec![says("one"), says("two"), summary(&"much ".repeat(900))]);
-    stage.say("first").await;
-    stage.say("second").await;
-    let error = stage.agent.compact(None).await.unwrap_err();
+    let mut harness = harness(vec![text_answer("one"), text_answer("two"), summary(&"much ".repeat(900))]);
+    harness.prompt_long("first").await;
+    harness.prompt_long("second").await;
+    let error = harness.agent.compact(None).await.unwrap_err();
     assert!(matches!(error, AgentError::Compaction(CompactionError::NotSmaller { .. })), "{error}");
-    assert!(stage.compactions().is_empty());
-    assert_eq!(stage.agent.reader().usage().total(), Tokens(300));
+    assert!(harness.compactions().is_empty());
+    assert_eq!(harness.agent.reader().usage().total(), Tokens(300));
 }
 
 #[tokio::test]
 async fn compact_full_window_runs_in_background_between_two_turns() {
-    let gate = ScriptedAnswer { usage: filling("").usage, ..calls(&[json!({})]) };
-    let mut stage = stage(vec![says("one"), gate, calls(&[json!({})]), says("done"), summary("Short.")]);
-    stage.say("first").await;
-    stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
-    stage.prompt(&long("second")).await;
-    stage.go.add_permits(1);
+    let gate = ScriptedAnswer { usage: filling_answer("").usage, ..calls(&[json!({})]) };
+    let mut harness =
+        harness(vec![text_answer("one"), gate, calls(&[json!({})]), text_answer("done"), summary("Short.")]);
+    harness.prompt_long("first").await;
+    harness.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
+    harness.prompt(&long_prompt("second")).await;
+    harness.permits.add_permits(1);
     // The next request is sent while the summary is being made, and its call begins.
-    assert_eq!(stage.compaction_began().await, CompactionReason::Threshold);
-    stage.until(|event| matches!(event, EventKind::ToolExecutionStart { .. }).then_some(())).await;
-    let live = stage.agent.snapshot().await.unwrap().in_progress;
+    assert_eq!(harness.compaction_began().await, CompactionReason::Threshold);
+    harness.until(|event| matches!(event, EventKind::ToolExecutionStart { .. }).then_some(())).await;
+    let live = harness.agent.snapshot().await.unwrap().in_progress;
     assert!(matches!(live.summary, Some(Summarizing { of: SummaryOf::Context(_), failed: None, .. })));
-    assert!(stage.compactions().is_empty());
-    stage.model.summaries.add_permits(1);
-    while stage.agent.snapshot().await.unwrap().in_progress.summary.is_some() {
+    assert!(harness.compactions().is_empty());
+    harness.model.summaries.add_permits(1);
+    while harness.agent.snapshot().await.unwrap().in_progress.summary.is_some() {
         tokio::task::yield_now().await;
     }
-    assert!(stage.compactions().is_empty(), "the turn is not over");
+    assert!(harness.compactions().is_empty(), "the turn is not over");
     // The smaller request contains fewer answers, so the script plays its third one again.
-    stage.go.add_permits(2);
-    stage.compaction_ended().await.unwrap();
-    stage.settled().await;
-    let kinds: Vec<&str> = stage.bodies().iter().map(kind).collect();
+    harness.permits.add_permits(2);
+    harness.compaction_ended().await.unwrap();
+    harness.settled().await;
+    let kinds: Vec<&str> = harness.bodies().iter().map(kind).collect();
     let ends = ["answer", "result", "compaction", "answer", "result", "answer"];
     assert!(kinds.ends_with(&ends), "{kinds:?}");
-    let sent = stage.sent();
-    assert!(sent[0].contains("Short.") && sent[1].starts_with("second lorem"));
+    let texts = harness.last_request_texts();
+    assert!(texts[0].contains("Short.") && texts[1].starts_with("second lorem"));
 }
 
 fn kind(body: &EntryBody) -> &'static str {
@@ -249,22 +257,22 @@ fn kind(body: &EntryBody) -> &'static str {
 
 #[tokio::test]
 async fn compact_without_approver_delays_settled_until_it_is_logged() {
-    let mut stage = unwatched(vec![filling("one"), says("two"), summary("Short.")]);
-    stage.say("first").await;
-    assert!(stage.compactions().is_empty(), "nothing follows that it could be for");
-    stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
-    stage.prompt(&long("second")).await;
+    let mut harness = without_approver(vec![filling_answer("one"), text_answer("two"), summary("Short.")]);
+    harness.prompt_long("first").await;
+    assert!(harness.compactions().is_empty(), "nothing follows that it could be for");
+    harness.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
+    harness.prompt(&long_prompt("second")).await;
     let end = |event: &EventKind| match event {
         EventKind::AgentEnd { .. } => Some("end"),
         EventKind::CompactionEnd { .. } => Some("compacted"),
         EventKind::AgentSettled => Some("settled"),
         _ => None,
     };
-    assert_eq!(stage.until(end).await, "end");
-    stage.model.summaries.add_permits(1);
-    assert_eq!(stage.until(end).await, "compacted");
-    assert_eq!(stage.until(end).await, "settled");
-    assert_eq!(stage.compactions().len(), 1);
+    assert_eq!(harness.until(end).await, "end");
+    harness.model.summaries.add_permits(1);
+    assert_eq!(harness.until(end).await, "compacted");
+    assert_eq!(harness.until(end).await, "settled");
+    assert_eq!(harness.compactions().len(), 1);
 }
 
 fn overflowing() -> ScriptedAnswer {
@@ -274,49 +282,49 @@ fn overflowing() -> ScriptedAnswer {
 
 #[tokio::test]
 async fn overflow_request_is_retried_after_compaction() {
-    let mut stage = stage(vec![says("one"), overflowing(), summary("Short.")]);
-    stage.say("first").await;
-    stage.prompt(&long("second")).await;
-    assert_eq!(stage.compaction_began().await, CompactionReason::Overflow);
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    let kinds: Vec<&str> = stage.bodies().iter().map(kind).filter(|kind| *kind != "other").collect();
+    let mut harness = harness(vec![text_answer("one"), overflowing(), summary("Short.")]);
+    harness.prompt_long("first").await;
+    harness.prompt(&long_prompt("second")).await;
+    assert_eq!(harness.compaction_began().await, CompactionReason::Overflow);
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    let kinds: Vec<&str> = harness.bodies().iter().map(kind).filter(|kind| *kind != "other").collect();
     assert_eq!(kinds, ["user", "answer", "user", "answer", "compaction", "answer"]);
-    let sent = stage.sent();
-    assert!(sent.len() == 2 && sent[0].contains("Short.") && sent[1].starts_with("second"));
+    let texts = harness.last_request_texts();
+    assert!(texts.len() == 2 && texts[0].contains("Short.") && texts[1].starts_with("second"));
 }
 
 #[tokio::test]
 async fn overflow_that_still_does_not_fit_is_an_error() {
-    let never = json!({"when": "second lorem", "error": {"failure": "overflow", "message": "too long"}});
-    let answers = vec![says("one"), serde_json::from_value(never).unwrap(), summary("Short.")];
-    let mut stage = stage(answers);
-    stage.say("first").await;
-    stage.prompt(&long("second")).await;
-    stage.compaction_ended().await.unwrap();
-    assert_eq!(stage.settled().await, RunOutcome::Failed);
-    assert_eq!(stage.compactions().len(), 1);
+    let unmatched = json!({"when": "second lorem", "error": {"failure": "overflow", "message": "too long"}});
+    let answers = vec![text_answer("one"), serde_json::from_value(unmatched).unwrap(), summary("Short.")];
+    let mut harness = harness(answers);
+    harness.prompt_long("first").await;
+    harness.prompt(&long_prompt("second")).await;
+    harness.compaction_ended().await.unwrap();
+    assert_eq!(harness.settled().await, RunOutcome::Failed);
+    assert_eq!(harness.compactions().len(), 1);
 }
 
 #[tokio::test]
 async fn compact_switched_off_does_not_happen_automatically() {
-    let mut stage = stage(vec![filling("one"), overflowing(), summary("Short.")]);
-    stage.agent.set_auto_compaction(Switch::Off).await.unwrap();
-    assert_eq!(stage.agent.state().await.unwrap().auto_compaction, Switch::Off);
-    stage.say("first").await;
-    assert_eq!(stage.say("second").await, RunOutcome::Failed);
-    assert!(stage.said().pop().unwrap().ends_with("Error"));
-    assert!(stage.compactions().is_empty());
-    stage.agent.compact(None).await.unwrap();
+    let mut harness = harness(vec![filling_answer("one"), overflowing(), summary("Short.")]);
+    harness.agent.set_auto_compaction(Switch::Off).await.unwrap();
+    assert_eq!(harness.agent.state().await.unwrap().auto_compaction, Switch::Off);
+    harness.prompt_long("first").await;
+    assert_eq!(harness.prompt_long("second").await, RunOutcome::Failed);
+    assert!(harness.message_lines().pop().unwrap().ends_with("Error"));
+    assert!(harness.compactions().is_empty());
+    harness.agent.compact(None).await.unwrap();
 }
 
 #[tokio::test]
 async fn compact_failed_summary_request_is_retried() {
-    let mut stage = stage(vec![says("one"), says("two"), failing("transient", 2)]);
-    stage.say("first").await;
-    stage.say("second").await;
-    let result = stage.agent.compact(None).await.unwrap();
+    let mut harness = harness(vec![text_answer("one"), text_answer("two"), failing_summary("transient", 2)]);
+    harness.prompt_long("first").await;
+    harness.prompt_long("second").await;
+    let result = harness.agent.compact(None).await.unwrap();
     assert!(result.summary.ends_with("At last."));
-    assert_eq!(stage.requests().len(), 2 + 3);
+    assert_eq!(harness.requests().len(), 2 + 3);
     let tries = |event: &EventKind| match event {
         EventKind::SummaryRetry { attempt, max_attempts: 5, error_message, .. } => {
             Some((*attempt, error_message.clone()))
@@ -324,31 +332,36 @@ async fn compact_failed_summary_request_is_retried() {
         _ => None,
     };
     for attempt in [1, 2] {
-        assert_eq!(stage.until(tries).await, (attempt, "scripted: no luck".to_owned()));
+        assert_eq!(harness.until(tries).await, (attempt, "scripted: no luck".to_owned()));
     }
 }
 
 #[tokio::test]
 async fn overflow_that_can_not_be_compacted_names_the_next_step() {
-    let mut stage = stage(vec![overflowing()]);
-    stage.prompt("short").await;
-    let (aborted, error) = stage.compaction_ended().await.unwrap_err();
+    let mut harness = harness(vec![overflowing()]);
+    harness.prompt("short").await;
+    let (aborted, error) = harness.compaction_ended().await.unwrap_err();
     let expected = "the conversation is longer than the model's window and can't be shortened; \
                     use a model with a larger window, continue from an earlier point, or start a new session";
     assert_eq!((aborted, error.as_deref()), (false, Some(expected)));
-    assert_eq!(stage.settled().await, RunOutcome::Failed);
+    assert_eq!(harness.settled().await, RunOutcome::Failed);
 }
 
 #[tokio::test]
 async fn compact_conversation_too_long_for_a_summary_is_halved() {
-    let mut stage = stage(vec![says("one"), says("two"), says("three"), failing("overflow", 1)]);
-    stage.agent.set_auto_compaction(Switch::Off).await.unwrap();
+    let mut harness = harness(vec![
+        text_answer("one"),
+        text_answer("two"),
+        text_answer("three"),
+        failing_summary("overflow", 1),
+    ]);
+    harness.agent.set_auto_compaction(Switch::Off).await.unwrap();
     for word in ["first", "second", "third"] {
-        stage.prompt(&format!("{word} {}", "x".repeat(200_000))).await;
-        stage.settled().await;
+        harness.prompt(&format!("{word} {}", "x".repeat(200_000))).await;
+        harness.settled().await;
     }
-    stage.agent.compact(None).await.unwrap();
-    let requests = stage.requests();
+    harness.agent.compact(None).await.unwrap();
+    let requests = harness.requests();
     let [first, second, _turn] =
         requests.last_chunk::<3>().unwrap().each_ref().map(|one| texts(one).remove(0));
     assert!(first.contains("[User] first") && !second.contains("[User] first"));
@@ -358,15 +371,15 @@ async fn compact_conversation_too_long_for_a_summary_is_halved() {
 #[tokio::test]
 async fn compact_failed_summary_asks_the_user() {
     for choice in CompactionChoice::ALL {
-        let mut stage = stage(vec![says("one"), overflowing(), failing("fatal", 1)]);
-        stage.say("first").await;
-        stage.prompt(&long("second")).await;
-        assert_eq!(stage.compaction_failed().await, "scripted: no luck");
-        let live = stage.agent.snapshot().await.unwrap().in_progress;
+        let mut harness = harness(vec![text_answer("one"), overflowing(), failing_summary("fatal", 1)]);
+        harness.prompt_long("first").await;
+        harness.prompt(&long_prompt("second")).await;
+        assert_eq!(harness.compaction_failed().await, "scripted: no luck");
+        let live = harness.agent.snapshot().await.unwrap().in_progress;
         assert_eq!(live.summary.unwrap().failed.as_deref(), Some("scripted: no luck"));
-        stage.agent.resolve_compaction(choice).await.unwrap();
-        let ended = stage.compaction_ended().await;
-        let outcome = stage.settled().await;
+        harness.agent.resolve_compaction(choice).await.unwrap();
+        let ended = harness.compaction_ended().await;
+        let outcome = harness.settled().await;
         match choice {
             CompactionChoice::Retry => assert!(ended.unwrap().summary.ends_with("At last.")),
             CompactionChoice::Truncate => {
@@ -381,99 +394,100 @@ async fn compact_failed_summary_asks_the_user() {
         let expected =
             if choice == CompactionChoice::GoOn { RunOutcome::Failed } else { RunOutcome::Completed };
         assert_eq!(outcome, expected, "{choice:?}");
-        assert!(matches!(stage.agent.resolve_compaction(choice).await, Err(AgentError::NotFound(_))));
+        assert!(matches!(harness.agent.resolve_compaction(choice).await, Err(AgentError::NotFound(_))));
     }
 }
 
 #[tokio::test]
 async fn compact_failed_summary_without_approver_truncates() {
-    let mut stage = unwatched(vec![says("one"), overflowing(), failing("fatal", 9)]);
-    stage.say("first").await;
-    stage.prompt(&long("second")).await;
+    let mut harness = without_approver(vec![text_answer("one"), overflowing(), failing_summary("fatal", 9)]);
+    harness.prompt_long("first").await;
+    harness.prompt(&long_prompt("second")).await;
     let warning = |event: &EventKind| match event {
         EventKind::Warning { message, .. } => Some(message.clone()),
         _ => None,
     };
     let expected =
         "the summary failed (scripted: no luck); the older part of the conversation is left out instead";
-    assert_eq!(stage.until(warning).await, expected);
-    assert!(stage.compaction_ended().await.unwrap().summary.contains("are left out"));
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    assert_eq!(harness.until(warning).await, expected);
+    assert!(harness.compaction_ended().await.unwrap().summary.contains("are left out"));
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
 }
 
 #[tokio::test]
 async fn truncate_sends_no_request_and_the_next_one_is_smaller() {
-    let mut stage = tuned(vec![says("one"), says("two"), says("three")], |options| {
-        options.compaction = CompactionOptions {
-            strategy: CompactionStrategy::Truncate,
-            max_messages: Some(4),
-            ..CompactionOptions::default()
-        };
-    });
-    stage.say("first").await;
-    stage.say("second").await;
-    assert!(stage.compactions().is_empty());
-    stage.say("third").await;
-    assert_eq!(stage.requests().len(), 3);
-    let sent = stage.sent();
-    assert_eq!(sent.len(), 4);
-    assert!(sent[0].contains("<first-message>\nfirst lorem"));
-    assert!(sent[1].starts_with("second") && sent[2] == "two" && sent[3].starts_with("third"));
+    let mut harness =
+        configured(vec![text_answer("one"), text_answer("two"), text_answer("three")], |options| {
+            options.compaction = CompactionOptions {
+                strategy: CompactionStrategy::Truncate,
+                max_messages: Some(4),
+                ..CompactionOptions::default()
+            };
+        });
+    harness.prompt_long("first").await;
+    harness.prompt_long("second").await;
+    assert!(harness.compactions().is_empty());
+    harness.prompt_long("third").await;
+    assert_eq!(harness.requests().len(), 3);
+    let texts = harness.last_request_texts();
+    assert_eq!(texts.len(), 4);
+    assert!(texts[0].contains("<first-message>\nfirst lorem"));
+    assert!(texts[1].starts_with("second") && texts[2] == "two" && texts[3].starts_with("third"));
 }
 
 #[tokio::test]
 async fn compact_summary_of_a_branch_left_is_dropped_but_costs() {
-    let mut stage = stage(vec![says("one"), filling("two"), summary("Short.")]);
-    stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
-    stage.say("first").await;
-    let reader = stage.agent.reader();
+    let mut harness = harness(vec![text_answer("one"), filling_answer("two"), summary("Short.")]);
+    harness.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
+    harness.prompt_long("first").await;
+    let reader = harness.agent.reader();
     let first = reader.leaf().unwrap();
-    stage.prompt(&long("second")).await;
-    assert_eq!(stage.compaction_began().await, CompactionReason::Threshold);
-    while stage.agent.navigate(first.clone(), BranchSummary::None).await.is_err() {
+    harness.prompt(&long_prompt("second")).await;
+    assert_eq!(harness.compaction_began().await, CompactionReason::Threshold);
+    while harness.agent.navigate(first.clone(), BranchSummary::None).await.is_err() {
         tokio::task::yield_now().await;
     }
-    stage.model.summaries.add_permits(1);
-    let (aborted, error) = stage.compaction_ended().await.unwrap_err();
+    harness.model.summaries.add_permits(1);
+    let (aborted, error) = harness.compaction_ended().await.unwrap_err();
     assert!(!aborted && error.unwrap().contains("was discarded"));
-    assert!(stage.compactions().is_empty());
-    let spent = stage.bodies().pop().unwrap();
+    assert!(harness.compactions().is_empty());
+    let spent = harness.bodies().pop().unwrap();
     assert!(matches!(spent, EntryBody::Usage { ref kind, .. } if kind == "compaction"), "{spent:?}");
 }
 
 #[tokio::test]
 async fn abort_stops_a_compaction_and_its_caller_gets_an_error() {
     let hanging = ScriptedAnswer { hang: true, ..summary("Sho") };
-    let mut stage = stage(vec![says("one"), says("two"), hanging]);
-    stage.say("first").await;
-    stage.say("second").await;
-    let agent = stage.agent.clone();
+    let mut harness = harness(vec![text_answer("one"), text_answer("two"), hanging]);
+    harness.prompt_long("first").await;
+    harness.prompt_long("second").await;
+    let agent = harness.agent.clone();
     let waiting = tokio::spawn(async move { agent.compact(None).await });
-    stage.compaction_began().await;
-    assert!(matches!(stage.agent.compact(None).await, Err(AgentError::Summarizing)));
-    stage.agent.abort().await.unwrap();
-    assert_eq!(stage.compaction_ended().await, Err((true, None)));
+    harness.compaction_began().await;
+    assert!(matches!(harness.agent.compact(None).await, Err(AgentError::Summarizing)));
+    harness.agent.abort().await.unwrap();
+    assert_eq!(harness.compaction_ended().await, Err((true, None)));
     let stopped = waiting.await.unwrap();
     assert!(matches!(stopped, Err(AgentError::Compaction(CompactionError::Stopped))), "{stopped:?}");
-    assert!(matches!(stage.agent.abort_compaction().await, Err(AgentError::NotFound(_))));
+    assert!(matches!(harness.agent.abort_compaction().await, Err(AgentError::NotFound(_))));
 }
 
 #[tokio::test]
 async fn abort_stops_a_run_and_the_compaction_it_waits_for() {
     for stops_all in [true, false] {
         let hanging = ScriptedAnswer { hang: true, ..summary("Sho") };
-        let mut stage = stage(vec![says("one"), overflowing(), hanging]);
-        stage.say("first").await;
-        stage.prompt(&long("second")).await;
-        stage.compaction_began().await;
+        let mut harness = harness(vec![text_answer("one"), overflowing(), hanging]);
+        harness.prompt_long("first").await;
+        harness.prompt(&long_prompt("second")).await;
+        harness.compaction_began().await;
         if stops_all {
-            stage.agent.abort().await.unwrap();
+            harness.agent.abort().await.unwrap();
         } else {
-            stage.agent.abort_compaction().await.unwrap();
+            harness.agent.abort_compaction().await.unwrap();
         }
-        assert_eq!(stage.compaction_ended().await, Err((true, None)));
-        assert_eq!(stage.settled().await, RunOutcome::Aborted);
-        assert!(stage.agent.snapshot().await.unwrap().in_progress.summary.is_none());
+        assert_eq!(harness.compaction_ended().await, Err((true, None)));
+        assert_eq!(harness.settled().await, RunOutcome::Aborted);
+        assert!(harness.agent.snapshot().await.unwrap().in_progress.summary.is_none());
     }
 }
 
@@ -485,46 +499,51 @@ fn too_long(message: &str) -> ScriptedAnswer {
 
 #[tokio::test]
 async fn overflow_is_compacted_whatever_window_was_known() {
-    let answers = vec![says("one"), says("two"), too_long("prompt is too long"), summary("Short.")];
-    let mut stage = tuned(answers, |options| options.compaction.keep = None);
-    stage.say("first").await;
-    stage.say("second").await;
-    assert_eq!(stage.say("third").await, RunOutcome::Completed);
-    assert_eq!(stage.compactions().len(), 1);
-    assert!(stage.sent().iter().all(|text| !text.starts_with("second")), "{:?}", stage.sent());
+    let answers =
+        vec![text_answer("one"), text_answer("two"), too_long("prompt is too long"), summary("Short.")];
+    let mut harness = configured(answers, |options| options.compaction.keep = None);
+    harness.prompt_long("first").await;
+    harness.prompt_long("second").await;
+    assert_eq!(harness.prompt_long("third").await, RunOutcome::Completed);
+    assert_eq!(harness.compactions().len(), 1);
+    assert!(
+        harness.last_request_texts().iter().all(|text| !text.starts_with("second")),
+        "{:?}",
+        harness.last_request_texts()
+    );
 }
 
 #[tokio::test]
 async fn overflow_window_named_by_the_server_is_used() {
     let words = "request (5000 tokens) exceeds the available context size (4096 tokens)";
-    let answers = vec![says("one"), says("two"), too_long(words), summary("Short.")];
-    let mut stage = tuned(answers, |options| options.compaction.keep = None);
-    stage.say("first").await;
-    stage.say("second").await;
-    stage.prompt(&long("third")).await;
+    let answers = vec![text_answer("one"), text_answer("two"), too_long(words), summary("Short.")];
+    let mut harness = configured(answers, |options| options.compaction.keep = None);
+    harness.prompt_long("first").await;
+    harness.prompt_long("second").await;
+    harness.prompt(&long_prompt("third")).await;
     let warned = |event: &EventKind| match event {
         EventKind::Warning { message, .. } => Some(message.clone()),
         _ => None,
     };
     let expected = "the server of scripted/(in memory) reports a context window of 4.0k tokens instead of 200k; it is used from now on";
-    assert_eq!(stage.until(warned).await, expected);
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    let state = stage.agent.state().await.unwrap().state;
+    assert_eq!(harness.until(warned).await, expected);
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    let state = harness.agent.state().await.unwrap().state;
     assert_eq!(state.context.window, Tokens(4_096));
-    assert_eq!(stage.compactions().len(), 1);
+    assert_eq!(harness.compactions().len(), 1);
 }
 
 #[tokio::test]
 async fn compact_cost_belongs_to_the_model_that_made_the_summary() {
-    let mut stage = tuned(vec![says("one"), says("two"), summary("Short.")], |_| {});
-    stage.say("first").await;
-    stage.say("second").await;
-    stage.agent.compact(None).await.unwrap();
-    let log = std::fs::read_to_string(stage.agent.reader().path().unwrap()).unwrap();
+    let mut harness = configured(vec![text_answer("one"), text_answer("two"), summary("Short.")], |_| {});
+    harness.prompt_long("first").await;
+    harness.prompt_long("second").await;
+    harness.agent.compact(None).await.unwrap();
+    let log = std::fs::read_to_string(harness.agent.reader().path().unwrap()).unwrap();
     let line: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
     assert_eq!(line["type"], "compaction");
     assert_eq!((&line["provider"], &line["model"]), (&json!("scripted"), &json!("(in memory)")));
-    let made_by = stage.compactions()[0].made_by.clone().unwrap();
+    let made_by = harness.compactions()[0].made_by.clone().unwrap();
     assert_eq!((made_by.provider.as_str(), made_by.model.as_str()), ("scripted", "(in memory)"));
 }
 
@@ -537,85 +556,102 @@ fn branch_ended(event: &EventKind) -> Option<(bool, Option<String>)> {
 
 #[tokio::test]
 async fn branch_summary_is_made_by_the_model_on_leaving() {
-    let mut stage = stage(vec![says("one"), says("two"), summary("It led nowhere."), says("three")]);
-    stage.prompt("first").await;
-    stage.settled().await;
-    let first = stage.agent.reader().leaf().unwrap();
-    stage.prompt("second").await;
-    stage.settled().await;
-    let left = stage.agent.reader().leaf().unwrap();
-    let made = BranchSummary::Made { instructions: Some("only the errors".into()) };
-    stage.agent.navigate(first, made).await.unwrap();
-    assert_eq!(stage.until(branch_ended).await, (false, None));
-    let asked = stage.sent().remove(0);
-    assert!(asked.contains("[User] second") && !asked.contains("[User] first"));
-    assert!(asked.ends_with("only the errors"));
+    let mut harness = harness(vec![
+        text_answer("one"),
+        text_answer("two"),
+        summary("It led nowhere."),
+        text_answer("three"),
+    ]);
+    harness.prompt("first").await;
+    harness.settled().await;
+    let first = harness.agent.reader().leaf().unwrap();
+    harness.prompt("second").await;
+    harness.settled().await;
+    let left_leaf = harness.agent.reader().leaf().unwrap();
+    let summary_choice = BranchSummary::Made { instructions: Some("only the errors".into()) };
+    harness.agent.navigate(first, summary_choice).await.unwrap();
+    assert_eq!(harness.until(branch_ended).await, (false, None));
+    let summary_prompt = harness.last_request_texts().remove(0);
+    assert!(summary_prompt.contains("[User] second") && !summary_prompt.contains("[User] first"));
+    assert!(summary_prompt.ends_with("only the errors"));
     let EntryBody::BranchSummary { from_id, summary, usage, details, made_by } =
-        stage.bodies().pop().unwrap()
+        harness.bodies().pop().unwrap()
     else {
         panic!("no summary")
     };
     assert_eq!(made_by.unwrap().provider, "scripted");
-    assert_eq!((from_id.as_str(), summary.as_str()), (left.as_str(), "It led nowhere."));
+    assert_eq!((from_id.as_str(), summary.as_str()), (left_leaf.as_str(), "It led nowhere."));
     assert_eq!(usage.unwrap().total(), Tokens(300));
     assert_eq!(details.unwrap()["modifiedFiles"], json!([]));
-    stage.prompt("third").await;
-    stage.settled().await;
-    let sent = stage.sent();
-    assert!(sent[..2] == ["first", "one"] && sent[2].contains("It led nowhere."));
+    harness.prompt("third").await;
+    harness.settled().await;
+    let texts = harness.last_request_texts();
+    assert!(texts[..2] == ["first", "one"] && texts[2].contains("It led nowhere."));
 }
 
 #[tokio::test]
 async fn branch_summary_of_a_compacted_branch_has_the_kept_part() {
-    let mut stage = stage(vec![says("one"), says("two"), says("three"), summary("Short."), says("four")]);
-    stage.say("first").await;
-    stage.say("second").await;
-    let stays = stage.agent.reader().leaf().unwrap();
-    stage.prompt("on the branch before").await;
-    stage.settled().await;
-    stage.agent.compact(None).await.unwrap();
-    stage.prompt("on the branch after").await;
-    stage.settled().await;
-    stage.agent.navigate(stays, BranchSummary::Made { instructions: None }).await.unwrap();
-    let asked = stage.sent().remove(0);
-    assert!(asked.contains("[User] on the branch before") && asked.contains("[User] on the branch after"));
-    assert!(!asked.contains("Short.") && !asked.contains("second lorem"), "{asked}");
+    let mut harness = harness(vec![
+        text_answer("one"),
+        text_answer("two"),
+        text_answer("three"),
+        summary("Short."),
+        text_answer("four"),
+    ]);
+    harness.prompt_long("first").await;
+    harness.prompt_long("second").await;
+    let stays = harness.agent.reader().leaf().unwrap();
+    harness.prompt("on the branch before").await;
+    harness.settled().await;
+    harness.agent.compact(None).await.unwrap();
+    harness.prompt("on the branch after").await;
+    harness.settled().await;
+    harness.agent.navigate(stays, BranchSummary::Made { instructions: None }).await.unwrap();
+    let summary_prompt = harness.last_request_texts().remove(0);
+    assert!(
+        summary_prompt.contains("[User] on the branch before")
+            && summary_prompt.contains("[User] on the branch after")
+    );
+    assert!(
+        !summary_prompt.contains("Short.") && !summary_prompt.contains("second lorem"),
+        "{summary_prompt}"
+    );
 }
 
 #[tokio::test]
 async fn branch_summary_can_be_aborted_and_nothing_moves() {
     let hanging = ScriptedAnswer { hang: true, ..summary("It l") };
-    let mut stage = stage(vec![says("one"), says("two"), hanging]);
-    stage.prompt("first").await;
-    stage.settled().await;
-    let first = stage.agent.reader().leaf().unwrap();
-    stage.prompt("second").await;
-    stage.settled().await;
-    let leaf = stage.agent.reader().leaf();
-    let agent = stage.agent.clone();
-    let made = BranchSummary::Made { instructions: None };
-    let leaving = tokio::spawn(async move { agent.navigate(first, made).await });
-    stage.until(|event| matches!(event, EventKind::BranchSummaryStart).then_some(())).await;
-    let refused = stage.agent.prompt("third", PromptOptions::default()).await;
+    let mut harness = harness(vec![text_answer("one"), text_answer("two"), hanging]);
+    harness.prompt("first").await;
+    harness.settled().await;
+    let first = harness.agent.reader().leaf().unwrap();
+    harness.prompt("second").await;
+    harness.settled().await;
+    let leaf = harness.agent.reader().leaf();
+    let agent = harness.agent.clone();
+    let summary_choice = BranchSummary::Made { instructions: None };
+    let leaving = tokio::spawn(async move { agent.navigate(first, summary_choice).await });
+    harness.until(|event| matches!(event, EventKind::BranchSummaryStart).then_some(())).await;
+    let refused = harness.agent.prompt("third", PromptOptions::default()).await;
     assert!(matches!(refused, Err(AgentError::Summarizing)), "{refused:?}");
-    stage.agent.abort().await.unwrap();
-    assert_eq!(stage.until(branch_ended).await, (true, None));
+    harness.agent.abort().await.unwrap();
+    assert_eq!(harness.until(branch_ended).await, (true, None));
     assert!(leaving.await.unwrap().is_err());
-    assert_eq!(stage.agent.reader().leaf(), leaf);
+    assert_eq!(harness.agent.reader().leaf(), leaf);
 }
 
 #[tokio::test]
 async fn branch_summary_is_not_made_of_an_empty_branch() {
-    let mut stage = stage(vec![says("one")]);
-    stage.prompt("first").await;
-    stage.settled().await;
-    let leaf = stage.agent.reader().leaf().unwrap();
-    stage.agent.navigate(leaf, BranchSummary::Made { instructions: None }).await.unwrap();
-    assert_eq!(stage.requests().len(), 1);
+    let mut harness = harness(vec![text_answer("one")]);
+    harness.prompt("first").await;
+    harness.settled().await;
+    let leaf = harness.agent.reader().leaf().unwrap();
+    harness.agent.navigate(leaf, BranchSummary::Made { instructions: None }).await.unwrap();
+    assert_eq!(harness.requests().len(), 1);
 }
 
 /// A session of some three million tokens, 1.5 times the most that is loaded, whose answers report hardly any usage.
-fn far_too_long(folder: &TempDir) -> PathBuf {
+fn far_too_long_log(folder: &TempDir) -> PathBuf {
     let manager = SessionManager::new(
         Placement::Flat(folder.path().join("logs")),
         folder.path().canonicalize().unwrap(),
@@ -633,98 +669,110 @@ fn far_too_long(folder: &TempDir) -> PathBuf {
     writer.reader().path().unwrap().to_owned()
 }
 
-fn stage_far_too_long(answers: Vec<ScriptedAnswer>, tune: impl FnOnce(&mut AgentOptions)) -> Stage {
+fn far_too_long_harness(answers: Vec<ScriptedAnswer>, configure: impl FnOnce(&mut AgentOptions)) -> Harness {
     let folder = TempDir::new().unwrap();
-    let open = far_too_long(&folder);
+    let open = far_too_long_log(&folder);
     let logs = folder.path().join("logs");
     let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
-    Stage::tuned(folder, (manager, Some(open)), Access::Reads, answers, |parts| tune(&mut parts.options))
+    Harness::configured(folder, (manager, Some(open)), Access::Reads, answers, |parts| {
+        configure(&mut parts.options)
+    })
 }
 
 #[tokio::test]
 async fn session_far_beyond_the_window_is_compacted_before_it_is_sent() {
-    let mut stage = stage_far_too_long(vec![summary("## Goal\nTo see."), says("one"), says("two")], |_| {});
-    let notice = stage.agent.notices().join("\n");
+    let mut harness = far_too_long_harness(
+        vec![summary("## Goal\nTo see."), text_answer("one"), text_answer("two")],
+        |_| {},
+    );
+    let notice = harness.agent.notices().join("\n");
     assert!(
         notice.contains("the conversation has about 3.1M tokens, 15 times the context window of"),
         "{notice}"
     );
-    assert!(stage.used().await > Tokens(3_000_000));
-    stage.prompt("go on").await;
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    let requests = stage.requests();
-    let [about_summary, about_prompt] = &requests[..] else { panic!("{} requests", requests.len()) };
-    let asked = texts(about_summary).concat();
-    assert!(asked.starts_with("<conversation>\n[") && asked.contains(" earlier messages are left out here"));
-    let sent = texts(about_prompt);
-    assert!(sent[0].contains("<first-message>\nprompt 0 ") && sent[0].contains("To see."), "{}", sent[0]);
-    assert_eq!(sent.last().map(String::as_str), Some("go on"));
-    assert!(stage.used().await < Tokens(40_000));
+    assert!(harness.context_tokens().await > Tokens(3_000_000));
+    harness.prompt("go on").await;
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    let requests = harness.requests();
+    let [summary_request, prompt_request] = &requests[..] else { panic!("{} requests", requests.len()) };
+    let summary_prompt = texts(summary_request).concat();
+    assert!(
+        summary_prompt.starts_with("<conversation>\n[")
+            && summary_prompt.contains(" earlier messages are left out here")
+    );
+    let texts = texts(prompt_request);
+    assert!(texts[0].contains("<first-message>\nprompt 0 ") && texts[0].contains("To see."), "{}", texts[0]);
+    assert_eq!(texts.last().map(String::as_str), Some("go on"));
+    assert!(harness.context_tokens().await < Tokens(40_000));
 }
 
 #[tokio::test]
 async fn session_far_beyond_the_window_is_truncated_on_request() {
-    let mut stage = stage_far_too_long(vec![says("one"), says("two"), says("three")], |_| {});
-    let result = stage.agent.truncate().await.unwrap();
+    let mut harness =
+        far_too_long_harness(vec![text_answer("one"), text_answer("two"), text_answer("three")], |_| {});
+    let result = harness.agent.truncate().await.unwrap();
     assert!(result.tokens_before > Tokens(3_000_000));
-    stage.prompt("go on").await;
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    assert_eq!((stage.requests().len(), stage.sent().last().unwrap().as_str()), (1, "go on"));
+    harness.prompt("go on").await;
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    assert_eq!(
+        (harness.requests().len(), harness.last_request_texts().last().unwrap().as_str()),
+        (1, "go on")
+    );
 }
 
 #[tokio::test]
 async fn session_far_beyond_the_window_is_not_sent_uncompacted() {
-    let mut stage = stage_far_too_long(vec![says("three")], |options| {
+    let mut harness = far_too_long_harness(vec![text_answer("three")], |options| {
         options.compaction.strategy = CompactionStrategy::Off;
     });
-    stage.prompt("go on").await;
-    assert_eq!(stage.settled().await, RunOutcome::Failed);
-    assert!(stage.requests().is_empty());
-    let last = stage.said().pop().unwrap();
+    harness.prompt("go on").await;
+    assert_eq!(harness.settled().await, RunOutcome::Failed);
+    assert!(harness.requests().is_empty());
+    let last = harness.message_lines().pop().unwrap();
     assert!(last.starts_with("answer  Error"), "{last}");
 }
 
 /// A message of some 300,000 tokens, beyond the window of 200,000.
-fn beyond() -> String {
+fn too_long_prompt() -> String {
     format!("beyond {}", "x".repeat(1_200_000))
 }
 
 #[tokio::test]
 async fn prompt_longer_than_the_window_is_rejected_unsent() {
-    let mut stage = stage(vec![says("one")]);
-    let error = stage.agent.prompt(beyond(), PromptOptions::default()).await.unwrap_err();
+    let mut harness = harness(vec![text_answer("one")]);
+    let error = harness.agent.prompt(too_long_prompt(), PromptOptions::default()).await.unwrap_err();
     assert!(matches!(error, AgentError::TooLong { tokens: Tokens(300_002), .. }), "{error}");
-    let attached = PromptOptions { attached: beyond(), ..PromptOptions::default() };
-    assert!(matches!(stage.agent.prompt("see", attached).await, Err(AgentError::TooLong { .. })));
-    stage.prompt("short").await;
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    assert_eq!((stage.requests().len(), stage.sent()), (1, vec!["short".to_owned()]));
+    let attached = PromptOptions { attached: too_long_prompt(), ..PromptOptions::default() };
+    assert!(matches!(harness.agent.prompt("see", attached).await, Err(AgentError::TooLong { .. })));
+    harness.prompt("short").await;
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    assert_eq!((harness.requests().len(), harness.last_request_texts()), (1, vec!["short".to_owned()]));
 }
 
 #[tokio::test]
 async fn message_longer_than_the_window_is_not_compacted() {
-    let mut stage = stage(vec![filling("one"), overflowing(), summary("Short.")]);
-    stage.agent.set_auto_compaction(Switch::Off).await.unwrap();
-    stage.say("first").await;
-    stage.agent.set_auto_compaction(Switch::On).await.unwrap();
+    let mut harness = harness(vec![filling_answer("one"), overflowing(), summary("Short.")]);
+    harness.agent.set_auto_compaction(Switch::Off).await.unwrap();
+    harness.prompt_long("first").await;
+    harness.agent.set_auto_compaction(Switch::On).await.unwrap();
     let options = PromptOptions { length_check: LengthCheck::Skip, ..PromptOptions::default() };
-    stage.agent.prompt(beyond(), options).await.unwrap();
-    let (_, error) = stage.compaction_ended().await.unwrap_err();
+    harness.agent.prompt(too_long_prompt(), options).await.unwrap();
+    let (_, error) = harness.compaction_ended().await.unwrap_err();
     let expected = "the conversation is longer than the model's window: the newest message has about 300k tokens, \
                     more than the model's context window (200k); ";
     assert!(error.as_ref().unwrap().starts_with(expected), "{error:?}");
-    assert_eq!(stage.settled().await, RunOutcome::Failed);
-    assert_eq!(stage.requests().len(), 2, "no summary was asked for");
+    assert_eq!(harness.settled().await, RunOutcome::Failed);
+    assert_eq!(harness.requests().len(), 2, "no summary was asked for");
 }
 
 #[tokio::test]
 async fn prompt_with_attachments_is_shown_as_typed() {
-    let mut stage = stage(vec![says("one")]);
+    let mut harness = harness(vec![text_answer("one")]);
     let options = PromptOptions { attached: "<file>…</file>".into(), ..PromptOptions::default() };
-    stage.agent.prompt("see @a.rs", options).await.unwrap();
-    stage.settled().await;
-    assert_eq!(stage.sent(), ["see @a.rs\n\n<file>…</file>"]);
-    let user = stage.bodies().into_iter().find_map(|body| {
+    harness.agent.prompt("see @a.rs", options).await.unwrap();
+    harness.settled().await;
+    assert_eq!(harness.last_request_texts(), ["see @a.rs\n\n<file>…</file>"]);
+    let user = harness.bodies().into_iter().find_map(|body| {
         match body.as_message().map(|message| (**message).clone()) {
             Some(Message::User(user)) => Some(user),
             _ => None,

@@ -6,7 +6,7 @@ use tiller_test_support::faulty_disk::{Fault, FaultyDisk};
 use super::*;
 
 /// A prompt that is too long to be kept.
-fn long(word: &str) -> String {
+fn long_prompt(word: &str) -> String {
     format!("{word} {}", "lorem ipsum ".repeat(400))
 }
 
@@ -19,32 +19,34 @@ fn summary() -> ScriptedAnswer {
 }
 
 /// An answer that leaves the window nearly full.
-fn filling(text: &str) -> ScriptedAnswer {
+fn filling_answer(text: &str) -> ScriptedAnswer {
     answer(json!({"text": text, "usage": {"totalTokens": 190_000}}))
 }
 
-fn stage(disk: &FaultyDisk, answers: Vec<ScriptedAnswer>, audience: Approver) -> Stage {
+fn harness(disk: &FaultyDisk, answers: Vec<ScriptedAnswer>, approver: Approver) -> Harness {
     let folder = TempDir::new().unwrap();
     let logs = folder.path().join("logs");
     let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
     let manager = manager.with_fs(Arc::new(disk.clone()));
-    Stage::tuned(folder, (manager, None), Access::Reads, answers, |parts| {
+    Harness::configured(folder, (manager, None), Access::Reads, answers, |parts| {
         parts.options.compaction.keep = Some(Tokens(1_500));
-        parts.options.approver = audience;
+        parts.options.approver = approver;
     })
 }
 
-async fn say(stage: &mut Stage, text: &str) {
-    stage.agent.prompt(long(text), PromptOptions::default()).await.unwrap();
-    stage.settled().await;
+async fn prompt_long(harness: &mut Harness, text: &str) {
+    harness.agent.prompt(long_prompt(text), PromptOptions::default()).await.unwrap();
+    harness.settled().await;
 }
 
 /// Returns the names of the events up to the one with this name, and of those already available after it.
-async fn until_named(stage: &mut Stage, last: &str) -> Vec<String> {
+async fn event_names_until(harness: &mut Harness, last: &str) -> Vec<String> {
     let mut names = Vec::new();
     loop {
-        let event =
-            tokio::time::timeout(PATIENCE, stage.events.next()).await.expect("the event never came").unwrap();
+        let event = tokio::time::timeout(PATIENCE, harness.events.next())
+            .await
+            .expect("the event never came")
+            .unwrap();
         let name = serde_json::to_value(&event.unwrap().kind).unwrap()["type"].as_str().unwrap().to_owned();
         names.push(name);
         if names.last().is_some_and(|name| name == last) {
@@ -62,75 +64,77 @@ async fn compaction_finished_during_a_sync_serves_the_overflow() {
     let disk = FaultyDisk::default();
     let overflows = json!({"failure": "overflow", "message": "prompt is too long", "times": 1});
     let answers = vec![
-        filling("one"),
+        filling_answer("one"),
         answer(json!({"text": "fits", "error": overflows})),
         summary(),
-        says("x"),
-        says("y"),
+        text_answer("x"),
+        text_answer("y"),
     ];
-    let mut stage = stage(&disk, answers, Approver::Present);
-    say(&mut stage, "zero").await;
-    stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
+    let mut harness = harness(&disk, answers, Approver::Present);
+    prompt_long(&mut harness, "zero").await;
+    harness.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
     disk.slow_syncs(200);
-    stage.agent.prompt(long("second"), PromptOptions::default()).await.unwrap();
-    stage.until(|event| matches!(event, EventKind::CompactionStart { .. }).then_some(())).await;
-    stage.until(|event| matches!(event, EventKind::AgentEnd { will_retry: true, .. }).then_some(())).await;
+    harness.agent.prompt(long_prompt("second"), PromptOptions::default()).await.unwrap();
+    harness.until(|event| matches!(event, EventKind::CompactionStart { .. }).then_some(())).await;
+    harness.until(|event| matches!(event, EventKind::AgentEnd { will_retry: true, .. }).then_some(())).await;
     // The sync before the compaction is in progress now.
-    stage.model.summaries.add_permits(9);
-    let names = until_named(&mut stage, "agent_settled").await;
+    harness.model.summaries.add_permits(9);
+    let names = event_names_until(&mut harness, "agent_settled").await;
     assert_eq!(count(&names, "compaction_end"), 1, "{names:?}");
-    assert!(!stage.agent.state().await.unwrap().activity.is_running);
+    assert!(!harness.agent.state().await.unwrap().activity.is_running);
 }
 
 #[tokio::test]
 async fn compaction_write_failure_after_the_run_ends_it_once() {
     let disk = FaultyDisk::default();
-    let mut stage = stage(&disk, vec![filling("one"), says("two"), summary()], Approver::Absent);
-    say(&mut stage, "first").await;
-    stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
-    stage.agent.prompt(long("second"), PromptOptions::default()).await.unwrap();
-    stage.until(|event| matches!(event, EventKind::AgentEnd { .. }).then_some(())).await;
+    let mut harness =
+        harness(&disk, vec![filling_answer("one"), text_answer("two"), summary()], Approver::Absent);
+    prompt_long(&mut harness, "first").await;
+    harness.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
+    harness.agent.prompt(long_prompt("second"), PromptOptions::default()).await.unwrap();
+    harness.until(|event| matches!(event, EventKind::AgentEnd { .. }).then_some(())).await;
     // Waits for the sync at the end of the run.
-    stage.agent.snapshot().await.unwrap();
+    harness.agent.snapshot().await.unwrap();
     disk.fail_write_after(0, Fault::Full);
-    stage.model.summaries.add_permits(1);
-    let names = until_named(&mut stage, "agent_settled").await;
+    harness.model.summaries.add_permits(1);
+    let names = event_names_until(&mut harness, "agent_settled").await;
     assert_eq!(count(&names, "agent_end"), 0, "{names:?}");
-    assert_eq!(stage.agent.settled().await.unwrap().outcome, RunOutcome::Completed);
+    assert_eq!(harness.agent.settled().await.unwrap().outcome, RunOutcome::Completed);
 }
 
 #[tokio::test]
 async fn compaction_write_failure_is_reported_once() {
     let disk = FaultyDisk::default();
-    let answers = vec![says("one"), filling("two"), says("three"), summary()];
-    let mut stage = stage(&disk, answers, Approver::Present);
-    say(&mut stage, "first").await;
-    stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
-    say(&mut stage, "second").await;
+    let answers = vec![text_answer("one"), filling_answer("two"), text_answer("three"), summary()];
+    let mut harness = harness(&disk, answers, Approver::Present);
+    prompt_long(&mut harness, "first").await;
+    harness.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
+    prompt_long(&mut harness, "second").await;
     disk.fail_write_after(0, Fault::Full);
-    let refused = stage.agent.prompt("third", PromptOptions::default()).await;
+    let refused = harness.agent.prompt("third", PromptOptions::default()).await;
     assert!(refused.is_err());
-    let names = until_named(&mut stage, "agent_settled").await;
+    let names = event_names_until(&mut harness, "agent_settled").await;
     assert_eq!(count(&names, "compaction_end"), 1, "{names:?}");
 }
 
 #[tokio::test]
 async fn branch_summary_ends_the_compaction_of_the_context() {
     let disk = FaultyDisk::default();
-    let mut stage = stage(&disk, vec![says("one"), says("two"), summary()], Approver::Present);
-    say(&mut stage, "first").await;
-    let first = stage.agent.reader().leaf().unwrap();
-    say(&mut stage, "second").await;
-    stage.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
-    let agent = stage.agent.clone();
+    let mut harness =
+        harness(&disk, vec![text_answer("one"), text_answer("two"), summary()], Approver::Present);
+    prompt_long(&mut harness, "first").await;
+    let first = harness.agent.reader().leaf().unwrap();
+    prompt_long(&mut harness, "second").await;
+    harness.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
+    let agent = harness.agent.clone();
     let compacting = tokio::spawn(async move { agent.compact(None).await });
-    stage.until(|event| matches!(event, EventKind::CompactionStart { .. }).then_some(())).await;
-    let agent = stage.agent.clone();
-    let made = BranchSummary::Made { instructions: None };
-    let leaving = tokio::spawn(async move { agent.navigate(first, made).await });
-    let names = until_named(&mut stage, "branch_summary_start").await;
+    harness.until(|event| matches!(event, EventKind::CompactionStart { .. }).then_some(())).await;
+    let agent = harness.agent.clone();
+    let summary_choice = BranchSummary::Made { instructions: None };
+    let leaving = tokio::spawn(async move { agent.navigate(first, summary_choice).await });
+    let names = event_names_until(&mut harness, "branch_summary_start").await;
     assert_eq!(count(&names, "compaction_end"), 1, "{names:?}");
-    stage.model.summaries.add_permits(9);
+    harness.model.summaries.add_permits(9);
     leaving.await.unwrap().unwrap();
     let stopped = compacting.await.unwrap().unwrap_err();
     assert!(matches!(stopped, AgentError::Compaction(_)), "{stopped:?}");

@@ -10,13 +10,14 @@ fn scripted(answers: Vec<ScriptedAnswer>) -> (ProviderRegistry, Arc<Model>) {
     let script = Scripted::new(answers);
     let facts = vec![script.facts()];
     let summaries = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
-    let model = Arc::new(Model { script, asked: Mutex::default(), logs: PathBuf::from("none"), summaries });
+    let model =
+        Arc::new(Model { script, received: Mutex::default(), logs: PathBuf::from("none"), summaries });
     let mut providers = ProviderRegistry::default();
     providers.add(Arc::clone(&model) as Arc<dyn Provider>, facts);
     (providers, model)
 }
 
-fn setup(answers: Vec<ScriptedAnswer>) -> SessionBuilder {
+fn builder(answers: Vec<ScriptedAnswer>) -> SessionBuilder {
     SessionBuilder::new(scripted(answers).0)
 }
 
@@ -36,44 +37,44 @@ fn answer(text: &str) -> Message {
 #[tokio::test]
 async fn run_sends_a_prompt_and_returns_the_result() {
     let folder = TempDir::new().unwrap();
-    let spends = json!({"text": "Fine.", "usage": {"input": 7, "output": 3}});
-    let lists = json!({"calls": [{"name": "list_files"}], "usage": {"input": 5, "output": 1}});
-    let script = [lists, spends].map(|line| serde_json::from_value(line).unwrap()).to_vec();
+    let final_answer = json!({"text": "Fine.", "usage": {"input": 7, "output": 3}});
+    let tool_answer = json!({"calls": [{"name": "list_files"}], "usage": {"input": 5, "output": 1}});
+    let script = [tool_answer, final_answer].map(|line| serde_json::from_value(line).unwrap()).to_vec();
     let (providers, model) = scripted(script);
     let picture = Image { data: "AA==".into(), mime_type: "image/png".into() };
-    let setup = SessionBuilder::new(providers).log_folder(folder.path().join("logs"));
-    let request = RunRequest { images: vec![picture], ..RunRequest::new("how are you?", setup) };
+    let builder = SessionBuilder::new(providers).log_folder(folder.path().join("logs"));
+    let request = RunRequest { images: vec![picture], ..RunRequest::new("how are you?", builder) };
     let result = run(request, folder.path()).await.unwrap();
     assert_eq!((result.text.as_str(), result.outcome, result.error), ("Fine.", RunOutcome::Completed, None));
     assert_eq!((result.usage.total(), result.messages.len()), (Tokens(16), 4));
     let path = result.path.unwrap();
     assert_eq!(*Reader::open(&path).unwrap().id(), result.session);
     SessionManager::new(Placement::Memory, folder.path().into()).open(&path).expect("the lock is free");
-    let asked = model.asked.lock().unwrap();
-    assert!(format!("{:?}", asked[0].0.messages).contains("image/png"));
-    let offered: Vec<String> = asked[0].0.tools.iter().map(|tool| tool.name.clone()).collect();
+    let requests = model.received.lock().unwrap();
+    assert!(format!("{:?}", requests[0].0.messages).contains("image/png"));
+    let offered: Vec<String> = requests[0].0.tools.iter().map(|tool| tool.name.clone()).collect();
     assert_eq!(offered, ["read_file", "list_files", "grep", "edit_file", "write_file"], "no bash unasked");
 }
 
 #[tokio::test]
 async fn builder_resumed_session_keeps_its_thinking_level() {
     let folder = TempDir::new().unwrap();
-    let setup = || {
-        let script = Scripted::new(vec![says("one")]);
+    let builder = || {
+        let script = Scripted::new(vec![text_answer("one")]);
         let facts =
             vec![tiller_provider::ModelFacts { least_thinking: Some(ThinkingLevel::Off), ..script.facts() }];
         let mut providers = ProviderRegistry::default();
         providers.add(Arc::new(script) as Arc<dyn Provider>, facts);
         SessionBuilder::new(providers).model("scripted").log_folder(folder.path().join("logs"))
     };
-    let request = RunRequest::new("go", setup().thinking(ThinkingLevel::High));
+    let request = RunRequest::new("go", builder().thinking(ThinkingLevel::High));
     let path = run(request, folder.path()).await.unwrap().path.unwrap();
-    for (setup, expected) in [
-        (setup(), ThinkingLevel::High),
-        (setup().model("scripted:low"), ThinkingLevel::Low),
-        (setup().thinking(ThinkingLevel::Off), ThinkingLevel::Off),
+    for (builder, expected) in [
+        (builder(), ThinkingLevel::High),
+        (builder().model("scripted:low"), ThinkingLevel::Low),
+        (builder().thinking(ThinkingLevel::Off), ThinkingLevel::Off),
     ] {
-        let agent = setup.resume(&path).start(folder.path()).unwrap();
+        let agent = builder.resume(&path).start(folder.path()).unwrap();
         assert_eq!(agent.state().await.unwrap().state.thinking, expected);
         agent.close().await.unwrap();
     }
@@ -82,8 +83,8 @@ async fn builder_resumed_session_keeps_its_thinking_level() {
 #[tokio::test]
 async fn run_that_fails_is_a_result_with_the_error() {
     let error = json!({"error": {"failure": "auth", "message": "no such key"}});
-    let setup = setup(vec![serde_json::from_value(error).unwrap()]);
-    let result = run(RunRequest::new("go", setup), &std::env::temp_dir()).await.unwrap();
+    let builder = builder(vec![serde_json::from_value(error).unwrap()]);
+    let result = run(RunRequest::new("go", builder), &std::env::temp_dir()).await.unwrap();
     assert_eq!((result.outcome, result.path), (RunOutcome::Failed, None));
     assert_eq!(result.error.as_deref(), Some("scripted: no such key"));
 }
@@ -91,21 +92,25 @@ async fn run_that_fails_is_a_result_with_the_error() {
 #[tokio::test]
 async fn builder_session_with_messages_continues_from_them() {
     let folder = TempDir::new().unwrap();
-    let (providers, model) = scripted(vec![says("first"), says("And you are Ada.")]);
-    let setup = SessionBuilder::new(providers)
+    let (providers, model) = scripted(vec![text_answer("first"), text_answer("And you are Ada.")]);
+    let builder = SessionBuilder::new(providers)
         .log_folder(folder.path().join("logs"))
         .messages(vec![user("I am Ada."), answer("Hello, Ada.")]);
-    let agent = setup.start(folder.path()).unwrap();
+    let agent = builder.start(folder.path()).unwrap();
     let path = agent.reader().path().unwrap().to_owned();
-    assert_eq!(said(&Reader::open(&path).unwrap()), ["user I am Ada.", "answer Hello, Ada. Stop"], "at once");
+    assert_eq!(
+        message_lines(&Reader::open(&path).unwrap()),
+        ["user I am Ada.", "answer Hello, Ada. Stop"],
+        "at once"
+    );
     agent.prompt("who am I?", PromptOptions::default()).await.unwrap();
     let settled = agent.settled().await.unwrap();
     assert_eq!((settled.outcome, settled.messages.len()), (RunOutcome::Completed, 2));
-    let request = model.asked.lock().unwrap()[0].0.messages.clone();
+    let request = model.received.lock().unwrap()[0].0.messages.clone();
     assert_eq!((request.len(), &*request[0]), (3, &user("I am Ada.")));
     agent.close().await.unwrap();
 
-    let agent = self::setup(vec![])
+    let agent = self::builder(vec![])
         .log_folder(folder.path().join("logs"))
         .resume(&path)
         .start(folder.path())
@@ -118,12 +123,12 @@ async fn builder_messages_with_an_unanswered_call_get_a_result() {
     let mut asks = AssistantMessage { stop_reason: StopReason::ToolUse, ..AssistantMessage::default() };
     let call = tiller_core::message::ToolCall::from_streamed("c1".into(), "bash".into(), "{}");
     asks.content.push(tiller_core::message::AssistantBlock::ToolCall(call));
-    let (providers, model) = scripted(vec![says("one"), says("two")]);
-    let setup = SessionBuilder::new(providers).messages(vec![user("go"), Message::Assistant(asks)]);
-    let agent = setup.start(&std::env::temp_dir()).unwrap();
+    let (providers, model) = scripted(vec![text_answer("one"), text_answer("two")]);
+    let builder = SessionBuilder::new(providers).messages(vec![user("go"), Message::Assistant(asks)]);
+    let agent = builder.start(&std::env::temp_dir()).unwrap();
     agent.prompt("go on", PromptOptions::default()).await.unwrap();
     agent.settled().await.unwrap();
-    let request = model.asked.lock().unwrap()[0].0.messages.clone();
+    let request = model.received.lock().unwrap()[0].0.messages.clone();
     let roles: Vec<&str> = request
         .iter()
         .map(|message| match &**message {
@@ -138,31 +143,31 @@ async fn builder_messages_with_an_unanswered_call_get_a_result() {
 
 #[tokio::test]
 async fn settled_ends_with_the_run_and_fails_without_one() {
-    let stage = Stage::new(Access::Writes, vec![calls(&[json!({})]), says("done")]);
-    assert!(matches!(stage.agent.settled().await, Err(AgentError::Empty)));
-    stage.prompt("go").await;
-    stage.begun.notified().await;
-    let (first, second) = (stage.agent.clone(), stage.agent.clone());
-    let waits = tokio::spawn(async move { first.settled().await });
-    let later = tokio::spawn(async move { second.settled().await });
-    stage.agent.follow_up("more").await.unwrap();
-    stage.agent.abort().await.unwrap();
-    for settled in [waits, later] {
+    let harness = Harness::new(Access::Writes, vec![calls(&[json!({})]), text_answer("done")]);
+    assert!(matches!(harness.agent.settled().await, Err(AgentError::Empty)));
+    harness.prompt("go").await;
+    harness.started.notified().await;
+    let (first, second) = (harness.agent.clone(), harness.agent.clone());
+    let first_end = tokio::spawn(async move { first.settled().await });
+    let second_end = tokio::spawn(async move { second.settled().await });
+    harness.agent.follow_up("more").await.unwrap();
+    harness.agent.abort().await.unwrap();
+    for settled in [first_end, second_end] {
         assert_eq!(settled.await.unwrap().unwrap().outcome, RunOutcome::Aborted);
     }
-    assert_eq!(stage.agent.settled().await.unwrap().messages.len(), 3, "and afterwards at once");
+    assert_eq!(harness.agent.settled().await.unwrap().messages.len(), 3, "and afterwards at once");
 }
 
 #[tokio::test]
 async fn builder_invalid_setup_is_an_error() {
     let folder = TempDir::new().unwrap();
-    let nobody = SessionBuilder::new(ProviderRegistry::default()).start(folder.path()).err().unwrap();
-    assert!(matches!(nobody, EmbedError::Model(ModelError::Unknown { .. })), "{nobody}");
-    let nowhere = setup(vec![]).start(&folder.path().join("gone")).err().unwrap();
-    assert!(matches!(nowhere, EmbedError::Workspace(_)), "{nowhere}");
-    let no_log = setup(vec![]).resume(folder.path().join("none.jsonl")).start(folder.path()).err().unwrap();
+    let no_model = SessionBuilder::new(ProviderRegistry::default()).start(folder.path()).err().unwrap();
+    assert!(matches!(no_model, EmbedError::Model(ModelError::Unknown { .. })), "{no_model}");
+    let no_folder = builder(vec![]).start(&folder.path().join("gone")).err().unwrap();
+    assert!(matches!(no_folder, EmbedError::Workspace(_)), "{no_folder}");
+    let no_log = builder(vec![]).resume(folder.path().join("none.jsonl")).start(folder.path()).err().unwrap();
     assert!(matches!(no_log, EmbedError::Session(_)), "{no_log}");
-    let agent = setup(vec![]).start(folder.path()).unwrap();
+    let agent = builder(vec![]).start(folder.path()).unwrap();
     let record = agent.execute_bash("true", BashContext::Include).await.unwrap();
     assert_eq!(record.output, "commands can't be run: no supervisor program is configured");
 }

@@ -18,7 +18,7 @@ async fn commands(agent: &AgentSession) {
     agent.execute_bash("echo seen-$((40+2))", BashContext::Include).await.unwrap();
 }
 
-async fn say(agent: &AgentSession, text: &str) {
+async fn prompt(agent: &AgentSession, text: &str) {
     agent.prompt(text, PromptOptions::default()).await.unwrap();
     agent.settled().await.unwrap();
 }
@@ -33,7 +33,7 @@ fn slow_call() -> Reply {
 }
 
 /// Runs commands at every point of a session, each followed by a prompt.
-async fn journey(server: &MockServer, which: usize) {
+async fn run_session(server: &MockServer, provider: usize) {
     let folder = TempDir::new().unwrap();
     let setup = || {
         let mut providers = ProviderRegistry::default();
@@ -50,7 +50,7 @@ async fn journey(server: &MockServer, which: usize) {
             )
         };
         let facts = tiller_provider::catalog::assumed;
-        match which {
+        match provider {
             0 => providers.add(std::sync::Arc::new(anthropic().unwrap()), vec![facts("anthropic", &model)]),
             _ => providers.add(std::sync::Arc::new(open_ai().unwrap()), vec![facts("openai", &model)]),
         }
@@ -62,8 +62,8 @@ async fn journey(server: &MockServer, which: usize) {
     };
     let agent = setup().start(folder.path()).unwrap();
     commands(&agent).await;
-    say(&agent, &format!("first {}", "words ".repeat(300))).await;
-    let early = agent.reader().leaf().unwrap();
+    prompt(&agent, &format!("first {}", "words ".repeat(300))).await;
+    let first_leaf = agent.reader().leaf().unwrap();
 
     agent.prompt("while it works", PromptOptions::default()).await.unwrap();
     let mut events = agent.subscribe();
@@ -76,22 +76,22 @@ async fn journey(server: &MockServer, which: usize) {
     agent.settled().await.unwrap();
     commands(&agent).await;
 
-    agent.navigate(early.clone(), BranchSummary::Made { instructions: None }).await.unwrap();
-    say(&agent, "on another branch").await;
-    agent.fork(early).await.unwrap();
+    agent.navigate(first_leaf.clone(), BranchSummary::Made { instructions: None }).await.unwrap();
+    prompt(&agent, "on another branch").await;
+    agent.fork(first_leaf).await.unwrap();
     commands(&agent).await;
     // Long enough for a summary to be shorter.
-    say(&agent, &format!("in a fork {}", "words ".repeat(900))).await;
+    prompt(&agent, &format!("in a fork {}", "words ".repeat(900))).await;
     agent.clone_session().await.unwrap();
-    say(&agent, "in a copy").await;
+    prompt(&agent, "in a copy").await;
     commands(&agent).await;
     agent.compact(None).await.unwrap();
-    say(&agent, "compacted").await;
+    prompt(&agent, "compacted").await;
     let path = agent.reader().path().unwrap().to_owned();
     agent.close().await.unwrap();
 
     let agent = setup().resume(&path).start(folder.path()).unwrap();
-    say(&agent, "resumed").await;
+    prompt(&agent, "resumed").await;
     agent.close().await.unwrap();
     let log = std::fs::read_to_string(&path).unwrap();
     assert!(log.contains(SECRET), "it is in the log");
@@ -99,7 +99,7 @@ async fn journey(server: &MockServer, which: usize) {
 
 #[tokio::test]
 async fn bash_excluded_command_is_in_no_byte_of_any_request() {
-    for which in [0, 1] {
+    for provider in [0, 1] {
         let answer = |text: &str| Reply::says([AnswerPart::text(text)]);
         let script = [
             answer("one"),
@@ -116,16 +116,16 @@ async fn bash_excluded_command_is_in_no_byte_of_any_request() {
             answer("eight"),
         ];
         let server = MockServer::start(script);
-        journey(&server, which).await;
-        let sent = server.requests();
-        assert_eq!(sent.len(), 11);
-        let mut seen = 0;
-        for (at, request) in sent.iter().enumerate() {
+        run_session(&server, provider).await;
+        let requests = server.requests();
+        assert_eq!(requests.len(), 11);
+        let mut included = 0;
+        for (at, request) in requests.iter().enumerate() {
             let text =
                 format!("{} {:?} {}", request.path, request.headers, String::from_utf8_lossy(&request.bytes));
-            assert!(!text.contains(SECRET) && !text.contains("hsuh"), "request {at} of {which}: {text}");
-            seen += usize::from(text.contains("seen-42"));
+            assert!(!text.contains(SECRET) && !text.contains("hsuh"), "request {at} of {provider}: {text}");
+            included += usize::from(text.contains("seen-42"));
         }
-        assert!(seen >= 6, "what is not secret is sent: {seen}");
+        assert!(included >= 6, "what is not secret is sent: {included}");
     }
 }

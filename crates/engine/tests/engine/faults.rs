@@ -10,93 +10,93 @@ use super::*;
 
 /// A run with every kind of write: a prompt, a call, its result, an answer.
 fn answers() -> Vec<ScriptedAnswer> {
-    vec![calls(&[json!({})]), says("done"), says("done again"), says("and again")]
+    vec![calls(&[json!({})]), text_answer("done"), text_answer("done again"), text_answer("and again")]
 }
 
-fn stage(disk: &FaultyDisk, sync: SyncPolicy) -> Stage {
+fn harness(disk: &FaultyDisk, sync: SyncPolicy) -> Harness {
     let folder = TempDir::new().unwrap();
     let placement = Placement::Flat(folder.path().join("logs"));
     let manager = SessionManager::new(placement, folder.path().canonicalize().unwrap());
     let manager = manager.with_fs(Arc::new(disk.clone()));
-    let stage = Stage::with(folder, (manager, None), Access::Writes, answers(), sync);
+    let harness = Harness::with_manager(folder, (manager, None), Access::Writes, answers(), sync);
     // Permits for any number of calls.
-    stage.go.add_permits(100);
-    stage
+    harness.permits.add_permits(100);
+    harness
 }
 
 /// Prompts, and waits for the end of the run. A prompt that was rejected had begun a run, too.
-async fn try_prompt(stage: &mut Stage, text: &str) -> Result<RunOutcome, AgentError> {
-    let accepted = stage.agent.prompt(text, PromptOptions::default()).await;
-    let outcome = stage.settled().await;
+async fn try_prompt(harness: &mut Harness, text: &str) -> Result<RunOutcome, AgentError> {
+    let accepted = harness.agent.prompt(text, PromptOptions::default()).await;
+    let outcome = harness.settled().await;
     assert!(accepted.is_ok() || outcome == RunOutcome::Failed);
     accepted.map(|()| outcome)
 }
 
 /// Asserts that the state in memory equals the file.
 #[track_caller]
-fn assert_true_to_file(stage: &Stage) {
-    let known = stage.agent.reader();
+fn assert_equals_file(harness: &Harness) {
+    let reader = harness.agent.reader();
     let entries = |reader: &Reader| reader.entries().unwrap().0;
-    match Reader::open(known.path().unwrap()) {
-        Ok(fresh) => assert_eq!(entries(&known), entries(&fresh)),
-        Err(_) => assert!(!known.exists()),
+    match Reader::open(reader.path().unwrap()) {
+        Ok(reopened) => assert_eq!(entries(&reader), entries(&reopened)),
+        Err(_) => assert!(!reader.exists()),
     }
 }
 
 /// Returns the user messages, answers and results in the file.
-fn logged(stage: &Stage) -> Vec<String> {
-    let reader = stage.agent.reader();
-    if reader.leaf().is_some() { said(&reader) } else { Vec::new() }
+fn logged(harness: &Harness) -> Vec<String> {
+    let reader = harness.agent.reader();
+    if reader.leaf().is_some() { message_lines(&reader) } else { Vec::new() }
 }
 
 /// Returns the number of writes of a run with one prompt.
 async fn writes_of_a_run() -> usize {
     let disk = FaultyDisk::default();
-    let mut stage = stage(&disk, SyncPolicy::Turn);
-    assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
+    let mut harness = harness(&disk, SyncPolicy::Turn);
+    assert_eq!(try_prompt(&mut harness, "go").await.unwrap(), RunOutcome::Completed);
     disk.writes()
 }
 
-async fn live_through(fault: Fault, failing: usize) {
+async fn run_with_fault(fault: Fault, writes: usize) {
     let disk = FaultyDisk::default();
-    let mut stage = stage(&disk, SyncPolicy::Turn);
-    disk.fail_write_after(failing, fault.clone());
-    let reason = match try_prompt(&mut stage, "go").await {
+    let mut harness = harness(&disk, SyncPolicy::Turn);
+    disk.fail_write_after(writes, fault.clone());
+    let reason = match try_prompt(&mut harness, "go").await {
         Ok(outcome) => {
-            assert_eq!(outcome, RunOutcome::Failed, "{fault:?} at {failing}");
+            assert_eq!(outcome, RunOutcome::Failed, "{fault:?} at {writes}");
             None
         }
         Err(error) => Some(error.to_string()),
     };
-    let path = stage.agent.reader().path().unwrap().display().to_string();
+    let path = harness.agent.reader().path().unwrap().display().to_string();
     assert!(reason.is_none_or(|reason| reason.contains(&path)));
-    assert_true_to_file(&stage);
-    let before = logged(&stage);
+    assert_equals_file(&harness);
+    let lines_before = logged(&harness);
     // Everything that was sent to the model or run was in the file before.
-    let asked = stage.model.asked.lock().unwrap().len();
-    assert!(asked == 0 || before[0] == "user go", "{before:?}");
-    let ran = 100 - stage.go.available_permits();
-    assert!(ran == 0 || before[1].starts_with("answer"), "{before:?}");
-    assert!(asked < 2 || before[2] == "result through", "{before:?}");
+    let requests = harness.model.received.lock().unwrap().len();
+    assert!(requests == 0 || lines_before[0] == "user go", "{lines_before:?}");
+    let call_runs = 100 - harness.permits.available_permits();
+    assert!(call_runs == 0 || lines_before[1].starts_with("answer"), "{lines_before:?}");
+    assert!(requests < 2 || lines_before[2] == "result through", "{lines_before:?}");
 
-    assert_eq!(try_prompt(&mut stage, "on").await.unwrap(), RunOutcome::Completed, "{fault:?} at {failing}");
-    let after = logged(&stage);
-    assert!(after.starts_with(&before), "{before:?} {after:?}");
+    assert_eq!(try_prompt(&mut harness, "on").await.unwrap(), RunOutcome::Completed, "{fault:?} at {writes}");
+    let lines_after = logged(&harness);
+    assert!(lines_after.starts_with(&lines_before), "{lines_before:?} {lines_after:?}");
     assert!(
-        after.contains(&"user on".to_owned()) && after.last().unwrap().starts_with("answer"),
-        "{after:?}"
+        lines_after.contains(&"user on".to_owned()) && lines_after.last().unwrap().starts_with("answer"),
+        "{lines_after:?}"
     );
-    let results = after.iter().filter(|line| line.starts_with("result")).count();
-    let asked_for = after.iter().filter(|line| *line == "answer  ToolUse").count();
-    assert_eq!(results, asked_for, "every call has its result: {after:?}");
-    assert_true_to_file(&stage);
+    let results = lines_after.iter().filter(|line| line.starts_with("result")).count();
+    let call_count = lines_after.iter().filter(|line| *line == "answer  ToolUse").count();
+    assert_eq!(results, call_count, "every call has its result: {lines_after:?}");
+    assert_equals_file(&harness);
 }
 
 #[tokio::test]
 async fn write_failure_pauses_the_run_and_the_next_prompt_resumes() {
-    for failing in 0..writes_of_a_run().await {
+    for writes in 0..writes_of_a_run().await {
         for fault in [Fault::Full, Fault::Broken, Fault::Short(0), Fault::Short(50), Fault::BrokenAfter(50)] {
-            tokio::time::timeout(PATIENCE, live_through(fault, failing)).await.unwrap();
+            tokio::time::timeout(PATIENCE, run_with_fault(fault, writes)).await.unwrap();
         }
     }
 }
@@ -104,64 +104,64 @@ async fn write_failure_pauses_the_run_and_the_next_prompt_resumes() {
 #[tokio::test]
 async fn write_failure_reports_the_reason_and_the_next_step() {
     let disk = FaultyDisk::default();
-    let mut stage = stage(&disk, SyncPolicy::Turn);
+    let mut harness = harness(&disk, SyncPolicy::Turn);
     // The last write: the final answer, with which the run would have ended anyway.
     disk.fail_write_after(writes_of_a_run().await - 1, Fault::Full);
-    stage.prompt("go").await;
-    let (message, hint) = stage
+    harness.prompt("go").await;
+    let (message, hint) = harness
         .until(|event| match event {
             EventKind::Warning { message, hint } => Some((message.clone(), hint.clone())),
             _ => None,
         })
         .await;
-    let path = stage.agent.reader().path().unwrap().display().to_string();
+    let path = harness.agent.reader().path().unwrap().display().to_string();
     assert!(message.contains(&path) && message.contains("No space left on device"), "{message}");
     assert!(hint.unwrap().contains("free up space"));
-    let told = stage
+    let warning = harness
         .until(|event| match event {
             EventKind::AgentEnd { messages, .. } => Some(messages.len()),
             _ => None,
         })
         .await;
-    assert_eq!(told, 3, "prompt, call and result are in the file, the answer isn't");
+    assert_eq!(warning, 3, "prompt, call and result are in the file, the answer isn't");
 }
 
 #[tokio::test]
 async fn sync_failure_pauses_the_run_before_the_request() {
     let disk = FaultyDisk::default();
-    let mut stage = stage(&disk, SyncPolicy::Turn);
+    let mut harness = harness(&disk, SyncPolicy::Turn);
     disk.fail_syncs(true);
-    let told = |event: &EventKind| match event {
+    let warning = |event: &EventKind| match event {
         EventKind::Warning { message, hint } => Some((message.clone(), hint.clone().unwrap())),
         _ => None,
     };
-    let refused = stage.agent.prompt("go", PromptOptions::default()).await.unwrap_err().to_string();
-    let (message, hint) = stage.until(told).await;
+    let refused = harness.agent.prompt("go", PromptOptions::default()).await.unwrap_err().to_string();
+    let (message, hint) = harness.until(warning).await;
     assert!(refused.contains("can't be synced to the disk") && refused == message, "{refused} {message}");
     assert!(hint.contains("power cut"), "{hint}");
-    assert_eq!(stage.settled().await, RunOutcome::Failed);
-    assert!(stage.requests().is_empty());
+    assert_eq!(harness.settled().await, RunOutcome::Failed);
+    assert!(harness.requests().is_empty());
     disk.fail_syncs(false);
-    assert_eq!(try_prompt(&mut stage, "on").await.unwrap(), RunOutcome::Completed);
+    assert_eq!(try_prompt(&mut harness, "on").await.unwrap(), RunOutcome::Completed);
 }
 
 #[tokio::test]
 async fn sync_policies_sync_after_entries_turns_or_at_close() {
     for (sync, syncs) in [(SyncPolicy::Never, 0), (SyncPolicy::Turn, 3)] {
         let disk = FaultyDisk::default();
-        let mut stage = stage(&disk, sync);
-        assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
+        let mut harness = harness(&disk, sync);
+        assert_eq!(try_prompt(&mut harness, "go").await.unwrap(), RunOutcome::Completed);
         assert_eq!(disk.syncs(), syncs, "{sync:?}");
-        stage.agent.close().await.unwrap();
+        harness.agent.close().await.unwrap();
         assert_eq!(disk.syncs(), syncs + 1, "{sync:?}");
     }
     let disk = FaultyDisk::default();
-    let mut stage = stage(&disk, SyncPolicy::Always);
-    assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
+    let mut harness = harness(&disk, SyncPolicy::Always);
+    assert_eq!(try_prompt(&mut harness, "go").await.unwrap(), RunOutcome::Completed);
     // The first write also holds the entries before the prompt.
     assert_eq!((disk.syncs(), disk.writes()), (4, writes_of_a_run().await));
-    let first = stage.agent.reader().tree().nodes()[0].id.clone();
-    stage.agent.navigate(first, BranchSummary::None).await.unwrap();
+    let first = harness.agent.reader().tree().nodes()[0].id.clone();
+    harness.agent.navigate(first, BranchSummary::None).await.unwrap();
     while disk.syncs() < 5 {
         tokio::task::yield_now().await;
     }
@@ -170,44 +170,44 @@ async fn sync_policies_sync_after_entries_turns_or_at_close() {
 #[tokio::test]
 async fn external_appends_are_reported_and_in_the_next_request() {
     let disk = FaultyDisk::default();
-    let mut stage = stage(&disk, SyncPolicy::Turn);
-    assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
-    let path = stage.agent.reader().path().unwrap().to_owned();
-    let leaf = stage.agent.reader().leaf().unwrap();
+    let mut harness = harness(&disk, SyncPolicy::Turn);
+    assert_eq!(try_prompt(&mut harness, "go").await.unwrap(), RunOutcome::Completed);
+    let path = harness.agent.reader().path().unwrap().to_owned();
+    let leaf = harness.agent.reader().leaf().unwrap();
     let message = json!({"role": "user", "content": "from elsewhere", "timestamp": 1});
     let line = json!({"type": "message", "id": "x", "parentId": leaf, "timestamp": "2026-11-21T03:16:58.249Z",
                       "message": message});
     let text = std::fs::read_to_string(&path).unwrap() + &format!("{line}\n");
     std::fs::write(&path, text).unwrap();
-    stage.prompt("on").await;
-    let shown = stage
+    harness.prompt("on").await;
+    let shown = harness
         .until(|event| match event {
             EventKind::EntryAppended { entry_id, entry } => Some((entry_id.clone(), entry.get().to_owned())),
             _ => None,
         })
         .await;
     assert_eq!(shown, ("x".into(), line.to_string()), "before everything that follows it");
-    let told = stage
+    let warning = harness
         .until(|event| match event {
             EventKind::Warning { message, .. } => Some(message.clone()),
             _ => None,
         })
         .await;
-    assert!(told.contains("another program appended to it (1 entry)"), "{told}");
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    let sent = format!("{:?}", stage.requests().last().unwrap().messages);
-    assert!(sent.contains("from elsewhere"), "{sent}");
-    let entry = stage.agent.reader().entry(&"x".into()).unwrap();
+    assert!(warning.contains("another program appended to it (1 entry)"), "{warning}");
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    let messages = format!("{:?}", harness.requests().last().unwrap().messages);
+    assert!(messages.contains("from elsewhere"), "{messages}");
+    let entry = harness.agent.reader().entry(&"x".into()).unwrap();
     assert!(matches!(entry.body, EntryBody::Message(_)));
 }
 
 #[tokio::test]
 async fn external_appends_many_lines_are_reported_as_a_count() {
     let disk = FaultyDisk::default();
-    let mut stage = stage(&disk, SyncPolicy::Turn);
-    assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
-    let path = stage.agent.reader().path().unwrap().to_owned();
-    let mut parent = stage.agent.reader().leaf().unwrap().as_str().to_owned();
+    let mut harness = harness(&disk, SyncPolicy::Turn);
+    assert_eq!(try_prompt(&mut harness, "go").await.unwrap(), RunOutcome::Completed);
+    let path = harness.agent.reader().path().unwrap().to_owned();
+    let mut parent = harness.agent.reader().leaf().unwrap().as_str().to_owned();
     let mut text = std::fs::read_to_string(&path).unwrap();
     for n in 0..200 {
         let message = json!({"role": "user", "content": format!("elsewhere {n}"), "timestamp": 1});
@@ -216,41 +216,41 @@ async fn external_appends_many_lines_are_reported_as_a_count() {
         (text, parent) = (text + &format!("{line}\n"), format!("x{n}"));
     }
     std::fs::write(&path, text).unwrap();
-    stage.prompt("on").await;
-    let told = stage
+    harness.prompt("on").await;
+    let warning = harness
         .until(|event| match event {
             EventKind::SessionChanged { reason, .. } => Some(*reason),
             EventKind::EntryAppended { entry_id, .. } => panic!("{entry_id} was told first"),
             _ => None,
         })
         .await;
-    assert_eq!(told, SessionChange::Grown);
-    let told = stage
+    assert_eq!(warning, SessionChange::Grown);
+    let warning = harness
         .until(|event| match event {
             EventKind::Warning { message, .. } => Some(message.clone()),
             EventKind::EntryAppended { entry_id, .. } => panic!("{entry_id} was told first"),
             _ => None,
         })
         .await;
-    assert!(told.contains("another program appended to it (200 entries)"), "{told}");
-    stage.settled().await;
-    let sent = format!("{:?}", stage.requests().last().unwrap().messages);
-    assert!(sent.contains("elsewhere 0") && sent.contains("elsewhere 199"), "{sent}");
+    assert!(warning.contains("another program appended to it (200 entries)"), "{warning}");
+    harness.settled().await;
+    let messages = format!("{:?}", harness.requests().last().unwrap().messages);
+    assert!(messages.contains("elsewhere 0") && messages.contains("elsewhere 199"), "{messages}");
 }
 
 #[tokio::test]
 async fn external_appends_on_another_branch_make_clients_reload() {
     let disk = FaultyDisk::default();
-    let mut stage = stage(&disk, SyncPolicy::Turn);
-    assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
-    let path = stage.agent.reader().path().unwrap().to_owned();
+    let mut harness = harness(&disk, SyncPolicy::Turn);
+    assert_eq!(try_prompt(&mut harness, "go").await.unwrap(), RunOutcome::Completed);
+    let path = harness.agent.reader().path().unwrap().to_owned();
     let message = json!({"role": "user", "content": "another root", "timestamp": 1});
     let line = json!({"type": "message", "id": "x", "parentId": null, "timestamp": "2026-11-21T03:16:58.249Z",
                       "message": message});
     let text = std::fs::read_to_string(&path).unwrap() + &format!("{line}\n");
     std::fs::write(&path, text).unwrap();
-    stage.prompt("on").await;
-    let reason = stage
+    harness.prompt("on").await;
+    let reason = harness
         .until(|event| match event {
             EventKind::SessionChanged { reason, .. } => Some(*reason),
             EventKind::EntryAppended { entry_id, .. } => panic!("{entry_id} was told first"),
@@ -258,55 +258,59 @@ async fn external_appends_on_another_branch_make_clients_reload() {
         })
         .await;
     assert_eq!(reason, SessionChange::Leaf);
-    stage.settled().await;
-    let reader = stage.agent.reader();
+    harness.settled().await;
+    let reader = harness.agent.reader();
     assert_eq!(reader.path_to(&reader.leaf().unwrap()).unwrap()[0], "x".into());
 }
 
 #[tokio::test]
 async fn log_cut_short_pauses_the_run_and_the_rest_is_sent() {
     let disk = FaultyDisk::default();
-    let mut stage = stage(&disk, SyncPolicy::Turn);
-    assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
-    let path = stage.agent.reader().path().unwrap().to_owned();
+    let mut harness = harness(&disk, SyncPolicy::Turn);
+    assert_eq!(try_prompt(&mut harness, "go").await.unwrap(), RunOutcome::Completed);
+    let path = harness.agent.reader().path().unwrap().to_owned();
     let text = std::fs::read_to_string(&path).unwrap();
     let lines: Vec<&str> = text.lines().collect();
-    let kept = lines[..lines.len() - 1].join("\n") + "\n";
-    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(kept.len() as u64).unwrap();
-    let refused = try_prompt(&mut stage, "lost").await.unwrap_err().to_string();
+    let shortened = lines[..lines.len() - 1].join("\n") + "\n";
+    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(shortened.len() as u64).unwrap();
+    let refused = try_prompt(&mut harness, "lost").await.unwrap_err().to_string();
     assert!(refused.contains("1 entry is lost"), "{refused}");
-    assert_eq!(try_prompt(&mut stage, "on").await.unwrap(), RunOutcome::Completed);
-    let sent = format!("{:?}", stage.requests().last().unwrap().messages);
-    assert!(sent.contains("through") && !sent.contains("\"done\"") && !sent.contains("lost"), "{sent}");
+    assert_eq!(try_prompt(&mut harness, "on").await.unwrap(), RunOutcome::Completed);
+    let messages = format!("{:?}", harness.requests().last().unwrap().messages);
+    assert!(
+        messages.contains("through") && !messages.contains("\"done\"") && !messages.contains("lost"),
+        "{messages}"
+    );
 }
 
 #[tokio::test]
 async fn file_system_without_locks_is_reported_at_first_write() {
     let disk = FaultyDisk::default().without_locks();
-    let mut stage = stage(&disk, SyncPolicy::Turn);
-    stage.prompt("go").await;
-    let told = stage
+    let mut harness = harness(&disk, SyncPolicy::Turn);
+    harness.prompt("go").await;
+    let warning = harness
         .until(|event| match event {
             EventKind::Warning { message, .. } => Some(message.clone()),
             _ => None,
         })
         .await;
-    assert!(told.contains("has no locks"), "{told}");
-    stage.settled().await;
-    let path = stage.agent.reader().path().unwrap().to_owned();
-    let Stage { folder, agent, .. } = stage;
+    assert!(warning.contains("has no locks"), "{warning}");
+    harness.settled().await;
+    let path = harness.agent.reader().path().unwrap().to_owned();
+    let Harness { folder, agent, .. } = harness;
     agent.close().await.unwrap();
     let manager = SessionManager::new(Placement::Memory, folder.path().to_owned()).with_fs(Arc::new(disk));
-    let later = Stage::with(folder, (manager, Some(path)), Access::Writes, Vec::new(), SyncPolicy::Turn);
-    let notices = later.agent.notices();
+    let resumed =
+        Harness::with_manager(folder, (manager, Some(path)), Access::Writes, Vec::new(), SyncPolicy::Turn);
+    let notices = resumed.agent.notices();
     assert!(notices.iter().any(|notice| notice.contains("has no locks")), "{notices:?}");
 }
 
 #[tokio::test]
 async fn removed_queue_items_are_returned_though_the_disk_fails() {
     let disk = FaultyDisk::default();
-    let mut stage = stage(&disk, SyncPolicy::Always);
-    assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
+    let mut harness = harness(&disk, SyncPolicy::Always);
+    assert_eq!(try_prompt(&mut harness, "go").await.unwrap(), RunOutcome::Completed);
     let wait = async |text: &str| {
         let id = tiller_core::id::QueueId::from(text);
         let item = QueueItem {
@@ -317,19 +321,19 @@ async fn removed_queue_items_are_returned_though_the_disk_fails() {
             images: [].into(),
             held: true,
         };
-        stage.agent.put_back(item, 0).await.unwrap();
+        harness.agent.put_back(item, 0).await.unwrap();
         id
     };
     let first = wait("first").await;
     wait("second").await;
     disk.fail_syncs(true);
-    assert_eq!(stage.agent.remove_queued(first).await.unwrap().text, "first");
-    let taken = stage.agent.clear_queue(None).await.unwrap();
-    assert_eq!(taken.iter().map(|item| &*item.text).collect::<Vec<_>>(), ["second"]);
+    assert_eq!(harness.agent.remove_queued(first).await.unwrap().text, "first");
+    let cleared = harness.agent.clear_queue(None).await.unwrap();
+    assert_eq!(cleared.iter().map(|item| &*item.text).collect::<Vec<_>>(), ["second"]);
     disk.fail_syncs(false);
     // Messages that could not be removed stay in the queue.
     wait("third").await;
     disk.fail_write_after(0, Fault::Full);
-    stage.agent.clear_queue(None).await.unwrap_err();
-    assert_eq!(stage.agent.clear_queue(None).await.unwrap().len(), 1);
+    harness.agent.clear_queue(None).await.unwrap_err();
+    assert_eq!(harness.agent.clear_queue(None).await.unwrap().len(), 1);
 }

@@ -55,7 +55,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Plays scripted answers, and records each request with the log at that moment.
 struct Model {
     script: Scripted,
-    asked: Mutex<Vec<(Request, String)>>,
+    received: Mutex<Vec<(Request, String)>>,
     logs: PathBuf,
     /// Permits for requests without tools: those for summaries.
     summaries: Arc<Semaphore>,
@@ -74,7 +74,7 @@ impl Provider for Model {
         let files = std::fs::read_dir(&self.logs).into_iter().flatten().map(|entry| entry.unwrap().path());
         let logs = files.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
         let log = logs.map(|path| std::fs::read_to_string(path).unwrap()).collect();
-        self.asked.lock().unwrap().push((request.clone(), log));
+        self.received.lock().unwrap().push((request.clone(), log));
         let summaries = request.tools.is_empty().then(|| Arc::clone(&self.summaries));
         let answer = self.script.stream(request);
         let Some(summaries) = summaries else { return answer };
@@ -89,8 +89,8 @@ impl Provider for Model {
 /// A tool that starts, reports that, and waits for a permit. Called with `{"crash": true}` it panics.
 struct Gate {
     spec: ToolSpec,
-    begun: Arc<Notify>,
-    go: Arc<Semaphore>,
+    started: Arc<Notify>,
+    permits: Arc<Semaphore>,
 }
 
 impl Tool for Gate {
@@ -105,52 +105,57 @@ impl Tool for Gate {
     fn run(&self, invocation: ToolInvocation) -> RunFuture<'_> {
         Box::pin(async move {
             assert!(invocation.arguments.get("crash").is_none(), "told to crash");
-            self.begun.notify_one();
-            self.go.acquire().await.unwrap().forget();
+            self.started.notify_one();
+            self.permits.acquire().await.unwrap().forget();
             ToolOutput::text("through")
         })
     }
 }
 
 /// A session with its model and its gate.
-struct Stage {
+struct Harness {
     agent: AgentSession,
     events: EventStream,
     model: Arc<Model>,
-    begun: Arc<Notify>,
-    go: Arc<Semaphore>,
+    started: Arc<Notify>,
+    permits: Arc<Semaphore>,
     folder: TempDir,
 }
 
-impl Stage {
+impl Harness {
     fn new(access: Access, answers: Vec<ScriptedAnswer>) -> Self {
-        Self::on(TempDir::new().unwrap(), access, answers, None)
+        Self::in_folder(TempDir::new().unwrap(), access, answers, None)
     }
 
-    fn on(folder: TempDir, access: Access, answers: Vec<ScriptedAnswer>, open: Option<PathBuf>) -> Self {
+    fn in_folder(
+        folder: TempDir,
+        access: Access,
+        answers: Vec<ScriptedAnswer>,
+        open: Option<PathBuf>,
+    ) -> Self {
         let logs = folder.path().join("logs");
         let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
-        Self::with(folder, (manager, open), access, answers, SyncPolicy::Turn)
+        Self::with_manager(folder, (manager, open), access, answers, SyncPolicy::Turn)
     }
 
-    /// Creates a stage in the folder, on a new session of the manager or the one at `path`.
-    fn with(
+    /// Creates a harness in the folder, on a new session of the manager or the one at `path`.
+    fn with_manager(
         folder: TempDir,
         (manager, open): (SessionManager, Option<PathBuf>),
         access: Access,
         answers: Vec<ScriptedAnswer>,
         sync: SyncPolicy,
     ) -> Self {
-        Self::tuned(folder, (manager, open), access, answers, |parts| parts.options.sync = sync)
+        Self::configured(folder, (manager, open), access, answers, |parts| parts.options.sync = sync)
     }
 
-    /// Creates a stage like [`Stage::with`], with modified parts.
-    fn tuned(
+    /// Creates a harness like [`Harness::with_manager`], with modified parts.
+    fn configured(
         folder: TempDir,
         (manager, open): (SessionManager, Option<PathBuf>),
         access: Access,
         answers: Vec<ScriptedAnswer>,
-        tune: impl FnOnce(&mut SessionParts),
+        configure: impl FnOnce(&mut SessionParts),
     ) -> Self {
         let logs = folder.path().join("logs");
         let writer = match open {
@@ -160,18 +165,18 @@ impl Stage {
         let script = Scripted::new(answers);
         let facts = script.facts();
         let summaries = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
-        let model = Arc::new(Model { script, asked: Mutex::default(), logs, summaries });
+        let model = Arc::new(Model { script, received: Mutex::default(), logs, summaries });
         let mut providers = ProviderRegistry::default();
         providers.add(Arc::clone(&model) as Arc<dyn Provider>, vec![facts]);
         let chosen = providers.models().remove(0);
-        let (begun, go) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
+        let (started, permits) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
         let spec = ToolSpec {
             name: "gate".into(),
             description: "waits".into(),
             parameters: Arc::new(json!({"type": "object"})),
             traits: ToolTraits::new(access),
         };
-        let gate = Gate { spec, begun: Arc::clone(&begun), go: Arc::clone(&go) };
+        let gate = Gate { spec, started: Arc::clone(&started), permits: Arc::clone(&permits) };
         let mut parts = SessionParts {
             manager,
             writer,
@@ -189,25 +194,25 @@ impl Stage {
             resources: Resources::default(),
             options: options(folder.path().join("outputs")),
         };
-        tune(&mut parts);
+        configure(&mut parts);
         let agent = AgentSession::start(parts).unwrap();
         let events = agent.subscribe();
-        Self { agent, events, model, begun, go, folder }
+        Self { agent, events, model, started, permits, folder }
     }
 
     async fn prompt(&self, text: &str) {
         self.agent.prompt(text, PromptOptions::default()).await.unwrap();
     }
 
-    /// Waits for an event that `pick` accepts.
-    async fn until<T>(&mut self, pick: impl Fn(&EventKind) -> Option<T>) -> T {
+    /// Waits for an event that `select` accepts.
+    async fn until<T>(&mut self, select: impl Fn(&EventKind) -> Option<T>) -> T {
         loop {
             // Fails with a message instead of hanging.
             let event =
                 tokio::time::timeout(PATIENCE, self.events.next()).await.expect("the event never came");
             let event = event.unwrap().unwrap();
-            if let Some(picked) = pick(&event.kind) {
-                return picked;
+            if let Some(selected) = select(&event.kind) {
+                return selected;
             }
         }
     }
@@ -222,12 +227,12 @@ impl Stage {
         outcome
     }
 
-    fn said(&self) -> Vec<String> {
-        said(&self.agent.reader())
+    fn message_lines(&self) -> Vec<String> {
+        message_lines(&self.agent.reader())
     }
 
     fn requests(&self) -> Vec<Request> {
-        self.model.asked.lock().unwrap().iter().map(|(request, _)| request.clone()).collect()
+        self.model.received.lock().unwrap().iter().map(|(request, _)| request.clone()).collect()
     }
 }
 
@@ -248,7 +253,7 @@ fn options(scratch: PathBuf) -> AgentOptions {
 }
 
 /// Returns the messages of the current branch, a line each.
-fn said(reader: &Reader) -> Vec<String> {
+fn message_lines(reader: &Reader) -> Vec<String> {
     let (entries, _) = reader.branch(&reader.leaf().unwrap()).unwrap();
     let line = |message: &Arc<Message>| match &**message {
         Message::User(user) => format!("user {}", user.content.joined_text()),
@@ -262,7 +267,7 @@ fn said(reader: &Reader) -> Vec<String> {
     entries.iter().filter_map(|entry| entry.body.as_message()).map(line).collect()
 }
 
-fn says(text: &str) -> ScriptedAnswer {
+fn text_answer(text: &str) -> ScriptedAnswer {
     ScriptedAnswer { text: text.into(), ..ScriptedAnswer::default() }
 }
 
@@ -271,41 +276,42 @@ fn calls(arguments: &[Value]) -> ScriptedAnswer {
     serde_json::from_value(json!({"calls": calls})).unwrap()
 }
 
-fn with(behavior: StreamingBehavior) -> PromptOptions {
+fn prompt_options(behavior: StreamingBehavior) -> PromptOptions {
     PromptOptions { streaming_behavior: Some(behavior), ..PromptOptions::default() }
 }
 
 #[tokio::test]
 async fn prompt_is_in_the_log_before_the_request() {
-    let mut stage = Stage::new(Access::Reads, vec![says("yes")]);
-    stage.prompt("is it there?").await;
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    let asked = stage.model.asked.lock().unwrap();
-    assert!(asked[0].1.ends_with("}\n") && asked[0].1.contains("is it there?"), "{}", asked[0].1);
+    let mut harness = Harness::new(Access::Reads, vec![text_answer("yes")]);
+    harness.prompt("is it there?").await;
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    let received = harness.model.received.lock().unwrap();
+    assert!(received[0].1.ends_with("}\n") && received[0].1.contains("is it there?"), "{}", received[0].1);
 }
 
 #[tokio::test]
 async fn prompt_during_a_run_needs_a_streaming_behavior() {
-    let stage = Stage::new(Access::Writes, vec![calls(&[json!({})]), says("done")]);
-    stage.prompt("go").await;
-    stage.begun.notified().await;
-    let refused = stage.agent.prompt("more", PromptOptions::default()).await;
+    let harness = Harness::new(Access::Writes, vec![calls(&[json!({})]), text_answer("done")]);
+    harness.prompt("go").await;
+    harness.started.notified().await;
+    let refused = harness.agent.prompt("more", PromptOptions::default()).await;
     assert!(matches!(refused, Err(AgentError::Busy)), "{refused:?}");
 }
 
 #[tokio::test]
 async fn steering_skips_waiting_calls_and_follow_ups_come_last() {
-    let answers = vec![calls(&[json!({}), json!({}), json!({})]), says("steered"), says("followed")];
-    let mut stage = Stage::new(Access::Writes, answers);
-    stage.prompt("go").await;
-    stage.begun.notified().await;
-    stage.agent.follow_up("and then").await.unwrap();
-    stage.agent.steer("wait").await.unwrap();
-    stage.go.add_permits(1);
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    let answers =
+        vec![calls(&[json!({}), json!({}), json!({})]), text_answer("steered"), text_answer("followed")];
+    let mut harness = Harness::new(Access::Writes, answers);
+    harness.prompt("go").await;
+    harness.started.notified().await;
+    harness.agent.follow_up("and then").await.unwrap();
+    harness.agent.steer("wait").await.unwrap();
+    harness.permits.add_permits(1);
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
     let skipped = "result skipped: the user steered";
     assert_eq!(
-        stage.said(),
+        harness.message_lines(),
         [
             "user go",
             "answer  ToolUse",
@@ -318,149 +324,157 @@ async fn steering_skips_waiting_calls_and_follow_ups_come_last() {
             "answer followed Stop"
         ]
     );
-    let log = std::fs::read_to_string(stage.agent.reader().path().unwrap()).unwrap();
+    let log = std::fs::read_to_string(harness.agent.reader().path().unwrap()).unwrap();
     assert!(log.contains(r#""tillerReceipt":{"afterCalls":1,"skippedCalls":2,"queuedAt":"#), "{log}");
 }
 
 #[tokio::test]
 async fn abort_keeps_partial_output_and_returns_the_queue() {
     let answer = ScriptedAnswer { text: "half an answer".into(), hang: true, ..ScriptedAnswer::default() };
-    let mut stage = Stage::new(Access::Reads, vec![answer]);
-    stage.prompt("go").await;
+    let mut harness = Harness::new(Access::Reads, vec![answer]);
+    harness.prompt("go").await;
     let last_piece = |event: &EventKind| match event {
         EventKind::MessageUpdate {
             assistant_message_event: AssistantDelta::TextDelta { delta, .. }, ..
         } => (delta == "er").then_some(()),
         _ => None,
     };
-    stage.until(last_piece).await;
-    stage.agent.prompt("later", with(StreamingBehavior::FollowUp)).await.unwrap();
-    let back = stage.agent.abort().await.unwrap();
+    harness.until(last_piece).await;
+    harness.agent.prompt("later", prompt_options(StreamingBehavior::FollowUp)).await.unwrap();
+    let back = harness.agent.abort().await.unwrap();
     assert_eq!(back.iter().map(|item| item.text.as_str()).collect::<Vec<_>>(), ["later"]);
-    assert_eq!(stage.settled().await, RunOutcome::Aborted);
-    assert_eq!(stage.said(), ["user go", "answer half an answer Aborted"]);
-    assert!(stage.agent.snapshot().await.unwrap().in_progress.queue.is_empty());
+    assert_eq!(harness.settled().await, RunOutcome::Aborted);
+    assert_eq!(harness.message_lines(), ["user go", "answer half an answer Aborted"]);
+    assert!(harness.agent.snapshot().await.unwrap().in_progress.queue.is_empty());
 }
 
 #[tokio::test]
 async fn tool_that_panics_has_a_result_and_the_run_continues() {
-    let mut stage = Stage::new(Access::Writes, vec![calls(&[json!({"crash": true})]), says("survived")]);
-    stage.prompt("go").await;
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    let said = stage.said();
-    assert!(said[2].starts_with("result crashed"), "{said:?}");
-    assert_eq!(said[3], "answer survived Stop");
+    let mut harness =
+        Harness::new(Access::Writes, vec![calls(&[json!({"crash": true})]), text_answer("survived")]);
+    harness.prompt("go").await;
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    let lines = harness.message_lines();
+    assert!(lines[2].starts_with("result crashed"), "{lines:?}");
+    assert_eq!(lines[3], "answer survived Stop");
 }
 
 #[tokio::test]
 async fn tool_unknown_or_invalid_arguments_are_reported_to_the_model() {
     let unknown = serde_json::from_value(json!({"calls": [{"name": "magic"}]})).unwrap();
-    let mut stage = Stage::new(Access::Reads, vec![unknown, calls(&[json!({"wrong": 1})]), says("ok")]);
-    stage.prompt("go").await;
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    let said = stage.said();
-    assert_eq!(said[2], "result unknown tool `magic`; there are: gate");
-    assert_eq!(said[4], "result invalid arguments: `wrong` is wrong");
+    let mut harness =
+        Harness::new(Access::Reads, vec![unknown, calls(&[json!({"wrong": 1})]), text_answer("ok")]);
+    harness.prompt("go").await;
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    let lines = harness.message_lines();
+    assert_eq!(lines[2], "result unknown tool `magic`; there are: gate");
+    assert_eq!(lines[4], "result invalid arguments: `wrong` is wrong");
 }
 
 #[tokio::test]
 async fn approval_for_the_session_covers_calls_of_the_same_answer() {
-    let mut stage = Stage::new(Access::Executes, vec![calls(&[json!({}), json!({})]), says("done")]);
-    stage.go.add_permits(2);
-    stage.prompt("go").await;
-    let asked = stage
+    let mut harness =
+        Harness::new(Access::Executes, vec![calls(&[json!({}), json!({})]), text_answer("done")]);
+    harness.permits.add_permits(2);
+    harness.prompt("go").await;
+    let call = harness
         .until(|event| match event {
             EventKind::ApprovalRequested(request) => Some(request.tool_call_id.clone()),
             _ => None,
         })
         .await;
-    stage.agent.decide(asked.clone(), Decision::Session).await.unwrap();
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    assert_eq!(stage.said()[2..4], ["result through", "result through"]);
-    assert!(matches!(stage.agent.decide(asked, Decision::Once).await, Err(AgentError::NotFound(_))));
+    harness.agent.decide(call.clone(), Decision::Session).await.unwrap();
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    assert_eq!(harness.message_lines()[2..4], ["result through", "result through"]);
+    assert!(matches!(harness.agent.decide(call, Decision::Once).await, Err(AgentError::NotFound(_))));
 }
 
 #[tokio::test]
 async fn approval_request_counts_later_requests_of_its_answer() {
-    let mut stage =
-        Stage::new(Access::Executes, vec![calls(&[json!({}), json!({}), json!({})]), says("done")]);
-    stage.go.add_permits(3);
-    stage.prompt("go").await;
+    let mut harness =
+        Harness::new(Access::Executes, vec![calls(&[json!({}), json!({}), json!({})]), text_answer("done")]);
+    harness.permits.add_permits(3);
+    harness.prompt("go").await;
     for (later, decision) in [(2, Decision::Once), (1, Decision::Session)] {
-        let asked = stage.until(|event| match event {
+        let request = harness.until(|event| match event {
             EventKind::ApprovalRequested(request) => Some(request.clone()),
             _ => None,
         });
-        let asked = asked.await;
-        assert_eq!(asked.later, later);
-        stage.agent.decide(asked.tool_call_id, decision).await.unwrap();
+        let request = request.await;
+        assert_eq!(request.later, later);
+        harness.agent.decide(request.tool_call_id, decision).await.unwrap();
     }
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
 }
 
 #[tokio::test]
 async fn approval_for_the_session_ends_with_it() {
-    let answers = (0..3).flat_map(|_| [calls(&[json!({})]), says("done")]);
-    let mut stage = Stage::new(Access::Executes, answers.collect());
-    stage.go.add_permits(3);
-    let asked = |event: &EventKind| match event {
+    let answers = (0..3).flat_map(|_| [calls(&[json!({})]), text_answer("done")]);
+    let mut harness = Harness::new(Access::Executes, answers.collect());
+    harness.permits.add_permits(3);
+    let approval_requested = |event: &EventKind| match event {
         EventKind::ApprovalRequested(request) => Some(request.tool_call_id.clone()),
         _ => None,
     };
-    stage.prompt("go").await;
+    harness.prompt("go").await;
     for is_fork in [true, false] {
-        let call = stage.until(asked).await;
-        stage.agent.decide(call, Decision::Session).await.unwrap();
-        assert_eq!(stage.settled().await, RunOutcome::Completed);
+        let call = harness.until(approval_requested).await;
+        harness.agent.decide(call, Decision::Session).await.unwrap();
+        assert_eq!(harness.settled().await, RunOutcome::Completed);
         if is_fork {
-            stage.agent.clone_session().await.unwrap();
+            harness.agent.clone_session().await.unwrap();
         } else {
-            stage.agent.new_session().await.unwrap();
+            harness.agent.new_session().await.unwrap();
         }
-        stage.prompt("again").await;
+        harness.prompt("again").await;
     }
-    stage.until(asked).await;
+    harness.until(approval_requested).await;
 }
 
 #[tokio::test]
 async fn queue_of_a_crashed_process_is_restored_held() {
-    let stage = Stage::new(Access::Writes, vec![calls(&[json!({})])]);
-    stage.prompt("go").await;
-    stage.begun.notified().await;
-    stage.agent.steer("remember me").await.unwrap();
-    let log = stage.agent.reader().path().unwrap().to_owned();
-    let copy = stage.folder.path().join("logs/copy.jsonl");
+    let harness = Harness::new(Access::Writes, vec![calls(&[json!({})])]);
+    harness.prompt("go").await;
+    harness.started.notified().await;
+    harness.agent.steer("remember me").await.unwrap();
+    let log = harness.agent.reader().path().unwrap().to_owned();
+    let copy = harness.folder.path().join("logs/copy.jsonl");
     std::fs::copy(&log, &copy).unwrap();
 
     let folder = TempDir::new().unwrap();
-    let mut later = Stage::on(folder, Access::Writes, vec![says("first"), says("second")], Some(copy));
-    let queue = later.agent.snapshot().await.unwrap().in_progress.queue;
+    let mut resumed = Harness::in_folder(
+        folder,
+        Access::Writes,
+        vec![text_answer("first"), text_answer("second")],
+        Some(copy),
+    );
+    let queue = resumed.agent.snapshot().await.unwrap().in_progress.queue;
     assert_eq!(
         queue.iter().map(|item| (item.text.as_str(), item.held)).collect::<Vec<_>>(),
         [("remember me", true)]
     );
-    later.prompt("go on").await;
-    assert_eq!(later.settled().await, RunOutcome::Completed);
-    let said = later.said();
-    assert!(said[2].starts_with("result interrupted"), "{said:?}");
-    assert_eq!(said[3..], ["user go on", "answer second Stop"], "a held message is not sent");
-    let taken = later.agent.clear_queue(None).await.unwrap();
-    assert_eq!(taken[0].text, "remember me");
-    assert!(later.agent.snapshot().await.unwrap().in_progress.queue.is_empty());
+    resumed.prompt("go on").await;
+    assert_eq!(resumed.settled().await, RunOutcome::Completed);
+    let lines = resumed.message_lines();
+    assert!(lines[2].starts_with("result interrupted"), "{lines:?}");
+    assert_eq!(lines[3..], ["user go on", "answer second Stop"], "a held message is not sent");
+    let cleared = resumed.agent.clear_queue(None).await.unwrap();
+    assert_eq!(cleared[0].text, "remember me");
+    assert!(resumed.agent.snapshot().await.unwrap().in_progress.queue.is_empty());
 }
 
 #[tokio::test]
 async fn bash_excluded_output_is_in_the_log_and_in_no_request() {
-    let mut stage = Stage::new(Access::Reads, vec![says("ok")]);
+    let mut harness = Harness::new(Access::Reads, vec![text_answer("ok")]);
     let ended = |event: &EventKind| matches!(event, EventKind::BashExecutionEnd { .. }).then_some(());
-    stage.agent.bash("echo $((40+2)) to-the-model", BashContext::Include).await.unwrap();
-    stage.until(ended).await;
-    stage.agent.bash("echo hush-$((40+2))", BashContext::Exclude).await.unwrap();
-    stage.until(ended).await;
-    stage.prompt("go").await;
-    stage.settled().await;
+    harness.agent.bash("echo $((40+2)) to-the-model", BashContext::Include).await.unwrap();
+    harness.until(ended).await;
+    harness.agent.bash("echo hush-$((40+2))", BashContext::Exclude).await.unwrap();
+    harness.until(ended).await;
+    harness.prompt("go").await;
+    harness.settled().await;
     assert_eq!(
-        stage.said(),
+        harness.message_lines(),
         [
             "bash echo $((40+2)) to-the-model Some(0) 42 to-the-model",
             "bash echo hush-$((40+2)) Some(0) hush-42",
@@ -468,77 +482,78 @@ async fn bash_excluded_output_is_in_the_log_and_in_no_request() {
             "answer ok Stop"
         ]
     );
-    let sent = format!("{:?}", stage.requests()[0].messages);
+    let sent = format!("{:?}", harness.requests()[0].messages);
     assert!(sent.contains("42 to-the-model") && !sent.contains("hush"), "{sent}");
 }
 
 #[tokio::test]
 async fn bash_abort_keeps_the_output() {
-    let mut stage = Stage::new(Access::Reads, vec![]);
-    stage.agent.bash("echo begun; sleep 60", BashContext::Include).await.unwrap();
-    stage.until(|event| matches!(event, EventKind::BashExecutionUpdate { .. }).then_some(())).await;
-    stage.agent.abort().await.unwrap();
-    let record = stage
+    let mut harness = Harness::new(Access::Reads, vec![]);
+    harness.agent.bash("echo begun; sleep 60", BashContext::Include).await.unwrap();
+    harness.until(|event| matches!(event, EventKind::BashExecutionUpdate { .. }).then_some(())).await;
+    harness.agent.abort().await.unwrap();
+    let record = harness
         .until(|event| match event {
             EventKind::BashExecutionEnd { message, .. } => Some(Arc::clone(message)),
             _ => None,
         })
         .await;
     assert!(record.cancelled && record.exit_code.is_none(), "{record:?}");
-    assert_eq!(stage.said(), ["bash echo begun; sleep 60 None begun"]);
+    assert_eq!(harness.message_lines(), ["bash echo begun; sleep 60 None begun"]);
 }
 
 #[tokio::test]
 async fn navigate_back_starts_a_branch_with_text_in_the_editor() {
-    let mut stage = Stage::new(Access::Reads, vec![says("one"), says("two")]);
-    stage.prompt("first").await;
-    stage.settled().await;
-    stage.prompt("second").await;
-    stage.settled().await;
-    let reader = stage.agent.reader();
+    let mut harness = Harness::new(Access::Reads, vec![text_answer("one"), text_answer("two")]);
+    harness.prompt("first").await;
+    harness.settled().await;
+    harness.prompt("second").await;
+    harness.settled().await;
+    let reader = harness.agent.reader();
     let second =
         reader.entries().unwrap().0.into_iter().rev().find(|entry| {
             entry.body.as_message().is_some_and(|message| matches!(&**message, Message::User(_)))
         });
     let second = second.unwrap().id;
-    let moved = stage.agent.navigate(second.clone(), BranchSummary::None).await.unwrap();
+    let moved = harness.agent.navigate(second.clone(), BranchSummary::None).await.unwrap();
     assert_eq!(moved.editor.as_deref(), Some("second"));
-    stage.prompt("other").await;
-    stage.settled().await;
-    assert_eq!(stage.said(), ["user first", "answer one Stop", "user other", "answer two Stop"]);
-    assert_eq!(stage.agent.reader().tree().branch_count(), 2);
+    harness.prompt("other").await;
+    harness.settled().await;
+    assert_eq!(harness.message_lines(), ["user first", "answer one Stop", "user other", "answer two Stop"]);
+    assert_eq!(harness.agent.reader().tree().branch_count(), 2);
 
-    let fork = stage.agent.fork(second).await.unwrap();
+    let fork = harness.agent.fork(second).await.unwrap();
     assert_eq!(fork.editor.as_deref(), Some("second"));
-    assert_eq!(said(&stage.agent.reader()), ["user first", "answer one Stop"]);
-    assert_eq!(stage.agent.sessions(SessionScope::ThisDirectory).await.unwrap().sessions.len(), 2);
-    stage.agent.new_session().await.unwrap();
-    assert_eq!(stage.agent.reader().leaf(), None);
+    assert_eq!(message_lines(&harness.agent.reader()), ["user first", "answer one Stop"]);
+    assert_eq!(harness.agent.sessions(SessionScope::ThisDirectory).await.unwrap().sessions.len(), 2);
+    harness.agent.new_session().await.unwrap();
+    assert_eq!(harness.agent.reader().leaf(), None);
 }
 
 #[tokio::test]
 async fn navigate_with_label_and_summary_sends_the_summary() {
-    let mut stage = Stage::new(Access::Reads, vec![says("one"), says("two"), says("three")]);
-    stage.prompt("first").await;
-    stage.settled().await;
-    stage.prompt("second").await;
-    stage.settled().await;
-    let reader = stage.agent.reader();
+    let mut harness =
+        Harness::new(Access::Reads, vec![text_answer("one"), text_answer("two"), text_answer("three")]);
+    harness.prompt("first").await;
+    harness.settled().await;
+    harness.prompt("second").await;
+    harness.settled().await;
+    let reader = harness.agent.reader();
     let path = reader.path_to(&reader.leaf().unwrap()).unwrap();
     let answer = path.last().unwrap().clone();
     let second = path[path.len() - 2].clone();
-    stage.agent.label(answer.clone(), Some("dead end".into())).await.unwrap();
-    let refused = stage.agent.hide(second.clone(), Visibility::Hidden).await.unwrap_err();
+    harness.agent.label(answer.clone(), Some("dead end".into())).await.unwrap();
+    let refused = harness.agent.hide(second.clone(), Visibility::Hidden).await.unwrap_err();
     assert!(matches!(refused, AgentError::Session(SessionError::InUse(_))), "{refused}");
     let moved =
-        stage.agent.navigate(second.clone(), BranchSummary::Text("It led nowhere.".into())).await.unwrap();
+        harness.agent.navigate(second.clone(), BranchSummary::Text("It led nowhere.".into())).await.unwrap();
     assert_eq!(moved.editor.as_deref(), Some("second"));
-    stage.agent.hide(second.clone(), Visibility::Hidden).await.unwrap();
-    stage.prompt("third").await;
-    stage.settled().await;
-    let request = format!("{:?}", stage.requests().last().unwrap().messages);
+    harness.agent.hide(second.clone(), Visibility::Hidden).await.unwrap();
+    harness.prompt("third").await;
+    harness.settled().await;
+    let request = format!("{:?}", harness.requests().last().unwrap().messages);
     assert!(request.contains("It led nowhere.") && !request.contains("second"), "{request}");
-    let reader = stage.agent.reader();
+    let reader = harness.agent.reader();
     let tree = reader.tree();
     let marks = Annotations::read(&reader, &tree);
     let position = |id: &EntryId| tree.nodes().iter().position(|node| node.id == *id).unwrap();
@@ -548,89 +563,89 @@ async fn navigate_with_label_and_summary_sends_the_summary() {
 
 #[tokio::test]
 async fn queue_held_messages_stay_when_a_session_is_forked() {
-    let mut stage = Stage::new(Access::Reads, vec![says("one")]);
-    stage.prompt("first").await;
-    stage.settled().await;
-    let path = stage.agent.reader().path().unwrap().to_owned();
-    stage.agent.close().await.unwrap();
+    let mut harness = Harness::new(Access::Reads, vec![text_answer("one")]);
+    harness.prompt("first").await;
+    harness.settled().await;
+    let path = harness.agent.reader().path().unwrap().to_owned();
+    harness.agent.close().await.unwrap();
     let mut writer = Writer::open(&path).unwrap();
     let (kind, images) = (QueueKind::FollowUp, [].into());
     let item = QueueItem { id: "q".into(), kind, text: "later".into(), typed: None, images, held: true };
     writer.append(queue::added(&item), UnixMs(1)).unwrap();
     drop(writer);
-    let Stage { folder, .. } = stage;
-    let stage = Stage::on(folder, Access::Reads, vec![], Some(path));
-    let waiting = async || stage.agent.snapshot().await.unwrap().in_progress.queue.len();
+    let Harness { folder, .. } = harness;
+    let harness = Harness::in_folder(folder, Access::Reads, vec![], Some(path));
+    let waiting = async || harness.agent.snapshot().await.unwrap().in_progress.queue.len();
     assert_eq!(waiting().await, 1);
-    let leaf = stage.agent.reader().leaf().unwrap();
-    stage.agent.fork(leaf).await.unwrap();
+    let leaf = harness.agent.reader().leaf().unwrap();
+    harness.agent.fork(leaf).await.unwrap();
     assert_eq!(waiting().await, 0);
 }
 
 #[tokio::test]
 async fn events_slow_subscriber_does_not_stall_the_agent() {
     let answer = ScriptedAnswer { text: "word ".into(), repeat: 30_000, ..ScriptedAnswer::default() };
-    let mut stage = Stage::new(Access::Reads, vec![answer]);
-    let mut asleep = stage.agent.subscribe();
-    stage.prompt("go").await;
+    let mut harness = Harness::new(Access::Reads, vec![answer]);
+    let mut slow_events = harness.agent.subscribe();
+    harness.prompt("go").await;
     let running = loop {
-        match stage.events.next().await.unwrap() {
+        match harness.events.next().await.unwrap() {
             Ok(event) if matches!(event.kind, EventKind::AgentSettled) => break false,
             Ok(_) | Err(_) => {}
         }
     };
     assert!(!running);
-    assert!(asleep.next().await.unwrap().is_err(), "it is told that it lagged");
-    assert_eq!(stage.said()[1].len(), "answer  Stop".len() + 5 * 30_000);
+    assert!(slow_events.next().await.unwrap().is_err(), "it is told that it lagged");
+    assert_eq!(harness.message_lines()[1].len(), "answer  Stop".len() + 5 * 30_000);
 }
 
 #[tokio::test]
 async fn snapshot_shows_operations_in_progress() {
-    let mut stage = Stage::new(Access::Writes, vec![calls(&[json!({"n": 1})]), says("done")]);
-    stage.prompt("go").await;
-    stage.begun.notified().await;
-    stage.agent.follow_up("later").await.unwrap();
-    let snapshot = stage.agent.snapshot().await.unwrap();
+    let mut harness = Harness::new(Access::Writes, vec![calls(&[json!({"n": 1})]), text_answer("done")]);
+    harness.prompt("go").await;
+    harness.started.notified().await;
+    harness.agent.follow_up("later").await.unwrap();
+    let snapshot = harness.agent.snapshot().await.unwrap();
     assert!(snapshot.in_progress.running_since.is_some());
     assert_eq!(snapshot.in_progress.calls[0].arguments, json!({"n": 1}));
     assert_eq!(snapshot.in_progress.queue[0].text, "later");
-    let told = stage.events.next().await.unwrap().unwrap().seq;
-    assert!(told <= snapshot.seq);
+    let first_seq = harness.events.next().await.unwrap().unwrap().seq;
+    assert!(first_seq <= snapshot.seq);
 }
 
 #[tokio::test]
 async fn close_releases_the_log() {
-    let mut stage = Stage::new(Access::Reads, vec![says("one")]);
-    stage.prompt("go").await;
-    stage.settled().await;
-    let path = stage.agent.reader().path().unwrap().to_owned();
-    let manager = SessionManager::new(Placement::Memory, stage.folder.path().to_owned());
+    let mut harness = Harness::new(Access::Reads, vec![text_answer("one")]);
+    harness.prompt("go").await;
+    harness.settled().await;
+    let path = harness.agent.reader().path().unwrap().to_owned();
+    let manager = SessionManager::new(Placement::Memory, harness.folder.path().to_owned());
     assert!(manager.open(&path).is_err(), "it is held");
-    let held = stage.agent.clone();
-    stage.agent.close().await.unwrap();
-    assert!(matches!(held.steer("x").await, Err(AgentError::Closed)));
+    let second_handle = harness.agent.clone();
+    harness.agent.close().await.unwrap();
+    assert!(matches!(second_handle.steer("x").await, Err(AgentError::Closed)));
     manager.open(&path).unwrap();
 }
 
 #[tokio::test]
 async fn events_end_with_the_session() {
-    let mut stage = Stage::new(Access::Reads, vec![]);
-    stage.agent.close().await.unwrap();
-    assert!(stage.events.next().await.is_none());
-    assert!(stage.agent.subscribe().next().await.is_none());
+    let mut harness = Harness::new(Access::Reads, vec![]);
+    harness.agent.close().await.unwrap();
+    assert!(harness.events.next().await.is_none());
+    assert!(harness.agent.subscribe().next().await.is_none());
 }
 
 #[tokio::test]
 async fn damaged_message_on_the_path_is_reported_on_resume() {
-    let mut stage = Stage::new(Access::Reads, vec![says("one")]);
-    stage.prompt("first").await;
-    stage.settled().await;
-    let log = stage.agent.reader().path().unwrap().to_owned();
+    let mut harness = Harness::new(Access::Reads, vec![text_answer("one")]);
+    harness.prompt("first").await;
+    harness.settled().await;
+    let log = harness.agent.reader().path().unwrap().to_owned();
     let text = std::fs::read_to_string(&log).unwrap().replace(r#""role":"user""#, r#""role":7"#);
-    let copy = stage.folder.path().join("logs/damaged.jsonl");
+    let copy = harness.folder.path().join("logs/damaged.jsonl");
     std::fs::write(&copy, text).unwrap();
-    let later = Stage::on(TempDir::new().unwrap(), Access::Reads, vec![], Some(copy));
-    let notices = later.agent.notices();
+    let resumed = Harness::in_folder(TempDir::new().unwrap(), Access::Reads, vec![], Some(copy));
+    let notices = resumed.agent.notices();
     assert_eq!(notices.len(), 1, "{notices:?}");
     assert!(notices[0].contains("is damaged"), "{notices:?}");
 }
@@ -638,35 +653,40 @@ async fn damaged_message_on_the_path_is_reported_on_resume() {
 #[tokio::test]
 async fn bash_commands_cut_off_by_a_crash_get_records() {
     let folder = TempDir::new().unwrap();
-    let stage = Stage::new(Access::Writes, vec![calls(&[json!({})])]);
-    stage.prompt("go").await;
-    stage.begun.notified().await;
-    stage.agent.bash("true", BashContext::Include).await.unwrap();
-    while stage.agent.snapshot().await.unwrap().in_progress.bash.is_some() {
+    let harness = Harness::new(Access::Writes, vec![calls(&[json!({})])]);
+    harness.prompt("go").await;
+    harness.started.notified().await;
+    harness.agent.bash("true", BashContext::Include).await.unwrap();
+    while harness.agent.snapshot().await.unwrap().in_progress.bash.is_some() {
         tokio::task::yield_now().await;
     }
-    stage.agent.bash("sleep 60", BashContext::Exclude).await.unwrap();
+    harness.agent.bash("sleep 60", BashContext::Exclude).await.unwrap();
     let copy = folder.path().join("copy.jsonl");
-    std::fs::copy(stage.agent.reader().path().unwrap(), &copy).unwrap();
+    std::fs::copy(harness.agent.reader().path().unwrap(), &copy).unwrap();
 
-    let mut later = Stage::on(folder, Access::Writes, vec![says("one"), says("two")], Some(copy));
-    later.prompt("on").await;
-    later.settled().await;
-    let said = later.said();
-    let records: Vec<&String> = said.iter().filter(|line| line.starts_with("bash")).collect();
+    let mut resumed =
+        Harness::in_folder(folder, Access::Writes, vec![text_answer("one"), text_answer("two")], Some(copy));
+    resumed.prompt("on").await;
+    resumed.settled().await;
+    let lines = resumed.message_lines();
+    let records: Vec<&String> = lines.iter().filter(|line| line.starts_with("bash")).collect();
     assert_eq!(records, ["bash true None ", "bash sleep 60 None "]);
 }
 
 #[tokio::test]
 async fn session_resumed_elsewhere_stays_in_its_existing_directory() {
-    let mut stage = Stage::new(Access::Reads, vec![says("one"), says("two")]);
-    stage.prompt("here").await;
-    stage.settled().await;
-    let path = stage.agent.reader().path().unwrap().to_owned();
-    stage.agent.close().await.unwrap();
+    let mut harness = Harness::new(Access::Reads, vec![text_answer("one"), text_answer("two")]);
+    harness.prompt("here").await;
+    harness.settled().await;
+    let path = harness.agent.reader().path().unwrap().to_owned();
+    harness.agent.close().await.unwrap();
     // Resumed in another directory.
-    let mut later =
-        Stage::on(TempDir::new().unwrap(), Access::Reads, vec![says("three")], Some(path.clone()));
+    let mut later = Harness::in_folder(
+        TempDir::new().unwrap(),
+        Access::Reads,
+        vec![text_answer("three")],
+        Some(path.clone()),
+    );
     later.prompt("there").await;
     later.settled().await;
     let (entries, _) = later.agent.reader().entries().unwrap();

@@ -37,9 +37,9 @@ impl Scripts {
     }
 
     /// Adds an extension with its declaration and its `on_request` code.
-    fn with(mut self, name: &str, ready: &Value, on_request: &str) -> Self {
-        let ready = format!("say '{ready}'\non_request() {{\n:\n{on_request}\n}}\n");
-        self.add(name, &format!("{PRELUDE}{ready}{LOOP}"));
+    fn with_extension(mut self, name: &str, ready_line: &Value, on_request: &str) -> Self {
+        let ready_line = format!("say '{ready_line}'\non_request() {{\n:\n{on_request}\n}}\n");
+        self.add(name, &format!("{PRELUDE}{ready_line}{LOOP}"));
         self
     }
 
@@ -50,7 +50,7 @@ impl Scripts {
         self.launches.push(Launch { path, permit: Arc::new(|| true) });
     }
 
-    fn surroundings(&self) -> ProcessOptions {
+    fn options(&self) -> ProcessOptions {
         ProcessOptions {
             runner: Runner::with_supervisor(env!("CARGO_BIN_EXE_engine-supervisor")),
             session: "s1".into(),
@@ -60,30 +60,30 @@ impl Scripts {
         }
     }
 
-    /// A stage with these extensions.
-    async fn stage(
+    /// A harness with these extensions.
+    async fn harness(
         self,
         answers: Vec<ScriptedAnswer>,
         timeout: Duration,
         change: impl FnOnce(&mut SessionParts),
-    ) -> Stage {
+    ) -> Harness {
         let mut extensions = Extensions::with_timeout(timeout);
-        extensions.start(self.launches.clone(), &self.surroundings()).await;
+        extensions.start(self.launches.clone(), &self.options()).await;
         let placement = Placement::Flat(self.folder.path().join("logs"));
         let manager = SessionManager::new(placement, self.folder.path().canonicalize().unwrap());
-        let stage = Stage::tuned(self.folder, (manager, None), Access::Writes, answers, |parts| {
+        let harness = Harness::configured(self.folder, (manager, None), Access::Writes, answers, |parts| {
             parts.extensions = extensions;
             change(parts);
         });
-        stage.go.add_permits(100);
-        stage
+        harness.permits.add_permits(100);
+        harness
     }
 }
 
-fn ready(more: Value) -> Value {
-    let mut ready = json!({"type": "ready", "protocol": 1});
-    ready.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    ready
+fn ready_line(fields: Value) -> Value {
+    let mut ready_line = json!({"type": "ready", "protocol": 1});
+    ready_line.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    ready_line
 }
 
 fn warning(event: &EventKind) -> Option<String> {
@@ -104,16 +104,17 @@ async fn process_gets_the_hooks_it_declared() {
       tool_call) answer '{"verdict": "rewrite", "arguments": {"n": 7}}' ;;
       tool_result) answer '{"content": "seen", "isError": false}' ;;
     esac"#;
-    let scripts = Scripts::new().with("all.sh", &ready(json!({"hooks": hooks})), on_request);
-    let mut stage = scripts.stage(vec![calls(&[json!({"n": 1})]), says("done")], PATIENCE, no_change).await;
-    stage.prompt("go").await;
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    assert_eq!(stage.said(), ["user go", "answer  ToolUse", "result seen", "answer done Stop"]);
-    let request = stage.requests().remove(0);
+    let scripts = Scripts::new().with_extension("all.sh", &ready_line(json!({"hooks": hooks})), on_request);
+    let mut harness =
+        scripts.harness(vec![calls(&[json!({"n": 1})]), text_answer("done")], PATIENCE, no_change).await;
+    harness.prompt("go").await;
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    assert_eq!(harness.message_lines(), ["user go", "answer  ToolUse", "result seen", "answer done Stop"]);
+    let request = harness.requests().remove(0);
     assert_eq!(request.system, "Changed.");
-    stage.agent.close().await.unwrap();
+    harness.agent.close().await.unwrap();
 
-    let lines = std::fs::read_to_string(stage.folder.path().join("lines")).unwrap();
+    let lines = std::fs::read_to_string(harness.folder.path().join("lines")).unwrap();
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.last().unwrap(), &json!({"type": "close"}));
     let start = &lines.iter().find(|line| line["hook"] == "turn_start").unwrap()["params"];
@@ -122,10 +123,10 @@ async fn process_gets_the_hooks_it_declared() {
     assert_eq!((&call["toolName"], &call["args"]), (&json!("gate"), &json!({"n": 1})));
     let result = &lines.iter().find(|line| line["hook"] == "tool_result").unwrap()["params"];
     assert_eq!((&result["args"], &result["content"][0]["text"]), (&json!({"n": 7}), &json!("through")));
-    let ends = lines.iter().filter(|line| line["type"] == "turn_end").count();
-    let told: Vec<&str> = lines.iter().filter_map(|line| line["event"]["type"].as_str()).collect();
-    assert_eq!((ends, told.first(), told.last()), (2, Some(&"agent_start"), Some(&"agent_settled")));
-    assert!(!told.contains(&"message_update"), "{told:?}");
+    let turn_ends = lines.iter().filter(|line| line["type"] == "turn_end").count();
+    let events: Vec<&str> = lines.iter().filter_map(|line| line["event"]["type"].as_str()).collect();
+    assert_eq!((turn_ends, events.first(), events.last()), (2, Some(&"agent_start"), Some(&"agent_settled")));
+    assert!(!events.contains(&"message_update"), "{events:?}");
 }
 
 #[tokio::test]
@@ -133,12 +134,12 @@ async fn process_gets_hello_and_no_secrets() {
     let mut scripts = Scripts::new();
     let text = format!(
         "{PRELUDE}echo \"$hello\" > hello; echo \"[$CARGO_MANIFEST_DIR]\" > secret; say '{}'; {LOOP}",
-        ready(json!({}))
+        ready_line(json!({}))
     );
     scripts.add("a", &text);
-    let cwd = scripts.surroundings().cwd;
-    let stage = scripts.stage(vec![], PATIENCE, no_change).await;
-    let read = |name| std::fs::read_to_string(stage.folder.path().join(name)).unwrap();
+    let cwd = scripts.options().cwd;
+    let harness = scripts.harness(vec![], PATIENCE, no_change).await;
+    let read = |name| std::fs::read_to_string(harness.folder.path().join(name)).unwrap();
     let hello: Value = serde_json::from_str(&read("hello")).unwrap();
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(
@@ -156,7 +157,7 @@ async fn process_tools_and_commands_are_offered_validated_and_run() {
     });
     let wrong = json!({"name": "wrong", "parameters": {"type": "string"}});
     let command = json!({"name": "todo", "description": "notes", "argumentHint": "TEXT"});
-    let ready = ready(json!({"tools": [tool, wrong], "commands": [command]}));
+    let ready_line = ready_line(json!({"tools": [tool, wrong], "commands": [command]}));
     let on_request = r#"case $1 in
       tool) say "{\"type\": \"progress\", \"id\": $id, \"text\": \"half\"}"
             answer '{"content": [{"type": "text", "text": "42"}], "details": {"sum": 42}}' ;;
@@ -166,31 +167,31 @@ async fn process_tools_and_commands_are_offered_validated_and_run() {
         json!({"calls": [{"name": "add", "arguments": {"n": "x"}}, {"name": "add", "arguments": {"n": 2}}]}),
     )
     .unwrap();
-    let mut stage = Scripts::new()
-        .with("adder", &ready, on_request)
-        .stage(vec![answer, says("done")], PATIENCE, no_change)
+    let mut harness = Scripts::new()
+        .with_extension("adder", &ready_line, on_request)
+        .harness(vec![answer, text_answer("done")], PATIENCE, no_change)
         .await;
     let left_out =
         "extension adder: its tool wrong is left out: the schema of its parameters is not of type object";
-    assert_eq!(stage.agent.notices(), [left_out]);
-    stage.prompt("go").await;
+    assert_eq!(harness.agent.notices(), [left_out]);
+    harness.prompt("go").await;
     let progress = |event: &EventKind| match event {
         EventKind::ToolExecutionUpdate { partial_result, .. } => Some(joined_text(&partial_result.content)),
         _ => None,
     };
-    assert_eq!(stage.until(progress).await, "half");
-    stage.settled().await;
-    let said = stage.said();
-    assert_eq!(said[2], "result invalid arguments: argument `n`: want integer, but got string");
-    assert_eq!(said[3], "result 42");
+    assert_eq!(harness.until(progress).await, "half");
+    harness.settled().await;
+    let lines = harness.message_lines();
+    assert_eq!(lines[2], "result invalid arguments: argument `n`: want integer, but got string");
+    assert_eq!(lines[3], "result 42");
 
-    stage.prompt("/todo buy milk").await;
+    harness.prompt("/todo buy milk").await;
     let notice = |event: &EventKind| match event {
         EventKind::Notice { message } => Some(message.clone()),
         _ => None,
     };
-    assert_eq!(stage.until(notice).await, "noted");
-    let lines = std::fs::read_to_string(stage.folder.path().join("lines")).unwrap();
+    assert_eq!(harness.until(notice).await, "noted");
+    let lines = std::fs::read_to_string(harness.folder.path().join("lines")).unwrap();
     assert!(
         lines.contains(r#""hook":"command","params":{"name":"todo","arguments":"buy milk"}}"#),
         "{lines}"
@@ -199,115 +200,118 @@ async fn process_tools_and_commands_are_offered_validated_and_run() {
 
 #[tokio::test]
 async fn process_aborted_call_is_cancelled() {
-    let ready = ready(json!({"tools": [{"name": "wait", "access": "reads"}]}));
+    let ready_line = ready_line(json!({"tools": [{"name": "wait", "access": "reads"}]}));
     let answer: ScriptedAnswer = serde_json::from_value(json!({"calls": [{"name": "wait"}]})).unwrap();
-    let mut stage = Scripts::new().with("slow", &ready, "").stage(vec![answer], PATIENCE, no_change).await;
-    stage.prompt("go").await;
-    let lines = stage.folder.path().join("lines");
+    let mut harness = Scripts::new()
+        .with_extension("slow", &ready_line, "")
+        .harness(vec![answer], PATIENCE, no_change)
+        .await;
+    harness.prompt("go").await;
+    let lines = harness.folder.path().join("lines");
     let wait = async |words: &str| {
         while !std::fs::read_to_string(&lines).unwrap_or_default().contains(words) {
             tokio::task::yield_now().await;
         }
     };
     wait(r#""hook":"tool""#).await;
-    stage.agent.abort().await.unwrap();
-    stage.settled().await;
+    harness.agent.abort().await.unwrap();
+    harness.settled().await;
     wait(r#"{"type":"cancel","id":1}"#).await;
 }
 
 #[tokio::test]
 async fn process_guard_that_dies_lets_no_call_through() {
-    let guard = ready(json!({"hooks": ["tool_call", "turn_start"]}));
+    let guard = ready_line(json!({"hooks": ["tool_call", "turn_start"]}));
     let on_request = r#"case $1 in turn_start) answer null ;; tool_call) echo "no idea" >&2; exit 3 ;; esac"#;
-    let answers = vec![calls(&[json!({})]), calls(&[json!({})]), says("done")];
-    let mut stage = Scripts::new()
-        .with("guard.sh", &guard, on_request)
-        .stage(answers, PATIENCE, |parts| {
+    let answers = vec![calls(&[json!({})]), calls(&[json!({})]), text_answer("done")];
+    let mut harness = Scripts::new()
+        .with_extension("guard.sh", &guard, on_request)
+        .harness(answers, PATIENCE, |parts| {
             parts.options.approver = Approver::Absent;
             parts.options.policy.asking = tiller_tools::policy::AskBehavior::Yes;
         })
         .await;
-    stage.prompt("go").await;
-    let told = stage.until(warning).await;
-    assert_eq!(told, "extension guard ended with exit code 3; last output: no idea; /reload restarts it");
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    harness.prompt("go").await;
+    let events = harness.until(warning).await;
+    assert_eq!(events, "extension guard ended with exit code 3; last output: no idea; /reload restarts it");
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
     let denied = "result denied: extension guard, which reviews calls, failed: it ended with exit code 3";
-    let said = stage.said();
-    assert!(said[2].starts_with(denied) && said[4].starts_with(denied), "{said:?}");
+    let lines = harness.message_lines();
+    assert!(lines[2].starts_with(denied) && lines[4].starts_with(denied), "{lines:?}");
 }
 
 #[tokio::test]
 async fn process_that_ended_is_restarted_on_reload() {
-    let hooks = ready(json!({"hooks": ["turn_start"]}));
+    let hooks = ready_line(json!({"hooks": ["turn_start"]}));
     let on_request = r#"[ -e second ] || { touch second; exit 0; }; answer '{"system": "Changed."}'"#;
-    let mut stage = Scripts::new()
-        .with("frail", &hooks, on_request)
-        .stage(vec![says("one"), says("two"), says("three")], PATIENCE, no_change)
+    let mut harness = Scripts::new()
+        .with_extension("frail", &hooks, on_request)
+        .harness(vec![text_answer("one"), text_answer("two"), text_answer("three")], PATIENCE, no_change)
         .await;
     for prompt in ["first", "second"] {
-        stage.prompt(prompt).await;
-        assert_eq!(stage.settled().await, RunOutcome::Completed);
+        harness.prompt(prompt).await;
+        assert_eq!(harness.settled().await, RunOutcome::Completed);
     }
-    stage.agent.reload().await.unwrap();
-    stage.prompt("third").await;
-    stage.settled().await;
-    let changed: Vec<bool> = stage.requests().iter().map(|request| request.system == "Changed.").collect();
+    harness.agent.reload().await.unwrap();
+    harness.prompt("third").await;
+    harness.settled().await;
+    let changed: Vec<bool> = harness.requests().iter().map(|request| request.system == "Changed.").collect();
     assert_eq!(changed, [false, false, true]);
 }
 
 #[tokio::test]
 async fn process_that_changed_is_restarted_and_new_ones_announced() {
     let script = |system: &str, tools: Value| {
-        let ready = format!("say '{}'\n", ready(json!({"hooks": ["turn_start"], "tools": tools})));
-        format!("{PRELUDE}{ready}on_request() {{ answer '{{\"system\": \"{system}\"}}'; }}\n{LOOP}")
+        let ready_line = format!("say '{}'\n", ready_line(json!({"hooks": ["turn_start"], "tools": tools})));
+        format!("{PRELUDE}{ready_line}on_request() {{ answer '{{\"system\": \"{system}\"}}'; }}\n{LOOP}")
     };
     let mut scripts = Scripts::new();
     scripts.add("mine", &script("Old.", json!([])));
     let (mine, new) = (scripts.folder.path().join("mine"), scripts.folder.path().join("new.sh"));
     let found = vec![mine.clone(), new.clone()];
-    let mut stage = scripts
-        .stage(vec![says("one"), says("two"), says("three")], PATIENCE, |parts| {
+    let mut harness = scripts
+        .harness(vec![text_answer("one"), text_answer("two"), text_answer("three")], PATIENCE, |parts| {
             parts.extensions.watch_for_new(move || found.clone());
         })
         .await;
-    stage.prompt("first").await;
-    stage.settled().await;
-    stage.agent.reload().await.unwrap();
+    harness.prompt("first").await;
+    harness.settled().await;
+    harness.agent.reload().await.unwrap();
     let is_new = format!("extension new is new; restart tiller to use it: {}", new.display());
-    assert_eq!(stage.until(warning).await, is_new);
-    stage.prompt("second").await;
-    stage.settled().await;
+    assert_eq!(harness.until(warning).await, is_new);
+    harness.prompt("second").await;
+    harness.settled().await;
     // Replaced and not overwritten: the shell goes on reading a running script.
     std::fs::write(&new, script("New.", json!([{"name": "more"}]))).unwrap();
     std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).unwrap();
     std::fs::rename(&new, &mine).unwrap();
-    stage.agent.reload().await.unwrap();
+    harness.agent.reload().await.unwrap();
     let other_tools = "extension mine has changed its tools; restart tiller to use them";
     assert_eq!(
-        [stage.until(warning).await, stage.until(warning).await]
+        [harness.until(warning).await, harness.until(warning).await]
             .iter()
-            .filter(|told| *told == other_tools)
+            .filter(|events| *events == other_tools)
             .count(),
         1
     );
-    stage.prompt("third").await;
-    stage.settled().await;
-    let systems: Vec<String> = stage.requests().iter().map(|request| request.system.clone()).collect();
+    harness.prompt("third").await;
+    harness.settled().await;
+    let systems: Vec<String> = harness.requests().iter().map(|request| request.system.clone()).collect();
     assert_eq!(systems, ["Old.", "Old.", "New."]);
 }
 
 #[tokio::test]
 async fn process_skills_and_templates_are_listed() {
-    let mut scripts = Scripts::new().with(
+    let mut scripts = Scripts::new().with_extension(
         "more",
-        &ready(json!({
+        &ready_line(json!({
             "skills": ["skills"], "prompts": ["prompts"],
             "commands": [{"name": "todo", "description": "notes"}, {"name": "model"}],
         })),
         "",
     );
     let twin = json!({"commands": [{"name": "todo", "description": "mine"}]});
-    scripts = scripts.with("twin", &ready(twin), "");
+    scripts = scripts.with_extension("twin", &ready_line(twin), "");
     let folder = scripts.folder.path().to_owned();
     for (name, text) in [
         ("skills/knit/SKILL.md", "---\nname: knit\ndescription: Knits.\n---\nKnit."),
@@ -318,7 +322,7 @@ async fn process_skills_and_templates_are_listed() {
         std::fs::write(folder.join(name), text).unwrap();
     }
     let mut extensions = Extensions::with_timeout(PATIENCE);
-    extensions.start(scripts.launches.clone(), &scripts.surroundings()).await;
+    extensions.start(scripts.launches.clone(), &scripts.options()).await;
     let unreachable = extensions.unreachable_commands(&["model".to_owned()]);
     assert_eq!(
         unreachable,
@@ -332,12 +336,12 @@ async fn process_skills_and_templates_are_listed() {
     let resources = Resources::load(sources);
     let problem = resources.problems()[0].to_string();
     assert!(problem.contains("prompts/todo.md"), "{problem}");
-    let stage = scripts
-        .stage(vec![], PATIENCE, |parts| {
+    let harness = scripts
+        .harness(vec![], PATIENCE, |parts| {
             parts.resources = resources;
         })
         .await;
-    let commands = stage.agent.slash_commands().await.unwrap();
+    let commands = harness.agent.slash_commands().await.unwrap();
     let names: Vec<String> =
         commands.iter().map(|command| format!("{:?} {}", command.source, command.name)).collect();
     assert_eq!(names, ["Extension todo", "Extension model", "Prompt purl", "Skill skill:knit"]);
@@ -349,43 +353,45 @@ async fn process_that_never_gets_ready_makes_calls_ask() {
     let mut scripts = Scripts::new();
     scripts.add("broken.py", "#!/bin/bash\necho 'syntax error' >&2; exit 1");
     scripts.add("mute", "#!/bin/bash\nexec sleep 1000");
-    scripts = scripts.with("typo", &ready(json!({"hooks": ["tool_cal"]})), "");
+    scripts = scripts.with_extension("typo", &ready_line(json!({"hooks": ["tool_cal"]})), "");
     scripts.add("ahead", &format!("#!/bin/bash\necho '{}'; {LOOP}", json!({"type": "ready", "protocol": 2})));
-    let mut stage = scripts
-        .stage(vec![calls(&[json!({})]), says("done")], Duration::from_millis(500), |parts| {
+    let mut harness = scripts
+        .harness(vec![calls(&[json!({})]), text_answer("done")], Duration::from_millis(500), |parts| {
             parts.options.approver = Approver::Absent;
         })
         .await;
-    let notices = stage.agent.notices().to_vec();
-    let why = |name: &str| notices.iter().find(|notice| notice.contains(name)).unwrap().clone();
+    let notices = harness.agent.notices().to_vec();
+    let reason = |name: &str| notices.iter().find(|notice| notice.contains(name)).unwrap().clone();
     assert!(
-        why("broken").contains("could not be started: ended with exit code 1; last output: syntax error")
+        reason("broken").contains("could not be started: ended with exit code 1; last output: syntax error")
     );
     assert!(
-        why("mute")
+        reason("mute")
             .contains("could not be started: it was not ready within 500 ms; tool calls need approval")
     );
     let unknown = "could not be started: unknown hook `tool_cal`; available: before_agent_start, ";
-    assert!(why("typo").contains(unknown), "{notices:?}");
-    assert!(why("ahead").contains("it uses protocol version 2, tiller uses version 1"));
-    stage.prompt("go").await;
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    assert!(reason("typo").contains(unknown), "{notices:?}");
+    assert!(reason("ahead").contains("it uses protocol version 2, tiller uses version 1"));
+    harness.prompt("go").await;
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
     let denied =
         "result denied: extension broken, which reviews calls, failed: it is not running, and no one";
-    assert!(stage.said()[2].starts_with(denied), "{:?}", stage.said());
+    assert!(harness.message_lines()[2].starts_with(denied), "{:?}", harness.message_lines());
 }
 
 #[tokio::test]
 async fn process_invalid_lines_are_skipped_and_reported_once() {
-    let start = ready(json!({"hooks": ["turn_start"]}));
+    let start = ready_line(json!({"hooks": ["turn_start"]}));
     let on_request = r#"say 'hello there'; say '{"type": "answer"'; say "$(head -c 9000000 /dev/zero | tr '\0' x)"; answer '{"system": "Changed."}'"#;
-    let mut stage =
-        Scripts::new().with("noisy", &start, on_request).stage(vec![says("done")], PATIENCE, no_change).await;
-    let mut events = stage.agent.subscribe();
-    stage.prompt("go").await;
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    assert_eq!(stage.requests()[0].system, "Changed.");
-    stage.agent.close().await.unwrap();
+    let mut harness = Scripts::new()
+        .with_extension("noisy", &start, on_request)
+        .harness(vec![text_answer("done")], PATIENCE, no_change)
+        .await;
+    let mut events = harness.agent.subscribe();
+    harness.prompt("go").await;
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    assert_eq!(harness.requests()[0].system, "Changed.");
+    harness.agent.close().await.unwrap();
     let mut warnings = Vec::new();
     while let Some(Ok(event)) = events.next().await {
         warnings.extend(warning(&event.kind));
@@ -396,48 +402,49 @@ async fn process_invalid_lines_are_skipped_and_reported_once() {
 
 #[tokio::test]
 async fn process_that_floods_is_killed() {
-    let guard = ready(json!({"hooks": ["tool_call"]}));
-    let answers = vec![calls(&[json!({})]), says("done")];
-    let mut stage = Scripts::new()
-        .with("flood", &guard, "while :; do say nonsense; done")
-        .stage(answers, PATIENCE, |parts| parts.options.approver = Approver::Absent)
+    let guard = ready_line(json!({"hooks": ["tool_call"]}));
+    let answers = vec![calls(&[json!({})]), text_answer("done")];
+    let mut harness = Scripts::new()
+        .with_extension("flood", &guard, "while :; do say nonsense; done")
+        .harness(answers, PATIENCE, |parts| parts.options.approver = Approver::Absent)
         .await;
-    stage.prompt("go").await;
-    assert!(stage.until(warning).await.contains("ignored an invalid line"));
-    let why = "was killed: 100 consecutive lines were invalid";
-    assert_eq!(stage.until(warning).await, format!("extension flood {why}; /reload restarts it"));
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    assert!(stage.said()[2].contains(why), "{:?}", stage.said());
+    harness.prompt("go").await;
+    assert!(harness.until(warning).await.contains("ignored an invalid line"));
+    let reason = "was killed: 100 consecutive lines were invalid";
+    assert_eq!(harness.until(warning).await, format!("extension flood {reason}; /reload restarts it"));
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    assert!(harness.message_lines()[2].contains(reason), "{:?}", harness.message_lines());
 }
 
 #[tokio::test]
 async fn process_late_reply_is_ignored() {
-    let hooks = ready(json!({"hooks": ["turn_start"]}));
+    let hooks = ready_line(json!({"hooks": ["turn_start"]}));
     let on_request = r#"[ -e first ] || { touch first; sleep 0.5; }; answer '{"system": "Changed."}'"#;
-    let mut stage = Scripts::new()
-        .with("late", &hooks, on_request)
-        .stage(vec![says("one"), says("two")], Duration::from_millis(200), no_change)
+    let mut harness = Scripts::new()
+        .with_extension("late", &hooks, on_request)
+        .harness(vec![text_answer("one"), text_answer("two")], Duration::from_millis(200), no_change)
         .await;
-    stage.prompt("go").await;
-    assert_eq!(stage.until(warning).await, "extension late: turn_start took longer than 200 ms");
-    stage.settled().await;
-    assert_ne!(stage.requests()[0].system, "Changed.");
+    harness.prompt("go").await;
+    assert_eq!(harness.until(warning).await, "extension late: turn_start took longer than 200 ms");
+    harness.settled().await;
+    assert_ne!(harness.requests()[0].system, "Changed.");
     // The reply to the first request arrives before the one to the second, and must be dropped.
-    let cancelled = || std::fs::read_to_string(stage.folder.path().join("lines")).unwrap().contains("cancel");
+    let cancelled =
+        || std::fs::read_to_string(harness.folder.path().join("lines")).unwrap().contains("cancel");
     while !cancelled() {
         tokio::task::yield_now().await;
     }
-    stage.prompt("go on").await;
-    stage.settled().await;
-    assert_eq!(stage.requests()[1].system, "Changed.");
+    harness.prompt("go on").await;
+    harness.settled().await;
+    assert_eq!(harness.requests()[1].system, "Changed.");
 }
 
 #[tokio::test]
 async fn process_changed_since_it_was_trusted_is_not_run() {
-    let mut scripts = Scripts::new().with("a", &ready(json!({})), "");
+    let mut scripts = Scripts::new().with_extension("a", &ready_line(json!({})), "");
     scripts.launches[0].permit = Arc::new(|| false);
-    let stage = scripts.stage(vec![], PATIENCE, no_change).await;
-    let notice = &stage.agent.notices()[0];
+    let harness = scripts.harness(vec![], PATIENCE, no_change).await;
+    let notice = &harness.agent.notices()[0];
     assert!(notice.contains("could not be started: it has changed since it was trusted"), "{notice}");
 }
 
@@ -464,16 +471,16 @@ async fn process_example_keeps_a_list_and_denies_its_entries() {
     let todo = json!({"name": "todo", "arguments": {"done": 1}});
     let lines = [bash("ls"), bash("cd x && rm -v -fr ."), bash("rm -r -f src"), todo.clone(), todo];
     let answer: ScriptedAnswer = serde_json::from_value(json!({"calls": lines})).unwrap();
-    let mut stage = scripts
-        .stage(vec![answer, says("done")], PATIENCE, |parts| {
+    let mut harness = scripts
+        .harness(vec![answer, text_answer("done")], PATIENCE, |parts| {
             let spec = ToolSpec {
                 name: "bash".into(),
                 description: String::new(),
                 parameters: Arc::new(json!({"type": "object"})),
                 traits: ToolTraits::new(Access::Executes),
             };
-            let (begun, go) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(100)));
-            parts.tools = Tools::new([Arc::new(Gate { spec, begun, go }) as Arc<dyn Tool>]);
+            let (started, permits) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(100)));
+            parts.tools = Tools::new([Arc::new(Gate { spec, started, permits }) as Arc<dyn Tool>]);
             parts.options.policy.asking = tiller_tools::policy::AskBehavior::Yes;
         })
         .await;
@@ -481,14 +488,14 @@ async fn process_example_keeps_a_list_and_denies_its_entries() {
         EventKind::Notice { message } => Some(message.clone()),
         _ => None,
     };
-    stage.prompt("/todo add buy milk").await;
-    assert_eq!(stage.until(notice).await, "1. buy milk");
-    stage.settled().await;
-    let wrong = stage.agent.prompt("/todo buy", PromptOptions::default()).await.unwrap_err().to_string();
+    harness.prompt("/todo add buy milk").await;
+    assert_eq!(harness.until(notice).await, "1. buy milk");
+    harness.settled().await;
+    let wrong = harness.agent.prompt("/todo buy", PromptOptions::default()).await.unwrap_err().to_string();
     assert_eq!(wrong, "extension todo: command /todo failed: say /todo, /todo add TEXT or /todo done NUMBER");
-    stage.prompt("go").await;
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    let request = stage.requests().remove(0);
+    harness.prompt("go").await;
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    let request = harness.requests().remove(0);
     assert!(request.system.ends_with("The user's list:\n1. buy milk"));
     let todo = request.tools.iter().find(|tool| tool.name == "todo").unwrap();
     assert_eq!(todo.traits, ToolTraits::new(Access::Writes));
@@ -500,5 +507,5 @@ async fn process_example_keeps_a_list_and_denies_its_entries() {
         "result nothing to do",
         "result the extension todo failed: there is no number 1",
     ];
-    assert_eq!(stage.said()[2..7], expected);
+    assert_eq!(harness.message_lines()[2..7], expected);
 }

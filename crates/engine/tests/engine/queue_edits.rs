@@ -9,8 +9,8 @@ fn texts(items: &[tiller_core::event::QueueItem]) -> Vec<(&str, bool)> {
     items.iter().map(|item| (item.text.as_str(), item.held)).collect()
 }
 
-async fn waiting(stage: &Stage) -> Vec<tiller_core::event::QueueItem> {
-    stage.agent.snapshot().await.unwrap().in_progress.queue
+async fn queue(harness: &Harness) -> Vec<tiller_core::event::QueueItem> {
+    harness.agent.snapshot().await.unwrap().in_progress.queue
 }
 
 fn picture() -> Image {
@@ -19,83 +19,83 @@ fn picture() -> Image {
 
 #[tokio::test]
 async fn queue_edits_apply_to_delivery_and_after_restart() {
-    let mut stage = Stage::new(Access::Writes, vec![calls(&[json!({})])]);
-    stage.prompt("go").await;
-    stage.begun.notified().await;
+    let mut harness = Harness::new(Access::Writes, vec![calls(&[json!({})])]);
+    harness.prompt("go").await;
+    harness.started.notified().await;
     for text in ["one", "two", "three"] {
-        stage.agent.follow_up(text).await.unwrap();
+        harness.agent.follow_up(text).await.unwrap();
     }
-    let ids: Vec<_> = waiting(&stage).await.into_iter().map(|item| item.id).collect();
+    let ids: Vec<_> = queue(&harness).await.into_iter().map(|item| item.id).collect();
     let last = QueueEdit { place: Some(9), text: Some("uno".into()), ..QueueEdit::default() };
-    assert_eq!(stage.agent.edit_queued(ids[0].clone(), last).await.unwrap().text, "uno");
+    assert_eq!(harness.agent.edit_queued(ids[0].clone(), last).await.unwrap().text, "uno");
     let shown = QueueEdit { images: Some(vec![picture()]), ..QueueEdit::default() };
-    stage.agent.edit_queued(ids[1].clone(), shown).await.unwrap();
+    harness.agent.edit_queued(ids[1].clone(), shown).await.unwrap();
     let promoted = QueueEdit { kind: Some(QueueKind::Steer), ..QueueEdit::default() };
-    assert_eq!(stage.agent.edit_queued(ids[2].clone(), promoted).await.unwrap().kind, QueueKind::Steer);
-    let before = waiting(&stage).await;
+    assert_eq!(harness.agent.edit_queued(ids[2].clone(), promoted).await.unwrap().kind, QueueKind::Steer);
+    let before = queue(&harness).await;
     assert_eq!(texts(&before), [("two", false), ("three", false), ("uno", false)]);
 
-    let path = stage.agent.reader().path().unwrap().to_owned();
+    let path = harness.agent.reader().path().unwrap().to_owned();
     let copy = path.with_file_name("copy.jsonl");
     std::fs::copy(&path, &copy).unwrap();
-    stage.agent.abort().await.unwrap();
-    assert_eq!(stage.settled().await, RunOutcome::Aborted);
+    harness.agent.abort().await.unwrap();
+    assert_eq!(harness.settled().await, RunOutcome::Aborted);
     assert!(matches!(
-        stage.agent.edit_queued(ids[0].clone(), QueueEdit::default()).await,
+        harness.agent.edit_queued(ids[0].clone(), QueueEdit::default()).await,
         Err(AgentError::NotFound("queued message with that id"))
     ));
 
-    let mut later = Stage::on(stage.folder, Access::Writes, vec![], Some(copy));
-    let back = waiting(&later).await;
+    let mut resumed = Harness::in_folder(harness.folder, Access::Writes, vec![], Some(copy));
+    let back = queue(&resumed).await;
     assert_eq!(texts(&back), [("two", true), ("three", true), ("uno", true)]);
     assert_eq!((back[0].images.to_vec(), back[1].kind), (vec![picture()], QueueKind::Steer));
-    later.agent.release_queued(back[0].id.clone()).await.unwrap();
-    later.settled().await;
-    assert_eq!(texts(&waiting(&later).await), [("three", true), ("uno", true)]);
-    let sent = format!("{:?}", later.requests()[0].messages.last());
-    assert!(sent.contains("two") && sent.contains("AA=="), "{sent}");
+    resumed.agent.release_queued(back[0].id.clone()).await.unwrap();
+    resumed.settled().await;
+    assert_eq!(texts(&queue(&resumed).await), [("three", true), ("uno", true)]);
+    let messages = format!("{:?}", resumed.requests()[0].messages.last());
+    assert!(messages.contains("two") && messages.contains("AA=="), "{messages}");
     assert!(matches!(
-        later.agent.release_queued(back[0].id.clone()).await,
+        resumed.agent.release_queued(back[0].id.clone()).await,
         Err(AgentError::NotFound("queued message with that id"))
     ));
-    let cleared = later.agent.clear_queue(Some(QueueKind::FollowUp)).await.unwrap();
+    let cleared = resumed.agent.clear_queue(Some(QueueKind::FollowUp)).await.unwrap();
     assert_eq!(texts(&cleared), [("uno", true)]);
 }
 
 #[tokio::test]
 async fn queue_full_rejects_and_keeps_its_messages() {
-    let mut stage = Stage::new(Access::Writes, vec![calls(&[json!({})])]);
-    stage.prompt("go").await;
-    stage.begun.notified().await;
+    let mut harness = Harness::new(Access::Writes, vec![calls(&[json!({})])]);
+    harness.prompt("go").await;
+    harness.started.notified().await;
     for at in 0..queue::MAX_WAITING {
-        stage.agent.follow_up(format!("message {at}")).await.unwrap();
+        harness.agent.follow_up(format!("message {at}")).await.unwrap();
     }
-    let refused = stage.agent.follow_up("one more").await.unwrap_err();
+    let refused = harness.agent.follow_up("one more").await.unwrap_err();
     assert!(matches!(refused, AgentError::QueueFull(queue::MAX_WAITING)), "{refused}");
     assert!(refused.to_string().starts_with("the queue is full (1000 messages)"), "{refused}");
     assert!(matches!(
-        stage.agent.steer_now("now", PromptOptions::default()).await,
+        harness.agent.steer_now("now", PromptOptions::default()).await,
         Err(AgentError::QueueFull(_))
     ));
-    let waiting = waiting(&stage).await;
-    assert_eq!((waiting.len(), waiting[999].text.as_str()), (1_000, "message 999"));
-    stage.agent.remove_queued(waiting[0].id.clone()).await.unwrap();
-    stage.agent.follow_up("one more").await.unwrap();
-    stage.agent.abort().await.unwrap();
-    assert_eq!(stage.settled().await, RunOutcome::Aborted);
+    let queue = queue(&harness).await;
+    assert_eq!((queue.len(), queue[999].text.as_str()), (1_000, "message 999"));
+    harness.agent.remove_queued(queue[0].id.clone()).await.unwrap();
+    harness.agent.follow_up("one more").await.unwrap();
+    harness.agent.abort().await.unwrap();
+    assert_eq!(harness.settled().await, RunOutcome::Aborted);
 }
 
 #[tokio::test]
 async fn prompt_images_reach_the_model_and_the_log() {
-    let mut stage = Stage::new(Access::Reads, vec![says("a cat")]);
+    let mut harness = Harness::new(Access::Reads, vec![text_answer("a cat")]);
     let options = PromptOptions { images: vec![picture()], ..PromptOptions::default() };
-    stage.agent.prompt("what is this?", options).await.unwrap();
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    let asked = stage.model.asked.lock().unwrap();
-    assert!(format!("{:?}", asked[0].0.messages[0]).contains("image/png"));
+    harness.agent.prompt("what is this?", options).await.unwrap();
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    let requests = harness.model.received.lock().unwrap();
+    assert!(format!("{:?}", requests[0].0.messages[0]).contains("image/png"));
     assert!(
-        asked[0].1.contains(r#"{"type":"image","data":"AA==","mimeType":"image/png"}"#),
+        requests[0].1.contains(r#"{"type":"image","data":"AA==","mimeType":"image/png"}"#),
         "{}",
-        asked[0].1
+        requests[0].1
     );
 }

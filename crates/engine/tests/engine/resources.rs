@@ -11,7 +11,7 @@ use tiller_engine::{
 };
 use tiller_files::search_path::{ResourceOrigin, SearchPath};
 
-use super::{Stage, calls, says};
+use super::{Harness, calls, text_answer};
 
 fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
     let path = folder.join(name);
@@ -20,13 +20,13 @@ fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
     path
 }
 
-/// Sets the search paths to the stage's folder.
-async fn look(stage: &Stage, watching: WatchMode) -> Inventory {
-    let cwd = stage.folder.path().canonicalize().unwrap();
-    let usual = ResourcePaths::usual(&cwd, &cwd.join("config"), None);
-    stage
+/// Sets the search paths to the harness's folder.
+async fn set_search_paths(harness: &Harness, watch_mode: WatchMode) -> Inventory {
+    let cwd = harness.folder.path().canonicalize().unwrap();
+    let default_paths = ResourcePaths::usual(&cwd, &cwd.join("config"), None);
+    harness
         .agent
-        .change_sources(move |sources| *sources = ResourcePaths { watch: watching, ..usual })
+        .change_sources(move |sources| *sources = ResourcePaths { watch: watch_mode, ..default_paths })
         .await
         .unwrap()
 }
@@ -53,22 +53,25 @@ fn warning(event: &EventKind) -> Option<String> {
 
 #[tokio::test]
 async fn expansion_is_the_same_for_prompts_steering_and_follow_ups() {
-    let mut stage =
-        Stage::new(Access::Writes, vec![calls(&[serde_json::json!({})]), says("steered"), says("done")]);
-    let path = write(stage.folder.path(), ".tiller/skills/tidy/SKILL.md", skill("Tidy."));
-    write(stage.folder.path(), ".tiller/prompts/ask.md", "Ask about $1.");
-    look(&stage, WatchMode::Off).await;
-    stage.prompt("/ask 'the parser' now").await;
-    stage.begun.notified().await;
-    stage.agent.steer("/skill:tidy gently").await.unwrap();
-    stage.agent.follow_up("/ask tests").await.unwrap();
-    stage.go.add_permits(1);
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    let said: Vec<String> = stage.said().into_iter().filter(|line| line.starts_with("user ")).collect();
+    let mut harness = Harness::new(
+        Access::Writes,
+        vec![calls(&[serde_json::json!({})]), text_answer("steered"), text_answer("done")],
+    );
+    let path = write(harness.folder.path(), ".tiller/skills/tidy/SKILL.md", skill("Tidy."));
+    write(harness.folder.path(), ".tiller/prompts/ask.md", "Ask about $1.");
+    set_search_paths(&harness, WatchMode::Off).await;
+    harness.prompt("/ask 'the parser' now").await;
+    harness.started.notified().await;
+    harness.agent.steer("/skill:tidy gently").await.unwrap();
+    harness.agent.follow_up("/ask tests").await.unwrap();
+    harness.permits.add_permits(1);
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    let lines: Vec<String> =
+        harness.message_lines().into_iter().filter(|line| line.starts_with("user ")).collect();
     let location = path.canonicalize().unwrap();
     let block = format!("<skill name=\"tidy\" location=\"{}\">\nTidy.\n</skill>", location.display());
     assert_eq!(
-        said,
+        lines,
         [
             "user Ask about the parser.".to_owned(),
             format!("user {block}\n\ngently"),
@@ -79,33 +82,33 @@ async fn expansion_is_the_same_for_prompts_steering_and_follow_ups() {
 
 #[tokio::test]
 async fn expansion_verbatim_is_kept_and_unknown_skill_is_rejected() {
-    let mut stage = Stage::new(Access::Writes, vec![says("fine")]);
-    write(stage.folder.path(), ".tiller/skills/tidy.md", skill("Tidy."));
-    look(&stage, WatchMode::Off).await;
+    let mut harness = Harness::new(Access::Writes, vec![text_answer("fine")]);
+    write(harness.folder.path(), ".tiller/skills/tidy.md", skill("Tidy."));
+    set_search_paths(&harness, WatchMode::Off).await;
     for behavior in [None, Some(StreamingBehavior::Steer), Some(StreamingBehavior::FollowUp)] {
         let options = PromptOptions { streaming_behavior: behavior, ..PromptOptions::default() };
-        let refused = stage.agent.prompt("/skill:tody x", options).await.unwrap_err();
+        let refused = harness.agent.prompt("/skill:tody x", options).await.unwrap_err();
         assert!(matches!(&refused, AgentError::UnknownSkill { name, .. } if name == "tody"), "{refused:?}");
         assert_eq!(refused.to_string(), "there is no skill `tody`; did you mean `tidy`?");
     }
-    let refused = stage.agent.steer_now("/skill:tody", PromptOptions::default()).await;
+    let refused = harness.agent.steer_now("/skill:tody", PromptOptions::default()).await;
     assert!(matches!(refused, Err(AgentError::UnknownSkill { .. })), "{refused:?}");
     let verbatim = PromptOptions { expand_templates: Expansion::Verbatim, ..PromptOptions::default() };
-    stage.agent.prompt("/skill:tidy x", verbatim).await.unwrap();
-    stage.settled().await;
-    assert_eq!(stage.said()[0], "user /skill:tidy x");
+    harness.agent.prompt("/skill:tidy x", verbatim).await.unwrap();
+    harness.settled().await;
+    assert_eq!(harness.message_lines()[0], "user /skill:tidy x");
 }
 
 #[tokio::test]
 async fn slash_commands_have_source_and_location() {
-    let stage = Stage::new(Access::Writes, vec![]);
-    let path = write(stage.folder.path(), ".tiller/skills/tidy.md", skill("Tidy."));
+    let harness = Harness::new(Access::Writes, vec![]);
+    let path = write(harness.folder.path(), ".tiller/skills/tidy.md", skill("Tidy."));
     let prompt = write(
-        stage.folder.path(),
+        harness.folder.path(),
         ".tiller/prompts/ask.md",
         "---\ndescription: Asks\nargument-hint: <what>\n---\nAsk about $1.",
     );
-    look(&stage, WatchMode::Off).await;
+    set_search_paths(&harness, WatchMode::Off).await;
     let location = |path: PathBuf| Some(path.canonicalize().unwrap());
     let ask = SlashCommand {
         name: "ask".into(),
@@ -121,68 +124,80 @@ async fn slash_commands_have_source_and_location() {
         source: CommandSource::Skill,
         location: location(path),
     };
-    assert_eq!(stage.agent.slash_commands().await.unwrap(), [ask, tidy]);
+    assert_eq!(harness.agent.slash_commands().await.unwrap(), [ask, tidy]);
 }
 
 #[tokio::test]
 async fn system_prompt_changes_only_with_the_files() {
-    let mut stage = Stage::new(Access::Writes, vec![says("one"), says("two"), says("three")]);
-    let path = write(stage.folder.path(), "AGENTS.md", "Use tabs.");
-    let found = look(&stage, WatchMode::Off).await;
+    let mut harness =
+        Harness::new(Access::Writes, vec![text_answer("one"), text_answer("two"), text_answer("three")]);
+    let path = write(harness.folder.path(), "AGENTS.md", "Use tabs.");
+    let found = set_search_paths(&harness, WatchMode::Off).await;
     assert_eq!(found, Inventory { context_files: 1, ..Inventory::default() });
-    assert_eq!(stage.until(changed).await, (0, 0, 1));
-    stage.prompt("one").await;
-    stage.settled().await;
-    write(stage.folder.path(), "unrelated.md", "x");
-    stage.agent.reload().await.unwrap();
-    stage.prompt("two").await;
-    stage.settled().await;
-    stage.agent.reload().await.unwrap();
+    assert_eq!(harness.until(changed).await, (0, 0, 1));
+    harness.prompt("one").await;
+    harness.settled().await;
+    write(harness.folder.path(), "unrelated.md", "x");
+    harness.agent.reload().await.unwrap();
+    harness.prompt("two").await;
+    harness.settled().await;
+    harness.agent.reload().await.unwrap();
     fs::write(&path, "Use spaces.").unwrap();
-    write(stage.folder.path(), ".tiller/skills/tidy.md", skill("Tidy."));
-    stage.agent.reload().await.unwrap();
+    write(harness.folder.path(), ".tiller/skills/tidy.md", skill("Tidy."));
+    harness.agent.reload().await.unwrap();
     // The reload that changed nothing emitted no event, so this is the event of the second.
-    assert_eq!(stage.until(changed).await, (1, 0, 1));
-    stage.prompt("three").await;
-    stage.settled().await;
-    let systems: Vec<String> = stage.requests().into_iter().map(|request| request.system).collect();
+    assert_eq!(harness.until(changed).await, (1, 0, 1));
+    harness.prompt("three").await;
+    harness.settled().await;
+    let systems: Vec<String> = harness.requests().into_iter().map(|request| request.system).collect();
     assert!(systems[0].contains("Use tabs.") && systems[2].contains("Use spaces."), "{systems:?}");
     assert_eq!(systems[0], systems[1]);
 }
 
 #[tokio::test]
 async fn watcher_reloads_changed_files_and_broken_ones_keep_theirs() {
-    let mut stage = Stage::new(Access::Writes, vec![]);
-    let path = write(stage.folder.path(), ".tiller/skills/tidy/SKILL.md", skill("Tidy."));
-    look(&stage, WatchMode::On).await;
-    assert_eq!(stage.until(changed).await, (1, 0, 0));
+    let mut harness = Harness::new(Access::Writes, vec![]);
+    let path = write(harness.folder.path(), ".tiller/skills/tidy/SKILL.md", skill("Tidy."));
+    set_search_paths(&harness, WatchMode::On).await;
+    assert_eq!(harness.until(changed).await, (1, 0, 0));
 
     fs::write(&path, "---\nname: [\n---\n").unwrap();
-    let told = stage.until(warning).await;
-    assert!(told.contains("SKILL.md") && told.ends_with("; its previous version stays in use"), "{told}");
-    assert_eq!(stage.agent.slash_commands().await.unwrap().len(), 1);
+    let message = harness.until(warning).await;
+    assert!(
+        message.contains("SKILL.md") && message.ends_with("; its previous version stays in use"),
+        "{message}"
+    );
+    assert_eq!(harness.agent.slash_commands().await.unwrap().len(), 1);
 
-    write(stage.folder.path(), ".tiller/prompts/new.md", "In a folder that is new.");
-    let news = |event: &EventKind| changed(event).map(Ok).or_else(|| warning(event).map(Err));
-    assert_eq!(stage.until(news).await, Ok((1, 1, 0)), "what is known to be wrong is not told again");
+    write(harness.folder.path(), ".tiller/prompts/new.md", "In a folder that is new.");
+    let change_or_warning = |event: &EventKind| changed(event).map(Ok).or_else(|| warning(event).map(Err));
+    assert_eq!(
+        harness.until(change_or_warning).await,
+        Ok((1, 1, 0)),
+        "what is known to be wrong is not told again"
+    );
     fs::remove_file(&path).unwrap();
-    assert_eq!(stage.until(changed).await, (0, 1, 0));
-    fs::remove_dir_all(stage.folder.path().join(".tiller")).unwrap();
-    assert_eq!(stage.until(changed).await, (0, 0, 0));
-    write(stage.folder.path(), ".tiller/prompts/again.md", "In a folder that came back.");
-    assert_eq!(stage.until(changed).await, (0, 1, 0));
+    assert_eq!(harness.until(changed).await, (0, 1, 0));
+    fs::remove_dir_all(harness.folder.path().join(".tiller")).unwrap();
+    assert_eq!(harness.until(changed).await, (0, 0, 0));
+    write(harness.folder.path(), ".tiller/prompts/again.md", "In a folder that came back.");
+    assert_eq!(harness.until(changed).await, (0, 1, 0));
 }
 
 #[tokio::test]
 async fn reload_reports_all_problems_and_watching_only_new_ones() {
-    let mut stage = Stage::new(Access::Writes, vec![]);
-    write(stage.folder.path(), ".tiller/skills/tidy.md", b"\xff");
-    let place =
-        SearchPath { path: stage.folder.path().join("missing"), origin: ResourceOrigin::Given, bounds: None };
-    assert_eq!(look(&stage, WatchMode::Off).await.problems, 1);
-    let first = stage.until(warning).await;
-    let told = stage.agent.change_sources(move |sources| sources.templates.push(place)).await.unwrap();
-    assert_eq!(told.problems, 2);
-    assert_eq!(stage.until(warning).await, first);
-    assert!(stage.until(warning).await.contains("no templates loaded from here"));
+    let mut harness = Harness::new(Access::Writes, vec![]);
+    write(harness.folder.path(), ".tiller/skills/tidy.md", b"\xff");
+    let search_path = SearchPath {
+        path: harness.folder.path().join("missing"),
+        origin: ResourceOrigin::Given,
+        bounds: None,
+    };
+    assert_eq!(set_search_paths(&harness, WatchMode::Off).await.problems, 1);
+    let first = harness.until(warning).await;
+    let message =
+        harness.agent.change_sources(move |sources| sources.templates.push(search_path)).await.unwrap();
+    assert_eq!(message.problems, 2);
+    assert_eq!(harness.until(warning).await, first);
+    assert!(harness.until(warning).await.contains("no templates loaded from here"));
 }

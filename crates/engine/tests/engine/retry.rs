@@ -2,21 +2,22 @@
 
 use super::*;
 
-fn fails(failure: &str, more: &str, text: &str) -> ScriptedAnswer {
+fn failing_answer(failure: &str, fields: &str, text: &str) -> ScriptedAnswer {
     serde_json::from_str(&format!(
-        r#"{{"text": "{text}", "error": {{"failure": "{failure}", "message": "busy"{more}}}}}"#
+        r#"{{"text": "{text}", "error": {{"failure": "{failure}", "message": "busy"{fields}}}}}"#
     ))
     .unwrap()
 }
 
-fn tries(stage: &Stage) -> usize {
-    stage.requests().len()
+fn request_count(harness: &Harness) -> usize {
+    harness.requests().len()
 }
 
 #[tokio::test]
 async fn retry_third_attempt_answers_and_failures_stay_in_the_log() {
-    let mut stage = Stage::new(Access::Reads, vec![fails("transient", r#", "times": 2"#, "here")]);
-    stage.prompt("go").await;
+    let mut harness =
+        Harness::new(Access::Reads, vec![failing_answer("transient", r#", "times": 2"#, "here")]);
+    harness.prompt("go").await;
     let attempts = |event: &EventKind| match event {
         EventKind::AutoRetryStart { attempt, max_attempts: 5, error_message, .. } => {
             Some((*attempt, error_message.clone()))
@@ -24,7 +25,7 @@ async fn retry_third_attempt_answers_and_failures_stay_in_the_log() {
         _ => None,
     };
     for attempt in [1, 2] {
-        assert_eq!(stage.until(attempts).await, (attempt, "scripted: busy".to_owned()));
+        assert_eq!(harness.until(attempts).await, (attempt, "scripted: busy".to_owned()));
     }
     let ended = |event: &EventKind| match event {
         EventKind::AutoRetryEnd { success, attempt, final_error } => {
@@ -32,10 +33,13 @@ async fn retry_third_attempt_answers_and_failures_stay_in_the_log() {
         }
         _ => None,
     };
-    assert_eq!(stage.until(ended).await, (true, 2, None));
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    assert_eq!(stage.said(), ["user go", "answer here Error", "answer here Error", "answer here Stop"]);
-    for request in stage.requests() {
+    assert_eq!(harness.until(ended).await, (true, 2, None));
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    assert_eq!(
+        harness.message_lines(),
+        ["user go", "answer here Error", "answer here Error", "answer here Stop"]
+    );
+    for request in harness.requests() {
         assert_eq!(request.messages.len(), 1, "a failed answer is in no request");
     }
 }
@@ -43,18 +47,19 @@ async fn retry_third_attempt_answers_and_failures_stay_in_the_log() {
 #[tokio::test]
 async fn retry_permanent_failure_is_not_retried() {
     for failure in ["auth", "quota", "fatal"] {
-        let mut stage = Stage::new(Access::Reads, vec![fails(failure, "", "")]);
-        stage.prompt("go").await;
-        assert_eq!((stage.settled().await, tries(&stage)), (RunOutcome::Failed, 1), "{failure}");
+        let mut harness = Harness::new(Access::Reads, vec![failing_answer(failure, "", "")]);
+        harness.prompt("go").await;
+        assert_eq!((harness.settled().await, request_count(&harness)), (RunOutcome::Failed, 1), "{failure}");
     }
 }
 
 #[tokio::test]
 async fn retry_long_delay_is_reported_and_not_slept() {
-    let mut stage = Stage::new(Access::Reads, vec![fails("transient", r#", "retry_after_s": 900"#, "")]);
-    stage.prompt("go").await;
-    assert_eq!((stage.settled().await, tries(&stage)), (RunOutcome::Failed, 1));
-    let (entries, _) = stage.agent.reader().branch(&stage.agent.reader().leaf().unwrap()).unwrap();
+    let mut harness =
+        Harness::new(Access::Reads, vec![failing_answer("transient", r#", "retry_after_s": 900"#, "")]);
+    harness.prompt("go").await;
+    assert_eq!((harness.settled().await, request_count(&harness)), (RunOutcome::Failed, 1));
+    let (entries, _) = harness.agent.reader().branch(&harness.agent.reader().leaf().unwrap()).unwrap();
     let Some(Message::Assistant(answer)) = entries.last().unwrap().body.as_message().map(|m| (**m).clone())
     else {
         panic!("no answer")
@@ -65,61 +70,64 @@ async fn retry_long_delay_is_reported_and_not_slept() {
 
 #[tokio::test]
 async fn retry_wait_can_be_cancelled_and_steer_now_ends_it() {
-    let slow = || vec![fails("transient", r#", "times": 1, "retry_after_s": 200"#, "here")];
-    let waits = |event: &EventKind| match event {
+    let slow_retry = || vec![failing_answer("transient", r#", "times": 1, "retry_after_s": 200"#, "here")];
+    let retry_started = |event: &EventKind| match event {
         EventKind::AutoRetryStart { delay_ms, .. } => Some(*delay_ms),
         _ => None,
     };
-    let mut stage = Stage::new(Access::Reads, slow());
-    stage.prompt("go").await;
-    assert!(stage.until(waits).await >= 200_000);
-    stage.agent.abort_retry().await.unwrap();
-    assert_eq!(stage.settled().await, RunOutcome::Failed);
-    stage.agent.abort_retry().await.unwrap();
+    let mut harness = Harness::new(Access::Reads, slow_retry());
+    harness.prompt("go").await;
+    assert!(harness.until(retry_started).await >= 200_000);
+    harness.agent.abort_retry().await.unwrap();
+    assert_eq!(harness.settled().await, RunOutcome::Failed);
+    harness.agent.abort_retry().await.unwrap();
 
-    let mut stage = Stage::new(Access::Reads, slow());
-    stage.prompt("go").await;
-    stage.until(waits).await;
-    stage.agent.steer_now("now", PromptOptions::default()).await.unwrap();
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    assert_eq!(stage.said(), ["user go", "answer here Error", "user now", "answer here Stop"]);
+    let mut harness = Harness::new(Access::Reads, slow_retry());
+    harness.prompt("go").await;
+    harness.until(retry_started).await;
+    harness.agent.steer_now("now", PromptOptions::default()).await.unwrap();
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    assert_eq!(harness.message_lines(), ["user go", "answer here Error", "user now", "answer here Stop"]);
 }
 
 #[tokio::test]
 async fn steer_now_stops_the_stream_and_sends_the_partial_answer() {
-    let hangs = ScriptedAnswer { hang: true, ..says("so far") };
-    let mut stage = Stage::new(Access::Reads, vec![hangs, says("other way")]);
-    stage.prompt("go").await;
-    let said = |event: &EventKind| match event {
+    let hangs = ScriptedAnswer { hang: true, ..text_answer("so far") };
+    let mut harness = Harness::new(Access::Reads, vec![hangs, text_answer("other way")]);
+    harness.prompt("go").await;
+    let text_delta = |event: &EventKind| match event {
         EventKind::MessageUpdate { assistant_message_event: AssistantDelta::TextDelta { .. }, .. } => {
             Some(())
         }
         _ => None,
     };
-    stage.until(said).await;
+    harness.until(text_delta).await;
     assert!(matches!(
-        stage.agent.deliver_steering_now().await,
+        harness.agent.deliver_steering_now().await,
         Err(AgentError::NotFound("queued steering message"))
     ));
-    stage.agent.steer("wait").await.unwrap();
-    stage.agent.deliver_steering_now().await.unwrap();
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    assert_eq!(stage.said(), ["user go", "answer so far Aborted", "user wait", "answer other way Stop"]);
-    let sent: Vec<String> =
-        stage.requests()[1].messages.iter().map(|message| format!("{message:?}")).collect();
-    assert_eq!(sent.len(), 3);
-    assert!(sent[1].contains("so far") && sent[2].contains("wait"), "{sent:?}");
+    harness.agent.steer("wait").await.unwrap();
+    harness.agent.deliver_steering_now().await.unwrap();
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    assert_eq!(
+        harness.message_lines(),
+        ["user go", "answer so far Aborted", "user wait", "answer other way Stop"]
+    );
+    let messages: Vec<String> =
+        harness.requests()[1].messages.iter().map(|message| format!("{message:?}")).collect();
+    assert_eq!(messages.len(), 3);
+    assert!(messages[1].contains("so far") && messages[2].contains("wait"), "{messages:?}");
 }
 
 #[tokio::test]
 async fn steer_now_stops_the_running_tool() {
-    let mut stage = Stage::new(Access::Writes, vec![calls(&[json!({}), json!({})]), says("done")]);
-    stage.prompt("go").await;
-    stage.begun.notified().await;
-    stage.agent.steer_now("now", PromptOptions::default()).await.unwrap();
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    let mut harness = Harness::new(Access::Writes, vec![calls(&[json!({}), json!({})]), text_answer("done")]);
+    harness.prompt("go").await;
+    harness.started.notified().await;
+    harness.agent.steer_now("now", PromptOptions::default()).await.unwrap();
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
     assert_eq!(
-        stage.said()[2..],
+        harness.message_lines()[2..],
         [
             "result aborted: the user steered; it may have had effects",
             "result skipped: the user steered",

@@ -31,7 +31,7 @@ impl Write for ThisThread {
 }
 
 impl Log {
-    fn begin() -> Self {
+    fn start() -> Self {
         tracing_subscriber::fmt()
             .with_max_level(Level::DEBUG)
             .with_ansi(false)
@@ -45,32 +45,32 @@ impl Log {
     }
 
     /// Counts the lines that contain all of these words.
-    fn count(&self, words: &[&str]) -> usize {
-        self.text().lines().filter(|line| words.iter().all(|word| line.contains(word))).count()
+    fn count(&self, terms: &[&str]) -> usize {
+        self.text().lines().filter(|line| terms.iter().all(|word| line.contains(word))).count()
     }
 }
 
 #[tokio::test]
 async fn tracing_logs_the_steps_of_a_run_without_content() {
-    let log = Log::begin();
+    let log = Log::start();
     let failing =
         r#"{"text": "secret half", "error": {"failure": "transient", "message": "busy", "times": 1}}"#;
     let asking = calls(&[json!({"note": "secret argument"})]);
-    let mut stage = Stage::new(
+    let mut harness = Harness::new(
         Access::Executes,
-        vec![asking, serde_json::from_str(failing).unwrap(), says("secret end")],
+        vec![asking, serde_json::from_str(failing).unwrap(), text_answer("secret end")],
     );
-    stage.agent.execute_bash("echo secret command", BashContext::Exclude).await.unwrap();
-    stage.prompt("secret prompt").await;
-    let asked = |event: &EventKind| match event {
+    harness.agent.execute_bash("echo secret command", BashContext::Exclude).await.unwrap();
+    harness.prompt("secret prompt").await;
+    let approval_requested = |event: &EventKind| match event {
         EventKind::ApprovalRequested(request) => Some(request.tool_call_id.clone()),
         _ => None,
     };
-    let call = stage.until(asked).await;
-    stage.agent.decide(call, Decision::Once).await.unwrap();
-    stage.go.add_permits(1);
-    assert_eq!(stage.settled().await, RunOutcome::Completed);
-    stage.agent.close().await.unwrap();
+    let call = harness.until(approval_requested).await;
+    harness.agent.decide(call, Decision::Once).await.unwrap();
+    harness.permits.add_permits(1);
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    harness.agent.close().await.unwrap();
     let expected: [(&[&str], usize); 12] = [
         (&["INFO", "session opened", "entries=0", ".jsonl"], 1),
         (&["INFO", "run begun"], 1),
@@ -85,8 +85,8 @@ async fn tracing_logs_the_steps_of_a_run_without_content() {
         (&["INFO", "run ended", "completed", "took_ms="], 1),
         (&["INFO", "session closed"], 1),
     ];
-    for (words, count) in expected {
-        assert_eq!(log.count(words), count, "{words:?}\n{}", log.text());
+    for (terms, count) in expected {
+        assert_eq!(log.count(terms), count, "{terms:?}\n{}", log.text());
     }
     assert!(!log.text().contains("secret"), "{}", log.text());
 }
