@@ -1,4 +1,4 @@
-//! Tests of the turn machine on whole effect vectors, written as lines: `append user "…"`, `run a b`, `tell
+//! Tests of the turn machine on whole effect vectors, written as lines: `append user "…"`, `run a b`, `emit
 //! turn_end`.
 
 mod random;
@@ -25,10 +25,10 @@ fn machine(options: TurnOptions) -> Turn {
 }
 
 fn prompt(text: &str) -> Input {
-    said(text, QueueKind::Steer)
+    prompt_of(text, QueueKind::Steer)
 }
 
-fn said(text: &str, kind: QueueKind) -> Input {
+fn prompt_of(text: &str, kind: QueueKind) -> Input {
     Input::Prompt(TurnPrompt {
         text: text.into(),
         typed: None,
@@ -38,16 +38,16 @@ fn said(text: &str, kind: QueueKind) -> Input {
     })
 }
 
-fn of_answer(answer: Option<AssistantMessage>) -> PartialOutput {
+fn partial_output(answer: Option<AssistantMessage>) -> PartialOutput {
     PartialOutput { answer, ..PartialOutput::default() }
 }
 
 fn abort(partial: Option<AssistantMessage>) -> Input {
-    Input::Abort { so_far: of_answer(partial), queue: QueueHandling::Return }
+    Input::Abort { so_far: partial_output(partial), queue: QueueHandling::Return }
 }
 
 fn follow_up(text: &str) -> Input {
-    said(text, QueueKind::FollowUp)
+    prompt_of(text, QueueKind::FollowUp)
 }
 
 fn waiting_item(id: &str, text: &str) -> QueueItem {
@@ -62,18 +62,18 @@ fn call(id: &str) -> ToolCall {
 /// An answer of request `turn` that calls tools; the first letter of an id sets its decision: `r…` reads, `w…`
 /// writes, `?…` asks, `!…` is refused.
 fn calls(turn: TurnNumber, ids: &[&str]) -> [Input; 2] {
-    let fate = |id: &str| match &id[..1] {
+    let decision = |id: &str| match &id[..1] {
         "r" => CallDecision::Run(Access::Reads),
         "w" => CallDecision::Run(Access::Writes),
         "?" => CallDecision::Ask { reason: "it runs".into(), rule: "all".into() },
         _ => CallDecision::Refuse("unknown tool".into()),
     };
-    let plan = ids.iter().map(|id| PlannedCall { call: call(id), decision: fate(id) }).collect();
+    let plan = ids.iter().map(|id| PlannedCall { call: call(id), decision: decision(id) }).collect();
     let content = ids.iter().map(|id| AssistantBlock::ToolCall(call(id))).collect();
     [answered(turn, StopReason::ToolUse, content), Input::Planned { turn, plan }]
 }
 
-fn text(turn: TurnNumber, stop_reason: StopReason) -> Input {
+fn text_answer(turn: TurnNumber, stop_reason: StopReason) -> Input {
     answered(turn, stop_reason, vec![AssistantBlock::Text { text: "done".into() }])
 }
 
@@ -95,7 +95,7 @@ fn retry() -> AfterFailure {
     AfterFailure::Retry { delay: Duration::from_secs(3), most: 5 }
 }
 
-fn ended(turn: TurnNumber, id: &str) -> Input {
+fn tool_ended(turn: TurnNumber, id: &str) -> Input {
     let content = vec![UserBlock::Text { text: "ok".into() }];
     let result = ToolResultMessage {
         tool_call_id: id.into(),
@@ -127,7 +127,7 @@ fn line(effect: &Effect) -> String {
         Effect::AppendAll(bodies) => {
             format!("append {}", bodies.iter().map(body_line).collect::<Vec<_>>().join(", "))
         }
-        Effect::RepairDanglingCalls => "mend".into(),
+        Effect::RepairDanglingCalls => "repair".into(),
         Effect::Sync => "sync".into(),
         Effect::Request { turn, tool_choice: ToolChoice::Auto } => format!("request {turn}"),
         Effect::Request { turn, tool_choice: ToolChoice::None } => format!("request {turn} without tools"),
@@ -139,7 +139,7 @@ fn line(effect: &Effect) -> String {
         Effect::StopStream => "stop stream".into(),
         Effect::StopTools => "stop tools".into(),
         Effect::StopCompaction => "stop compaction".into(),
-        Effect::Emit(event) => format!("tell {}", event_line(event)),
+        Effect::Emit(event) => format!("emit {}", event_line(event)),
     }
 }
 
@@ -222,45 +222,45 @@ fn event_line(event: &EventKind) -> String {
 }
 
 /// A line of the effects that follow a call that never ran.
-fn unrun(id: &str, why: &str) -> Vec<String> {
-    let mut lines = vec![format!("tell tool_execution_start {id}")];
-    lines.extend(resulted(id, why));
+fn skipped_call_lines(id: &str, reason: &str) -> Vec<String> {
+    let mut lines = vec![format!("emit tool_execution_start {id}")];
+    lines.extend(result_lines(id, reason));
     lines
 }
 
-fn resulted(id: &str, said: &str) -> Vec<String> {
+fn result_lines(id: &str, text: &str) -> Vec<String> {
     vec![
-        format!("append result {id} {said}"),
-        format!("tell tool_execution_end {id}"),
-        format!("tell message_start result {id} {said}"),
-        format!("tell message_end result {id} {said}"),
+        format!("append result {id} {text}"),
+        format!("emit tool_execution_end {id}"),
+        format!("emit message_start result {id} {text}"),
+        format!("emit message_end result {id} {text}"),
     ]
 }
 
 fn user(text: &str, receipt: &str) -> Vec<String> {
     vec![
         format!("append user {text}{receipt}"),
-        format!("tell message_start user {text}"),
-        format!("tell message_end user {text}"),
+        format!("emit message_start user {text}"),
+        format!("emit message_end user {text}"),
     ]
 }
 
-fn begun() -> Vec<String> {
-    vec!["tell agent_start".into(), "mend".into()]
+fn run_started() -> Vec<String> {
+    vec!["emit agent_start".into(), "repair".into()]
 }
 
-fn asked(turn: TurnNumber) -> Vec<String> {
+fn request_sent(turn: TurnNumber) -> Vec<String> {
     vec!["sync".into(), format!("request {turn}")]
 }
 
 fn settled(outcome: &str, messages: usize) -> Vec<String> {
-    vec!["sync".into(), format!("tell agent_end {outcome} {messages}"), "tell agent_settled".into()]
+    vec!["sync".into(), format!("emit agent_end {outcome} {messages}"), "emit agent_settled".into()]
 }
 
 /// The effects of a paused run's end: it continues only to emit its final end.
-fn ended_after_a_pause(outcome: &str) -> Vec<String> {
+fn settled_after_pause(outcome: &str) -> Vec<String> {
     let mut lines = settled(outcome, 0);
-    lines.insert(1, "tell agent_start".into());
+    lines.insert(1, "emit agent_start".into());
     lines
 }
 
@@ -268,21 +268,21 @@ fn lines(parts: &[&[String]]) -> Vec<String> {
     parts.concat()
 }
 
-fn one(line: &str) -> Vec<String> {
+fn single_line(line: &str) -> Vec<String> {
     vec![line.into()]
 }
 
 fn answer(stop: &str) -> Vec<String> {
-    vec![format!("append answer {stop}"), format!("tell message_end answer {stop}")]
+    vec![format!("append answer {stop}"), format!("emit message_end answer {stop}")]
 }
 
 #[test]
 fn prompt_is_logged_and_synced_before_the_request() {
     let mut turn = machine(TurnOptions::default());
-    assert_eq!(step(&mut turn, prompt("go")), lines(&[&begun(), &user("go", ""), &asked(1)]));
+    assert_eq!(step(&mut turn, prompt("go")), lines(&[&run_started(), &user("go", ""), &request_sent(1)]));
     assert_eq!(
-        step(&mut turn, text(1, StopReason::Stop)),
-        lines(&[&answer("Stop"), &one("tell turn_end 0"), &settled("Completed", 2)])
+        step(&mut turn, text_answer(1, StopReason::Stop)),
+        lines(&[&answer("Stop"), &single_line("emit turn_end 0"), &settled("Completed", 2)])
     );
     assert!(!turn.is_running());
 }
@@ -293,15 +293,15 @@ fn calls_run_in_sequence_and_another_request_follows() {
     step(&mut turn, prompt("go"));
     assert_eq!(
         step_calls(&mut turn, calls(1, &["w1", "w2"])),
-        lines(&[&answer("ToolUse"), &["tell tool_execution_start w1".into(), "run 1: w1".into()]])
+        lines(&[&answer("ToolUse"), &["emit tool_execution_start w1".into(), "run 1: w1".into()]])
     );
     assert_eq!(
-        step(&mut turn, ended(1, "w1")),
-        lines(&[&resulted("w1", "ok"), &["tell tool_execution_start w2".into(), "run 1: w2".into()]])
+        step(&mut turn, tool_ended(1, "w1")),
+        lines(&[&result_lines("w1", "ok"), &["emit tool_execution_start w2".into(), "run 1: w2".into()]])
     );
     assert_eq!(
-        step(&mut turn, ended(1, "w2")),
-        lines(&[&resulted("w2", "ok"), &one("tell turn_end 2"), &asked(2)])
+        step(&mut turn, tool_ended(1, "w2")),
+        lines(&[&result_lines("w2", "ok"), &single_line("emit turn_end 2"), &request_sent(2)])
     );
 }
 
@@ -310,17 +310,17 @@ fn steering_between_first_and_second_call_skips_two() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step_calls(&mut turn, calls(1, &["w1", "w2", "w3"]));
-    assert_eq!(step(&mut turn, prompt("wait")), ["append queue add wait", "tell queue_update [wait]"]);
+    assert_eq!(step(&mut turn, prompt("wait")), ["append queue add wait", "emit queue_update [wait]"]);
     assert_eq!(
-        step(&mut turn, ended(1, "w1")),
+        step(&mut turn, tool_ended(1, "w1")),
         lines(&[
-            &resulted("w1", "ok"),
-            &unrun("w2", "skipped: the user steered"),
-            &unrun("w3", "skipped: the user steered"),
-            &one("tell turn_end 3"),
+            &result_lines("w1", "ok"),
+            &skipped_call_lines("w2", "skipped: the user steered"),
+            &skipped_call_lines("w3", "skipped: the user steered"),
+            &single_line("emit turn_end 3"),
             &user("wait", " after 1 skipped 2"),
-            &one("tell queue_update []"),
-            &asked(2),
+            &single_line("emit queue_update []"),
+            &request_sent(2),
         ])
     );
 }
@@ -332,28 +332,28 @@ fn steering_is_delivered_before_an_older_follow_up() {
     step(&mut turn, follow_up("later"));
     step(&mut turn, prompt("now"));
     assert_eq!(
-        step(&mut turn, text(1, StopReason::Stop)),
+        step(&mut turn, text_answer(1, StopReason::Stop)),
         lines(&[
             &answer("Stop"),
-            &one("tell turn_end 0"),
+            &single_line("emit turn_end 0"),
             &user("now", " after 0 skipped 0"),
-            &one("tell queue_update [later]"),
-            &asked(2),
+            &single_line("emit queue_update [later]"),
+            &request_sent(2),
         ])
     );
     assert_eq!(
-        step(&mut turn, text(2, StopReason::Stop)),
+        step(&mut turn, text_answer(2, StopReason::Stop)),
         lines(&[
             &answer("Stop"),
-            &one("tell turn_end 0"),
+            &single_line("emit turn_end 0"),
             &user("later", ""),
-            &one("tell queue_update []"),
-            &asked(3),
+            &single_line("emit queue_update []"),
+            &request_sent(3),
         ])
     );
     assert_eq!(
-        step(&mut turn, text(3, StopReason::Stop)),
-        lines(&[&answer("Stop"), &one("tell turn_end 0"), &settled("Completed", 6)])
+        step(&mut turn, text_answer(3, StopReason::Stop)),
+        lines(&[&answer("Stop"), &single_line("emit turn_end 0"), &settled("Completed", 6)])
     );
 }
 
@@ -363,17 +363,17 @@ fn steering_second_message_waits_for_the_next_gap() {
     step(&mut turn, prompt("go"));
     step_calls(&mut turn, calls(1, &["w1", "w2"]));
     step(&mut turn, prompt("one"));
-    step(&mut turn, ended(1, "w1"));
-    assert_eq!(step(&mut turn, prompt("two")), ["append queue add two", "tell queue_update [two]"]);
+    step(&mut turn, tool_ended(1, "w1"));
+    assert_eq!(step(&mut turn, prompt("two")), ["append queue add two", "emit queue_update [two]"]);
     assert_eq!(
         step_calls(&mut turn, calls(2, &["w3"])),
         lines(&[
             &answer("ToolUse"),
-            &unrun("w3", "skipped: the user steered"),
-            &one("tell turn_end 1"),
+            &skipped_call_lines("w3", "skipped: the user steered"),
+            &single_line("emit turn_end 1"),
             &user("two", " after 0 skipped 1"),
-            &one("tell queue_update []"),
-            &asked(3),
+            &single_line("emit queue_update []"),
+            &request_sent(3),
         ])
     );
 }
@@ -385,11 +385,11 @@ fn steering_two_messages_go_in_one_at_a_time_or_together() {
         step(&mut turn, prompt("go"));
         step(&mut turn, prompt("a"));
         step(&mut turn, prompt("b"));
-        let effects = step(&mut turn, text(1, StopReason::Stop));
+        let effects = step(&mut turn, text_answer(1, StopReason::Stop));
         effects.into_iter().filter(|line| line.starts_with("append user")).collect::<Vec<_>>()
     };
-    let one = TurnOptions { steering_mode: DeliveryMode::OneAtATime, ..TurnOptions::default() };
-    assert_eq!(waiting(one), ["append user a after 0 skipped 0"]);
+    let one_at_a_time = TurnOptions { steering_mode: DeliveryMode::OneAtATime, ..TurnOptions::default() };
+    assert_eq!(waiting(one_at_a_time), ["append user a after 0 skipped 0"]);
     assert_eq!(
         waiting(TurnOptions::default()),
         ["append user a after 0 skipped 0", "append user b after 0 skipped 0"]
@@ -403,15 +403,15 @@ fn steering_after_the_answer_skips_no_call() {
     step(&mut turn, prompt("go"));
     step_calls(&mut turn, calls(1, &["w1", "w2"]));
     step(&mut turn, prompt("wait"));
-    step(&mut turn, ended(1, "w1"));
+    step(&mut turn, tool_ended(1, "w1"));
     assert_eq!(
-        step(&mut turn, ended(1, "w2")),
+        step(&mut turn, tool_ended(1, "w2")),
         lines(&[
-            &resulted("w2", "ok"),
-            &one("tell turn_end 2"),
+            &result_lines("w2", "ok"),
+            &single_line("emit turn_end 2"),
             &user("wait", " after 2 skipped 0"),
-            &one("tell queue_update []"),
-            &asked(2),
+            &single_line("emit queue_update []"),
+            &request_sent(2),
         ])
     );
 }
@@ -425,9 +425,9 @@ fn reading_calls_run_in_groups_of_eight_that_always_finish() {
     assert_eq!(effects.last().unwrap(), "run 1: r1 r2 r3 r4 r5 r6 r7 r8");
     step(&mut turn, prompt("wait"));
     for id in &ids[1..8] {
-        assert_eq!(step(&mut turn, ended(1, id)), resulted(id, "ok"));
+        assert_eq!(step(&mut turn, tool_ended(1, id)), result_lines(id, "ok"));
     }
-    let effects = step(&mut turn, ended(1, "r1"));
+    let effects = step(&mut turn, tool_ended(1, "r1"));
     assert!(effects.contains(&"append result r9 skipped: the user steered".to_owned()), "{effects:?}");
     assert!(effects.contains(&"append user wait after 8 skipped 2".to_owned()), "{effects:?}");
 }
@@ -447,13 +447,13 @@ fn abort_in_the_stream_keeps_the_text_and_returns_the_queue() {
     assert_eq!(
         step(&mut turn, abort(Some(AssistantMessage::default()))),
         lines(&[
-            &one("stop stream"),
+            &single_line("stop stream"),
             &answer("Aborted"),
-            &["append queue remove q-later".into(), "tell queue_update []".into(), "tell turn_end 0".into()],
+            &["append queue remove q-later".into(), "emit queue_update []".into(), "emit turn_end 0".into()],
             &settled("Aborted", 2),
         ])
     );
-    assert!(step(&mut turn, text(1, StopReason::Stop)).is_empty(), "a late answer is dropped");
+    assert!(step(&mut turn, text_answer(1, StopReason::Stop)).is_empty(), "a late answer is dropped");
 }
 
 #[test]
@@ -461,13 +461,18 @@ fn abort_in_a_tool_gives_every_call_a_result() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step_calls(&mut turn, calls(1, &["w1", "w2"]));
-    let mut running = resulted("w1", "aborted: the user stopped it; it may have had effects");
-    running.extend(unrun("w2", "not run: the user stopped the agent"));
+    let mut running = result_lines("w1", "aborted: the user stopped it; it may have had effects");
+    running.extend(skipped_call_lines("w2", "not run: the user stopped the agent"));
     assert_eq!(
         step(&mut turn, abort(None)),
-        lines(&[&one("stop tools"), &running, &one("tell turn_end 2"), &settled("Aborted", 4)])
+        lines(&[
+            &single_line("stop tools"),
+            &running,
+            &single_line("emit turn_end 2"),
+            &settled("Aborted", 4)
+        ])
     );
-    assert!(step(&mut turn, ended(1, "w1")).is_empty(), "a late result is dropped");
+    assert!(step(&mut turn, tool_ended(1, "w1")).is_empty(), "a late result is dropped");
 }
 
 #[test]
@@ -490,30 +495,34 @@ fn abort_keeps_partial_output_after_the_stop_notice() {
         },
         _ => None,
     });
-    let why = "aborted: the user steered; it may have had effects";
-    let content = vec![UserBlock::Text { text: why.into() }, shown.content[0].clone()];
+    let reason = "aborted: the user steered; it may have had effects";
+    let content = vec![UserBlock::Text { text: reason.into() }, shown.content[0].clone()];
     let result = result.unwrap();
     assert_eq!((result.content, result.details, result.is_error), (content, shown.details, true));
 }
 
 #[test]
 fn held_message_is_delivered_after_release() {
-    let waits = || {
+    let held = || {
         let mut turn = machine(TurnOptions::default());
         step(&mut turn, prompt("go"));
         step(&mut turn, follow_up("later"));
         let hold = step(&mut turn, Input::Hold { id: "q-later".into() });
-        assert_eq!(hold, one("tell queue_update [later (held)]"), "the log hears nothing of it");
+        assert_eq!(hold, single_line("emit queue_update [later (held)]"), "the log hears nothing of it");
         turn
     };
     let release = || Input::Release { id: "q-later".into() };
-    let mut turn = waits();
+    let mut turn = held();
     assert!(!turn.queue().has_waiting(QueueKind::FollowUp));
     step(&mut turn, release());
-    assert!(step(&mut turn, text(1, StopReason::Stop)).iter().any(|line| line.contains("append user later")));
+    assert!(
+        step(&mut turn, text_answer(1, StopReason::Stop))
+            .iter()
+            .any(|line| line.contains("append user later"))
+    );
 
-    let mut turn = waits();
-    let ends = step(&mut turn, text(1, StopReason::Stop));
+    let mut turn = held();
+    let ends = step(&mut turn, text_answer(1, StopReason::Stop));
     assert!(ends.iter().all(|line| !line.contains("append user")) && !turn.is_running(), "{ends:?}");
     assert!(step(&mut turn, release()).iter().any(|line| line.contains("append user later")));
 }
@@ -529,11 +538,11 @@ fn abort_between_calls_answers_the_pending_call() {
             &[
                 "stop tools".into(),
                 "append approval ?1 deny user".into(),
-                "tell approval_resolved ?1 deny".into(),
+                "emit approval_resolved ?1 deny".into(),
             ],
-            &unrun("?1", "not run: the user stopped the agent"),
-            &unrun("w2", "not run: the user stopped the agent"),
-            &one("tell turn_end 2"),
+            &skipped_call_lines("?1", "not run: the user stopped the agent"),
+            &skipped_call_lines("w2", "not run: the user stopped the agent"),
+            &single_line("emit turn_end 2"),
             &settled("Aborted", 4),
         ])
     );
@@ -554,20 +563,20 @@ fn decision_is_logged_before_it_takes_effect() {
         step(&mut turn, decided("?1", Decision::Once)),
         [
             "append approval ?1 once user",
-            "tell approval_resolved ?1 once",
-            "tell tool_execution_start ?1",
+            "emit approval_resolved ?1 once",
+            "emit tool_execution_start ?1",
             "run 1: ?1"
         ]
     );
-    step(&mut turn, ended(1, "?1"));
+    step(&mut turn, tool_ended(1, "?1"));
     let effects = step(&mut turn, decided("?2", Decision::Deny { reason: "not here".into() }));
     assert_eq!(
         effects,
         lines(&[
-            &["append approval ?2 deny user".into(), "tell approval_resolved ?2 deny".into()],
-            &unrun("?2", "denied: not here"),
-            &one("tell turn_end 2"),
-            &asked(2),
+            &["append approval ?2 deny user".into(), "emit approval_resolved ?2 deny".into()],
+            &skipped_call_lines("?2", "denied: not here"),
+            &single_line("emit turn_end 2"),
+            &request_sent(2),
         ])
     );
     assert!(step(&mut turn, decided("?2", Decision::Once)).is_empty(), "a late word is dropped");
@@ -597,12 +606,10 @@ fn decision_made_in_advance_is_logged_with_its_decider() {
         allowed_by: None,
     });
     let fates = [granted(Decider::YesFlag, None), granted(Decider::Rule, Some("ls")), denied];
-    let plan = ["a", "b", "c"]
-        .into_iter()
-        .zip(fates)
-        .map(|(id, fate)| PlannedCall { call: call(id), decision: fate });
+    let plan =
+        ["a", "b", "c"].into_iter().zip(fates).map(|(id, decision)| PlannedCall { call: call(id), decision });
     let mut effects = step(&mut turn, Input::Planned { turn: 1, plan: plan.collect() });
-    effects.extend(["a", "b"].into_iter().flat_map(|id| step(&mut turn, ended(1, id))));
+    effects.extend(["a", "b"].into_iter().flat_map(|id| step(&mut turn, tool_ended(1, id))));
     let logged: Vec<&String> = effects.iter().filter(|line| line.starts_with("append approval")).collect();
     assert_eq!(
         logged,
@@ -624,16 +631,16 @@ fn steering_denies_the_pending_call() {
         lines(&[
             &[
                 "append queue add no".into(),
-                "tell queue_update [no]".into(),
+                "emit queue_update [no]".into(),
                 "append approval ?1 deny steering".into(),
-                "tell approval_resolved ?1 deny".into()
+                "emit approval_resolved ?1 deny".into()
             ],
-            &unrun("?1", "denied: the user steered"),
-            &unrun("w2", "skipped: the user steered"),
-            &one("tell turn_end 2"),
+            &skipped_call_lines("?1", "denied: the user steered"),
+            &skipped_call_lines("w2", "skipped: the user steered"),
+            &single_line("emit turn_end 2"),
             &user("no", " after 0 skipped 2"),
-            &one("tell queue_update []"),
-            &asked(2),
+            &single_line("emit queue_update []"),
+            &request_sent(2),
         ])
     );
 }
@@ -646,8 +653,8 @@ fn refused_call_has_its_result_and_the_next_one_runs() {
         step_calls(&mut turn, calls(1, &["!1", "w2"])),
         lines(&[
             &answer("ToolUse"),
-            &unrun("!1", "unknown tool"),
-            &["tell tool_execution_start w2".into(), "run 1: w2".into()]
+            &skipped_call_lines("!1", "unknown tool"),
+            &["emit tool_execution_start w2".into(), "run 1: w2".into()]
         ])
     );
 }
@@ -668,11 +675,11 @@ fn turn_limit_sends_a_last_request_without_tools() {
     let mut turn = machine(TurnOptions { max_turns: Some(1), ..TurnOptions::default() });
     step(&mut turn, prompt("go"));
     step_calls(&mut turn, calls(1, &["w1"]));
-    let effects = step(&mut turn, ended(1, "w1"));
+    let effects = step(&mut turn, tool_ended(1, "w1"));
     assert_eq!(effects.last().unwrap(), "request 2 without tools");
     assert_eq!(
-        step(&mut turn, text(2, StopReason::Stop)),
-        lines(&[&answer("Stop"), &one("tell turn_end 0"), &settled("MaxTurns", 4)])
+        step(&mut turn, text_answer(2, StopReason::Stop)),
+        lines(&[&answer("Stop"), &single_line("emit turn_end 0"), &settled("MaxTurns", 4)])
     );
 }
 
@@ -685,7 +692,7 @@ fn failed_answer_ends_the_run_and_holds_the_queue() {
         step(&mut turn, failed(1, AfterFailure::GiveUp)),
         lines(&[
             &answer("Error"),
-            &["tell turn_end 0".into(), "tell queue_update [later (held)]".into()],
+            &["emit turn_end 0".into(), "emit queue_update [later (held)]".into()],
             &settled("Failed", 2),
         ])
     );
@@ -701,34 +708,32 @@ fn bash_record_waits_for_the_end_of_the_turn() {
     step_calls(&mut turn, calls(1, &["w1"]));
     assert!(step(&mut turn, record()).is_empty());
     assert_eq!(
-        step(&mut turn, ended(1, "w1")),
-        lines(&[&resulted("w1", "ok"), &["append bash ls".into(), "tell turn_end 1".into()], &asked(2)])
+        step(&mut turn, tool_ended(1, "w1")),
+        lines(&[
+            &result_lines("w1", "ok"),
+            &["append bash ls".into(), "emit turn_end 1".into()],
+            &request_sent(2)
+        ])
     );
 }
 
 fn store_failed(run: Option<Vec<Arc<Message>>>, queue: Queue, records: Vec<BashExecutionMessage>) -> Input {
     let since = run.as_ref().map(|_| NOW);
-    let told = OpenEvents { since, messages: run.unwrap_or_default(), ..OpenEvents::default() };
-    Input::StoreFailed(StoreFailed {
-        reason: "no space".into(),
-        hint: None,
-        open_events: told,
-        queue,
-        records,
-    })
+    let open_events = OpenEvents { since, messages: run.unwrap_or_default(), ..OpenEvents::default() };
+    Input::StoreFailed(StoreFailed { reason: "no space".into(), hint: None, open_events, queue, records })
 }
 
 #[test]
 fn store_failure_of_the_last_answer_ends_the_run() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
-    step(&mut turn, text(1, StopReason::Stop));
+    step(&mut turn, text_answer(1, StopReason::Stop));
     assert!(!turn.is_running(), "for the machine it is over");
-    let told = Arc::new(Message::User(UserMessage::text("go", NOW)));
-    let effects = step(&mut turn, store_failed(Some(vec![told]), Queue::default(), Vec::new()));
-    assert_eq!(effects[5..], ["tell agent_end Failed 1", "tell agent_settled"]);
+    let message = Arc::new(Message::User(UserMessage::text("go", NOW)));
+    let effects = step(&mut turn, store_failed(Some(vec![message]), Queue::default(), Vec::new()));
+    assert_eq!(effects[5..], ["emit agent_end Failed 1", "emit agent_settled"]);
     let idle = step(&mut turn, store_failed(None, Queue::default(), Vec::new()));
-    assert!(!idle.contains(&"tell agent_settled".to_owned()), "{idle:?}");
+    assert!(!idle.contains(&"emit agent_settled".to_owned()), "{idle:?}");
 }
 
 #[test]
@@ -738,17 +743,17 @@ fn store_failure_ends_the_run_and_holds_the_queue() {
     step(&mut turn, follow_up("later"));
     let mut waiting = Queue::default();
     waiting.add(waiting_item("q", "logged"), UnixMs(5));
-    let told = Arc::new(Message::User(UserMessage::text("go", NOW)));
+    let message = Arc::new(Message::User(UserMessage::text("go", NOW)));
     assert_eq!(
-        step(&mut turn, store_failed(Some(vec![told]), waiting, Vec::new())),
+        step(&mut turn, store_failed(Some(vec![message]), waiting, Vec::new())),
         [
             "stop stream",
             "stop tools",
             "stop compaction",
-            "tell warning",
-            "tell queue_update [logged (held)]",
-            "tell agent_end Failed 1",
-            "tell agent_settled"
+            "emit warning",
+            "emit queue_update [logged (held)]",
+            "emit agent_end Failed 1",
+            "emit agent_settled"
         ]
     );
     assert!(!turn.is_running());
@@ -759,7 +764,7 @@ fn store_failure_ends_the_run_and_holds_the_queue() {
 fn abort_before_the_request_was_sent_leaves_no_answer() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
-    assert_eq!(step(&mut turn, abort(None)), lines(&[&one("stop stream"), &settled("Aborted", 1)]));
+    assert_eq!(step(&mut turn, abort(None)), lines(&[&single_line("stop stream"), &settled("Aborted", 1)]));
     assert_eq!(turn.streaming(), None);
 }
 
@@ -770,7 +775,7 @@ fn bash_record_that_failed_is_written_at_the_next_turns_end() {
     let failed = store_failed(None, Queue::default(), vec![record]);
     step(&mut turn, failed);
     step(&mut turn, prompt("go"));
-    let effects = step(&mut turn, text(2, StopReason::Stop));
+    let effects = step(&mut turn, text_answer(2, StopReason::Stop));
     assert!(effects.contains(&"append bash ls".to_owned()), "{effects:?}");
 }
 
@@ -793,9 +798,9 @@ fn retry_after_a_delay_ends_with_an_answer() {
         lines(&[
             &answer("Error"),
             &[
-                "tell turn_end 0".into(),
-                "tell agent_end to retry 2".into(),
-                "tell auto_retry_start 1 of 5 in 3000: busy".into(),
+                "emit turn_end 0".into(),
+                "emit agent_end to retry 2".into(),
+                "emit auto_retry_start 1 of 5 in 3000: busy".into(),
                 "sync".into(),
                 "sleep 1: 3 s".into()
             ]
@@ -804,7 +809,7 @@ fn retry_after_a_delay_ends_with_an_answer() {
     assert!(turn.is_running() && turn.streaming().is_none());
     assert_eq!(
         step(&mut turn, Input::RetryDue { turn: 1 }),
-        lines(&[&one("tell agent_start"), &asked(2)]),
+        lines(&[&single_line("emit agent_start"), &request_sent(2)]),
         "the try doesn't count as a turn"
     );
     assert!(step(&mut turn, Input::RetryDue { turn: 2 }).is_empty(), "a late alarm is nothing");
@@ -812,10 +817,10 @@ fn retry_after_a_delay_ends_with_an_answer() {
     step(&mut turn, Input::RetryDue { turn: 2 });
     assert_eq!(turn.retries(), 2);
     assert_eq!(
-        step(&mut turn, text(3, StopReason::Stop)),
+        step(&mut turn, text_answer(3, StopReason::Stop)),
         lines(&[
             &answer("Stop"),
-            &["tell auto_retry_end true 2 None".into(), "tell turn_end 0".into()],
+            &["emit auto_retry_end true 2 None".into(), "emit turn_end 0".into()],
             &settled("Completed", 1)
         ])
     );
@@ -832,7 +837,7 @@ fn retry_last_one_fails_the_run() {
         step(&mut turn, failed(2, AfterFailure::GiveUp)),
         lines(&[
             &answer("Error"),
-            &["tell auto_retry_end false 1 Some(\"busy\")".into(), "tell turn_end 0".into()],
+            &["emit auto_retry_end false 1 Some(\"busy\")".into(), "emit turn_end 0".into()],
             &settled("Failed", 1)
         ])
     );
@@ -846,24 +851,27 @@ fn retry_wait_can_be_cancelled_aborted_or_steered() {
         step(&mut turn, failed(1, retry()));
         turn
     };
-    let ended = |why: &str| format!("tell auto_retry_end false 1 Some({why:?})");
+    let retry_end = |reason: &str| format!("emit auto_retry_end false 1 Some({reason:?})");
     assert_eq!(
         step(&mut waiting(), Input::CancelRetry),
-        lines(&[&["stop stream".into(), ended("the retry was cancelled")], &ended_after_a_pause("Failed")])
+        lines(&[
+            &["stop stream".into(), retry_end("the retry was cancelled")],
+            &settled_after_pause("Failed")
+        ])
     );
     assert_eq!(
         step(&mut waiting(), abort(None)),
-        lines(&[&["stop stream".into(), ended("stopped by the user")], &ended_after_a_pause("Aborted")])
+        lines(&[&["stop stream".into(), retry_end("stopped by the user")], &settled_after_pause("Aborted")])
     );
     let mut turn = waiting();
     step(&mut turn, prompt("wait"));
     assert_eq!(
         step(&mut turn, Input::RetryDue { turn: 1 }),
         lines(&[
-            &one("tell agent_start"),
+            &single_line("emit agent_start"),
             &user("wait", " after 0 skipped 0"),
-            &one("tell queue_update []"),
-            &asked(2)
+            &single_line("emit queue_update []"),
+            &request_sent(2)
         ])
     );
     let mut turn = waiting();
@@ -872,14 +880,14 @@ fn retry_wait_can_be_cancelled_aborted_or_steered() {
         lines(&[
             &[
                 "append queue add hurry".into(),
-                "tell queue_update [hurry]".into(),
+                "emit queue_update [hurry]".into(),
                 "stop stream".into(),
-                ended("the user steered"),
-                "tell agent_start".into()
+                retry_end("the user steered"),
+                "emit agent_start".into()
             ],
             &user("hurry", " after 0 skipped 0"),
-            &one("tell queue_update []"),
-            &asked(2)
+            &single_line("emit queue_update []"),
+            &request_sent(2)
         ])
     );
     assert!(step(&mut machine(TurnOptions::default()), Input::CancelRetry).is_empty());
@@ -887,7 +895,7 @@ fn retry_wait_can_be_cancelled_aborted_or_steered() {
 
 fn steer_now(text: &str) -> Input {
     let Input::Prompt(prompt) = prompt(text) else { unreachable!() };
-    Input::SteerNow { prompt: Some(prompt), so_far: of_answer(Some(AssistantMessage::default())) }
+    Input::SteerNow { prompt: Some(prompt), so_far: partial_output(Some(AssistantMessage::default())) }
 }
 
 #[test]
@@ -899,13 +907,13 @@ fn steer_now_stops_the_stream_and_delivers_all_steering() {
     assert_eq!(
         step(&mut turn, steer_now("b")),
         lines(&[
-            &["append queue add b".into(), "tell queue_update [a, later, b]".into(), "stop stream".into()],
+            &["append queue add b".into(), "emit queue_update [a, later, b]".into(), "stop stream".into()],
             &answer("Aborted"),
-            &one("tell turn_end 0"),
+            &single_line("emit turn_end 0"),
             &user("a", " after 0 skipped 0"),
             &user("b", " after 0 skipped 0"),
-            &one("tell queue_update [later]"),
-            &asked(2),
+            &single_line("emit queue_update [later]"),
+            &request_sent(2),
         ])
     );
 }
@@ -916,18 +924,18 @@ fn steer_now_stops_the_running_call_and_skips_the_rest() {
         machine(TurnOptions { steering_point: SteeringPoint::AfterAnswer, ..TurnOptions::default() });
     step(&mut turn, prompt("go"));
     step_calls(&mut turn, calls(1, &["w1", "w2", "w3"]));
-    step(&mut turn, ended(1, "w1"));
+    step(&mut turn, tool_ended(1, "w1"));
     step(&mut turn, prompt("now"));
     assert_eq!(
         step(&mut turn, Input::SteerNow { prompt: None, so_far: PartialOutput::default() }),
         lines(&[
-            &one("stop tools"),
-            &resulted("w2", "aborted: the user steered; it may have had effects"),
-            &unrun("w3", "skipped: the user steered"),
-            &one("tell turn_end 3"),
+            &single_line("stop tools"),
+            &result_lines("w2", "aborted: the user steered; it may have had effects"),
+            &skipped_call_lines("w3", "skipped: the user steered"),
+            &single_line("emit turn_end 3"),
             &user("now", " after 2 skipped 1"),
-            &one("tell queue_update []"),
-            &asked(2),
+            &single_line("emit queue_update []"),
+            &request_sent(2),
         ])
     );
     assert!(
@@ -939,7 +947,7 @@ fn steer_now_stops_the_running_call_and_skips_the_rest() {
 #[test]
 fn steer_now_starts_a_run_when_idle() {
     let mut turn = machine(TurnOptions::default());
-    assert_eq!(step(&mut turn, steer_now("go")), lines(&[&begun(), &user("go", ""), &asked(1)]));
+    assert_eq!(step(&mut turn, steer_now("go")), lines(&[&run_started(), &user("go", ""), &request_sent(1)]));
 }
 
 #[test]
@@ -947,15 +955,15 @@ fn plan_is_awaited_and_abort_before_it_gives_results() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     let [answered, planned] = calls(1, &["w1", "w2"]);
-    assert_eq!(step(&mut turn, answered), lines(&[&answer("ToolUse"), &one("plan 1: w1 w2")]));
+    assert_eq!(step(&mut turn, answered), lines(&[&answer("ToolUse"), &single_line("plan 1: w1 w2")]));
     assert_eq!(turn.planning(), Some(1));
     assert_eq!(
         step(&mut turn, abort(None)),
         lines(&[
-            &one("stop tools"),
-            &unrun("w1", "not run: the user stopped the agent"),
-            &unrun("w2", "not run: the user stopped the agent"),
-            &one("tell turn_end 2"),
+            &single_line("stop tools"),
+            &skipped_call_lines("w1", "not run: the user stopped the agent"),
+            &skipped_call_lines("w2", "not run: the user stopped the agent"),
+            &single_line("emit turn_end 2"),
             &settled("Aborted", 4)
         ])
     );
@@ -980,7 +988,7 @@ fn compacted(reason: CompactionReason) -> Input {
 fn shrunk(retry: bool) -> Vec<String> {
     vec![
         "append compaction short".into(),
-        format!("tell compaction_end Some(\"short\") aborted false retry {retry} None"),
+        format!("emit compaction_end Some(\"short\") aborted false retry {retry} None"),
     ]
 }
 
@@ -992,7 +1000,7 @@ fn overflow_request_is_retried_after_compaction() {
         step(&mut turn, failed(1, AfterFailure::Compact)),
         lines(&[
             &answer("Error"),
-            &["tell turn_end 0".into(), "tell agent_end to retry 2".into(), "sync".into(), "compact".into()]
+            &["emit turn_end 0".into(), "emit agent_end to retry 2".into(), "sync".into(), "compact".into()]
         ])
     );
     assert!(turn.is_compacting() && turn.has_compacted());
@@ -1005,14 +1013,14 @@ fn overflow_request_is_retried_after_compaction() {
         step(&mut turn, compacted(CompactionReason::Overflow)),
         lines(&[
             &shrunk(true),
-            &one("tell agent_start"),
+            &single_line("emit agent_start"),
             &user("wait", " after 0 skipped 0"),
-            &one("tell queue_update []"),
-            &asked(2)
+            &single_line("emit queue_update []"),
+            &request_sent(2)
         ])
     );
     assert!(turn.has_compacted(), "once is enough for one request");
-    step(&mut turn, text(2, StopReason::Stop));
+    step(&mut turn, text_answer(2, StopReason::Stop));
     assert!(!turn.has_compacted());
 }
 
@@ -1025,10 +1033,10 @@ fn overflow_compaction_made_during_the_request_suffices() {
         step(&mut turn, failed(1, AfterFailure::Compact)),
         lines(&[
             &answer("Error"),
-            &one("tell turn_end 0"),
+            &single_line("emit turn_end 0"),
             &shrunk(false),
-            &["tell agent_end to retry 2".into(), "tell agent_start".into()],
-            &asked(2)
+            &["emit agent_end to retry 2".into(), "emit agent_start".into()],
+            &request_sent(2)
         ])
     );
     assert!(turn.has_compacted());
@@ -1041,7 +1049,7 @@ fn overflow_earlier_compaction_ends_the_wait() {
     step(&mut turn, failed(1, AfterFailure::Compact));
     assert_eq!(
         step(&mut turn, compacted(CompactionReason::Threshold)),
-        lines(&[&shrunk(true), &one("tell agent_start"), &asked(2)])
+        lines(&[&shrunk(true), &single_line("emit agent_start"), &request_sent(2)])
     );
 }
 
@@ -1053,20 +1061,20 @@ fn overflow_without_compaction_ends_the_run() {
         step(&mut turn, failed(1, AfterFailure::Compact));
         turn
     };
-    let why = NotCompacted::Failed("no".into());
+    let failure = NotCompacted::Failed("no".into());
     let reason = CompactionReason::Overflow;
     assert_eq!(
-        step(&mut too_long(), Input::NotCompacted { reason, why }),
+        step(&mut too_long(), Input::NotCompacted { reason, why: failure }),
         lines(&[
-            &one("tell compaction_end None aborted false retry false Some(\"no\")"),
-            &ended_after_a_pause("Failed")
+            &single_line("emit compaction_end None aborted false retry false Some(\"no\")"),
+            &settled_after_pause("Failed")
         ])
     );
     assert_eq!(
         step(&mut too_long(), abort(None)),
         lines(&[
-            &["stop compaction".into(), "tell compaction_end None aborted true retry false None".into()],
-            &ended_after_a_pause("Aborted")
+            &["stop compaction".into(), "emit compaction_end None aborted true retry false None".into()],
+            &settled_after_pause("Aborted")
         ])
     );
 }
@@ -1079,25 +1087,35 @@ fn compaction_is_appended_between_turns_or_at_once_when_idle() {
     step_calls(&mut turn, calls(1, &["w1"]));
     assert!(step(&mut turn, compacted(CompactionReason::Threshold)).is_empty());
     assert_eq!(
-        step(&mut turn, ended(1, "w1")),
-        lines(&[&resulted("w1", "ok"), &one("tell turn_end 1"), &shrunk(false), &asked(2)])
+        step(&mut turn, tool_ended(1, "w1")),
+        lines(&[
+            &result_lines("w1", "ok"),
+            &single_line("emit turn_end 1"),
+            &shrunk(false),
+            &request_sent(2)
+        ])
     );
 }
 
 #[test]
 fn released_message_starts_a_run_when_idle_or_waits_its_turn() {
-    let mut left = Queue::default();
-    left.add(waiting_item("q1", "one"), UnixMs(5));
-    left.add(waiting_item("q2", "two"), UnixMs(5));
-    left.hold_all();
-    let mut turn = Turn::new(TurnOptions::default(), left);
+    let mut queue = Queue::default();
+    queue.add(waiting_item("q1", "one"), UnixMs(5));
+    queue.add(waiting_item("q2", "two"), UnixMs(5));
+    queue.hold_all();
+    let mut turn = Turn::new(TurnOptions::default(), queue);
     let release = |id: &str| Input::Release { id: id.into() };
     assert_eq!(
         step(&mut turn, release("q1")),
-        lines(&[&begun(), &user("one", ""), &asked(1), &one("tell queue_update [two (held)]")])
+        lines(&[
+            &run_started(),
+            &user("one", ""),
+            &request_sent(1),
+            &single_line("emit queue_update [two (held)]")
+        ])
     );
-    assert_eq!(step(&mut turn, release("q2")), ["tell queue_update [two]"]);
-    let effects = step(&mut turn, text(1, StopReason::Stop));
+    assert_eq!(step(&mut turn, release("q2")), ["emit queue_update [two]"]);
+    let effects = step(&mut turn, text_answer(1, StopReason::Stop));
     assert!(effects.contains(&"append user two".to_owned()), "{effects:?}");
 }
 
@@ -1115,11 +1133,11 @@ fn follow_up_promoted_to_steering_denies_the_pending_call() {
 
 #[test]
 fn close_holds_the_queue_and_abort_returns_no_held_messages() {
-    let mut left = Queue::default();
-    left.add(waiting_item("q1", "old"), UnixMs(5));
-    left.hold_all();
+    let mut queue = Queue::default();
+    queue.add(waiting_item("q1", "old"), UnixMs(5));
+    queue.hold_all();
     let running = || {
-        let mut turn = Turn::new(TurnOptions::default(), left.clone());
+        let mut turn = Turn::new(TurnOptions::default(), queue.clone());
         step(&mut turn, prompt("go"));
         step(&mut turn, follow_up("new"));
         turn
@@ -1154,9 +1172,9 @@ fn retries_that_end_in_an_overflow_have_an_end_event() {
     step(&mut turn, failed(1, retry()));
     step(&mut turn, Input::RetryDue { turn: 1 });
     step(&mut turn, failed(2, AfterFailure::Compact));
-    let why = NotCompacted::Failed("no".into());
-    let effects = step(&mut turn, Input::NotCompacted { reason: CompactionReason::Overflow, why });
-    assert!(effects.contains(&"tell auto_retry_end false 1 Some(\"no\")".to_owned()), "{effects:?}");
+    let failure = NotCompacted::Failed("no".into());
+    let effects = step(&mut turn, Input::NotCompacted { reason: CompactionReason::Overflow, why: failure });
+    assert!(effects.contains(&"emit auto_retry_end false 1 Some(\"no\")".to_owned()), "{effects:?}");
 }
 
 #[test]
@@ -1167,6 +1185,6 @@ fn compactions_for_the_same_gap_both_have_an_end_event() {
     let effects = step(&mut turn, compacted(CompactionReason::Manual));
     assert_eq!(
         effects,
-        ["tell compaction_end None aborted false retry false Some(\"another compaction came first\")"]
+        ["emit compaction_end None aborted false retry false Some(\"another compaction came first\")"]
     );
 }

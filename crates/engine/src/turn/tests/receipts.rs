@@ -7,7 +7,7 @@ use super::*;
 /// Returns the receipts of the messages that these effects append.
 fn receipts(effects: &[Effect]) -> Vec<DeliveryReceipt> {
     let receipt = |effect: &Effect| match effect {
-        Effect::Append(EntryBody::Message(said)) => said.tiller_receipt.clone(),
+        Effect::Append(EntryBody::Message(entry)) => entry.tiller_receipt.clone(),
         _ => None,
     };
     effects.iter().filter_map(receipt).collect()
@@ -20,7 +20,7 @@ fn at_work(ids: &[&str]) -> Turn {
     turn
 }
 
-fn waited() -> QueueHistory {
+fn queue_history() -> QueueHistory {
     QueueHistory { queued_at: Some(NOW), ..QueueHistory::default() }
 }
 
@@ -28,22 +28,26 @@ fn waited() -> QueueHistory {
 fn receipt_of_steering_names_finished_and_skipped_calls() {
     let mut turn = at_work(&["w1", "w2", "w3"]);
     step(&mut turn, prompt("wait"));
-    let effects = turn.step(ended(1, "w1"), NOW);
-    let expected =
-        DeliveryReceipt { after_calls: 1, skipped_calls: 2, waited: waited(), ..DeliveryReceipt::default() };
+    let effects = turn.step(tool_ended(1, "w1"), NOW);
+    let expected = DeliveryReceipt {
+        after_calls: 1,
+        skipped_calls: 2,
+        waited: queue_history(),
+        ..DeliveryReceipt::default()
+    };
     assert_eq!(receipts(&effects), [expected]);
 }
 
 #[test]
 fn receipt_of_steer_now_names_the_stopped_calls() {
     let mut turn = at_work(&["r1", "r2", "w3"]);
-    step(&mut turn, ended(1, "r1"));
+    step(&mut turn, tool_ended(1, "r1"));
     let effects = turn.step(steer_now("stop"), NOW);
     let expected = DeliveryReceipt {
         after_calls: 2,
         skipped_calls: 1,
         stopped_calls: 1,
-        waited: waited(),
+        waited: queue_history(),
         ..DeliveryReceipt::default()
     };
     assert_eq!(receipts(&effects), [expected]);
@@ -56,7 +60,7 @@ fn receipt_of_steer_now_notes_a_cut_off_answer() {
     let effects = turn.step(steer_now("stop"), NOW);
     assert_eq!(
         receipts(&effects),
-        [DeliveryReceipt { cut_off: true, waited: waited(), ..DeliveryReceipt::default() }]
+        [DeliveryReceipt { cut_off: true, waited: queue_history(), ..DeliveryReceipt::default() }]
     );
 }
 
@@ -67,11 +71,11 @@ fn receipt_of_follow_up_has_queue_time_and_edit() {
     step(&mut turn, follow_up("later"));
     let edit = QueueEdit { text: Some("much later".into()), ..QueueEdit::default() };
     step(&mut turn, Input::EditQueued { id: "q-later".into(), edit });
-    let effects = turn.step(text(1, StopReason::Stop), UnixMs(9));
-    let waited = QueueHistory { edited: true, ..waited() };
+    let effects = turn.step(text_answer(1, StopReason::Stop), UnixMs(9));
+    let queue_history = QueueHistory { edited: true, ..queue_history() };
     assert_eq!(
         receipts(&effects),
-        [DeliveryReceipt { kind: QueueKind::FollowUp, waited, ..DeliveryReceipt::default() }]
+        [DeliveryReceipt { kind: QueueKind::FollowUp, waited: queue_history, ..DeliveryReceipt::default() }]
     );
 }
 
@@ -82,10 +86,10 @@ fn receipt_of_released_message_that_starts_a_run_skips_nothing() {
     left.hold_all();
     let mut turn = Turn::new(TurnOptions::default(), left);
     let effects = turn.step(Input::Release { id: "q1".into() }, UnixMs(9));
-    let waited = QueueHistory { queued_as: Some(QueueKind::Steer), released: true, ..waited() };
+    let queue_history = QueueHistory { queued_as: Some(QueueKind::Steer), released: true, ..queue_history() };
     assert_eq!(
         receipts(&effects),
-        [DeliveryReceipt { kind: QueueKind::FollowUp, waited, ..DeliveryReceipt::default() }]
+        [DeliveryReceipt { kind: QueueKind::FollowUp, waited: queue_history, ..DeliveryReceipt::default() }]
     );
 }
 
@@ -100,7 +104,7 @@ fn put_back_restores_the_position() {
     step(&mut turn, Input::Unqueue(vec![item.id.clone()]));
     let put_back = || Input::PutBack { item: item.clone(), place: 0 };
     let expected =
-        ["append queue add one, queue edit q-one FollowUp one Some(0)", "tell queue_update [one, two]"];
+        ["append queue add one, queue edit q-one FollowUp one Some(0)", "emit queue_update [one, two]"];
     assert_eq!(step(&mut turn, put_back()), expected);
     assert!(step(&mut turn, put_back()).is_empty(), "it waits already");
 }
@@ -110,7 +114,7 @@ fn put_back_when_idle_holds_and_steering_denies_the_call() {
     let item = QueueItem { kind: QueueKind::Steer, ..waiting_item("q", "wait") };
     let put_back = || Input::PutBack { item: item.clone(), place: 9 };
     let mut idle = machine(TurnOptions::default());
-    assert_eq!(step(&mut idle, put_back())[1], "tell queue_update [wait (held)]");
+    assert_eq!(step(&mut idle, put_back())[1], "emit queue_update [wait (held)]");
     let mut asking = at_work(&["?1"]);
     let effects = step(&mut asking, put_back());
     assert!(effects.contains(&"append user wait after 0 skipped 1".to_owned()), "{effects:?}");
