@@ -64,11 +64,11 @@ struct Assessment {
 
 impl OutsidePath {
     fn reason(&self) -> String {
-        let what = match self.purpose {
+        let verb = match self.purpose {
             FileAccess::Read => "reads",
             FileAccess::Write => "writes",
         };
-        format!("{what} outside the working directory: {}", self.path.display())
+        format!("{verb} outside the working directory: {}", self.path.display())
     }
 
     fn new(path: PathBuf, purpose: FileAccess, policy: &Policy) -> Self {
@@ -296,8 +296,9 @@ impl Approvals {
             Access::Writes => FileAccess::Write,
             Access::Executes => return None,
         };
-        let asks = source == Some(&ToolSource::BuiltIn) && self.policy.mode != ApprovalMode::ReadOnly;
-        let named = call.arguments.get("path").and_then(Value::as_str).filter(|_| asks)?;
+        let needs_approval =
+            source == Some(&ToolSource::BuiltIn) && self.policy.mode != ApprovalMode::ReadOnly;
+        let named = call.arguments.get("path").and_then(Value::as_str).filter(|_| needs_approval)?;
         let path = self.workspace.as_ref()?.find_outside(named, purpose)?;
         Some(OutsidePath::new(path, purpose, &self.policy))
     }
@@ -409,8 +410,8 @@ impl Approvals {
             (None, PolicyVerdict::Ask { rule, .. }) => Some(rule),
             (None, PolicyVerdict::Allow | PolicyVerdict::Granted(_) | PolicyVerdict::Deny { .. }) => None,
         };
-        let shown = rule.filter(|rule| rule.to_string() == request.rule);
-        shown.into_iter().for_each(|rule| self.add_rule(rule));
+        let offered = rule.filter(|rule| rule.to_string() == request.rule);
+        offered.into_iter().for_each(|rule| self.add_rule(rule));
     }
 
     /// Returns the rules that the user added for the session.

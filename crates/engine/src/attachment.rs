@@ -140,12 +140,12 @@ fn label(line: &str) -> Option<String> {
         let (name, count) = rest.split_once(&format!("\" {unit}=\""))?;
         Some((unescape(name), count.parse::<usize>().ok()?))
     };
-    let (name, count, one, many) = match (of("<file", "lines"), of("<folder", "entries")) {
+    let (name, count, singular, plural) = match (of("<file", "lines"), of("<folder", "entries")) {
         (Some((name, count)), _) => (name, count, "line", "lines"),
         (None, Some((name, count))) => (name, count, "entry", "entries"),
         (None, None) => return None,
     };
-    let unit = if count == 1 { one } else { many };
+    let unit = if count == 1 { singular } else { plural };
     Some(format!("@{name} · {} {unit}", thousands(count)))
 }
 

@@ -67,20 +67,20 @@ impl BashJob {
 
     /// Returns the record of a command that has ended.
     pub(super) fn into_record(self, end: BashEnd, timestamp: UnixMs) -> BashExecutionMessage {
-        let shown = self.shown;
+        let command = self.shown;
         let truncated = end.output.notice.is_some();
         let output = match end.output.notice {
             Some(notice) => format!("{}\n{notice}", end.output.text),
             None => end.output.text,
         };
         BashExecutionMessage {
-            command: shown.line,
+            command: command.line,
             output,
             exit_code: end.status.and_then(ExitStatus::code),
             cancelled: end.status.is_none(),
             truncated,
             full_output_path: end.output.full_output.map(|path| path.display().to_string()),
-            exclude_from_context: shown.context == BashContext::Exclude,
+            exclude_from_context: command.context == BashContext::Exclude,
             strokes: end.output.strokes,
             timestamp,
         }

@@ -83,11 +83,14 @@ impl CompactionOptions {
     #[must_use]
     pub fn keep(&self, window: Tokens) -> Keep {
         // A summary costs a request, so it should last for a while; leaving messages out costs nothing.
-        let most = self.max_messages.map(|most| match self.strategy {
-            CompactionStrategy::Truncate => most,
-            CompactionStrategy::Summarize | CompactionStrategy::Off => (most / 2).max(1),
+        let max_messages = self.max_messages.map(|max| match self.strategy {
+            CompactionStrategy::Truncate => max,
+            CompactionStrategy::Summarize | CompactionStrategy::Off => (max / 2).max(1),
         });
-        Keep { tokens: limit_to_share(self.keep, KEEP, window, 3), messages: self.keep_messages.or(most) }
+        Keep {
+            tokens: limit_to_share(self.keep, KEEP, window, 3),
+            messages: self.keep_messages.or(max_messages),
+        }
     }
 }
 
@@ -95,8 +98,8 @@ impl CompactionOptions {
 /// the estimated size, because the real window may be smaller than the known one.
 #[must_use]
 pub fn keep_after_overflow(projection: &Projection, keep: Keep) -> Keep {
-    let there_is = retention::sent_tokens(&projection.messages);
-    Keep { tokens: Tokens(keep.tokens.min(there_is).0 / 2), ..keep }
+    let size = retention::sent_tokens(&projection.messages);
+    Keep { tokens: Tokens(keep.tokens.min(size).0 / 2), ..keep }
 }
 
 /// Returns the configured number of tokens, at most half of the window; or the default, at most a part of it.
@@ -113,9 +116,9 @@ pub fn due(projection: &Projection, window: Tokens, options: &CompactionOptions)
     if !options.is_automatic() {
         return false;
     }
-    let most = window.0.saturating_sub(options.reserve(window).0);
-    projection.tokens() > Tokens(most)
-        || options.max_messages.is_some_and(|most| projection.message_count() > most)
+    let max_tokens = window.0.saturating_sub(options.reserve(window).0);
+    projection.tokens() > Tokens(max_tokens)
+        || options.max_messages.is_some_and(|max| projection.message_count() > max)
 }
 
 /// The reason why a context was not compacted.
@@ -193,7 +196,7 @@ mod tests {
     use std::sync::Arc;
 
     fn context(messages: usize, chars: usize) -> Projection {
-        let said = |at: usize| Entry {
+        let entry = |at: usize| Entry {
             id: format!("e{at}").as_str().into(),
             parent: None,
             timestamp: UnixMs(1),
@@ -202,7 +205,7 @@ mod tests {
                 UnixMs(1),
             )))),
         };
-        project(&(0..messages).map(said).collect::<Vec<_>>())
+        project(&(0..messages).map(entry).collect::<Vec<_>>())
     }
 
     #[test]
@@ -243,9 +246,9 @@ mod tests {
     #[test]
     fn automatic_strategy_off_never_compacts() {
         let full = context(10, 4_000);
-        let off = |strategy, automatic| CompactionOptions { strategy, automatic, ..Default::default() };
-        assert!(due(&full, Tokens(1_000), &off(CompactionStrategy::Truncate, Switch::On)));
-        assert!(!due(&full, Tokens(1_000), &off(CompactionStrategy::Summarize, Switch::Off)));
-        assert!(!due(&full, Tokens(1_000), &off(CompactionStrategy::Off, Switch::On)));
+        let options = |strategy, automatic| CompactionOptions { strategy, automatic, ..Default::default() };
+        assert!(due(&full, Tokens(1_000), &options(CompactionStrategy::Truncate, Switch::On)));
+        assert!(!due(&full, Tokens(1_000), &options(CompactionStrategy::Summarize, Switch::Off)));
+        assert!(!due(&full, Tokens(1_000), &options(CompactionStrategy::Off, Switch::On)));
     }
 }

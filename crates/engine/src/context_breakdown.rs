@@ -115,11 +115,11 @@ impl ContextBreakdown {
 
 impl ContextPart {
     /// Returns the label; `format_path` formats the path of a context file.
-    pub fn label(&self, shown: impl FnOnce(&PathBuf) -> String) -> String {
+    pub fn label(&self, format_path: impl FnOnce(&PathBuf) -> String) -> String {
         let counted = |noun: &str| format!("{noun} ({})", self.count);
         match &self.kind {
             ContextKind::SystemPrompt => "system prompt".to_owned(),
-            ContextKind::ContextFile(path) => shown(path),
+            ContextKind::ContextFile(path) => format_path(path),
             ContextKind::Skills => counted("list of skills"),
             ContextKind::Tools => counted("tools"),
             ContextKind::UserMessages => counted("user messages"),

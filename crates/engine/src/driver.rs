@@ -293,8 +293,8 @@ impl ReturnQueued {
     /// Replies after a failed write. Messages that left the queue all the same are returned, because no one else has
     /// them.
     fn fail(self, waiting: &Queue, reason: &str) {
-        let waits = |item: &QueueItem| waiting.items().iter().any(|waiting| waiting.id == item.id);
-        let items: Vec<QueueItem> = self.items.into_iter().filter(|item| !waits(item)).collect();
+        let is_queued = |item: &QueueItem| waiting.items().iter().any(|waiting| waiting.id == item.id);
+        let items: Vec<QueueItem> = self.items.into_iter().filter(|item| !is_queued(item)).collect();
         let is_lost = !items.is_empty();
         (self.reply)(if is_lost { Ok(items) } else { Err(AgentError::Store(reason.to_owned())) });
     }
@@ -573,17 +573,17 @@ mod tests {
 
     #[test]
     fn max_tokens_is_limited_by_model_and_window() {
-        let most = |max_tokens, model: &ModelFacts, thinking, context| {
+        let limit = |max_tokens, model: &ModelFacts, thinking, context| {
             let options = AnswerOptions { max_tokens, temperature: None };
             options.max_tokens(model, thinking, Tokens(context), Tokens(16_384))
         };
         let opus = catalog::facts("anthropic", "claude-opus-4-5").unwrap();
-        assert_eq!(most(None, &opus, ThinkingLevel::Off, 1_000), Tokens(32_000));
-        assert_eq!(most(None, &opus, ThinkingLevel::High, 1_000), Tokens(20_480 + 16_000));
-        assert_eq!(most(None, &opus, ThinkingLevel::Off, 165_000), Tokens(25_000));
-        assert_eq!(most(None, &opus, ThinkingLevel::Off, 300_000), Tokens(16_384));
-        assert_eq!(most(Some(Tokens(50_000)), &opus, ThinkingLevel::High, 0), Tokens(50_000));
+        assert_eq!(limit(None, &opus, ThinkingLevel::Off, 1_000), Tokens(32_000));
+        assert_eq!(limit(None, &opus, ThinkingLevel::High, 1_000), Tokens(20_480 + 16_000));
+        assert_eq!(limit(None, &opus, ThinkingLevel::Off, 165_000), Tokens(25_000));
+        assert_eq!(limit(None, &opus, ThinkingLevel::Off, 300_000), Tokens(16_384));
+        assert_eq!(limit(Some(Tokens(50_000)), &opus, ThinkingLevel::High, 0), Tokens(50_000));
         let unknown = catalog::assumed("openai", "my-model");
-        assert_eq!(most(None, &unknown, ThinkingLevel::Off, 0), Tokens(8_192));
+        assert_eq!(limit(None, &unknown, ThinkingLevel::Off, 0), Tokens(8_192));
     }
 }

@@ -38,7 +38,7 @@ pub struct SessionBuilder {
     system_prompt: SystemPrompt,
     extensions: Extensions,
     resources: Resources,
-    tune: OptionsChange,
+    configure: OptionsChange,
 }
 
 /// A change of the options, applied last.
@@ -77,7 +77,7 @@ impl SessionBuilder {
             system_prompt: SystemPrompt { date: today(), ..SystemPrompt::default() },
             extensions: Extensions::default(),
             resources: Resources::default(),
-            tune: Box::new(|_| {}),
+            configure: Box::new(|_| {}),
         }
     }
 
@@ -157,13 +157,13 @@ impl SessionBuilder {
 
     /// Changes any other option; several changes are applied in order.
     #[must_use]
-    pub fn configure(self, tune: impl FnOnce(&mut AgentOptions) + Send + 'static) -> Self {
-        let before = self.tune;
+    pub fn configure(self, change: impl FnOnce(&mut AgentOptions) + Send + 'static) -> Self {
+        let before = self.configure;
         let both = |options: &mut AgentOptions| {
             before(options);
-            tune(options);
+            change(options);
         };
-        Self { tune: Box::new(both), ..self }
+        Self { configure: Box::new(both), ..self }
     }
 
     /// Starts the session in a working directory, on the current tokio runtime.
@@ -187,9 +187,9 @@ impl SessionBuilder {
             None => manager.create(now()),
         };
         let mut options = AgentOptions::new(root, scratch);
-        (self.tune)(&mut options);
+        (self.configure)(&mut options);
         let thinking = thinking.or(self.thinking);
-        let whose = |is_said| if is_said { ModelChoice::Caller } else { ModelChoice::Log };
+        let source = |is_given| if is_given { ModelChoice::Caller } else { ModelChoice::Log };
         let parts = SessionParts {
             manager,
             writer,
@@ -197,8 +197,8 @@ impl SessionBuilder {
             first: FirstModel {
                 thinking: model.facts.clamp(thinking.unwrap_or_default()),
                 model,
-                choice: whose(self.model.is_some()),
-                thinking_choice: whose(thinking.is_some()),
+                choice: source(self.model.is_some()),
+                thinking_choice: source(thinking.is_some()),
             },
             tools,
             runner,
@@ -290,15 +290,15 @@ pub async fn run(request: RunRequest, work_dir: &Path) -> Result<RunResult, Embe
     let settled = agent.settled().await?;
     let reader = agent.reader();
     agent.close().await?;
-    let mut tally = Totals::default();
-    reader.visit(before, |entry| entry.iter().for_each(|entry| tally.add(&entry.body)))?;
+    let mut totals = Totals::default();
+    reader.visit(before, |entry| entry.iter().for_each(|entry| totals.add(&entry.body)))?;
     let (text, error) = last_answer(&settled.messages);
     Ok(RunResult {
         text,
         outcome: settled.outcome,
         error,
         messages: settled.messages,
-        usage: tally.usage,
+        usage: totals.usage,
         session: reader.id().clone(),
         path: reader.path().map(Path::to_owned),
     })
@@ -316,12 +316,12 @@ fn last_answer(messages: &[Arc<Message>]) -> (String, Option<String>) {
 /// Resolves the model's name, or picks the first available one.
 fn select_model(
     providers: &ProviderRegistry,
-    words: Option<&str>,
+    query: Option<&str>,
 ) -> Result<(Model, Option<ThinkingLevel>), ModelError> {
-    match (words, providers.models().into_iter().next()) {
+    match (query, providers.models().into_iter().next()) {
         (None, Some(model)) => Ok((model, None)),
-        (words, _) => {
-            providers.find(words.unwrap_or_default()).map(|resolved| (resolved.model, resolved.thinking))
+        (query, _) => {
+            providers.find(query.unwrap_or_default()).map(|resolved| (resolved.model, resolved.thinking))
         }
     }
 }

@@ -65,10 +65,10 @@ mod tests {
             .unwrap();
         fs::create_dir(folder.path().join("prompts")).unwrap();
         fs::write(folder.path().join("prompts/ask.md"), "Ask $1 about ${@:2}.").unwrap();
-        let place = |path| vec![SearchPath { path, origin: ResourceOrigin::User, bounds: None }];
+        let search_path = |path| vec![SearchPath { path, origin: ResourceOrigin::User, bounds: None }];
         Resources::load(ResourcePaths {
-            skills: place(folder.path().to_owned()),
-            templates: place(folder.path().join("prompts")),
+            skills: search_path(folder.path().to_owned()),
+            templates: search_path(folder.path().join("prompts")),
             ..ResourcePaths::default()
         })
     }

@@ -240,8 +240,8 @@ impl AgentSession {
     ///
     /// # Errors
     /// When that could not be stored.
-    pub async fn put_back(&self, item: QueueItem, place: usize) -> Result<(), AgentError> {
-        self.send(|reply| DriverCommand::PutBack { item, place, reply }).await
+    pub async fn put_back(&self, item: QueueItem, position: usize) -> Result<(), AgentError> {
+        self.send(|reply| DriverCommand::PutBack { item, place: position, reply }).await
     }
 
     /// Sets the presence of an approver. Without one, calls that need approval are denied, pending ones included.

@@ -70,21 +70,21 @@ enum ReadOutcome {
 
 fn read_file(
     path: &Path,
-    place: &SearchPath,
+    search_path: &SearchPath,
     earlier: &[Instructions],
     problems: &mut Vec<ResourceProblem>,
 ) -> ReadOutcome {
-    let origin = place.origin;
-    let bytes = place.read(path, MAX_BYTES);
-    let mut tell =
-        |what: String, state| problems.push(ResourceProblem { path: path.to_owned(), message: what, state });
-    let (why, state) = match bytes {
+    let origin = search_path.origin;
+    let bytes = search_path.read(path, MAX_BYTES);
+    let mut add_problem =
+        |message: String, state| problems.push(ResourceProblem { path: path.to_owned(), message, state });
+    let (reason, state) = match bytes {
         Ok(bytes) => match parse(&bytes) {
             Some((text, FileExtent::Whole)) => {
                 return ReadOutcome::Instructions(Instructions { path: path.to_owned(), text, origin });
             }
             Some((mut text, FileExtent::Cut)) => {
-                tell("only the first 64 KiB are used".to_owned(), 0);
+                add_problem("only the first 64 KiB are used".to_owned(), 0);
                 text.push_str("\n[the file goes on; only its first 64 KiB are shown here]\n");
                 return ReadOutcome::Instructions(Instructions { path: path.to_owned(), text, origin });
             }
@@ -95,11 +95,11 @@ fn read_file(
     };
     match earlier.iter().find(|instructions| instructions.path == path) {
         Some(before) => {
-            tell(format!("{why}; its previous version stays in use"), state);
+            add_problem(format!("{reason}; its previous version stays in use"), state);
             ReadOutcome::Instructions(before.clone())
         }
         None => {
-            tell(format!("not used: {why}"), state);
+            add_problem(format!("not used: {reason}"), state);
             ReadOutcome::Nothing
         }
     }
@@ -118,13 +118,13 @@ fn truncate_total(loaded: &mut LoadedInstructions) {
         let end = instructions.text.floor_char_boundary(remaining);
         remaining = 0;
         instructions.text.truncate(end);
-        let what = match end {
+        let message = match end {
             0 => "not used: the limit of 192 KiB for all context files is reached".to_owned(),
             end => format!(
                 "only its first {end} bytes are used: the limit of 192 KiB for all context files is reached"
             ),
         };
-        problems.push(ResourceProblem::new(&instructions.path, what));
+        problems.push(ResourceProblem::new(&instructions.path, message));
         if end > 0 {
             instructions.text.push_str("\n[the file goes on; there is no room for the rest of it]\n");
         }
@@ -164,15 +164,15 @@ mod tests {
 
     use super::*;
 
-    fn place(folder: &Path) -> SearchPath {
+    fn user_path(folder: &Path) -> SearchPath {
         SearchPath { path: folder.to_owned(), origin: ResourceOrigin::Project, bounds: None }
     }
 
     fn load_one(folder: &TempDir) -> LoadedInstructions {
-        load(&[place(folder.path())], &[])
+        load(&[user_path(folder.path())], &[])
     }
 
-    fn told(loaded: &LoadedInstructions) -> Vec<String> {
+    fn messages(loaded: &LoadedInstructions) -> Vec<String> {
         loaded.problems.iter().map(ToString::to_string).collect()
     }
 
@@ -196,7 +196,7 @@ mod tests {
         fs::write(outer.join("AGENTS.md"), "outer").unwrap();
         fs::write(inner.join("CLAUDE.md"), "inner").unwrap();
         symlink(outer.join("AGENTS.md"), other.join("AGENTS.md")).unwrap();
-        let loaded = load(&[place(outer), place(&other), place(&inner)], &[]);
+        let loaded = load(&[user_path(outer), user_path(&other), user_path(&inner)], &[]);
         let texts: Vec<&str> = loaded.instructions.iter().map(|loaded| loaded.text.as_str()).collect();
         assert_eq!(texts, ["outer", "inner"]);
     }
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(loaded.instructions[0].text, "c");
         let name = |name| folder.path().join(name).display().to_string();
         assert_eq!(
-            told(&loaded),
+            messages(&loaded),
             [
                 format!("{}: not used: not UTF-8 text", name("AGENTS.md")),
                 format!("{}: not used: is a directory", name("CLAUDE.md")),
@@ -226,14 +226,14 @@ mod tests {
         fs::write(&path, "good").unwrap();
         let good = load_one(&folder);
         fs::write(&path, b"\xff").unwrap();
-        let broken = load(&[place(folder.path())], &good.instructions);
+        let broken = load(&[user_path(folder.path())], &good.instructions);
         assert_eq!(broken.instructions, good.instructions);
         assert!(
-            told(&broken)[0].ends_with("not UTF-8 text; its previous version stays in use"),
+            messages(&broken)[0].ends_with("not UTF-8 text; its previous version stays in use"),
             "{broken:?}"
         );
         fs::remove_file(path).unwrap();
-        assert_eq!(load(&[place(folder.path())], &good.instructions), LoadedInstructions::default());
+        assert_eq!(load(&[user_path(folder.path())], &good.instructions), LoadedInstructions::default());
     }
 
     #[test]
@@ -258,7 +258,7 @@ mod tests {
                 let inner = folder.path().join(at.to_string());
                 fs::create_dir(&inner).unwrap();
                 fs::write(inner.join("AGENTS.md"), at.to_string().repeat(50 * 1024)).unwrap();
-                place(&inner)
+                user_path(&inner)
             })
             .collect();
         let loaded = load(&folders, &[]);

@@ -86,29 +86,29 @@ impl MessageBuilder {
         AssistantMessage { content, ..self.head.clone() }
     }
 
-    fn append(&mut self, number: usize, kind: BlockContent, piece: String) -> Vec<MessageUpdate> {
+    fn append(&mut self, number: usize, kind: BlockContent, delta: String) -> Vec<MessageUpdate> {
         let (at, started) = self.find_or_open(number, kind);
         let delta = match &mut self.blocks[at].kind {
             BlockContent::Text(text) => {
-                text.push_str(&piece);
-                AssistantDelta::TextDelta { content_index: at, delta: piece }
+                text.push_str(&delta);
+                AssistantDelta::TextDelta { content_index: at, delta }
             }
             BlockContent::Thinking { text, .. } => {
-                text.push_str(&piece);
-                AssistantDelta::ThinkingDelta { content_index: at, delta: piece }
+                text.push_str(&delta);
+                AssistantDelta::ThinkingDelta { content_index: at, delta }
             }
             BlockContent::Call { arguments, .. } => {
-                arguments.push_str(&piece);
-                AssistantDelta::ToolcallDelta { content_index: at, delta: piece }
+                arguments.push_str(&delta);
+                AssistantDelta::ToolcallDelta { content_index: at, delta }
             }
         };
         started.into_iter().chain([delta]).map(MessageUpdate::Delta).collect()
     }
 
-    fn sign(&mut self, number: usize, piece: &str) -> Vec<MessageUpdate> {
+    fn sign(&mut self, number: usize, delta: &str) -> Vec<MessageUpdate> {
         let (at, started) = self.find_or_open(number, thinking());
         if let BlockContent::Thinking { signature, .. } = &mut self.blocks[at].kind {
-            signature.push_str(piece);
+            signature.push_str(delta);
         }
         started.into_iter().map(MessageUpdate::Delta).collect()
     }

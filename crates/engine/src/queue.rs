@@ -88,21 +88,21 @@ impl Queue {
 
     /// Queues a message at the end.
     pub fn add(&mut self, item: QueueItem, at: UnixMs) {
-        let story =
+        let history =
             MessageHistory { queued_at: at, queued_as: item.kind, edited: false, was_held: item.held };
-        self.histories.insert(item.id.clone(), story);
+        self.histories.insert(item.id.clone(), history);
         self.items.push(Arc::new(item));
     }
 
     /// Returns the history of a queued message.
     #[must_use]
     pub fn waited(&self, item: &QueueItem) -> QueueHistory {
-        let Some(story) = self.histories.get(&item.id) else { return QueueHistory::default() };
+        let Some(history) = self.histories.get(&item.id) else { return QueueHistory::default() };
         QueueHistory {
-            queued_at: Some(story.queued_at),
-            queued_as: (story.queued_as != item.kind).then_some(story.queued_as),
-            edited: story.edited,
-            released: story.was_held,
+            queued_at: Some(history.queued_at),
+            queued_as: (history.queued_as != item.kind).then_some(history.queued_as),
+            edited: history.edited,
+            released: history.was_held,
         }
     }
 
@@ -110,19 +110,19 @@ impl Queue {
     pub fn edit(&mut self, id: &QueueId, edit: QueueEdit) -> Option<EntryBody> {
         let at = self.items.iter().position(|item| item.id == *id)?;
         let mut item = Arc::unwrap_or_clone(self.items.remove(at));
-        let QueueEdit { text, images, kind, place } = edit;
+        let QueueEdit { text, images, kind, place: position } = edit;
         let (text, typed) = edited_text(&item, text);
-        if let Some(story) = self.histories.get_mut(id) {
-            story.edited |= text.as_ref().is_some_and(|text| *text != item.text);
+        if let Some(history) = self.histories.get_mut(id) {
+            history.edited |= text.as_ref().is_some_and(|text| *text != item.text);
         }
         item.typed = typed;
         item.text = text.unwrap_or(item.text);
         item.images = images.map_or(item.images, Arc::from);
-        let turned = kind.filter(|kind| *kind != item.kind);
+        let new_kind = kind.filter(|kind| *kind != item.kind);
         item.kind = kind.unwrap_or(item.kind);
         // It doesn't overtake messages of its new kind.
-        let place = place.or_else(|| {
-            let last = self.items.iter().rposition(|other| Some(other.kind) == turned)?;
+        let position = position.or_else(|| {
+            let last = self.items.iter().rposition(|queued| Some(queued.kind) == new_kind)?;
             Some(at.max(last + 1))
         });
         let change = QueueChange::Edit {
@@ -130,9 +130,9 @@ impl Queue {
             kind: item.kind,
             text: item.text.clone(),
             images: item.images.to_vec(),
-            order: place,
+            order: position,
         };
-        self.items.insert(place.unwrap_or(at).min(self.items.len()), Arc::new(item));
+        self.items.insert(position.unwrap_or(at).min(self.items.len()), Arc::new(item));
         Some(EntryBody::from_tiller(&TillerEntry::Queue(change)))
     }
 
@@ -159,24 +159,24 @@ impl Queue {
 
     /// Removes the next messages of a kind for delivery, with their history; held ones stay.
     pub fn deliver(&mut self, kind: QueueKind, mode: DeliveryMode) -> Vec<(QueueItem, QueueHistory)> {
-        let most = match mode {
+        let limit = match mode {
             DeliveryMode::OneAtATime => 1,
             DeliveryMode::All => usize::MAX,
         };
-        let mut taken = Vec::new();
+        let mut delivered = Vec::new();
         self.items.retain(|item| {
-            let take = item.kind == kind && !item.held && taken.len() < most;
-            if take {
-                taken.push(QueueItem::clone(item));
+            let is_due = item.kind == kind && !item.held && delivered.len() < limit;
+            if is_due {
+                delivered.push(QueueItem::clone(item));
             }
-            !take
+            !is_due
         });
-        let story = |item: QueueItem| {
+        let with_history = |item: QueueItem| {
             let waited = self.waited(&item);
             self.histories.remove(&item.id);
             (item, waited)
         };
-        taken.into_iter().map(story).collect()
+        delivered.into_iter().map(with_history).collect()
     }
 
     /// Returns whether a message of this kind waits for delivery.
@@ -189,8 +189,8 @@ impl Queue {
     pub fn hold_all(&mut self) {
         for item in &mut self.items {
             Arc::make_mut(item).held = true;
-            if let Some(story) = self.histories.get_mut(&item.id) {
-                story.was_held = true;
+            if let Some(history) = self.histories.get_mut(&item.id) {
+                history.was_held = true;
             }
         }
     }
@@ -286,7 +286,7 @@ mod tests {
             entry(delivered),
             entry(removed(&"q3".into())),
         ];
-        let expected = [held("q2", QueueKind::FollowUp, "two", &[])];
+        let expected = [held_item("q2", QueueKind::FollowUp, "two", &[])];
         assert_eq!(Queue::restore(&log).select(|_| true), expected);
     }
 
@@ -315,12 +315,12 @@ mod tests {
         }
     }
 
-    fn held(id: &str, kind: QueueKind, text: &str, images: &[Image]) -> QueueItem {
+    fn held_item(id: &str, kind: QueueKind, text: &str, images: &[Image]) -> QueueItem {
         QueueItem { id: id.into(), kind, text: text.into(), typed: None, images: images.into(), held: true }
     }
 
     fn item(id: &str, kind: QueueKind, text: &str) -> QueueItem {
-        QueueItem { held: false, ..held(id, kind, text, &[]) }
+        QueueItem { held: false, ..held_item(id, kind, text, &[]) }
     }
 
     #[test]
@@ -341,8 +341,11 @@ mod tests {
             released,
         };
         for (mut queue, released) in [(queue, false), (read, true)] {
-            let taken = queue.deliver(QueueKind::Steer, DeliveryMode::OneAtATime);
-            assert_eq!(taken.into_iter().map(|(_, waited)| waited).collect::<Vec<_>>(), [expected(released)]);
+            let delivered = queue.deliver(QueueKind::Steer, DeliveryMode::OneAtATime);
+            assert_eq!(
+                delivered.into_iter().map(|(_, waited)| waited).collect::<Vec<_>>(),
+                [expected(released)]
+            );
         }
     }
 
@@ -367,9 +370,9 @@ mod tests {
         assert_eq!(queue.edit(&"q9".into(), QueueEdit::default()), None);
         queue.hold_all();
         let expected = [
-            held("q3", QueueKind::FollowUp, "three", &[]),
-            held("q2", QueueKind::FollowUp, "zwei", &[picture]),
-            held("q1", QueueKind::Steer, "one", &[]),
+            held_item("q3", QueueKind::FollowUp, "three", &[]),
+            held_item("q2", QueueKind::FollowUp, "zwei", &[picture]),
+            held_item("q1", QueueKind::Steer, "one", &[]),
         ];
         assert_eq!(queue.select(|_| true), expected);
         assert_eq!(Queue::restore(&log), queue);
@@ -394,8 +397,8 @@ mod tests {
         // A change to its current kind moves nothing.
         log.push(entry(queue.edit(&"q2".into(), steers).unwrap()));
         assert_eq!(order(&queue, QueueKind::Steer), ["q2", "q1"]);
-        let waits = QueueEdit { kind: Some(QueueKind::FollowUp), ..QueueEdit::default() };
-        log.push(entry(queue.edit(&"q2".into(), waits).unwrap()));
+        let edit = QueueEdit { kind: Some(QueueKind::FollowUp), ..QueueEdit::default() };
+        log.push(entry(queue.edit(&"q2".into(), edit).unwrap()));
         assert_eq!(order(&queue, QueueKind::FollowUp), ["q3", "q2"]);
         queue.hold_all();
         assert_eq!(Queue::restore(&log).items(), queue.items(), "and so it comes back");
@@ -407,24 +410,25 @@ mod tests {
         queue.add(item("q1", QueueKind::Steer, "one"), UnixMs(5));
         queue.hold_all();
         queue.add(item("q2", QueueKind::Steer, "two"), UnixMs(5));
-        let taken = queue.deliver(QueueKind::Steer, DeliveryMode::All);
-        assert_eq!(taken.iter().map(|(item, _)| item.id.as_str()).collect::<Vec<_>>(), ["q2"]);
+        let delivered = queue.deliver(QueueKind::Steer, DeliveryMode::All);
+        assert_eq!(delivered.iter().map(|(item, _)| item.id.as_str()).collect::<Vec<_>>(), ["q2"]);
         assert_eq!(queue.items().len(), 1);
     }
 
     #[test]
     fn queue_typed_text_is_restored_until_the_text_changes() {
-        let made = QueueItem { typed: Some("/ask me".into()), ..item("q1", QueueKind::Steer, "Ask me.") };
+        let from_template =
+            QueueItem { typed: Some("/ask me".into()), ..item("q1", QueueKind::Steer, "Ask me.") };
         let mut queue = Queue::default();
-        queue.add(made.clone(), UnixMs(5));
-        let mut log = vec![entry(added(&made))];
+        queue.add(from_template.clone(), UnixMs(5));
+        let mut log = vec![entry(added(&from_template))];
         let typed = |log: &[Entry]| Queue::restore(log).items()[0].as_typed();
         assert_eq!(typed(&log), "/ask me");
         let same = QueueEdit { kind: Some(QueueKind::FollowUp), ..QueueEdit::default() };
         log.push(entry(queue.edit(&"q1".into(), same).unwrap()));
         assert_eq!((typed(&log).as_str(), queue.items()[0].as_typed().as_str()), ("/ask me", "/ask me"));
-        let other = QueueEdit { text: Some("Ask her.".into()), ..QueueEdit::default() };
-        log.push(entry(queue.edit(&"q1".into(), other).unwrap()));
+        let edit = QueueEdit { text: Some("Ask her.".into()), ..QueueEdit::default() };
+        log.push(entry(queue.edit(&"q1".into(), edit).unwrap()));
         assert_eq!((typed(&log).as_str(), queue.items()[0].as_typed().as_str()), ("Ask her.", "Ask her."));
     }
 }

@@ -122,11 +122,12 @@ impl Resources {
         if let Some(folder) = &sources.built_in_skills {
             skills.add_built_in(skill::built_in(folder));
         }
-        let places = sort_by_precedence(&sources.templates);
-        let taken = ReservedNames { names: &sources.reserved_names };
-        let templates = template::load(&places, sources.built_in_templates, taken, &self.templates);
+        let templates = sort_by_precedence(&sources.templates);
+        let reserved = ReservedNames { names: &sources.reserved_names };
+        let templates = template::load(&templates, sources.built_in_templates, reserved, &self.templates);
         let instructions = instructions::load(&sources.instructions, &self.instructions);
-        let paths = sources.skills.iter().chain(&sources.templates).map(|place| place.path.clone());
+        let paths =
+            sources.skills.iter().chain(&sources.templates).map(|search_path| search_path.path.clone());
         let files = skills.skills.iter().map(|skill| &skill.path);
         let files = files.chain(templates.templates.iter().map(|template| &template.path));
         let mut watched: BTreeSet<PathBuf> =
@@ -213,10 +214,10 @@ impl Resources {
 }
 
 /// Sorts the paths by precedence.
-fn sort_by_precedence(places: &[SearchPath]) -> Vec<SearchPath> {
-    let mut places = places.to_vec();
-    places.sort_by_key(|place| place.origin);
-    places
+fn sort_by_precedence(paths: &[SearchPath]) -> Vec<SearchPath> {
+    let mut paths = paths.to_vec();
+    paths.sort_by_key(|path| path.origin);
+    paths
 }
 
 /// Returns the possible context files of a folder.

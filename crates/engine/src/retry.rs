@@ -78,8 +78,8 @@ pub fn decide(
         return (AfterFailure::GiveUp, None);
     }
     if let Some(requested) = requested.filter(|requested| *requested > MAX_WAIT) {
-        let note = format!("the provider asks to wait {} s before a retry", requested.as_secs());
-        return (AfterFailure::GiveUp, Some(note));
+        let notice = format!("the provider asks to wait {} s before a retry", requested.as_secs());
+        return (AfterFailure::GiveUp, Some(notice));
     }
     let delay = requested.unwrap_or_default().max(backoff(tried.retries, options, seed));
     (AfterFailure::Retry { delay, most: options.max }, None)
@@ -117,12 +117,12 @@ mod tests {
 
     const TRANSIENT: FailureKind = FailureKind::Transient { retry_after: None };
 
-    fn tried(times: u32) -> Attempts {
+    fn attempts(times: u32) -> Attempts {
         Attempts { retries: times, has_compacted: false }
     }
 
     fn delay(failure: FailureKind, times: u32, seed: u64) -> Option<Duration> {
-        match decide(failure, tried(times), &RetryOptions::default(), seed).0 {
+        match decide(failure, attempts(times), &RetryOptions::default(), seed).0 {
             AfterFailure::Retry { delay, most: 5 } => Some(delay),
             _ => None,
         }
@@ -143,12 +143,12 @@ mod tests {
 
     #[test]
     fn decide_provider_delay_is_honored_unless_too_long() {
-        let asks = |s| FailureKind::Transient { retry_after: Some(Duration::from_secs(s)) };
-        assert_eq!(delay(asks(200), 0, 0), Some(Duration::from_secs(200)));
-        assert!(delay(asks(0), 0, 0).unwrap() >= Duration::from_secs(2));
-        let (then, note) = decide(asks(301), tried(0), &RetryOptions::default(), 0);
+        let transient = |s| FailureKind::Transient { retry_after: Some(Duration::from_secs(s)) };
+        assert_eq!(delay(transient(200), 0, 0), Some(Duration::from_secs(200)));
+        assert!(delay(transient(0), 0, 0).unwrap() >= Duration::from_secs(2));
+        let (then, notice) = decide(transient(301), attempts(0), &RetryOptions::default(), 0);
         assert_eq!(then, AfterFailure::GiveUp);
-        assert_eq!(note.unwrap(), "the provider asks to wait 301 s before a retry");
+        assert_eq!(notice.unwrap(), "the provider asks to wait 301 s before a retry");
     }
 
     #[test]
@@ -163,22 +163,22 @@ mod tests {
         assert!(!is_silent_overflow(&answer(899, StopReason::Length), window));
         assert!(!is_silent_overflow(&answer(900, StopReason::Stop), window));
         let text = vec![AssistantBlock::Text { text: "so".into() }];
-        let said = AssistantMessage { content: text, ..answer(900, StopReason::Length) };
-        assert!(!is_silent_overflow(&said, window));
+        let cut_off = AssistantMessage { content: text, ..answer(900, StopReason::Length) };
+        assert!(!is_silent_overflow(&cut_off, window));
     }
 
     #[test]
     fn decide_transient_failures_retry_and_overflow_compacts_once() {
         assert!(delay(FailureKind::Interrupted, 0, 0).is_some());
         for failure in [FailureKind::Auth, FailureKind::Quota, FailureKind::Fatal] {
-            assert_eq!(decide(failure, tried(0), &RetryOptions::default(), 0).0, AfterFailure::GiveUp);
+            assert_eq!(decide(failure, attempts(0), &RetryOptions::default(), 0).0, AfterFailure::GiveUp);
         }
         let overflow = |has_compacted| {
             decide(FailureKind::Overflow, Attempts { retries: 0, has_compacted }, &RetryOptions::default(), 0)
                 .0
         };
         assert_eq!((overflow(false), overflow(true)), (AfterFailure::Compact, AfterFailure::GiveUp));
-        let off = RetryOptions { mode: Switch::Off, ..RetryOptions::default() };
-        assert_eq!(decide(TRANSIENT, tried(0), &off, 0).0, AfterFailure::GiveUp);
+        let options = RetryOptions { mode: Switch::Off, ..RetryOptions::default() };
+        assert_eq!(decide(TRANSIENT, attempts(0), &options, 0).0, AfterFailure::GiveUp);
     }
 }

@@ -85,11 +85,11 @@ impl LoadedSkills {
 /// Loads the skills of search paths in order of precedence. A file that is broken now keeps its version from
 /// `earlier`.
 #[must_use]
-pub fn load(places: &[SearchPath], earlier: &[Skill]) -> LoadedSkills {
+pub fn load(search_paths: &[SearchPath], earlier: &[Skill]) -> LoadedSkills {
     let mut loader =
         SkillLoader { loaded: LoadedSkills::default(), names: HashMap::new(), seen: HashSet::new(), earlier };
-    for place in places {
-        loader.load_path(place);
+    for search_path in search_paths {
+        loader.load_path(search_path);
     }
     loader.loaded
 }
@@ -104,20 +104,20 @@ struct SkillLoader<'a> {
 }
 
 impl SkillLoader<'_> {
-    fn load_path(&mut self, place: &SearchPath) {
-        let walked = walk::walk(place);
+    fn load_path(&mut self, search_path: &SearchPath) {
+        let walked = walk::walk(search_path);
         self.loaded.problems.extend(walked.problems);
         self.loaded.folders.extend(walked.folders);
         for file in walked.files {
             let real = file.path.canonicalize().unwrap_or_else(|_| file.path.clone());
             if self.seen.insert(real) {
-                self.load_file(&file, place);
+                self.load_file(&file, search_path);
             }
         }
     }
 
-    fn load_file(&mut self, file: &walk::SkillFile, place: &SearchPath) {
-        let read = place.read(&file.path, MAX_BYTES);
+    fn load_file(&mut self, file: &walk::SkillFile, search_path: &SearchPath) {
+        let read = search_path.read(&file.path, MAX_BYTES);
         let bytes = match read {
             Ok(bytes) => bytes,
             // It was deleted while the folder was read.
@@ -125,24 +125,24 @@ impl SkillLoader<'_> {
             Err(error) => return self.keep_earlier(&file.path, &error.to_string(), 0),
         };
         let state = search_path::content_hash(&bytes);
-        match parse::parse(&bytes, file, place.origin) {
+        match parse::parse(&bytes, file, search_path.origin) {
             Ok(parsed) => {
-                let remark = |what| ResourceProblem { path: file.path.clone(), message: what, state };
-                self.loaded.problems.extend(parsed.remarks.into_iter().map(remark));
+                let problem = |message| ResourceProblem { path: file.path.clone(), message, state };
+                self.loaded.problems.extend(parsed.remarks.into_iter().map(problem));
                 self.add(parsed.skill);
             }
-            Err(why) => self.keep_earlier(&file.path, &why, state),
+            Err(reason) => self.keep_earlier(&file.path, &reason, state),
         }
     }
 
     /// Keeps the earlier version of a broken file, if there is one.
-    fn keep_earlier(&mut self, path: &Path, why: &str, state: u64) {
+    fn keep_earlier(&mut self, path: &Path, reason: &str, state: u64) {
         let earlier = self.earlier.iter().find(|skill| skill.path == path).cloned();
-        let what = match earlier {
-            Some(_) => format!("{why}; its previous version stays in use"),
-            None => format!("skill not used: {why}"),
+        let message = match earlier {
+            Some(_) => format!("{reason}; its previous version stays in use"),
+            None => format!("skill not used: {reason}"),
         };
-        self.loaded.problems.push(ResourceProblem { path: path.to_owned(), message: what, state });
+        self.loaded.problems.push(ResourceProblem { path: path.to_owned(), message, state });
         if let Some(skill) = earlier {
             self.add(skill);
         }
@@ -151,12 +151,12 @@ impl SkillLoader<'_> {
     fn add(&mut self, skill: Skill) {
         if let Some(at) = self.names.get(&skill.name) {
             let first = self.loaded.skills[*at].path.display();
-            let what = format!("skill `{}` not used: {first} has that name already", skill.name);
-            return self.loaded.problems.push(ResourceProblem::new(skill.path, what));
+            let message = format!("skill `{}` not used: {first} has that name already", skill.name);
+            return self.loaded.problems.push(ResourceProblem::new(skill.path, message));
         }
         if self.loaded.skills.len() >= MAX_SKILLS {
-            let what = format!("skill not used: the limit of {MAX_SKILLS} skills is reached");
-            return self.loaded.problems.push(ResourceProblem::new(skill.path, what));
+            let message = format!("skill not used: the limit of {MAX_SKILLS} skills is reached");
+            return self.loaded.problems.push(ResourceProblem::new(skill.path, message));
         }
         self.names.insert(skill.name.clone(), self.loaded.skills.len());
         self.loaded.skills.push(skill);

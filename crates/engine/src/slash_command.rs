@@ -331,8 +331,8 @@ mod tests {
     fn markdown() -> String {
         let mut out = "\n| command | aliases | description | `--plain` |\n|---|---|---|---|\n".to_owned();
         for row in TABLE {
-            let own = row.availability == Availability::Only(Plain);
-            let front_end = if own { Plain } else { Screen };
+            let is_plain_only = row.availability == Availability::Only(Plain);
+            let front_end = if is_plain_only { Plain } else { Screen };
             let aliases: Vec<String> = row.aliases.iter().map(|alias| format!("`/{alias}`")).collect();
             let (synopsis, summary) = (row.synopsis(front_end), row.usage(front_end).summary);
             writeln!(out, "| `{synopsis}` | {} | {summary} | {} |", aliases.join(" "), in_plain(row))

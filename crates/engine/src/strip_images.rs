@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn strip_images_replaces_images_and_shares_other_messages() {
         let image = Image { data: "AA==".into(), mime_type: "image/png".into() };
-        let seen = Arc::new(Message::User(UserMessage::with_images("look", &[image], UnixMs(1))));
+        let with_image = Arc::new(Message::User(UserMessage::with_images("look", &[image], UnixMs(1))));
         let plain = Arc::new(Message::User(UserMessage::text("hello", UnixMs(2))));
         let result = ToolResultMessage {
             tool_call_id: "c".into(),
@@ -58,7 +58,7 @@ mod tests {
             timestamp: UnixMs(3),
         };
         let result = Arc::new(Message::ToolResult(result));
-        let sent = strip_images(vec![seen, Arc::clone(&plain), result]);
+        let sent = strip_images(vec![with_image, Arc::clone(&plain), result]);
         let texts = |message: &Message| match message {
             Message::User(user) => user.content.joined_text(),
             Message::ToolResult(result) => tiller_core::message::joined_text(&result.content),

@@ -231,7 +231,7 @@ mod tests {
     }
 
     /// Appends a message; returns its events.
-    fn say(writer: &mut Writer, text: &str) -> [EventKind; 2] {
+    fn append(writer: &mut Writer, text: &str) -> [EventKind; 2] {
         let message = user(text);
         let entry =
             writer.append(EntryBody::message(Arc::clone(&message)), UnixMs(0)).unwrap().pop().unwrap();
@@ -242,11 +242,16 @@ mod tests {
     }
 
     /// Handles an event; records the message whose end it is, if that is to be delivered.
-    fn take(ledger: &mut DeliveryLog, event: &EventKind, writer: &Writer, told: &mut Vec<Arc<Message>>) {
+    fn collect(
+        ledger: &mut DeliveryLog,
+        event: &EventKind,
+        writer: &Writer,
+        delivered: &mut Vec<Arc<Message>>,
+    ) {
         if let (true, EventKind::MessageEnd { message }) =
             (ledger.should_deliver(event, &writer.reader()), event)
         {
-            told.push(Arc::clone(message));
+            delivered.push(Arc::clone(message));
         }
     }
 
@@ -255,20 +260,20 @@ mod tests {
         // Events `from..to` of the six are lost; the log is read after all of it is written.
         for (from, to) in (0..6).flat_map(|from| (from + 1..=6).map(move |to| (from, to))) {
             let mut writer = memory();
-            say(&mut writer, "of an earlier run");
+            append(&mut writer, "of an earlier run");
             let mut ledger = DeliveryLog::after(writer.reader().leaf());
             let events: Vec<_> =
-                ["one", "two", "three"].iter().flat_map(|text| say(&mut writer, text)).collect();
-            let mut told = Vec::new();
+                ["one", "two", "three"].iter().flat_map(|text| append(&mut writer, text)).collect();
+            let mut delivered = Vec::new();
             for event in &events[..from] {
-                take(&mut ledger, event, &writer, &mut told);
+                collect(&mut ledger, event, &writer, &mut delivered);
             }
-            told.extend(ledger.recover(&writer.reader()));
+            delivered.extend(ledger.recover(&writer.reader()));
             for event in &events[to..] {
-                take(&mut ledger, event, &writer, &mut told);
+                collect(&mut ledger, event, &writer, &mut delivered);
             }
-            told.extend(ledger.recover(&writer.reader()));
-            assert_eq!(told, ["one", "two", "three"].map(user), "{from}..{to}");
+            delivered.extend(ledger.recover(&writer.reader()));
+            assert_eq!(delivered, ["one", "two", "three"].map(user), "{from}..{to}");
         }
     }
 
@@ -276,11 +281,11 @@ mod tests {
     fn subscription_earlier_session_is_not_recovered() {
         let (mut first, mut second) = (memory(), memory());
         let mut ledger = DeliveryLog::after(None);
-        let mut told = Vec::new();
-        for event in say(&mut first, "here") {
-            take(&mut ledger, &event, &first, &mut told);
+        let mut delivered = Vec::new();
+        for event in append(&mut first, "here") {
+            collect(&mut ledger, &event, &first, &mut delivered);
         }
-        say(&mut second, "long ago");
+        append(&mut second, "long ago");
         let reader = second.reader();
         let change =
             EventKind::SessionChanged { reason: SessionChange::Open, session_id: reader.id().clone() };
@@ -289,7 +294,7 @@ mod tests {
             DeliveryLog { last_delivered: ledger.last_delivered.clone(), ..DeliveryLog::after(None) };
         assert_eq!(unaware.recover(&reader), []);
         assert!(ledger.should_deliver(&change, &reader));
-        say(&mut second, "just now");
+        append(&mut second, "just now");
         assert_eq!(ledger.recover(&second.reader()), [user("just now")]);
         assert_eq!(unaware.recover(&second.reader()), [user("just now")]);
     }

@@ -76,15 +76,15 @@ pub struct ReservedNames<'a> {
 /// keeps its version from `earlier`.
 #[must_use]
 pub fn load(
-    places: &[SearchPath],
+    search_paths: &[SearchPath],
     built_in: BuiltIn,
     taken: ReservedNames<'_>,
     earlier: &[Template],
 ) -> LoadedTemplates {
     let mut loader =
         TemplateLoader { loaded: LoadedTemplates::default(), names: HashMap::new(), taken, earlier };
-    for place in places {
-        loader.load_path(place);
+    for search_path in search_paths {
+        loader.load_path(search_path);
     }
     if built_in == BuiltIn::Included {
         built_in::templates().for_each(|template| loader.add(template));
@@ -101,47 +101,52 @@ struct TemplateLoader<'a> {
 }
 
 impl TemplateLoader<'_> {
-    fn load_path(&mut self, place: &SearchPath) {
-        match fs::metadata(&place.path) {
-            Ok(loaded) if loaded.is_dir() => self.load_folder(place),
+    fn load_path(&mut self, search_path: &SearchPath) {
+        match fs::metadata(&search_path.path) {
+            Ok(loaded) if loaded.is_dir() => self.load_folder(search_path),
             Ok(_) => {
-                self.loaded.folders.extend(place.path.parent().map(Path::to_owned));
-                self.load_file(&place.path, place);
+                self.loaded.folders.extend(search_path.path.parent().map(Path::to_owned));
+                self.load_file(&search_path.path, search_path);
             }
             Err(error)
-                if error.kind() == io::ErrorKind::NotFound && place.origin != ResourceOrigin::Given => {}
-            Err(error) => self.problem(&place.path, format!("no templates loaded from here: {error}"), 0),
+                if error.kind() == io::ErrorKind::NotFound && search_path.origin != ResourceOrigin::Given => {
+            }
+            Err(error) => {
+                self.problem(&search_path.path, format!("no templates loaded from here: {error}"), 0)
+            }
         }
     }
 
-    fn load_folder(&mut self, place: &SearchPath) {
-        self.loaded.folders.push(place.path.clone());
-        match files(&place.path) {
-            Ok(files) => files.iter().for_each(|file| self.load_file(file, place)),
-            Err(error) => self.problem(&place.path, format!("no templates loaded from here: {error}"), 0),
+    fn load_folder(&mut self, search_path: &SearchPath) {
+        self.loaded.folders.push(search_path.path.clone());
+        match files(&search_path.path) {
+            Ok(files) => files.iter().for_each(|file| self.load_file(file, search_path)),
+            Err(error) => {
+                self.problem(&search_path.path, format!("no templates loaded from here: {error}"), 0)
+            }
         }
     }
 
-    fn load_file(&mut self, path: &Path, place: &SearchPath) {
-        let read = place.read(path, MAX_BYTES);
+    fn load_file(&mut self, path: &Path, search_path: &SearchPath) {
+        let read = search_path.read(path, MAX_BYTES);
         let bytes = match read {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => return self.keep_earlier(path, &error.to_string(), 0),
         };
-        match parse(&bytes, path, place.origin) {
+        match parse(&bytes, path, search_path.origin) {
             Ok(template) => self.add(template),
-            Err(why) => self.keep_earlier(path, &why, search_path::content_hash(&bytes)),
+            Err(reason) => self.keep_earlier(path, &reason, search_path::content_hash(&bytes)),
         }
     }
 
-    fn keep_earlier(&mut self, path: &Path, why: &str, state: u64) {
+    fn keep_earlier(&mut self, path: &Path, reason: &str, state: u64) {
         let earlier = self.earlier.iter().find(|template| template.path == path).cloned();
-        let what = match earlier {
-            Some(_) => format!("{why}; its previous version stays in use"),
-            None => format!("template not used: {why}"),
+        let message = match earlier {
+            Some(_) => format!("{reason}; its previous version stays in use"),
+            None => format!("template not used: {reason}"),
         };
-        self.problem(path, what, state);
+        self.problem(path, message, state);
         if let Some(template) = earlier {
             self.add(template);
         }
@@ -149,22 +154,22 @@ impl TemplateLoader<'_> {
 
     fn add(&mut self, template: Template) {
         let name = &template.name;
-        let other = self.names.get(name).map(|at| &self.loaded.templates[*at]);
-        let why = match other {
-            Some(other) if other.path == template.path => return,
-            Some(other) => Some(format!("{} has that name already", other.path.display())),
+        let existing = self.names.get(name).map(|at| &self.loaded.templates[*at]);
+        let reason = match existing {
+            Some(existing) if existing.path == template.path => return,
+            Some(existing) => Some(format!("{} has that name already", existing.path.display())),
             None if self.taken.names.contains(name) => Some(format!("/{name} is a command")),
             None if self.loaded.templates.len() >= MAX_TEMPLATES => {
                 Some(format!("the limit of {MAX_TEMPLATES} templates is reached"))
             }
             None => None,
         };
-        match why {
+        match reason {
             // A user's template takes precedence over a built-in one of the same name.
             Some(_) if template.origin == ResourceOrigin::BuiltIn => {}
-            Some(why) => {
-                let what = format!("template `{name}` not used: {why}");
-                self.problem(&template.path, what, 0);
+            Some(reason) => {
+                let message = format!("template `{name}` not used: {reason}");
+                self.problem(&template.path, message, 0);
             }
             None => {
                 self.names.insert(name.clone(), self.loaded.templates.len());
@@ -173,8 +178,8 @@ impl TemplateLoader<'_> {
         }
     }
 
-    fn problem(&mut self, path: &Path, what: String, state: u64) {
-        self.loaded.problems.push(ResourceProblem { path: path.to_owned(), message: what, state });
+    fn problem(&mut self, path: &Path, message: String, state: u64) {
+        self.loaded.problems.push(ResourceProblem { path: path.to_owned(), message, state });
     }
 }
 

@@ -265,19 +265,20 @@ impl Turn {
     }
 
     fn begin_run(&mut self, prompt: TurnPrompt, out: &mut Effects) {
-        let said = UserMessage::with_images(prompt.text, &prompt.images, out.now).typed_as(prompt.typed);
-        let message = Arc::new(Message::User(said));
+        let user_message =
+            UserMessage::with_images(prompt.text, &prompt.images, out.now).typed_as(prompt.typed);
+        let message = Arc::new(Message::User(user_message));
         let entry = MessageEntry { message, tiller_queue_id: None, tiller_receipt: None };
         self.begin_with(entry, out);
     }
 
     /// Starts a run with a message of the user.
-    fn begin_with(&mut self, said: MessageEntry, out: &mut Effects) {
+    fn begin_with(&mut self, entry: MessageEntry, out: &mut Effects) {
         out.emit(EventKind::AgentStart);
         out.effects.push(Effect::RepairDanglingCalls);
         self.requests = 0;
         self.retry = RetryState::default();
-        self.append_message(said, out);
+        self.append_message(entry, out);
         self.request(out);
     }
 
@@ -309,10 +310,10 @@ impl Turn {
     }
 
     fn request(&mut self, out: &mut Effects) {
-        let over = self.options.max_turns.is_some_and(|most| self.requests >= most);
-        let tool_choice = if over { ToolChoice::None } else { ToolChoice::Auto };
+        let is_over_limit = self.options.max_turns.is_some_and(|max_turns| self.requests >= max_turns);
+        let tool_choice = if is_over_limit { ToolChoice::None } else { ToolChoice::Auto };
         // A retry isn't another request.
-        if over && self.retry == RetryState::default() {
+        if is_over_limit && self.retry == RetryState::default() {
             out.emit(EventKind::Warning {
                 message: match self.requests {
                     1 => "max_turns reached after 1 request: asking for a final answer".to_owned(),

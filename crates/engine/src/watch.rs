@@ -44,9 +44,9 @@ impl FileWatcher {
     /// When the system can't provide a watcher.
     pub fn start(changed: impl Fn() + Send + 'static) -> Result<Self, WatchError> {
         let followed = Arc::new(Mutex::new(Followed::default()));
-        let known = Arc::clone(&followed);
+        let paths = Arc::clone(&followed);
         let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| match event {
-            Ok(event) if is_change(&event, &known) => changed(),
+            Ok(event) if is_change(&event, &paths) => changed(),
             Ok(_) => {}
             Err(error) => tracing::warn!(%error, "a change of a file may have been missed"),
         })?;
@@ -63,9 +63,9 @@ impl FileWatcher {
         }
         let folders: BTreeSet<PathBuf> = followed.iter().flat_map(|path| watch_folders(path)).collect();
         self.followed.lock().unwrap_or_else(PoisonError::into_inner).paths = followed;
-        for gone in self.folders.difference(&folders) {
+        for unused in self.folders.difference(&folders) {
             // The watch of a deleted folder is gone already.
-            let _ = self.watcher.unwatch(gone);
+            let _ = self.watcher.unwatch(unused);
         }
         let mut problems = Vec::new();
         // A folder that was replaced by another of the same name needs a new watch, so known ones are requested

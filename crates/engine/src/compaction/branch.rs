@@ -64,7 +64,7 @@ mod tests {
 
     /// The plan for leaving `u a u a u a` at its second message, after a compaction at the fourth that keeps the
     /// messages from `first_kept` on.
-    fn left(first_kept: &str) -> BranchPlan {
+    fn plan_from(first_kept: &str) -> BranchPlan {
         let mut path = entries("u a u a u a");
         let compaction = Compaction {
             summary: "S".into(),
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn branch_plan_compacted_branch_includes_the_summary() {
-        let plan = left("e3");
+        let plan = plan_from("e3");
         assert_eq!(ids(&plan), ["c", "e3", "e4", "e5"]);
         let (summary, details) = plan.into_summary(" It failed. ").unwrap();
         assert_eq!(summary, "It failed.\n\n<files-read>\na\n</files-read>");
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn branch_plan_compaction_of_kept_messages_only_is_left_out() {
-        let plan = left("e1");
+        let plan = plan_from("e1");
         assert_eq!(ids(&plan), ["e2", "e3", "e4", "e5"]);
         assert_eq!(plan.into_summary("It failed.").unwrap().0, "It failed.");
     }

@@ -47,7 +47,7 @@ impl Files {
 
     /// Adds the files of the successful calls among these messages, according to the tools' traits.
     pub fn add_calls(&mut self, messages: &[ProjectedMessage], tools: &ToolCatalog) {
-        let done: HashSet<&CallId> = messages
+        let successful: HashSet<&CallId> = messages
             .iter()
             .filter_map(|projected| match &*projected.message {
                 Message::ToolResult(result) if !result.is_error => Some(&result.tool_call_id),
@@ -58,7 +58,7 @@ impl Files {
             if let Message::Assistant(answer) = &*projected.message {
                 answer
                     .tool_calls()
-                    .filter(|call| done.contains(&call.id))
+                    .filter(|call| successful.contains(&call.id))
                     .for_each(|call| self.add_call(call, tools));
             }
         }
@@ -103,7 +103,7 @@ impl Files {
 
 fn move_to_end(names: &mut Vec<String>, later: Vec<String>) {
     for name in later {
-        names.retain(|known| *known != name);
+        names.retain(|existing| *existing != name);
         names.push(name);
     }
 }
@@ -134,8 +134,8 @@ mod tests {
             is_error,
             timestamp: UnixMs(1),
         };
-        let said = |message| ProjectedMessage { entry: "e".into(), message: Arc::new(message) };
-        vec![said(Message::Assistant(answer)), said(Message::ToolResult(result))]
+        let projected = |message| ProjectedMessage { entry: "e".into(), message: Arc::new(message) };
+        vec![projected(Message::Assistant(answer)), projected(Message::ToolResult(result))]
     }
 
     #[test]

@@ -106,7 +106,7 @@ impl CompactionPlan {
             }
             Some(_) | None => (replaced, &replaced[..0]),
         };
-        let has_too_many = options.max_messages.is_some_and(|most| projection.message_count() > most);
+        let has_too_many = options.max_messages.is_some_and(|max| projection.message_count() > max);
         Ok(Self {
             first_kept: kept.entry.clone(),
             tokens_before: projection.tokens(),
@@ -261,7 +261,7 @@ mod tests {
     }
 
     /// A conversation whose messages are long enough to be worth a summary.
-    fn heavy(words: &str) -> CompactionInput {
+    fn long_material(words: &str) -> CompactionInput {
         let mut material = material(words);
         for projected in &mut material.projection.messages {
             if let Message::User(user) = Arc::make_mut(&mut projected.message) {
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn plan_messages_not_kept_are_summarized() {
-        let plan = plan(&heavy("u a u a"), 2).unwrap();
+        let plan = plan(&long_material("u a u a"), 2).unwrap();
         let [SummaryRequest { prompt: Prompt::Summary, messages: older, .. }] = &plan.requests()[..] else {
             panic!("one summary")
         };
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn plan_split_turn_gets_its_own_summary() {
-        let plan = plan(&heavy("u a u a1 r1 a2 r2"), 2).unwrap();
+        let plan = plan(&long_material("u a u a1 r1 a2 r2"), 2).unwrap();
         let [main, split] = &plan.requests()[..] else { panic!("two summaries") };
         assert_eq!((&main.prompt, &split.prompt), (&Prompt::Summary, &Prompt::SplitTurn));
         let (older, turn) = (&main.messages, &split.messages);
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn plan_split_first_turn_is_summarized_as_a_whole() {
-        let plan = plan(&heavy("u a1 r1 a2 r2"), 2).unwrap();
+        let plan = plan(&long_material("u a1 r1 a2 r2"), 2).unwrap();
         let [SummaryRequest { prompt: Prompt::Summary, messages: older, .. }] = &plan.requests()[..] else {
             panic!("one summary")
         };
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn plan_unloaded_messages_count_and_are_not_sent() {
-        let mut material = heavy("u a u a");
+        let mut material = long_material("u a u a");
         let unloaded = UnloadedContext { messages: 7, tokens: Tokens(5_000) };
         material.projection.unloaded = Some(unloaded);
         let plan = plan(&material, 2).unwrap();
@@ -333,7 +333,7 @@ mod tests {
 
     /// A conversation that continues after a compaction.
     fn compacted(entry: Compaction, words: &str) -> CompactionInput {
-        let mut material = heavy(words);
+        let mut material = long_material(words);
         let summary = Message::User(UserMessage::text(&*entry.summary, UnixMs(1)));
         let first = ProjectedMessage { entry: "c".into(), message: Arc::new(summary) };
         material.projection.messages.insert(0, first);
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn plan_earlier_summary_is_updated_and_first_message_stays() {
-        let mut first = heavy("u a u");
+        let mut first = long_material("u a u");
         first
             .branch_details
             .insert("e0".into(), Files { read: vec!["a.rs".into()], modified: vec![] }.to_details());
@@ -364,14 +364,14 @@ mod tests {
 
     #[test]
     fn plan_summary_alone_is_not_compacted_again() {
-        let entry = plan(&heavy("u a u"), 1).unwrap().summary_entry(&["Main.".into()]).unwrap();
+        let entry = plan(&long_material("u a u"), 1).unwrap().summary_entry(&["Main.".into()]).unwrap();
         assert_eq!(plan(&compacted(entry, "u a"), 2).unwrap_err(), NOTHING);
     }
 
     #[test]
     fn plan_everything_kept_is_nothing_to_compact() {
         for words in ["", "u", "u a", "!! u a", "e u"] {
-            assert_eq!(plan(&heavy(words), 2).unwrap_err(), NOTHING, "{words}");
+            assert_eq!(plan(&long_material(words), 2).unwrap_err(), NOTHING, "{words}");
         }
     }
 
@@ -381,12 +381,12 @@ mod tests {
             CompactionOptions { strategy: CompactionStrategy::Truncate, ..CompactionOptions::default() };
         for words in ["u a", "u a u a", "u a1 r1 a"] {
             assert_eq!(
-                CompactionPlan::new(&heavy(words), keep(4), &options).unwrap_err(),
+                CompactionPlan::new(&long_material(words), keep(4), &options).unwrap_err(),
                 NOTHING,
                 "{words}"
             );
         }
-        assert!(CompactionPlan::new(&heavy("u a u a u"), keep(4), &options).is_ok());
+        assert!(CompactionPlan::new(&long_material("u a u a u"), keep(4), &options).is_ok());
     }
 
     #[test]
@@ -408,7 +408,7 @@ mod tests {
     fn truncation_quotes_the_first_message_and_notes_the_omission() {
         let options =
             CompactionOptions { strategy: CompactionStrategy::Truncate, ..CompactionOptions::default() };
-        let entry = CompactionPlan::new(&heavy("u a1 r1 a2 r2 a"), keep(4), &options)
+        let entry = CompactionPlan::new(&long_material("u a1 r1 a2 r2 a"), keep(4), &options)
             .unwrap()
             .truncation_entry()
             .unwrap();
@@ -416,16 +416,16 @@ mod tests {
         let expected =
             format!("<first-message>\nFix it.\n</first-message>\n\n{}", OMISSION_NOTE.trim_start());
         assert_eq!(entry.summary, expected);
-        let again = CompactionPlan::new(&compacted(entry, "u a u"), keep(2), &options)
+        let next = CompactionPlan::new(&compacted(entry, "u a u"), keep(2), &options)
             .unwrap()
             .truncation_entry()
             .unwrap();
-        assert_eq!(again.summary, expected);
+        assert_eq!(next.summary, expected);
     }
 
     #[test]
     fn truncation_keeps_the_earlier_summary() {
-        let entry = plan(&heavy("u a u"), 1).unwrap().summary_entry(&["Main.".into()]).unwrap();
+        let entry = plan(&long_material("u a u"), 1).unwrap().summary_entry(&["Main.".into()]).unwrap();
         let options =
             CompactionOptions { strategy: CompactionStrategy::Truncate, ..CompactionOptions::default() };
         let later = CompactionPlan::new(&compacted(entry, "u a u"), keep(2), &options)
@@ -438,7 +438,7 @@ mod tests {
 
     #[test]
     fn plan_long_first_message_is_quoted_up_to_a_limit() {
-        let mut material = heavy(&"u ".repeat(40));
+        let mut material = long_material(&"u ".repeat(40));
         material.first_message = Some("é".repeat(QUOTED_CHARS + 7));
         let entry = plan(&material, 1).unwrap().summary_entry(&["Main.".into()]).unwrap();
         assert!(entry.summary.contains("é [… 7 more characters]\n</first-message>\n\nMain."), "{entry:?}");
@@ -447,7 +447,7 @@ mod tests {
     #[test]
     fn plan_strategy_off_is_refused() {
         let options = CompactionOptions { strategy: CompactionStrategy::Off, ..CompactionOptions::default() };
-        let refused = CompactionPlan::new(&heavy("u a u"), keep(1), &options).unwrap_err();
+        let refused = CompactionPlan::new(&long_material("u a u"), keep(1), &options).unwrap_err();
         assert_eq!(refused, CompactionError::Off);
     }
 }

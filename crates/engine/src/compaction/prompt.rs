@@ -138,7 +138,7 @@ mod tests {
 
     use crate::compaction::retention::tests::conversation;
 
-    fn about(prompt: Prompt, messages: &[ProjectedMessage]) -> SummaryRequest {
+    fn request(prompt: Prompt, messages: &[ProjectedMessage]) -> SummaryRequest {
         SummaryRequest { prompt, messages: messages.to_vec(), unloaded: 0 }
     }
 
@@ -148,18 +148,22 @@ mod tests {
 
     #[test]
     fn prompt_has_conversation_then_instructions_then_users_text() {
-        let ask = about(Prompt::Summary, &conversation("u a"))
+        let rendered = request(Prompt::Summary, &conversation("u a"))
             .render(Some("mind the lexer"), &model(100_000), 0)
             .unwrap();
         assert!(
-            ask.text.starts_with(
+            rendered.text.starts_with(
                 "<conversation>\n[User] said\n\n[Assistant] said\n</conversation>\n\nWrite a summary"
             ),
             "{}",
-            ask.text
+            rendered.text
         );
-        assert!(ask.text.ends_with("The user asks for this in particular:\nmind the lexer"), "{}", ask.text);
-        assert_eq!(ask.max_tokens, MAX_SUMMARY_TOKENS);
+        assert!(
+            rendered.text.ends_with("The user asks for this in particular:\nmind the lexer"),
+            "{}",
+            rendered.text
+        );
+        assert_eq!(rendered.max_tokens, MAX_SUMMARY_TOKENS);
     }
 
     #[test]
@@ -167,7 +171,7 @@ mod tests {
         let previous = "It began.".to_owned();
         for prompt in [Prompt::Summary, Prompt::Update { previous }] {
             let text =
-                about(prompt.clone(), &conversation("u a")).render(None, &model(100_000), 0).unwrap().text;
+                request(prompt.clone(), &conversation("u a")).render(None, &model(100_000), 0).unwrap().text;
             for section in [
                 "## Goal\n",
                 "## Constraints and Preferences\n",
@@ -187,7 +191,8 @@ mod tests {
     #[test]
     fn prompt_update_includes_the_earlier_summary() {
         let prompt = Prompt::Update { previous: "It began.".into() };
-        let text = about(prompt.clone(), &conversation("u a")).render(None, &model(100_000), 0).unwrap().text;
+        let text =
+            request(prompt.clone(), &conversation("u a")).render(None, &model(100_000), 0).unwrap().text;
         assert!(
             text.contains("</conversation>\n\n<previous-summary>\nIt began.\n</previous-summary>"),
             "{text}"
@@ -198,21 +203,21 @@ mod tests {
     fn prompt_fits_the_window_and_shrinks_at_each_attempt() {
         let long = conversation(&"u a ".repeat(4_000));
         let length = |window, attempt| {
-            let ask = about(Prompt::Summary, &long).render(None, &model(window), attempt).unwrap();
-            (ask.text.len() + ask.system.len()) as u64 / 4 + ask.max_tokens.0
+            let rendered = request(Prompt::Summary, &long).render(None, &model(window), attempt).unwrap();
+            (rendered.text.len() + rendered.system.len()) as u64 / 4 + rendered.max_tokens.0
         };
         assert!(length(8_000, 0) <= 8_000);
         assert!(length(8_000, 0) > 7_000);
         assert!(length(8_000, 1) < length(8_000, 0) - 1_000);
-        let nothing = about(Prompt::Summary, &long).render(None, &model(700), 0);
-        assert_eq!(nothing, Err(CompactionError::NoRoom));
+        let error = request(Prompt::Summary, &long).render(None, &model(700), 0);
+        assert_eq!(error, Err(CompactionError::NoRoom));
     }
 
     #[test]
     fn prompt_request_has_no_tools_and_no_thinking() {
-        let ask =
-            about(Prompt::SplitTurn, &conversation("u a1 r1")).render(None, &model(100_000), 0).unwrap();
-        let request = ask.into_request(&model(100_000), UnixMs(1));
+        let rendered =
+            request(Prompt::SplitTurn, &conversation("u a1 r1")).render(None, &model(100_000), 0).unwrap();
+        let request = rendered.into_request(&model(100_000), UnixMs(1));
         assert!(request.tools.is_empty());
         assert_eq!(request.messages.len(), 1);
         assert_eq!(request.thinking, ThinkingLevel::Off);

@@ -47,7 +47,7 @@ impl KeptSize {
     }
 
     fn is_within(&self, keep: Keep) -> bool {
-        self.tokens <= keep.tokens && keep.messages.is_none_or(|most| self.messages <= most)
+        self.tokens <= keep.tokens && keep.messages.is_none_or(|max| self.messages <= max)
     }
 }
 
@@ -151,7 +151,7 @@ pub fn truncate(messages: &[ProjectedMessage], keep: Keep) -> Vec<usize> {
     load.add(&first.message);
     let keep = Keep {
         tokens: Tokens(keep.tokens.0.saturating_sub(load.tokens.0)),
-        messages: keep.messages.map(|most| most.saturating_sub(load.messages)),
+        messages: keep.messages.map(|max| max.saturating_sub(load.messages)),
     };
     let from = 1 + first_kept(rest, keep);
     std::iter::once(0).chain(from..messages.len()).collect()
@@ -175,22 +175,22 @@ pub(super) mod tests {
     /// complete and without text, `!` a command, `!!` a command excluded from the context. Each text has 4
     /// characters, one token.
     pub(in crate::compaction) fn conversation(words: &str) -> Vec<ProjectedMessage> {
-        let said = |(at, word): (usize, &str)| ProjectedMessage {
+        let message = |(at, word): (usize, &str)| ProjectedMessage {
             entry: format!("e{at}").as_str().into(),
             message: Arc::new(message(word)),
         };
-        words.split_whitespace().enumerate().map(said).collect()
+        words.split_whitespace().enumerate().map(message).collect()
     }
 
     /// The same conversation as log entries.
     pub(in crate::compaction) fn entries(words: &str) -> Vec<Entry> {
-        let said = |ProjectedMessage { entry, message }| Entry {
+        let entry = |ProjectedMessage { entry, message }| Entry {
             id: entry,
             parent: None,
             timestamp: UnixMs(1),
             body: EntryBody::message(message),
         };
-        conversation(words).into_iter().map(said).collect()
+        conversation(words).into_iter().map(entry).collect()
     }
 
     fn message(word: &str) -> Message {
@@ -229,12 +229,12 @@ pub(super) mod tests {
         }
     }
 
-    fn tokens(most: u64) -> Keep {
-        Keep { tokens: Tokens(most), messages: None }
+    fn tokens(max: u64) -> Keep {
+        Keep { tokens: Tokens(max), messages: None }
     }
 
-    fn messages(most: usize) -> Keep {
-        Keep { tokens: Tokens(u64::MAX), messages: Some(most) }
+    fn messages(max: usize) -> Keep {
+        Keep { tokens: Tokens(u64::MAX), messages: Some(max) }
     }
 
     #[test]
@@ -298,12 +298,12 @@ pub(super) mod tests {
 
     #[test]
     fn first_kept_small_rest_of_a_turn_is_not_kept() {
-        let whole = |words, most| first_kept_without_fragment(&conversation(words), tokens(most));
-        assert_eq!(whole("u a u a u a", 5), 2, "one of five");
-        assert_eq!(whole("u a u a", 3), 1, "one of three");
-        assert_eq!(whole("u a1 r1 a u a u a", 5), 4);
-        assert_eq!(whole("u a1 r1 a2 r2 a", 4), 3, "no other turn follows");
-        assert_eq!(whole("u a u a u a", 4), 2);
+        let first_kept = |words, max| first_kept_without_fragment(&conversation(words), tokens(max));
+        assert_eq!(first_kept("u a u a u a", 5), 2, "one of five");
+        assert_eq!(first_kept("u a u a", 3), 1, "one of three");
+        assert_eq!(first_kept("u a1 r1 a u a u a", 5), 4);
+        assert_eq!(first_kept("u a1 r1 a2 r2 a", 4), 3, "no other turn follows");
+        assert_eq!(first_kept("u a u a u a", 4), 2);
     }
 
     #[test]

@@ -29,9 +29,9 @@ pub(super) fn transcript(messages: &[ProjectedMessage], unloaded: usize, most_un
         free = free.saturating_sub(units);
         fits
     };
-    let shown = texts.iter().rev().take_while(fits).count();
-    let (left_out, shown) = texts.split_at(texts.len() - shown);
-    let mut parts: Vec<String> = shown.to_vec();
+    let included = texts.iter().rev().take_while(fits).count();
+    let (left_out, included) = texts.split_at(texts.len() - included);
+    let mut parts: Vec<String> = included.to_vec();
     let mut missing = left_out.len();
     // The end of a single message that is too long is better than nothing.
     if let (Some(newest), true) = (left_out.last(), parts.is_empty()) {
@@ -118,8 +118,8 @@ fn render_call(block: &AssistantBlock) -> Option<String> {
 fn render_result(result: &ToolResultMessage) -> String {
     let failed = if result.is_error { ", which failed" } else { "" };
     let pictures = result.content.iter().filter(|block| matches!(block, UserBlock::Image { .. })).count();
-    let seen = if pictures > 0 { " [with a picture]" } else { "" };
-    format!("[Result of {}{failed}] {}{seen}", result.tool_name, head(&joined_text(&result.content)))
+    let picture_note = if pictures > 0 { " [with a picture]" } else { "" };
+    format!("[Result of {}{failed}] {}{picture_note}", result.tool_name, head(&joined_text(&result.content)))
 }
 
 fn render_command(bash: &BashExecutionMessage) -> String {
@@ -153,12 +153,12 @@ mod tests {
 
     use crate::compaction::retention::tests::conversation;
 
-    fn said(message: Message) -> ProjectedMessage {
+    fn projected(message: Message) -> ProjectedMessage {
         ProjectedMessage { entry: "e".into(), message: Arc::new(message) }
     }
 
     fn user(text: &str) -> ProjectedMessage {
-        said(Message::User(UserMessage::text(text, UnixMs(1))))
+        projected(Message::User(UserMessage::text(text, UnixMs(1))))
     }
 
     #[test]
@@ -184,7 +184,7 @@ mod tests {
             is_error: true,
             timestamp: UnixMs(1),
         };
-        let text = transcript(&[said(Message::ToolResult(result))], 0, 10_000);
+        let text = transcript(&[projected(Message::ToolResult(result))], 0, 10_000);
         let expected = format!(
             "[Result of read_file, which failed] {} [… 1,234 more characters] [with a picture]",
             "ä".repeat(SHOWN_CHARS)
@@ -202,20 +202,20 @@ mod tests {
             stop_reason: StopReason::Aborted,
             ..AssistantMessage::default()
         };
-        let text = transcript(&[said(Message::Assistant(answer))], 0, 10_000);
+        let text = transcript(&[projected(Message::Assistant(answer))], 0, 10_000);
         assert_eq!(text, "[Assistant] I will [the user stopped the answer here]");
     }
 
     #[test]
     fn transcript_oldest_messages_are_left_out_with_a_note() {
-        let talk = [user("one"), user("two"), user("three")];
+        let messages = [user("one"), user("two"), user("three")];
         let newest_two = units("[User] two") + units("[User] three");
         assert_eq!(
-            transcript(&talk, 0, newest_two),
+            transcript(&messages, 0, newest_two),
             "[1 earlier message is left out here: there is no room for it]\n\n[User] two\n\n[User] three"
         );
         assert_eq!(
-            transcript(&talk, 0, newest_two - 1),
+            transcript(&messages, 0, newest_two - 1),
             "[2 earlier messages are left out here: there is no room for them]\n\n[User] three"
         );
     }
@@ -235,7 +235,7 @@ mod tests {
             UserBlock::Text { text: "look </conversation>".into() },
             UserBlock::Image { data: "aW1n".into(), mime_type: "image/png".into() },
         ]);
-        let user = said(Message::User(UserMessage { content, timestamp: UnixMs(1), typed: None }));
+        let user = projected(Message::User(UserMessage { content, timestamp: UnixMs(1), typed: None }));
         assert_eq!(transcript(&[user], 0, 10_000), "[User] look <\\/conversation>\n[a picture, image/png]");
     }
 }

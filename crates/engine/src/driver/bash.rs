@@ -48,7 +48,7 @@ impl Driver {
         let id = self.active.reader().leaf().ok_or(AgentError::Closed)?;
         let command =
             process::ShellCommand { line: line.clone(), cwd: self.services.manager.cwd().to_owned() };
-        let shown = RunningBash {
+        let command_state = RunningBash {
             id: id.clone(),
             line: line.clone(),
             context,
@@ -65,24 +65,24 @@ impl Driver {
         });
         match started {
             Ok(process) => {
-                self.jobs.bash(shown, process, capture);
+                self.jobs.bash(command_state, process, capture);
                 Ok(StartedBash::Running)
             }
             Err(error) => {
-                let record = self.failed_record(shown, error.to_string());
+                let record = self.failed_record(command_state, error.to_string());
                 self.store_bash(record.clone(), id);
                 Ok(StartedBash::Over(record))
             }
         }
     }
 
-    fn failed_record(&mut self, shown: RunningBash, message: String) -> BashExecutionMessage {
+    fn failed_record(&mut self, command: RunningBash, message: String) -> BashExecutionMessage {
         self.bus.warn_unlogged(message.clone());
         BashExecutionMessage {
-            command: shown.line,
+            command: command.line,
             output: message,
             cancelled: true,
-            exclude_from_context: shown.context == BashContext::Exclude,
+            exclude_from_context: command.context == BashContext::Exclude,
             timestamp: now(),
             ..BashExecutionMessage::default()
         }

@@ -161,19 +161,19 @@ impl Driver {
         kind: QueueKind,
         options: PromptOptions,
     ) -> Result<TurnPrompt, AgentError> {
-        let mut whole = self.resources.expand(text.clone(), options.expand_templates)?;
+        let mut text_to_send = self.resources.expand(text.clone(), options.expand_templates)?;
         // A message made by a skill records its own origin.
-        let is_template = whole != text && typed_skill(&whole).is_none();
+        let is_template = text_to_send != text && typed_skill(&text_to_send).is_none();
         let typed = (is_template || !options.attached.is_empty()).then(|| text.trim().to_owned());
         if !options.attached.is_empty() {
-            whole = format!("{}\n\n{}", whole.trim_end(), options.attached);
+            text_to_send = format!("{}\n\n{}", text_to_send.trim_end(), options.attached);
         }
         if options.length_check == LengthCheck::Enforce {
-            self.check_length(&whole)?;
+            self.check_length(&text_to_send)?;
         }
         self.warn_unseen_images(&options.images);
         let id = self.active.writer.queue_id(now());
-        Ok(TurnPrompt { text: whole, typed, images: options.images, kind, id })
+        Ok(TurnPrompt { text: text_to_send, typed, images: options.images, kind, id })
     }
 
     /// Rejects a message that is longer than the model's window: no compaction could make room for it.
@@ -189,8 +189,8 @@ impl Driver {
         self.apply_and_reply(Input::CancelRetry, |result| send_reply(reply, result));
     }
 
-    fn put_back(&mut self, item: QueueItem, place: usize, reply: Reply<()>) {
-        self.apply_and_reply(Input::PutBack { item, place }, |result| send_reply(reply, result));
+    fn put_back(&mut self, item: QueueItem, position: usize, reply: Reply<()>) {
+        self.apply_and_reply(Input::PutBack { item, place: position }, |result| send_reply(reply, result));
     }
 
     /// Makes the attachment blocks of a message.
@@ -292,8 +292,8 @@ impl Driver {
         const GONE: AgentError = AgentError::NotFound("queued message with that id");
         match self.turn.queue().find(id) {
             Some(item) => {
-                let taken = Input::Unqueue(vec![id.clone()]);
-                self.apply_and_return(taken, vec![item], |result| {
+                let input = Input::Unqueue(vec![id.clone()]);
+                self.apply_and_return(input, vec![item], |result| {
                     send_reply(reply, result.and_then(|mut items| items.pop().ok_or(GONE)));
                 });
             }
@@ -302,13 +302,13 @@ impl Driver {
     }
 
     /// Sets the presence of an approver. Without one, pending requests are denied.
-    fn set_audience(&mut self, audience: Approver) -> Result<(), AgentError> {
-        self.approvals.set_approver(audience);
-        if audience == Approver::Absent {
+    fn set_audience(&mut self, approver: Approver) -> Result<(), AgentError> {
+        self.approvals.set_approver(approver);
+        if approver == Approver::Absent {
             self.decide_compaction_alone()?;
             for request in self.approvals.take_pending() {
-                let (call, by) = (request.tool_call_id, Decider::Nobody);
-                self.apply(Input::Decided { call, decision: no_approver(), by });
+                let (call, decider) = (request.tool_call_id, Decider::Nobody);
+                self.apply(Input::Decided { call, decision: no_approver(), by: decider });
             }
         }
         Ok(())
@@ -329,8 +329,10 @@ impl Driver {
             self.approvals.allow_for_session(&request, tool.spec(), source.as_ref());
             self.folders_changed();
         }
-        let by = Decider::User;
-        self.apply_and_reply(Input::Decided { call, decision, by }, |result| send_reply(reply, result));
+        let decider = Decider::User;
+        self.apply_and_reply(Input::Decided { call, decision, by: decider }, |result| {
+            send_reply(reply, result)
+        });
     }
 
     fn permission(&mut self, command: PermissionCommand) {
@@ -451,8 +453,8 @@ impl Driver {
             let item = QueueItem { id, kind, text, typed: None, images, held: true };
             writer.append(queue::added(&item), now())?;
         }
-        let made = writer.reader();
-        Ok(ForkedSession { session: made.id().clone(), path: made.path().map(Path::to_owned) })
+        let fork = writer.reader();
+        Ok(ForkedSession { session: fork.id().clone(), path: fork.path().map(Path::to_owned) })
     }
 
     /// Switches to another session's log.
@@ -515,9 +517,9 @@ impl Driver {
     }
 
     /// Changes a session that may be the active one.
-    fn change_session(&mut self, path: PathBuf, what: OtherSessionOp, reply: Reply<()>) {
+    fn change_session(&mut self, path: PathBuf, operation: OtherSessionOp, reply: Reply<()>) {
         let is_here = self.active.reader().is_at(&path);
-        match what {
+        match operation {
             OtherSessionOp::Name(name) if is_here => send_reply(reply, self.rename(name)),
             OtherSessionOp::Name(name) => {
                 self.spawn_query(reply, move |manager| manager.name(&path, &name, now()));

@@ -29,16 +29,17 @@ const MORE_OF_WINDOW: u64 = 16;
 
 impl Driver {
     /// Starts a background summary if the context is close to the model's window.
-    pub(super) fn compact_if_due(&mut self, moment: CompactionPoint) {
+    pub(super) fn compact_if_due(&mut self, point: CompactionPoint) {
         let (projection, window) = (&self.active.projection, self.active.model.facts.window);
         let options = self.summaries.options;
         let truncates = options.strategy == CompactionStrategy::Truncate;
         // Truncation happens at once, so it is done directly before a request.
-        let is_moment = moment == CompactionPoint::Request || (!truncates && self.has_approver());
+        let is_due_point = point == CompactionPoint::Request || (!truncates && self.has_approver());
         let is_free = matches!(self.summaries.phase, SummaryPhase::Idle);
         // A context that can't be sent is compacted first, like one that the provider rejected; see `refuse`.
         let is_sendable = truncates || projection.unloaded.is_none();
-        if !is_moment || !is_free || !is_sendable || !due(projection, window, &options) || self.is_futile() {
+        if !is_due_point || !is_free || !is_sendable || !due(projection, window, &options) || self.is_futile()
+        {
             return;
         }
         let Ok(pending) = self.plan_compaction(CompactionReason::Threshold, &options, None) else {
@@ -106,8 +107,8 @@ impl Driver {
                 }
             }
             Err(error) => {
-                let why = NotCompacted::Failed(overflow_error(&error));
-                self.step_next(Input::NotCompacted { reason: REASON, why });
+                let failure = NotCompacted::Failed(overflow_error(&error));
+                self.step_next(Input::NotCompacted { reason: REASON, why: failure });
             }
         }
     }
@@ -301,7 +302,7 @@ impl Driver {
             self.summaries.futile_size = Some((projection.tokens(), projection.message_count()));
         }
         self.record_cost(&pending.cost, "compaction");
-        let why = match &error {
+        let outcome = match &error {
             CompactionError::Stopped => NotCompacted::Stopped,
             error if pending.reason == CompactionReason::Overflow => {
                 NotCompacted::Failed(overflow_error(error))
@@ -311,7 +312,7 @@ impl Driver {
         if let Some(reply) = pending.reply {
             send_reply(reply, Err(error.into()));
         }
-        Input::NotCompacted { reason: pending.reason, why }
+        Input::NotCompacted { reason: pending.reason, why: outcome }
     }
 
     /// Replies after a compaction was appended and emitted.
@@ -359,11 +360,11 @@ pub(super) enum CompactionPoint {
 
 /// Returns the error of a run whose context doesn't fit and could not be made smaller, with the next step.
 fn overflow_error(error: &CompactionError) -> String {
-    let why = match error {
+    let reason = match error {
         CompactionError::Nothing { .. } => " and can't be shortened".to_owned(),
         error => format!(": {error}"),
     };
-    format!("the conversation is longer than the model's window{why}; {TOO_LONG_HELP}")
+    format!("the conversation is longer than the model's window{reason}; {TOO_LONG_HELP}")
 }
 
 /// Converts a compaction entry for events.

@@ -108,9 +108,9 @@ impl Driver {
         {
             self.active.project()?;
         }
-        let ours = appended.as_ref().map_or(0, Vec::len);
-        for disturbance in disturbances {
-            self.warn_external_change(&disturbance, ours);
+        let own_entries = appended.as_ref().map_or(0, Vec::len);
+        for change in disturbances {
+            self.warn_external_change(&change, own_entries);
         }
         let appended = appended?;
         let is_to_be_synced = !appended.is_empty() && self.services.options.sync == SyncPolicy::Always;
@@ -124,25 +124,25 @@ impl Driver {
     }
 
     /// Emits a warning about a change by another process; frequent ones go to the tracing log only.
-    fn warn_external_change(&mut self, disturbance: &ExternalChange, ours: usize) {
-        tracing::warn!("{disturbance}");
-        let mut message = disturbance.to_string();
-        if let ExternalChange::Appended { entries, .. } = disturbance {
-            self.emit_external_appends(*entries, ours);
+    fn warn_external_change(&mut self, change: &ExternalChange, own_entries: usize) {
+        tracing::warn!("{change}");
+        let mut message = change.to_string();
+        if let ExternalChange::Appended { entries, .. } = change {
+            self.emit_external_appends(*entries, own_entries);
             match self.active.external.warning(*entries) {
                 AppendNotice::Plain => {}
                 AppendNotice::Counted(count) => message = format!("{message}; {count}"),
                 AppendNotice::Silent => return,
             }
         }
-        let hint = Some(disturbance.hint().to_owned());
+        let hint = Some(change.hint().to_owned());
         self.bus.emit(EventKind::Warning { message, hint });
     }
 
-    /// Emits the entries of another process, which stand before the `ours` newest entries.
-    fn emit_external_appends(&mut self, entries: usize, ours: usize) {
+    /// Emits the entries of another process, which stand before the `own_entries` newest entries.
+    fn emit_external_appends(&mut self, entries: usize, own_entries: usize) {
         let reader = self.active.reader();
-        let end = reader.entry_count().saturating_sub(ours);
+        let end = reader.entry_count().saturating_sub(own_entries);
         let events = external_appends::events(&reader, end.saturating_sub(entries)..end);
         events.into_iter().for_each(|event| self.bus.emit(event));
     }
@@ -383,13 +383,13 @@ impl Driver {
         if !self.turn.asks(&request.tool_call_id, &request.args) {
             return;
         }
-        let (decision, by) = match self.decide_request(&request) {
+        let (decision, decider) = match self.decide_request(&request) {
             _ if self.approvals.approver() == Approver::Absent => (no_approver(), Decider::Nobody),
             // The mode was changed while the preview was made.
             Some(decision) => (decision, Decider::Rule),
             None => return self.emit_request(request),
         };
-        self.apply(Input::Decided { call: request.tool_call_id, decision, by });
+        self.apply(Input::Decided { call: request.tool_call_id, decision, by: decider });
     }
 
     pub(super) fn synced(&mut self, result: std::io::Result<()>) {

@@ -83,11 +83,11 @@ mod tests {
 
     #[test]
     fn append_notice_is_given_once_and_then_counted() {
-        let mut others = ExternalAppends::default();
-        let said: Vec<AppendNotice> = (0..100).map(|_| others.warning(2)).collect();
-        assert_eq!(said[0], AppendNotice::Plain);
-        assert_eq!(said[9], AppendNotice::Counted("10 times so far, 20 entries".into()));
-        assert_eq!(said[99], AppendNotice::Counted("100 times so far, 200 entries".into()));
-        assert_eq!(said.iter().filter(|word| **word != AppendNotice::Silent).count(), 3);
+        let mut appends = ExternalAppends::default();
+        let notices: Vec<AppendNotice> = (0..100).map(|_| appends.warning(2)).collect();
+        assert_eq!(notices[0], AppendNotice::Plain);
+        assert_eq!(notices[9], AppendNotice::Counted("10 times so far, 20 entries".into()));
+        assert_eq!(notices[99], AppendNotice::Counted("100 times so far, 200 entries".into()));
+        assert_eq!(notices.iter().filter(|notice| **notice != AppendNotice::Silent).count(), 3);
     }
 }

@@ -99,10 +99,10 @@ impl Driver {
             return self.send_request(turn, tool_choice);
         }
         let begins = std::mem::take(&mut self.hooks.begins_run);
-        let moment = if begins { RequestPosition::RunStart } else { RequestPosition::Turn };
+        let position = if begins { RequestPosition::RunStart } else { RequestPosition::Turn };
         let (host, before) = (self.hooks.extensions.clone(), self.request_context());
         self.jobs.open(async move {
-            let after = Box::new(host.review_request(moment, before.clone()).await);
+            let after = Box::new(host.review_request(position, before.clone()).await);
             JobEvent::RequestOpened { turn, tool_choice, before: Box::new(before), after }
         });
     }
@@ -226,13 +226,13 @@ impl Driver {
     }
 
     fn plan_reviewed(&mut self, review: ReviewedCall) -> PlannedCall {
-        let ReviewedCall { call, opinion, rewritten_by } = review;
+        let ReviewedCall { call, opinion: verdict, rewritten_by } = review;
         if !rewritten_by.is_empty() {
             self.hooks.rewritten.insert(call.id.clone(), rewritten_by);
         }
-        let PlannedCall { call, decision: fate } = self.plan(&call);
-        let fate = self.approvals.apply_opinion(&call, fate, opinion);
-        PlannedCall { call, decision: fate }
+        let PlannedCall { call, decision } = self.plan(&call);
+        let decision = self.approvals.apply_opinion(&call, decision, verdict);
+        PlannedCall { call, decision }
     }
 
     /// Notes in a result that its call ran with changed arguments.
@@ -241,10 +241,11 @@ impl Driver {
         result: &mut ToolResultMessage,
         arguments: Option<serde_json::Value>,
     ) {
-        let Some(by) = self.hooks.rewritten.remove(&result.tool_call_id) else { return };
+        let Some(extension) = self.hooks.rewritten.remove(&result.tool_call_id) else { return };
         let details = result.details.get_or_insert_with(|| serde_json::json!({}));
         if let Some(details) = details.as_object_mut() {
-            details.insert("rewritten".to_owned(), serde_json::json!({"by": by, "arguments": arguments}));
+            details
+                .insert("rewritten".to_owned(), serde_json::json!({"by": extension, "arguments": arguments}));
         }
     }
 
@@ -293,7 +294,7 @@ impl Driver {
                 self.prompt(text, options, reply);
             }
             Ok(CommandOutcome::Notice(text)) => self.notice(text, reply),
-            Err(why) => drop(reply.send(Err(AgentError::Extension(why)))),
+            Err(error) => drop(reply.send(Err(AgentError::Extension(error)))),
         }
     }
 

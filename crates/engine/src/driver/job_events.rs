@@ -79,9 +79,9 @@ impl Driver {
         answer.stop_reason = StopReason::Error;
         let has_compacted = self.turn.has_compacted() || !self.summaries.options().is_automatic();
         let tried = Attempts { retries: self.turn.retries(), has_compacted };
-        let (then, note) = retry::decide(error.failure, tried, &self.retry, jitter());
-        let note = note.map(|note| format!("; {note}")).unwrap_or_default();
-        answer.error_message = Some(format!("{}{note}", error.message_with_hint()));
+        let (then, notice) = retry::decide(error.failure, tried, &self.retry, jitter());
+        let notice = notice.map(|notice| format!("; {notice}")).unwrap_or_default();
+        answer.error_message = Some(format!("{}{notice}", error.message_with_hint()));
         self.jobs.stop_stream();
         self.partial = None;
         self.apply(Input::Failed { turn, answer, then });
@@ -118,7 +118,7 @@ impl Driver {
 
     /// Decides on a call: the tool must exist, the arguments must be valid, then the policy decides.
     pub(super) fn plan(&mut self, call: &ToolCall) -> PlannedCall {
-        let fate = match (self.offered().find(&call.name), &call.raw_arguments) {
+        let decision = match (self.offered().find(&call.name), &call.raw_arguments) {
             (None, _) => {
                 let specs = self.offered().specs();
                 let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
@@ -135,7 +135,7 @@ impl Driver {
                 Err(reason) => CallDecision::Refuse(format!("invalid arguments: {reason}")),
             },
         };
-        PlannedCall { call: call.clone(), decision: fate }
+        PlannedCall { call: call.clone(), decision }
     }
 
     fn tool_progress(&mut self, call: &CallId, StyledText { text, strokes }: StyledText) {

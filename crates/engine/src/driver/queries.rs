@@ -99,9 +99,9 @@ impl Driver {
     pub(super) fn stats(&self, reply: Reply<Box<SessionStats>>) {
         let (reader, context) = (self.active.reader(), self.context());
         tokio::task::spawn_blocking(move || {
-            let counted = count(&reader, context).map(Box::new).map_err(AgentError::from);
+            let totals = count(&reader, context).map(Box::new).map_err(AgentError::from);
             // The caller may be gone.
-            let _ = reply.send(counted);
+            let _ = reply.send(totals);
         });
     }
 
@@ -153,9 +153,11 @@ impl Driver {
         if names.iter().any(|name| self.services.tools.find(name).is_none()) {
             return Err(AgentError::NotFound("tool of that name"));
         }
-        let all = self.services.tools.names();
-        let selected: Vec<String> =
-            all.filter(|name| names.iter().any(|selected| selected == name)).map(str::to_owned).collect();
+        let tool_names = self.services.tools.names();
+        let selected: Vec<String> = tool_names
+            .filter(|name| names.iter().any(|selected| selected == name))
+            .map(str::to_owned)
+            .collect();
         self.services.offered = self.services.tools.restrict(&selected).unwrap_or_default();
         Ok(())
     }

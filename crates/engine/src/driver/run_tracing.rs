@@ -90,8 +90,8 @@ impl RunTracer {
     }
 }
 
-fn note_retry(what: &str, (attempt, most): (u32, u32), wait_ms: u64, error: &str) {
-    tracing::debug!(attempt, most, wait_ms, reason = shorten(error), "retrying {what}");
+fn note_retry(operation: &str, (attempt, max_attempts): (u32, u32), wait_ms: u64, error: &str) {
+    tracing::debug!(attempt, most = max_attempts, wait_ms, reason = shorten(error), "retrying {operation}");
 }
 
 fn note_summary(event: &EventKind) {

@@ -62,19 +62,19 @@ impl SummaryJob {
             let answer = loop {
                 let ask = request.render(self.instructions.as_deref(), &self.model.facts, halvings)?;
                 let (spent, answer) = self.ask(ask.into_request(&self.model.facts, now())).await;
-                let tell = |event| report.send(JobEvent::Summary { number, event });
-                let _ = tell(SummaryEvent::Usage(spent)).await;
+                let send = |event| report.send(JobEvent::Summary { number, event });
+                let _ = send(SummaryEvent::Usage(spent)).await;
                 match answer {
                     Ok(answer) => break answer,
                     Err(error) if error.failure == FailureKind::Overflow && halvings < MOST_HALVINGS => {
                         halvings += 1;
                     }
                     Err(error) => {
-                        let (delay, most) = self.retry_delay(&error, times)?;
+                        let (delay, max_attempts) = self.retry_delay(&error, times)?;
                         times += 1;
-                        let _ = tell(SummaryEvent::Retry {
+                        let _ = send(SummaryEvent::Retry {
                             attempt: times,
-                            most,
+                            most: max_attempts,
                             delay,
                             why: error.message_with_hint(),
                         })

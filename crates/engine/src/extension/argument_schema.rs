@@ -38,8 +38,8 @@ impl ArgumentSchema {
     /// The first problem, with the argument that has it.
     pub(super) fn check(&self, arguments: &Value) -> Result<(), String> {
         self.schemas.validate(arguments, self.root).map_err(|error| match locate(&error) {
-            (place, problem) if place.is_empty() => problem,
-            (place, problem) => format!("argument `{place}`: {problem}"),
+            (location, problem) if location.is_empty() => problem,
+            (location, problem) => format!("argument `{location}`: {problem}"),
         })
     }
 }
@@ -70,8 +70,8 @@ fn remove_look_around(schema: &mut Value) {
 fn compile_error(error: &CompileError) -> String {
     match error {
         CompileError::ValidationError { src, .. } => {
-            let (place, problem) = locate(src);
-            format!("its schema is invalid at `/{place}`: {problem}")
+            let (location, problem) = locate(src);
+            format!("its schema is invalid at `/{location}`: {problem}")
         }
         // The alternate form includes the cause.
         _ => format!("{error:#}"),
@@ -87,14 +87,14 @@ fn locate(error: &ValidationError) -> (String, String) {
     if let (true, Some(first)) = (is_wrapper, error.causes.first()) {
         return locate(first);
     }
-    let place = error.instance_location.to_string().trim_start_matches('/').to_owned();
+    let location = error.instance_location.to_string().trim_start_matches('/').to_owned();
     let problem = match &error.kind {
         ErrorKind::AnyOf | ErrorKind::OneOf(None) => {
             let alternatives: Vec<String> = error
                 .causes
                 .iter()
                 .map(|cause| match locate(cause) {
-                    (inner, problem) if inner == place => problem,
+                    (inner, problem) if inner == location => problem,
                     (inner, problem) => format!("`{inner}`: {problem}"),
                 })
                 .collect();
@@ -108,7 +108,7 @@ fn locate(error: &ValidationError) -> (String, String) {
         ErrorKind::Not => "matches the schema under `not`".to_owned(),
         kind => kind.to_string(),
     };
-    (place, problem)
+    (location, problem)
 }
 
 #[cfg(test)]

@@ -95,8 +95,8 @@ impl ExtensionHost {
 
     /// Runs one extension's hook. A rewrite to the current arguments counts as approval.
     async fn call_hook(&self, member: &LoadedExtension, call: &ToolCall) -> HookReply {
-        let (extension, seen) = (Arc::clone(&member.extension), call.clone());
-        let work = async move { extension.tool_call(&seen).await };
+        let (extension, reviewed) = (Arc::clone(&member.extension), call.clone());
+        let work = async move { extension.tool_call(&reviewed).await };
         let name = member.extension.name();
         HookReply::Opinion(match self.run_hook(member, Hook::ToolCall, work).await {
             Ok(CallVerdict::Allow) => CallOpinion::Allow,
@@ -132,8 +132,8 @@ fn rewrite(
 ) -> Result<(), CallOpinion> {
     let checked =
         if arguments.is_object() { tool.check(&arguments) } else { Err("they are not an object".to_owned()) };
-    checked.map_err(|why| {
-        CallOpinion::Failed(format!("extension {name} changed its arguments to invalid ones: {why}"))
+    checked.map_err(|error| {
+        CallOpinion::Failed(format!("extension {name} changed its arguments to invalid ones: {error}"))
     })?;
     review.call.arguments = arguments;
     review.rewritten_by.push(name.to_owned());

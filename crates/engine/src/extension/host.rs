@@ -47,11 +47,11 @@ impl NewExecutables {
     /// Returns a sentence about each executable that was not started.
     fn announcements(&self) -> Vec<String> {
         let found = self.find.as_ref().map(|find| find()).unwrap_or_default();
-        let told = |path: PathBuf| {
+        let notice = |path: PathBuf| {
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
             format!("extension {name} is new; restart tiller to use it: {}", path.display())
         };
-        found.into_iter().filter(|path| !self.known.contains(path)).map(told).collect()
+        found.into_iter().filter(|path| !self.known.contains(path)).map(notice).collect()
     }
 }
 
@@ -121,9 +121,9 @@ impl Extensions {
     /// commands, so that no template gets them.
     pub fn add_resource_paths(&self, sources: &mut ResourcePaths) {
         for member in &self.members {
-            let place = |path| SearchPath { path, origin: ResourceOrigin::Extension, bounds: None };
-            sources.skills.extend(member.extension.skills().into_iter().map(place));
-            sources.templates.extend(member.extension.prompts().into_iter().map(place));
+            let search_path = |path| SearchPath { path, origin: ResourceOrigin::Extension, bounds: None };
+            sources.skills.extend(member.extension.skills().into_iter().map(search_path));
+            sources.templates.extend(member.extension.prompts().into_iter().map(search_path));
             sources
                 .reserved_names
                 .extend(member.extension.commands().into_iter().map(|command| command.name));
@@ -133,19 +133,19 @@ impl Extensions {
     /// Returns a sentence about each command that can't be reached, because its name is in `taken` or belongs to an
     /// earlier extension.
     #[must_use]
-    pub fn unreachable_commands(&self, taken: &[String]) -> Vec<String> {
+    pub fn unreachable_commands(&self, reserved: &[String]) -> Vec<String> {
         let mut found = Vec::new();
-        let mut known: Vec<(String, &str)> = Vec::new();
+        let mut owners: Vec<(String, &str)> = Vec::new();
         for member in &self.members {
             let extension = member.extension.name();
             for ExtensionCommand { name, .. } in member.extension.commands() {
-                let other = known.iter().find(|(other, _)| *other == name).map(|(_, whose)| *whose);
-                match other {
-                    _ if taken.contains(&name) => found
+                let owner = owners.iter().find(|(command, _)| *command == name).map(|(_, owner)| *owner);
+                match owner {
+                    _ if reserved.contains(&name) => found
                         .push(format!("extension {extension}: its command /{name} is not available in the terminal UI: tiller has a command of that name")),
-                    Some(other) => found
-                        .push(format!("extension {extension}: its command /{name} is ignored: {other} has a command of that name")),
-                    None => known.push((name, extension)),
+                    Some(owner) => found
+                        .push(format!("extension {extension}: its command /{name} is ignored: {owner} has a command of that name")),
+                    None => owners.push((name, extension)),
                 }
             }
         }
@@ -300,22 +300,22 @@ impl ExtensionHost {
         opening: RequestContext,
     ) -> RequestContext {
         let mut now = opening;
-        let known = now.tools.clone();
+        let tools = now.tools.clone();
         for member in self.members.iter() {
             let hooks: &[Hook] = match moment {
                 RequestPosition::RunStart => &[Hook::BeforeAgentStart, Hook::TurnStart],
                 RequestPosition::Turn => &[Hook::TurnStart],
             };
             for hook in hooks {
-                let (extension, seen, hook) = (Arc::clone(&member.extension), now.clone(), *hook);
+                let (extension, context, hook) = (Arc::clone(&member.extension), now.clone(), *hook);
                 let work = async move {
                     match hook {
-                        Hook::BeforeAgentStart => extension.before_agent_start(&seen).await,
-                        _ => extension.turn_start(&seen).await,
+                        Hook::BeforeAgentStart => extension.before_agent_start(&context).await,
+                        _ => extension.turn_start(&context).await,
                     }
                 };
                 if let Ok(change) = self.run_hook(member, hook, work).await {
-                    self.change(&mut now, change, (member, hook), &known);
+                    self.change(&mut now, change, (member, hook), &tools);
                 }
             }
         }
@@ -376,8 +376,8 @@ impl ExtensionHost {
             chances.spawn(async move { timeout(limit, extension.reload()).await });
         }
         let new_executables = self.new_executables.clone();
-        let told = spawn_blocking(move || new_executables.announcements()).await.unwrap_or_default();
-        told.into_iter().for_each(|announcement| self.warn.send(announcement));
+        let notices = spawn_blocking(move || new_executables.announcements()).await.unwrap_or_default();
+        notices.into_iter().for_each(|announcement| self.warn.send(announcement));
         while chances.join_next().await.is_some() {}
     }
 

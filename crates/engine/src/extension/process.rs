@@ -222,12 +222,12 @@ impl SharedProcess {
         let declared = match timeout(self.limit, declared).await {
             Err(_) => return Err(format!("it was not ready within {} ms", self.limit.as_millis())),
             Ok(Ok(Ok(declared))) => declared,
-            Ok(Ok(Err(how))) => return Err(how),
+            Ok(Ok(Err(end))) => return Err(end),
             Ok(Err(_)) => return Err("it ended".to_owned()),
         };
         if declared.protocol != PROTOCOL {
-            let theirs = declared.protocol;
-            return Err(format!("it uses protocol version {theirs}, tiller uses version {PROTOCOL}"));
+            let version = declared.protocol;
+            return Err(format!("it uses protocol version {version}, tiller uses version {PROTOCOL}"));
         }
         // A guard with a typo in its only hook would review nothing, and no one would notice.
         match declared.unknown_hook() {
@@ -374,9 +374,9 @@ impl Extension for Process {
         let Some(declared) = self.inner.declared() else { return Vec::new() };
         let tool = |declared| match RemoteTool::new(declared, Arc::clone(&self.inner)) {
             Ok(tool) => Some(Arc::new(tool) as Arc<dyn Tool>),
-            Err(why) => {
+            Err(error) => {
                 let (name, tool) = (&self.inner.name, &declared.name);
-                self.inner.warn.send(format!("extension {name}: its tool {tool} is left out: {why}"));
+                self.inner.warn.send(format!("extension {name}: its tool {tool} is left out: {error}"));
                 None
             }
         };

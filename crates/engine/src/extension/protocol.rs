@@ -141,10 +141,10 @@ pub(super) fn result_params(call: &ToolCall, output: &ToolOutput) -> Value {
 }
 
 /// Parses a result; `what` names it in errors.
-fn parse_result<T: for<'de> Deserialize<'de>>(result: Value, what: &str) -> Result<T, HookError> {
+fn parse_result<T: for<'de> Deserialize<'de>>(result: Value, subject: &str) -> Result<T, HookError> {
     serde_path_to_error::deserialize(result).map_err(|error| {
         let path = error.path().to_string();
-        HookError::new(format!("its reply is not a valid {what}: {path}: {}", error.into_inner()))
+        HookError::new(format!("its reply is not a valid {subject}: {path}: {}", error.into_inner()))
     })
 }
 

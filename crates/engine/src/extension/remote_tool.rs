@@ -22,8 +22,8 @@ impl RemoteTool {
     /// # Errors
     /// When the JSON Schema of its arguments is invalid.
     pub(super) fn new(declared: &DeclaredTool, process: Arc<SharedProcess>) -> Result<Self, String> {
-        let none = || json!({"type": "object", "properties": {}});
-        let parameters = declared.parameters.clone().unwrap_or_else(none);
+        let empty_schema = || json!({"type": "object", "properties": {}});
+        let parameters = declared.parameters.clone().unwrap_or_else(empty_schema);
         if parameters.get("type") != Some(&json!("object")) {
             return Err("the schema of its parameters is not of type object".to_owned());
         }

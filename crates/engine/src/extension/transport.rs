@@ -94,11 +94,11 @@ impl Transport {
             ended: None,
         };
         tasks.spawn(read(stdout, messages.clone()));
-        let (extension_name, end) = (name.to_owned(), messages.clone());
+        let (extension_name, sender) = (name.to_owned(), messages.clone());
         tasks.spawn(async move {
-            let how = log_stderr(&extension_name, stderr).await;
+            let end = log_stderr(&extension_name, stderr).await;
             drop(supervisor);
-            let _ = end.send(TransportMessage::Ended(how)).await;
+            let _ = sender.send(TransportMessage::Ended(end)).await;
         });
         tasks.spawn(dispatcher.run(received));
         (Self { lines, messages, next: AtomicU64::new(1), state, tasks }, declared)
@@ -109,8 +109,8 @@ impl Transport {
     }
 
     /// Sends a notification.
-    pub(super) async fn notify(&self, what: &ToProcess<'_>) -> Result<(), HookError> {
-        self.lines.send(what.to_line()).await.map_err(|_| gone())
+    pub(super) async fn notify(&self, message: &ToProcess<'_>) -> Result<(), HookError> {
+        self.lines.send(message.to_line()).await.map_err(|_| gone())
     }
 
     /// Sends a request and waits for the reply. If dropped before, it sends a cancellation.
@@ -203,12 +203,12 @@ async fn log_stderr(name: &str, stderr: ChildStderr) -> String {
         }
         before = std::mem::replace(&mut last, line);
     }
-    let how = match PipedChild::end(&last).map(|exit| exit.status) {
+    let end = match PipedChild::end(&last).map(|exit| exit.status) {
         Ok(ExitStatus::Code(code)) => format!("ended with exit code {code}"),
         Ok(ExitStatus::Signal(signal)) => format!("was killed by signal {signal}"),
         Err(error) => return error.to_string(),
     };
-    if before.is_empty() { how } else { format!("{how}; last output: {before}") }
+    if before.is_empty() { end } else { format!("{end}; last output: {before}") }
 }
 
 /// Reads the next line without its newline; the part over the limit is skipped. `None` at the end.
@@ -229,8 +229,8 @@ async fn next_line(from: &mut (impl AsyncBufRead + Unpin), limit: usize) -> io::
         let room = limit - line.len();
         line.extend_from_slice(&part[..part.len().min(room)]);
         is_too_long |= part.len() > room;
-        let taken = end.map_or(chunk.len(), |end| end + 1);
-        from.consume(taken);
+        let consumed = end.map_or(chunk.len(), |end| end + 1);
+        from.consume(consumed);
         if end.is_some() {
             return Ok(Some(if is_too_long { StdoutLine::TooLong(line) } else { StdoutLine::Whole(line) }));
         }
@@ -321,10 +321,10 @@ impl Dispatcher {
         self.invalid.in_a_row >= MAX_INVALID
     }
 
-    fn note_invalid(&mut self, line: &[u8], why: &str) {
+    fn note_invalid(&mut self, line: &[u8], reason: &str) {
         let quote: String = String::from_utf8_lossy(line).chars().take(MAX_QUOTE).collect();
         let name = &self.name;
-        let warning = format!("extension {name}: ignored an invalid line: {why}: {quote}");
+        let warning = format!("extension {name}: ignored an invalid line: {reason}: {quote}");
         self.invalid.count += 1;
         self.invalid.in_a_row += 1;
         match self.invalid.count {
@@ -342,7 +342,7 @@ impl Dispatcher {
         HookError::new(format!("it {}", self.ended.as_deref().unwrap_or("has ended")))
     }
 
-    fn ended(&mut self, how: String) {
+    fn ended(&mut self, end: String) {
         if self.ended.is_some() {
             return;
         }
@@ -351,11 +351,11 @@ impl Dispatcher {
         }
         self.state.over.store(true, Ordering::Relaxed);
         if let Some(ready) = self.ready.take() {
-            let _ = ready.send(Err(how.clone()));
+            let _ = ready.send(Err(end.clone()));
         } else if !self.state.closing.load(Ordering::Relaxed) {
-            self.warn.send(format!("extension {} {how}; /reload restarts it", self.name));
+            self.warn.send(format!("extension {} {end}; /reload restarts it", self.name));
         }
-        self.ended = Some(how);
+        self.ended = Some(end);
         for (_, PendingRequest { answer, .. }) in std::mem::take(&mut self.pending) {
             let _ = answer.send(Err(self.gone()));
         }

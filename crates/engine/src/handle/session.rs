@@ -102,8 +102,8 @@ impl AgentSession {
         self.change_session(path, OtherSessionOp::Restore).await
     }
 
-    async fn change_session(&self, path: PathBuf, what: OtherSessionOp) -> Result<(), AgentError> {
-        self.send(|reply| DriverCommand::ChangeSession { path, what, reply }).await
+    async fn change_session(&self, path: PathBuf, operation: OtherSessionOp) -> Result<(), AgentError> {
+        self.send(|reply| DriverCommand::ChangeSession { path, what: operation, reply }).await
     }
 
     /// Switches to a new session that begins with this one's path up to `entry`; for a user message up to just

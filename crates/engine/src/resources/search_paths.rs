@@ -15,24 +15,25 @@ impl ResourcePaths {
     pub fn usual(cwd: &Path, config: &Path, home: Option<&Path>) -> Self {
         let project = project_folders(cwd);
         let root = project.last().cloned();
-        let place = |path: PathBuf, origin| {
+        let search_path = |path: PathBuf, origin| {
             let bounds = if origin == ResourceOrigin::Project { root.clone() } else { None };
             SearchPath { path, origin, bounds }
         };
         let mut skills = Vec::new();
         for folder in &project {
             for name in [".tiller/skills", ".agents/skills"] {
-                skills.push(place(folder.join(name), ResourceOrigin::Project));
+                skills.push(search_path(folder.join(name), ResourceOrigin::Project));
             }
         }
-        skills.push(place(config.join("skills"), ResourceOrigin::User));
-        skills.extend(home.map(|home| place(home.join(".agents/skills"), ResourceOrigin::User)));
+        skills.push(search_path(config.join("skills"), ResourceOrigin::User));
+        skills.extend(home.map(|home| search_path(home.join(".agents/skills"), ResourceOrigin::User)));
         let prompts =
-            project.iter().map(|folder| place(folder.join(".tiller/prompts"), ResourceOrigin::Project));
-        let templates = prompts.chain([place(config.join("prompts"), ResourceOrigin::User)]).collect();
-        let nearest_last = project.iter().rev().map(|folder| place(folder.clone(), ResourceOrigin::Project));
+            project.iter().map(|folder| search_path(folder.join(".tiller/prompts"), ResourceOrigin::Project));
+        let templates = prompts.chain([search_path(config.join("prompts"), ResourceOrigin::User)]).collect();
+        let nearest_last =
+            project.iter().rev().map(|folder| search_path(folder.clone(), ResourceOrigin::Project));
         let instructions =
-            [place(config.to_owned(), ResourceOrigin::User)].into_iter().chain(nearest_last).collect();
+            [search_path(config.to_owned(), ResourceOrigin::User)].into_iter().chain(nearest_last).collect();
         Self { skills, templates, instructions, ..Self::default() }
     }
 }
@@ -45,17 +46,17 @@ impl Resources {
     pub fn readable(&self, cwd: &Path) -> Vec<PathBuf> {
         let root = project_folders(cwd).pop().unwrap_or_else(|| cwd.to_owned());
         let mut folders: Vec<PathBuf> = self.sources.built_in_skills.iter().cloned().collect();
-        for place in &self.sources.skills {
-            match place.origin {
-                ResourceOrigin::Project if is_inside(&place.path, &root) => {
-                    folders.extend(place.path.canonicalize())
+        for search_path in &self.sources.skills {
+            match search_path.origin {
+                ResourceOrigin::Project if is_inside(&search_path.path, &root) => {
+                    folders.extend(search_path.path.canonicalize())
                 }
                 ResourceOrigin::Project => {}
                 ResourceOrigin::Given
                 | ResourceOrigin::User
                 | ResourceOrigin::Extension
                 | ResourceOrigin::BuiltIn => {
-                    folders.push(place.path.clone());
+                    folders.push(search_path.path.clone());
                 }
             }
         }
@@ -94,12 +95,12 @@ mod tests {
         fs::write(folder.path().join("a/.git"), "gitdir: elsewhere").unwrap();
         assert_eq!(project_folders(&inner), [inner.clone(), folder.path().join("a")]);
         let sources = ResourcePaths::usual(&inner, Path::new("/c"), Some(Path::new("/h")));
-        let shown = |places: &[SearchPath]| -> Vec<String> {
-            let path = |place: &SearchPath| place.path.display().to_string();
-            places.iter().map(path).map(|path| path.replace(folder.path().to_str().unwrap(), "")).collect()
+        let display = |paths: &[SearchPath]| -> Vec<String> {
+            let path = |path: &SearchPath| path.path.display().to_string();
+            paths.iter().map(path).map(|path| path.replace(folder.path().to_str().unwrap(), "")).collect()
         };
         assert_eq!(
-            shown(&sources.skills),
+            display(&sources.skills),
             [
                 "/a/b/.tiller/skills",
                 "/a/b/.agents/skills",
@@ -109,8 +110,8 @@ mod tests {
                 "/h/.agents/skills"
             ]
         );
-        assert_eq!(shown(&sources.templates), ["/a/b/.tiller/prompts", "/a/.tiller/prompts", "/c/prompts"]);
-        assert_eq!(shown(&sources.instructions), ["/c", "/a", "/a/b"]);
+        assert_eq!(display(&sources.templates), ["/a/b/.tiller/prompts", "/a/.tiller/prompts", "/c/prompts"]);
+        assert_eq!(display(&sources.instructions), ["/c", "/a", "/a/b"]);
     }
 
     #[test]
@@ -124,9 +125,10 @@ mod tests {
         fs::write(cwd.join("rules"), "Use tabs.").unwrap();
         symlink("rules", cwd.join("CLAUDE.md")).unwrap();
         let resources = Resources::load(ResourcePaths::usual(&cwd, &folder.path().join("c"), None));
-        let told: Vec<&str> = resources.problems().iter().map(|problem| problem.message.as_str()).collect();
+        let messages: Vec<&str> =
+            resources.problems().iter().map(|problem| problem.message.as_str()).collect();
         assert_eq!(
-            told,
+            messages,
             ["template not used: it lies outside the project", "not used: it lies outside the project"]
         );
         let texts: Vec<&str> = resources.instructions().iter().map(|found| found.text.as_str()).collect();

@@ -36,7 +36,7 @@ pub fn built_in(folder: &Path) -> LoadedSkills {
 
 /// Writes a file unless it has this content already; readers see either the old or the new content.
 fn write_if_changed(path: &Path, text: &str) -> io::Result<()> {
-    if files::read(path, text.len() as u64).is_ok_and(|there| there == text.as_bytes()) {
+    if files::read(path, text.len() as u64).is_ok_and(|existing| existing == text.as_bytes()) {
         return Ok(());
     }
     let folder = path.parent().unwrap_or(Path::new("/"));
@@ -81,9 +81,9 @@ mod tests {
     #[test]
     fn built_in_unwritable_folder_leaves_skills_usable() {
         let folder = tempfile::TempDir::new().unwrap();
-        let taken = folder.path().join("file");
-        fs::write(&taken, "").unwrap();
-        let loaded = built_in(&taken);
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        let loaded = built_in(&file);
         assert_eq!((loaded.skills.len(), loaded.problems.len()), (TEXTS.len(), TEXTS.len()));
     }
 }

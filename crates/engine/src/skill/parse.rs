@@ -68,14 +68,14 @@ pub(super) fn parse(bytes: &[u8], file: &SkillFile, origin: ResourceOrigin) -> R
 }
 
 /// Returns the skill's name, in a form that can be typed after `/skill:`.
-fn name(declared: Option<&str>, place: &str, remarks: &mut Vec<String>) -> String {
+fn name(declared: Option<&str>, file_name: &str, remarks: &mut Vec<String>) -> String {
     let declared = declared.map(str::trim).filter(|name| !name.is_empty());
-    let name = declared.unwrap_or(place);
+    let name = declared.unwrap_or(file_name);
     match (declared, broken_rule(name)) {
         (_, Some(rule)) => remarks.push(format!("the name `{}` {rule}", one_line(name))),
         (None, None) => remarks.push(format!("it has no name; using `{name}`")),
-        (Some(name), None) if name != place => {
-            remarks.push(format!("its name `{name}` differs from that of its file or folder, `{place}`"));
+        (Some(name), None) if name != file_name => {
+            remarks.push(format!("its name `{name}` differs from that of its file or folder, `{file_name}`"));
         }
         (Some(_), None) => {}
     }

@@ -19,7 +19,7 @@ fn head(name: &str) -> String {
     format!("---\nname: {name}\ndescription: Does {name}.\n---\n\nBody of {name}.\n")
 }
 
-fn place(path: &Path) -> SearchPath {
+fn user_path(path: &Path) -> SearchPath {
     SearchPath { path: path.to_owned(), origin: ResourceOrigin::Project, bounds: None }
 }
 
@@ -27,7 +27,7 @@ fn names(found: &LoadedSkills) -> Vec<&str> {
     found.skills.iter().map(|skill| skill.name.as_str()).collect()
 }
 
-fn told(found: &LoadedSkills) -> Vec<String> {
+fn messages(found: &LoadedSkills) -> Vec<String> {
     found.problems.iter().map(|problem| problem.message.clone()).collect()
 }
 
@@ -42,8 +42,8 @@ fn load_finds_skill_folders_groups_and_single_files() {
     write(folder.path(), "group/note.md", "no skill");
     write(folder.path(), ".hidden/SKILL.md", head("hidden"));
     write(folder.path(), "node_modules/x/SKILL.md", head("x"));
-    let found = load(&[place(folder.path())], &[]);
-    assert_eq!((names(&found), told(&found)), (vec!["two", "one", "three"], vec![]));
+    let found = load(&[user_path(folder.path())], &[]);
+    assert_eq!((names(&found), messages(&found)), (vec!["two", "one", "three"], vec![]));
     let one = Skill {
         name: "one".into(),
         description: "Does one.".into(),
@@ -64,12 +64,17 @@ fn load_path_may_be_one_skill_or_its_file() {
     let given =
         |path: &Path| SearchPath { path: path.to_owned(), origin: ResourceOrigin::Given, bounds: None };
     let missing = given(&folder.path().join("missing"));
-    let places =
-        [given(path.parent().unwrap()), given(&path), given(&other), missing, place(Path::new("/no/such"))];
-    let found = load(&places, &[]);
+    let paths = [
+        given(path.parent().unwrap()),
+        given(&path),
+        given(&other),
+        missing,
+        user_path(Path::new("/no/such")),
+    ];
+    let found = load(&paths, &[]);
     assert_eq!(names(&found), ["one", "two"]);
     assert_eq!(found.problems.len(), 1, "only what was given must be there: {:?}", found.problems);
-    assert!(told(&found)[0].starts_with("no skills loaded from here: "), "{:?}", told(&found));
+    assert!(messages(&found)[0].starts_with("no skills loaded from here: "), "{:?}", messages(&found));
 }
 
 #[test]
@@ -77,7 +82,7 @@ fn load_first_of_one_name_counts_and_both_paths_are_reported() {
     let (near, far) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let first = write(near.path(), "x/SKILL.md", head("x"));
     let second = write(far.path(), "x/SKILL.md", head("x"));
-    let found = load(&[place(near.path()), place(far.path())], &[]);
+    let found = load(&[user_path(near.path()), user_path(far.path())], &[]);
     assert_eq!(found.skills[0].path, first);
     assert_eq!(
         found.problems[0].to_string(),
@@ -85,7 +90,11 @@ fn load_first_of_one_name_counts_and_both_paths_are_reported() {
     );
     let linked = near.path().join("link");
     symlink(near.path(), &linked).unwrap();
-    assert_eq!(load(&[place(near.path()), place(&linked)], &[]).problems, [], "the same file twice is one");
+    assert_eq!(
+        load(&[user_path(near.path()), user_path(&linked)], &[]).problems,
+        [],
+        "the same file twice is one"
+    );
 }
 
 #[test]
@@ -102,10 +111,10 @@ fn load_format_violations_are_reported_and_mostly_harmless() {
         "h/SKILL.md",
         format!("{}\n", head("h")).replace("name", "allowed-tools: Read\nname"),
     );
-    let found = load(&[place(folder.path())], &[]);
+    let found = load(&[user_path(folder.path())], &[]);
     assert_eq!(names(&found), ["other", "Pdf-Tools", "d", "e", "f--g", "h"]);
     assert_eq!(
-        told(&found),
+        messages(&found),
         [
             "skill not used: it has no description, which says when to use it",
             "its name `other` differs from that of its file or folder, `b`",
@@ -123,7 +132,7 @@ fn load_format_violations_are_reported_and_mostly_harmless() {
 fn load_skill_may_be_for_users_only() {
     let folder = TempDir::new().unwrap();
     write(folder.path(), "a.md", "---\nname: a\ndescription: b\ndisable-model-invocation: true\n---\n");
-    assert_eq!(load(&[place(folder.path())], &[]).skills[0].invocation, SkillInvocation::UserOnly);
+    assert_eq!(load(&[user_path(folder.path())], &[]).skills[0].invocation, SkillInvocation::UserOnly);
 }
 
 #[test]
@@ -135,12 +144,12 @@ fn load_unusable_files_affect_only_themselves() {
     write(folder.path(), "d.md", head("d"));
     symlink(folder.path(), folder.path().join("loop")).unwrap();
     symlink("nowhere", folder.path().join("gone.md")).unwrap();
-    let found = load(&[place(folder.path())], &[]);
+    let found = load(&[user_path(folder.path())], &[]);
     assert_eq!(names(&found), ["d"]);
-    let told = told(&found);
-    assert_eq!(told.len(), 3, "{told:?}");
-    assert_eq!(told[..2], ["skill not used: not UTF-8 text", "skill not used: larger than 128 KiB"]);
-    assert!(told[2].starts_with("skill not used: the front matter can't be parsed: "), "{told:?}");
+    let messages = messages(&found);
+    assert_eq!(messages.len(), 3, "{messages:?}");
+    assert_eq!(messages[..2], ["skill not used: not UTF-8 text", "skill not used: larger than 128 KiB"]);
+    assert!(messages[2].starts_with("skill not used: the front matter can't be parsed: "), "{messages:?}");
 }
 
 #[test]
@@ -148,15 +157,18 @@ fn load_broken_file_keeps_its_version_and_deleted_one_is_gone() {
     let folder = TempDir::new().unwrap();
     let broken = write(folder.path(), "a/SKILL.md", head("a"));
     let deleted = write(folder.path(), "b/SKILL.md", head("b"));
-    let good = load(&[place(folder.path())], &[]);
+    let good = load(&[user_path(folder.path())], &[]);
     fs::write(&broken, "---\nname: [\n---\n").unwrap();
     fs::remove_file(deleted).unwrap();
-    let found = load(&[place(folder.path())], &good.skills);
+    let found = load(&[user_path(folder.path())], &good.skills);
     assert_eq!(found.skills, good.skills[..1]);
-    assert!(told(&found)[0].ends_with("; its previous version stays in use"), "{:?}", told(&found));
+    assert!(messages(&found)[0].ends_with("; its previous version stays in use"), "{:?}", messages(&found));
     let first = found.problems[0].clone();
-    assert_eq!(load(&[place(folder.path())], &good.skills).problems[0], first);
+    assert_eq!(load(&[user_path(folder.path())], &good.skills).problems[0], first);
     fs::write(&broken, "---\nname: [\n---\nmore").unwrap();
-    let again = load(&[place(folder.path())], &good.skills).problems.remove(0);
-    assert!(again != first && again.message == first.message, "another state of the file is another problem");
+    let repeated = load(&[user_path(folder.path())], &good.skills).problems.remove(0);
+    assert!(
+        repeated != first && repeated.message == first.message,
+        "another state of the file is another problem"
+    );
 }

@@ -34,13 +34,14 @@ pub(super) struct WalkResult {
 }
 
 /// Searches a path, which may be a skill folder, a folder of skills, or a file.
-pub(super) fn walk(place: &SearchPath) -> WalkResult {
-    let mut walk = SkillWalk { place, walked: WalkResult::default(), seen: HashSet::new() };
-    match fs::metadata(&place.path) {
-        Ok(found) if found.is_dir() => walk.folder(&place.path, 0),
-        Ok(_) => walk.file(&place.path),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && place.origin != ResourceOrigin::Given => {}
-        Err(error) => walk.problem(&place.path, format!("no skills loaded from here: {error}")),
+pub(super) fn walk(search_path: &SearchPath) -> WalkResult {
+    let mut walk = SkillWalk { place: search_path, walked: WalkResult::default(), seen: HashSet::new() };
+    match fs::metadata(&search_path.path) {
+        Ok(found) if found.is_dir() => walk.folder(&search_path.path, 0),
+        Ok(_) => walk.file(&search_path.path),
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound && search_path.origin != ResourceOrigin::Given => {}
+        Err(error) => walk.problem(&search_path.path, format!("no skills loaded from here: {error}")),
     }
     walk.walked
 }
@@ -53,8 +54,8 @@ struct SkillWalk<'a> {
 }
 
 impl SkillWalk<'_> {
-    fn problem(&mut self, path: &Path, what: String) {
-        self.walked.problems.push(ResourceProblem::new(path, what));
+    fn problem(&mut self, path: &Path, message: String) {
+        self.walked.problems.push(ResourceProblem::new(path, message));
     }
 
     fn file(&mut self, path: &Path) {

@@ -97,16 +97,17 @@ fn resolve<'a>(
     let skills = agent_commands.iter().filter_map(|command| {
         Some((command.name.strip_prefix("skill:")?, CommandTarget::Agent(&command.name)))
     });
-    let all: Vec<(&str, CommandTarget<'a>)> = names.chain(agent_names).chain(aliases).chain(skills).collect();
-    if let Some((_, target)) = all.iter().find(|(name, _)| *name == typed) {
+    let targets: Vec<(&str, CommandTarget<'a>)> =
+        names.chain(agent_names).chain(aliases).chain(skills).collect();
+    if let Some((_, target)) = targets.iter().find(|(name, _)| *name == typed) {
         return Ok(*target);
     }
     if let Some(error) = unavailable(typed, front_end) {
         return Err(error);
     }
-    let mut begins = all.iter().filter(|(name, _)| !typed.is_empty() && name.starts_with(typed));
-    match begins.next() {
-        Some((_, first)) if begins.all(|(_, other)| other == first) => Ok(*first),
+    let mut matching = targets.iter().filter(|(name, _)| !typed.is_empty() && name.starts_with(typed));
+    match matching.next() {
+        Some((_, first)) if matching.all(|(_, target)| target == first) => Ok(*first),
         Some(_) | None => Err(unknown(typed, agent_commands, front_end)),
     }
 }
@@ -182,7 +183,7 @@ mod tests {
         ]
     }
 
-    fn known(line: &str) -> Option<(BuiltInCommand, &str)> {
+    fn parse_known(line: &str) -> Option<(BuiltInCommand, &str)> {
         match parse(line, &agent_commands(), Screen) {
             Ok(ParsedLine::BuiltIn(row, argument)) => Some((row.command, argument)),
             _ => None,
@@ -207,9 +208,9 @@ mod tests {
             ("/config", BuiltInCommand::Settings),
             ("/exit", BuiltInCommand::Quit),
         ] {
-            assert_eq!(known(alias), Some((verb, "")), "{alias}");
+            assert_eq!(parse_known(alias), Some((verb, "")), "{alias}");
         }
-        assert_eq!(known("/approvals auto"), Some((BuiltInCommand::Approval, "auto")));
+        assert_eq!(parse_known("/approvals auto"), Some((BuiltInCommand::Approval, "auto")));
     }
 
     #[test]
@@ -220,8 +221,8 @@ mod tests {
 
     #[test]
     fn parse_line_has_command_and_argument() {
-        assert_eq!(known("/name  my session "), Some((BuiltInCommand::Name, "my session")));
-        assert_eq!(known("/tree"), Some((BuiltInCommand::Tree, "")));
+        assert_eq!(parse_known("/name  my session "), Some((BuiltInCommand::Name, "my session")));
+        assert_eq!(parse_known("/tree"), Some((BuiltInCommand::Tree, "")));
     }
 
     #[test]
@@ -302,11 +303,15 @@ mod tests {
     #[test]
     fn parse_unique_prefix_is_its_command() {
         let agent_commands = agent_commands();
-        assert_eq!(known("/follow and then"), Some((BuiltInCommand::FollowUp, "and then")));
-        assert_eq!(known("/exi"), Some((BuiltInCommand::Quit, "")));
+        assert_eq!(parse_known("/follow and then"), Some((BuiltInCommand::FollowUp, "and then")));
+        assert_eq!(parse_known("/exi"), Some((BuiltInCommand::Quit, "")));
         assert_eq!(parse("/rev src", &agent_commands, Screen), agent("/review src"));
         assert_eq!(parse("/commit now", &agent_commands, Screen), agent("/skill:commit now"));
-        assert_eq!(known("/mo"), Some((BuiltInCommand::Model, "")), "the name and the alias are one command");
+        assert_eq!(
+            parse_known("/mo"),
+            Some((BuiltInCommand::Model, "")),
+            "the name and the alias are one command"
+        );
     }
 
     #[test]

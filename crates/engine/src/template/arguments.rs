@@ -31,14 +31,14 @@ impl TemplateArguments {
     }
 
     /// Returns an argument by its number, from 1.
-    pub(super) fn at(&self, place: usize) -> Option<&str> {
-        self.words.get(place.checked_sub(1)?).map(String::as_str)
+    pub(super) fn at(&self, number: usize) -> Option<&str> {
+        self.words.get(number.checked_sub(1)?).map(String::as_str)
     }
 
     /// Returns at most `count` arguments from a number on, counted from 1, with the whitespace between them.
-    pub(super) fn from(&self, place: usize, count: usize) -> String {
+    pub(super) fn from(&self, number: usize, count: usize) -> String {
         let mut text = String::new();
-        let chosen = self.gaps.iter().zip(&self.words).skip(place.saturating_sub(1)).take(count);
+        let chosen = self.gaps.iter().zip(&self.words).skip(number.saturating_sub(1)).take(count);
         for (at, (gap, argument)) in chosen.enumerate() {
             if at > 0 {
                 text.push_str(gap);

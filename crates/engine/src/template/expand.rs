@@ -116,7 +116,7 @@ fn parse_braced(inner: &str) -> Option<Placeholder<'_>> {
 fn parse_base(text: &str) -> Option<DefaultedPlaceholder> {
     match text {
         "@" | "ARGUMENTS" => Some(DefaultedPlaceholder::All),
-        place => parse_number(place).filter(|place| *place > 0).map(DefaultedPlaceholder::One),
+        number => parse_number(number).filter(|number| *number > 0).map(DefaultedPlaceholder::One),
     }
 }
 

@@ -10,7 +10,7 @@ fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
     folder.join(name)
 }
 
-fn place(path: &Path, origin: ResourceOrigin) -> SearchPath {
+fn search_path(path: &Path, origin: ResourceOrigin) -> SearchPath {
     SearchPath { path: path.to_owned(), origin, bounds: None }
 }
 
@@ -18,7 +18,7 @@ fn names(found: &LoadedTemplates) -> Vec<&str> {
     found.templates.iter().map(|template| template.name.as_str()).collect()
 }
 
-fn told(found: &LoadedTemplates) -> Vec<String> {
+fn messages(found: &LoadedTemplates) -> Vec<String> {
     found.problems.iter().map(|problem| problem.message.clone()).collect()
 }
 
@@ -29,8 +29,12 @@ fn load_description_and_hint_default_to_the_first_line() {
     write(folder.path(), "b.md", "\n\nFirst  line.\nSecond.");
     write(folder.path(), "c.md", "---\nargument-hint: [file]\n---\nBody");
     write(folder.path(), "README.md", "of people");
-    let found =
-        load(&[place(folder.path(), ResourceOrigin::User)], BuiltIn::LeftOut, ReservedNames::default(), &[]);
+    let found = load(
+        &[search_path(folder.path(), ResourceOrigin::User)],
+        BuiltIn::LeftOut,
+        ReservedNames::default(),
+        &[],
+    );
     let rows =
         found.templates.iter().map(|t| (t.name.as_str(), t.description.as_str(), t.argument_hint.as_deref()));
     let expected =
@@ -46,13 +50,14 @@ fn load_first_of_one_name_counts_and_reserved_names_are_refused() {
     write(far.path(), "x.md", "far");
     write(far.path(), "review.md", "mine");
     write(far.path(), "new.md", "mine");
-    let places = [place(near.path(), ResourceOrigin::Project), place(far.path(), ResourceOrigin::User)];
-    let taken = ["new".to_owned()];
-    let found = load(&places, BuiltIn::Included, ReservedNames { names: &taken }, &[]);
+    let search_paths =
+        [search_path(near.path(), ResourceOrigin::Project), search_path(far.path(), ResourceOrigin::User)];
+    let reserved = ["new".to_owned()];
+    let found = load(&search_paths, BuiltIn::Included, ReservedNames { names: &reserved }, &[]);
     assert_eq!(names(&found), ["x", "review", "explain", "fix", "plan", "test"]);
     assert_eq!((&*found.templates[0].body, &*found.templates[1].body), ("near", "mine"));
     assert_eq!(
-        told(&found),
+        messages(&found),
         [
             "template `new` not used: /new is a command".to_owned(),
             format!("template `x` not used: {} has that name already", first.display()),
@@ -69,13 +74,13 @@ fn load_unusable_files_are_reported_and_affect_only_themselves() {
     write(folder.path(), "d.md", "x".repeat(MAX_BYTES + 1));
     write(folder.path(), "e.md", "---\nopen");
     write(folder.path(), "f.md", "good");
-    let missing = place(&folder.path().join("missing"), ResourceOrigin::Given);
-    let places = [place(folder.path(), ResourceOrigin::User), missing];
-    let found = load(&places, BuiltIn::LeftOut, ReservedNames::default(), &[]);
+    let missing = search_path(&folder.path().join("missing"), ResourceOrigin::Given);
+    let search_paths = [search_path(folder.path(), ResourceOrigin::User), missing];
+    let found = load(&search_paths, BuiltIn::LeftOut, ReservedNames::default(), &[]);
     assert_eq!(names(&found), ["f"]);
-    let told = told(&found);
+    let messages = messages(&found);
     assert_eq!(
-        told[..4],
+        messages[..4],
         [
             "template not used: `/a b` can't be typed; a name is made of letters, digits, - and _",
             "template not used: not UTF-8 text",
@@ -84,8 +89,9 @@ fn load_unusable_files_are_reported_and_affect_only_themselves() {
         ]
     );
     assert!(
-        told[4].ends_with("a line of `---` closes it") && told[5].starts_with("no templates loaded from"),
-        "{told:?}"
+        messages[4].ends_with("a line of `---` closes it")
+            && messages[5].starts_with("no templates loaded from"),
+        "{messages:?}"
     );
 }
 
@@ -94,11 +100,11 @@ fn load_broken_file_keeps_its_version_and_deleted_one_is_gone() {
     let folder = TempDir::new().unwrap();
     let broken = write(folder.path(), "a.md", "one");
     let deleted = write(folder.path(), "b.md", "two");
-    let places = [place(folder.path(), ResourceOrigin::User)];
-    let good = load(&places, BuiltIn::LeftOut, ReservedNames::default(), &[]);
+    let search_paths = [search_path(folder.path(), ResourceOrigin::User)];
+    let good = load(&search_paths, BuiltIn::LeftOut, ReservedNames::default(), &[]);
     fs::write(&broken, "---\nopen").unwrap();
     fs::remove_file(deleted).unwrap();
-    let found = load(&places, BuiltIn::LeftOut, ReservedNames::default(), &good.templates);
+    let found = load(&search_paths, BuiltIn::LeftOut, ReservedNames::default(), &good.templates);
     assert_eq!(found.templates, good.templates[..1]);
-    assert!(told(&found)[0].ends_with("; its previous version stays in use"), "{:?}", told(&found));
+    assert!(messages(&found)[0].ends_with("; its previous version stays in use"), "{:?}", messages(&found));
 }

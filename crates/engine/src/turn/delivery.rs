@@ -29,7 +29,7 @@ impl Turn {
     }
 
     /// Queues a removed message again; it is held if the agent is idle.
-    pub(super) fn put_back(&mut self, item: QueueItem, place: usize, out: &mut Effects) {
+    pub(super) fn put_back(&mut self, item: QueueItem, position: usize, out: &mut Effects) {
         if self.queue.items().iter().any(|waiting| waiting.id == item.id) {
             return;
         }
@@ -37,8 +37,8 @@ impl Turn {
         let added = queue::added(&item);
         let held = item.held || !self.is_running();
         self.queue.add(QueueItem { held, ..item }, out.now);
-        let moved = self.queue.edit(&id, QueueEdit { place: Some(place), ..QueueEdit::default() });
-        out.effects.push(Effect::AppendAll([added].into_iter().chain(moved).collect()));
+        let edit = self.queue.edit(&id, QueueEdit { place: Some(position), ..QueueEdit::default() });
+        out.effects.push(Effect::AppendAll([added].into_iter().chain(edit).collect()));
         out.emit(self.queue.update());
         if !held {
             self.deny_if_steered(kind, out);
@@ -53,9 +53,9 @@ impl Turn {
     }
 
     pub(super) fn unqueue(&mut self, ids: &[QueueId], out: &mut Effects) {
-        let gone: Vec<&QueueId> = ids.iter().filter(|id| self.queue.remove(id).is_some()).collect();
-        if !gone.is_empty() {
-            out.effects.push(Effect::AppendAll(gone.into_iter().map(queue::removed).collect()));
+        let removed: Vec<&QueueId> = ids.iter().filter(|id| self.queue.remove(id).is_some()).collect();
+        if !removed.is_empty() {
+            out.effects.push(Effect::AppendAll(removed.into_iter().map(queue::removed).collect()));
         }
         out.emit(self.queue.update());
     }

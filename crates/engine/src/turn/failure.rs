@@ -137,12 +137,17 @@ impl Turn {
     }
 
     /// Ends a compaction without a result; a run that waited for it has failed, unless it was stopped already.
-    pub(super) fn not_compacted(&mut self, reason: CompactionReason, why: NotCompacted, out: &mut Effects) {
-        let (outcome, error) = match &why {
+    pub(super) fn not_compacted(
+        &mut self,
+        reason: CompactionReason,
+        failure: NotCompacted,
+        out: &mut Effects,
+    ) {
+        let (outcome, error) = match &failure {
             NotCompacted::Stopped => (RunOutcome::Aborted, "the compaction was stopped".to_owned()),
             NotCompacted::Failed(error) => (RunOutcome::Failed, error.clone()),
         };
-        emit_not_compacted(reason, why, out);
+        emit_not_compacted(reason, failure, out);
         if reason == CompactionReason::Overflow && matches!(self.phase, Phase::Compacting) {
             self.end_retries(Some(error), out);
             self.settle(outcome, out);
@@ -170,8 +175,8 @@ impl Turn {
 }
 
 /// Emits the end of a compaction without a result.
-pub(super) fn emit_not_compacted(reason: CompactionReason, why: NotCompacted, out: &mut Effects) {
-    let (aborted, error_message) = match why {
+pub(super) fn emit_not_compacted(reason: CompactionReason, failure: NotCompacted, out: &mut Effects) {
+    let (aborted, error_message) = match failure {
         NotCompacted::Stopped => (true, None),
         NotCompacted::Failed(error) => (false, Some(error)),
     };

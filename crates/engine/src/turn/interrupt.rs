@@ -130,9 +130,9 @@ impl Turn {
     }
 }
 
-fn aborted(mut partial: AssistantMessage, why: &str, now: UnixMs) -> AssistantMessage {
+fn aborted(mut partial: AssistantMessage, reason: &str, now: UnixMs) -> AssistantMessage {
     partial.stop_reason = StopReason::Aborted;
-    partial.error_message = Some(why.to_owned());
+    partial.error_message = Some(reason.to_owned());
     if partial.timestamp == UnixMs(0) {
         partial.timestamp = now;
     }

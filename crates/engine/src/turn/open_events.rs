@@ -39,12 +39,12 @@ pub struct AnnouncedRetry {
 impl AnnouncedRetry {
     /// Creates retry `attempt` of `most`, announced at `now` for a time after a delay.
     #[must_use]
-    pub fn new((attempt, most): (u32, u32), now: UnixMs, delay_ms: u64, why: &str) -> Self {
+    pub fn new((attempt, max_attempts): (u32, u32), now: UnixMs, delay_ms: u64, error: &str) -> Self {
         Self {
             attempt,
-            max_attempts: most,
+            max_attempts,
             due: UnixMs(now.0.saturating_add_unsigned(delay_ms)),
-            error: why.to_owned(),
+            error: error.to_owned(),
         }
     }
 }

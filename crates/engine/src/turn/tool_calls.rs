@@ -85,8 +85,8 @@ struct ApprovalStep {
 impl ToolPhase {
     /// Creates the phase of an answer whose calls have no plan yet.
     pub(super) fn new(answer: Arc<Message>, calls: Vec<ToolCall>) -> Self {
-        let fate = || CallDecision::Refuse(ABORT.waiting.to_owned());
-        let waiting = calls.into_iter().map(|call| PlannedCall { call, decision: fate() }).collect();
+        let decision = || CallDecision::Refuse(ABORT.waiting.to_owned());
+        let waiting = calls.into_iter().map(|call| PlannedCall { call, decision: decision() }).collect();
         let (running, results) = (Vec::new(), Vec::new());
         Self { answer, waiting, pending_approval: None, running, results, skipped: 0, stopped: 0 }
     }
@@ -220,20 +220,20 @@ impl Turn {
         }
     }
 
-    pub(super) fn decided(&mut self, call: &CallId, decision: Decision, by: Decider, out: &mut Effects) {
+    pub(super) fn decided(&mut self, call: &CallId, decision: Decision, decider: Decider, out: &mut Effects) {
         match std::mem::take(&mut self.phase) {
             Phase::RunningTools(mut working)
                 if working.pending_approval.as_ref().is_some_and(|asking| asking.call.id == *call) =>
             {
                 let asking = working.pending_approval.take().expect("the guard saw it");
-                self.resolve(&mut working, asking, (decision, by), out);
+                self.resolve(&mut working, asking, (decision, decider), out);
                 if working.running.is_empty() {
                     self.next_step(working, out);
                 } else {
                     self.phase = Phase::RunningTools(working);
                 }
             }
-            other => self.phase = other,
+            phase => self.phase = phase,
         }
     }
 
@@ -248,14 +248,14 @@ impl Turn {
         match std::mem::take(&mut self.phase) {
             Phase::RunningTools(mut working) => {
                 if let Some(asking) = working.pending_approval.take_if(|asking| asking.call.id == *call) {
-                    if let Some((by, rule)) = grant {
-                        out.append(decided(&asking.call.id, &Decision::Once, rule, by));
+                    if let Some((decider, rule)) = grant {
+                        out.append(decided(&asking.call.id, &Decision::Once, rule, decider));
                     }
                     self.run(&mut working, vec![asking.call], out);
                 }
                 self.phase = Phase::RunningTools(working);
             }
-            other => self.phase = other,
+            phase => self.phase = phase,
         }
     }
 
@@ -269,14 +269,14 @@ impl Turn {
                 self.deny(&mut working, &call, denied.clone(), out);
                 self.next_step(working, out);
             }
-            other => self.phase = other,
+            phase => self.phase = phase,
         }
     }
 
     fn deny(&mut self, working: &mut ToolPhase, call: &ToolCall, denied: DeniedCall, out: &mut Effects) {
-        let (result, by) = (denied.result_text(), denied.decider());
+        let (result, decider) = (denied.result_text(), denied.decider());
         let decision = Decision::Deny { reason: result.clone() };
-        out.append(decided(&call.id, &decision, None, by));
+        out.append(decided(&call.id, &decision, None, decider));
         out.emit(denied.event(call));
         self.answer_unrun(working, call, &result, out);
     }
@@ -285,12 +285,12 @@ impl Turn {
         &mut self,
         working: &mut ToolPhase,
         asking: ApprovalStep,
-        (decision, by): (Decision, Decider),
+        (decision, decider): (Decision, Decider),
         out: &mut Effects,
     ) {
         let ApprovalStep { call, rule } = asking;
         let rule = (decision == Decision::Session).then_some(rule);
-        out.append(decided(&call.id, &decision, rule, by));
+        out.append(decided(&call.id, &decision, rule, decider));
         out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision: decision.clone() });
         match decision {
             Decision::Once | Decision::Session => self.run(working, vec![call], out),
@@ -385,12 +385,12 @@ impl Turn {
 }
 
 /// Returns the entry of a decision on a call.
-fn decided(call: &CallId, decision: &Decision, rule: Option<String>, by: Decider) -> EntryBody {
+fn decided(call: &CallId, decision: &Decision, rule: Option<String>, decider: Decider) -> EntryBody {
     EntryBody::from_tiller(&TillerEntry::Approval {
         tool_call_id: call.clone(),
         decision: decision.name().to_owned(),
         rule,
-        by: by.name().to_owned(),
+        by: decider.name().to_owned(),
     })
 }
 
