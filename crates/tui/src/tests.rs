@@ -50,8 +50,8 @@ fn start_screen_without_model() {
 #[test]
 fn working_shows_calls_and_queue() {
     for (width, height) in [(80, 24), (120, 40)] {
-        let mut stage = Harness::new(width, height);
-        at_work(&mut stage);
+        let mut harness = Harness::new(width, height);
+        at_work(&mut harness);
         let item = |kind, text: &str, held| QueueItem {
             id: text.into(),
             kind,
@@ -64,59 +64,59 @@ fn working_shows_calls_and_queue() {
             item(QueueKind::Steer, "and add a test for a lone \\r", false),
             item(QueueKind::FollowUp, "then run the whole suite", true),
         ];
-        stage.event(EventKind::queue_update(items));
-        insta::assert_snapshot!(format!("work_{width}x{height}"), stage.screen());
+        harness.event(EventKind::queue_update(items));
+        insta::assert_snapshot!(format!("work_{width}x{height}"), harness.screen());
     }
 }
 
 #[test]
 fn answer_streams_as_markdown() {
     for (width, height) in [(80, 24), (120, 40)] {
-        let mut stage = Harness::new(width, height);
-        stage.user("explain");
-        stage.event(EventKind::AgentStart);
+        let mut harness = Harness::new(width, height);
+        harness.user("explain");
+        harness.event(EventKind::AgentStart);
         let delta = "A short list will do.".into();
-        stage.delta(AssistantDelta::ThinkingDelta { content_index: 0, delta });
-        stage.text(1, "Two things:\n\n1. the **lexer** counts `\\r`\n2. the fixture is mix");
-        stage.text(1, "ed\n\n```rust\nfn next(&mut self) -> Option<char> {\n    self.chars.n");
-        stage.wait(2_300);
-        insta::assert_snapshot!(format!("streaming_{width}x{height}"), stage.screen());
+        harness.delta(AssistantDelta::ThinkingDelta { content_index: 0, delta });
+        harness.text(1, "Two things:\n\n1. the **lexer** counts `\\r`\n2. the fixture is mix");
+        harness.text(1, "ed\n\n```rust\nfn next(&mut self) -> Option<char> {\n    self.chars.n");
+        harness.wait(2_300);
+        insta::assert_snapshot!(format!("streaming_{width}x{height}"), harness.screen());
     }
 }
 
 #[test]
 fn steered_run_shows_skipped_calls() {
     for (width, height) in [(80, 24), (120, 40)] {
-        let mut stage = Harness::new(width, height);
-        steered(&mut stage);
-        insta::assert_snapshot!(format!("steered_{width}x{height}"), stage.screen());
+        let mut harness = Harness::new(width, height);
+        steered(&mut harness);
+        insta::assert_snapshot!(format!("steered_{width}x{height}"), harness.screen());
     }
 }
 
 #[test]
 fn small_screens() {
-    let mut stage = Harness::new(20, 5);
-    steered(&mut stage);
-    stage.type_text("hello there, this wraps");
-    insta::assert_snapshot!("narrow_20x5", stage.screen());
+    let mut harness = Harness::new(20, 5);
+    steered(&mut harness);
+    harness.type_text("hello there, this wraps");
+    insta::assert_snapshot!("narrow_20x5", harness.screen());
     for (width, height) in [(1, 1), (2, 2), (5, 3), (20, 5), (40, 10), (300, 100)] {
-        let mut stage = Harness::new(width, height);
-        steered(&mut stage);
-        stage.asks();
-        stage.type_text("日本 x");
-        stage.screen();
-        stage.control('l');
-        stage.screen();
-        stage.key(KeyCode::Esc);
-        stage.key(KeyCode::PageUp);
-        stage.screen();
+        let mut harness = Harness::new(width, height);
+        steered(&mut harness);
+        harness.request_approval();
+        harness.type_text("日本 x");
+        harness.screen();
+        harness.control('l');
+        harness.screen();
+        harness.key(KeyCode::Esc);
+        harness.key(KeyCode::PageUp);
+        harness.screen();
     }
 }
 
 #[test]
 fn skill_message_is_shown_as_typed() {
     let message = skill_message("tidy", "/s/tidy/SKILL.md", "Body of it.", "gently");
-    let mut stage = Harness::new(80, 24);
+    let mut harness = Harness::new(80, 24);
     let item = QueueItem {
         id: "q".into(),
         kind: QueueKind::Steer,
@@ -126,74 +126,74 @@ fn skill_message_is_shown_as_typed() {
         held: false,
     };
     let update = |items| EventKind::queue_update(items);
-    stage.event(update(vec![item.clone()]));
-    assert!(stage.screen().contains("↳ steer   /skill:tidy gently"), "{}", stage.screen());
-    stage.input(Msg::TaskResult(TaskResult::ReturnedMessages(vec![item])));
-    assert_eq!(stage.app.editor.text(), "/skill:tidy gently");
-    stage.event(update(vec![]));
-    stage.app.editor.clear();
-    stage.user(&message);
-    let folded = stage.screen();
+    harness.event(update(vec![item.clone()]));
+    assert!(harness.screen().contains("↳ steer   /skill:tidy gently"), "{}", harness.screen());
+    harness.input(Msg::TaskResult(TaskResult::ReturnedMessages(vec![item])));
+    assert_eq!(harness.app.editor.text(), "/skill:tidy gently");
+    harness.event(update(vec![]));
+    harness.app.editor.clear();
+    harness.user(&message);
+    let folded = harness.screen();
     assert!(folded.contains("▌ /skill:tidy gently") && folded.contains("ctrl+o 14:02"), "{folded}");
     assert!(!folded.contains("Body of it."), "{folded}");
-    stage.control('o');
-    let open = stage.screen();
+    harness.control('o');
+    let open = harness.screen();
     assert!(open.contains("▌ Body of it.") && open.contains("▌ gently"), "{open}");
 }
 
 #[test]
 fn failed_request_counts_down() {
-    let mut stage = Harness::new(80, 24);
-    at_work(&mut stage);
-    stage.event(EventKind::ToolExecutionEnd {
+    let mut harness = Harness::new(80, 24);
+    at_work(&mut harness);
+    harness.event(EventKind::ToolExecutionEnd {
         tool_call_id: "c2".into(),
         tool_name: "bash".into(),
         result: ToolOutcome::default(),
         is_error: false,
     });
-    stage.event(EventKind::AutoRetryStart {
+    harness.event(EventKind::AutoRetryStart {
         attempt: 2,
         max_attempts: 5,
         delay_ms: 8_000,
         error_message: "anthropic: overloaded".into(),
     });
-    let screen = stage.screen();
+    let screen = harness.screen();
     assert!(screen.contains("retrying in 8s (2 of 5) · anthropic: overloaded · 13s · esc stops"), "{screen}");
-    stage.event(EventKind::AgentStart);
-    assert!(!stage.screen().contains("trying again"));
+    harness.event(EventKind::AgentStart);
+    assert!(!harness.screen().contains("trying again"));
 }
 
 #[test]
 fn rejected_message_is_returned() {
-    let mut stage = Harness::new(80, 24);
+    let mut harness = Harness::new(80, 24);
     let what = "no space left".to_owned();
-    stage.input(Msg::TaskResult(TaskResult::Failed {
+    harness.input(Msg::TaskResult(TaskResult::Failed {
         what,
         hint: None,
         text: Some("my words".to_owned().into()),
     }));
-    assert_eq!(stage.app.editor.text(), "my words");
-    assert!(stage.screen().contains("✗ no space left"));
+    assert_eq!(harness.app.editor.text(), "my words");
+    assert!(harness.screen().contains("✗ no space left"));
 }
 
 #[test]
 fn snapshot_skips_its_events() {
-    let mut stage = Harness::new(80, 24);
+    let mut harness = Harness::new(80, 24);
     let snapshot = Snapshot { seq: 5, state: state(), in_progress: InFlight::default() };
-    stage.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession {
+    harness.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession {
         snapshot,
         newest: LoadedPath::default(),
     }))));
-    stage.text(0, "told before");
-    assert!(!stage.screen().contains("told before"));
-    stage.seq = 5;
-    stage.text(0, "told after");
-    assert!(stage.screen().contains("told after"));
+    harness.text(0, "told before");
+    assert!(!harness.screen().contains("told before"));
+    harness.seq = 5;
+    harness.text(0, "told after");
+    assert!(harness.screen().contains("told after"));
 }
 
 #[test]
 fn entry_from_log_is_shown_once() {
-    let mut stage = Harness::new(80, 24);
+    let mut harness = Harness::new(80, 24);
     let entry = Entry {
         id: "e1".into(),
         parent: None,
@@ -202,70 +202,70 @@ fn entry_from_log_is_shown_once() {
     };
     let snapshot = Snapshot { seq: 0, state: state(), in_progress: InFlight::default() };
     let newest = LoadedPath::from_path(&[], vec![entry]);
-    stage.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
-    stage.user("only once");
-    assert_eq!(stage.screen().matches("only once").count(), 1);
+    harness.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
+    harness.user("only once");
+    assert_eq!(harness.screen().matches("only once").count(), 1);
 }
 
 #[test]
 fn frame_unchanged_is_not_drawn() {
-    let mut stage = Harness::new(80, 24);
-    stage.screen();
-    stage.app.dirty = Dirty::No;
-    stage.wait(100);
-    assert!(stage.app.dirty == Dirty::No && !stage.app.wants_ticks(), "idle: no clock, no frame");
-    at_work(&mut stage);
-    stage.screen();
-    stage.app.dirty = Dirty::No;
-    assert!(stage.app.wants_ticks());
-    stage.wait(100);
-    assert!(stage.app.dirty == Dirty::BySession, "the spinner turns");
+    let mut harness = Harness::new(80, 24);
+    harness.screen();
+    harness.app.dirty = Dirty::No;
+    harness.wait(100);
+    assert!(harness.app.dirty == Dirty::No && !harness.app.wants_ticks(), "idle: no clock, no frame");
+    at_work(&mut harness);
+    harness.screen();
+    harness.app.dirty = Dirty::No;
+    assert!(harness.app.wants_ticks());
+    harness.wait(100);
+    assert!(harness.app.dirty == Dirty::BySession, "the spinner turns");
 }
 
 #[test]
 fn frame_rate_is_limited() {
-    let (mut stage, mut pace, mut frames) = (Harness::new(80, 24), FramePacer::default(), 0);
-    let mut draw_if_due = |stage: &mut Harness| {
-        let at = Duration::from_millis(u64::try_from(stage.now - START).unwrap());
-        if pace.due(stage.app.dirty).is_some_and(|due| due <= at) {
-            stage.app.dirty = Dirty::No;
+    let (mut harness, mut pace, mut frames) = (Harness::new(80, 24), FramePacer::default(), 0);
+    let mut draw_if_due = |harness: &mut Harness| {
+        let at = Duration::from_millis(u64::try_from(harness.now - START).unwrap());
+        if pace.due(harness.app.dirty).is_some_and(|due| due <= at) {
+            harness.app.dirty = Dirty::No;
             pace.frame_drawn(at, Duration::ZERO);
             frames += 1;
         }
         frames
     };
     for _ in 0..1_000 {
-        stage.text(0, "word ");
-        stage.wait(1);
-        draw_if_due(&mut stage);
+        harness.text(0, "word ");
+        harness.wait(1);
+        draw_if_due(&mut harness);
     }
-    stage.event(EventKind::AgentSettled);
+    harness.event(EventKind::AgentSettled);
     let mut drawn = Vec::new();
     for _ in 0..10 {
-        stage.wait(100);
-        drawn.push(draw_if_due(&mut stage));
+        harness.wait(100);
+        drawn.push(draw_if_due(&mut harness));
     }
     assert_eq!(drawn, [21; 10], "one more frame for the end");
 }
 
 #[test]
 fn flash_expires() {
-    let mut stage = Harness::new(80, 24);
-    stage.input(Msg::TaskResult(TaskResult::Note("copied".into())));
-    assert!(stage.screen().contains("copied") && stage.app.wants_ticks());
-    stage.wait(5_000);
-    assert!(!stage.screen().contains("copied") && !stage.app.wants_ticks());
+    let mut harness = Harness::new(80, 24);
+    harness.input(Msg::TaskResult(TaskResult::Note("copied".into())));
+    assert!(harness.screen().contains("copied") && harness.app.wants_ticks());
+    harness.wait(5_000);
+    assert!(!harness.screen().contains("copied") && !harness.app.wants_ticks());
 }
 
 #[test]
 fn flash_keeps_activity_visible() {
     for (width, says) in [(80, "answering… 1.0s · ↓1.2k · copied"), (30, "⠋ copied")] {
-        let mut stage = Harness::new(width, 24);
-        stage.event(EventKind::AgentStart);
-        stage.text(0, "so");
-        stage.wait(1_000);
-        stage.input(Msg::TaskResult(TaskResult::Note("copied the last answer".into())));
-        let screen = stage.screen();
+        let mut harness = Harness::new(width, 24);
+        harness.event(EventKind::AgentStart);
+        harness.text(0, "so");
+        harness.wait(1_000);
+        harness.input(Msg::TaskResult(TaskResult::Note("copied the last answer".into())));
+        let screen = harness.screen();
         assert!(screen.lines().any(|line| line.contains(says)), "{screen}");
     }
 }
@@ -273,11 +273,15 @@ fn flash_keeps_activity_visible() {
 #[test]
 fn shell_command_streams_then_record() {
     use tiller_core::message::BashExecutionMessage;
-    let mut stage = Harness::new(80, 24);
+    let mut harness = Harness::new(80, 24);
     let id = || "b1".into();
-    stage.event(EventKind::BashExecutionStart { id: id(), command: "ls".into(), exclude_from_context: true });
-    stage.event(EventKind::BashExecutionUpdate { id: id(), delta: "Cargo.toml\n".into() });
-    assert!(stage.screen().contains("│ Cargo.toml"));
+    harness.event(EventKind::BashExecutionStart {
+        id: id(),
+        command: "ls".into(),
+        exclude_from_context: true,
+    });
+    harness.event(EventKind::BashExecutionUpdate { id: id(), delta: "Cargo.toml\n".into() });
+    assert!(harness.screen().contains("│ Cargo.toml"));
     let record = BashExecutionMessage {
         command: "ls".into(),
         output: "Cargo.toml\nsrc\n".into(),
@@ -285,9 +289,9 @@ fn shell_command_streams_then_record() {
         exclude_from_context: true,
         ..BashExecutionMessage::default()
     };
-    stage.event(EventKind::BashExecutionEnd { id: id(), message: Arc::new(record.clone()) });
-    stage.said(Message::BashExecution(record));
-    let screen = stage.screen();
+    harness.event(EventKind::BashExecutionEnd { id: id(), message: Arc::new(record.clone()) });
+    harness.message(Message::BashExecution(record));
+    let screen = harness.screen();
     let heads: Vec<&str> = screen.lines().filter(|line| line.contains("!! ls ")).collect();
     let [head] = heads[..] else { panic!("{screen}") };
     assert_eq!(
@@ -300,30 +304,30 @@ fn shell_command_streams_then_record() {
 fn of_a_message_beside_a_command_it_is_said_that_the_model_does_not_wait() {
     let words = "The model doesn't wait for the command";
     for (exclude_from_context, is_told) in [(false, true), (true, false)] {
-        let mut stage = Harness::new(120, 40);
+        let mut harness = Harness::new(120, 40);
         let id = "b1".into();
-        stage.event(EventKind::BashExecutionStart { id, command: "make".into(), exclude_from_context });
-        stage.type_text("what is this");
-        stage.key(KeyCode::Enter);
-        assert_eq!(stage.screen().contains(words), is_told, "{}", stage.screen());
+        harness.event(EventKind::BashExecutionStart { id, command: "make".into(), exclude_from_context });
+        harness.type_text("what is this");
+        harness.key(KeyCode::Enter);
+        assert_eq!(harness.screen().contains(words), is_told, "{}", harness.screen());
     }
-    let mut stage = Harness::new(120, 40);
-    stage.type_text("what is this");
-    stage.key(KeyCode::Enter);
-    assert!(!stage.screen().contains(words), "nothing runs");
+    let mut harness = Harness::new(120, 40);
+    harness.type_text("what is this");
+    harness.key(KeyCode::Enter);
+    assert!(!harness.screen().contains(words), "nothing runs");
 }
 
 #[test]
 fn snapshot_keeps_events_in_flight() {
-    let mut stage = Harness::new(80, 24);
-    stage.app.expect_snapshot();
-    stage.event(EventKind::AgentStart);
+    let mut harness = Harness::new(80, 24);
+    harness.app.expect_snapshot();
+    harness.event(EventKind::AgentStart);
     let snapshot = Snapshot { seq: 0, state: state(), in_progress: InFlight::default() };
-    stage.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession {
+    harness.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession {
         snapshot,
         newest: LoadedPath::default(),
     }))));
-    assert!(stage.app.activity.running_since.is_some(), "the snapshot was older than the event");
-    stage.event(EventKind::AgentSettled);
-    assert!(stage.app.activity.running_since.is_none(), "and the queue is empty");
+    assert!(harness.app.activity.running_since.is_some(), "the snapshot was older than the event");
+    harness.event(EventKind::AgentSettled);
+    assert!(harness.app.activity.running_since.is_none(), "and the queue is empty");
 }

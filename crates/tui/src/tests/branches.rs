@@ -14,22 +14,22 @@ use crate::app::{Action, BackgroundJob, LoadedSession, Msg, TaskResult};
 use crate::executor::{count_branches, read_newest, read_part, search_log};
 
 /// A front end over a session that goes several ways.
-struct Parting {
-    stage: Harness,
+struct BranchHarness {
+    harness: Harness,
     writer: Writer,
 }
 
-impl Parting {
+impl BranchHarness {
     fn new(width: u16, height: u16) -> Self {
         let manager = SessionManager::new(Placement::Memory, "/home/ada/code/conf".into());
-        Self { stage: Harness::new(width, height), writer: manager.create(UnixMs(START)) }
+        Self { harness: Harness::new(width, height), writer: manager.create(UnixMs(START)) }
     }
 
     /// A prompt and its answer; answers with the ids of both.
-    fn exchange(&mut self, asked: &str, answer: &str) -> [EntryId; 2] {
+    fn append_exchange(&mut self, prompt: &str, answer: &str) -> [EntryId; 2] {
         let content = vec![text(answer)];
         let answer = Message::Assistant(AssistantMessage { content, ..AssistantMessage::default() });
-        [Message::User(UserMessage::text(asked, UnixMs(START))), answer].map(|message| {
+        [Message::User(UserMessage::text(prompt, UnixMs(START))), answer].map(|message| {
             self.writer.append(EntryBody::message(Arc::new(message)), UnixMs(START)).unwrap();
             self.leaf()
         })
@@ -39,7 +39,7 @@ impl Parting {
         self.writer.reader().leaf().unwrap()
     }
 
-    fn back_to(&mut self, entry: Option<&EntryId>) {
+    fn branch(&mut self, entry: Option<&EntryId>) {
         self.writer.branch(entry, UnixMs(START)).unwrap();
     }
 
@@ -47,70 +47,70 @@ impl Parting {
         let newest = read_newest(&self.writer.reader(), built_in_tools());
         let snapshot = Snapshot { seq: 0, state: state(), in_progress: InFlight::default() };
         let loaded = LoadedSession { snapshot, newest };
-        self.stage.input(Msg::TaskResult(TaskResult::Loaded(Box::new(loaded))));
-        self.look()
+        self.harness.input(Msg::TaskResult(TaskResult::Loaded(Box::new(loaded))));
+        self.settle()
     }
 
     /// The screen once everything that is wanted of the log was read.
-    fn look(&mut self) -> String {
+    fn settle(&mut self) -> String {
         let reader = self.writer.reader();
         loop {
-            self.stage.screen();
-            self.stage.input(Msg::Tick);
-            let actions = std::mem::take(&mut self.stage.actions);
+            self.harness.screen();
+            self.harness.input(Msg::Tick);
+            let actions = std::mem::take(&mut self.harness.actions);
             if actions.is_empty() {
-                return self.stage.screen();
+                return self.harness.screen();
             }
             for action in actions {
-                let mut reports = Vec::new();
+                let mut results = Vec::new();
                 match action {
-                    Action::Background(BackgroundJob::ReadPart(wanted)) => {
-                        reports.push(read_part(&reader, wanted))
+                    Action::Background(BackgroundJob::ReadPart(request)) => {
+                        results.push(read_part(&reader, request))
                     }
                     Action::Background(BackgroundJob::CountBranches(epoch)) => {
-                        reports.push(count_branches(&reader, epoch))
+                        results.push(count_branches(&reader, epoch))
                     }
                     Action::Background(BackgroundJob::Search(lookup)) => {
                         search_log(&reader, &lookup, |found| {
-                            reports.push(TaskResult::SearchHits(found));
+                            results.push(TaskResult::SearchHits(found));
                             true
                         })
                     }
                     _ => {}
                 }
-                reports.into_iter().for_each(|report| self.stage.input(Msg::TaskResult(report)));
+                results.into_iter().for_each(|result| self.harness.input(Msg::TaskResult(result)));
             }
         }
     }
 
     /// The screen after a key, and after what is read because of it.
     fn press(&mut self, key: impl Into<KeyEvent>) -> String {
-        self.stage.input(Msg::Key(key.into()));
-        self.look()
+        self.harness.input(Msg::Key(key.into()));
+        self.settle()
     }
 
     /// Tells of the last entry of the log.
-    fn tell_last(&mut self) {
+    fn emit_last_entry(&mut self) {
         let entry = self.writer.reader().entry(&self.leaf()).unwrap();
-        self.stage.entry(&entry.body);
+        self.harness.entry(&entry.body);
     }
 }
 
 #[test]
 fn branch_rule_at_every_branch_point() {
     for (width, height) in SIZES {
-        let mut session = Parting::new(width, height);
+        let mut session = BranchHarness::new(width, height);
         let [_, first] =
-            session.exchange("the parser test fails, find out why", "The lexer counts it twice.");
-        session.exchange("change the lexer", "Done.");
-        session.back_to(Some(&first));
-        let [_, fixture] = session.exchange("look at the fixture", "Line 3 has mixed endings.");
-        session.exchange("rewrite it", "It is gone.");
+            session.append_exchange("the parser test fails, find out why", "The lexer counts it twice.");
+        session.append_exchange("change the lexer", "Done.");
+        session.branch(Some(&first));
+        let [_, fixture] = session.append_exchange("look at the fixture", "Line 3 has mixed endings.");
+        session.append_exchange("rewrite it", "It is gone.");
         session.writer.branch_with_summary(Some(&fixture), "The fixture was lost.", UnixMs(START)).unwrap();
-        let [_, kept] = session.exchange("keep it, add another one", "There is `crlf.txt` now.");
+        let [_, kept] = session.append_exchange("keep it, add another one", "There is `crlf.txt` now.");
         for again in ["a lone \\r too", "and a test for it"] {
-            session.exchange(again, "Done.");
-            session.back_to(Some(&kept));
+            session.append_exchange(again, "Done.");
+            session.branch(Some(&kept));
         }
         insta::assert_snapshot!(format!("branch_points_{width}x{height}"), session.load());
     }
@@ -118,19 +118,19 @@ fn branch_rule_at_every_branch_point() {
 
 #[test]
 fn branch_rule_is_unique_over_reloads() {
-    let mut session = Parting::new(80, 24);
-    session.exchange("zero", "Zero.");
-    let [_, first] = session.exchange("one", "One.");
-    session.exchange("elsewhere", "Elsewhere.");
-    session.back_to(Some(&first));
+    let mut session = BranchHarness::new(80, 24);
+    session.append_exchange("zero", "Zero.");
+    let [_, first] = session.append_exchange("one", "One.");
+    session.append_exchange("elsewhere", "Elsewhere.");
+    session.branch(Some(&first));
     assert!(session.load().contains("branch point · 1 other branch · /tree"));
-    session.exchange("two", "Two.");
-    session.tell_last();
+    session.append_exchange("two", "Two.");
+    session.emit_last_entry();
     for _ in 0..200 {
-        session.exchange("more", "More.");
+        session.append_exchange("more", "More.");
     }
     session.load();
-    assert!(!session.stage.screen().contains("branch point"));
+    assert!(!session.harness.screen().contains("branch point"));
     for _ in 0..3 {
         let top = session.press(KeyCode::Home);
         assert_eq!(top.matches("── branch point · 1 other branch · /tree ──").count(), 1, "{top}");
@@ -142,36 +142,36 @@ fn branch_rule_is_unique_over_reloads() {
 
 #[test]
 fn search_finds_branch_points() {
-    let mut session = Parting::new(80, 24);
-    let [_, first] = session.exchange("one", "One.");
-    session.exchange("elsewhere", "Elsewhere.");
-    session.back_to(Some(&first));
-    session.exchange("the needle", "Two.");
+    let mut session = BranchHarness::new(80, 24);
+    let [_, first] = session.append_exchange("one", "One.");
+    session.append_exchange("elsewhere", "Elsewhere.");
+    session.branch(Some(&first));
+    session.append_exchange("the needle", "Two.");
     for _ in 0..200 {
-        session.exchange("more", "More.");
+        session.append_exchange("more", "More.");
     }
     session.load();
-    for (words, shown) in [("branch point", "1 other branch"), ("needle", "▌ the needle")] {
+    for (query, expected) in [("branch point", "1 other branch"), ("needle", "▌ the needle")] {
         session.press(KeyEvent::new(KeyCode::Char('f'), KeyModifiers::CONTROL));
-        session.stage.input(Msg::Paste(words.to_owned()));
-        let screen = session.look();
-        assert!(screen.contains(shown) && screen.contains("1 of 1"), "{screen}");
+        session.harness.input(Msg::Paste(query.to_owned()));
+        let screen = session.settle();
+        assert!(screen.contains(expected) && screen.contains("1 of 1"), "{screen}");
         session.press(KeyCode::Esc);
     }
 }
 
 #[test]
 fn branch_rule_before_first_prompt_is_below_banner() {
-    let mut session = Parting::new(80, 24);
-    session.exchange("one", "One.");
-    session.back_to(None);
+    let mut session = BranchHarness::new(80, 24);
+    session.append_exchange("one", "One.");
+    session.branch(None);
     let screen = session.load();
     let (banner, rule) =
         (screen.find("tiller 0.1.0").unwrap(), screen.find("branch point · 1 other").unwrap());
     assert!(banner < rule, "{screen}");
-    session.exchange("anew", "Anew.");
-    session.tell_last();
-    let screen = session.look();
+    session.append_exchange("anew", "Anew.");
+    session.emit_last_entry();
+    let screen = session.settle();
     assert!(
         !screen.contains("tiller 0.1.0") && screen.contains("branch point"),
         "something was said: {screen}"
@@ -182,18 +182,18 @@ fn branch_rule_before_first_prompt_is_below_banner() {
 
 #[test]
 fn branch_rule_ignores_hidden_branches() {
-    let mut session = Parting::new(80, 24);
-    let [_, first] = session.exchange("one", "One.");
-    let [elsewhere, _] = session.exchange("elsewhere", "Elsewhere.");
-    session.back_to(Some(&first));
-    session.exchange("two", "Two.");
-    let shown = session.load();
-    assert!(shown.contains("1 other branch"), "{shown}");
+    let mut session = BranchHarness::new(80, 24);
+    let [_, first] = session.append_exchange("one", "One.");
+    let [elsewhere, _] = session.append_exchange("elsewhere", "Elsewhere.");
+    session.branch(Some(&first));
+    session.append_exchange("two", "Two.");
+    let before = session.load();
+    assert!(before.contains("1 other branch"), "{before}");
     for (visibility, count) in [(Visibility::Hidden, 0), (Visibility::Shown, 1)] {
         session.writer.hide(&elsewhere, visibility, UnixMs(START)).unwrap();
-        session.tell_last();
-        let screen = session.look();
+        session.emit_last_entry();
+        let screen = session.settle();
         assert_eq!(screen.matches("branch point").count(), count, "{screen}");
     }
-    assert_eq!(session.stage.screen(), shown);
+    assert_eq!(session.harness.screen(), before);
 }

@@ -39,12 +39,12 @@ impl Harness {
 }
 
 /// A list of so many models, the first one chosen.
-fn list(stage: &mut Harness, count: usize) {
-    stage.control('l');
+fn list(harness: &mut Harness, count: usize) {
+    harness.control('l');
     let items = (1..=count)
         .map(|n| PickerItem::new(format!("model {n:03}"), PickerChoice::Model(format!("m{n}"))))
         .collect();
-    stage.input(Msg::TaskResult(TaskResult::List(ListResult::Items {
+    harness.input(Msg::TaskResult(TaskResult::List(ListResult::Items {
         list: ListKind::Models,
         items,
         selected: 0,
@@ -53,30 +53,30 @@ fn list(stage: &mut Harness, count: usize) {
 
 #[test]
 fn click_selects_then_accepts() {
-    let mut stage = Harness::new(80, 24);
-    list(&mut stage, 100);
-    assert_eq!(stage.click_on("model 010"), []);
-    assert!(stage.screen().contains("▸ model 010"), "{}", stage.screen());
-    assert_eq!(stage.click_on("model 010"), [Action::Edit(SessionEdit::SetModel("m10".into()))]);
-    assert!(stage.app.overlays.is_empty());
+    let mut harness = Harness::new(80, 24);
+    list(&mut harness, 100);
+    assert_eq!(harness.click_on("model 010"), []);
+    assert!(harness.screen().contains("▸ model 010"), "{}", harness.screen());
+    assert_eq!(harness.click_on("model 010"), [Action::Edit(SessionEdit::SetModel("m10".into()))]);
+    assert!(harness.app.overlays.is_empty());
 }
 
 #[test]
 fn click_initial_selection_is_not_accepted() {
-    let mut stage = Harness::new(80, 24);
-    list(&mut stage, 100);
-    assert_eq!(stage.click_on("▸ model 001"), [], "the list begins with it");
-    assert_eq!(stage.click_on("▸ model 001"), [Action::Edit(SessionEdit::SetModel("m1".into()))]);
-    stage.wait(400);
-    list(&mut stage, 100);
-    stage.type_text("042");
-    assert_eq!(stage.click_on("▸ model 042"), [], "it fits best");
-    assert_eq!(stage.click_on("▸ model 042"), [Action::Edit(SessionEdit::SetModel("m42".into()))]);
-    stage.wait(400);
-    list(&mut stage, 100);
-    stage.key(KeyCode::Down);
+    let mut harness = Harness::new(80, 24);
+    list(&mut harness, 100);
+    assert_eq!(harness.click_on("▸ model 001"), [], "the list begins with it");
+    assert_eq!(harness.click_on("▸ model 001"), [Action::Edit(SessionEdit::SetModel("m1".into()))]);
+    harness.wait(400);
+    list(&mut harness, 100);
+    harness.type_text("042");
+    assert_eq!(harness.click_on("▸ model 042"), [], "it fits best");
+    assert_eq!(harness.click_on("▸ model 042"), [Action::Edit(SessionEdit::SetModel("m42".into()))]);
+    harness.wait(400);
+    list(&mut harness, 100);
+    harness.key(KeyCode::Down);
     assert_eq!(
-        stage.click_on("▸ model 002"),
+        harness.click_on("▸ model 002"),
         [Action::Edit(SessionEdit::SetModel("m2".into()))],
         "a key went to it"
     );
@@ -84,115 +84,115 @@ fn click_initial_selection_is_not_accepted() {
 
 #[test]
 fn click_keeps_rows_in_place() {
-    let mut stage = Harness::new(80, 24);
-    list(&mut stage, 100);
-    (0..50).for_each(|_| _ = stage.key(KeyCode::Down));
-    let before = stage.row_of("model 056");
-    stage.click_on("model 056");
-    assert_eq!(stage.row_of("▸ model 056"), before);
-    stage.type_text("model");
-    stage.key(KeyCode::Down);
-    assert!(stage.screen().contains("▸ model 057"), "{}", stage.screen());
+    let mut harness = Harness::new(80, 24);
+    list(&mut harness, 100);
+    (0..50).for_each(|_| _ = harness.key(KeyCode::Down));
+    let before = harness.row_of("model 056");
+    harness.click_on("model 056");
+    assert_eq!(harness.row_of("▸ model 056"), before);
+    harness.type_text("model");
+    harness.key(KeyCode::Down);
+    assert!(harness.screen().contains("▸ model 057"), "{}", harness.screen());
 }
 
 #[test]
 fn click_outside_rows_does_nothing() {
-    let mut stage = Harness::new(80, 24);
-    list(&mut stage, 3);
+    let mut harness = Harness::new(80, 24);
+    list(&mut harness, 3);
     for place in ["── models", "type to filter", "enter select"] {
         for _ in 0..2 {
-            assert_eq!(stage.click_on(place), [], "{place}");
+            assert_eq!(harness.click_on(place), [], "{place}");
         }
     }
-    assert_eq!(stage.mouse_at(MouseEventKind::Down(MouseButton::Left), 10), [], "below the last row");
-    assert!(stage.screen().contains("▸ model 001"), "{}", stage.screen());
+    assert_eq!(harness.mouse_at(MouseEventKind::Down(MouseButton::Left), 10), [], "below the last row");
+    assert!(harness.screen().contains("▸ model 001"), "{}", harness.screen());
 }
 
 #[test]
 fn wheel_moves_list_selection() {
-    let mut stage = Harness::new(80, 24);
-    list(&mut stage, 100);
-    stage.wheel_on(MouseEventKind::ScrollDown, "model 010");
-    stage.wheel_on(MouseEventKind::ScrollDown, "model 010");
-    stage.wheel_on(MouseEventKind::ScrollUp, "model 010");
-    assert!(stage.screen().contains("▸ model 002"), "{}", stage.screen());
+    let mut harness = Harness::new(80, 24);
+    list(&mut harness, 100);
+    harness.wheel_on(MouseEventKind::ScrollDown, "model 010");
+    harness.wheel_on(MouseEventKind::ScrollDown, "model 010");
+    harness.wheel_on(MouseEventKind::ScrollUp, "model 010");
+    assert!(harness.screen().contains("▸ model 002"), "{}", harness.screen());
 }
 
 #[test]
 fn double_click_accepts_once() {
-    let mut stage = Harness::new(80, 24);
-    list(&mut stage, 3);
+    let mut harness = Harness::new(80, 24);
+    list(&mut harness, 3);
     let fork = PickerItem::new("continue in a fork", PickerChoice::ForkOf("/s/1.jsonl".into()));
     let question = crate::dialog::Dialog { title: "late".into(), items: vec![fork] };
-    stage.input(Msg::TaskResult(TaskResult::Dialog(question)));
-    assert_eq!(stage.click_on("continue in a fork"), [], "it has only just come");
-    stage.wait(400);
-    assert_eq!(stage.click_on("continue in a fork").len(), 1);
-    assert_eq!(stage.click_on("▸ model 001"), [], "it was meant for what lay above");
-    stage.wait(400);
-    assert_eq!(stage.click_on("▸ model 001"), []);
-    assert_eq!(stage.click_on("▸ model 001"), [Action::Edit(SessionEdit::SetModel("m1".into()))]);
+    harness.input(Msg::TaskResult(TaskResult::Dialog(question)));
+    assert_eq!(harness.click_on("continue in a fork"), [], "it has only just come");
+    harness.wait(400);
+    assert_eq!(harness.click_on("continue in a fork").len(), 1);
+    assert_eq!(harness.click_on("▸ model 001"), [], "it was meant for what lay above");
+    harness.wait(400);
+    assert_eq!(harness.click_on("▸ model 001"), []);
+    assert_eq!(harness.click_on("▸ model 001"), [Action::Edit(SessionEdit::SetModel("m1".into()))]);
 }
 
 #[test]
 fn click_before_dialog_is_ignored() {
-    let mut stage = Harness::new(80, 24);
-    at_work(&mut stage);
-    compaction_fails(&mut stage);
-    let row = stage.row_of("▸ try again");
-    assert_eq!(stage.mouse_at(MouseEventKind::Down(MouseButton::Left), row), []);
-    stage.mouse_at(MouseEventKind::Up(MouseButton::Left), row);
-    stage.wait(1_000);
-    assert_eq!(stage.click_on("▸ try again"), []);
+    let mut harness = Harness::new(80, 24);
+    at_work(&mut harness);
+    compaction_fails(&mut harness);
+    let row = harness.row_of("▸ try again");
+    assert_eq!(harness.mouse_at(MouseEventKind::Down(MouseButton::Left), row), []);
+    harness.mouse_at(MouseEventKind::Up(MouseButton::Left), row);
+    harness.wait(1_000);
+    assert_eq!(harness.click_on("▸ try again"), []);
     assert_eq!(
-        stage.click_on("▸ try again"),
+        harness.click_on("▸ try again"),
         [Action::Edit(SessionEdit::ResolveCompaction(CompactionChoice::Retry))]
     );
 }
 
 #[test]
 fn click_candidate_like_a_list_row() {
-    let mut stage = Harness::new(80, 24);
-    stage.type_text("/");
-    stage.wheel_on(MouseEventKind::ScrollUp, "▸ /new");
-    assert!(stage.screen().contains("▸ /new"), "it ends there: {}", stage.screen());
-    stage.wheel_on(MouseEventKind::ScrollDown, "▸ /new");
-    assert!(stage.screen().contains("▸ /resume"), "{}", stage.screen());
-    assert_eq!(stage.click_on("/name "), []);
-    assert_eq!(stage.app.editor.text(), "/");
-    stage.click_on("▸ /name");
-    assert_eq!(stage.app.editor.text(), "/name ", "it wants to be told something");
-    stage.control('c');
-    stage.wait(400);
-    stage.type_text("/theme ");
-    assert_eq!(stage.click_on("▸ auto"), []);
-    let actions = stage.click_on("▸ auto");
+    let mut harness = Harness::new(80, 24);
+    harness.type_text("/");
+    harness.wheel_on(MouseEventKind::ScrollUp, "▸ /new");
+    assert!(harness.screen().contains("▸ /new"), "it ends there: {}", harness.screen());
+    harness.wheel_on(MouseEventKind::ScrollDown, "▸ /new");
+    assert!(harness.screen().contains("▸ /resume"), "{}", harness.screen());
+    assert_eq!(harness.click_on("/name "), []);
+    assert_eq!(harness.app.editor.text(), "/");
+    harness.click_on("▸ /name");
+    assert_eq!(harness.app.editor.text(), "/name ", "it wants to be told something");
+    harness.control('c');
+    harness.wait(400);
+    harness.type_text("/theme ");
+    assert_eq!(harness.click_on("▸ auto"), []);
+    let actions = harness.click_on("▸ auto");
     assert!(
         actions.iter().any(|action| matches!(action, Action::Background(BackgroundJob::SaveSetting { .. }))),
         "{actions:?}"
     );
-    stage.wait(400);
-    stage.type_text("/fork");
-    stage.click_on("▸ /fork");
-    stage.click_on("▸ /fork");
-    assert_eq!(stage.app.overlays.len(), 1, "{}", stage.screen());
+    harness.wait(400);
+    harness.type_text("/fork");
+    harness.click_on("▸ /fork");
+    harness.click_on("▸ /fork");
+    assert_eq!(harness.app.overlays.len(), 1, "{}", harness.screen());
 }
 
 #[test]
 fn click_candidate_in_reason_is_sent_as_reason() {
-    let mut stage = Harness::new(80, 24);
-    at_work(&mut stage);
-    stage.asks();
-    stage.wait(500);
-    stage.key(KeyCode::Tab);
-    stage.type_text("/ne");
-    stage.key(KeyCode::Down);
-    stage.key(KeyCode::Up);
+    let mut harness = Harness::new(80, 24);
+    at_work(&mut harness);
+    harness.request_approval();
+    harness.wait(500);
+    harness.key(KeyCode::Tab);
+    harness.type_text("/ne");
+    harness.key(KeyCode::Down);
+    harness.key(KeyCode::Up);
     let reason = "the user said no: /new".to_owned();
-    assert_eq!(stage.click_on("▸ /new"), [Action::Decide("c2".into(), Decision::Deny { reason })]);
+    assert_eq!(harness.click_on("▸ /new"), [Action::Decide("c2".into(), Decision::Deny { reason })]);
 }
 
-pub(super) fn waiting(stage: &mut Harness) {
+pub(super) fn queue_messages(harness: &mut Harness) {
     let item = |id: &str| QueueItem {
         id: id.into(),
         kind: QueueKind::FollowUp,
@@ -202,35 +202,35 @@ pub(super) fn waiting(stage: &mut Harness) {
         held: false,
     };
     let items = ["first", "second", "third"].map(item).to_vec();
-    stage.event(EventKind::queue_update(items));
+    harness.event(EventKind::queue_update(items));
 }
 
 #[test]
 fn click_queued_message_selects_then_edits() {
-    let mut stage = Harness::new(80, 24);
-    at_work(&mut stage);
-    waiting(&mut stage);
-    stage.type_text("a draft");
-    assert_eq!(stage.click_on("the second of them"), []);
-    assert!(stage.screen().contains("▸ ↳ next    the second"), "{}", stage.screen());
-    stage.wheel_on(MouseEventKind::ScrollDown, "the first of them");
-    stage.wheel_on(MouseEventKind::ScrollUp, "the first of them");
-    let actions = stage.click_on("▸ ↳ next    the second");
+    let mut harness = Harness::new(80, 24);
+    at_work(&mut harness);
+    queue_messages(&mut harness);
+    harness.type_text("a draft");
+    assert_eq!(harness.click_on("the second of them"), []);
+    assert!(harness.screen().contains("▸ ↳ next    the second"), "{}", harness.screen());
+    harness.wheel_on(MouseEventKind::ScrollDown, "the first of them");
+    harness.wheel_on(MouseEventKind::ScrollUp, "the first of them");
+    let actions = harness.click_on("▸ ↳ next    the second");
     assert_eq!(actions, [Action::Queue(QueueAction::Hold("second".into()))]);
-    assert_eq!(stage.app.editor.text(), "the second of them");
-    assert_eq!(stage.click_on("the first of them"), [], "one is edited");
-    stage.key(KeyCode::Esc);
-    stage.key(KeyCode::Esc);
-    assert_eq!(stage.app.editor.text(), "a draft");
+    assert_eq!(harness.app.editor.text(), "the second of them");
+    assert_eq!(harness.click_on("the first of them"), [], "one is edited");
+    harness.key(KeyCode::Esc);
+    harness.key(KeyCode::Esc);
+    assert_eq!(harness.app.editor.text(), "a draft");
 }
 
 #[test]
 fn wheel_outside_lists_scrolls_transcript() {
-    let mut stage = Harness::new(80, 24);
+    let mut harness = Harness::new(80, 24);
     let lines: Vec<String> = (1..=60).map(|n| format!("- {n}")).collect();
-    stage.answer(vec![super::harness::text(&lines.join("\n"))]);
-    stage.type_text("/");
-    let before = stage.screen();
-    stage.mouse_at(MouseEventKind::ScrollUp, 3);
-    assert!(stage.screen() != before && stage.screen().contains("▸ /new"), "{}", stage.screen());
+    harness.answer(vec![super::harness::text(&lines.join("\n"))]);
+    harness.type_text("/");
+    let before = harness.screen();
+    harness.mouse_at(MouseEventKind::ScrollUp, 3);
+    assert!(harness.screen() != before && harness.screen().contains("▸ /new"), "{}", harness.screen());
 }

@@ -17,25 +17,25 @@ use crate::completion::{ArgumentValues, FileList, PathKind, PathQuery, Ranking, 
 use crate::picker::{self, PickerChoice, PickerItem};
 
 impl Harness {
-    pub(super) fn told(&mut self, report: TaskResult) -> Vec<Action> {
+    pub(super) fn report(&mut self, report: TaskResult) -> Vec<Action> {
         self.actions.clear();
         self.input(Msg::TaskResult(report));
         std::mem::take(&mut self.actions)
     }
 
     /// Does what the performer would do about files.
-    fn ranked(&mut self, actions: Vec<Action>) {
+    fn rank_files(&mut self, actions: Vec<Action>) {
         for action in actions {
             if let Action::List(ListAction::RankFiles(ranking)) = action {
-                self.told(TaskResult::List(ListResult::Ranked(ranking.run())));
+                self.report(TaskResult::List(ListResult::Ranked(ranking.run())));
             }
         }
     }
 
-    fn types(&mut self, text: &str) {
+    fn type_and_rank(&mut self, text: &str) {
         for c in text.chars() {
             let actions = self.key(KeyCode::Char(c));
-            self.ranked(actions);
+            self.rank_files(actions);
         }
     }
 }
@@ -47,114 +47,116 @@ fn files() -> Arc<FileList> {
 #[test]
 fn completion_file_after_at_sign() {
     for (width, height) in [(80, 24), (120, 40)] {
-        let mut stage = Harness::new(width, height);
-        stage.type_text("look at ");
+        let mut harness = Harness::new(width, height);
+        harness.type_text("look at ");
         assert_eq!(
-            stage.key(KeyCode::Char('@')),
+            harness.key(KeyCode::Char('@')),
             [Action::List(ListAction::WalkFiles("/home/ada/code/conf".into()))]
         );
-        let actions = stage.told(TaskResult::List(ListResult::Files(files())));
+        let actions = harness.report(TaskResult::List(ListResult::Files(files())));
         assert_eq!(
             actions,
             [Action::List(ListAction::RankFiles(Ranking { files: files(), query: String::new() }))]
         );
-        stage.ranked(actions);
-        stage.types("ma");
-        insta::assert_snapshot!(format!("files_{width}x{height}"), stage.screen());
-        assert_eq!(stage.key(KeyCode::Enter), []);
-        assert_eq!(stage.app.editor.text(), "look at @src/main.rs ");
-        stage.types("and @notes");
-        stage.key(KeyCode::Tab);
-        assert_eq!(stage.app.editor.text(), "look at @src/main.rs and @\"src/my notes.md\" ");
+        harness.rank_files(actions);
+        harness.type_and_rank("ma");
+        insta::assert_snapshot!(format!("files_{width}x{height}"), harness.screen());
+        assert_eq!(harness.key(KeyCode::Enter), []);
+        assert_eq!(harness.app.editor.text(), "look at @src/main.rs ");
+        harness.type_and_rank("and @notes");
+        harness.key(KeyCode::Tab);
+        assert_eq!(harness.app.editor.text(), "look at @src/main.rs and @\"src/my notes.md\" ");
         let sent = Submit::Steer("look at @src/main.rs and @\"src/my notes.md\" ".into());
-        assert!(stage.key(KeyCode::Enter).contains(&Action::Submit(sent)));
+        assert!(harness.key(KeyCode::Enter).contains(&Action::Submit(sent)));
     }
 }
 
 #[test]
 fn completion_early_tab_accepts_first_result() {
-    let mut stage = Harness::new(80, 24);
-    stage.key(KeyCode::Char('@'));
-    let asked = stage.told(TaskResult::List(ListResult::Files(files())));
-    stage.ranked(asked);
-    let asked: Vec<Action> = "ma".chars().flat_map(|c| stage.key(KeyCode::Char(c))).collect();
-    assert_eq!(stage.key(KeyCode::Tab), []);
-    assert_eq!(stage.app.editor.text(), "@ma");
-    stage.ranked(asked);
-    assert_eq!(stage.app.editor.text(), "@src/main.rs ");
+    let mut harness = Harness::new(80, 24);
+    harness.key(KeyCode::Char('@'));
+    let actions = harness.report(TaskResult::List(ListResult::Files(files())));
+    harness.rank_files(actions);
+    let actions: Vec<Action> = "ma".chars().flat_map(|c| harness.key(KeyCode::Char(c))).collect();
+    assert_eq!(harness.key(KeyCode::Tab), []);
+    assert_eq!(harness.app.editor.text(), "@ma");
+    harness.rank_files(actions);
+    assert_eq!(harness.app.editor.text(), "@src/main.rs ");
 
     // Another key takes it back.
-    stage.types("@no");
-    let asked = stage.key(KeyCode::Char('t'));
-    stage.key(KeyCode::Tab);
-    let more = stage.key(KeyCode::Char('e'));
-    stage.ranked([asked, more].concat());
-    assert_eq!(stage.app.editor.text(), "@src/main.rs @note");
+    harness.type_and_rank("@no");
+    let actions = harness.key(KeyCode::Char('t'));
+    harness.key(KeyCode::Tab);
+    let more = harness.key(KeyCode::Char('e'));
+    harness.rank_files([actions, more].concat());
+    assert_eq!(harness.app.editor.text(), "@src/main.rs @note");
 }
 
 #[test]
 fn completion_rejected_walk_is_retried() {
-    let mut stage = Harness::new(80, 24);
-    let [walk] = &stage.key(KeyCode::Char('@'))[..] else { panic!("files are looked for") };
-    assert_eq!(stage.key(KeyCode::Char('m')), [], "somebody is at it");
-    stage.app.reject_action(walk.clone());
-    assert_eq!(stage.key(KeyCode::Char('a')), std::slice::from_ref(walk));
+    let mut harness = Harness::new(80, 24);
+    let [walk] = &harness.key(KeyCode::Char('@'))[..] else { panic!("files are looked for") };
+    assert_eq!(harness.key(KeyCode::Char('m')), [], "somebody is at it");
+    harness.app.reject_action(walk.clone());
+    assert_eq!(harness.key(KeyCode::Char('a')), std::slice::from_ref(walk));
 }
 
 #[test]
 fn completion_image_is_attached() {
-    let mut stage = Harness::new(80, 24);
-    stage.told(TaskResult::List(ListResult::Files(files())));
-    stage.types("what is @sho");
-    assert_eq!(stage.key(KeyCode::Tab), [Action::Attach("shot.png".into(), "@shot.png ".into())]);
-    assert_eq!(stage.app.editor.text(), "what is ");
+    let mut harness = Harness::new(80, 24);
+    harness.report(TaskResult::List(ListResult::Files(files())));
+    harness.type_and_rank("what is @sho");
+    assert_eq!(harness.key(KeyCode::Tab), [Action::Attach("shot.png".into(), "@shot.png ".into())]);
+    assert_eq!(harness.app.editor.text(), "what is ");
     let image = Image { data: "QUJD".into(), mime_type: "image/png".into() };
-    stage.told(TaskResult::Attached(AttachedImage { image: image.clone(), size: (3, 2) }));
-    assert_eq!(stage.app.editor.text(), "what is [image #1: 3×2] ");
+    harness.report(TaskResult::Attached(AttachedImage { image: image.clone(), size: (3, 2) }));
+    assert_eq!(harness.app.editor.text(), "what is [image #1: 3×2] ");
     let sent = Submit::Steer("what is [image #1: 3×2] ".into());
     let sent = Action::Submit(Submit::WithImages(Box::new(sent), vec![image]));
-    assert!(stage.key(KeyCode::Enter).contains(&sent));
+    assert!(harness.key(KeyCode::Enter).contains(&sent));
 }
 
 #[test]
 fn image_for_text_only_model_is_held_once() {
-    let mut stage = Harness::new(80, 24);
+    let mut harness = Harness::new(80, 24);
     let text_only = SessionState { image_input: ImageInput::Unsupported, ..state() };
-    stage.told(TaskResult::State(Box::new(text_only)));
+    harness.report(TaskResult::State(Box::new(text_only)));
     let image = Image { data: "QUJD".into(), mime_type: "image/png".into() };
-    stage.told(TaskResult::Attached(AttachedImage { image: image.clone(), size: (3, 2) }));
-    assert!(stage.screen().contains("claude-sonnet-4-5 takes no images; ctrl+l chooses another model"));
-    assert_eq!(stage.key(KeyCode::Enter), []);
-    assert!(stage.screen().contains("claude-sonnet-4-5 takes no images; enter sends a line of text instead"));
-    assert_eq!(stage.app.editor.text(), "[image #1: 3×2] ");
-    stage.type_text("what is it?");
-    assert_eq!(stage.key(KeyCode::Enter), [], "another message is another question");
-    let said = Submit::Steer("[image #1: 3×2] what is it?".into());
-    let sent = Action::Submit(Submit::WithImages(Box::new(said), vec![image]));
-    assert!(stage.key(KeyCode::Enter).contains(&sent));
-    stage.types("see @a.png ");
-    assert_eq!(stage.key(KeyCode::Enter), [], "so is one that is only named");
-    assert!(stage.key(KeyCode::Enter).contains(&Action::Submit(Submit::Steer("see @a.png ".into()))));
+    harness.report(TaskResult::Attached(AttachedImage { image: image.clone(), size: (3, 2) }));
+    assert!(harness.screen().contains("claude-sonnet-4-5 takes no images; ctrl+l chooses another model"));
+    assert_eq!(harness.key(KeyCode::Enter), []);
+    assert!(
+        harness.screen().contains("claude-sonnet-4-5 takes no images; enter sends a line of text instead")
+    );
+    assert_eq!(harness.app.editor.text(), "[image #1: 3×2] ");
+    harness.type_text("what is it?");
+    assert_eq!(harness.key(KeyCode::Enter), [], "another message is another question");
+    let message = Submit::Steer("[image #1: 3×2] what is it?".into());
+    let sent = Action::Submit(Submit::WithImages(Box::new(message), vec![image]));
+    assert!(harness.key(KeyCode::Enter).contains(&sent));
+    harness.type_and_rank("see @a.png ");
+    assert_eq!(harness.key(KeyCode::Enter), [], "so is one that is only named");
+    assert!(harness.key(KeyCode::Enter).contains(&Action::Submit(Submit::Steer("see @a.png ".into()))));
 }
 
 #[test]
 fn completion_esc_dismisses() {
-    let mut stage = Harness::new(80, 24);
-    stage.told(TaskResult::List(ListResult::Files(files())));
-    stage.types("see @src");
-    assert!(stage.screen().contains("src/main.rs"));
-    stage.key(KeyCode::Esc);
-    assert!(!stage.screen().contains("src/main.rs"));
-    assert_eq!(stage.app.editor.text(), "see @src");
-    assert!(stage.key(KeyCode::Enter).contains(&Action::Submit(Submit::Steer("see @src".into()))));
+    let mut harness = Harness::new(80, 24);
+    harness.report(TaskResult::List(ListResult::Files(files())));
+    harness.type_and_rank("see @src");
+    assert!(harness.screen().contains("src/main.rs"));
+    harness.key(KeyCode::Esc);
+    assert!(!harness.screen().contains("src/main.rs"));
+    assert_eq!(harness.app.editor.text(), "see @src");
+    assert!(harness.key(KeyCode::Enter).contains(&Action::Submit(Submit::Steer("see @src".into()))));
 }
 
 #[test]
 fn completion_complete_file_is_sent() {
-    let mut stage = Harness::new(80, 24);
-    stage.told(TaskResult::List(ListResult::Files(files())));
-    stage.types("see @docs/map.md");
-    assert!(stage.key(KeyCode::Enter).contains(&Action::Submit(Submit::Steer("see @docs/map.md".into()))));
+    let mut harness = Harness::new(80, 24);
+    harness.report(TaskResult::List(ListResult::Files(files())));
+    harness.type_and_rank("see @docs/map.md");
+    assert!(harness.key(KeyCode::Enter).contains(&Action::Submit(Submit::Steer("see @docs/map.md".into()))));
 }
 
 #[test]
@@ -164,32 +166,32 @@ fn completion_tab_enters_folders() {
         (&["my notes/", "my notes/map.md"][..], "@my", ["@\"my notes/", "@\"my notes/map.md\" "]),
     ];
     for (names, typed, expected) in cases {
-        let mut stage = Harness::new(80, 24);
-        stage.told(TaskResult::List(ListResult::Files(Arc::new(FileList::from(names)))));
-        stage.types(typed);
+        let mut harness = Harness::new(80, 24);
+        harness.report(TaskResult::List(ListResult::Files(Arc::new(FileList::from(names)))));
+        harness.type_and_rank(typed);
         for expected in expected {
             // What follows from the text is looked at after the key.
-            let actions = stage.key(KeyCode::Tab);
-            stage.ranked(actions);
-            assert_eq!(stage.app.editor.text(), expected);
+            let actions = harness.key(KeyCode::Tab);
+            harness.rank_files(actions);
+            assert_eq!(harness.app.editor.text(), expected);
         }
     }
     // A folder that is meant as it stands is sent.
-    let mut stage = Harness::new(80, 24);
-    stage.told(TaskResult::List(ListResult::Files(files())));
-    stage.types("@src/");
-    assert!(stage.screen().contains(" ▸ src/main.rs"), "{}", stage.screen());
-    assert!(stage.key(KeyCode::Enter).contains(&Action::Submit(Submit::Steer("@src/".into()))));
+    let mut harness = Harness::new(80, 24);
+    harness.report(TaskResult::List(ListResult::Files(files())));
+    harness.type_and_rank("@src/");
+    assert!(harness.screen().contains(" ▸ src/main.rs"), "{}", harness.screen());
+    assert!(harness.key(KeyCode::Enter).contains(&Action::Submit(Submit::Steer("@src/".into()))));
 }
 
 #[test]
 fn completion_stale_ranking_is_dropped() {
-    let mut stage = Harness::new(80, 24);
-    stage.told(TaskResult::List(ListResult::Files(files())));
-    let early = stage.key(KeyCode::Char('@'));
-    stage.key(KeyCode::Char('m'));
-    stage.ranked(early);
-    assert!(!stage.screen().contains("src/main.rs"), "{}", stage.screen());
+    let mut harness = Harness::new(80, 24);
+    harness.report(TaskResult::List(ListResult::Files(files())));
+    let early = harness.key(KeyCode::Char('@'));
+    harness.key(KeyCode::Char('m'));
+    harness.rank_files(early);
+    assert!(!harness.screen().contains("src/main.rs"), "{}", harness.screen());
 }
 
 #[test]
@@ -198,23 +200,23 @@ fn completion_tab_completes_common_prefix() {
     for name in ["main.rs", "map.rs"] {
         std::fs::write(folder.path().join(name), "").unwrap();
     }
-    let mut stage = Harness::new(80, 24);
-    stage.app.ui.cwd = folder.path().to_owned();
-    stage.type_text("see ./m");
-    let wanted = PathQuery {
+    let mut harness = Harness::new(80, 24);
+    harness.app.ui.cwd = folder.path().to_owned();
+    harness.type_text("see ./m");
+    let query = PathQuery {
         purpose: PathKind::Word,
         before: "see ./m".into(),
         typed: "./m".into(),
         cwd: folder.path().into(),
-        home: stage.app.ui.home.clone(),
+        home: harness.app.ui.home.clone(),
     };
-    assert_eq!(stage.key(KeyCode::Tab), [Action::List(ListAction::ListPaths(wanted.clone()))]);
-    stage.told(TaskResult::List(ListResult::Paths(list_paths_for(wanted))));
-    assert_eq!(stage.app.editor.text(), "see ./ma");
-    assert!(stage.screen().contains("map.rs"), "{}", stage.screen());
-    stage.key(KeyCode::Down);
-    stage.key(KeyCode::Tab);
-    assert_eq!(stage.app.editor.text(), "see ./map.rs");
+    assert_eq!(harness.key(KeyCode::Tab), [Action::List(ListAction::ListPaths(query.clone()))]);
+    harness.report(TaskResult::List(ListResult::Paths(list_paths_for(query))));
+    assert_eq!(harness.app.editor.text(), "see ./ma");
+    assert!(harness.screen().contains("map.rs"), "{}", harness.screen());
+    harness.key(KeyCode::Down);
+    harness.key(KeyCode::Tab);
+    assert_eq!(harness.app.editor.text(), "see ./map.rs");
 }
 
 #[test]
@@ -223,38 +225,38 @@ fn completion_explicit_path_after_at_sign() {
     std::fs::create_dir_all(folder.path().join("notes/old")).unwrap();
     std::fs::write(folder.path().join("notes/map.md"), "").unwrap();
     std::fs::write(folder.path().join("notes/shot.png"), "").unwrap();
-    let mut stage = Harness::new(80, 24);
-    stage.app.ui.home = Some(folder.path().to_owned());
-    let press = |stage: &mut Harness, code| {
-        let mut actions = stage.key(code);
+    let mut harness = Harness::new(80, 24);
+    harness.app.ui.home = Some(folder.path().to_owned());
+    let press = |harness: &mut Harness, code| {
+        let mut actions = harness.key(code);
         while let Some(at) =
             actions.iter().position(|action| matches!(action, Action::List(ListAction::ListPaths(_))))
         {
-            let Action::List(ListAction::ListPaths(wanted)) = actions.remove(at) else { unreachable!() };
-            actions.extend(stage.told(TaskResult::List(ListResult::Paths(list_paths_for(wanted)))));
+            let Action::List(ListAction::ListPaths(query)) = actions.remove(at) else { unreachable!() };
+            actions.extend(harness.report(TaskResult::List(ListResult::Paths(list_paths_for(query)))));
         }
         actions
     };
-    let types = |stage: &mut Harness, text: &str| {
-        text.chars().for_each(|c| _ = press(stage, KeyCode::Char(c)));
+    let types = |harness: &mut Harness, text: &str| {
+        text.chars().for_each(|c| _ = press(harness, KeyCode::Char(c)));
     };
-    types(&mut stage, "see @~/no");
-    assert!(stage.screen().contains(" ▸ notes/"), "{}", stage.screen());
-    press(&mut stage, KeyCode::Enter);
-    assert_eq!(stage.app.editor.text(), "see @~/notes/");
-    assert!(stage.screen().contains("map.md") && stage.screen().contains("old/"), "{}", stage.screen());
-    types(&mut stage, "ma");
-    press(&mut stage, KeyCode::Tab);
-    assert_eq!(stage.app.editor.text(), "see @~/notes/map.md ");
-    types(&mut stage, "@~/notes/sh");
+    types(&mut harness, "see @~/no");
+    assert!(harness.screen().contains(" ▸ notes/"), "{}", harness.screen());
+    press(&mut harness, KeyCode::Enter);
+    assert_eq!(harness.app.editor.text(), "see @~/notes/");
+    assert!(harness.screen().contains("map.md") && harness.screen().contains("old/"), "{}", harness.screen());
+    types(&mut harness, "ma");
+    press(&mut harness, KeyCode::Tab);
+    assert_eq!(harness.app.editor.text(), "see @~/notes/map.md ");
+    types(&mut harness, "@~/notes/sh");
     let attach = Action::Attach(folder.path().join("notes/shot.png"), "@~/notes/shot.png ".into());
-    assert_eq!(press(&mut stage, KeyCode::Tab), [attach], "pictures are attached");
+    assert_eq!(press(&mut harness, KeyCode::Tab), [attach], "pictures are attached");
     // A name that is whole is sent, and so is a folder.
     for whole in ["@~/notes/map.md", "@~/notes/", "@~/notes"] {
-        stage.control('u');
-        types(&mut stage, whole);
-        assert!(stage.screen().contains(" ▸ "), "{whole}: {}", stage.screen());
-        let sent = press(&mut stage, KeyCode::Enter);
+        harness.control('u');
+        types(&mut harness, whole);
+        assert!(harness.screen().contains(" ▸ "), "{whole}: {}", harness.screen());
+        let sent = press(&mut harness, KeyCode::Enter);
         assert!(sent.contains(&Action::Submit(Submit::Steer(whole.into()))), "{whole}: {sent:?}");
     }
 }
@@ -263,46 +265,46 @@ fn completion_explicit_path_after_at_sign() {
 fn completion_tab_on_explicit_path_waits() {
     let folder = tempfile::TempDir::new().unwrap();
     std::fs::write(folder.path().join("map.md"), "").unwrap();
-    let mut stage = Harness::new(80, 24);
-    stage.app.ui.home = Some(folder.path().to_owned());
-    stage.type_text("@~/");
-    let [Action::List(ListAction::ListPaths(wanted))] = &stage.key(KeyCode::Char('m'))[..] else {
+    let mut harness = Harness::new(80, 24);
+    harness.app.ui.home = Some(folder.path().to_owned());
+    harness.type_text("@~/");
+    let [Action::List(ListAction::ListPaths(query))] = &harness.key(KeyCode::Char('m'))[..] else {
         panic!("it is looked for")
     };
-    assert_eq!(stage.key(KeyCode::Tab), []);
-    stage.told(TaskResult::List(ListResult::Paths(list_paths_for(wanted.clone()))));
-    assert_eq!(stage.app.editor.text(), "@~/map.md ");
+    assert_eq!(harness.key(KeyCode::Tab), []);
+    harness.report(TaskResult::List(ListResult::Paths(list_paths_for(query.clone()))));
+    assert_eq!(harness.app.editor.text(), "@~/map.md ");
 }
 
 #[test]
 fn completion_argument_candidates() {
-    let mut stage = Harness::new(80, 24);
+    let mut harness = Harness::new(80, 24);
     let models = ArgumentValues::List(ListKind::Models);
-    stage.types("/model");
-    assert_eq!(stage.key(KeyCode::Char(' ')), [Action::List(ListAction::LoadArguments(models))]);
+    harness.type_and_rank("/model");
+    assert_eq!(harness.key(KeyCode::Char(' ')), [Action::List(ListAction::LoadArguments(models))]);
     let model =
         |name: &str| PickerItem::new(name, PickerChoice::Model(name.into())).with_note("thinks · 200k");
     let locked = PickerItem::new("openai/o3", PickerChoice::Unavailable("no key".into()));
     let items = vec![model("anthropic/claude-haiku-4-5"), model("openai/gpt-5"), locked];
-    stage.told(TaskResult::List(ListResult::ArgumentValues { of: models, items }));
-    stage.types("hai");
+    harness.report(TaskResult::List(ListResult::ArgumentValues { of: models, items }));
+    harness.type_and_rank("hai");
     for (width, height) in SIZES {
-        stage.resize(width, height);
-        insta::assert_snapshot!(format!("model_names_{width}x{height}"), stage.screen());
+        harness.resize(width, height);
+        insta::assert_snapshot!(format!("model_names_{width}x{height}"), harness.screen());
     }
-    let actions = stage.key(KeyCode::Enter);
+    let actions = harness.key(KeyCode::Enter);
     assert!(
         actions.contains(&Action::Edit(SessionEdit::SetModel("anthropic/claude-haiku-4-5".into()))),
         "{actions:?}"
     );
-    stage.types("/model");
+    harness.type_and_rank("/model");
     assert_eq!(
-        stage.key(KeyCode::Char(' ')),
+        harness.key(KeyCode::Char(' ')),
         [Action::List(ListAction::LoadArguments(models))],
         "others may be there by now"
     );
     assert!(
-        stage.key(KeyCode::Enter).contains(&Action::List(ListAction::LoadItems(ListKind::Models))),
+        harness.key(KeyCode::Enter).contains(&Action::List(ListAction::LoadItems(ListKind::Models))),
         "nothing was typed of a name"
     );
 }
@@ -320,16 +322,16 @@ fn completion_argument_enter_accepts_best() {
         ),
         ("/settings steerpt", Action::List(ListAction::LoadItems(ListKind::Settings))),
     ] {
-        let mut stage = Harness::new(80, 24);
-        stage.types(line);
-        assert!(stage.screen().contains(" ▸ "), "{}", stage.screen());
-        let actions = stage.key(KeyCode::Enter);
+        let mut harness = Harness::new(80, 24);
+        harness.type_and_rank(line);
+        assert!(harness.screen().contains(" ▸ "), "{}", harness.screen());
+        let actions = harness.key(KeyCode::Enter);
         assert!(actions.contains(&expected), "{line}: {actions:?}");
     }
     for (width, height) in [(80, 24), (120, 40)] {
-        let mut stage = Harness::new(width, height);
-        stage.types("/theme ");
-        insta::assert_snapshot!(format!("theme_names_{width}x{height}"), stage.screen());
+        let mut harness = Harness::new(width, height);
+        harness.type_and_rank("/theme ");
+        insta::assert_snapshot!(format!("theme_names_{width}x{height}"), harness.screen());
     }
 }
 
@@ -344,32 +346,32 @@ fn completion_argument_in_no_name_is_not_taken() {
 
 #[test]
 fn completion_setting_values() {
-    let mut stage = Harness::new(80, 24);
-    stage.types("/settings approval au");
-    assert!(stage.screen().contains("approval auto"), "{}", stage.screen());
+    let mut harness = Harness::new(80, 24);
+    harness.type_and_rank("/settings approval au");
+    assert!(harness.screen().contains("approval auto"), "{}", harness.screen());
     let auto = Action::List(ListAction::Set(&tiller_core::setting::APPROVAL, "auto".into()));
-    assert!(stage.key(KeyCode::Enter).contains(&auto), "it is taken and done");
-    stage.types("/settings max_turns ");
-    assert!(!stage.screen().contains("approval auto"), "{}", stage.screen());
+    assert!(harness.key(KeyCode::Enter).contains(&auto), "it is taken and done");
+    harness.type_and_rank("/settings max_turns ");
+    assert!(!harness.screen().contains("approval auto"), "{}", harness.screen());
 }
 
 #[test]
 fn completion_thinking_supported_levels() {
     for (width, height) in [(80, 24), (120, 40)] {
-        let mut stage = Harness::new(width, height);
+        let mut harness = Harness::new(width, height);
         let of = ArgumentValues::List(ListKind::Thinking);
-        stage.types("/thinking");
-        assert_eq!(stage.key(KeyCode::Char(' ')), [Action::List(ListAction::LoadArguments(of))]);
+        harness.type_and_rank("/thinking");
+        assert_eq!(harness.key(KeyCode::Char(' ')), [Action::List(ListAction::LoadArguments(of))]);
         let can = vec![ThinkingLevel::Off, ThinkingLevel::Low, ThinkingLevel::High];
         let levels = picker::Levels { supported: can, current: ThinkingLevel::Low, model: state().model };
-        stage.told(TaskResult::List(ListResult::ArgumentValues { of, items: picker::levels(&levels).0 }));
-        insta::assert_snapshot!(format!("levels_{width}x{height}"), stage.screen());
-        stage.types("xhi");
-        assert!(!stage.screen().contains("xhigh"), "{}", stage.screen());
-        (0..3).for_each(|_| _ = stage.key(KeyCode::Backspace));
-        stage.types("hi");
+        harness.report(TaskResult::List(ListResult::ArgumentValues { of, items: picker::levels(&levels).0 }));
+        insta::assert_snapshot!(format!("levels_{width}x{height}"), harness.screen());
+        harness.type_and_rank("xhi");
+        assert!(!harness.screen().contains("xhigh"), "{}", harness.screen());
+        (0..3).for_each(|_| _ = harness.key(KeyCode::Backspace));
+        harness.type_and_rank("hi");
         assert_eq!(
-            stage.key(KeyCode::Enter)[1..],
+            harness.key(KeyCode::Enter)[1..],
             [Action::Edit(SessionEdit::SetThinking(ThinkingLevel::High))]
         );
     }
@@ -391,113 +393,113 @@ fn completion_tools_and_providers_are_current() {
             Action::List(ListAction::LoadItems(ListKind::Logins)),
         ),
     ] {
-        let mut stage = Harness::new(80, 24);
-        stage.types(command);
+        let mut harness = Harness::new(80, 24);
+        harness.type_and_rank(command);
         let of = ArgumentValues::List(list);
-        assert_eq!(stage.key(KeyCode::Char(' ')), [Action::List(ListAction::LoadArguments(of))]);
-        stage.types("b");
+        assert_eq!(harness.key(KeyCode::Char(' ')), [Action::List(ListAction::LoadArguments(of))]);
+        harness.type_and_rank("b");
         let late = ArgumentValues::List(ListKind::Models);
-        stage.told(TaskResult::List(ListResult::ArgumentValues {
+        harness.report(TaskResult::List(ListResult::ArgumentValues {
             of: late,
             items: vec![PickerItem::new("big", PickerChoice::Model("big".into()))],
         }));
-        assert!(!stage.screen().contains("big"), "that was for another command");
-        stage.told(TaskResult::List(ListResult::ArgumentValues {
+        assert!(!harness.screen().contains("big"), "that was for another command");
+        harness.report(TaskResult::List(ListResult::ArgumentValues {
             of,
             items: vec![PickerItem::new("bash", choice)],
         }));
-        assert!(stage.key(KeyCode::Enter).contains(&expected), "{command}");
+        assert!(harness.key(KeyCode::Enter).contains(&expected), "{command}");
     }
 }
 
 #[test]
 fn completion_resume_opens_or_searches() {
-    let mut stage = Harness::new(80, 24);
+    let mut harness = Harness::new(80, 24);
     let session = |name: &str| {
         let item =
             PickerItem::new(name, PickerChoice::Open(format!("/s/{name}").into())).with_note("10 messages");
         item.with_session(format!("01JD6X-{name}").as_str().into(), None)
     };
-    stage.types("/resume ");
+    harness.type_and_rank("/resume ");
     let items = vec![session("lexer"), session("parser")];
-    stage.told(TaskResult::List(ListResult::ArgumentValues { of: ArgumentValues::Sessions, items }));
+    harness.report(TaskResult::List(ListResult::ArgumentValues { of: ArgumentValues::Sessions, items }));
     for (width, height) in SIZES {
-        stage.resize(width, height);
-        insta::assert_snapshot!(format!("session_offers_{width}x{height}"), stage.screen());
+        harness.resize(width, height);
+        insta::assert_snapshot!(format!("session_offers_{width}x{height}"), harness.screen());
     }
-    stage.types("parse");
-    let actions = stage.key(KeyCode::Enter);
+    harness.type_and_rank("parse");
+    let actions = harness.key(KeyCode::Enter);
     assert!(
         actions.iter().any(|action| matches!(action, Action::SearchSessions(ask) if ask.words == "parse")),
         "{actions:?}"
     );
-    stage.key(KeyCode::Esc);
-    stage.key(KeyCode::Esc);
-    stage.types("/resume ");
-    stage.told(TaskResult::List(ListResult::ArgumentValues {
+    harness.key(KeyCode::Esc);
+    harness.key(KeyCode::Esc);
+    harness.type_and_rank("/resume ");
+    harness.report(TaskResult::List(ListResult::ArgumentValues {
         of: ArgumentValues::Sessions,
         items: vec![session("lexer"), session("parser")],
     }));
-    stage.key(KeyCode::Down);
-    assert_eq!(stage.key(KeyCode::Enter), [Action::Navigate(Navigate::Open("/s/parser".into()))]);
-    assert_eq!(stage.app.editor.text(), "");
+    harness.key(KeyCode::Down);
+    assert_eq!(harness.key(KeyCode::Enter), [Action::Navigate(Navigate::Open("/s/parser".into()))]);
+    assert_eq!(harness.app.editor.text(), "");
 }
 
 #[test]
 fn completion_path_argument() {
     let folder = tempfile::TempDir::new().unwrap();
     std::fs::create_dir(folder.path().join("pages")).unwrap();
-    let mut stage = Harness::new(80, 24);
-    stage.app.ui.cwd = folder.path().to_owned();
-    let typed = |stage: &mut Harness, text: &str| {
+    let mut harness = Harness::new(80, 24);
+    harness.app.ui.cwd = folder.path().to_owned();
+    let typed = |harness: &mut Harness, text: &str| {
         for c in text.chars() {
-            for action in stage.key(KeyCode::Char(c)) {
-                if let Action::List(ListAction::ListPaths(wanted)) = action {
-                    stage.told(TaskResult::List(ListResult::Paths(list_paths_for(wanted))));
+            for action in harness.key(KeyCode::Char(c)) {
+                if let Action::List(ListAction::ListPaths(query)) = action {
+                    harness.report(TaskResult::List(ListResult::Paths(list_paths_for(query))));
                 }
             }
         }
     };
-    typed(&mut stage, "/export notes");
-    assert!(stage.screen().contains("▸ notes.html"), "{}", stage.screen());
+    typed(&mut harness, "/export notes");
+    assert!(harness.screen().contains("▸ notes.html"), "{}", harness.screen());
     let as_typed = Action::Export("notes".into());
-    assert!(stage.key(KeyCode::Enter).contains(&as_typed), "nobody went to an offer");
-    typed(&mut stage, "/export ");
-    stage.key(KeyCode::Up);
-    assert!(stage.screen().contains("   session.md                Markdown"), "{}", stage.screen());
-    assert!(stage.screen().contains(" ▸ pages/"), "{}", stage.screen());
-    let [Action::List(ListAction::ListPaths(wanted))] = &stage.key(KeyCode::Enter)[..] else {
+    assert!(harness.key(KeyCode::Enter).contains(&as_typed), "nobody went to an offer");
+    typed(&mut harness, "/export ");
+    harness.key(KeyCode::Up);
+    assert!(harness.screen().contains("   session.md                Markdown"), "{}", harness.screen());
+    assert!(harness.screen().contains(" ▸ pages/"), "{}", harness.screen());
+    let [Action::List(ListAction::ListPaths(query))] = &harness.key(KeyCode::Enter)[..] else {
         panic!("one goes on typing")
     };
-    assert_eq!(stage.app.editor.text(), "/export pages/");
+    assert_eq!(harness.app.editor.text(), "/export pages/");
     assert_eq!(
-        list_paths_for(wanted.clone()).candidates.len(),
+        list_paths_for(query.clone()).candidates.len(),
         3,
         "it is empty but for the file that may come"
     );
-    typed(&mut stage, "n.j");
-    stage.key(KeyCode::Tab);
-    assert!(stage.key(KeyCode::Enter).contains(&Action::Export("pages/n.jsonl".into())));
+    typed(&mut harness, "n.j");
+    harness.key(KeyCode::Tab);
+    assert!(harness.key(KeyCode::Enter).contains(&Action::Export("pages/n.jsonl".into())));
 }
 
 #[test]
 fn completion_free_argument_has_hint() {
-    let mut stage = Harness::new(80, 24);
-    stage.types("/compact ");
+    let mut harness = Harness::new(80, 24);
+    harness.type_and_rank("/compact ");
     for (width, height) in SIZES {
-        stage.resize(width, height);
-        insta::assert_snapshot!(format!("argument_hint_{width}x{height}"), stage.screen());
+        harness.resize(width, height);
+        insta::assert_snapshot!(format!("argument_hint_{width}x{height}"), harness.screen());
     }
-    stage.key(KeyCode::Esc);
-    assert!(!stage.screen().contains("[QUERY]"), "{}", stage.screen());
-    assert_eq!(stage.app.editor.text(), "/compact ");
-    stage.types("the");
-    assert!(!stage.screen().contains("[QUERY]"), "{}", stage.screen());
+    harness.key(KeyCode::Esc);
+    assert!(!harness.screen().contains("[QUERY]"), "{}", harness.screen());
+    assert_eq!(harness.app.editor.text(), "/compact ");
+    harness.type_and_rank("the");
+    assert!(!harness.screen().contains("[QUERY]"), "{}", harness.screen());
 }
 
 #[test]
 fn completion_description_column_is_fixed() {
-    let mut stage = Harness::new(80, 24);
+    let mut harness = Harness::new(80, 24);
     let command = |name: &str, hint: Option<&str>| SlashCommand {
         name: name.into(),
         description: "Review a change.".into(),
@@ -510,9 +512,9 @@ fn completion_description_column_is_fixed() {
         command("review-all", None),
         command("review-what-was-committed-today", Some("[NAME]")),
     ];
-    stage.told(TaskResult::Commands(commands));
-    stage.type_text("/review");
-    let screen = stage.screen();
+    harness.report(TaskResult::Commands(commands));
+    harness.type_text("/review");
+    let screen = harness.screen();
     let rows: Vec<&str> = screen.lines().filter(|line| line.contains("Review a change.")).collect();
     assert_eq!(
         rows,
@@ -523,24 +525,24 @@ fn completion_description_column_is_fixed() {
         ],
         "{screen}"
     );
-    stage.type_text(" ");
-    assert!(stage.screen().contains("   /review [file, branch or commit]  Review a change."));
+    harness.type_text(" ");
+    assert!(harness.screen().contains("   /review [file, branch or commit]  Review a change."));
 }
 
 #[test]
 fn completion_other_directory_lists_files_again() {
-    let mut stage = Harness::new(80, 24);
-    stage.type_text("@");
-    stage.told(TaskResult::List(ListResult::Files(files())));
-    stage.control('u');
+    let mut harness = Harness::new(80, 24);
+    harness.type_text("@");
+    harness.report(TaskResult::List(ListResult::Files(files())));
+    harness.control('u');
     let elsewhere = SessionState { cwd: "/srv".into(), ..state() };
-    stage.told(TaskResult::State(Box::new(elsewhere)));
-    assert_eq!(stage.key(KeyCode::Char('@')), [Action::List(ListAction::WalkFiles("/srv".into()))]);
+    harness.report(TaskResult::State(Box::new(elsewhere)));
+    assert_eq!(harness.key(KeyCode::Char('@')), [Action::List(ListAction::WalkFiles("/srv".into()))]);
 }
 
 /// An editor in which something was typed, with skills for debugging and for committing.
 fn with_skills(typed: &str) -> Harness {
-    let mut stage = Harness::new(80, 24);
+    let mut harness = Harness::new(80, 24);
     let skill = |name: &str| SlashCommand {
         name: name.into(),
         description: "does it".into(),
@@ -548,43 +550,43 @@ fn with_skills(typed: &str) -> Harness {
         source: CommandSource::Skill,
         location: None,
     };
-    stage.told(TaskResult::Commands(vec![skill("skill:debug"), skill("skill:commit")]));
-    stage.type_text(typed);
-    stage
+    harness.report(TaskResult::Commands(vec![skill("skill:debug"), skill("skill:commit")]));
+    harness.type_text(typed);
+    harness
 }
 
 #[test]
 fn enter_fuzzy_command_is_completed_only() {
     for (typed, filled) in [("/bug", "/skill:debug "), ("/rsm", "/resume "), ("/re", "/resume ")] {
-        let mut stage = with_skills(typed);
-        stage.key(KeyCode::Enter);
-        assert_eq!(stage.app.editor.text(), filled, "{typed}");
+        let mut harness = with_skills(typed);
+        harness.key(KeyCode::Enter);
+        assert_eq!(harness.app.editor.text(), filled, "{typed}");
     }
-    let mut stage = with_skills("/ide");
-    let actions = stage.key(KeyCode::Enter);
+    let mut harness = with_skills("/ide");
+    let actions = harness.key(KeyCode::Enter);
     assert!(!actions.iter().any(|action| matches!(action, Action::Submit(_))), "{actions:?}");
 }
 
 #[test]
 fn enter_exact_name_alias_or_unique_prefix_runs() {
-    let said = |text: &str| Action::Submit(Submit::Steer(text.into()));
+    let message = |text: &str| Action::Submit(Submit::Steer(text.into()));
     for (typed, action) in [
-        ("/debug", said("/skill:debug ")),
-        ("/deb", said("/skill:debug ")),
-        ("/skill:commit", said("/skill:commit ")),
+        ("/debug", message("/skill:debug ")),
+        ("/deb", message("/skill:debug ")),
+        ("/skill:commit", message("/skill:commit ")),
         ("/clear", Action::Navigate(Navigate::New)),
         ("/clon", Action::Navigate(Navigate::Clone)),
     ] {
-        let mut stage = with_skills(typed);
-        let actions = stage.key(KeyCode::Enter);
+        let mut harness = with_skills(typed);
+        let actions = harness.key(KeyCode::Enter);
         assert!(actions.contains(&action), "{typed}: {actions:?}");
     }
 }
 
 #[test]
 fn enter_selected_command_runs() {
-    let mut stage = with_skills("/tr");
-    stage.key(KeyCode::Down);
-    let actions = stage.key(KeyCode::Enter);
+    let mut harness = with_skills("/tr");
+    harness.key(KeyCode::Down);
+    let actions = harness.key(KeyCode::Enter);
     assert!(actions.contains(&Action::Truncate), "{actions:?}");
 }

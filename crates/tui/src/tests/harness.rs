@@ -63,19 +63,19 @@ impl Harness {
             size: (80, 24),
             cell_pixels: (8, 16),
         };
-        let mut stage = Self {
+        let mut harness = Self {
             app: App::new(place, vec!["an earlier prompt".into()]),
             now: START,
             seq: 0,
             entries: 0,
             actions: Vec::new(),
         };
-        stage.input(Msg::Resize { width, height });
+        harness.input(Msg::Resize { width, height });
         let snapshot = Snapshot { seq: 0, state: state(), in_progress: InFlight::default() };
         let newest = LoadedPath::default();
-        stage.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
-        stage.input(Msg::TaskResult(TaskResult::Branch(Some("main".into()))));
-        stage
+        harness.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession { snapshot, newest }))));
+        harness.input(Msg::TaskResult(TaskResult::Branch(Some("main".into()))));
+        harness
     }
 
     pub(super) fn input(&mut self, input: Msg) {
@@ -115,12 +115,12 @@ impl Harness {
         });
     }
 
-    pub(super) fn said(&mut self, message: Message) {
+    pub(super) fn message(&mut self, message: Message) {
         self.append(MessageEntry { message: Arc::new(message), tiller_queue_id: None, tiller_receipt: None });
     }
 
     pub(super) fn user(&mut self, text: &str) {
-        self.said(Message::User(UserMessage::text(text, UnixMs(self.now))));
+        self.message(Message::User(UserMessage::text(text, UnixMs(self.now))));
     }
 
     pub(super) fn delta(&mut self, delta: AssistantDelta) {
@@ -135,7 +135,7 @@ impl Harness {
     pub(super) fn answer(&mut self, content: Vec<AssistantBlock>) {
         let answer =
             AssistantMessage { content, stop_reason: StopReason::ToolUse, ..AssistantMessage::default() };
-        self.said(Message::Assistant(answer));
+        self.message(Message::Assistant(answer));
     }
 
     pub(super) fn start(&mut self, id: &str, name: &str) {
@@ -155,7 +155,7 @@ impl Harness {
             timestamp: UnixMs(self.now),
         };
         let outcome = ToolOutcome::from(&result);
-        self.said(Message::ToolResult(result));
+        self.message(Message::ToolResult(result));
         let tool_call_id = id.into();
         self.event(EventKind::ToolExecutionEnd { tool_call_id, tool_name, result: outcome, is_error });
     }
@@ -180,7 +180,7 @@ impl Harness {
         }
     }
 
-    pub(super) fn asks(&mut self) {
+    pub(super) fn request_approval(&mut self) {
         self.event(EventKind::ApprovalRequested(ApprovalRequest {
             tool_call_id: "c2".into(),
             tool_name: "bash".into(),
@@ -240,11 +240,11 @@ pub(super) fn text(text: &str) -> AssistantBlock {
 }
 
 /// A run up to a command at work, two calls done before it.
-pub(super) fn at_work(stage: &mut Harness) {
-    stage.user("the parser test fails on windows line endings, find out why");
-    stage.event(EventKind::AgentStart);
-    stage.wait(800);
-    stage.answer(vec![
+pub(super) fn at_work(harness: &mut Harness) {
+    harness.user("the parser test fails on windows line endings, find out why");
+    harness.event(EventKind::AgentStart);
+    harness.wait(800);
+    harness.answer(vec![
         AssistantBlock::Thinking {
             thinking: "Line endings: the lexer first.".into(),
             thinking_signature: None,
@@ -255,15 +255,15 @@ pub(super) fn at_work(stage: &mut Harness) {
         call("c2", "bash", json!({"command": "cargo test parse -- --nocapture"})),
         call("c3", "edit_file", json!({"path": "src/parse/lexer.rs"})),
     ]);
-    stage.start("c0", "grep");
-    stage.wait(40);
-    stage.result(("c0", "grep"), "src/parse/lexer.rs:3: x", json!({"matches": 6}), false);
-    stage.start("c1", "read_file");
-    stage.result(("c1", "read_file"), "…", json!({"lines": 212}), false);
-    stage.start("c2", "bash");
-    stage.wait(12_400);
+    harness.start("c0", "grep");
+    harness.wait(40);
+    harness.result(("c0", "grep"), "src/parse/lexer.rs:3: x", json!({"matches": 6}), false);
+    harness.start("c1", "read_file");
+    harness.result(("c1", "read_file"), "…", json!({"lines": 212}), false);
+    harness.start("c2", "bash");
+    harness.wait(12_400);
     let output: String = (1..=9).map(|n| format!("test case_{n} ... \u{1b}[32mok\u{1b}[0m\n")).collect();
-    stage.event(EventKind::ToolExecutionUpdate {
+    harness.event(EventKind::ToolExecutionUpdate {
         tool_call_id: "c2".into(),
         tool_name: "bash".into(),
         args: serde_json::Value::Null,
@@ -271,12 +271,12 @@ pub(super) fn at_work(stage: &mut Harness) {
     });
 }
 
-pub(super) fn steered(stage: &mut Harness) {
-    at_work(stage);
+pub(super) fn steered(harness: &mut Harness) {
+    at_work(harness);
     let output: String = (1..=14).map(|n| format!("test case_{n} ... ok\n")).collect();
-    stage.result(("c2", "bash"), &output, json!({"exitCode": 101, "timedOut": false}), false);
-    stage.result(("c3", "edit_file"), "skipped: the user steered", json!({}), true);
-    stage.append(MessageEntry {
+    harness.result(("c2", "bash"), &output, json!({"exitCode": 101, "timedOut": false}), false);
+    harness.result(("c3", "edit_file"), "skipped: the user steered", json!({}), true);
+    harness.append(MessageEntry {
         message: Arc::new(Message::User(UserMessage::text(
             "wait — the fixture itself has mixed endings",
             UnixMs(0),
@@ -288,11 +288,11 @@ pub(super) fn steered(stage: &mut Harness) {
             ..DeliveryReceipt::default()
         }),
     });
-    stage.answer(vec![
+    harness.answer(vec![
         text("You're right: line 3 of `mixed.txt` ends in `\\r\\r\\n`."),
         call("c4", "edit_file", json!({"path": "tests/fixtures/mixed.txt"})),
     ]);
-    stage.start("c4", "edit_file");
+    harness.start("c4", "edit_file");
     let diff = "--- a\n+++ b\n@@ -2,3 +2,3 @@\n [section]\n-name = \"a\"\r\r\n+name = \"a\"\r\n port = 1\n";
-    stage.result(("c4", "edit_file"), "edited", json!({"diff": diff, "added": 1, "removed": 1}), false);
+    harness.result(("c4", "edit_file"), "edited", json!({"diff": diff, "added": 1, "removed": 1}), false);
 }

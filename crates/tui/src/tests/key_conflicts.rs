@@ -10,7 +10,7 @@ use crate::attach::AttachedImage;
 use crate::queue::{AfterQueueEdit, QueueAction};
 
 impl Harness {
-    fn one_waits(&mut self) {
+    fn queue_one(&mut self) {
         let item = QueueItem {
             id: "q1".into(),
             kind: QueueKind::FollowUp,
@@ -22,14 +22,14 @@ impl Harness {
         self.event(EventKind::queue_update(vec![item]));
     }
 
-    fn button(&mut self, kind: MouseEventKind, (column, row): (u16, u16)) -> Vec<Action> {
+    fn mouse_button(&mut self, kind: MouseEventKind, (column, row): (u16, u16)) -> Vec<Action> {
         self.screen();
         self.actions.clear();
         self.input(Msg::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
         std::mem::take(&mut self.actions)
     }
 
-    fn typed_at_once(&mut self, text: &str) -> Vec<Action> {
+    fn input_text(&mut self, text: &str) -> Vec<Action> {
         self.actions.clear();
         self.input(Msg::Text(text.into()));
         std::mem::take(&mut self.actions)
@@ -42,24 +42,24 @@ fn picture() -> AttachedImage {
 
 #[test]
 fn search_keys_do_not_reach_the_queue() {
-    let mut stage = Harness::new(80, 24);
-    at_work(&mut stage);
-    stage.one_waits();
-    stage.press(KeyCode::Up, KeyModifiers::ALT);
-    stage.control('f');
-    let orders: Vec<Action> = "dprD".chars().flat_map(|c| stage.key(KeyCode::Char(c))).collect();
+    let mut harness = Harness::new(80, 24);
+    at_work(&mut harness);
+    harness.queue_one();
+    harness.press(KeyCode::Up, KeyModifiers::ALT);
+    harness.control('f');
+    let orders: Vec<Action> = "dprD".chars().flat_map(|c| harness.key(KeyCode::Char(c))).collect();
     assert!(!orders.iter().any(|action| matches!(action, Action::Queue(_))), "{orders:?}");
-    assert!(stage.screen().contains("/ dprD"), "{}", stage.screen());
-    stage.key(KeyCode::Esc);
+    assert!(harness.screen().contains("/ dprD"), "{}", harness.screen());
+    harness.key(KeyCode::Esc);
     assert_eq!(
-        stage.key(KeyCode::Char('p')),
+        harness.key(KeyCode::Char('p')),
         [Action::Queue(QueueAction::SetKind("q1".into(), QueueKind::Steer))]
     );
 }
 
 #[test]
 fn returned_messages_keep_all_images() {
-    let mut stage = Harness::new(80, 24);
+    let mut harness = Harness::new(80, 24);
     let waiting = |id: &str| QueueItem {
         id: id.into(),
         kind: QueueKind::FollowUp,
@@ -70,141 +70,144 @@ fn returned_messages_keep_all_images() {
     };
     let report = TaskResult::ReturnedMessages(vec![waiting("q1"), waiting("q2")]);
     assert!(report.returns_input(), "they are in no queue any more");
-    stage.input(Msg::TaskResult(report));
-    assert_eq!(stage.app.editor.text(), "like [image #1: 3×2]\n\nlike [image #2: 3×2]");
-    assert_eq!(stage.app.editor.images().iter().map(|image| &*image.data).collect::<Vec<_>>(), ["q1", "q2"]);
+    harness.input(Msg::TaskResult(report));
+    assert_eq!(harness.app.editor.text(), "like [image #1: 3×2]\n\nlike [image #2: 3×2]");
+    assert_eq!(
+        harness.app.editor.images().iter().map(|image| &*image.data).collect::<Vec<_>>(),
+        ["q1", "q2"]
+    );
 }
 
 #[test]
 fn image_rejected_job_types_path() {
-    let mut stage = Harness::new(80, 24);
-    stage.actions.clear();
+    let mut harness = Harness::new(80, 24);
+    harness.actions.clear();
     let actions = {
-        stage.input(Msg::Paste("/tmp/shot.png".into()));
-        std::mem::take(&mut stage.actions)
+        harness.input(Msg::Paste("/tmp/shot.png".into()));
+        std::mem::take(&mut harness.actions)
     };
     let [action @ Action::Attach(..)] = &actions[..] else { panic!("{actions:?}") };
-    stage.app.reject_action(action.clone());
-    assert_eq!(stage.app.editor.text(), "/tmp/shot.png");
+    harness.app.reject_action(action.clone());
+    assert_eq!(harness.app.editor.text(), "/tmp/shot.png");
 }
 
 #[test]
 fn search_paste_bidi_is_visible() {
-    let mut stage = Harness::new(80, 24);
-    stage.control('f');
-    stage.input(Msg::Paste("\u{202e}txt".into()));
-    assert!(stage.screen().contains("/ <U+202E>txt"), "{}", stage.screen());
+    let mut harness = Harness::new(80, 24);
+    harness.control('f');
+    harness.input(Msg::Paste("\u{202e}txt".into()));
+    assert!(harness.screen().contains("/ <U+202E>txt"), "{}", harness.screen());
 }
 
 #[test]
 fn search_has_keys_while_editing_queue() {
-    let mut stage = Harness::new(80, 24);
-    at_work(&mut stage);
-    stage.one_waits();
-    stage.press(KeyCode::Up, KeyModifiers::ALT);
-    stage.key(KeyCode::Enter);
-    stage.control('f');
-    stage.type_text("lexer");
-    stage.key(KeyCode::Enter);
-    assert!(stage.app.queue.is_editing(), "{}", stage.screen());
-    stage.key(KeyCode::Esc);
-    assert!(stage.app.queue.is_editing() && stage.app.navigation.search.is_none());
-    assert_eq!(stage.app.editor.text(), "then run the suite");
+    let mut harness = Harness::new(80, 24);
+    at_work(&mut harness);
+    harness.queue_one();
+    harness.press(KeyCode::Up, KeyModifiers::ALT);
+    harness.key(KeyCode::Enter);
+    harness.control('f');
+    harness.type_text("lexer");
+    harness.key(KeyCode::Enter);
+    assert!(harness.app.queue.is_editing(), "{}", harness.screen());
+    harness.key(KeyCode::Esc);
+    assert!(harness.app.queue.is_editing() && harness.app.navigation.search.is_none());
+    assert_eq!(harness.app.editor.text(), "then run the suite");
 }
 
 #[test]
 fn completion_has_keys_while_editing_queue() {
-    let mut stage = Harness::new(80, 24);
-    at_work(&mut stage);
-    stage.one_waits();
-    stage.press(KeyCode::Up, KeyModifiers::ALT);
-    stage.key(KeyCode::Enter);
-    stage.control('u');
-    stage.type_text("/mod");
-    assert!(!stage.app.completion.candidates().is_empty());
-    stage.key(KeyCode::Esc);
-    assert!(stage.app.queue.is_editing() && stage.app.completion.candidates().is_empty());
-    stage.type_text("e");
-    stage.key(KeyCode::Tab);
-    assert_eq!((stage.app.editor.text().trim_end(), stage.app.queue.is_editing()), ("/model", true));
+    let mut harness = Harness::new(80, 24);
+    at_work(&mut harness);
+    harness.queue_one();
+    harness.press(KeyCode::Up, KeyModifiers::ALT);
+    harness.key(KeyCode::Enter);
+    harness.control('u');
+    harness.type_text("/mod");
+    assert!(!harness.app.completion.candidates().is_empty());
+    harness.key(KeyCode::Esc);
+    assert!(harness.app.queue.is_editing() && harness.app.completion.candidates().is_empty());
+    harness.type_text("e");
+    harness.key(KeyCode::Tab);
+    assert_eq!((harness.app.editor.text().trim_end(), harness.app.queue.is_editing()), ("/model", true));
 }
 
 #[test]
 fn focused_block_takes_no_key_of_next_message() {
-    let mut stage = Harness::new(80, 24);
-    steered(&mut stage);
-    stage.screen();
-    stage.press(KeyCode::Char('k'), KeyModifiers::ALT);
-    stage.type_text("yes");
-    assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Submit(Submit::Steer("yes".into()))));
-    assert_eq!(stage.key(KeyCode::Char('c')), []);
-    assert_eq!(stage.app.editor.text(), "c");
+    let mut harness = Harness::new(80, 24);
+    steered(&mut harness);
+    harness.screen();
+    harness.press(KeyCode::Char('k'), KeyModifiers::ALT);
+    harness.type_text("yes");
+    assert_eq!(harness.key(KeyCode::Enter).last(), Some(&Action::Submit(Submit::Steer("yes".into()))));
+    assert_eq!(harness.key(KeyCode::Char('c')), []);
+    assert_eq!(harness.app.editor.text(), "c");
 }
 
 #[test]
 fn focused_block_takes_no_letter_of_fast_text() {
-    let mut stage = Harness::new(80, 24);
-    steered(&mut stage);
-    stage.screen();
-    stage.press(KeyCode::Char('k'), KeyModifiers::ALT);
-    let first = stage.app.transcript.focus();
-    assert_eq!(stage.typed_at_once("kk"), []);
+    let mut harness = Harness::new(80, 24);
+    steered(&mut harness);
+    harness.screen();
+    harness.press(KeyCode::Char('k'), KeyModifiers::ALT);
+    let first = harness.app.transcript.focus();
+    assert_eq!(harness.input_text("kk"), []);
     assert!(
-        stage.app.transcript.focus().is_some() && stage.app.transcript.focus() != first,
+        harness.app.transcript.focus().is_some() && harness.app.transcript.focus() != first,
         "a key held down"
     );
-    assert_eq!(stage.typed_at_once("check"), []);
-    assert_eq!(stage.app.editor.text(), "check");
+    assert_eq!(harness.input_text("check"), []);
+    assert_eq!(harness.app.editor.text(), "check");
 }
 
 #[test]
 fn drag_ending_under_list_ends() {
-    let mut stage = Harness::new(80, 24);
+    let mut harness = Harness::new(80, 24);
     for nth in 0..20 {
-        stage.user(&format!("prompt {nth}"));
-        stage.answer(vec![text("an answer")]);
+        harness.user(&format!("prompt {nth}"));
+        harness.answer(vec![text("an answer")]);
     }
-    stage.button(MouseEventKind::Down(MouseButton::Left), (5, 8));
-    stage.button(MouseEventKind::Drag(MouseButton::Left), (5, 0));
-    assert!(stage.app.wants_ticks());
-    stage.control('l');
-    let before = stage.app.transcript.place();
-    stage.wait(100);
-    stage.screen();
-    assert_eq!(stage.app.transcript.place(), before, "nothing moves beneath the list");
-    stage.button(MouseEventKind::Up(MouseButton::Left), (5, 0));
-    stage.key(KeyCode::Esc);
-    assert!(!stage.app.wants_ticks());
+    harness.mouse_button(MouseEventKind::Down(MouseButton::Left), (5, 8));
+    harness.mouse_button(MouseEventKind::Drag(MouseButton::Left), (5, 0));
+    assert!(harness.app.wants_ticks());
+    harness.control('l');
+    let before = harness.app.transcript.place();
+    harness.wait(100);
+    harness.screen();
+    assert_eq!(harness.app.transcript.place(), before, "nothing moves beneath the list");
+    harness.mouse_button(MouseEventKind::Up(MouseButton::Left), (5, 0));
+    harness.key(KeyCode::Esc);
+    assert!(!harness.app.wants_ticks());
 }
 
 #[test]
 fn completion_leaves_arrows_to_history() {
-    let mut stage = Harness::new(80, 24);
-    stage.app.editor.remember("/t");
-    stage.key(KeyCode::Up);
-    assert_eq!(stage.app.editor.text(), "/t");
-    stage.key(KeyCode::Up);
-    assert_eq!(stage.app.editor.text(), "an earlier prompt");
-    stage.key(KeyCode::Down);
-    stage.type_text("r");
-    assert!(!stage.app.completion.candidates().is_empty(), "changed, it is a text like any other");
+    let mut harness = Harness::new(80, 24);
+    harness.app.editor.remember("/t");
+    harness.key(KeyCode::Up);
+    assert_eq!(harness.app.editor.text(), "/t");
+    harness.key(KeyCode::Up);
+    assert_eq!(harness.app.editor.text(), "an earlier prompt");
+    harness.key(KeyCode::Down);
+    harness.type_text("r");
+    assert!(!harness.app.completion.candidates().is_empty(), "changed, it is a text like any other");
 }
 
 #[test]
 fn completion_updates_after_external_editor() {
-    let mut stage = Harness::new(80, 24);
-    stage.type_text("/mod");
-    assert_eq!(stage.control('g'), [Action::Terminal(TerminalAction::EditExternally("/mod".into()))]);
-    stage.input(Msg::TaskResult(TaskResult::Edited("hello".into())));
-    assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Submit(Submit::Steer("hello".into()))));
+    let mut harness = Harness::new(80, 24);
+    harness.type_text("/mod");
+    assert_eq!(harness.control('g'), [Action::Terminal(TerminalAction::EditExternally("/mod".into()))]);
+    harness.input(Msg::TaskResult(TaskResult::Edited("hello".into())));
+    assert_eq!(harness.key(KeyCode::Enter).last(), Some(&Action::Submit(Submit::Steer("hello".into()))));
 }
 
 #[test]
 fn shell_command_not_run_is_returned() {
-    let mut stage = Harness::new(80, 24);
+    let mut harness = Harness::new(80, 24);
     for line in ["!ls", "!!ls", "ls"] {
-        stage.type_text(line);
-        let actions = stage.key(KeyCode::Enter);
+        harness.type_text(line);
+        let actions = harness.key(KeyCode::Enter);
         let Some(Action::Submit(say)) = actions.last() else { panic!("{actions:?}") };
         assert_eq!(say.typed(), Some(line.to_owned().into()));
     }
@@ -212,10 +215,10 @@ fn shell_command_not_run_is_returned() {
 
 #[test]
 fn undelivered_message_is_a_draft() {
-    let mut stage = Harness::new(80, 24);
-    stage.type_text("half");
-    stage.app.reject_action(Action::Submit(Submit::Steer("whole".into())));
-    assert_eq!(stage.app.editor.text(), "whole\n\nhalf");
+    let mut harness = Harness::new(80, 24);
+    harness.type_text("half");
+    harness.app.reject_action(Action::Submit(Submit::Steer("whole".into())));
+    assert_eq!(harness.app.editor.text(), "whole\n\nhalf");
 }
 
 #[test]
@@ -229,63 +232,63 @@ fn undelivered_queue_command_loses_nothing() {
         held: false,
     };
     let removed = |text: &str| crate::queue::RemovedMessage { item: item("q1", text), place: 0 };
-    let mut stage = Harness::new(80, 24);
-    stage.app.reject_action(Action::Queue(QueueAction::Restore(vec![removed("one"), removed("two")])));
-    assert_eq!(stage.app.editor.text(), "one\n\ntwo");
-    stage.app.reject_action(Action::Queue(QueueAction::Edit(
+    let mut harness = Harness::new(80, 24);
+    harness.app.reject_action(Action::Queue(QueueAction::Restore(vec![removed("one"), removed("two")])));
+    assert_eq!(harness.app.editor.text(), "one\n\ntwo");
+    harness.app.reject_action(Action::Queue(QueueAction::Edit(
         "q1".into(),
         "otherwise".into(),
         AfterQueueEdit::Keep,
     )));
-    assert!(stage.app.editor.text().starts_with("otherwise"));
+    assert!(harness.app.editor.text().starts_with("otherwise"));
 }
 
 #[test]
 fn image_placeholder_is_never_split() {
-    let mut stage = Harness::new(80, 24);
-    stage.input(Msg::TaskResult(TaskResult::Attached(picture())));
-    assert_eq!(stage.app.editor.text(), "[image #1: 3×2] ");
-    stage.control('w');
-    assert_eq!(stage.app.editor.text(), "");
-    stage.input(Msg::TaskResult(TaskResult::Attached(picture())));
-    stage.control('a');
-    stage.type_text("see ");
-    stage.key(KeyCode::Left);
-    stage.press(KeyCode::Char('d'), KeyModifiers::ALT);
-    assert_eq!(stage.app.editor.text(), "see ");
+    let mut harness = Harness::new(80, 24);
+    harness.input(Msg::TaskResult(TaskResult::Attached(picture())));
+    assert_eq!(harness.app.editor.text(), "[image #1: 3×2] ");
+    harness.control('w');
+    assert_eq!(harness.app.editor.text(), "");
+    harness.input(Msg::TaskResult(TaskResult::Attached(picture())));
+    harness.control('a');
+    harness.type_text("see ");
+    harness.key(KeyCode::Left);
+    harness.press(KeyCode::Char('d'), KeyModifiers::ALT);
+    assert_eq!(harness.app.editor.text(), "see ");
 }
 
 #[test]
 fn queued_message_takes_no_image() {
-    let mut stage = Harness::new(80, 24);
-    at_work(&mut stage);
-    stage.one_waits();
-    stage.press(KeyCode::Up, KeyModifiers::ALT);
-    stage.key(KeyCode::Enter);
-    stage.input(Msg::TaskResult(TaskResult::Attached(picture())));
-    assert_eq!(stage.app.editor.text(), "then run the suite");
-    assert!(stage.screen().contains("Images can't be attached here"), "{}", stage.screen());
+    let mut harness = Harness::new(80, 24);
+    at_work(&mut harness);
+    harness.queue_one();
+    harness.press(KeyCode::Up, KeyModifiers::ALT);
+    harness.key(KeyCode::Enter);
+    harness.input(Msg::TaskResult(TaskResult::Attached(picture())));
+    assert_eq!(harness.app.editor.text(), "then run the suite");
+    assert!(harness.screen().contains("Images can't be attached here"), "{}", harness.screen());
 }
 
 #[test]
 fn draft_has_no_image_placeholder() {
-    let mut stage = Harness::new(80, 24);
-    stage.type_text("look:");
-    stage.input(Msg::TaskResult(TaskResult::Attached(picture())));
-    stage.type_text("what is it");
-    assert_eq!(stage.app.unsent_text(), "look: what is it");
+    let mut harness = Harness::new(80, 24);
+    harness.type_text("look:");
+    harness.input(Msg::TaskResult(TaskResult::Attached(picture())));
+    harness.type_text("what is it");
+    assert_eq!(harness.app.unsent_text(), "look: what is it");
 }
 
 #[test]
 fn history_prompt_has_expanded_paste() {
-    let mut stage = Harness::new(80, 24);
+    let mut harness = Harness::new(80, 24);
     let pasted = "one line\n".repeat(9);
-    stage.input(Msg::Paste(pasted.clone()));
-    stage.key(KeyCode::Enter);
-    stage.input(Msg::Paste("another\n".repeat(9)));
-    stage.control('c');
-    stage.key(KeyCode::Up);
-    assert_eq!(stage.app.editor.expanded(), pasted);
+    harness.input(Msg::Paste(pasted.clone()));
+    harness.key(KeyCode::Enter);
+    harness.input(Msg::Paste("another\n".repeat(9)));
+    harness.control('c');
+    harness.key(KeyCode::Up);
+    assert_eq!(harness.app.editor.expanded(), pasted);
 }
 
 /// Keys and events in no order, at sizes in no order: whatever is left behind, the next key meets a state that can be
@@ -315,51 +318,51 @@ fn random_keys_and_events_never_panic() {
         usize::try_from(seed >> 33).unwrap() % below
     };
     for round in 0..8 {
-        let mut stage = Harness::new(80, 24);
+        let mut harness = Harness::new(80, 24);
         if round % 2 == 0 {
-            at_work(&mut stage)
+            at_work(&mut harness)
         } else {
-            steered(&mut stage)
+            steered(&mut harness)
         }
         for _ in 0..120 {
             let place = (u16::try_from(random(90)).unwrap(), u16::try_from(random(30)).unwrap());
             match random(24) {
-                0 => stage.input(Msg::Resize { width: place.0.max(1), height: place.1.max(1) }),
-                1 => stage.one_waits(),
-                2 => stage.asks(),
-                3 => stage.user("a prompt\nof two lines"),
-                4 => stage.answer(vec![text("an *answer*"), call("c9", "bash", serde_json::json!({}))]),
-                5 => stage.text(0, "some **text**\n```\ncode\n"),
-                6 => _ = stage.button(MouseEventKind::Down(MouseButton::Left), place),
-                7 => _ = stage.button(MouseEventKind::Drag(MouseButton::Left), place),
-                8 => _ = stage.button(MouseEventKind::Up(MouseButton::Left), place),
-                9 => _ = stage.button(MouseEventKind::ScrollUp, place),
-                10 => stage.wait(500),
-                11 => stage.input(Msg::Paste("pasted\n".repeat(random(12)))),
-                12 => stage.event(EventKind::queue_update(Vec::<QueueItem>::new())),
-                13 => stage.input(Msg::TaskResult(TaskResult::Attached(picture()))),
-                14..=18 => _ = stage.press(keys[random(keys.len())], modifiers[random(4)]),
-                _ => _ = stage.press(KeyCode::Char(letters[random(letters.len())]), modifiers[random(4)]),
+                0 => harness.input(Msg::Resize { width: place.0.max(1), height: place.1.max(1) }),
+                1 => harness.queue_one(),
+                2 => harness.request_approval(),
+                3 => harness.user("a prompt\nof two lines"),
+                4 => harness.answer(vec![text("an *answer*"), call("c9", "bash", serde_json::json!({}))]),
+                5 => harness.text(0, "some **text**\n```\ncode\n"),
+                6 => _ = harness.mouse_button(MouseEventKind::Down(MouseButton::Left), place),
+                7 => _ = harness.mouse_button(MouseEventKind::Drag(MouseButton::Left), place),
+                8 => _ = harness.mouse_button(MouseEventKind::Up(MouseButton::Left), place),
+                9 => _ = harness.mouse_button(MouseEventKind::ScrollUp, place),
+                10 => harness.wait(500),
+                11 => harness.input(Msg::Paste("pasted\n".repeat(random(12)))),
+                12 => harness.event(EventKind::queue_update(Vec::<QueueItem>::new())),
+                13 => harness.input(Msg::TaskResult(TaskResult::Attached(picture()))),
+                14..=18 => _ = harness.press(keys[random(keys.len())], modifiers[random(4)]),
+                _ => _ = harness.press(KeyCode::Char(letters[random(letters.len())]), modifiers[random(4)]),
             }
             if random(3) == 0 {
-                stage.screen();
+                harness.screen();
             }
         }
-        assert_eq!(stage.screen().split('\n').count(), usize::from(stage.app.ui.size.1));
+        assert_eq!(harness.screen().split('\n').count(), usize::from(harness.app.ui.size.1));
     }
 }
 
 #[test]
 fn click_anywhere_keeps_cursor_off_placeholder() {
     for (width, height) in (1..14).flat_map(|width| (1..10).map(move |height| (width, height))) {
-        let mut stage = Harness::new(width, height);
-        stage.type_text("日本 a\tb ");
-        stage.input(Msg::Paste("line\n".repeat(20)));
-        stage.type_text(" after");
+        let mut harness = Harness::new(width, height);
+        harness.type_text("日本 a\tb ");
+        harness.input(Msg::Paste("line\n".repeat(20)));
+        harness.type_text(" after");
         for (column, row) in (0..width).flat_map(|column| (0..height).map(move |row| (column, row))) {
-            stage.button(MouseEventKind::Down(MouseButton::Left), (column, row));
-            stage.button(MouseEventKind::Up(MouseButton::Left), (column, row));
-            let before = stage.app.editor.before_cursor();
+            harness.mouse_button(MouseEventKind::Down(MouseButton::Left), (column, row));
+            harness.mouse_button(MouseEventKind::Up(MouseButton::Left), (column, row));
+            let before = harness.app.editor.before_cursor();
             assert_eq!(
                 before.contains('['),
                 before.contains(']'),
@@ -371,15 +374,15 @@ fn click_anywhere_keeps_cursor_off_placeholder() {
 
 #[test]
 fn export_long_job_is_shown() {
-    let mut stage = Harness::new(80, 24);
-    stage.input(Msg::TaskResult(TaskResult::Began(Job::Export)));
-    stage.wait(199);
-    assert!(!stage.screen().contains("exporting"), "{}", stage.screen());
-    assert!(stage.app.wants_ticks());
-    stage.wait(1_001);
-    assert!(stage.screen().contains("exporting the session… 1.2s"), "{}", stage.screen());
-    stage.event(EventKind::AgentStart);
-    assert!(stage.screen().contains(" · exporting the session…"), "{}", stage.screen());
-    stage.input(Msg::TaskResult(TaskResult::Ended(Job::Export)));
-    assert!(!stage.screen().contains("exporting"), "{}", stage.screen());
+    let mut harness = Harness::new(80, 24);
+    harness.input(Msg::TaskResult(TaskResult::Began(Job::Export)));
+    harness.wait(199);
+    assert!(!harness.screen().contains("exporting"), "{}", harness.screen());
+    assert!(harness.app.wants_ticks());
+    harness.wait(1_001);
+    assert!(harness.screen().contains("exporting the session… 1.2s"), "{}", harness.screen());
+    harness.event(EventKind::AgentStart);
+    assert!(harness.screen().contains(" · exporting the session…"), "{}", harness.screen());
+    harness.input(Msg::TaskResult(TaskResult::Ended(Job::Export)));
+    assert!(!harness.screen().contains("exporting"), "{}", harness.screen());
 }

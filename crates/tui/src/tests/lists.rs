@@ -11,19 +11,13 @@ use tiller_tools::tool::ToolSource;
 
 use super::harness::{Harness, SIZES};
 use crate::app::{
-    Action, BackgroundJob, ListAction, ListKind, ListResult, Msg, Navigate, SessionEdit, TaskResult,
+    Action, BackgroundJob, ListAction, ListKind, ListResult, Navigate, SessionEdit, TaskResult,
 };
 use crate::dialog::Dialog;
 use crate::picker::{self, Levels, Models, PickerChoice, PickerItem, StatusText};
 
 impl Harness {
-    fn report(&mut self, report: TaskResult) -> Vec<Action> {
-        self.actions.clear();
-        self.input(Msg::TaskResult(report));
-        std::mem::take(&mut self.actions)
-    }
-
-    fn say(&mut self, line: &str) -> Vec<Action> {
+    fn submit_typed(&mut self, line: &str) -> Vec<Action> {
         self.type_text(line);
         let actions = self.key(KeyCode::Enter);
         actions
@@ -49,12 +43,12 @@ fn models() -> Models {
 
 #[test]
 fn models_narrow_keeps_distinguishing_part() {
-    let mut stage = Harness::new(40, 12);
-    stage.control('l');
+    let mut harness = Harness::new(40, 12);
+    harness.control('l');
     let locked = catalog::list_models("anthropic").into_iter();
     let locked = locked.map(|facts| LockedModel { facts, key_name: "ANTHROPIC_API_KEY".into() }).collect();
-    stage.items(ListKind::Models, picker::models(&Models { locked, usable: Vec::new(), ..models() }));
-    let screen = stage.screen();
+    harness.items(ListKind::Models, picker::models(&Models { locked, usable: Vec::new(), ..models() }));
+    let screen = harness.screen();
     let ids = ["anthropic/claude-opus-", "anthropic/claude-sonnet-"];
     assert!(ids.iter().all(|id| screen.contains(id)) && screen.contains("needs"), "{screen}");
 }
@@ -62,22 +56,22 @@ fn models_narrow_keeps_distinguishing_part() {
 #[test]
 fn models_show_price_and_missing_key() {
     for (width, height) in SIZES {
-        let mut stage = Harness::new(width, height);
-        assert_eq!(stage.control('l'), [Action::List(ListAction::LoadItems(ListKind::Models))]);
-        stage.items(ListKind::Models, picker::models(&models()));
-        insta::assert_snapshot!(format!("models_{width}x{height}"), stage.screen());
-        stage.type_text("gpt");
+        let mut harness = Harness::new(width, height);
+        assert_eq!(harness.control('l'), [Action::List(ListAction::LoadItems(ListKind::Models))]);
+        harness.items(ListKind::Models, picker::models(&models()));
+        insta::assert_snapshot!(format!("models_{width}x{height}"), harness.screen());
+        harness.type_text("gpt");
         assert_eq!(
-            stage.key(KeyCode::Enter),
+            harness.key(KeyCode::Enter),
             [Action::List(ListAction::LoadItems(ListKind::Logins))],
             "it can't answer"
         );
-        assert!(stage.screen().contains("key of openai ❯"), "{}", stage.screen());
-        (0..3).for_each(|_| _ = stage.key(KeyCode::Esc));
-        stage.control('u');
-        stage.type_text("haiku");
-        insta::assert_snapshot!(format!("models_narrowed_{width}x{height}"), stage.screen());
-        let chosen = stage.press(KeyCode::BackTab, KeyModifiers::SHIFT);
+        assert!(harness.screen().contains("key of openai ❯"), "{}", harness.screen());
+        (0..3).for_each(|_| _ = harness.key(KeyCode::Esc));
+        harness.control('u');
+        harness.type_text("haiku");
+        insta::assert_snapshot!(format!("models_narrowed_{width}x{height}"), harness.screen());
+        let chosen = harness.press(KeyCode::BackTab, KeyModifiers::SHIFT);
         assert!(
             matches!(&chosen[..], [Action::Edit(SessionEdit::SetModel(name)), Action::List(ListAction::LoadItems(ListKind::Thinking))] if name.contains("haiku"))
         );
@@ -91,50 +85,62 @@ fn all_levels(id: &str) -> Levels {
 
 #[test]
 fn esc_clears_filter_then_closes() {
-    let mut stage = Harness::new(80, 24);
-    stage.type_text("dear draft");
-    stage.control('l');
-    stage.items(ListKind::Models, picker::models(&models()));
-    stage.type_text("haiku");
-    assert!(stage.screen().contains("esc show all"), "{}", stage.screen());
-    stage.key(KeyCode::Esc);
-    let screen = stage.screen();
+    let mut harness = Harness::new(80, 24);
+    harness.type_text("dear draft");
+    harness.control('l');
+    harness.items(ListKind::Models, picker::models(&models()));
+    harness.type_text("haiku");
+    assert!(harness.screen().contains("esc show all"), "{}", harness.screen());
+    harness.key(KeyCode::Esc);
+    let screen = harness.screen();
     assert!(screen.contains("type to filter") && screen.contains("esc back"), "{screen}");
-    stage.key(KeyCode::Esc);
-    assert!(!stage.screen().contains("── models"), "{}", stage.screen());
-    assert_eq!(stage.app.editor.text(), "dear draft");
+    harness.key(KeyCode::Esc);
+    assert!(!harness.screen().contains("── models"), "{}", harness.screen());
+    assert_eq!(harness.app.editor.text(), "dear draft");
 }
 
 #[test]
 fn thinking_unsupported_level_is_marked() {
-    let mut stage = Harness::new(80, 24);
-    stage.say("/thinking");
+    let mut harness = Harness::new(80, 24);
+    harness.submit_typed("/thinking");
     let can = vec![ThinkingLevel::Off];
     let levels = Levels { supported: can, current: ThinkingLevel::Off, ..all_levels("my-model") };
-    stage.items(ListKind::Thinking, picker::levels(&levels));
-    stage.type_text("high");
-    assert_eq!(stage.key(KeyCode::Enter), []);
-    assert!(stage.screen().contains("✗ not supported by my-model"), "{}", stage.screen());
+    harness.items(ListKind::Thinking, picker::levels(&levels));
+    harness.type_text("high");
+    assert_eq!(harness.key(KeyCode::Enter), []);
+    assert!(harness.screen().contains("✗ not supported by my-model"), "{}", harness.screen());
 }
 
 #[test]
 fn thinking_and_approval_lists() {
     for (width, height) in SIZES {
-        let mut stage = Harness::new(width, height);
-        assert_eq!(stage.say("/thinking"), [Action::List(ListAction::LoadItems(ListKind::Thinking))]);
-        stage.items(ListKind::Thinking, picker::levels(&all_levels("claude-haiku-4-5")));
-        insta::assert_snapshot!(format!("thinking_{width}x{height}"), stage.screen());
-        stage.key(KeyCode::Down);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Edit(SessionEdit::SetThinking(ThinkingLevel::Xhigh))]);
-        assert_eq!(stage.say("/approval"), [Action::List(ListAction::LoadItems(ListKind::Approval))]);
-        stage.items(ListKind::Approval, picker::modes("ask"));
-        insta::assert_snapshot!(format!("approval_modes_{width}x{height}"), stage.screen());
-        stage.type_text("read");
+        let mut harness = Harness::new(width, height);
         assert_eq!(
-            stage.key(KeyCode::Enter),
+            harness.submit_typed("/thinking"),
+            [Action::List(ListAction::LoadItems(ListKind::Thinking))]
+        );
+        harness.items(ListKind::Thinking, picker::levels(&all_levels("claude-haiku-4-5")));
+        insta::assert_snapshot!(format!("thinking_{width}x{height}"), harness.screen());
+        harness.key(KeyCode::Down);
+        assert_eq!(
+            harness.key(KeyCode::Enter),
+            [Action::Edit(SessionEdit::SetThinking(ThinkingLevel::Xhigh))]
+        );
+        assert_eq!(
+            harness.submit_typed("/approval"),
+            [Action::List(ListAction::LoadItems(ListKind::Approval))]
+        );
+        harness.items(ListKind::Approval, picker::modes("ask"));
+        insta::assert_snapshot!(format!("approval_modes_{width}x{height}"), harness.screen());
+        harness.type_text("read");
+        assert_eq!(
+            harness.key(KeyCode::Enter),
             [Action::List(ListAction::SetApproval(ApprovalMode::ReadOnly))]
         );
-        assert_eq!(stage.say("/approval auto"), [Action::List(ListAction::SetApproval(ApprovalMode::Auto))]);
+        assert_eq!(
+            harness.submit_typed("/approval auto"),
+            [Action::List(ListAction::SetApproval(ApprovalMode::Auto))]
+        );
     }
 }
 
@@ -142,18 +148,24 @@ fn thinking_and_approval_lists() {
 fn permissions_list_revokes() {
     let folder = Permission::Folder { folder: "/docs".into(), access: FolderAccess::ReadOnly };
     for code in [KeyCode::Enter, KeyCode::Delete] {
-        let mut stage = Harness::new(80, 24);
-        assert_eq!(stage.say("/permissions"), [Action::List(ListAction::LoadItems(ListKind::Permissions))]);
-        stage.items(ListKind::Permissions, (picker::permissions(std::slice::from_ref(&folder)), 0));
-        let screen = stage.screen();
+        let mut harness = Harness::new(80, 24);
+        assert_eq!(
+            harness.submit_typed("/permissions"),
+            [Action::List(ListAction::LoadItems(ListKind::Permissions))]
+        );
+        harness.items(ListKind::Permissions, (picker::permissions(std::slice::from_ref(&folder)), 0));
+        let screen = harness.screen();
         assert!(
             screen.contains("reading in /docs") && screen.contains("file tools · this session"),
             "{screen}"
         );
-        assert_eq!(stage.key(code), [Action::List(ListAction::Revoke(folder.clone()))], "{code:?}");
+        assert_eq!(harness.key(code), [Action::List(ListAction::Revoke(folder.clone()))], "{code:?}");
     }
-    let mut stage = Harness::new(80, 24);
-    assert_eq!(stage.say("/add-dir ../x:ro"), [Action::List(ListAction::AddFolder("../x:ro".into()))]);
+    let mut harness = Harness::new(80, 24);
+    assert_eq!(
+        harness.submit_typed("/add-dir ../x:ro"),
+        [Action::List(ListAction::AddFolder("../x:ro".into()))]
+    );
 }
 
 #[test]
@@ -171,9 +183,9 @@ fn tools_list_switches_and_stays() {
     let off = OfferState::LeftOut("--tools".into());
     let extension = || ToolSource::Extension("deploy".into());
     for (width, height) in SIZES {
-        let mut stage = Harness::new(width, height);
-        assert_eq!(stage.say("/tools"), [Action::List(ListAction::LoadItems(ListKind::Tools))]);
-        stage.items(
+        let mut harness = Harness::new(width, height);
+        assert_eq!(harness.submit_typed("/tools"), [Action::List(ListAction::LoadItems(ListKind::Tools))]);
+        harness.items(
             ListKind::Tools,
             (
                 picker::tools(&[
@@ -184,10 +196,10 @@ fn tools_list_switches_and_stays() {
                 0,
             ),
         );
-        insta::assert_snapshot!(format!("tools_{width}x{height}"), stage.screen());
-        stage.key(KeyCode::Down);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::List(ListAction::ToggleTool("bash".into()))]);
-        stage.items(
+        insta::assert_snapshot!(format!("tools_{width}x{height}"), harness.screen());
+        harness.key(KeyCode::Down);
+        assert_eq!(harness.key(KeyCode::Enter), [Action::List(ListAction::ToggleTool("bash".into()))]);
+        harness.items(
             ListKind::Tools,
             (
                 picker::tools(&[
@@ -197,7 +209,7 @@ fn tools_list_switches_and_stays() {
                 0,
             ),
         );
-        assert!(stage.screen().contains("▸ ✓ bash"), "{}", stage.screen());
+        assert!(harness.screen().contains("▸ ✓ bash"), "{}", harness.screen());
     }
 }
 
@@ -214,47 +226,53 @@ fn settings_value_is_chosen_or_typed() {
         TaskResult::List(ListResult::Settings(Box::new(settings)))
     };
     for (width, height) in SIZES {
-        let mut stage = Harness::new(width, height);
-        assert_eq!(stage.say("/settings"), [Action::List(ListAction::LoadItems(ListKind::Settings))]);
-        stage.report(settings());
-        insta::assert_snapshot!(format!("settings_{width}x{height}"), stage.screen());
-        stage.type_text("sync");
-        assert_eq!(stage.key(KeyCode::Enter), [], "of three words one is chosen");
-        insta::assert_snapshot!(format!("setting_words_{width}x{height}"), stage.screen());
-        stage.key(KeyCode::Up);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::List(ListAction::Set(&setting::SYNC, "turn".into()))]);
-        assert_eq!(stage.control('x'), [Action::List(ListAction::Set(&setting::SYNC, String::new()))]);
-        stage.control('u');
-        stage.type_text("max_turns");
-        assert_eq!(stage.key(KeyCode::Enter), []);
-        stage.type_text("many");
-        assert_eq!(stage.key(KeyCode::Enter), []);
-        insta::assert_snapshot!(format!("settings_wrong_{width}x{height}"), stage.screen());
-        stage.control('w');
-        stage.type_text("12");
+        let mut harness = Harness::new(width, height);
         assert_eq!(
-            stage.key(KeyCode::Enter),
+            harness.submit_typed("/settings"),
+            [Action::List(ListAction::LoadItems(ListKind::Settings))]
+        );
+        harness.report(settings());
+        insta::assert_snapshot!(format!("settings_{width}x{height}"), harness.screen());
+        harness.type_text("sync");
+        assert_eq!(harness.key(KeyCode::Enter), [], "of three words one is chosen");
+        insta::assert_snapshot!(format!("setting_words_{width}x{height}"), harness.screen());
+        harness.key(KeyCode::Up);
+        assert_eq!(
+            harness.key(KeyCode::Enter),
+            [Action::List(ListAction::Set(&setting::SYNC, "turn".into()))]
+        );
+        assert_eq!(harness.control('x'), [Action::List(ListAction::Set(&setting::SYNC, String::new()))]);
+        harness.control('u');
+        harness.type_text("max_turns");
+        assert_eq!(harness.key(KeyCode::Enter), []);
+        harness.type_text("many");
+        assert_eq!(harness.key(KeyCode::Enter), []);
+        insta::assert_snapshot!(format!("settings_wrong_{width}x{height}"), harness.screen());
+        harness.control('w');
+        harness.type_text("12");
+        assert_eq!(
+            harness.key(KeyCode::Enter),
             [Action::List(ListAction::Set(&setting::MAX_TURNS, "12".into()))]
         );
-        stage.report(TaskResult::List(ListResult::Status(StatusText::note(
+        harness.report(TaskResult::List(ListResult::Status(StatusText::note(
             "saved; takes effect at the next start",
         ))));
-        assert!(stage.screen().contains("at the next start"));
-        stage.key(KeyCode::Enter);
-        stage.key(KeyCode::Esc);
-        assert!(stage.screen().contains("── settings ──"), "esc leaves the value alone, and the list open");
-        stage.key(KeyCode::Esc);
-        stage.key(KeyCode::Esc);
-        assert!(!stage.screen().contains("── settings ──"));
+        assert!(harness.screen().contains("at the next start"));
+        harness.key(KeyCode::Enter);
+        harness.key(KeyCode::Esc);
+        assert!(harness.screen().contains("── settings ──"), "esc leaves the value alone, and the list open");
+        harness.key(KeyCode::Esc);
+        harness.key(KeyCode::Esc);
+        assert!(!harness.screen().contains("── settings ──"));
     }
 }
 
 #[test]
 fn list_very_wide_keeps_notes_near() {
-    let mut stage = Harness::new(200, 60);
-    stage.say("/settings");
-    stage.report(TaskResult::List(ListResult::Settings(Box::default())));
-    let screen = stage.screen();
+    let mut harness = Harness::new(200, 60);
+    harness.submit_typed("/settings");
+    harness.report(TaskResult::List(ListResult::Settings(Box::default())));
+    let screen = harness.screen();
     let row = screen.lines().find(|line| line.contains("steering_point")).unwrap();
     let ends = row.find("between-tools").unwrap() + "between-tools".len();
     assert_eq!(ends, 80, "{row}");
@@ -262,46 +280,47 @@ fn list_very_wide_keeps_notes_near() {
 
 #[test]
 fn sessions_locked_can_be_forked() {
-    let mut stage = Harness::new(80, 24);
-    stage.type_text("dear draft");
-    stage.app.browse("");
+    let mut harness = Harness::new(80, 24);
+    harness.type_text("dear draft");
+    harness.app.browse("");
     let items = vec![
         PickerItem::new("continue in a fork", PickerChoice::ForkOf("/s/1.jsonl".into())),
         PickerItem::new("stay here", PickerChoice::Nothing),
     ];
-    stage.report(TaskResult::Dialog(Dialog { title: "the session is open in another tiller".into(), items }));
-    stage.wait(400);
+    harness
+        .report(TaskResult::Dialog(Dialog { title: "the session is open in another tiller".into(), items }));
+    harness.wait(400);
     let fork = Action::Navigate(Navigate::ForkOf("/s/1.jsonl".into()));
-    assert_eq!(stage.key(KeyCode::Enter), [fork, Action::EndSessionSearch]);
-    assert!(stage.screen().contains("dear draft"), "the list beneath is gone: {}", stage.screen());
+    assert_eq!(harness.key(KeyCode::Enter), [fork, Action::EndSessionSearch]);
+    assert!(harness.screen().contains("dear draft"), "the list beneath is gone: {}", harness.screen());
 }
 
 #[test]
 fn preview_beside_wide_or_below_high_list() {
     for (width, height, text) in [(120, 24, " │ more of it"), (80, 24, "   more of it")] {
-        let mut stage = Harness::new(width, height);
-        stage.control('l');
+        let mut harness = Harness::new(width, height);
+        harness.control('l');
         let item = PickerItem::new("a", PickerChoice::Model("a".into()))
             .with_detail(vec![Line::new("more of it", Role::Text)]);
-        stage.items(ListKind::Models, (vec![item], 0));
-        let screen = stage.screen();
+        harness.items(ListKind::Models, (vec![item], 0));
+        let screen = harness.screen();
         assert!(screen.lines().any(|line| line.contains(text)), "{screen}");
     }
-    let mut stage = Harness::new(80, 12);
-    stage.control('l');
+    let mut harness = Harness::new(80, 12);
+    harness.control('l');
     let item = PickerItem::new("a", PickerChoice::Model("a".into()))
         .with_detail(vec![Line::new("more of it", Role::Text)]);
-    stage.items(ListKind::Models, (vec![item], 0));
-    assert!(!stage.screen().contains("more of it"), "there is no room for it");
+    harness.items(ListKind::Models, (vec![item], 0));
+    assert!(!harness.screen().contains("more of it"), "there is no room for it");
 }
 
 #[test]
 fn preview_of_models_needs_room_for_prices() {
     for (width, is_beside) in [(100, false), (104, false), (110, true), (120, true)] {
-        let mut stage = Harness::new(width, 30);
-        stage.control('l');
-        stage.items(ListKind::Models, picker::models(&models()));
-        let screen = stage.screen();
+        let mut harness = Harness::new(width, 30);
+        harness.control('l');
+        harness.items(ListKind::Models, picker::models(&models()));
+        let screen = harness.screen();
         assert_eq!(screen.contains(" │ claude-opus"), is_beside, "{screen}");
         assert!(screen.contains("cycled · thinks · $4/$20 · 1.0M"), "{screen}");
         assert!(screen.contains("  needs OPENAI_API_KEY"), "{screen}");
@@ -311,37 +330,37 @@ fn preview_of_models_needs_room_for_prices() {
 
 #[test]
 fn preview_without_match_is_empty() {
-    let mut stage = Harness::new(120, 24);
-    stage.control('l');
+    let mut harness = Harness::new(120, 24);
+    harness.control('l');
     let item = PickerItem::new("a", PickerChoice::Model("a".into()))
         .with_detail(vec![Line::new("more of it", Role::Text)]);
-    stage.items(ListKind::Models, (vec![item], 0));
-    assert!(stage.screen().contains("more of it"));
-    stage.type_text("zz");
-    assert!(!stage.screen().contains("more of it"), "{}", stage.screen());
-    stage.control('u');
-    assert!(stage.screen().contains("more of it"), "{}", stage.screen());
+    harness.items(ListKind::Models, (vec![item], 0));
+    assert!(harness.screen().contains("more of it"));
+    harness.type_text("zz");
+    assert!(!harness.screen().contains("more of it"), "{}", harness.screen());
+    harness.control('u');
+    assert!(harness.screen().contains("more of it"), "{}", harness.screen());
 }
 
 #[test]
 fn list_data_of_closed_list_is_dropped() {
-    let mut stage = Harness::new(80, 24);
-    stage.say("/thinking");
-    stage.key(KeyCode::Esc);
-    stage.control('l');
-    stage.items(ListKind::Thinking, picker::levels(&all_levels("claude-haiku-4-5")));
-    assert!(stage.screen().contains("loading…"), "{}", stage.screen());
-    stage.key(KeyCode::Esc);
-    stage.control('r');
-    stage.items(ListKind::Models, picker::models(&models()));
-    assert!(stage.screen().contains("an earlier prompt"), "{}", stage.screen());
+    let mut harness = Harness::new(80, 24);
+    harness.submit_typed("/thinking");
+    harness.key(KeyCode::Esc);
+    harness.control('l');
+    harness.items(ListKind::Thinking, picker::levels(&all_levels("claude-haiku-4-5")));
+    assert!(harness.screen().contains("loading…"), "{}", harness.screen());
+    harness.key(KeyCode::Esc);
+    harness.control('r');
+    harness.items(ListKind::Models, picker::models(&models()));
+    assert!(harness.screen().contains("an earlier prompt"), "{}", harness.screen());
 }
 
 #[test]
 fn failure_without_list_has_one_sign() {
-    let mut stage = Harness::new(80, 24);
-    stage.report(TaskResult::List(ListResult::Status(StatusText::error("unknown tool nope"))));
-    assert!(stage.screen().contains("\n  ✗ unknown tool nope"), "{}", stage.screen());
-    stage.report(TaskResult::List(ListResult::Status(StatusText::note("restored"))));
-    assert!(stage.screen().contains("\n  · restored"), "{}", stage.screen());
+    let mut harness = Harness::new(80, 24);
+    harness.report(TaskResult::List(ListResult::Status(StatusText::error("unknown tool nope"))));
+    assert!(harness.screen().contains("\n  ✗ unknown tool nope"), "{}", harness.screen());
+    harness.report(TaskResult::List(ListResult::Status(StatusText::note("restored"))));
+    assert!(harness.screen().contains("\n  · restored"), "{}", harness.screen());
 }

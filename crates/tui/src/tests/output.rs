@@ -16,13 +16,13 @@ fn numbered(count: usize) -> String {
 
 #[test]
 fn truncation_note_is_under_its_call_only() {
-    let mut stage = Harness::new(80, 40);
-    at_work(&mut stage);
+    let mut harness = Harness::new(80, 40);
+    at_work(&mut harness);
     let cut = "output cut: the last 20 of 99 lines are shown; all of it is in /tmp/a";
-    stage.event(EventKind::Warning { message: "something else".into(), hint: None });
-    stage.event(EventKind::Warning { message: cut.into(), hint: None });
-    stage.result(("c2", "bash"), &format!("{}[{cut}]", numbered(20)), json!({"exitCode": 0}), false);
-    let screen = stage.screen();
+    harness.event(EventKind::Warning { message: "something else".into(), hint: None });
+    harness.event(EventKind::Warning { message: cut.into(), hint: None });
+    harness.result(("c2", "bash"), &format!("{}[{cut}]", numbered(20)), json!({"exitCode": 0}), false);
+    let screen = harness.screen();
     assert_eq!(screen.matches("output cut").count(), 1, "{screen}");
     assert!(screen.contains("! something else"), "{screen}");
 }
@@ -30,16 +30,16 @@ fn truncation_note_is_under_its_call_only() {
 #[test]
 fn shell_output_shows_a_screenful() {
     for (width, height) in SIZES {
-        let mut stage = Harness::new(width, height);
+        let mut harness = Harness::new(width, height);
         let id = || "b1".into();
         let exclude_from_context = false;
-        stage.event(EventKind::BashExecutionStart {
+        harness.event(EventKind::BashExecutionStart {
             id: id(),
             command: "git log".into(),
             exclude_from_context,
         });
-        stage.event(EventKind::BashExecutionUpdate { id: id(), delta: numbered(60) });
-        let screen = stage.screen();
+        harness.event(EventKind::BashExecutionUpdate { id: id(), delta: numbered(60) });
+        let screen = harness.screen();
         assert!(screen.contains("│ line 60") && screen.contains("│ line 45"), "{screen}");
         let record = BashExecutionMessage {
             command: "git log".into(),
@@ -47,19 +47,19 @@ fn shell_output_shows_a_screenful() {
             exit_code: Some(0),
             ..BashExecutionMessage::default()
         };
-        stage.event(EventKind::BashExecutionEnd { id: id(), message: Arc::new(record.clone()) });
-        stage.said(Message::BashExecution(record));
-        insta::assert_snapshot!(format!("own_command_{width}x{height}"), stage.screen());
-        stage.control('o');
-        stage.key(KeyCode::Home);
-        assert!(stage.screen().contains("│ line 1\n"), "{}", stage.screen());
+        harness.event(EventKind::BashExecutionEnd { id: id(), message: Arc::new(record.clone()) });
+        harness.message(Message::BashExecution(record));
+        insta::assert_snapshot!(format!("own_command_{width}x{height}"), harness.screen());
+        harness.control('o');
+        harness.key(KeyCode::Home);
+        assert!(harness.screen().contains("│ line 1\n"), "{}", harness.screen());
     }
 }
 
 #[test]
 fn shell_result_has_note_and_duration() {
     for (width, height) in SIZES {
-        let mut stage = Harness::new(width, height);
+        let mut harness = Harness::new(width, height);
         let long = format!("for f in {}; do cat $f; done", "one.txt two.txt ".repeat(8).trim());
         for (number, command) in ["echo lost; exit 4", long.as_str()].into_iter().enumerate() {
             let id = || format!("b{number}").as_str().into();
@@ -68,19 +68,19 @@ fn shell_result_has_note_and_duration() {
                 command: command.to_owned(),
                 exclude_from_context: number == 1,
             };
-            stage.event(begins);
-            stage.wait(3_200);
+            harness.event(begins);
+            harness.wait(3_200);
             let record = BashExecutionMessage {
                 command: command.to_owned(),
                 output: "lost\n".into(),
                 exit_code: Some(4),
                 exclude_from_context: number == 1,
-                timestamp: UnixMs(stage.now),
+                timestamp: UnixMs(harness.now),
                 ..BashExecutionMessage::default()
             };
-            stage.event(EventKind::BashExecutionEnd { id: id(), message: Arc::new(record.clone()) });
-            stage.said(Message::BashExecution(record));
+            harness.event(EventKind::BashExecutionEnd { id: id(), message: Arc::new(record.clone()) });
+            harness.message(Message::BashExecution(record));
         }
-        insta::assert_snapshot!(format!("own_command_ended_{width}x{height}"), stage.screen());
+        insta::assert_snapshot!(format!("own_command_ended_{width}x{height}"), harness.screen());
     }
 }

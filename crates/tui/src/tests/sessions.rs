@@ -47,46 +47,46 @@ fn hit(session: SessionSummary, pieces: &[(&str, bool)]) -> SearchHit {
 }
 
 /// The search request of the search with this number.
-fn ask_in(look: u64, scope: SessionScope, words: &str) -> Action {
+fn search_request_of(look: u64, scope: SessionScope, words: &str) -> Action {
     Action::SearchSessions(SearchRequest { look: SessionQueryId(look), scope, words: words.into() })
 }
 
 /// The search request of the first search.
-fn ask(scope: SessionScope, words: &str) -> Action {
-    ask_in(1, scope, words)
+fn search_request(scope: SessionScope, words: &str) -> Action {
+    search_request_of(1, scope, words)
 }
 
 impl Harness {
-    fn browsed(&mut self, scope: SessionScope, what: SessionsResult) {
-        self.browsed_in(1, scope, what);
+    fn sessions_result(&mut self, scope: SessionScope, result: SessionsResult) {
+        self.sessions_result_of(1, scope, result);
     }
 
-    fn browsed_in(&mut self, look: u64, scope: SessionScope, what: SessionsResult) {
+    fn sessions_result_of(&mut self, look: u64, scope: SessionScope, result: SessionsResult) {
         self.input(Msg::TaskResult(TaskResult::List(ListResult::Sessions {
             look: SessionQueryId(look),
             scope,
-            what,
+            what: result,
         })));
     }
 
-    fn know_sessions(&mut self, scope: SessionScope) {
+    fn load_sessions(&mut self, scope: SessionScope) {
         let items = sessions(&summaries(), scope, UnixMs(self.now));
-        self.browsed(scope, SessionsResult::Sessions(items));
+        self.sessions_result(scope, SessionsResult::Sessions(items));
     }
 }
 
 #[test]
 fn sessions_list_with_hits_below() {
     for (width, height) in [(80, 24), (120, 40)] {
-        let mut stage = Harness::new(width, height);
-        stage.type_text("/resume");
-        assert_eq!(stage.key(KeyCode::Enter)[1..], [ask(SessionScope::ThisDirectory, "")]);
-        stage.know_sessions(SessionScope::ThisDirectory);
-        assert_eq!(stage.key(KeyCode::Tab), [ask(SessionScope::Everywhere, "")]);
-        stage.know_sessions(SessionScope::Everywhere);
-        stage.browsed(SessionScope::Everywhere, SessionsResult::Indexing(Some((1_204, 10_000))));
+        let mut harness = Harness::new(width, height);
+        harness.type_text("/resume");
+        assert_eq!(harness.key(KeyCode::Enter)[1..], [search_request(SessionScope::ThisDirectory, "")]);
+        harness.load_sessions(SessionScope::ThisDirectory);
+        assert_eq!(harness.key(KeyCode::Tab), [search_request(SessionScope::Everywhere, "")]);
+        harness.load_sessions(SessionScope::Everywhere);
+        harness.sessions_result(SessionScope::Everywhere, SessionsResult::Indexing(Some((1_204, 10_000))));
         for (words, key) in [("w", 'w'), ("wi", 'i'), ("win", 'n')] {
-            assert_eq!(stage.key(KeyCode::Char(key))[0], ask(SessionScope::Everywhere, words));
+            assert_eq!(harness.key(KeyCode::Char(key))[0], search_request(SessionScope::Everywhere, words));
         }
         let found = [
             hit(
@@ -95,11 +95,12 @@ fn sessions_list_with_hits_below() {
             ),
             hit(summaries().remove(0), &[("shown already", true)]),
         ];
-        let items = hits(&found, UnixMs(stage.now));
-        stage.browsed(SessionScope::Everywhere, SessionsResult::Hits { words: "win".into(), items });
-        insta::assert_snapshot!(format!("sessions_{width}x{height}"), stage.screen());
+        let items = hits(&found, UnixMs(harness.now));
+        harness
+            .sessions_result(SessionScope::Everywhere, SessionsResult::Hits { words: "win".into(), items });
+        insta::assert_snapshot!(format!("sessions_{width}x{height}"), harness.screen());
         assert_eq!(
-            stage.key(KeyCode::End),
+            harness.key(KeyCode::End),
             [Action::List(ListAction::Preview(
                 "/s/9.jsonl".into(),
                 SessionExcerpt::Around("e1".into(), "window".into())
@@ -107,13 +108,13 @@ fn sessions_list_with_hits_below() {
         );
         let lines = vec![Line::new("▌ open the window", Role::User)];
         let of = |name: &str| PickerChoice::Open(format!("/s/{name}.jsonl").into());
-        stage.input(Msg::TaskResult(TaskResult::List(ListResult::Preview { of: of("9"), lines })));
+        harness.input(Msg::TaskResult(TaskResult::List(ListResult::Preview { of: of("9"), lines })));
         let late = vec![Line::new("of another one", Role::User)];
-        stage.input(Msg::TaskResult(TaskResult::List(ListResult::Preview { of: of("0"), lines: late })));
-        insta::assert_snapshot!(format!("session_previewed_{width}x{height}"), stage.screen());
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Navigate(Navigate::Open("/s/9.jsonl".into()))]);
+        harness.input(Msg::TaskResult(TaskResult::List(ListResult::Preview { of: of("0"), lines: late })));
+        insta::assert_snapshot!(format!("session_previewed_{width}x{height}"), harness.screen());
+        assert_eq!(harness.key(KeyCode::Enter), [Action::Navigate(Navigate::Open("/s/9.jsonl".into()))]);
         assert_eq!(
-            stage.key(KeyCode::Esc),
+            harness.key(KeyCode::Esc),
             [Action::EndSessionSearch],
             "until it is there one can stay here"
         );
@@ -124,54 +125,54 @@ fn sessions_list_with_hits_below() {
 fn sessions_rename_trash_and_restore() {
     let scope = SessionScope::ThisDirectory;
     for (width, height) in [(80, 24), (120, 40)] {
-        let mut stage = Harness::new(width, height);
-        stage.type_text("/resume");
-        stage.key(KeyCode::Enter);
-        stage.know_sessions(scope);
-        stage.control('r');
-        assert_eq!(stage.key(KeyCode::Enter), [], "it is called so already");
-        assert!(stage.screen().contains("name unchanged"));
-        stage.control('r');
-        stage.control('u');
-        insta::assert_snapshot!(format!("session_unnamed_{width}x{height}"), stage.screen());
+        let mut harness = Harness::new(width, height);
+        harness.type_text("/resume");
+        harness.key(KeyCode::Enter);
+        harness.load_sessions(scope);
+        harness.control('r');
+        assert_eq!(harness.key(KeyCode::Enter), [], "it is called so already");
+        assert!(harness.screen().contains("name unchanged"));
+        harness.control('r');
+        harness.control('u');
+        insta::assert_snapshot!(format!("session_unnamed_{width}x{height}"), harness.screen());
         assert_eq!(
-            stage.key(KeyCode::Enter),
+            harness.key(KeyCode::Enter),
             [Action::List(ListAction::NameSession("/s/0.jsonl".into(), String::new()))]
         );
-        stage.control('r');
-        assert!(stage.screen().contains("name ❯ fix-crlf"), "{}", stage.screen());
-        stage.control('u');
-        stage.type_text("better name");
-        insta::assert_snapshot!(format!("session_named_{width}x{height}"), stage.screen());
+        harness.control('r');
+        assert!(harness.screen().contains("name ❯ fix-crlf"), "{}", harness.screen());
+        harness.control('u');
+        harness.type_text("better name");
+        insta::assert_snapshot!(format!("session_named_{width}x{height}"), harness.screen());
         let named = Action::List(ListAction::NameSession("/s/0.jsonl".into(), "better name".into()));
-        assert_eq!(stage.key(KeyCode::Enter), [named]);
-        assert_eq!(stage.control('z'), [], "nothing went to the trash yet");
-        assert_eq!(stage.control('x'), [Action::List(ListAction::TrashSession("/s/0.jsonl".into()))]);
-        stage.actions.clear();
+        assert_eq!(harness.key(KeyCode::Enter), [named]);
+        assert_eq!(harness.control('z'), [], "nothing went to the trash yet");
+        assert_eq!(harness.control('x'), [Action::List(ListAction::TrashSession("/s/0.jsonl".into()))]);
+        harness.actions.clear();
         let word = StatusText::note("moved to the trash");
         let trashed = Some("/s/0.jsonl".into());
-        stage.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged { word, trashed })));
-        assert_eq!(stage.actions, [Action::EndSessionSearch, ask_in(2, scope, "")]);
-        assert!(stage.screen().contains("moved to the trash; restore with ctrl+z"));
+        harness.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged { word, trashed })));
+        assert_eq!(harness.actions, [Action::EndSessionSearch, search_request_of(2, scope, "")]);
+        assert!(harness.screen().contains("moved to the trash; restore with ctrl+z"));
         let ids: Vec<_> = summaries().into_iter().skip(1).collect();
-        let without = SessionsResult::Sessions(sessions(&ids, scope, UnixMs(stage.now)));
-        stage.browsed_in(2, scope, without);
-        stage.key(KeyCode::Down);
-        assert_eq!(stage.control('z'), [Action::List(ListAction::RestoreSession("/s/0.jsonl".into()))]);
+        let without = SessionsResult::Sessions(sessions(&ids, scope, UnixMs(harness.now)));
+        harness.sessions_result_of(2, scope, without);
+        harness.key(KeyCode::Down);
+        assert_eq!(harness.control('z'), [Action::List(ListAction::RestoreSession("/s/0.jsonl".into()))]);
         let word = StatusText::note("restored");
-        stage.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged { word, trashed: None })));
-        stage.browsed_in(
+        harness.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged { word, trashed: None })));
+        harness.sessions_result_of(
             3,
             scope,
-            SessionsResult::Sessions(sessions(&summaries(), scope, UnixMs(stage.now))),
+            SessionsResult::Sessions(sessions(&summaries(), scope, UnixMs(harness.now))),
         );
-        stage.actions.clear();
+        harness.actions.clear();
         assert_eq!(
-            stage.key(KeyCode::Enter),
+            harness.key(KeyCode::Enter),
             [Action::Navigate(Navigate::Open("/s/0.jsonl".into()))],
             "it is chosen"
         );
-        assert_eq!(stage.control('z'), []);
+        assert_eq!(harness.control('z'), []);
     }
 }
 
@@ -179,29 +180,29 @@ fn sessions_rename_trash_and_restore() {
 fn sessions_failed_rename_reopens_prompt() {
     let scope = SessionScope::ThisDirectory;
     for (width, height) in [(80, 24), (120, 40)] {
-        let mut stage = Harness::new(width, height);
-        stage.type_text("/resume");
-        stage.key(KeyCode::Enter);
-        stage.know_sessions(scope);
-        stage.control('r');
-        stage.control('u');
-        stage.type_text("better name");
-        stage.key(KeyCode::Enter);
+        let mut harness = Harness::new(width, height);
+        harness.type_text("/resume");
+        harness.key(KeyCode::Enter);
+        harness.load_sessions(scope);
+        harness.control('r');
+        harness.control('u');
+        harness.type_text("better name");
+        harness.key(KeyCode::Enter);
         let file = "/home/ada/.local/share/tiller/sessions/--home-ada-code-conf--/2026-11-22T08-00-00_01JD6X9Q.jsonl";
-        let why =
+        let error =
             StatusText::error(format!("session file {file}: another process writes to it (process 4711)"));
         let name = "better name".to_owned();
         let path = "/s/0.jsonl".into();
-        stage.input(Msg::TaskResult(TaskResult::List(ListResult::RenameFailed { path, name, why })));
-        insta::assert_snapshot!(format!("session_not_named_{width}x{height}"), stage.screen());
-        let again = Action::List(ListAction::NameSession("/s/0.jsonl".into(), "better name".into()));
-        assert_eq!(stage.key(KeyCode::Enter), [again]);
-        stage.key(KeyCode::Down);
-        let why = StatusText::error(format!("{}because of this", "it failed ".repeat(60)));
+        harness.input(Msg::TaskResult(TaskResult::List(ListResult::RenameFailed { path, name, why: error })));
+        insta::assert_snapshot!(format!("session_not_named_{width}x{height}"), harness.screen());
+        let rename = Action::List(ListAction::NameSession("/s/0.jsonl".into(), "better name".into()));
+        assert_eq!(harness.key(KeyCode::Enter), [rename]);
+        harness.key(KeyCode::Down);
+        let error = StatusText::error(format!("{}because of this", "it failed ".repeat(60)));
         let name = "better name".to_owned();
         let path = "/s/0.jsonl".into();
-        stage.input(Msg::TaskResult(TaskResult::List(ListResult::RenameFailed { path, name, why })));
-        let screen = stage.screen();
+        harness.input(Msg::TaskResult(TaskResult::List(ListResult::RenameFailed { path, name, why: error })));
+        let screen = harness.screen();
         let rows = screen.lines().filter(|line| line.contains("it failed"));
         assert_eq!(rows.count(), 3, "{screen}");
         assert!(screen.contains("because of this"), "{screen}");
@@ -212,94 +213,102 @@ fn sessions_failed_rename_reopens_prompt() {
 #[test]
 fn sessions_rename_updates_preview() {
     let scope = SessionScope::ThisDirectory;
-    let mut stage = Harness::new(120, 40);
-    stage.app.browse("");
-    stage.know_sessions(scope);
+    let mut harness = Harness::new(120, 40);
+    harness.app.browse("");
+    harness.load_sessions(scope);
     let lines = vec![Line::new("what was said last", Role::Text)];
     let of = PickerChoice::Open("/s/0.jsonl".into());
-    stage.input(Msg::TaskResult(TaskResult::List(ListResult::Preview { of, lines })));
-    assert!(stage.screen().contains("│ fix-crlf"), "{}", stage.screen());
+    harness.input(Msg::TaskResult(TaskResult::List(ListResult::Preview { of, lines })));
+    assert!(harness.screen().contains("│ fix-crlf"), "{}", harness.screen());
     let word = StatusText::note("renamed to better");
-    stage.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged { word, trashed: None })));
+    harness.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged { word, trashed: None })));
     let mut renamed = summaries();
     renamed[0].name = Some("better".into());
-    stage.browsed_in(2, scope, SessionsResult::Sessions(sessions(&renamed, scope, UnixMs(stage.now))));
-    let screen = stage.screen();
+    harness.sessions_result_of(
+        2,
+        scope,
+        SessionsResult::Sessions(sessions(&renamed, scope, UnixMs(harness.now))),
+    );
+    let screen = harness.screen();
     assert!(screen.contains("│ better") && !screen.contains("│ fix-crlf"), "{screen}");
     assert!(screen.contains("│ what was said last"), "{screen}");
 }
 
 #[test]
 fn sessions_restore_after_failure() {
-    let mut stage = Harness::new(80, 24);
-    stage.app.browse("");
+    let mut harness = Harness::new(80, 24);
+    harness.app.browse("");
     for name in ["/s/0.jsonl", "/s/1.jsonl"] {
         let word = StatusText::note("moved to the trash");
-        stage.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged {
+        harness.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged {
             word,
             trashed: Some(name.into()),
         })));
     }
     let restore = |name: &str| Action::List(ListAction::RestoreSession(name.into()));
-    assert_eq!(stage.control('z'), [restore("/s/1.jsonl")]);
-    let why = StatusText::error("can't be taken back");
-    stage.input(Msg::TaskResult(TaskResult::List(ListResult::RestoreFailed {
+    assert_eq!(harness.control('z'), [restore("/s/1.jsonl")]);
+    let error = StatusText::error("can't be taken back");
+    harness.input(Msg::TaskResult(TaskResult::List(ListResult::RestoreFailed {
         path: "/s/1.jsonl".into(),
-        why,
+        why: error,
     })));
-    assert!(stage.screen().contains("can't be taken back"), "{}", stage.screen());
-    stage.key(KeyCode::Esc);
-    stage.app.browse("");
-    stage.input(Msg::Tick);
-    assert!(stage.screen().contains("undo"), "{}", stage.screen());
-    assert_eq!(stage.control('z'), [restore("/s/0.jsonl")], "the one that failed doesn't stand in its way");
-    stage.app.reject_action(restore("/s/0.jsonl"));
+    assert!(harness.screen().contains("can't be taken back"), "{}", harness.screen());
+    harness.key(KeyCode::Esc);
+    harness.app.browse("");
+    harness.input(Msg::Tick);
+    assert!(harness.screen().contains("undo"), "{}", harness.screen());
+    assert_eq!(harness.control('z'), [restore("/s/0.jsonl")], "the one that failed doesn't stand in its way");
+    harness.app.reject_action(restore("/s/0.jsonl"));
     assert_eq!(
-        [stage.control('z'), stage.control('z')].concat(),
+        [harness.control('z'), harness.control('z')].concat(),
         [restore("/s/1.jsonl"), restore("/s/0.jsonl")]
     );
-    assert_eq!(stage.control('z'), []);
+    assert_eq!(harness.control('z'), []);
 }
 
 #[test]
 fn sessions_stale_search_is_dropped() {
-    let mut stage = Harness::new(80, 24);
-    stage.app.browse("");
-    stage.know_sessions(SessionScope::ThisDirectory);
+    let mut harness = Harness::new(80, 24);
+    harness.app.browse("");
+    harness.load_sessions(SessionScope::ThisDirectory);
     let trashed = Some("/s/0.jsonl".into());
-    stage.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged {
+    harness.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged {
         word: StatusText::note("moved"),
         trashed,
     })));
-    let without = |stage: &Harness| {
-        SessionsResult::Sessions(sessions(&summaries()[1..], SessionScope::ThisDirectory, UnixMs(stage.now)))
+    let without = |harness: &Harness| {
+        SessionsResult::Sessions(sessions(
+            &summaries()[1..],
+            SessionScope::ThisDirectory,
+            UnixMs(harness.now),
+        ))
     };
-    stage.browsed_in(2, SessionScope::ThisDirectory, without(&stage));
-    stage.know_sessions(SessionScope::ThisDirectory);
-    assert!(!stage.screen().contains("fix-crlf · "), "{}", stage.screen());
-    stage.key(KeyCode::Esc);
-    stage.app.browse("");
-    stage.browsed_in(2, SessionScope::ThisDirectory, without(&stage));
-    assert!(stage.screen().contains("loading…"), "that list was closed: {}", stage.screen());
+    harness.sessions_result_of(2, SessionScope::ThisDirectory, without(&harness));
+    harness.load_sessions(SessionScope::ThisDirectory);
+    assert!(!harness.screen().contains("fix-crlf · "), "{}", harness.screen());
+    harness.key(KeyCode::Esc);
+    harness.app.browse("");
+    harness.sessions_result_of(2, SessionScope::ThisDirectory, without(&harness));
+    assert!(harness.screen().contains("loading…"), "that list was closed: {}", harness.screen());
 }
 
 #[test]
 fn sessions_found_by_either_end_of_id() {
-    let mut stage = Harness::new(80, 24);
-    stage.app.browse("");
-    let mut known = summaries();
-    known[1].id = "7QRSTUVWXYZABCDEFGHJK".into();
-    let items = sessions(&known, SessionScope::ThisDirectory, UnixMs(stage.now));
-    stage.browsed(SessionScope::ThisDirectory, SessionsResult::Sessions(items));
+    let mut harness = Harness::new(80, 24);
+    harness.app.browse("");
+    let mut current = summaries();
+    current[1].id = "7QRSTUVWXYZABCDEFGHJK".into();
+    let items = sessions(&current, SessionScope::ThisDirectory, UnixMs(harness.now));
+    harness.sessions_result(SessionScope::ThisDirectory, SessionsResult::Sessions(items));
     for part in ["7qrs", "7QRSTUVWXY", "zabcdefghjk"] {
-        stage.control('u');
-        stage.type_text(part);
+        harness.control('u');
+        harness.type_text(part);
         assert_eq!(
-            stage.key(KeyCode::Enter),
-            [Action::Navigate(Navigate::Open(known[1].path.clone()))],
+            harness.key(KeyCode::Enter),
+            [Action::Navigate(Navigate::Open(current[1].path.clone()))],
             "{part}"
         );
-        stage.input(Msg::TaskResult(TaskResult::List(ListResult::Status(StatusText::note(
+        harness.input(Msg::TaskResult(TaskResult::List(ListResult::Status(StatusText::note(
             "this session is already open",
         )))));
     }
@@ -307,124 +316,134 @@ fn sessions_found_by_either_end_of_id() {
 
 #[test]
 fn sessions_threads_switch_to_newest() {
-    let mut stage = Harness::new(80, 24);
-    stage.type_text("/resume");
-    stage.key(KeyCode::Enter);
+    let mut harness = Harness::new(80, 24);
+    harness.type_text("/resume");
+    harness.key(KeyCode::Enter);
     let scope = SessionScope::ThisDirectory;
-    let mut known = summaries();
-    known[0].parent_session = Some("/s/30.jsonl".into());
-    stage.browsed(scope, SessionsResult::Sessions(sessions(&known, scope, UnixMs(stage.now))));
+    let mut current = summaries();
+    current[0].parent_session = Some("/s/30.jsonl".into());
+    harness.sessions_result(scope, SessionsResult::Sessions(sessions(&current, scope, UnixMs(harness.now))));
     for (width, height) in SIZES {
-        stage.resize(width, height);
-        insta::assert_snapshot!(format!("threads_{width}x{height}"), stage.screen());
+        harness.resize(width, height);
+        insta::assert_snapshot!(format!("threads_{width}x{height}"), harness.screen());
     }
-    stage.control('t');
-    let screen = stage.screen();
+    harness.control('t');
+    let screen = harness.screen();
     assert!(screen.contains("   fix-crlf") && !screen.contains("└─"), "{screen}");
 }
 
 #[test]
 fn sessions_other_query_or_scope_is_dropped() {
-    let mut stage = Harness::new(80, 24);
-    stage.type_text("/resume not there");
-    assert_eq!(stage.key(KeyCode::Enter)[1..], [ask(SessionScope::ThisDirectory, "not there")]);
-    stage.know_sessions(SessionScope::Everywhere);
-    assert!(stage.screen().contains("loading…"));
-    stage.know_sessions(SessionScope::ThisDirectory);
-    let items = hits(&[hit(summary(9, None, "p", "/srv"), &[("said", true)])], UnixMs(stage.now));
-    stage.browsed(
+    let mut harness = Harness::new(80, 24);
+    harness.type_text("/resume not there");
+    assert_eq!(harness.key(KeyCode::Enter)[1..], [search_request(SessionScope::ThisDirectory, "not there")]);
+    harness.load_sessions(SessionScope::Everywhere);
+    assert!(harness.screen().contains("loading…"));
+    harness.load_sessions(SessionScope::ThisDirectory);
+    let items = hits(&[hit(summary(9, None, "p", "/srv"), &[("said", true)])], UnixMs(harness.now));
+    harness.sessions_result(
         SessionScope::ThisDirectory,
         SessionsResult::Hits { words: "not".into(), items: items.clone() },
     );
-    assert!(stage.screen().contains("no match"));
-    stage.browsed(SessionScope::ThisDirectory, SessionsResult::Hits { words: "not there".into(), items });
-    assert!(stage.screen().contains("» said"));
-    assert_eq!(stage.key(KeyCode::Esc)[..1], [ask(SessionScope::ThisDirectory, "")], "all of them again");
-    assert_eq!(stage.key(KeyCode::Esc), [Action::EndSessionSearch]);
+    assert!(harness.screen().contains("no match"));
+    harness.sessions_result(
+        SessionScope::ThisDirectory,
+        SessionsResult::Hits { words: "not there".into(), items },
+    );
+    assert!(harness.screen().contains("» said"));
+    assert_eq!(
+        harness.key(KeyCode::Esc)[..1],
+        [search_request(SessionScope::ThisDirectory, "")],
+        "all of them again"
+    );
+    assert_eq!(harness.key(KeyCode::Esc), [Action::EndSessionSearch]);
 }
 
 #[test]
 fn sessions_typing_while_opening_is_kept() {
-    let mut stage = Harness::new(80, 24);
-    stage.type_text("/resume");
-    stage.key(KeyCode::Enter);
-    stage.know_sessions(SessionScope::ThisDirectory);
-    stage.type_text("fix");
-    assert_eq!(stage.key(KeyCode::Enter), [Action::Navigate(Navigate::Open("/s/0.jsonl".into()))]);
-    stage.type_text("and go on");
+    let mut harness = Harness::new(80, 24);
+    harness.type_text("/resume");
+    harness.key(KeyCode::Enter);
+    harness.load_sessions(SessionScope::ThisDirectory);
+    harness.type_text("fix");
+    assert_eq!(harness.key(KeyCode::Enter), [Action::Navigate(Navigate::Open("/s/0.jsonl".into()))]);
+    harness.type_text("and go on");
     let moved = SessionSwitched { change: SessionChange::Open, session: "s".into(), editor: None };
-    stage.input(Msg::TaskResult(TaskResult::SessionSwitched(moved)));
-    assert_eq!(stage.app.editor.text(), "and go on");
+    harness.input(Msg::TaskResult(TaskResult::SessionSwitched(moved)));
+    assert_eq!(harness.app.editor.text(), "and go on");
 }
 
 #[test]
 fn sessions_typing_survives_failed_open() {
     for left in [None, Some(KeyCode::Esc)] {
-        let mut stage = Harness::new(80, 24);
-        stage.type_text("/resume");
-        stage.key(KeyCode::Enter);
-        stage.know_sessions(SessionScope::ThisDirectory);
-        stage.key(KeyCode::Enter);
-        assert_eq!(stage.key(KeyCode::Enter), [], "it is being opened already");
-        stage.type_text("and then");
+        let mut harness = Harness::new(80, 24);
+        harness.type_text("/resume");
+        harness.key(KeyCode::Enter);
+        harness.load_sessions(SessionScope::ThisDirectory);
+        harness.key(KeyCode::Enter);
+        assert_eq!(harness.key(KeyCode::Enter), [], "it is being opened already");
+        harness.type_text("and then");
         match left {
             None => {
-                let (what, hint, text) = ("it is damaged".to_owned(), None, None);
-                stage.input(Msg::TaskResult(TaskResult::Failed { what, hint, text }));
+                let (result, hint, text) = ("it is damaged".to_owned(), None, None);
+                harness.input(Msg::TaskResult(TaskResult::Failed { what: result, hint, text }));
             }
-            Some(key) => _ = stage.key(key),
+            Some(key) => _ = harness.key(key),
         }
-        assert_eq!(stage.app.editor.text(), "and then");
+        assert_eq!(harness.app.editor.text(), "and then");
     }
 }
 
 #[test]
 fn sessions_selection_follows_session() {
-    let mut stage = Harness::new(80, 24);
-    stage.type_text("/resume");
-    stage.key(KeyCode::Enter);
+    let mut harness = Harness::new(80, 24);
+    harness.type_text("/resume");
+    harness.key(KeyCode::Enter);
     let scope = SessionScope::ThisDirectory;
-    let items = sessions(&summaries(), scope, UnixMs(stage.now));
-    stage.browsed(scope, SessionsResult::Sessions(sessions(&summaries()[1..], scope, UnixMs(stage.now))));
-    stage.key(KeyCode::Down);
-    stage.browsed(scope, SessionsResult::Sessions(items));
-    assert_eq!(stage.key(KeyCode::Enter)[0], Action::Navigate(Navigate::Open("/s/30.jsonl".into())));
+    let items = sessions(&summaries(), scope, UnixMs(harness.now));
+    harness.sessions_result(
+        scope,
+        SessionsResult::Sessions(sessions(&summaries()[1..], scope, UnixMs(harness.now))),
+    );
+    harness.key(KeyCode::Down);
+    harness.sessions_result(scope, SessionsResult::Sessions(items));
+    assert_eq!(harness.key(KeyCode::Enter)[0], Action::Navigate(Navigate::Open("/s/30.jsonl".into())));
 }
 
 #[test]
 fn start_typing_before_list_stays_in_editor() {
-    let mut stage = Harness::new(80, 24);
-    stage.type_text("fix");
-    assert_eq!(stage.app.offer_sessions(UnixMs(stage.now)), [], "somebody is typing");
-    assert!(stage.screen().contains("Clear the prompt to see your sessions."));
-    stage.type_text(" it");
-    assert_eq!(stage.app.editor.text(), "fix it");
-    stage.actions.clear();
-    stage.control('c');
-    assert!(stage.screen().contains("── sessions"), "{}", stage.screen());
-    stage.wait(399);
-    stage.key(KeyCode::Char('x'));
-    assert!(!stage.screen().contains("── sessions"), "it was on its way to the editor");
-    assert_eq!(stage.app.editor.text(), "x");
-    let looks = stage.key(KeyCode::Backspace);
+    let mut harness = Harness::new(80, 24);
+    harness.type_text("fix");
+    assert_eq!(harness.app.offer_sessions(UnixMs(harness.now)), [], "somebody is typing");
+    assert!(harness.screen().contains("Clear the prompt to see your sessions."));
+    harness.type_text(" it");
+    assert_eq!(harness.app.editor.text(), "fix it");
+    harness.actions.clear();
+    harness.control('c');
+    assert!(harness.screen().contains("── sessions"), "{}", harness.screen());
+    harness.wait(399);
+    harness.key(KeyCode::Char('x'));
+    assert!(!harness.screen().contains("── sessions"), "it was on its way to the editor");
+    assert_eq!(harness.app.editor.text(), "x");
+    let looks = harness.key(KeyCode::Backspace);
     assert_eq!(
         looks[..2],
-        [Action::EndSessionSearch, ask_in(2, SessionScope::ThisDirectory, "")],
+        [Action::EndSessionSearch, search_request_of(2, SessionScope::ThisDirectory, "")],
         "it is looked through anew"
     );
-    stage.wait(400);
-    stage.key(KeyCode::Char('y'));
-    let screen = stage.screen();
+    harness.wait(400);
+    harness.key(KeyCode::Char('y'));
+    let screen = harness.screen();
     assert!(screen.contains("── sessions") && screen.contains(" ❯ y"), "{screen}");
 }
 
 #[test]
 fn start_early_enter_opens_nothing() {
-    let mut stage = Harness::new(80, 24);
-    stage.app.offer_sessions(UnixMs(stage.now));
+    let mut harness = Harness::new(80, 24);
+    harness.app.offer_sessions(UnixMs(harness.now));
     let all = sessions(&summaries(), SessionScope::ThisDirectory, UnixMs(START));
-    stage.browsed(SessionScope::ThisDirectory, SessionsResult::Sessions(all));
-    stage.wait(300);
-    assert!(!stage.key(KeyCode::Enter).iter().any(|action| matches!(action, Action::Navigate(_))));
-    assert!(stage.screen().contains("── sessions"), "{}", stage.screen());
+    harness.sessions_result(SessionScope::ThisDirectory, SessionsResult::Sessions(all));
+    harness.wait(300);
+    assert!(!harness.key(KeyCode::Enter).iter().any(|action| matches!(action, Action::Navigate(_))));
+    assert!(harness.screen().contains("── sessions"), "{}", harness.screen());
 }

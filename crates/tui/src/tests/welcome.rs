@@ -23,48 +23,48 @@ fn skill(name: &str) -> SlashCommand {
 
 /// A fresh session of which everything is known.
 fn fresh(width: u16, height: u16) -> Harness {
-    let mut stage = Harness::new(width, height);
-    stage.told(TaskResult::Commands(vec![skill("skill:commit"), skill("skill:debug")]));
+    let mut harness = Harness::new(width, height);
+    harness.report(TaskResult::Commands(vec![skill("skill:commit"), skill("skill:debug")]));
     let files = ["/home/ada/code/conf/AGENTS.md", "/home/ada/.config/tiller/AGENTS.md"];
     let last = Some(("why does the lexer drift?".to_owned(), UnixMs(START - 7_200_000)));
-    stage.told(TaskResult::Welcome(Welcome { files: files.map(Into::into).to_vec(), last }));
-    stage
+    harness.report(TaskResult::Welcome(Welcome { files: files.map(Into::into).to_vec(), last }));
+    harness
 }
 
 #[test]
 fn banner_shows_session_start() {
     for (width, height) in SIZES {
-        let mut stage = fresh(width, height);
-        insta::assert_snapshot!(format!("first_{width}x{height}"), stage.screen());
+        let mut harness = fresh(width, height);
+        insta::assert_snapshot!(format!("first_{width}x{height}"), harness.screen());
     }
 }
 
 #[test]
 fn banner_is_filled_after_start() {
-    let stage = Harness::new(80, 24);
-    assert!(stage.actions.contains(&Action::Background(BackgroundJob::Welcome)), "{:?}", stage.actions);
+    let harness = Harness::new(80, 24);
+    assert!(harness.actions.contains(&Action::Background(BackgroundJob::Welcome)), "{:?}", harness.actions);
 }
 
 #[test]
 fn banner_follows_model_change() {
-    let mut stage = fresh(80, 24);
+    let mut harness = fresh(80, 24);
     let model = ModelRef { provider: "openai".into(), id: "gpt-5".into() };
-    stage.event(tiller_core::event::EventKind::ModelChanged { model });
-    let screen = stage.screen();
+    harness.event(tiller_core::event::EventKind::ModelChanged { model });
+    let screen = harness.screen();
     assert!(screen.contains("gpt-5 of openai\n") || screen.contains("gpt-5 of openai "), "{screen}");
     assert!(!screen.contains("auth.json"), "{screen}");
 }
 
 #[test]
 fn banner_ends_with_first_message() {
-    let mut stage = fresh(80, 24);
-    stage.app.add_notice(crate::block::NoticeLevel::Warning, "a notice", None);
-    assert!(stage.screen().contains("Type what you want done"), "{}", stage.screen());
-    stage.type_text("h");
-    assert!(!stage.screen().contains("Type what you want done"), "{}", stage.screen());
-    stage.control('u');
-    stage.user("hello");
-    let screen = stage.screen();
+    let mut harness = fresh(80, 24);
+    harness.app.add_notice(crate::block::NoticeLevel::Warning, "a notice", None);
+    assert!(harness.screen().contains("Type what you want done"), "{}", harness.screen());
+    harness.type_text("h");
+    assert!(!harness.screen().contains("Type what you want done"), "{}", harness.screen());
+    harness.control('u');
+    harness.user("hello");
+    let screen = harness.screen();
     assert!(!screen.contains("tiller 0.1.0") && !screen.contains("last here"), "{screen}");
     assert!(!screen.contains("Type what you want done"), "{screen}");
     assert!(screen.contains("a notice"), "{screen}");
@@ -86,34 +86,34 @@ fn context_page_shows_shares() {
                 part(ContextKind::ToolResults, 31, 48_200),
             ],
         };
-        let mut stage = Harness::new(width, height);
+        let mut harness = Harness::new(width, height);
         let home = std::path::Path::new("/home/ada");
         let lines = list_data::context(&breakdown, Some(home), Pager::columns(width));
-        stage.told(TaskResult::Page { title: "context".into(), lines });
-        insta::assert_snapshot!(format!("context_{width}x{height}"), stage.screen());
+        harness.report(TaskResult::Page { title: "context".into(), lines });
+        insta::assert_snapshot!(format!("context_{width}x{height}"), harness.screen());
     }
 }
 
 #[test]
 fn context_command_requests_page() {
-    let mut stage = Harness::new(80, 24);
-    stage.type_text("/context");
-    let actions = stage.key(KeyCode::Enter);
+    let mut harness = Harness::new(80, 24);
+    harness.type_text("/context");
+    let actions = harness.key(KeyCode::Enter);
     assert!(actions.iter().any(|action| matches!(action, Action::ShowContext { .. })), "{actions:?}");
 }
 
 #[test]
 fn ctrl_c_in_start_list_quits() {
-    let mut stage = fresh(80, 24);
-    stage.app.offer_sessions(UnixMs(stage.now));
-    stage.wait(1_000);
-    assert_eq!(stage.control('c'), [Action::Terminal(TerminalAction::Quit)]);
-    let mut stage = fresh(80, 24);
-    stage.type_text("/resume");
-    stage.key(KeyCode::Enter);
+    let mut harness = fresh(80, 24);
+    harness.app.offer_sessions(UnixMs(harness.now));
+    harness.wait(1_000);
+    assert_eq!(harness.control('c'), [Action::Terminal(TerminalAction::Quit)]);
+    let mut harness = fresh(80, 24);
+    harness.type_text("/resume");
+    harness.key(KeyCode::Enter);
     assert!(
-        !stage.control('c').contains(&Action::Terminal(TerminalAction::Quit)),
+        !harness.control('c').contains(&Action::Terminal(TerminalAction::Quit)),
         "a list that a key opened is left"
     );
-    stage.input(Msg::Tick);
+    harness.input(Msg::Tick);
 }
