@@ -1,10 +1,10 @@
 //! Tests of imports. The sources below `tests/foreign` are invented, in the formats that the programs write.
 
-mod again;
 mod claude;
 mod codex;
 mod garbage;
 mod pi;
+mod reimport;
 
 use std::time::SystemTime;
 

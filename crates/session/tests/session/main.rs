@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
 
 mod catalog;
+mod compatibility;
 mod damage;
-mod disturbed;
+mod external_changes;
 mod faults;
 mod fixtures;
 mod folder;
@@ -11,7 +12,6 @@ mod fork;
 mod import;
 mod lock;
 mod mutated;
-mod peers;
 mod random;
 mod tree;
 mod verify;
