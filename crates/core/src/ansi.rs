@@ -190,7 +190,7 @@ impl StyledText {
 
 /// Shifts styles after `characters` characters were removed from the beginning of the text.
 #[must_use]
-pub fn shift_runs(strokes: &[StyleRun], characters: usize) -> Vec<StyleRun> {
+pub(crate) fn shift_runs(strokes: &[StyleRun], characters: usize) -> Vec<StyleRun> {
     let remaining = strokes.iter().filter(|stroke| stroke.end() > characters);
     remaining
         .map(|stroke| {

@@ -69,13 +69,13 @@ impl From<&Settings> for CompactionOptions {
 impl CompactionOptions {
     /// Returns whether a context may be compacted automatically.
     #[must_use]
-    pub fn is_automatic(&self) -> bool {
+    pub(crate) fn is_automatic(&self) -> bool {
         self.automatic == Switch::On && self.strategy != CompactionStrategy::Off
     }
 
     /// Returns the tokens that stay free in a window of this size.
     #[must_use]
-    pub fn reserve(&self, window: Tokens) -> Tokens {
+    pub(crate) fn reserve(&self, window: Tokens) -> Tokens {
         limit_to_share(self.reserve, RESERVE, window, 4)
     }
 
@@ -97,7 +97,7 @@ impl CompactionOptions {
 /// Returns the limits for a conversation that the provider rejected as too long: at most half of `keep` and half of
 /// the estimated size, because the real window may be smaller than the known one.
 #[must_use]
-pub fn keep_after_overflow(projection: &Projection, keep: Keep) -> Keep {
+pub(crate) fn keep_after_overflow(projection: &Projection, keep: Keep) -> Keep {
     let size = retention::sent_tokens(&projection.messages);
     Keep { tokens: Tokens(keep.tokens.min(size).0 / 2), ..keep }
 }
@@ -171,7 +171,7 @@ pub enum CompactionError {
 impl CompactionError {
     /// Returns whether the summary itself failed, so that truncation would help.
     #[must_use]
-    pub fn is_summary_failure(&self) -> bool {
+    pub(crate) fn is_summary_failure(&self) -> bool {
         match self {
             Self::NoRoom | Self::Empty | Self::Provider(_) => true,
             Self::Off

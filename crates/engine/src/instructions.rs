@@ -16,7 +16,7 @@ pub const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "AGENT.md"];
 pub const MAX_BYTES: usize = 64 * 1024;
 
 /// Most bytes of all files together; the last ones, nearest to the work, take precedence.
-pub const MAX_TOTAL: usize = 192 * 1024;
+pub(crate) const MAX_TOTAL: usize = 192 * 1024;
 
 /// The instructions of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The engine: runs an agent on a session.
 //!
 //! [`AgentSession`] is a handle for commands, events and queries. Behind it one task, the driver, owns the log's
-//! writer, the queue and every job; the pure machine in [`turn`] decides what to do. Front ends hold a handle and a
+//! writer, the queue and every job; the pure machine in `turn` decides what to do. Front ends hold a handle and a
 //! [`Reader`](tiller_session::Reader), and nothing else.
 
 mod approvals;
@@ -17,17 +17,17 @@ pub mod extension;
 mod handle;
 pub mod instructions;
 mod interactive;
-pub mod message_builder;
+mod message_builder;
 pub mod queue;
 mod resources;
-pub mod retry;
+mod retry;
 pub mod skill;
 pub mod slash_command;
 mod strip_images;
 mod subscription;
 mod system_prompt;
 pub mod template;
-pub mod turn;
+mod turn;
 pub mod watch;
 
 pub use approvals::Approver;
@@ -48,9 +48,11 @@ pub use handle::{
 };
 pub use interactive::{Unrunnable, unrunnable};
 pub use resources::{CommandSource, Inventory, ResourcePaths, Resources, SlashCommand, WatchMode};
+pub use retry::RetryOptions;
 pub use subscription::{BufferedSubscription, Received, Subscription};
 pub use system_prompt::SystemPrompt;
-pub use tiller_core::setting::{ApprovalMode, Switch, SyncPolicy};
+pub use tiller_core::setting::{ApprovalMode, SteeringPoint, Switch, SyncPolicy};
 pub use tiller_provider::CycleDirection;
 pub use tiller_tools::policy::{FolderAccess, PermissionRule as Permission};
 pub use tiller_tools::tool::built_in_tools;
+pub use turn::{AnnouncedRetry, TurnOptions};

@@ -8,7 +8,7 @@ use tiller_provider::StreamEvent;
 
 /// A message under construction.
 #[derive(Clone, Debug, Default)]
-pub struct MessageBuilder {
+pub(crate) struct MessageBuilder {
     /// Everything except the content.
     head: AssistantMessage,
     blocks: Vec<ContentBuilder>,
@@ -31,7 +31,7 @@ enum BlockContent {
 
 /// An update for subscribers.
 #[derive(Clone, Debug, PartialEq)]
-pub enum MessageUpdate {
+pub(crate) enum MessageUpdate {
     /// New content.
     Delta(AssistantDelta),
     /// The message is complete.
@@ -43,18 +43,18 @@ pub enum MessageUpdate {
 impl MessageBuilder {
     /// Creates an empty message; `head` names the model and the time.
     #[must_use]
-    pub fn new(head: AssistantMessage) -> Self {
+    pub(crate) fn new(head: AssistantMessage) -> Self {
         Self { head, blocks: Vec::new() }
     }
 
     /// Returns the tokens so far.
     #[must_use]
-    pub fn usage(&self) -> &Usage {
+    pub(crate) fn usage(&self) -> &Usage {
         &self.head.usage
     }
 
     /// Applies a stream event.
-    pub fn apply(&mut self, part: StreamEvent) -> Vec<MessageUpdate> {
+    pub(crate) fn apply(&mut self, part: StreamEvent) -> Vec<MessageUpdate> {
         match part {
             StreamEvent::Text { block, text } => self.append(block, BlockContent::Text(String::new()), text),
             StreamEvent::Thinking { block, text } => self.append(block, thinking(), text),
@@ -81,7 +81,7 @@ impl MessageBuilder {
 
     /// Returns the message so far; blocks without content are left out.
     #[must_use]
-    pub fn message(&self) -> AssistantMessage {
+    pub(crate) fn message(&self) -> AssistantMessage {
         let content = self.blocks.iter().filter_map(ContentBuilder::block).collect();
         AssistantMessage { content, ..self.head.clone() }
     }

@@ -181,12 +181,12 @@ impl Queue {
 
     /// Returns whether a message of this kind waits for delivery.
     #[must_use]
-    pub fn has_waiting(&self, kind: QueueKind) -> bool {
+    pub(crate) fn has_waiting(&self, kind: QueueKind) -> bool {
         self.items.iter().any(|item| item.kind == kind && !item.held)
     }
 
     /// Holds all messages: they are delivered only at the user's request.
-    pub fn hold_all(&mut self) {
+    pub(crate) fn hold_all(&mut self) {
         for item in &mut self.items {
             Arc::make_mut(item).held = true;
             if let Some(history) = self.histories.get_mut(&item.id) {

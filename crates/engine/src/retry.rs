@@ -14,7 +14,7 @@ use super::turn::AfterFailure;
 const MAX_WAIT: Duration = Duration::from_secs(300);
 
 /// Hint for a conversation that doesn't fit and can't be compacted.
-pub const TOO_LONG_HELP: &str =
+pub(crate) const TOO_LONG_HELP: &str =
     "use a model with a larger window, continue from an earlier point, or start a new session";
 
 /// Options of the retry of failed requests.
@@ -50,7 +50,7 @@ impl From<&Settings> for RetryOptions {
 
 /// Attempts so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Attempts {
+pub(crate) struct Attempts {
     /// Number of retries of the request.
     pub retries: u32,
     /// True if its context was compacted, or can't be.
@@ -59,7 +59,7 @@ pub struct Attempts {
 
 /// Decides on a failed request; returns also a hint for the user beyond the error. `seed` determines the jitter.
 #[must_use]
-pub fn decide(
+pub(crate) fn decide(
     failure: FailureKind,
     tried: Attempts,
     options: &RetryOptions,
@@ -88,7 +88,7 @@ pub fn decide(
 /// Returns whether an answer without content means that the context was longer than the window: some servers
 /// truncate the context and then have no room left to answer.
 #[must_use]
-pub fn is_silent_overflow(answer: &AssistantMessage, window: Tokens) -> bool {
+pub(crate) fn is_silent_overflow(answer: &AssistantMessage, window: Tokens) -> bool {
     let sent = answer.usage.input.0 + answer.usage.cache_read.0 + answer.usage.cache_write.0;
     let is_full = u128::from(sent) * 100 >= u128::from(window.0) * 99;
     let says_nothing = answer.tool_calls().next().is_none() && answer.joined_text().trim().is_empty();

@@ -22,7 +22,7 @@ pub use built_in::built_in;
 pub const MAX_BYTES: usize = 128 * 1024;
 
 /// Most skills that are loaded.
-pub const MAX_SKILLS: usize = 500;
+pub(crate) const MAX_SKILLS: usize = 500;
 
 /// A valid skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl Skill {
 
 impl LoadedSkills {
     /// Adds the built-in skills. A user's skill takes precedence over a built-in one of the same name.
-    pub fn add_built_in(&mut self, built_in: Self) {
+    pub(crate) fn add_built_in(&mut self, built_in: Self) {
         for skill in built_in.skills {
             if self.skills.iter().all(|other| other.name != skill.name) {
                 self.skills.push(skill);

@@ -22,7 +22,7 @@ use tiller_files::search_path::{self, ResourceOrigin, ResourceProblem, SearchPat
 pub const MAX_BYTES: usize = 64 * 1024;
 
 /// Most templates that are loaded.
-pub const MAX_TEMPLATES: usize = 500;
+pub(crate) const MAX_TEMPLATES: usize = 500;
 
 /// Most characters of a description, which has one line in a list.
 const MAX_DESCRIPTION: usize = 200;

@@ -11,9 +11,9 @@
 //! run.
 
 mod delivery;
-pub mod effect;
+pub(crate) mod effect;
 mod failure;
-pub mod input;
+pub(crate) mod input;
 mod interrupt;
 mod open_events;
 #[cfg(test)]
@@ -39,15 +39,16 @@ use effect::Effects;
 use failure::RetryState;
 use tool_calls::ToolPhase;
 
-pub use effect::Effect;
-pub use input::{
+pub(crate) use effect::Effect;
+pub(crate) use input::{
     AfterFailure, CallDecision, DeniedCall, Input, NotCompacted, PartialOutput, PlannedCall, QueueHandling,
     StoreFailed, TurnPrompt,
 };
-pub use open_events::{AnnouncedRetry, OpenEvents};
+pub use open_events::AnnouncedRetry;
+pub(crate) use open_events::OpenEvents;
 
 /// Most reading calls that run in parallel.
-pub const LARGEST_GROUP: usize = 8;
+pub(crate) const LARGEST_GROUP: usize = 8;
 
 /// Options of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,11 +85,11 @@ impl From<&Settings> for TurnOptions {
 }
 
 /// Number of a request. Jobs carry the number of their request, so that late events are dropped.
-pub type TurnNumber = u64;
+pub(crate) type TurnNumber = u64;
 
 /// The turn machine.
 #[derive(Debug, Default)]
-pub struct Turn {
+pub(crate) struct Turn {
     options: TurnOptions,
     phase: Phase,
     queue: Queue,
@@ -130,55 +131,55 @@ struct DeferredEntries {
 impl Turn {
     /// Creates an idle machine with the queue that an earlier process left behind.
     #[must_use]
-    pub fn new(options: TurnOptions, queue: Queue) -> Self {
+    pub(crate) fn new(options: TurnOptions, queue: Queue) -> Self {
         Self { options, queue, ..Self::default() }
     }
 
     /// Replaces an earlier machine: turn numbers continue, so that late events of the earlier machine's turns are
     /// dropped.
     #[must_use]
-    pub fn after(self, earlier: &Self) -> Self {
+    pub(crate) fn after(self, earlier: &Self) -> Self {
         Self { turn: earlier.turn, ..self }
     }
 
     /// Returns whether a run is in progress.
     #[must_use]
-    pub fn is_running(&self) -> bool {
+    pub(crate) fn is_running(&self) -> bool {
         !matches!(self.phase, Phase::Idle)
     }
 
     /// Returns the queued messages.
     #[must_use]
-    pub fn queue(&self) -> &Queue {
+    pub(crate) fn queue(&self) -> &Queue {
         &self.queue
     }
 
     /// Returns the options.
     #[must_use]
-    pub fn options(&self) -> TurnOptions {
+    pub(crate) fn options(&self) -> TurnOptions {
         self.options
     }
 
     /// Sets the options; operations in progress continue as they began.
-    pub fn set_options(&mut self, options: TurnOptions) {
+    pub(crate) fn set_options(&mut self, options: TurnOptions) {
         self.options = options;
     }
 
     /// Returns the number of the streaming request.
     #[must_use]
-    pub fn streaming(&self) -> Option<TurnNumber> {
+    pub(crate) fn streaming(&self) -> Option<TurnNumber> {
         matches!(self.phase, Phase::Streaming(_)).then_some(self.turn)
     }
 
     /// Returns the number of the request whose calls are being planned.
     #[must_use]
-    pub fn planning(&self) -> Option<TurnNumber> {
+    pub(crate) fn planning(&self) -> Option<TurnNumber> {
         matches!(self.phase, Phase::Planning(_)).then_some(self.turn)
     }
 
     /// Returns whether the run waits for a compaction.
     #[must_use]
-    pub fn is_compacting(&self) -> bool {
+    pub(crate) fn is_compacting(&self) -> bool {
         matches!(self.phase, Phase::Compacting)
     }
 
@@ -192,13 +193,13 @@ impl Turn {
 
     /// Returns whether a failed request waits for its retry.
     #[must_use]
-    pub fn is_retrying(&self) -> bool {
+    pub(crate) fn is_retrying(&self) -> bool {
         matches!(self.phase, Phase::AwaitingRetry)
     }
 
     /// Returns whether a call is running.
     #[must_use]
-    pub fn awaits(&self, call: &CallId) -> bool {
+    pub(crate) fn awaits(&self, call: &CallId) -> bool {
         match &self.phase {
             Phase::RunningTools(working) => working.is_running(call),
             Phase::Idle
@@ -211,12 +212,12 @@ impl Turn {
 
     /// Returns whether this call, with these arguments, waits for approval: a model may use an id again.
     #[must_use]
-    pub fn asks(&self, call: &CallId, arguments: &Value) -> bool {
+    pub(crate) fn asks(&self, call: &CallId, arguments: &Value) -> bool {
         matches!(&self.phase, Phase::RunningTools(working) if working.asks(call, arguments))
     }
 
     /// Returns the calls of the current answer that will need approval later.
-    pub fn will_ask(&self) -> impl Iterator<Item = &ToolCall> {
+    pub(crate) fn will_ask(&self) -> impl Iterator<Item = &ToolCall> {
         let working = match &self.phase {
             Phase::RunningTools(working) => Some(working),
             _ => None,
@@ -225,7 +226,7 @@ impl Turn {
     }
 
     /// Applies an input and returns its effects.
-    pub fn step(&mut self, input: Input, now: UnixMs) -> Vec<Effect> {
+    pub(crate) fn step(&mut self, input: Input, now: UnixMs) -> Vec<Effect> {
         let mut out = Effects { effects: Vec::new(), now };
         let to = &mut out;
         match input {

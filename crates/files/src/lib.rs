@@ -121,7 +121,7 @@ pub const OUTSIDE: &str = "it lies outside the project";
 ///
 /// # Errors
 /// As [`read`], and when a link leads out of `root`.
-pub fn read_within(root: &Path, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read_within(root: &Path, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_limited(open_within(root, path)?, limit)
 }
 
@@ -156,7 +156,7 @@ fn is_null_device(path: &Path) -> bool {
 ///
 /// # Errors
 /// When it can't be read or is larger.
-pub fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let length = file.metadata().map_or(0, |metadata| metadata.len());
     if length > limit {
         return Err(too_large(limit));

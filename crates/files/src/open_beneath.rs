@@ -20,7 +20,7 @@ const FOLDER: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY);
 ///
 /// # Errors
 /// When it can't be opened or isn't a folder.
-pub fn open_root(root: &Path) -> io::Result<File> {
+pub(crate) fn open_root(root: &Path) -> io::Result<File> {
     let flags = OFlag::O_DIRECTORY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
     OpenOptions::new().read(true).custom_flags(flags.bits()).open(root)
 }
@@ -67,7 +67,7 @@ pub fn make_folder(root: &Path, below: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// When it can't be opened, or the path has a link.
-pub fn open_at(folder: &File, below: &Path, flags: OFlag) -> io::Result<File> {
+pub(crate) fn open_at(folder: &File, below: &Path, flags: OFlag) -> io::Result<File> {
     let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
     let flags = flags | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
     open_in_one_call(folder, below, flags)

@@ -11,7 +11,7 @@ use memchr::memchr2;
 
 /// Maximum size of one event, or one line, before it is complete, in bytes: 16 MiB. Providers send kilobytes; without a
 /// limit a server that never ends its line would fill the memory.
-pub const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
+pub(crate) const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
 /// The optional byte order mark at the beginning of an event stream.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";

@@ -28,7 +28,7 @@ impl UnavailableProvider {
     }
 
     /// Creates the placeholder for the provider of an unavailable model.
-    pub fn for_model(model: &ModelRef, missing: &ModelError) -> Self {
+    pub(crate) fn for_model(model: &ModelRef, missing: &ModelError) -> Self {
         const ANOTHER: &str = "choose another model (/model, --model)";
         let (message, hint) = match missing {
             ModelError::NoKey { model: named, key_name } => {

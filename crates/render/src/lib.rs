@@ -159,7 +159,7 @@ impl Span {
 
     /// Sets the link's target.
     #[must_use]
-    pub fn with_link(self, link: Option<Arc<str>>) -> Self {
+    pub(crate) fn with_link(self, link: Option<Arc<str>>) -> Self {
         Self { link, ..self }
     }
 

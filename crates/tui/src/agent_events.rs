@@ -11,7 +11,7 @@ use tiller_core::event::{Event, EventKind, RunOutcome, SessionChange, ToolOutcom
 use tiller_core::id::{CallId, EntryId};
 use tiller_core::message::{AssistantBlock, Message};
 use tiller_core::unit::UnixMs;
-use tiller_engine::turn::AnnouncedRetry;
+use tiller_engine::AnnouncedRetry;
 use tiller_engine::{BashContext, InFlight, SummaryOf};
 use tiller_render::MarkdownStream;
 use tiller_session::entry::TillerEntry;

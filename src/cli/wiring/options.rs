@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 
+use crate::agent::RetryOptions;
 use crate::agent::compaction::CompactionOptions;
-use crate::agent::retry::RetryOptions;
-use crate::agent::{AgentOptions, AnswerOptions, OutputOptions, ToolOffer, turn};
+use crate::agent::{AgentOptions, AnswerOptions, OutputOptions, ToolOffer, TurnOptions};
 use crate::cli::CliFailure;
 use crate::cli::args::CliArgs;
 use crate::cli::frontend::FrontEnd;
@@ -58,10 +58,7 @@ pub(super) fn options(
 ) -> AgentOptions {
     let settings = &config.settings;
     let unwatched = (!front.has_person()).then_some(UNWATCHED_TURNS);
-    let turn = turn::TurnOptions {
-        max_turns: settings.max_turns().or(unwatched),
-        ..turn::TurnOptions::from(settings)
-    };
+    let turn = TurnOptions { max_turns: settings.max_turns().or(unwatched), ..TurnOptions::from(settings) };
     AgentOptions {
         turn,
         retry: RetryOptions::from(settings),

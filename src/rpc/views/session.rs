@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::ModelView;
-use crate::agent::turn::AnnouncedRetry;
+use crate::agent::AnnouncedRetry;
 use crate::agent::{
     BashContext, ContextUse, InFlight, RunningBash, RunningCall, SessionState, SessionStats, Snapshot,
     Status, Summarizing, SummaryOf,

@@ -43,7 +43,7 @@ impl BranchPlan {
     ///
     /// # Errors
     /// [`CompactionError::Empty`] when the answer is empty.
-    pub fn into_summary(&self, answer: &str) -> Result<(String, Value), CompactionError> {
+    pub(crate) fn build_summary(&self, answer: &str) -> Result<(String, Value), CompactionError> {
         match answer.trim() {
             "" => Err(CompactionError::Empty),
             summary => Ok((format!("{summary}{}", self.files.to_text()), self.files.to_details())),
@@ -88,7 +88,7 @@ mod tests {
     fn branch_plan_compacted_branch_includes_the_summary() {
         let plan = plan_from("e3");
         assert_eq!(ids(&plan), ["c", "e3", "e4", "e5"]);
-        let (summary, details) = plan.into_summary(" It failed. ").unwrap();
+        let (summary, details) = plan.build_summary(" It failed. ").unwrap();
         assert_eq!(summary, "It failed.\n\n<files-read>\na\n</files-read>");
         assert_eq!(details["readFiles"][0], "a");
     }
@@ -97,7 +97,7 @@ mod tests {
     fn branch_plan_compaction_of_kept_messages_only_is_left_out() {
         let plan = plan_from("e1");
         assert_eq!(ids(&plan), ["e2", "e3", "e4", "e5"]);
-        assert_eq!(plan.into_summary("It failed.").unwrap().0, "It failed.");
+        assert_eq!(plan.build_summary("It failed.").unwrap().0, "It failed.");
     }
 
     #[test]
@@ -105,6 +105,6 @@ mod tests {
         let tools = ToolCatalog::default();
         assert!(BranchPlan::new(project(&entries("!! e")), &tools).is_none());
         let plan = BranchPlan::new(project(&entries("u a")), &tools).unwrap();
-        assert_eq!(plan.into_summary(" "), Err(CompactionError::Empty));
+        assert_eq!(plan.build_summary(" "), Err(CompactionError::Empty));
     }
 }

@@ -24,7 +24,7 @@ pub struct Files {
 impl Files {
     /// Parses the `details` of a compaction or of a branch summary.
     #[must_use]
-    pub fn from_details(details: &Value) -> Self {
+    pub(crate) fn from_details(details: &Value) -> Self {
         let list = |key: &str| {
             let names = details.get(key).and_then(Value::as_array).into_iter().flatten();
             names.filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
@@ -36,7 +36,7 @@ impl Files {
 
     /// Returns the `details` for the log.
     #[must_use]
-    pub fn to_details(&self) -> Value {
+    pub(crate) fn to_details(&self) -> Value {
         json!({ "readFiles": self.read, "modifiedFiles": self.modified })
     }
 
@@ -46,7 +46,7 @@ impl Files {
     }
 
     /// Adds the files of the successful calls among these messages, according to the tools' traits.
-    pub fn add_calls(&mut self, messages: &[ProjectedMessage], tools: &ToolCatalog) {
+    pub(crate) fn add_calls(&mut self, messages: &[ProjectedMessage], tools: &ToolCatalog) {
         let successful: HashSet<&CallId> = messages
             .iter()
             .filter_map(|projected| match &*projected.message {

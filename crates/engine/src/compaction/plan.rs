@@ -129,7 +129,7 @@ impl CompactionPlan {
 
     /// Returns the estimated size of the part that stays.
     #[must_use]
-    pub fn kept_tokens(&self) -> Tokens {
+    pub(crate) fn kept_tokens(&self) -> Tokens {
         self.kept_tokens
     }
 

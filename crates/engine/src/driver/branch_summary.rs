@@ -55,7 +55,7 @@ impl Driver {
         switch: PendingSwitch,
         answers: Result<Vec<String>, CompactionError>,
     ) {
-        let summed = answers.and_then(|answers| switch.plan.into_summary(&answers.concat()));
+        let summed = answers.and_then(|answers| switch.plan.build_summary(&answers.concat()));
         let (summary, details) = match summed {
             Ok(summed) => summed,
             Err(error) => return self.fail_branch_summary(switch, error),

@@ -13,7 +13,7 @@ use super::TurnNumber;
 
 /// An effect for the driver to perform.
 #[derive(Clone, Debug)]
-pub enum Effect {
+pub(crate) enum Effect {
     /// Appends an entry. If that fails, the driver drops the following effects and reports
     /// [`Input::StoreFailed`](super::Input::StoreFailed).
     Append(EntryBody),

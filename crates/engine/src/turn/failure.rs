@@ -22,13 +22,13 @@ pub(super) struct RetryState {
 impl Turn {
     /// Returns the number of retries of the current request.
     #[must_use]
-    pub fn retries(&self) -> u32 {
+    pub(crate) fn retries(&self) -> u32 {
         self.retry.retries
     }
 
     /// Returns whether the context was compacted for the current request.
     #[must_use]
-    pub fn has_compacted(&self) -> bool {
+    pub(crate) fn has_compacted(&self) -> bool {
         self.retry.has_compacted
     }
 

@@ -17,7 +17,7 @@ use crate::queue::{Queue, QueueEdit};
 
 /// An input of the turn machine.
 #[derive(Clone, Debug)]
-pub enum Input {
+pub(crate) enum Input {
     /// A message of the user.
     Prompt(TurnPrompt),
     /// Stop the current operations and deliver all steering messages.
@@ -142,7 +142,7 @@ pub enum Input {
 
 /// Partial output of operations in progress, stored when they are stopped.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct PartialOutput {
+pub(crate) struct PartialOutput {
     /// The partial answer; `None` before the request was sent.
     pub answer: Option<AssistantMessage>,
     /// Partial results of running calls, where there are any.
@@ -151,7 +151,7 @@ pub struct PartialOutput {
 
 /// Treatment of queued messages when everything stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueHandling {
+pub(crate) enum QueueHandling {
     /// They are returned to the caller; held ones stay.
     Return,
     /// They are held.
@@ -160,7 +160,7 @@ pub enum QueueHandling {
 
 /// State after a failed append.
 #[derive(Clone, Debug)]
-pub struct StoreFailed {
+pub(crate) struct StoreFailed {
     /// The reason.
     pub reason: String,
     /// The next step for the user.
@@ -176,7 +176,7 @@ pub struct StoreFailed {
 
 /// A message of the user.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TurnPrompt {
+pub(crate) struct TurnPrompt {
     /// The full text.
     pub text: String,
     /// The text as typed, if a template expanded it.
@@ -191,7 +191,7 @@ pub struct TurnPrompt {
 
 /// Reaction to a failed request.
 #[derive(Clone, Debug, PartialEq)]
-pub enum AfterFailure {
+pub(crate) enum AfterFailure {
     /// Retry after a delay.
     Retry {
         /// The delay.
@@ -207,7 +207,7 @@ pub enum AfterFailure {
 
 /// The reason why there is no compaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NotCompacted {
+pub(crate) enum NotCompacted {
     /// Stopped on request.
     Stopped,
     /// Failed for this reason.
@@ -216,7 +216,7 @@ pub enum NotCompacted {
 
 /// A call of an answer with the decision on it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PlannedCall {
+pub(crate) struct PlannedCall {
     /// The call with its final arguments.
     pub call: ToolCall,
     /// The decision.
@@ -225,7 +225,7 @@ pub struct PlannedCall {
 
 /// The decision on a call.
 #[derive(Clone, Debug, PartialEq)]
-pub enum CallDecision {
+pub(crate) enum CallDecision {
     /// It may run.
     Run(Access),
     /// It may run, because a rule or flag grants the approval.
@@ -250,7 +250,7 @@ pub enum CallDecision {
 
 /// The reason for which a call may not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeniedCall {
+pub(crate) struct DeniedCall {
     /// The kind of reason.
     pub cause: DenialCause,
     /// The reason.
@@ -262,7 +262,7 @@ pub struct DeniedCall {
 impl DeniedCall {
     /// Returns the text for the model.
     #[must_use]
-    pub fn result_text(&self) -> String {
+    pub(crate) fn result_text(&self) -> String {
         let advice = match (self.cause, self.allowed_by) {
             (DenialCause::NoApprover, Some(_)) => {
                 ", and no one can approve it; run tiller with --yes to allow every call"
@@ -275,7 +275,7 @@ impl DeniedCall {
 
     /// Returns the decider.
     #[must_use]
-    pub const fn decider(&self) -> Decider {
+    pub(crate) const fn decider(&self) -> Decider {
         match self.cause {
             DenialCause::NoApprover => Decider::Nobody,
             DenialCause::Policy => Decider::Rule,
@@ -285,7 +285,7 @@ impl DeniedCall {
 
     /// Returns the event of the denial.
     #[must_use]
-    pub fn event(self, call: &ToolCall) -> EventKind {
+    pub(crate) fn event(self, call: &ToolCall) -> EventKind {
         EventKind::ToolCallDenied(Denial {
             tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),

@@ -8,7 +8,7 @@ use tiller_core::unit::UnixMs;
 
 /// Unfinished operations, according to the emitted events.
 #[derive(Clone, Debug, Default)]
-pub struct OpenEvents {
+pub(crate) struct OpenEvents {
     /// Start of the current run, including pauses before retries.
     pub since: Option<UnixMs>,
     /// True if an end of the run was emitted with the promise of a retry.
@@ -51,7 +51,7 @@ impl AnnouncedRetry {
 
 impl OpenEvents {
     /// Updates the state with an emitted event.
-    pub fn update(&mut self, event: &EventKind, now: UnixMs) {
+    pub(crate) fn update(&mut self, event: &EventKind, now: UnixMs) {
         match event {
             EventKind::AgentStart => {
                 self.since.get_or_insert(now);

@@ -36,8 +36,8 @@ use tiller_engine::compaction::CompactionOptions;
 use tiller_engine::extension::Extensions;
 use tiller_engine::{
     AgentError, AgentOptions, AgentSession, AnswerOptions, Approver, BashContext, BranchSummary, EventStream,
-    FirstModel, ModelChoice, OutputOptions, PromptOptions, Resources, SessionParts, StreamingBehavior,
-    SystemPrompt, ToolOffer, queue, retry::RetryOptions, turn::TurnOptions,
+    FirstModel, ModelChoice, OutputOptions, PromptOptions, Resources, RetryOptions, SessionParts,
+    StreamingBehavior, SystemPrompt, ToolOffer, TurnOptions, queue,
 };
 use tiller_provider::scripted::{Scripted, ScriptedAnswer};
 use tiller_provider::{Provider, ProviderRegistry, ProviderStream, Request};

@@ -33,7 +33,7 @@ pub struct Timeouts {
 impl Timeouts {
     /// Returns the timeouts for a server at `base_url`.
     #[must_use]
-    pub fn for_url(base_url: &str) -> Self {
+    pub(crate) fn for_url(base_url: &str) -> Self {
         let first_byte = if is_local(base_url) { LOCAL_FIRST_BYTE } else { FIRST_BYTE };
         Self { connect: CONNECT, first_byte, stall: STALL }
     }

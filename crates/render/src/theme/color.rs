@@ -102,7 +102,7 @@ impl Rgb {
 
     /// Relative luminance, 0 for black to 1 for white (WCAG 2.2, "relative luminance").
     #[must_use]
-    pub fn luminance(self) -> f64 {
+    pub(crate) fn luminance(self) -> f64 {
         let [red, green, blue] = self.linear();
         0.2126 * red + 0.7152 * green + 0.0722 * blue
     }
@@ -194,7 +194,7 @@ impl ThemeColor {
 
     /// The nearest of the fixed 256 colors.
     #[must_use]
-    pub fn in_256(self) -> Self {
+    pub(crate) fn in_256(self) -> Self {
         let Self::Rgb(rgb) = self else { return self };
         let at = nearest(rgb, FIXED_POINTS.iter().copied());
         Self::Indexed(u8::try_from(at + 16).unwrap_or(u8::MAX))
@@ -217,7 +217,7 @@ impl ThemeColor {
 
     /// The nearest of the sixteen colors, with xterm's values.
     #[must_use]
-    pub fn in_16(self) -> Self {
+    pub(crate) fn in_16(self) -> Self {
         if let Self::Indexed(0..=15) = self {
             return self;
         }

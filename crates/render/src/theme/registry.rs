@@ -83,7 +83,7 @@ impl ThemeChoice {
 
     /// The chosen theme for a background.
     #[must_use]
-    pub fn for_background(&self, background: Background) -> &str {
+    pub(crate) fn for_background(&self, background: Background) -> &str {
         match (self.is_auto(), background) {
             (false, _) => &self.theme,
             (true, Background::Dark) => &self.dark,

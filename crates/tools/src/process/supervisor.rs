@@ -38,10 +38,10 @@ use wait::{EarlySignals, SignalWaiter, Wakeup};
 pub const NAME: &str = "__run";
 
 /// The argument after [`NAME`] that passes stdin through and keeps stderr apart.
-pub const CONVERSE: &str = "--converse";
+pub(crate) const CONVERSE: &str = "--converse";
 
 /// The argument after [`NAME`] that makes the supervisor read its order from stdin.
-pub const STANDBY: &str = "--standby";
+pub(crate) const STANDBY: &str = "--standby";
 
 /// The time that leftover processes have to end by themselves: bash doesn't wait for `>(tee log)`, which may still
 /// write.

@@ -127,7 +127,7 @@ impl OutputCapture {
 
     /// Returns the last lines, to show while the command runs.
     #[must_use]
-    pub fn preview_tail(&self) -> StyledText {
+    pub(crate) fn preview_tail(&self) -> StyledText {
         glance(&self.state().buffer)
     }
 

@@ -6,7 +6,7 @@ use tiller_core::event::{Event, QueueItem};
 use tiller_core::id::{CallId, SessionId};
 use tiller_core::message::{ModelRef, ThinkingLevel, Usage};
 use tiller_core::unit::{Tokens, UnixMs};
-use tiller_engine::turn::AnnouncedRetry;
+use tiller_engine::AnnouncedRetry;
 use tiller_engine::{ContextUse, RunningCall, SlashCommand, Summarizing};
 use tiller_provider::catalog::ImageInput;
 

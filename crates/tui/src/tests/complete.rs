@@ -338,7 +338,7 @@ fn completion_argument_enter_accepts_best() {
 #[test]
 fn completion_argument_in_no_name_is_not_taken() {
     let mut harness = Harness::new(80, 24);
-    harness.types("/approval x");
+    harness.type_and_rank("/approval x");
     let actions = harness.key(KeyCode::Enter);
     assert!(!actions.iter().any(|action| matches!(action, Action::List(_))), "{actions:?}");
     assert!(harness.screen().contains("approval mode"), "{}", harness.screen());

@@ -3,7 +3,7 @@
 use tiller_core::event::CompactionReason;
 use tiller_core::message::split_advice;
 use tiller_core::unit::{Tokens, UnixMs};
-use tiller_engine::turn::AnnouncedRetry;
+use tiller_engine::AnnouncedRetry;
 use tiller_engine::{Summarizing, SummaryOf};
 use tiller_render::{Breaks, Indent, Line, Role, Span, truncate_to, wrap};
 
