@@ -315,7 +315,7 @@ fn title(app: &App) -> String {
     let state = match SignalState::of(app) {
         SignalState::Idle => "",
         SignalState::Working => " · working",
-        SignalState::Waiting => " · asks",
+        SignalState::Waiting => " · needs approval",
         SignalState::Failed => " · failed",
     };
     format!("tiller · {}{state}", name(app))
