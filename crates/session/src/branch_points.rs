@@ -143,11 +143,11 @@ mod tests {
 
     #[test]
     fn branch_points_ignore_annotations() {
-        let noted = [(None, Message), (Some(0), Label), (Some(1), Custom), (Some(0), Message)];
-        assert_eq!(points(&tree(&noted), &[]), Vec::<String>::new());
+        let annotated = [(None, Message), (Some(0), Label), (Some(1), Custom), (Some(0), Message)];
+        assert_eq!(points(&tree(&annotated), &[]), Vec::<String>::new());
         let behind = [(None, Message), (Some(0), Custom), (Some(1), Message), (Some(0), Message)];
-        let twice = behind.into_iter().chain([(Some(1), Message)]).collect::<Vec<_>>();
-        assert_eq!(points(&tree(&twice), &[]), [">n0 2"]);
+        let two_children = behind.into_iter().chain([(Some(1), Message)]).collect::<Vec<_>>();
+        assert_eq!(points(&tree(&two_children), &[]), [">n0 2"]);
     }
 
     #[test]

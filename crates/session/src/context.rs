@@ -600,20 +600,21 @@ mod tests {
 
     #[test]
     fn cut_off_calls_after_exclusive_tool_never_began() {
-        let (ours, theirs) = ("01JAV7E0000000000000000000", "7303e144");
-        let known = [("bash", Access::Executes), ("edit_file", Access::Writes), ("grep", Access::Reads)];
-        let tools = known.map(|(name, access)| (name.to_owned(), ToolTraits::new(access)));
+        let (own_id, foreign_id) = ("01JAV7E0000000000000000000", "7303e144");
+        let tools_by_access =
+            [("bash", Access::Executes), ("edit_file", Access::Writes), ("grep", Access::Reads)];
+        let tools = tools_by_access.map(|(name, access)| (name.to_owned(), ToolTraits::new(access)));
         let tools = ToolCatalog::from_iter(tools);
         for (answer, calls, expected) in [
-            (ours, "bash! bash! grep!", "ran unbegun unbegun"),
-            (ours, "grep bash! bash!", "- ran unbegun"),
-            (ours, "grep! grep! bash! grep!", "ran ran unbegun unbegun"),
-            (ours, "grep! grep mcp_tool! grep!", "ran - ran ran"),
-            (ours, "mcp_tool! edit_file!", "ran unbegun"),
+            (own_id, "bash! bash! grep!", "ran unbegun unbegun"),
+            (own_id, "grep bash! bash!", "- ran unbegun"),
+            (own_id, "grep! grep! bash! grep!", "ran ran unbegun unbegun"),
+            (own_id, "grep! grep mcp_tool! grep!", "ran - ran ran"),
+            (own_id, "mcp_tool! edit_file!", "ran unbegun"),
             // A later call has a result, so the calls ran in parallel.
-            (ours, "bash! bash bash!", "ran - ran"),
-            (theirs, "bash! bash!", "ran ran"),
-            (ours, "bash", "-"),
+            (own_id, "bash! bash bash!", "ran - ran"),
+            (foreign_id, "bash! bash!", "ran ran"),
+            (own_id, "bash", "-"),
         ] {
             let calls = calls.split(' ').map(|call| (call.trim_end_matches('!'), !call.ends_with('!')));
             let fates =
@@ -717,7 +718,7 @@ mod tests {
 
     #[test]
     fn tokens_incremental_estimate_equals_full_estimate() {
-        let counted = AssistantMessage {
+        let measured = AssistantMessage {
             usage: Usage { input: Tokens(500), ..Usage::default() },
             ..AssistantMessage::default()
         };
@@ -725,31 +726,35 @@ mod tests {
         let messages = [
             user_message("four"),
             user_message("and eight"),
-            Message::Assistant(counted),
+            Message::Assistant(measured),
             user_message("more"),
             user_message("yet more"),
         ];
-        let (mut incremental, mut all) = (Projection::default(), Vec::new());
+        let (mut incremental, mut projected) = (Projection::default(), Vec::new());
         for (at, message) in messages.into_iter().enumerate() {
             let (id, message) = (EntryId::new(at.to_string()), Arc::new(message));
-            all.push(ProjectedMessage { entry: id.clone(), message: Arc::clone(&message) });
+            projected.push(ProjectedMessage { entry: id.clone(), message: Arc::clone(&message) });
             incremental.push(id, message);
-            let fresh = Projection { messages: all.clone(), ..Projection::default() };
+            let full = Projection { messages: projected.clone(), ..Projection::default() };
             assert_eq!(
                 (incremental.tokens(), incremental.tokens()),
-                (fresh.tokens(), fresh.tokens()),
+                (full.tokens(), full.tokens()),
                 "after {at}"
             );
         }
         assert_eq!(incremental.tokens(), Tokens(500 + 1 + 2));
         let excluded = EntryId::new("0");
-        let left = incremental.without(&HashSet::from([&excluded]));
-        assert_eq!(left.tokens(), Tokens(3 + 1 + 2), "nothing that was known of the whole counts for a part");
+        let remaining = incremental.without(&HashSet::from([&excluded]));
+        assert_eq!(
+            remaining.tokens(),
+            Tokens(3 + 1 + 2),
+            "nothing that was known of the whole counts for a part"
+        );
     }
 
     #[test]
     fn tokens_implausible_count_is_ignored() {
-        let counted = |count| {
+        let measured = |count| {
             let usage = Usage { total_tokens: Tokens(count), ..Usage::default() };
             let answer = AssistantMessage { usage, ..AssistantMessage::default() };
             let messages = [
@@ -759,10 +764,10 @@ mod tests {
             ];
             project(&messages)
         };
-        assert_eq!(counted(100).tokens(), Tokens(101));
-        assert_eq!(counted(99).tokens(), Tokens(401));
+        assert_eq!(measured(100).tokens(), Tokens(101));
+        assert_eq!(measured(99).tokens(), Tokens(401));
         // Most of the text may not even be loaded.
-        let mut long = counted(100);
+        let mut long = measured(100);
         long.unloaded = Some(UnloadedContext { messages: 9, tokens: Tokens(3_000) });
         assert_eq!((long.tokens(), long.message_count()), (Tokens(3_401), 12));
     }

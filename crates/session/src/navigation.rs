@@ -79,16 +79,16 @@ mod tests {
 
     #[test]
     fn last_result_of_skips_annotations() {
-        let (user, answer, result, noted) =
+        let (user, answer, result, annotation) =
             (Some(LineRole::User), Some(LineRole::Assistant), Some(LineRole::ToolResult), None);
         let tree = tree(&[
             (None, user),
             (Some(0), answer),
-            (Some(1), noted),
+            (Some(1), annotation),
             (Some(2), result),
-            (Some(3), noted),
+            (Some(3), annotation),
             (Some(4), result),
-            (Some(5), noted),
+            (Some(5), annotation),
             (Some(6), answer),
             // A branch from the answer itself.
             (Some(1), user),

@@ -193,16 +193,16 @@ mod tests {
             answer("b", Usage::default(), 0),
             answer("a", usage(1, 0.25), 0),
         ];
-        let mut tally = Totals::default();
-        entries.iter().for_each(|entry| tally.add(entry));
-        let spent: Vec<(&str, Tokens, Usd)> = tally
+        let mut totals = Totals::default();
+        entries.iter().for_each(|entry| totals.add(entry));
+        let spent: Vec<(&str, Tokens, Usd)> = totals
             .models
             .iter()
-            .map(|one| (one.model.id.as_str(), one.usage.input, one.usage.cost.total))
+            .map(|model| (model.model.id.as_str(), model.usage.input, model.usage.cost.total))
             .collect();
         assert_eq!(spent, [("a", Tokens(16), Usd(1.75)), ("b", Tokens(25), Usd(2.5))]);
-        assert_eq!((tally.usage.input, tally.usage.cost.total), (Tokens(41), Usd(4.25)));
-        assert_eq!((tally.user_messages, tally.assistant_messages, tally.tool_calls), (1, 4, 2));
-        assert_eq!(tally.messages(), 5);
+        assert_eq!((totals.usage.input, totals.usage.cost.total), (Tokens(41), Usd(4.25)));
+        assert_eq!((totals.user_messages, totals.assistant_messages, totals.tool_calls), (1, 4, 2));
+        assert_eq!(totals.messages(), 5);
     }
 }

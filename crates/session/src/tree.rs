@@ -237,7 +237,7 @@ mod tests {
         Tree::new(parents.iter().enumerate().map(node).collect())
     }
 
-    fn drawn(
+    fn lines_of(
         tree: &Tree,
         leaf: &str,
         shown: impl Fn(usize, &TreeNode) -> bool,
@@ -251,7 +251,7 @@ mod tests {
         use BranchMark::{Begins, BeginsLast, Continues};
         let tree = tree(&[None, Some(0), Some(1), Some(0), Some(3)]);
         assert_eq!(
-            drawn(&tree, "n4", |_, _| true),
+            lines_of(&tree, "n4", |_, _| true),
             [
                 (0, 0, Continues, true),
                 (1, 1, Begins, false),
@@ -268,7 +268,7 @@ mod tests {
         use BranchMark::{Begins, BeginsLast, Continues};
         let tree = tree(&[None, Some(0), Some(1), Some(1), Some(1)]);
         assert_eq!(
-            drawn(&tree, "n2", |_, node| node.kind == EntryKind::Message),
+            lines_of(&tree, "n2", |_, node| node.kind == EntryKind::Message),
             [(0, 0, Continues, true), (2, 1, Begins, true), (4, 1, BeginsLast, false)]
         );
     }

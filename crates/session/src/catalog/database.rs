@@ -402,7 +402,7 @@ mod tests {
 
     /// The scan result of a process, for two that read from the same byte at the same time.
     fn scan(upto: u64, words: &str, anew: bool) -> LogScan {
-        let said = SearchText {
+        let text = SearchText {
             entry: "e".into(),
             position: 0,
             offset: 1,
@@ -410,7 +410,7 @@ mod tests {
             timestamp: UnixMs(0),
             text: words.into(),
         };
-        let mut scan = LogScan { texts: vec![said], is_from_start: anew, ..LogScan::default() };
+        let mut scan = LogScan { texts: vec![text], is_from_start: anew, ..LogScan::default() };
         scan.record.progress.upto = upto;
         scan
     }

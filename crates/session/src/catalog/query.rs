@@ -122,19 +122,19 @@ mod tests {
 
     #[test]
     fn fts_query_quotes_every_word() {
-        let asked = |input: &str| fts_query(input).unwrap_or_default();
-        assert_eq!(asked("parser crlf"), r#""parser" "crlf"*"#);
-        assert_eq!(asked("parser "), r#""parser""#);
-        assert_eq!(asked(r#"a NOT "b AND c) OR *"#), r#""a" "NOT" """b" "AND" "c)" "OR"*"#);
+        let query = |input: &str| fts_query(input).unwrap_or_default();
+        assert_eq!(query("parser crlf"), r#""parser" "crlf"*"#);
+        assert_eq!(query("parser "), r#""parser""#);
+        assert_eq!(query(r#"a NOT "b AND c) OR *"#), r#""a" "NOT" """b" "AND" "c)" "OR"*"#);
         assert_eq!(fts_query(" -- * \" "), None);
     }
 
     #[test]
     fn parse_snippet_splits_at_marks() {
-        let piece = |text: &str, matched| Snippet { text: text.into(), matched };
+        let snippet = |text: &str, matched| Snippet { text: text.into(), matched };
         assert_eq!(
             parse_snippet("…the \u{2}parser\u{3} of \u{2}it\u{3}"),
-            [piece("…the ", false), piece("parser", true), piece(" of ", false), piece("it", true)]
+            [snippet("…the ", false), snippet("parser", true), snippet(" of ", false), snippet("it", true)]
         );
     }
 }

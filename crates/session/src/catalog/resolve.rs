@@ -183,8 +183,8 @@ mod tests {
 
     #[test]
     fn normalize_remote_url_forms_are_equal() {
-        let ways = ["git@host.org:me/X.git", "https://host.org/me/x", "ssh://git@host.org/me/x.git/"];
-        assert_eq!(ways.map(normalize_remote), ["host.org/me/x"; 3]);
+        let forms = ["git@host.org:me/X.git", "https://host.org/me/x", "ssh://git@host.org/me/x.git/"];
+        assert_eq!(forms.map(normalize_remote), ["host.org/me/x"; 3]);
         assert_ne!(normalize_remote("https://host.org/you/x"), "host.org/me/x");
         assert_eq!(normalize_remote("/srv/git/me@home/x.git"), "/srv/git/me@home/x");
     }

@@ -86,7 +86,8 @@ mod tests {
             assert_eq!(image_url(url, span, &mut warnings), None);
         }
         assert_eq!(image_url("https://example.org/a.png", span, &mut warnings), None);
-        let counts: Vec<_> = warnings.into_vec().into_iter().map(|note| (note.line, note.count)).collect();
+        let counts: Vec<_> =
+            warnings.into_vec().into_iter().map(|warning| (warning.line, warning.count)).collect();
         assert_eq!(counts, [(7, 2), (7, 1)]);
     }
 

@@ -255,14 +255,14 @@ mod tests {
     #[test]
     fn scan_lines_too_long_line_is_skipped() {
         let text = b"one\n\n1234567890\r\nlast";
-        let mut seen = Vec::new();
+        let mut lines = Vec::new();
         let mut reader = BufReader::with_capacity(3, &text[..]);
         scan_lines(&mut reader, 6, &mut |line| {
-            seen.push((line.span.number, line.span.offset, line.bytes().map(<[u8]>::to_vec)));
+            lines.push((line.span.number, line.span.offset, line.bytes().map(<[u8]>::to_vec)));
             true
         })
         .unwrap();
         let expected = [(1, 0, Some(b"one".to_vec())), (3, 5, None), (4, 17, Some(b"last".to_vec()))];
-        assert_eq!(seen, expected);
+        assert_eq!(lines, expected);
     }
 }

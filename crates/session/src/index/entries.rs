@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn entries_packed_and_unpacked_round_trip() {
         let uuid = "0193b3a4-7f6e-7b1c-9a55-3c1f0e2d4b6a";
-        let taken = [
+        let ids_and_entries = [
             ("7303e144", entry(2, 10)),
             (uuid, entry(3, 10)),
             ("01JD6X9Q00000000000000000A", entry(9, 20)),
@@ -187,14 +187,20 @@ mod tests {
             ("last", IndexEntry { parent: Some(4), ..entry(18, 4) }),
         ];
         let mut entries = Entries::default();
-        taken.iter().for_each(|(id, entry)| entries.push(id, *entry));
-        assert_eq!(entries.iter().collect::<Vec<_>>(), taken.map(|(_, entry)| entry));
-        assert_eq!(entries.ids().map(|id| id.to_string()).collect::<Vec<_>>(), taken.map(|(id, _)| id));
+        ids_and_entries.iter().for_each(|(id, entry)| entries.push(id, *entry));
+        assert_eq!(entries.iter().collect::<Vec<_>>(), ids_and_entries.map(|(_, entry)| entry));
+        assert_eq!(
+            entries.ids().map(|id| id.to_string()).collect::<Vec<_>>(),
+            ids_and_entries.map(|(id, _)| id)
+        );
         let parents: Vec<_> = (0..entries.len()).map(|at| entries.parent(at)).collect();
         assert_eq!(parents, [None, None, None, Some(2), Some(3), Some(4)]);
-        for (at, (id, _)) in taken.iter().enumerate() {
-            let is = |(other, _): &(&str, IndexEntry)| entries.has_id(at, &IdQuery::new(other));
-            assert_eq!(taken.iter().filter(|one| is(one)).map(|one| one.0).collect::<Vec<_>>(), [*id]);
+        for (at, (id, _)) in ids_and_entries.iter().enumerate() {
+            let is = |(query_id, _): &(&str, IndexEntry)| entries.has_id(at, &IdQuery::new(query_id));
+            assert_eq!(
+                ids_and_entries.iter().filter(|pair| is(pair)).map(|pair| pair.0).collect::<Vec<_>>(),
+                [*id]
+            );
         }
         assert_eq!(entries.unpacked.len(), 3);
         assert_eq!((entries.at(6), entries.id(6), entries.parent(6)), (None, None, None));

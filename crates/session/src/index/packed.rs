@@ -150,7 +150,7 @@ mod tests {
         }
     }
 
-    fn again(entry: &IndexEntry) -> Option<IndexEntry> {
+    fn round_trip(entry: &IndexEntry) -> Option<IndexEntry> {
         Some(PackedEntry::pack(PackedId::parse("7303e144")?, entry)?.unpack(entry.line))
     }
 
@@ -161,16 +161,16 @@ mod tests {
             EntryKind::ALL.into_iter().flat_map(|kind| roles.clone().map(move |role| (kind, role)))
         {
             let entry = IndexEntry { kind, role, ..entry() };
-            assert_eq!(again(&entry), Some(entry));
+            assert_eq!(round_trip(&entry), Some(entry));
         }
         for parent in [0, 1, u32::MAX - 1] {
             let entry = IndexEntry { parent: Some(parent), ..entry() };
-            assert_eq!(again(&entry), Some(entry));
+            assert_eq!(round_trip(&entry), Some(entry));
         }
         for text in ["-009999-01-02T01:59:59.999Z", "1969-12-31T23:59:59.999Z", "9999-12-30T22:00:00.999Z"] {
             let timestamp = UnixMs::from_iso(text).unwrap();
             let entry = IndexEntry { timestamp, ..entry() };
-            assert_eq!(again(&entry), Some(entry), "{text}");
+            assert_eq!(round_trip(&entry), Some(entry), "{text}");
         }
         assert_eq!(size_of::<PackedEntry>(), 40);
     }
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn packed_entry_values_out_of_range_are_rejected() {
         let longest = u32::MAX as usize - 1;
-        assert!(again(&IndexEntry { length: longest, ..entry() }).is_some());
+        assert!(round_trip(&IndexEntry { length: longest, ..entry() }).is_some());
         let odd = [
             IndexEntry { length: longest + 1, ..entry() },
             IndexEntry { length: 5 << 32, ..entry() },
@@ -187,7 +187,7 @@ mod tests {
             IndexEntry { timestamp: UnixMs(i64::MIN), ..entry() },
         ];
         for entry in odd {
-            assert_eq!(again(&entry), None);
+            assert_eq!(round_trip(&entry), None);
         }
     }
 

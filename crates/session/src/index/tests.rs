@@ -77,10 +77,10 @@ proptest! {
         let ids: Vec<String> = (0..ascending).map(ulid).chain(others).collect();
         let index = index(&ids, |at| at % rarely == 1);
         let mut last = HashMap::new();
-        let mut twice = Vec::new();
+        let mut duplicates = Vec::new();
         for (at, id) in ids.iter().enumerate() {
             if last.insert(id.as_str(), at).is_some() {
-                twice.push(at as u64 + 2);
+                duplicates.push(at as u64 + 2);
             }
         }
         for (id, at) in &last {
@@ -88,6 +88,6 @@ proptest! {
         }
         prop_assert_eq!(index.position("not there"), None);
         prop_assert_eq!(index.entries().ids().map(|id| id.to_string()).collect::<Vec<_>>(), ids);
-        prop_assert_eq!(index.findings().iter().map(|finding| finding.line).collect::<Vec<_>>(), twice);
+        prop_assert_eq!(index.findings().iter().map(|finding| finding.line).collect::<Vec<_>>(), duplicates);
     }
 }

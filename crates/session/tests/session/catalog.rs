@@ -34,7 +34,7 @@ impl Sandbox {
 fn session(manager: &SessionManager, texts: &[&str]) -> PathBuf {
     let mut writer = manager.create(NOW);
     for text in texts {
-        say(&mut writer, text);
+        append_user(&mut writer, text);
     }
     writer.reader().path().unwrap().to_owned()
 }
@@ -44,8 +44,8 @@ fn append(path: &Path, body: EntryBody) {
 }
 
 fn touch(path: &Path, second: u64) {
-    let moment = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
-    fs::File::options().append(true).open(path).unwrap().set_modified(moment).unwrap();
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
+    fs::File::options().append(true).open(path).unwrap().set_modified(time).unwrap();
 }
 
 fn search_texts(catalog: &mut Catalog, query: &str) -> Vec<String> {
@@ -54,11 +54,11 @@ fn search_texts(catalog: &mut Catalog, query: &str) -> Vec<String> {
 
 /// A hit's text with its match in brackets.
 fn bracketed(hit: &SearchHit) -> String {
-    let piece = |piece: &tiller_session::Snippet| match piece.matched {
-        true => format!("[{}]", piece.text),
-        false => piece.text.clone(),
+    let snippet = |snippet: &tiller_session::Snippet| match snippet.matched {
+        true => format!("[{}]", snippet.text),
+        false => snippet.text.clone(),
     };
-    hit.snippet.iter().map(piece).collect()
+    hit.snippet.iter().map(snippet).collect()
 }
 
 fn prompts(catalog: &mut Catalog) -> Vec<String> {
@@ -179,9 +179,9 @@ fn search_stays_in_directory() {
     assert_eq!(hits.iter().map(bracketed).collect::<Vec<_>>(), ["here [crlf]"]);
     assert_eq!(search_texts(&mut catalog, "crlf").len(), 2);
     // Sessions of another folder are not found.
-    let other = SessionManager::new(Placement::Flat(sandbox.root.path().join("other")), CWD.into());
-    let mut other = other.with_catalog(sandbox.catalog_file()).catalog().unwrap();
-    assert_eq!(search_texts(&mut other, "crlf"), [""; 0]);
+    let other_catalog = SessionManager::new(Placement::Flat(sandbox.root.path().join("other")), CWD.into());
+    let mut other_catalog = other_catalog.with_catalog(sandbox.catalog_file()).catalog().unwrap();
+    assert_eq!(search_texts(&mut other_catalog, "crlf"), [""; 0]);
 }
 
 #[test]
@@ -253,19 +253,19 @@ fn page_reads_only_its_own_logs() {
     }
     let mut catalog = sandbox.manager_with_catalog().catalog().unwrap();
     let page = |offset, limit| PageRequest { offset, limit: Some(limit) };
-    let mut shown = |page| {
+    let mut page_ids = |page| {
         let listing = catalog.page(SessionScope::ThisDirectory, page).unwrap();
         let texts: Vec<String> = listing.sessions.into_iter().filter_map(|s| s.first_prompt).collect();
         (texts.join(" "), listing.more)
     };
-    assert_eq!(shown(page(0, 2)), ("d c".into(), true));
-    assert_eq!(shown(page(2, 2)), ("b a".into(), false));
-    assert_eq!(shown(page(4, 2)), (String::new(), false));
+    assert_eq!(page_ids(page(0, 2)), ("d c".into(), true));
+    assert_eq!(page_ids(page(2, 2)), ("b a".into(), false));
+    assert_eq!(page_ids(page(4, 2)), (String::new(), false));
     fs::remove_file(sandbox.catalog_file()).unwrap();
     let mut catalog = sandbox.manager_with_catalog().catalog().unwrap();
     catalog.page(SessionScope::Everywhere, page(0, 1)).unwrap();
-    let known = catalog.indexed_sessions(SessionScope::Everywhere).unwrap();
-    assert!((1..4).contains(&known.len()), "{known:?}");
+    let indexed = catalog.indexed_sessions(SessionScope::Everywhere).unwrap();
+    assert!((1..4).contains(&indexed.len()), "{indexed:?}");
 }
 
 #[test]
@@ -337,16 +337,16 @@ fn catalog_file_is_private() {
 fn catalog_concurrent_reads_store_once() {
     let sandbox = Sandbox::new();
     let path = session(&sandbox.manager, &["alpha one"]);
-    let (mut one, mut two) = (sandbox.refreshed(), sandbox.refreshed());
+    let (mut first_catalog, mut second_catalog) = (sandbox.refreshed(), sandbox.refreshed());
     append(&path, user("alpha two"));
     let (mut first, mut second) = (
-        one.index_queue(SessionScope::Everywhere).unwrap(),
-        two.index_queue(SessionScope::Everywhere).unwrap(),
+        first_catalog.index_queue(SessionScope::Everywhere).unwrap(),
+        second_catalog.index_queue(SessionScope::Everywhere).unwrap(),
     );
     assert_eq!((first.progress().done, first.progress().files), (0, 1));
-    one.index_next(&mut first).unwrap();
-    two.index_next(&mut second).unwrap();
-    assert_eq!(search_texts(&mut two, "alpha").len(), 2);
+    first_catalog.index_next(&mut first).unwrap();
+    second_catalog.index_next(&mut second).unwrap();
+    assert_eq!(search_texts(&mut second_catalog, "alpha").len(), 2);
 }
 
 #[test]
@@ -391,9 +391,9 @@ fn moved_here_matches_name_or_remote() {
     let by_remote = session(&sandbox.manager_of("/gone/other"), &["by remote"]);
     append(&by_remote, run(None, Some("git@host:me/project.git")));
     session(&sandbox.manager_of("/gone/stranger"), &["a stranger"]);
-    let there = sandbox.root.path().join("project");
-    fs::create_dir(&there).unwrap();
-    session(&sandbox.manager_of(there.to_str().unwrap()), &["still there"]);
+    let moved_project = sandbox.root.path().join("project");
+    fs::create_dir(&moved_project).unwrap();
+    session(&sandbox.manager_of(moved_project.to_str().unwrap()), &["still there"]);
     touch(&by_name, 300);
     touch(&by_remote, 200);
     let mut catalog = sandbox.manager_with_catalog().catalog().unwrap();
@@ -411,10 +411,10 @@ fn most_recent_without_catalog_uses_last_run() {
     append(&elsewhere, run(Some("/elsewhere"), None));
     touch(&elsewhere, 4_000_000_000);
     assert_eq!(sandbox.manager_with_catalog().most_recent().unwrap(), None);
-    let here = session(&sandbox.manager_of("/gone/old"), &["moved here"]);
-    append(&here, run(Some(CWD), None));
+    let own_session = session(&sandbox.manager_of("/gone/old"), &["moved here"]);
+    append(&own_session, run(Some(CWD), None));
     let moved = sandbox.manager.catalog().unwrap().moved_projects(None).unwrap();
-    assert_eq!(moved.iter().map(|session| &session.path).collect::<Vec<_>>(), [&here]);
+    assert_eq!(moved.iter().map(|session| &session.path).collect::<Vec<_>>(), [&own_session]);
     assert_eq!(moved[0].cwd, CWD);
 }
 
@@ -428,7 +428,9 @@ fn list_fixtures_agree_with_reader() {
         let is_log = file.extension().is_some_and(|ending| ending == "jsonl");
         let Some(reader) = is_log.then(|| Reader::open(&file).ok()).flatten() else { continue };
         let summary = listing.sessions.iter().find(|summary| summary.path == file);
-        listed.push(summary.map(|it| (it.path.clone(), it.entries, it.name.clone(), it.tokens, it.cost)));
+        listed.push(summary.map(|summary| {
+            (summary.path.clone(), summary.entries, summary.name.clone(), summary.tokens, summary.cost)
+        }));
         let usage = reader.usage();
         read.push(Some((file, reader.entry_count(), reader.name(), usage.total(), usage.cost.total)));
     }
@@ -455,11 +457,11 @@ fn best_ambiguous_id_falls_back_to_text() {
 #[test]
 fn sessions_saying_gives_one_hit_per_session() {
     let sandbox = Sandbox::new();
-    let quiet = session(&sandbox.manager, &["the crlf in a sentence of many other words, said once"]);
-    let loud = session(&sandbox.manager, &["crlf"; 40]);
+    let one_mention = session(&sandbox.manager, &["the crlf in a sentence of many other words, said once"]);
+    let many_mentions = session(&sandbox.manager, &["crlf"; 40]);
     let hits = sandbox.refreshed().search_sessions("crlf", SessionScope::Everywhere, 2).unwrap();
     let paths: Vec<&PathBuf> = hits.iter().map(|hit| &hit.session.path).collect();
-    assert_eq!(paths, [&loud, &quiet]);
+    assert_eq!(paths, [&many_mentions, &one_mention]);
 }
 
 #[test]
@@ -470,33 +472,33 @@ fn catalog_busy_database_does_not_delay_lookup() {
     for text in ["one", "two", "three"] {
         session(&sandbox.manager, &[text]);
     }
-    let other = rusqlite::Connection::open(sandbox.catalog_file()).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let begun = std::time::Instant::now();
+    let connection = rusqlite::Connection::open(sandbox.catalog_file()).unwrap();
+    connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let start = std::time::Instant::now();
     let mut catalog = sandbox.manager_with_catalog().catalog().unwrap();
     assert_eq!(catalog.page(SessionScope::ThisDirectory, PageRequest::default()).unwrap().sessions.len(), 4);
-    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
     // Known records remain, and new ones are stored in the file.
     assert_eq!(catalog.indexed_sessions(SessionScope::Everywhere).unwrap().len(), 1);
-    other.execute_batch("ROLLBACK").unwrap();
+    connection.execute_batch("ROLLBACK").unwrap();
     catalog.page(SessionScope::ThisDirectory, PageRequest::default()).unwrap();
-    let count = other.query_row("SELECT count(*) FROM sessions", [], |row| row.get::<_, i64>(0));
+    let count = connection.query_row("SELECT count(*) FROM sessions", [], |row| row.get::<_, i64>(0));
     assert_eq!(count.unwrap(), 4);
 }
 
 #[test]
 fn sessions_named_matches_prefix_and_suffix() {
     let sandbox = Sandbox::new();
-    let here = session(&sandbox.manager_with_catalog(), &["one"]);
-    let id = Reader::open(&here).unwrap().id().clone();
+    let own_session = session(&sandbox.manager_with_catalog(), &["one"]);
+    let id = Reader::open(&own_session).unwrap().id().clone();
     let mut catalog = sandbox.manager_with_catalog().catalog().unwrap();
     let mut paths = |part: &str, most| {
         let search_texts = catalog.sessions_by_id(part, most).unwrap();
         search_texts.into_iter().map(|session| session.path).collect::<Vec<_>>()
     };
     let (start, end) = (&id.as_str()[..12], id.short().to_lowercase());
-    assert_eq!(paths(start, 9), std::slice::from_ref(&here));
-    assert_eq!(paths(&end, 9), [here]);
+    assert_eq!(paths(start, 9), std::slice::from_ref(&own_session));
+    assert_eq!(paths(&end, 9), [own_session]);
     assert!(paths(&id.as_str()[1..9], 9).is_empty(), "neither end");
     assert!(paths(&end[3..], 9).is_empty(), "too short");
     assert!(paths(start, 0).is_empty(), "too many to mean one");

@@ -181,7 +181,7 @@ fn entry_with(changes: Value) -> Value {
 fn format_check_rejects_wrong_entries() {
     assert_eq!(format_check::check(&line_of(entry_with(json!({})))), Ok(()));
     assert_eq!(format_check::check(&line_of(entry_with(json!({"tillerQueueId": "q"})))), Ok(()));
-    for (changes, why) in [
+    for (changes, error) in [
         (json!({"queueId": "q"}), "nobody knows a key queueId"),
         (json!({"type": "note"}), "no type is called note"),
         (json!({"parentId": "z"}), "its parent z is not before it"),
@@ -197,10 +197,10 @@ fn format_check_rejects_wrong_entries() {
         (json!({"type": "thinking_level_change", "thinkingLevel": "huge", "message": null}), "thinkingLevel"),
     ] {
         let refused = format_check::check(&line_of(entry_with(changes))).unwrap_err();
-        assert!(refused.starts_with("line 2: ") && refused.contains(why), "{refused}");
+        assert!(refused.starts_with("line 2: ") && refused.contains(error), "{refused}");
     }
-    let twice = format!("{HEADER}\n{}\n{}\n", entry_with(json!({})), entry_with(json!({})));
-    assert!(format_check::check(&twice).unwrap_err().contains("the id \"a\" is taken"));
+    let duplicated = format!("{HEADER}\n{}\n{}\n", entry_with(json!({})), entry_with(json!({})));
+    assert!(format_check::check(&duplicated).unwrap_err().contains("the id \"a\" is taken"));
     assert!(format_check::check(HEADER).unwrap_err().contains("no end"));
     assert!(format_check::check(&HEADER.replace("3,", "4,")).is_err());
 }
@@ -209,8 +209,8 @@ fn format_check_rejects_wrong_entries() {
 fn writer_log_passes_format_check() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    let first = say(&mut writer, "one");
-    let second = say(&mut writer, "two");
+    let first = append_user(&mut writer, "one");
+    let second = append_user(&mut writer, "two");
     writer.label(&second, Some("left"), NOW).unwrap();
     writer.label(&second, None, NOW).unwrap();
     writer.name(Some("numbers"), NOW).unwrap();

@@ -7,24 +7,24 @@ use super::*;
 #[test]
 fn reader_torn_last_line_costs_only_itself() {
     let sandbox = Sandbox::new();
-    let kept = format!("{HEADER}\n{}\n", line("a", None, "one"));
+    let expected = format!("{HEADER}\n{}\n", line("a", None, "one"));
     let last = line("b", Some("a"), "twö");
     for cut in 1..last.len() {
-        let path = sandbox.file([kept.as_bytes(), &last.as_bytes()[..cut]].concat());
+        let path = sandbox.file([expected.as_bytes(), &last.as_bytes()[..cut]].concat());
         let before = fs::read(&path).unwrap();
         let reader = Reader::open(&path).unwrap();
         assert_eq!(texts(&reader), ["one"], "cut at {cut}");
-        assert_eq!(places(&reader.findings()), [(3, kept.len() as u64)], "cut at {cut}");
+        assert_eq!(positions(&reader.findings()), [(3, expected.len() as u64)], "cut at {cut}");
         assert_eq!(fs::read(&path).unwrap(), before, "reading changed the file");
 
         let mut writer = Writer::open(&path).unwrap();
         assert_eq!(fs::read(&path).unwrap(), [&before[..], b"\n"].concat(), "cut at {cut}");
-        let next = say(&mut writer, "three");
+        let next = append_user(&mut writer, "three");
         assert_eq!(texts(&writer.reader()), ["one", "three"]);
         let reader = Reader::open(&path).unwrap();
         assert_eq!(texts(&reader), ["one", "three"]);
         assert_eq!(reader.path_to(&next).unwrap(), [EntryId::new("a"), next]);
-        assert_eq!(places(&reader.findings()), [(3, kept.len() as u64)], "cut at {cut}");
+        assert_eq!(positions(&reader.findings()), [(3, expected.len() as u64)], "cut at {cut}");
     }
 }
 
@@ -34,7 +34,7 @@ fn reader_last_line_without_newline_is_whole() {
     let path = sandbox.file(format!("{HEADER}\n{}", line("a", None, "one")));
     assert_eq!(texts(&Reader::open(&path).unwrap()), ["one"]);
     let mut writer = Writer::open(&path).unwrap();
-    say(&mut writer, "two");
+    append_user(&mut writer, "two");
     let reader = Reader::open(&path).unwrap();
     assert_eq!((texts(&reader), reader.findings()), (vec!["one".into(), "two".into()], vec![]));
 }
@@ -44,7 +44,7 @@ fn writer_header_without_newline_is_closed() {
     let sandbox = Sandbox::new();
     let path = sandbox.file(HEADER);
     let mut writer = Writer::open(&path).unwrap();
-    say(&mut writer, "one");
+    append_user(&mut writer, "one");
     let reader = Reader::open(&path).unwrap();
     assert_eq!((texts(&reader), reader.findings()), (vec!["one".into()], vec![]));
 }
@@ -57,7 +57,7 @@ fn reader_damaged_line_is_bridged() {
     let reader = Reader::open(&path).unwrap();
     let second = (HEADER.len() + one.len() + 2) as u64;
     let third = second + r#"{"type":"message","id":"b","#.len() as u64 + 1;
-    assert_eq!(places(&reader.findings()), [(3, second), (4, third)]);
+    assert_eq!(positions(&reader.findings()), [(3, second), (4, third)]);
     assert_eq!(
         reader.findings()[1].what,
         "its parent b is lost with the unreadable lines before it; its parent is now a"
@@ -76,7 +76,7 @@ fn reader_invalid_utf8_and_non_objects_are_reported() {
     text.push(b'\n');
     bytes = sandbox.file(text);
     let reader = Reader::open(&bytes).unwrap();
-    assert_eq!(places(&reader.findings()), [(3, start), (4, start + 3), (5, start + 7)]);
+    assert_eq!(positions(&reader.findings()), [(3, start), (4, start + 3), (5, start + 7)]);
     assert_eq!(texts(&reader), ["one", "two"]);
 }
 

@@ -11,8 +11,8 @@ use super::*;
 /// Creates a log of two messages, open for writing.
 fn open_log(sandbox: &Sandbox) -> (Writer, PathBuf) {
     let mut writer = sandbox.create();
-    say(&mut writer, "one");
-    say(&mut writer, "two");
+    append_user(&mut writer, "one");
+    append_user(&mut writer, "two");
     let path = writer.reader().path().unwrap().to_owned();
     (writer, path)
 }
@@ -25,19 +25,19 @@ fn append_foreign(path: &Path, text: &str) {
 /// Asserts that memory and file agree, and contain these texts.
 #[track_caller]
 fn assert_texts(writer: &Writer, expected: &[&str]) {
-    let fresh = Reader::open(writer.reader().path().unwrap()).unwrap();
-    assert_eq!(texts(&fresh), expected);
-    assert_eq!(all(&writer.reader()), all(&fresh));
-    assert_eq!(places(&writer.reader().findings()), places(&fresh.findings()));
+    let reopened = Reader::open(writer.reader().path().unwrap()).unwrap();
+    assert_eq!(texts(&reopened), expected);
+    assert_eq!(entries_of(&writer.reader()), entries_of(&reopened));
+    assert_eq!(positions(&writer.reader().findings()), positions(&reopened.findings()));
 }
 
 /// Other files in the folder whose names start with the log's name.
 fn siblings(path: &Path) -> Vec<PathBuf> {
-    let is_beside = |other: &PathBuf| {
-        other != path && other.display().to_string().starts_with(&path.display().to_string())
+    let is_sibling = |sibling: &PathBuf| {
+        sibling != path && sibling.display().to_string().starts_with(&path.display().to_string())
     };
     let files = fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());
-    files.filter(is_beside).filter(|other| other.extension().unwrap() != "lock").collect()
+    files.filter(is_sibling).filter(|sibling| sibling.extension().unwrap() != "lock").collect()
 }
 
 #[test]
@@ -49,10 +49,10 @@ fn writer_foreign_append_is_read_first() {
         &path,
         &format!("{}\n{}\n", line("x", Some(two.as_str()), "three"), line("y", Some("x"), "four")),
     );
-    say(&mut writer, "five");
+    append_user(&mut writer, "five");
     assert_eq!(writer.take_external_changes(), [ExternalChange::Appended { path, entries: 2 }]);
     assert_texts(&writer, &["one", "two", "three", "four", "five"]);
-    say(&mut writer, "six");
+    append_user(&mut writer, "six");
     assert_eq!(writer.take_external_changes(), []);
 }
 
@@ -63,7 +63,7 @@ fn writer_branch_to_foreign_entry_works() {
     append_foreign(&path, &(line("x", None, "another beginning") + "\n"));
     append_foreign(&path, &(line("y", Some("x"), "and more") + "\n"));
     writer.branch(Some(&"x".into()), NOW).unwrap();
-    say(&mut writer, "on from there");
+    append_user(&mut writer, "on from there");
     assert_texts(&writer, &["another beginning", "on from there"]);
 }
 
@@ -74,9 +74,9 @@ fn writer_foreign_torn_line_is_closed() {
     let two = writer.reader().leaf().unwrap();
     let three = line("x", Some(two.as_str()), "three");
     append_foreign(&path, &format!("{three}\n{}", &three[..40]));
-    say(&mut writer, "four");
+    append_user(&mut writer, "four");
     assert_texts(&writer, &["one", "two", "three", "four"]);
-    assert_eq!(places(&writer.reader().findings()).len(), 1, "the torn line is named");
+    assert_eq!(positions(&writer.reader().findings()).len(), 1, "the torn line is named");
 }
 
 #[test]
@@ -84,12 +84,12 @@ fn writer_foreign_append_to_own_torn_line_is_read() {
     let sandbox = Sandbox::new();
     let disk = FaultyDisk::default();
     let mut writer = sandbox.manager.clone().with_fs(Arc::new(disk.clone())).create(NOW);
-    let one = say(&mut writer, "one");
+    let first = append_user(&mut writer, "one");
     let path = writer.reader().path().unwrap().to_owned();
     disk.fail_write_after(0, Fault::Short(30));
     writer.append(user("lost"), NOW).unwrap_err();
-    append_foreign(&path, &format!("spoilt\n{}\n", line("x", Some(one.as_str()), "two")));
-    say(&mut writer, "three");
+    append_foreign(&path, &format!("spoilt\n{}\n", line("x", Some(first.as_str()), "two")));
+    append_user(&mut writer, "three");
     assert_texts(&writer, &["one", "two", "three"]);
 }
 
@@ -98,10 +98,10 @@ fn writer_simultaneous_append_is_noticed_next_time() {
     let sandbox = Sandbox::new();
     let disk = FaultyDisk::default();
     let mut writer = sandbox.manager.clone().with_fs(Arc::new(disk.clone())).create(NOW);
-    let one = say(&mut writer, "one");
-    disk.fail_write_after(0, Fault::Overtaken(line("x", Some(one.as_str()), "aside") + "\n"));
-    say(&mut writer, "two");
-    say(&mut writer, "three");
+    let first = append_user(&mut writer, "one");
+    disk.fail_write_after(0, Fault::Overtaken(line("x", Some(first.as_str()), "aside") + "\n"));
+    append_user(&mut writer, "two");
+    append_user(&mut writer, "three");
     assert_eq!(writer.take_external_changes().len(), 1);
     assert_texts(&writer, &["one", "two", "three"]);
     assert_eq!(writer.reader().entry_count(), 4);
@@ -120,7 +120,7 @@ fn writer_removed_log_is_rewritten() {
             fs::remove_file(&path).unwrap();
         }
         let reader = writer.reader();
-        say(&mut writer, "three");
+        append_user(&mut writer, "three");
         let changes = writer.take_external_changes();
         assert_eq!(changes, [ExternalChange::Missing { path: path.clone() }]);
         assert!(changes[0].to_string().contains(&path.display().to_string()));
@@ -129,7 +129,7 @@ fn writer_removed_log_is_rewritten() {
         assert_texts(&writer, &["one", "two", "three"]);
         assert_eq!(texts(&reader), ["one", "two", "three"], "those who read it go on too");
         assert!(matches!(Writer::open(&path), Err(SessionError::Locked { .. })), "it is locked");
-        say(&mut writer, "four");
+        append_user(&mut writer, "four");
         assert_eq!(writer.take_external_changes(), []);
         assert_texts(&writer, &["one", "two", "three", "four"]);
     }
@@ -141,7 +141,7 @@ fn writer_moved_log_is_rewritten_at_its_path() {
     let (mut writer, path) = open_log(&sandbox);
     let moved = sandbox.root.path().join("moved.jsonl");
     fs::rename(&path, &moved).unwrap();
-    say(&mut writer, "three");
+    append_user(&mut writer, "three");
     assert_texts(&writer, &["one", "two", "three"]);
     assert_eq!(texts(&Writer::open(&moved).unwrap().reader()), ["one", "two"]);
 }
@@ -151,14 +151,14 @@ fn writer_failed_rewrite_is_retried() {
     let sandbox = Sandbox::new();
     let disk = FaultyDisk::default();
     let mut writer = sandbox.manager.clone().with_fs(Arc::new(disk.clone())).create(NOW);
-    say(&mut writer, "one");
+    append_user(&mut writer, "one");
     let path = writer.reader().path().unwrap().to_owned();
     fs::remove_file(&path).unwrap();
     disk.fail_write_after(0, Fault::Short(20));
     let error = writer.append(user("two"), NOW).unwrap_err();
     assert!(matches!(error, SessionError::Append { .. }), "{error}");
     assert!(!path.exists(), "no part of a log is left");
-    say(&mut writer, "two");
+    append_user(&mut writer, "two");
     assert_texts(&writer, &["one", "two"]);
     assert_eq!(writer.take_external_changes(), [ExternalChange::Missing { path }]);
 }
@@ -170,7 +170,7 @@ fn writer_replacing_file_is_moved_aside() {
     let edited = sandbox.root.path().join("edited");
     fs::write(&edited, "somebody's work\n").unwrap();
     fs::rename(&edited, &path).unwrap();
-    say(&mut writer, "three");
+    append_user(&mut writer, "three");
     let aside = siblings(&path);
     assert_eq!(aside.len(), 1);
     assert_eq!(fs::read_to_string(&aside[0]).unwrap(), "somebody's work\n");
@@ -184,7 +184,7 @@ fn writer_replacing_file_is_moved_aside() {
     // The same millisecond again: the first file keeps its name.
     fs::write(&edited, "more work\n").unwrap();
     fs::rename(&edited, &path).unwrap();
-    say(&mut writer, "four");
+    append_user(&mut writer, "four");
     let mut contents: Vec<String> =
         siblings(&path).iter().map(|path| fs::read_to_string(path).unwrap()).collect();
     contents.sort();
@@ -197,14 +197,14 @@ fn writer_replacing_file_in_use_is_left_alone() {
     let (mut writer, path) = open_log(&sandbox);
     fs::rename(&path, sandbox.root.path().join("elsewhere")).unwrap();
     fs::write(&path, format!("{HEADER}\n{}\n", line("a", None, "theirs"))).unwrap();
-    let mut theirs = Writer::open(&path).unwrap();
+    let mut other_writer = Writer::open(&path).unwrap();
     let refused = writer.append(user("three"), NOW).unwrap_err();
     assert!(matches!(refused, SessionError::Locked { holder: Some(_), .. }), "{refused}");
-    say(&mut theirs, "on");
-    assert_texts(&theirs, &["theirs", "on"]);
-    assert_eq!(theirs.take_external_changes(), []);
-    drop(theirs);
-    say(&mut writer, "three");
+    append_user(&mut other_writer, "on");
+    assert_texts(&other_writer, &["theirs", "on"]);
+    assert_eq!(other_writer.take_external_changes(), []);
+    drop(other_writer);
+    append_user(&mut writer, "three");
     assert_texts(&writer, &["one", "two", "three"]);
     assert_eq!(siblings(&path).len(), 1);
 }
@@ -214,14 +214,14 @@ fn writer_truncated_log_is_error_counting_losses() {
     let sandbox = Sandbox::new();
     let (mut writer, path) = open_log(&sandbox);
     let length = fs::metadata(&path).unwrap().len();
-    say(&mut writer, "three");
+    append_user(&mut writer, "three");
     // Truncated in the middle of a line, which leaves a torn line.
     OpenOptions::new().write(true).open(&path).unwrap().set_len(length - 10).unwrap();
     let error = writer.append(user("four"), NOW).unwrap_err();
     assert!(matches!(&error, SessionError::Cut { lost: 2, aside: None, .. }), "{error}");
     assert!(error.to_string().contains(&path.display().to_string()) && error.hint().is_some(), "{error}");
     assert_texts(&writer, &["one"]);
-    say(&mut writer, "four");
+    append_user(&mut writer, "four");
     assert_texts(&writer, &["one", "four"]);
 }
 
@@ -233,7 +233,7 @@ fn writer_overwritten_log_is_error() {
     fs::write(&path, format!("{HEADER}\n{other_line}\n")).unwrap();
     let error = writer.append(user("three"), NOW).unwrap_err();
     assert!(matches!(&error, SessionError::Cut { lost: 2, aside: None, .. }), "{error}");
-    say(&mut writer, "three");
+    append_user(&mut writer, "three");
     assert_texts(&writer, &[&"long".repeat(1_000), "three"]);
 }
 
@@ -242,28 +242,28 @@ fn writer_overwritten_entries_of_same_length_are_error() {
     let sandbox = Sandbox::new();
     let (mut writer, path) = open_log(&sandbox);
     let two = writer.reader().leaf().unwrap();
-    let theirs = "x".repeat(two.as_str().len());
-    let text = fs::read_to_string(&path).unwrap().replace(two.as_str(), &theirs);
-    fs::write(&path, format!("{text}{}\n", line("y", Some(&theirs), "their three"))).unwrap();
+    let replacement = "x".repeat(two.as_str().len());
+    let text = fs::read_to_string(&path).unwrap().replace(two.as_str(), &replacement);
+    fs::write(&path, format!("{text}{}\n", line("y", Some(&replacement), "their three"))).unwrap();
     let error = writer.append(user("four"), NOW).unwrap_err();
     assert!(matches!(&error, SessionError::Cut { lost: 1, aside: None, .. }), "{error}");
-    say(&mut writer, "four");
+    append_user(&mut writer, "four");
     assert_texts(&writer, &["one", "two", "their three", "four"]);
 }
 
 #[test]
 fn writer_lost_header_moves_file_aside() {
-    for left in [0, 10] {
+    for length in [0, 10] {
         let sandbox = Sandbox::new();
         let (mut writer, path) = open_log(&sandbox);
         let id = writer.reader().id().clone();
-        OpenOptions::new().write(true).open(&path).unwrap().set_len(left).unwrap();
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(length).unwrap();
         let error = writer.append(user("three"), NOW).unwrap_err();
         let SessionError::Cut { lost: 2, aside: Some(aside), .. } = &error else { panic!("{error}") };
-        assert_eq!(fs::metadata(aside).unwrap().len(), left);
+        assert_eq!(fs::metadata(aside).unwrap().len(), length);
         assert!(error.to_string().contains(&aside.display().to_string()), "{error}");
         assert_eq!((writer.reader().leaf(), writer.reader().exists()), (None, false));
-        say(&mut writer, "three");
+        append_user(&mut writer, "three");
         assert_texts(&writer, &["three"]);
         assert_eq!((writer.reader().path(), writer.reader().id()), (Some(&*path), &id));
         assert!(matches!(Writer::open(&path), Err(SessionError::Locked { .. })));

@@ -5,11 +5,11 @@ use tiller_test_support::faulty_disk::{Fault, FaultyDisk};
 
 use super::*;
 
-/// Number of writes of [`act`].
+/// Number of writes of [`run_step`].
 const LIFE: usize = 6;
 
 /// Makes one of the writes: messages, a branch, a label.
-fn act(writer: &mut Writer, step: usize) -> Result<Vec<Appended>, SessionError> {
+fn run_step(writer: &mut Writer, step: usize) -> Result<Vec<Appended>, SessionError> {
     let first = writer.reader().tree().nodes().first().map(|node| node.id.clone());
     match step {
         0 => writer.append(user("one"), NOW),
@@ -28,16 +28,16 @@ fn faulty(sandbox: &Sandbox) -> (FaultyDisk, SessionManager) {
 }
 
 /// The state of a log in memory, to compare with its file.
-fn known(reader: &Reader) -> (Vec<Entry>, Option<EntryId>, Vec<(u64, u64)>) {
-    (all(reader), reader.leaf(), places(&reader.findings()))
+fn contents(reader: &Reader) -> (Vec<Entry>, Option<EntryId>, Vec<(u64, u64)>) {
+    (entries_of(reader), reader.leaf(), positions(&reader.findings()))
 }
 
 /// Asserts that memory and a fresh reader of the file agree.
 #[track_caller]
-fn assert_true_to_file(writer: &Writer) {
+fn assert_equals_file(writer: &Writer) {
     let reader = writer.reader();
     match Reader::open(reader.path().unwrap()) {
-        Ok(fresh) => assert_eq!(known(&reader), known(&fresh)),
+        Ok(reopened) => assert_eq!(contents(&reader), contents(&reopened)),
         Err(_) => assert_eq!((reader.exists(), reader.entry_count()), (false, 0)),
     }
 }
@@ -48,7 +48,7 @@ fn bytes(writer: &Writer) -> Vec<u8> {
 
 /// Makes all writes with one of them failing, and asserts that nothing else is lost.
 #[track_caller]
-fn live_through(fault: &Fault, failing: usize) {
+fn run_with_fault(fault: &Fault, failing: usize) {
     let sandbox = Sandbox::new();
     let (disk, manager) = faulty(&sandbox);
     let mut writer = manager.create(NOW);
@@ -56,33 +56,33 @@ fn live_through(fault: &Fault, failing: usize) {
         let (before, known_before) = (bytes(&writer), writer.reader().entry_count());
         if step == failing {
             disk.fail_write_after(0, fault.clone());
-            let error = act(&mut writer, step).unwrap_err();
+            let error = run_step(&mut writer, step).unwrap_err();
             let path = writer.reader().path().unwrap().display().to_string();
             assert!(error.to_string().contains(&path) && error.hint().is_some(), "{error}");
             assert!(std::error::Error::source(&error).is_some(), "it says why");
             assert_eq!(writer.reader().entry_count(), known_before, "it is not in the tree");
             assert!(bytes(&writer).starts_with(&before), "what was written before is as it was");
-            assert_true_to_file(&writer);
+            assert_equals_file(&writer);
         }
         let torn = bytes(&writer).last().is_some_and(|last| *last != b'\n');
         let torn_at = bytes(&writer).len();
-        assert_eq!(act(&mut writer, step).unwrap().len(), 1);
+        assert_eq!(run_step(&mut writer, step).unwrap().len(), 1);
         assert!(!torn || bytes(&writer)[torn_at] == b'\n', "a partial line is closed first");
         assert!(bytes(&writer).starts_with(&before));
-        assert_true_to_file(&writer);
+        assert_equals_file(&writer);
     }
     assert_eq!(writer.reader().entry_count(), LIFE);
     let path = writer.reader().path().unwrap().to_owned();
-    let lived = known(&writer.reader());
+    let lived = contents(&writer.reader());
     drop(writer);
-    assert_eq!(known(&manager.open(&path).unwrap().reader()), lived);
+    assert_eq!(contents(&manager.open(&path).unwrap().reader()), lived);
 }
 
 #[test]
 fn writer_disk_error_costs_only_the_entry() {
     for failing in 0..LIFE {
-        live_through(&Fault::Full, failing);
-        live_through(&Fault::Broken, failing);
+        run_with_fault(&Fault::Full, failing);
+        run_with_fault(&Fault::Broken, failing);
     }
 }
 
@@ -92,11 +92,11 @@ fn writer_short_write_costs_only_the_line() {
     const END: usize = 16;
     for failing in 0..LIFE {
         // A line that lacks only its newline is complete, which another test covers.
-        let most = line_length(failing) - 1;
-        let lengths = (0..most).filter(|length| length % 7 == 0 || length + END > most);
+        let max = line_length(failing) - 1;
+        let lengths = (0..max).filter(|length| length % 7 == 0 || length + END > max);
         for length in lengths {
-            live_through(&Fault::Short(length), failing);
-            live_through(&Fault::BrokenAfter(length), failing);
+            run_with_fault(&Fault::Short(length), failing);
+            run_with_fault(&Fault::BrokenAfter(length), failing);
         }
     }
 }
@@ -105,9 +105,9 @@ fn writer_short_write_costs_only_the_line() {
 fn line_length(step: usize) -> usize {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.manager.create(NOW);
-    (0..step).for_each(|step| drop(act(&mut writer, step).unwrap()));
+    (0..step).for_each(|step| drop(run_step(&mut writer, step).unwrap()));
     let before = if step == 0 { 0 } else { bytes(&writer).len() };
-    act(&mut writer, step).unwrap();
+    run_step(&mut writer, step).unwrap();
     bytes(&writer).len() - before
 }
 
@@ -117,14 +117,14 @@ fn writer_line_missing_newline_is_kept() {
         let sandbox = Sandbox::new();
         let (disk, manager) = faulty(&sandbox);
         let mut writer = manager.create(NOW);
-        (0..step).for_each(|step| drop(act(&mut writer, step).unwrap()));
+        (0..step).for_each(|step| drop(run_step(&mut writer, step).unwrap()));
         disk.fail_write_after(0, Fault::Short(line_length(step) - 1));
-        let appended = act(&mut writer, step).unwrap();
+        let appended = run_step(&mut writer, step).unwrap();
         assert_eq!(writer.reader().leaf().as_ref(), Some(&appended[0].id));
-        assert_true_to_file(&writer);
-        say(&mut writer, "after it");
+        assert_equals_file(&writer);
+        append_user(&mut writer, "after it");
         assert_eq!((writer.reader().entry_count(), writer.reader().findings()), (step + 2, vec![]));
-        assert_true_to_file(&writer);
+        assert_equals_file(&writer);
     }
 }
 
@@ -133,17 +133,17 @@ fn writer_repeated_failures_lose_nothing() {
     let sandbox = Sandbox::new();
     let (disk, manager) = faulty(&sandbox);
     let mut writer = manager.create(NOW);
-    say(&mut writer, "one");
+    append_user(&mut writer, "one");
     for length in [40, 0, 1, 7, 3] {
         disk.fail_write_after(0, Fault::Short(length));
         assert!(writer.append(user("lost"), NOW).is_err());
         disk.fail_write_after(0, Fault::Full);
         assert!(writer.append(user("lost"), NOW).is_err());
-        assert_true_to_file(&writer);
+        assert_equals_file(&writer);
     }
-    say(&mut writer, "two");
+    append_user(&mut writer, "two");
     assert_eq!(texts(&writer.reader()), ["one", "two"]);
-    assert_true_to_file(&writer);
+    assert_equals_file(&writer);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn writer_unsynced_folder_is_retried() {
     assert!(error.hint().is_some());
     assert!(!writer.reader().exists() && bytes(&writer).is_empty());
     disk.fail_folder_syncs(false);
-    say(&mut writer, "one");
+    append_user(&mut writer, "one");
     assert_eq!(texts(&Reader::open(writer.reader().path().unwrap()).unwrap()), ["one"]);
 }
 
@@ -167,14 +167,14 @@ fn sync_failure_is_reported() {
     let sandbox = Sandbox::new();
     let (disk, manager) = faulty(&sandbox);
     let mut writer = manager.create(NOW);
-    say(&mut writer, "one");
+    append_user(&mut writer, "one");
     disk.fail_syncs(true);
     assert!(tiller_session::sync(&*writer.file().unwrap()).is_err());
-    say(&mut writer, "two");
+    append_user(&mut writer, "two");
     disk.fail_syncs(false);
     tiller_session::sync(&*writer.file().unwrap()).unwrap();
     assert_eq!((disk.syncs(), disk.folder_syncs()), (2, 1));
-    assert_true_to_file(&writer);
+    assert_equals_file(&writer);
 }
 
 #[test]
@@ -185,13 +185,13 @@ fn writer_entry_is_one_write() {
     writer.append(EntryBody::SessionInfo { name: Some("n".into()) }, NOW).unwrap();
     assert_eq!(disk.writes(), 0);
     for step in 0..LIFE {
-        act(&mut writer, step).unwrap();
+        run_step(&mut writer, step).unwrap();
         assert_eq!(disk.writes(), step + 1);
     }
     let path = writer.reader().path().unwrap().to_owned();
     drop(writer);
     let mut writer = manager.open(&path).unwrap();
     assert_eq!(disk.writes(), LIFE);
-    say(&mut writer, "on");
+    append_user(&mut writer, "on");
     assert_eq!(disk.writes(), LIFE + 1);
 }

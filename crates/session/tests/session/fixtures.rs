@@ -76,7 +76,7 @@ fn read(name: &str) -> Result<LogProperties, String> {
         context_messages: projection.message_count(),
         model: projection.model.as_ref().map(ToString::to_string),
         thinking: projection.thinking.name(),
-        findings: places(&[reader.findings(), damaged].concat()),
+        findings: positions(&[reader.findings(), damaged].concat()),
     })
 }
 
@@ -184,14 +184,14 @@ fn reader_bad_fixtures_name_the_reason() {
 
 #[test]
 fn reader_table_has_every_fixture() {
-    let mut known: Vec<String> = expected().into_iter().map(|row| row.name).collect();
-    known.extend(REFUSED.map(|(name, _)| name.to_owned()));
-    known.sort();
+    let mut listed: Vec<String> = expected().into_iter().map(|row| row.name).collect();
+    listed.extend(REFUSED.map(|(name, _)| name.to_owned()));
+    listed.sort();
     let files = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
-    let mut there: Vec<String> =
+    let mut files: Vec<String> =
         files.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
-    there.sort();
-    assert_eq!(there, known);
+    files.sort();
+    assert_eq!(files, listed);
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn writer_fixtures_are_extended_without_loss() {
         let before = fs::read(folder().join(format!("{}.jsonl", row.name))).unwrap();
         let path = sandbox.file(&before);
         let mut writer = Writer::open(&path).unwrap();
-        say(&mut writer, "on");
+        append_user(&mut writer, "on");
         let went_on = writer.reader().path().unwrap().to_owned();
         drop(writer);
         let is_older = row.name.starts_with("version-");
@@ -258,21 +258,21 @@ fn writer_version_1_continues_in_version_3_file() {
     let files = || fs::read_dir(path.parent().unwrap()).unwrap().count();
     let (old, before) = (Reader::open(&path).unwrap(), files());
     assert_eq!((old.header().version, old.id().as_str()), (1, "version-1-compacted"));
-    let said = ["Files were listed.", "And now?", "", "Go on."];
+    let expected = ["Files were listed.", "And now?", "", "Go on."];
     let read = texts(&old);
-    assert_eq!(read.len(), said.len());
-    assert!(read.iter().zip(said).all(|(text, said)| text.contains(said)), "{read:?}");
+    assert_eq!(read.len(), expected.len());
+    assert!(read.iter().zip(expected).all(|(text, expected)| text.contains(expected)), "{read:?}");
     assert_eq!(old.usage().total(), tiller_core::unit::Tokens(330));
 
     drop(Writer::open(&path).unwrap());
     assert_eq!(files(), before, "opening made a file");
     let mut writer = Writer::open(&path).unwrap();
-    let next = say(&mut writer, "on");
+    let next = append_user(&mut writer, "on");
     let new = Reader::open(writer.reader().path().unwrap()).unwrap();
     assert_eq!(new.header().version, 3);
     assert_eq!(new.header().parent_session.as_deref(), path.to_str());
     assert_eq!(new.path_to(&next).unwrap().len(), 10);
-    assert_eq!(all(&new), all(&writer.reader()));
+    assert_eq!(entries_of(&new), entries_of(&writer.reader()));
     let old_ids = old.path_to(&old.leaf().unwrap()).unwrap();
     assert_eq!(new.path_to(&next).unwrap()[..9], old_ids);
     let text = fs::read_to_string(new.path().unwrap()).unwrap();
@@ -282,13 +282,13 @@ fn writer_version_1_continues_in_version_3_file() {
 #[test]
 fn writer_torn_version_1_continues_after_last_line() {
     let sandbox = Sandbox::new();
-    let whole = fs::read_to_string(folder().join("version-1-compacted.jsonl")).unwrap();
-    let path = sandbox.file(&whole[..whole.len() - 9]);
-    assert_eq!(places(&Reader::open(&path).unwrap().findings()).len(), 1);
+    let log = fs::read_to_string(folder().join("version-1-compacted.jsonl")).unwrap();
+    let path = sandbox.file(&log[..log.len() - 9]);
+    assert_eq!(positions(&Reader::open(&path).unwrap().findings()).len(), 1);
     let mut writer = Writer::open(&path).unwrap();
-    say(&mut writer, "on");
+    append_user(&mut writer, "on");
     let new = Reader::open(writer.reader().path().unwrap()).unwrap();
-    assert_eq!(all(&new), all(&writer.reader()));
+    assert_eq!(entries_of(&new), entries_of(&writer.reader()));
     assert_eq!(texts(&new).last().map(String::as_str), Some("on"));
     assert_eq!(new.entry_count(), 9);
 }
@@ -298,8 +298,8 @@ fn reader_partial_reads_agree_with_full_read() {
     for row in expected() {
         let reader = fixture(&row.name);
         for node in reader.tree().nodes() {
-            let whole = context::project(&reader.branch(&node.id).unwrap().0);
-            assert_eq!(reader.projection(&node.id).unwrap().0, whole, "{} to {}", row.name, node.id);
+            let full = context::project(&reader.branch(&node.id).unwrap().0);
+            assert_eq!(reader.projection(&node.id).unwrap().0, full, "{} to {}", row.name, node.id);
         }
         let spent = reader.entries().unwrap().0.iter().fold(Usage::default(), |mut sum, entry| {
             match &entry.body {
@@ -328,16 +328,16 @@ fn reader_usage_is_that_of_the_answer() {
 fn writer_older_version_operations_make_new_file() {
     let sandbox = Sandbox::new();
     let bytes = fs::read(folder().join("version-1-compacted.jsonl")).unwrap();
-    let done: [fn(&mut Writer, &EntryId); 3] = [
+    let operations: [fn(&mut Writer, &EntryId); 3] = [
         |writer, _| drop(writer.name(Some("new"), NOW).unwrap()),
         |writer, first| drop(writer.label(first, Some("here"), NOW).unwrap()),
         |writer, first| drop(writer.branch(Some(first), NOW).unwrap()),
     ];
-    for act in done {
+    for operation in operations {
         let path = sandbox.file(&bytes);
         let mut writer = Writer::open(&path).unwrap();
         let first = writer.reader().tree().nodes()[0].id.clone();
-        act(&mut writer, &first);
+        operation(&mut writer, &first);
         let new = Reader::open(writer.reader().path().unwrap()).unwrap();
         assert_eq!(new.entry_count(), 10);
         assert_eq!(fs::read(&path).unwrap(), bytes);

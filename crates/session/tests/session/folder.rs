@@ -13,15 +13,15 @@ use super::*;
 /// Creates a session with one message and this modification time in seconds.
 fn session(manager: &SessionManager, text: &str, second: u64) -> PathBuf {
     let mut writer = manager.create(NOW);
-    say(&mut writer, text);
+    append_user(&mut writer, text);
     let path = writer.reader().path().unwrap().to_owned();
     touch(&path, second);
     path
 }
 
 fn touch(path: &Path, second: u64) {
-    let moment = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
-    fs::File::options().append(true).open(path).unwrap().set_modified(moment).unwrap();
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
+    fs::File::options().append(true).open(path).unwrap().set_modified(time).unwrap();
 }
 
 fn prompts(listing: &SessionList) -> Vec<&str> {

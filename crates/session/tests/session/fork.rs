@@ -32,7 +32,7 @@ fn fork_copies_lines_byte_for_byte() {
     assert_eq!(header["id"], fork.reader().id().as_str());
     assert_ne!(fork.reader().id(), reader.id());
     assert_eq!(fork.reader().leaf(), Some("c".into()));
-    say(&mut fork, "four");
+    append_user(&mut fork, "four");
     assert_eq!(texts(&fork.reader()), ["one", "two\u{1f980}", "four"]);
     assert_eq!(reader.entry_count(), 5);
 }
@@ -41,10 +41,10 @@ fn fork_copies_lines_byte_for_byte() {
 fn fork_before_first_entry_makes_no_file_yet() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    say(&mut writer, "one");
+    append_user(&mut writer, "one");
     let mut fork = sandbox.manager.fork(&writer.reader(), None, NOW).unwrap();
     assert!(!fork.reader().exists());
-    say(&mut fork, "two");
+    append_user(&mut fork, "two");
     let header = Reader::open(fork.reader().path().unwrap()).unwrap().header().clone();
     assert_eq!(header.parent_session, writer.reader().path().map(|path| path.display().to_string()));
     assert_eq!(texts(&fork.reader()), ["two"]);
@@ -79,7 +79,7 @@ fn fork_damaged_line_is_copied() {
 
 /// Texts of the queued messages of a log.
 fn queued_texts(path: &Path) -> Vec<String> {
-    let entries = all(&Reader::open(path).unwrap());
+    let entries = entries_of(&Reader::open(path).unwrap());
     Queue::restore(&entries).items().iter().map(|item| item.text.clone()).collect()
 }
 
@@ -93,7 +93,7 @@ fn queue_message(writer: &mut Writer, id: &str) {
 fn fork_drops_queued_messages() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    say(&mut writer, "one");
+    append_user(&mut writer, "one");
     queue_message(&mut writer, "taken back");
     queue_message(&mut writer, "still waiting");
     let before = writer.reader().leaf().unwrap();
@@ -115,7 +115,7 @@ fn fork_drops_queued_messages() {
 fn fork_empty_queue_adds_no_entries() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    let leaf = say(&mut writer, "one");
+    let leaf = append_user(&mut writer, "one");
     let fork = sandbox.manager.fork(&writer.reader(), Some(&leaf), NOW).unwrap();
     let lines = body_lines(fork.reader().path().unwrap());
     assert_eq!(lines, body_lines(writer.reader().path().unwrap()));
@@ -125,24 +125,25 @@ fn fork_empty_queue_adds_no_entries() {
 fn fork_named_session_gets_fork_name() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    let first = say(&mut writer, "one");
+    let first = append_user(&mut writer, "one");
     writer.name(Some("numbers"), NOW).unwrap();
     let leaf = writer.reader().leaf();
     let mut from_start = sandbox.manager.fork(&writer.reader(), None, NOW).unwrap();
-    say(&mut from_start, "instead");
+    append_user(&mut from_start, "instead");
     let short = sandbox.manager.fork(&writer.reader(), Some(&first), NOW).unwrap();
-    let whole = sandbox.manager.fork(&writer.reader(), leaf.as_ref(), NOW).unwrap();
-    let again = sandbox.manager.fork(&whole.reader(), whole.reader().leaf().as_ref(), NOW).unwrap();
-    let names = [&writer, &from_start, &short, &whole, &again].map(|writer| writer.reader().name().unwrap());
+    let fork = sandbox.manager.fork(&writer.reader(), leaf.as_ref(), NOW).unwrap();
+    let second_fork = sandbox.manager.fork(&fork.reader(), fork.reader().leaf().as_ref(), NOW).unwrap();
+    let names =
+        [&writer, &from_start, &short, &fork, &second_fork].map(|writer| writer.reader().name().unwrap());
     assert_eq!(names, ["numbers", "numbers (fork)", "numbers (fork)", "numbers (fork)", "numbers (fork 2)"]);
-    assert_eq!(texts(&again.reader()), ["one"]);
+    assert_eq!(texts(&second_fork.reader()), ["one"]);
 }
 
 #[test]
 fn fork_unknown_entry_makes_no_file() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    say(&mut writer, "one");
+    append_user(&mut writer, "one");
     let refused = sandbox.manager.fork(&writer.reader(), Some(&"nowhere".into()), NOW).unwrap_err();
     assert_eq!(refused.to_string(), "no entry `nowhere` in this session");
     only_file(&only_file(&sandbox.sessions()));
@@ -152,11 +153,11 @@ fn fork_unknown_entry_makes_no_file() {
 fn fork_parent_path_is_absolute() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    let entry = say(&mut writer, "one");
+    let entry = append_user(&mut writer, "one");
     let path = writer.reader().path().unwrap().to_owned();
     let current_dir = std::env::current_dir().unwrap();
-    let up: PathBuf = current_dir.components().skip(1).map(|_| "..").collect();
-    let relative = up.join(path.strip_prefix("/").unwrap());
+    let to_root: PathBuf = current_dir.components().skip(1).map(|_| "..").collect();
+    let relative = to_root.join(path.strip_prefix("/").unwrap());
     let fork = sandbox.manager.fork(&Reader::open(&relative).unwrap(), Some(&entry), NOW).unwrap();
     let parent = PathBuf::from(fork.reader().header().parent_session.clone().unwrap());
     assert!(parent.is_absolute(), "{}", parent.display());

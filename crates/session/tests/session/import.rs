@@ -50,13 +50,13 @@ fn imported(sandbox: &Sandbox, source: &Path) -> (Imported, Reader) {
     let path = imported.path.as_ref().unwrap_or_else(|| panic!("{imported:?}"));
     let reader = Reader::open(path).unwrap();
     assert_eq!(reader.findings(), []);
-    all(&reader);
+    entries_of(&reader);
     (imported, reader)
 }
 
 /// The warnings in short: line, count, kind.
 fn notes(imported: &Imported) -> Vec<(u64, u64, &str)> {
-    imported.notes.iter().map(|note| (note.line, note.count, note.what.as_str())).collect()
+    imported.notes.iter().map(|warning| (warning.line, warning.count, warning.what.as_str())).collect()
 }
 
 /// A message as one line of text.
@@ -72,8 +72,8 @@ fn describe(message: &Message) -> String {
             format!("{}/{}: {} ({end})", answer.provider, answer.model, parts.join(" "))
         }
         Message::ToolResult(result) => {
-            let sign = if result.is_error { "error" } else { "result" };
-            format!("{sign} {} {}: {}", result.tool_call_id, result.tool_name, blocks(&result.content))
+            let label = if result.is_error { "error" } else { "result" };
+            format!("{label} {} {}: {}", result.tool_call_id, result.tool_name, blocks(&result.content))
         }
         Message::BashExecution(bash) => format!("!{}: {:?}", bash.command, bash.output),
         Message::System(system) => format!("system: {}", system.content),
@@ -112,14 +112,14 @@ fn sent(reader: &Reader) -> Vec<String> {
 
 /// Every message in file order.
 fn messages(reader: &Reader) -> Vec<String> {
-    let entries = all(reader);
+    let entries = entries_of(reader);
     entries.iter().filter_map(|entry| entry.body.as_message()).map(|message| describe(message)).collect()
 }
 
 /// Total usage of all answers.
 fn total_usage(reader: &Reader) -> [u64; 5] {
     let mut sum = Usage::default();
-    for entry in all(reader) {
+    for entry in entries_of(reader) {
         if let Some(Message::Assistant(AssistantMessage { usage, .. })) =
             entry.body.as_message().map(|message| &**message)
         {
@@ -138,17 +138,18 @@ fn kinds(reader: &Reader) -> Vec<EntryKind> {
 
 #[test]
 fn import_command_output_keeps_text_and_colors() {
-    for (source, said) in
+    for (source, expected) in
         [("codex/sessions/rollout-mill.jsonl", "\"Wednesday\""), ("claude/orchard.jsonl", "\"apple\\npear\"")]
     {
         let sandbox = Sandbox::new();
         let log = fs::read_to_string(foreign(source)).unwrap();
-        let log = log.replacen(said, r#""10%\r20%\n\u001b[31mred\u001b[0m""#, 1);
+        let log = log.replacen(expected, r#""10%\r20%\n\u001b[31mred\u001b[0m""#, 1);
         let (_, reader) = imported(&sandbox, &sandbox.source("rollout-printed.jsonl", &[log.trim_end()]));
-        let results = all(&reader).into_iter().filter_map(|entry| match &**entry.body.as_message()? {
-            Message::ToolResult(result) => Some((blocks(&result.content), result.details.clone())),
-            _ => None,
-        });
+        let results =
+            entries_of(&reader).into_iter().filter_map(|entry| match &**entry.body.as_message()? {
+                Message::ToolResult(result) => Some((blocks(&result.content), result.details.clone())),
+                _ => None,
+            });
         let printed = ("20%\nred".to_owned(), Some(serde_json::json!({"strokes": [[4, 3, "31"]]})));
         assert!(results.into_iter().any(|result| result == printed), "{source}");
     }

@@ -7,7 +7,7 @@ use tiller_test_support::faulty_disk::FaultyDisk;
 use super::*;
 
 /// The note next to a log.
-fn note(path: &Path) -> PathBuf {
+fn lock_note(path: &Path) -> PathBuf {
     PathBuf::from(format!("{}.lock", path.display()))
 }
 
@@ -22,7 +22,7 @@ fn holder(path: &Path) -> Option<LockHolder> {
 fn lock_second_writer_is_refused() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    say(&mut writer, "one");
+    append_user(&mut writer, "one");
     let path = writer.reader().path().unwrap().to_owned();
     let refused = Writer::open(&path).unwrap_err();
     assert!(matches!(&refused, SessionError::Locked { path: held, .. } if *held == path), "{refused}");
@@ -51,11 +51,11 @@ fn lock_refused_writer_does_not_close_torn_line() {
 fn lock_ends_with_writer_not_with_reader() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    say(&mut writer, "one");
+    append_user(&mut writer, "one");
     let reader = writer.reader();
     drop(writer);
     let mut writer = Writer::open(reader.path().unwrap()).unwrap();
-    say(&mut writer, "two");
+    append_user(&mut writer, "two");
     assert_eq!(texts(&reader), ["one"]);
 }
 
@@ -63,7 +63,7 @@ fn lock_ends_with_writer_not_with_reader() {
 fn lock_covers_forks() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    let first = say(&mut writer, "one");
+    let first = append_user(&mut writer, "one");
     let fork = sandbox.manager.fork(&writer.reader(), Some(&first), NOW).unwrap();
     assert!(matches!(Writer::open(fork.reader().path().unwrap()), Err(SessionError::Locked { .. })));
 }
@@ -72,9 +72,9 @@ fn lock_covers_forks() {
 fn lock_note_names_holder_and_goes_with_lock() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    say(&mut writer, "one");
+    append_user(&mut writer, "one");
     let path = writer.reader().path().unwrap().to_owned();
-    let text: Value = serde_json::from_slice(&fs::read(note(&path)).unwrap()).unwrap();
+    let text: Value = serde_json::from_slice(&fs::read(lock_note(&path)).unwrap()).unwrap();
     let holder = holder(&path).unwrap();
     assert_eq!(text, json!({"pid": std::process::id(), "host": holder.host, "since": holder.since}));
     let since = tiller_core::unit::UnixMs::from_iso(&holder.since).unwrap();
@@ -83,18 +83,19 @@ fn lock_note_names_holder_and_goes_with_lock() {
     let named = format!("(pid {} on {}, since {})", std::process::id(), holder.host, holder.since);
     assert!(refused.to_string().contains(&named), "{refused}");
     drop(writer);
-    assert!(!note(&path).exists());
+    assert!(!lock_note(&path).exists());
     let writer = Writer::open(&path).unwrap();
-    assert!(note(&path).exists());
+    assert!(lock_note(&path).exists());
     drop(writer);
-    assert!(!note(&path).exists());
+    assert!(!lock_note(&path).exists());
 }
 
 #[test]
 fn lock_note_left_by_kill_is_overwritten() {
     let sandbox = Sandbox::new();
     let path = sandbox.log(&[&line("a", None, "one")]);
-    fs::write(note(&path), r#"{"pid":1,"host":"elsewhere","since":"2020-01-01T00:00:00.000Z"}"#).unwrap();
+    fs::write(lock_note(&path), r#"{"pid":1,"host":"elsewhere","since":"2020-01-01T00:00:00.000Z"}"#)
+        .unwrap();
     let writer = Writer::open(&path).unwrap();
     assert_eq!(holder(&path).unwrap().pid, i32::try_from(std::process::id()).unwrap());
     drop(writer);
@@ -105,13 +106,13 @@ fn lock_note_of_dead_process_is_ignored() {
     let sandbox = Sandbox::new();
     let path = sandbox.log(&[&line("a", None, "one")]);
     let writer = Writer::open(&path).unwrap();
-    let mut over = std::process::Command::new("true").spawn().unwrap();
-    over.wait().unwrap();
+    let mut process = std::process::Command::new("true").spawn().unwrap();
+    process.wait().unwrap();
     let host = holder(&path).unwrap().host;
-    let stale = json!({"pid": over.id(), "host": host, "since": "2020-01-01T00:00:00.000Z"});
-    fs::write(note(&path), stale.to_string()).unwrap();
+    let stale = json!({"pid": process.id(), "host": host, "since": "2020-01-01T00:00:00.000Z"});
+    fs::write(lock_note(&path), stale.to_string()).unwrap();
     assert_eq!(holder(&path), None);
-    fs::write(note(&path), "not a note").unwrap();
+    fs::write(lock_note(&path), "not a note").unwrap();
     assert_eq!(holder(&path), None);
     drop(writer);
 }
@@ -120,8 +121,8 @@ fn lock_note_of_dead_process_is_ignored() {
 fn lock_note_is_not_listed() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    say(&mut writer, "one");
-    assert!(note(writer.reader().path().unwrap()).exists());
+    append_user(&mut writer, "one");
+    assert!(lock_note(writer.reader().path().unwrap()).exists());
     let listing = sandbox.manager.list(SessionScope::Everywhere).unwrap();
     assert_eq!((listing.sessions.len(), listing.unreadable.len()), (1, 0));
 }
@@ -133,13 +134,13 @@ fn lock_unsupported_is_reported_once() {
     let manager = sandbox.manager.clone().with_fs(Arc::new(disk));
     let mut writer = manager.create(NOW);
     assert_eq!(writer.take_external_changes(), []);
-    say(&mut writer, "one");
+    append_user(&mut writer, "one");
     let path = writer.reader().path().unwrap().to_owned();
     let changes = writer.take_external_changes();
     assert_eq!(changes, [ExternalChange::NoLocks { path: path.clone() }]);
     assert!(changes[0].to_string().contains("no locks") && !changes[0].hint().is_empty());
-    say(&mut writer, "two");
+    append_user(&mut writer, "two");
     assert_eq!(writer.take_external_changes(), []);
-    assert!(!note(&path).exists(), "without a lock nobody would believe it");
+    assert!(!lock_note(&path).exists(), "without a lock nobody would believe it");
     assert_eq!(manager.open(&path).unwrap().take_external_changes(), [ExternalChange::NoLocks { path }]);
 }

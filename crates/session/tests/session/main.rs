@@ -90,7 +90,7 @@ fn user(text: &str) -> EntryBody {
 }
 
 /// Appends a user message and returns its id.
-fn say(writer: &mut Writer, text: &str) -> EntryId {
+fn append_user(writer: &mut Writer, text: &str) -> EntryId {
     writer.append(user(text), NOW).unwrap().pop().unwrap().id
 }
 
@@ -102,7 +102,7 @@ fn text_of(message: &Message) -> String {
     }
 }
 
-fn all(reader: &Reader) -> Vec<Entry> {
+fn entries_of(reader: &Reader) -> Vec<Entry> {
     let (entries, damaged) = reader.entries().unwrap();
     assert_eq!(damaged, []);
     entries
@@ -119,7 +119,7 @@ fn texts(reader: &Reader) -> Vec<String> {
 }
 
 /// Lines and bytes of the findings.
-fn places(findings: &[Finding]) -> Vec<(u64, u64)> {
+fn positions(findings: &[Finding]) -> Vec<(u64, u64)> {
     findings.iter().map(|finding| (finding.line, finding.byte)).collect()
 }
 

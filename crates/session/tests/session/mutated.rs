@@ -8,7 +8,7 @@ use tiller_session::annotations::Annotations;
 use tiller_session::context::request_messages;
 
 use super::fixtures::folder;
-use super::random::pairs_up;
+use super::random::assert_paired;
 use super::*;
 
 /// Default number of cases; `PROPTEST_CASES` overrides it.
@@ -55,7 +55,7 @@ pub(super) fn any_mutation() -> impl Strategy<Value = Mutation> {
         1 => at().prop_map(Mutation::Cut),
         2 => (at(), 0..400_usize).prop_map(|(at, length)| Mutation::Double(at, length)),
         2 => at().prop_map(Mutation::DoubleLine),
-        2 => (at(), at()).prop_map(|(one, other)| Mutation::SwapLines(one, other)),
+        2 => (at(), at()).prop_map(|(first, second)| Mutation::SwapLines(first, second)),
         2 => at().prop_map(Mutation::DropLine),
         2 => (at(), prop::sample::select(NUMBERS.to_vec())).prop_map(|(at, text)| Mutation::Number(at, text)),
         1 => (at(), prop::sample::select(NESTS.to_vec())).prop_map(|(at, text)| Mutation::Nest(at, text)),
@@ -66,20 +66,20 @@ pub(super) fn any_mutation() -> impl Strategy<Value = Mutation> {
 pub(super) fn mutated(mut bytes: Vec<u8>, mutations: &[Mutation]) -> Vec<u8> {
     for mutation in mutations {
         let length = bytes.len().max(1);
-        let end = |at: usize, stretch: usize| (at + stretch).min(bytes.len());
+        let end = |at: usize, count: usize| (at + count).min(bytes.len());
         match *mutation {
             Mutation::Flip(at, byte) => {
-                bytes.iter_mut().skip(at % length).take(1).for_each(|there| *there = byte)
+                bytes.iter_mut().skip(at % length).take(1).for_each(|target| *target = byte)
             }
             Mutation::Cut(at) => bytes.truncate(at % length),
-            Mutation::Delete(at, stretch) if !bytes.is_empty() => {
+            Mutation::Delete(at, count) if !bytes.is_empty() => {
                 let at = at % length;
-                bytes.drain(at..end(at, stretch));
+                bytes.drain(at..end(at, count));
             }
-            Mutation::Double(at, stretch) if !bytes.is_empty() => {
+            Mutation::Double(at, count) if !bytes.is_empty() => {
                 let at = at % length;
-                let twice = bytes[at..end(at, stretch)].to_vec();
-                bytes.splice(at..at, twice);
+                let repeated = bytes[at..end(at, count)].to_vec();
+                bytes.splice(at..at, repeated);
             }
             Mutation::Insert(at, text) if !bytes.is_empty() => insert(&mut bytes, at % length, text),
             Mutation::Nest(at, text) if !bytes.is_empty() => {
@@ -110,7 +110,7 @@ fn mutate_lines(bytes: &mut Vec<u8>, mutation: &Mutation) {
     match *mutation {
         _ if lines.is_empty() => {}
         Mutation::DoubleLine(at) => lines.insert(at % count, lines[at % count].clone()),
-        Mutation::SwapLines(one, other) => lines.swap(one % count, other % count),
+        Mutation::SwapLines(first, second) => lines.swap(first % count, second % count),
         Mutation::DropLine(at) => drop(lines.remove(at % count)),
         _ => {}
     }
@@ -142,7 +142,7 @@ fn read_everything(reader: &Reader) {
             assert_eq!(projection, context::project(&branch), "to {}", node.id);
         }
         let _ = projection.tokens();
-        pairs_up(&request_messages(projection.messages.iter().map(|projected| &projected.message)));
+        assert_paired(&request_messages(projection.messages.iter().map(|projected| &projected.message)));
     }
 }
 
@@ -154,7 +154,7 @@ fn append_entries(path: &Path, version: u64) {
         Err(SessionError::Version { .. }) if version > 3 => return,
         Err(error) => panic!("it can be read and not be gone on with: {error}"),
     };
-    let id = say(&mut writer, "on");
+    let id = append_user(&mut writer, "on");
     let went_on = writer.reader().path().unwrap().to_owned();
     assert_eq!(went_on == path, version == 3);
     drop(writer);
@@ -178,7 +178,7 @@ proptest! {
         let bytes = mutated(fs::read(&fixtures[which % fixtures.len()]).unwrap(), &mutations);
         let sandbox = Sandbox::new();
         let path = sandbox.file(&bytes);
-        let began = Instant::now();
+        let start = Instant::now();
         match Reader::open(&path) {
             Ok(reader) => {
                 read_everything(&reader);
@@ -191,6 +191,6 @@ proptest! {
                 prop_assert_eq!(&fs::read(&path).unwrap(), &bytes, "looking at it changed it");
             }
         }
-        prop_assert!(began.elapsed() < HANGS);
+        prop_assert!(start.elapsed() < HANGS);
     }
 }

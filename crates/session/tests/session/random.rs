@@ -29,7 +29,7 @@ use tiller_session::entry::{
 use tiller_test_support::mock_server::MockServer;
 
 use super::*;
-use model::{Name, Says, Session};
+use model::{EntryContent, Name, Session};
 
 const NAMES: [&str; 2] = ["parser", "lexer"];
 
@@ -85,7 +85,7 @@ fn any_step() -> impl proptest::strategy::Strategy<Value = Step> {
     let answer = (any::<String>(), 0..4_usize, end, 0..3_u64, any::<bool>()).prop_map(
         |(text, calls, end, total, model)| Step::Answer { text, calls, end, total: total * 700, model },
     );
-    let said = prop_oneof![
+    let message = prop_oneof![
         6 => any::<String>().prop_map(Step::Prompt),
         1 => Just(Step::Picture),
         6 => answer,
@@ -94,11 +94,11 @@ fn any_step() -> impl proptest::strategy::Strategy<Value = Step> {
         1 => any::<String>().prop_map(Step::System),
         1 => any::<String>().prop_map(Step::Foreign),
     ];
-    let noted = prop_oneof![
+    let other_entry = prop_oneof![
         any::<bool>().prop_map(Step::Model),
         (0..6_usize).prop_map(Step::Level),
         (1..6_usize, prop::sample::select(vec![CompactionStrategy::Summarize, CompactionStrategy::Truncate]))
-            .prop_map(|(keeps, strategy)| Step::CompactByPlan(keeps, strategy)),
+            .prop_map(|(first_kept, strategy)| Step::CompactByPlan(first_kept, strategy)),
         any::<usize>().prop_map(Step::Compact),
         any::<usize>().prop_map(Step::CompactAstray),
         Just(Step::CompactAll),
@@ -117,28 +117,35 @@ fn any_step() -> impl proptest::strategy::Strategy<Value = Step> {
         2 => Just(Step::Reopen),
         1 => any::<usize>().prop_map(Step::Fork),
     ];
-    prop_oneof![5 => said, 3 => noted, 2 => moved]
+    prop_oneof![5 => message, 3 => other_entry, 2 => moved]
 }
 
 /// A session and its model.
-struct World {
+struct Harness {
     sandbox: Sandbox,
     /// `None` while the log is closed.
     writer: Option<Writer>,
     model: Session,
     /// Entries buffered until the file is created.
-    early: Vec<Says>,
+    buffered: Vec<EntryContent>,
     /// Counter for unused names.
     serial: usize,
     /// The file's content after the last step.
     before: Vec<u8>,
 }
 
-impl World {
+impl Harness {
     fn new() -> Self {
         let sandbox = Sandbox::new();
         let writer = Some(sandbox.create());
-        Self { sandbox, writer, model: Session::default(), early: Vec::new(), serial: 0, before: Vec::new() }
+        Self {
+            sandbox,
+            writer,
+            model: Session::default(),
+            buffered: Vec::new(),
+            serial: 0,
+            before: Vec::new(),
+        }
     }
 
     fn writer(&mut self) -> &mut Writer {
@@ -161,14 +168,14 @@ impl World {
     }
 
     /// Appends an entry, and expects it in the log together with buffered ones.
-    fn append(&mut self, says: Says, creates: bool) {
-        let appended = self.writer().append(body(&says), NOW).unwrap();
-        self.early.push(says);
+    fn append(&mut self, content: EntryContent, creates: bool) {
+        let appended = self.writer().append(body(&content), NOW).unwrap();
+        self.buffered.push(content);
         if creates || !self.model.entries.is_empty() {
-            let early = std::mem::take(&mut self.early);
-            assert_eq!(appended.len(), early.len());
-            for (appended, says) in appended.iter().zip(early) {
-                self.model.push(appended.id.as_str(), self.model.leaf(), says);
+            let buffered = std::mem::take(&mut self.buffered);
+            assert_eq!(appended.len(), buffered.len());
+            for (appended, content) in appended.iter().zip(buffered) {
+                self.model.push(appended.id.as_str(), self.model.leaf(), content);
             }
         } else {
             assert!(appended.is_empty());
@@ -179,37 +186,39 @@ impl World {
         match step {
             // Messages create the file; other entries are appended to it, or buffered.
             Step::Prompt(text) => {
-                self.append(Says::User { text: text.clone(), images: 0, delivers: None }, true)
+                self.append(EntryContent::User { text: text.clone(), images: 0, delivers: None }, true)
             }
-            Step::Picture => self.append(Says::User { text: "see".into(), images: 1, delivers: None }, true),
+            Step::Picture => {
+                self.append(EntryContent::User { text: "see".into(), images: 1, delivers: None }, true)
+            }
             Step::Answer { text, calls, end, total, model } => {
                 let calls = (0..*calls).map(|_| format!("call_{}", self.unused())).collect();
                 let (text, model) = (text.clone(), model_name(*model));
-                self.append(Says::Answer { text, calls, end: *end, total: *total, model }, true);
+                self.append(EntryContent::Answer { text, calls, end: *end, total: *total, model }, true);
             }
             Step::Result(number) => self.result(*number),
             Step::Bash(excluded) => {
-                self.append(Says::Bash { output: "out".into(), excluded: *excluded }, true)
+                self.append(EntryContent::Bash { output: "out".into(), excluded: *excluded }, true)
             }
-            Step::System(text) => self.append(Says::System(text.clone()), true),
-            Step::Foreign(text) => self.append(Says::Foreign(text.clone()), true),
-            Step::Model(which) => self.append(Says::Model(model_name(*which)), false),
-            Step::Level(number) => self.append(Says::Level(ThinkingLevel::ALL[*number]), false),
-            Step::Name(which) => self.append(Says::Name(Name(NAMES[usize::from(*which)], 0)), false),
-            Step::Spend(total) => self.append(Says::Spent(*total), false),
+            Step::System(text) => self.append(EntryContent::System(text.clone()), true),
+            Step::Foreign(text) => self.append(EntryContent::Foreign(text.clone()), true),
+            Step::Model(which) => self.append(EntryContent::Model(model_name(*which)), false),
+            Step::Level(number) => self.append(EntryContent::Level(ThinkingLevel::ALL[*number]), false),
+            Step::Name(which) => self.append(EntryContent::Name(Name(NAMES[usize::from(*which)], 0)), false),
+            Step::Spend(total) => self.append(EntryContent::Usage(*total), false),
             Step::Queue => {
                 let id = self.writer().queue_id(NOW).as_str().to_owned();
-                self.append(Says::Queued(id), false);
+                self.append(EntryContent::Queued(id), false);
             }
             _ if self.model.entries.is_empty() => {}
             Step::Unqueue(number) => {
                 if let Some(id) = self.waiting(*number) {
-                    self.append(Says::Unqueued(id), false);
+                    self.append(EntryContent::Unqueued(id), false);
                 }
             }
             Step::Deliver(number) => {
                 let delivers = self.waiting(*number);
-                self.append(Says::User { text: "queued".into(), images: 0, delivers }, true);
+                self.append(EntryContent::User { text: "queued".into(), images: 0, delivers }, true);
             }
             step => self.run_on_entries(step),
         }
@@ -221,29 +230,33 @@ impl World {
         match step {
             Step::Compact(number) => {
                 let path = self.reader().path_to(&self.reader().leaf().unwrap()).unwrap();
-                let keeps = path[number % path.len()].as_str().to_owned();
-                self.append(Says::Compaction { summary: summary(), keeps }, true);
+                let first_kept = path[number % path.len()].as_str().to_owned();
+                self.append(EntryContent::Compaction { summary: summary(), first_kept }, true);
             }
-            Step::CompactByPlan(keeps, strategy) => self.compact_by_plan(*keeps, *strategy),
+            Step::CompactByPlan(first_kept, strategy) => self.compact_by_plan(*first_kept, *strategy),
             Step::CompactAstray(number) => {
-                let keeps = self.pick(*number).unwrap();
-                self.append(Says::Compaction { summary: summary(), keeps }, true);
+                let first_kept = self.pick(*number).unwrap();
+                self.append(EntryContent::Compaction { summary: summary(), first_kept }, true);
             }
             Step::CompactAll => self.compact_all(),
             Step::Edit(number, replacement) => {
                 let target = self.pick(*number).unwrap();
-                let is_summary = |says: &Says| matches!(says, Says::Compaction { .. });
+                let is_summary = |content: &EntryContent| matches!(content, EntryContent::Compaction { .. });
                 let entry = self.model.entries.iter().find(|entry| entry.id == target).unwrap();
                 // The format doesn't define edits of compactions.
-                if !is_summary(&entry.says) {
-                    self.append(Says::Edit { target, replacement: replacement.clone() }, false);
+                if !is_summary(&entry.content) {
+                    self.append(EntryContent::Edit { target, replacement: replacement.clone() }, false);
                 }
             }
             Step::Label(number, set) => {
                 let target = self.pick(*number).unwrap();
                 let label = set.then(|| format!("label {}", number % 7));
                 let appended = self.writer().label(&target.as_str().into(), label.as_deref(), NOW).unwrap();
-                self.model.push(appended[0].id.as_str(), self.model.leaf(), Says::Label { target, label });
+                self.model.push(
+                    appended[0].id.as_str(),
+                    self.model.leaf(),
+                    EntryContent::Label { target, label },
+                );
             }
             Step::Branch(number) => self.branch(Some(number % self.model.entries.len()), None),
             Step::BranchToStart => self.branch(None, None),
@@ -258,20 +271,21 @@ impl World {
 
     /// Appends a result of an existing call, or of an unknown one.
     fn result(&mut self, number: usize) {
-        let calls = |says: &Says| match says {
-            Says::Answer { calls, .. } => calls.clone(),
+        let calls = |content: &EntryContent| match content {
+            EntryContent::Answer { calls, .. } => calls.clone(),
             _ => Vec::new(),
         };
-        let mut made: Vec<String> = self.model.entries.iter().flat_map(|entry| calls(&entry.says)).collect();
+        let mut ids: Vec<String> =
+            self.model.entries.iter().flat_map(|entry| calls(&entry.content)).collect();
         // Most results belong to the newest calls.
-        made.drain(..made.len().saturating_sub(4));
-        made.push("call_of_nobody".into());
-        let call = made[number % made.len()].clone();
-        self.append(Says::Result { text: format!("of {call}"), call }, true);
+        ids.drain(..ids.len().saturating_sub(4));
+        ids.push("call_of_nobody".into());
+        let call = ids[number % ids.len()].clone();
+        self.append(EntryContent::Result { text: format!("of {call}"), call }, true);
     }
 
     fn waiting(&self, number: usize) -> Option<String> {
-        let waiting = self.model.waiting();
+        let waiting = self.model.queued();
         (!waiting.is_empty()).then(|| waiting[number % waiting.len()].clone())
     }
 
@@ -281,8 +295,8 @@ impl World {
             Some(text) => self.writer().branch_with_summary(target.as_ref(), text, NOW).unwrap(),
             None => self.writer().branch(target.as_ref(), NOW).unwrap(),
         };
-        let says = summary.map_or(Says::Nothing, |text| Says::Left(text.into()));
-        self.model.push(appended[0].id.as_str(), to, says);
+        let content = summary.map_or(EntryContent::Other, |text| EntryContent::BranchSummary(text.into()));
+        self.model.push(appended[0].id.as_str(), to, content);
     }
 
     fn close(&mut self) -> PathBuf {
@@ -298,16 +312,15 @@ impl World {
 
     /// Compacts by plan, and asserts that the kept messages start validly and that no answer is separated from its
     /// results.
-    fn compact_by_plan(&mut self, keeps: usize, strategy: CompactionStrategy) {
+    fn compact_by_plan(&mut self, first_kept: usize, strategy: CompactionStrategy) {
         let (reader, leaf) = (self.reader(), self.reader().leaf().unwrap());
         let (projection, _) = reader.projection(&leaf).unwrap();
         let first_message = reader.first_user_message(&leaf).unwrap().as_deref().and_then(first_message);
-        let noted = reader.branch_details(&leaf).unwrap();
-        let material =
-            CompactionInput { projection, first_message, branch_details: noted, tools: built_in_tools() };
+        let branch_details = reader.branch_details(&leaf).unwrap();
+        let material = CompactionInput { projection, first_message, branch_details, tools: built_in_tools() };
         // Messages are counted, because the texts are too short for a summary to be shorter.
         let options = CompactionOptions { strategy, max_messages: Some(1), ..CompactionOptions::default() };
-        let keep = Keep { tokens: Tokens(u64::MAX), messages: Some(keeps) };
+        let keep = Keep { tokens: Tokens(u64::MAX), messages: Some(first_kept) };
         let Ok(plan) = CompactionPlan::new(&material, keep, &options) else { return };
         let answers = vec!["Much was done.".to_owned(); plan.requests().len()];
         let entry = match strategy {
@@ -317,7 +330,10 @@ impl World {
         let Ok(Compaction { summary, first_kept_entry_id, .. }) = entry else { return };
         let before =
             request_messages(material.projection.messages.iter().map(|projected| &projected.message));
-        self.append(Says::Compaction { summary, keeps: first_kept_entry_id.as_str().to_owned() }, true);
+        self.append(
+            EntryContent::Compaction { summary, first_kept: first_kept_entry_id.as_str().to_owned() },
+            true,
+        );
         let (projection, _) = self.reader().projection(&self.reader().leaf().unwrap()).unwrap();
         let sent = request_messages(projection.messages.iter().map(|projected| &projected.message));
         assert!(matches!(*sent[0], Message::User(_)), "{sent:?}");
@@ -333,8 +349,8 @@ impl World {
             "summary": "Nothing is left.", "firstKeptEntryId": id, "tokensBefore": 1});
         let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
         file.write_all(format!("{line}\n").as_bytes()).unwrap();
-        let says = Says::Compaction { summary: "Nothing is left.".into(), keeps: id.clone() };
-        self.model.push(&id, self.model.leaf(), says);
+        let content = EntryContent::Compaction { summary: "Nothing is left.".into(), first_kept: id.clone() };
+        self.model.push(&id, self.model.leaf(), content);
         self.writer = Some(Writer::open(&path).unwrap());
     }
 
@@ -347,9 +363,9 @@ impl World {
         let (mut model, added) = self.model.forked(leaf);
         let nodes = self.reader().tree().nodes().to_vec();
         assert_eq!(nodes.len(), model.entries.len() + added.len());
-        for says in added {
+        for content in added {
             let at = model.entries.len();
-            model.push(nodes[at].id.as_str(), model.leaf(), says);
+            model.push(nodes[at].id.as_str(), model.leaf(), content);
         }
         self.model = model;
     }
@@ -363,14 +379,14 @@ impl World {
             return;
         }
         assert_agrees(&Reader::open(&path).unwrap(), &self.model);
-        let now = fs::read(&path).unwrap();
-        assert!(now.starts_with(&self.before), "what was written changed");
-        self.before = now;
+        let bytes = fs::read(&path).unwrap();
+        assert!(bytes.starts_with(&self.before), "what was written changed");
+        self.before = bytes;
     }
 }
 
-fn model_name(which: bool) -> String {
-    if which { "p/large" } else { "q/small" }.to_owned()
+fn model_name(is_large: bool) -> String {
+    if is_large { "p/large" } else { "q/small" }.to_owned()
 }
 
 fn user_block(text: &str) -> UserBlock {
@@ -378,38 +394,38 @@ fn user_block(text: &str) -> UserBlock {
 }
 
 /// The entry body for a model entry.
-fn body(says: &Says) -> EntryBody {
+fn body(content: &EntryContent) -> EntryBody {
     let queued = |change| EntryBody::from_tiller(&TillerEntry::Queue(change));
-    match says {
-        Says::Model(model) => {
+    match content {
+        EntryContent::Model(model) => {
             let (provider, model_id) = model.split_once('/').unwrap();
             EntryBody::ModelChange { provider: provider.into(), model_id: model_id.into() }
         }
-        Says::Level(level) => EntryBody::ThinkingLevelChange { thinking_level: *level },
-        Says::Compaction { summary, keeps } => EntryBody::Compaction(Compaction {
+        EntryContent::Level(level) => EntryBody::ThinkingLevelChange { thinking_level: *level },
+        EntryContent::Compaction { summary, first_kept } => EntryBody::Compaction(Compaction {
             summary: summary.clone(),
-            first_kept_entry_id: keeps.as_str().into(),
+            first_kept_entry_id: first_kept.as_str().into(),
             tokens_before: Tokens(1),
             details: None,
             usage: None,
             made_by: None,
         }),
-        Says::Edit { target, replacement } => EntryBody::ContextEdit {
+        EntryContent::Edit { target, replacement } => EntryBody::ContextEdit {
             target_id: target.as_str().into(),
             replacement: replacement.clone().map(|text| Replacement { content: Content::Text(text) }),
         },
-        Says::Foreign(text) => {
+        EntryContent::Foreign(text) => {
             let content = Content::Text(text.clone());
             EntryBody::CustomMessage { custom_type: "other".into(), content, display: true }
         }
-        Says::Name(name) => EntryBody::SessionInfo { name: Some(name.text()) },
-        Says::Spent(total) => EntryBody::Usage {
+        EntryContent::Name(name) => EntryBody::SessionInfo { name: Some(name.text()) },
+        EntryContent::Usage(total) => EntryBody::Usage {
             kind: "compaction".into(),
             provider: "p".into(),
             model: "large".into(),
             usage: Usage { input: Tokens(*total), ..Usage::default() },
         },
-        Says::Queued(id) => {
+        EntryContent::Queued(id) => {
             let queue_id = id.as_str().into();
             queued(QueueChange::Add {
                 queue_id,
@@ -419,28 +435,28 @@ fn body(says: &Says) -> EntryBody {
                 images: Vec::new(),
             })
         }
-        Says::Unqueued(id) => queued(QueueChange::Remove { queue_id: id.as_str().into() }),
-        Says::User { delivers, .. } => EntryBody::Message(MessageEntry {
-            message: Arc::new(message(says)),
+        EntryContent::Unqueued(id) => queued(QueueChange::Remove { queue_id: id.as_str().into() }),
+        EntryContent::User { delivers, .. } => EntryBody::Message(MessageEntry {
+            message: Arc::new(message(content)),
             tiller_queue_id: delivers.as_ref().map(|id| id.as_str().into()),
             tiller_receipt: delivers.as_ref().map(|_| DeliveryReceipt::default()),
         }),
-        says => EntryBody::message(Arc::new(message(says))),
+        content => EntryBody::message(Arc::new(message(content))),
     }
 }
 
-fn message(says: &Says) -> Message {
-    match says {
-        Says::User { text, images, .. } => {
+fn message(content: &EntryContent) -> Message {
+    match content {
+        EntryContent::User { text, images, .. } => {
             let picture = UserBlock::Image { data: "aW1n".into(), mime_type: "image/png".into() };
             let pictures = (0..*images).map(|_| picture.clone());
             let content = Content::Blocks([user_block(text)].into_iter().chain(pictures).collect());
             Message::User(UserMessage { content, timestamp: NOW, typed: None })
         }
-        Says::Answer { text, calls, end, total, model } => {
+        EntryContent::Answer { text, calls, end, total, model } => {
             Message::Assistant(answer(text, calls, *end, *total, model))
         }
-        Says::Result { call, text } => Message::ToolResult(ToolResultMessage {
+        EntryContent::Result { call, text } => Message::ToolResult(ToolResultMessage {
             tool_call_id: call.as_str().into(),
             tool_name: "look".into(),
             content: vec![user_block(text)],
@@ -448,14 +464,16 @@ fn message(says: &Says) -> Message {
             is_error: false,
             timestamp: NOW,
         }),
-        Says::Bash { output, excluded } => Message::BashExecution(BashExecutionMessage {
+        EntryContent::Bash { output, excluded } => Message::BashExecution(BashExecutionMessage {
             command: "ls".into(),
             output: output.clone(),
             exclude_from_context: *excluded,
             ..BashExecutionMessage::default()
         }),
-        Says::System(text) => Message::System(SystemMessage { content: text.clone(), timestamp: NOW }),
-        says => unreachable!("{says:?} is no message"),
+        EntryContent::System(text) => {
+            Message::System(SystemMessage { content: text.clone(), timestamp: NOW })
+        }
+        content => unreachable!("{content:?} is no message"),
     }
 }
 
@@ -478,7 +496,7 @@ fn answer(text: &str, calls: &[String], end: StopReason, total: u64, model: &str
 }
 
 /// Role and text of a message.
-fn said(projected: &ProjectedMessage) -> (&'static str, String) {
+fn role_and_text(projected: &ProjectedMessage) -> (&'static str, String) {
     match &*projected.message {
         Message::User(user) => ("user", user.content.joined_text()),
         Message::Assistant(answer) => ("assistant", answer.joined_text()),
@@ -497,12 +515,12 @@ fn assert_agrees(reader: &Reader, model: &Session) {
     assert_eq!(ids, model.entries.iter().map(|entry| entry.id.as_str()).collect::<Vec<_>>());
     assert_eq!(reader.leaf().map(|leaf| leaf.to_string()).as_deref(), ids.last().copied());
     assert_eq!(reader.name(), model.name());
-    assert_eq!(reader.usage().total(), Tokens(model.spent()));
-    let marks = Annotations::read(reader, &tree);
-    let labels = (0..ids.len()).filter_map(|at| Some((at, marks.label(at)?.to_owned())));
+    assert_eq!(reader.usage().total(), Tokens(model.total_tokens()));
+    let annotations = Annotations::read(reader, &tree);
+    let labels = (0..ids.len()).filter_map(|at| Some((at, annotations.label(at)?.to_owned())));
     assert_eq!(labels.collect::<BTreeMap<_, _>>(), model.labels());
     let queue = Queue::restore(&reader.tiller_entries().unwrap().0);
-    assert_eq!(queue.items().iter().map(|item| item.id.as_str()).collect::<Vec<_>>(), model.waiting());
+    assert_eq!(queue.items().iter().map(|item| item.id.as_str()).collect::<Vec<_>>(), model.queued());
     if let Some(leaf) = model.leaf() {
         assert_context_agrees(reader, model, leaf);
     }
@@ -511,15 +529,15 @@ fn assert_agrees(reader: &Reader, model: &Session) {
 fn assert_context_agrees(reader: &Reader, model: &Session, leaf: usize) {
     let (projection, damaged) = reader.projection(&EntryId::new(&model.entries[leaf].id)).unwrap();
     assert_eq!(damaged, []);
-    let shown = model.shown(Some(leaf));
+    let messages = model.context_messages(Some(leaf));
     let ids: Vec<&str> = projection.messages.iter().map(|message| message.entry.as_str()).collect();
-    assert_eq!(ids, shown.iter().map(|shown| shown.id.as_str()).collect::<Vec<_>>());
-    let (roles, texts): (Vec<&str>, Vec<String>) = projection.messages.iter().map(said).unzip();
-    for ((shown, role), text) in shown.iter().zip(roles).zip(&texts) {
-        assert_eq!(shown.role, role);
+    assert_eq!(ids, messages.iter().map(|messages| messages.id.as_str()).collect::<Vec<_>>());
+    let (roles, texts): (Vec<&str>, Vec<String>) = projection.messages.iter().map(role_and_text).unzip();
+    for ((messages, role), text) in messages.iter().zip(roles).zip(&texts) {
+        assert_eq!(messages.role, role);
         assert!(
-            if shown.wrapped { text.contains(&shown.text) } else { *text == shown.text },
-            "{shown:?}: {text}"
+            if messages.wrapped { text.contains(&messages.text) } else { *text == messages.text },
+            "{messages:?}: {text}"
         );
     }
     assert_eq!(projection.model.as_ref().map(ToString::to_string), model.model(Some(leaf)));
@@ -528,7 +546,7 @@ fn assert_context_agrees(reader: &Reader, model: &Session, leaf: usize) {
 }
 
 /// Asserts that every call has one result directly after its answer, in order, and every result its call.
-pub(super) fn pairs_up(sent: &[Arc<Message>]) {
+pub(super) fn assert_paired(sent: &[Arc<Message>]) {
     let mut open: Vec<&CallId> = Vec::new();
     for message in sent {
         match &**message {
@@ -605,7 +623,7 @@ fn ids<'a>(blocks: &'a [Value], kind: &str, key: &str) -> Vec<&'a str> {
 }
 
 /// Asserts that roles alternate, no message or text is empty, and results directly follow their calls.
-fn anthropic_takes(messages: &Value) {
+fn assert_anthropic_accepts(messages: &Value) {
     let mut called = Vec::new();
     let mut last = "";
     for message in array(messages) {
@@ -624,7 +642,7 @@ fn anthropic_takes(messages: &Value) {
 }
 
 /// Asserts that results are directly after the message with their calls, and nowhere else.
-fn open_ai_takes(messages: &Value) {
+fn assert_open_ai_accepts(messages: &Value) {
     let mut called: Vec<&str> = Vec::new();
     for message in array(messages) {
         if message["role"] == "tool" {
@@ -639,7 +657,7 @@ fn open_ai_takes(messages: &Value) {
 }
 
 /// Asserts that a projection of the newest messages is the end of the whole one, and counts the missing ones.
-fn is_end_of(newest: &Projection, whole: &Projection) {
+fn assert_end_of(newest: &Projection, whole: &Projection) {
     assert_eq!((&newest.model, newest.thinking), (&whole.model, whole.thinking));
     match newest.unloaded {
         None => assert_eq!(newest, whole),
@@ -659,17 +677,17 @@ proptest! {
     fn session_random_steps_agree_with_model(
         steps in prop::collection::vec(any_step(), 1..40)
     ) {
-        let mut world = World::new();
+        let mut harness = Harness::new();
         for step in &steps {
-            world.run(step);
-            world.check();
+            harness.run(step);
+            harness.check();
         }
-        let reader = world.reader();
+        let reader = harness.reader();
         for node in reader.tree().nodes() {
             let (branch, damaged) = reader.branch(&node.id).unwrap();
             let whole = context::project(&branch);
             for size in [0, 3, 50] {
-                is_end_of(&reader.newest_projection(&node.id, Tokens(size)).unwrap().0, &whole);
+                assert_end_of(&reader.newest_projection(&node.id, Tokens(size)).unwrap().0, &whole);
             }
             prop_assert_eq!(reader.projection(&node.id).unwrap(), (whole, damaged));
         }
@@ -677,14 +695,14 @@ proptest! {
             prop_assert_eq!(tiller_test_support::format_check::check(&fs::read_to_string(path).unwrap()), Ok(()));
         }
         let refusal = RejectingServer::new();
-        for tip in world.model.tips() {
-            assert_context_agrees(&reader, &world.model, tip);
-            let (projection, _) = reader.projection(&EntryId::new(&world.model.entries[tip].id)).unwrap();
+        for tip in harness.model.tips() {
+            assert_context_agrees(&reader, &harness.model, tip);
+            let (projection, _) = reader.projection(&EntryId::new(&harness.model.entries[tip].id)).unwrap();
             let sent = request_messages(projection.messages.iter().map(|projected| &projected.message));
-            pairs_up(&sent);
+            assert_paired(&sent);
             let [anthropic, open_ai] = refusal.encoded(&sent);
-            anthropic_takes(&anthropic);
-            open_ai_takes(&open_ai);
+            assert_anthropic_accepts(&anthropic);
+            assert_open_ai_accepts(&open_ai);
         }
     }
 }

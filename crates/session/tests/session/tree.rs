@@ -16,13 +16,13 @@ fn reopened(writer: Writer) -> Writer {
 fn reopen_keeps_tree_and_leaf() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    let first = say(&mut writer, "one");
-    say(&mut writer, "two");
+    let first = append_user(&mut writer, "one");
+    append_user(&mut writer, "two");
     writer.branch(Some(&first), NOW).unwrap();
-    let last = say(&mut writer, "three");
-    let before = (writer.reader().tree().nodes().to_vec(), all(&writer.reader()));
+    let last = append_user(&mut writer, "three");
+    let before = (writer.reader().tree().nodes().to_vec(), entries_of(&writer.reader()));
     let writer = reopened(writer);
-    assert_eq!((writer.reader().tree().nodes().to_vec(), all(&writer.reader())), before);
+    assert_eq!((writer.reader().tree().nodes().to_vec(), entries_of(&writer.reader())), before);
     assert_eq!(writer.reader().leaf(), Some(last));
     assert_eq!(writer.reader().findings(), []);
 }
@@ -31,10 +31,10 @@ fn reopen_keeps_tree_and_leaf() {
 fn branch_continues_from_chosen_entry() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    let first = say(&mut writer, "one");
-    say(&mut writer, "two");
+    let first = append_user(&mut writer, "one");
+    append_user(&mut writer, "two");
     let moved = writer.branch(Some(&first), NOW).unwrap().remove(0).id;
-    let third = say(&mut writer, "three");
+    let third = append_user(&mut writer, "three");
     let reader = writer.reader();
     assert_eq!(reader.path_to(&third).unwrap(), [first, moved, third]);
     assert_eq!(texts(&reader), ["one", "three"]);
@@ -45,10 +45,10 @@ fn branch_continues_from_chosen_entry() {
 fn sections_add_up_to_path() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    let said: Vec<EntryId> =
-        ["one", "two", "three", "four"].iter().map(|text| say(&mut writer, text)).collect();
-    writer.branch(Some(&said[1]), NOW).unwrap();
-    let leaf = (0..4).map(|_| say(&mut writer, "more")).last().unwrap();
+    let ids: Vec<EntryId> =
+        ["one", "two", "three", "four"].iter().map(|text| append_user(&mut writer, text)).collect();
+    writer.branch(Some(&ids[1]), NOW).unwrap();
+    let leaf = (0..4).map(|_| append_user(&mut writer, "more")).last().unwrap();
     let reader = writer.reader();
     let path = reader.path_to(&leaf).unwrap();
     assert_eq!(path.len(), 7);
@@ -56,26 +56,27 @@ fn sections_add_up_to_path() {
         let sections = reader.sections(&leaf, size).unwrap();
         let counts: Vec<usize> = sections.iter().map(|section| section.count).collect();
         assert_eq!(counts, path.chunks(size).map(<[EntryId]>::len).collect::<Vec<_>>());
-        let ids: Vec<EntryId> = sections.iter().flat_map(|section| reader.ids(section).unwrap()).collect();
-        assert_eq!(ids, path, "in sections of {size}");
+        let section_ids: Vec<EntryId> =
+            sections.iter().flat_map(|section| reader.ids(section).unwrap()).collect();
+        assert_eq!(section_ids, path, "in sections of {size}");
     }
-    let gone = Section { last: "gone".into(), count: 3 };
-    assert!(matches!(reader.ids(&gone), Err(SessionError::NoEntry(id)) if id == gone.last));
-    assert!(reader.sections(&gone.last, 3).is_err());
-    let more = Section { last: said[1].clone(), count: 300 };
-    assert_eq!(reader.ids(&more).unwrap(), said[..2]);
+    let missing = Section { last: "gone".into(), count: 3 };
+    assert!(matches!(reader.ids(&missing), Err(SessionError::NoEntry(id)) if id == missing.last));
+    assert!(reader.sections(&missing.last, 3).is_err());
+    let more = Section { last: ids[1].clone(), count: 300 };
+    assert_eq!(reader.ids(&more).unwrap(), ids[..2]);
 }
 
 #[test]
 fn branch_without_message_survives_reopening() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    let first = say(&mut writer, "one");
-    say(&mut writer, "two");
+    let first = append_user(&mut writer, "one");
+    append_user(&mut writer, "two");
     writer.branch(Some(&first), NOW).unwrap();
     let mut writer = reopened(writer);
     assert_eq!(texts(&writer.reader()), ["one"]);
-    say(&mut writer, "three");
+    append_user(&mut writer, "three");
     assert_eq!(texts(&writer.reader()), ["one", "three"]);
 }
 
@@ -83,12 +84,12 @@ fn branch_without_message_survives_reopening() {
 fn branch_before_first_entry_works() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    say(&mut writer, "one");
+    append_user(&mut writer, "one");
     writer.branch(None, NOW).unwrap();
     assert_eq!(texts(&writer.reader()), Vec::<String>::new());
     let mut writer = reopened(writer);
     assert_eq!(texts(&writer.reader()), Vec::<String>::new());
-    say(&mut writer, "two");
+    append_user(&mut writer, "two");
     assert_eq!(texts(&writer.reader()), ["two"]);
     assert_eq!(writer.reader().findings(), []);
 }
@@ -97,7 +98,7 @@ fn branch_before_first_entry_works() {
 fn branch_unknown_entry_is_error() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    say(&mut writer, "one");
+    append_user(&mut writer, "one");
     let path = writer.reader().path().unwrap().to_owned();
     let before = fs::read(&path).unwrap();
     let refused = writer.branch(Some(&"nowhere".into()), NOW);
@@ -110,7 +111,7 @@ fn reader_sees_later_appends() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
     let reader = writer.reader();
-    say(&mut writer, "one");
+    append_user(&mut writer, "one");
     assert_eq!(texts(&reader), ["one"]);
 }
 
@@ -126,7 +127,7 @@ fn find_matches_prefix_and_suffix_of_id() {
 }
 
 /// The texts of the tree view, in order, with labels in brackets.
-fn drawn(reader: &Reader) -> Vec<String> {
+fn lines_of(reader: &Reader) -> Vec<String> {
     let tree = reader.tree();
     let marks = Annotations::read(reader, &tree);
     let hidden_with = marks.hidden_with(&tree, reader.leaf().as_ref());
@@ -145,15 +146,15 @@ fn drawn(reader: &Reader) -> Vec<String> {
 fn label_last_one_wins_and_can_be_removed() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    let first = say(&mut writer, "one");
-    let second = say(&mut writer, "two");
+    let first = append_user(&mut writer, "one");
+    let second = append_user(&mut writer, "two");
     writer.label(&first, Some(" start "), NOW).unwrap();
     writer.label(&second, Some("middle"), NOW).unwrap();
     writer.label(&first, Some("begin"), NOW).unwrap();
-    assert_eq!(drawn(&writer.reader()), ["one [begin]", "two [middle]"]);
+    assert_eq!(lines_of(&writer.reader()), ["one [begin]", "two [middle]"]);
     writer.label(&second, None, NOW).unwrap();
     writer.label(&first, Some("  "), NOW).unwrap();
-    assert_eq!(drawn(&writer.reader()), ["one", "two"]);
+    assert_eq!(lines_of(&writer.reader()), ["one", "two"]);
     let refused = writer.label(&"nowhere".into(), Some("x"), NOW);
     assert!(matches!(refused, Err(SessionError::NoEntry(id)) if id.as_str() == "nowhere"));
     assert_eq!(texts(&writer.reader()), ["one", "two"]);
@@ -163,17 +164,17 @@ fn label_last_one_wins_and_can_be_removed() {
 fn hide_branch_can_be_undone() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    let first = say(&mut writer, "one");
-    let left = say(&mut writer, "left");
-    let leaf = say(&mut writer, "further left");
+    let first = append_user(&mut writer, "one");
+    let abandoned = append_user(&mut writer, "left");
+    let leaf = append_user(&mut writer, "further left");
     writer.branch(Some(&first), NOW).unwrap();
-    say(&mut writer, "two");
-    writer.hide(&left, Visibility::Hidden, NOW).unwrap();
+    append_user(&mut writer, "two");
+    writer.hide(&abandoned, Visibility::Hidden, NOW).unwrap();
     let mut writer = reopened(writer);
-    assert_eq!(drawn(&writer.reader()), ["one", "two"]);
+    assert_eq!(lines_of(&writer.reader()), ["one", "two"]);
     assert!(writer.reader().entry(&leaf).is_ok(), "nothing is lost");
-    writer.hide(&left, Visibility::Shown, NOW).unwrap();
-    assert_eq!(drawn(&writer.reader()), ["one", "left", "further left", "two"]);
+    writer.hide(&abandoned, Visibility::Shown, NOW).unwrap();
+    assert_eq!(lines_of(&writer.reader()), ["one", "left", "further left", "two"]);
     assert_eq!(texts(&writer.reader()), ["one", "two"]);
 }
 
@@ -181,8 +182,8 @@ fn hide_branch_can_be_undone() {
 fn hide_current_branch_is_error() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    let first = say(&mut writer, "one");
-    say(&mut writer, "two");
+    let first = append_user(&mut writer, "one");
+    append_user(&mut writer, "two");
     let before = fs::read(writer.reader().path().unwrap()).unwrap();
     let refused = writer.hide(&first, Visibility::Hidden, NOW).unwrap_err();
     assert!(matches!(&refused, SessionError::InUse(id) if *id == first), "{refused}");
@@ -194,23 +195,23 @@ fn hide_current_branch_is_error() {
 fn hide_continued_branch_is_shown_along_path() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    let first = say(&mut writer, "one");
-    let left = say(&mut writer, "left");
-    say(&mut writer, "further left");
+    let first = append_user(&mut writer, "one");
+    let abandoned = append_user(&mut writer, "left");
+    append_user(&mut writer, "further left");
     writer.branch(Some(&first), NOW).unwrap();
-    writer.hide(&left, Visibility::Hidden, NOW).unwrap();
-    assert_eq!(drawn(&writer.reader()), ["one"]);
-    writer.branch(Some(&left), NOW).unwrap();
-    say(&mut writer, "on");
-    assert_eq!(drawn(&writer.reader()), ["one", "left", "on"]);
+    writer.hide(&abandoned, Visibility::Hidden, NOW).unwrap();
+    assert_eq!(lines_of(&writer.reader()), ["one"]);
+    writer.branch(Some(&abandoned), NOW).unwrap();
+    append_user(&mut writer, "on");
+    assert_eq!(lines_of(&writer.reader()), ["one", "left", "on"]);
 }
 
 #[test]
 fn branch_with_summary_adds_summary_message() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    let first = say(&mut writer, "one");
-    let second = say(&mut writer, "two");
+    let first = append_user(&mut writer, "one");
+    let second = append_user(&mut writer, "two");
     writer.branch_with_summary(Some(&first), "two was tried", NOW).unwrap();
     let writer = reopened(writer);
     let reader = writer.reader();
@@ -232,9 +233,9 @@ fn branch_with_summary_adds_summary_message() {
 fn branch_with_summary_before_first_entry_works() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    say(&mut writer, "one");
+    append_user(&mut writer, "one");
     writer.branch_with_summary(None, "one was tried", NOW).unwrap();
-    say(&mut writer, "two");
+    append_user(&mut writer, "two");
     let reader = writer.reader();
     assert_eq!(texts(&reader).len(), 2);
     assert_eq!(reader.tree().nodes().iter().filter(|node| node.parent.is_none()).count(), 2);

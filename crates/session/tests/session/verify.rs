@@ -260,8 +260,8 @@ fn verify_table_has_every_fixture() {
 fn verify_own_log_has_no_findings() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    let first = say(&mut writer, "one");
-    let second = say(&mut writer, "two");
+    let first = append_user(&mut writer, "one");
+    let second = append_user(&mut writer, "two");
     writer.branch_with_summary(Some(&first), "two was said", NOW).unwrap();
     writer.label(&second, Some("left"), NOW).unwrap();
     writer.hide(&second, Visibility::Hidden, NOW).unwrap();

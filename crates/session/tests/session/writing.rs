@@ -37,8 +37,8 @@ fn writer_no_file_before_first_prompt() {
 fn writer_bang_command_makes_file() {
     use tiller_session::entry::TillerEntry;
     let mut writer = Sandbox::new().create();
-    let begun = TillerEntry::Bash { command: "ls".into(), exclude: true };
-    assert_eq!(writer.append(EntryBody::from_tiller(&begun), NOW).unwrap().len(), 1);
+    let started = TillerEntry::Bash { command: "ls".into(), exclude: true };
+    assert_eq!(writer.append(EntryBody::from_tiller(&started), NOW).unwrap().len(), 1);
     assert!(writer.reader().exists());
 }
 
@@ -64,9 +64,9 @@ fn write_calls() -> u64 {
 #[cfg(target_os = "linux")]
 fn writer_long_entry_is_one_write_call() {
     let mut writer = Sandbox::new().create();
-    say(&mut writer, "hello");
+    append_user(&mut writer, "hello");
     let before = write_calls();
-    say(&mut writer, &"long".repeat(100_000));
+    append_user(&mut writer, &"long".repeat(100_000));
     assert_eq!(write_calls() - before, 1);
 }
 
@@ -74,7 +74,7 @@ fn writer_long_entry_is_one_write_call() {
 #[cfg(target_os = "linux")]
 fn writer_append_all_is_one_write() {
     let mut writer = Sandbox::new().create();
-    let first = say(&mut writer, "hello");
+    let first = append_user(&mut writer, "hello");
     let before = write_calls();
     let appended = writer.append_all(vec![model_change(), user("one"), user("two")], NOW).unwrap();
     assert_eq!(write_calls() - before, 1);
@@ -87,7 +87,7 @@ fn writer_append_all_is_one_write() {
 fn writer_new_file_is_private_and_named_by_time() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    say(&mut writer, "hello");
+    append_user(&mut writer, "hello");
     let folder = only_file(&sandbox.sessions());
     let file = only_file(&folder);
     let id = writer.reader().id().clone();
@@ -100,7 +100,7 @@ fn writer_new_file_is_private_and_named_by_time() {
 #[test]
 fn writer_header_key_order() {
     let mut writer = Sandbox::new().create();
-    let entry = say(&mut writer, "hello");
+    let entry = append_user(&mut writer, "hello");
     let text = fs::read_to_string(writer.reader().path().unwrap()).unwrap();
     let id = writer.reader().id().clone();
     assert_eq!(
@@ -118,7 +118,7 @@ fn writer_ids_grow_across_processes() {
     let mut writer = sandbox.create();
     let mut ids = vec![writer.reader().id().to_string()];
     let path = sandbox.sessions();
-    ids.push(say(&mut writer, "one").to_string());
+    ids.push(append_user(&mut writer, "one").to_string());
     ids.push(writer.append(user("two"), UnixMs(NOW.0 - 60_000)).unwrap()[0].id.to_string());
     let path = writer.reader().path().map_or(path, Path::to_path_buf);
     drop(writer);
@@ -137,7 +137,7 @@ fn writer_ids_follow_newest_ulid_in_log() {
     {
         let path = sandbox.log(&[&line(newest, None, "a"), &line(stranger, Some(newest), "b")]);
         let mut writer = Writer::open(&path).unwrap();
-        let (first, second) = (say(&mut writer, "c"), say(&mut writer, "d"));
+        let (first, second) = (append_user(&mut writer, "c"), append_user(&mut writer, "d"));
         assert!(newest < first.as_str() && first < second, "{stranger}: {first} {second}");
         assert_ne!(first.as_str(), stranger);
     }
@@ -146,7 +146,7 @@ fn writer_ids_follow_newest_ulid_in_log() {
 #[test]
 fn writer_entries_round_trip() {
     let mut writer = Sandbox::new().create();
-    let first = say(&mut writer, "line one\nline two \u{2028} \u{0} \"quoted\" ü \u{1f980}");
+    let first = append_user(&mut writer, "line one\nline two \u{2028} \u{0} \"quoted\" ü \u{1f980}");
     let appended = writer.append(model_change(), NOW).unwrap().remove(0);
     let path = writer.reader().path().unwrap().to_owned();
     let text = fs::read_to_string(&path).unwrap();
@@ -169,8 +169,8 @@ fn writer_entries_round_trip() {
         },
         Entry { id: appended.id, parent: Some(first), timestamp: NOW, body: model_change() },
     ];
-    assert_eq!(all(&writer.reader()), expected);
-    assert_eq!(all(&Reader::open(&path).unwrap()), expected);
+    assert_eq!(entries_of(&writer.reader()), expected);
+    assert_eq!(entries_of(&Reader::open(&path).unwrap()), expected);
 }
 
 #[test]
@@ -197,10 +197,10 @@ fn writer_in_memory_makes_no_file() {
     let manager = SessionManager::new(Placement::Memory, CWD.into());
     let mut writer = manager.create(NOW);
     assert!(writer.append(model_change(), NOW).unwrap().is_empty());
-    let first = say(&mut writer, "one");
-    say(&mut writer, "two");
+    let first = append_user(&mut writer, "one");
+    append_user(&mut writer, "two");
     writer.branch(Some(&first), NOW).unwrap();
-    say(&mut writer, "three");
+    append_user(&mut writer, "three");
     let reader = writer.reader();
     assert_eq!((reader.path(), reader.header().cwd.as_str()), (None, CWD));
     assert_eq!(texts(&reader), ["one", "three"]);

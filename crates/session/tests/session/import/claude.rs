@@ -30,9 +30,9 @@ fn claude_split_answer_becomes_one_message() {
 fn claude_abandoned_lines_are_a_branch() {
     let sandbox = Sandbox::new();
     let (_, reader) = imported(&sandbox, &foreign("claude/orchard.jsonl"));
-    let left: Vec<String> = messages(&reader).into_iter().skip(6).take(7).collect();
+    let abandoned: Vec<String> = messages(&reader).into_iter().skip(6).take(7).collect();
     assert_eq!(
-        left,
+        abandoned,
         [
             "!wc -l rows: \"2 rows\\nwarn\\n\"",
             "user: /prune row 2",
@@ -44,7 +44,7 @@ fn claude_abandoned_lines_are_a_branch() {
         ]
     );
     assert_eq!(reader.tree().branch_count(), 2);
-    let expansions: Vec<EntryBody> = all(&reader)
+    let expansions: Vec<EntryBody> = entries_of(&reader)
         .into_iter()
         .map(|entry| entry.body)
         .filter(|body| matches!(body, EntryBody::CustomMessage { .. }))
@@ -64,7 +64,7 @@ fn claude_usage_is_counted_once_per_answer() {
     let (_, reader) = imported(&sandbox, &foreign("claude/orchard.jsonl"));
     // Six answers; the last line of the first one has its complete output count.
     assert_eq!(total_usage(&reader), [600, 14 + 6 + 8 + 2 + 5 + 3, 120, 42, 800]);
-    let models: Vec<String> = all(&reader)
+    let models: Vec<String> = entries_of(&reader)
         .iter()
         .filter_map(|entry| match &entry.body {
             EntryBody::ModelChange { provider, model_id } => Some(format!("{provider}/{model_id}")),
@@ -84,7 +84,7 @@ fn claude_header_name_and_times_are_kept() {
         ("/home/ada/orchard", "2026-03-04T10:00:01.000Z")
     );
     assert_eq!(reader.name().as_deref(), Some("The orchard"));
-    let entries = all(&reader);
+    let entries = entries_of(&reader);
     // An answer has the time of its first line.
     let answer = entries.iter().find(|entry| {
         matches!(entry.body.as_message().map(|message| &**message), Some(Message::Assistant(_)))
@@ -162,7 +162,7 @@ fn claude_compaction_keeps_named_lines() {
             Custom
         ]
     );
-    let compaction = all(&reader).into_iter().find_map(|entry| match entry.body {
+    let compaction = entries_of(&reader).into_iter().find_map(|entry| match entry.body {
         EntryBody::Compaction(compaction) => Some(compaction),
         _ => None,
     });
@@ -251,8 +251,8 @@ fn claude_lost_parent_is_bridged() {
 #[test]
 fn claude_last_noted_leaf_wins() {
     let sandbox = Sandbox::new();
-    let note = |leaf: &str| format!(r#"{{"type":"last-prompt","leafUuid":"{leaf}","sessionId":"s"}}"#);
-    let mut lines = vec![line("user", "a", "", "first"), line("user", "b", "a", "left"), note("a")];
+    let last_prompt = |leaf: &str| format!(r#"{{"type":"last-prompt","leafUuid":"{leaf}","sessionId":"s"}}"#);
+    let mut lines = vec![line("user", "a", "", "first"), line("user", "b", "a", "left"), last_prompt("a")];
     let (_, reader) = imported(&sandbox, &sandbox.source("noted.jsonl", &lines));
     assert_eq!(sent(&reader), ["user: first"]);
     lines.push(line("user", "c", "b", "newest"));

@@ -41,7 +41,7 @@ fn codex_rolled_back_turns_are_a_branch() {
     let sent = sent(&reader);
     assert!(sent[0].contains("They ground corn.\n\nThe user had said:\n\nslowly\n"), "{sent:?}");
     assert_eq!(sent[1..], ["user: and now?", "openai/gpt-rye: Flour. (Stop)"]);
-    let compaction = all(&reader).into_iter().find_map(|entry| match entry.body {
+    let compaction = entries_of(&reader).into_iter().find_map(|entry| match entry.body {
         EntryBody::Compaction(compaction) => {
             Some((compaction.tokens_before.0, entry.id == compaction.first_kept_entry_id))
         }
@@ -87,7 +87,7 @@ fn codex_names_models_and_times_are_kept() {
         (mill.header().cwd.as_str(), mill.header().timestamp.as_str()),
         ("/home/ada/mill", "2026-03-04T10:00:00.500Z")
     );
-    let states: Vec<String> = all(&mill)
+    let states: Vec<String> = entries_of(&mill)
         .iter()
         .filter_map(|entry| match &entry.body {
             EntryBody::ModelChange { provider, model_id } => Some(format!("{provider}/{model_id}")),
@@ -127,9 +127,9 @@ fn codex_roll_back_restores_model_and_level() {
     let context = |model: &str, effort: &str| {
         format!(r#"{{"type":"turn_context","payload":{{"model":"{model}","effort":"{effort}"}}}}"#)
     };
-    let prompt = |said: &str| {
+    let prompt = |text: &str| {
         format!(
-            r#"{{"type":"response_item","payload":{{"type":"message","role":"user","content":[{{"type":"input_text","text":"{said}"}}]}}}}"#
+            r#"{{"type":"response_item","payload":{{"type":"message","role":"user","content":[{{"type":"input_text","text":"{text}"}}]}}}}"#
         )
     };
     let source = sandbox.source(

@@ -129,13 +129,13 @@ proptest! {
             if tree.children(at).is_empty() {
                 let projection = context::project(&reader.branch(&node.id).unwrap().0);
                 let sent = context::request_messages(projection.messages.iter().map(|projected| &projected.message));
-                prop_assert!(pairs_up(&sent), "{:?}", sent);
+                prop_assert!(is_paired(&sent), "{:?}", sent);
             }
         }
     }
 }
 
-fn pairs_up(sent: &[Arc<Message>]) -> bool {
+fn is_paired(sent: &[Arc<Message>]) -> bool {
     let mut waiting = Vec::new();
     for message in sent {
         match &**message {
@@ -167,8 +167,8 @@ fn import_unknown_format_is_error_with_hint() {
     assert!(reason.contains("notes.jsonl, line 1: not a log of Claude Code, Codex or pi; "), "{reason}");
     let empty = sandbox.import(&sandbox.source("empty.jsonl", &[] as &[&str]));
     assert_eq!((empty.status, empty.reason.as_deref()), (ImportStatus::Skipped, Some("the file is empty")));
-    let gone = sandbox.import(&sandbox.root.path().join("gone.jsonl"));
-    assert!(gone.reason.unwrap().contains("gone.jsonl: can't be opened"));
+    let missing = sandbox.import(&sandbox.root.path().join("gone.jsonl"));
+    assert!(missing.reason.unwrap().contains("gone.jsonl: can't be opened"));
 }
 
 /// Large enough that quadratic work would take minutes.
@@ -179,8 +179,8 @@ fn import_pi_same_id_everywhere_is_fast() {
     let sandbox = Sandbox::new();
     let header =
         r#"{"type":"session","version":3,"id":"x","timestamp":"2026-03-06T08:00:00.000Z","cwd":"/w"}"#;
-    let said = r#"{"type":"message","id":"a","parentId":null,"timestamp":"2026-03-06T08:00:00.000Z","message":{"role":"user","content":"hi","timestamp":1}}"#;
-    let lines: Vec<&str> = std::iter::once(header).chain(std::iter::repeat_n(said, MANY)).collect();
+    let message_line = r#"{"type":"message","id":"a","parentId":null,"timestamp":"2026-03-06T08:00:00.000Z","message":{"role":"user","content":"hi","timestamp":1}}"#;
+    let lines: Vec<&str> = std::iter::once(header).chain(std::iter::repeat_n(message_line, MANY)).collect();
     let imported = sandbox.import(&sandbox.source("same.jsonl", &lines));
     assert_eq!((imported.status, imported.entries), (ImportStatus::Imported, MANY + 1));
 }

@@ -27,7 +27,7 @@ fn pi_lines_are_copied_under_new_header() {
 fn pi_damaged_lines_are_dropped() {
     let sandbox = Sandbox::new();
     let (imported, reader) = imported(&sandbox, &foreign("pi/damaged.jsonl"));
-    let tree: Vec<(String, Option<String>)> = all(&reader)
+    let tree: Vec<(String, Option<String>)> = entries_of(&reader)
         .iter()
         .filter(|entry| entry.body.as_message().is_some())
         .map(|entry| (entry.id.to_string(), entry.parent.as_ref().map(ToString::to_string)))
@@ -70,7 +70,7 @@ fn pi_newer_version_is_refused() {
 fn pi_own_session_is_skipped() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
-    say(&mut writer, "hello");
+    append_user(&mut writer, "hello");
     let path = writer.reader().path().unwrap().to_owned();
     drop(writer);
     let imported = sandbox.import(&path);
@@ -111,11 +111,11 @@ fn pi_reimport_new_lines_follow_last_import() {
         line("c", "\"b\""),
         line("d", "\"c\""),
     ];
-    let mut seen = Vec::new();
+    let mut ids = Vec::new();
     for count in 3..=lines.len() {
         let (_, reader) = imported(&sandbox, &sandbox.source("grows.jsonl", &lines[..count]));
-        seen.push((reader.entry_count(), reader.tree().branch_count()));
+        ids.push((reader.entry_count(), reader.tree().branch_count()));
         assert_eq!(sandbox.import(&sandbox.root.path().join("grows.jsonl")).status, ImportStatus::Unchanged);
     }
-    assert_eq!(seen, [(3, 1), (5, 1), (7, 1)]);
+    assert_eq!(ids, [(3, 1), (5, 1), (7, 1)]);
 }

@@ -79,10 +79,10 @@ fn reimport_line_by_line_equals_whole_import() {
         }
         assert!(statuses.contains(&ImportStatus::Updated), "{name}: {statuses:?}");
         let (_, grown) = imported(&sandbox, &source);
-        let other = Sandbox::new();
-        let (_, whole) = imported(&other, &foreign(name));
-        assert_eq!(sent(&grown), sent(&whole), "{name}");
-        assert_eq!(grown.name(), whole.name(), "{name}");
+        let second_sandbox = Sandbox::new();
+        let (_, expected) = imported(&second_sandbox, &foreign(name));
+        assert_eq!(sent(&grown), sent(&expected), "{name}");
+        assert_eq!(grown.name(), expected.name(), "{name}");
     }
 }
 
@@ -108,12 +108,12 @@ fn reimport_continued_session_keeps_leaf() {
     let source = sandbox.source("bees.jsonl", &lines[..4]);
     let path = sandbox.import(&source).path.unwrap();
     let mut writer = Writer::open(&path).unwrap();
-    say(&mut writer, "what of hornets?");
+    append_user(&mut writer, "what of hornets?");
     writer.append(EntryBody::SessionInfo { name: Some("mine".into()) }, NOW).unwrap();
     drop(writer);
     touch(&path, 1_795_231_100);
     let before = sent(&Reader::open(&path).unwrap());
-    let written = bytes_and_time(&path);
+    let bytes_before = bytes_and_time(&path);
     sandbox.source("bees.jsonl", &lines);
     let (second, reader) = imported(&sandbox, &source);
     assert_eq!(second.status, ImportStatus::Updated);
@@ -125,8 +125,8 @@ fn reimport_continued_session_keeps_leaf() {
     assert_eq!(reader.name().as_deref(), Some("mine"));
     assert!(messages(&reader).contains(&"user: and ants?".to_owned()));
     let (bytes, time) = bytes_and_time(&path);
-    assert!(bytes.starts_with(&written.0));
-    assert_eq!(time, written.1, "it is as old as what the user did last");
+    assert!(bytes.starts_with(&bytes_before.0));
+    assert_eq!(time, bytes_before.1, "it is as old as what the user did last");
     assert!(notes(&second)[0].2.contains("your position is kept"), "{second:?}");
     // A third import changes nothing.
     assert_eq!(sandbox.import(&source).status, ImportStatus::Unchanged);
@@ -139,14 +139,14 @@ fn reimport_older_copy_changes_nothing() {
         let sandbox = Sandbox::new();
         let lines = lines_of(name);
         let path = sandbox.import(&sandbox.source("whole.jsonl", &lines)).path.unwrap();
-        let before = bytes_and_time(&path);
+        let bytes_before = bytes_and_time(&path);
         for count in 1..lines.len() {
             let older = sandbox.import(&sandbox.source("older.jsonl", &lines[..count]));
             assert!(
                 matches!(older.status, ImportStatus::Unchanged | ImportStatus::Skipped),
                 "{name} at {count}: {older:?}"
             );
-            assert_eq!(bytes_and_time(&path), before, "{name} at {count}");
+            assert_eq!(bytes_and_time(&path), bytes_before, "{name} at {count}");
         }
     }
     let sandbox = Sandbox::new();
@@ -168,7 +168,7 @@ fn reimport_interrupted_update_keeps_leaf() {
         let lines = lines_of("claude/bees.jsonl");
         let source = sandbox.source("bees.jsonl", &lines[..4]);
         let path = sandbox.import(&source).path.unwrap();
-        say(&mut Writer::open(&path).unwrap(), "what of hornets?");
+        append_user(&mut Writer::open(&path).unwrap(), "what of hornets?");
         let before = sent(&Reader::open(&path).unwrap());
         sandbox.source("bees.jsonl", &lines);
         let disk = FaultyDisk::default();
@@ -182,8 +182,8 @@ fn reimport_interrupted_update_keeps_leaf() {
 }
 
 fn touch(path: &Path, second: u64) {
-    let moment = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(second);
-    fs::File::options().append(true).open(path).unwrap().set_modified(moment).unwrap();
+    let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(second);
+    fs::File::options().append(true).open(path).unwrap().set_modified(time).unwrap();
 }
 
 #[test]
@@ -192,12 +192,12 @@ fn reimport_locked_session_is_refused() {
     let lines = lines_of("claude/bees.jsonl");
     let source = sandbox.source("bees.jsonl", &lines[..4]);
     let path = sandbox.import(&source).path.unwrap();
-    let held = Writer::open(&path).unwrap();
+    let writer = Writer::open(&path).unwrap();
     sandbox.source("bees.jsonl", &lines);
     let imported = sandbox.import(&source);
     assert_eq!(imported.status, ImportStatus::Failed);
     assert!(imported.reason.unwrap().contains("another tiller has it open"));
-    drop(held);
+    drop(writer);
     assert_eq!(sandbox.import(&source).status, ImportStatus::Updated);
 }
 
@@ -209,13 +209,13 @@ fn import_partial_file_is_overwritten() {
     let folder = path.parent().unwrap();
     fs::create_dir_all(folder).unwrap();
     let stem = path.file_stem().unwrap().to_str().unwrap();
-    let left = folder.join(format!(".{stem}.importing"));
-    fs::write(&left, "{\"type\":\"session\",\"version\":3".repeat(1_000)).unwrap();
+    let partial_file = folder.join(format!(".{stem}.importing"));
+    fs::write(&partial_file, "{\"type\":\"session\",\"version\":3".repeat(1_000)).unwrap();
     let listing = sandbox.manager.list(tiller_session::SessionScope::Everywhere).unwrap();
     assert_eq!((listing.sessions.len(), listing.unreadable.len()), (0, 0));
     let (_, reader) = imported(&sandbox, &source);
     assert_eq!(sent(&reader).len(), 5);
-    assert!(!left.exists());
+    assert!(!partial_file.exists());
 }
 
 #[test]

@@ -7,15 +7,15 @@ use tiller_core::message::{StopReason, ThinkingLevel};
 
 /// An entry and its parent.
 #[derive(Clone, Debug)]
-pub(super) struct Noted {
+pub(super) struct ModelEntry {
     pub(super) id: String,
     pub(super) parent: Option<usize>,
-    pub(super) says: Says,
+    pub(super) content: EntryContent,
 }
 
 /// The content of an entry as far as the model needs it. Other entries are named by their ids.
 #[derive(Clone, Debug)]
-pub(super) enum Says {
+pub(super) enum EntryContent {
     User { text: String, images: u64, delivers: Option<String> },
     Answer { text: String, calls: Vec<String>, end: StopReason, total: u64, model: String },
     Result { call: String, text: String },
@@ -23,16 +23,16 @@ pub(super) enum Says {
     System(String),
     Model(String),
     Level(ThinkingLevel),
-    Compaction { summary: String, keeps: String },
-    Left(String),
+    Compaction { summary: String, first_kept: String },
+    BranchSummary(String),
     Edit { target: String, replacement: Option<String> },
     Foreign(String),
     Label { target: String, label: Option<String> },
     Name(Name),
-    Spent(u64),
+    Usage(u64),
     Queued(String),
     Unqueued(String),
-    Nothing,
+    Other,
 }
 
 /// A session's name, and the number of forks since it was set.
@@ -51,7 +51,7 @@ impl Name {
 
 /// A message of the context.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Shown {
+pub(super) struct ContextMessage {
     pub(super) id: String,
     pub(super) role: &'static str,
     pub(super) text: String,
@@ -66,12 +66,12 @@ pub(super) struct Shown {
 /// A session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Session {
-    pub(super) entries: Vec<Noted>,
+    pub(super) entries: Vec<ModelEntry>,
 }
 
 impl Session {
-    pub(super) fn push(&mut self, id: &str, parent: Option<usize>, says: Says) {
-        self.entries.push(Noted { id: id.to_owned(), parent, says });
+    pub(super) fn push(&mut self, id: &str, parent: Option<usize>, content: EntryContent) {
+        self.entries.push(ModelEntry { id: id.to_owned(), parent, content });
     }
 
     pub(super) fn leaf(&self) -> Option<usize> {
@@ -89,7 +89,7 @@ impl Session {
             .collect()
     }
 
-    fn path(&self, leaf: Option<usize>) -> Vec<&Noted> {
+    fn path(&self, leaf: Option<usize>) -> Vec<&ModelEntry> {
         let mut path = Vec::new();
         let mut at = leaf;
         while let Some(position) = at {
@@ -100,70 +100,73 @@ impl Session {
     }
 
     /// A fork at a leaf: its path and the added entries.
-    pub(super) fn forked(&self, leaf: usize) -> (Self, Vec<Says>) {
+    pub(super) fn forked(&self, leaf: usize) -> (Self, Vec<EntryContent>) {
         let mut fork = Self::default();
         for entry in self.path(Some(leaf)) {
-            fork.push(&entry.id, fork.leaf(), entry.says.clone());
+            fork.push(&entry.id, fork.leaf(), entry.content.clone());
         }
-        let mut added: Vec<Says> = fork.waiting().into_iter().map(Says::Unqueued).collect();
-        added.extend(self.last_name().map(|Name(name, times)| Says::Name(Name(name, times + 1))));
+        let mut added: Vec<EntryContent> = fork.queued().into_iter().map(EntryContent::Unqueued).collect();
+        added.extend(self.last_name().map(|Name(name, times)| EntryContent::Name(Name(name, times + 1))));
         (fork, added)
     }
 
     /// The messages of the context at `leaf`.
-    pub(super) fn shown(&self, leaf: Option<usize>) -> Vec<Shown> {
+    pub(super) fn context_messages(&self, leaf: Option<usize>) -> Vec<ContextMessage> {
         let path = self.path(leaf);
-        let cut = path.iter().rposition(|entry| matches!(entry.says, Says::Compaction { .. }));
+        let cut = path.iter().rposition(|entry| matches!(entry.content, EntryContent::Compaction { .. }));
         let mut positions: Vec<usize> = (0..path.len()).collect();
         if let Some(cut) = cut
-            && let Says::Compaction { keeps, .. } = &path[cut].says
+            && let EntryContent::Compaction { first_kept, .. } = &path[cut].content
         {
-            let first_kept = (0..cut).rev().find(|&at| path[at].id == *keeps).unwrap_or(cut);
+            let first_kept = (0..cut).rev().find(|&at| path[at].id == *first_kept).unwrap_or(cut);
             positions = std::iter::once(cut).chain(first_kept..cut).chain(cut + 1..path.len()).collect();
         }
-        let older = |at: usize| Some(at) != cut && matches!(path[at].says, Says::Compaction { .. });
-        let shown = positions.into_iter().filter(|at| !older(*at)).filter_map(|at| shown(path[at]));
-        shown.filter_map(|shown| edited(shown, &path)).collect()
+        let older =
+            |at: usize| Some(at) != cut && matches!(path[at].content, EntryContent::Compaction { .. });
+        let messages =
+            positions.into_iter().filter(|at| !older(*at)).filter_map(|at| context_message(path[at]));
+        messages.filter_map(|message| edited(message, &path)).collect()
     }
 
     /// The size of the context. `texts` are the messages' texts, with the words around summaries.
     pub(super) fn tokens(&self, leaf: Option<usize>, texts: &[String]) -> u64 {
         let path = self.path(leaf);
-        let resets = |entry: &&Noted| matches!(entry.says, Says::Compaction { .. } | Says::Edit { .. });
+        let resets = |entry: &&ModelEntry| {
+            matches!(entry.content, EntryContent::Compaction { .. } | EntryContent::Edit { .. })
+        };
         let since = path.iter().rposition(resets).map_or(0, |at| at + 1);
         let newer: Vec<&str> = path[since..].iter().map(|entry| entry.id.as_str()).collect();
-        let shown = self.shown(leaf);
-        let measured =
-            shown.iter().enumerate().rev().find_map(|(at, shown)| {
-                Some((at + 1, shown.measured.filter(|_| newer.contains(&&*shown.id))?))
-            });
-        let (from, known) = measured.unwrap_or((0, 0));
-        let units = |(shown, text): (&Shown, &String)| match shown.role {
+        let message = self.context_messages(leaf);
+        let measured = message.iter().enumerate().rev().find_map(|(at, message)| {
+            Some((at + 1, message.measured.filter(|_| newer.contains(&&*message.id))?))
+        });
+        let (from, measured_tokens) = measured.unwrap_or((0, 0));
+        let units = |(message, text): (&ContextMessage, &String)| match message.role {
             "system" => 0,
-            _ => (text.encode_utf16().count() as u64 + shown.units).div_ceil(4),
+            _ => (text.encode_utf16().count() as u64 + message.units).div_ceil(4),
         };
-        known + shown.iter().zip(texts).skip(from).map(units).sum::<u64>()
+        measured_tokens + message.iter().zip(texts).skip(from).map(units).sum::<u64>()
     }
 
     /// The current model.
     pub(super) fn model(&self, leaf: Option<usize>) -> Option<String> {
-        self.path(leaf).iter().rev().find_map(|entry| match &entry.says {
-            Says::Model(model) | Says::Answer { model, .. } => Some(model.clone()),
+        self.path(leaf).iter().rev().find_map(|entry| match &entry.content {
+            EntryContent::Model(model) | EntryContent::Answer { model, .. } => Some(model.clone()),
             _ => None,
         })
     }
 
     pub(super) fn level(&self, leaf: Option<usize>) -> ThinkingLevel {
-        let level = self.path(leaf).iter().rev().find_map(|entry| match entry.says {
-            Says::Level(level) => Some(level),
+        let level = self.path(leaf).iter().rev().find_map(|entry| match entry.content {
+            EntryContent::Level(level) => Some(level),
             _ => None,
         });
         level.unwrap_or(ThinkingLevel::Off)
     }
 
     fn last_name(&self) -> Option<&Name> {
-        self.entries.iter().rev().find_map(|entry| match &entry.says {
-            Says::Name(name) => Some(name),
+        self.entries.iter().rev().find_map(|entry| match &entry.content {
+            EntryContent::Name(name) => Some(name),
             _ => None,
         })
     }
@@ -176,7 +179,7 @@ impl Session {
     pub(super) fn labels(&self) -> BTreeMap<usize, String> {
         let mut labels = BTreeMap::new();
         for entry in &self.entries {
-            let Says::Label { target, label } = &entry.says else { continue };
+            let EntryContent::Label { target, label } = &entry.content else { continue };
             let Some(at) = self.entries.iter().position(|entry| entry.id == *target) else { continue };
             match label {
                 Some(label) => drop(labels.insert(at, label.clone())),
@@ -187,32 +190,32 @@ impl Session {
     }
 
     /// Total tokens on all branches.
-    pub(super) fn spent(&self) -> u64 {
-        let spent = |entry: &Noted| match entry.says {
-            Says::Answer { total, .. } | Says::Spent(total) => total,
+    pub(super) fn total_tokens(&self) -> u64 {
+        let tokens = |entry: &ModelEntry| match entry.content {
+            EntryContent::Answer { total, .. } | EntryContent::Usage(total) => total,
             _ => 0,
         };
-        self.entries.iter().map(spent).sum()
+        self.entries.iter().map(tokens).sum()
     }
 
     /// Queued messages that were neither removed nor delivered, in the whole file.
-    pub(super) fn waiting(&self) -> Vec<String> {
-        let mut waiting: Vec<String> = Vec::new();
+    pub(super) fn queued(&self) -> Vec<String> {
+        let mut queued: Vec<String> = Vec::new();
         for entry in &self.entries {
-            match &entry.says {
-                Says::Queued(id) => waiting.push(id.clone()),
-                Says::Unqueued(gone) | Says::User { delivers: Some(gone), .. } => {
-                    waiting.retain(|id| id != gone);
+            match &entry.content {
+                EntryContent::Queued(id) => queued.push(id.clone()),
+                EntryContent::Unqueued(removed) | EntryContent::User { delivers: Some(removed), .. } => {
+                    queued.retain(|id| id != removed);
                 }
                 _ => {}
             }
         }
-        waiting
+        queued
     }
 }
 
-fn shown(entry: &Noted) -> Option<Shown> {
-    let plain = |role, text: &str| Shown {
+fn context_message(entry: &ModelEntry) -> Option<ContextMessage> {
+    let plain = |role, text: &str| ContextMessage {
         id: entry.id.clone(),
         role,
         text: text.to_owned(),
@@ -220,39 +223,41 @@ fn shown(entry: &Noted) -> Option<Shown> {
         units: 0,
         measured: None,
     };
-    Some(match &entry.says {
-        Says::User { text, images, .. } => Shown { units: images * 4_800, ..plain("user", text) },
-        Says::Answer { text, calls, end, total, .. } => {
+    Some(match &entry.content {
+        EntryContent::User { text, images, .. } => {
+            ContextMessage { units: images * 4_800, ..plain("user", text) }
+        }
+        EntryContent::Answer { text, calls, end, total, .. } => {
             let failed = matches!(end, StopReason::Error | StopReason::Aborted);
             let measured = Some(*total).filter(|total| !failed && *total > 0);
             // Each call is `look` with `{}`.
-            Shown { units: calls.len() as u64 * 6, measured, ..plain("assistant", text) }
+            ContextMessage { units: calls.len() as u64 * 6, measured, ..plain("assistant", text) }
         }
-        Says::Result { text, .. } => plain("toolResult", text),
+        EntryContent::Result { text, .. } => plain("toolResult", text),
         // The command is `ls`.
-        Says::Bash { output, .. } => Shown { units: 2, ..plain("bashExecution", output) },
-        Says::System(text) => plain("system", text),
-        Says::Foreign(text) => plain("user", text),
-        Says::Compaction { summary, .. } | Says::Left(summary) => {
-            Shown { wrapped: true, ..plain("user", summary) }
+        EntryContent::Bash { output, .. } => ContextMessage { units: 2, ..plain("bashExecution", output) },
+        EntryContent::System(text) => plain("system", text),
+        EntryContent::Foreign(text) => plain("user", text),
+        EntryContent::Compaction { summary, .. } | EntryContent::BranchSummary(summary) => {
+            ContextMessage { wrapped: true, ..plain("user", summary) }
         }
         _ => return None,
     })
 }
 
 /// Applies the last edit on the path to a message.
-fn edited(shown: Shown, path: &[&Noted]) -> Option<Shown> {
-    let edit = path.iter().rev().find_map(|entry| match &entry.says {
-        Says::Edit { target, replacement } if *target == shown.id => Some(replacement),
+fn edited(message: ContextMessage, path: &[&ModelEntry]) -> Option<ContextMessage> {
+    let edit = path.iter().rev().find_map(|entry| match &entry.content {
+        EntryContent::Edit { target, replacement } if *target == message.id => Some(replacement),
         _ => None,
     });
     match edit {
-        None => Some(shown),
+        None => Some(message),
         Some(None) => None,
         Some(Some(text)) => {
             // An edit replaces images too; calls and commands stay.
-            let units = if shown.role == "user" { 0 } else { shown.units };
-            Some(Shown { text: text.clone(), wrapped: false, units, ..shown })
+            let units = if message.role == "user" { 0 } else { message.units };
+            Some(ContextMessage { text: text.clone(), wrapped: false, units, ..message })
         }
     }
 }
