@@ -30,15 +30,15 @@ mod screen {
     mod login;
     mod moving;
     mod opening;
+    mod prompting;
     mod queue;
     mod steering;
-    mod talk;
     mod terminals;
     mod themes;
     mod tour;
     mod tree;
     mod typing;
-    mod words;
+    mod workers;
 }
 mod session_commands;
 mod shell;

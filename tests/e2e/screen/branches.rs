@@ -1,7 +1,7 @@
 //! Navigation in a session, and the transcript after it.
 
 use crate::sandbox::Sandbox;
-use crate::screen::talk::{enter, say};
+use crate::screen::prompting::{enter, say};
 use tiller_test_support::terminal::TerminalKey;
 
 /// The script gives the second answer to the second prompt of any branch.

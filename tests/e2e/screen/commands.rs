@@ -7,7 +7,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 
 use crate::sandbox::Sandbox;
-use crate::screen::talk::{enter, say};
+use crate::screen::prompting::{enter, say};
 use tiller_test_support::terminal::TerminalKey;
 
 const TWO: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::sandbox::Sandbox;
-use crate::screen::talk::{enter, quit, say};
+use crate::screen::prompting::{enter, quit, say};
 use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 const TWO: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::sandbox::Sandbox;
-use crate::screen::talk::enter;
+use crate::screen::prompting::enter;
 use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 use tiller_test_support::terminal::TerminalKey;
 

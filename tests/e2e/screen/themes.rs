@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use vt100::Color;
 
 use crate::sandbox::Sandbox;
-use crate::screen::talk::enter;
+use crate::screen::prompting::enter;
 use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 const DARK: Color = Color::Rgb(0x6c, 0xcf, 0xcf);
