@@ -55,7 +55,7 @@ fn attacks_own_folders_are_denied_to_tools_at_home() {
     terminal.key(TerminalKey::Ctrl('d'));
     assert!(terminal.wait().success());
     let results: Vec<String> =
-        sandbox.said().into_iter().filter(|line| line.starts_with("toolResult")).collect();
+        sandbox.messages().into_iter().filter(|line| line.starts_with("toolResult")).collect();
     let refusal = "toolResult: tiller/extensions/guard is one of tiller's own files, which tools can't access; ask the user to change it";
     assert_eq!(results[0], refusal);
     assert!(
@@ -79,7 +79,7 @@ fn attacks_commands_naming_own_folders_ask_in_auto() {
     let fixed = ["-p", "--approval", "auto", "--provider", "scripted", "--model", script.as_str()];
     assert_eq!(sandbox.run(&[&fixed[..], &["go"]].concat()).code, Some(0));
     let results: Vec<String> =
-        sandbox.said().into_iter().filter(|line| line.starts_with("toolResult")).collect();
+        sandbox.messages().into_iter().filter(|line| line.starts_with("toolResult")).collect();
     assert!(results[0].contains("accesses tiller's own configuration, keys or sessions"), "{results:?}");
     assert!(results[1].contains("changes startup or credential files in your home directory"), "{results:?}");
     assert_eq!(results[2].trim_end(), "toolResult: free");
@@ -99,7 +99,7 @@ fn attacks_repository_links_neither_hang_nor_leak_keys() {
         symlink("/dev/zero", sandbox.project().join(".env")).unwrap();
         sandbox.write("notes.txt", "hello\n");
         let lines = [r#"{"calls": [{"name": "list_files", "arguments": {}}]}"#, r#"{"text": "Listed."}"#];
-        let mut terminal = sandbox.play(&lines, &[]);
+        let mut terminal = sandbox.open_scripted(&lines, &[]);
         terminal.wait_for("❯");
         terminal.send("@no");
         terminal.wait_for("notes.txt");
@@ -110,7 +110,7 @@ fn attacks_repository_links_neither_hang_nor_leak_keys() {
         terminal.wait_without("esc stops");
         terminal.key(TerminalKey::Ctrl('d'));
         assert!(terminal.wait().success(), "{name}");
-        let listed = sandbox.said().into_iter().find(|line| line.starts_with("toolResult")).unwrap();
+        let listed = sandbox.messages().into_iter().find(|line| line.starts_with("toolResult")).unwrap();
         assert!(listed.contains("notes.txt"), "{listed}");
     }
 }
@@ -149,9 +149,9 @@ fn attacks_arguments_from_process_substitution_are_read() {
     let mut command = Command::new("bash");
     command.arg("-c").arg(line).current_dir(sandbox.project()).env_clear();
     command.env("PATH", std::env::var_os("PATH").unwrap()).env("TILLER_HOME", sandbox.home().join("tiller"));
-    let ran: super::sandbox::Ran = command.output().unwrap().into();
+    let ran: super::sandbox::RunOutput = command.output().unwrap().into();
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Hi.\n"), "{}", ran.err);
-    assert!(sandbox.said()[0].contains("piped words"), "{:?}", sandbox.said());
+    assert!(sandbox.messages()[0].contains("piped words"), "{:?}", sandbox.messages());
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn attacks_escape_sequences_never_reach_the_terminal() {
             ("file", vec![text.as_str()], vec!["-p", missing.as_str()]),
             ("option", vec![], vec!["--approval", model.as_str()]),
         ] {
-            let mut terminal = sandbox.play(&lines, &arguments);
+            let mut terminal = sandbox.open_scripted(&lines, &arguments);
             terminal.wait();
             let written = terminal.written();
             assert!(!acts_on_a_terminal(&written), "{case} {escape:?}: {written:?}");

@@ -7,7 +7,7 @@ use super::sandbox::Sandbox;
 use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 use tiller_test_support::terminal::TerminalKey;
 
-fn scripted(sandbox: &Sandbox, lines: &[&str], more: &[&str]) -> super::sandbox::Ran {
+fn scripted(sandbox: &Sandbox, lines: &[&str], more: &[&str]) -> super::sandbox::RunOutput {
     let script = sandbox.script(lines);
     sandbox.run(&[&["-p", "--provider", "scripted", "--model", &script], more].concat())
 }
@@ -252,7 +252,7 @@ fn no_session_tui_stores_nothing() {
     std::fs::create_dir(&temporary).unwrap();
     sandbox = sandbox.with("TMPDIR", &temporary.display().to_string());
     let long = r#"{"calls": [{"name": "bash", "arguments": {"command": "seq 9000; ls $TMPDIR > made"}}]}"#;
-    let mut terminal = sandbox.play(&[long, r#"{"text": "Counted."}"#], &["--no-session"]);
+    let mut terminal = sandbox.open_scripted(&[long, r#"{"text": "Counted."}"#], &["--no-session"]);
     terminal.wait_for("❯");
     terminal.send("count to 9000");
     terminal.key(TerminalKey::Enter);

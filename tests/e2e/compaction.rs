@@ -103,7 +103,7 @@ fn compaction_killed_during_summary_loses_nothing() {
     assert!(ended.is_some());
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(sandbox.said().last().unwrap().contains("Done."), "{:?}", sandbox.said());
+    assert!(sandbox.messages().last().unwrap().contains("Done."), "{:?}", sandbox.messages());
     assert!(compactions(&sandbox.log()).is_empty());
     let checked = verify(&sandbox.logs()[0]).unwrap();
     assert!(checked.findings.iter().all(|found| found.severity != Severity::Error), "{:?}", checked.findings);
@@ -120,7 +120,7 @@ fn compaction_command_takes_instructions_and_draws_a_rule() {
     let sandbox = Sandbox::new().with("TILLER_COMPACTION_KEEP_TOKENS", "20");
     let told = r#"{"when": "mind the queen", "text": "All about the queen."}"#;
     let lines = [r#"{"text": "word by word ", "repeat": 500}"#, r#"{"text": "Answer two."}"#, told];
-    let mut terminal = sandbox.play(&lines, &[]);
+    let mut terminal = sandbox.open_scripted(&lines, &[]);
     for (prompt, answer) in [("question one", "word by word"), ("question two", "Answer two.")] {
         terminal.wait_for("❯");
         terminal.send(prompt);
@@ -172,7 +172,8 @@ fn branch_summary_by_demo_does_not_restart_the_tour() {
 fn branch_summary_takes_instructions() {
     let sandbox = Sandbox::new();
     let told = r#"{"when": "only the stings", "text": "It stings."}"#;
-    let mut terminal = sandbox.play(&[r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#, told], &[]);
+    let mut terminal =
+        sandbox.open_scripted(&[r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#, told], &[]);
     for (prompt, answer) in [("question one", "Answer one."), ("question two", "Answer two.")] {
         terminal.wait_for("❯");
         terminal.send(prompt);

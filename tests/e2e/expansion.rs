@@ -12,7 +12,7 @@ fn sandbox(server: &MockServer) -> Sandbox {
     Sandbox::new().with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", &server.url)
 }
 
-fn ask(sandbox: &Sandbox, more: &[&str]) -> super::sandbox::Ran {
+fn ask(sandbox: &Sandbox, more: &[&str]) -> super::sandbox::RunOutput {
     let fixed = ["-p", "--provider", "anthropic", "--model", "claude-sonnet-5-5"];
     sandbox.run(&[&fixed, more].concat())
 }

@@ -75,7 +75,7 @@ fn export_format_from_flag_or_extension() {
 #[test]
 fn export_in_tui_writes_the_open_session() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&[r#"{"text": "Four."}"#], &[]);
+    let mut terminal = sandbox.open_scripted(&[r#"{"text": "Four."}"#], &[]);
     let mut enter = |line: &str, answer: &str| {
         terminal.wait_for("❯");
         terminal.send(line);

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::sandbox::{Ran, Sandbox};
+use super::sandbox::{RunOutput, Sandbox};
 
 /// A foreign log of the fixtures, placed below the sandbox's home as a session of the sandbox's project.
 fn put(sandbox: &Sandbox, fixture: &str, place: &str) -> PathBuf {
@@ -22,7 +22,7 @@ fn put(sandbox: &Sandbox, fixture: &str, place: &str) -> PathBuf {
 }
 
 /// Statuses by program.
-fn statuses(ran: &Ran) -> Vec<(String, String)> {
+fn statuses(ran: &RunOutput) -> Vec<(String, String)> {
     let told: Value = serde_json::from_str(&ran.out).unwrap();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let sessions = told["sessions"].as_array().unwrap();
@@ -75,7 +75,7 @@ fn import_all_finds_default_folders_and_sessions_continue() {
     let pond = listed[0]["id"].as_str().unwrap();
     let shown: Value =
         serde_json::from_str(&sandbox.run(&["sessions", "show", pond, "--context", "--json"]).out).unwrap();
-    let said: Vec<String> = shown.as_array().unwrap().iter().map(super::sandbox::said).collect();
+    let said: Vec<String> = shown.as_array().unwrap().iter().map(super::sandbox::message_line).collect();
     assert_eq!(said[1..], ["assistant: Fed.", "user: ", "user: thanks", "assistant: Fed too."]);
     for command in ["show", "tree"] {
         for session in listed.as_array().unwrap() {

@@ -33,13 +33,13 @@ const SEED: u64 = 20_261_121;
 const LANES: usize = 2;
 
 /// Initial estimate of a run's duration, until the first complete run has shown it.
-const USUAL: Duration = Duration::from_millis(250);
+const INITIAL_DURATION: Duration = Duration::from_millis(250);
 
 /// Time for killed commands to disappear.
-const GONE_WITHIN: Duration = Duration::from_secs(10);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum time of a run that isn't killed.
-const ENDS_WITHIN: Duration = Duration::from_secs(30);
+const RUN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The answers of a run: thinking, slow text, a group of calls, commands with child processes, a long output,
 /// and an end. The first command runs longer than the test waits for it unless it is ended together with
@@ -69,15 +69,15 @@ const PHASES: [&str; 4] = ["nothing", "message_update", "tool_execution_", "turn
 const RUNS: usize = 24;
 
 /// A number from the environment, or the default.
-fn asked(name: &str, usual: u64) -> u64 {
-    std::env::var(name).ok().map_or(usual, |text| text.parse().expect("a number"))
+fn env_number(name: &str, duration: u64) -> u64 {
+    std::env::var(name).ok().map_or(duration, |text| text.parse().expect("a number"))
 }
 
 /// Reproducible random numbers (SplitMix64).
-struct Dice(u64);
+struct Rng(u64);
 
-impl Dice {
-    fn roll(&mut self) -> u64 {
+impl Rng {
+    fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -85,30 +85,30 @@ impl Dice {
     }
 
     fn below(&mut self, end: u64) -> u64 {
-        self.roll() % end
+        self.next_u64() % end
     }
 }
 
 /// The moment of a kill.
 #[derive(Clone, Copy, Debug)]
-enum Moment {
+enum KillTime {
     After(Duration),
     /// After this many lines of output.
-    Told(usize),
+    AtLine(usize),
     /// Never.
     Never,
 }
 
-impl Moment {
+impl KillTime {
     /// A random moment of a run with this usual duration and number of lines. Eight parts of it are hit in
     /// turn.
-    fn any(dice: &mut Dice, number: u64, usual: Duration, lines: usize) -> Self {
+    fn any(rng: &mut Rng, number: u64, duration: Duration, lines: usize) -> Self {
         let part = (number / 2) % 8;
         if number.is_multiple_of(2) {
-            Self::After(usual.mul_f64((part as f64 + dice.below(1_000) as f64 / 1_000.0) / 8.0))
+            Self::After(duration.mul_f64((part as f64 + rng.below(1_000) as f64 / 1_000.0) / 8.0))
         } else {
             let lines = lines as u64;
-            Self::Told(usize::try_from((part * lines + dice.below(lines)) / 8).unwrap())
+            Self::AtLine(usize::try_from((part * lines + rng.below(lines)) / 8).unwrap())
         }
     }
 }
@@ -117,14 +117,14 @@ impl Moment {
 struct Run {
     child: Child,
     lines: mpsc::Receiver<String>,
-    told: Vec<String>,
+    output: Vec<String>,
     reader: Option<JoinHandle<()>>,
-    began: Instant,
+    start: Instant,
 }
 
 impl Run {
     fn start(sandbox: &Sandbox, arguments: &[&str]) -> Self {
-        let began = Instant::now();
+        let started = Instant::now();
         let mut child = sandbox.start(&mut sandbox.command(arguments));
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = mpsc::channel();
@@ -135,20 +135,20 @@ impl Run {
                 let _ = sender.send(std::mem::take(&mut line));
             }
         });
-        Self { child, lines, told: Vec::new(), reader: Some(reader), began }
+        Self { child, lines, output: Vec::new(), reader: Some(reader), start: started }
     }
 
     /// Kills the run at the chosen moment, and waits for its end.
-    fn until(&mut self, moment: Moment) -> ExitStatus {
-        let (end, lines) = match moment {
-            Moment::After(time) => (time, usize::MAX),
-            Moment::Told(lines) => (ENDS_WITHIN, lines),
-            Moment::Never => (ENDS_WITHIN, usize::MAX),
+    fn until(&mut self, kill_time: KillTime) -> ExitStatus {
+        let (end, max_lines) = match kill_time {
+            KillTime::After(time) => (time, usize::MAX),
+            KillTime::AtLine(max_lines) => (RUN_TIMEOUT, max_lines),
+            KillTime::Never => (RUN_TIMEOUT, usize::MAX),
         };
-        while self.told.len() < lines {
-            let left = end.saturating_sub(self.began.elapsed());
-            match self.lines.recv_timeout(left) {
-                Ok(line) => self.told.push(line),
+        while self.output.len() < max_lines {
+            let remaining = end.saturating_sub(self.start.elapsed());
+            match self.lines.recv_timeout(remaining) {
+                Ok(line) => self.output.push(line),
                 Err(mpsc::RecvTimeoutError::Timeout) => break,
                 // No more output: it is about to exit.
                 Err(mpsc::RecvTimeoutError::Disconnected) => return self.end(),
@@ -161,23 +161,23 @@ impl Run {
     fn end(&mut self) -> ExitStatus {
         let status = self.child.wait().unwrap();
         self.reader.take().unwrap().join().unwrap();
-        self.told.extend(self.lines.try_iter());
+        self.output.extend(self.lines.try_iter());
         status
     }
 
     /// The entries in its output, as on stdout.
     fn entries(&self) -> Vec<Box<str>> {
         #[derive(Deserialize)]
-        struct Told {
+        struct AtLine {
             entry: Box<RawValue>,
         }
-        let of_entry = self.told.iter().filter(|line| line.contains("entry_appended"));
-        of_entry.map(|line| serde_json::from_str::<Told>(line).unwrap().entry.into()).collect()
+        let of_entry = self.output.iter().filter(|line| line.contains("entry_appended"));
+        of_entry.map(|line| serde_json::from_str::<AtLine>(line).unwrap().entry.into()).collect()
     }
 
     /// The last event of its output.
     fn last(&self) -> String {
-        let last = self.told.last().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let last = self.output.last().map(|line| serde_json::from_str::<Value>(line).unwrap());
         last.map_or("nothing".into(), |event| event["type"].as_str().unwrap().to_owned())
     }
 }
@@ -193,7 +193,7 @@ struct Lane {
     sessions: usize,
     /// Number of runs of this session.
     runs: usize,
-    usual: Duration,
+    duration: Duration,
     lines: usize,
 }
 
@@ -202,8 +202,8 @@ impl Lane {
         let sandbox = Sandbox::new();
         sandbox.write("notes.txt", "a note\nand another note\n");
         let answers = ANSWERS.map(|answer| answer.replace('\n', " "));
-        let all: Vec<&str> = std::iter::repeat_n(&answers, RUNS).flatten().map(String::as_str).collect();
-        let script = sandbox.script(&all);
+        let lines: Vec<&str> = std::iter::repeat_n(&answers, RUNS).flatten().map(String::as_str).collect();
+        let script = sandbox.script(&lines);
         let folder = sandbox.home().join("sessions-0");
         let mut lane = Self {
             sandbox,
@@ -212,7 +212,7 @@ impl Lane {
             before: Vec::new(),
             sessions: 0,
             runs: 0,
-            usual: USUAL,
+            duration: INITIAL_DURATION,
             lines: 100,
         };
         lane.finish();
@@ -237,19 +237,19 @@ impl Lane {
     }
 
     /// Runs and kills at the chosen moment; returns the last event, or `None` if the run ended before.
-    fn kill(&mut self, moment: Moment) -> Option<String> {
+    fn kill(&mut self, kill_time: KillTime) -> Option<String> {
         let arguments = self.arguments("go on");
         let arguments: Vec<&str> =
             ["-p", "--mode", "json"].into_iter().chain(arguments.iter().map(String::as_str)).collect();
         let mut run = Run::start(&self.sandbox, &arguments);
-        let status = run.until(moment);
+        let status = run.until(kill_time);
         self.examine(&run.entries());
         match status.code() {
             None => Some(run.last()),
             Some(code) => {
                 let err = std::io::read_to_string(run.child.stderr.take().unwrap()).unwrap();
                 assert_eq!((code, run.last().as_str()), (0, "agent_settled"), "{err}");
-                (self.usual, self.lines) = (run.began.elapsed(), run.told.len());
+                (self.duration, self.lines) = (run.start.elapsed(), run.output.len());
                 None
             }
         }
@@ -257,7 +257,7 @@ impl Lane {
 
     /// Completes a last run of the session, and starts another session.
     fn finish(&mut self) {
-        assert_eq!(self.kill(Moment::Never), None, "it had to be stopped");
+        assert_eq!(self.kill(KillTime::Never), None, "it had to be stopped");
         let log = fs::read_to_string(self.log().unwrap()).unwrap();
         assert_eq!(
             tiller_test_support::format_check::check(&tiller_test_support::format_check::without_torn(&log)),
@@ -270,27 +270,27 @@ impl Lane {
     }
 
     /// Ends the session at random, and before the script is exhausted.
-    fn perhaps_finish(&mut self, dice: &mut Dice) {
+    fn perhaps_finish(&mut self, rng: &mut Rng) {
         self.runs += 1;
-        if dice.below(5) == 0 || self.runs == RUNS - 1 {
+        if rng.below(5) == 0 || self.runs == RUNS - 1 {
             self.finish();
         }
     }
 
     /// Compares the log to its previous state and to the output since, and looks for remaining commands.
-    fn examine(&mut self, told: &[Box<str>]) {
+    fn examine(&mut self, reported: &[Box<str>]) {
         let Some(log) = self.log() else {
-            assert!(told.is_empty(), "told, and there is no log: {told:?}");
+            assert!(reported.is_empty(), "told, and there is no log: {reported:?}");
             return;
         };
-        let now = fs::read(&log).unwrap();
-        assert!(now.starts_with(&self.before), "what was written before is no longer there");
-        let lines: HashSet<&[u8]> = now.split(|byte| *byte == b'\n').collect();
-        for entry in told {
+        let log_bytes = fs::read(&log).unwrap();
+        assert!(log_bytes.starts_with(&self.before), "what was written before is no longer there");
+        let lines: HashSet<&[u8]> = log_bytes.split(|byte| *byte == b'\n').collect();
+        for entry in reported {
             assert!(lines.contains(entry.as_bytes()), "told, and not in the log: {entry}");
         }
-        nothing_runs(&self.sandbox);
-        if now.is_empty() {
+        assert_no_process(&self.sandbox);
+        if log_bytes.is_empty() {
             // Killed between creating the file and writing its first line; it is no session and nothing is
             // lost.
             fs::remove_file(log).unwrap();
@@ -299,31 +299,31 @@ impl Lane {
         let errors = verify(&log).unwrap().findings;
         let errors: Vec<_> = errors.iter().filter(|found| found.severity == Severity::Error).collect();
         assert!(errors.is_empty(), "{errors:?}");
-        can_be_sent(&self.sandbox, &log);
-        self.before = now;
+        assert_sendable(&self.sandbox, &log);
+        self.before = log_bytes;
     }
 }
 
 /// Waits until no process with this sandbox as its home is left.
-fn nothing_runs(sandbox: &Sandbox) {
+fn assert_no_process(sandbox: &Sandbox) {
     let home = format!("HOME={}\0", sandbox.home().display());
-    let until = Instant::now() + GONE_WITHIN;
+    let deadline = Instant::now() + EXIT_TIMEOUT;
     loop {
-        let left = with_environment(home.as_bytes());
-        if left.is_empty() {
+        let remaining = processes_with_variable(home.as_bytes());
+        if remaining.is_empty() {
             return;
         }
-        assert!(Instant::now() < until, "left running: {left:?}");
+        assert!(Instant::now() < deadline, "left running: {remaining:?}");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
 
 /// Processes with this value in their environment; none without `/proc`.
-fn with_environment(wanted: &[u8]) -> Vec<String> {
+fn processes_with_variable(variable: &[u8]) -> Vec<String> {
     let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
     let has = |path: &PathBuf| {
         let environment = fs::read(path.join("environ")).unwrap_or_default();
-        environment.windows(wanted.len()).any(|part| part == wanted)
+        environment.windows(variable.len()).any(|part| part == variable)
     };
     processes
         .filter(has)
@@ -333,7 +333,7 @@ fn with_environment(wanted: &[u8]) -> Vec<String> {
 }
 
 /// Reads the context as sent to the model, and looks for calls and results that don't pair up.
-fn can_be_sent(sandbox: &Sandbox, log: &Path) {
+fn assert_sendable(sandbox: &Sandbox, log: &Path) {
     let ran = sandbox.run(&["sessions", "show", &log.display().to_string(), "--context", "--json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let messages: Vec<Value> = serde_json::from_str(&ran.out).unwrap();
@@ -354,9 +354,9 @@ fn can_be_sent(sandbox: &Sandbox, log: &Path) {
 }
 
 /// Names the kill if the test fails before this is dropped.
-struct Blame(String);
+struct FailureContext(String);
 
-impl Drop for Blame {
+impl Drop for FailureContext {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("{}", self.0);
@@ -375,28 +375,29 @@ struct Plan {
 
 impl Plan {
     fn new(kills: u64) -> Self {
-        let seed = asked("TILLER_TEST_SEED", SEED);
+        let seed = env_number("TILLER_TEST_SEED", SEED);
         println!("TILLER_TEST_SEED={seed} TILLER_TEST_KILLS={kills}");
         Self { seed, kills, next: AtomicUsize::new(0), hit: Mutex::default() }
     }
 
     /// The number of the next kill, and its random numbers.
-    fn next(&self) -> Option<(u64, Dice)> {
+    fn next(&self) -> Option<(u64, Rng)> {
         let number = self.next.fetch_add(1, Ordering::Relaxed) as u64;
-        (number < self.kills).then(|| (number, Dice(self.seed.wrapping_add(number))))
+        (number < self.kills).then(|| (number, Rng(self.seed.wrapping_add(number))))
     }
 
     /// Kills runs until the number is reached, ending a session now and then.
     fn run(&self) {
         let mut lane = Lane::new();
-        while let Some((number, mut dice)) = self.next() {
-            let moment = Moment::any(&mut dice, number, lane.usual, lane.lines);
+        while let Some((number, mut rng)) = self.next() {
+            let kill_time = KillTime::any(&mut rng, number, lane.duration, lane.lines);
             let session = &lane.folder;
-            let _blame = Blame(format!("kill {number} of seed {}, {moment:?}, in {session:?}", self.seed));
-            if let Some(last) = lane.kill(moment) {
+            let _context =
+                FailureContext(format!("kill {number} of seed {}, {kill_time:?}, in {session:?}", self.seed));
+            if let Some(last) = lane.kill(kill_time) {
                 *self.hit.lock().unwrap().entry(last).or_default() += 1;
             }
-            lane.perhaps_finish(&mut dice);
+            lane.perhaps_finish(&mut rng);
         }
         lane.finish();
     }
@@ -404,7 +405,7 @@ impl Plan {
 
 #[test]
 fn kill_at_any_time_keeps_reported_events_in_the_log() {
-    let plan = Plan::new(asked("TILLER_TEST_KILLS", KILLS));
+    let plan = Plan::new(env_number("TILLER_TEST_KILLS", KILLS));
     std::thread::scope(|scope| {
         for _ in 0..LANES {
             scope.spawn(|| plan.run());
@@ -418,13 +419,13 @@ fn kill_at_any_time_keeps_reported_events_in_the_log() {
 }
 
 /// Types prompts, commands and queued messages; returns the queued ones that were shown when it was killed.
-fn play(terminal: &mut Terminal, kill: u64, dice: &mut Dice) -> Vec<String> {
+fn type_and_kill(terminal: &mut Terminal, kill: u64, rng: &mut Rng) -> Vec<String> {
     terminal.wait_for("❯");
     terminal.send("go on");
     terminal.key(TerminalKey::Enter);
-    for number in 0..dice.below(4) {
-        std::thread::sleep(Duration::from_millis(dice.below(25)));
-        match dice.below(3) {
+    for number in 0..rng.below(4) {
+        std::thread::sleep(Duration::from_millis(rng.below(25)));
+        match rng.below(3) {
             0 => {
                 terminal.send(&format!("!sleep 22 & sleep 0.0{number}; kill $!"));
                 terminal.key(TerminalKey::Enter);
@@ -435,7 +436,7 @@ fn play(terminal: &mut Terminal, kill: u64, dice: &mut Dice) -> Vec<String> {
             }
         }
     }
-    std::thread::sleep(Duration::from_millis(dice.below(60)));
+    std::thread::sleep(Duration::from_millis(rng.below(60)));
     terminal.signal(nix::sys::signal::Signal::SIGKILL);
     terminal.wait();
     let screen = terminal.screen();
@@ -449,25 +450,25 @@ fn play(terminal: &mut Terminal, kill: u64, dice: &mut Dice) -> Vec<String> {
 
 #[test]
 fn kill_of_tui_keeps_shown_queue_in_the_log() {
-    let plan = Plan::new(asked("TILLER_TEST_KILLS", KILLS).div_ceil(PER_TERMINAL));
+    let plan = Plan::new(env_number("TILLER_TEST_KILLS", KILLS).div_ceil(PER_TERMINAL));
     let mut lane = Lane::new();
-    let mut seen = 0;
-    while let Some((number, mut dice)) = plan.next() {
-        let _blame = Blame(format!("terminal {number} of seed {}", plan.seed));
+    let mut shown = 0;
+    while let Some((number, mut rng)) = plan.next() {
+        let _context = FailureContext(format!("terminal {number} of seed {}", plan.seed));
         let arguments = lane.arguments("");
         let arguments: Vec<&str> =
             arguments.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
         let mut terminal = lane.sandbox.open(&arguments);
-        let waited = play(&mut terminal, number, &mut dice);
+        let queue = type_and_kill(&mut terminal, number, &mut rng);
         lane.examine(&[]);
         let log = String::from_utf8(lane.before.clone()).unwrap();
-        for text in &waited {
+        for text in &queue {
             let queued = format!(r#""text":"{text}""#);
             assert!(log.contains(&queued), "seen, and not in the log: {text}\n{}", terminal.screen());
         }
-        seen += waited.len();
-        lane.perhaps_finish(&mut dice);
+        shown += queue.len();
+        lane.perhaps_finish(&mut rng);
     }
     lane.finish();
-    assert!(plan.kills < KILLS / PER_TERMINAL || seen > 0, "no message was ever seen to wait");
+    assert!(plan.kills < KILLS / PER_TERMINAL || shown > 0, "no message was ever seen to wait");
 }

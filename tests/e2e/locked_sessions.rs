@@ -8,14 +8,14 @@ const ANSWERS: [&str; 3] =
 
 /// A first tiller in a terminal, idle after one answer.
 fn first(sandbox: &Sandbox) -> Terminal {
-    let terminal = sandbox.play(&ANSWERS, &["first prompt"]);
+    let terminal = sandbox.open_scripted(&ANSWERS, &["first prompt"]);
     terminal.wait_for("Answer one.");
     terminal
 }
 
 /// A second one that asks for the user's choice.
 fn second(sandbox: &Sandbox) -> Terminal {
-    let terminal = sandbox.play(&ANSWERS, &["-c"]);
+    let terminal = sandbox.open_scripted(&ANSWERS, &["-c"]);
     terminal.wait_for("[f]ork it, [r]ead along, [q]uit?");
     terminal
 }
@@ -83,7 +83,7 @@ fn locked_session_can_be_followed_without_writing() {
     assert!(first.wait().success());
     let runs = sandbox.log().iter().filter(|line| line["customType"] == "tiller.run").count();
     assert_eq!(runs, 1, "only the first one wrote");
-    assert_eq!(sandbox.said().len(), 4);
+    assert_eq!(sandbox.messages().len(), 4);
 }
 
 #[test]

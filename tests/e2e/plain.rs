@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::sandbox::{Ran, Sandbox};
+use super::sandbox::{RunOutput, Sandbox};
 use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 /// Runs lines from a pipe against a script.
-fn piped(sandbox: &Sandbox, answers: &[&str], lines: &str) -> Ran {
+fn piped(sandbox: &Sandbox, answers: &[&str], lines: &str) -> RunOutput {
     let script = sandbox.script(answers);
     sandbox.run_with_stdin(&["--plain", "--yes", "--provider", "scripted", "--model", &script], lines)
 }
@@ -35,7 +35,7 @@ fn plain_piped_prompts_run_in_order() {
     let ran = piped(&sandbox, &answers, "one\n\ntwo \\\nlines");
     assert_eq!((ran.out.as_str(), ran.code), ("First.\nLooking.\nSecond.\n", Some(0)), "{}", ran.err);
     assert!(ran.err.starts_with("tool read_file: absent\ntool read_file: failed: "), "{}", ran.err);
-    assert_eq!(sandbox.said()[..3], ["user: one", "assistant: First.", "user: two \nlines"]);
+    assert_eq!(sandbox.messages()[..3], ["user: one", "assistant: First.", "user: two \nlines"]);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn plain_commands_are_those_of_the_screen() {
             "error: unknown command /modle; did you mean /model?"
         ]
     );
-    assert_eq!(sandbox.said(), ["user: Say hello to Ada.", "assistant: Hello, Ada."]);
+    assert_eq!(sandbox.messages(), ["user: Say hello to Ada.", "assistant: Hello, Ada."]);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn plain_exit_on_a_line_quits() {
         let sandbox = Sandbox::new();
         let ran = piped(&sandbox, &[r#"{"text": "Hi."}"#], &format!("hello\n{word}\nnever sent\n"));
         assert_eq!((ran.out.as_str(), ran.code), ("Hi.\n", Some(0)), "{word}: {}", ran.err);
-        assert_eq!(sandbox.said(), ["user: hello", "assistant: Hi."], "{word}");
+        assert_eq!(sandbox.messages(), ["user: hello", "assistant: Hi."], "{word}");
     }
 }
 
@@ -193,7 +193,7 @@ fn plain_lines_during_run_steer_or_follow_up() {
     terminal.wait_for("Followed.");
     terminal.send("/quit\r");
     assert!(terminal.wait().success());
-    let users: Vec<String> = sandbox.said().into_iter().filter(|line| line.starts_with("user")).collect();
+    let users: Vec<String> = sandbox.messages().into_iter().filter(|line| line.starts_with("user")).collect();
     assert_eq!(users, ["user: work", "user: look here", "user: afterwards"]);
 }
 
@@ -247,7 +247,7 @@ fn plain_sigterm_keeps_the_messages() {
     terminal.wait_for("queued: will be sent after the agent");
     terminal.signal(Signal::SIGTERM);
     assert_eq!(terminal.wait().exit_code(), 130);
-    assert_eq!(sandbox.said(), ["user: go", "assistant: Going on"]);
+    assert_eq!(sandbox.messages(), ["user: go", "assistant: Going on"]);
     let log = sandbox.log();
     let queued = log.iter().filter(|line| line["customType"] == "tiller.queue");
     let changes: Vec<_> = queued.map(|line| line["data"]["op"].as_str().unwrap()).collect();

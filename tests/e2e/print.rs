@@ -22,7 +22,7 @@ fn openai(server: &MockServer) -> Sandbox {
     Sandbox::new().with("OPENAI_API_KEY", "sk-secret").with("OPENAI_BASE_URL", &url)
 }
 
-fn ask(sandbox: &Sandbox, provider: &str, more: &[&str]) -> super::sandbox::Ran {
+fn ask(sandbox: &Sandbox, provider: &str, more: &[&str]) -> super::sandbox::RunOutput {
     let fixed = ["-p", "--provider", provider, "--model", MODEL];
     sandbox.run(&[&fixed, more].concat())
 }
@@ -135,7 +135,7 @@ fn print_command_is_denied_without_approver() {
 }
 
 /// Runs a script with calls of a command, a dangerous command and a write; returns the output.
-fn denied(sandbox: &Sandbox, more: &[&str]) -> super::sandbox::Ran {
+fn denied(sandbox: &Sandbox, more: &[&str]) -> super::sandbox::RunOutput {
     let call = |name: &str, arguments: &str| format!(r#"{{"name": "{name}", "arguments": {arguments}}}"#);
     let calls =
         [call("bash", r#"{"command": "touch made"}"#), call("bash", r#"{"command": "touch made-too"}"#)];
@@ -248,7 +248,7 @@ fn print_failed_request_is_reported_without_key() {
     assert!(!ran.err.contains("sk-ant-secret"), "{}", ran.err);
     let log = std::fs::read_to_string(&sandbox.logs()[0]).unwrap();
     assert!(!log.contains("sk-ant-secret"), "{log}");
-    assert_eq!(sandbox.said(), ["user: hi", "assistant: "]);
+    assert_eq!(sandbox.messages(), ["user: hi", "assistant: "]);
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn print_continue_resumes_the_session() {
         request["messages"].as_array().unwrap()[1..].iter().map(|m| m["content"].as_str().unwrap()).collect();
     assert_eq!(said, ["first", "One.", "second"]);
     assert_eq!(request["model"], MODEL, "the model is the one of the log");
-    assert_eq!(sandbox.said(), ["user: first", "assistant: One.", "user: second", "assistant: Two."]);
+    assert_eq!(sandbox.messages(), ["user: first", "assistant: One.", "user: second", "assistant: Two."]);
 }
 
 #[test]
@@ -345,7 +345,7 @@ fn print_interrupted_run_is_printed_until_settled() {
     let stops: Vec<&Value> = ends.map(|line| &line["message"]["stopReason"]).collect();
     assert_eq!(stops, ["aborted"]);
     assert_eq!(lines.last().unwrap()["type"], "agent_settled");
-    assert_eq!(sandbox.said().len(), 2);
+    assert_eq!(sandbox.messages().len(), 2);
 }
 
 /// A run that blocks in a write: its output exceeds the pipe's capacity, and nobody reads.
@@ -366,7 +366,7 @@ fn print_blocked_stdout_ends_after_interrupt() {
     let (mut child, _unread) = stalled(&sandbox);
     send(&child, Signal::SIGINT);
     assert_eq!(ended(&mut child, Duration::from_secs(10)), Some(130));
-    assert_eq!(sandbox.said()[0], "user: talk");
+    assert_eq!(sandbox.messages()[0], "user: talk");
 }
 
 #[test]

@@ -7,11 +7,11 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use super::sandbox::{Ran, Sandbox};
+use super::sandbox::{RunOutput, Sandbox};
 use tiller_test_support::terminal::TerminalKey;
 
 /// Arguments of a print-mode run that answers every prompt with "Yes.".
-fn ask(sandbox: &Sandbox, more: &[&str]) -> Ran {
+fn ask(sandbox: &Sandbox, more: &[&str]) -> RunOutput {
     let script = sandbox.script(&[r#"{"text": "Yes."}"#; 9]);
     sandbox.run(&[&["-p", "--provider", "scripted", "--model", &script], more].concat())
 }
@@ -194,7 +194,7 @@ fn resume_several_moved_sessions_asks_at_a_terminal() {
     let cwd = gone(&sandbox, &here(&sandbox));
     touch(&log_of(&sandbox, &cwd, "MOVED111", "the first question", None), 1_000_000_000);
     let newest = log_of(&sandbox, &cwd, "MOVED222", "the second question", None);
-    let mut terminal = sandbox.play(&[r#"{"text": "Here I am."}"#], &["-c"]);
+    let mut terminal = sandbox.open_scripted(&[r#"{"text": "Here I am."}"#], &["-c"]);
     terminal.wait_for("Continue which session?");
     let screen = terminal.screen();
     assert!(screen.contains("1  VED222") && screen.contains("2  VED111"), "{screen}");
@@ -214,7 +214,7 @@ fn resume_picker_searches_text() {
     ask(&sandbox, &["-c", "mind the flumox too"]);
     ask(&sandbox, &["an unrelated question"]);
     log_of(&sandbox, "/somewhere/else", "FOREIGN1", "a foreign prompt", None);
-    let mut terminal = sandbox.play(&[r#"{"text": "Here I am."}"#], &["-r"]);
+    let mut terminal = sandbox.open_scripted(&[r#"{"text": "Here I am."}"#], &["-r"]);
     terminal.wait_for("sessions of this directory");
     terminal.wait_for("lexer work");
     terminal.notice("an unrelated question");
@@ -235,7 +235,7 @@ fn search_closed_stdout_is_no_failure() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut command = sandbox.command(&["sessions", "search", "--all", "tokenizer"]);
-    let ran: Ran =
+    let ran: RunOutput =
         command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap().into();
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
 }

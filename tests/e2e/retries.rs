@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use super::sandbox::{Ran, Sandbox};
+use super::sandbox::{RunOutput, Sandbox};
 use tiller_test_support::mock_server::{AnswerPart, MockServer, Protocol, Reply, StreamEnd, pieces};
 
 fn sandbox(server: &str) -> Sandbox {
@@ -17,16 +17,16 @@ fn sandbox(server: &str) -> Sandbox {
         .with("TILLER_REQUEST_FIRST_BYTE_S", "1")
 }
 
-fn ask(sandbox: &Sandbox) -> Ran {
+fn ask(sandbox: &Sandbox) -> RunOutput {
     sandbox.run(&["-p", "--mode", "json", "--provider", "anthropic", "--model", "claude-sonnet-5-5", "go"])
 }
 
-fn events(ran: &Ran) -> Vec<Value> {
+fn events(ran: &RunOutput) -> Vec<Value> {
     ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// The delays of retries in milliseconds.
-fn waits(ran: &Ran) -> Vec<u64> {
+fn waits(ran: &RunOutput) -> Vec<u64> {
     let events = events(ran);
     let starts = events.iter().filter(|event| event["type"] == "auto_retry_start");
     starts.map(|event| event["delayMs"].as_u64().unwrap()).collect()

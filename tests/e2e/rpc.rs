@@ -98,7 +98,7 @@ fn rpc_lines_end_at_line_feed_only() {
     client.send_bytes("{\"type\": \"prompt\", \"message\": \"one\u{2028}two\u{2029}\u{85}\"}\r".as_bytes());
     client.until("agent_settled");
     assert_eq!(client.end(), Some(0));
-    assert_eq!(sandbox.said(), ["user: one\u{2028}two\u{2029}\u{85}", "assistant: a\u{2028}b"]);
+    assert_eq!(sandbox.messages(), ["user: one\u{2028}two\u{2029}\u{85}", "assistant: a\u{2028}b"]);
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn rpc_templates_and_skills_are_listed_and_expanded() {
     client.send(&json!({"type": "prompt", "message": "/greet Ada"}));
     client.until("agent_settled");
     assert_eq!(client.end(), Some(0));
-    assert_eq!(sandbox.said()[0], "user: Greet Ada kindly.");
+    assert_eq!(sandbox.messages()[0], "user: Greet Ada kindly.");
 }
 
 #[test]

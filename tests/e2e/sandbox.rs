@@ -20,7 +20,7 @@ pub(crate) struct Sandbox {
 
 /// The result of a finished run.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct RunOutput {
     pub(crate) out: String,
     pub(crate) err: String,
     pub(crate) code: Option<i32>,
@@ -60,17 +60,17 @@ impl Sandbox {
 
     /// The binary with nothing of the tester's environment but `PATH`.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        self.at_home(Command::new(env!("CARGO_BIN_EXE_tiller")), arguments)
+        self.with_environment(Command::new(env!("CARGO_BIN_EXE_tiller")), arguments)
     }
 
     /// The binary, started by a shell after a command such as `ulimit`.
     pub(crate) fn command_after(&self, shell: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new("sh");
         command.arg("-c").arg(format!("{shell} && exec \"$0\" \"$@\"")).arg(env!("CARGO_BIN_EXE_tiller"));
-        self.at_home(command, arguments)
+        self.with_environment(command, arguments)
     }
 
-    fn at_home(&self, mut command: Command, arguments: &[&str]) -> Command {
+    fn with_environment(&self, mut command: Command, arguments: &[&str]) -> Command {
         command.args(arguments).current_dir(self.project()).env_clear().stdin(Stdio::null());
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.home()).env("TILLER_HOME", self.home().join("tiller"));
@@ -113,26 +113,26 @@ impl Sandbox {
         variables: Vec<(String, String)>,
         arguments: &[&str],
     ) -> Terminal {
-        let own = [("HOME", self.home().to_owned()), ("TILLER_HOME", self.home().join("tiller"))];
-        let own = own.map(|(name, path)| (name.to_owned(), path.display().to_string()));
+        let homes = [("HOME", self.home().to_owned()), ("TILLER_HOME", self.home().join("tiller"))];
+        let homes = homes.map(|(name, path)| (name.to_owned(), path.display().to_string()));
         Terminal::start(&TerminalStart {
             program: program.into(),
             arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
             cwd: self.project().to_owned(),
-            variables: own.into_iter().chain(variables).collect(),
+            variables: homes.into_iter().chain(variables).collect(),
             size,
         })
     }
 
     /// The binary in a terminal, with a script of these lines that allows every call.
-    pub(crate) fn play(&self, lines: &[&str], arguments: &[&str]) -> Terminal {
+    pub(crate) fn open_scripted(&self, lines: &[&str], arguments: &[&str]) -> Terminal {
         let script = self.script(lines);
         let fixed = ["--yes", "--provider", "scripted", "--model", &script];
         self.open(&[&fixed, arguments].concat())
     }
 
     /// The same with another model, `sonnet`, whose server is at this address, and an image on the clipboard.
-    pub(crate) fn play_beside(&self, server: &str, lines: &[&str], arguments: &[&str]) -> Terminal {
+    pub(crate) fn open_with_server(&self, server: &str, lines: &[&str], arguments: &[&str]) -> Terminal {
         let script = self.script(lines);
         let programs = self.home().join("programs");
         let path = std::env::var("PATH").unwrap_or_default();
@@ -142,14 +142,14 @@ impl Sandbox {
             ("ANTHROPIC_BASE_URL", server.to_owned()),
         ];
         let variables = variables.map(|(name, value)| (name.to_owned(), value)).to_vec();
-        self.put_on_clipboard(&programs);
+        self.install_clipboard(&programs);
         let models = format!("{script},claude-sonnet-5-5");
         let fixed = ["--yes", "--provider", "scripted", "--model", &script, "--models", &models];
         self.start_in(Size(100, 40), variables, &[&fixed, arguments].concat())
     }
 
     /// Installs a fake Wayland clipboard program that returns an image of one pixel.
-    fn put_on_clipboard(&self, folder: &Path) {
+    fn install_clipboard(&self, folder: &Path) {
         let (picture, program) = (folder.join("pixel.png"), folder.join("wl-paste"));
         fs::create_dir_all(folder).unwrap();
         fs::write(&picture, include_bytes!("screen/pixel.png")).unwrap();
@@ -161,18 +161,18 @@ impl Sandbox {
 
     /// Waits until a file is in the project.
     pub(crate) fn wait_for_file(&self, name: &str) {
-        let (path, begun) = (self.project().join(name), std::time::Instant::now());
+        let (path, start) = (self.project().join(name), std::time::Instant::now());
         while !path.exists() {
-            assert!(begun.elapsed().as_secs() < 60, "{name} did not come");
+            assert!(start.elapsed().as_secs() < 60, "{name} did not come");
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
     }
 
-    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn run(&self, arguments: &[&str]) -> RunOutput {
         self.command(arguments).output().unwrap().into()
     }
 
-    pub(crate) fn run_with_stdin(&self, arguments: &[&str], stdin: &str) -> Ran {
+    pub(crate) fn run_with_stdin(&self, arguments: &[&str], stdin: &str) -> RunOutput {
         let mut child = self.start(self.command(arguments).stdin(Stdio::piped()));
         child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
         child.wait_with_output().unwrap().into()
@@ -200,11 +200,11 @@ impl Sandbox {
     }
 
     /// The messages of the only log, a line each: role, then text.
-    pub(crate) fn said(&self) -> Vec<String> {
+    pub(crate) fn messages(&self) -> Vec<String> {
         self.log()
             .iter()
             .filter(|line| line["type"] == "message")
-            .map(|line| said(&line["message"]))
+            .map(|line| message_line(&line["message"]))
             .collect()
     }
 }
@@ -233,7 +233,7 @@ fn is_own(log: &str) -> bool {
     !lengths.is_empty() && lengths.iter().all(|length| *length == 26)
 }
 
-pub(crate) fn said(message: &Value) -> String {
+pub(crate) fn message_line(message: &Value) -> String {
     let role = message["role"].as_str().unwrap();
     let block = |block: &Value| match block["type"].as_str() {
         Some("text") => block["text"].as_str().unwrap().to_owned(),
@@ -244,7 +244,7 @@ pub(crate) fn said(message: &Value) -> String {
     format!("{role}: {}", texts.join(" "))
 }
 
-impl From<Output> for Ran {
+impl From<Output> for RunOutput {
     fn from(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         Self { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }

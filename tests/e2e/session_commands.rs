@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::sandbox::{Ran, Sandbox};
+use super::sandbox::{RunOutput, Sandbox};
 
 /// A sandbox with a session of two branches, and the session's file: `one` and its answer `First.`, then `left` with `Left.`
 /// and, in use, `right` with `Right.`.
@@ -53,7 +53,7 @@ fn as_json(sandbox: &Sandbox, arguments: &[&str]) -> Value {
 }
 
 /// Runs a session command that has to fail.
-fn refused(sandbox: &Sandbox, arguments: &[&str]) -> Ran {
+fn refused(sandbox: &Sandbox, arguments: &[&str]) -> RunOutput {
     let ran = sandbox.run(&[&["sessions"], arguments].concat());
     assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)), "{arguments:?}: {}", ran.err);
     ran
@@ -99,9 +99,9 @@ fn tree_shows_path_labels_and_models() {
 fn tree_hidden_branch_is_counted_and_restored() {
     let (sandbox, file) = sandbox();
     let whole = drawn(&sandbox, &[]);
-    let said = as_json(&sandbox, &["hide", "session-two", "user0002"]);
-    assert_eq!(said["appended"][0]["data"], json!({"targetId": "user0002", "hidden": true}));
-    assert_eq!(said["leaf"], last_line(&file)["id"]);
+    let output = as_json(&sandbox, &["hide", "session-two", "user0002"]);
+    assert_eq!(output["appended"][0]["data"], json!({"targetId": "user0002", "hidden": true}));
+    assert_eq!(output["leaf"], last_line(&file)["id"]);
     assert_eq!(
         drawn(&sandbox, &[]),
         [
@@ -112,8 +112,8 @@ fn tree_hidden_branch_is_counted_and_restored() {
             "(2 hidden in one branch; --all draws it too)",
         ]
     );
-    let all = drawn(&sandbox, &["--all"]);
-    assert_eq!(all[2..4], ["~ ├─ er0002  (hidden)  > left", "~ │  sw0002  Left."]);
+    let reports = drawn(&sandbox, &["--all"]);
+    assert_eq!(reports[2..4], ["~ ├─ er0002  (hidden)  > left", "~ │  sw0002  Left."]);
     done(&sandbox, &["hide", "session-two", "user0002", "--undo"]);
     assert_eq!(drawn(&sandbox, &[]), whole);
     let before = fs::read(&file).unwrap();
@@ -133,9 +133,9 @@ fn show_json_prints_entries_unchanged() {
         .collect();
     let tree = as_json(&sandbox, &["tree", "session-two"]);
     assert_eq!(tree, json!({"leafId": "answ0003", "entries": lines}));
-    let shown = as_json(&sandbox, &["show", "session-two"]);
+    let output = as_json(&sandbox, &["show", "session-two"]);
     let path = [0, 1, 4, 5].map(|at| lines[at].clone());
-    assert_eq!(shown, json!(path));
+    assert_eq!(output, json!(path));
     // Equal bytes, not only equal values.
     let text = done(&sandbox, &["tree", "session-two", "--json"]);
     for line in fs::read_to_string(&file).unwrap().lines().skip(1) {
@@ -155,9 +155,9 @@ fn branch_continues_from_the_entry() {
     assert_eq!((&moved["parentId"], &moved["customType"]), (&json!("answ0002"), &json!("tiller.leaf")));
     assert!(done(&sandbox, &["show", "session-two"]).ends_with("Left.\n"));
 
-    let said = as_json(&sandbox, &["branch", "session-two", "user0001", "--summary", "Left was tried."]);
+    let output = as_json(&sandbox, &["branch", "session-two", "user0001", "--summary", "Left was tried."]);
     let summary = last_line(&file);
-    assert_eq!(said["appended"], json!([summary]));
+    assert_eq!(output["appended"], json!([summary]));
     assert_eq!(
         [&summary["type"], &summary["parentId"], &summary["fromId"], &summary["summary"]],
         ["branch_summary", "user0001", moved["id"].as_str().unwrap(), "Left was tried."]
@@ -177,8 +177,8 @@ fn rename_sets_and_removes_the_name() {
     let (sandbox, file) = sandbox();
     assert_eq!(done(&sandbox, &["rename", "session-two", " two ways "]), "on-two is now called two ways\n");
     assert_eq!(as_json(&sandbox, &["list", "--all"])[0]["name"], "two ways");
-    let said = as_json(&sandbox, &["rename", "session-two", ""]);
-    assert_eq!((&said["path"], &said["id"]), (&json!(file), &json!("session-two")));
+    let output = as_json(&sandbox, &["rename", "session-two", ""]);
+    assert_eq!((&output["path"], &output["id"]), (&json!(file), &json!("session-two")));
     assert_eq!(as_json(&sandbox, &["list", "--all"])[0].get("name"), None);
 }
 
@@ -210,23 +210,23 @@ fn verify_reports_positions_and_fails_on_errors_only() {
     let torn = fs::read_to_string(&file).unwrap() + r#"{"type":"mess"#;
     fs::write(&file, &torn).unwrap();
     let byte = torn.len() - r#"{"type":"mess"#.len();
-    let said = done(&sandbox, &["verify", file.to_str().unwrap()]);
+    let output = done(&sandbox, &["verify", file.to_str().unwrap()]);
     let begin = format!("{}:8 (byte {byte}): note: torn: ", file.display());
-    assert!(said.starts_with(&begin), "{said}");
-    assert!(said.ends_with("\n1 file with 6 entries: no errors, 1 note\n"), "{said}");
+    assert!(output.starts_with(&begin), "{output}");
+    assert!(output.ends_with("\n1 file with 6 entries: no errors, 1 note\n"), "{output}");
     assert_eq!(fs::read_to_string(&file).unwrap(), torn, "checking changed the file");
 
-    let other = file.with_file_name("empty.jsonl");
-    fs::write(&other, "").unwrap();
+    let empty_log = file.with_file_name("empty.jsonl");
+    fs::write(&empty_log, "").unwrap();
     let ran = sandbox.run(&["sessions", "verify", "--all", "--json"]);
     assert_eq!(ran.code, Some(1), "{}", ran.err);
-    let all: Value = serde_json::from_str(&ran.out).unwrap();
-    assert_eq!((&all["files"], &all["entries"]), (&json!(2), &json!(6)));
-    let found: Vec<_> = all["findings"].as_array().unwrap().iter().collect();
+    let reports: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((&reports["files"], &reports["entries"]), (&json!(2), &json!(6)));
+    let found: Vec<_> = reports["findings"].as_array().unwrap().iter().collect();
     assert_eq!(found.len(), 2);
     assert_eq!(
         *found[0],
-        json!({"path": other, "line": 1, "byte": 0, "what": "the file is empty; tiller can't open it", "severity": "error"})
+        json!({"path": empty_log, "line": 1, "byte": 0, "what": "the file is empty; tiller can't open it", "severity": "error"})
     );
     assert_eq!(
         [&found[1]["path"], &found[1]["line"], &found[1]["byte"], &found[1]["severity"]],
@@ -239,8 +239,8 @@ fn rm_moves_to_the_trash() {
     let (sandbox, file) = sandbox();
     fs::write(file.with_file_name("two.jsonl.lock"), "{}").unwrap();
     let text = fs::read(&file).unwrap();
-    let said = as_json(&sandbox, &["rm", "--yes", "session-two", file.to_str().unwrap()]);
-    assert_eq!(said, json!({"removed": [{"path": file, "trashed": true}]}));
+    let output = as_json(&sandbox, &["rm", "--yes", "session-two", file.to_str().unwrap()]);
+    assert_eq!(output, json!({"removed": [{"path": file, "trashed": true}]}));
     assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 0);
     assert_eq!(fs::read(sandbox.home().join(".local/share/Trash/files/two.jsonl")).unwrap(), text);
 }
@@ -290,14 +290,14 @@ fn fork_ends_at_the_given_entry() {
     let fork = |from: &str| {
         sandbox.run(&["-p", "--provider", "scripted", "--model", &script, "--fork", from, "and then?"])
     };
-    for (from, said) in [
+    for (from, expected) in [
         ("session-two@zzzz", "no entry `zzzz` in this session"),
         ("session-two@0002", "`0002` matches 2 entries"),
         ("session-six@er0002", "no session's id begins or ends with `session-six`"),
     ] {
         let ran = fork(from);
         assert_eq!(ran.code, Some(2), "{from}: {}", ran.err);
-        assert!(ran.err.contains(said) && ran.err.contains("hint: "), "{from}: {}", ran.err);
+        assert!(ran.err.contains(expected) && ran.err.contains("hint: "), "{from}: {}", ran.err);
     }
     assert_eq!(sandbox.logs(), std::slice::from_ref(&file));
 
@@ -307,8 +307,11 @@ fn fork_ends_at_the_given_entry() {
     assert_eq!((ran.out.as_str(), ran.code), ("Two.\n", Some(0)), "{}", ran.err);
     assert_eq!(fs::read(&file).unwrap(), before, "a fork leaves the original alone");
     let fork = sandbox.logs().into_iter().find(|path| *path != file).unwrap();
-    let shown = done(&sandbox, &["show", fork.to_str().unwrap()]);
-    assert!(shown.contains("> left\n") && !shown.contains("Left.") && shown.ends_with("Two.\n"), "{shown}");
+    let output = done(&sandbox, &["show", fork.to_str().unwrap()]);
+    assert!(
+        output.contains("> left\n") && !output.contains("Left.") && output.ends_with("Two.\n"),
+        "{output}"
+    );
     let list = as_json(&sandbox, &["list"]);
     assert_eq!((list.as_array().unwrap().len(), &list[0]["name"]), (1, &json!("two ways (fork)")));
 }

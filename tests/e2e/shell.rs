@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::sandbox::{Ran, Sandbox};
+use super::sandbox::{RunOutput, Sandbox};
 
 /// Runs a command through the model's bash tool; returns its result as well.
-fn run(sandbox: &Sandbox, command: &str) -> (Ran, String) {
+fn run(sandbox: &Sandbox, command: &str) -> (RunOutput, String) {
     let call = serde_json::json!({"calls": [{"name": "bash", "arguments": {"command": command}}]});
     let script = sandbox.script(&[&call.to_string(), r#"{"text": "done"}"#]);
     let ran =

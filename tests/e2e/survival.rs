@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 
 use serde_json::Value;
 
-use super::sandbox::{Ran, Sandbox};
+use super::sandbox::{RunOutput, Sandbox};
 
 #[test]
 fn kill_during_first_answer_keeps_the_prompt() {
@@ -21,19 +21,19 @@ fn kill_during_first_answer_keeps_the_prompt() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(sandbox.said(), ["user: remember this"]);
+    assert_eq!(sandbox.messages(), ["user: remember this"]);
 
     let script = sandbox.script(&[r#"{"expect": "go on", "text": "I remember."}"#]);
     let ran = sandbox.run(&["-c", "-p", "--provider", "scripted", "--model", &script, "go on"]);
     assert_eq!(ran.out, "I remember.\n", "{}", ran.err);
-    assert_eq!(sandbox.said(), ["user: remember this", "user: go on", "assistant: I remember."]);
+    assert_eq!(sandbox.messages(), ["user: remember this", "user: go on", "assistant: I remember."]);
 }
 
 #[test]
 fn kill_during_call_adds_a_result_on_resume() {
     let sandbox = Sandbox::new();
-    let wait = r#"{"calls": [{"name": "bash", "arguments": {"command": "echo begun > begun; sleep 60"}}]}"#;
-    let script = sandbox.script(&[wait, r#"{"text": "Back."}"#]);
+    let call = r#"{"calls": [{"name": "bash", "arguments": {"command": "echo begun > begun; sleep 60"}}]}"#;
+    let script = sandbox.script(&[call, r#"{"text": "Back."}"#]);
     let arguments = ["-p", "--yes", "--provider", "scripted", "--model", &script, "wait"];
     let mut child = sandbox.start(&mut sandbox.command(&arguments));
     while !sandbox.project().join("begun").exists() {
@@ -45,10 +45,10 @@ fn kill_during_call_adds_a_result_on_resume() {
 
     let ran = sandbox.run(&["-c", "-p", "--provider", "scripted", "--model", &script, "and now?"]);
     assert_eq!(ran.out, "Back.\n", "{}", ran.err);
-    let said = sandbox.said();
-    assert_eq!(said[0..2], ["user: wait", "assistant: <bash>"]);
-    assert!(said[2].starts_with("toolResult: interrupted"), "{said:?}");
-    assert_eq!(said[3..], ["user: and now?", "assistant: Back."]);
+    let messages = sandbox.messages();
+    assert_eq!(messages[0..2], ["user: wait", "assistant: <bash>"]);
+    assert!(messages[2].starts_with("toolResult: interrupted"), "{messages:?}");
+    assert_eq!(messages[3..], ["user: and now?", "assistant: Back."]);
 }
 
 #[test]
@@ -57,12 +57,12 @@ fn file_size_limit_fails_the_run_and_session_resumes() {
     // Far over the limit, whether the shell counts in 512 or in 1,024 bytes.
     let script = sandbox.script(&[r#"{"text": "long ", "repeat": 20000}"#]);
     let arguments = ["-p", "--provider", "scripted", "--model", &script, "remember this"];
-    let ran: Ran = sandbox.command_after("ulimit -f 16", &arguments).output().unwrap().into();
+    let ran: RunOutput = sandbox.command_after("ulimit -f 16", &arguments).output().unwrap().into();
     assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{}", ran.err);
     let log = sandbox.logs().remove(0);
-    let told = format!("warning: session file {}: the entry was not written: only ", log.display());
+    let warning = format!("warning: session file {}: the entry was not written: only ", log.display());
     assert!(
-        ran.err.contains(&told) && ran.err.contains("\n  hint: earlier entries are intact"),
+        ran.err.contains(&warning) && ran.err.contains("\n  hint: earlier entries are intact"),
         "{}",
         ran.err
     );
@@ -75,6 +75,6 @@ fn file_size_limit_fails_the_run_and_session_resumes() {
     assert!(ran.err.contains("torn: the line is incomplete"), "{}", ran.err);
     let text = std::fs::read(&log).unwrap();
     assert!(text.starts_with(&[&before[..], b"\n"].concat()), "what was there is as it was, and closed");
-    let shown = sandbox.run(&["sessions", "show", &log.display().to_string()]).out;
-    assert!(shown.contains("> remember this\n") && shown.contains("> go on\n\nI remember.\n"), "{shown}");
+    let output = sandbox.run(&["sessions", "show", &log.display().to_string()]).out;
+    assert!(output.contains("> remember this\n") && output.contains("> go on\n\nI remember.\n"), "{output}");
 }

@@ -40,7 +40,7 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-fn ask(sandbox: &Sandbox, more: &[&str]) -> super::sandbox::Ran {
+fn ask(sandbox: &Sandbox, more: &[&str]) -> super::sandbox::RunOutput {
     let script = sandbox.script(&[
         r#"{"calls": [{"name": "bash", "arguments": {"command": "echo hi"}}]}"#,
         r#"{"text": "Done."}"#,
@@ -56,7 +56,7 @@ fn marks(sandbox: &Sandbox) -> usize {
 
 /// The results of calls in the only log.
 fn results(sandbox: &Sandbox) -> String {
-    sandbox.said().into_iter().filter(|line| line.starts_with("toolResult")).collect()
+    sandbox.messages().into_iter().filter(|line| line.starts_with("toolResult")).collect()
 }
 
 #[test]
@@ -94,9 +94,9 @@ fn trust_project_flag_lasts_until_a_file_changes() {
     assert!(from("max_tokens ").contains("77"), "{settings:?}");
     assert!(from("session_dir ").ends_with("default"), "{settings:?}");
 
-    let again = ask(&sandbox, &["-c", "/shout"]);
-    assert_eq!((again.code, marks(&sandbox)), (Some(0), 2), "{}", again.err);
-    assert!(sandbox.said().contains(&"user: HEY".to_owned()), "{:?}", sandbox.said());
+    let second = ask(&sandbox, &["-c", "/shout"]);
+    assert_eq!((second.code, marks(&sandbox)), (Some(0), 2), "{}", second.err);
+    assert!(sandbox.messages().contains(&"user: HEY".to_owned()), "{:?}", sandbox.messages());
 
     sandbox.write(".env", "TILLER_MAX_TOKENS=78\n");
     let changed = ask(&sandbox, &["-c", "go"]);
@@ -132,7 +132,7 @@ fn quit(mut terminal: Terminal) {
 #[test]
 fn trust_question_remembers_yes() {
     let sandbox = sandbox();
-    let mut terminal = sandbox.play(&[r#"{"text": "Answer one."}"#], &[]);
+    let mut terminal = sandbox.open_scripted(&[r#"{"text": "Answer one."}"#], &[]);
     terminal.wait_for("Trust them?");
     assert!(terminal.screen().contains(".tiller/extensions/guard.sh"), "{}", terminal.screen());
     assert_eq!(marks(&sandbox), 0, "nothing runs before the answer");
@@ -146,7 +146,7 @@ fn trust_question_remembers_yes() {
     terminal.wait_for("Answer one.");
     quit(terminal);
 
-    let terminal = sandbox.play(&[r#"{"text": "Answer one."}"#], &[]);
+    let terminal = sandbox.open_scripted(&[r#"{"text": "Answer one."}"#], &[]);
     // Extensions are started after the first frame.
     terminal.wait_for("Type a request");
     assert_eq!(marks(&sandbox), 2);
@@ -156,12 +156,12 @@ fn trust_question_remembers_yes() {
 #[test]
 fn trust_question_remembers_no_and_lists_ignored() {
     let sandbox = sandbox();
-    let mut terminal = sandbox.play(&[], &[]);
+    let mut terminal = sandbox.open_scripted(&[], &[]);
     terminal.wait_for("Trust them?");
     terminal.send("\r");
     terminal.wait_for("--trust-project trusts it");
     quit(terminal);
-    let terminal = sandbox.play(&[], &[]);
+    let terminal = sandbox.open_scripted(&[], &[]);
     terminal.wait_for("--trust-project trusts it");
     quit(terminal);
     assert_eq!(marks(&sandbox), 0);
@@ -171,7 +171,7 @@ fn trust_question_remembers_no_and_lists_ignored() {
 fn trust_command_asks_again_and_loads_the_settings() {
     let sandbox = sandbox();
     sandbox.write(".tiller/settings.json", r#"{"approval": "auto"}"#);
-    let mut terminal = sandbox.play(&[], &[]);
+    let mut terminal = sandbox.open_scripted(&[], &[]);
     terminal.wait_for("Trust them?");
     terminal.send("\r");
     terminal.wait_for("--trust-project trusts it");
@@ -186,7 +186,7 @@ fn trust_command_asks_again_and_loads_the_settings() {
     terminal.wait_for("approval auto now");
     assert_eq!(marks(&sandbox), 0, "extensions wait for the next start");
     quit(terminal);
-    let terminal = sandbox.play(&[], &[]);
+    let terminal = sandbox.open_scripted(&[], &[]);
     terminal.wait_for("Type a request");
     assert_eq!(marks(&sandbox), 1);
     quit(terminal);

@@ -16,7 +16,7 @@ use super::client::Client;
 use crate::sandbox::Sandbox;
 
 /// Fields that differ each time.
-const PASSING: [&str; 10] = [
+const VOLATILE_FIELDS: [&str; 10] = [
     "timestamp",
     "time",
     "seq",
@@ -50,17 +50,17 @@ fn replay(path: &Path) {
     let sandbox = variables.fold(Sandbox::new(), |sandbox, (name, value)| sandbox.with(name, value));
     let model = sandbox.script(&script);
     let mut client = Client::start(&sandbox, &["--yes", "--provider", "scripted", "--model", &model]);
-    let mut names = Names::new(&sandbox, &model);
+    let mut names = Placeholders::new(&sandbox, &model);
     let mut replayed = String::new();
     for line in text.lines().filter(|line| !line.starts_with("< ")) {
         replayed += &format!("{line}\n");
         if let Some(sent) = line.strip_prefix("> ") {
-            client.send_bytes(names.restored(sent).as_bytes());
+            client.send_bytes(names.from_recording(sent).as_bytes());
         } else if let Some(name) = line.strip_prefix("= ") {
             // Received lines precede the line that ends reading.
             replayed.truncate(replayed.len() - line.len() - 1);
-            for came in client.until(name) {
-                replayed += &format!("< {}\n", names.told(came));
+            for received in client.until(name) {
+                replayed += &format!("< {}\n", names.to_recording(received));
             }
             replayed += &format!("{line}\n");
         }
@@ -70,20 +70,20 @@ fn replay(path: &Path) {
         fs::write(path, replayed).unwrap();
         return;
     }
-    for (expected, came) in text.lines().zip(replayed.lines()) {
-        assert_eq!(expected, came, "{}", path.display());
+    for (expected, received) in text.lines().zip(replayed.lines()) {
+        assert_eq!(expected, received, "{}", path.display());
     }
     assert_eq!(text.lines().count(), replayed.lines().count(), "{}", path.display());
 }
 
 /// Texts that differ each time.
-struct Names {
+struct Placeholders {
     /// The text, and its name in a recording.
     names: Vec<(String, String)>,
     ulids: Vec<String>,
 }
 
-impl Names {
+impl Placeholders {
     fn new(sandbox: &Sandbox, model: &str) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap().display().to_string();
         let version = env!("CARGO_PKG_VERSION");
@@ -98,8 +98,8 @@ impl Names {
     }
 
     /// A line as in the recording.
-    fn told(&mut self, mut line: Value) -> String {
-        forget(&mut line);
+    fn to_recording(&mut self, mut line: Value) -> String {
+        remove_volatile_fields(&mut line);
         let mut text = line.to_string();
         for (real, name) in &self.names {
             text = text.replace(real, name);
@@ -112,11 +112,11 @@ impl Names {
         for (at, ulid) in self.ulids.iter().enumerate().rev() {
             text = text.replace(ulid, &format!("ulid{}", at + 1));
         }
-        without_moments(&text)
+        without_timestamps(&text)
     }
 
     /// A line of the recording as it is sent.
-    fn restored(&self, line: &str) -> String {
+    fn from_recording(&self, line: &str) -> String {
         let mut text = line.to_owned();
         for (at, ulid) in self.ulids.iter().enumerate().rev() {
             text = text.replace(&format!("ulid{}", at + 1), ulid);
@@ -133,13 +133,13 @@ fn folder_name(path: &str) -> String {
     format!("--{}--", path.trim_start_matches('/').replace('/', "-"))
 }
 
-fn forget(value: &mut Value) {
+fn remove_volatile_fields(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            fields.retain(|name, _| !PASSING.contains(&name.as_str()));
-            fields.values_mut().for_each(forget);
+            fields.retain(|name, _| !VOLATILE_FIELDS.contains(&name.as_str()));
+            fields.values_mut().for_each(remove_volatile_fields);
         }
-        Value::Array(items) => items.iter_mut().for_each(forget),
+        Value::Array(items) => items.iter_mut().for_each(remove_volatile_fields),
         _ => {}
     }
 }
@@ -153,7 +153,7 @@ fn ulids(text: &str) -> Vec<String> {
 }
 
 /// The names of logs begin with a time: `2026-11-21T03-16-58-198Z_…`.
-fn without_moments(text: &str) -> String {
+fn without_timestamps(text: &str) -> String {
     let mut rest = text;
     let mut out = String::new();
     while let Some(at) = rest.find("Z_ulid") {

@@ -122,6 +122,6 @@ fn approval_text_typed_before_is_a_message() {
     terminal.wait_for("Slowly.");
     terminal.wait_without(" needs approval: ");
     assert!(!sandbox.project().join("made").exists());
-    let said = sandbox.said();
-    assert!(said.contains(&"toolResult: denied: the user steered".to_owned()), "{said:?}");
+    let messages = sandbox.messages();
+    assert!(messages.contains(&"toolResult: denied: the user steered".to_owned()), "{messages:?}");
 }

@@ -21,7 +21,7 @@ fn attach_mentioned_file_is_sent() {
     sandbox.write("src/junk.o", "");
     sandbox.write(".gitignore", "*.o\n");
     fs::create_dir(sandbox.project().join(".git")).unwrap();
-    let mut terminal = sandbox.play(&[r#"{"text": "Seen."}"#], &[]);
+    let mut terminal = sandbox.open_scripted(&[r#"{"text": "Seen."}"#], &[]);
     terminal.wait_for("❯");
     terminal.send("see @src/lexer.rs:2 and @src/ please");
     terminal.key(TerminalKey::Enter);
@@ -38,7 +38,7 @@ fn attach_mentioned_file_is_sent() {
 #[test]
 fn attach_long_message_becomes_a_file() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&[r#"{"text": "Seen."}"#], &[]);
+    let mut terminal = sandbox.open_scripted(&[r#"{"text": "Seen."}"#], &[]);
     terminal.wait_for("❯");
     let long: String = (0..30_000).map(|line| format!("line number {line:05}\n")).collect();
     terminal.send(&format!("\x1b[200~{long}\x1b[201~"));

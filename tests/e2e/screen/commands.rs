@@ -7,27 +7,28 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 
 use crate::sandbox::Sandbox;
-use crate::screen::prompting::{enter, say};
+use crate::screen::prompting::{enter, prompt_and_wait};
 use tiller_test_support::terminal::TerminalKey;
 
 const TWO: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
 
 /// The id of the only session.
-fn only(sandbox: &Sandbox) -> String {
+fn only_log(sandbox: &Sandbox) -> String {
     sandbox.log()[0]["id"].as_str().unwrap().to_owned()
 }
 
 #[test]
 fn bash_double_mark_is_hidden_from_the_model() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&[r#"{"expect": "what was that?", "text": "A greeting."}"#], &[]);
+    let mut terminal =
+        sandbox.open_scripted(&[r#"{"expect": "what was that?", "text": "A greeting."}"#], &[]);
     enter(&mut terminal, "!echo hi there");
     terminal.wait_until("its output", |screen| screen.matches("hi there").count() == 2);
     terminal.wait_without("esc stops");
     enter(&mut terminal, "!!echo secret word");
     terminal.wait_until("its output", |screen| screen.matches("secret word").count() == 2);
     terminal.wait_without("esc stops");
-    say(&mut terminal, "what was that?", "A greeting.");
+    prompt_and_wait(&mut terminal, "what was that?", "A greeting.");
     enter(&mut terminal, "/quit");
     assert_eq!(terminal.wait().exit_code(), 0);
 
@@ -38,7 +39,7 @@ fn bash_double_mark_is_hidden_from_the_model() {
         .map(|record| (record["output"].as_str().unwrap(), record["excludeFromContext"] == true))
         .collect();
     assert_eq!(records, [("hi there\n", false), ("secret word\n", true)]);
-    let context = sandbox.run(&["sessions", "show", &only(&sandbox), "--context"]).out;
+    let context = sandbox.run(&["sessions", "show", &only_log(&sandbox), "--context"]).out;
     assert!(context.contains("hi there") && !context.contains("secret"), "{context}");
 }
 
@@ -54,7 +55,7 @@ fn bash_output_is_colored_and_plain_for_the_model() {
         r#"{"expect": "b\nred plain\nac\n", "text": "So it is."}"#.to_owned(),
     ];
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let mut terminal = sandbox.play(&lines, &[]);
+    let mut terminal = sandbox.open_scripted(&lines, &[]);
     sandbox.write("slow.sh", &format!("{COLOURED}; touch printed; while [ ! -e go ]; do sleep 0.1; done"));
     enter(&mut terminal, "!sh slow.sh");
     sandbox.wait_for_file("printed");
@@ -62,14 +63,14 @@ fn bash_output_is_colored_and_plain_for_the_model() {
     sandbox.write("go", "");
     terminal.wait_without("esc stops");
     let is_kept = |screen: &vt100::Screen| {
-        let shown = screen.contents();
-        let is_there = |line| shown.lines().any(|shown| shown.trim() == line);
+        let contents = screen.contents();
+        let is_there = |line| contents.lines().any(|contents| contents.trim() == line);
         ["│ b", "│ red plain", "│ ac"].into_iter().all(is_there)
     };
     terminal
         .wait_until_look("its colours when it is over", |screen| is_kept(screen) && reds(screen) == ["red"]);
-    say(&mut terminal, "what was that?", "I see.");
-    say(&mut terminal, "now you", "So it is.");
+    prompt_and_wait(&mut terminal, "what was that?", "I see.");
+    prompt_and_wait(&mut terminal, "now you", "So it is.");
     enter(&mut terminal, "/quit");
     assert_eq!(terminal.wait().exit_code(), 0);
 
@@ -83,10 +84,10 @@ fn bash_output_is_colored_and_plain_for_the_model() {
         (&record["message"]["tillerStrokes"], &result["message"]["details"]["strokes"]),
         (&strokes, &strokes)
     );
-    let context = sandbox.run(&["sessions", "show", &only(&sandbox), "--context"]).out;
+    let context = sandbox.run(&["sessions", "show", &only_log(&sandbox), "--context"]).out;
     assert!(!context.contains(['\u{1b}', '␛', '\r', '␍']), "{context}");
 
-    let terminal = sandbox.play(&lines, &["-c"]);
+    let terminal = sandbox.open_scripted(&lines, &["-c"]);
     terminal.wait_until_look("both outputs in their colours", |screen| {
         is_kept(screen) && reds(screen) == ["red", "red"]
     });
@@ -107,9 +108,9 @@ fn reds(screen: &vt100::Screen) -> Vec<String> {
 #[test]
 fn tree_command_starts_a_second_branch() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&TWO, &[]);
-    say(&mut terminal, "question one", "Answer one.");
-    say(&mut terminal, "question two", "Answer two.");
+    let mut terminal = sandbox.open_scripted(&TWO, &[]);
+    prompt_and_wait(&mut terminal, "question one", "Answer one.");
+    prompt_and_wait(&mut terminal, "question two", "Answer two.");
     enter(&mut terminal, "/tree");
     terminal.wait_for("▸●   Answer two.");
     terminal.key(TerminalKey::Up);
@@ -125,10 +126,10 @@ fn tree_command_starts_a_second_branch() {
     terminal.wait_for("Answer two.");
     terminal.wait_without("esc stops");
 
-    let shown = sandbox.run(&["sessions", "show", &only(&sandbox)]).out;
-    assert!(shown.contains("question one") && shown.contains("put differently"), "{shown}");
-    assert!(!shown.contains("> question two\n"), "{shown}");
-    let tree = sandbox.run(&["sessions", "tree", &only(&sandbox)]).out;
+    let output = sandbox.run(&["sessions", "show", &only_log(&sandbox)]).out;
+    assert!(output.contains("question one") && output.contains("put differently"), "{output}");
+    assert!(!output.contains("> question two\n"), "{output}");
+    let tree = sandbox.run(&["sessions", "tree", &only_log(&sandbox)]).out;
     assert_eq!(
         without_ids(&sandbox, tree),
         "* ·   now  > question one\n\
@@ -143,9 +144,9 @@ fn tree_command_starts_a_second_branch() {
 #[test]
 fn tree_labels_and_hides() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&TWO, &[]);
-    say(&mut terminal, "question one", "Answer one.");
-    say(&mut terminal, "question two", "Answer two.");
+    let mut terminal = sandbox.open_scripted(&TWO, &[]);
+    prompt_and_wait(&mut terminal, "question one", "Answer one.");
+    prompt_and_wait(&mut terminal, "question two", "Answer two.");
     enter(&mut terminal, "/label");
     terminal.wait_for("The newest message has no label; /label NAME sets one.");
     enter(&mut terminal, "/label dead end");
@@ -200,9 +201,9 @@ fn without_ids(sandbox: &Sandbox, text: String) -> String {
 #[test]
 fn fork_command_keeps_the_old_session() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&TWO, &["--name", "trunk"]);
-    say(&mut terminal, "question one", "Answer one.");
-    say(&mut terminal, "question two", "Answer two.");
+    let mut terminal = sandbox.open_scripted(&TWO, &["--name", "trunk"]);
+    prompt_and_wait(&mut terminal, "question one", "Answer one.");
+    prompt_and_wait(&mut terminal, "question two", "Answer two.");
     let parent = sandbox.logs()[0].clone();
     enter(&mut terminal, "/fork");
     terminal.wait_for("▸● ▌ question two");
@@ -239,7 +240,7 @@ fn fork_command_keeps_the_old_session() {
 #[test]
 fn overlays_open_and_close() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&TWO, &[]);
+    let mut terminal = sandbox.open_scripted(&TWO, &[]);
     enter(&mut terminal, "/model");
     terminal.wait_for("── models");
     terminal.wait_for("200,000 tokens");
@@ -259,7 +260,7 @@ fn overlays_open_and_close() {
 #[test]
 fn slash_unknown_command_gets_a_suggestion() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&TWO, &[]);
+    let mut terminal = sandbox.open_scripted(&TWO, &[]);
     enter(&mut terminal, "/modle");
     terminal.wait_for("unknown command /modle; did you mean /model?");
     terminal.wait_for("❯ /modle");
@@ -269,7 +270,7 @@ fn slash_unknown_command_gets_a_suggestion() {
 #[test]
 fn slash_aliases_are_completed() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&TWO, &[]);
+    let mut terminal = sandbox.open_scripted(&TWO, &[]);
     terminal.wait_for("Type a request");
     terminal.send("/stat");
     terminal.wait_for("/status = /session");
@@ -283,7 +284,7 @@ fn slash_aliases_are_completed() {
 #[test]
 fn reload_applies_settings_or_asks_for_restart() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&TWO, &[]);
+    let mut terminal = sandbox.open_scripted(&TWO, &[]);
     terminal.wait_for("Type a request");
     let file = sandbox.home().join("tiller/settings.json");
     fs::write(&file, r#"{"steering_mode": "one-at-a-time", "max_tokens": 100}"#).unwrap();
@@ -315,7 +316,7 @@ fn reload_invalid_value_affects_only_itself() {
     let file = sandbox.home().join("tiller/settings.json");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(&file, "{").unwrap();
-    let mut terminal = sandbox.play(&TWO, &[]);
+    let mut terminal = sandbox.open_scripted(&TWO, &[]);
     terminal.wait_for("the whole file is ignored, and approval is read-only");
     fs::write(&file, r#"{"approval": "auto", "mouse": "maybe", "nonsense": 1}"#).unwrap();
     enter(&mut terminal, "/reload");
@@ -338,7 +339,7 @@ fn reload_applies_the_theme_setting() {
     let themes = sandbox.home().join("tiller/themes");
     fs::create_dir_all(&themes).unwrap();
     fs::write(themes.join("mine.json"), r##"{"name": "mine", "roles": {"accent": "#010203"}}"##).unwrap();
-    let mut terminal = sandbox.play(&TWO, &[]);
+    let mut terminal = sandbox.open_scripted(&TWO, &[]);
     terminal.wait_for("Type a request");
     let file = sandbox.home().join("tiller/settings.json");
     fs::write(&file, r#"{"theme": "gruvboxx"}"#).unwrap();
@@ -359,7 +360,7 @@ fn reload_ignores_changed_trusted_project() {
     let file = sandbox.project().join(".tiller/settings.json");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(&file, r#"{"steering_mode": "one-at-a-time"}"#).unwrap();
-    let mut terminal = sandbox.play(&TWO, &["--trust-project"]);
+    let mut terminal = sandbox.open_scripted(&TWO, &["--trust-project"]);
     terminal.wait_for("Type a request");
     fs::write(&file, r#"{"steering_mode": "all"}"#).unwrap();
     enter(&mut terminal, "/reload");
@@ -370,8 +371,8 @@ fn reload_ignores_changed_trusted_project() {
 #[test]
 fn copy_command_uses_the_terminal_clipboard() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&TWO, &[]);
-    say(&mut terminal, "question one", "Answer one.");
+    let mut terminal = sandbox.open_scripted(&TWO, &[]);
+    prompt_and_wait(&mut terminal, "question one", "Answer one.");
     enter(&mut terminal, "/copy");
     terminal.wait_for("sent the last answer to the terminal's clipboard");
     let sequence = format!("\x1b]52;c;{}", BASE64_STANDARD.encode("Answer one."));

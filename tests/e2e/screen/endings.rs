@@ -26,7 +26,7 @@ fn is_given_back(sandbox: &Sandbox, terminal: &Terminal) {
 #[test]
 fn exit_restores_the_terminal() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&[HELLO], &["hello"]);
+    let mut terminal = sandbox.open_scripted(&[HELLO], &["hello"]);
     terminal.wait_for("Hello yourself.");
     terminal.wait_without("esc stops");
     assert!(terminal.look(vt100::Screen::alternate_screen) && !terminal.is_cooked());
@@ -40,7 +40,7 @@ fn exit_restores_the_terminal() {
 #[test]
 fn exit_on_second_interrupt() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&[HELLO], &[]);
+    let mut terminal = sandbox.open_scripted(&[HELLO], &[]);
     terminal.wait_for("Type a request");
     terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_for("Press ctrl+c again to quit.");
@@ -54,24 +54,24 @@ fn exit_on_second_interrupt() {
 fn exit_on_signal_restores_the_terminal() {
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         let sandbox = Sandbox::new();
-        let mut terminal = sandbox.play(&[ENDLESS], &["talk"]);
+        let mut terminal = sandbox.open_scripted(&[ENDLESS], &["talk"]);
         terminal.wait_for("I could go on");
         terminal.signal(signal);
         assert_eq!(terminal.wait().exit_code(), 130);
         is_given_back(&sandbox, &terminal);
-        assert_eq!(sandbox.said(), ["user: talk", "assistant: I could go on"]);
+        assert_eq!(sandbox.messages(), ["user: talk", "assistant: I could go on"]);
     }
 }
 
 #[test]
 fn exit_on_closed_terminal_keeps_the_log() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&[ENDLESS], &["talk"]);
+    let mut terminal = sandbox.open_scripted(&[ENDLESS], &["talk"]);
     terminal.wait_for("I could go on");
     terminal.hang_up();
     assert_eq!(terminal.wait().exit_code(), 1);
     assert!(fs::read_to_string(&sandbox.logs()[0]).unwrap().ends_with('\n'));
-    assert_eq!(sandbox.said(), ["user: talk", "assistant: I could go on"]);
+    assert_eq!(sandbox.messages(), ["user: talk", "assistant: I could go on"]);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn kill_ends_running_commands() {
     let sandbox = Sandbox::new();
     let run =
         r#"{"calls": [{"name": "bash", "arguments": {"command": "sleep 1000 & echo $$ $! > ids; wait"}}]}"#;
-    let mut terminal = sandbox.play(&[run], &["run it"]);
+    let mut terminal = sandbox.open_scripted(&[run], &["run it"]);
     terminal.wait_for("running bash");
     let ids = wait_for_ids(&sandbox);
     assert!(ids.iter().all(|id| is_alive(*id)));
@@ -111,21 +111,21 @@ fn is_alive(id: Pid) -> bool {
 #[test]
 fn draft_is_restored() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&[HELLO], &["hello"]);
+    let mut terminal = sandbox.open_scripted(&[HELLO], &["hello"]);
     terminal.wait_for("Hello yourself.");
     terminal.send("half a thought");
     terminal.wait_for("❯ half a thought");
     terminal.signal(Signal::SIGTERM);
     terminal.wait();
 
-    let mut terminal = sandbox.play(&[HELLO], &[]);
+    let mut terminal = sandbox.open_scripted(&[HELLO], &[]);
     terminal.wait_for("❯ half a thought");
     terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_without("half a thought");
     terminal.key(TerminalKey::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
 
-    let terminal = sandbox.play(&[HELLO], &[]);
+    let terminal = sandbox.open_scripted(&[HELLO], &[]);
     terminal.wait_for("Type a request");
     assert!(!terminal.screen().contains("half a thought"));
 }
@@ -133,7 +133,7 @@ fn draft_is_restored() {
 #[test]
 fn exit_keeps_messages_sent_before() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&[ENDLESS], &[]);
+    let mut terminal = sandbox.open_scripted(&[ENDLESS], &[]);
     terminal.wait_for("Type a request");
     let sent: Vec<String> = (0..40).map(|number| format!("thought {number}.")).collect();
     terminal.send(&format!("{}\r/quit\r", sent.join("\r")));

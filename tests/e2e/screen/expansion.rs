@@ -28,7 +28,7 @@ fn clear(terminal: &mut Terminal) {
 fn template_is_completed_and_expanded() {
     let sandbox = Sandbox::new();
     write(&sandbox, ".tiller/prompts/greet.md", "---\nargument-hint: <who>\n---\nGreet $1 warmly.");
-    let mut terminal = sandbox.play(&ANSWERS, &[]);
+    let mut terminal = sandbox.open_scripted(&ANSWERS, &[]);
     terminal.wait_for("Type a request");
     terminal.send("/gre");
     terminal.wait_for("▸ /greet <who>");
@@ -42,21 +42,21 @@ fn template_is_completed_and_expanded() {
     terminal.wait_without("warmly");
     terminal.key(TerminalKey::Ctrl('o'));
     terminal.wait_for("▌ Greet Ada Lovelace warmly.");
-    assert!(sandbox.said()[0].ends_with("Greet Ada Lovelace warmly."), "{:?}", sandbox.said());
+    assert!(sandbox.messages()[0].ends_with("Greet Ada Lovelace warmly."), "{:?}", sandbox.messages());
     terminal.key(TerminalKey::Ctrl('d'));
     terminal.wait_for("> /greet 'Ada Lovelace'");
 
-    let again = sandbox.play(&ANSWERS, &["--continue"]);
-    again.wait_for("▌ /greet 'Ada Lovelace'");
-    again.wait_for("Answer one.");
-    assert!(!again.screen().contains("warmly"), "{}", again.screen());
+    let resumed = sandbox.open_scripted(&ANSWERS, &["--continue"]);
+    resumed.wait_for("▌ /greet 'Ada Lovelace'");
+    resumed.wait_for("Answer one.");
+    assert!(!resumed.screen().contains("warmly"), "{}", resumed.screen());
 }
 
 #[test]
 fn skill_is_shown_as_typed_and_unfolds() {
     let sandbox = Sandbox::new();
     write(&sandbox, ".tiller/skills/tidy/SKILL.md", &skill("tidy", "Tidies up."));
-    let mut terminal = sandbox.play(&ANSWERS, &[]);
+    let mut terminal = sandbox.open_scripted(&ANSWERS, &[]);
     terminal.wait_for("Type a request");
     terminal.send("/tid");
     terminal.wait_for("▸ /skill:tidy");
@@ -69,15 +69,15 @@ fn skill_is_shown_as_typed_and_unfolds() {
     terminal.wait_without("The body of tidy.");
     terminal.key(TerminalKey::Ctrl('o'));
     terminal.wait_for("The body of tidy.");
-    let said = sandbox.said();
-    assert!(said[0].contains("The body of tidy.\n</skill>\n\ngently"), "{said:?}");
+    let messages = sandbox.messages();
+    assert!(messages[0].contains("The body of tidy.\n</skill>\n\ngently"), "{messages:?}");
 }
 
 #[test]
 fn skill_edits_are_noticed() {
     let sandbox = Sandbox::new();
     let path = write(&sandbox, ".tiller/skills/tidy/SKILL.md", &skill("tidy", "Tidies up."));
-    let mut terminal = sandbox.play(&ANSWERS, &[]);
+    let mut terminal = sandbox.open_scripted(&ANSWERS, &[]);
     terminal.wait_for("Type a request");
     terminal.send("/skill:t");
     terminal.wait_for("Tidies up.");
@@ -99,7 +99,7 @@ fn reload_reports_resources_and_name_conflicts() {
     let sandbox = Sandbox::new();
     write(&sandbox, ".tiller/prompts/new.md", "Mine.");
     write(&sandbox, "AGENTS.md", "Use tabs.");
-    let mut terminal = sandbox.play(&ANSWERS, &["--no-skills"]);
+    let mut terminal = sandbox.open_scripted(&ANSWERS, &["--no-skills"]);
     terminal.wait_for("template `new` not used: /new is a command");
     terminal.send("/reload");
     terminal.wait_for("❯ /reload");

@@ -47,8 +47,8 @@ fn panic_restores_terminal_and_writes_report() {
     assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
     let screen = terminal.screen();
     assert!(screen.contains("tiller crashed because of an internal error"), "{screen}");
-    let written = terminal.written();
-    let (_, after) = written.split_once("tiller crashed").unwrap();
+    let output = terminal.written();
+    let (_, after) = output.split_once("tiller crashed").unwrap();
     assert!(!after.contains("\u{1b}[?"), "what was said of it stays as it is: {after:?}");
     let report = fs::read_dir(&reports).unwrap().next().unwrap().unwrap().path();
     let report = fs::read_to_string(report).unwrap();
@@ -59,7 +59,7 @@ fn panic_restores_terminal_and_writes_report() {
 #[test]
 fn external_append_is_shown_in_order() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&[r#"{"text": "One."}"#, r#"{"text": "Two."}"#], &["first"]);
+    let mut terminal = sandbox.open_scripted(&[r#"{"text": "One."}"#, r#"{"text": "Two."}"#], &["first"]);
     terminal.wait_for("One.");
     terminal.wait_without("esc stops");
     let log = sandbox.logs().remove(0);
@@ -81,7 +81,8 @@ fn external_append_is_shown_in_order() {
 #[test]
 fn log_page_shows_newest_line_first() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&[r#"{"text": "One."}"#], &["--log-level", "info", "a private question"]);
+    let mut terminal =
+        sandbox.open_scripted(&[r#"{"text": "One."}"#], &["--log-level", "info", "a private question"]);
     terminal.wait_for("One.");
     terminal.wait_without("esc stops");
     terminal.send("/logs");
@@ -107,7 +108,7 @@ fn problems_of_user_files_are_logged_once() {
     fs::write(config.join("settings.json"), r#"{"mouse": "maybe", "nonsense": 1}"#).unwrap();
     fs::write(config.join("keybindings.json"), r#"{"quitt": "f2"}"#).unwrap();
     fs::write(config.join("themes/mine.json"), "{").unwrap();
-    let mut terminal = sandbox.play(&[r#"{"text": "One."}"#], &[]);
+    let mut terminal = sandbox.open_scripted(&[r#"{"text": "One."}"#], &[]);
     terminal.wait_for("unknown key binding \"quitt\"");
     fs::write(config.join("keybindings.json"), "{\"quitt\": \"f2\",\n\"send\": 7}").unwrap();
     fs::write(config.join("settings.json"), r#"{"mouse": "maybe", "nonsense": 1, "folly": 2}"#).unwrap();

@@ -29,13 +29,13 @@ const SHIFT_TAB: &str = "\x1b[Z";
 const CTRL_J: &str = "\n";
 
 fn at_rest(sandbox: &Sandbox) -> Terminal {
-    let terminal = sandbox.play(&[HELLO], &[]);
+    let terminal = sandbox.open_scripted(&[HELLO], &[]);
     terminal.wait_for("Type a request");
     terminal
 }
 
 fn at_work(sandbox: &Sandbox) -> Terminal {
-    let terminal = sandbox.play(&[ENDLESS, HELLO], &["talk"]);
+    let terminal = sandbox.open_scripted(&[ENDLESS, HELLO], &["talk"]);
     terminal.wait_for("I could go on");
     terminal.wait_for("esc stops");
     terminal
@@ -43,31 +43,31 @@ fn at_work(sandbox: &Sandbox) -> Terminal {
 
 /// As above, with another model and an image on the clipboard.
 fn furnished_at_rest(sandbox: &Sandbox) -> Terminal {
-    let terminal = sandbox.play_beside(NOWHERE, &[HELLO], &[]);
+    let terminal = sandbox.open_with_server(NOWHERE, &[HELLO], &[]);
     terminal.wait_for("Type a request");
     terminal
 }
 
 fn furnished_at_work(sandbox: &Sandbox) -> Terminal {
-    let terminal = sandbox.play_beside(NOWHERE, &[ENDLESS, HELLO], &["talk"]);
+    let terminal = sandbox.open_with_server(NOWHERE, &[ENDLESS, HELLO], &["talk"]);
     terminal.wait_for("I could go on");
     terminal.wait_for("esc stops");
     terminal
 }
 
 /// Tests of key sequences, and the list of the tested sequences.
-macro_rules! journeys {
-    ($($name:ident: $journey:path,)*) => {
-        const JOURNEYS: &[&walk::Journey] = &[$(&$journey),*];
+macro_rules! sequences {
+    ($($name:ident: $sequence:path,)*) => {
+        const SEQUENCES: &[&walk::KeySequence] = &[$(&$sequence),*];
 
         $(#[test]
         fn $name() {
-            $journey.go();
+            $sequence.run();
         })*
     };
 }
 
-journeys! {
+sequences! {
     the_cursor_moves_in_the_text: text::MOVES,
     text_is_cut_and_put_in_again: text::CUTS,
     edits_are_taken_back_and_made_again: text::UNDOES,
@@ -123,7 +123,7 @@ fn keys_are_equal_with_and_without_protocol() {
         terminal.wait_for(" ❯ a\n   b");
         terminal.key(TerminalKey::Enter);
         terminal.wait_for("Hello yourself.");
-        assert_eq!(sandbox.said()[0], "user: a\nb");
+        assert_eq!(sandbox.messages()[0], "user: a\nb");
     }
 }
 
@@ -154,7 +154,10 @@ fn keys_ctrl_enter_steers_now() {
     terminal.send("now");
     terminal.send(CTRL_ENTER);
     terminal.wait_for("Hello yourself.");
-    assert_eq!(sandbox.said()[1..], ["assistant: I could go on", "user: now", "assistant: Hello yourself."]);
+    assert_eq!(
+        sandbox.messages()[1..],
+        ["assistant: I could go on", "user: now", "assistant: Hello yourself."]
+    );
 
     let sandbox = Sandbox::new();
     let mut terminal = at_work(&sandbox);
@@ -166,7 +169,7 @@ fn keys_ctrl_enter_steers_now() {
 }
 
 /// The model and the thinking level of a request.
-fn asked(server: &MockServer) -> (Vec<String>, Vec<bool>) {
+fn requested(server: &MockServer) -> (Vec<String>, Vec<bool>) {
     let requests = server.requests();
     let model = |request: &RecordedRequest| request.body["model"].as_str().unwrap_or_default().to_owned();
     let thinks = |request: &RecordedRequest| request.body.get("thinking").is_some();
@@ -177,7 +180,7 @@ fn asked(server: &MockServer) -> (Vec<String>, Vec<bool>) {
 fn model_chosen_while_idle_is_used() {
     let (sandbox, server) =
         (Sandbox::new(), MockServer::start([Reply::says([AnswerPart::Text("Sonnet here.".into())])]));
-    let mut terminal = sandbox.play_beside(&server.url, &[HELLO], &[]);
+    let mut terminal = sandbox.open_with_server(&server.url, &[HELLO], &[]);
     terminal.wait_for("Type a request");
     terminal.key(TerminalKey::Ctrl('p'));
     terminal.wait_for("claude-sonnet-5-5  ");
@@ -185,7 +188,7 @@ fn model_chosen_while_idle_is_used() {
     terminal.wait_for("claude-sonnet-5-5 · minimal");
     terminal.send("who is there?\r");
     terminal.wait_for("Sonnet here.");
-    assert_eq!(asked(&server), (vec!["claude-sonnet-5-5".to_owned()], vec![true]));
+    assert_eq!(requested(&server), (vec!["claude-sonnet-5-5".to_owned()], vec![true]));
 }
 
 #[test]
@@ -193,16 +196,16 @@ fn model_chosen_while_running_is_used_next_turn() {
     let (sandbox, server) =
         (Sandbox::new(), MockServer::start([Reply::says([AnswerPart::Text("Sonnet here.".into())])]));
     let gate = r#"{"calls": [{"name": "bash", "arguments": {"command": "while [ ! -e gate ]; do sleep 0.02; done"}}]}"#;
-    let mut terminal = sandbox.play_beside(&server.url, &[gate, HELLO], &["wait"]);
+    let mut terminal = sandbox.open_with_server(&server.url, &[gate, HELLO], &["wait"]);
     terminal.wait_for("running bash");
     terminal.key(TerminalKey::Ctrl('p'));
     terminal.wait_for("claude-sonnet-5-5  ");
     terminal.send(SHIFT_TAB);
     terminal.wait_for("claude-sonnet-5-5 · minimal");
-    assert_eq!(asked(&server), (vec![], vec![]));
+    assert_eq!(requested(&server), (vec![], vec![]));
     sandbox.write("gate", "");
     terminal.wait_for("Sonnet here.");
-    assert_eq!(asked(&server), (vec!["claude-sonnet-5-5".to_owned()], vec![true]));
+    assert_eq!(requested(&server), (vec!["claude-sonnet-5-5".to_owned()], vec![true]));
 }
 
 #[test]
@@ -210,7 +213,7 @@ fn clipboard_image_is_sent_or_steers() {
     let sees = r#"{"when": "[image #1: 1×1]", "text": "A dot."}"#;
     for (lines, words) in [(&[HELLO, sees][..], &[][..]), (&[ENDLESS, sees], &["talk"])] {
         let sandbox = Sandbox::new();
-        let mut terminal = sandbox.play_beside(NOWHERE, lines, words);
+        let mut terminal = sandbox.open_with_server(NOWHERE, lines, words);
         terminal.wait_for(if words.is_empty() { "Type a request" } else { "I could go on" });
         terminal.key(TerminalKey::Ctrl('v'));
         terminal.wait_for(" ❯ [image #1: 1×1]");
@@ -233,7 +236,7 @@ fn keys_shift_tab_cycles_thinking() {
 #[test]
 fn keys_esc_twice_opens_the_tree() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&[HELLO], &["hello"]);
+    let mut terminal = sandbox.open_scripted(&[HELLO], &["hello"]);
     terminal.wait_for("Hello yourself.");
     terminal.wait_without("esc stops");
     // With and without the keyboard protocol, both in one piece.
@@ -258,7 +261,7 @@ fn keys_ctrl_c_stops_run_if_editor_is_empty() {
 fn keys_fold_output_and_thinking() {
     let sandbox = Sandbox::new();
     let run = r#"{"think": "first thought\nsecond thought\nthird thought\nlast thought", "calls": [{"name": "bash", "arguments": {"command": "seq 1 40"}}]}"#;
-    let mut terminal = sandbox.play(&[run, HELLO], &["count"]);
+    let mut terminal = sandbox.open_scripted(&[run, HELLO], &["count"]);
     terminal.wait_for("Hello yourself.");
     terminal.wait_without("esc stops");
     let folded = terminal.screen();
@@ -282,7 +285,7 @@ fn keys_page_and_end_scroll() {
             "\"repeat\"",
             r#""calls": [{"name": "bash", "arguments": {"command": "true"}}], "repeat""#,
         );
-        let mut terminal = sandbox.play(&[&call, &last], &["go"]);
+        let mut terminal = sandbox.open_scripted(&[&call, &last], &["go"]);
         terminal.wait_for(text);
         terminal.key(TerminalKey::PageUp);
         terminal.wait_for("more below · end");
@@ -313,7 +316,7 @@ fn keys_edit_and_undo() {
     terminal.send("x");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("Hello yourself.");
-    assert_eq!(sandbox.said()[0], "user: one 👩‍👩‍👧x");
+    assert_eq!(sandbox.messages()[0], "user: one 👩‍👩‍👧x");
 }
 
 #[test]
@@ -329,7 +332,7 @@ fn paste_of_a_megabyte_is_a_placeholder() {
     terminal.wait_for("▸ send it anyway");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("Hello yourself.");
-    assert_eq!(sandbox.said()[0], format!("user: see {}", pasted.replace('\r', "\n")));
+    assert_eq!(sandbox.messages()[0], format!("user: see {}", pasted.replace('\r', "\n")));
 }
 
 #[test]
@@ -337,13 +340,13 @@ fn paste_without_brackets_is_fast() {
     let sandbox = Sandbox::new();
     let mut terminal = at_rest(&sandbox);
     let pasted = "0123456789".repeat(2_000);
-    let begun = std::time::Instant::now();
+    let start = std::time::Instant::now();
     terminal.send(&format!("{pasted}!"));
     terminal.wait_for("9!");
-    assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("Hello yourself.");
-    assert_eq!(sandbox.said()[0], format!("user: {pasted}!"));
+    assert_eq!(sandbox.messages()[0], format!("user: {pasted}!"));
 }
 
 /// An image of one pixel.
@@ -354,7 +357,7 @@ fn paste_of_image_path_attaches_it() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.project().join("a shot.png"), PIXEL).unwrap();
     sandbox.write("words.png", "no picture");
-    let mut terminal = sandbox.play(&[r#"{"expect": "[image #1: 1×1]", "text": "A dot."}"#], &[]);
+    let mut terminal = sandbox.open_scripted(&[r#"{"expect": "[image #1: 1×1]", "text": "A dot."}"#], &[]);
     terminal.wait_for("Type a request");
     let path = sandbox.project().join("a\\ shot.png").display().to_string();
     terminal.send(&format!("what is\x1b[200~{path}\x1b[201~"));
@@ -365,9 +368,9 @@ fn paste_of_image_path_attaches_it() {
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("A dot.");
     let log = sandbox.log();
-    let asked = log.iter().find(|line| line["message"]["role"] == "user").unwrap();
-    assert_eq!(asked["message"]["content"][1]["type"], "image");
-    assert_eq!(asked["message"]["content"][1]["mimeType"], "image/png");
+    let user_message = log.iter().find(|line| line["message"]["role"] == "user").unwrap();
+    assert_eq!(user_message["message"]["content"][1]["type"], "image");
+    assert_eq!(user_message["message"]["content"][1]["mimeType"], "image/png");
 }
 
 #[test]
@@ -385,7 +388,7 @@ fn keybindings_are_applied_and_conflicts_reported() {
     fs::create_dir_all(&config).unwrap();
     let file = config.join("keybindings.json");
     fs::write(&file, "{\n  \"pick_model\": \"ctrl+x\",\n  \"help\": \"h\"\n}").unwrap();
-    let mut terminal = sandbox.play(&[HELLO], &[]);
+    let mut terminal = sandbox.open_scripted(&[HELLO], &[]);
     terminal.wait_for("keybindings.json, line 3: h is needed for typing; help keeps ?");
     terminal.key(TerminalKey::Ctrl('x'));
     terminal.wait_for("── models");
@@ -407,7 +410,7 @@ fn keybindings_are_applied_and_conflicts_reported() {
 fn attach_mentioned_image_is_sent() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.project().join("shot.png"), PIXEL).unwrap();
-    let mut terminal = sandbox.play(&[r#"{"expect": "what is @shot.png", "text": "A dot."}"#], &[]);
+    let mut terminal = sandbox.open_scripted(&[r#"{"expect": "what is @shot.png", "text": "A dot."}"#], &[]);
     terminal.wait_for("Type a request");
     // After a space nothing is completed: it is sent as typed.
     terminal.send("what is @shot.png and @lost.png ");
@@ -416,8 +419,8 @@ fn attach_mentioned_image_is_sent() {
     terminal.wait_for("A dot.");
     terminal.wait_for("▣ image/png 1×1");
     let log = sandbox.log();
-    let asked = log.iter().find(|line| line["message"]["role"] == "user").unwrap();
-    let content = asked["message"]["content"].as_array().unwrap();
+    let user_message = log.iter().find(|line| line["message"]["role"] == "user").unwrap();
+    let content = user_message["message"]["content"].as_array().unwrap();
     assert_eq!(content.len(), 2, "what isn't there is no picture: {content:?}");
     assert_eq!(content[1]["mimeType"], "image/png");
 }

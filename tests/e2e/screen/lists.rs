@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::sandbox::Sandbox;
-use crate::screen::prompting::{enter, quit, say};
+use crate::screen::prompting::{enter, prompt_and_wait, quit};
 use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 const TWO: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
@@ -16,7 +16,7 @@ fn settings_list_writes_only_its_setting() {
     let file = sandbox.home().join("tiller/settings.json");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(&file, r#"{"zeta.of_tomorrow": 1, "retry": {"max": 3}}"#).unwrap();
-    let mut terminal = sandbox.play(&TWO, &[]);
+    let mut terminal = sandbox.open_scripted(&TWO, &[]);
     enter(&mut terminal, "/settings");
     terminal.send("steering_mode");
     terminal.wait_for("▸ steering_mode");
@@ -41,10 +41,10 @@ fn settings_list_writes_only_its_setting() {
     terminal.key(TerminalKey::Esc);
     terminal.wait_without("── settings ──");
     quit(terminal);
-    let written: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let settings: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
     let expected =
         serde_json::json!({"zeta.of_tomorrow": 1, "retry": {"max": 7}, "steering_mode": "one-at-a-time"});
-    assert_eq!(written, expected);
+    assert_eq!(settings, expected);
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn completion_of_files_and_paths() {
     fs::create_dir(sandbox.project().join("src")).unwrap();
     sandbox.write("src/my notes.md", "");
     sandbox.write("src/main.rs", "");
-    let mut terminal = sandbox.play(&TWO, &[]);
+    let mut terminal = sandbox.open_scripted(&TWO, &[]);
     terminal.wait_for("❯");
     terminal.send("read @notes");
     terminal.wait_for("▸ src/my notes.md");
@@ -67,17 +67,20 @@ fn completion_of_files_and_paths() {
     terminal.wait_without("esc stops");
     quit(terminal);
     let attached = "<file path=\"src/my notes.md\" lines=\"0\">\n[the file is empty]\n</file>";
-    assert_eq!(sandbox.said()[0], format!("user: read @\"src/my notes.md\" and ./src/main.rs\n\n{attached}"));
+    assert_eq!(
+        sandbox.messages()[0],
+        format!("user: read @\"src/my notes.md\" and ./src/main.rs\n\n{attached}")
+    );
 }
 
 #[test]
 fn session_list_renames_trashes_and_restores() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&TWO, &[]);
-    say(&mut terminal, "question one", "Answer one.");
+    let mut terminal = sandbox.open_scripted(&TWO, &[]);
+    prompt_and_wait(&mut terminal, "question one", "Answer one.");
     enter(&mut terminal, "/new");
     terminal.wait_without("Answer one.");
-    say(&mut terminal, "question two", "Answer");
+    prompt_and_wait(&mut terminal, "question two", "Answer");
     enter(&mut terminal, "/resume");
     terminal.wait_for("── sessions of this directory");
     terminal.wait_for("question two");
@@ -114,9 +117,9 @@ fn session_list_renames_trashes_and_restores() {
 #[test]
 fn session_list_locked_session_can_be_forked() {
     let sandbox = Sandbox::new();
-    let mut other = sandbox.play(&TWO, &[]);
-    say(&mut other, "question one", "Answer one.");
-    let mut terminal = sandbox.play(&TWO, &[]);
+    let mut second = sandbox.open_scripted(&TWO, &[]);
+    prompt_and_wait(&mut second, "question one", "Answer one.");
+    let mut terminal = sandbox.open_scripted(&TWO, &[]);
     enter(&mut terminal, "/resume");
     terminal.wait_for("▸ question one");
     terminal.key(TerminalKey::Enter);
@@ -126,14 +129,14 @@ fn session_list_locked_session_can_be_forked() {
     terminal.wait_until("the fork", |screen| screen.contains("Answer one.") && !screen.contains("esc back"));
     assert_eq!(sandbox.logs().len(), 2);
     quit(terminal);
-    quit(other);
+    quit(second);
 }
 
 #[test]
 fn export_command_error_keeps_the_name() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&TWO, &[]);
-    say(&mut terminal, "question one", "Answer one.");
+    let mut terminal = sandbox.open_scripted(&TWO, &[]);
+    prompt_and_wait(&mut terminal, "question one", "Answer one.");
     enter(&mut terminal, "/export talk.pdf");
     terminal.wait_for("can't tell the format");
     terminal.wait_for("use the extension .html, .md or .jsonl");
@@ -152,8 +155,8 @@ fn export_command_error_keeps_the_name() {
 #[test]
 fn session_list_open_session_is_reported() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&TWO, &[]);
-    say(&mut terminal, "question one", "Answer one.");
+    let mut terminal = sandbox.open_scripted(&TWO, &[]);
+    prompt_and_wait(&mut terminal, "question one", "Answer one.");
     let log = sandbox.logs().remove(0);
     let id = log.file_stem().unwrap().to_str().unwrap().rsplit('_').next().unwrap().to_owned();
     enter(&mut terminal, &format!("/resume {}", &id[..10]));
@@ -171,8 +174,8 @@ fn session_list_open_session_is_reported() {
 /// A sandbox with a session of a model without a key.
 fn with_session_of_another_model() -> Sandbox {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&TWO, &[]);
-    say(&mut terminal, "question one", "Answer one.");
+    let mut terminal = sandbox.open_scripted(&TWO, &[]);
+    prompt_and_wait(&mut terminal, "question one", "Answer one.");
     quit(terminal);
     let log = sandbox.logs().remove(0);
     let text = fs::read_to_string(&log).unwrap();
@@ -184,7 +187,7 @@ fn with_session_of_another_model() -> Sandbox {
 #[test]
 fn model_unavailable_is_shown_in_session() {
     let sandbox = with_session_of_another_model();
-    let mut terminal = sandbox.play(&TWO, &[]);
+    let mut terminal = sandbox.open_scripted(&TWO, &[]);
     enter(&mut terminal, "/resume");
     terminal.wait_for("▸ question one");
     terminal.key(TerminalKey::Enter);
@@ -210,7 +213,7 @@ fn demo_model_needs_choice_in_other_sessions() {
 #[test]
 fn footer_shows_approval_and_thinking() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&TWO, &[]);
+    let mut terminal = sandbox.open_scripted(&TWO, &[]);
     enter(&mut terminal, "/approval");
     terminal.wait_for("── approval ──");
     terminal.send("read");
@@ -231,7 +234,7 @@ fn footer_shows_approval_and_thinking() {
 #[test]
 fn mouse_click_chooses_a_row() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&[], &[]);
+    let mut terminal = sandbox.open_scripted(&[], &[]);
     terminal.wait_for("Type a request");
     terminal.send("/settings\r");
     terminal.wait_for("── settings");

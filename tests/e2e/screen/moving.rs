@@ -44,7 +44,7 @@ pub(super) fn log(sandbox: &Sandbox, count: usize) -> String {
 #[test]
 fn mouse_scrolls_and_selects() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&[LONG], &["hello"]);
+    let mut terminal = sandbox.open_scripted(&[LONG], &["hello"]);
     terminal.wait_for("• two");
     terminal.wait_without("esc stops");
     assert!(terminal.written().contains("\x1b[?1002h"), "the mouse is asked for");
@@ -63,7 +63,7 @@ fn mouse_scrolls_and_selects() {
 #[test]
 fn mouse_setting_off_leaves_it_to_terminal() {
     let sandbox = Sandbox::new().with("TILLER_MOUSE", "off");
-    let terminal = sandbox.play(&[LONG], &["hello"]);
+    let terminal = sandbox.open_scripted(&[LONG], &["hello"]);
     terminal.wait_for("• two");
     assert!(!terminal.written().contains("\x1b[?1002h"));
 }
@@ -72,7 +72,7 @@ fn mouse_setting_off_leaves_it_to_terminal() {
 fn search_in_transcript_and_esc_returns() {
     let sandbox = Sandbox::new();
     let log = log(&sandbox, 3_000);
-    let mut terminal = sandbox.play(&[LONG], &["--session", &log]);
+    let mut terminal = sandbox.open_scripted(&[LONG], &["--session", &log]);
     terminal.wait_for("the answer to 2998");
     terminal.key(TerminalKey::Ctrl('f'));
     terminal.send("prompt 77");
@@ -90,7 +90,7 @@ fn search_in_transcript_and_esc_returns() {
 fn keys_jump_to_start_and_end() {
     let sandbox = Sandbox::new();
     let log = log(&sandbox, 3_000);
-    let mut terminal = sandbox.play(&[LONG], &["--session", &log]);
+    let mut terminal = sandbox.open_scripted(&[LONG], &["--session", &log]);
     terminal.wait_for("the answer to 2998");
     terminal.key(TerminalKey::Home);
     terminal.wait_for("▌ prompt 0 ");
@@ -107,7 +107,7 @@ fn keys_jump_to_start_and_end() {
 fn keys_choose_and_fold_a_block() {
     let sandbox = Sandbox::new();
     let seq = r#"{"calls": [{"name": "bash", "arguments": {"command": "seq 100 130"}}]}"#;
-    let mut terminal = sandbox.play(&[seq, r#"{"text": "Counted."}"#], &["count"]);
+    let mut terminal = sandbox.open_scripted(&[seq, r#"{"text": "Counted."}"#], &["count"]);
     terminal.wait_for("Counted.");
     terminal.wait_without("esc stops");
     terminal.send("\x1bk");
@@ -125,7 +125,7 @@ fn keys_choose_and_fold_a_block() {
 #[test]
 fn prompt_cut_off_is_marked_and_restored() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&[r#"{"delay_ms": 60000, "text": "never"}"#], &[]);
+    let mut terminal = sandbox.open_scripted(&[r#"{"delay_ms": 60000, "text": "never"}"#], &[]);
     terminal.wait_for("Type a request");
     terminal.send("are you there?");
     terminal.key(TerminalKey::Enter);
@@ -133,7 +133,7 @@ fn prompt_cut_off_is_marked_and_restored() {
     terminal.signal(nix::sys::signal::Signal::SIGKILL);
     terminal.wait();
 
-    let mut terminal = sandbox.play(&[r#"{"text": "Yes."}"#], &["-c"]);
+    let mut terminal = sandbox.open_scripted(&[r#"{"text": "Yes."}"#], &["-c"]);
     terminal.wait_for("not answered: tiller stopped first");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("❯ are you there?");
@@ -141,6 +141,6 @@ fn prompt_cut_off_is_marked_and_restored() {
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("Yes.");
     terminal.wait_without("esc stops");
-    let user: Vec<String> = sandbox.said();
+    let user: Vec<String> = sandbox.messages();
     assert_eq!(user.last().map(String::as_str), Some("assistant: Yes."));
 }

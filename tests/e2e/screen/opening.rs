@@ -36,7 +36,8 @@ fn gated() -> Sandbox {
 #[test]
 fn opening_prompts_are_sent_after_opening() {
     let sandbox = gated();
-    let mut terminal = sandbox.play(&[r#"{"expect": "hello there", "text": "Hello yourself."}"#], &[]);
+    let mut terminal =
+        sandbox.open_scripted(&[r#"{"expect": "hello there", "text": "Hello yourself."}"#], &[]);
     terminal.wait_for("opening the session");
     terminal.send("hello there");
     terminal.wait_for("❯ hello there");
@@ -57,7 +58,7 @@ fn opening_prompts_are_sent_after_opening() {
 fn opening_external_editor_keeps_the_terminal() {
     let script = "echo editing; while [ ! -e edited ]; do sleep 0.02; done; printf ' and more' >> $2";
     let sandbox = editor(gated(), script);
-    let mut terminal = sandbox.play(&[r#"{"text": "Hello yourself."}"#], &["hello"]);
+    let mut terminal = sandbox.open_scripted(&[r#"{"text": "Hello yourself."}"#], &["hello"]);
     terminal.wait_for("opening the session");
     terminal.send("a draft");
     terminal.wait_for("❯ a draft");
@@ -67,7 +68,7 @@ fn opening_external_editor_keeps_the_terminal() {
     // The session is open by then, and only the editor doesn't know.
     wait_until("an answer", || {
         let is_there = !sandbox.logs().is_empty();
-        is_there && sandbox.said().iter().any(|said| said == "assistant: Hello yourself.")
+        is_there && sandbox.messages().iter().any(|said| said == "assistant: Hello yourself.")
     });
     assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
     sandbox.write("edited", "");
@@ -78,7 +79,7 @@ fn opening_external_editor_keeps_the_terminal() {
 #[test]
 fn opening_quit_keeps_sent_prompts() {
     let sandbox = gated();
-    let mut terminal = sandbox.play(&[], &[]);
+    let mut terminal = sandbox.open_scripted(&[], &[]);
     terminal.wait_for("opening the session");
     terminal.send("not lost");
     terminal.wait_for("❯ not lost");
@@ -88,14 +89,14 @@ fn opening_quit_keeps_sent_prompts() {
     assert_eq!(terminal.wait().exit_code(), 0);
     assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
     assert!(sandbox.logs().is_empty());
-    let terminal = sandbox.play(&[], &[]);
+    let terminal = sandbox.open_scripted(&[], &[]);
     terminal.wait_for("❯ not lost");
 }
 
 #[test]
 fn opening_error_is_on_the_normal_screen() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&[], &["--session", "no-such-session"]);
+    let mut terminal = sandbox.open_scripted(&[], &["--session", "no-such-session"]);
     assert_eq!(terminal.wait().exit_code(), 2);
     assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
     assert!(terminal.screen().contains("error: "), "{}", terminal.screen());
@@ -115,7 +116,7 @@ fn opening_piped_text_precedes_message() {
     assert_eq!(terminal.wait().exit_code(), 0);
     let screen = terminal.screen();
     assert!(screen.contains("Resume this session with: tiller --session "), "{screen}");
-    assert_eq!(sandbox.said()[0], "user: a line of the log\n\nwhy?");
+    assert_eq!(sandbox.messages()[0], "user: a line of the log\n\nwhy?");
 }
 
 #[test]
@@ -134,7 +135,7 @@ fn opening_piped_text_is_in_the_editor() {
     terminal.wait_for("at a terminal");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("Read.");
-    assert!(sandbox.said()[0].starts_with("user: line 0\nline 1\n"), "{:?}", sandbox.said());
+    assert!(sandbox.messages()[0].starts_with("user: line 0\nline 1\n"), "{:?}", sandbox.messages());
 }
 
 #[test]
@@ -152,14 +153,14 @@ fn opening_piped_text_not_utf8_is_an_error() {
 fn trace_file_is_written_in_tui() {
     let sandbox = Sandbox::new();
     let mut terminal =
-        sandbox.play(&[r#"{"text": "Hello yourself."}"#], &["--trace", "trace", "-v", "hello"]);
+        sandbox.open_scripted(&[r#"{"text": "Hello yourself."}"#], &["--trace", "trace", "-v", "hello"]);
     terminal.wait_for("Hello yourself.");
     terminal.send(":q");
     terminal.wait_for("❯ :q");
     terminal.key(TerminalKey::Enter);
     assert_eq!(terminal.wait().exit_code(), 0);
-    let written = fs::read_to_string(sandbox.project().join("trace")).unwrap();
-    assert!(written.starts_with(r#"{"type":"session""#) && written.contains("agent_settled"), "{written}");
+    let trace = fs::read_to_string(sandbox.project().join("trace")).unwrap();
+    assert!(trace.starts_with(r#"{"type":"session""#) && trace.contains("agent_settled"), "{trace}");
     assert!(!terminal.written().contains("DEBUG"), "the log is not on the screen");
     let log = fs::read_to_string(sandbox.home().join("tiller/state/tiller.log")).unwrap();
     assert!(log.contains("DEBUG"), "{log}");

@@ -7,13 +7,13 @@ pub(super) fn enter(terminal: &mut Terminal, line: &str) {
     terminal.wait_for("❯");
     terminal.send(line);
     // A shell command is shown after its mark.
-    let sign = if line.starts_with('!') { "!" } else { "❯" };
-    terminal.wait_for(&format!("{sign} {line}"));
+    let mark = if line.starts_with('!') { "!" } else { "❯" };
+    terminal.wait_for(&format!("{mark} {line}"));
     terminal.key(TerminalKey::Enter);
 }
 
 /// Sends a prompt and waits for the answer.
-pub(super) fn say(terminal: &mut Terminal, prompt: &str, answer: &str) {
+pub(super) fn prompt_and_wait(terminal: &mut Terminal, prompt: &str, answer: &str) {
     enter(terminal, prompt);
     terminal.wait_for(answer);
     terminal.wait_without("esc stops");

@@ -9,7 +9,7 @@ const GATE: &str = r#"{"calls": [{"name": "bash", "arguments": {"command": "whil
 
 fn begin(sandbox: &Sandbox, answers: &[&str]) -> Terminal {
     let script: Vec<&str> = [GATE].into_iter().chain(answers.iter().copied()).collect();
-    let terminal = sandbox.play(&script, &["do two things"]);
+    let terminal = sandbox.open_scripted(&script, &["do two things"]);
     terminal.wait_for("running bash");
     terminal
 }
@@ -72,7 +72,10 @@ fn queue_edit_survives_the_end_of_the_run() {
     terminal.wait_without("↳ next");
     assert!(!terminal.screen().contains("is no longer queued"), "{}", terminal.screen());
     assert_eq!(changes(&sandbox), ["add first", "edit first followUp: first, better"]);
-    assert_eq!(sandbox.said()[4..], ["assistant: Both done.", "user: first, better", "assistant: Better."]);
+    assert_eq!(
+        sandbox.messages()[4..],
+        ["assistant: Both done.", "user: first, better", "assistant: Better."]
+    );
 }
 
 /// The entries of the queue in the log.
@@ -163,7 +166,11 @@ fn queue_edit_holds_message_and_cancel_restores() {
     assert!(sandbox.project().join("second").exists(), "nothing was skipped");
     terminal.key(TerminalKey::Esc);
     terminal.wait_for("▸ ↳ held    look there · steers");
-    assert!(!sandbox.said().iter().any(|said| said.starts_with("user: look")), "{:?}", sandbox.said());
+    assert!(
+        !sandbox.messages().iter().any(|said| said.starts_with("user: look")),
+        "{:?}",
+        sandbox.messages()
+    );
     assert_eq!(changes(&sandbox), ["add look there"]);
 }
 
@@ -171,7 +178,8 @@ fn queue_edit_holds_message_and_cancel_restores() {
 fn steering_now_records_what_it_cut_off() {
     let sandbox = Sandbox::new();
     let endless = r#"{"text": "I could go on", "hang": true}"#;
-    let mut terminal = sandbox.play(&[endless, r#"{"expect": "stop that", "text": "Stopped."}"#], &["talk"]);
+    let mut terminal =
+        sandbox.open_scripted(&[endless, r#"{"expect": "stop that", "text": "Stopped."}"#], &["talk"]);
     terminal.wait_for("I could go on");
     terminal.send("stop that");
     terminal.key(TerminalKey::Enter);
@@ -183,6 +191,6 @@ fn steering_now_records_what_it_cut_off() {
     assert_eq!(receipts(&sandbox), [json!({"afterCalls": 0, "skippedCalls": 0, "cutOff": true})]);
     terminal.key(TerminalKey::Ctrl('d'));
     terminal.wait();
-    let shown = sandbox.run(&["sessions", "show", &sandbox.logs()[0].display().to_string()]).out;
-    assert!(shown.contains("> (steered: cut the answer off) stop that"), "{shown}");
+    let output = sandbox.run(&["sessions", "show", &sandbox.logs()[0].display().to_string()]).out;
+    assert!(output.contains("> (steered: cut the answer off) stop that"), "{output}");
 }

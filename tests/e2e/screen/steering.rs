@@ -27,7 +27,7 @@ fn ask(terminal: &mut Terminal, prompt: &str) {
 fn steering_skips_calls_not_begun() {
     let sandbox = Sandbox::new();
     let answer = r#"{"expect": "look at the fixture", "text": "Looking there."}"#;
-    let mut terminal = sandbox.play(&[&gate(), answer], &[]);
+    let mut terminal = sandbox.open_scripted(&[&gate(), answer], &[]);
     ask(&mut terminal, "do three things");
     terminal.wait_for("running bash");
     terminal.send("look at the fixture");
@@ -41,10 +41,10 @@ fn steering_skips_calls_not_begun() {
     assert!(screen.contains("gone through"), "{screen}");
 
     assert!(!sandbox.project().join("second").exists() && !sandbox.project().join("third").exists());
-    let said = sandbox.said();
-    assert!(said[2].starts_with("toolResult: gone through"), "{said:?}");
+    let messages = sandbox.messages();
+    assert!(messages[2].starts_with("toolResult: gone through"), "{messages:?}");
     assert_eq!(
-        said[3..],
+        messages[3..],
         [
             "toolResult: skipped: the user steered",
             "toolResult: skipped: the user steered",
@@ -70,7 +70,7 @@ fn steering_skips_calls_not_begun() {
 fn follow_up_is_sent_after_the_run() {
     let sandbox = Sandbox::new();
     let answers = [r#"{"text": "All three done."}"#, r#"{"expect": "run the suite", "text": "Suite ran."}"#];
-    let mut terminal = sandbox.play(&[&gate(), answers[0], answers[1]], &[]);
+    let mut terminal = sandbox.open_scripted(&[&gate(), answers[0], answers[1]], &[]);
     ask(&mut terminal, "do three things");
     terminal.wait_for("running bash");
     terminal.send("then run the suite");
@@ -81,7 +81,7 @@ fn follow_up_is_sent_after_the_run() {
     terminal.wait_without("↳ next");
     assert!(sandbox.project().join("third").exists());
     assert_eq!(
-        sandbox.said()[5..],
+        sandbox.messages()[5..],
         ["assistant: All three done.", "user: then run the suite", "assistant: Suite ran."]
     );
 }
@@ -89,7 +89,7 @@ fn follow_up_is_sent_after_the_run() {
 #[test]
 fn stop_keeps_text_and_returns_the_queue() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&[ENDLESS], &[]);
+    let mut terminal = sandbox.open_scripted(&[ENDLESS], &[]);
     ask(&mut terminal, "talk");
     terminal.wait_for("I could go on");
     terminal.send("first thought");
@@ -110,7 +110,7 @@ fn stop_keeps_text_and_returns_the_queue() {
     let log = sandbox.log();
     let answer = log.iter().find(|line| line["message"]["role"] == "assistant").unwrap();
     assert_eq!(answer["message"]["stopReason"], "aborted");
-    assert_eq!(sandbox.said(), ["user: talk", "assistant: I could go on"]);
+    assert_eq!(sandbox.messages(), ["user: talk", "assistant: I could go on"]);
 
     terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_without("first thought");
@@ -124,9 +124,9 @@ fn stop_keeps_text_and_returns_the_queue() {
 fn stop_keeps_command_output() {
     let printing = r#"{"calls": [{"name": "bash", "arguments": {"command": "seq 300; echo the end so far; sleep 600"}}]}"#;
     let steered = r#"{"expect": "do less", "text": "Less then."}"#;
-    for (word, why) in [(None, "the user stopped it"), (Some("do less"), "the user steered")] {
+    for (word, reason) in [(None, "the user stopped it"), (Some("do less"), "the user steered")] {
         let sandbox = Sandbox::new();
-        let mut terminal = sandbox.play(&[printing, steered], &[]);
+        let mut terminal = sandbox.open_scripted(&[printing, steered], &[]);
         ask(&mut terminal, "count");
         // The command contains the text, too.
         terminal.wait_for("│ the end so far");
@@ -147,7 +147,7 @@ fn stop_keeps_command_output() {
         let log = sandbox.log();
         let result = log.iter().find(|line| line["message"]["role"] == "toolResult").unwrap();
         let texts = &result["message"]["content"];
-        assert_eq!(texts[0]["text"], format!("aborted: {why}; it may have had effects"));
+        assert_eq!(texts[0]["text"], format!("aborted: {reason}; it may have had effects"));
         let printed: String = (1..=300).map(|n| format!("{n}\n")).collect();
         assert_eq!(texts[1]["text"], printed + "the end so far\n");
         assert_eq!(result["message"]["isError"], true);
@@ -157,7 +157,7 @@ fn stop_keeps_command_output() {
 #[test]
 fn queue_is_held_after_a_kill() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&[ENDLESS], &[]);
+    let mut terminal = sandbox.open_scripted(&[ENDLESS], &[]);
     ask(&mut terminal, "talk");
     terminal.wait_for("I could go on");
     terminal.send("and then this");
@@ -166,9 +166,10 @@ fn queue_is_held_after_a_kill() {
     terminal.signal(nix::sys::signal::Signal::SIGKILL);
     terminal.wait();
 
-    let mut terminal = sandbox.play(&[r#"{"expect": "and then this", "text": "Now then."}"#], &["-c"]);
+    let mut terminal =
+        sandbox.open_scripted(&[r#"{"expect": "and then this", "text": "Now then."}"#], &["-c"]);
     terminal.wait_for("↳ held    and then this · alt+up to edit or release it");
-    assert_eq!(sandbox.said(), ["user: talk"], "nothing was sent by itself");
+    assert_eq!(sandbox.messages(), ["user: talk"], "nothing was sent by itself");
     terminal.key(TerminalKey::AltUp);
     terminal.wait_for("▸ ↳ held    and then this");
     terminal.send("r");

@@ -16,10 +16,10 @@ const ENDLESS: &str = r#"{"text": "I could go on", "hang": true}"#;
 const FOCUS_LOST: &str = "\x1b[O";
 const FOCUS_GAINED: &str = "\x1b[I";
 
-pub(super) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+pub(super) fn wait_until(condition: &str, is_so: impl Fn() -> bool) {
     let until = Instant::now() + DEADLINE;
     while !is_so() {
-        assert!(Instant::now() < until, "there never was {what}");
+        assert!(Instant::now() < until, "there never was {condition}");
         std::thread::yield_now();
     }
 }
@@ -36,7 +36,7 @@ fn sandbox() -> Sandbox {
 #[test]
 fn title_and_progress_are_set_and_restored() {
     let sandbox = sandbox();
-    let mut terminal = sandbox.play(&[SLOW], &["hello", "--name", "greeting"]);
+    let mut terminal = sandbox.open_scripted(&[SLOW], &["hello", "--name", "greeting"]);
     terminal.wait_for("Hello yourself.");
     terminal.wait_without("esc stops");
     wait_for_bytes(&terminal, "\x1b]2;tiller · greeting · working\x07");
@@ -55,7 +55,7 @@ fn title_and_progress_are_set_and_restored() {
 #[test]
 fn notification_only_without_focus() {
     let sandbox = sandbox();
-    let mut terminal = sandbox.play(&[HELLO, SLOW], &["--name", "greeting"]);
+    let mut terminal = sandbox.open_scripted(&[HELLO, SLOW], &["--name", "greeting"]);
     terminal.wait_for("Type a request");
     terminal.send(FOCUS_GAINED);
     terminal.send("one\r");
@@ -70,7 +70,7 @@ fn notification_only_without_focus() {
 #[test]
 fn notification_is_bell_without_focus_events() {
     let sandbox = Sandbox::new().with("TILLER_NOTIFY_AFTER_S", "0");
-    let mut terminal = sandbox.play(&[SLOW], &["hello"]);
+    let mut terminal = sandbox.open_scripted(&[SLOW], &["hello"]);
     terminal.wait_for("Hello yourself.");
     wait_until("a bell that ends no sequence", || {
         let written = terminal.written();
@@ -205,7 +205,7 @@ fn suspend_in_external_editor_resumes_both() {
 #[test]
 fn suspend_without_job_control_is_refused() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&[HELLO], &[]);
+    let mut terminal = sandbox.open_scripted(&[HELLO], &[]);
     terminal.wait_for("Type a request");
     terminal.key(TerminalKey::Ctrl('z'));
     wait_until("the screen given back", || terminal.written().contains("\x1b[?1049l"));
@@ -229,7 +229,7 @@ fn external_editor_runs_beside_the_agent() {
         "echo editing $1; while [ ! -e gate ]; do sleep 0.02; done; printf ' and more\\n' >> $2",
     );
     let answer = r#"{"text": "word ", "repeat": 200, "delay_ms": 2}"#;
-    let mut terminal = sandbox.play(&[answer], &["go"]);
+    let mut terminal = sandbox.open_scripted(&[answer], &["go"]);
     terminal.wait_for("word");
     terminal.send("draft");
     terminal.wait_for("❯ draft");
@@ -237,7 +237,7 @@ fn external_editor_runs_beside_the_agent() {
     terminal.wait_for("editing --wait");
     assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
     wait_until("the answer in the log", || {
-        sandbox.said().iter().any(|said| said.starts_with("assistant: word"))
+        sandbox.messages().iter().any(|said| said.starts_with("assistant: word"))
     });
     sandbox.write("gate", "");
     terminal.wait_for("❯ draft and more");
@@ -249,7 +249,7 @@ fn external_editor_runs_beside_the_agent() {
 fn external_editor_gets_the_keys() {
     let sandbox =
         editor(Sandbox::new(), "echo editing; read said < /dev/tty; printf ' and %s\\n' \"$said\" >> $2");
-    let mut terminal = sandbox.play(&[HELLO], &[]);
+    let mut terminal = sandbox.open_scripted(&[HELLO], &[]);
     terminal.wait_for("Type a request");
     terminal.send("!sleep 300\r");
     terminal.wait_for("! sleep 300");
@@ -269,16 +269,16 @@ fn external_editor_gets_the_keys() {
 
 #[test]
 fn external_editor_failure_keeps_text() {
-    for (sandbox, what) in [
+    for (sandbox, condition) in [
         (Sandbox::new().with("VISUAL", "no-such-editor"), "program not found: `no-such-editor`"),
         (editor(Sandbox::new(), "echo gone > $2; exit 3"), "failed: exit status: 3"),
     ] {
-        let mut terminal = sandbox.play(&[HELLO], &[]);
+        let mut terminal = sandbox.open_scripted(&[HELLO], &[]);
         terminal.wait_for("Type a request");
         terminal.send("dear draft");
         terminal.wait_for("❯ dear draft");
         terminal.key(TerminalKey::Ctrl('g'));
-        terminal.wait_for(what);
+        terminal.wait_for(condition);
         terminal.wait_for("❯ dear draft");
     }
 }
@@ -286,7 +286,7 @@ fn external_editor_failure_keeps_text() {
 #[test]
 fn draft_survives_a_kill() {
     let sandbox = Sandbox::new();
-    let mut terminal = sandbox.play(&[HELLO], &[]);
+    let mut terminal = sandbox.open_scripted(&[HELLO], &[]);
     terminal.wait_for("Type a request");
     terminal.send("half a thought");
     let drafts = || -> Vec<String> {
@@ -300,7 +300,7 @@ fn draft_survives_a_kill() {
     terminal.signal(Signal::SIGKILL);
     terminal.wait();
 
-    let mut terminal = sandbox.play(&[HELLO], &[]);
+    let mut terminal = sandbox.open_scripted(&[HELLO], &[]);
     terminal.wait_for("❯ half a thought");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("Hello yourself.");

@@ -19,7 +19,7 @@ fn painted() -> Sandbox {
 }
 
 fn open(sandbox: &Sandbox, arguments: &[&str]) -> Terminal {
-    sandbox.play(&[], arguments)
+    sandbox.open_scripted(&[], arguments)
 }
 
 /// The color of the mark before the editor or a filter: the accent.
@@ -30,8 +30,9 @@ fn accent(screen: &vt100::Screen) -> Option<Color> {
     marks.find(|cell| cell.contents() == "❯").map(vt100::Cell::fgcolor)
 }
 
-fn wait_for_accent(terminal: &Terminal, wanted: Color) {
-    terminal.wait_until_look(&format!("an accent of {wanted:?}"), |screen| accent(screen) == Some(wanted));
+fn wait_for_accent(terminal: &Terminal, expected: Color) {
+    terminal
+        .wait_until_look(&format!("an accent of {expected:?}"), |screen| accent(screen) == Some(expected));
 }
 
 #[test]
@@ -40,9 +41,9 @@ fn theme_query_reply_is_no_key() {
     let mut terminal = open(&sandbox, &[]);
     terminal.wait_for("/help the commands");
     wait_for_accent(&terminal, DARK);
-    let written = terminal.written();
-    let question = written.find("\x1b]11;?\x07").unwrap();
-    assert!(question > written.find("❯").unwrap());
+    let output = terminal.written();
+    let question = output.find("\x1b]11;?\x07").unwrap();
+    assert!(question > output.find("❯").unwrap());
     terminal.send(WHITE_GROUND);
     wait_for_accent(&terminal, LIGHT);
     terminal.send("typed");
@@ -154,9 +155,9 @@ fn theme_files_of_flags_and_trusted_projects() {
     trusting.wait_for("/help the commands");
     wait_for_accent(&trusting, Color::Rgb(2, 2, 2));
     drop(trusting);
-    let mut given = open(&sandbox, &["--trust-project", "--theme", "gruvbox", "--theme", "one.json"]);
-    given.wait_for("/help the commands");
-    wait_for_accent(&given, GRUVBOX);
-    enter(&mut given, "/theme one");
-    wait_for_accent(&given, Color::Rgb(1, 1, 1));
+    let mut with_flags = open(&sandbox, &["--trust-project", "--theme", "gruvbox", "--theme", "one.json"]);
+    with_flags.wait_for("/help the commands");
+    wait_for_accent(&with_flags, GRUVBOX);
+    enter(&mut with_flags, "/theme one");
+    wait_for_accent(&with_flags, Color::Rgb(1, 1, 1));
 }

@@ -39,7 +39,7 @@ fn tour_of_a_new_user() {
 
     let log = sandbox.log();
     let results: Vec<String> =
-        sandbox.said().into_iter().filter(|said| said.starts_with("toolResult")).collect();
+        sandbox.messages().into_iter().filter(|said| said.starts_with("toolResult")).collect();
     assert_eq!(results.len(), 4, "{results:?}");
     assert_eq!(results[2..], ["toolResult: skipped: the user steered"; 2]);
     let steered = log.iter().find(|line| !line["tillerReceipt"].is_null()).unwrap();

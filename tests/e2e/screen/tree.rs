@@ -5,16 +5,16 @@ use std::fs;
 use serde_json::Value;
 
 use crate::sandbox::Sandbox;
-use crate::screen::prompting::{enter, say};
+use crate::screen::prompting::{enter, prompt_and_wait};
 use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 const TWO: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
 
 /// Two prompts with their answers, and the tree above them.
 fn tree(sandbox: &Sandbox) -> Terminal {
-    let mut terminal = sandbox.play(&TWO, &[]);
-    say(&mut terminal, "question one", "Answer one.");
-    say(&mut terminal, "question two", "Answer two.");
+    let mut terminal = sandbox.open_scripted(&TWO, &[]);
+    prompt_and_wait(&mut terminal, "question one", "Answer one.");
+    prompt_and_wait(&mut terminal, "question two", "Answer two.");
     enter(&mut terminal, "/tree");
     terminal.wait_for("▸●   Answer two.");
     terminal
@@ -75,10 +75,10 @@ fn tree_label_and_fold() {
 }
 
 /// A first answer, then a slow call.
-fn busy(sandbox: &Sandbox) -> Terminal {
-    let waits = r#"{"calls": [{"name": "bash", "arguments": {"command": "echo begun > begun; sleep 600"}}]}"#;
-    let mut terminal = sandbox.play(&[TWO[0], waits], &[]);
-    say(&mut terminal, "question one", "Answer one.");
+fn during_run(sandbox: &Sandbox) -> Terminal {
+    let call = r#"{"calls": [{"name": "bash", "arguments": {"command": "echo begun > begun; sleep 600"}}]}"#;
+    let mut terminal = sandbox.open_scripted(&[TWO[0], call], &[]);
+    prompt_and_wait(&mut terminal, "question one", "Answer one.");
     enter(&mut terminal, "question two");
     sandbox.wait_for_file("begun");
     enter(&mut terminal, "/tree");
@@ -93,7 +93,7 @@ fn busy(sandbox: &Sandbox) -> Terminal {
 #[test]
 fn tree_choice_during_run_asks_and_stops() {
     let sandbox = Sandbox::new();
-    let mut terminal = busy(&sandbox);
+    let mut terminal = during_run(&sandbox);
     terminal.key(TerminalKey::Down);
     terminal.wait_for("▸ stop it and go there");
     terminal.key(TerminalKey::Enter);
@@ -110,7 +110,7 @@ fn tree_choice_during_run_asks_and_stops() {
     terminal.wait_without("esc stops");
     let log = sandbox.log();
     let result = log.iter().find(|entry| entry["message"]["role"] == "toolResult").unwrap();
-    let parent = |entry: &Value| log.iter().find(|other| other["id"] == entry["parentId"]).unwrap();
+    let parent = |entry: &Value| log.iter().find(|candidate| candidate["id"] == entry["parentId"]).unwrap();
     // The approval's entry is between them.
     let approval = parent(result);
     assert_eq!(approval["customType"], "tiller.approval");
@@ -118,14 +118,14 @@ fn tree_choice_during_run_asks_and_stops() {
     assert_eq!(call["message"]["content"][0]["type"], "toolCall");
     let prompt = log.iter().find(|entry| entry["id"] == call["parentId"]).unwrap();
     assert!(prompt["message"].to_string().contains(r#""question two""#), "{prompt}");
-    let shown = sandbox.run(&["sessions", "show", log[0]["id"].as_str().unwrap()]).out;
-    assert!(shown.contains("question twob") && !shown.contains("question two\n"), "{shown}");
+    let output = sandbox.run(&["sessions", "show", log[0]["id"].as_str().unwrap()]).out;
+    assert!(output.contains("question twob") && !output.contains("question two\n"), "{output}");
 }
 
 #[test]
 fn fork_during_run_keeps_the_run() {
     let sandbox = Sandbox::new();
-    let mut terminal = busy(&sandbox);
+    let mut terminal = during_run(&sandbox);
     terminal.key(TerminalKey::End);
     terminal.wait_for("▸ fork a separate session there");
     terminal.key(TerminalKey::Enter);

@@ -7,7 +7,7 @@ use tiller_test_support::terminal::{Size, TerminalKey};
 fn typing_is_shown_during_fast_stream() {
     let sandbox = Sandbox::new();
     let answer = r#"{"text": "word and **more**\n\n", "repeat": 500000, "hang": true}"#;
-    let mut terminal = sandbox.play(&[answer], &["go"]);
+    let mut terminal = sandbox.open_scripted(&[answer], &["go"]);
     terminal.wait_for("word and more");
     terminal.send("typed meanwhile");
     terminal.wait_for("❯ typed meanwhile");
@@ -20,7 +20,7 @@ fn typing_is_shown_during_fast_stream() {
 fn typing_every_size_during_stream() {
     let sandbox = Sandbox::new();
     let answer = r#"{"text": "One **word** and `another`, then a line.\n", "repeat": 5000, "delay_ms": 1, "hang": true}"#;
-    let mut terminal = sandbox.play(&[answer], &["go"]);
+    let mut terminal = sandbox.open_scripted(&[answer], &["go"]);
     terminal.wait_for("One word and another");
     for size in [Size(20, 5), Size(1, 1), Size(200, 60), Size(20, 5), Size(100, 40)] {
         terminal.resize(size);
@@ -49,7 +49,7 @@ fn typing_every_size_during_stream() {
 fn typing_fast_resizing() {
     let sandbox = Sandbox::new();
     let answer = r#"{"text": "One **word** and `another`, then a line.\n", "repeat": 5000, "delay_ms": 1, "hang": true}"#;
-    let mut terminal = sandbox.play(&[answer], &["go"]);
+    let mut terminal = sandbox.open_scripted(&[answer], &["go"]);
     terminal.wait_for("One word and another");
     for step in 0..2_000 {
         terminal.resize(if step % 2 == 0 { Size(200, 60) } else { Size(20, 5) });

@@ -10,21 +10,21 @@ use tiller_test_support::terminal::{DEADLINE, Terminal, TerminalKey};
 const CODE: &str = r#"{"text": "```rust\nlet one = 1;\n```\n\nmore", "hang": true}"#;
 
 /// Waits until this text, which is on the screen once, starts in another color than the text after it.
-fn wait_for_colour(terminal: &Terminal, words: &str) {
+fn wait_for_color(terminal: &Terminal, text: &str) {
     terminal.wait_until_look("words in their colours", |screen| {
         let rows: Vec<String> = screen.rows(0, screen.size().1.get()).collect();
-        let place = rows.iter().enumerate().find_map(|(row, text)| Some((row, text.find(words)?)));
-        let colour = |(row, column): (usize, usize)| {
+        let position = rows.iter().enumerate().find_map(|(row, line)| Some((row, line.find(text)?)));
+        let color = |(row, column): (usize, usize)| {
             let cell = screen.cell(u16::try_from(row).ok()?, u16::try_from(column).ok()?);
             cell.map(vt100::Cell::fgcolor)
         };
-        place.is_some_and(|(row, at)| colour((row, at)) != colour((row, at + words.len())))
+        position.is_some_and(|(row, at)| color((row, at)) != color((row, at + text.len())))
     });
 }
 
 /// The highlight worker of this process.
 #[cfg(target_os = "linux")]
-fn teller(terminal: &Terminal) -> Option<u32> {
+fn highlight_worker(terminal: &Terminal) -> Option<u32> {
     let tiller = terminal.process()?;
     let ids = std::fs::read_dir("/proc")
         .ok()?
@@ -45,22 +45,22 @@ fn highlight_worker_survives_kill_and_exits_with_tiller() {
     let pid = |id: u32| Pid::from_raw(i32::try_from(id).unwrap());
     let sandbox = Sandbox::new();
     let second = r#"{"text": "```rust\nlet two = 2;\n```"}"#;
-    let mut terminal = sandbox.play(&[CODE, second], &["write code"]);
-    wait_for_colour(&terminal, "let");
-    let first = teller(&terminal).expect("at work");
+    let mut terminal = sandbox.open_scripted(&[CODE, second], &["write code"]);
+    wait_for_color(&terminal, "let");
+    let first = highlight_worker(&terminal).expect("at work");
     kill(pid(first), Signal::SIGKILL).unwrap();
     terminal.key(TerminalKey::Esc);
     terminal.wait_without("esc stops");
     terminal.send("more code");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("two = 2");
-    wait_for_colour(&terminal, "let two");
-    let next = teller(&terminal).expect("at work");
+    wait_for_color(&terminal, "let two");
+    let next = highlight_worker(&terminal).expect("at work");
     assert_ne!(next, first);
     terminal.signal(Signal::SIGKILL);
-    let began = std::time::Instant::now();
+    let start = std::time::Instant::now();
     while kill(pid(next), None).is_ok() {
-        assert!(began.elapsed() < DEADLINE, "it outlived tiller");
+        assert!(start.elapsed() < DEADLINE, "it outlived tiller");
         std::thread::yield_now();
     }
 }
@@ -80,9 +80,9 @@ fn page_worker_keeps_memory_of_grammars_out() {
     let sandbox = Sandbox::new();
     let code = ["rust", "python", "typescript", "cpp"].map(|name| format!("```{name}\\nlet x = 1;\\n```\\n"));
     let answer = format!(r#"{{"text": "{}\nThat is all."}}"#, code.concat());
-    let mut terminal = sandbox.play(&[&answer], &["write code"]);
+    let mut terminal = sandbox.open_scripted(&[&answer], &["write code"]);
     terminal.wait_for("That is all.");
-    wait_for_colour(&terminal, "let x");
+    wait_for_color(&terminal, "let x");
     terminal.wait_without("esc stops");
     let before = own_memory(&terminal);
     terminal.send("/export page.html");

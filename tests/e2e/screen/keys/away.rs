@@ -1,8 +1,8 @@
 //! Keys that suspend or quit tiller.
 
-use super::walk::See::{Has, Lacks};
+use super::walk::Check::{Has, Lacks};
 use super::walk::Step::{Type, Wait};
-use super::walk::{Journey, press};
+use super::walk::{KeySequence, press};
 use crate::sandbox::Sandbox;
 use crate::screen::terminals::in_a_shell;
 use tiller_test_support::terminal::Terminal;
@@ -13,7 +13,7 @@ fn in_shell(sandbox: &Sandbox) -> Terminal {
     in_a_shell(sandbox, r#"{"text": "I could go on"}"#)
 }
 
-pub(super) const AWAY: Journey = Journey {
+pub(super) const AWAY: KeySequence = KeySequence {
     name: "leaving",
     open: in_shell,
     steps: &[

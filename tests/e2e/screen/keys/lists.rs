@@ -1,13 +1,13 @@
 //! Keys in lists and pages.
 
 use super::at_rest;
-use super::walk::See::{Has, Lacks};
+use super::walk::Check::{Has, Lacks};
 use super::walk::Step::{Type, Wait};
-use super::walk::{Journey, press};
+use super::walk::{KeySequence, press};
 use crate::sandbox::Sandbox;
 use tiller_test_support::terminal::{Terminal, TerminalKey};
 
-pub(super) const SETTINGS: Journey = Journey {
+pub(super) const SETTINGS: KeySequence = KeySequence {
     name: "a list",
     open: at_rest,
     steps: &[
@@ -74,12 +74,12 @@ pub(super) const SETTINGS: Journey = Journey {
 
 /// Two sessions, the second of them open.
 fn two(sandbox: &Sandbox) -> Terminal {
-    let mut terminal = sandbox.play(&[r#"{"text": "Answer."}"#], &["question one"]);
+    let mut terminal = sandbox.open_scripted(&[r#"{"text": "Answer."}"#], &["question one"]);
     terminal.wait_for("Answer.");
     terminal.wait_without("esc stops");
     terminal.key(TerminalKey::Ctrl('d'));
     terminal.wait();
-    let mut terminal = sandbox.play(&[r#"{"text": "Answer."}"#], &["question two"]);
+    let mut terminal = sandbox.open_scripted(&[r#"{"text": "Answer."}"#], &["question two"]);
     terminal.wait_for("Answer.");
     terminal.wait_without("esc stops");
     terminal.send("/resume");
@@ -91,7 +91,7 @@ fn two(sandbox: &Sandbox) -> Terminal {
     terminal
 }
 
-pub(super) const SESSIONS: Journey = Journey {
+pub(super) const SESSIONS: KeySequence = KeySequence {
     name: "the list of sessions",
     open: two,
     steps: &[

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::JOURNEYS;
+use super::SEQUENCES;
 
 /// Rows and keys in `docs/keys-and-terminals.md`.
 fn listed() -> BTreeSet<(String, String)> {
@@ -24,13 +24,13 @@ fn listed() -> BTreeSet<(String, String)> {
 
 #[test]
 fn keys_every_binding_is_pressed() {
-    let pressed = JOURNEYS.iter().flat_map(|journey| journey.pressed());
+    let pressed = SEQUENCES.iter().flat_map(|sequence| sequence.pressed());
     let pressed: BTreeSet<(String, String)> =
         pressed.map(|(row, key)| (row.to_owned(), key.to_owned())).collect();
     let listed = listed();
     assert!(listed.len() > 150, "{listed:?}");
     let missing: Vec<_> = listed.difference(&pressed).collect();
-    assert!(missing.is_empty(), "no journey presses {missing:?}");
+    assert!(missing.is_empty(), "no sequence presses {missing:?}");
     let unknown: Vec<_> = pressed.difference(&listed).collect();
     assert!(unknown.is_empty(), "there is no such row or key: {unknown:?}");
 }

@@ -1,11 +1,11 @@
 //! Keys for editing text.
 
 use super::at_rest;
-use super::walk::See::{Cursor, Has};
+use super::walk::Check::{Cursor, Has};
 use super::walk::Step::{Type, Wait};
-use super::walk::{Journey, press};
+use super::walk::{KeySequence, press};
 
-pub(super) const MOVES: Journey = Journey {
+pub(super) const MOVES: KeySequence = KeySequence {
     name: "moving in the text",
     open: at_rest,
     steps: &[
@@ -40,7 +40,7 @@ pub(super) const MOVES: Journey = Journey {
     ],
 };
 
-pub(super) const CUTS: Journey = Journey {
+pub(super) const CUTS: KeySequence = KeySequence {
     name: "cutting and putting in",
     open: at_rest,
     steps: &[
@@ -67,7 +67,7 @@ pub(super) const CUTS: Journey = Journey {
     ],
 };
 
-pub(super) const UNDOES: Journey = Journey {
+pub(super) const UNDOES: KeySequence = KeySequence {
     name: "taking back",
     open: at_rest,
     steps: &[

@@ -1,8 +1,8 @@
 //! Keys for the transcript: scrolling, blocks, searching.
 
-use super::walk::See::{Has, Lacks, Top};
+use super::walk::Check::{Has, Lacks, Top};
 use super::walk::Step::{Type, Wait};
-use super::walk::{Journey, Step, press};
+use super::walk::{KeySequence, Step, press};
 use crate::sandbox::Sandbox;
 use crate::screen::moving;
 use tiller_test_support::terminal::Terminal;
@@ -12,7 +12,7 @@ const END: &str = "the answer to 198";
 /// Many prompts, of which a screen shows ten.
 fn long(sandbox: &Sandbox) -> Terminal {
     let log = moving::log(sandbox, 200);
-    let terminal = sandbox.play(&[], &["--session", &log]);
+    let terminal = sandbox.open_scripted(&[], &["--session", &log]);
     terminal.wait_for(END);
     terminal
 }
@@ -21,7 +21,7 @@ fn long(sandbox: &Sandbox) -> Terminal {
 fn long_at_work(sandbox: &Sandbox) -> Terminal {
     let log = moving::log(sandbox, 200);
     let endless = r#"{"when": "talk", "text": "I could go on", "hang": true}"#;
-    let terminal = sandbox.play(&[endless], &["--session", &log, "talk"]);
+    let terminal = sandbox.open_scripted(&[endless], &["--session", &log, "talk"]);
     terminal.wait_for("I could go on");
     terminal.wait_for("esc stops");
     terminal
@@ -42,9 +42,9 @@ const SCROLL: &[Step] = &[
     press("newest", "ctrl+end", &[Has(END), Lacks("more below")]),
 ];
 
-pub(super) const SCROLLS: Journey = Journey { name: "scrolling", open: long, steps: SCROLL };
-pub(super) const SCROLLS_AT_WORK: Journey =
-    Journey { name: "scrolling at work", open: long_at_work, steps: SCROLL };
+pub(super) const SCROLLS: KeySequence = KeySequence { name: "scrolling", open: long, steps: SCROLL };
+pub(super) const SCROLLS_AT_WORK: KeySequence =
+    KeySequence { name: "scrolling at work", open: long_at_work, steps: SCROLL };
 
 const SEARCH: &[Step] = &[
     press("search", "ctrl+f", &[Has("stay · esc cancel")]),
@@ -71,21 +71,21 @@ const SEARCH: &[Step] = &[
     press("search_stay", "ctrl+f", &[Has("▸ prompt 28 "), Lacks("stay · esc cancel")]),
 ];
 
-pub(super) const SEARCHES: Journey = Journey { name: "searching", open: long, steps: SEARCH };
-pub(super) const SEARCHES_AT_WORK: Journey =
-    Journey { name: "searching at work", open: long_at_work, steps: SEARCH };
+pub(super) const SEARCHES: KeySequence = KeySequence { name: "searching", open: long, steps: SEARCH };
+pub(super) const SEARCHES_AT_WORK: KeySequence =
+    KeySequence { name: "searching at work", open: long_at_work, steps: SEARCH };
 
 const COUNT: &str = r#"{"think": "The line endings first, and what the lexer makes of them.\n\nThen the fixture, which may have mixed ones, and whoever wrote it.\n\nThe last thought of all.", "calls": [{"name": "bash", "arguments": {"command": "seq 100 130"}}]}"#;
 
 fn counted(sandbox: &Sandbox) -> Terminal {
-    let terminal = sandbox.play(&[COUNT, r#"{"text": "Counted."}"#], &["count"]);
+    let terminal = sandbox.open_scripted(&[COUNT, r#"{"text": "Counted."}"#], &["count"]);
     terminal.wait_for("Counted.");
     terminal.wait_without("esc stops");
     terminal
 }
 
 fn counted_at_work(sandbox: &Sandbox) -> Terminal {
-    let terminal = sandbox.play(&[COUNT, r#"{"text": "Counted.", "hang": true}"#], &["count"]);
+    let terminal = sandbox.open_scripted(&[COUNT, r#"{"text": "Counted.", "hang": true}"#], &["count"]);
     terminal.wait_for("Counted.");
     terminal.wait_for("esc stops");
     terminal
@@ -113,6 +113,6 @@ const FOLD: &[Step] = &[
     press("choose_newer", "alt+j", &[Has("▸ Counted.")]),
 ];
 
-pub(super) const FOLDS: Journey = Journey { name: "folding", open: counted, steps: FOLD };
-pub(super) const FOLDS_AT_WORK: Journey =
-    Journey { name: "folding at work", open: counted_at_work, steps: FOLD };
+pub(super) const FOLDS: KeySequence = KeySequence { name: "folding", open: counted, steps: FOLD };
+pub(super) const FOLDS_AT_WORK: KeySequence =
+    KeySequence { name: "folding at work", open: counted_at_work, steps: FOLD };

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::walk::See::{Has, Lacks};
+use super::walk::Check::{Has, Lacks};
 use super::walk::Step::{Notice, Type, Wait};
-use super::walk::{Journey, press};
+use super::walk::{KeySequence, press};
 use crate::sandbox::Sandbox;
 use tiller_test_support::terminal::Terminal;
 
@@ -47,7 +47,7 @@ fn tree(sandbox: &Sandbox) -> Terminal {
     let lines: Vec<String> =
         std::iter::once(head).chain(said.map(entry)).map(|line| line.to_string()).collect();
     let log = sandbox.write("tree.jsonl", &(lines.join("\n") + "\n")).display().to_string();
-    let mut terminal = sandbox.play(&[], &["--session", &log]);
+    let mut terminal = sandbox.open_scripted(&[], &["--session", &log]);
     terminal.wait_for("last answer");
     terminal.send("/tree");
     terminal.wait_for("❯ /tree");
@@ -56,7 +56,7 @@ fn tree(sandbox: &Sandbox) -> Terminal {
     terminal
 }
 
-pub(super) const TREE: Journey = Journey {
+pub(super) const TREE: KeySequence = KeySequence {
     name: "the tree",
     open: tree,
     steps: &[

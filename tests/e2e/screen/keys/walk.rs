@@ -8,7 +8,7 @@ use crate::sandbox::Sandbox;
 use tiller_test_support::terminal::Terminal;
 
 /// A sequence of keys in one terminal.
-pub(super) struct Journey {
+pub(super) struct KeySequence {
     pub(super) name: &'static str,
     pub(super) open: fn(&Sandbox) -> Terminal,
     pub(super) steps: &'static [Step],
@@ -20,11 +20,11 @@ pub(super) enum Step {
     Press {
         row: &'static str,
         key: &'static str,
-        see: &'static [See],
+        checks: &'static [Check],
     },
     /// Types a text, or leads to the next step in another way.
     Type(&'static str),
-    Wait(See),
+    Wait(Check),
     /// Waits for a question, and until it takes keys.
     Notice(&'static str),
     /// Acts outside the terminal.
@@ -33,7 +33,7 @@ pub(super) enum Step {
 
 /// The expected screen.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum See {
+pub(super) enum Check {
     Has(&'static str),
     Lacks(&'static str),
     /// The first row that isn't blank contains this.
@@ -42,12 +42,12 @@ pub(super) enum See {
     Cursor(usize, u16),
 }
 
-pub(super) const fn press(row: &'static str, key: &'static str, see: &'static [See]) -> Step {
-    Step::Press { row, key, see }
+pub(super) const fn press(row: &'static str, key: &'static str, checks: &'static [Check]) -> Step {
+    Step::Press { row, key, checks }
 }
 
-impl See {
-    fn is_so(self, screen: &vt100::Screen) -> bool {
+impl Check {
+    fn holds(self, screen: &vt100::Screen) -> bool {
         let (_, columns) = screen.size();
         let rows: Vec<String> = screen.rows(0, columns.get()).map(|row| row.trim_end().to_owned()).collect();
         match self {
@@ -63,13 +63,13 @@ impl See {
     }
 }
 
-fn are_so(see: &[See], screen: &vt100::Screen) -> bool {
-    see.iter().all(|see| see.is_so(screen))
+fn all_hold(checks: &[Check], screen: &vt100::Screen) -> bool {
+    checks.iter().all(|checks| checks.holds(screen))
 }
 
-impl Journey {
+impl KeySequence {
     /// Runs all steps.
-    pub(super) fn go(&self) {
+    pub(super) fn run(&self) {
         let sandbox = Sandbox::new();
         let mut terminal = (self.open)(&sandbox);
         for step in self.steps {
@@ -79,19 +79,20 @@ impl Journey {
 
     fn step(&self, step: &Step, sandbox: &Sandbox, terminal: &mut Terminal) {
         match step {
-            Step::Press { row, key, see } => {
-                let what = format!("{}: what {key} ({row}) does: {see:?}", self.name);
-                let before = terminal.look(|screen| are_so(see, screen));
-                assert!(!before, "{what}, is so already:\n{}", terminal.screen());
+            Step::Press { row, key, checks } => {
+                let context = format!("{}: what {key} ({row}) does: {checks:?}", self.name);
+                let before = terminal.look(|screen| all_hold(checks, screen));
+                assert!(!before, "{context}, is so already:\n{}", terminal.screen());
                 terminal.send(std::str::from_utf8(&chord::bytes(key)).unwrap());
-                terminal.wait_until_look(&what, |screen| are_so(see, screen));
+                terminal.wait_until_look(&context, |screen| all_hold(checks, screen));
             }
             Step::Type(text) => terminal.send(text),
-            Step::Wait(see) => {
-                terminal.wait_until_look(&format!("{}: {see:?}", self.name), |screen| see.is_so(screen));
+            Step::Wait(checks) => {
+                terminal
+                    .wait_until_look(&format!("{}: {checks:?}", self.name), |screen| checks.holds(screen));
             }
             Step::Notice(text) => terminal.notice(text),
-            Step::Do(what) => what(sandbox),
+            Step::Do(action) => action(sandbox),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Keys that send messages, and global keys, idle and running.
 
-use super::walk::See::{Cursor, Has, Lacks};
+use super::walk::Check::{Cursor, Has, Lacks};
 use super::walk::Step::{Do, Notice, Type, Wait};
-use super::walk::{Journey, Step, press};
+use super::walk::{KeySequence, Step, press};
 use super::{at_rest, at_work, furnished_at_rest, furnished_at_work};
 use crate::sandbox::Sandbox;
 use tiller_test_support::terminal::Terminal;
@@ -28,8 +28,8 @@ const ANYWHERE: &[Step] = &[
     press("clear", "ctrl+c", &[Has("cleared; alt+u brings it back"), Lacks("❯ half a thought")]),
 ];
 
-pub(super) const AT_REST: Journey = Journey { name: "at rest", open: at_rest, steps: ANYWHERE };
-pub(super) const AT_WORK: Journey = Journey { name: "at work", open: at_work, steps: ANYWHERE };
+pub(super) const AT_REST: KeySequence = KeySequence { name: "at rest", open: at_rest, steps: ANYWHERE };
+pub(super) const AT_WORK: KeySequence = KeySequence { name: "at work", open: at_work, steps: ANYWHERE };
 
 /// The same keys with another model. The footer is checked.
 const CHOOSING: &[Step] = &[
@@ -47,22 +47,22 @@ const CHOOSING: &[Step] = &[
     press("paste_image", "ctrl+v", &[Has("❯ see [image #1: 1×1]")]),
 ];
 
-pub(super) const CHOOSES: Journey =
-    Journey { name: "choosing at rest", open: furnished_at_rest, steps: CHOOSING };
-pub(super) const CHOOSES_AT_WORK: Journey =
-    Journey { name: "choosing at work", open: furnished_at_work, steps: CHOOSING };
+pub(super) const CHOOSES: KeySequence =
+    KeySequence { name: "choosing at rest", open: furnished_at_rest, steps: CHOOSING };
+pub(super) const CHOOSES_AT_WORK: KeySequence =
+    KeySequence { name: "choosing at work", open: furnished_at_work, steps: CHOOSING };
 
 fn answers(sandbox: &Sandbox) -> Terminal {
     let answer = |n: u8| format!(r#"{{"text": "Answer {n}."}}"#);
     let lines: Vec<String> = (1..=4).map(answer).collect();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let terminal = sandbox.play(&lines, &[]);
+    let terminal = sandbox.open_scripted(&lines, &[]);
     terminal.wait_for("Type a request");
     terminal
 }
 
 /// Idle, every sending key sends. In the end it quits.
-pub(super) const SENDS: Journey = Journey {
+pub(super) const SENDS: KeySequence = KeySequence {
     name: "sending at rest",
     open: answers,
     steps: &[
@@ -90,13 +90,13 @@ fn endless(sandbox: &Sandbox) -> Terminal {
     let endless = |n: u8| format!(r#"{{"text": "I could go on {n}", "hang": true}}"#);
     let lines: Vec<String> = (1..=3).map(endless).collect();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let terminal = sandbox.play(&lines, &["talk"]);
+    let terminal = sandbox.open_scripted(&lines, &["talk"]);
     terminal.wait_for("I could go on 1");
     terminal.wait_for("esc stops");
     terminal
 }
 
-pub(super) const STEERS: Journey = Journey {
+pub(super) const STEERS: KeySequence = KeySequence {
     name: "speaking at work",
     open: endless,
     steps: &[
@@ -125,7 +125,7 @@ fn open_gate(sandbox: &Sandbox) {
 fn queue(sandbox: &Sandbox) -> Terminal {
     let gate = r#"{"calls": [{"name": "bash", "arguments": {"command": "while [ ! -e gate ]; do sleep 0.02; done"}}]}"#;
     let fails = r#"{"text": "Released.", "error": {"failure": "auth", "message": "no key", "times": 1}}"#;
-    let mut terminal = sandbox.play(&[gate, fails, r#"{"text": "Done."}"#], &["go"]);
+    let mut terminal = sandbox.open_scripted(&[gate, fails, r#"{"text": "Done."}"#], &["go"]);
     terminal.wait_for("running bash");
     for text in ["first", "second", "third"] {
         terminal.send(text);
@@ -136,7 +136,7 @@ fn queue(sandbox: &Sandbox) -> Terminal {
     terminal
 }
 
-pub(super) const QUEUE: Journey = Journey {
+pub(super) const QUEUE: KeySequence = KeySequence {
     name: "the messages that wait",
     open: queue,
     steps: &[
@@ -203,7 +203,7 @@ fn c_was_not_made(sandbox: &Sandbox) {
     assert!(sandbox.project().join("b").exists(), "it was allowed");
 }
 
-pub(super) const ASKS: Journey = Journey {
+pub(super) const ASKS: KeySequence = KeySequence {
     name: "calls that ask",
     open: asking,
     steps: &[
