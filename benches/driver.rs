@@ -70,14 +70,14 @@ impl Provider for Busy {
     }
 
     fn stream(&self, _request: Request) -> ProviderStream {
-        let left = self.left.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
+        let remaining = self.left.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
         // No usage, as with some servers: the engine has to estimate the context.
-        let parts = if left == 0 {
+        let parts = if remaining == 0 {
             vec![StreamEvent::Text { block: 0, text: "done".into() }, StreamEvent::Finished(StopReason::Stop)]
         } else {
             let call = StreamEvent::Call {
                 block: 0,
-                id: format!("c{left}").as_str().into(),
+                id: format!("c{remaining}").as_str().into(),
                 name: "nothing".into(),
             };
             vec![call, StreamEvent::Finished(StopReason::ToolUse)]
@@ -87,9 +87,9 @@ impl Provider for Busy {
 }
 
 /// A tool that does nothing.
-struct Nothing(ToolSpec);
+struct NoTool(ToolSpec);
 
-impl Nothing {
+impl NoTool {
     fn tools() -> Tools {
         let parameters = Arc::new(json!({"type": "object"}));
         let spec = ToolSpec {
@@ -102,7 +102,7 @@ impl Nothing {
     }
 }
 
-impl Tool for Nothing {
+impl Tool for NoTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -145,15 +145,15 @@ fn history(length: usize) -> Vec<Message> {
     (0..length).map(message).collect()
 }
 
-fn busy(folder: &Path, length: usize) -> AgentSession {
+fn busy_agent(folder: &Path, length: usize) -> AgentSession {
     let mut providers = ProviderRegistry::default();
-    let left = std::sync::atomic::AtomicUsize::new(TURNS - 1);
+    let remaining = std::sync::atomic::AtomicUsize::new(TURNS - 1);
     let mut facts = assumed("busy", "busy");
     // Never full, because compaction is not measured here.
     facts.window = Tokens(100_000_000);
-    providers.add(Arc::new(Busy { left }), vec![facts]);
+    providers.add(Arc::new(Busy { left: remaining }), vec![facts]);
     let setup =
-        SessionBuilder::new(providers).log_folder(folder).tools(Nothing::tools()).messages(history(length));
+        SessionBuilder::new(providers).log_folder(folder).tools(NoTool::tools()).messages(history(length));
     setup.configure(|options| options.sync = SyncPolicy::Never).start(folder).unwrap()
 }
 
@@ -161,7 +161,7 @@ fn busy(folder: &Path, length: usize) -> AgentSession {
 fn cost_of_a_turn(length: usize) -> Duration {
     let folder = TempDir::new().unwrap();
     runtime().block_on(async {
-        let session = busy(folder.path(), length);
+        let session = busy_agent(folder.path(), length);
         let before = cpu();
         session.prompt("go", PromptOptions::default()).await.unwrap();
         session.settled().await.unwrap();
@@ -171,7 +171,7 @@ fn cost_of_a_turn(length: usize) -> Duration {
     })
 }
 
-fn talkative(folder: &TempDir) -> AgentSession {
+fn streaming_agent(folder: &TempDir) -> AgentSession {
     let script = Scripted::new(vec![ScriptedAnswer {
         text: "delta ".into(),
         repeat: DELTAS,
@@ -188,7 +188,7 @@ fn talkative(folder: &TempDir) -> AgentSession {
 fn cost_of_printing(output: PrintOutput) -> Duration {
     let folder = TempDir::new().unwrap();
     runtime().block_on(async {
-        let session = talkative(&folder);
+        let session = streaming_agent(&folder);
         let before = cpu();
         print::run(
             &session,
@@ -207,20 +207,20 @@ fn cost_of_printing(output: PrintOutput) -> Duration {
 
 /// Sends a prompt, and counts the deltas that a front end receives or is reported to have missed.
 async fn run(folder: &TempDir) -> u64 {
-    let session = talkative(folder);
+    let session = streaming_agent(folder);
     let mut events = session.subscribe();
     session.prompt("go", PromptOptions::default()).await.unwrap();
-    let mut seen = 0;
+    let mut count = 0;
     while let Some(event) = events.next().await {
         match event {
-            Ok(event) if matches!(event.kind, EventKind::MessageUpdate { .. }) => seen += 1,
+            Ok(event) if matches!(event.kind, EventKind::MessageUpdate { .. }) => count += 1,
             Ok(event) if matches!(event.kind, EventKind::AgentSettled) => break,
             Ok(_) => {}
-            Err(lagged) => seen += lagged.0,
+            Err(lagged) => count += lagged.0,
         }
     }
     session.close().await.unwrap();
-    seen
+    count
 }
 
 #[divan::bench(sample_count = 20)]
@@ -236,7 +236,7 @@ fn a_thousand_turns(bencher: Bencher, length: usize) {
     let runtime = runtime();
     let session = || {
         let folder = TempDir::new().unwrap();
-        let session = runtime.block_on(async { busy(folder.path(), length) });
+        let session = runtime.block_on(async { busy_agent(folder.path(), length) });
         (folder, session)
     };
     bencher.with_inputs(session).bench_local_refs(|(_folder, session)| {

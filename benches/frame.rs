@@ -155,17 +155,17 @@ fn a_selection(bencher: Bencher<'_, '_>, entries: usize) {
 fn a_piece_of_an_answer(bencher: Bencher<'_, '_>, bytes: usize) {
     let mut screen = screen(100);
     let mut seq = 0;
-    let mut say = move |screen: &mut OffScreen, text: &str| {
+    let mut append_text = move |screen: &mut OffScreen, text: &str| {
         seq += 1;
         let delta = AssistantDelta::TextDelta { content_index: 0, delta: text.into() };
         let kind = EventKind::MessageUpdate { usage: Usage::default(), assistant_message_event: delta };
         screen.event(Arc::new(Event { kind, seq, time: NOW }), NOW);
     };
-    say(&mut screen, &PIECE.repeat(bytes / PIECE.len() + 1));
+    append_text(&mut screen, &PIECE.repeat(bytes / PIECE.len() + 1));
     screen.draw(NOW);
-    let mut pieces = ["and ", "so **the** ", "line `ends`.\n", "\n"].into_iter().cycle();
+    let mut deltas = ["and ", "so **the** ", "line `ends`.\n", "\n"].into_iter().cycle();
     bencher.bench_local(move || {
-        say(&mut screen, pieces.next().unwrap_or_default());
+        append_text(&mut screen, deltas.next().unwrap_or_default());
         black_box(screen.draw(NOW));
     });
 }

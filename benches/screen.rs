@@ -46,12 +46,12 @@ const CODE: [(&str, &str); 5] = [
 ];
 
 /// A temporary environment for the program.
-struct Place {
+struct Sandbox {
     root: TempDir,
     variables: Vec<(String, String)>,
 }
 
-impl Place {
+impl Sandbox {
     fn new() -> Self {
         let root = TempDir::new().unwrap();
         let home = root.path().join("home").display().to_string();
@@ -60,7 +60,7 @@ impl Place {
     }
 
     /// The same, with this server's model.
-    fn asking(mut self, server: &MockServer) -> Self {
+    fn with_server(mut self, server: &MockServer) -> Self {
         let variables =
             [("OPENAI_BASE_URL", format!("{}/v1", server.url)), ("OPENAI_API_KEY", "none".into())];
         self.variables.extend(variables.map(|(name, value)| (name.into(), value)));
@@ -79,7 +79,7 @@ impl Place {
 }
 
 /// CPU time and memory of the program and its children.
-struct Taken {
+struct CpuUse {
     at: Instant,
     /// Of the program itself.
     own: Duration,
@@ -89,19 +89,19 @@ struct Taken {
     frames: usize,
 }
 
-impl Taken {
-    fn by(terminal: &Terminal) -> Option<Self> {
+impl CpuUse {
+    fn of_terminal(terminal: &Terminal) -> Option<Self> {
         let head = terminal.process()?;
-        let taken = |id: &u32| Process::of(*id).map(|process| Duration::from_millis(process.ticks * 10));
-        let all: Duration = family(head).iter().filter_map(taken).sum();
-        let own = taken(&head)?;
-        let written = terminal.written();
+        let cpu = |id: &u32| Process::of(*id).map(|process| Duration::from_millis(process.ticks * 10));
+        let total: Duration = family(head).iter().filter_map(cpu).sum();
+        let own = cpu(&head)?;
+        let output = terminal.written();
         Some(Self {
             at: Instant::now(),
             own,
-            others: all - own,
-            written: written.len(),
-            frames: written.matches("\x1b[?2026h").count(),
+            others: total - own,
+            written: output.len(),
+            frames: output.matches("\x1b[?2026h").count(),
         })
     }
 
@@ -147,39 +147,39 @@ fn family(head: u32) -> Vec<u32> {
 fn main() {
     // `cargo test --benches` only checks that it builds and starts.
     let is_test = !std::env::args().any(|argument| argument == "--bench");
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     if is_test {
-        place.start(&["--provider", "demo"]).wait_for("❯");
+        sandbox.start(&["--provider", "demo"]).wait_for("❯");
         return;
     }
     rest_after_code();
-    starts("without a session", &place, &["--provider", "demo"]);
-    rest("without a session", &place, &["--provider", "demo"]);
-    let log = long_log::write(place.root.path(), LONG);
+    starts("without a session", &sandbox, &["--provider", "demo"]);
+    rest("without a session", &sandbox, &["--provider", "demo"]);
+    let log = long_log::write(sandbox.root.path(), LONG);
     let opening = ["--provider", "demo", "--session", log.to_str().unwrap()];
-    starts("with 500 MB to open", &place, &opening);
-    rest("with 500 MB open", &place, &opening);
+    starts("with 500 MB to open", &sandbox, &opening);
+    rest("with 500 MB open", &sandbox, &opening);
     fast_answer();
 }
 
 /// From the start to the first frame.
-fn starts(what: &str, place: &Place, arguments: &[&str]) {
+fn starts(label: &str, sandbox: &Sandbox, arguments: &[&str]) {
     let mut times: Vec<Duration> = (0..STARTS)
         .map(|_| {
-            let began = Instant::now();
-            let terminal = place.start(arguments);
+            let start = Instant::now();
+            let terminal = sandbox.start(arguments);
             terminal.wait_for("❯");
-            began.elapsed()
+            start.elapsed()
         })
         .collect();
-    println!("first frame {what}: {}", spread(&mut times));
+    println!("first frame {label}: {}", spread(&mut times));
 }
 
-fn rest(what: &str, place: &Place, arguments: &[&str]) {
-    let terminal = place.start(arguments);
+fn rest(label: &str, sandbox: &Sandbox, arguments: &[&str]) {
+    let terminal = sandbox.start(arguments);
     terminal.wait_for("❯");
     sleep(SETTLED);
-    println!("at rest {what}: {}, {}", watched(&terminal), memory(&terminal));
+    println!("at rest {label}: {}, {}", watched(&terminal), memory(&terminal));
 }
 
 /// After code of several languages was shown.
@@ -187,8 +187,8 @@ fn rest_after_code() {
     let code = |(name, text): &(&str, &str)| format!("```{name}\n{text}\n```\n\n");
     let server =
         MockServer::start([Reply::says([AnswerPart::text(&CODE.iter().map(code).collect::<String>())])]);
-    let place = Place::new().asking(&server);
-    let terminal = place.start(&["--provider", "openai", "--model", "fast", "go"]);
+    let sandbox = Sandbox::new().with_server(&server);
+    let terminal = sandbox.start(&["--provider", "openai", "--model", "fast", "go"]);
     terminal.wait_for("the end of it");
     sleep(SETTLED);
     println!("{} languages on the screen: {}", CODE.len(), memory(&terminal));
@@ -200,8 +200,8 @@ fn rest_after_code() {
 fn fast_answer() {
     let text = TEXTS.concat().repeat(6);
     let server = MockServer::start([Reply::says([AnswerPart::text(&text)]).every(PIECE_EVERY)]);
-    let place = Place::new().asking(&server);
-    let mut terminal = place.start(&["--provider", "openai", "--model", "fast", "go"]);
+    let sandbox = Sandbox::new().with_server(&server);
+    let mut terminal = sandbox.start(&["--provider", "openai", "--model", "fast", "go"]);
     terminal.wait_for("esc stops");
     println!("1,000 pieces/s of Markdown, languages new: {}, {}", watched(&terminal), memory(&terminal));
     println!("the same, languages known: {}, {}", watched(&terminal), memory(&terminal));
@@ -219,9 +219,9 @@ fn fast_answer() {
 }
 
 fn watched(terminal: &Terminal) -> String {
-    let before = Taken::by(terminal);
+    let before = CpuUse::of_terminal(terminal);
     sleep(WATCHED);
-    match (before, Taken::by(terminal)) {
+    match (before, CpuUse::of_terminal(terminal)) {
         (Some(before), Some(after)) => before.until(&after),
         _ => "not known here".to_owned(),
     }
@@ -230,12 +230,12 @@ fn watched(terminal: &Terminal) -> String {
 /// Memory of the program and of each child.
 fn memory(terminal: &Terminal) -> String {
     let family = terminal.process().map(family).unwrap_or_default();
-    let told: Vec<String> = family
+    let sizes: Vec<String> = family
         .into_iter()
         .filter_map(resident)
         .map(|kilobytes| format!("{:.1} MB", kilobytes / 1_024.0))
         .collect();
-    told.join(" + ")
+    sizes.join(" + ")
 }
 
 /// Resident memory of a process in kilobytes.

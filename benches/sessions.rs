@@ -32,7 +32,7 @@ fn manager(folder: &TempDir) -> SessionManager {
     manager.with_catalog(folder.path().join("sessions.db"))
 }
 
-fn many(folder: &TempDir) -> SessionManager {
+fn write_sessions(folder: &TempDir) -> SessionManager {
     let manager = manager(folder);
     for session in 0..MANY {
         let mut writer = manager.create(NOW);
@@ -49,7 +49,7 @@ fn many(folder: &TempDir) -> SessionManager {
 #[divan::bench]
 fn first_page_when_all_is_known(bencher: Bencher) {
     let folder = TempDir::new().unwrap();
-    let manager = many(&folder);
+    let manager = write_sessions(&folder);
     manager.list(SessionScope::ThisDirectory).unwrap();
     bencher.bench_local(|| {
         let listing = manager.catalog().unwrap().page(black_box(SessionScope::ThisDirectory), PAGE).unwrap();
@@ -60,7 +60,7 @@ fn first_page_when_all_is_known(bencher: Bencher) {
 #[divan::bench]
 fn first_page_when_nothing_is_known(bencher: Bencher) {
     let folder = TempDir::new().unwrap();
-    let manager = many(&folder);
+    let manager = write_sessions(&folder);
     let forget = || drop(fs::remove_file(folder.path().join("sessions.db")));
     bencher.with_inputs(forget).bench_local_values(|()| {
         let listing = manager.catalog().unwrap().page(black_box(SessionScope::ThisDirectory), PAGE).unwrap();
@@ -71,7 +71,7 @@ fn first_page_when_nothing_is_known(bencher: Bencher) {
 #[divan::bench]
 fn the_newest_session(bencher: Bencher) {
     let folder = TempDir::new().unwrap();
-    let manager = many(&folder);
+    let manager = write_sessions(&folder);
     manager.list(SessionScope::ThisDirectory).unwrap();
     bencher.bench_local(|| black_box(&manager).most_recent().unwrap().unwrap());
 }
@@ -79,7 +79,7 @@ fn the_newest_session(bencher: Bencher) {
 #[divan::bench]
 fn a_search(bencher: Bencher) {
     let folder = TempDir::new().unwrap();
-    let manager = many(&folder);
+    let manager = write_sessions(&folder);
     manager.list(SessionScope::ThisDirectory).unwrap();
     let mut catalog = manager.catalog().unwrap();
     bencher.bench_local(|| {

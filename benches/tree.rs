@@ -82,11 +82,11 @@ fn opening(bencher: Bencher<'_, '_>) {
 }
 
 /// Two keys of one kind, and back.
-fn keys(bencher: Bencher<'_, '_>, there: (KeyCode, KeyModifiers), back: (KeyCode, KeyModifiers)) {
+fn keys(bencher: Bencher<'_, '_>, forward: (KeyCode, KeyModifiers), backward: (KeyCode, KeyModifiers)) {
     let folder = TempDir::new().unwrap();
     let mut screen = screen(session(&folder), InFlight::default());
     open(&mut screen);
-    let mut keys = [there, back].into_iter().cycle();
+    let mut keys = [forward, backward].into_iter().cycle();
     bencher.bench_local(move || {
         let (code, modifiers) = keys.next().unwrap();
         press(&mut screen, code, modifiers);

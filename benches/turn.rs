@@ -45,14 +45,14 @@ impl Model {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let gaps = Arc::new(Mutex::new(Vec::new()));
-        let taken = Arc::clone(&gaps);
+        let shared_gaps = Arc::clone(&gaps);
         spawn(move || {
             let (mut count, mut ended) = (0, None::<Instant>);
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
                 stream.set_nodelay(true).unwrap();
                 read_request(&stream);
-                taken.lock().unwrap().extend(ended.map(|ended| ended.elapsed()));
+                shared_gaps.lock().unwrap().extend(ended.map(|ended| ended.elapsed()));
                 stream.write_all(HEAD.as_bytes()).unwrap();
                 reply(&mut stream, answer, count);
                 count += 1;
@@ -64,11 +64,11 @@ impl Model {
 
     /// Runs a prompt to its end; returns the elapsed time and the CPU time, including its commands'.
     fn run(&self) -> (Duration, Duration) {
-        let (place, home) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-        let (before, began) = (cpu_of_children(), Instant::now());
+        let (work_dir, home) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let (before, start) = (cpu_of_children(), Instant::now());
         let status = Command::new(env!("CARGO_BIN_EXE_tiller"))
             .args(["-p", "--yes", "--model", "anthropic/claude-sonnet-5-5", "go"])
-            .current_dir(place.path())
+            .current_dir(work_dir.path())
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", home.path())
@@ -80,7 +80,7 @@ impl Model {
             .status()
             .unwrap();
         assert!(status.success(), "{status}");
-        (began.elapsed(), cpu_of_children() - before)
+        (start.elapsed(), cpu_of_children() - before)
     }
 }
 
@@ -154,10 +154,10 @@ fn cpu_of_children() -> Duration {
 }
 
 fn bare_bash() -> Duration {
-    let began = Instant::now();
+    let start = Instant::now();
     let status = Command::new("bash").args(["-c", "true"]).stdin(Stdio::null()).status().unwrap();
     assert!(status.success());
-    began.elapsed()
+    start.elapsed()
 }
 
 fn main() {
@@ -166,19 +166,19 @@ fn main() {
         Model::start(Answer::Calls(1, NONE)).run();
         return;
     }
-    for (what, pause) in [("written in 20 ms", ARGUMENTS), ("written at once", NONE)] {
+    for (label, pause) in [("written in 20 ms", ARGUMENTS), ("written at once", NONE)] {
         let model = Model::start(Answer::Calls(CALLS, pause));
         model.run();
         let turns = median(&mut model.gaps.lock().unwrap());
         let bare = median(&mut (0..CALLS).map(|_| bare_bash()).collect::<Vec<_>>());
         println!(
-            "a turn that calls `true` in bash, the call {what}: {} ms; bare `bash -c true`: {} ms",
+            "a turn that calls `true` in bash, the call {label}: {} ms; bare `bash -c true`: {} ms",
             ms(turns),
             ms(bare)
         );
     }
-    let (took, cpu) = Model::start(Answer::Text(PIECES)).run();
-    println!("{PIECES} pieces as fast as they go: {} ms, of them {} ms of CPU", ms(took), ms(cpu));
+    let (duration, cpu) = Model::start(Answer::Text(PIECES)).run();
+    println!("{PIECES} pieces as fast as they go: {} ms, of them {} ms of CPU", ms(duration), ms(cpu));
     let model = Model::start(Answer::Text(20));
     let cpu: Duration = (0..ONE_SHOTS).map(|_| model.run().1).sum();
     println!("a one-shot prompt: {} ms of CPU", ms(cpu / ONE_SHOTS));

@@ -40,20 +40,20 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn open(path: &Path) -> Result<(), Box<dyn Error>> {
-    let begun = Instant::now();
+    let start = Instant::now();
     let reader = Reader::open(path)?;
-    let indexed = begun.elapsed();
+    let indexed = start.elapsed();
     let leaf = reader.leaf().ok_or("the session is empty")?;
     let (projection, damaged) = reader.projection(&leaf)?;
     let (facts, _) = reader.tiller_entries()?;
-    let whole = begun.elapsed();
+    let duration = start.elapsed();
     println!("entries           {}", reader.entry_count());
     println!("context messages  {}", projection.message_count());
     println!("total tokens      {}", reader.usage().total());
     println!("own facts         {}", facts.len());
     println!("findings          {}", reader.findings().len() + damaged.len());
     println!("indexed after     {:.1} ms", indexed.as_secs_f64() * 1e3);
-    println!("context after     {:.1} ms", whole.as_secs_f64() * 1e3);
+    println!("context after     {:.1} ms", duration.as_secs_f64() * 1e3);
     if let Ok(status) = fs::read_to_string("/proc/self/status")
         && let Some(peak) = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))
     {

@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     if arguments.next().is_some_and(|first| first == supervisor::NAME) {
         return supervisor::main(arguments);
     }
-    match begin() {
+    match run_example() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
@@ -33,11 +33,11 @@ fn main() -> ExitCode {
 }
 
 #[tokio::main]
-async fn begin() -> Result<(), Box<dyn std::error::Error>> {
+async fn run_example() -> Result<(), Box<dyn std::error::Error>> {
     let runner = Runner::this_program()?;
     let folder = tempfile::tempdir()?;
     std::fs::write(folder.path().join("notes.txt"), "buy milk\n".repeat(300))?;
-    for line in demonstrate(folder.path(), runner).await? {
+    for line in run_steps(folder.path(), runner).await? {
         println!("{line}");
     }
     Ok(())
@@ -63,20 +63,20 @@ fn providers() -> ProviderRegistry {
 }
 
 /// Runs all steps; returns the lines to print.
-pub(crate) async fn demonstrate(work_dir: &Path, runner: Runner) -> Result<Vec<String>, EmbedError> {
-    let mut told = Vec::new();
+pub(crate) async fn run_steps(work_dir: &Path, runner: Runner) -> Result<Vec<String>, EmbedError> {
+    let mut lines = Vec::new();
 
-    // The short way: one prompt, one result.
+    // `run`: one prompt, one result.
     let result =
         run(RunRequest::new("what is here? in one word", SessionBuilder::new(providers())), work_dir).await?;
-    told.push(format!("run: {}", result.text));
+    lines.push(format!("run: {}", result.text));
 
-    // The long way: a session with a log and the bash tool, without approvals, keeping little when it is
+    // `AgentSession`: a session with a log and the bash tool, without approvals, keeping little when it is
     // compacted.
-    let setup =
+    let builder =
         SessionBuilder::new(providers()).log_folder(work_dir.join("logs")).commands(runner).approve_all();
-    let setup = setup.configure(|options| options.compaction.keep = Some(Tokens(50)));
-    let agent = setup.start(work_dir)?;
+    let builder = builder.configure(|options| options.compaction.keep = Some(Tokens(50)));
+    let agent = builder.start(work_dir)?;
     let watcher = tokio::spawn(watch(agent.clone()));
 
     // A prompt returns when it is accepted. Messages sent while the agent works steer it, between two calls.
@@ -85,8 +85,8 @@ pub(crate) async fn demonstrate(work_dir: &Path, runner: Runner) -> Result<Vec<S
     agent.prompt("and what else is here?", PromptOptions::default()).await?;
     agent.steer("say it in one word").await?;
     let settled = agent.settled().await?;
-    told.push(format!("steered: {:?} after {} messages", settled.outcome, settled.messages.len()));
-    told.push(format!("answer: {}", agent.last_answer_text().await?.unwrap_or_default()));
+    lines.push(format!("steered: {:?} after {} messages", settled.outcome, settled.messages.len()));
+    lines.push(format!("answer: {}", agent.last_answer_text().await?.unwrap_or_default()));
 
     // A fork is a new session with a part of this one's path: here all of it.
     let original = agent.reader();
@@ -94,21 +94,21 @@ pub(crate) async fn demonstrate(work_dir: &Path, runner: Runner) -> Result<Vec<S
     agent.fork(leaf).await?;
     agent.prompt("and in French?", PromptOptions::default()).await?;
     agent.settled().await?;
-    told.push(format!("fork: {}", agent.last_answer_text().await?.unwrap_or_default()));
-    told.push(format!("two logs: {} and {} entries", original.entry_count(), agent.reader().entry_count()));
+    lines.push(format!("fork: {}", agent.last_answer_text().await?.unwrap_or_default()));
+    lines.push(format!("two logs: {} and {} entries", original.entry_count(), agent.reader().entry_count()));
 
     // A summary replaces the messages so far in the context; the log keeps them all.
     let compacted = agent.compact(Some("keep the translations".to_owned())).await?;
     let context = agent.state().await?.state.context.used;
-    told.push(format!("compacted: {} to {context} tokens", compacted.tokens_before));
+    lines.push(format!("compacted: {} to {context} tokens", compacted.tokens_before));
 
     let stats = agent.stats().await?;
-    told.push(format!("spent: {} tokens, {}", stats.branch.usage.total(), stats.branch.usage.cost.total));
+    lines.push(format!("spent: {} tokens, {}", stats.branch.usage.total(), stats.branch.usage.cost.total));
 
     // Closing stops the run, syncs the log and releases it.
     agent.close().await?;
-    told.push(format!("watched: {} pieces of answers", watcher.await.unwrap_or_default()));
-    Ok(told)
+    lines.push(format!("watched: {} pieces of answers", watcher.await.unwrap_or_default()));
+    Ok(lines)
 }
 
 /// Follows the events of a session to its end; counts the deltas of answers.
@@ -116,14 +116,14 @@ async fn watch(agent: AgentSession) -> usize {
     let mut events = agent.subscribe();
     // The events end with the session, and the session with its last handle.
     drop(agent);
-    let mut pieces = 0;
+    let mut deltas = 0;
     while let Some(event) = events.next().await {
         // A slow reader misses events, never entries: those are in the log.
         let Ok(event) = event else { continue };
         match &event.kind {
             EventKind::MessageUpdate {
                 assistant_message_event: AssistantDelta::TextDelta { .. }, ..
-            } => pieces += 1,
+            } => deltas += 1,
             EventKind::ToolExecutionStart { tool_name, .. } => eprintln!("· {tool_name}"),
             EventKind::MessageEnd { message } => {
                 if let Message::Assistant(answer) = &**message {
@@ -133,5 +133,5 @@ async fn watch(agent: AgentSession) -> usize {
             _ => {}
         }
     }
-    pieces
+    deltas
 }

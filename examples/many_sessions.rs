@@ -44,13 +44,13 @@ fn main() -> anyhow::Result<()> {
     let count: usize = count.parse().context("how many sessions?")?;
     let total = bytes(size).context("how much in all? 500MB, 5GB")?;
     fs::create_dir_all(folder.join("project"))?;
-    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let mut rng = Rng(0x9e37_79b9_7f4a_7c15);
     let mut written = 0;
     for at in 0..count {
         // Sizes vary as in practice: half of all bytes are in a tenth of the sessions.
         let share = total / count as u64;
         let size = if at.is_multiple_of(10) { share * 5 } else { share * 5 / 9 };
-        written += session(&folder, at, size, &mut dice)?;
+        written += session(&folder, at, size, &mut rng)?;
     }
     println!("{count} sessions, {} MB in {}", written / 1_000_000, folder.display());
     println!(
@@ -72,10 +72,10 @@ fn bytes(text: &str) -> Option<u64> {
 }
 
 /// Reproducible random numbers (xorshift).
-struct Dice(u64);
+struct Rng(u64);
 
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
+impl Rng {
+    fn next_u64(&mut self, sides: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -83,52 +83,51 @@ impl Dice {
     }
 
     fn words(&mut self, count: usize) -> String {
-        let words: Vec<&str> = (0..count).map(|_| WORDS[self.roll(WORDS.len())]).collect();
+        let words: Vec<&str> = (0..count).map(|_| WORDS[self.next_u64(WORDS.len())]).collect();
         words.join(" ")
     }
 }
 
 /// Writes a session of about this many bytes.
-fn session(root: &Path, at: usize, size: u64, dice: &mut Dice) -> anyhow::Result<u64> {
+fn session(root: &Path, at: usize, size: u64, rng: &mut Rng) -> anyhow::Result<u64> {
     let project = at % PROJECTS;
     let cwd =
         if project == 0 { root.join("project") } else { PathBuf::from(format!("/projects/p{project:02}")) };
     let cwd = cwd.display().to_string();
-    let began = UnixMs(FIRST + at as i64 * APART);
+    let start = UnixMs(FIRST + at as i64 * APART);
     let id = format!("01MANY{at:020}");
     let folder = root.join(format!("sessions/--{}--", cwd.trim_start_matches('/').replace('/', "-")));
     fs::create_dir_all(&folder)?;
-    let name = format!("{}_{id}.jsonl", began.to_iso().replace([':', '.'], "-"));
+    let name = format!("{}_{id}.jsonl", start.to_iso().replace([':', '.'], "-"));
     let file = File::create(folder.join(name))?;
-    let mut log = Log { out: BufWriter::new(&file), written: 0, entries: 0, began };
-    let header = json!({"type": "session", "version": 3, "id": id, "timestamp": began.to_iso(), "cwd": cwd});
+    let mut log = Log { out: BufWriter::new(&file), written: 0, entries: 0, began: start };
+    let header = json!({"type": "session", "version": 3, "id": id, "timestamp": start.to_iso(), "cwd": cwd});
     log.line(&header)?;
     while log.written < size {
-        turn(&mut log, dice)?;
+        turn(&mut log, rng)?;
     }
     if at.is_multiple_of(4) {
-        log.entry("session_info", &json!({"name": dice.words(3)}))?;
+        log.entry("session_info", &json!({"name": rng.words(3)}))?;
     }
     let written = log.written;
     log.out.flush()?;
     drop(log);
-    let modified = u64::try_from(began.0).unwrap_or(0);
+    let modified = u64::try_from(start.0).unwrap_or(0);
     file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_millis(modified))?;
     Ok(written)
 }
 
 /// A prompt, a call, its output, and an answer.
-fn turn(log: &mut Log<'_>, dice: &mut Dice) -> anyhow::Result<()> {
+fn turn(log: &mut Log<'_>, rng: &mut Rng) -> anyhow::Result<()> {
     let usage = json!({"input": 900, "output": 100, "totalTokens": 1000, "cost": {"total": 0.01}});
-    let prompt = dice.words(12);
+    let prompt = rng.words(12);
     log.message(&json!({"role": "user", "content": prompt, "timestamp": log.began}))?;
-    let call =
-        json!({"type": "toolCall", "id": "c", "name": "bash", "arguments": {"command": dice.words(4)}});
+    let call = json!({"type": "toolCall", "id": "c", "name": "bash", "arguments": {"command": rng.words(4)}});
     log.message(&json!({"role": "assistant", "content": [call], "provider": "mock", "model": "m", "usage": usage, "stopReason": "toolUse"}))?;
-    let lines = 20 + dice.roll(300);
-    let printed = format!("{}\n", dice.words(8)).repeat(lines);
+    let lines = 20 + rng.next_u64(300);
+    let printed = format!("{}\n", rng.words(8)).repeat(lines);
     log.message(&json!({"role": "toolResult", "toolCallId": "c", "toolName": "bash", "content": [{"type": "text", "text": printed}], "isError": false}))?;
-    let answer = json!({"type": "text", "text": dice.words(60)});
+    let answer = json!({"type": "text", "text": rng.words(60)});
     log.message(&json!({"role": "assistant", "content": [answer], "provider": "mock", "model": "m", "usage": usage, "stopReason": "stop"}))
 }
 
