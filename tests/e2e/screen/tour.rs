@@ -34,7 +34,7 @@ fn tour_of_a_new_user() {
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("↳ steer   look at the tests first");
     terminal.wait_until("two skipped calls", |s| s.matches("skipped: the user steered").count() == 2);
-    terminal.wait_for("say anything.");
+    terminal.wait_for("for the next part.");
     terminal.wait_without("esc stops");
 
     let log = sandbox.log();
