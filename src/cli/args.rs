@@ -46,7 +46,7 @@ pub(super) struct PrintArgs {
     /// With --mode rpc: the client answers approval requests
     #[arg(long, requires = "mode")]
     pub(super) approvals: bool,
-    /// Line-based conversation without a screen: prompt lines in, text out, nothing redrawn
+    /// Line-based front end: reads prompts line by line and prints plain text
     #[arg(long, conflicts_with_all = ["print", "mode"])]
     pub(super) plain: bool,
 }
@@ -70,7 +70,7 @@ pub(super) struct SessionArgs {
     /// Open this session: a file, an id, or at least 4 characters of an id's beginning or end
     #[arg(long, value_name = "PATH|ID", group = "which")]
     pub(super) session: Option<String>,
-    /// Start a new session as a copy of another one: all of its branch, or up to ENTRY
+    /// Start a new session with a copy of another one's current branch, optionally only up to ENTRY
     #[arg(long, value_name = "PATH|ID[@ENTRY]", group = "which")]
     pub(super) fork: Option<String>,
     /// Start a new session (the default)
@@ -79,7 +79,7 @@ pub(super) struct SessionArgs {
     /// Store nothing on disk
     #[arg(long, group = "which")]
     pub(super) no_session: bool,
-    /// Directory of the session files
+    /// Folder of the session files
     #[arg(long, value_name = "DIR", global = true)]
     pub(super) session_dir: Option<String>,
     /// Name the session
@@ -97,7 +97,7 @@ pub(super) struct ModelArgs {
     #[arg(long)]
     pub(super) provider: Option<String>,
     /// API key for that provider (environment variables are safer)
-    #[arg(long)]
+    #[arg(long, value_name = "KEY")]
     pub(super) api_key: Option<String>,
     /// Thinking level: off, minimal, low, medium, high, xhigh
     #[arg(long, value_name = "LEVEL")]
@@ -125,8 +125,8 @@ pub(super) struct AgentArgs {
     /// Maximum model requests of one run
     #[arg(long, value_name = "N")]
     pub(super) max_turns: Option<String>,
-    /// Calls that need approval
-    #[arg(long, value_enum, conflicts_with = "yes")]
+    /// Approval mode: which tool calls need approval
+    #[arg(long, value_enum, value_name = "MODE", conflicts_with = "yes")]
     pub(super) approval: Option<Approval>,
     /// Allow every call that would need approval
     #[arg(short, long)]
@@ -176,7 +176,7 @@ pub(super) struct EnvironmentArgs {
     /// Read API keys from this file instead of the user's .env
     #[arg(long, value_name = "FILE", global = true)]
     pub(super) env_file: Option<PathBuf>,
-    /// Theme, by name or file; further ones add theme files to the list (repeatable)
+    /// Theme name or file; repeat to add more files to the theme list
     #[arg(long, value_name = "NAME|PATH")]
     pub(super) theme: Vec<String>,
     /// Level of tiller's own log: off, error, warn, info, debug or trace
@@ -207,7 +207,7 @@ pub(super) enum CliCommand {
     },
     /// Show every setting with its value and source
     Settings {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -215,7 +215,7 @@ pub(super) enum CliCommand {
     Models {
         /// Only models whose provider/id contains this text
         query: Option<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },

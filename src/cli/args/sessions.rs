@@ -50,7 +50,7 @@ pub(in crate::cli) enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Import sessions of Claude Code, Codex and pi; repeating it adds only what is new
+    /// Import sessions from Claude Code, Codex and pi; repeating it adds only what is new
     Import {
         /// Log files, or folders of them
         paths: Vec<PathBuf>,
@@ -169,7 +169,7 @@ pub(in crate::cli) enum SessionsCommand {
         /// Output format [default: by the file's extension, else html]
         #[arg(long, value_enum)]
         format: Option<ExportFormat>,
-        /// Export every branch; HTML always has all and opens the current one
+        /// Export every branch; HTML always contains every branch and opens the current one
         #[arg(long, conflicts_with = "entry")]
         all_branches: bool,
         /// Export the branch up to this entry (id or part of it)
@@ -190,7 +190,7 @@ pub(in crate::cli) enum SessionsCommand {
 /// The output format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum ExportFormat {
-    /// The log, one JSON object a line
+    /// The log, one JSON object per line
     Jsonl,
     /// Markdown transcript
     Md,
