@@ -122,7 +122,7 @@ fn dispatch(arguments: CliArgs) -> Result<u8, CliFailure> {
         Some(CliCommand::Sessions(command)) => sessions::run(&arguments, command),
         Some(CliCommand::Settings { json }) => settings::run(&arguments, *json),
         Some(CliCommand::Login { provider }) => login::log_in(&arguments, provider.as_deref()),
-        Some(CliCommand::Logout { provider }) => login::log_out(&arguments, provider.as_deref()),
+        Some(CliCommand::Logout { provider }) => login::log_out(&arguments, provider),
         Some(CliCommand::Models { query, json }) => models::run(&arguments, query.as_deref(), *json),
         Some(CliCommand::Completions { shell }) => manual::completions(*shell),
         Some(CliCommand::Man) => manual::man_page(),

@@ -203,7 +203,7 @@ pub(super) enum CliCommand {
     /// Remove a provider's stored API key
     Logout {
         /// Provider: anthropic, openai
-        provider: Option<String>,
+        provider: String,
     },
     /// Show every setting with its value and source
     Settings {
@@ -292,6 +292,16 @@ mod tests {
         assert_eq!(resume(&["tiller", "-p", "-r", "parser", "go on"]).as_deref(), Some("parser"));
         assert_eq!(resume(&["tiller", "--resume=parser"]).as_deref(), Some("parser"));
         assert_eq!(resume(&["tiller", "parser"]), None);
+    }
+
+    #[test]
+    fn args_logout_needs_a_provider() {
+        let provider = |line: &[&str]| match CliArgs::try_parse_from(line).ok()?.command {
+            Some(CliCommand::Logout { provider }) => Some(provider),
+            _ => None,
+        };
+        assert_eq!(provider(&["tiller", "logout"]), None);
+        assert_eq!(provider(&["tiller", "logout", "openai"]).as_deref(), Some("openai"));
     }
 
     #[test]

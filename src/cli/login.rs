@@ -50,17 +50,9 @@ pub(super) fn log_in(arguments: &CliArgs, provider: Option<&str>) -> Result<u8, 
 }
 
 /// `tiller logout`.
-pub(super) fn log_out(arguments: &CliArgs, provider: Option<&str>) -> Result<u8, CliFailure> {
-    let (config, project) = trust::config(arguments, TrustPrompt::Nobody)?;
-    let keyring = Keyring { arguments, project: project.as_ref() };
-    match provider {
-        Some(name_argument) => report(&keyring.forget(name_argument)?),
-        None => {
-            print_text(&keyring.holders(&config).iter().map(row).collect::<String>())?;
-            Err(CliFailure::usage(anyhow!("no provider given"))
-                .hint("`tiller logout PROVIDER` removes its key"))
-        }
-    }
+pub(super) fn log_out(arguments: &CliArgs, provider: &str) -> Result<u8, CliFailure> {
+    let (_, project) = trust::config(arguments, TrustPrompt::Nobody)?;
+    report(&Keyring { arguments, project: project.as_ref() }.forget(provider)?)
 }
 
 /// Builds the credential store of the front ends. When no provider is left, it falls back to the demo model.
