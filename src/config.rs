@@ -170,6 +170,16 @@ pub enum ConfigError {
         /// The problem.
         source: InvalidSetting,
     },
+    /// A flag's value is invalid.
+    #[error("{flag}: `{value}` is not {expected}")]
+    Flag {
+        /// The flag.
+        flag: &'static str,
+        /// The rejected value.
+        value: String,
+        /// The accepted values.
+        expected: String,
+    },
 }
 
 impl ConfigError {
@@ -177,8 +187,10 @@ impl ConfigError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Json { .. } => Some("fix it in an editor; tiller won't write to it before"),
-            Self::NoHome | Self::Io { .. } | Self::Setting { .. } => None,
+            Self::Json { .. } => {
+                Some("fix the file in an editor; tiller won't write to it until it is valid")
+            }
+            Self::NoHome | Self::Io { .. } | Self::Setting { .. } | Self::Flag { .. } => None,
         }
     }
 
@@ -233,7 +245,11 @@ impl Config {
         warnings.extend(inputs.trusted.map(Project::non_executable_warnings).into_iter().flatten());
         apply_environment(&mut settings, &environment)?;
         for flag in inputs.flags {
-            let invalid = |source| ConfigError::Setting { origin: flag.flag.to_owned(), source };
+            let invalid = |error: InvalidSetting| ConfigError::Flag {
+                flag: flag.flag,
+                value: error.value,
+                expected: error.expected,
+            };
             let value = flag.setting.parse(&flag.value).map_err(invalid)?;
             settings.set(flag.setting, value, SettingSource::Flag(flag.flag.to_owned()));
         }

@@ -49,7 +49,7 @@ table! {
     PROVIDER, provider: Option<&str> = "provider", SettingKind::Text, "";
     /// Model to start with: `[provider/]id[:thinking]`.
     MODEL, model: Option<&str> = "model", SettingKind::Text, "";
-    /// Context window, in tokens, of models that tiller's catalog doesn't know; unset: 128000.
+    /// Context window, in tokens, of models that tiller's catalog doesn't know; unset: 128,000.
     WINDOW, window: Option<u64> = "window", SettingKind::Count { min: 1_024, max: 100_000_000 }, "";
     /// Models to cycle through: patterns in order, each optionally with `:thinking`; unset: all models.
     MODELS, models: Option<&[String]> = "models", SettingKind::List, "";
@@ -57,17 +57,18 @@ table! {
     THINKING, thinking: ThinkingLevel = "thinking", ThinkingLevel::KIND, "off";
     /// Sampling temperature; unset: the provider's default.
     TEMPERATURE, temperature: Option<f64> = "temperature", SettingKind::Number { min: 0.0, max: 2.0 }, "";
-    /// Maximum tokens per answer, thinking included, capped at the model's own limit; unset: that limit, at most 32000.
+    /// Maximum tokens per answer, thinking included, capped at the model's own limit; unset: that limit, at most 32,000.
     MAX_TOKENS, max_tokens: Option<u64> = "max_tokens", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_TOKENS"];
-    /// Tool calls that need approval: all that run something, only risky ones, or `read-only` to forbid all changes.
+    /// Approval mode: `ask` for commands that don't only read, `auto` for dangerous ones only, `read-only` to deny commands
+    /// and changes.
     APPROVAL, approval_mode: ApprovalMode = "approval", ApprovalMode::KIND, "ask";
     /// Maximum number of model requests in a run; unset: no limit in the TUI, 100 elsewhere.
     MAX_TURNS, max_turns: Option<u64> = "max_turns", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_ITERATIONS"];
     /// Tools to offer the model; unset or on: all, off: none.
     TOOLS, tools: Option<&[String]> = "tools", SettingKind::ListOrSwitch, "", aliases &["TOOLS_ENABLED"];
-    /// Load skills of the project, the user and tiller.
+    /// Load the skills of the project and the user, and the built-in ones.
     SKILLS, skills: Switch = "skills", Switch::KIND, "on";
-    /// Load prompt templates of the project, the user and tiller.
+    /// Load the prompt templates of the project and the user, and the built-in ones.
     TEMPLATES, templates: Switch = "templates", Switch::KIND, "on";
     /// Read AGENTS.md, CLAUDE.md and AGENT.md of the user and the project.
     CONTEXT_FILES, context_files: Switch = "context_files", Switch::KIND, "on";
@@ -123,7 +124,8 @@ table! {
     /// Number of recent messages that compaction keeps; unset: half of compaction.max_messages, or all of it with
     /// strategy truncate.
     COMPACTION_KEEP_MESSAGES, compaction_keep_messages: Option<usize> = "compaction.keep_messages", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["COMPACT_KEEP_RECENT"];
-    /// When the session log is synced to disk: after every entry, after user messages and turns, or never.
+    /// When the session log is synced to disk: after every entry (`always`), before each request and at the end of a run
+    /// (`turn`), or only on close (`never`).
     SYNC, sync_policy: SyncPolicy = "sync", SyncPolicy::KIND, "turn";
     /// Folder for session logs, without a subfolder for each working directory.
     SESSION_DIR, session_dir: Option<&str> = "session_dir", SettingKind::Text, "", scope SettingScope::User;
