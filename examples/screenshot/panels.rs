@@ -138,6 +138,6 @@ pub(crate) fn approval(program: &Path) -> anyhow::Result<String> {
     let terminal =
         project.open(program, Size(116, 28), (&[work, said("Done.")], &["--name", "fix-crlf", prompt]))?;
     terminal.wait_for("edit_file asks");
-    terminal.wait_for("no, say why");
+    terminal.wait_for("deny, say why");
     taken(&terminal, DefaultColors::DARK)
 }

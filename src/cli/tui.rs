@@ -302,7 +302,7 @@ fn banner(is_demo: bool, folders: &[String]) -> Vec<String> {
     if !folders.is_empty() {
         lines.push(format!("Tools can also access {}.", folders.join(" · ")));
     }
-    lines.push("{help} lists the keys · /help the commands · {quit} quits".into());
+    lines.push("{help} help · /hotkeys all keys · {quit} quit".into());
     lines
 }
 

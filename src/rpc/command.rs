@@ -173,7 +173,9 @@ impl DecisionParam {
         match self {
             Self::Once => Decision::Once,
             Self::Session => Decision::Session,
-            Self::Deny => Decision::Deny { reason: reason.unwrap_or_else(|| "the user said no".to_owned()) },
+            Self::Deny => {
+                Decision::Deny { reason: reason.unwrap_or_else(|| "the user rejected it".to_owned()) }
+            }
         }
     }
 }

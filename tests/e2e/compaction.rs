@@ -159,7 +159,7 @@ fn branch_summary_by_demo_does_not_restart_the_tour() {
     terminal.key(TerminalKey::Enter);
     terminal.notice("leave this branch");
     terminal.key(TerminalKey::Down);
-    terminal.wait_for("▸ with a summary for the model");
+    terminal.wait_for("▸ summarize it for the model");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("left another branch");
     let log = sandbox.log();
@@ -191,7 +191,7 @@ fn branch_summary_takes_instructions() {
     terminal.notice("leave this branch");
     terminal.key(TerminalKey::Down);
     terminal.key(TerminalKey::Down);
-    terminal.wait_for("▸ with a summary, and I say what matters");
+    terminal.wait_for("▸ summarize with instructions…");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("what matters in the summary");
     terminal.send("only the stings");

@@ -85,7 +85,7 @@ fn export_in_tui_writes_the_open_session() {
         terminal.wait_without("esc stops");
     };
     enter("what is it?", "Four.");
-    enter("/export sum.md", "exported to");
+    enter("/export sum.md", "Exported to");
     enter("/export sum.md", "sum.md already exists");
     let text = fs::read_to_string(sandbox.project().join("sum.md")).unwrap();
     assert!(text.contains("what is it?") && text.contains("\nFour.\n"), "{text}");

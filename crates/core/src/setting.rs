@@ -179,7 +179,7 @@ pub fn parse_switch(name: &'static str, text: &str) -> Result<bool, InvalidSetti
 impl fmt::Display for SettingKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text => f.write_str("a text"),
+            Self::Text => f.write_str("text"),
             Self::Choice(words) => write!(f, "one of {}", words.join(", ")),
             Self::Count { min, max } => write!(f, "a whole number from {min} to {max}"),
             Self::Number { min, max } => write!(f, "a number from {min} to {max}"),

@@ -104,10 +104,10 @@ impl Unrunnable {
     pub fn message(&self, elsewhere: &str) -> String {
         match self {
             Self::NeedsTerminal(program) => {
-                format!("not run: {program} needs a terminal of its own; run it {elsewhere}")
+                format!("not run: {program} needs its own terminal; run it {elsewhere}")
             }
-            Self::OnlyChangesDirectory => "not run: each command begins in the session's directory, so cd \
-                doesn't last; write cd DIR && COMMAND, or start tiller with --cwd DIR"
+            Self::OnlyChangesDirectory => "not run: each command starts in the session's directory, so cd \
+                has no effect on the next one; write cd DIR && COMMAND, or start tiller with --cwd DIR"
                 .to_owned(),
         }
     }

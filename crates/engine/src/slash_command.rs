@@ -282,7 +282,7 @@ const TABLE: &[CommandSpec] = &[
         "export this session as an HTML page, or to FILE.md or FILE.jsonl",
     )
     .only(Screen),
-    row(C::Import, "import", Optional("PATH"), "import sessions of Claude Code, Codex or pi").only(Screen),
+    row(C::Import, "import", Optional("PATH"), "import sessions from Claude Code, Codex or pi").only(Screen),
     row(C::Theme, "theme", Optional("NAME"), "choose the color theme").only(Screen),
     row(C::Reload, "reload", NoArgument, "reload settings, skills, templates and context files")
         .with_plain_usage(NoArgument, "reload skills, templates and context files"),

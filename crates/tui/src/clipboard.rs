@@ -55,15 +55,15 @@ pub(super) enum BySystem {
 pub(super) fn message(what: &str, terminal: ByTerminal, system: BySystem) -> String {
     let most = MAX_BY_TERMINAL / 1_000;
     match (system, terminal) {
-        (BySystem::Accepted, ByTerminal::Sent | ByTerminal::Refused) => format!("copied {what}"),
+        (BySystem::Accepted, ByTerminal::Sent | ByTerminal::Refused) => format!("Copied {what}."),
         (BySystem::Accepted, ByTerminal::TooLong) => {
-            format!("copied {what} to the system clipboard only: terminals accept up to {most} kB")
+            format!("Copied {what} to the system clipboard only: terminals accept up to {most} kB.")
         }
-        (BySystem::Tmux, _) => format!("copied {what} to tmux's buffer; its prefix and ] paste it"),
-        (BySystem::Nothing, ByTerminal::Sent) => format!("sent {what} to the terminal's clipboard"),
-        (BySystem::Nothing, ByTerminal::Refused) => "not copied: the terminal rejected the text".to_owned(),
+        (BySystem::Tmux, _) => format!("Copied {what} to tmux's buffer; its prefix and ] paste it."),
+        (BySystem::Nothing, ByTerminal::Sent) => format!("Sent {what} to the terminal's clipboard."),
+        (BySystem::Nothing, ByTerminal::Refused) => "Not copied: the terminal rejected the text.".to_owned(),
         (BySystem::Nothing, ByTerminal::TooLong) => {
-            format!("not copied: terminals accept up to {most} kB, and there is no system clipboard")
+            format!("Not copied: terminals accept up to {most} kB, and there is no system clipboard.")
         }
     }
 }
@@ -171,14 +171,14 @@ mod tests {
     fn said_names_the_clipboard_that_took_the_text() {
         let terminals = [ByTerminal::Sent, ByTerminal::Refused, ByTerminal::TooLong];
         let messages = |system| terminals.map(|terminal| message("4 lines", terminal, system));
-        assert!(messages(BySystem::Accepted).iter().all(|message| message.starts_with("copied 4 lines")));
-        assert!(messages(BySystem::Tmux).iter().all(|message| message.starts_with("copied 4 lines to tmux")));
+        assert!(messages(BySystem::Accepted).iter().all(|message| message.starts_with("Copied 4 lines")));
+        assert!(messages(BySystem::Tmux).iter().all(|message| message.starts_with("Copied 4 lines to tmux")));
         assert_eq!(
             messages(BySystem::Nothing),
             [
-                "sent 4 lines to the terminal's clipboard",
-                "not copied: the terminal rejected the text",
-                "not copied: terminals accept up to 74 kB, and there is no system clipboard",
+                "Sent 4 lines to the terminal's clipboard.",
+                "Not copied: the terminal rejected the text.",
+                "Not copied: terminals accept up to 74 kB, and there is no system clipboard.",
             ]
         );
     }

@@ -292,7 +292,7 @@ impl App {
             return self.accept_awaited();
         }
         match listing.candidates.as_slice() {
-            [] => self.flash("no matching path"),
+            [] => self.flash("No matching path."),
             [only] => self.insert(&only.insert.clone(), listing.typed.chars().count()),
             several => {
                 let common = paths::common(several);

@@ -336,13 +336,13 @@ impl ExecutorWorker {
     async fn set_thinking(&self, level: ThinkingLevel) -> Result<Vec<TaskResult>, AgentError> {
         let applied = self.agent.set_thinking(level).await?;
         if applied == level {
-            return Ok(vec![TaskResult::Note(format!("thinking: {}", applied.name()))]);
+            return Ok(vec![TaskResult::Note(format!("Thinking: {}.", applied.name()))]);
         }
         let model = self.agent.state().await?.state.model;
         let levels = self.agent.thinking_levels().await?;
         let why = match levels.iter().any(|level| *level != ThinkingLevel::Off) {
-            true => format!("{} has no {}; thinking: {}", model.id, level.name(), applied.name()),
-            false => format!("{} doesn't support thinking", model.id),
+            true => format!("{} has no level {}; thinking: {}.", model.id, level.name(), applied.name()),
+            false => format!("{} doesn't support thinking.", model.id),
         };
         Ok(vec![TaskResult::Note(why)])
     }
@@ -380,7 +380,7 @@ impl ExecutorWorker {
         let cwd = self.agent.state().await?.state.cwd;
         let reader = self.agent.reader();
         self.run_job(Job::Export, background, move || match exporter.export(&reader, &cwd, &file) {
-            Ok(path) => TaskResult::Note(format!("exported to {}", path.display())),
+            Ok(path) => TaskResult::Note(format!("Exported to {}.", path.display())),
             // The command returns to the editor for correction.
             Err((what, hint)) => {
                 TaskResult::Failed { what, hint, text: Some(format!("/export {file}").into()) }

@@ -12,11 +12,11 @@ use super::tool_call::one_line;
 const ESSENTIAL_KEYS: [(&[K], &str); 15] = [
     (&[K::Send], "send; while the agent works: steer it"),
     (&[K::FollowUp], "send after the agent has finished"),
-    (&[K::Newline], "insert a new line; in every terminal: \\ enter"),
+    (&[K::Newline], "insert a new line (in every terminal: \\ and enter)"),
     (&[K::EditQueue], "edit, reorder or remove queued messages"),
     (
         &[K::Allow, K::AllowSession, K::Deny, K::DenyWithReason],
-        "approval: allow once, for this session, deny, deny and say why",
+        "approval: allow once, allow for this session, deny, deny with a reason",
     ),
     (&[K::Stop], "stop the agent; twice when idle: open the tree"),
     (&[K::Clear, K::Quit], "clear the editor; quit"),
@@ -70,7 +70,7 @@ pub(super) fn keys(keymap: &Keymap) -> Vec<Line> {
         problems.map(|problem| Line::new(format!("! {}", one_line(problem)), Role::Warning)).collect();
     let find = keymap.key_of(K::FindInPage);
     lines.push(Line::new(
-        format!("On the right: the name in keybindings.json. {find} searches."),
+        format!("The right column is the name in keybindings.json. {find} filters the page."),
         Role::Muted,
     ));
     let mut context = None;

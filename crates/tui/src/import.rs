@@ -82,7 +82,7 @@ impl App {
             self.overlays.push(Overlay::Picker(Box::new(picker)));
             return vec![Action::List(ListAction::LoadItems(ListKind::ForeignLogs))];
         }
-        self.flash("importing…");
+        self.flash("Importing…");
         vec![Action::List(ListAction::Import(path.to_owned()))]
     }
 }

@@ -325,7 +325,7 @@ impl App {
             || !attach::mentioned_images(&self.editor.expanded(), self.ui.home.as_deref()).is_empty();
         let model = self.model_name();
         (shows && self.session.image_input == ImageInput::Unsupported)
-            .then(|| format!("{model} takes no images; {send} sends a line of text instead"))
+            .then(|| format!("{model} takes no images; {send} sends a line of text instead."))
     }
 
     /// Reports whether a steering message waits for a running agent.
@@ -387,7 +387,7 @@ impl App {
         if !self.editor.is_empty() {
             self.editor.clear();
             let undo = self.ui.keymap.key_of(KeyCommand::Edit(EditCommand::Undo));
-            self.flash(format!("cleared; {undo} brings it back"));
+            self.flash(format!("Cleared; {undo} restores it."));
             // Quitting takes two presses with an empty editor.
             self.transient.double_key = Some((DoubleKey::Clear, self.now));
             return Vec::new();

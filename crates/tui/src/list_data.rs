@@ -53,10 +53,10 @@ pub(super) fn ask_on_leaving(reader: &Reader, entry: &EntryId) -> Option<TaskRes
 pub(super) fn leave_dialog(entry: &EntryId) -> Dialog {
     let made = BranchSummary::Made { instructions: None };
     let items = vec![
-        PickerItem::new("without a summary", PickerChoice::Leave(entry.clone(), BranchSummary::None)),
-        PickerItem::new("with a summary for the model", PickerChoice::Leave(entry.clone(), made)),
-        PickerItem::new("with a summary, and I say what matters", PickerChoice::Instruct(entry.clone())),
-        PickerItem::new("stay here", PickerChoice::Nothing),
+        PickerItem::new("no summary", PickerChoice::Leave(entry.clone(), BranchSummary::None)),
+        PickerItem::new("summarize it for the model", PickerChoice::Leave(entry.clone(), made)),
+        PickerItem::new("summarize with instructions…", PickerChoice::Instruct(entry.clone())),
+        PickerItem::new("stay on this branch", PickerChoice::Nothing),
     ];
     Dialog { title: "leave this branch".to_owned(), items }
 }
@@ -131,8 +131,8 @@ pub(super) fn facts(state: &SessionState, reader: &Reader, about: &ListContext) 
         ("session", state.session.to_string()),
         ("name", state.name.clone().unwrap_or_default()),
         ("file", state.path.as_ref().map_or("in memory only".to_owned(), path)),
-        ("folder", path(&state.cwd)),
-        ("more folders", about.folders.join(" · ")),
+        ("directory", path(&state.cwd)),
+        ("added folders", about.folders.join(" · ")),
         ("model", state.model.display_name()),
         ("thinking", state.thinking.name().to_owned()),
         ("context", context),
@@ -177,7 +177,7 @@ pub(super) fn context(breakdown: &ContextBreakdown, home: Option<&Path>, width: 
     lines.extend(breakdown.parts.iter().map(|part| row(&part.label(shown), part.tokens, Role::Text)));
     lines.push(row("free", breakdown.free(), Role::Muted));
     let window = breakdown.context.window;
-    let about = format!("of a window of {window} tokens; the sizes of the parts are estimates");
+    let about = format!("context window: {window} tokens; sizes of parts are estimates");
     lines.extend([Line::default(), Line::new(about, Role::Muted)]);
     lines
 }

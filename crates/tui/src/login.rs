@@ -57,7 +57,7 @@ impl App {
         let mut filter = filter.split_whitespace();
         let provider = filter.next().unwrap_or_default();
         if filter.next().is_some() {
-            self.flash("Don't type the key here: it is asked for separately and not shown.");
+            self.flash("Don't type the key here: tiller prompts for it, hidden.");
         }
         self.offer_providers("log in", ListKind::Logins, provider)
     }
@@ -132,7 +132,7 @@ impl Picker {
 
     /// Asks for a provider's key.
     pub(super) fn ask_for_key(&mut self, provider: String) {
-        let what = format!("key of {}", one_line(&provider));
+        let what = format!("key for {}", one_line(&provider));
         self.prompt_masked(PickerChoice::Login(provider), what);
     }
 

@@ -237,8 +237,8 @@ impl App {
             QueueOutcome::Removed(items) if items.is_empty() => {}
             QueueOutcome::Removed(items) => {
                 let (what, them) = match items.len() {
-                    1 => ("removed".to_owned(), "it"),
-                    count => (format!("removed {count}"), "them"),
+                    1 => ("Removed".to_owned(), "it"),
+                    count => (format!("Removed {count}"), "them"),
                 };
                 self.queue.removed.push(items);
                 let key = self.ui.keymap.key_of(super::keymap::KeyCommand::QueueUndo);
@@ -249,8 +249,8 @@ impl App {
                     self.select_queue_row(usize::MAX);
                 }
                 match self.queue.has_keys() {
-                    true => self.flash(format!("{what}; {key} brings {them} back")),
-                    false => self.flash(format!("{what}; {}", self.restore_hint())),
+                    true => self.flash(format!("{what}; {key} restores {them}.")),
+                    false => self.flash(format!("{what}; {}.", self.restore_hint())),
                 }
             }
             QueueOutcome::Gone(text) => self.message_gone(text),

@@ -667,7 +667,7 @@ mod tests {
         let long =
             "find . -name '*.rs' -newer Cargo.toml -exec grep -n 'unwrap()' {} + | sort | head -40 | tac";
         let said =
-            "denied: the user said no: not all of them, only those under src, and no tests at all please";
+            "denied: the user rejected it: not all of them, only those under src, and no tests at all please";
         for width in [79, 119] {
             let column = |command: &str, words: &str, state: Option<CallState>| {
                 let mut call = done("bash", json!({"command": command}), said, json!({}), true);
@@ -676,9 +676,9 @@ mod tests {
                 assert!(Span::new(line.clone(), Role::Text).width() <= width, "{line}");
                 line.split_once(words).map(|(before, _)| before.chars().count())
             };
-            let at = column("ls", "denied: the user said no", None);
+            let at = column("ls", "denied: the user rejected it", None);
             assert!(at.is_some());
-            assert_eq!(column(long, "denied: the user said no", None), at);
+            assert_eq!(column(long, "denied: the user rejected it", None), at);
             assert_eq!(column("ls", "needs approval", Some(CallState::AwaitsApproval)), at);
             // A short word leaves room for more of the command.
             assert!(column(long, "needs approval", Some(CallState::AwaitsApproval)) > at);
@@ -723,16 +723,16 @@ mod tests {
 
     #[test]
     fn tool_call_long_denial_is_repeated_below() {
-        let why = "denied: the user said no: not all of them, only those in src";
+        let why = "denied: the user rejected it: not all of them, only those in src";
         let call = done("bash", json!({"command": "ls"}), why, json!({}), true);
         assert_eq!(
             shown(&call, 70),
             [
-                "– bash       ls                         denied: the user said no: not…",
-                "  │ denied: the user said no: not all of them, only those in src"
+                "– bash       ls                         denied: the user rejected it:…",
+                "  │ denied: the user rejected it: not all of them, only those in src"
             ]
         );
-        let why = "denied: the user said no: only those in src";
+        let why = "denied: the user rejected it: only those in src";
         let call = done("bash", json!({"command": "ls"}), why, json!({}), true);
         assert_eq!(shown(&call, 140).len(), 1);
         let call = done("bash", json!({"command": "ls"}), &format!("{why}\nand no tests"), json!({}), true);

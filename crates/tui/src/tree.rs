@@ -425,12 +425,12 @@ enum TreeEffect {
 impl TreeEffect {
     fn description(self) -> &'static str {
         match self {
-            Self::Show => "restore to the tree",
-            Self::Before => "go back before it, text in the editor",
+            Self::Show => "unhide",
+            Self::Before => "continue before it, its text in the editor",
             Self::From => "continue from here",
             Self::Stay => "you are here; return to the transcript",
             Self::Fork => "fork a new session here",
-            Self::ForkBefore => "fork before it, text in the editor",
+            Self::ForkBefore => "fork before it, its text in the editor",
         }
     }
 }

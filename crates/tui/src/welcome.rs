@@ -110,7 +110,7 @@ impl App {
             ("context", self.context_fact()),
             ("skills", self.skills_fact()),
             ("approval", self.approval_fact()),
-            ("last here", self.last_fact()),
+            ("previous", self.last_fact()),
         ];
         let facts = facts.into_iter().filter_map(|(name, fact)| Some((name, fact?))).collect();
         Banner { lines: self.ui.banner.clone(), facts }
@@ -119,7 +119,7 @@ impl App {
     fn model_fact(&self, model: &ModelRef) -> String {
         let known = self.ui.provider_keys.iter().find(|known| known.provider == model.provider);
         let source = known.map(|known| format!(" · {}", known.source)).unwrap_or_default();
-        format!("{} of {}{source}", model.id, model.provider)
+        format!("{}{source}", model.display_name())
     }
 
     fn context_fact(&self) -> Option<String> {

@@ -39,7 +39,7 @@ fn decisions(sandbox: &Sandbox) -> Vec<Value> {
 fn approval_denial_text_reaches_the_model() {
     let sandbox = Sandbox::new();
     let after =
-        r#"{"expect": "denied: the user said no: use the other one", "text": "The other one, then."}"#;
+        r#"{"expect": "denied: the user rejected it: use the other one", "text": "The other one, then."}"#;
     let mut terminal = ask(&sandbox, &[CALL, after]);
     let screen = terminal.screen();
     assert!(screen.contains("│ touch made") && screen.contains("timeout 1m 00s"), "{screen}");
@@ -67,7 +67,7 @@ fn approval_of_edit_shows_its_diff() {
     let screen = terminal.screen();
     assert!(screen.contains("? edit_file needs approval: sure? (extension guard)"), "{screen}");
     assert!(screen.contains("│ a.txt  +1 −1") && screen.contains("- two"), "{screen}");
-    assert!(screen.contains("+ zwei") && screen.contains("1 y once · 2 n no"), "{screen}");
+    assert!(screen.contains("+ zwei") && screen.contains("1 y once · 2 n deny"), "{screen}");
     assert_eq!(fs::read_to_string(sandbox.project().join("a.txt")).unwrap(), "one\ntwo\nthree\n");
     terminal.send("y");
     terminal.wait_for("Edited.");

@@ -116,7 +116,7 @@ fn tree_command_starts_a_second_branch() {
     terminal.key(TerminalKey::Up);
     terminal.wait_for("▸• ▌ question two");
     terminal.key(TerminalKey::Enter);
-    terminal.notice("▸ without a summary");
+    terminal.notice("▸ no summary");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("❯ question two");
     terminal.wait_without("Answer two.");
@@ -158,7 +158,7 @@ fn tree_labels_and_hides() {
     terminal.key(TerminalKey::Up);
     terminal.wait_for("▸• ▌ question two");
     terminal.key(TerminalKey::Enter);
-    terminal.notice("▸ without a summary");
+    terminal.notice("▸ no summary");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("❯ question two");
     terminal.send("b");
@@ -182,9 +182,9 @@ fn tree_labels_and_hides() {
     terminal.wait_for("[dead end]");
     terminal.send("dead end");
     terminal.wait_for("1 found");
-    terminal.wait_for("enter: restore to the tree");
+    terminal.wait_for("enter: unhide");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_until("restored", |screen| !screen.contains("enter: restore to the tree"));
+    terminal.wait_until("restored", |screen| !screen.contains("enter: unhide"));
     let log = sandbox.log();
     let facts: Vec<&Value> =
         log.iter().filter(|entry| entry["customType"] == "tiller.hide").map(|entry| &entry["data"]).collect();
@@ -344,7 +344,7 @@ fn reload_applies_the_theme_setting() {
     let file = sandbox.home().join("tiller/settings.json");
     fs::write(&file, r#"{"theme": "gruvboxx"}"#).unwrap();
     enter(&mut terminal, "/reload");
-    terminal.wait_for("theme: unknown theme gruvboxx; did you mean gruvbox?");
+    terminal.wait_for("theme: unknown theme `gruvboxx`; did you mean gruvbox?");
     terminal.wait_without("gruvboxx now");
     fs::write(&file, format!(r#"{{"theme": "{}"}}"#, themes.join("mine.json").display())).unwrap();
     enter(&mut terminal, "/reload");
@@ -374,7 +374,7 @@ fn copy_command_uses_the_terminal_clipboard() {
     let mut terminal = sandbox.open_scripted(&TWO, &[]);
     prompt_and_wait(&mut terminal, "question one", "Answer one.");
     enter(&mut terminal, "/copy");
-    terminal.wait_for("sent the last answer to the terminal's clipboard");
+    terminal.wait_for("Sent the last answer to the terminal's clipboard.");
     let sequence = format!("\x1b]52;c;{}", BASE64_STANDARD.encode("Answer one."));
     assert!(terminal.written().contains(&sequence));
 }

@@ -378,7 +378,7 @@ fn clipboard_missing_is_reported() {
     let sandbox = Sandbox::new();
     let mut terminal = at_rest(&sandbox);
     terminal.key(TerminalKey::Ctrl('v'));
-    terminal.wait_for("there is no clipboard here");
+    terminal.wait_for("There is no clipboard here");
 }
 
 #[test]
@@ -436,6 +436,6 @@ fn demo_model_warns_about_images() {
     terminal.wait_for("takes no images; enter sends a line of text instead");
     terminal.wait_for(" ❯ what is @shot.png");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("does not accept images: each image is replaced by a line of text");
+    terminal.wait_for("does not accept images: each image is replaced with a line of text");
     terminal.wait_for("▣ image/png 1×1");
 }

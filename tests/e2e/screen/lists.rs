@@ -147,7 +147,7 @@ fn export_command_error_keeps_the_name() {
     terminal.wait_for("❯ /export nowhere/talk.md");
     terminal.key(TerminalKey::Ctrl('u'));
     enter(&mut terminal, "/export ~/talk.md");
-    terminal.wait_for("exported to");
+    terminal.wait_for("Exported to");
     assert!(sandbox.home().join("talk.md").exists());
     quit(terminal);
 }

@@ -36,11 +36,11 @@ fn login_in_tui_stores_and_removes_key() {
     // key.
     fs::write(sandbox.home().join("tiller/.env"), format!("ANTHROPIC_BASE_URL={}\n", server.url)).unwrap();
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("key of anthropic ❯");
+    terminal.wait_for("key for anthropic ❯");
     terminal.send("sk-hush-hush");
     terminal.wait_for("12 characters");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("stored the key of anthropic");
+    terminal.wait_for("stored the key for anthropic");
     terminal.wait_for("answers from the next request on; ctrl+l chooses another");
     enter(&mut terminal, "are you there?");
     terminal.wait_for("Here I am.");
@@ -48,7 +48,7 @@ fn login_in_tui_stores_and_removes_key() {
     assert_eq!(server.requests()[0].headers["x-api-key"], "sk-hush-hush");
     fs::remove_file(sandbox.home().join("tiller/.env")).unwrap();
     enter(&mut terminal, "/logout anthropic");
-    terminal.wait_for("removed the key of");
+    terminal.wait_for("removed the key for");
     terminal.wait_for("demo/tour is the only model left");
     enter(&mut terminal, "and now?");
     terminal.wait_for("? bash needs approval:");
@@ -56,11 +56,11 @@ fn login_in_tui_stores_and_removes_key() {
     terminal.wait_without("esc stops");
     assert_eq!(server.requests().len(), 1);
     enter(&mut terminal, "/login anthropic");
-    terminal.wait_for("key of anthropic ❯");
+    terminal.wait_for("key for anthropic ❯");
     terminal.send("sk-hush-hush");
     terminal.wait_for("12 characters");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("stored the key of");
+    terminal.wait_for("stored the key for");
     enter(&mut terminal, "/quit");
     assert_eq!(terminal.wait().exit_code(), 0);
     assert_eq!(holding(sandbox.home(), "sk-hush"), ["auth.json"]);

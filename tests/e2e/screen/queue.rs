@@ -119,7 +119,7 @@ fn queue_edits_are_logged() {
     terminal.key(TerminalKey::Down);
     terminal.wait_for("▸ ↳ next    second");
     terminal.send("d");
-    terminal.wait_for("removed; u brings it back");
+    terminal.wait_for("Removed; u restores it.");
     terminal.wait_without("next    second");
     terminal.send("u");
     terminal.wait_for("↳ next    second");

@@ -39,7 +39,7 @@ fn wait_for_accent(terminal: &Terminal, expected: Color) {
 fn theme_query_reply_is_no_key() {
     let sandbox = painted();
     let mut terminal = open(&sandbox, &[]);
-    terminal.wait_for("/help the commands");
+    terminal.wait_for("/hotkeys all keys");
     wait_for_accent(&terminal, DARK);
     let output = terminal.written();
     let question = output.find("\x1b]11;?\x07").unwrap();
@@ -55,7 +55,7 @@ fn theme_query_reply_is_no_key() {
 fn theme_query_reply_while_typing() {
     let sandbox = painted();
     let mut terminal = open(&sandbox, &[]);
-    terminal.wait_for("/help the commands");
+    terminal.wait_for("/hotkeys all keys");
     terminal.send("hel");
     terminal.wait_for("❯ hel");
     terminal.send(&format!("l{WHITE_GROUND}o"));
@@ -68,7 +68,7 @@ fn theme_query_reply_while_typing() {
 fn theme_query_without_reply() {
     let sandbox = painted();
     let mut terminal = open(&sandbox, &[]);
-    terminal.wait_for("/help the commands");
+    terminal.wait_for("/hotkeys all keys");
     terminal.send("?");
     terminal.wait_for("── help");
     // Alone it may be the beginning of a split reply.
@@ -83,16 +83,16 @@ fn theme_query_without_reply() {
 fn theme_from_environment_in_first_frame() {
     let sandbox = painted().with("COLORFGBG", "0;15");
     let terminal = open(&sandbox, &[]);
-    terminal.wait_for("/help the commands");
+    terminal.wait_for("/hotkeys all keys");
     wait_for_accent(&terminal, LIGHT);
     assert!(!terminal.written().contains("38;2;108;207;207"));
     let sandbox = Sandbox::new();
     let terminal = open(&sandbox, &["--theme", "gruvbox"]);
-    terminal.wait_for("/help the commands");
+    terminal.wait_for("/hotkeys all keys");
     wait_for_accent(&terminal, Color::Idx(214));
     let sandbox = painted().with("NO_COLOR", "1");
     let terminal = open(&sandbox, &["--theme", "gruvbox"]);
-    terminal.wait_for("/help the commands");
+    terminal.wait_for("/hotkeys all keys");
     wait_for_accent(&terminal, Color::Default);
     assert!(!terminal.written().contains("\x1b]11;?"));
 }
@@ -101,7 +101,7 @@ fn theme_from_environment_in_first_frame() {
 fn theme_picker_previews_and_stores() {
     let sandbox = painted();
     let mut terminal = open(&sandbox, &[]);
-    terminal.wait_for("/help the commands");
+    terminal.wait_for("/hotkeys all keys");
     enter(&mut terminal, "/theme");
     terminal.wait_for("── themes");
     terminal.send("gruv");
@@ -132,7 +132,7 @@ fn theme_file_changes_are_applied() {
     };
     save("#010203");
     let terminal = open(&sandbox, &["--theme", "mine"]);
-    terminal.wait_for("/help the commands");
+    terminal.wait_for("/hotkeys all keys");
     wait_for_accent(&terminal, Color::Rgb(1, 2, 3));
     save("#04050");
     terminal.wait_for("at roles.accent: `#04050` is neither a color");
@@ -152,11 +152,11 @@ fn theme_files_of_flags_and_trusted_projects() {
     write(sandbox.project().join(".tiller/themes/ours.json"), "ours", "#020202");
     fs::write(sandbox.project().join(".tiller/settings.json"), r#"{"theme": "ours"}"#).unwrap();
     let trusting = open(&sandbox, &["--trust-project"]);
-    trusting.wait_for("/help the commands");
+    trusting.wait_for("/hotkeys all keys");
     wait_for_accent(&trusting, Color::Rgb(2, 2, 2));
     drop(trusting);
     let mut with_flags = open(&sandbox, &["--trust-project", "--theme", "gruvbox", "--theme", "one.json"]);
-    with_flags.wait_for("/help the commands");
+    with_flags.wait_for("/hotkeys all keys");
     wait_for_accent(&with_flags, GRUVBOX);
     enter(&mut with_flags, "/theme one");
     wait_for_accent(&with_flags, Color::Rgb(1, 1, 1));

@@ -26,9 +26,9 @@ fn tree_shows_entry_and_cycles_filter() {
     let mut terminal = tree(&sandbox);
     terminal.wait_for("enter: you are here");
     terminal.key(TerminalKey::Up);
-    terminal.wait_for("enter: go back before it");
+    terminal.wait_for("enter: continue before it");
     terminal.key(TerminalKey::Ctrl('o'));
-    terminal.wait_without("enter: go back before it");
+    terminal.wait_without("enter: continue before it");
     terminal.key(TerminalKey::Tab);
     terminal.wait_for("user messages · 2 of ");
     terminal.wait_without("Answer one.");
@@ -69,7 +69,7 @@ fn tree_label_and_fold() {
     terminal.wait_for("question two");
     terminal.key(TerminalKey::Tab);
     terminal.key(TerminalKey::Tab);
-    terminal.wait_for("labelled · 1 of ");
+    terminal.wait_for("labeled · 1 of ");
     let labels = sandbox.log().into_iter().filter(|entry| entry["type"] == "label").collect::<Vec<Value>>();
     assert_eq!(labels.iter().map(|entry| &entry["label"]).collect::<Vec<_>>(), ["good"]);
 }
@@ -97,7 +97,7 @@ fn tree_choice_during_run_asks_and_stops() {
     terminal.key(TerminalKey::Down);
     terminal.wait_for("▸ stop it and go there");
     terminal.key(TerminalKey::Enter);
-    terminal.notice("▸ without a summary");
+    terminal.notice("▸ no summary");
     terminal.key(TerminalKey::Enter);
     terminal.wait_without("── tree");
     terminal.wait_for("❯ question two");

@@ -87,7 +87,7 @@ fn page_worker_keeps_memory_of_grammars_out() {
     let before = own_memory(&terminal);
     terminal.send("/export page.html");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("exported to");
+    terminal.wait_for("Exported to");
     let page = std::fs::read_to_string(sandbox.project().join("page.html")).unwrap();
     assert!(page.contains("<span class=\"k\">let</span>"), "{page}");
     // The smallest of these grammars needs more.

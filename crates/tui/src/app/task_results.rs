@@ -159,7 +159,7 @@ impl App {
         self.editor.attach(image, size);
         if self.session.image_input == ImageInput::Unsupported {
             let (model, models) = (self.model_name(), self.ui.keymap.key_of(KeyCommand::PickModel));
-            self.flash(format!("{model} takes no images; {models} chooses another model"));
+            self.flash(format!("{model} takes no images; {models} chooses another model."));
         }
     }
 

@@ -24,7 +24,7 @@ use super::{ApprovalAnswer, PanelMode, Ready};
 pub(super) const WATCHING_MS: u64 = 2_000;
 
 /// The reason of a denial without a text from the user. The model reads it.
-const DENIED: &str = "the user said no";
+const DENIED: &str = "the user rejected it";
 
 /// Separates it from the user's own reason.
 const REASON_SEPARATOR: &str = ": ";
@@ -85,7 +85,9 @@ impl App {
         let key = |command| self.ui.keymap.key_of(command);
         let (allow, deny, why) =
             (key(KeyCommand::Allow), key(KeyCommand::Deny), key(KeyCommand::DenyWithReason));
-        self.flash_about_call(format!("Press {allow} to allow, {deny} to deny, {why} to deny and say why"));
+        self.flash_about_call(format!(
+            "Press {allow} to allow, {deny} to deny, {why} to deny with a reason."
+        ));
     }
 
     /// Handles a key after a held letter: Enter confirms it, Esc discards it, any other key makes text of it.

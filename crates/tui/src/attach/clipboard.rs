@@ -74,9 +74,9 @@ fn from_programs(picture: &[&[&str]], text: &[&[&str]], timeout: Duration) -> Cl
 
 fn no_clip(any_installed: bool) -> &'static str {
     if any_installed {
-        "the clipboard is empty or out of reach; paste with the terminal's own key"
+        "The clipboard is empty or out of reach; paste with the terminal's own key."
     } else {
-        "there is no clipboard here: install wl-clipboard or xclip, or paste with the terminal's own key"
+        "There is no clipboard here: install wl-clipboard or xclip, or paste with the terminal's own key."
     }
 }
 
@@ -127,7 +127,7 @@ mod tests {
     const MISSING: &[&str] = &["tiller-has-no-such-program"];
 
     fn nothing(clip: &ClipboardContent) -> bool {
-        matches!(clip, ClipboardContent::Nothing(why) if why.starts_with("the clipboard is empty"))
+        matches!(clip, ClipboardContent::Nothing(why) if why.starts_with("The clipboard is empty"))
     }
 
     #[test]
@@ -140,7 +140,7 @@ mod tests {
         let ClipboardContent::Nothing(why) = from_programs(&[MISSING], &[MISSING], LONG) else {
             panic!("no program")
         };
-        assert!(why.starts_with("there is no clipboard here: install"), "{why}");
+        assert!(why.starts_with("There is no clipboard here: install"), "{why}");
     }
 
     #[test]

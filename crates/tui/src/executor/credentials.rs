@@ -68,7 +68,7 @@ impl ExecutorWorker {
         let suggestion = suggest::nearest(provider, names());
         let suggestion =
             suggestion.map_or("/logout lists them".to_owned(), |name| format!("did you mean {name}?"));
-        let what = format!("unknown provider {}; {}", one_line(provider), one_line(&suggestion));
+        let what = format!("unknown provider `{}`; {}", one_line(provider), one_line(&suggestion));
         Some(TaskResult::invalid_input(
             format!("/logout {provider}"),
             (what, None),

@@ -290,7 +290,7 @@ impl ExecutorWorker {
             let nearest = suggest::nearest(&name, tools.iter().map(|tool| tool.spec.name.as_str()));
             let instead =
                 nearest.map_or("/tools lists them".to_owned(), |name| format!("did you mean {name}?"));
-            let what = format!("unknown tool {}; {}", one_line(&name), one_line(&instead));
+            let what = format!("unknown tool `{}`; {}", one_line(&name), one_line(&instead));
             let origin = TaskOrigin::List(ListKind::Tools);
             return Ok(vec![TaskResult::invalid_input(format!("/tools {name}"), (what, None), origin)]);
         };

@@ -98,7 +98,7 @@ fn detail(facts: &ModelFacts) -> Vec<Line> {
         ]),
         None => lines.push(fact("price", "unknown")),
     }
-    lines.push(fact("input types", input_types(facts.image_input)));
+    lines.push(fact("accepts", input_types(facts.image_input)));
     lines
 }
 

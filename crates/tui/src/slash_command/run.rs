@@ -63,7 +63,7 @@ impl App {
     fn run_in_shell(&mut self, line: &str, command: &str, context: BashContext) -> Vec<Action> {
         if let Some(why) = unrunnable(command) {
             let suspend = self.ui.keymap.key_of(KeyCommand::Suspend);
-            let elsewhere = format!("in another one, or suspend tiller with {suspend}");
+            let elsewhere = format!("in another terminal, or suspend tiller with {suspend}");
             return self.reject_input(line.to_owned(), why.message(&elsewhere));
         }
         vec![Action::Submit(Submit::Bash(command.to_owned(), context))]
@@ -162,8 +162,8 @@ impl App {
 
     fn ask_for_name(&mut self) -> Vec<Action> {
         let what = match &self.session.name {
-            Some(name) => format!("current name: {name}; type a new name after /name"),
-            None => "no name yet; type one after /name".to_owned(),
+            Some(name) => format!("Current name: {name}. Type a new name after /name."),
+            None => "No name yet. Type one after /name.".to_owned(),
         };
         self.ask_for("/name ", &what)
     }
@@ -236,7 +236,7 @@ impl App {
         }
         match self.transcript.answers() {
             0 => {
-                self.flash("no answer to copy yet");
+                self.flash("No answer to copy yet.");
                 Vec::new()
             }
             count => {

@@ -116,7 +116,7 @@ fn approval_long_command_must_be_seen() {
             screen.contains("echo step 40") && screen.contains("more lines above · shift+up"),
             "{screen}"
         );
-        assert!(screen.contains("a this session: exactly this command"), "{screen}");
+        assert!(screen.contains("a session: exactly this command"), "{screen}");
         assert_eq!(harness.press_letter('y'), allow_once("c2"));
     }
 }
@@ -129,9 +129,9 @@ fn approval_number_is_the_listed_answer() {
     for (request, number, expected) in [
         (with_rule(), '1', allow_once("c2").to_vec()),
         (with_rule(), '2', session()),
-        (with_rule(), '3', deny("c2", "the user said no").to_vec()),
+        (with_rule(), '3', deny("c2", "the user rejected it").to_vec()),
         (without(), '1', allow_once("c2").to_vec()),
-        (without(), '2', deny("c2", "the user said no").to_vec()),
+        (without(), '2', deny("c2", "the user rejected it").to_vec()),
     ] {
         let mut harness = running_command(80, 24);
         harness.show_request(request.clone());
@@ -169,7 +169,7 @@ fn approval_enter_alone_says_which_keys_answer() {
     harness.show_request(command("cargo test"));
     assert_eq!(harness.key(KeyCode::Enter), []);
     assert!(
-        harness.screen().contains("Press y to allow, n to deny, d to deny and say why"),
+        harness.screen().contains("Press y to allow, n to deny, d to deny with a reason."),
         "{}",
         harness.screen()
     );
@@ -182,7 +182,7 @@ fn approval_words_about_a_call_go_with_it() {
     harness.show_request(long_command());
     assert_eq!(harness.press_letter('y'), []);
     assert!(harness.screen().contains("Scroll through the whole call first"));
-    assert_eq!(harness.press_letter('n'), deny("c2", "the user said no"));
+    assert_eq!(harness.press_letter('n'), deny("c2", "the user rejected it"));
     assert!(!harness.screen().contains("Scroll through the whole call"), "{}", harness.screen());
     let mut harness = running_command(80, 24);
     harness.show_request(long_command());
@@ -282,7 +282,7 @@ fn approval_small_screen_can_deny() {
         let mut harness = running_command(width, height);
         harness.show_request(ApprovalRequest { reason: "writes in .git".into(), ..long_command() });
         insta::assert_snapshot!(format!("small_{width}x{height}"), harness.screen());
-        assert_eq!(harness.press_letter('n'), deny("c2", "the user said no"));
+        assert_eq!(harness.press_letter('n'), deny("c2", "the user rejected it"));
     }
 }
 
@@ -324,7 +324,7 @@ fn approval_page_names_unseen_lines() {
     assert!(harness.screen().contains("── bash asks ──"), "the page stays: {}", harness.screen());
     harness.key(KeyCode::PageDown);
     harness.key(KeyCode::PageDown);
-    assert!(harness.screen().contains("a this session"), "{}", harness.screen());
+    assert!(harness.screen().contains("a session:"), "{}", harness.screen());
     assert_eq!(harness.press_letter('y'), [], "the last of it came at this moment");
     harness.wait(400);
     assert_eq!(harness.press_letter('y'), allow_once("c2"));
@@ -346,7 +346,7 @@ fn approval_page_reopened_keeps_seen_rows() {
 #[test]
 fn approval_page_denies_any_time() {
     let mut harness = on_detail_page();
-    assert_eq!(harness.press_letter('n'), deny("c2", "the user said no"));
+    assert_eq!(harness.press_letter('n'), deny("c2", "the user rejected it"));
     for word in ["no", "nq"] {
         let mut harness = on_detail_page();
         harness.type_text(word);
@@ -358,7 +358,7 @@ fn approval_page_denies_any_time() {
     assert_eq!(harness.press_letter('d'), []);
     assert!(harness.screen().contains("type a reason for the model"), "{}", harness.screen());
     harness.type_text("use nextest");
-    assert_eq!(harness.key(KeyCode::Enter), deny("c2", "the user said no: use nextest"));
+    assert_eq!(harness.key(KeyCode::Enter), deny("c2", "the user rejected it: use nextest"));
     let mut harness = on_detail_page();
     harness.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision: Decision::Once });
     harness.show_request(ApprovalRequest { tool_call_id: "c5".into(), ..command("rm -r build") });
@@ -469,7 +469,7 @@ fn approval_enter_needs_a_selected_answer() {
     harness.key(KeyCode::Right);
     harness.key(KeyCode::Right);
     assert!(
-        harness.screen().contains("▸ a this session: cargo test [any arguments, safe options]"),
+        harness.screen().contains("▸ a session: cargo test [any arguments, safe options]"),
         "{}",
         harness.screen()
     );
@@ -477,7 +477,7 @@ fn approval_enter_needs_a_selected_answer() {
     harness.show_request(command("cargo test"));
     harness.key(KeyCode::Left);
     harness.key(KeyCode::Left);
-    assert_eq!(harness.key(KeyCode::Enter), deny("c2", "the user said no"));
+    assert_eq!(harness.key(KeyCode::Enter), deny("c2", "the user rejected it"));
 }
 
 #[test]
@@ -518,7 +518,7 @@ fn approval_denial_carries_a_reason() {
         assert_eq!(harness.app.editor.text(), "use nextest", "it was put aside");
         harness.type_text(" here");
         let actions = harness.key(KeyCode::Enter);
-        assert_eq!(actions, deny("c2", "the user said no: use nextest here"));
+        assert_eq!(actions, deny("c2", "the user rejected it: use nextest here"));
         assert_eq!(
             actions[0].typed(),
             Some("use nextest here".to_owned().into()),
@@ -606,7 +606,7 @@ fn approval_next_accepts_keys_once_drawn() {
     assert_eq!(harness.press_letter('y'), allow_once("c5"));
     harness.request_next("c6");
     assert!(!harness.screen().contains("1 of"));
-    assert_eq!(harness.press_letter('n'), deny("c6", "the user said no"));
+    assert_eq!(harness.press_letter('n'), deny("c6", "the user rejected it"));
 }
 
 #[test]
@@ -635,7 +635,7 @@ fn approval_next_just_drawn_is_not_allowed() {
     assert_eq!((harness.text_after_pause().as_str(), harness.actions.len()), ("yes", 0), "a text after all");
     let mut harness = drawn();
     harness.type_text("n");
-    assert_eq!(harness.key(KeyCode::Enter), deny("c5", "the user said no"), "no harm is done by a no");
+    assert_eq!(harness.key(KeyCode::Enter), deny("c5", "the user rejected it"), "no harm is done by a no");
     let mut harness = drawn();
     harness.key(KeyCode::Right);
     assert_eq!(harness.key(KeyCode::Enter), []);
@@ -822,11 +822,11 @@ fn approval_reason_typed_at_once_is_complete() {
     harness.type_text("dbecause");
     assert_eq!(harness.app.editor.text(), "because");
     assert!(harness.screen().contains("type a reason for the model"), "{}", harness.screen());
-    assert_eq!(harness.key(KeyCode::Enter), deny("c2", "the user said no: because"));
+    assert_eq!(harness.key(KeyCode::Enter), deny("c2", "the user rejected it: because"));
     harness.show_request(command("cargo test"));
     harness.type_text("d");
     harness.input(Msg::Paste("it is slow".into()));
-    assert_eq!(harness.key(KeyCode::Enter), deny("c2", "the user said no: it is slow"));
+    assert_eq!(harness.key(KeyCode::Enter), deny("c2", "the user rejected it: it is slow"));
 }
 
 #[test]
@@ -834,7 +834,7 @@ fn approval_without_rule_has_no_session_answer() {
     let mut harness = running_command(80, 24);
     harness.show_request(ApprovalRequest { rule: String::new(), ..command("ls") });
     let screen = harness.screen();
-    assert!(screen.contains("1 y once · 2 n no · 3 d no, say why"), "{screen}");
+    assert!(screen.contains("1 y once · 2 n deny · 3 d deny, say why"), "{screen}");
     harness.key(KeyCode::Char('a'));
     harness.wait(400);
     assert_eq!((harness.app.editor.text(), harness.actions.len()), ("a".to_owned(), 0));
@@ -898,7 +898,7 @@ fn approval_snapshot_keeps_reason() {
     harness.press_letter('d');
     harness.type_text("not that one");
     harness.load_snapshot(vec![command("rm -r build")]);
-    assert_eq!(harness.key(KeyCode::Enter), deny("c2", "the user said no: not that one"));
+    assert_eq!(harness.key(KeyCode::Enter), deny("c2", "the user rejected it: not that one"));
     harness.show_request(command("rm -r build"));
     harness.press_letter('d');
     harness.type_text("nor this");

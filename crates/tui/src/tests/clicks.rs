@@ -188,7 +188,7 @@ fn click_candidate_in_reason_is_sent_as_reason() {
     harness.type_text("/ne");
     harness.key(KeyCode::Down);
     harness.key(KeyCode::Up);
-    let reason = "the user said no: /new".to_owned();
+    let reason = "the user rejected it: /new".to_owned();
     assert_eq!(harness.click_on("▸ /new"), [Action::Decide("c2".into(), Decision::Deny { reason })]);
 }
 

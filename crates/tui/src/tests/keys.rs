@@ -212,7 +212,7 @@ fn name_without_argument_shows_name() {
     harness.type_text("/name");
     harness.key(KeyCode::Enter);
     harness.key(KeyCode::Enter);
-    assert!(harness.screen().contains("current name: fix-crlf; type a new name after /name"));
+    assert!(harness.screen().contains("Current name: fix-crlf. Type a new name after /name."));
     assert_eq!(harness.app.editor.text(), "/name ");
 }
 
@@ -221,7 +221,7 @@ fn flash_about_next_key_ends_with_it() {
     let mut harness = Harness::new(80, 24);
     harness.type_text("text");
     harness.control('c');
-    assert!(harness.screen().contains("cleared; alt+u brings it back"), "{}", harness.screen());
+    assert!(harness.screen().contains("Cleared; alt+u restores it."), "{}", harness.screen());
     harness.type_text("o");
     assert!(!harness.screen().contains("cleared;"), "{}", harness.screen());
 }
@@ -484,7 +484,7 @@ fn status_queued_steering_names_enter() {
 #[test]
 fn shell_program_that_needs_a_terminal_is_not_run() {
     for (line, told) in [
-        ("!vim notes.md", "vim needs a terminal of its own"),
+        ("!vim notes.md", "vim needs its own terminal"),
         ("!!ssh host", "or suspend tiller with ctrl+z"),
         ("!cd src", "--cwd DIR"),
     ] {

@@ -66,7 +66,7 @@ fn models_show_price_and_missing_key() {
             [Action::List(ListAction::LoadItems(ListKind::Logins))],
             "it can't answer"
         );
-        assert!(harness.screen().contains("key of openai ❯"), "{}", harness.screen());
+        assert!(harness.screen().contains("key for openai ❯"), "{}", harness.screen());
         (0..3).for_each(|_| _ = harness.key(KeyCode::Esc));
         harness.control('u');
         harness.type_text("haiku");

@@ -111,7 +111,7 @@ fn login_from_locked_model_and_back() {
     load_items(&mut harness, ListKind::Models, vec![locked]);
     assert_eq!(harness.key(KeyCode::Enter), [Action::List(ListAction::LoadItems(ListKind::Logins))]);
     load_items(&mut harness, ListKind::Logins, login::logins(&credentials()));
-    assert!(harness.screen().contains("key of anthropic ❯"), "{}", harness.screen());
+    assert!(harness.screen().contains("key for anthropic ❯"), "{}", harness.screen());
     harness.actions.clear();
     let result = LoginResult {
         message: "anthropic can be asked now".into(),
@@ -129,7 +129,7 @@ fn login_named_provider_prompts_at_once() {
     harness.type_text("sk-hush");
     assert!(!harness.screen().contains("sk-hush"), "typed before the list is there: {}", harness.screen());
     load_items(&mut harness, ListKind::Logins, login::logins(&credentials()));
-    assert!(harness.screen().contains("key of anthropic ❯ •••••••  7 characters"), "{}", harness.screen());
+    assert!(harness.screen().contains("key for anthropic ❯ •••••••  7 characters"), "{}", harness.screen());
     let store =
         Action::List(ListAction::Key(LoginRequest::Store("anthropic".into(), KeyInput::new("sk-hush"))));
     assert_eq!(harness.key(KeyCode::Enter), [store]);
@@ -148,7 +148,7 @@ fn login_key_argument_is_not_in_history() {
     assert_eq!(actions, [Action::List(ListAction::LoadItems(ListKind::Logins))]);
     assert!(!format!("{:?}", harness.app.editor.history()).contains("hush"));
     load_items(&mut harness, ListKind::Logins, login::logins(&credentials()));
-    assert!(harness.screen().contains("key of anthropic ❯"), "it is asked for: {}", harness.screen());
+    assert!(harness.screen().contains("key for anthropic ❯"), "it is asked for: {}", harness.screen());
     let (harness, actions) = submit(SIZES[0], "/login anthropic");
     assert!(
         matches!(&actions[0], Action::Background(BackgroundJob::AppendHistory(lines)) if *lines == ["/login anthropic"]),

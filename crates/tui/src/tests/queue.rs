@@ -195,7 +195,7 @@ fn queue_undo_restores_removed() {
     let removed = RemovedMessage { item: remaining.remove(2), place: 2 };
     harness.set_queue(remaining.clone());
     harness.report_removed(vec![removed.clone()]);
-    assert!(harness.screen().contains("removed; u brings it back"), "{}", harness.screen());
+    assert!(harness.screen().contains("Removed; u restores it."), "{}", harness.screen());
     assert_eq!(harness.key(KeyCode::Char('D')), queue_action(QueueAction::Clear));
     harness.set_queue(vec![]);
     let cleared: Vec<RemovedMessage> =
@@ -424,7 +424,7 @@ fn queue_left_panel_stays_left() {
     harness.set_queue(remaining);
     harness.report_removed(vec![removed]);
     let screen = harness.screen();
-    assert!(screen.contains("removed; alt+up, then u restores them"), "{screen}");
+    assert!(screen.contains("Removed; alt+up, then u restores them."), "{screen}");
     harness.type_text("x and more");
     assert_eq!(harness.app.editor.text(), "x and more");
 }
@@ -446,11 +446,11 @@ fn queue_removed_are_counted_in_any_order() {
             harness.report_removed(removed.clone());
         }
         let screen = harness.screen();
-        assert!(screen.contains("removed 3; u brings them back"), "{screen}");
+        assert!(screen.contains("Removed 3; u restores them."), "{screen}");
         assert!(!screen.contains("is no longer queued"), "{screen}");
         assert_eq!(harness.key(KeyCode::Char('u')), queue_action(QueueAction::Restore(removed.clone())));
         harness.set_queue(three_items());
-        assert!(!harness.screen().contains("removed 3"), "{}", harness.screen());
+        assert!(!harness.screen().contains("Removed 3"), "{}", harness.screen());
         harness.set_queue(three_items()[..2].to_vec());
         assert!(
             harness.screen().contains("is no longer queued"),

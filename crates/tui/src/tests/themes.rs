@@ -98,7 +98,7 @@ fn theme_setting_applies_valid_names_only() {
     harness.input(is_now("auto"));
     assert_eq!(accent(&harness), DARK);
     assert_eq!(command(&mut harness, "/settings theme gruvboxx"), []);
-    assert!(harness.screen().contains("unknown theme gruvboxx; did you mean gruvbox?"));
+    assert!(harness.screen().contains("unknown theme `gruvboxx`; did you mean gruvbox?"));
     assert_eq!(harness.app.editor.text(), "/settings theme gruvboxx", "it can be mended");
     harness.control('u');
     let path = "~/themes/mine.json";
@@ -128,7 +128,7 @@ fn theme_for_background_applies_with_auto() {
 fn theme_unknown_name_suggests() {
     let mut harness = with_colors(120, 40);
     assert_eq!(command(&mut harness, "/theme gruvboxx"), []);
-    assert!(harness.screen().contains("unknown theme gruvboxx; did you mean gruvbox?"));
+    assert!(harness.screen().contains("unknown theme `gruvboxx`; did you mean gruvbox?"));
     assert_eq!(harness.app.editor.text(), "/theme gruvboxx", "it can be mended");
     harness.control('u');
     assert_eq!(command(&mut harness, "/theme ./mine.json"), []);

@@ -21,7 +21,7 @@ use crate::tree::{self, SearchControl, TreeRequest};
 
 const HOUR: i64 = 3_600_000;
 
-const FORKS_BEFORE: &str = "enter: fork before it, text in the editor";
+const FORKS_BEFORE: &str = "enter: fork before it, its text in the editor";
 
 /// A front end over a session that lies in memory.
 struct TreeHarness {
@@ -331,7 +331,7 @@ fn tree_enter_before_prompt_or_from_entry() {
     assert_eq!(tree.key(KeyCode::Enter), [Action::Navigate(Navigate::AskForSummary(fixture.clone()))]);
     let question = list_data::ask_on_leaving(&tree.writer.reader(), &fixture).unwrap();
     tree.report(question);
-    assert!(tree.screen().contains("without a summary"), "{}", tree.screen());
+    assert!(tree.screen().contains("no summary"), "{}", tree.screen());
     assert_eq!(tree.key(KeyCode::Esc), []);
     assert_eq!(tree.chosen(), "└─ ▌ look at the fixture", "one level back");
     assert_eq!(tree.alt(KeyCode::Enter), [Action::Navigate(Navigate::Fork(fixture))]);

@@ -51,7 +51,7 @@ fn banner_follows_model_change() {
     let model = ModelRef { provider: "openai".into(), id: "gpt-5".into() };
     harness.event(tiller_core::event::EventKind::ModelChanged { model });
     let screen = harness.screen();
-    assert!(screen.contains("gpt-5 of openai\n") || screen.contains("gpt-5 of openai "), "{screen}");
+    assert!(screen.contains("openai/gpt-5\n") || screen.contains("openai/gpt-5 "), "{screen}");
     assert!(!screen.contains("auth.json"), "{screen}");
 }
 
@@ -65,7 +65,7 @@ fn banner_ends_with_first_message() {
     harness.control('u');
     harness.user("hello");
     let screen = harness.screen();
-    assert!(!screen.contains("tiller 0.1.0") && !screen.contains("last here"), "{screen}");
+    assert!(!screen.contains("tiller 0.1.0") && !screen.contains("previous"), "{screen}");
     assert!(!screen.contains("Type what you want done"), "{screen}");
     assert!(screen.contains("a notice"), "{screen}");
 }

@@ -35,7 +35,7 @@ const CONVERSATION: &[&[(&str, Role)]] = &[
     ],
     &[("✓ ", Role::Success), ("read_file", Role::Text), ("  src/lexer.rs  212 lines", Role::Muted)],
     &[("✗ ", Role::Error), ("bash     ", Role::Text), ("  cargo test  exit code 101", Role::Error)],
-    &[("? ", Role::Warning), ("edit_file", Role::Text), ("  may this be changed?", Role::Warning)],
+    &[("? ", Role::Warning), ("edit_file", Role::Text), ("  needs approval", Role::Warning)],
     &[],
     &[("What changes", Role::Heading)],
 ];
@@ -118,7 +118,7 @@ impl App {
             ThemeCheck::Known => None,
             ThemeCheck::NotLoaded => {
                 let name = one_line(name);
-                Some(format!("theme {name} is not loaded; start with `tiller --theme FILE` to load it"))
+                Some(format!("theme `{name}` is not loaded; start with `tiller --theme FILE` to load it"))
             }
             ThemeCheck::Invalid(problem) => Some(problem),
         };
@@ -178,7 +178,7 @@ pub(crate) fn check(library: &ThemeRegistry, setting: &Setting, name: &str) -> T
         Some(name) => format!("did you mean {name}?"),
         None => "/theme lists them".to_owned(),
     };
-    ThemeCheck::Invalid(format!("unknown theme {}; {instead}", one_line(name)))
+    ThemeCheck::Invalid(format!("unknown theme `{}`; {instead}", one_line(name)))
 }
 
 /// The problem of the theme file with this name or path.

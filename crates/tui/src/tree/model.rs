@@ -35,9 +35,9 @@ impl TreeFilter {
     /// The name on the screen.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::NoTools => "without tools",
+            Self::NoTools => "without tool results",
             Self::User => "user messages",
-            Self::Labelled => "labelled",
+            Self::Labelled => "labeled",
             Self::All => "all",
         }
     }

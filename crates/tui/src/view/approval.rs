@@ -249,9 +249,9 @@ fn page_foot_lines(app: &App, pending: &ApprovalPrompt, unseen: Option<&Range<us
 fn answer_spans(app: &App, pending: &ApprovalPrompt, answer: ApprovalAnswer) -> Vec<Span> {
     let (command, words) = match answer {
         ApprovalAnswer::Once => (KeyCommand::Allow, "once".to_owned()),
-        ApprovalAnswer::Session => (KeyCommand::AllowSession, format!("this session: {}", rule(pending))),
-        ApprovalAnswer::Deny => (KeyCommand::Deny, "no".to_owned()),
-        ApprovalAnswer::DenyWithReason => (KeyCommand::DenyWithReason, "no, say why".to_owned()),
+        ApprovalAnswer::Session => (KeyCommand::AllowSession, format!("session: {}", rule(pending))),
+        ApprovalAnswer::Deny => (KeyCommand::Deny, "deny".to_owned()),
+        ApprovalAnswer::DenyWithReason => (KeyCommand::DenyWithReason, "deny, say why".to_owned()),
     };
     let is_chosen = pending.mode == PanelMode::Choosing(Some(answer));
     let style = if is_chosen { Style::from(Role::Accent).with(Emphasis::BOLD) } else { Role::Muted.into() };

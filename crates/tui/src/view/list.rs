@@ -167,8 +167,27 @@ fn empty(picker: &Picker, matches: usize, keymap: &Keymap) -> Option<String> {
         (false, 0) if scope == Some(SessionScope::ThisDirectory) => {
             Some(format!("no sessions in this directory; {} shows all directories", keymap.key_of(Switch)))
         }
-        (false, 0) => Some("nothing here".to_owned()),
+        (false, 0) => Some(empty_list(picker.list).to_owned()),
         (false, _) => None,
+    }
+}
+
+const fn empty_list(list: Option<ListKind>) -> &'static str {
+    match list {
+        Some(ListKind::Permissions) => "no permissions in this session",
+        Some(ListKind::Logouts) => "no stored API keys",
+        Some(
+            ListKind::Models
+            | ListKind::Thinking
+            | ListKind::Approval
+            | ListKind::Trust
+            | ListKind::Tools
+            | ListKind::Settings
+            | ListKind::Themes
+            | ListKind::Logins
+            | ListKind::ForeignLogs,
+        )
+        | None => "empty",
     }
 }
 

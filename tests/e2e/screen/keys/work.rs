@@ -16,7 +16,7 @@ const ANYWHERE: &[Step] = &[
     press("next_thinking", "shift+tab", &[Has("doesn't support thinking")]),
     press("next_approval", "alt+a", &[Has("Approval: ")]),
     press("previous_model", "ctrl+shift+p", &[Has("No other model is available.")]),
-    press("paste_image", "ctrl+v", &[Has("there is no clipboard here")]),
+    press("paste_image", "ctrl+v", &[Has("There is no clipboard here")]),
     press("search_history", "ctrl+r", &[Has("── earlier prompts")]),
     press("close", "ctrl+c", &[Lacks("── earlier prompts")]),
     press("help", "?", &[Has("Type what you want done.")]),
@@ -25,7 +25,7 @@ const ANYWHERE: &[Step] = &[
     Wait(Has("❯ half a thought")),
     press("newline", "shift+enter", &[Cursor(1, 3)]),
     press("newline", "ctrl+j", &[Cursor(2, 3)]),
-    press("clear", "ctrl+c", &[Has("cleared; alt+u brings it back"), Lacks("❯ half a thought")]),
+    press("clear", "ctrl+c", &[Has("Cleared; alt+u restores it."), Lacks("❯ half a thought")]),
 ];
 
 pub(super) const AT_REST: KeySequence = KeySequence { name: "at rest", open: at_rest, steps: ANYWHERE };
@@ -38,8 +38,8 @@ const CHOOSING: &[Step] = &[
         "ctrl+p",
         &[Has(" claude-sonnet-5-5  "), Has("claude-sonnet-5-5, from the next request on.")],
     ),
-    press("next_thinking", "shift+tab", &[Has("claude-sonnet-5-5 · minimal  "), Has("thinking: minimal")]),
-    press("next_thinking", "shift+tab", &[Has("claude-sonnet-5-5 · low  "), Has("thinking: low")]),
+    press("next_thinking", "shift+tab", &[Has("claude-sonnet-5-5 · minimal  "), Has("Thinking: minimal.")]),
+    press("next_thinking", "shift+tab", &[Has("claude-sonnet-5-5 · low  "), Has("Thinking: low.")]),
     press("previous_model", "ctrl+shift+p", &[Lacks("claude-sonnet-5-5 · low")]),
     press("next_model", "ctrl+p", &[Has("claude-sonnet-5-5 · low  ")]),
     Type("see "),
