@@ -822,7 +822,8 @@ mod tests {
         let source = std::error::Error::source(&error).unwrap().to_string();
         assert_eq!(source, "setting sync: `sometimes` is not one of always, turn, never");
         let flag = FlagValue { setting: &setting::SYNC, flag: "--sync", value: "x".into() };
-        assert_eq!(load(&home, &[], &[flag]).unwrap_err().to_string(), "--sync");
+        let error = load(&home, &[], &[flag]).unwrap_err();
+        assert_eq!(error.to_string(), "--sync: `x` is not one of always, turn, never");
     }
 
     #[test]

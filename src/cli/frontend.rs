@@ -54,9 +54,8 @@ impl Stdio {
     pub(super) fn fallback_notice(self, arguments: &CliArgs) -> Option<&'static str> {
         let fell_back =
             matches!(FrontEnd::choose(arguments, self), FrontEnd::Plain(_)) && !arguments.print.plain;
-        fell_back.then_some(
-            "this terminal can't draw a screen (TERM is dumb or unset); continuing as with --plain",
-        )
+        fell_back
+            .then_some("this terminal can't show the TUI (TERM is dumb or unset); continuing as with --plain")
     }
 }
 

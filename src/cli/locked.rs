@@ -133,7 +133,7 @@ impl Follower {
                 let error =
                     anyhow!(error).context(format!("can't read session file {}", self.path.display()));
                 Err(CliFailure::run(error)
-                    .hint("if it was moved or removed, `tiller sessions list` shows the remaining sessions"))
+                    .hint("if it was moved or removed, find it with `tiller sessions list --all`"))
             }
         }
     }

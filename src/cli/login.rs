@@ -165,11 +165,11 @@ impl Keyring<'_> {
         let path = path.display();
         let (said, hint) = match self.origin(&config, name) {
             CredentialOrigin::External(source) => (
-                format!("stored the key of {name} in {path}, but {source} takes precedence"),
+                format!("stored the key for {name} in {path}, but {source} takes precedence"),
                 Some(format!("without {source}, the stored key is used")),
             ),
             CredentialOrigin::Stored | CredentialOrigin::Missing => {
-                (format!("stored the key of {name} in {path}; its models are available now"), None)
+                (format!("stored the key for {name} in {path}; its models are available now"), None)
             }
         };
         Ok(CredentialChange { change: self.connect(&config, descriptor)?, message: said, hint })
@@ -187,7 +187,7 @@ impl Keyring<'_> {
             return Err(not_kept(name, origin, &path.to_string()));
         }
         let change = self.connect(&config, descriptor)?;
-        let removed = format!("removed the key of {name} from {path}");
+        let removed = format!("removed the key for {name} from {path}");
         let (said, hint) = match (origin, &change) {
             (CredentialOrigin::External(source), _) => {
                 (format!("{removed}, but {source} provides one"), Some(removal_hint(&source)))
@@ -205,11 +205,11 @@ impl Keyring<'_> {
 fn not_kept(name: &str, origin: CredentialOrigin, path: &str) -> CliFailure {
     match origin {
         CredentialOrigin::External(source) => {
-            CliFailure::usage(anyhow!("the key of {name} isn't stored in {path}; it comes from {source}"))
+            CliFailure::usage(anyhow!("the key for {name} isn't stored in {path}; it comes from {source}"))
                 .hint(removal_hint(&source))
         }
         CredentialOrigin::Stored | CredentialOrigin::Missing => {
-            CliFailure::usage(anyhow!("no key of {name} is stored in {path}"))
+            CliFailure::usage(anyhow!("no key for {name} is stored in {path}"))
         }
     }
 }
@@ -227,8 +227,8 @@ fn removal_hint(source: &str) -> String {
 fn resolve_provider(name_argument: &str) -> Result<&'static ProviderDescriptor, CliFailure> {
     ProviderDescriptor::find(name_argument).ok_or_else(|| {
         let names: Vec<&str> = descriptor::names().collect();
-        CliFailure::usage(anyhow!("no provider named `{name_argument}` takes a key"))
-            .hint(format!("providers: {}", names.join(", ")))
+        CliFailure::usage(anyhow!("unknown provider `{name_argument}`"))
+            .hint(format!("providers that take a key: {}", names.join(", ")))
     })
 }
 
@@ -266,7 +266,8 @@ fn read_key(name: &str) -> Result<Option<SecretString>, CliFailure> {
         line
     };
     match name_argument.trim() {
-        "" => Err(CliFailure::usage(anyhow!("no key given")).hint("nothing was changed")),
+        "" => Err(CliFailure::usage(anyhow!("no key given; nothing changed"))
+            .hint(format!("type the key at the prompt, or pipe it in: tiller login {name} < key.txt"))),
         key => Ok(Some(key.to_owned().into())),
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &CliArgs, query: Option<&str>, json: bool) -> Resul
     rows.retain(|row| listed.insert(row.name()));
     if let (Some(query), []) = (query, &rows[..]) {
         return Err(CliFailure::run(anyhow!("no model matches `{query}`"))
-            .hint("--model PROVIDER/ID takes ids that are not listed, too"));
+            .hint("--model PROVIDER/ID also accepts unlisted ids"));
     }
     if json {
         let rows: Vec<ModelJson<'_>> = rows.iter().map(ModelJson::from).collect();

@@ -96,7 +96,7 @@ fn pick(
 ) -> Result<Resolution, CliFailure> {
     if front != FrontEnd::Tui {
         return Err(CliFailure::usage(anyhow!("no session given"))
-            .hint("without a screen, -r needs a query: part of the session's id, its name, or text in it"));
+            .hint("outside the TUI, -r needs a query: part of the session's id, its name, or text in it"));
     }
     if catalog.most_recent()?.is_some() || !io::stdin().is_terminal() {
         return Ok(Resolution::Pick);

@@ -174,13 +174,13 @@ fn ask(
     if before == TrustAnswer::Changed {
         writeln!(output, "Files of this project have changed since you trusted them.\n")?;
     }
-    writeln!(output, "Files of this project change how tiller works, or run programs of their own:\n")?;
+    writeln!(output, "This project has files that change tiller's settings or run programs:\n")?;
     for path in project.active_files() {
         writeln!(output, "  {}", visible_path(path))?;
     }
-    writeln!(output, "\nTrust them only if you trust their author. Without trust they are ignored.")?;
+    writeln!(output, "\nTrust them only if you trust their authors; otherwise they are ignored.")?;
     loop {
-        write!(output, "Trust them? You will be asked again when one changes. [y/N] ")?;
+        write!(output, "Trust these files? tiller asks again when one changes. [y/N] ")?;
         output.flush()?;
         let mut answer = String::new();
         if input.read_line(&mut answer)? == 0 {
@@ -215,14 +215,14 @@ fn ignored_notice(project: &Project, answer: TrustAnswer) -> String {
     let (names, root) = (names.join(", "), project.root().display());
     match project.trust_obstacle() {
         Some(obstacle) => {
-            format!("ignored, because the project {root} can't be trusted: {names}; {obstacle}")
+            format!("project {root} can't be trusted: {obstacle}; ignored: {names}")
         }
         None => {
             let why = match answer {
                 TrustAnswer::Changed => "has changed since it was trusted",
                 TrustAnswer::Trusted | TrustAnswer::Refused | TrustAnswer::Unasked => "is not trusted",
             };
-            format!("ignored, because the project {root} {why}: {names}; --trust-project trusts it")
+            format!("project {root} {why}; ignored: {names}; /trust in the TUI or --trust-project trusts it")
         }
     }
 }
@@ -242,7 +242,7 @@ mod tests {
         let mut output = Vec::new();
         let answer = ask(&project, TrustAnswer::Unasked, (&mut answers.as_bytes(), &mut output)).unwrap();
         let notice = ignored_notice(&project, TrustAnswer::Unasked);
-        assert!(notice.contains("4␛[2J, 2 more; --trust-project trusts it"), "{notice}");
+        assert!(notice.contains("4␛[2J, 2 more; /trust in the TUI or --trust-project trusts it"), "{notice}");
         (answer, String::from_utf8(output).unwrap())
     }
 
@@ -264,7 +264,10 @@ mod tests {
         let (after_change, answer) = load_unchanged(&project, TrustAnswer::Trusted, disturbed).unwrap();
         assert_eq!((after_change, answer), (None, TrustAnswer::Changed));
         let notice = ignored_notice(&project, answer);
-        assert!(notice.contains(" has changed since it was trusted: .tiller/settings.json;"), "{notice}");
+        assert!(
+            notice.contains(" has changed since it was trusted; ignored: .tiller/settings.json;"),
+            "{notice}"
+        );
     }
 
     #[test]
@@ -290,7 +293,7 @@ mod tests {
         assert_eq!(answer_question("no\n").0, TrustAnswer::Refused);
         assert_eq!(answer_question("").0, TrustAnswer::Unasked);
         let (answer, asked) = answer_question("yeah\n Y \n");
-        assert_eq!((answer, asked.matches("Trust them?").count()), (TrustAnswer::Trusted, 2));
+        assert_eq!((answer, asked.matches("Trust these files?").count()), (TrustAnswer::Trusted, 2));
         assert!(asked.contains("/.tiller/extensions/6␛[2J\n") && !asked.contains('\u{1b}'), "{asked}");
     }
 }

@@ -129,7 +129,7 @@ async fn resume(agent: &AgentSession, query: &str) -> CommandResult {
     let path = match found[..] {
         [session] => session.path.clone(),
         [] => find_in_other_directories(agent, query).await?,
-        _ => return Err(format!("several sessions here match {query}; /resume lists them")),
+        _ => return Err(format!("several sessions here match `{query}`; /resume lists them")),
     };
     if agent.reader().is_at(&path) {
         return Ok("this session is already open\n".to_owned());
@@ -144,7 +144,9 @@ async fn find_in_other_directories(agent: &AgentSession, part: &str) -> Result<P
     let found =
         spawn_blocking(move || catalog.find_by_id(&typed)).await.map_err(|error| error.to_string())?;
     found.map_err(|_| {
-        format!("no session here is named {part}, and none elsewhere has that id; /resume lists the sessions")
+        format!(
+            "no session here is named `{part}`, and none elsewhere has that id; /resume lists the sessions"
+        )
     })
 }
 
@@ -178,7 +180,7 @@ async fn relabel(agent: &AgentSession, label: Option<String>) -> CommandResult {
         return Ok("the newest message has no label; /label NAME adds one\n".to_owned());
     }
     let done = match &label {
-        Some(label) => format!("labelled {label}\n"),
+        Some(label) => format!("labeled {label}\n"),
         None => "label removed\n".to_owned(),
     };
     agent.label(entry, label).await.map(|()| done).map_err(|error| error_text(&error))
@@ -263,7 +265,7 @@ fn session_text(status: &Status, stats: &SessionStats) -> String {
         state.context.window,
     );
     text += &format!(
-        "messages: {} of yours, {} answers, {} tool calls\ntokens: {} in, {} out; cost {}\n",
+        "messages: {} prompts, {} answers, {} tool calls\ntokens: {} in, {} out; cost {}\n",
         stats.session.user_messages,
         stats.session.assistant_messages,
         stats.session.tool_calls,

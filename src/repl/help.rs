@@ -26,7 +26,7 @@ pub(super) fn text(agent_commands: &[SlashCommand]) -> String {
     let lines: String =
         rows.into_iter().chain(agents).map(|(line, effect)| format!("{line:<width$} {effect}\n")).collect();
     format!(
-        "{lines}A line that ends in a backslash continues on the next one. The next line answers a pending question.\n\
+        "{lines}A line that ends in a backslash continues on the next one. While a question is pending, the next line answers it.\n\
          Ctrl+C stops the run. Ctrl+D, or Ctrl+C twice, quits.\n"
     )
 }

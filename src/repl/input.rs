@@ -87,7 +87,7 @@ fn bash(line: &str, context: BashContext) -> InputLine {
     match line.trim() {
         "" => InputLine::Invalid("no command given; `!COMMAND` runs one in the shell".to_owned()),
         line => match unrunnable(line) {
-            Some(reason) => InputLine::Invalid(reason.message("in another one")),
+            Some(reason) => InputLine::Invalid(reason.message("in another terminal")),
             None => InputLine::Bash(line.to_owned(), context),
         },
     }
@@ -120,7 +120,7 @@ fn built_in(row: &CommandSpec, argument: &str) -> InputLine {
         BuiltInCommand::Session => ReplCommand::Session,
         BuiltInCommand::Context => ReplCommand::Context,
         BuiltInCommand::Tree => ReplCommand::Tree,
-        BuiltInCommand::Go => return needed("the id of an entry; /tree shows them", ReplCommand::Go),
+        BuiltInCommand::Go => return needed("an entry id; /tree shows the ids", ReplCommand::Go),
         BuiltInCommand::Fork => ReplCommand::Fork(optional),
         BuiltInCommand::Clone => ReplCommand::Clone,
         BuiltInCommand::Label => ReplCommand::Label(optional),
@@ -243,7 +243,7 @@ mod tests {
             ("!", "no command given; `!COMMAND` runs one in the shell"),
             ("> ", "the message is empty"),
             ("/now", "the message is empty"),
-            ("/go", "/go needs the id of an entry; /tree shows them"),
+            ("/go", "/go needs an entry id; /tree shows the ids"),
             ("/modle", "unknown command /modle; did you mean /model?"),
             ("/deploy", "unknown command /deploy; /help lists all commands"),
             ("/clear up the mess", "/new takes no arguments"),
@@ -262,7 +262,7 @@ mod tests {
             ["trust", "tools", "settings", "copy", "export", "import", "theme", "logs", "hotkeys"]
         );
         for name in names {
-            let message = format!("/{name} is available only on the full screen");
+            let message = format!("/{name} is available only in the TUI");
             assert_eq!(InputLine::parse(&format!("/{name}"), &[]), InputLine::Invalid(message));
         }
     }

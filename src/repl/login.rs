@@ -61,12 +61,15 @@ impl KeyPrompt {
         let holders = holders(self.store()?).await?;
         if !holders.iter().any(|holder| holder.provider == provider) {
             let names: Vec<&str> = holders.iter().map(|holder| holder.provider.as_str()).collect();
-            return Err(format!("no provider named {provider} takes a key; providers: {}", names.join(", ")));
+            return Err(format!(
+                "unknown provider `{provider}`; providers that take a key: {}",
+                names.join(", ")
+            ));
         }
         let echo_off = self.echo_guard.as_ref().map(|echo_guard| (echo_guard.0)()).transpose();
         let echo_off = echo_off.map_err(|error| format!("can't disable the terminal's echo: {error}"))?;
         let prompt = format!(
-            "type the key of {provider} on the next line; it is not shown, and an empty line cancels"
+            "type the key for {provider} on the next line; it is not shown, and an empty line cancels"
         );
         Ok((PendingLogin { provider: provider.to_owned(), _echo_off: echo_off }, prompt))
     }

@@ -43,10 +43,10 @@ fn approval(request: &ApprovalRequest, tools: &ToolCatalog) -> String {
     };
     let always = match request.rule.as_str() {
         "" => String::new(),
-        rule => format!("a or 2 = always in this session ({rule}); "),
+        rule => format!("a or 2 = allow for this session ({rule}); "),
     };
     format!(
-        "question: may {} run?\n  {}{preview}\n  reason: {}\n  y or 1 = yes, once; {always}n or anything else = no, and the model gets your text",
+        "question: allow {}?\n  {}{preview}\n  reason: {}\n  y or 1 = allow once; {always}n or anything else = deny, with your text as the reason",
         request.tool_name,
         subject.replace('\n', "\n  "),
         request.reason,
@@ -60,11 +60,11 @@ pub(super) fn decision(answer: &str, request: &ApprovalRequest) -> Decision {
         "y" | "yes" | "1" => Decision::Once,
         "2" if has_rule => Decision::Session,
         "a" | "always" => Decision::Session,
-        "" | "n" | "no" | "2" | "3" => Decision::Deny { reason: "the user said no".to_owned() },
+        "" | "n" | "no" | "2" | "3" => Decision::Deny { reason: "the user rejected it".to_owned() },
         _ => {
             let text = answer.trim();
             let text = text.strip_prefix("n ").or(text.strip_prefix("no ")).unwrap_or(text);
-            Decision::Deny { reason: format!("the user said no: {}", text.trim()) }
+            Decision::Deny { reason: format!("the user rejected it: {}", text.trim()) }
         }
     }
 }
@@ -80,14 +80,14 @@ mod tests {
         assert_eq!([decision(" Y "), decision("yes")], [Decision::Once, Decision::Once]);
         assert_eq!(decision("a"), Decision::Session);
         let no = |reason: &str| Decision::Deny { reason: reason.to_owned() };
-        assert_eq!([decision(""), decision("no")], [no("the user said no"), no("the user said no")]);
-        assert_eq!(decision("yes please"), no("the user said no: yes please"));
-        assert_eq!(decision("n not in here"), no("the user said no: not in here"));
+        assert_eq!([decision(""), decision("no")], [no("the user rejected it"), no("the user rejected it")]);
+        assert_eq!(decision("yes please"), no("the user rejected it: yes please"));
+        assert_eq!(decision("n not in here"), no("the user rejected it: not in here"));
     }
 
     #[test]
     fn decision_number_is_the_listed_answer() {
-        let no = Decision::Deny { reason: "the user said no".to_owned() };
+        let no = Decision::Deny { reason: "the user rejected it".to_owned() };
         let decided = |rule| ["1", "2", "3"].map(|answer| decision(answer, &request(rule)));
         assert_eq!(decided("ls"), [Decision::Once, Decision::Session, no.clone()]);
         assert_eq!(decided(""), [Decision::Once, no.clone(), no]);
@@ -116,13 +116,13 @@ mod tests {
     fn question_approval_shows_whole_command() {
         let request = request("rm");
         let text = ReplQuestion::Approval(Box::new(request.clone())).text(&built_in_tools());
-        assert!(text.contains("may bash run?\n  cd /\n  rm -rf x\n  reason: it removes files"), "{text}");
-        assert!(text.contains("yes, once; a or 2 = always in this session (rm); n or"), "{text}");
+        assert!(text.contains("allow bash?\n  cd /\n  rm -rf x\n  reason: it removes files"), "{text}");
+        assert!(text.contains("allow once; a or 2 = allow for this session (rm); n or"), "{text}");
         let without_rule = ApprovalRequest { rule: String::new(), ..request };
         assert!(
             ReplQuestion::Approval(Box::new(without_rule))
                 .text(&built_in_tools())
-                .contains("yes, once; n or")
+                .contains("allow once; n or")
         );
     }
 }

@@ -25,8 +25,7 @@ pub(super) fn text(reader: &Reader) -> String {
     let last = rows.iter().rposition(|row| row.on_path);
     let line = |(at, row): (usize, &TreeRow)| {
         let place = if Some(at) == last { ", current" } else { "" };
-        let label =
-            annotations.label(row.node).map(|label| format!(", labelled {label}")).unwrap_or_default();
+        let label = annotations.label(row.node).map(|label| format!(", labeled {label}")).unwrap_or_default();
         let branch = match row.branch {
             BranchMark::Continues => "",
             BranchMark::Begins | BranchMark::BeginsLast => "branch: ",
@@ -119,7 +118,7 @@ mod tests {
         let text = text(&writer.reader());
         let lines: Vec<&str> = text.lines().map(|line| line.trim_start()).collect();
         assert_eq!(lines.len(), 3, "{text}");
-        assert_eq!(lines[0], format!("{}, labelled start: you: root", root.short()));
+        assert_eq!(lines[0], format!("{}, labeled start: you: root", root.short()));
         assert!(lines.iter().any(|line| line.starts_with("branch: ") && line.ends_with(": you: first way")));
         let current = lines.iter().find(|line| line.contains(", current")).unwrap();
         assert!(current.ends_with('…') && current.contains(": you: long long"), "{current}");

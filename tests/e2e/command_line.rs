@@ -33,7 +33,7 @@ fn usage_error_exits_with_2_and_names_the_problem() {
             &["-p", "--provider", "demo", "--session", "zzzz", "hi"],
             "no session's id begins or ends with `zzzz`",
         ),
-        (&["-p", "--provider", "demo", "--max-turns", "0", "hi"], "`0` is not a whole number"),
+        (&["-p", "--provider", "demo", "--max-turns", "0", "hi"], "--max-turns: `0` is not a whole number"),
     ];
     for (arguments, said) in cases {
         let ran = sandbox.run(arguments);

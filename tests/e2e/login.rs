@@ -16,11 +16,11 @@ fn login_key_from_stdin_is_used_until_logout() {
     let auth = sandbox.home().join("tiller/auth.json");
     let unknown = sandbox.run_with_stdin(&["login", "nobody"], "sk-hush\n");
     assert_eq!(unknown.code, Some(2));
-    assert!(unknown.err.contains("providers: anthropic, openai"), "{}", unknown.err);
+    assert!(unknown.err.contains("providers that take a key: anthropic, openai"), "{}", unknown.err);
     assert!(!auth.exists());
     let kept = sandbox.run_with_stdin(&["login", "openai"], "sk-hush-hush\n");
     assert_eq!(kept.code, Some(0), "{}", kept.err);
-    assert!(kept.out.contains("stored the key of openai") && !kept.out.contains("hush"), "{}", kept.out);
+    assert!(kept.out.contains("stored the key for openai") && !kept.out.contains("hush"), "{}", kept.out);
     assert_eq!(auth.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let listed = sandbox.run(&["login"]);
     assert!(listed.out.contains("openai      key in auth.json"), "{}", listed.out);
@@ -29,11 +29,11 @@ fn login_key_from_stdin_is_used_until_logout() {
     assert_eq!((ran.out.trim(), ran.code), ("Here I am.", Some(0)), "{}", ran.err);
     assert_eq!(server.requests()[0].headers["authorization"], "Bearer sk-hush-hush");
     let gone = sandbox.run(&["logout", "openai"]);
-    assert!(gone.out.contains("removed the key of"), "{} {}", gone.out, gone.err);
+    assert!(gone.out.contains("removed the key for"), "{} {}", gone.out, gone.err);
     assert_eq!(fs::read_to_string(&auth).unwrap(), "{}\n");
     let again = sandbox.run(&["logout", "openai"]);
     assert_eq!(again.code, Some(2));
-    assert!(again.err.contains("no key of openai is stored"), "{}", again.err);
+    assert!(again.err.contains("no key for openai is stored"), "{}", again.err);
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn plain_piped_commands_run_in_order() {
         "shell\ndone\nHi.\n",
         "named the pipe",
         "the newest message has no label; /label NAME adds one\n",
-        "labelled it\n",
+        "labeled it\n",
         "label removed\n",
         "tokens: 7 in",
         ", current",
@@ -118,10 +118,7 @@ fn plain_commands_are_those_of_the_screen() {
     let errors: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("error: ")).collect();
     assert_eq!(
         errors,
-        [
-            "error: /theme is available only on the full screen",
-            "error: unknown command /modle; did you mean /model?"
-        ]
+        ["error: /theme is available only in the TUI", "error: unknown command /modle; did you mean /model?"]
     );
     assert_eq!(sandbox.messages(), ["user: Say hello to Ada.", "assistant: Hello, Ada."]);
 }
@@ -158,14 +155,14 @@ fn plain_approval_can_be_denied() {
     let mut terminal =
         conversation(&sandbox, &[run, r#"{"text": "Then not."}"#, run, r#"{"text": "Made it."}"#]);
     terminal.send("make it\r");
-    terminal.wait_for("question: may bash run?");
+    terminal.wait_for("question: allow bash?");
     terminal.wait_for("touch made");
     terminal.send("not now\r");
-    terminal.wait_for("denied: the user said no: not now");
+    terminal.wait_for("denied: the user rejected it: not now");
     terminal.wait_for("Then not.");
     assert!(!sandbox.project().join("made").exists());
     terminal.send("do\r");
-    terminal.wait_until("another question", |screen| screen.matches("question: may bash run?").count() == 2);
+    terminal.wait_until("another question", |screen| screen.matches("question: allow bash?").count() == 2);
     terminal.send("y\r");
     terminal.wait_for("Made it.");
     assert!(sandbox.project().join("made").exists());
@@ -283,12 +280,12 @@ fn plain_login_reads_next_line_and_logout_removes_it() {
     let auth = sandbox.home().join("tiller/auth.json");
     let lines = "/login openai\nsk-hush-hush\n/login\n/logout openai\n/login nobody\n/login openai\n\n/login openai\n";
     let ran = piped(&sandbox, &[r#"{"text": "Never asked."}"#], lines);
-    assert!(ran.out.contains("stored the key of openai"), "{} {}", ran.out, ran.err);
+    assert!(ran.out.contains("stored the key for openai"), "{} {}", ran.out, ran.err);
     assert!(ran.out.contains("openai: key in auth.json"), "{}", ran.out);
-    assert!(ran.out.contains("removed the key of"), "{}", ran.out);
+    assert!(ran.out.contains("removed the key for"), "{}", ran.out);
     assert!(ran.out.contains("no key entered"), "{}", ran.out);
     assert!(
-        ran.err.contains("no provider named nobody takes a key; providers: anthropic, openai"),
+        ran.err.contains("unknown provider `nobody`; providers that take a key: anthropic, openai"),
         "{}",
         ran.err
     );
@@ -303,14 +300,14 @@ fn plain_login_does_not_echo_the_key() {
     let mut terminal = sandbox.open(&["--plain"]);
     terminal.wait_for("For a real model: /login");
     terminal.send("/login openai\n");
-    terminal.wait_for("type the key of openai on the next line");
+    terminal.wait_for("type the key for openai on the next line");
     terminal.send("sk-hush-hush\n");
-    terminal.wait_for("stored the key of openai");
+    terminal.wait_for("stored the key for openai");
     terminal.wait_until("the next line is waited for", is_invited);
     terminal.send("/name shown again");
     terminal.wait_for("> /name shown again");
     terminal.send("\n/login anthropic\n");
-    terminal.wait_for("type the key of anthropic on the next line");
+    terminal.wait_for("type the key for anthropic on the next line");
     terminal.send("sk-hush");
     terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_for("no key entered");

@@ -22,8 +22,7 @@ while read -r line; do
 done
 "#;
 
-const PASSED_OVER: &str =
-    "is not trusted: .tiller/settings.json, .env, .tiller/extensions/guard.sh; --trust-project trusts it";
+const PASSED_OVER: &str = "is not trusted; ignored: .tiller/settings.json, .env, .tiller/extensions/guard.sh; /trust in the TUI or --trust-project trusts it";
 
 fn write_executable(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -133,7 +132,7 @@ fn quit(mut terminal: Terminal) {
 fn trust_question_remembers_yes() {
     let sandbox = sandbox();
     let mut terminal = sandbox.open_scripted(&[r#"{"text": "Answer one."}"#], &[]);
-    terminal.wait_for("Trust them?");
+    terminal.wait_for("Trust these files?");
     assert!(terminal.screen().contains(".tiller/extensions/guard.sh"), "{}", terminal.screen());
     assert_eq!(marks(&sandbox), 0, "nothing runs before the answer");
     terminal.send("y\r");
@@ -157,7 +156,7 @@ fn trust_question_remembers_yes() {
 fn trust_question_remembers_no_and_lists_ignored() {
     let sandbox = sandbox();
     let mut terminal = sandbox.open_scripted(&[], &[]);
-    terminal.wait_for("Trust them?");
+    terminal.wait_for("Trust these files?");
     terminal.send("\r");
     terminal.wait_for("--trust-project trusts it");
     quit(terminal);
@@ -172,7 +171,7 @@ fn trust_command_asks_again_and_loads_the_settings() {
     let sandbox = sandbox();
     sandbox.write(".tiller/settings.json", r#"{"approval": "auto"}"#);
     let mut terminal = sandbox.open_scripted(&[], &[]);
-    terminal.wait_for("Trust them?");
+    terminal.wait_for("Trust these files?");
     terminal.send("\r");
     terminal.wait_for("--trust-project trusts it");
     terminal.send("/trust");

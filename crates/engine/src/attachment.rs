@@ -77,7 +77,7 @@ fn file_block(name: &str, text: &str, limits: OutputLimits) -> String {
         TruncationExtent::Whole if lines == 0 => Some("the file is empty".to_owned()),
         TruncationExtent::Whole => None,
         TruncationExtent::Lines => Some(format!(
-            "lines 1 to {} of {lines} are shown; read on with read_file, offset {}",
+            "lines 1 to {} of {lines} are shown; continue with read_file, offset {}",
             head.lines,
             head.lines + 1
         )),
@@ -168,7 +168,7 @@ mod tests {
             ("", "<file path=\"x\" lines=\"0\">\n[the file is empty]\n</file>"),
             (
                 "1\n2\n3\n4\n5\n",
-                "<file path=\"x\" lines=\"5\">\n1\n2\n3\n[lines 1 to 3 of 5 are shown; read on with read_file, offset 4]\n</file>",
+                "<file path=\"x\" lines=\"5\">\n1\n2\n3\n[lines 1 to 3 of 5 are shown; continue with read_file, offset 4]\n</file>",
             ),
         ] {
             std::fs::write(folder.path().join("x"), text).unwrap();

@@ -129,7 +129,7 @@ pub enum CompactionError {
     Off,
     /// Everything would be kept.
     #[error(
-        "nothing to compact: the newest messages, up to {kept} tokens of them, stay as they are (setting compaction.keep_tokens)"
+        "nothing to compact: the newest {kept} tokens of messages are always kept (setting compaction.keep_tokens)"
     )]
     Nothing {
         /// Limit of the part that stays, by estimate.
@@ -161,7 +161,7 @@ pub enum CompactionError {
     #[error("stopped before the summary was finished")]
     Stopped,
     /// The conversation has changed since the summary was begun.
-    #[error("the summary was discarded: the conversation has changed since it was begun")]
+    #[error("the summary was discarded: the conversation has changed meanwhile")]
     Outdated,
     /// The request failed.
     #[error("{0}")]

@@ -112,7 +112,7 @@ impl TemplateLoader<'_> {
                 if error.kind() == io::ErrorKind::NotFound && search_path.origin != ResourceOrigin::Given => {
             }
             Err(error) => {
-                self.problem(&search_path.path, format!("no templates loaded from here: {error}"), 0)
+                self.problem(&search_path.path, format!("can't load templates: {error}"), 0)
             }
         }
     }
@@ -122,7 +122,7 @@ impl TemplateLoader<'_> {
         match files(&search_path.path) {
             Ok(files) => files.iter().for_each(|file| self.load_file(file, search_path)),
             Err(error) => {
-                self.problem(&search_path.path, format!("no templates loaded from here: {error}"), 0)
+                self.problem(&search_path.path, format!("can't load templates: {error}"), 0)
             }
         }
     }

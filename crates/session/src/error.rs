@@ -20,6 +20,14 @@ pub enum SessionError {
         /// Why it failed.
         source: io::Error,
     },
+    /// The folder of a log can't be created.
+    #[error("can't create the folder {path}")]
+    CreateFolder {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// A line could not be written completely; earlier lines are intact.
     #[error("session file {path}: the entry was not written")]
     Append {
@@ -141,7 +149,7 @@ impl SessionError {
             ),
             Self::Header { .. } => Some("the file is unchanged; if it was a session, its first line is lost"),
             Self::Version { .. } => Some("a newer tiller may read it"),
-            Self::NotFound(_) => Some("`tiller sessions list` lists all sessions"),
+            Self::NotFound(_) => Some("`tiller sessions list --all` lists all sessions"),
             Self::Damaged { .. } => {
                 Some("the line is kept unchanged; entries before and after it are intact")
             }
@@ -160,6 +168,9 @@ impl SessionError {
             Self::InUse(_) => Some(
                 "move to another branch first: /tree, or `tiller sessions branch` with an entry of that one",
             ),
+            Self::CreateFolder { .. } => {
+                Some("check that you may write to the folder above it, and that the disk works")
+            }
             Self::Catalog(_) => Some("check the free space in the folder for temporary files"),
             Self::NotRestored { .. } => Some("look for the file in your desktop's trash"),
             Self::NoTrash { .. } => Some("--permanently deletes the file without the trash"),

@@ -187,7 +187,7 @@ impl Log {
     /// Creates the file with its first lines, completely or not at all, so that a retry is possible.
     fn create_file(&self, path: &Path, lines: &[u8]) -> Result<OpenFile, SessionError> {
         let folder = folder_of(path);
-        self.fs.create_dir(folder).map_err(io_error(folder, "be created as a folder"))?;
+        self.fs.create_dir(folder).map_err(folder_error(folder))?;
         let file = self.fs.create(path).map_err(io_error(path, "be created"))?;
         let created = Lock::acquire(&self.fs, path, &file).and_then(|lock| {
             write_once(&*file, lines)
@@ -250,6 +250,12 @@ impl Log {
 pub(super) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> SessionError + use<> {
     let path = path.to_owned();
     move |source| SessionError::Io { path, action, source }
+}
+
+/// The error of creating a log's folder.
+pub(super) fn folder_error(folder: &Path) -> impl FnOnce(io::Error) -> SessionError + use<> {
+    let path = folder.to_owned();
+    move |source| SessionError::CreateFolder { path, source }
 }
 
 /// A reader with its own position, so that readers don't affect each other or the writer.

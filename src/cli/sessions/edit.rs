@@ -39,7 +39,7 @@ pub(super) fn label(
     let entry = writer.reader().find(entry)?;
     let appended = writer.label(&entry, label, wiring::now())?;
     let done = match label.map(str::trim).filter(|label| !label.is_empty()) {
-        Some(label) => format!("entry {} is now labelled {label}", entry.short()),
+        Some(label) => format!("entry {} is now labeled {label}", entry.short()),
         None => format!("entry {} no longer has a label", entry.short()),
     };
     finish(&writer, before, (&appended, &done), as_json)

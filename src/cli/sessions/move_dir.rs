@@ -26,7 +26,7 @@ pub(super) fn move_sessions(manager: &SessionManager, from: &Path, as_json: bool
         listing.sessions.into_iter().filter(|session| session.cwd == from).collect();
     if sessions.is_empty() {
         return Err(CliFailure::usage(anyhow!("{from} has no sessions"))
-            .hint("`tiller sessions list --all` shows the directories as they have to be written"));
+            .hint("`tiller sessions list --all` shows each session's directory"));
     }
     let mut moved: Vec<&PathBuf> = Vec::new();
     for session in &sessions {

@@ -112,7 +112,10 @@ impl fmt::Display for StatsOutput<'_> {
         row("context", &format_args!("{} messages, {} tokens", self.context_messages, self.context_tokens))?;
         let Usage { input, output, cache_read, cache_write, cost, .. } = &self.usage;
         row("total", &format_args!("{} tokens, {}", self.usage.total(), cost.total))?;
-        row("", &format_args!("{input} in, {output} out, {cache_read} from the cache, {cache_write} to it"))?;
+        row(
+            "",
+            &format_args!("{input} in, {output} out, cache read {cache_read}, cache write {cache_write}"),
+        )?;
         for Finding { line, byte, what } in &self.warnings {
             row("warning", &format_args!("line {line} (byte {byte}): {what}"))?;
         }

@@ -21,7 +21,7 @@ fn skill(name: &str, about: &str) -> String {
 
 fn clear(terminal: &mut Terminal) {
     terminal.key(TerminalKey::Ctrl('c'));
-    terminal.wait_for("cleared");
+    terminal.wait_for("Cleared");
 }
 
 #[test]

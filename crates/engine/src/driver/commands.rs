@@ -228,7 +228,7 @@ impl Driver {
         let facts = &self.active.model.facts;
         if !images.is_empty() && facts.image_input == ImageInput::Unsupported {
             let warning =
-                format!("{} does not accept images: each image is replaced by a line of text", facts.id);
+                format!("{} does not accept images: each image is replaced with a line of text", facts.id);
             self.bus.warn(warning);
         }
     }

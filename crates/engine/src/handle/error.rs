@@ -10,7 +10,7 @@ use crate::compaction::CompactionError;
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// A prompt during a run without a `streaming_behavior`.
-    #[error("the agent is running; choose whether to steer it or to follow up")]
+    #[error("the agent is running; send the message as steering or follow-up")]
     Busy,
     /// The queue is full.
     #[error("the queue is full ({0} messages); wait for deliveries, or clear it")]
@@ -19,7 +19,7 @@ pub enum AgentError {
     #[error("not possible while the agent is running")]
     Running,
     /// A shell command of the user is running.
-    #[error("a command is running already; abort it first, or wait for its end")]
+    #[error("a command is running already; wait for it, or abort it")]
     BashRunning,
     /// The session is empty.
     #[error("the session is empty")]

@@ -153,10 +153,7 @@ mod tests {
         let sources = ResourcePaths::usual(&cwd, &folder.path().join("c"), None);
         let resources = Resources::load(sources.clone());
         assert_eq!(resources.skills(), []);
-        assert_eq!(
-            resources.problems()[0].message,
-            "no skills loaded from here: it lies outside the project"
-        );
+        assert_eq!(resources.problems()[0].message, "can't load skills: it lies outside the project");
         let real = |path: PathBuf| path.canonicalize().unwrap();
         let user = folder.path().join("c/skills");
         assert_eq!(resources.readable(&cwd), [user.clone(), real(cwd.join(".agents/skills"))]);

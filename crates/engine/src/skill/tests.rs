@@ -74,7 +74,7 @@ fn load_path_may_be_one_skill_or_its_file() {
     let found = load(&paths, &[]);
     assert_eq!(names(&found), ["one", "two"]);
     assert_eq!(found.problems.len(), 1, "only what was given must be there: {:?}", found.problems);
-    assert!(messages(&found)[0].starts_with("no skills loaded from here: "), "{:?}", messages(&found));
+    assert!(messages(&found)[0].starts_with("can't load skills: "), "{:?}", messages(&found));
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn load_format_violations_are_reported_and_mostly_harmless() {
     assert_eq!(
         messages(&found),
         [
-            "skill not used: it has no description, which says when to use it",
+            "skill not used: no `description` in its front matter, which tells the model when to use it",
             "its name `other` differs from that of its file or folder, `b`",
             "the name `Pdf Tools` has other characters than a-z, 0-9 and -",
             "it has no name; using `d`",

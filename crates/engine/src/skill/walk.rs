@@ -41,7 +41,7 @@ pub(super) fn walk(search_path: &SearchPath) -> WalkResult {
         Ok(_) => walk.file(&search_path.path),
         Err(error)
             if error.kind() == io::ErrorKind::NotFound && search_path.origin != ResourceOrigin::Given => {}
-        Err(error) => walk.problem(&search_path.path, format!("no skills loaded from here: {error}")),
+        Err(error) => walk.problem(&search_path.path, format!("can't load skills: {error}")),
     }
     walk.walked
 }
@@ -70,7 +70,7 @@ impl SkillWalk<'_> {
     fn folder(&mut self, path: &Path, depth: usize) {
         let Ok(real) = path.canonicalize() else { return };
         if !self.place.contains(path) {
-            return self.problem(path, format!("no skills loaded from here: {OUTSIDE}"));
+            return self.problem(path, format!("can't load skills: {OUTSIDE}"));
         }
         if !self.seen.insert(real) {
             return;
@@ -92,7 +92,7 @@ impl SkillWalk<'_> {
         }
         let entries = match entries(path) {
             Ok(entries) => entries,
-            Err(error) => return self.problem(path, format!("no skills loaded from here: {error}")),
+            Err(error) => return self.problem(path, format!("can't load skills: {error}")),
         };
         for (path, name) in entries {
             if path.is_dir() {

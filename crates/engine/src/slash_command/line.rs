@@ -30,8 +30,8 @@ pub enum SlashCommandError {
         /// The most similar name.
         nearest: Option<String>,
     },
-    /// Only the full screen has this command.
-    #[error("/{0} is available only on the full screen")]
+    /// Only the TUI has this command.
+    #[error("/{0} is available only in the TUI")]
     OnlyOnScreen(&'static str),
     /// Only `--plain` has this command.
     #[error("/{0} is available only with --plain")]
@@ -256,8 +256,8 @@ mod tests {
     #[test]
     fn parse_command_of_the_other_front_end_is_an_error() {
         let error = |line, front_end| parse(line, &[], front_end).unwrap_err().to_string();
-        assert_eq!(error("/theme dark", Plain), "/theme is available only on the full screen");
-        assert_eq!(error("/keys", Plain), "/hotkeys is available only on the full screen");
+        assert_eq!(error("/theme dark", Plain), "/theme is available only in the TUI");
+        assert_eq!(error("/keys", Plain), "/hotkeys is available only in the TUI");
         assert_eq!(error("/stop", Screen), "/stop is available only with --plain");
         let goal = SlashCommand { name: "goal".into(), ..agent_commands().remove(0) };
         assert_eq!(

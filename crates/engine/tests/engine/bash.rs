@@ -12,7 +12,7 @@ async fn bash_record_is_returned_and_a_second_command_refused() {
     let record = tokio::spawn(async move { agent.execute_bash(line, BashContext::Include).await });
     harness.until(|event| matches!(event, EventKind::BashExecutionUpdate { .. }).then_some(())).await;
     let refused = harness.agent.bash("true", BashContext::Include).await.unwrap_err();
-    assert_eq!(refused.to_string(), "a command is running already; abort it first, or wait for its end");
+    assert_eq!(refused.to_string(), "a command is running already; wait for it, or abort it");
     let refused = harness.agent.execute_bash("true", BashContext::Exclude).await.unwrap_err();
     assert!(matches!(refused, AgentError::BashRunning), "{refused}");
     std::fs::write(harness.folder.path().join("gate"), "through\n").unwrap();

@@ -184,7 +184,7 @@ async fn compact_everything_kept_is_nothing_to_compact() {
     harness.prompt("short").await;
     harness.settled().await;
     let error = harness.agent.compact(None).await.unwrap_err();
-    let expected = "nothing to compact: the newest messages, up to 1.5k tokens of them, stay as they are (setting compaction.keep_tokens)";
+    let expected = "nothing to compact: the newest 1.5k tokens of messages are always kept (setting compaction.keep_tokens)";
     assert_eq!(error.to_string(), expected);
     assert_eq!(harness.requests().len(), 1);
 }

@@ -16,7 +16,7 @@ use crate::entry::{self, Entry, EntryBody, TillerEntry};
 use crate::error::SessionError;
 use crate::id_gen::{IdGenerator, can_generate_after};
 use crate::index::EntryKind;
-use crate::log::io_error;
+use crate::log::{folder_error, io_error};
 use crate::reader::Reader;
 use crate::tree::TreeNode;
 
@@ -189,7 +189,7 @@ impl PartialSession {
     fn create_with(target: &Path, open: impl Fn(&Path) -> io::Result<File>) -> Result<Self, SessionError> {
         let folder = target.parent().unwrap_or(Path::new("."));
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        made.map_err(io_error(folder, "be created as a folder"))?;
+        made.map_err(folder_error(folder))?;
         let name = target.file_stem().unwrap_or_default().to_string_lossy();
         let path = folder.join(format!(".{name}.importing"));
         loop {

@@ -191,7 +191,7 @@ impl EntryLinker {
         self.gap = false;
         let duplicate = entry.id.clone();
         if self.by_id.contains_key(&duplicate) {
-            warnings.add(line, "duplicate ids: replaced by new ones");
+            warnings.add(line, "duplicate ids: replaced with new ones");
             entry.id = self.unused_id(&duplicate);
             self.by_id.insert(entry.id.clone(), Some(entry.id.clone()));
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tiller_core::unit::UnixMs;
 
-use super::{Bytes, Log, OpenFile, folder_of, io_error};
+use super::{Bytes, Log, OpenFile, folder_error, folder_of, io_error};
 use crate::error::SessionError;
 use crate::fs::{FileIdentity, FsFile};
 use crate::lock::{self, Lock};
@@ -85,7 +85,7 @@ impl Log {
         let mut bytes = self.bytes_mut();
         let (Bytes::Disk(open), Some(path)) = (&mut *bytes, &self.path) else { return Ok(()) };
         let folder = folder_of(path);
-        self.fs.create_dir(folder).map_err(io_error(folder, "be created as a folder"))?;
+        self.fs.create_dir(folder).map_err(folder_error(folder))?;
         let file = self.fs.create(path).map_err(io_error(path, "be recreated"))?;
         let copied = Lock::acquire(&self.fs, path, &file).and_then(|lock| {
             copy(&*open.file, &*file)

@@ -47,7 +47,7 @@ impl TypedTool for EditFile {
         ToolTraits { output: OutputKind::Diff, paths: TouchedPaths::File, ..ToolTraits::new(Access::Writes) };
 
     fn description(&self) -> String {
-        "Changes a file: replaces old_text, which has to be in it exactly once, by new_text. To make a file, use \
+        "Changes a file: replaces old_text, which must occur exactly once, with new_text. To make a file, use \
          write_file."
             .into()
     }

@@ -52,7 +52,7 @@ impl TypedTool for ReadFile {
         let OutputLimits { max_lines, max_chars } = self.limits;
         format!(
             "Shows a file as plain text, or an image (png, jpeg, gif, webp). At most {max_lines} lines or {max_chars} \
-             characters at once; read long files on with offset."
+             characters at once; use offset to continue in a long file."
         )
     }
 
@@ -132,13 +132,13 @@ fn notice(head: &Truncated<'_>, first: usize, total: usize) -> Option<String> {
     let last = first + head.lines - 1;
     if head.extent == TruncationExtent::PartOfLine {
         let chars = head.text.chars().count();
-        let on = if last < total { format!("; read on with offset {}", last + 1) } else { String::new() };
+        let on = if last < total { format!("; continue with offset {}", last + 1) } else { String::new() };
         return Some(format!(
             "only the first {chars} characters of line {first} are shown; use bash (cut -c) for its rest{on}"
         ));
     }
     (last < total)
-        .then(|| format!("lines {first} to {last} of {total} are shown; read on with offset {}", last + 1))
+        .then(|| format!("lines {first} to {last} of {total} are shown; continue with offset {}", last + 1))
 }
 
 fn push_notice(output: &mut ToolOutput, notice: &str) {

@@ -250,7 +250,7 @@ mod read_file {
         bench.write("empty", "");
         assert_eq!(bench.ok("read_file", json!({"path": "src/a.txt"})).await, "one\r\ntwo\nthree");
         let part = bench.ok("read_file", json!({"path": "src/a.txt", "offset": 2, "limit": 1})).await;
-        assert_eq!(part, "two\n[lines 2 to 2 of 3 are shown; read on with offset 3]");
+        assert_eq!(part, "two\n[lines 2 to 2 of 3 are shown; continue with offset 3]");
         assert_eq!(bench.ok("read_file", json!({"path": "src/a.txt", "offset": 3})).await, "three");
         assert_eq!(bench.ok("read_file", json!({"path": "empty"})).await, "[the file is empty]");
     }
@@ -260,7 +260,7 @@ mod read_file {
         let bench = Bench::new();
         bench.write("long", lines(2_001));
         let output = bench.call("read_file", json!({"path": "long"})).await;
-        let notice = "[lines 1 to 2000 of 2001 are shown; read on with offset 2001]";
+        let notice = "[lines 1 to 2000 of 2001 are shown; continue with offset 2001]";
         let expected = ToolOutput {
             details: Some(json!({"lines": 2_000})),
             warning: Some("long: only 2,000 of 2,001 lines fit into the result".into()),
@@ -277,7 +277,7 @@ mod read_file {
         let line = format!("{}\n", "ä".repeat(9_999));
         bench.write("wide", line.repeat(5));
         let output = bench.call("read_file", json!({"path": "wide"})).await;
-        let notice = "[lines 1 to 4 of 5 are shown; read on with offset 5]";
+        let notice = "[lines 1 to 4 of 5 are shown; continue with offset 5]";
         assert_eq!(joined_text(&output.content), format!("{}{notice}", line.repeat(4)));
         assert_eq!(output.warning.unwrap(), "wide: only 4 of 5 lines fit into the result");
         bench.write("one-line", "x".repeat(40_001));

@@ -87,7 +87,7 @@ pub(super) const TREE: KeySequence = KeySequence {
         Wait(Has("[good]")),
         press("tree_filter", "tab", &[Has("user messages")]),
         Type("\x1b[Z\t\t\t"),
-        Wait(Has("without tools")),
+        Wait(Has("without tool results")),
         Type("middle q"),
         Wait(Has("1 found")),
         press("hide_branch", "ctrl+x", &[Has("hide this entry and the one after it")]),

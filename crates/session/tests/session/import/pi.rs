@@ -48,7 +48,7 @@ fn pi_damaged_lines_are_dropped() {
         [
             (3, 2, "lines left out, not readable"),
             (4, 1, "parents lost with unreadable lines: the entry before becomes the parent"),
-            (7, 1, "duplicate ids: replaced by new ones"),
+            (7, 1, "duplicate ids: replaced with new ones"),
             (9, 1, "missing parents: a new branch starts"),
             (10, 1, "lines with broken characters, read with a replacement character"),
         ]
