@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An extension of tiller: a list of things to do, and no `rm -rf`.
+"""An extension of tiller: a to-do list, and a guard against `rm -rf`.
 
 Put it, executable, into ~/.config/tiller/extensions or a project's .tiller/extensions.
 The user types `/todo`, `/todo add TEXT` or `/todo done NUMBER`; the model has the tool `todo` for the same.
@@ -27,12 +27,12 @@ def ready():
         "tools": [
             {
                 "name": "todo",
-                "description": "Reads and changes the user's list of things to do.",
+                "description": "Reads and changes the user's to-do list.",
                 "parameters": {
                     "type": "object",
                     "properties": {
-                        "add": {"type": "string", "description": "Something to do."},
-                        "done": {"type": "integer", "description": "The number of what is done, from 1."},
+                        "add": {"type": "string", "description": "Item to add."},
+                        "done": {"type": "integer", "description": "Number of the finished item, from 1."},
                     },
                     "additionalProperties": False,
                 },
@@ -47,7 +47,7 @@ def change(add=None, done=None):
         TODO.append(add)
     if done is not None:
         if not 1 <= done <= len(TODO):
-            raise ValueError(f"there is no number {done}")
+            raise ValueError(f"no item {done}")
         del TODO[done - 1]
     return "\n".join(f"{number}. {what}" for number, what in enumerate(TODO, 1)) or "nothing to do"
 
@@ -60,11 +60,11 @@ def command(arguments):
         return {"notice": change(done=int(rest))}
     if not verb:
         return {"notice": change()}
-    raise ValueError("say /todo, /todo add TEXT or /todo done NUMBER")
+    raise ValueError("usage: /todo, /todo add TEXT or /todo done NUMBER")
 
 
 def removes_by_force(line):
-    """Whether a command has an `rm` with both -r and -f, together or apart. It is a seat belt, no wall."""
+    """Return True if a command runs `rm` with both -r and -f. A guard against accidents, not a sandbox."""
     for part in re.split(r"[;&|()`\n]+", line):
         words = part.replace("--recursive", "-r").replace("--force", "-f").split()
         if "rm" in words:
@@ -77,7 +77,7 @@ def removes_by_force(line):
 def judge(call):
     line = call["args"].get("command", "") if call["toolName"] == "bash" else ""
     if removes_by_force(line):
-        return {"verdict": "deny", "reason": "rm -rf is not done here; remove single files instead"}
+        return {"verdict": "deny", "reason": "rm -rf is not allowed; remove single files instead"}
     return {"verdict": "allow"}
 
 
@@ -85,7 +85,7 @@ def answer(hook, params):
     if hook == "tool_call":
         return judge(params)
     if hook == "turn_start":
-        # Nothing changes while there is nothing to do, which keeps requests alike.
+        # An empty list changes nothing, so the prompt cache stays valid.
         return {"system": f"{params['system']}\n\nThe user's list:\n{change()}"} if TODO else None
     if hook == "command":
         return command(params["arguments"])

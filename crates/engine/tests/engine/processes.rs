@@ -492,20 +492,20 @@ async fn process_example_keeps_a_list_and_denies_its_entries() {
     assert_eq!(harness.until(notice).await, "1. buy milk");
     harness.settled().await;
     let wrong = harness.agent.prompt("/todo buy", PromptOptions::default()).await.unwrap_err().to_string();
-    assert_eq!(wrong, "extension todo: command /todo failed: say /todo, /todo add TEXT or /todo done NUMBER");
+    assert_eq!(wrong, "extension todo: command /todo failed: usage: /todo, /todo add TEXT or /todo done NUMBER");
     harness.prompt("go").await;
     assert_eq!(harness.settled().await, RunOutcome::Completed);
     let request = harness.requests().remove(0);
     assert!(request.system.ends_with("The user's list:\n1. buy milk"));
     let todo = request.tools.iter().find(|tool| tool.name == "todo").unwrap();
     assert_eq!(todo.traits, ToolTraits::new(Access::Writes));
-    let denied = "result denied: rm -rf is not done here; remove single files instead (extension todo)";
+    let denied = "result denied: rm -rf is not allowed; remove single files instead (extension todo)";
     let expected = [
         "result through",
         denied,
         denied,
         "result nothing to do",
-        "result the extension todo failed: there is no number 1",
+        "result the extension todo failed: no item 1",
     ];
     assert_eq!(harness.message_lines()[2..7], expected);
 }
