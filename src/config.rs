@@ -121,7 +121,7 @@ pub struct GivenValues<'a> {
 /// The merged configuration.
 #[derive(Debug)]
 pub struct Config {
-    /// Tiller's folders.
+    /// tiller's folders.
     pub folders: Folders,
     /// All settings with their sources.
     pub settings: Settings,
@@ -165,7 +165,7 @@ pub enum ConfigError {
     /// A setting's value is invalid.
     #[error("{origin}")]
     Setting {
-        /// The file, variable or flag.
+        /// The file or variable.
         origin: String,
         /// The problem.
         source: InvalidSetting,

@@ -1,4 +1,4 @@
-//! Tiller's own diagnostic log: a file, and stderr with `--verbose`; never the screen, never a session.
+//! tiller's own diagnostic log: a file, and stderr with `--verbose`; never the screen, never a session.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -73,7 +73,7 @@ pub(super) fn begin(config: &Config, targets: LogTargets) -> Option<String> {
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Trace => LevelFilter::TRACE,
     };
-    // Tiller's own messages only: libraries may log private data.
+    // tiller's own messages only: libraries may log private data.
     let filter = filter::Targets::new().with_target("tiller", level);
     // An embedder's subscriber takes precedence.
     let _ = tracing_subscriber::registry().with(filter).with(file).with(stderr).try_init();

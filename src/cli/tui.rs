@@ -290,7 +290,7 @@ fn exit_after_hangup(agent: AgentSession) -> JoinSet<()> {
     watcher
 }
 
-/// The banner of an empty session; key names in braces are replaced by the TUI's bindings.
+/// The banner of an empty session; key names in braces are replaced with the TUI's bindings.
 fn banner(is_demo: bool, folders: &[String]) -> Vec<String> {
     let mut lines = vec![format!("tiller {}", env!("CARGO_PKG_VERSION"))];
     if is_demo {

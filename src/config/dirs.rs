@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::trust::executables;
 use super::{ConfigError, Environment};
 
-/// Tiller's folders; they may not exist.
+/// tiller's folders; they may not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folders {
     /// `settings.json`, `auth.json`, `.env`, extensions, themes.

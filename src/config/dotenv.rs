@@ -16,7 +16,7 @@ pub(super) struct ParsedDotenv {
 }
 
 /// Parses `NAME=VALUE` lines: `export`, single and double quotes, `\` escapes and ` # comments` as in a shell,
-/// but `$` is an ordinary character. dotenvy would replace `$NAME` by a variable of the process, which may be a
+/// but `$` is an ordinary character. dotenvy would replace `$NAME` with a variable of the process, which may be a
 /// key.
 pub(super) fn parse(text: &str) -> ParsedDotenv {
     let text = text.trim_start_matches('\u{feff}');

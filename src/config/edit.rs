@@ -17,7 +17,7 @@ use crate::setting::{Setting, SettingValue};
 pub fn store_setting(path: &Path, setting: &Setting, typed: &str) -> Result<(), ConfigError> {
     let wrong = |source| ConfigError::Setting { origin: path.display().to_string(), source };
     let value = if typed.trim().is_empty() { None } else { setting.parse(typed).map_err(wrong)? };
-    // A dangling link exists too: it must not be replaced by a file.
+    // A dangling link exists too: it must not be replaced with a file.
     let mut object: Map<String, Value> = if path.symlink_metadata().is_ok() {
         serde_json::from_str(&read(path)?).map_err(|error| ConfigError::not_json(path, &error))?
     } else {

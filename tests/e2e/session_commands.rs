@@ -1,4 +1,4 @@
-//! Session commands: checking, naming, labelling, hiding, moving, removing.
+//! Session commands: checking, naming, labeling, hiding, moving, removing.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -37,7 +37,7 @@ const STOP_LIST: &[&str] = &[
 /// Every typed tool defines its arguments: they are an associated type of `TypedTool`.
 const ASSOCIATED: &str = "Arguments";
 
-/// Most definitions of one type name.
+/// Maximum number of definitions of one type name.
 const MOST_DEFINITIONS: usize = 2;
 
 /// Names of the structs, enums, traits, unions and free type aliases in code without comments and tests.

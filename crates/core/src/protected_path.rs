@@ -160,7 +160,7 @@ pub enum Protection {
     Git,
     /// A startup or credential file of the home directory.
     Home,
-    /// Tiller's own configuration, keys, sessions or state.
+    /// tiller's own configuration, keys, sessions or state.
     Own,
 }
 
@@ -186,7 +186,7 @@ pub struct ProtectedPaths {
     pub homes: Vec<PathBuf>,
     /// The targets of links among the [startup and credential files](home_names), such as a repository of dotfiles.
     pub startup: Vec<PathBuf>,
-    /// Tiller's own folders.
+    /// tiller's own folders.
     pub own: Vec<PathBuf>,
     /// Subfolders of tiller's own folders that commands may read: skills, and the outputs of earlier commands.
     pub readable: Vec<PathBuf>,
@@ -321,7 +321,7 @@ fn may_match(pattern: Components<'_>, names: Components<'_>) -> bool {
     })
 }
 
-/// Checks whether a shell may replace a pattern by a name. A wildcard matches no dot at the beginning of a name; after
+/// Checks whether a shell may replace a pattern with a name. A wildcard matches no dot at the beginning of a name; after
 /// a `[`, any name may match.
 fn name_may_match(pattern: &[u8], name: &[u8]) -> bool {
     if name.starts_with(b".") && !pattern.starts_with(b".") {

@@ -1,7 +1,7 @@
 //! Unpaired surrogates in JSON text: `"\ud83d"` is valid JSON and not valid Unicode, and `serde_json` refuses it in a
 //! `String`.
 //!
-//! Two readers work around that: log lines replace the half by U+FFFD ([`replace_lone`]), and streamed answers join
+//! Two readers work around that: log lines replace the half with U+FFFD ([`replace_lone`]), and streamed answers join
 //! halves that arrive in two deltas ([`Wtf8`] and [`Joiner`]).
 
 use serde::de::{Error as _, Visitor};
@@ -14,7 +14,7 @@ const ESCAPE: usize = 6;
 /// Bytes of a surrogate in WTF-8.
 const WIDTH: usize = 3;
 
-/// Returns JSON text whose unpaired surrogate escapes are replaced by `\uFFFD`; `None` when it has none.
+/// Returns JSON text whose unpaired surrogate escapes are replaced with `\uFFFD`; `None` when it has none.
 #[must_use]
 pub fn replace_lone(json: &str) -> Option<String> {
     let mut replaced = String::new();

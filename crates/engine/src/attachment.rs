@@ -14,7 +14,7 @@ use tiller_tools::tool::{OutputLimits, TruncationExtent, store_text};
 /// Largest file that is attached, in bytes: more than any model's window holds.
 pub const LARGEST_FILE: u64 = 16 * 1024 * 1024;
 
-/// Most entries of a folder that are listed; the limit of `list_files`.
+/// Maximum number of entries of a folder that are listed; the limit of `list_files`.
 const MAX_ENTRIES: usize = 1_000;
 
 /// Number of bytes at the beginning of a file in which a NUL marks it as binary; Git uses the same number.

@@ -1,4 +1,4 @@
-//! Compaction: replaces the older part of a conversation by a summary. Pure.
+//! Compaction: replaces the older part of a conversation with a summary. Pure.
 //!
 //! [`due`] says when it is time, `cut` selects the messages that stay, `plan` makes the requests and turns the
 //! answers into an entry, and `transcript` renders a conversation for the model that summarizes it. Nothing here
@@ -39,7 +39,7 @@ pub struct CompactionOptions {
     /// Tokens of the newest messages that stay; by default 20,000, at most a third of the window. Never more than
     /// half of it.
     pub keep: Option<Tokens>,
-    /// Most messages of a context; `None` for no limit.
+    /// Maximum number of messages of a context; `None` for no limit.
     pub max_messages: Option<usize>,
     /// Messages that stay; by default half of `max_messages`, or all of them if the strategy is to truncate. The
     /// first message of a truncated conversation counts.

@@ -144,7 +144,7 @@ pub struct AgentOptions {
 /// Options of the model's answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AnswerOptions {
-    /// Most tokens of one answer. By default the model's limit, at most 32,000.
+    /// Maximum tokens of one answer. By default the model's limit, at most 32,000.
     pub max_tokens: Option<Tokens>,
     /// Sampling temperature; `None` leaves it to the provider.
     pub temperature: Option<f64>,

@@ -12,7 +12,7 @@ use tiller_files::search_path::{self, ResourceOrigin, ResourceProblem, SearchPat
 /// File names, in order of precedence.
 pub const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "AGENT.md"];
 
-/// Most bytes of one file. It is part of every request, and 64 KiB are about 16,000 tokens.
+/// Maximum bytes of one file. It is part of every request, and 64 KiB are about 16,000 tokens.
 pub const MAX_BYTES: usize = 64 * 1024;
 
 /// Most bytes of all files together; the last ones, nearest to the work, take precedence.

@@ -11,7 +11,7 @@ use tiller_core::unit::UnixMs;
 use tiller_session::EntryBody;
 use tiller_session::entry::{Entry, QueueChange, QueueHistory, TillerEntry};
 
-/// Most messages in the queue: far more than a person queues, and few enough for events and memory.
+/// Maximum number of messages in the queue: far more than a person queues, and few enough for events and memory.
 pub const MAX_WAITING: usize = 1_000;
 
 /// A change of a queued message; `None` keeps the current value.
@@ -33,11 +33,11 @@ pub struct QueueEdit {
 pub struct Queue {
     /// Shared with the events that contain them.
     items: Vec<Arc<QueueItem>>,
-    /// MessageHistory of each message.
+    /// The history of each message.
     histories: HashMap<QueueId, MessageHistory>,
 }
 
-/// MessageHistory of a queued message, for its receipt.
+/// The history of a queued message, for its receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MessageHistory {
     queued_at: UnixMs,

@@ -22,7 +22,7 @@ pub(crate) const TOO_LONG_HELP: &str =
 pub struct RetryOptions {
     /// On or off.
     pub mode: Switch,
-    /// Most retries.
+    /// Maximum number of retries.
     pub max: u32,
     /// Delay before the first retry; it doubles with each.
     pub base: Duration,

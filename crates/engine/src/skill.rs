@@ -18,7 +18,7 @@ use tiller_files::search_path::{self, ResourceOrigin, ResourceProblem, SearchPat
 
 pub use built_in::built_in;
 
-/// Most bytes of a skill's file: 128 KiB are about 32,000 tokens, and the format recommends fewer than 5,000.
+/// Maximum bytes of a skill's file: 128 KiB are about 32,000 tokens, and the format recommends fewer than 5,000.
 pub const MAX_BYTES: usize = 128 * 1024;
 
 /// Most skills that are loaded.

@@ -63,7 +63,7 @@ pub enum BuiltInCommand {
 /// A front end in which a user types commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InteractiveFrontEnd {
-    /// The full screen.
+    /// The TUI.
     Screen,
     /// `--plain`.
     Plain,

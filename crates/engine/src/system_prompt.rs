@@ -14,7 +14,7 @@ const AGENT: &str = include_str!("../../../prompts/system/agent.md");
 /// Precedes the list of skills.
 const SKILLS: &str = include_str!("../../../prompts/system/skills.md");
 
-/// Most bytes of the list of skills: about 8,000 tokens of every request.
+/// Maximum bytes of the list of skills: about 8,000 tokens of every request.
 const MAX_LISTING: usize = 32 * 1024;
 
 /// Settings of the system prompt.

@@ -18,13 +18,13 @@ use serde::Deserialize;
 use tiller_core::front_matter;
 use tiller_files::search_path::{self, ResourceOrigin, ResourceProblem, SearchPath};
 
-/// Most bytes of a template: it is a prompt, and 64 KiB are about 16,000 tokens.
+/// Maximum bytes of a template: it is a prompt, and 64 KiB are about 16,000 tokens.
 pub const MAX_BYTES: usize = 64 * 1024;
 
 /// Most templates that are loaded.
 pub(crate) const MAX_TEMPLATES: usize = 500;
 
-/// Most characters of a description, which has one line in a list.
+/// Maximum characters of a description, which has one line in a list.
 const MAX_DESCRIPTION: usize = 200;
 
 /// A valid template.

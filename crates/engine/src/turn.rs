@@ -61,7 +61,7 @@ pub struct TurnOptions {
     pub follow_up_mode: DeliveryMode,
     /// Parallel reading calls.
     pub groups: Switch,
-    /// Most requests of one run, before a last one without tools; `None` for no limit.
+    /// Maximum number of requests of one run, before a last one without tools; `None` for no limit.
     pub max_turns: Option<u64>,
 }
 

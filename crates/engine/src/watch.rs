@@ -68,7 +68,7 @@ impl FileWatcher {
             let _ = self.watcher.unwatch(unused);
         }
         let mut problems = Vec::new();
-        // A folder that was replaced by another of the same name needs a new watch, so known ones are requested
+        // A folder that was replaced with another of the same name needs a new watch, so known ones are requested
         // again, too.
         for folder in &folders {
             if let Err(error) = self.watcher.watch(folder, RecursiveMode::NonRecursive) {

@@ -20,7 +20,7 @@ pub enum ResourceOrigin {
     User,
     /// An extension's.
     Extension,
-    /// Tiller's.
+    /// tiller's.
     BuiltIn,
 }
 

@@ -19,7 +19,8 @@ use decode::MessagesDecoder;
 /// The name of the wire format in logs.
 pub const API: &str = "anthropic-messages";
 
-/// What lets a request say that thoughts which no longer fit the conversation be dropped, rather than refused.
+/// The beta header of requests that ask the server to drop thinking that no longer fits the conversation, instead of
+/// rejecting the request.
 const BINDING_CONTROLS: &str = "thinking-binding-controls-2026-08-01";
 
 /// Prefix of a signature that holds the encrypted text of hidden thinking; base64 has no colon.

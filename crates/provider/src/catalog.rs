@@ -45,7 +45,7 @@ pub enum ImageInput {
     Unknown,
     /// Images are accepted.
     Supported,
-    /// Only text is accepted; an image is replaced by a line of text.
+    /// Only text is accepted; an image is replaced with a line of text.
     Unsupported,
 }
 

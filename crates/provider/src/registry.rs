@@ -310,7 +310,7 @@ impl ProviderRegistry {
     /// In this order: an exact id (also one with a colon, `qwen3:8b`), with or without its provider; then, ignoring
     /// case, a pattern with `*` or a part of `provider/id`; then, after the name of a usable provider and a slash, any
     /// id, with assumed facts. Of several matches, the first wins: providers in the order of addition, a provider's
-    /// models with the recommended and newest first. A provider that is named but has no key is never replaced by
+    /// models with the recommended and newest first. A provider that is named but has no key is never replaced with
     /// another one with a similar model.
     ///
     /// # Errors

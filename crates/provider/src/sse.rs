@@ -25,7 +25,7 @@ pub struct SseEvent {
     pub data: String,
     /// The last `id:` of the stream so far.
     pub id: Option<String>,
-    /// True if its data had invalid UTF-8, which is replaced by U+FFFD.
+    /// True if its data had invalid UTF-8, which is replaced with U+FFFD.
     pub is_damaged: bool,
 }
 

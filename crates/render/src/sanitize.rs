@@ -26,7 +26,7 @@ pub enum ControlChars {
     Interpreted,
 }
 
-/// Expands tabs, and replaces control characters by symbols and invisible characters by their code points.
+/// Expands tabs, and replaces control characters with symbols and invisible characters with their code points.
 /// Newlines stay.
 #[must_use]
 pub fn sanitize(text: &str, control_chars: ControlChars) -> Cow<'_, str> {

@@ -310,7 +310,7 @@ impl Catalog {
         result
     }
 
-    /// Runs a query. A damaged database is recreated; one that fails otherwise is replaced by a temporary one.
+    /// Runs a query. A damaged database is recreated; one that fails otherwise is replaced with a temporary one.
     fn with_database<T>(
         &mut self,
         mut run: impl FnMut(&mut Database) -> rusqlite::Result<T>,

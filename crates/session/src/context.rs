@@ -423,7 +423,7 @@ pub enum CutOffCall {
 /// Classifies the calls of an answer: `None` for a call with a result. `calls` are all of the answer's calls in order:
 /// the tool's name, and true if there is a result.
 ///
-/// Tiller runs calls one after the other, except that read-only ones may run in parallel. So no call started after one
+/// tiller runs calls one after the other, except that read-only ones may run in parallel. So no call started after one
 /// without a result, unless all from that one on may be read-only; an unknown tool may. For answers logged by another program nothing is
 /// certain: it may run calls in another order.
 #[must_use]

@@ -274,7 +274,7 @@ pub struct Replacement {
     pub content: Content,
 }
 
-/// Tiller's own data, stored in `custom` entries so that other readers skip it.
+/// tiller's own data, stored in `custom` entries so that other readers skip it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "customType", content = "data")]
 pub enum TillerEntry {
@@ -291,7 +291,7 @@ pub enum TillerEntry {
         mode: String,
         /// True if the session existed before.
         resumed: bool,
-        /// Tiller's version.
+        /// tiller's version.
         version: String,
         /// The working directory, if it differs from the header's.
         #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]

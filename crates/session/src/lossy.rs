@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use tiller_core::surrogates::replace_lone;
 
-/// Returns the line with its broken characters replaced by U+FFFD; `None` when it has none.
+/// Returns the line with its broken characters replaced with U+FFFD; `None` when it has none.
 pub(super) fn repair_text(line: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(line);
     let changed = matches!(text, Cow::Owned(_));

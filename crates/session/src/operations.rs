@@ -1,4 +1,4 @@
-//! Operations on a session: naming, labelling, hiding branches, and branching with a summary.
+//! Operations on a session: naming, labeling, hiding branches, and branching with a summary.
 //!
 //! Each appends one entry after the leaf; earlier lines never change, and each operation can be undone by another.
 

@@ -59,7 +59,7 @@ pub(super) enum BlockKind {
         typed: Option<String>,
         note: String,
         at: UnixMs,
-        /// How the message was queued, if it was.
+        /// The delivery receipt, if the message was queued.
         receipt: Option<Box<DeliveryReceipt>>,
     },
     /// Images that belong to the block above.
@@ -231,7 +231,7 @@ impl Block {
         matches!(self.kind, BlockKind::Call(_))
     }
 
-    /// Whether it is thinking without text yet.
+    /// Returns true if it is thinking without text yet.
     pub(super) fn is_blank(&self) -> bool {
         match &self.kind {
             BlockKind::Thinking(text) => text.is_empty(),
@@ -250,7 +250,7 @@ impl Block {
         }
     }
 
-    /// Whether it is a warning whose text is part of `text`; a duplicate is shown once.
+    /// Returns true if it is a warning whose text is part of `text`; a duplicate is shown once.
     pub(super) fn is_warning_in(&self, other: &str) -> bool {
         matches!(&self.kind, BlockKind::Notice { level: NoticeLevel::Warning, text, hint: None } if other.contains(text))
     }
@@ -296,7 +296,7 @@ impl Block {
         self.is_open(self.fold.resolve(all))
     }
 
-    /// Whether it may have more text than is shown.
+    /// Returns true if it may have more text than is shown.
     pub(super) fn can_fold(&self) -> bool {
         match &self.kind {
             BlockKind::Thinking(_) | BlockKind::StreamingThinking(_) | BlockKind::Shell(_) => true,
@@ -347,7 +347,7 @@ impl Block {
         }
     }
 
-    /// Whether a blank line separates it from the block above.
+    /// Returns true if a blank line separates it from the block above.
     pub(super) fn needs_gap_after(&self, above: &Self) -> bool {
         let is_model_output = matches!(
             above.kind,
@@ -361,7 +361,7 @@ impl Block {
             || matches!(self.kind, BlockKind::Images(_)))
     }
 
-    /// Whether it has text that its lines don't show yet.
+    /// Returns true if it has text that its lines don't show yet.
     pub(super) fn lags(&self) -> bool {
         match &self.kind {
             BlockKind::StreamingAnswer(stream) => stream.has_pending_text(),
@@ -370,7 +370,7 @@ impl Block {
         }
     }
 
-    /// Whether its lines change with time.
+    /// Returns true if its lines change with time.
     pub(super) fn is_animated(&self) -> bool {
         match &self.kind {
             BlockKind::Call(call) => call.is_alive(),

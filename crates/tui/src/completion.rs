@@ -60,9 +60,9 @@ pub(super) enum OnAccept {
 struct FileCandidates {
     /// The files, with the time of their listing.
     known: Option<(Arc<FileList>, UnixMs)>,
-    /// Whether a listing is in progress.
+    /// True if a listing is in progress.
     is_walking: bool,
-    /// Whether to accept the best candidate as soon as it arrives, because Tab was pressed early.
+    /// True to accept the best candidate as soon as it arrives, because Tab was pressed early.
     is_awaited: bool,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct Completion {
     selected: usize,
     /// The first visible row at the last click; rows stay in place under the mouse.
     clicked: Option<usize>,
-    /// Whether the user moved the selection; Enter then accepts it in any case.
+    /// True if the user moved the selection; Enter then accepts it in any case.
     is_user_selected: bool,
     kind: CompletionKind,
     /// The text before the cursor at the last update.
@@ -158,7 +158,7 @@ impl Completion {
         self.clicked.map_or(least, |top| top.clamp(least, self.selected))
     }
 
-    /// Whether there is a candidate on this line of `height` lines.
+    /// Returns true if there is a candidate on this line of `height` lines.
     pub(super) fn has_line(&self, line: usize, height: usize) -> bool {
         line < height && self.top(height) + line < self.candidates.len()
     }
@@ -428,12 +428,12 @@ impl App {
     }
 }
 
-/// Whether a typed project path is complete: the candidate itself or a folder that contains it.
+/// Returns true if a typed project path is complete: the candidate itself or a folder that contains it.
 fn is_whole_file(path: &str, candidate: &str) -> bool {
     path == candidate || path.ends_with('/') && candidate.starts_with(path)
 }
 
-/// Whether a typed path is complete: it ends with the candidate's name or with its directory.
+/// Returns true if a typed path is complete: it ends with the candidate's name or with its directory.
 fn is_whole(path: &str, name: &str) -> bool {
     let typed = path.rsplit('/').next().unwrap_or_default();
     typed.is_empty() || typed == name.trim_end_matches('/')

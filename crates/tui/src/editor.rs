@@ -117,7 +117,7 @@ impl Editor {
         history_text(&self.placeholders, self.text.as_str())
     }
 
-    /// Drafts replaced by recalled prompts, oldest first, each once. They exist nowhere else once the current text is
+    /// Drafts replaced with recalled prompts, oldest first, each once. They exist nowhere else once the current text is
     /// sent; call this before [`Self::take`].
     pub(super) fn take_replaced(&mut self) -> Vec<String> {
         let replaced = self.history.take_replaced();
@@ -133,7 +133,7 @@ impl Editor {
         self.text.before_cursor()
     }
 
-    /// Whether the text is a message or a shell command.
+    /// Returns the kind of the text: a message or a shell command.
     pub(super) fn kind(&self) -> EditKind {
         match self.text.as_str().trim_start() {
             text if text.starts_with("!!") => EditKind::PrivateCommand,
@@ -260,7 +260,7 @@ impl Editor {
         continues
     }
 
-    /// Whether the cursor is at the end of its line.
+    /// Returns true if the cursor is at the end of its line.
     pub(super) fn is_at_line_end(&self) -> bool {
         self.text.cursor() == self.text.line_of(self.text.cursor()).end
     }
@@ -271,7 +271,7 @@ impl Editor {
         &before[before.rfind('\n').map_or(0, |at| at + 1)..]
     }
 
-    /// Whether it shows an unedited prompt of the history.
+    /// Returns true if it shows an unedited prompt of the history.
     pub(super) fn is_recalled(&self) -> bool {
         self.history.is_showing(self.text.as_str())
     }
@@ -359,7 +359,7 @@ impl Editor {
         }
     }
 
-    /// Undoes or redoes an edit, including the replacement of a draft by a recalled prompt.
+    /// Undoes or redoes an edit, including the replacement of a draft with a recalled prompt.
     fn undo_or_redo(&mut self, edit: EditCommand) {
         let before = self.text();
         let was_changed = if edit == EditCommand::Undo { self.text.undo() } else { self.text.redo() };
@@ -467,7 +467,7 @@ impl Editor {
         u16::try_from(self.rows.count().min(self.window.1)).unwrap_or(u16::MAX)
     }
 
-    /// Whether the text is a single line that begins with a slash.
+    /// Returns true if the text is a single line that begins with a slash.
     pub(super) fn begins_command(&self) -> bool {
         let text = self.text.as_str();
         text.starts_with('/') && !text.contains('\n')

@@ -284,7 +284,7 @@ impl App {
         (!prompts.is_empty()).then_some(Action::Background(BackgroundJob::AppendHistory(prompts)))
     }
 
-    /// Drafts that were replaced by a prompt of the history; saved in the history at the end.
+    /// Drafts that were replaced with a prompt of the history; saved in the history at the end.
     pub(super) fn replaced_drafts(&mut self) -> Vec<String> {
         let mut drafts = self.editor.take_replaced();
         drafts.retain(|draft| !may_hold_key(draft));

@@ -91,7 +91,7 @@ pub struct OpenedSession {
     /// Opens the session picker first; the prompt then waits in the editor.
     pub pick: bool,
     /// Lines that an empty session shows; the first is emphasized. Instructions for connecting a model belong
-    /// here. A key binding's name in braces is replaced by its key: `{send} sends`.
+    /// here. A key binding's name in braces is replaced with its key: `{send} sends`.
     pub banner: Vec<String>,
     /// Warnings to show at the start, one sentence each.
     pub notices: Vec<String>,

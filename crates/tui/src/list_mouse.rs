@@ -2,7 +2,7 @@
 //! the wheel moves the selection. A list's initial selection doesn't count as selected by the user.
 //!
 //! So a stray click accepts nothing, and neither does the second click of a double click: the accepted row may have
-//! been replaced by something else in the same place.
+//! been replaced with something else in the same place.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Position;

@@ -136,7 +136,7 @@ impl BlockBuilder {
         })
     }
 
-    /// Whether the model's message is the last.
+    /// Returns true if the model's message is the last.
     pub(super) fn ends_with_answer(&self) -> bool {
         matches!(self.last_speaker, Some(LastSpeaker::Model))
     }
@@ -146,7 +146,7 @@ impl BlockBuilder {
         self.succeeded
     }
 
-    /// Whether the user's message is the last.
+    /// Returns true if the user's message is the last.
     pub(super) fn ends_with_prompt(&self) -> bool {
         self.unanswered().is_some()
     }

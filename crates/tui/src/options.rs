@@ -55,7 +55,7 @@ pub struct TuiFiles {
     pub history: Option<PathBuf>,
     /// The user's key bindings, `keybindings.json`; `None` for the defaults.
     pub keybindings: Option<PathBuf>,
-    /// Tiller's own log, shown by `/logs`; `None` when logging is off.
+    /// tiller's own log, shown by `/logs`; `None` when logging is off.
     pub log: Option<PathBuf>,
     /// The directory of crash reports; `None` prints them.
     pub crash_reports: Option<PathBuf>,

@@ -44,13 +44,13 @@ impl Overlay {
         }
     }
 
-    /// Whether it is the dialog after a failed summary.
+    /// Returns true if it is the dialog after a failed summary.
     pub(super) fn is_failure_dialog(&self) -> bool {
         let asks = |item: &PickerItem| matches!(item.choice, PickerChoice::AfterFailure(_));
         matches!(self, Self::Picker(picker) if picker.chosen().is_some_and(asks))
     }
 
-    /// Whether it is this list.
+    /// Returns true if it is this list.
     pub(super) fn is_list(&self, list: ListKind) -> bool {
         matches!(self, Self::Picker(picker) if picker.list == Some(list))
     }

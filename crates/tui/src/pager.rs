@@ -80,7 +80,7 @@ impl Pager {
         Self { appeared: Some(appeared), ..self }
     }
 
-    /// Whether the page was visible long enough for a key to be meant for it.
+    /// Returns true if the page was visible long enough for a key to be meant for it.
     pub(super) fn is_noticed(&self, now: UnixMs) -> bool {
         self.appeared.is_none_or(|appeared| appeared.is_long_enough(now))
     }
@@ -131,7 +131,7 @@ impl Pager {
         self.top = self.top.saturating_add_signed(rows).min(last);
     }
 
-    /// Whether every row was on the screen.
+    /// Returns true if every row was on the screen.
     pub(super) fn is_seen(&self) -> bool {
         self.find.is_none() && self.seen.count() == self.rows.len() && self.seen.is_all()
     }

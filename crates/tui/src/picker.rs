@@ -58,7 +58,7 @@ pub(super) struct Picker {
     /// Additional state of session lists.
     browser: Option<SessionBrowser>,
     preview: ItemPreview,
-    /// Whether the matches belong to an earlier filter.
+    /// The state of the running query: the matches may belong to an earlier filter.
     pending_query: PendingQuery,
     prompt: InlinePrompt,
 }
@@ -67,9 +67,9 @@ pub(super) struct Picker {
 #[derive(Clone, Debug, Default)]
 struct ItemPosition {
     row: usize,
-    /// Whether the user moved it; typing then keeps it while it matches.
+    /// True if the user moved it; typing then keeps it while it matches.
     is_moved: bool,
-    /// Whether the user selected it by a click or a key; a click then accepts it.
+    /// True if the user selected it by a click or a key; a click then accepts it.
     is_user_selected: bool,
     /// The first visible row at the last click; rows stay in place under the mouse.
     top: Option<usize>,
@@ -210,7 +210,7 @@ impl Picker {
         self.filter.text()
     }
 
-    /// Whether a filter is set. While a session opens, typed text is meant for the session.
+    /// Returns true if a filter is set. While a session opens, typed text is meant for the session.
     fn is_narrowed(&self) -> bool {
         !self.filter.is_empty() && !self.is_opening()
     }
@@ -221,7 +221,7 @@ impl Picker {
         self.place.top = None;
     }
 
-    /// Whether there is a row on this line of `height` lines.
+    /// Returns true if there is a row on this line of `height` lines.
     pub(super) fn has_line(&self, line: usize, height: usize) -> bool {
         line < height && self.top(height) + line < self.matches.len()
     }

@@ -42,7 +42,7 @@ pub(super) struct SearchBar {
     typed: String,
     number: u64,
     hits: BTreeMap<HitPosition, usize>,
-    /// Whether parts remain to be searched.
+    /// True if parts remain to be searched.
     is_running: bool,
     /// The current hit: its block, and the occurrence in it.
     current: Option<(HitPosition, usize)>,
@@ -103,7 +103,7 @@ impl SearchBar {
         (nth, self.hits.values().sum(), self.is_running)
     }
 
-    /// Whether this position is the current hit.
+    /// Returns true if this position is the current hit.
     pub(super) fn is_current(&self, place: (BlockPos, usize, usize)) -> bool {
         self.shown == Some(place)
     }

@@ -35,12 +35,12 @@ impl SeenRows {
         }
     }
 
-    /// Whether any row was seen.
+    /// Returns true if any row was seen.
     pub(super) fn is_any(&self) -> bool {
         self.0.contains(&true)
     }
 
-    /// Whether all rows were seen.
+    /// Returns true if all rows were seen.
     pub(super) fn is_all(&self) -> bool {
         !self.0.contains(&false)
     }

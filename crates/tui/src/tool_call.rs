@@ -141,7 +141,7 @@ impl ToolCallBlock {
         lines
     }
 
-    /// Whether its lines change with time.
+    /// Returns true if its lines change with time.
     pub(super) fn is_alive(&self) -> bool {
         matches!(self.state, CallState::Running { .. })
     }
@@ -163,17 +163,17 @@ impl ToolCallBlock {
         texts
     }
 
-    /// Whether it may still get a result.
+    /// Returns true if it may still get a result.
     pub(super) fn is_open(&self) -> bool {
         !matches!(self.state, CallState::Done { .. } | CallState::Lost | CallState::NotRun)
     }
 
-    /// Whether its tool only reads and may run in parallel with others.
+    /// Returns true if its tool only reads and may run in parallel with others.
     pub(super) fn reads(&self) -> bool {
         self.traits.access == Access::Reads
     }
 
-    /// Whether a successful result is folded away.
+    /// Returns true if a successful result is folded away.
     fn is_quiet(&self) -> bool {
         match self.traits.output {
             OutputKind::File | OutputKind::Listing => true,
@@ -481,7 +481,7 @@ fn indented(lines: Vec<Line>, indent: &str, role: Role) -> Vec<Line> {
     lines.into_iter().map(indent_line).collect()
 }
 
-/// Whether it is the result of a command that ran, with any exit code.
+/// Returns true if it is the result of a command that ran, with any exit code.
 fn was_run(outcome: &ToolOutcome) -> bool {
     outcome.details.as_ref().is_some_and(|details| details["timedOut"].is_boolean())
 }

@@ -401,7 +401,7 @@ impl Transcript {
         parts.flat_map(|blocks| blocks.iter_mut().rev()).take(200).find(|block| predicate(block))
     }
 
-    /// Whether a log block follows the newest block for which `predicate` is true.
+    /// Returns true if a log block follows the newest block for which `predicate` is true.
     pub(super) fn is_overtaken(&self, predicate: impl Fn(&Block) -> bool) -> bool {
         self.newest().take_while(|block| !predicate(block)).any(|block| block.entry.is_some())
     }
@@ -435,17 +435,17 @@ impl Transcript {
         }
     }
 
-    /// Whether an entry is shown, among the newest ones. Several entries may form one block.
+    /// Returns true if an entry is shown, among the newest ones. Several entries may form one block.
     pub(super) fn shows(&self, id: &EntryId) -> bool {
         self.recent.contains(id) || self.newest().take(RECENT).any(|block| block.entry.as_ref() == Some(id))
     }
 
-    /// Whether the loaded part has no messages.
+    /// Returns true if the loaded part has no messages.
     pub(super) fn is_empty(&self) -> bool {
         self.newest().all(Block::is_bare_point)
     }
 
-    /// Whether the path is one part, and so completely in memory.
+    /// Returns true if the path is one part, and so completely in memory.
     pub(super) fn is_single_part(&self) -> bool {
         self.parts.len() == 1
     }
@@ -465,7 +465,7 @@ impl Transcript {
         self.all_answers().nth(from_end.checked_sub(1)?)
     }
 
-    /// Whether all parts are in memory.
+    /// Returns true if all parts are in memory.
     pub(super) fn is_read_whole(&self) -> bool {
         self.parts.iter().all(|part| part.blocks().is_some())
     }

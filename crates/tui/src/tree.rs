@@ -197,9 +197,9 @@ struct TreeCursor {
     top: usize,
     /// Number of visible rows.
     height: usize,
-    /// Whether it was clicked: then the list doesn't scroll, however close the cursor is to the edge.
+    /// True if it was clicked: then the list doesn't scroll, however close the cursor is to the edge.
     is_clicked: bool,
-    /// Whether the user moved it by a click or a key; a click then accepts it.
+    /// True if the user moved it by a click or a key; a click then accepts it.
     is_user_selected: bool,
     /// An error message shown until the next key.
     refused: Option<&'static str>,

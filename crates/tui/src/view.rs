@@ -171,7 +171,7 @@ pub(super) fn approval_rows(app: &App) -> (usize, usize) {
     approval::body_rows(app, usize::from(ScreenAreas::compute(app).approval.height))
 }
 
-/// Whether the pending call's page shows the answers; a small screen has no room for them.
+/// Returns true if the pending call's page shows the answers; a small screen has no room for them.
 pub(super) fn page_says_answers(app: &App) -> bool {
     !approval::page_foot(app).is_empty()
 }

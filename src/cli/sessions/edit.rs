@@ -81,7 +81,7 @@ pub(super) fn branch(
     finish(&writer, before, (&appended, &done), as_json)
 }
 
-/// Opens a session and returns its modification time: naming or labelling must not make it the session that
+/// Opens a session and returns its modification time: naming or labeling must not make it the session that
 /// `-c` continues.
 pub(super) fn open(
     manager: &SessionManager,

@@ -9,7 +9,7 @@ use crate::provider::catalog;
 use crate::rpc::views::{self, CommandView, HitView, ModelView, SnapshotView, StateView, StatsView};
 use crate::session::SessionScope;
 
-/// Most hits of a search.
+/// Maximum number of hits of a search.
 const MAX_HITS: usize = 50;
 
 impl Handler {

@@ -137,7 +137,7 @@ fn suspend_restores_the_terminal() {
     terminal.wait_until("the editor at its size", |screen| screen.lines().any(|line| line == rule));
 }
 
-/// Tiller's process in a shell.
+/// tiller's process in a shell.
 fn pid(sandbox: &Sandbox) -> Pid {
     let pid = fs::read_to_string(sandbox.project().join("pid")).unwrap();
     Pid::from_raw(pid.trim().parse().unwrap())

@@ -9,7 +9,7 @@ use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::tool_spec::{Access, TouchedPaths};
 use tiller_session::context::ProjectedMessage;
 
-/// Most files of a kind that a summary names; the entry's details name all of them.
+/// Maximum number of files of a kind that a summary names; the entry's details name all of them.
 const MAX_LISTED: usize = 100;
 
 /// Files that were read and files that were modified, the most recent at the end. No file is in both lists.

@@ -14,7 +14,7 @@ use tiller_session::entry::Compaction;
 use super::retention::{first_kept_without_fragment, is_sent, sent_tokens, split_turn};
 use super::{CompactionError, CompactionOptions, Files, Keep, Prompt, SummaryRequest, truncate};
 
-/// Most characters of the first message that a summary quotes.
+/// Maximum characters of the first message that a summary quotes.
 const QUOTED_CHARS: usize = 2_000;
 
 /// Key in a compaction's details: estimated size of the context after it.

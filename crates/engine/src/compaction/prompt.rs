@@ -14,7 +14,7 @@ const UPDATE: &str = include_str!("../../../../prompts/system/summary_update.md"
 const SPLIT_TURN: &str = include_str!("../../../../prompts/system/split_turn.md");
 const BRANCH: &str = include_str!("../../../../prompts/system/branch_summary.md");
 
-/// Most tokens of a summary: several pages; a longer one saves too little.
+/// Maximum tokens of a summary: several pages; a longer one saves too little.
 const MAX_SUMMARY_TOKENS: Tokens = Tokens(8_192);
 
 /// UTF-16 units per token, as in all token estimates.
@@ -57,7 +57,7 @@ pub struct RenderedRequest {
     pub system: &'static str,
     /// The conversation and the instructions.
     pub text: String,
-    /// Most tokens of the answer.
+    /// Maximum tokens of the answer.
     pub max_tokens: Tokens,
 }
 

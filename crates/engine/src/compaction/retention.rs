@@ -13,9 +13,9 @@ use tiller_session::context::{ProjectedMessage, estimate};
 /// Limits of the part that stays: the newest messages within both limits, and always the newest one that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
-    /// Most tokens, by estimate.
+    /// Maximum tokens, by estimate.
     pub tokens: Tokens,
-    /// Most messages; `None` for no limit.
+    /// Maximum number of messages; `None` for no limit.
     pub messages: Option<usize>,
 }
 

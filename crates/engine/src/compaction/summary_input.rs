@@ -10,7 +10,7 @@ use tiller_session::context::ProjectedMessage;
 
 use super::retention::is_sent;
 
-/// Most characters of a tool result, of command output, or of a call's arguments.
+/// Maximum characters of a tool result, of command output, or of a call's arguments.
 const SHOWN_CHARS: usize = 2_000;
 
 /// End of the conversation block. A message that contains this text is escaped.

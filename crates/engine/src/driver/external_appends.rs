@@ -43,8 +43,8 @@ pub(super) enum AppendNotice {
     Silent,
 }
 
-/// Most entries that are emitted individually, about a screenful. More would keep front ends busy with entries that
-/// no one watched arrive.
+/// Maximum number of entries that are emitted individually, about a screenful. More would keep front ends busy with
+/// entries that no one watched arrive.
 const MAX_EVENTS: usize = 50;
 
 /// Returns the events for the entries at these positions. A few entries that continue from the current leaf are

@@ -11,7 +11,7 @@ use tiller_core::message::{AssistantMessage, Message, StopReason};
 use tiller_core::unit::UnixMs;
 use tiller_session::Reader;
 
-/// Most characters of an error that are logged: a server may answer with a whole page.
+/// Maximum characters of an error that are logged: a server may answer with a whole page.
 const MAX_ERROR_CHARS: usize = 300;
 
 /// Start times of the operations in progress.

@@ -15,7 +15,7 @@ pub struct OfferedTool {
     pub spec: ToolSpec,
     /// Its origin.
     pub source: ToolSource,
-    /// Whether it is offered to the model.
+    /// The state of its offer to the model.
     pub offer: OfferState,
 }
 

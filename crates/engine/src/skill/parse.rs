@@ -7,13 +7,13 @@ use tiller_files::search_path::ResourceOrigin;
 use super::walk::SkillFile;
 use super::{MAX_BYTES, Skill, SkillInvocation};
 
-/// Most characters of a name.
+/// Maximum characters of a name.
 const MAX_NAME: usize = 64;
 
-/// Most characters of a description.
+/// Maximum characters of a description.
 const MAX_DESCRIPTION: usize = 1_024;
 
-/// Most characters of the compatibility note.
+/// Maximum characters of the compatibility note.
 const MAX_COMPATIBILITY: usize = 500;
 
 /// Front matter of a skill file. `license`, `metadata` and `allowed-tools` are accepted and ignored.

@@ -14,7 +14,7 @@ const FILE: &str = "SKILL.md";
 /// Depth of subfolders that are searched: enough for groups of groups of skills, but not a whole disk.
 const MAX_DEPTH: usize = 4;
 
-/// Most folders that are searched for one path.
+/// Maximum number of folders that are searched for one path.
 const MAX_FOLDERS: usize = 1_000;
 
 /// A candidate for a skill file.

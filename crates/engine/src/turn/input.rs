@@ -196,7 +196,7 @@ pub(crate) enum AfterFailure {
     Retry {
         /// The delay.
         delay: Duration,
-        /// Most retries.
+        /// Maximum number of retries.
         most: u32,
     },
     /// Compact the context, then retry.

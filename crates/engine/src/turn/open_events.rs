@@ -28,7 +28,7 @@ pub(crate) struct OpenEvents {
 pub struct AnnouncedRetry {
     /// Number of the retry, from 1.
     pub attempt: u32,
-    /// Most retries.
+    /// Maximum number of retries.
     pub max_attempts: u32,
     /// Time at which it is or was sent.
     pub due: UnixMs,

@@ -1,4 +1,4 @@
-//! Tiller's theme format: JSON by role. `themes/theme.schema.json` describes it for editors.
+//! tiller's theme format: JSON by role. `themes/theme.schema.json` describes it for editors.
 
 use std::collections::BTreeMap;
 

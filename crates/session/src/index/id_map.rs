@@ -1,6 +1,6 @@
 //! The map from ids to entries.
 //!
-//! Tiller's ids are ascending ULIDs, found by binary search in the entries themselves. From the first entry on that
+//! tiller's ids are ascending ULIDs, found by binary search in the entries themselves. From the first entry on that
 //! breaks the order, positions are in a hash table.
 
 use std::hash::BuildHasher;

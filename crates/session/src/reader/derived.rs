@@ -165,7 +165,7 @@ impl Reader {
         Ok(projection.without(&kept.iter().collect()))
     }
 
-    /// Tiller's own entries that are looked up later, in file order: queue changes and the messages that delivered
+    /// tiller's own entries that are looked up later, in file order: queue changes and the messages that delivered
     /// queued ones, started `!` commands and their records, hidden branches, approvals. Damaged ones become findings.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "
 /// The nesting depth up to which commands of shells and other programs (`bash -c "sh -c …"`) are parsed.
 const DEPTH: usize = 4;
 
-/// Most folders in which a command is checked, when its line has several `cd`.
+/// Maximum number of folders in which a command is checked, when its line has several `cd`.
 const MOST_VISITED: usize = 64;
 
 /// Finds the danger of a command line, for the user; `None` if none is known.

@@ -56,7 +56,7 @@ pub(super) struct Arguments {
     #[serde(default)]
     #[schemars(range(max = 50))]
     context: Option<usize>,
-    /// Most matching lines to show. Default: 200.
+    /// Maximum number of matching lines to show. Default: 200.
     #[serde(default)]
     #[schemars(range(min = 1))]
     limit: Option<usize>,

@@ -35,7 +35,7 @@ pub(super) struct Arguments {
     #[serde(default)]
     #[schemars(range(min = 1))]
     depth: Option<usize>,
-    /// Most entries to list. Default: 1000.
+    /// Maximum number of entries to list. Default: 1000.
     #[serde(default)]
     #[schemars(range(min = 1))]
     limit: Option<usize>,

@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     #[serde(default)]
     #[schemars(range(min = 1))]
     offset: Option<usize>,
-    /// Most lines to show. Default: as many as fit.
+    /// Maximum lines to show. Default: as many as fit.
     #[serde(default)]
     #[schemars(range(min = 1))]
     limit: Option<usize>,

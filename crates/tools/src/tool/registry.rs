@@ -91,7 +91,7 @@ pub struct UnknownTool {
 /// The origin of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolSource {
-    /// Tiller itself.
+    /// tiller itself.
     BuiltIn,
     /// An extension, by its name.
     Extension(String),

@@ -31,7 +31,8 @@ const TEXT: &[&[&str]] = if cfg!(target_os = "macos") {
 /// What `osascript` prints around the hexadecimal digits of a PNG.
 const APPLESCRIPT_DATA: (&str, &str) = ("«data PNGf", "»");
 
-/// Most bytes that are read of a program: an image of one byte too many in hexadecimal digits, and the text around them.
+/// Maximum bytes that are read of a program: an image of one byte too many in hexadecimal digits, and the text around
+/// them.
 const MAX_OUTPUT: usize = 2 * (MAX_BYTES + 1) + 64;
 
 /// Maximum run time of a program: it asks the clipboard's owner, which may never reply.

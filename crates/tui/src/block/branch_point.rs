@@ -35,7 +35,7 @@ impl BranchPoint {
         self.others = others.unwrap_or(0);
     }
 
-    /// Whether it needs no line: the other branches are hidden.
+    /// Returns true if it needs no line: the other branches are hidden.
     fn is_empty_point(&self) -> bool {
         self.others == 0 && self.summary.is_none()
     }
@@ -66,7 +66,7 @@ impl BranchPoint {
 }
 
 impl Block {
-    /// Whether it is a branch point without a summary.
+    /// Returns true if it is a branch point without a summary.
     pub(crate) fn is_bare_point(&self) -> bool {
         matches!(&self.kind, BlockKind::BranchPoint(point) if point.summary.is_none())
     }
@@ -79,7 +79,7 @@ impl Block {
         }
     }
 
-    /// Whether it is a branch point that needs no line.
+    /// Returns true if it is a branch point that needs no line.
     pub(crate) fn is_silent(&self) -> bool {
         matches!(&self.kind, BlockKind::BranchPoint(point) if point.is_empty_point())
     }

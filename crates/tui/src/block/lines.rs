@@ -23,7 +23,7 @@ const FOLDED_END: usize = 4;
 /// The same limit in bytes, for very long lines.
 const MAX_BYTES: usize = 4 * 1024;
 
-/// Whether a user message is long enough to be folded.
+/// Returns true if a user message is long enough to be folded.
 pub(super) fn is_long(text: &str) -> bool {
     text.len() > MAX_BYTES || text.trim_end().lines().nth(MAX_LINES).is_some()
 }

@@ -29,7 +29,7 @@ pub(crate) struct Shell {
     /// The output of a finished command.
     pub(crate) output: StyledText,
     pub(crate) state: ShellState,
-    /// Whether it is hidden from the model.
+    /// True if it is hidden from the model.
     pub(crate) excluded: bool,
 }
 

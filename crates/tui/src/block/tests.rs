@@ -7,7 +7,7 @@ fn ctx(code_told: u64) -> RenderContext {
     RenderContext { width: 40, options: manner, code_generation: code_told, ..RenderContext::default() }
 }
 
-/// Whether a block is laid out anew when some code was told.
+/// Returns true if a block is laid out anew when some code was told.
 fn is_laid_out_anew(kind: BlockKind) -> bool {
     let mut block = Block::new(kind);
     block.lay_out(&ctx(1));

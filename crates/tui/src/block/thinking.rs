@@ -193,7 +193,7 @@ impl Thinking {
         self.unfolded.as_ref().map(|unfolded| unfolded.lines.as_slice())
     }
 
-    /// Whether there is text that the lines don't show yet.
+    /// Returns true if there is text that the lines don't show yet.
     pub(super) fn lags(&self) -> bool {
         self.unfolded.as_ref().is_some_and(|unfolded| unfolded.stream.has_pending_text())
     }

@@ -25,13 +25,13 @@ pub(crate) enum ArgumentValues {
     Sessions,
 }
 
-/// Whether other values than the candidates are valid.
+/// The validity of values other than the candidates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Range {
-    /// They are not: Enter accepts the best candidate.
+    /// Invalid: Enter accepts the best candidate.
     #[default]
     Closed,
-    /// They are: Enter sends the typed text, unless the user selected a candidate.
+    /// Valid: Enter sends the typed text, unless the user selected a candidate.
     Open,
 }
 

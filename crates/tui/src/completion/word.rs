@@ -60,7 +60,7 @@ pub(crate) fn completion_kind(before: &str, is_command: bool) -> CompletionKind 
     }
 }
 
-/// Whether a path is absolute or explicitly relative, and therefore not searched among the project's files.
+/// Returns true if a path is absolute or explicitly relative, and therefore not searched among the project's files.
 fn is_explicit(path: &str) -> bool {
     ["/", "~/", "./", "../"].iter().any(|start| path.starts_with(start))
 }

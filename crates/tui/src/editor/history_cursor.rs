@@ -6,7 +6,7 @@ pub(super) struct HistoryCursor {
     /// Oldest first.
     prompts: Vec<String>,
     shown: Option<RecalledEntry>,
-    /// Drafts replaced by a recalled prompt, oldest first. None of them is in the history.
+    /// Drafts replaced with a recalled prompt, oldest first. None of them is in the history.
     replaced: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ impl HistoryCursor {
         self.shown = None;
     }
 
-    /// Whether `text` is the recalled prompt, unedited.
+    /// Returns true if `text` is the recalled prompt, unedited.
     pub(super) fn is_showing(&self, text: &str) -> bool {
         self.shown.as_ref().and_then(|shown| self.prompts.get(shown.at)).is_some_and(|prompt| prompt == text)
     }
@@ -88,7 +88,7 @@ impl HistoryCursor {
         self.prompts.get(at).cloned()
     }
 
-    /// Updates the position after an undo or redo that replaced `before` by `now`.
+    /// Updates the position after an undo or redo that replaced `before` with `now`.
     pub(super) fn after_undo(&mut self, before: &str, now: &str) {
         self.remove_draft(now);
         let Some(shown) = &mut self.shown else { return };

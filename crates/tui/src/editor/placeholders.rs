@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tiller_core::message::Image;
 
-/// A longer paste, in lines or bytes, is replaced by a placeholder until the message is sent.
+/// A longer paste, in lines or bytes, is replaced with a placeholder until the message is sent.
 const PASTE_LINES: usize = 8;
 const PASTE_CHARS: usize = 1_000;
 
@@ -15,7 +15,7 @@ const IMAGE: &str = "[image #";
 #[derive(Debug, Default)]
 pub(super) struct Placeholders {
     entries: Vec<(String, PlaceholderKind)>,
-    /// Whether the text was sent. The placeholders stay until new ones are added: the text may come back.
+    /// True if the text was sent. The placeholders stay until new ones are added: the text may come back.
     are_retired: bool,
 }
 

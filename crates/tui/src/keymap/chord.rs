@@ -69,7 +69,7 @@ impl Chord {
         Self { code, modifiers }
     }
 
-    /// Whether the key types a character.
+    /// Returns true if the key types a character.
     pub(crate) fn is_text(&self) -> bool {
         matches!(self.code, KeyCode::Char(_)) && self.modifiers.is_empty()
     }

@@ -21,7 +21,7 @@ pub(crate) struct SessionBrowser {
     hits_query: String,
     sessions: Sessions,
     order: SortOrder,
-    /// Whether a trashed session can be restored.
+    /// True if a trashed session can be restored.
     pub(super) can_undo: bool,
     /// A session being restored, which is selected when it appears.
     pub(super) awaited: Option<PickerChoice>,

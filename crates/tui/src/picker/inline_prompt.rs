@@ -62,12 +62,12 @@ impl Picker {
         self
     }
 
-    /// Whether the list was visible long enough for a key to be meant for it.
+    /// Returns true if the list was visible long enough for a key to be meant for it.
     pub(crate) fn is_noticed(&self, now: UnixMs) -> bool {
         self.prompt.appeared.is_none_or(|appeared| appeared.is_long_enough(now))
     }
 
-    /// Whether the list appeared without a key.
+    /// Returns true if the list appeared without a key.
     pub(crate) fn is_deferred(&self) -> bool {
         self.prompt.appeared.is_some()
     }

@@ -40,7 +40,7 @@ pub(crate) struct SessionTag {
     pub(crate) name: Option<String>,
     /// The excerpt in its preview.
     pub(crate) extract: SessionExcerpt,
-    /// Whether it is the open session.
+    /// True if it is the open session.
     pub(crate) is_open: bool,
 }
 
@@ -98,7 +98,7 @@ impl PickerItem {
         self.tag.as_ref().map(|tag| tag.extract.clone()).unwrap_or_default()
     }
 
-    /// Whether it is the open session.
+    /// Returns true if it is the open session.
     pub(super) fn is_open(&self) -> bool {
         self.tag.as_ref().is_some_and(|tag| tag.is_open)
     }

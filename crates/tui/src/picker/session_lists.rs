@@ -18,7 +18,7 @@ pub(crate) struct SessionQueryId(pub(crate) u64);
 #[derive(Debug, Default)]
 pub(crate) struct SessionListState {
     newest: SessionQueryId,
-    /// Whether a session list was open at the last input.
+    /// True if a session list was open at the last input.
     is_open: bool,
     /// Sessions trashed in this run, the last one last.
     trashed: Vec<PathBuf>,

@@ -69,7 +69,7 @@ impl App {
         vec![Action::Submit(Submit::Bash(command.to_owned(), context))]
     }
 
-    /// Whether a line is a command and not a prompt.
+    /// Returns true if a line is a command and not a prompt.
     pub(crate) fn is_command(&self, line: &str) -> bool {
         let line = line.trim();
         suggest::is_quit_word(line)

@@ -29,7 +29,7 @@ pub(super) fn split(text: &str) -> (&str, &str) {
     }
 }
 
-/// Whether a line after a truncation note is a note too.
+/// Returns true if a line after a truncation note is a note too.
 fn is_note(line: &str) -> bool {
     line.starts_with('[') && line.ends_with(']')
 }

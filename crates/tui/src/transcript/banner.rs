@@ -12,7 +12,7 @@ impl Transcript {
         }
     }
 
-    /// Whether the banner is shown.
+    /// Returns true if the banner is shown.
     pub(crate) fn has_banner(&self) -> bool {
         let first = self.parts.last().and_then(Chunk::blocks).and_then(<[Block]>::first);
         first.is_some_and(|block| matches!(block.kind, BlockKind::Banner(_)))

@@ -145,7 +145,7 @@ impl Transcript {
         self.view.found = Some((self.view.scroll, mark));
     }
 
-    /// Whether the rows of the last layout are still valid.
+    /// Returns true if the rows of the last layout are still valid.
     pub(super) fn is_laid_out(&self, ctx: &RenderContext) -> bool {
         self.view.laid == Some((ctx.width, ctx.folds))
     }
@@ -213,7 +213,7 @@ impl Transcript {
         self.added - self.removed + self.live.iter().filter(|block| !block.is_blank()).count()
     }
 
-    /// Whether the end is followed.
+    /// Returns true if the end is followed.
     pub(crate) fn follows(&self) -> bool {
         self.view.scroll == Scroll::Follows
     }
@@ -224,12 +224,12 @@ impl Transcript {
         self.view.new_below = NewBelow::default();
     }
 
-    /// Whether a block on the screen changes with time.
+    /// Returns true if a block on the screen changes with time.
     pub(crate) fn is_alive(&self) -> bool {
         self.any_on_screen(Block::is_animated)
     }
 
-    /// Whether a block on the screen has text that its lines don't show yet.
+    /// Returns true if a block on the screen has text that its lines don't show yet.
     pub(crate) fn lags(&self) -> bool {
         self.any_on_screen(Block::lags)
     }
@@ -247,7 +247,7 @@ impl Transcript {
         lines + usize::from(lines > 0 && self.gap(at))
     }
 
-    /// Whether a blank row precedes a block. For an unloaded predecessor the usual case is assumed.
+    /// Returns true if a blank row precedes a block. For an unloaded predecessor the usual case is assumed.
     pub(super) fn gap(&self, at: BlockPos) -> bool {
         let Some(block) = self.block(at) else { return false };
         let mut above = self.before(at);

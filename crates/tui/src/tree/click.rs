@@ -10,7 +10,7 @@ impl TreeView {
         self.areas(size).list
     }
 
-    /// Whether there is a selectable entry on this visible line.
+    /// Returns true if there is a selectable entry on this visible line.
     pub(crate) fn has_line(&self, line: usize) -> bool {
         let is_free = self.labelling.is_none() && matches!(self.going, PendingNavigation::Nowhere);
         is_free && self.place.top + line < self.rows.len()

@@ -214,7 +214,7 @@ impl TreeView {
         }
     }
 
-    /// Whether it is a user message without a parent.
+    /// Returns true if it is a user message without a parent.
     fn is_first(&self, node: usize) -> bool {
         let Some(shape) = &self.shape else { return true };
         self.effect_for(TreePurpose::Fork, node) == TreeEffect::ForkBefore
@@ -329,7 +329,7 @@ impl TreeView {
         }
     }
 
-    /// Whether the entry at the cursor is on the current path.
+    /// Returns true if the entry at the cursor is on the current path.
     pub(super) fn is_in_use(&self) -> bool {
         self.rows.get(self.place.row).is_some_and(|row| row.on_path)
     }
@@ -385,7 +385,7 @@ impl LabelInput {
     }
 }
 
-/// Whether the tree closes when this is chosen.
+/// Returns true if the tree closes when this is chosen.
 pub(crate) fn leaves_tree(choice: &PickerChoice) -> bool {
     matches!(choice, PickerChoice::Instruct(_) | PickerChoice::Leave(..))
 }

@@ -16,7 +16,7 @@ pub(crate) enum TreeFilter {
     NoTools,
     /// User messages.
     User,
-    /// Labelled entries.
+    /// Labeled entries.
     Labelled,
     /// Every entry of the log.
     All,
@@ -42,7 +42,7 @@ impl TreeFilter {
         }
     }
 
-    /// Whether an entry that isn't hidden has a row.
+    /// Returns true if an entry that isn't hidden has a row.
     pub(super) fn accepts(self, node: &TreeNode, label: Option<&str>) -> bool {
         match self {
             Self::All => true,

@@ -40,7 +40,7 @@ impl TreeView {
         self.arrange();
     }
 
-    /// Whether the next row belongs to what follows an entry.
+    /// Returns true if the next row belongs to what follows an entry.
     fn has_rows_beneath(&self, node: usize) -> bool {
         let below = self.rows.row_of(node).and_then(|row| self.rows.get(row + 1));
         let (Some(shape), Some(below)) = (&self.shape, below) else { return false };

@@ -11,7 +11,7 @@ pub(super) struct EntryPreview {
     /// The first visible line.
     pub(super) top: usize,
     shown: Option<LoadedPreview>,
-    /// Whether the log has grown since; a call's result may be new.
+    /// True if the log has grown since; a call's result may be new.
     is_stale: bool,
     /// The requested entry.
     requested: Option<usize>,

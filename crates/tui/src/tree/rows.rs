@@ -19,7 +19,7 @@ pub(super) struct VisibleRows {
     at: Vec<u32>,
     /// The row of the current entry, or of its nearest visible ancestor.
     current: Option<usize>,
-    /// Whether no message precedes the first row.
+    /// True if no message precedes the first row.
     begins_session: bool,
 }
 
@@ -95,7 +95,7 @@ impl VisibleRows {
         (0..row).rev().find(|at| self.rows[*at].branch != BranchMark::Continues)
     }
 
-    /// Whether a branch begins at a row, including the trunk at the session's beginning.
+    /// Returns true if a branch begins at a row, including the trunk at the session's beginning.
     pub(super) fn begins(&self, row: usize) -> bool {
         let is_trunk = row == 0 && self.begins_session;
         self.get(row).is_some_and(|it| is_trunk || it.branch != BranchMark::Continues)

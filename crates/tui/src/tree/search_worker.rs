@@ -26,14 +26,14 @@ pub(crate) struct TreeQuery {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TreeHits {
     pub(super) query: TreeQuery,
-    /// Whether they are the first ones of this query.
+    /// True if they are the first ones of this query.
     pub(super) is_first: bool,
     pub(super) nodes: Vec<usize>,
     /// Number of searched entries and of all; `None` when done.
     pub(super) progress: Option<(usize, usize)>,
 }
 
-/// Whether to continue a search.
+/// The decision to continue a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SearchControl {
     Yes,

@@ -196,7 +196,7 @@ fn answers(app: &App, pending: &ApprovalPrompt) -> Vec<Line> {
     if numbered.len() > plain.len() { plain } else { numbered }
 }
 
-/// Whether the answers' numbers, which are keys too, are shown.
+/// Display of the answers' numbers, which are keys too.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Numbers {
     Shown,

@@ -127,7 +127,7 @@ fn covered_question(app: &App) -> Option<&str> {
     (!is_its_page(over)).then_some(pending.request.tool_name.as_str())
 }
 
-/// Whether the approval mode is shown with its key.
+/// Display of the approval mode: with its key, or alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FooterHint {
     None,

@@ -186,7 +186,7 @@ fn with_duration(app: &App, doing: &str, since: UnixMs) -> Vec<Span> {
     vec![spinning(app), Span::new(format!("{doing} {taken}"), Role::Text)]
 }
 
-/// Whether something runs for a noticeably long time.
+/// Returns true if something runs for a noticeably long time.
 fn is_noticeable(app: &App, since: UnixMs) -> bool {
     /// Milliseconds without a message.
     const THRESHOLD_MS: u64 = 200;

@@ -33,7 +33,7 @@ pub(super) fn waiting_at(app: &App, height: usize, line: usize) -> Option<usize>
 struct QueueRows {
     top: usize,
     rows: usize,
-    /// Whether the last row counts the hidden messages.
+    /// True if the last row counts the hidden messages.
     has_more: bool,
     hint_rows: usize,
 }
@@ -91,7 +91,7 @@ fn line(app: &App, item: &QueueItem, names_key: bool) -> Line {
     Line::from(vec![lead, Span::new(text, style), Span::new(note, Role::Muted)])
 }
 
-/// Whether the user has to release it. A message that is held while being edited doesn't count.
+/// Returns true if the user has to release it. A message that is held while being edited doesn't count.
 fn is_held(app: &App, item: &QueueItem) -> bool {
     item.held && !app.queue.holds(&item.id)
 }
