@@ -1,7 +1,7 @@
 //! The text of `/help`.
 
 use super::tree::truncate;
-use crate::agent::SlashCommand;
+use crate::agent::AgentCommand;
 use crate::agent::slash_command::InteractiveFrontEnd::Plain;
 use crate::agent::slash_command::available_commands;
 
@@ -14,7 +14,7 @@ const LINES: [(&str, &str); 4] = [
 ];
 
 /// Formats the help text: kinds of lines, the built-in commands, the agent's commands.
-pub(super) fn text(agent_commands: &[SlashCommand]) -> String {
+pub(super) fn text(agent_commands: &[AgentCommand]) -> String {
     let lines = LINES.map(|(line, effect)| (line.to_owned(), effect.to_owned()));
     let built_in = available_commands(Plain).map(|row| (row.synopsis(Plain), row.description(Plain)));
     let rows: Vec<(String, String)> = lines.into_iter().chain(built_in).collect();
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn text_lists_lines_and_commands() {
-        let skill = SlashCommand {
+        let skill = AgentCommand {
             name: "skill:commit".to_owned(),
             description: "write a commit\nmessage".to_owned(),
             argument_hint: None,

@@ -2,7 +2,7 @@
 
 use crate::agent::slash_command::InteractiveFrontEnd::Plain;
 use crate::agent::slash_command::{self, BuiltInCommand, CommandSpec, ParsedLine, parse_level, parse_mode};
-use crate::agent::{ApprovalMode, BashContext, SlashCommand, unrunnable};
+use crate::agent::{AgentCommand, ApprovalMode, BashContext, unrunnable};
 use crate::message::ThinkingLevel;
 use crate::suggest;
 
@@ -57,7 +57,7 @@ pub(super) enum ReplCommand {
 
 impl InputLine {
     /// Parses a line. `agent_commands` are the agent's commands.
-    pub(super) fn parse(line: &str, agent_commands: &[SlashCommand]) -> Self {
+    pub(super) fn parse(line: &str, agent_commands: &[AgentCommand]) -> Self {
         let text = line.trim();
         if text.is_empty() {
             return Self::Empty;
@@ -186,8 +186,8 @@ mod tests {
     use crate::agent::slash_command::available_commands;
     use crate::agent::{CommandSource, Unrunnable};
 
-    fn skill() -> SlashCommand {
-        SlashCommand {
+    fn skill() -> AgentCommand {
+        AgentCommand {
             name: "skill:commit".to_owned(),
             description: "write a commit message".to_owned(),
             argument_hint: None,

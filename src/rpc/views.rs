@@ -11,7 +11,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::agent::SlashCommand;
+use crate::agent::AgentCommand;
 use crate::id::{EntryId, SessionId};
 use crate::session::{SearchHit, SessionList, SessionSummary, chain};
 
@@ -20,7 +20,7 @@ use crate::session::{SearchHit, SessionList, SessionSummary, chain};
 #[serde(rename_all = "camelCase")]
 pub(super) struct CommandView<'a> {
     #[serde(flatten)]
-    command: &'a SlashCommand,
+    command: &'a AgentCommand,
     source_info: SourceInfo<'a>,
 }
 
@@ -29,8 +29,8 @@ struct SourceInfo<'a> {
     path: Option<&'a Path>,
 }
 
-impl<'a> From<&'a SlashCommand> for CommandView<'a> {
-    fn from(command: &'a SlashCommand) -> Self {
+impl<'a> From<&'a AgentCommand> for CommandView<'a> {
+    fn from(command: &'a AgentCommand) -> Self {
         Self { command, source_info: SourceInfo { path: command.location.as_deref() } }
     }
 }

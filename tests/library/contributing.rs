@@ -54,7 +54,9 @@ fn contributing_table_names_existing_functions() {
                 (true, " in ") => {
                     let code = fs::read_to_string(path_of(text)).unwrap();
                     let is_defined = |name: &String| {
-                        ["fn", "enum", "struct"].iter().any(|kind| code.contains(&format!("{kind} {name}")))
+                        ["fn", "enum", "struct", "const"]
+                            .iter()
+                            .any(|kind| code.contains(&format!("{kind} {name}")))
                     };
                     found += functions.len();
                     missing.extend(functions.drain(..).filter(|name| !is_defined(name)));

@@ -47,7 +47,7 @@ pub use handle::{
     SessionStats, SessionSwitched, Settled, Snapshot, Status, StreamingBehavior, Summarizing, SummaryOf,
 };
 pub use interactive::{Unrunnable, unrunnable};
-pub use resources::{CommandSource, Inventory, ResourcePaths, Resources, SlashCommand, WatchMode};
+pub use resources::{AgentCommand, CommandSource, Inventory, ResourcePaths, Resources, WatchMode};
 pub use retry::RetryOptions;
 pub use subscription::{BufferedSubscription, Received, Subscription};
 pub use system_prompt::SystemPrompt;

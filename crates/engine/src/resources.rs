@@ -80,7 +80,7 @@ pub struct Inventory {
 /// Front ends run the built-in ones ([`BuiltInCommand`](crate::slash_command::BuiltInCommand)).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SlashCommand {
+pub struct AgentCommand {
     /// The name without the slash: `review`, `skill:commit`.
     pub name: String,
     /// Description in one line.
@@ -182,15 +182,15 @@ impl Resources {
 
     /// Returns the slash commands: templates, then skills as `skill:NAME`.
     #[must_use]
-    pub fn slash_commands(&self) -> Vec<SlashCommand> {
-        let prompts = self.templates.iter().map(|template| SlashCommand {
+    pub fn slash_commands(&self) -> Vec<AgentCommand> {
+        let prompts = self.templates.iter().map(|template| AgentCommand {
             name: template.name.clone(),
             description: template.description.clone(),
             argument_hint: template.argument_hint.clone(),
             source: CommandSource::Prompt,
             location: Some(template.path.clone()).filter(|path| path.is_absolute()),
         });
-        let skills = self.skills.iter().map(|skill| SlashCommand {
+        let skills = self.skills.iter().map(|skill| AgentCommand {
             name: format!("skill:{}", skill.name),
             description: skill.description.clone(),
             argument_hint: None,

@@ -1,7 +1,7 @@
 //! Slash commands: the table of built-in commands, and the parsing of lines.
 //!
 //! Completion, help pages and the docs are made from the table; the front ends run the commands. Besides the table
-//! there are the agent's commands ([`SlashCommand`](crate::SlashCommand)): templates, skills and commands of
+//! there are the agent's commands ([`AgentCommand`](crate::AgentCommand)): templates, skills and commands of
 //! extensions, which the engine runs.
 
 mod line;

@@ -111,9 +111,7 @@ impl TemplateLoader<'_> {
             Err(error)
                 if error.kind() == io::ErrorKind::NotFound && search_path.origin != ResourceOrigin::Given => {
             }
-            Err(error) => {
-                self.problem(&search_path.path, format!("can't load templates: {error}"), 0)
-            }
+            Err(error) => self.problem(&search_path.path, format!("can't load templates: {error}"), 0),
         }
     }
 
@@ -121,9 +119,7 @@ impl TemplateLoader<'_> {
         self.loaded.folders.push(search_path.path.clone());
         match files(&search_path.path) {
             Ok(files) => files.iter().for_each(|file| self.load_file(file, search_path)),
-            Err(error) => {
-                self.problem(&search_path.path, format!("can't load templates: {error}"), 0)
-            }
+            Err(error) => self.problem(&search_path.path, format!("can't load templates: {error}"), 0),
         }
     }
 

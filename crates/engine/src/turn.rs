@@ -7,7 +7,7 @@
 //!
 //! A run is always in one phase: a request is streaming, its calls are being planned or executed, a failed request
 //! waits for its retry, or a compaction must precede the retry. [`input`] and [`effect`] define inputs and effects;
-//! `tool_calls` executes calls, `retry` handles failures, `delivery` the queue, `interrupt` every early end of a
+//! `tool_calls` executes calls, `failure` handles failed requests, `delivery` the queue, `interrupt` every early end of a
 //! run.
 
 mod delivery;

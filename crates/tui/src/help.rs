@@ -1,6 +1,6 @@
 //! The help pages: `/help` and `/hotkeys`.
 
-use tiller_engine::SlashCommand;
+use tiller_engine::AgentCommand;
 use tiller_engine::slash_command::InteractiveFrontEnd::Screen;
 use tiller_engine::slash_command::available_commands;
 use tiller_render::{Emphasis, Line, Role, Span, Style};
@@ -31,7 +31,7 @@ const ESSENTIAL_KEYS: [(&[K], &str); 15] = [
 ];
 
 /// The page of `/help`: prompt syntax, the most important keys, commands.
-pub(super) fn page(keymap: &Keymap, agents: &[SlashCommand]) -> Vec<Line> {
+pub(super) fn page(keymap: &Keymap, agents: &[AgentCommand]) -> Vec<Line> {
     let mut lines = vec![
         heading("Type what you want done."),
         row("!COMMAND", "run it in the shell; the model sees the output"),

@@ -2,7 +2,7 @@
 
 mod run;
 
-use tiller_engine::SlashCommand;
+use tiller_engine::AgentCommand;
 use tiller_engine::slash_command::InteractiveFrontEnd::Screen;
 use tiller_engine::slash_command::{CommandSpec, available_commands, unavailable};
 
@@ -11,7 +11,7 @@ use super::picker::{FuzzyQuery, MatchMode};
 
 /// Candidates for a partial command name: those that begin with it, then fuzzy matches. Skills also match by their own
 /// name. For the name of a command that only `--plain` has there are no fuzzy matches, so that Enter shows the error.
-pub(super) fn candidates(typed: &str, agent_commands: &[SlashCommand]) -> Vec<Candidate> {
+pub(super) fn candidates(typed: &str, agent_commands: &[AgentCommand]) -> Vec<Candidate> {
     let built_in = available_commands(Screen).map(|row| (row.name, built_in_candidate(row)));
     let others = agent_commands.iter().map(|command| {
         let argument = command.argument_hint.as_deref().unwrap_or_default();
@@ -54,7 +54,7 @@ fn candidate(name: &str, argument: &str, about: &str) -> Candidate {
 }
 
 /// Candidates from aliases that begin with the typed text, unless the command's own name does.
-fn aliases<'a>(typed: &'a str, agent_commands: &'a [SlashCommand]) -> impl Iterator<Item = Candidate> + 'a {
+fn aliases<'a>(typed: &'a str, agent_commands: &'a [AgentCommand]) -> impl Iterator<Item = Candidate> + 'a {
     let meant = move |row: &&CommandSpec| !typed.is_empty() && !row.name.starts_with(typed);
     let fits = move |alias: &&str| {
         alias.starts_with(typed) && agent_commands.iter().all(|command| command.name != **alias)
@@ -72,8 +72,8 @@ mod tests {
 
     use super::*;
 
-    fn agent_commands() -> Vec<SlashCommand> {
-        let command = |name: &str, hint: Option<&str>, source| SlashCommand {
+    fn agent_commands() -> Vec<AgentCommand> {
+        let command = |name: &str, hint: Option<&str>, source| AgentCommand {
             name: name.into(),
             description: "does it".into(),
             argument_hint: hint.map(str::to_owned),
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn candidates_template_name_beats_alias() {
-        let clear = SlashCommand { name: "clear".into(), ..agent_commands().remove(0) };
+        let clear = AgentCommand { name: "clear".into(), ..agent_commands().remove(0) };
         let offered = candidates("clear", &[clear]);
         assert_eq!(offered.iter().filter(|offer| offer.name == "/clear").count(), 1);
         assert_eq!(offered[0].insert, "/clear ");
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn candidates_name_of_a_plain_command_has_none() {
         assert_eq!(candidates("go", &[]), []);
-        let goal = SlashCommand { name: "goal".into(), ..agent_commands().remove(0) };
+        let goal = AgentCommand { name: "goal".into(), ..agent_commands().remove(0) };
         let names: Vec<String> = candidates("go", &[goal]).into_iter().map(|offer| offer.name).collect();
         assert_eq!(names, ["/goal"]);
     }

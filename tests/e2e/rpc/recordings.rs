@@ -55,12 +55,12 @@ fn replay(path: &Path) {
     for line in text.lines().filter(|line| !line.starts_with("< ")) {
         replayed += &format!("{line}\n");
         if let Some(sent) = line.strip_prefix("> ") {
-            client.send_bytes(names.from_recording(sent).as_bytes());
+            client.send_bytes(names.replay_line(sent).as_bytes());
         } else if let Some(name) = line.strip_prefix("= ") {
             // Received lines precede the line that ends reading.
             replayed.truncate(replayed.len() - line.len() - 1);
             for received in client.until(name) {
-                replayed += &format!("< {}\n", names.to_recording(received));
+                replayed += &format!("< {}\n", names.record_line(received));
             }
             replayed += &format!("{line}\n");
         }
@@ -98,7 +98,7 @@ impl Placeholders {
     }
 
     /// A line as in the recording.
-    fn to_recording(&mut self, mut line: Value) -> String {
+    fn record_line(&mut self, mut line: Value) -> String {
         remove_volatile_fields(&mut line);
         let mut text = line.to_string();
         for (real, name) in &self.names {
@@ -116,7 +116,7 @@ impl Placeholders {
     }
 
     /// A line of the recording as it is sent.
-    fn from_recording(&self, line: &str) -> String {
+    fn replay_line(&self, line: &str) -> String {
         let mut text = line.to_owned();
         for (at, ulid) in self.ulids.iter().enumerate().rev() {
             text = text.replace(&format!("ulid{}", at + 1), ulid);

@@ -19,7 +19,7 @@ use crate::extension::{
     CommandOutcome, ExtensionCommand, ExtensionHost, RequestContext, RequestPosition, ReviewedCall,
 };
 use crate::handle::{AgentError, Expansion, PromptOptions, Reply};
-use crate::resources::{CommandSource, SlashCommand};
+use crate::resources::{AgentCommand, CommandSource};
 use crate::turn::{CallDecision, Effect, Input, PlannedCall, TurnNumber};
 
 /// The extensions and the state of their hooks.
@@ -250,8 +250,8 @@ impl Driver {
     }
 
     /// Returns the slash commands; extensions' commands come first, because they take precedence.
-    pub(super) fn slash_commands(&self) -> Vec<SlashCommand> {
-        let of_extension = |command: ExtensionCommand| SlashCommand {
+    pub(super) fn slash_commands(&self) -> Vec<AgentCommand> {
+        let of_extension = |command: ExtensionCommand| AgentCommand {
             name: command.name,
             description: command.description,
             argument_hint: command.argument_hint,

@@ -22,7 +22,7 @@ use crate::approvals::Approver;
 use crate::attachment::FileToAttach;
 use crate::context_breakdown::ContextBreakdown;
 use crate::queue::QueueEdit;
-use crate::resources::{Inventory, ReloadRequest, SlashCommand};
+use crate::resources::{AgentCommand, Inventory, ReloadRequest};
 use crate::turn::QueueHandling;
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, AgentError>>;
@@ -72,7 +72,7 @@ pub(crate) enum DriverCommand {
     AbortCompaction { reply: Reply<()> },
     ResolveCompaction { choice: CompactionChoice, reply: Reply<()> },
     Resources { request: ReloadRequest, reply: Reply<Inventory> },
-    SlashCommands { reply: Reply<Vec<SlashCommand>> },
+    SlashCommands { reply: Reply<Vec<AgentCommand>> },
     Models { reply: Reply<Vec<Model>> },
     LockedModels { reply: Reply<Vec<LockedModel>> },
     Tools { reply: Reply<Vec<OfferedTool>> },

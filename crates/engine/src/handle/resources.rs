@@ -2,7 +2,7 @@
 
 use super::command::DriverCommand;
 use super::{AgentError, AgentSession};
-use crate::resources::{Inventory, ReloadRequest, ResourcePaths, SlashCommand};
+use crate::resources::{AgentCommand, Inventory, ReloadRequest, ResourcePaths};
 
 impl AgentSession {
     /// Reloads skills, templates and context files for the next prompt and request. Problems are emitted as
@@ -41,7 +41,7 @@ impl AgentSession {
     ///
     /// # Errors
     /// When the session is closed.
-    pub async fn slash_commands(&self) -> Result<Vec<SlashCommand>, AgentError> {
+    pub async fn slash_commands(&self) -> Result<Vec<AgentCommand>, AgentError> {
         self.send(|reply| DriverCommand::SlashCommands { reply }).await
     }
 }

@@ -6,7 +6,7 @@ use tiller_core::suggest;
 
 use super::InteractiveFrontEnd::{Plain, Screen};
 use super::{Availability, CommandArgument, CommandSpec, InteractiveFrontEnd, TABLE, available_commands};
-use crate::resources::SlashCommand;
+use crate::resources::AgentCommand;
 
 /// A line that can be run.
 #[derive(Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl<'a> CommandTarget<'a> {
 /// agent's names, then aliases.
 fn resolve<'a>(
     typed: &str,
-    agent_commands: &'a [SlashCommand],
+    agent_commands: &'a [AgentCommand],
     front_end: InteractiveFrontEnd,
 ) -> Result<CommandTarget<'a>, SlashCommandError> {
     let rows = || available_commands(front_end);
@@ -112,7 +112,7 @@ fn resolve<'a>(
     }
 }
 
-fn unknown(name: &str, agent_commands: &[SlashCommand], front_end: InteractiveFrontEnd) -> SlashCommandError {
+fn unknown(name: &str, agent_commands: &[AgentCommand], front_end: InteractiveFrontEnd) -> SlashCommandError {
     let names = available_commands(front_end).flat_map(|row| [&[row.name], row.aliases].concat());
     let names = names.chain(agent_commands.iter().map(|command| command.name.as_str()));
     let nearest = suggest::nearest(name, names).map(str::to_owned);
@@ -123,7 +123,7 @@ fn unknown(name: &str, agent_commands: &[SlashCommand], front_end: InteractiveFr
 #[must_use]
 pub fn certain_name(
     typed: &str,
-    agent_commands: &[SlashCommand],
+    agent_commands: &[AgentCommand],
     front_end: InteractiveFrontEnd,
 ) -> Option<String> {
     resolve(typed, agent_commands, front_end).ok().map(|target| target.name().to_owned())
@@ -136,7 +136,7 @@ pub fn certain_name(
 /// [`SlashCommandError`] when the front end has no command with this name, or the command takes no argument.
 pub fn parse<'a>(
     line: &'a str,
-    agent_commands: &[SlashCommand],
+    agent_commands: &[AgentCommand],
     front_end: InteractiveFrontEnd,
 ) -> Result<ParsedLine<'a>, SlashCommandError> {
     let Some(rest) = line.strip_prefix('/') else { return Ok(ParsedLine::Text) };
@@ -169,8 +169,8 @@ mod tests {
     use crate::resources::CommandSource;
     use crate::slash_command::BuiltInCommand;
 
-    fn agent_commands() -> Vec<SlashCommand> {
-        let command = |name: &str, hint: Option<&str>, source| SlashCommand {
+    fn agent_commands() -> Vec<AgentCommand> {
+        let command = |name: &str, hint: Option<&str>, source| AgentCommand {
             name: name.into(),
             description: "does it".into(),
             argument_hint: hint.map(str::to_owned),
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn parse_template_name_beats_alias() {
-        let clear = SlashCommand { name: "clear".into(), ..agent_commands().remove(0) };
+        let clear = AgentCommand { name: "clear".into(), ..agent_commands().remove(0) };
         assert_eq!(parse("/clear", std::slice::from_ref(&clear), Screen), agent("/clear"));
     }
 
@@ -259,12 +259,12 @@ mod tests {
         assert_eq!(error("/theme dark", Plain), "/theme is available only in the TUI");
         assert_eq!(error("/keys", Plain), "/hotkeys is available only in the TUI");
         assert_eq!(error("/stop", Screen), "/stop is available only with --plain");
-        let goal = SlashCommand { name: "goal".into(), ..agent_commands().remove(0) };
+        let goal = AgentCommand { name: "goal".into(), ..agent_commands().remove(0) };
         assert_eq!(
             parse("/go", std::slice::from_ref(&goal), Screen),
             Err(SlashCommandError::OnlyInPlain("go"))
         );
-        let go = SlashCommand { name: "go".into(), ..goal };
+        let go = AgentCommand { name: "go".into(), ..goal };
         assert_eq!(parse("/go", &[go], Screen), agent("/go"));
     }
 

@@ -492,7 +492,10 @@ async fn process_example_keeps_a_list_and_denies_its_entries() {
     assert_eq!(harness.until(notice).await, "1. buy milk");
     harness.settled().await;
     let wrong = harness.agent.prompt("/todo buy", PromptOptions::default()).await.unwrap_err().to_string();
-    assert_eq!(wrong, "extension todo: command /todo failed: usage: /todo, /todo add TEXT or /todo done NUMBER");
+    assert_eq!(
+        wrong,
+        "extension todo: command /todo failed: usage: /todo, /todo add TEXT or /todo done NUMBER"
+    );
     harness.prompt("go").await;
     assert_eq!(harness.settled().await, RunOutcome::Completed);
     let request = harness.requests().remove(0);

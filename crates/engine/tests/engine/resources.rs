@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tiller_core::event::{EventKind, RunOutcome};
 use tiller_core::tool_spec::Access;
 use tiller_engine::{
-    AgentError, CommandSource, Expansion, Inventory, PromptOptions, ResourcePaths, SlashCommand,
+    AgentCommand, AgentError, CommandSource, Expansion, Inventory, PromptOptions, ResourcePaths,
     StreamingBehavior, WatchMode,
 };
 use tiller_files::search_path::{ResourceOrigin, SearchPath};
@@ -110,14 +110,14 @@ async fn slash_commands_have_source_and_location() {
     );
     set_search_paths(&harness, WatchMode::Off).await;
     let location = |path: PathBuf| Some(path.canonicalize().unwrap());
-    let ask = SlashCommand {
+    let ask = AgentCommand {
         name: "ask".into(),
         description: "Asks".into(),
         argument_hint: Some("<what>".into()),
         source: CommandSource::Prompt,
         location: location(prompt),
     };
-    let tidy = SlashCommand {
+    let tidy = AgentCommand {
         name: "skill:tidy".into(),
         description: "Tidies up.".into(),
         argument_hint: None,

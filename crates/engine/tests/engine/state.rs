@@ -336,7 +336,10 @@ async fn images_for_text_only_model_are_replaced_but_logged() {
             _ => None,
         })
         .await;
-    assert!(warned.ends_with("does not accept images: each image is replaced with a line of text"), "{warned}");
+    assert!(
+        warned.ends_with("does not accept images: each image is replaced with a line of text"),
+        "{warned}"
+    );
     harness.settled().await;
     let Message::User(sent) = &*harness.requests()[0].messages[0] else { panic!("no user message") };
     assert_eq!(sent.content.joined_text(), "look\n[an image, image/png; this model takes none]");

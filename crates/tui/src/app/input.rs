@@ -7,7 +7,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use tiller_core::event::{Event, QueueItem};
 use tiller_core::id::{EntryId, SessionId};
 use tiller_core::setting::{Setting, Settings};
-use tiller_engine::{SessionState, SessionSwitched, SlashCommand, Snapshot};
+use tiller_engine::{AgentCommand, SessionState, SessionSwitched, Snapshot};
 use tiller_render::Line;
 use tiller_render::theme::{Rgb, ThemeRegistry};
 use tiller_session::{BranchPoints, Entry, SessionScope};
@@ -109,7 +109,7 @@ pub(crate) enum TaskResult {
     /// The git branch of the working directory.
     Branch(Option<String>),
     /// The agent's current slash commands.
-    Commands(Vec<SlashCommand>),
+    Commands(Vec<AgentCommand>),
     /// Data for the welcome screen.
     Welcome(Welcome),
     Note(String),

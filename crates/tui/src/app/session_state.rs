@@ -7,7 +7,7 @@ use tiller_core::id::{CallId, SessionId};
 use tiller_core::message::{ModelRef, ThinkingLevel, Usage};
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::AnnouncedRetry;
-use tiller_engine::{ContextUse, RunningCall, SlashCommand, Summarizing};
+use tiller_engine::{AgentCommand, ContextUse, RunningCall, Summarizing};
 use tiller_provider::catalog::ImageInput;
 
 use crate::approval::ApprovalPrompt;
@@ -32,7 +32,7 @@ pub(crate) struct SessionInfo {
     pub(crate) fork_id: Option<SessionId>,
     pub(crate) welcome: Option<Welcome>,
     /// The agent's slash commands: templates and skills.
-    pub(crate) commands: Vec<SlashCommand>,
+    pub(crate) commands: Vec<AgentCommand>,
 }
 
 /// Buffers events while a snapshot is on its way: the snapshot may not include them.

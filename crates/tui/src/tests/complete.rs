@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crossterm::event::KeyCode;
 use tiller_core::message::{Image, ThinkingLevel};
 use tiller_core::setting;
-use tiller_engine::{ApprovalMode, CommandSource, SessionState, SlashCommand};
+use tiller_engine::{AgentCommand, ApprovalMode, CommandSource, SessionState};
 use tiller_provider::catalog::ImageInput;
 
 use super::harness::{Harness, SIZES, state};
@@ -500,7 +500,7 @@ fn completion_free_argument_has_hint() {
 #[test]
 fn completion_description_column_is_fixed() {
     let mut harness = Harness::new(80, 24);
-    let command = |name: &str, hint: Option<&str>| SlashCommand {
+    let command = |name: &str, hint: Option<&str>| AgentCommand {
         name: name.into(),
         description: "Review a change.".into(),
         argument_hint: hint.map(str::to_owned),
@@ -543,7 +543,7 @@ fn completion_other_directory_lists_files_again() {
 /// An editor in which something was typed, with skills for debugging and for committing.
 fn with_skills(typed: &str) -> Harness {
     let mut harness = Harness::new(80, 24);
-    let skill = |name: &str| SlashCommand {
+    let skill = |name: &str| AgentCommand {
         name: name.into(),
         description: "does it".into(),
         argument_hint: None,

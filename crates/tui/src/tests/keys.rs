@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::event::{EventKind, QueueItem, QueueKind, RunOutcome};
-use tiller_engine::{BashContext, CommandSource, SlashCommand};
+use tiller_engine::{AgentCommand, BashContext, CommandSource};
 
 use super::harness::{Harness, at_work};
 use crate::app::{
@@ -41,7 +41,7 @@ fn ctrl_c_twice_while_working_stops_only() {
 #[test]
 fn slash_agent_command_is_sent_unknown_is_not() {
     let mut harness = Harness::new(80, 24);
-    let command = SlashCommand {
+    let command = AgentCommand {
         name: "greet".into(),
         description: "Greets\u{1b}[31m somebody".into(),
         argument_hint: Some("<who>".into()),

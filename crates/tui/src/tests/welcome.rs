@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode;
 use tiller_core::message::ModelRef;
 use tiller_core::unit::{Tokens, UnixMs};
-use tiller_engine::{CommandSource, ContextBreakdown, ContextKind, ContextPart, ContextUse, SlashCommand};
+use tiller_engine::{AgentCommand, CommandSource, ContextBreakdown, ContextKind, ContextPart, ContextUse};
 
 use super::harness::{Harness, SIZES, START};
 use crate::app::{Action, BackgroundJob, Msg, TaskResult, TerminalAction};
@@ -11,8 +11,8 @@ use crate::list_data;
 use crate::pager::Pager;
 use crate::welcome::Welcome;
 
-fn skill(name: &str) -> SlashCommand {
-    SlashCommand {
+fn skill(name: &str) -> AgentCommand {
+    AgentCommand {
         name: name.into(),
         description: "does it".into(),
         argument_hint: None,
