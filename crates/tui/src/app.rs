@@ -66,7 +66,7 @@ pub(super) struct App {
 }
 
 impl App {
-    pub(super) fn new(place: UiContext, history: Vec<String>) -> Self {
+    pub(super) fn new(ui: UiContext, history: Vec<String>) -> Self {
         Self {
             transcript: Transcript::default(),
             editor: Editor::new(history),
@@ -74,7 +74,7 @@ impl App {
             session: SessionInfo::default(),
             activity: SessionActivity::default(),
             queue: queue::QueuePanel::default(),
-            ui: place,
+            ui,
             now: UnixMs(0),
             transient: TransientState::default(),
             completion: Completion::default(),
@@ -189,8 +189,8 @@ impl App {
     pub(super) fn set_keymap(&mut self, keymap: Keymap) -> Vec<String> {
         let before = std::mem::replace(&mut self.ui.keymap, Arc::new(keymap));
         let now = Arc::clone(&self.ui.keymap);
-        for gone in before.problems().iter().filter(|problem| !now.problems().contains(problem)) {
-            self.transcript.mark_outdated(gone);
+        for resolved in before.problems().iter().filter(|problem| !now.problems().contains(problem)) {
+            self.transcript.mark_outdated(resolved);
         }
         let is_new = |problem: &&String| !before.problems().contains(problem);
         let new: Vec<String> = now.problems().iter().filter(is_new).cloned().collect();
@@ -201,12 +201,12 @@ impl App {
     /// The size limits of an image where images are painted: one takes at most a third of the screen.
     fn image_limits(&self) -> Option<ImageLimits> {
         let (cell, rows) = (self.ui.cell_pixels, self.ui.size.1 / 3);
-        let most = match self.ui.images {
+        let max = match self.ui.images {
             Images::Line => return None,
             Images::Painted => MAX_PAINTED,
             Images::Inline => MAX_INLINE,
         };
-        Some(ImageLimits { cell, rows, max_base64: most })
+        Some(ImageLimits { cell, rows, max_base64: max })
     }
 
     /// The context for laying out blocks.

@@ -116,13 +116,14 @@ impl ApprovalPrompt {
 
     /// The possible answers; "this session" requires a rule.
     pub(super) fn answers(&self) -> Vec<ApprovalAnswer> {
-        let all = [
+        let answers = [
             ApprovalAnswer::Once,
             ApprovalAnswer::Session,
             ApprovalAnswer::Deny,
             ApprovalAnswer::DenyWithReason,
         ];
-        all.into_iter()
+        answers
+            .into_iter()
             .filter(|answer| *answer != ApprovalAnswer::Session || !self.request.rule.is_empty())
             .collect()
     }
@@ -181,9 +182,9 @@ impl CallDetail {
     }
 
     /// Scrolls by `by` lines within the call; `rows` lines are visible at once.
-    fn scroll(&mut self, by: isize, rows: usize) {
+    fn scroll(&mut self, delta: isize, rows: usize) {
         let last = self.lines.len().saturating_sub(rows);
-        self.top = self.top.saturating_add_signed(by).min(last);
+        self.top = self.top.saturating_add_signed(delta).min(last);
     }
 
     /// Records that `rows` lines from the top and the last `end` lines are visible.
@@ -333,8 +334,8 @@ impl App {
     }
 
     /// Shows a flash that disappears with the pending call.
-    fn flash_about_call(&mut self, words: impl Into<String>) {
-        self.flash(words);
+    fn flash_about_call(&mut self, text: impl Into<String>) {
+        self.flash(text);
         let call = self.activity.approvals.first().map(|pending| pending.request.tool_call_id.clone());
         self.transient.flash_call = call;
     }
@@ -355,11 +356,11 @@ impl App {
         removed.iter().for_each(|call| self.approval_resolved(call));
         let mut before = std::mem::take(&mut self.activity.approvals);
         let now = self.now;
-        let pending = |request: &ApprovalRequest| match before.iter().position(|one| one.request == *request)
-        {
-            Some(at) => before.remove(at),
-            None => ApprovalPrompt::new(request.clone(), now),
-        };
+        let pending =
+            |request: &ApprovalRequest| match before.iter().position(|pending| pending.request == *request) {
+                Some(at) => before.remove(at),
+                None => ApprovalPrompt::new(request.clone(), now),
+            };
         self.activity.approvals = requests.iter().map(pending).collect();
     }
 

@@ -102,19 +102,19 @@ fn at_home(path: &str, home: Option<&Path>) -> PathBuf {
 }
 
 /// Removes escapes from a path: backslashes, or `%` with two hex digits.
-fn unescape(text: &str, sign: char) -> String {
+fn unescape(text: &str, prefix: char) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(sign) {
+    while let Some(at) = rest.find(prefix) {
         bytes.extend_from_slice(&rest.as_bytes()[..at]);
         rest = &rest[at + 1..];
         let number = rest.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match number.filter(|_| sign == '%') {
+        match number.filter(|_| prefix == '%') {
             Some(byte) => {
                 bytes.push(byte);
                 rest = &rest[2..];
             }
-            None if sign == '%' => bytes.push(b'%'),
+            None if prefix == '%' => bytes.push(b'%'),
             // Copied here so that an escaped backslash isn't taken for another escape.
             None => {
                 let next = rest.chars().next().map_or(0, char::len_utf8);

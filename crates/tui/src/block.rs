@@ -292,8 +292,8 @@ impl Block {
         }
     }
 
-    pub(super) fn is_unfolded(&self, all: Folds) -> bool {
-        self.is_open(self.fold.resolve(all))
+    pub(super) fn is_unfolded(&self, folds: Folds) -> bool {
+        self.is_open(self.fold.resolve(folds))
     }
 
     /// Returns true if it may have more text than is shown.
@@ -315,18 +315,18 @@ impl Block {
     }
 
     /// Folds or unfolds it, independent of the global setting.
-    pub(super) fn toggle(&mut self, all: Folds) {
-        self.set_open(!self.is_open(self.fold.resolve(all)), all);
+    pub(super) fn toggle(&mut self, folds: Folds) {
+        self.set_open(!self.is_open(self.fold.resolve(folds)), folds);
     }
 
     /// Unfolds it.
-    pub(super) fn open(&mut self, all: Folds) {
-        self.set_open(true, all);
+    pub(super) fn open(&mut self, folds: Folds) {
+        self.set_open(true, folds);
     }
 
-    fn set_open(&mut self, open: bool, all: Folds) {
+    fn set_open(&mut self, open: bool, folds: Folds) {
         self.fold = match open {
-            open if open == self.is_open(all) => Fold::Inherit,
+            open if open == self.is_open(folds) => Fold::Inherit,
             true => Fold::Open,
             false => Fold::Closed,
         };
@@ -427,9 +427,9 @@ pub(super) fn image_lines(mime_type: &str, data: &str, ctx: &RenderContext) -> V
 }
 
 impl Fold {
-    fn resolve(self, all: Folds) -> Folds {
+    fn resolve(self, folds: Folds) -> Folds {
         match self {
-            Self::Inherit => all,
+            Self::Inherit => folds,
             Self::Open => Folds { output_open: true, thinking_open: true },
             Self::Closed => Folds::default(),
         }

@@ -52,18 +52,18 @@ pub(super) enum BySystem {
 }
 
 /// The message about a copy.
-pub(super) fn message(what: &str, terminal: ByTerminal, system: BySystem) -> String {
-    let most = MAX_BY_TERMINAL / 1_000;
+pub(super) fn message(subject: &str, terminal: ByTerminal, system: BySystem) -> String {
+    let max = MAX_BY_TERMINAL / 1_000;
     match (system, terminal) {
-        (BySystem::Accepted, ByTerminal::Sent | ByTerminal::Refused) => format!("Copied {what}."),
+        (BySystem::Accepted, ByTerminal::Sent | ByTerminal::Refused) => format!("Copied {subject}."),
         (BySystem::Accepted, ByTerminal::TooLong) => {
-            format!("Copied {what} to the system clipboard only: terminals accept up to {most} kB.")
+            format!("Copied {subject} to the system clipboard only: terminals accept up to {max} kB.")
         }
-        (BySystem::Tmux, _) => format!("Copied {what} to tmux's buffer; its prefix and ] paste it."),
-        (BySystem::Nothing, ByTerminal::Sent) => format!("Sent {what} to the terminal's clipboard."),
+        (BySystem::Tmux, _) => format!("Copied {subject} to tmux's buffer; its prefix and ] paste it."),
+        (BySystem::Nothing, ByTerminal::Sent) => format!("Sent {subject} to the terminal's clipboard."),
         (BySystem::Nothing, ByTerminal::Refused) => "Not copied: the terminal rejected the text.".to_owned(),
         (BySystem::Nothing, ByTerminal::TooLong) => {
-            format!("Not copied: terminals accept up to {most} kB, and there is no system clipboard.")
+            format!("Not copied: terminals accept up to {max} kB, and there is no system clipboard.")
         }
     }
 }
@@ -128,7 +128,7 @@ fn feed(program: &[&str], text: &str, time_limit: Duration) -> io::Result<bool> 
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     // It goes on serving the text while tiller is suspended, and after the terminal is closed.
     let mut child = command.process_group(0).spawn()?;
-    let begun = Instant::now();
+    let start = Instant::now();
     thread::scope(|scope| {
         let stdin = child.stdin.take();
         // A program that doesn't read is killed below, which ends the writing.
@@ -136,7 +136,7 @@ fn feed(program: &[&str], text: &str, time_limit: Duration) -> io::Result<bool> 
         let status = loop {
             match child.try_wait()? {
                 Some(status) => break status,
-                None if begun.elapsed() < time_limit => thread::sleep(POLL_INTERVAL),
+                None if start.elapsed() < time_limit => thread::sleep(POLL_INTERVAL),
                 None => {
                     child.kill()?;
                     break child.wait()?;

@@ -154,8 +154,8 @@ impl Completion {
 
     /// The first visible candidate, with `height` rows.
     pub(super) fn top(&self, height: usize) -> usize {
-        let least = (self.selected + 1).saturating_sub(height);
-        self.clicked.map_or(least, |top| top.clamp(least, self.selected))
+        let min = (self.selected + 1).saturating_sub(height);
+        self.clicked.map_or(min, |top| top.clamp(min, self.selected))
     }
 
     /// Returns true if there is a candidate on this line of `height` lines.

@@ -66,11 +66,11 @@ fn exit_message(path: Option<&Path>, report: &str) -> String {
 }
 
 fn report(info: &PanicHookInfo<'_>) -> String {
-    let what = info.payload_as_str().unwrap_or("panic without a message");
-    let place = info.location().map(ToString::to_string).unwrap_or_default();
+    let message = info.payload_as_str().unwrap_or("panic without a message");
+    let location = info.location().map(ToString::to_string).unwrap_or_default();
     let thread = thread::current();
     format!(
-        "{what} ({place})\n\ntiller {}, {} {}, thread {}\n{}\n\n{}",
+        "{message} ({location})\n\ntiller {}, {} {}, thread {}\n{}\n\n{}",
         env!("CARGO_PKG_VERSION"),
         std::env::consts::OS,
         std::env::consts::ARCH,

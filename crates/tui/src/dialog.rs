@@ -157,12 +157,12 @@ impl App {
     /// Closes the dialog about a failed summary, open or deferred.
     pub(super) fn close_failure_dialog(&mut self) {
         self.overlays.retain(|popup| !popup.is_failure_dialog());
-        self.activity.deferred.retain(|late| !late.is_of_failure());
+        self.activity.deferred.retain(|deferred| !deferred.is_of_failure());
     }
 
     /// Defers the overlay over the transcript if it is too recent to have been read.
     pub(super) fn defer_unread(&mut self, touch: KeyIntent) {
-        let late = match self.overlays.as_slice() {
+        let deferred = match self.overlays.as_slice() {
             [Overlay::Picker(picker)] if !picker.is_noticed(self.now) => match picker.session_browser() {
                 Some(_) => DeferredOverlay::Sessions,
                 None => DeferredOverlay::Dialog(picker.as_dialog()),
@@ -172,12 +172,12 @@ impl App {
             }
             _ => return,
         };
-        match &late {
+        match &deferred {
             DeferredOverlay::Page(page) => self.flash_page_deferred(&page.title),
             DeferredOverlay::Sessions if touch == KeyIntent::Text => self.flash_sessions_deferred(),
             DeferredOverlay::Sessions | DeferredOverlay::Dialog(_) => {}
         }
-        self.activity.deferred.insert(0, late);
+        self.activity.deferred.insert(0, deferred);
         self.overlays.clear();
     }
 
@@ -220,10 +220,10 @@ impl App {
 
     /// Reports whether a key repeats the one that has just answered something; such repeats are ignored.
     pub(super) fn is_consumed(&mut self, key: KeyEvent) -> bool {
-        let again = |spent: &ConsumedKey| {
+        let is_repeat = |spent: &ConsumedKey| {
             spent.key == (key.code, key.modifiers) && !spent.since.is_long_enough(self.now)
         };
-        self.transient.consumed_key = self.transient.consumed_key.take().filter(again);
+        self.transient.consumed_key = self.transient.consumed_key.take().filter(is_repeat);
         if let Some(spent) = &mut self.transient.consumed_key {
             spent.since = ShownSince::at(self.now);
         }

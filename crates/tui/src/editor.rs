@@ -507,9 +507,9 @@ impl Editor {
             let shown = row_text(&text[self.rows.row(at)]);
             buffer.set_stringn(area.x, y, shown, usize::from(area.width), style);
         }
-        let place =
+        let clamp =
             |at: usize, length: u16| u16::try_from(at).unwrap_or(u16::MAX).min(length.saturating_sub(1));
-        (area.x + place(column, area.width), area.y + place(row.saturating_sub(top), area.height))
+        (area.x + clamp(column, area.width), area.y + clamp(row.saturating_sub(top), area.height))
     }
 }
 

@@ -364,7 +364,7 @@ impl EventLoop {
                 self.perform(action);
             }
         }
-        let drawn = self.terminal.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&mut self.app));
+        let result = self.terminal.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&mut self.app));
         self.update_signals();
         let at = self.timing.started.elapsed();
         self.timing.pacer.frame_drawn(at, at - before);
@@ -373,7 +373,7 @@ impl EventLoop {
         {
             link.executor.highlight();
         }
-        drawn.err().map(|_| ExitReason::HungUp)
+        result.err().map(|_| ExitReason::HungUp)
     }
 
     /// Performs actions that need the terminal; passes the others to the executor.

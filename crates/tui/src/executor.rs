@@ -115,8 +115,8 @@ impl ExecutorWorker {
         while let Some(action) = todo.recv().await {
             self.reap(&mut background, &mut detached).await;
             let text = action.typed();
-            let done = self.perform(action, &mut background, &mut detached).await;
-            let reports = match done {
+            let outcome = self.perform(action, &mut background, &mut detached).await;
+            let reports = match outcome {
                 Ok(reports) => reports,
                 Err(error) => vec![failure(&error, text)],
             };
@@ -325,8 +325,8 @@ impl ExecutorWorker {
         };
         let catalog = self.agent.catalog().await?;
         let (sender, receiver) = std::sync::mpsc::channel();
-        let (here, reports) = (self.agent.reader().id().clone(), self.results.clone());
-        background.spawn_blocking(move || browse(catalog, here, &receiver, reports));
+        let (session, reports) = (self.agent.reader().id().clone(), self.results.clone());
+        background.spawn_blocking(move || browse(catalog, session, &receiver, reports));
         // The search has just started, so it receives.
         let _ = sender.send(request);
         self.session_search = Some(sender);
@@ -340,11 +340,11 @@ impl ExecutorWorker {
         }
         let model = self.agent.state().await?.state.model;
         let levels = self.agent.thinking_levels().await?;
-        let why = match levels.iter().any(|level| *level != ThinkingLevel::Off) {
+        let reason = match levels.iter().any(|level| *level != ThinkingLevel::Off) {
             true => format!("{} has no level {}; thinking: {}.", model.id, level.name(), applied.name()),
             false => format!("{} doesn't support thinking.", model.id),
         };
-        Ok(vec![TaskResult::Note(why)])
+        Ok(vec![TaskResult::Note(reason)])
     }
 
     async fn label(&self, label: Option<String>) -> Result<Vec<TaskResult>, AgentError> {
@@ -430,14 +430,14 @@ impl ExecutorWorker {
         let path = self.agent.state().await?.state.cwd.join(path);
         let reports = self.results.clone();
         background.spawn_blocking(move || {
-            let (pasted, why) = match attach::file(&path) {
+            let (pasted, error) = match attach::file(&path) {
                 Ok(picture) => (TaskResult::Attached(picture), None),
                 Err(_) if !path.is_file() => (TaskResult::Paste(text), None),
-                Err(why) => (TaskResult::Paste(text), Some(why)),
+                Err(error) => (TaskResult::Paste(text), Some(error)),
             };
             let _ = reports.blocking_send(pasted);
-            if let Some(why) = why {
-                let _ = reports.blocking_send(TaskResult::Note(why));
+            if let Some(error) = error {
+                let _ = reports.blocking_send(TaskResult::Note(error));
             }
         });
         Ok(Vec::new())

@@ -92,8 +92,8 @@ impl History {
                 break;
             }
             // The previous holder may have replaced the file; a write to the old one would be lost.
-            let (ours, current) = (file.metadata()?, fs::metadata(&self.path));
-            if current.is_ok_and(|current| (current.dev(), current.ino()) == (ours.dev(), ours.ino())) {
+            let (opened, current) = (file.metadata()?, fs::metadata(&self.path));
+            if current.is_ok_and(|current| (current.dev(), current.ino()) == (opened.dev(), opened.ino())) {
                 break;
             }
             file = self.open()?;
@@ -127,8 +127,8 @@ fn read_end(file: &mut File) -> io::Result<String> {
     file.take(MAX_BYTES).read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);
     // The first line may be incomplete.
-    let whole = if from == 0 { &text } else { text.split_once('\n').map_or("", |(_, rest)| rest) };
-    Ok(whole.to_owned())
+    let lines = if from == 0 { &text } else { text.split_once('\n').map_or("", |(_, rest)| rest) };
+    Ok(lines.to_owned())
 }
 
 fn lines(text: &str) -> impl Iterator<Item = &str> {

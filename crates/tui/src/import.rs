@@ -105,11 +105,11 @@ pub(super) fn logs(logs: &[ForeignLog], now: UnixMs) -> Vec<PickerItem> {
 
 /// The picker's items for searched directories without logs.
 pub(super) fn searched_places(looked_in: &[(&str, PathBuf)], home: Option<&Path>) -> Vec<PickerItem> {
-    let why = "no logs found; /import PATH imports a log or directory";
+    let reason = "no logs found; /import PATH imports a log or directory";
     let item = |(program, path): &(&str, PathBuf)| {
         let short = home.and_then(|home| path.strip_prefix(home).ok());
         let name = short.map_or(path.display().to_string(), |short| format!("~/{}", short.display()));
-        PickerItem::new(one_line(&name), PickerChoice::Unavailable(why.to_owned()))
+        PickerItem::new(one_line(&name), PickerChoice::Unavailable(reason.to_owned()))
             .with_lead(format!("{program:<7}"))
             .with_note("no logs")
             .in_role(Role::Muted)
@@ -120,29 +120,32 @@ pub(super) fn searched_places(looked_in: &[(&str, PathBuf)], home: Option<&Path>
 /// The result of importing `typed`; offers to open the imported sessions.
 pub(super) fn import_result(imported: &[Imported], typed: &str) -> TaskResult {
     let sessions: Vec<PickerItem> = imported.iter().filter_map(open_item).collect();
-    let reason = imported.iter().find_map(|one| one.reason.as_deref());
+    let reason = imported.iter().find_map(|imported| imported.reason.as_deref());
     match (sessions.len(), imported) {
         (0, []) => {
-            let what = "no log found to import".to_owned();
+            let message = "no log found to import".to_owned();
             TaskResult::invalid_input(
                 format!("/import {typed}"),
-                (what, None),
+                (message, None),
                 TaskOrigin::List(ListKind::ForeignLogs),
             )
         }
         (0, _) => failure(format!("nothing was imported: {}", one_line(reason.unwrap_or_default()))),
-        (1, [one]) => open_dialog(describe(one), sessions),
+        (1, [imported]) => open_dialog(describe(imported), sessions),
         (count, all) => {
-            let left = all.len() - count;
+            let remaining = all.len() - count;
             let title = format!("{count} sessions available");
-            open_dialog(if left == 0 { title } else { format!("{title}, {left} skipped") }, sessions)
+            open_dialog(
+                if remaining == 0 { title } else { format!("{title}, {remaining} skipped") },
+                sessions,
+            )
         }
     }
 }
 
-fn failure(what: String) -> TaskResult {
+fn failure(message: String) -> TaskResult {
     let hint = Some("`tiller sessions import --help` lists the supported formats".to_owned());
-    TaskResult::Failed { what, hint, text: None }
+    TaskResult::Failed { what: message, hint, text: None }
 }
 
 fn open_dialog(title: String, mut items: Vec<PickerItem>) -> TaskResult {
@@ -150,18 +153,18 @@ fn open_dialog(title: String, mut items: Vec<PickerItem>) -> TaskResult {
     TaskResult::Dialog(Dialog { title, items })
 }
 
-fn describe(one: &Imported) -> String {
-    match one.status {
-        ImportStatus::Imported => format!("imported, {} entries", one.entries),
-        ImportStatus::Updated => format!("{} new entries imported", one.entries),
+fn describe(imported: &Imported) -> String {
+    match imported.status {
+        ImportStatus::Imported => format!("imported, {} entries", imported.entries),
+        ImportStatus::Updated => format!("{} new entries imported", imported.entries),
         ImportStatus::Unchanged => "already imported, nothing new".to_owned(),
         ImportStatus::Skipped | ImportStatus::Failed => "not imported".to_owned(),
     }
 }
 
-fn open_item(one: &Imported) -> Option<PickerItem> {
-    let (path, id) = (one.path.clone()?, one.id.as_ref()?);
-    let source = one.source.file_name().unwrap_or_default().to_string_lossy();
+fn open_item(imported: &Imported) -> Option<PickerItem> {
+    let (path, id) = (imported.path.clone()?, imported.id.as_ref()?);
+    let source = imported.source.file_name().unwrap_or_default().to_string_lossy();
     let item =
         PickerItem::new(format!("open it, session {}", one_line(id.short())), PickerChoice::Open(path));
     Some(item.with_note(one_line(&source)).in_role(Role::Text))

@@ -153,12 +153,12 @@ fn match_reply(keys: &[KeyEvent], is_torn: bool) -> Match {
     };
     let mut text = String::new();
     for (at, key) in rest.iter().enumerate() {
-        let (left, next) = (rest.len() - at - 1, rest.get(at + 1));
+        let (remaining, next) = (rest.len() - at - 1, rest.get(at + 1));
         let ends = is_alt(key, '\\') || is_control(key, 'g');
         match key.code {
-            _ if ends && left == 0 => return complete_reply(&text),
-            _ if is_escape(key) && left == 0 => break,
-            _ if is_escape(key) && left == 1 && next.is_some_and(|key| is_plain(key, '\\')) => {
+            _ if ends && remaining == 0 => return complete_reply(&text),
+            _ if is_escape(key) && remaining == 0 => break,
+            _ if is_escape(key) && remaining == 1 && next.is_some_and(|key| is_plain(key, '\\')) => {
                 return complete_reply(&text);
             }
             KeyCode::Char(c) if is_plain(key, c) => text.push(c),
@@ -176,11 +176,11 @@ fn complete_reply(text: &str) -> Match {
 /// Reports whether the text may be the start of a reply.
 fn is_reply_prefix(text: &str) -> bool {
     let is_color = |c: char| c.is_ascii_hexdigit() || c == '/';
-    let known = ["11;rgb:", "11;rgba:"];
+    let prefixes = ["11;rgb:", "11;rgba:"];
     text.len() <= MAX_REPLY
-        && known.iter().any(|known| match text.strip_prefix(known) {
+        && prefixes.iter().any(|prefixes| match text.strip_prefix(prefixes) {
             Some(color) => color.chars().all(is_color),
-            None => known.starts_with(text),
+            None => prefixes.starts_with(text),
         })
 }
 

@@ -490,7 +490,7 @@ impl Keymap {
 
     /// Returns true if a row has other keys than its defaults.
     pub(super) fn is_changed(&self, row: &KeyBinding) -> bool {
-        let at = TABLE.iter().position(|other| other.name == row.name);
+        let at = TABLE.iter().position(|default_row| default_row.name == row.name);
         at.is_some_and(|at| self.keys[at].iter().map(ToString::to_string).ne(row.keys.iter().copied()))
     }
 

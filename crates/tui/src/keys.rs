@@ -107,8 +107,8 @@ impl App {
 
     /// Passes a key to the handlers after completion.
     fn key_after_completion(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let taken = self.queue_key(key).or_else(|| self.block_key(key));
-        taken.or_else(|| self.approval_key(key))
+        let handled = self.queue_key(key).or_else(|| self.block_key(key));
+        handled.or_else(|| self.approval_key(key))
     }
 
     /// Sends the typed text, like Enter without completion.
@@ -256,10 +256,11 @@ impl App {
         let pictures = self.editor.images();
         let text = self.editor.take_text();
         let mut actions: Vec<Action> = self.add_to_history(prompts).into_iter().collect();
-        let said = self.execute(text, when).into_iter().map(|action| apply_long_choice(action, long, &short));
-        let said = said.map(|action| without_files_of_pastes(action, &typed));
-        let said = said.map(|action| with_images(action, &pictures));
-        actions.extend(said);
+        let executed =
+            self.execute(text, when).into_iter().map(|action| apply_long_choice(action, long, &short));
+        let executed = executed.map(|action| without_files_of_pastes(action, &typed));
+        let executed = executed.map(|action| with_images(action, &pictures));
+        actions.extend(executed);
         if actions.iter().any(goes_to_the_model) {
             self.flash_command_runs();
         }
@@ -271,11 +272,14 @@ impl App {
         let InitialPrompt { text, typed, attached } = prompt;
         let is_said = !self.is_command(&typed);
         let is_plain = text == typed && attached.is_empty();
-        let say = Submit::Steer(text);
-        let say =
-            if is_plain { say } else { Submit::WithExtra(Box::new(say), LineExtra::Attached(attached)) };
-        let kept = if is_said { self.add_to_history(vec![typed]) } else { None };
-        kept.into_iter().chain([Action::Submit(say)]).collect()
+        let submit = Submit::Steer(text);
+        let submit = if is_plain {
+            submit
+        } else {
+            Submit::WithExtra(Box::new(submit), LineExtra::Attached(attached))
+        };
+        let history = if is_said { self.add_to_history(vec![typed]) } else { None };
+        history.into_iter().chain([Action::Submit(submit)]).collect()
     }
 
     /// Adds prompts to the history, oldest first, except repeats and prompts that may contain an API key.
@@ -304,11 +308,11 @@ impl App {
     /// Withholds text that is probably sent by mistake and shows why; sent again unchanged it goes out.
     fn withhold(&mut self) -> bool {
         let text = self.editor.text();
-        let why = self.withhold_reason(&text).filter(|_| self.transient.withheld.as_ref() != Some(&text));
-        self.transient.withheld = why.is_some().then_some(text);
-        let holds = why.is_some();
-        why.into_iter().for_each(|why| self.flash(why));
-        holds
+        let reason = self.withhold_reason(&text).filter(|_| self.transient.withheld.as_ref() != Some(&text));
+        self.transient.withheld = reason.is_some().then_some(text);
+        let is_withheld = reason.is_some();
+        reason.into_iter().for_each(|reason| self.flash(reason));
+        is_withheld
     }
 
     /// The reason to withhold a text: it has images and the model takes none, or it is an answer typed before
@@ -330,8 +334,8 @@ impl App {
 
     /// Reports whether a steering message waits for a running agent.
     pub(super) fn has_waiting_steering(&self) -> bool {
-        let waits = |item: &QueueItem| item.kind == QueueKind::Steer && !item.held;
-        self.activity.running_since.is_some() && self.activity.queue.iter().any(waits)
+        let is_waiting = |item: &QueueItem| item.kind == QueueKind::Steer && !item.held;
+        self.activity.running_since.is_some() && self.activity.queue.iter().any(is_waiting)
     }
 
     pub(super) fn open_list(&mut self, title: &str, list: ListKind) -> Vec<Action> {
@@ -339,8 +343,8 @@ impl App {
     }
 
     /// Opens a list with a filter.
-    pub(super) fn open_filtered_list(&mut self, title: &str, list: ListKind, words: &str) -> Vec<Action> {
-        let picker = Picker::waiting_for(title, list).with_filter(words);
+    pub(super) fn open_filtered_list(&mut self, title: &str, list: ListKind, query: &str) -> Vec<Action> {
+        let picker = Picker::waiting_for(title, list).with_filter(query);
         self.overlays.push(Overlay::Picker(Box::new(match list {
             ListKind::Models | ListKind::Approval | ListKind::Tools | ListKind::Settings => {
                 picker.with_preview()
@@ -441,10 +445,10 @@ impl App {
     }
 
     fn popup_key(&mut self, key: KeyEvent) -> Vec<Action> {
-        let taken = self.tree_key(key).or_else(|| self.list_key(key));
-        let taken = taken.or_else(|| self.call_page_key(key));
-        let taken = taken.or_else(|| self.find_key(key)).or_else(|| self.page_key(key));
-        if let Some(actions) = taken {
+        let handled = self.tree_key(key).or_else(|| self.list_key(key));
+        let handled = handled.or_else(|| self.call_page_key(key));
+        let handled = handled.or_else(|| self.find_key(key)).or_else(|| self.page_key(key));
+        if let Some(actions) = handled {
             return actions;
         }
         let page = isize::try_from(self.ui.size.1 / 2).unwrap_or(10).max(1);
@@ -457,16 +461,16 @@ impl App {
             Some(KeyCommand::Last) => isize::MAX / 2,
             Some(KeyCommand::Back) => {
                 self.restore_typed_ahead();
-                let left = self.overlays.pop();
-                return self.overlays_left(left.as_slice());
+                let closed = self.overlays.pop();
+                return self.overlays_left(closed.as_slice());
             }
             Some(KeyCommand::Close) if self.picks_first_session() => {
                 return vec![Action::Terminal(TerminalAction::Quit)];
             }
             Some(KeyCommand::Close) => {
                 self.restore_typed_ahead();
-                let left = std::mem::take(&mut self.overlays);
-                return self.overlays_left(&left);
+                let closed = std::mem::take(&mut self.overlays);
+                return self.overlays_left(&closed);
             }
             _ => return Vec::new(),
         };
@@ -490,11 +494,11 @@ impl App {
     /// Handles keys of the search in a page; typed characters extend the search text.
     fn find_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let command = self.ui.keymap.command(Context::Popup, key);
-        let finds = self.ui.keymap.command(Context::Page, key) == Some(KeyCommand::FindInPage);
+        let is_find = self.ui.keymap.command(Context::Page, key) == Some(KeyCommand::FindInPage);
         let Some(Overlay::Pager(page)) = self.overlays.last_mut() else { return None };
         let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         let find = match (page.find(), key.code) {
-            (None, _) if finds => Some(String::new()),
+            (None, _) if is_find => Some(String::new()),
             (Some(words), KeyCode::Char(c)) if is_plain => Some(format!("{words}{c}")),
             (Some(words), KeyCode::Backspace) => {
                 let mut words = words.to_owned();

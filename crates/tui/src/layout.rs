@@ -122,11 +122,11 @@ pub(super) fn rule(title: &str, width: usize) -> Line {
 
 /// Limits wrapped text to `most` rows by leaving out the middle: the reason of a failure and its hint stand at the
 /// end.
-pub(super) fn limit_rows(mut rows: Vec<Line>, most: usize, width: usize) -> Vec<Line> {
-    if rows.len() <= most {
+pub(super) fn limit_rows(mut rows: Vec<Line>, max: usize, width: usize) -> Vec<Line> {
+    if rows.len() <= max {
         return rows;
     }
-    rows.drain(1..=rows.len() - most);
+    rows.drain(1..=rows.len() - max);
     let used = rows[0].width();
     if let Some(last) = rows[0].spans.last_mut() {
         let room = width.saturating_sub(used - last.width());

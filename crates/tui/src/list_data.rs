@@ -45,16 +45,16 @@ pub(super) fn ask_to_hide(reader: &Reader, entry: EntryId) -> TaskResult {
 /// The question about a summary of the branch that is left by going to `entry`; `None` if it leaves nothing.
 pub(super) fn ask_on_leaving(reader: &Reader, entry: &EntryId) -> Option<TaskResult> {
     let to = reader.navigation_target(entry).ok()?.entry;
-    let left = reader.abandoned_by(&reader.leaf()?, to.as_ref()).ok()?;
-    BranchPlan::is_useful(&left).then(|| TaskResult::Dialog(leave_dialog(entry)))
+    let abandoned = reader.abandoned_by(&reader.leaf()?, to.as_ref()).ok()?;
+    BranchPlan::is_useful(&abandoned).then(|| TaskResult::Dialog(leave_dialog(entry)))
 }
 
 /// The dialog about the summary of a branch that is left.
 pub(super) fn leave_dialog(entry: &EntryId) -> Dialog {
-    let made = BranchSummary::Made { instructions: None };
+    let summary = BranchSummary::Made { instructions: None };
     let items = vec![
         PickerItem::new("no summary", PickerChoice::Leave(entry.clone(), BranchSummary::None)),
-        PickerItem::new("summarize it for the model", PickerChoice::Leave(entry.clone(), made)),
+        PickerItem::new("summarize it for the model", PickerChoice::Leave(entry.clone(), summary)),
         PickerItem::new("summarize with instructions…", PickerChoice::Instruct(entry.clone())),
         PickerItem::new("stay on this branch", PickerChoice::Nothing),
     ];

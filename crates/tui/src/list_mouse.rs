@@ -16,9 +16,9 @@ use super::view::{self, HitRow, ScrollTarget};
 
 impl App {
     /// Handles a click on a row of a list; `None` if there is none.
-    pub(super) fn click_row(&mut self, place: Position) -> Option<Vec<Action>> {
-        let row = HitRow::at(self, place)?;
-        if self.navigation.mouse.accepted.is_some_and(|took| !took.is_long_enough(self.now)) {
+    pub(super) fn click_row(&mut self, position: Position) -> Option<Vec<Action>> {
+        let row = HitRow::at(self, position)?;
+        if self.navigation.mouse.accepted.is_some_and(|accepted| !accepted.is_long_enough(self.now)) {
             return Some(Vec::new());
         }
         if !self.choose_row_at(row) {
@@ -53,16 +53,16 @@ impl App {
     }
 
     /// Handles the wheel: lists move their selection, everything else scrolls.
-    pub(super) fn wheel(&mut self, place: Position, toward: Direction) -> Vec<Action> {
-        let (code, by) = match toward {
+    pub(super) fn wheel(&mut self, position: Position, toward: Direction) -> Vec<Action> {
+        let (code, count) = match toward {
             Direction::Older => (KeyCode::Up, -1),
             Direction::Newer => (KeyCode::Down, 1),
         };
         self.defer_unread(KeyIntent::Other);
-        match ScrollTarget::at(self, place) {
+        match ScrollTarget::at(self, position) {
             ScrollTarget::Popup => return self.handle_key(KeyEvent::from(code)),
-            ScrollTarget::Offers => self.completion.step_within(by),
-            ScrollTarget::Waiting => self.step_queued(by),
+            ScrollTarget::Offers => self.completion.step_within(count),
+            ScrollTarget::Waiting => self.step_queued(count),
             ScrollTarget::Transcript => self.scroll_lines(toward, WHEEL_LINES),
         }
         Vec::new()

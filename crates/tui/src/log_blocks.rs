@@ -182,8 +182,8 @@ impl BlockBuilder {
         }
         set_call_result(&mut self.blocks[at], result, Some(entry.timestamp));
         let cut_off = cut_off_call(result);
-        if let Some(fate) = cut_off {
-            set_cut_off(&mut self.blocks[at], fate);
+        if let Some(outcome) = cut_off {
+            set_cut_off(&mut self.blocks[at], outcome);
         }
         true
     }
@@ -303,12 +303,12 @@ impl BlockBuilder {
 
     /// Merges the failed requests before a successful answer into one line.
     fn recover(&mut self, sent: UnixMs) {
-        let Some(Recovery { at, block, gone }) = find_recovery(&self.blocks, sent) else { return };
+        let Some(Recovery { at, block, gone: missing }) = find_recovery(&self.blocks, sent) else { return };
         self.blocks[at] = block;
-        self.calls.retain(|_, call| *call != at && !gone.contains(call));
-        for gone in gone {
-            self.blocks.remove(gone);
-            self.calls.values_mut().filter(|call| **call > gone).for_each(|call| *call -= 1);
+        self.calls.retain(|_, call| *call != at && !missing.contains(call));
+        for missing in missing {
+            self.blocks.remove(missing);
+            self.calls.values_mut().filter(|call| **call > missing).for_each(|call| *call -= 1);
         }
     }
 
@@ -355,7 +355,7 @@ pub(super) fn set_call_result(block: &mut Block, result: &ToolResultMessage, end
 fn cut_off_call(result: &ToolResultMessage) -> Option<CutOffCall> {
     let text = joined_text(&result.content);
     let fates = [CutOffCall::MayHaveRun, CutOffCall::NotStarted];
-    fates.into_iter().find(|fate| result.is_error && text == fate.text())
+    fates.into_iter().find(|outcome| result.is_error && text == outcome.text())
 }
 
 /// Marks calls without a result as cut off.
@@ -368,15 +368,15 @@ pub(super) fn mark_cut_off<'a>(blocks: impl Iterator<Item = &'a mut Block>, tool
             _ => None,
         });
         let fates = context::classify_cut_off_calls(&entry, calls, tools);
-        for (block, fate) in answer.iter_mut().zip(fates) {
-            fate.into_iter().for_each(|fate| set_cut_off(block, fate));
+        for (block, outcome) in answer.iter_mut().zip(fates) {
+            outcome.into_iter().for_each(|outcome| set_cut_off(block, outcome));
         }
     }
 }
 
-fn set_cut_off(block: &mut Block, fate: CutOffCall) {
+fn set_cut_off(block: &mut Block, outcome: CutOffCall) {
     let BlockKind::Call(call) = &mut block.kind else { return };
-    call.state = match fate {
+    call.state = match outcome {
         CutOffCall::MayHaveRun => CallState::Lost,
         CutOffCall::NotStarted => CallState::NotRun,
     };

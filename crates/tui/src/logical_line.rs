@@ -71,15 +71,15 @@ impl LogicalLine {
 
     /// The screen positions of a byte range: for each line it covers, the columns.
     pub(super) fn places(&self, bytes: &Range<usize>) -> Vec<(usize, Range<usize>)> {
-        let mut places: Vec<(usize, Range<usize>)> = Vec::new();
+        let mut segments: Vec<(usize, Range<usize>)> = Vec::new();
         let first = self.cells.partition_point(|cell| cell.byte < bytes.start);
         for cell in self.cells[first..].iter().take_while(|cell| cell.byte < bytes.end) {
-            match places.last_mut() {
+            match segments.last_mut() {
                 Some((line, columns)) if *line == cell.line => columns.end = cell.columns.end,
-                _ => places.push((cell.line, cell.columns.clone())),
+                _ => segments.push((cell.line, cell.columns.clone())),
             }
         }
-        places
+        segments
     }
 
     /// The word around a position as a range of cells: letters, digits and the characters of names and paths; other

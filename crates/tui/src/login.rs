@@ -81,8 +81,8 @@ impl App {
     }
 
     /// Reports a stored or removed key.
-    pub(super) fn key_changed(&mut self, news: LoginResult) -> Vec<Action> {
-        let LoginResult { message: said, hint, outcome: answers } = news;
+    pub(super) fn key_changed(&mut self, result: LoginResult) -> Vec<Action> {
+        let LoginResult { message: said, hint, outcome: answers } = result;
         let is_done = |popup: &Overlay| popup.is_list(ListKind::Logins) || popup.is_list(ListKind::Logouts);
         self.overlays.retain(|popup| !is_done(popup));
         let key = self.ui.keymap.key_of(KeyCommand::PickModel);
@@ -111,14 +111,14 @@ impl Picker {
     /// Continues with the key prompt once the providers are loaded, for the provider that the typed name
     /// means. If it means none or several, the typed key is discarded.
     pub(super) fn continue_to_key(&mut self) {
-        let asked = self.prompt().filter(|_| self.list == Some(ListKind::Logins));
-        let Some(PickerChoice::Login(filter)) = asked.map(|asking| asking.purpose.clone()) else { return };
+        let prompt = self.prompt().filter(|_| self.list == Some(ListKind::Logins));
+        let Some(PickerChoice::Login(filter)) = prompt.map(|asking| asking.purpose.clone()) else { return };
         let named = PickerChoice::Login(filter.clone());
         let is_known = (0..self.items.len()).any(|at| self.items[at].choice == named);
         let only = self.chosen().filter(|_| self.counts().0 == 1).map(|item| item.choice.clone());
-        let meant = if is_known { Some(named) } else { only };
+        let provider = if is_known { Some(named) } else { only };
         let typed = self.end_prompt().map(|asking| asking.typed);
-        match (meant, typed) {
+        match (provider, typed) {
             (Some(PickerChoice::Login(provider)), Some(typed)) => {
                 self.ask_for_key(provider);
                 self.edit(|line| *line = typed);
@@ -132,8 +132,8 @@ impl Picker {
 
     /// Asks for a provider's key.
     pub(super) fn ask_for_key(&mut self, provider: String) {
-        let what = format!("key for {}", one_line(&provider));
-        self.prompt_masked(PickerChoice::Login(provider), what);
+        let label = format!("key for {}", one_line(&provider));
+        self.prompt_masked(PickerChoice::Login(provider), label);
     }
 
     /// The action for a typed key; an empty one is ignored.

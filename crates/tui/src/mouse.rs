@@ -64,21 +64,21 @@ impl Mouse {
 
 impl App {
     pub(super) fn mouse(&mut self, event: MouseEvent) -> Vec<Action> {
-        let place = Position { x: event.column, y: event.row };
+        let position = Position { x: event.column, y: event.row };
         match event.kind {
-            MouseEventKind::ScrollUp => return self.wheel(place, Direction::Older),
-            MouseEventKind::ScrollDown => return self.wheel(place, Direction::Newer),
+            MouseEventKind::ScrollUp => return self.wheel(position, Direction::Older),
+            MouseEventKind::ScrollDown => return self.wheel(position, Direction::Newer),
             MouseEventKind::Down(MouseButton::Left) => {
                 self.defer_unread(KeyIntent::Other);
-                if let Some(actions) = self.click_row(place) {
+                if let Some(actions) = self.click_row(position) {
                     self.navigation.mouse.press = None;
                     return actions;
                 }
-                self.press(place);
+                self.press(position);
             }
             // A press beneath an overlay ends.
             _ if !self.overlays.is_empty() => self.navigation.mouse.press = None,
-            MouseEventKind::Drag(MouseButton::Left) => self.drag(place),
+            MouseEventKind::Drag(MouseButton::Left) => self.drag(position),
             MouseEventKind::Up(MouseButton::Left) => return self.release(),
             _ => {}
         }
@@ -93,32 +93,32 @@ impl App {
         }
     }
 
-    fn press(&mut self, place: Position) {
+    fn press(&mut self, position: Position) {
         if !self.overlays.is_empty() {
             self.navigation.mouse.press = None;
             return;
         }
         let areas = ScreenAreas::compute(self);
         self.transcript.unselect();
-        if areas.transcript.contains(place) {
-            return self.press_text(place, areas.transcript);
+        if areas.transcript.contains(position) {
+            return self.press_text(position, areas.transcript);
         }
         self.navigation.mouse.press = None;
-        if areas.top_rule.contains(place) {
+        if areas.top_rule.contains(position) {
             self.transcript.follow();
-        } else if areas.editor.contains(place) {
-            let (row, column) = (place.y - areas.editor.y, place.x.saturating_sub(super::view::MARK));
+        } else if areas.editor.contains(position) {
+            let (row, column) = (position.y - areas.editor.y, position.x.saturating_sub(super::view::MARK));
             self.editor.click(row, column, areas.editor.height);
         }
     }
 
-    fn press_text(&mut self, place: Position, area: Rect) {
-        let again = self.navigation.mouse.press.filter(|before| {
-            before.position == place
+    fn press_text(&mut self, position: Position, area: Rect) {
+        let previous = self.navigation.mouse.press.filter(|before| {
+            before.position == position
                 && self.now.since_ms(before.since) <= TWICE_MS
                 && before.state != PressState::Dragged
         });
-        let text_pos = match again {
+        let text_pos = match previous {
             Some(before) => {
                 // The first click belongs to this double click, so its fold is undone.
                 if before.state == (PressState::Released { folded: true }) {
@@ -127,23 +127,25 @@ impl App {
                 }
                 Some(before.text_pos)
             }
-            None => self.transcript.text_pos_at(usize::from(place.y - area.y), usize::from(place.x - area.x)),
+            None => self
+                .transcript
+                .text_pos_at(usize::from(position.y - area.y), usize::from(position.x - area.x)),
         };
         let Some(text_pos) = text_pos else { return };
-        let clicks = again.map_or(1, |before| before.clicks % 3 + 1);
+        let clicks = previous.map_or(1, |before| before.clicks % 3 + 1);
         match clicks {
             2 => self.transcript.select(text_pos, Granularity::Word),
             3 => self.transcript.select(text_pos, Granularity::Line),
             _ => {}
         }
-        let press = Press { position: place, text_pos, since: self.now, clicks, state: PressState::Still };
+        let press = Press { position, text_pos, since: self.now, clicks, state: PressState::Still };
         self.navigation.mouse.press = Some(press);
     }
 
-    fn drag(&mut self, place: Position) {
+    fn drag(&mut self, position: Position) {
         let Some(press) = self.navigation.mouse.press else { return };
         if matches!(press.state, PressState::Released { .. })
-            || (press.state == PressState::Still && press.position == place)
+            || (press.state == PressState::Still && press.position == position)
         {
             return;
         }
@@ -151,19 +153,20 @@ impl App {
             self.transcript.select(press.text_pos, Granularity::Character);
         }
         let area = ScreenAreas::compute(self).transcript;
-        let state = match place.y {
+        let state = match position.y {
             y if y <= area.y => PressState::Beyond(Direction::Older),
             y if y + 1 >= area.bottom() => PressState::Beyond(Direction::Newer),
             _ => PressState::Dragged,
         };
-        self.navigation.mouse.press = Some(Press { position: place, state, ..press });
-        self.select_to(place);
+        self.navigation.mouse.press = Some(Press { position, state, ..press });
+        self.select_to(position);
     }
 
-    fn select_to(&mut self, place: Position) {
+    fn select_to(&mut self, position: Position) {
         let area = ScreenAreas::compute(self).transcript;
-        let row = place.y.clamp(area.y, area.bottom().saturating_sub(1).max(area.y)) - area.y;
-        if let Some(text_pos) = self.transcript.text_pos_at(row.into(), place.x.saturating_sub(area.x).into())
+        let row = position.y.clamp(area.y, area.bottom().saturating_sub(1).max(area.y)) - area.y;
+        if let Some(text_pos) =
+            self.transcript.text_pos_at(row.into(), position.x.saturating_sub(area.x).into())
         {
             self.transcript.select_to(text_pos);
         }

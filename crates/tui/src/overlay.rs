@@ -46,8 +46,8 @@ impl Overlay {
 
     /// Returns true if it is the dialog after a failed summary.
     pub(super) fn is_failure_dialog(&self) -> bool {
-        let asks = |item: &PickerItem| matches!(item.choice, PickerChoice::AfterFailure(_));
-        matches!(self, Self::Picker(picker) if picker.chosen().is_some_and(asks))
+        let is_retry_choice = |item: &PickerItem| matches!(item.choice, PickerChoice::AfterFailure(_));
+        matches!(self, Self::Picker(picker) if picker.chosen().is_some_and(is_retry_choice))
     }
 
     /// Returns true if it is this list.

@@ -148,8 +148,8 @@ impl Pager {
 
     /// The share of the page up to the lower end of the screen, in percent; `None` if all of it fits.
     pub(super) fn percent(&self) -> Option<usize> {
-        let all = self.rows.len();
-        (all > self.height).then(|| (self.top + self.height).min(all) * 100 / all.max(1))
+        let total = self.rows.len();
+        (total > self.height).then(|| (self.top + self.height).min(total) * 100 / total.max(1))
     }
 
     pub(super) fn find(&self) -> Option<&str> {

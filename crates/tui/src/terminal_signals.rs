@@ -67,13 +67,13 @@ impl SignalSupport {
             ProgressMode::Off => false,
             ProgressMode::Auto => terminal.has_progress(&variable),
         };
-        let call = match settings.notify {
+        let alert = match settings.notify {
             NotifyMode::Off => Alert::Silence,
             NotifyMode::Bell => Alert::Bell,
             NotifyMode::Auto => terminal.alert(),
         };
         let has_title = settings.title == Switch::On && terminal != KnownTerminal::Console;
-        Self { has_title, has_progress, alert: call, after_s: settings.after_s }
+        Self { has_title, has_progress, alert, after_s: settings.after_s }
     }
 
     /// The sequence written when the terminal is taken over: saves its title.
@@ -264,15 +264,15 @@ impl Notifier {
     /// The sequence of an alert; empty while the terminal is focused, at most the bell if the focus is
     /// unknown.
     fn alert_sequence(&self, text: &str) -> String {
-        let call = match (self.focus, self.support.alert) {
+        let alert = match (self.focus, self.support.alert) {
             (TerminalFocus::Focused, _) => Alert::Silence,
             (TerminalFocus::Unknown, Alert::Silence) => Alert::Silence,
             (TerminalFocus::Unknown, _) => Alert::Bell,
-            (TerminalFocus::Unfocused, call) => call,
+            (TerminalFocus::Unfocused, alert) => alert,
         };
         // A semicolon would end the field.
         let text = text.replace(';', ",");
-        match call {
+        match alert {
             Alert::Silence => String::new(),
             Alert::Bell => "\x07".to_owned(),
             Alert::Osc9 => format!("\x1b]9;tiller: {text}\x07"),
@@ -325,7 +325,7 @@ fn title(app: &App) -> String {
 mod tests {
     use super::*;
 
-    fn reach(variables: &[(&str, &str)], settings: SignalSettings) -> SignalSupport {
+    fn support(variables: &[(&str, &str)], settings: SignalSettings) -> SignalSupport {
         SignalSupport::choose(
             |name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| *value),
             settings,
@@ -342,8 +342,8 @@ mod tests {
     #[test]
     fn signals_auto_follows_the_terminal() {
         let chosen = |variables: &[(&str, &str)]| {
-            let reach = reach(variables, AUTO);
-            (reach.has_progress, reach.alert)
+            let support = support(variables, AUTO);
+            (support.has_progress, support.alert)
         };
         let xterm = ("TERM", "xterm-256color");
         assert_eq!(chosen(&[xterm]), (false, Alert::Bell));
@@ -363,21 +363,21 @@ mod tests {
     #[test]
     fn signals_settings_override_the_terminal() {
         let xterm = [("TERM", "xterm")];
-        assert_eq!(reach(&xterm, SignalSettings { notify: NotifyMode::Off, ..AUTO }).alert, Alert::Silence);
+        assert_eq!(support(&xterm, SignalSettings { notify: NotifyMode::Off, ..AUTO }).alert, Alert::Silence);
         assert_eq!(
-            reach(&[("TERM", "foot")], SignalSettings { notify: NotifyMode::Bell, ..AUTO }).alert,
+            support(&[("TERM", "foot")], SignalSettings { notify: NotifyMode::Bell, ..AUTO }).alert,
             Alert::Bell
         );
-        assert!(reach(&xterm, SignalSettings { progress: ProgressMode::On, ..AUTO }).has_progress);
+        assert!(support(&xterm, SignalSettings { progress: ProgressMode::On, ..AUTO }).has_progress);
         assert!(
-            !reach(
+            !support(
                 &[("TERM", "xterm"), ("WT_SESSION", "1")],
                 SignalSettings { progress: ProgressMode::Off, ..AUTO }
             )
             .has_progress
         );
-        assert!(!reach(&xterm, SignalSettings { title: Switch::Off, ..AUTO }).has_title);
-        assert!(!reach(&[("TERM", "linux")], AUTO).has_title);
+        assert!(!support(&xterm, SignalSettings { title: Switch::Off, ..AUTO }).has_title);
+        assert!(!support(&[("TERM", "linux")], AUTO).has_title);
         assert_eq!(SignalSupport::default().teardown(), "");
     }
 }

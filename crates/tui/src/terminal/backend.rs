@@ -72,13 +72,13 @@ impl<W: Write> TerminalBackend<W> {
 
     /// Writes the output of images before a frame's cells: makes room for new ones.
     pub(crate) fn images_before_cells(&mut self, pictures: &[ImagePlacement]) -> io::Result<()> {
-        let written = self.images.before_cells(pictures);
-        if written.is_empty() {
+        let bytes = self.images.before_cells(pictures);
+        if bytes.is_empty() {
             return Ok(());
         }
         self.begin()?;
         self.cursor = None;
-        queue!(self.cells, Print(written))
+        queue!(self.cells, Print(bytes))
     }
 
     /// Writes the output of images after a frame's cells.
@@ -87,10 +87,10 @@ impl<W: Write> TerminalBackend<W> {
         pictures: Vec<ImagePlacement>,
         now: UnixMs,
     ) -> io::Result<()> {
-        let written = self.images.after_cells(pictures, now);
-        if !written.is_empty() {
+        let bytes = self.images.after_cells(pictures, now);
+        if !bytes.is_empty() {
             self.begin()?;
-            queue!(self.cells, Print(written))?;
+            queue!(self.cells, Print(bytes))?;
             if let Some(cursor) = self.cursor {
                 queue!(self.cells, MoveTo(cursor.x, cursor.y))?;
             }

@@ -111,30 +111,31 @@ impl KittyImages {
     /// The output that shows exactly these images; empty if they are shown already.
     pub(super) fn show(&mut self, placements: Vec<ImagePlacement>) -> String {
         let mut out = String::new();
-        let mut places = BTreeMap::new();
+        let mut placed = BTreeMap::new();
         for placement in placements {
             let key = placement.image.key;
-            let nth = places.range((key, 0)..=(key, u32::MAX)).count();
-            places.insert((key, u32::try_from(nth).unwrap_or(0) + 1), placement);
+            let nth = placed.range((key, 0)..=(key, u32::MAX)).count();
+            placed.insert((key, u32::try_from(nth).unwrap_or(0) + 1), placement);
         }
-        let before = std::mem::replace(&mut self.placed, places);
+        let before = std::mem::replace(&mut self.placed, placed);
         let known: BTreeSet<u32> = before.keys().map(|(key, _)| *key).collect();
         let needed: BTreeSet<u32> = self.placed.keys().map(|(key, _)| *key).collect();
         for key in known.difference(&needed) {
             let _ = write!(out, "\u{1b}_Ga=d,d=I,i={key},q=2\u{1b}\\");
         }
-        for (key, nth) in
-            before.keys().filter(|place| needed.contains(&place.0) && !self.placed.contains_key(place))
+        for (key, nth) in before
+            .keys()
+            .filter(|position| needed.contains(&position.0) && !self.placed.contains_key(position))
         {
             let _ = write!(out, "\u{1b}_Ga=d,d=i,i={key},p={nth},q=2\u{1b}\\");
         }
         let mut sent = known;
-        for (place, placement) in &self.placed {
-            if sent.insert(place.0) {
+        for (position, placement) in &self.placed {
+            if sent.insert(position.0) {
                 send(&mut out, &placement.image);
             }
-            if before.get(place) != Some(placement) {
-                self::place(&mut out, *place, placement);
+            if before.get(position) != Some(placement) {
+                self::place(&mut out, *position, placement);
             }
         }
         out

@@ -215,10 +215,10 @@ pub(crate) fn names(theme: &ThemeState) -> Vec<PickerItem> {
 }
 
 fn auto(theme: &ThemeState) -> PickerItem {
-    let words = "follows the terminal's background";
+    let description = "follows the terminal's background";
     PickerItem::new(AUTO, PickerChoice::Theme(AUTO.to_owned()))
         .with_note(format!("{}{} · {}", chosen_mark(theme, AUTO), theme.choice.dark, theme.choice.light))
-        .with_detail(sample(words))
+        .with_detail(sample(description))
 }
 
 fn item(theme: &ThemeState, known: &RegisteredTheme) -> PickerItem {
@@ -234,11 +234,11 @@ fn item(theme: &ThemeState, known: &RegisteredTheme) -> PickerItem {
 
 /// The note of a theme: chosen or not, origin, background.
 fn note(theme: &ThemeState, known: &RegisteredTheme) -> String {
-    let whose = match known.origin {
+    let origin = match known.origin {
         ResourceOrigin::BuiltIn => String::new(),
         origin => format!("{origin} · "),
     };
-    format!("{}{whose}{}", chosen_mark(theme, &known.theme.name), known.theme.kind.name())
+    format!("{}{origin}{}", chosen_mark(theme, &known.theme.name), known.theme.kind.name())
 }
 
 /// Marks the chosen theme.

@@ -43,9 +43,9 @@ impl<'a> ToolOutputBlock<'a> {
     }
 
     /// The last `most` lines, limited to about `bytes` bytes.
-    pub(super) fn last_lines(self, most: usize, bytes: usize, ctx: &RenderContext) -> Vec<Line> {
+    pub(super) fn last_lines(self, max: usize, bytes: usize, ctx: &RenderContext) -> Vec<Line> {
         let text = self.text();
-        let by_lines = text.rmatch_indices('\n').nth(most.saturating_sub(1)).map_or(0, |(at, _)| at + 1);
+        let by_lines = text.rmatch_indices('\n').nth(max.saturating_sub(1)).map_or(0, |(at, _)| at + 1);
         // A character has at most four bytes.
         let by_bytes = text.ceil_char_boundary(text.len().saturating_sub(bytes.saturating_mul(4)));
         let from = by_lines.max(by_bytes);

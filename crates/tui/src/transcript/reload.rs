@@ -78,8 +78,8 @@ impl Transcript {
     }
 
     /// Returns to the former top line as soon as it is read; an entry that no longer exists is not searched for.
-    pub(crate) fn restore_anchor(&mut self, former: ScrollAnchor) {
-        let Some(top) = former.top else { return };
+    pub(crate) fn restore_anchor(&mut self, anchor: ScrollAnchor) {
+        let Some(top) = anchor.top else { return };
         let part = match &top.of {
             AnchorBlock::Live(_) => Some(self.last()),
             AnchorBlock::Entry(..) => self.candidate_parts(&top).next(),

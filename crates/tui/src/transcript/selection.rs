@@ -128,8 +128,8 @@ impl Transcript {
             return (TextPos { column, ..spot }, TextPos { column, ..spot });
         };
         let (first, last) = (&logical.cells[cells.start], &logical.cells[cells.end - 1]);
-        let place = |line: usize, column: usize| TextPos { at: spot.at, line, column };
-        (place(first.line, first.columns.start), place(last.line, last.columns.end))
+        let position = |line: usize, column: usize| TextPos { at: spot.at, line, column };
+        (position(first.line, first.columns.start), position(last.line, last.columns.end))
     }
 
     /// The selected columns of a screen row, without its indentation.

@@ -189,8 +189,8 @@ impl Transcript {
     }
 
     /// Shifts positions after a block is removed.
-    pub(super) fn close_gap(&mut self, gone: BlockPos) {
-        let moved = |at: BlockPos| match at.part == gone.part && at.block > gone.block {
+    pub(super) fn close_gap(&mut self, removed: BlockPos) {
+        let moved = |at: BlockPos| match at.part == removed.part && at.block > removed.block {
             true => BlockPos { block: at.block - 1, ..at },
             false => at,
         };
@@ -350,9 +350,9 @@ impl Transcript {
             && let BlockStep::To(at) = self.before(end)
         {
             let count = self.height(at, ctx);
-            let taken = count.min(missing);
-            parts.push((at, count - taken..count));
-            missing -= taken;
+            let count_taken = count.min(missing);
+            parts.push((at, count - count_taken..count));
+            missing -= count_taken;
             end = at;
         }
         parts.into_iter().rev().flat_map(|(at, rows)| self.rows_of(at, rows)).collect()
@@ -385,11 +385,11 @@ impl Transcript {
 
     /// The first and the last block on the screen.
     pub(super) fn on_screen(&self) -> Option<(BlockPos, BlockPos)> {
-        let place = |row: &TranscriptRow| match row {
+        let position = |row: &TranscriptRow| match row {
             TranscriptRow::Line { at, .. } => Some(*at),
             TranscriptRow::Free => None,
         };
-        Some((self.view.rows.iter().find_map(place)?, self.view.rows.iter().rev().find_map(place)?))
+        Some((self.view.rows.iter().find_map(position)?, self.view.rows.iter().rev().find_map(position)?))
     }
 
     /// The parts that should be in memory: near the screen, and around a jump target.

@@ -47,10 +47,10 @@ impl TreeView {
         if self.rows.len() == 0 {
             lines.push((first_row(areas.list), Line::new(format!("   {}", self.empty_text()), Role::Muted)));
         }
-        for place in 0..areas.list.height {
-            let Some(at) = self.rows.get(self.place.top + usize::from(place)) else { break };
-            let row = self.place.top + usize::from(place);
-            let area = Rect { y: areas.list.y + place, height: 1, ..areas.list };
+        for offset in 0..areas.list.height {
+            let Some(at) = self.rows.get(self.place.top + usize::from(offset)) else { break };
+            let row = self.place.top + usize::from(offset);
+            let area = Rect { y: areas.list.y + offset, height: 1, ..areas.list };
             let (line, typed) = self.row(row, at, list_width, ctx);
             if let Some(typed) = typed {
                 cursor = (column(typed, areas.list.width), area.y);
@@ -67,22 +67,22 @@ impl TreeView {
     }
 
     fn title(&self, width: usize) -> Line {
-        let words = match self.purpose {
+        let title = match self.purpose {
             TreePurpose::Go => "tree",
             TreePurpose::Fork => "fork from",
         };
         let mut notes = vec![self.filters.filter.name().to_owned()];
         notes.extend((self.filters.hidden == Visibility::Shown).then(|| "with hidden".to_owned()));
         notes.extend((!self.filters.folded.is_empty()).then(|| "folded".to_owned()));
-        let all = self.shape.as_ref().map_or(0, |shape| shape.len());
-        notes.push(format!("{} of {} entries", thousands(self.rows.len()), thousands(all)));
+        let total = self.shape.as_ref().map_or(0, |shape| shape.len());
+        notes.push(format!("{} of {} entries", thousands(self.rows.len()), thousands(total)));
         let notes = notes.join(" · ");
         let bold = Style::from(Role::Accent).with(Emphasis::BOLD);
-        let used = words.chars().count() + notes.chars().count() + 8;
+        let used = title.chars().count() + notes.chars().count() + 8;
         let rule = "─".repeat(width.saturating_sub(used));
         vec![
             Span::new("── ", Role::Muted),
-            Span::new(words, bold),
+            Span::new(title, bold),
             Span::new(format!(" {rule} {notes} ──"), Role::Muted),
         ]
         .into()
@@ -93,9 +93,9 @@ impl TreeView {
         if self.search.words().is_empty() {
             return vec![mark, Span::new("type to search the messages", Role::Muted)].into();
         }
-        let words = one_line(self.search.words());
+        let query = one_line(self.search.words());
         let state = Span::new(format!("{} ", self.search.state(self.found_hidden())), Role::Muted);
-        right_aligned(vec![mark, Span::new(words, Role::Text)], Some(state), width)
+        right_aligned(vec![mark, Span::new(query, Role::Text)], Some(state), width)
     }
 
     /// Number of search hits without a row because they are hidden.
@@ -223,19 +223,21 @@ impl TreeView {
         let (mut body, more) = if is_empty { Default::default() } else { self.preview.lines(height, &inner) };
         body.resize_with(height, Line::default);
         lines.extend(body);
-        let what = self.chosen().filter(|_| self.rows.len() > 0).map(|node| self.effect(node).description());
+        let effect =
+            self.chosen().filter(|_| self.rows.len() > 0).map(|node| self.effect(node).description());
         let enter = keymap.key_of(KeyCommand::Accept);
-        let what = what.map(|what| truncate_to(&format!("{enter}: {what}"), width)).unwrap_or_default();
-        let what = Span::new(what, Role::Muted);
+        let effect =
+            effect.map(|effect| truncate_to(&format!("{enter}: {effect}"), width)).unwrap_or_default();
+        let effect = Span::new(effect, Role::Muted);
         let more =
             (more > 0).then(|| format!("{more} more lines · {}", keymap.key_of(KeyCommand::PreviewDown)));
-        lines.push(right_aligned(vec![what], more.map(|more| Span::new(more, Role::Muted)), width));
-        let place = |(at, line): (usize, Line)| {
+        lines.push(right_aligned(vec![effect], more.map(|more| Span::new(more, Role::Muted)), width));
+        let position = |(at, line): (usize, Line)| {
             let inset = if at == 0 { 0 } else { inset.min(area.width) };
             let y = area.y + u16::try_from(at).unwrap_or(u16::MAX);
             (Rect { x: area.x + inset, y, width: area.width - inset, height: 1 }, line)
         };
-        lines.into_iter().take(usize::from(area.height)).enumerate().map(place).collect()
+        lines.into_iter().take(usize::from(area.height)).enumerate().map(position).collect()
     }
 
     /// A rule with time, model and cost of the entry.
@@ -249,22 +251,22 @@ impl TreeView {
             format!("{} · {} ago", ctx.clock_time(time), time.age(ctx.now)).replace("now ago", "now")
         });
         let facts: Vec<String> = time.into_iter().chain(self.preview.facts().iter().cloned()).collect();
-        let words = truncate_to(&facts.join(" · "), width.saturating_sub(8));
-        let used = Span::new(words.as_str(), Role::Muted).width();
-        let gap = if words.is_empty() { "──" } else { "" };
+        let facts_text = truncate_to(&facts.join(" · "), width.saturating_sub(8));
+        let used = Span::new(facts_text.as_str(), Role::Muted).width();
+        let gap = if facts_text.is_empty() { "──" } else { "" };
         let rule = "─".repeat(width.saturating_sub(used + 5));
-        Line::new(format!("── {words}{gap} {rule}").replace("── ──", "─────"), Role::Muted)
+        Line::new(format!("── {facts_text}{gap} {rule}").replace("── ──", "─────"), Role::Muted)
     }
 
     fn keys(&self, keymap: &Keymap, width: usize) -> Line {
         let key = |command| keymap.key_of(command);
         if self.labelling.is_some() {
-            let words = format!(
+            let text = format!(
                 "{} saves the label, empty removes it · {}",
                 key(KeyCommand::Accept),
                 key(KeyCommand::Back)
             );
-            return Line::new(format!("   {words} cancels"), Role::Muted);
+            return Line::new(format!("   {text} cancels"), Role::Muted);
         }
         if matches!(self.going, PendingNavigation::OnceStopped(_)) {
             return Line::new("   stopping…", Role::Accent);
@@ -286,15 +288,15 @@ impl TreeView {
             (KeyCommand::FoldOthers, "collapse others"),
         ];
         let back = format!("{} back", key(KeyCommand::Back));
-        let mut words = String::new();
-        for (command, what) in hints.into_iter().filter(|(command, _)| can(*command)) {
-            let hint = format!("{} {what} · ", key(command));
-            if 3 + words.chars().count() + hint.chars().count() + back.chars().count() > width {
+        let mut text = String::new();
+        for (command, label) in hints.into_iter().filter(|(command, _)| can(*command)) {
+            let hint = format!("{} {label} · ", key(command));
+            if 3 + text.chars().count() + hint.chars().count() + back.chars().count() > width {
                 break;
             }
-            words.push_str(&hint);
+            text.push_str(&hint);
         }
-        Line::new(format!("   {words}{back}"), Role::Muted)
+        Line::new(format!("   {text}{back}"), Role::Muted)
     }
 }
 

@@ -63,8 +63,8 @@ impl EntryPreview {
     pub(super) fn lines(&mut self, height: usize, ctx: &RenderContext) -> (Vec<Line>, usize) {
         let Some(shown) = &mut self.shown else { return (Vec::new(), 0) };
         let mut lines: Vec<Line> = Vec::new();
-        for (place, block) in shown.blocks.iter_mut().enumerate() {
-            if place > 0 {
+        for (index, block) in shown.blocks.iter_mut().enumerate() {
+            if index > 0 {
                 lines.push(Line::default());
             }
             let count = block.lay_out(ctx);

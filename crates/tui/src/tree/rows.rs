@@ -28,8 +28,8 @@ impl VisibleRows {
     pub(super) fn new(shape: &TreeModel, shown: impl Fn(usize) -> bool) -> Self {
         let rows = shape.tree.rows(shape.leaf(), |at, _| shown(at));
         let mut at = vec![NONE; shape.len()];
-        for (place, row) in rows.iter().enumerate() {
-            at[row.node] = index(place);
+        for (position, row) in rows.iter().enumerate() {
+            at[row.node] = index(position);
         }
         let row_of = |node: usize| at.get(node).filter(|row| **row != NONE).map(|row| *row as usize);
         let nearest = shape.current.and_then(|current| shape.nearest(current, |node| row_of(node).is_some()));
@@ -130,20 +130,20 @@ impl VisibleRows {
     }
 }
 
-fn index(place: usize) -> u32 {
-    u32::try_from(place).expect("a log has fewer than 2^32 entries")
+fn index(position: usize) -> u32 {
+    u32::try_from(position).expect("a log has fewer than 2^32 entries")
 }
 
 fn within(rows: &[TreeRow]) -> Vec<u32> {
     // The rows that begin the enclosing branches, outermost first.
     let mut around: Vec<u32> = Vec::new();
     let mut within = Vec::with_capacity(rows.len());
-    for (place, row) in rows.iter().enumerate() {
+    for (position, row) in rows.iter().enumerate() {
         let begins = row.branch != BranchMark::Continues;
         around.truncate(row.depth - usize::from(begins));
         within.push(around.last().copied().unwrap_or(NONE));
         if begins {
-            around.push(index(place));
+            around.push(index(position));
         }
     }
     within

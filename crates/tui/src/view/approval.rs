@@ -143,18 +143,18 @@ fn foot(app: &App, pending: &ApprovalPrompt) -> Vec<Line> {
     }
     if pending.mode == PanelMode::WritingReason {
         let (send, back) = (key(app, KeyCommand::Send), key(app, KeyCommand::Stop));
-        let why = Span::new("  type a reason for the model · ", Role::Text);
-        return wrapped(&[why, send, muted(" denies · "), back, muted(" back")], app);
+        let label = Span::new("  type a reason for the model · ", Role::Text);
+        return wrapped(&[label, send, muted(" denies · "), back, muted(" back")], app);
     }
     if !app.editor.is_empty() {
         let (send, clear) = (key(app, KeyCommand::Send), key(app, KeyCommand::Clear));
         if app.editor_holds_answer() {
             let text = app.editor.text();
             let key = Style::from(Role::Accent).with(Emphasis::BOLD);
-            let again = Span::new(text.chars().take(1).collect::<String>(), key);
+            let repeated_key = Span::new(text.chars().take(1).collect::<String>(), key);
             let words = format!("  ignored `{text}`: pressed too soon · ");
             return wrapped(
-                &[muted(words), again, muted(" again answers · "), clear, muted(" clears it")],
+                &[muted(words), repeated_key, muted(" again answers · "), clear, muted(" clears it")],
                 app,
             );
         }

@@ -28,28 +28,28 @@ pub(crate) enum ScrollTarget {
 
 impl HitRow {
     /// The row at a position; `None` if there is none.
-    pub(crate) fn at(app: &App, place: Position) -> Option<Self> {
+    pub(crate) fn at(app: &App, position: Position) -> Option<Self> {
         let areas = ScreenAreas::compute(app);
         match app.overlays.last() {
             Some(Overlay::Picker(picker)) => {
                 let (width, height) = app.ui.size;
                 let area = Rect::new(0, 0, width, height.saturating_sub(areas.footer.height));
                 let rows = list::rows(picker, area, &app.ui.keymap);
-                let line = line_of(rows, place)?;
+                let line = line_of(rows, position)?;
                 let height = usize::from(rows.height);
                 picker.has_line(line, height).then_some(Self::Popup { line, height })
             }
             Some(Overlay::Tree(tree)) => {
                 let rows = tree.rows_area(app.ui.size);
-                let (line, height) = (line_of(rows, place)?, usize::from(rows.height));
+                let (line, height) = (line_of(rows, position)?, usize::from(rows.height));
                 tree.has_line(line).then_some(Self::Popup { line, height })
             }
             Some(Overlay::Pager(_)) => None,
             None => {
                 let has_offer = |line: &usize| app.completion.has_line(*line, prompt::most_offers(app));
-                let offer = line_of(areas.completion, place).filter(has_offer);
+                let offer = line_of(areas.completion, position).filter(has_offer);
                 let height = usize::from(areas.queue.height);
-                let waiting = || queue::waiting_at(app, height, line_of(areas.queue, place)?);
+                let waiting = || queue::waiting_at(app, height, line_of(areas.queue, position)?);
                 offer.map(Self::Offer).or_else(|| waiting().map(Self::Waiting))
             }
         }
@@ -58,13 +58,13 @@ impl HitRow {
 
 impl ScrollTarget {
     /// The wheel's target at a position. The queue scrolls only while it has the keys.
-    pub(crate) fn at(app: &App, place: Position) -> Self {
+    pub(crate) fn at(app: &App, position: Position) -> Self {
         let areas = ScreenAreas::compute(app);
         if !app.overlays.is_empty() {
             Self::Popup
-        } else if areas.completion.contains(place) {
+        } else if areas.completion.contains(position) {
             Self::Offers
-        } else if app.queue.has_keys() && areas.queue.contains(place) {
+        } else if app.queue.has_keys() && areas.queue.contains(position) {
             Self::Waiting
         } else {
             Self::Transcript
@@ -73,6 +73,6 @@ impl ScrollTarget {
 }
 
 /// The line of an area at a position.
-fn line_of(area: Rect, place: Position) -> Option<usize> {
-    area.contains(place).then(|| usize::from(place.y - area.y))
+fn line_of(area: Rect, position: Position) -> Option<usize> {
+    area.contains(position).then(|| usize::from(position.y - area.y))
 }

@@ -85,22 +85,17 @@ fn feet(picker: &Picker, area: Rect, keymap: &Keymap) -> Vec<Line> {
 }
 
 /// Draws a list; returns the cursor position.
-pub(super) fn draw(
-    picker: &Picker,
-    area: Rect,
-    buffer: &mut Buffer,
-    place: &UiContext,
-) -> Option<(u16, u16)> {
-    let theme = &place.theme;
+pub(super) fn draw(picker: &Picker, area: Rect, buffer: &mut Buffer, ui: &UiContext) -> Option<(u16, u16)> {
+    let theme = &ui.theme;
     let (matches, all) = picker.counts();
     let note =
         if matches == all { thousands(all) } else { format!("{} of {}", thousands(matches), thousands(all)) };
     put(&title(&picker.title, &note, area.width), row(area, 0), buffer, theme);
     let (line, column) = typed(picker);
     put(&line, row(area, 1), buffer, theme);
-    let foot = feet(picker, area, &place.keymap);
+    let foot = feet(picker, area, &ui.keymap);
     let parts = ListAreas::of(picker, area, foot.len());
-    if let Some(words) = empty(picker, matches, &place.keymap) {
+    if let Some(words) = empty(picker, matches, &ui.keymap) {
         put(&Line::new(format!("   {words}"), Role::Muted), row(parts.rows, 0), buffer, theme);
     }
     let width = usize::from(parts.rows.width).saturating_sub(1);
@@ -222,13 +217,13 @@ const NARROW: usize = 60;
 /// Key hints, as many as fit.
 fn hints(picker: &Picker, keymap: &Keymap, width: usize) -> Line {
     let mut line = Line::new("   ", Role::Muted);
-    for (command, words) in picker.hints() {
+    for (command, label) in picker.hints() {
         let key = keymap.key_of(command);
         let gap = if line.spans.len() > 1 { " · " } else { "" };
         let hint = [
             Span::new(gap, Role::Muted),
             Span::new(key, Role::Text),
-            Span::new(format!(" {words}"), Role::Muted),
+            Span::new(format!(" {label}"), Role::Muted),
         ];
         let is_bound = !hint[1].text.is_empty();
         if is_bound && line.width() + hint.iter().map(Span::width).sum::<usize>() < width {

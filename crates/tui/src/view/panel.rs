@@ -13,20 +13,15 @@ use super::super::tool_call::one_line;
 use super::{list, put};
 
 /// Draws an overlay; returns the cursor position, if it has one.
-pub(super) fn draw(
-    popup: &Overlay,
-    area: Rect,
-    buffer: &mut Buffer,
-    place: &UiContext,
-) -> Option<(u16, u16)> {
+pub(super) fn draw(popup: &Overlay, area: Rect, buffer: &mut Buffer, ui: &UiContext) -> Option<(u16, u16)> {
     Clear.render(area, buffer);
     match popup {
-        Overlay::Picker(picker) => list::draw(picker, area, buffer, place),
+        Overlay::Picker(picker) => list::draw(picker, area, buffer, ui),
         Overlay::Pager(page) => {
-            draw_page(page, area, buffer, place);
+            draw_page(page, area, buffer, ui);
             None
         }
-        Overlay::Tree(tree) => super::tree::draw(&tree.drawn, area, buffer, &place.theme),
+        Overlay::Tree(tree) => super::tree::draw(&tree.drawn, area, buffer, &ui.theme),
     }
 }
 
@@ -35,13 +30,13 @@ pub(super) fn row(area: Rect, at: u16) -> Rect {
 }
 
 /// A title in a horizontal rule.
-pub(super) fn title(words: &str, note: &str, width: u16) -> Line {
+pub(super) fn title(text: &str, note: &str, width: u16) -> Line {
     let bold = Style::from(Role::Accent).with(Emphasis::BOLD);
-    let used = words.chars().count() + note.chars().count() + 8;
+    let used = text.chars().count() + note.chars().count() + 8;
     let rule = "─".repeat(usize::from(width).saturating_sub(used));
     vec![
         Span::new("── ", Role::Muted),
-        Span::new(words, bold),
+        Span::new(text, bold),
         Span::new(format!(" {rule} "), Role::Muted),
         Span::new(note, Role::Muted),
         Span::new(" ──", Role::Muted),
@@ -49,11 +44,11 @@ pub(super) fn title(words: &str, note: &str, width: u16) -> Line {
     .into()
 }
 
-fn draw_page(page: &Pager, area: Rect, buffer: &mut Buffer, place: &UiContext) {
-    let (theme, keymap) = (&place.theme, &place.keymap);
+fn draw_page(page: &Pager, area: Rect, buffer: &mut Buffer, ui: &UiContext) {
+    let (theme, keymap) = (&ui.theme, &ui.keymap);
     let key = |command| keymap.key_of(command);
     let mut notes = Vec::new();
-    notes.extend(page.find().map(|words| format!("/{}", one_line(words))));
+    notes.extend(page.find().map(|query| format!("/{}", one_line(query))));
     if let Some(percent) = page.percent() {
         notes.push(format!("{percent}%"));
         notes.push(format!("{} {}", key(KeyCommand::PopupPageUp), key(KeyCommand::PopupPageDown)));

@@ -83,9 +83,9 @@ fn flash(app: &App, text: &str) -> Vec<Line> {
     let (sign, text) = match (activity(app), text.strip_prefix("✗ ")) {
         (Some(mut spans), _) => {
             let used: usize = spans.iter().map(Span::width).sum();
-            let words = Span::new(one_line(text), Role::Text);
-            if used + 3 + words.width() <= width {
-                spans.extend([Span::new(" · ", Role::Accent), words]);
+            let message = Span::new(one_line(text), Role::Text);
+            if used + 3 + message.width() <= width {
+                spans.extend([Span::new(" · ", Role::Accent), message]);
                 return vec![spans.into()];
             }
             // Without room for both, only the spinner shows the activity.
@@ -97,8 +97,8 @@ fn flash(app: &App, text: &str) -> Vec<Line> {
     };
     let rows = if app.ui.size.1 < ROOMY { 1 } else { FLASH_ROWS };
     let indent = Indent { rest: vec![Span::new(" ".repeat(sign.width()), Role::Text)], first: vec![sign] };
-    let words = [Span::new(one_line(text), Role::Text)];
-    limit_rows(wrap(&words, width, &indent, Breaks::Words), rows, width)
+    let message = [Span::new(one_line(text), Role::Text)];
+    limit_rows(wrap(&message, width, &indent, Breaks::Words), rows, width)
 }
 
 fn spinning(app: &App) -> Span {
@@ -107,14 +107,14 @@ fn spinning(app: &App) -> Span {
 
 /// The current activity with its duration; `None` when idle.
 fn activity(app: &App) -> Option<Vec<Span>> {
-    let taken = short_duration(app.now.since_ms(started_at(app)?));
+    let duration = short_duration(app.now.since_ms(started_at(app)?));
     let mut spans = vec![
         spinning(app),
         Span::new(activity_text(app), Role::Text),
-        Span::new(format!(" {taken}"), Role::Text),
+        Span::new(format!(" {duration}"), Role::Text),
     ];
     let arriving = app.activity.streaming.label();
-    spans.extend(arriving.map(|words| Span::new(format!(" · {words}"), Role::Muted)));
+    spans.extend(arriving.map(|progress| Span::new(format!(" · {progress}"), Role::Muted)));
     if let Some(summary) = background_summary(app) {
         let note = match pending_try(app, summary) {
             Some(retry) => format!(" · summary failed, {}", countdown(app, retry)),
@@ -131,28 +131,28 @@ fn activity(app: &App) -> Option<Vec<Span>> {
 /// The start of the displayed activity: approvals and calls have their own, everything else that of the run.
 fn started_at(app: &App) -> Option<UnixMs> {
     let summary = app.activity.summary.as_ref().map(|summary| summary.since);
-    let whole = app.activity.running_since.or(app.activity.bash_since).or(summary);
+    let run_start = app.activity.running_since.or(app.activity.bash_since).or(summary);
     let pending = app.activity.approvals.first().map(|pending| pending.since);
     let calls = app.activity.calls.iter().map(|call| call.since).min();
-    whole.map(|whole| pending.or(calls).unwrap_or(whole))
+    run_start.map(|run_start| pending.or(calls).unwrap_or(run_start))
 }
 
 /// The countdown to a retry.
 fn countdown(app: &App, retry: &AnnouncedRetry) -> String {
-    let left = retry.due.since_ms(app.now).div_ceil(1_000);
-    format!("retrying in {left}s ({} of {})", retry.attempt, retry.max_attempts)
+    let seconds = retry.due.since_ms(app.now).div_ceil(1_000);
+    format!("retrying in {seconds}s ({} of {})", retry.attempt, retry.max_attempts)
 }
 
 /// The countdown with the error, cut to fit beside the duration and the key that stops it.
-fn failed_try(app: &App, what: &str, retry: &AnnouncedRetry) -> String {
+fn failed_try(app: &App, subject: &str, retry: &AnnouncedRetry) -> String {
     /// Columns of the spinner before it, and of the duration and the key after it.
     const BESIDE: usize = 4 + 24;
-    let waits = format!("{what}{}", countdown(app, retry));
-    let room = usize::from(app.ui.size.0).saturating_sub(BESIDE + waits.chars().count() + 3);
+    let status = format!("{subject}{}", countdown(app, retry));
+    let room = usize::from(app.ui.size.0).saturating_sub(BESIDE + status.chars().count() + 3);
     // The hint is in the transcript.
     match truncate_to(&one_line(split_advice(&retry.error).0), room) {
-        why if why.chars().count() < 8 => format!("{waits} ·"),
-        why => format!("{waits} · {why} ·"),
+        why if why.chars().count() < 8 => format!("{status} ·"),
+        why => format!("{status} · {why} ·"),
     }
 }
 
@@ -301,8 +301,8 @@ fn argument(candidate: &Candidate, column: usize, width: usize) -> String {
 
 /// The hint about a command's argument, without anything to select.
 fn argument_hint(hint: &Candidate, width: usize) -> Line {
-    let what = format!("   {} {}", one_line(&hint.name), one_line(&hint.argument));
-    let gap = ABOUT.saturating_sub(Span::new(what.as_str(), Role::Muted).width()).max(GAP);
-    let text = format!("{what}{}{}", " ".repeat(gap), one_line(&hint.about));
+    let hint_text = format!("   {} {}", one_line(&hint.name), one_line(&hint.argument));
+    let gap = ABOUT.saturating_sub(Span::new(hint_text.as_str(), Role::Muted).width()).max(GAP);
+    let text = format!("{hint_text}{}{}", " ".repeat(gap), one_line(&hint.about));
     Line::new(truncate_to(&text, width.saturating_sub(1)), Role::Muted)
 }

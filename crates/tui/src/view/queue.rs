@@ -132,15 +132,15 @@ fn hints(app: &App) -> Line {
             actions.push((KeyCommand::QueueRelease, "release"));
         }
         actions.push((KeyCommand::QueueRemove, "remove"));
-        let other = match item.kind {
+        let neighbor = match item.kind {
             QueueKind::Steer => "as follow-up",
             QueueKind::FollowUp => "as steering",
         };
-        actions.push((KeyCommand::QueueTurn, other));
+        actions.push((KeyCommand::QueueTurn, neighbor));
         let ordered = in_order(&app.activity.queue);
-        let row = ordered.iter().position(|other| other.id == item.id).unwrap_or(0);
+        let row = ordered.iter().position(|neighbor| neighbor.id == item.id).unwrap_or(0);
         let is_like = |row: Option<usize>| {
-            row.and_then(|row| ordered.get(row)).is_some_and(|other| other.kind == item.kind)
+            row.and_then(|row| ordered.get(row)).is_some_and(|neighbor| neighbor.kind == item.kind)
         };
         actions.extend(is_like(row.checked_sub(1)).then_some((KeyCommand::QueueEarlier, "earlier")));
         actions.extend(is_like(Some(row + 1)).then_some((KeyCommand::QueueLater, "later")));

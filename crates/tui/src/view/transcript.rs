@@ -77,11 +77,11 @@ impl<'a> SearchMatches<'a> {
         let logical = LogicalLine::around(block, row.number);
         self.places.clear();
         for found in self.term.find(&logical.text) {
-            let places = logical.places(&found);
-            let is_current = places
+            let segments = logical.places(&found);
+            let is_current = segments
                 .first()
                 .is_some_and(|(line, columns)| self.search.is_current((row.at, *line, columns.start)));
-            self.places.extend(places.into_iter().map(|(line, columns)| (line, columns, is_current)));
+            self.places.extend(segments.into_iter().map(|(line, columns)| (line, columns, is_current)));
         }
         (self.block, self.lines) = (Some(row.at), logical.lines);
     }
@@ -142,7 +142,7 @@ pub(super) fn search_cursor(app: &App, area: Rect) -> Option<(u16, u16)> {
 pub(super) fn chosen(app: &App) -> Option<Line> {
     app.transcript.focus().filter(|_| app.editor.is_empty())?;
     let key = |command| app.ui.keymap.key_of(command);
-    let words = format!(
+    let text = format!(
         "{} fold · {} copy · {} {} select · {} leave",
         key(KeyCommand::BlockFold),
         key(KeyCommand::BlockCopy),
@@ -150,6 +150,6 @@ pub(super) fn chosen(app: &App) -> Option<Line> {
         key(KeyCommand::BlockNewer),
         key(KeyCommand::BlockBack)
     );
-    let words = truncate_to(&words, usize::from(app.ui.size.0).saturating_sub(5));
-    Some(Line::from(vec![Span::new("  ▸ ", Role::Accent), Span::new(words, Role::Muted)]))
+    let text = truncate_to(&text, usize::from(app.ui.size.0).saturating_sub(5));
+    Some(Line::from(vec![Span::new("  ▸ ", Role::Accent), Span::new(text, Role::Muted)]))
 }

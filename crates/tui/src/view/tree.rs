@@ -14,8 +14,8 @@ pub(super) fn draw(
     buffer: &mut Buffer,
     theme: &ThemeState,
 ) -> Option<(u16, u16)> {
-    for (place, line) in &drawn.lines {
-        put(line, place.intersection(area), buffer, theme);
+    for (position, line) in &drawn.lines {
+        put(line, position.intersection(area), buffer, theme);
     }
     Some(drawn.cursor)
 }
