@@ -50,7 +50,7 @@ const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 /// The owner of the mouse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MouseUse {
-    /// Tiller: the wheel scrolls, a click folds, dragging selects and copies.
+    /// tiller: the wheel scrolls, a click folds, dragging selects and copies.
     #[default]
     Tiller,
     /// The terminal.
