@@ -137,7 +137,7 @@ pub(crate) fn approval(program: &Path) -> anyhow::Result<String> {
     let prompt = "the parser test fails on windows line endings, find out why";
     let terminal =
         project.open(program, Size(116, 28), (&[work, said("Done.")], &["--name", "fix-crlf", prompt]))?;
-    terminal.wait_for("edit_file asks");
+    terminal.wait_for("edit_file needs approval");
     terminal.wait_for("deny, say why");
     taken(&terminal, DefaultColors::DARK)
 }
