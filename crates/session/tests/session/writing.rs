@@ -34,6 +34,16 @@ fn writer_no_file_before_first_prompt() {
 }
 
 #[test]
+fn writer_without_folder_names_it() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.sessions(), "a file").unwrap();
+    let mut writer = sandbox.create();
+    let folder = writer.reader().path().unwrap().parent().unwrap().to_owned();
+    let error = writer.append(user("hello"), NOW).unwrap_err();
+    assert_eq!(error.to_string(), format!("can't create the folder {}", folder.display()));
+}
+
+#[test]
 fn writer_bang_command_makes_file() {
     use tiller_session::entry::TillerEntry;
     let mut writer = Sandbox::new().create();
