@@ -15,7 +15,7 @@ pub const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "AGENT.md"];
 /// Maximum bytes of one file. It is part of every request, and 64 KiB are about 16,000 tokens.
 pub const MAX_BYTES: usize = 64 * 1024;
 
-/// Most bytes of all files together; the last ones, nearest to the work, take precedence.
+/// Maximum bytes of all files together; the last ones, nearest to the work, take precedence.
 pub(crate) const MAX_TOTAL: usize = 192 * 1024;
 
 /// The instructions of one file.
