@@ -30,7 +30,7 @@ pub(crate) fn models(program: &Path) -> anyhow::Result<String> {
     let project = Project::new()?;
     project.write("tiller/.env", "ANTHROPIC_API_KEY=not-a-key\n")?;
     let mut terminal = project.open(program, Size(116, 24), (&[said("Done.")], &["--name", "fix-crlf"]))?;
-    terminal.wait_for("Say what you want done");
+    terminal.wait_for("Type what you want done");
     enter(&mut terminal, "/model");
     terminal.wait_for("needs OPENAI_API_KEY");
     terminal.send("5-5");
@@ -63,7 +63,7 @@ pub(crate) fn sessions(program: &Path) -> anyhow::Result<String> {
     for (name, prompt, answer) in talks {
         let arguments: &[&str] = if name.is_empty() { &[] } else { &["--name", name] };
         let mut terminal = project.open(program, Size(116, 24), (&[said(answer)], arguments))?;
-        terminal.wait_for("Say what you want done");
+        terminal.wait_for("Type what you want done");
         say(&mut terminal, prompt, answer.rsplit(' ').next().unwrap_or_default());
         leave(terminal)?;
     }
@@ -71,7 +71,7 @@ pub(crate) fn sessions(program: &Path) -> anyhow::Result<String> {
     let mut terminal = project.open(program, Size(116, 24), (&again, &["-c"]))?;
     terminal.wait_for("becam");
     enter(&mut terminal, "/clone");
-    terminal.wait_for("this is a copy now");
+    terminal.wait_for("Switched to a copy");
     say(&mut terminal, "let every token know its line", "The tokens keep");
     leave(terminal)?;
     let mut terminal = project.open(program, Size(116, 24), (&[], &["-r"]))?;

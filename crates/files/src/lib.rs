@@ -5,7 +5,7 @@
 //! gigabytes. The functions open without blocking, check the opened descriptor, and read up to a limit:
 //!
 //! - [`open`] and [`read`] for paths that the user chose: links are followed, the target must be a regular file.
-//! - [`read_within`] for files of a project: links may not lead out of its root.
+//! - `read_within` for files of a project: links may not lead out of its root.
 //! - [`read_stream`] for arguments such as `@FILE`, where a shell's `<(command)` gives a pipe.
 //! - [`open_folder`] for folders that the user named.
 //! - [`create_private`] for output files that the user named.
@@ -128,7 +128,7 @@ pub(crate) fn read_within(root: &Path, path: &Path, limit: u64) -> io::Result<Ve
 /// Reads a regular UTF-8 file of at most `limit` bytes whose real path lies inside `root`.
 ///
 /// # Errors
-/// As [`read_within`], and when it isn't UTF-8.
+/// As `read_within`, and when it isn't UTF-8.
 pub fn read_text_within(root: &Path, path: &Path, limit: u64) -> io::Result<String> {
     into_text(read_within(root, path, limit)?)
 }

@@ -29,7 +29,7 @@ pub struct SseEvent {
     pub is_damaged: bool,
 }
 
-/// An error for an event larger than [`MAX_EVENT_BYTES`].
+/// An error for an event larger than `MAX_EVENT_BYTES`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an event of the stream is longer than {} MiB", MAX_EVENT_BYTES / (1024 * 1024))]
 pub struct EventTooLong;

@@ -276,7 +276,7 @@ impl App {
     /// Opens the whole call on a page of its own.
     fn open_call_page(&mut self) {
         if let Some(pending) = self.activity.approvals.first_mut() {
-            let title = format!("{} asks", super::tool_call::one_line(&pending.request.tool_name));
+            let title = format!("{} needs approval", super::tool_call::one_line(&pending.request.tool_name));
             let lines = pending.detail.page_lines();
             let (call, seen) = (pending.request.tool_call_id.clone(), pending.detail.seen.clone());
             self.overlays.push(Overlay::Pager(Pager::new(&title, lines).for_call(call, seen)));

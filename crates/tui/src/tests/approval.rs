@@ -254,7 +254,7 @@ fn approval_page_typed_word_is_no_answer() {
         let screen = harness.screen();
         assert_eq!(screen.contains("type a reason for the model"), reason, "{screen}");
         assert_eq!(harness.app.editor.text(), text);
-        assert!(!screen.contains("── bash asks"), "{screen}");
+        assert!(!screen.contains("── bash needs approval"), "{screen}");
     }
 }
 
@@ -292,7 +292,7 @@ fn approval_page_shows_call_and_esc_returns() {
     harness.show_request(long_command());
     assert_eq!(harness.press_letter('v'), []);
     let screen = harness.screen();
-    assert!(screen.contains("── bash asks ──") && screen.contains("  echo step 17"), "{screen}");
+    assert!(screen.contains("── bash needs approval ──") && screen.contains("  echo step 17"), "{screen}");
     assert_eq!(harness.key(KeyCode::Char('y')), [], "the page takes the keys");
     assert_eq!(harness.key(KeyCode::Esc), []);
     assert_eq!(harness.press_letter('y'), [], "its end wasn't on the screen");
@@ -321,14 +321,14 @@ fn approval_page_names_unseen_lines() {
     }
     insta::assert_snapshot!("page_partly_seen_80x24", harness.screen());
     assert_eq!(harness.press_letter('y'), [], "lines in the middle weren't on the screen");
-    assert!(harness.screen().contains("── bash asks ──"), "the page stays: {}", harness.screen());
+    assert!(harness.screen().contains("── bash needs approval ──"), "the page stays: {}", harness.screen());
     harness.key(KeyCode::PageDown);
     harness.key(KeyCode::PageDown);
     assert!(harness.screen().contains("a session:"), "{}", harness.screen());
     assert_eq!(harness.press_letter('y'), [], "the last of it came at this moment");
     harness.wait(400);
     assert_eq!(harness.press_letter('y'), allow_once("c2"));
-    assert!(!harness.screen().contains("bash asks"), "{}", harness.screen());
+    assert!(!harness.screen().contains("bash needs approval"), "{}", harness.screen());
 }
 
 #[test]
@@ -914,7 +914,7 @@ fn approval_answered_elsewhere_closes() {
     assert!(harness.screen().contains("bash needs approval"));
     let decision = Decision::Deny { reason: "the user steered".into() };
     harness.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision });
-    assert!(!harness.screen().contains("bash asks"));
+    assert!(!harness.screen().contains("bash needs approval"));
 }
 
 #[test]
