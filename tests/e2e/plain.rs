@@ -228,7 +228,7 @@ fn plain_ctrl_c_stops_the_run_and_twice_quits() {
     terminal.wait_for("stopped");
     terminal.wait_until("the next line is waited for", is_invited);
     terminal.key(TerminalKey::Ctrl('c'));
-    terminal.wait_for("press Ctrl+C again to quit");
+    terminal.wait_for("press Ctrl+C again to quit (or");
     terminal.key(TerminalKey::Ctrl('c'));
     assert!(terminal.wait().success());
     assert_eq!(sandbox.log().last().unwrap()["message"]["stopReason"], "aborted");
