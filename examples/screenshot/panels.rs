@@ -34,7 +34,7 @@ pub(crate) fn models(program: &Path) -> anyhow::Result<String> {
     enter(&mut terminal, "/model");
     terminal.wait_for("needs OPENAI_API_KEY");
     terminal.send("5-5");
-    terminal.wait_for("at most 128,000 tokens");
+    terminal.wait_for("up to 128,000 tokens");
     terminal.key(TerminalKey::Down);
     terminal.wait_for("▸   anthropic/claude-sonnet-5-5");
     taken(&terminal, DefaultColors::DARK)

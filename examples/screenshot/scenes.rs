@@ -169,7 +169,7 @@ fn back_to(terminal: &mut Terminal, beginning: &str) {
         screen.lines().any(|line| line.contains('▸') && line.contains(&format!("▌ {beginning}")))
     });
     terminal.key(TerminalKey::Enter);
-    terminal.notice("▸ say nothing of it");
+    terminal.notice("▸ no summary");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for(&format!("❯ {beginning}"));
     terminal.key(TerminalKey::Ctrl('c'));
