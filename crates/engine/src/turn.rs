@@ -253,7 +253,7 @@ impl Turn {
             Input::ApprovalWaived { call, grant } => self.approval_waived(&call, grant, to),
             Input::ApprovalDenied { call, denied } => self.approval_denied(&call, &denied, to),
             Input::Compacted { reason, compaction } => self.compacted(reason, compaction, to),
-            Input::NotCompacted { reason, why } => self.not_compacted(reason, why, to),
+            Input::NotCompacted { reason, cause } => self.not_compacted(reason, cause, to),
             Input::Abort { so_far, queue } => self.abort(so_far, queue, to),
             Input::Unqueue(ids) => self.unqueue(&ids, to),
             Input::EditQueued { id, edit } => self.edit_queued(&id, edit, to),

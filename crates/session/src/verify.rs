@@ -143,7 +143,7 @@ enum EntryRelation {
 #[derive(Debug)]
 struct UnreadableLine {
     location: LineLocation,
-    why: String,
+    reason: String,
     /// True if it is the start of an entry.
     is_partial: bool,
     closed: bool,
@@ -259,13 +259,13 @@ impl Checker {
                     std::str::from_utf8(line.bytes).is_err_and(|error| error.error_len().is_none());
                 let is_partial =
                     line.bytes.trim_ascii_start().starts_with(b"{") && (error.is_eof() || ends_in_character);
-                let why = body::invalid_utf8(line.bytes).unwrap_or_else(|| error.to_string());
+                let reason = body::invalid_utf8(line.bytes).unwrap_or_else(|| error.to_string());
                 let are_many = self.unreadable.len() >= MAX_NAMED_LINES;
                 match self.unreadable.last_mut() {
                     Some(last) if are_many => last.more += 1,
                     _ => self.unreadable.push(UnreadableLine {
                         location,
-                        why,
+                        reason,
                         is_partial,
                         closed: line.closed,
                         more: 0,
@@ -330,26 +330,26 @@ impl Checker {
     /// a torn one.
     fn report_unreadable(
         &mut self,
-        UnreadableLine { location, mut why, is_partial, closed, more }: UnreadableLine,
+        UnreadableLine { location, mut reason, is_partial, closed, more }: UnreadableLine,
         entry_lost: bool,
     ) {
         if more > 0 {
-            why += &format!("; so are the {more} lines after it");
+            reason += &format!("; so are the {more} lines after it");
         }
         match (is_partial && !entry_lost, closed) {
             (true, true) => {
                 self.findings.note(
                     location,
                     format!(
-                        "torn: the line is incomplete ({why}) and was closed later; it is kept and ignored"
+                        "torn: the line is incomplete ({reason}) and was closed later; it is kept and ignored"
                     ),
                 );
             }
             (true, false) => {
-                self.findings.note(location, format!("torn: the file ends within this line ({why}); it is closed when the session continues"));
+                self.findings.note(location, format!("torn: the file ends within this line ({reason}); it is closed when the session continues"));
             }
             (false, _) => {
-                self.findings.error(location, format!("not readable ({why}); it is kept and ignored"));
+                self.findings.error(location, format!("not readable ({reason}); it is kept and ignored"));
             }
         }
     }
@@ -386,8 +386,8 @@ impl Checker {
         if read.lone_surrogates {
             self.findings.note(location, "contains a lone surrogate escape; it is read as U+FFFD");
         }
-        if let Some(why) = read.invalid_utf8 {
-            self.findings.error(location, format!("{why}; invalid bytes are read as U+FFFD"));
+        if let Some(reason) = read.invalid_utf8 {
+            self.findings.error(location, format!("{reason}; invalid bytes are read as U+FFFD"));
         }
         if let Some(problem) = read.invalid_usage {
             self.findings.error(location, format!("invalid usage: {problem}; its cost is not counted"));

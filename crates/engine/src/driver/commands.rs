@@ -356,7 +356,8 @@ impl Driver {
     fn add_folder(&mut self, typed: &str) -> Result<PermissionRule, AgentError> {
         let homes = &self.services.options.policy.protected.homes;
         let rule = folder_rule(typed, self.services.manager.cwd(), homes.last().map(PathBuf::as_path));
-        let failed = |error: io::Error| AgentError::Folder { path: typed.to_owned(), why: error.to_string() };
+        let failed =
+            |error: io::Error| AgentError::Folder { path: typed.to_owned(), reason: error.to_string() };
         let rule = rule.map_err(failed)?;
         self.approvals.add_rule(rule.clone());
         self.folders_changed();

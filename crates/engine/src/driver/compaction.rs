@@ -108,7 +108,7 @@ impl Driver {
             }
             Err(error) => {
                 let failure = NotCompacted::Failed(overflow_error(&error));
-                self.step_next(Input::NotCompacted { reason: REASON, why: failure });
+                self.step_next(Input::NotCompacted { reason: REASON, cause: failure });
             }
         }
     }
@@ -312,7 +312,7 @@ impl Driver {
         if let Some(reply) = pending.reply {
             send_reply(reply, Err(error.into()));
         }
-        Input::NotCompacted { reason: pending.reason, why: outcome }
+        Input::NotCompacted { reason: pending.reason, cause: outcome }
     }
 
     /// Replies after a compaction was appended and emitted.

@@ -220,11 +220,11 @@ impl Driver {
                 running.purpose.cost().usage.add(&usage);
                 self.summaries.phase = SummaryPhase::Running(running);
             }
-            SummaryEvent::Retry { attempt, most, delay, why } => {
+            SummaryEvent::Retry { attempt, most, delay, reason } => {
                 let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-                running.retry = Some(AnnouncedRetry::new((attempt, most), now(), delay_ms, &why));
+                running.retry = Some(AnnouncedRetry::new((attempt, most), now(), delay_ms, &reason));
                 self.summaries.phase = SummaryPhase::Running(running);
-                let (max_attempts, error_message) = (most, why);
+                let (max_attempts, error_message) = (most, reason);
                 self.bus.emit(EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message });
             }
             SummaryEvent::Ended(answers) => match running.purpose {

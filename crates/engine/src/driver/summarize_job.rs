@@ -37,7 +37,7 @@ pub(crate) enum SummaryEvent {
     /// Usage of a request that is over.
     Usage(Usage),
     /// A request failed and is retried after a delay.
-    Retry { attempt: u32, most: u32, delay: Duration, why: String },
+    Retry { attempt: u32, most: u32, delay: Duration, reason: String },
     /// The answers in the order of the requests, or the error.
     Ended(Result<Vec<String>, CompactionError>),
 }
@@ -76,7 +76,7 @@ impl SummaryJob {
                             attempt: times,
                             most: max_attempts,
                             delay,
-                            why: error.message_with_hint(),
+                            reason: error.message_with_hint(),
                         })
                         .await;
                         tokio::time::sleep(delay).await;

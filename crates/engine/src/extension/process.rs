@@ -155,11 +155,11 @@ impl SharedProcess {
                 let (declared, transport) = (Some(Arc::new(declared)), Some(Arc::new(transport)));
                 self.change(|state| *state = ProcessState { declared, transport, file });
             }
-            Err(why) => {
+            Err(reason) => {
                 let path = self.launch.path.display();
                 let consequence = "tool calls need approval until it runs or is removed";
                 self.warn.send(format!(
-                    "extension {} could not be started: {why}; {consequence}: {path}",
+                    "extension {} could not be started: {reason}; {consequence}: {path}",
                     self.name
                 ));
             }

@@ -61,12 +61,12 @@ pub enum AgentError {
     #[error("there is no {0}")]
     NotFound(&'static str),
     /// A folder can't be added.
-    #[error("{path}: {why}")]
+    #[error("{path}: {reason}")]
     Folder {
         /// The folder, as typed.
         path: String,
         /// The reason.
-        why: String,
+        reason: String,
     },
     /// An extension's command failed.
     #[error("{0}")]

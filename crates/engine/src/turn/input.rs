@@ -109,7 +109,7 @@ pub(crate) enum Input {
         /// Its cause.
         reason: CompactionReason,
         /// The reason.
-        why: NotCompacted,
+        cause: NotCompacted,
     },
     /// Stop everything.
     Abort {

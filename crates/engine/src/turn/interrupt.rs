@@ -25,7 +25,7 @@ impl Turn {
             emit_not_compacted(CompactionReason::Overflow, NotCompacted::Stopped, out);
         }
         let working = self.stop_turn(so_far, &ABORT, out);
-        self.end_retries(Some(ABORT.why.to_owned()), out);
+        self.end_retries(Some(ABORT.reason.to_owned()), out);
         let waiting = self.queue.items().iter().filter(|item| !item.held).map(|item| item.id.clone());
         let waiting: Vec<QueueId> = waiting.collect();
         if queue == QueueHandling::Return && !waiting.is_empty() {
@@ -54,7 +54,7 @@ impl Turn {
         }
         let was_paused = matches!(self.phase, Phase::AwaitingRetry);
         let working = self.stop_turn(so_far, &STEER_NOW, out);
-        self.end_retries(Some(STEER_NOW.why.to_owned()), out);
+        self.end_retries(Some(STEER_NOW.reason.to_owned()), out);
         self.retry = RetryState::default();
         if was_paused {
             return self.resume(DeliveryMode::All, out);
@@ -85,7 +85,7 @@ impl Turn {
             Phase::Streaming(_) => {
                 out.effects.push(Effect::StopStream);
                 // Without a partial answer the request was not sent: there is nothing to store.
-                so_far.answer.map(|partial| self.append_answer(aborted(partial, stop.why, out.now), out))
+                so_far.answer.map(|partial| self.append_answer(aborted(partial, stop.reason, out.now), out))
             }
             Phase::Planning(mut working) | Phase::RunningTools(mut working) => {
                 out.effects.push(Effect::StopTools);

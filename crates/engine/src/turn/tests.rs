@@ -1064,7 +1064,7 @@ fn overflow_without_compaction_ends_the_run() {
     let failure = NotCompacted::Failed("no".into());
     let reason = CompactionReason::Overflow;
     assert_eq!(
-        step(&mut too_long(), Input::NotCompacted { reason, why: failure }),
+        step(&mut too_long(), Input::NotCompacted { reason, cause: failure }),
         lines(&[
             &single_line("emit compaction_end None aborted false retry false Some(\"no\")"),
             &settled_after_pause("Failed")
@@ -1173,7 +1173,7 @@ fn retries_that_end_in_an_overflow_have_an_end_event() {
     step(&mut turn, Input::RetryDue { turn: 1 });
     step(&mut turn, failed(2, AfterFailure::Compact));
     let failure = NotCompacted::Failed("no".into());
-    let effects = step(&mut turn, Input::NotCompacted { reason: CompactionReason::Overflow, why: failure });
+    let effects = step(&mut turn, Input::NotCompacted { reason: CompactionReason::Overflow, cause: failure });
     assert!(effects.contains(&"emit auto_retry_end false 1 Some(\"no\")".to_owned()), "{effects:?}");
 }
 

@@ -32,7 +32,7 @@ pub(super) const NO_TURN_LEFT: &str = "not run: the limit of turns is reached";
 #[derive(Debug)]
 pub(super) struct TurnInterruption {
     /// Error of the partial answer in the log, and of the canceled retry for front ends.
-    pub(super) why: &'static str,
+    pub(super) reason: &'static str,
     /// Result of a running call, for the model.
     running: &'static str,
     /// Result of a call that had not begun, for the model.
@@ -45,7 +45,7 @@ pub(super) struct TurnInterruption {
 
 /// The user aborts the run.
 pub(super) const ABORT: TurnInterruption = TurnInterruption {
-    why: "stopped by the user",
+    reason: "stopped by the user",
     running: "aborted: the user stopped it; it may have had effects",
     waiting: "not run: the user stopped the agent",
     denied: "the user stopped the agent",
@@ -54,7 +54,7 @@ pub(super) const ABORT: TurnInterruption = TurnInterruption {
 
 /// The user steers at once.
 pub(super) const STEER_NOW: TurnInterruption = TurnInterruption {
-    why: "the user steered",
+    reason: "the user steered",
     running: "aborted: the user steered; it may have had effects",
     waiting: SKIPPED,
     denied: "the user steered",

@@ -382,10 +382,10 @@ impl MessagesDecoder {
             Some("max_tokens" | "model_context_window_exceeded") => Some(StopReason::Length),
             Some("tool_use") => Some(StopReason::ToolUse),
             Some("refusal") => {
-                let why = end.stop_details.and_then(|details| details.explanation);
-                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                let reason = end.stop_details.and_then(|details| details.explanation);
+                let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
                 let fault =
-                    ProviderFault::new(FailureKind::Fatal, format!("the model declined to answer{why}"));
+                    ProviderFault::new(FailureKind::Fatal, format!("the model declined to answer{reason}"));
                 return Err(fault.with_hint("rephrase the request, or choose another model"));
             }
             // `pause_turn` comes only with tools that run at the provider; tiller requests none.

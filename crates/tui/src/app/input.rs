@@ -166,12 +166,12 @@ pub(crate) enum ListResult {
     RenameFailed {
         path: PathBuf,
         name: String,
-        why: StatusText,
+        reason: StatusText,
     },
     /// Restoring a session from the trash failed.
     RestoreFailed {
         path: PathBuf,
-        why: StatusText,
+        reason: StatusText,
     },
     Sessions {
         look: SessionQueryId,

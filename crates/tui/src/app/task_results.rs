@@ -103,13 +103,13 @@ impl App {
                 self.show_list_status(word);
             }
             ListResult::SessionsChanged { word, trashed } => return self.sessions_changed(word, trashed),
-            ListResult::RenameFailed { path, name, why } => {
+            ListResult::RenameFailed { path, name, reason } => {
                 self.prompt_for_name_again(&path, &name);
-                self.show_list_status(why);
+                self.show_list_status(reason);
             }
-            ListResult::RestoreFailed { path, why } => {
+            ListResult::RestoreFailed { path, reason } => {
                 self.restore_failed(path);
-                self.show_list_status(why);
+                self.show_list_status(reason);
             }
             ListResult::Sessions { look, scope, what } => self.show_browse_result(look, scope, &what),
             ListResult::AskToHide { entry, count } => self.ask_to_hide(entry, count),

@@ -65,7 +65,7 @@ impl ExecutorWorker {
                 self.read_in_background(background, || match attach::read_clipboard() {
                     ClipboardContent::Image(picture) => TaskResult::Attached(picture),
                     ClipboardContent::Text(text) => TaskResult::Paste(text),
-                    ClipboardContent::Nothing(why) => TaskResult::Note(why),
+                    ClipboardContent::Nothing(reason) => TaskResult::Note(reason),
                 })
             }
         }

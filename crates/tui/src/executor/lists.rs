@@ -153,7 +153,7 @@ impl ExecutorWorker {
                         vec![TaskResult::List(ListResult::RenameFailed {
                             path,
                             name,
-                            why: error_status(&error),
+                            reason: error_status(&error),
                         })]
                     }
                     done => session_changed(done, word, None),
@@ -192,7 +192,7 @@ impl ExecutorWorker {
                 word: StatusText::note("restored"),
                 trashed: None,
             }),
-            Err(error) => TaskResult::List(ListResult::RestoreFailed { path, why: error_status(&error) }),
+            Err(error) => TaskResult::List(ListResult::RestoreFailed { path, reason: error_status(&error) }),
         }
     }
 
@@ -235,8 +235,8 @@ impl ExecutorWorker {
 
     async fn trust_items(&self) -> Vec<PickerItem> {
         let none = || {
-            let why = "nothing to trust: the project has no settings, .env or extensions";
-            vec![PickerItem::new(why, PickerChoice::Unavailable(why.to_owned()))]
+            let reason = "nothing to trust: the project has no settings, .env or extensions";
+            vec![PickerItem::new(reason, PickerChoice::Unavailable(reason.to_owned()))]
         };
         let Some(service) = self.options.services.trust.clone() else { return none() };
         spawn_blocking(move || service.items()).await.unwrap_or_else(|_| none())

@@ -224,7 +224,7 @@ impl Harness {
                 if !std::mem::take(&mut self.jobs.compaction) {
                     return None;
                 }
-                Input::NotCompacted { reason: CompactionReason::Overflow, why: cause }
+                Input::NotCompacted { reason: CompactionReason::Overflow, cause }
             }
             Action::Abort(queue) => Input::Abort { so_far: self.so_far(), queue },
             Action::Unqueue(at) => Input::Unqueue(vec![self.waiting(at)?]),
