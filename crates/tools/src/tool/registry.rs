@@ -1,7 +1,7 @@
 //! The tools of a session, by name.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
@@ -46,7 +46,9 @@ impl BuiltInTool {
 /// Returns the traits of the built-in tools, for code without a session.
 #[must_use]
 pub fn built_in_tools() -> ToolCatalog {
-    BUILT_IN.iter().map(|tool| (tool.name.to_owned(), tool.traits)).collect()
+    static CATALOG: LazyLock<ToolCatalog> =
+        LazyLock::new(|| BUILT_IN.iter().map(|tool| (tool.name.to_owned(), tool.traits)).collect());
+    CATALOG.clone()
 }
 
 /// The dependencies of the built-in tools.
