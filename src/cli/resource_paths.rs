@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::args::CliArgs;
 use super::frontend::FrontEnd;
 use super::wiring::Scratch;
-use crate::agent::slash_command::InteractiveFrontEnd::Screen;
+use crate::agent::slash_command::InteractiveFrontEnd::Tui;
 use crate::agent::slash_command::available_commands;
 use crate::agent::{ResourcePaths, WatchMode};
 use crate::config::Config;
@@ -27,7 +27,7 @@ pub(super) fn resource_paths(
     let home = config.variable("HOME").map(Path::new);
     let defaults = ResourcePaths::usual(cwd, &config.folders.config, home);
     let mut sources = ResourcePaths {
-        reserved_names: available_commands(Screen).map(|row| row.name.to_owned()).collect(),
+        reserved_names: available_commands(Tui).map(|row| row.name.to_owned()).collect(),
         watch: if front != FrontEnd::Print && settings.watch() == Switch::On {
             WatchMode::On
         } else {

@@ -146,7 +146,7 @@ fn built_in(row: &CommandSpec, argument: &str) -> InputLine {
         }
         BuiltInCommand::FollowUp => return message(argument, InputLine::FollowUp),
         BuiltInCommand::Now => return message(argument, InputLine::Now),
-        // Only the screen has these; `slash_command::parse` rejects them.
+        // Only the TUI has these; `slash_command::parse` rejects them.
         BuiltInCommand::Trust
         | BuiltInCommand::Tools
         | BuiltInCommand::Settings
@@ -182,7 +182,7 @@ fn permissions(argument: &str) -> InputLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::slash_command::InteractiveFrontEnd::Screen;
+    use crate::agent::slash_command::InteractiveFrontEnd::Tui;
     use crate::agent::slash_command::available_commands;
     use crate::agent::{CommandSource, Unrunnable};
 
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn input_line_command_of_the_screen_is_an_error() {
-        let of_screen = available_commands(Screen).filter(|row| !row.is_available(Plain));
+        let of_screen = available_commands(Tui).filter(|row| !row.is_available(Plain));
         let names: Vec<&str> = of_screen.map(|row| row.name).collect();
         assert_eq!(
             names,

@@ -127,7 +127,7 @@ async fn apply_change(
     store: &CredentialStore,
     change: CredentialChange,
 ) -> CommandResult {
-    let CredentialChange { change, message: said, hint } = change;
+    let CredentialChange { change, message, hint } = change;
     let outcome = agent.change_key(store, change).await.map_err(|error| error_text(&error))?;
     let next = match outcome {
         KeyChangeOutcome::ActiveProvider | KeyChangeOutcome::Unchanged => hint,
@@ -145,7 +145,7 @@ async fn apply_change(
             Some(format!("{model} is used now, because no other model is available; /login adds a key"))
         }
     };
-    Ok(format!("{}\n", next.map_or(said.clone(), |next| format!("{said}\n  {next}"))))
+    Ok(format!("{}\n", next.map_or(message.clone(), |next| format!("{message}\n  {next}"))))
 }
 
 fn row(holder: &ProviderCredential) -> String {

@@ -13,7 +13,7 @@ use tiller_tools::policy::ApprovalMode;
 
 use self::BuiltInCommand as C;
 use self::CommandArgument::{NoArgument, Optional, Required};
-use self::InteractiveFrontEnd::{Plain, Screen};
+use self::InteractiveFrontEnd::{Plain, Tui};
 
 pub use line::{ParsedLine, SlashCommandError, certain_name, find_command, parse, unavailable};
 
@@ -64,7 +64,7 @@ pub enum BuiltInCommand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InteractiveFrontEnd {
     /// The TUI.
-    Screen,
+    Tui,
     /// `--plain`.
     Plain,
 }
@@ -138,7 +138,7 @@ impl CommandSpec {
     #[must_use]
     pub fn usage(&self, front_end: InteractiveFrontEnd) -> CommandUsage {
         match front_end {
-            InteractiveFrontEnd::Screen => self.usage,
+            InteractiveFrontEnd::Tui => self.usage,
             InteractiveFrontEnd::Plain => self.plain_usage.unwrap_or(self.usage),
         }
     }
@@ -253,14 +253,13 @@ const TABLE: &[CommandSpec] = &[
         Required("PATH[:ro]"),
         "give tools access to another folder for this session; :ro for read-only",
     ),
-    row(C::Trust, "trust", NoArgument, "decide again whether this project's own files take effect")
-        .only(Screen),
+    row(C::Trust, "trust", NoArgument, "decide again whether this project's own files take effect").only(Tui),
     row(C::Tools, "tools", Optional("NAME"), "show the model's tools; NAME switches a tool on or off")
-        .only(Screen),
+        .only(Tui),
     row(C::Settings, "settings", Optional("NAME [VALUE]"), "show or change settings")
         .also(&["config"])
-        .only(Screen),
-    row(C::Copy, "copy", Optional("N"), "copy the last answer, or the Nth from the end").only(Screen),
+        .only(Tui),
+    row(C::Copy, "copy", Optional("N"), "copy the last answer, or the Nth from the end").only(Tui),
     row(C::FollowUp, "followup", Required("TEXT"), "send TEXT after the agent has finished"),
     row(
         C::Now,
@@ -281,19 +280,18 @@ const TABLE: &[CommandSpec] = &[
         Optional("FILE"),
         "export this session as an HTML page, or to FILE.md or FILE.jsonl",
     )
-    .only(Screen),
-    row(C::Import, "import", Optional("PATH"), "import sessions from Claude Code, Codex or pi").only(Screen),
-    row(C::Theme, "theme", Optional("NAME"), "choose the color theme").only(Screen),
+    .only(Tui),
+    row(C::Import, "import", Optional("PATH"), "import sessions from Claude Code, Codex or pi").only(Tui),
+    row(C::Theme, "theme", Optional("NAME"), "choose the color theme").only(Tui),
     row(C::Reload, "reload", NoArgument, "reload settings, skills, templates and context files")
         .with_plain_usage(NoArgument, "reload skills, templates and context files"),
-    row(C::Logs, "logs", NoArgument, "show the end of tiller's log, and where crash reports are")
-        .only(Screen),
+    row(C::Logs, "logs", NoArgument, "show the end of tiller's log, and where crash reports are").only(Tui),
     row(C::Login, "login", Optional("PROVIDER"), "store a provider's API key").also(&["connect"]),
     row(C::Logout, "logout", Optional("PROVIDER"), "remove a provider's API key")
         .with_plain_argument(Required("PROVIDER")),
     row(C::Help, "help", NoArgument, "show help: commands and the most important keys")
         .with_plain_usage(NoArgument, "show help: kinds of lines and commands"),
-    row(C::Hotkeys, "hotkeys", NoArgument, "show every key").also(&["keys", "keybindings"]).only(Screen),
+    row(C::Hotkeys, "hotkeys", NoArgument, "show every key").also(&["keys", "keybindings"]).only(Tui),
     row(C::Quit, "quit", NoArgument, "quit; the session is saved").also(&["exit", "q"]),
 ];
 
@@ -332,7 +330,7 @@ mod tests {
         let mut out = "\n| command | aliases | description | `--plain` |\n|---|---|---|---|\n".to_owned();
         for row in TABLE {
             let is_plain_only = row.availability == Availability::Only(Plain);
-            let front_end = if is_plain_only { Plain } else { Screen };
+            let front_end = if is_plain_only { Plain } else { Tui };
             let aliases: Vec<String> = row.aliases.iter().map(|alias| format!("`/{alias}`")).collect();
             let (synopsis, summary) = (row.synopsis(front_end), row.usage(front_end).summary);
             writeln!(out, "| `{synopsis}` | {} | {summary} | {} |", aliases.join(" "), in_plain(row))
@@ -344,7 +342,7 @@ mod tests {
     /// The cell about `--plain`.
     fn in_plain(row: &CommandSpec) -> String {
         match (row.availability, row.plain_usage) {
-            (Availability::Only(Screen), _) => "no".to_owned(),
+            (Availability::Only(Tui), _) => "no".to_owned(),
             (Availability::Only(Plain), _) => "only".to_owned(),
             (Availability::Both, None) => "yes".to_owned(),
             (Availability::Both, Some(usage)) if usage.summary == row.usage.summary => {
@@ -378,9 +376,9 @@ mod tests {
             let row = find_command(name, front_end).unwrap();
             format!("{}: {}", row.synopsis(front_end), row.description(front_end))
         };
-        assert_eq!(line("name", Screen), "/name NAME: name this session (also /rename)");
-        assert_eq!(line("name", Plain), line("name", Screen));
-        assert_eq!(line("fork", Screen), "/fork: fork a new session from an earlier message");
+        assert_eq!(line("name", Tui), "/name NAME: name this session (also /rename)");
+        assert_eq!(line("name", Plain), line("name", Tui));
+        assert_eq!(line("fork", Tui), "/fork: fork a new session from an earlier message");
         assert_eq!(
             line("fork", Plain),
             "/fork [ID]: fork a new session from an earlier message; without ID, list them"
@@ -390,8 +388,8 @@ mod tests {
 
     #[test]
     fn find_command_of_the_other_front_end_is_none() {
-        assert_eq!(find_command("go", Screen), None);
+        assert_eq!(find_command("go", Tui), None);
         assert_eq!(find_command("keys", Plain), None);
-        assert_eq!(find_command("keys", Screen).map(|row| row.command), Some(C::Hotkeys));
+        assert_eq!(find_command("keys", Tui).map(|row| row.command), Some(C::Hotkeys));
     }
 }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tiller_core::unit::UnixMs;
-use tiller_engine::slash_command::InteractiveFrontEnd::Screen;
+use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
 use tiller_engine::slash_command::certain_name;
 
 use super::app::{Action, App, ListAction, Navigate};
@@ -366,7 +366,7 @@ impl App {
         if let CompletionKind::Command(typed) = &self.completion.kind
             && !self.completion.is_user_selected
         {
-            let insert = certain_name(typed, &self.session.commands, Screen).map(|name| format!("/{name} "));
+            let insert = certain_name(typed, &self.session.commands, Tui).map(|name| format!("/{name} "));
             let at = self
                 .completion
                 .candidates

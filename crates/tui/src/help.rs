@@ -1,7 +1,7 @@
 //! The help pages: `/help` and `/hotkeys`.
 
 use tiller_engine::AgentCommand;
-use tiller_engine::slash_command::InteractiveFrontEnd::Screen;
+use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
 use tiller_engine::slash_command::available_commands;
 use tiller_render::{Emphasis, Line, Role, Span, Style};
 
@@ -49,9 +49,9 @@ pub(super) fn page(keymap: &Keymap, agents: &[AgentCommand]) -> Vec<Line> {
     lines.extend(keys.filter(|(keys, _)| !keys.trim().is_empty()).map(|(keys, about)| row(&keys, about)));
     lines.push(row("/hotkeys", "all keys"));
     lines.extend([Line::default(), heading("Commands")]);
-    for command in available_commands(Screen) {
-        let name = format!("/{} {}", command.name, command.usage(Screen).argument);
-        lines.push(row(&name, &command.description(Screen)));
+    for command in available_commands(Tui) {
+        let name = format!("/{} {}", command.name, command.usage(Tui).argument);
+        lines.push(row(&name, &command.description(Tui)));
     }
     if !agents.is_empty() {
         lines.extend([Line::default(), heading("Templates and skills")]);

@@ -3,7 +3,7 @@
 mod run;
 
 use tiller_engine::AgentCommand;
-use tiller_engine::slash_command::InteractiveFrontEnd::Screen;
+use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
 use tiller_engine::slash_command::{CommandSpec, available_commands, unavailable};
 
 use super::completion::{Candidate, OnAccept};
@@ -12,7 +12,7 @@ use super::picker::{FuzzyQuery, MatchMode};
 /// Candidates for a partial command name: those that begin with it, then fuzzy matches. Skills also match by their own
 /// name. For the name of a command that only `--plain` has there are no fuzzy matches, so that Enter shows the error.
 pub(super) fn candidates(typed: &str, agent_commands: &[AgentCommand]) -> Vec<Candidate> {
-    let built_in = available_commands(Screen).map(|row| (row.name, built_in_candidate(row)));
+    let built_in = available_commands(Tui).map(|row| (row.name, built_in_candidate(row)));
     let others = agent_commands.iter().map(|command| {
         let argument = command.argument_hint.as_deref().unwrap_or_default();
         (&*command.name, candidate(&command.name, argument, &command.description))
@@ -24,7 +24,7 @@ pub(super) fn candidates(typed: &str, agent_commands: &[AgentCommand]) -> Vec<Ca
     };
     let prefixed = all.iter().filter(|(name, _)| begins(name)).map(|(_, candidate)| candidate.clone());
     let mut candidates: Vec<Candidate> = prefixed.chain(aliases(typed, agent_commands)).collect();
-    if unavailable(typed, Screen).is_some() {
+    if unavailable(typed, Tui).is_some() {
         return candidates;
     }
     let ranked = FuzzyQuery::new(typed, MatchMode::Names).rank(&all, |(name, _)| (name, ""));
@@ -38,7 +38,7 @@ pub(super) fn candidates(typed: &str, agent_commands: &[AgentCommand]) -> Vec<Ca
 }
 
 fn built_in_candidate(row: &CommandSpec) -> Candidate {
-    let usage = row.usage(Screen);
+    let usage = row.usage(Tui);
     candidate(row.name, &usage.argument.to_string(), usage.summary)
 }
 
@@ -59,7 +59,7 @@ fn aliases<'a>(typed: &'a str, agent_commands: &'a [AgentCommand]) -> impl Itera
     let fits = move |alias: &&str| {
         alias.starts_with(typed) && agent_commands.iter().all(|command| command.name != **alias)
     };
-    available_commands(Screen).filter(meant).filter_map(move |row| {
+    available_commands(Tui).filter(meant).filter_map(move |row| {
         let alias = row.aliases.iter().find(|alias| fits(alias))?;
         let argument = format!("= /{}", row.name);
         Some(Candidate { name: format!("/{alias}"), argument, ..built_in_candidate(row) })
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(names("com")[..2], ["/compact", "/skill:commit"]);
         assert_eq!(names("comm"), ["/skill:commit"]);
         assert_eq!(names("rsm"), ["/resume"]);
-        assert_eq!(names("").len(), available_commands(Screen).count() + 2);
+        assert_eq!(names("").len(), available_commands(Tui).count() + 2);
         assert_eq!(candidates("review", &agent_commands)[0].argument, "[file]");
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use tiller_core::suggest;
 
-use super::InteractiveFrontEnd::{Plain, Screen};
+use super::InteractiveFrontEnd::{Plain, Tui};
 use super::{Availability, CommandArgument, CommandSpec, InteractiveFrontEnd, TABLE, available_commands};
 use crate::resources::AgentCommand;
 
@@ -32,7 +32,7 @@ pub enum SlashCommandError {
     },
     /// Only the TUI has this command.
     #[error("/{0} is available only in the TUI")]
-    OnlyOnScreen(&'static str),
+    OnlyInTui(&'static str),
     /// Only `--plain` has this command.
     #[error("/{0} is available only with --plain")]
     OnlyInPlain(&'static str),
@@ -57,10 +57,10 @@ pub fn find_command(name: &str, front_end: InteractiveFrontEnd) -> Option<&'stat
 pub fn unavailable(name: &str, front_end: InteractiveFrontEnd) -> Option<SlashCommandError> {
     let row = TABLE.iter().find(|row| row.name == name || row.aliases.contains(&name))?;
     match (row.availability, front_end) {
-        (Availability::Only(Screen), Plain) => Some(SlashCommandError::OnlyOnScreen(row.name)),
-        (Availability::Only(Plain), Screen) => Some(SlashCommandError::OnlyInPlain(row.name)),
-        (Availability::Both, Screen | Plain)
-        | (Availability::Only(Screen), Screen)
+        (Availability::Only(Tui), Plain) => Some(SlashCommandError::OnlyInTui(row.name)),
+        (Availability::Only(Plain), Tui) => Some(SlashCommandError::OnlyInPlain(row.name)),
+        (Availability::Both, Tui | Plain)
+        | (Availability::Only(Tui), Tui)
         | (Availability::Only(Plain), Plain) => None,
     }
 }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     fn parse_known(line: &str) -> Option<(BuiltInCommand, &str)> {
-        match parse(line, &agent_commands(), Screen) {
+        match parse(line, &agent_commands(), Tui) {
             Ok(ParsedLine::BuiltIn(row, argument)) => Some((row.command, argument)),
             _ => None,
         }
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn parse_template_name_beats_alias() {
         let clear = AgentCommand { name: "clear".into(), ..agent_commands().remove(0) };
-        assert_eq!(parse("/clear", std::slice::from_ref(&clear), Screen), agent("/clear"));
+        assert_eq!(parse("/clear", std::slice::from_ref(&clear), Tui), agent("/clear"));
     }
 
     #[test]
@@ -228,9 +228,9 @@ mod tests {
     #[test]
     fn parse_template_or_skill_is_for_the_agent() {
         let agent_commands = agent_commands();
-        assert_eq!(parse("/review src\nnow", &agent_commands, Screen), agent("/review src\nnow"));
-        assert_eq!(parse("/skill:commit", &agent_commands, Screen), agent("/skill:commit"));
-        let parsed = |line| parse(line, &agent_commands, Screen);
+        assert_eq!(parse("/review src\nnow", &agent_commands, Tui), agent("/review src\nnow"));
+        assert_eq!(parse("/skill:commit", &agent_commands, Tui), agent("/skill:commit"));
+        let parsed = |line| parse(line, &agent_commands, Tui);
         assert_eq!(parsed("/skill:comit x"), unknown("skill:comit", Some("skill:commit")));
         assert_eq!(parsed("/reviw"), unknown("reviw", Some("review")));
     }
@@ -238,19 +238,19 @@ mod tests {
     #[test]
     fn parse_path_is_text() {
         for line in ["/usr/bin is on the path", "// a comment", "/"] {
-            assert_eq!(parse(line, &[], Screen), Ok(ParsedLine::Text), "{line}");
+            assert_eq!(parse(line, &[], Tui), Ok(ParsedLine::Text), "{line}");
         }
     }
 
     #[test]
     fn parse_unknown_command_suggests_nearest() {
-        assert_eq!(parse("/modle", &[], Screen), unknown("modle", Some("model")));
-        assert_eq!(parse("/exti", &[], Screen), unknown("exti", Some("exit")));
-        assert_eq!(parse("/deploy", &[], Screen), unknown("deploy", None));
-        assert_eq!(parse("/init", &[], Screen), unknown("init", None));
-        assert_eq!(parse("/re x", &[], Screen), unknown("re", Some("resume")));
+        assert_eq!(parse("/modle", &[], Tui), unknown("modle", Some("model")));
+        assert_eq!(parse("/exti", &[], Tui), unknown("exti", Some("exit")));
+        assert_eq!(parse("/deploy", &[], Tui), unknown("deploy", None));
+        assert_eq!(parse("/init", &[], Tui), unknown("init", None));
+        assert_eq!(parse("/re x", &[], Tui), unknown("re", Some("resume")));
         assert_eq!(parse("/quue", &[], Plain), unknown("quue", Some("queue")));
-        assert_eq!(parse("/quue", &[], Screen), unknown("quue", None));
+        assert_eq!(parse("/quue", &[], Tui), unknown("quue", None));
     }
 
     #[test]
@@ -258,23 +258,20 @@ mod tests {
         let error = |line, front_end| parse(line, &[], front_end).unwrap_err().to_string();
         assert_eq!(error("/theme dark", Plain), "/theme is available only in the TUI");
         assert_eq!(error("/keys", Plain), "/hotkeys is available only in the TUI");
-        assert_eq!(error("/stop", Screen), "/stop is available only with --plain");
+        assert_eq!(error("/stop", Tui), "/stop is available only with --plain");
         let goal = AgentCommand { name: "goal".into(), ..agent_commands().remove(0) };
-        assert_eq!(
-            parse("/go", std::slice::from_ref(&goal), Screen),
-            Err(SlashCommandError::OnlyInPlain("go"))
-        );
+        assert_eq!(parse("/go", std::slice::from_ref(&goal), Tui), Err(SlashCommandError::OnlyInPlain("go")));
         let go = AgentCommand { name: "go".into(), ..goal };
-        assert_eq!(parse("/go", &[go], Screen), agent("/go"));
+        assert_eq!(parse("/go", &[go], Tui), agent("/go"));
     }
 
     #[test]
     fn parse_unexpected_argument_is_an_error() {
         let error = |line, front_end| parse(line, &[], front_end).unwrap_err().to_string();
         assert_eq!(error("/clear up the mess", Plain), "/new takes no arguments");
-        assert_eq!(error("/fork 2", Screen), "/fork takes no arguments");
+        assert_eq!(error("/fork 2", Tui), "/fork takes no arguments");
         assert!(parse("/fork 2", &[], Plain).is_ok());
-        assert_eq!(error("/queue up", Screen), "/queue is available only with --plain");
+        assert_eq!(error("/queue up", Tui), "/queue is available only with --plain");
     }
 
     #[test]
@@ -285,8 +282,8 @@ mod tests {
         };
         assert_eq!(command("/sta", Plain), Some(BuiltInCommand::Session));
         assert_eq!(command("/st", Plain), None, "stop or status");
-        assert_eq!(command("/st", Screen), Some(BuiltInCommand::Session));
-        assert_eq!(command("/t", Screen), None);
+        assert_eq!(command("/st", Tui), Some(BuiltInCommand::Session));
+        assert_eq!(command("/t", Tui), None);
         assert_eq!(command("/th", Plain), Some(BuiltInCommand::Thinking));
     }
 
@@ -305,8 +302,8 @@ mod tests {
         let agent_commands = agent_commands();
         assert_eq!(parse_known("/follow and then"), Some((BuiltInCommand::FollowUp, "and then")));
         assert_eq!(parse_known("/exi"), Some((BuiltInCommand::Quit, "")));
-        assert_eq!(parse("/rev src", &agent_commands, Screen), agent("/review src"));
-        assert_eq!(parse("/commit now", &agent_commands, Screen), agent("/skill:commit now"));
+        assert_eq!(parse("/rev src", &agent_commands, Tui), agent("/review src"));
+        assert_eq!(parse("/commit now", &agent_commands, Tui), agent("/skill:commit now"));
         assert_eq!(
             parse_known("/mo"),
             Some((BuiltInCommand::Model, "")),
@@ -331,7 +328,7 @@ mod tests {
             ("", None),
         ];
         for (typed, expected) in cases {
-            assert_eq!(certain_name(typed, &agent_commands, Screen).as_deref(), expected, "{typed}");
+            assert_eq!(certain_name(typed, &agent_commands, Tui).as_deref(), expected, "{typed}");
         }
     }
 }

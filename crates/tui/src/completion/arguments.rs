@@ -2,7 +2,7 @@
 
 use tiller_core::setting::{self, SettingKind};
 use tiller_engine::ApprovalMode;
-use tiller_engine::slash_command::InteractiveFrontEnd::Screen;
+use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
 use tiller_engine::slash_command::{BuiltInCommand, find_command};
 use tiller_render::Role;
 
@@ -55,7 +55,7 @@ impl App {
     /// Shows candidates for a command's argument.
     pub(super) fn update_argument(&mut self, command: &str, typed: &str) -> Vec<Action> {
         let agent = self.session.commands.iter().any(|other| other.name == command);
-        let built_in = find_command(command, Screen).filter(|row| row.name == command || !agent);
+        let built_in = find_command(command, Tui).filter(|row| row.name == command || !agent);
         match built_in.map_or(NextArgument::Free, |row| self.argument_of(row.command, typed)) {
             NextArgument::Items(items) => self.show_items(&items, typed, Range::Closed),
             NextArgument::Gathered(values) => return self.show_gathered(values, typed),
@@ -113,7 +113,7 @@ impl App {
 
     /// A hint about the argument of a command that takes free text.
     fn hint(&self, command: &str) -> Option<Candidate> {
-        let built_in = find_command(command, Screen).map(|row| row.usage(Screen));
+        let built_in = find_command(command, Tui).map(|row| row.usage(Tui));
         let built_in = built_in.map(|usage| (usage.argument.to_string(), usage.summary));
         let agent = self.session.commands.iter().find(|other| other.name == command);
         let agent = agent.and_then(|other| Some((other.argument_hint.clone()?, other.description.as_str())));

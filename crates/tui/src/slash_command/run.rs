@@ -5,7 +5,7 @@
 
 use tiller_core::setting::{self, TABLE};
 use tiller_core::suggest;
-use tiller_engine::slash_command::InteractiveFrontEnd::Screen;
+use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
 use tiller_engine::slash_command::{BuiltInCommand, ParsedLine, parse, parse_level, parse_mode};
 use tiller_engine::{BashContext, unrunnable};
 
@@ -50,7 +50,7 @@ impl App {
         if suggest::is_quit_word(line) {
             return self.command(BuiltInCommand::Quit, "");
         }
-        match parse(line, &self.session.commands, Screen) {
+        match parse(line, &self.session.commands, Tui) {
             Ok(ParsedLine::BuiltIn(row, argument)) => self.command(row.command, argument),
             Err(error) => self.reject_input(text.clone(), error.to_string()),
             Ok(ParsedLine::Agent(whole)) if whole == line => vec![Action::Submit(submission(text, when))],
@@ -75,7 +75,7 @@ impl App {
         suggest::is_quit_word(line)
             || line.starts_with('!')
             || !matches!(
-                parse(line, &self.session.commands, Screen),
+                parse(line, &self.session.commands, Tui),
                 Ok(ParsedLine::Agent(_) | ParsedLine::Text)
             )
     }

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::id::EntryId;
 use tiller_core::message::Image;
 use tiller_core::setting;
-use tiller_engine::slash_command::InteractiveFrontEnd::{Plain, Screen};
+use tiller_engine::slash_command::InteractiveFrontEnd::{Plain, Tui};
 use tiller_engine::slash_command::available_commands;
 use tiller_engine::{AgentError, InFlight, Snapshot};
 
@@ -57,7 +57,7 @@ fn command_unexpected_argument_is_rejected() {
 
 #[test]
 fn command_of_plain_is_rejected() {
-    let of_plain = available_commands(Plain).filter(|row| !row.is_available(Screen));
+    let of_plain = available_commands(Plain).filter(|row| !row.is_available(Tui));
     let names: Vec<&str> = of_plain.map(|row| row.name).collect();
     assert_eq!(names, ["go", "now", "queue", "send", "drop", "stop"]);
     for name in names {
