@@ -96,11 +96,11 @@ impl OutsidePath {
 }
 
 impl Approvals {
-    pub(super) fn new(policy: Policy, audience: Approver, workspace: Option<Workspace>) -> Self {
+    pub(super) fn new(policy: Policy, approver: Approver, workspace: Option<Workspace>) -> Self {
         let mut approvals = Self {
             configured: policy.clone(),
             policy,
-            approver: audience,
+            approver,
             rules: SessionRules::default(),
             pending: Vec::new(),
             extension_asks: HashSet::new(),
@@ -136,8 +136,8 @@ impl Approvals {
         self.approver
     }
 
-    pub(super) fn set_approver(&mut self, audience: Approver) {
-        self.approver = audience;
+    pub(super) fn set_approver(&mut self, approver: Approver) {
+        self.approver = approver;
     }
 
     pub(super) fn pending(&self) -> &[ApprovalRequest] {

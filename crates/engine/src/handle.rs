@@ -241,15 +241,15 @@ impl AgentSession {
     /// # Errors
     /// When that could not be stored.
     pub async fn put_back(&self, item: QueueItem, position: usize) -> Result<(), AgentError> {
-        self.send(|reply| DriverCommand::PutBack { item, place: position, reply }).await
+        self.send(|reply| DriverCommand::PutBack { item, position, reply }).await
     }
 
     /// Sets the presence of an approver. Without one, calls that need approval are denied, pending ones included.
     ///
     /// # Errors
     /// When the session is closed.
-    pub async fn set_approver(&self, audience: Approver) -> Result<(), AgentError> {
-        self.send(|reply| DriverCommand::SetApprover { audience, reply }).await
+    pub async fn set_approver(&self, approver: Approver) -> Result<(), AgentError> {
+        self.send(|reply| DriverCommand::SetApprover { approver, reply }).await
     }
 
     /// Answers an approval request.

@@ -257,7 +257,7 @@ impl Turn {
             Input::Abort { so_far, queue } => self.abort(so_far, queue, to),
             Input::Unqueue(ids) => self.unqueue(&ids, to),
             Input::EditQueued { id, edit } => self.edit_queued(&id, edit, to),
-            Input::PutBack { item, place } => self.put_back(item, place, to),
+            Input::PutBack { item, position } => self.put_back(item, position, to),
             Input::BashEnded(record) if self.is_in_turn() => self.deferred.records.push(record),
             Input::BashEnded(record) => to.append_message(Message::BashExecution(record)),
             Input::StoreFailed(failed) => self.store_failed(failed, to),

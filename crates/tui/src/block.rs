@@ -133,9 +133,9 @@ impl Block {
 
     /// Merges the following block into this one if both are the same failure; returns whether it did.
     pub(super) fn absorb(&mut self, next: &Self) -> bool {
-        let BlockKind::Failure { text, times: again, .. } = &next.kind else { return false };
+        let BlockKind::Failure { text, times: more, .. } = &next.kind else { return false };
         match &mut self.kind {
-            BlockKind::Failure { text: other, times, .. } if other == text => *times += again,
+            BlockKind::Failure { text: other, times, .. } if other == text => *times += more,
             _ => return false,
         }
         self.invalidate();

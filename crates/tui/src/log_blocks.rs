@@ -303,7 +303,7 @@ impl BlockBuilder {
 
     /// Merges the failed requests before a successful answer into one line.
     fn recover(&mut self, sent: UnixMs) {
-        let Some(Recovery { at, block, gone: missing }) = find_recovery(&self.blocks, sent) else { return };
+        let Some(Recovery { at, block, missing }) = find_recovery(&self.blocks, sent) else { return };
         self.blocks[at] = block;
         self.calls.retain(|_, call| *call != at && !missing.contains(call));
         for missing in missing {

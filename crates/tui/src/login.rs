@@ -82,11 +82,11 @@ impl App {
 
     /// Reports a stored or removed key.
     pub(super) fn key_changed(&mut self, result: LoginResult) -> Vec<Action> {
-        let LoginResult { message: said, hint, outcome: answers } = result;
+        let LoginResult { message, hint, outcome } = result;
         let is_done = |popup: &Overlay| popup.is_list(ListKind::Logins) || popup.is_list(ListKind::Logouts);
         self.overlays.retain(|popup| !is_done(popup));
         let key = self.ui.keymap.key_of(KeyCommand::PickModel);
-        let hint = match answers {
+        let hint = match outcome {
             KeyChangeOutcome::ActiveProvider | KeyChangeOutcome::Unchanged => hint,
             KeyChangeOutcome::OtherProvider => hint.or_else(|| Some(format!("{key} chooses a model"))),
             KeyChangeOutcome::SwitchedToProvider(model) => {
@@ -100,7 +100,7 @@ impl App {
                 Some(format!("{model} is the only model left; /login adds a key"))
             }
         };
-        self.add_notice(NoticeLevel::Note, said, hint);
+        self.add_notice(NoticeLevel::Note, message, hint);
         // The model list was open, so choosing continues there.
         let chooses = self.overlays.iter().any(|popup| popup.is_list(ListKind::Models));
         if chooses { vec![Action::List(ListAction::LoadItems(ListKind::Models))] } else { Vec::new() }

@@ -13,7 +13,7 @@ pub(super) struct Recovery {
     pub(super) at: usize,
     pub(super) block: Block,
     /// The indexes of the other blocks of the failed requests, in descending order.
-    pub(super) gone: Vec<usize>,
+    pub(super) missing: Vec<usize>,
 }
 
 /// Finds the failed requests at the end of the blocks, for an answer whose request was sent at `sent`.
@@ -40,7 +40,7 @@ pub(super) fn find_recovery(blocks: &[Block], sent: UnixMs) -> Option<Recovery> 
     let at = indexes.pop()?;
     let kind =
         BlockKind::Recovered { reason: reason?, attempt: tries + 1, waited_ms: sent.since_ms(first_sent) };
-    Some(Recovery { at, block: Block::from_entry(blocks[at].entry.as_ref()?, kind), gone: indexes })
+    Some(Recovery { at, block: Block::from_entry(blocks[at].entry.as_ref()?, kind), missing: indexes })
 }
 
 /// Shortens an error to its reason: without the provider's name, the HTTP status and the advice.

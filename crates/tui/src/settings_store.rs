@@ -82,15 +82,15 @@ impl SettingsStore {
         read: impl Fn() -> Result<ReadSettings, StoreError> + Send + Sync + 'static,
         write: impl Fn(&'static Setting, &str) -> Result<(), StoreError> + Send + Sync + 'static,
     ) -> Self {
-        let ReadSettings { settings, problems: faults } = known;
+        let ReadSettings { settings, problems } = known;
         let (start, known) = (Arc::new(settings.clone()), Arc::new(Mutex::new(settings)));
-        let faults = Arc::new(Mutex::new(faults));
+        let problems = Arc::new(Mutex::new(problems));
         Self {
             read: Arc::new(read),
             write: Arc::new(write),
             acknowledged: known,
             start,
-            reported: faults,
+            reported: problems,
             write_lock: Arc::default(),
         }
     }
@@ -102,33 +102,33 @@ impl SettingsStore {
     /// Reads the settings again. A change is returned each time until it is acknowledged with `know`. While a
     /// file is invalid, no changes are returned: it may be half written.
     pub(super) fn reload(&self) -> Result<SettingsDiff, StoreError> {
-        let ReadSettings { settings: now, problems: mut faults } = (self.read)()?;
-        if faults.iter().any(SettingProblem::affects_everything) {
-            faults.retain(SettingProblem::affects_everything);
+        let ReadSettings { settings: now, mut problems } = (self.read)()?;
+        if problems.iter().any(SettingProblem::affects_everything) {
+            problems.retain(SettingProblem::affects_everything);
             // The previous values stay in use.
-            faults.iter_mut().for_each(|problem| problem.instead = None);
-            return Ok(SettingsDiff { changed: Vec::new(), now, problems: faults });
+            problems.iter_mut().for_each(|problem| problem.instead = None);
+            return Ok(SettingsDiff { changed: Vec::new(), now, problems });
         }
         let known = self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = now.differing(&known).collect();
         drop(known);
-        Ok(SettingsDiff { changed, now, problems: faults })
+        Ok(SettingsDiff { changed, now, problems })
     }
 
     /// Compares the current problems with the reported ones. While one makes everything unusable, none counts
     /// as fixed, because the files weren't checked.
-    pub(super) fn diff_problems(&self, faults: &[SettingProblem]) -> ProblemDiff {
+    pub(super) fn diff_problems(&self, problems: &[SettingProblem]) -> ProblemDiff {
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let contains = |problem: &SettingProblem, these: &[SettingProblem]| {
             these.iter().any(|other| other.what == problem.what)
         };
         let mut diff = ProblemDiff::default();
-        if !faults.iter().any(SettingProblem::affects_everything) {
-            let (still, gone) = reported.drain(..).partition(|problem| contains(problem, faults));
+        if !problems.iter().any(SettingProblem::affects_everything) {
+            let (still, gone) = reported.drain(..).partition(|problem| contains(problem, problems));
             *reported = still;
             diff.gone = gone.iter().map(SettingProblem::message).collect();
         }
-        diff.new = faults.iter().filter(|problem| !contains(problem, &reported)).cloned().collect();
+        diff.new = problems.iter().filter(|problem| !contains(problem, &reported)).cloned().collect();
         reported.extend_from_slice(&diff.new);
         diff
     }

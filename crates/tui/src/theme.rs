@@ -75,17 +75,17 @@ pub(super) struct ThemeProblems {
 
 impl ThemeState {
     pub(super) fn new(options: &ThemeOptions) -> Self {
-        let ThemeOptions { library, choice: wish, depth, background, .. } = options;
-        let worn = Arc::clone(library.choose(wish, *background, *depth));
-        let looks = role_styles(&worn, *depth);
-        let (library, wish) = (Arc::clone(library), wish.clone());
+        let ThemeOptions { library, choice, depth, background, .. } = options;
+        let current = Arc::clone(library.choose(choice, *background, *depth));
+        let looks = role_styles(&current, *depth);
+        let (library, choice) = (Arc::clone(library), choice.clone());
         Self {
             library,
-            choice: wish,
+            choice,
             previewed: None,
             background: *background,
             depth: *depth,
-            current: worn,
+            current,
             styles: looks,
         }
     }
@@ -145,9 +145,9 @@ impl ThemeState {
     }
 
     fn refresh(&mut self) {
-        let wish = self.previewed.as_deref().map(|name| self.choice.with_theme(name));
-        let wish = wish.as_ref().unwrap_or(&self.choice);
-        self.current = Arc::clone(self.library.choose(wish, self.background, self.depth));
+        let choice = self.previewed.as_deref().map(|name| self.choice.with_theme(name));
+        let choice = choice.as_ref().unwrap_or(&self.choice);
+        self.current = Arc::clone(self.library.choose(choice, self.background, self.depth));
         self.styles = role_styles(&self.current, self.depth);
     }
 }

@@ -411,15 +411,15 @@ impl Transcript {
     fn recover(&mut self, sent: UnixMs) {
         let part = self.last();
         let Some(blocks) = self.parts.last_mut().and_then(Chunk::blocks_mut) else { return };
-        let Some(Recovery { at, block, gone }) = find_recovery(blocks, sent) else { return };
+        let Some(Recovery { at, block, missing }) = find_recovery(blocks, sent) else { return };
         blocks[at] = block;
-        gone.iter().for_each(|gone| _ = blocks.remove(*gone));
-        self.calls.retain(|_, call| call.part != part || call.block != at && !gone.contains(&call.block));
-        for gone in gone {
-            let moved = self.calls.values_mut().filter(|call| call.part == part && call.block > gone);
+        missing.iter().for_each(|missing| _ = blocks.remove(*missing));
+        self.calls.retain(|_, call| call.part != part || call.block != at && !missing.contains(&call.block));
+        for missing in missing {
+            let moved = self.calls.values_mut().filter(|call| call.part == part && call.block > missing);
             moved.for_each(|call| call.block -= 1);
             self.removed += 1;
-            self.close_gap(BlockPos { part, block: gone });
+            self.close_gap(BlockPos { part, block: missing });
         }
     }
 

@@ -43,9 +43,9 @@ impl Driver {
             DriverCommand::EditQueued { id, edit, reply } => self.edit_queued(id, edit, reply),
             DriverCommand::Hold { id, reply } => self.hold(id, reply),
             DriverCommand::Release { id, reply } => self.release(id, reply),
-            DriverCommand::PutBack { item, place, reply } => self.put_back(item, place, reply),
+            DriverCommand::PutBack { item, position, reply } => self.put_back(item, position, reply),
             DriverCommand::RemoveQueued { id, reply } => self.remove_queued(&id, reply),
-            DriverCommand::SetApprover { audience, reply } => send_reply(reply, self.set_audience(audience)),
+            DriverCommand::SetApprover { approver, reply } => send_reply(reply, self.set_approver(approver)),
             DriverCommand::Decide { call, decision, reply } => self.decide(call, decision, reply),
             DriverCommand::Permission(command) => self.permission(command),
             DriverCommand::Bash { line, context, reply } => send_reply(reply, self.start_bash(line, context)),
@@ -190,7 +190,7 @@ impl Driver {
     }
 
     fn put_back(&mut self, item: QueueItem, position: usize, reply: Reply<()>) {
-        self.apply_and_reply(Input::PutBack { item, place: position }, |result| send_reply(reply, result));
+        self.apply_and_reply(Input::PutBack { item, position }, |result| send_reply(reply, result));
     }
 
     /// Makes the attachment blocks of a message.
@@ -302,7 +302,7 @@ impl Driver {
     }
 
     /// Sets the presence of an approver. Without one, pending requests are denied.
-    fn set_audience(&mut self, approver: Approver) -> Result<(), AgentError> {
+    fn set_approver(&mut self, approver: Approver) -> Result<(), AgentError> {
         self.approvals.set_approver(approver);
         if approver == Approver::Absent {
             self.decide_compaction_alone()?;

@@ -226,12 +226,12 @@ impl Driver {
     }
 
     fn plan_reviewed(&mut self, review: ReviewedCall) -> PlannedCall {
-        let ReviewedCall { call, opinion: verdict, rewritten_by } = review;
+        let ReviewedCall { call, opinion, rewritten_by } = review;
         if !rewritten_by.is_empty() {
             self.hooks.rewritten.insert(call.id.clone(), rewritten_by);
         }
         let PlannedCall { call, decision } = self.plan(&call);
-        let decision = self.approvals.apply_opinion(&call, decision, verdict);
+        let decision = self.approvals.apply_opinion(&call, decision, opinion);
         PlannedCall { call, decision }
     }
 

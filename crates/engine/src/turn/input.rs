@@ -132,7 +132,7 @@ pub(crate) enum Input {
         /// The message.
         item: QueueItem,
         /// Number of messages before it; larger numbers mean last.
-        place: usize,
+        position: usize,
     },
     /// A `!` command has ended.
     BashEnded(BashExecutionMessage),

@@ -37,9 +37,9 @@ pub(super) fn thinking_lines(text: &str, ctx: &RenderContext) -> Vec<Line> {
 
 /// Layout options, without room for the prefix.
 fn page(ctx: &RenderContext) -> LayoutOptions {
-    let LayoutOptions { rendering: manner, .. } = ctx.layout_options();
+    let LayoutOptions { rendering, .. } = ctx.layout_options();
     let width = ctx.width.min(ctx.measure).saturating_sub(2).max(1);
-    LayoutOptions { width, rendering: RenderOptions { code: Highlighting::Off, ..manner } }
+    LayoutOptions { width, rendering: RenderOptions { code: Highlighting::Off, ..rendering } }
 }
 
 /// Styles a line as thinking and adds its prefix.

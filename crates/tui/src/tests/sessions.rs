@@ -193,7 +193,11 @@ fn sessions_failed_rename_reopens_prompt() {
             StatusText::error(format!("session file {file}: another process writes to it (process 4711)"));
         let name = "better name".to_owned();
         let path = "/s/0.jsonl".into();
-        harness.input(Msg::TaskResult(TaskResult::List(ListResult::RenameFailed { path, name, reason: error })));
+        harness.input(Msg::TaskResult(TaskResult::List(ListResult::RenameFailed {
+            path,
+            name,
+            reason: error,
+        })));
         insta::assert_snapshot!(format!("session_not_named_{width}x{height}"), harness.screen());
         let rename = Action::List(ListAction::NameSession("/s/0.jsonl".into(), "better name".into()));
         assert_eq!(harness.key(KeyCode::Enter), [rename]);
@@ -201,7 +205,11 @@ fn sessions_failed_rename_reopens_prompt() {
         let error = StatusText::error(format!("{}because of this", "it failed ".repeat(60)));
         let name = "better name".to_owned();
         let path = "/s/0.jsonl".into();
-        harness.input(Msg::TaskResult(TaskResult::List(ListResult::RenameFailed { path, name, reason: error })));
+        harness.input(Msg::TaskResult(TaskResult::List(ListResult::RenameFailed {
+            path,
+            name,
+            reason: error,
+        })));
         let screen = harness.screen();
         let rows = screen.lines().filter(|line| line.contains("it failed"));
         assert_eq!(rows.count(), 3, "{screen}");

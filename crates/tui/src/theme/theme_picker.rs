@@ -77,7 +77,7 @@ impl App {
 
     /// Replaces the known themes, updates open pickers, and reports problems in theme files.
     pub(crate) fn themes_changed(&mut self, library: Arc<ThemeRegistry>) -> Vec<Action> {
-        let ThemeProblems { new, gone, fixed: mended } = self.ui.theme.set_library(library);
+        let ThemeProblems { new, gone, fixed } = self.ui.theme.set_library(library);
         for problem in gone {
             self.transcript.mark_outdated(&format!("theme {problem}"));
         }
@@ -85,7 +85,7 @@ impl App {
             let hint = "the previous version of the theme is used until the file is fixed";
             self.add_notice(NoticeLevel::Error, format!("theme {problem}"), Some(hint.to_owned()));
         }
-        if let Some(file) = mended.iter().find_map(|path| path.file_name()) {
+        if let Some(file) = fixed.iter().find_map(|path| path.file_name()) {
             self.flash(format!("{} is valid again.", one_line(&file.to_string_lossy())));
         }
         let (items, selected) = picker_items(&self.ui.theme);

@@ -102,7 +102,7 @@ fn put_back_restores_the_position() {
     }
     let item = turn.queue().select(|_| true).remove(0);
     step(&mut turn, Input::Unqueue(vec![item.id.clone()]));
-    let put_back = || Input::PutBack { item: item.clone(), place: 0 };
+    let put_back = || Input::PutBack { item: item.clone(), position: 0 };
     let expected =
         ["append queue add one, queue edit q-one FollowUp one Some(0)", "emit queue_update [one, two]"];
     assert_eq!(step(&mut turn, put_back()), expected);
@@ -112,7 +112,7 @@ fn put_back_restores_the_position() {
 #[test]
 fn put_back_when_idle_holds_and_steering_denies_the_call() {
     let item = QueueItem { kind: QueueKind::Steer, ..waiting_item("q", "wait") };
-    let put_back = || Input::PutBack { item: item.clone(), place: 9 };
+    let put_back = || Input::PutBack { item: item.clone(), position: 9 };
     let mut idle = machine(TurnOptions::default());
     assert_eq!(step(&mut idle, put_back())[1], "emit queue_update [wait (held)]");
     let mut asking = at_work(&["?1"]);
