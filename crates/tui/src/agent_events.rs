@@ -26,11 +26,11 @@ use super::transcript::ScrollAnchor;
 impl App {
     /// Applies an event, unless a snapshot included it already.
     pub(super) fn apply_event(&mut self, event: &Event) -> Vec<Action> {
-        if event.seq <= self.session.seq {
+        if event.seq <= self.model.info.seq {
             self.show_notice(&event.kind);
             return Vec::new();
         }
-        self.session.seq = event.seq;
+        self.model.info.seq = event.seq;
         match &event.kind {
             EventKind::CompactionStart { reason } => {
                 self.close_failure_dialog();
@@ -44,21 +44,21 @@ impl App {
                 return vec![Action::Refresh];
             }
             EventKind::BranchSummaryStart => self.summary_started(SummaryOf::Branch, event.time),
-            EventKind::BranchSummaryEnd { .. } => self.activity.summary = None,
+            EventKind::BranchSummaryEnd { .. } => self.model.activity.summary = None,
             EventKind::AgentSettled => return self.run_settled(),
             EventKind::TurnEnd { .. } => return vec![Action::Refresh],
             EventKind::ModelChanged { model } => {
-                self.session.model = Some(model.clone());
+                self.model.info.model = Some(model.clone());
                 return vec![Action::Refresh];
             }
             EventKind::SessionChanged { reason: SessionChange::Grown, .. } => return self.reload(),
             EventKind::SessionChanged { .. } => {
                 self.transcript.drop_anchor();
-                self.activity.deferred.clear();
+                self.model.activity.deferred.clear();
                 return vec![Action::Reload];
             }
-            EventKind::ThinkingLevelChanged { level } => self.session.thinking = *level,
-            EventKind::SessionInfoChanged { name } => self.session.name.clone_from(name),
+            EventKind::ThinkingLevelChanged { level } => self.model.info.thinking = *level,
+            EventKind::SessionInfoChanged { name } => self.model.info.name.clone_from(name),
             EventKind::QueueUpdate { items, .. } => self.queue_changed(items),
             EventKind::EntryAppended { entry_id, entry } => {
                 self.outdate_tree();
@@ -88,7 +88,7 @@ impl App {
     /// Requests a snapshot because events were missed; the screen keeps its position.
     pub(super) fn reload(&mut self) -> Vec<Action> {
         // A pending switch to another session takes precedence.
-        if !self.session.gap.is_open() {
+        if !self.model.info.gap.is_open() {
             self.transcript.keep_anchor();
         }
         vec![Action::Reload]
@@ -98,23 +98,23 @@ impl App {
     fn apply_run_event(&mut self, kind: &EventKind, time: UnixMs) {
         match kind {
             EventKind::AgentStart => {
-                self.activity.running_since.get_or_insert(time);
-                self.activity.last_run_failed = false;
-                self.activity.retry = None;
+                self.model.activity.running_since.get_or_insert(time);
+                self.model.activity.last_run_failed = false;
+                self.model.activity.retry = None;
             }
             EventKind::AgentEnd { will_retry: false, outcome, .. } => self.run_ended(*outcome),
             EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
                 let retry = AnnouncedRetry::new((*attempt, *max_attempts), time, *delay_ms, error_message);
-                self.activity.retry = Some(retry);
+                self.model.activity.retry = Some(retry);
             }
             EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message } => {
-                if let Some(summary) = &mut self.activity.summary {
+                if let Some(summary) = &mut self.model.activity.summary {
                     let retry =
                         AnnouncedRetry::new((*attempt, *max_attempts), time, *delay_ms, error_message);
                     summary.retry = Some(retry);
                 }
             }
-            EventKind::AutoRetryEnd { .. } => self.activity.retry = None,
+            EventKind::AutoRetryEnd { .. } => self.model.activity.retry = None,
             EventKind::MessageStart { message } => self.message_started(message),
             EventKind::MessageUpdate { usage, assistant_message_event } => {
                 self.append_delta(usage, assistant_message_event)
@@ -134,7 +134,7 @@ impl App {
         match kind {
             EventKind::ToolExecutionStart { tool_call_id, tool_name, .. } => {
                 let (id, name) = (tool_call_id.clone(), tool_name.clone());
-                self.activity.calls.push(CallInProgress { id, name, since: time });
+                self.model.activity.calls.push(CallInProgress { id, name, since: time });
                 let running = CallState::Running { since: time, partial: ToolOutcome::default() };
                 self.transcript.with_call(tool_call_id, |state| *state = running);
             }
@@ -186,7 +186,7 @@ impl App {
     }
 
     fn run_ended(&mut self, outcome: RunOutcome) {
-        self.activity.last_run_failed = outcome == RunOutcome::Failed;
+        self.model.activity.last_run_failed = outcome == RunOutcome::Failed;
         if outcome == RunOutcome::MaxTurns {
             let hint = Some("type \"go on\" to continue, or raise max_turns".to_owned());
             self.add_notice(NoticeLevel::Warning, "stopped: turn limit reached", hint);
@@ -194,9 +194,9 @@ impl App {
     }
 
     fn run_settled(&mut self) -> Vec<Action> {
-        self.activity.running_since = None;
-        self.activity.calls.clear();
-        self.activity.streaming = StreamingAnswer::default();
+        self.model.activity.running_since = None;
+        self.model.activity.calls.clear();
+        self.model.activity.streaming = StreamingAnswer::default();
         self.transcript.live.clear();
         self.transcript.close_calls();
         vec![Action::Refresh]
@@ -206,12 +206,12 @@ impl App {
         if matches!(message, Message::Assistant(_)) {
             self.transcript.live.clear();
             self.transcript.begin_part();
-            self.activity.streaming = StreamingAnswer::default();
+            self.model.activity.streaming = StreamingAnswer::default();
         }
     }
 
     fn call_ended(&mut self, id: &CallId) {
-        self.activity.calls.retain(|call| call.id != *id);
+        self.model.activity.calls.retain(|call| call.id != *id);
         self.approval_resolved(id);
     }
 
@@ -236,7 +236,7 @@ impl App {
         };
         let is_answer = matches!(body.as_message().map(|message| &**message), Some(Message::Assistant(_)));
         if is_answer {
-            self.activity.streaming = StreamingAnswer::default();
+            self.model.activity.streaming = StreamingAnswer::default();
         }
         if self.transcript.shows(id) {
             if is_answer {
@@ -288,7 +288,7 @@ impl App {
             self.bash_started(&bash.id, &bash.line, bash.context == BashContext::Exclude, bash.since);
             self.restore_bash_output(&bash.id, &bash.output);
         }
-        self.activity.streaming.bytes = u64::try_from(self.transcript.arrived()).unwrap_or_default();
+        self.model.activity.streaming.bytes = u64::try_from(self.transcript.arrived()).unwrap_or_default();
         self.transcript.restore_anchor(former);
     }
 }

@@ -2,17 +2,18 @@
 
 mod action;
 mod input;
-mod session_state;
 mod task_results;
 mod transient_state;
 mod ui_context;
 
+pub(super) use crate::session_model::{
+    CallInProgress, Job, SessionActivity, SessionInfo, SessionModel, StreamingAnswer,
+};
 pub(super) use action::{
     Action, BackgroundJob, LineExtra, ListAction, ListKind, Navigate, SessionEdit, Submit, TerminalAction,
     UserText,
 };
 pub(super) use input::{ListResult, LoadedSession, Msg, SessionsResult, TaskOrigin, TaskResult};
-pub(super) use session_state::{CallInProgress, Job, SessionActivity, SessionInfo, StreamingAnswer};
 pub(super) use transient_state::{DoubleKey, TransientState};
 pub(super) use ui_context::UiContext;
 
@@ -53,8 +54,7 @@ pub(super) struct App {
     pub(super) transcript: Transcript,
     pub(super) editor: Editor,
     pub(super) overlays: Vec<Overlay>,
-    pub(super) session: SessionInfo,
-    pub(super) activity: SessionActivity,
+    pub(super) model: SessionModel,
     pub(super) queue: queue::QueuePanel,
     pub(super) ui: UiContext,
     pub(super) now: UnixMs,
@@ -71,8 +71,7 @@ impl App {
             transcript: Transcript::default(),
             editor: Editor::new(history),
             overlays: Vec::new(),
-            session: SessionInfo::default(),
-            activity: SessionActivity::default(),
+            model: SessionModel::default(),
             queue: queue::QueuePanel::default(),
             ui,
             now: UnixMs(0),
@@ -102,7 +101,7 @@ impl App {
                 Vec::new()
             }
             Msg::Tick => self.tick(),
-            Msg::Agent(event) => match self.session.gap.buffer(event) {
+            Msg::Agent(event) => match self.model.info.gap.buffer(event) {
                 Some(event) => self.apply_event(&event),
                 None => Vec::new(),
             },
@@ -127,13 +126,13 @@ impl App {
         actions.extend(self.update_session_lists());
         self.refresh_banner();
         let reloads = actions.iter().filter(|action| matches!(action, Action::Reload));
-        reloads.for_each(|_| self.session.gap.open());
+        reloads.for_each(|_| self.model.info.gap.open());
         actions
     }
 
     /// Buffers events from now on until the requested snapshot arrives.
     pub(super) fn expect_snapshot(&mut self) {
-        self.session.gap.open();
+        self.model.info.gap.open();
     }
 
     fn tick(&mut self) -> Vec<Action> {
@@ -154,10 +153,10 @@ impl App {
 
     /// Reports whether the screen changes with time alone.
     pub(super) fn is_animated(&self) -> bool {
-        self.is_working()
-            || self.activity.opening_since.is_some()
-            || self.activity.summary.is_some()
-            || !self.activity.jobs.is_empty()
+        self.model.is_working()
+            || self.model.activity.opening_since.is_some()
+            || self.model.activity.summary.is_some()
+            || !self.model.activity.jobs.is_empty()
             || self.transcript.is_alive()
     }
 
@@ -165,11 +164,6 @@ impl App {
     pub(super) fn wants_ticks(&self) -> bool {
         let is_short_lived = self.transient.flash.is_some() || self.transient.repeated_key.is_some();
         self.is_animated() || is_short_lived || self.navigation.mouse.wants_ticks()
-    }
-
-    /// Reports whether the agent or a `!` command is running.
-    pub(super) fn is_working(&self) -> bool {
-        self.activity.running_since.is_some() || self.activity.bash_since.is_some()
     }
 
     /// Shows a message at the bottom of the screen for a while.

@@ -198,7 +198,7 @@ impl App {
     /// Lays out the first pending call if its width or highlighting changed.
     pub(super) fn lay_out_approval(&mut self) {
         let (width, code_told) = (usize::from(self.ui.size.0), render::highlight_generation());
-        let Some(pending) = self.activity.approvals.first_mut() else { return };
+        let Some(pending) = self.model.activity.approvals.first_mut() else { return };
         let context = detail::LayoutContext {
             cwd: &self.ui.cwd,
             home: self.ui.home.as_deref(),
@@ -231,7 +231,7 @@ impl App {
         let shown = if self.overlays.is_empty() { Some(view::approval_rows(self)) } else { None };
         let now = self.now;
         let read = self.overlays.last().and_then(Overlay::call);
-        let Some(pending) = self.activity.approvals.first_mut() else { return };
+        let Some(pending) = self.model.activity.approvals.first_mut() else { return };
         if let Some((rows, _)) = shown {
             pending.detail.scroll(0, rows);
         } else if !pending.detail.seen.is_any() && read != Some(&pending.request.tool_call_id) {
@@ -244,13 +244,13 @@ impl App {
     /// between two frames don't count.
     pub(super) fn record_approval_rows(&mut self) {
         let now = self.now;
-        if self.overlays.is_empty() && !self.activity.approvals.is_empty() {
+        if self.overlays.is_empty() && !self.model.activity.approvals.is_empty() {
             let (rows, end) = view::approval_rows(self);
-            self.activity.approvals[0].detail.record_visible(rows, end);
+            self.model.activity.approvals[0].detail.record_visible(rows, end);
         } else {
             self.record_page_rows();
         }
-        if let Some(pending) = self.activity.approvals.first_mut() {
+        if let Some(pending) = self.model.activity.approvals.first_mut() {
             pending.detail.seen_since =
                 pending.is_seen().then(|| pending.detail.seen_since.unwrap_or(ShownSince::at(now)));
         }
@@ -261,7 +261,7 @@ impl App {
         self.lay_out_page();
         let Some(Overlay::Pager(page)) = self.overlays.last_mut() else { return };
         page.is_drawn();
-        let pending = self.activity.approvals.first_mut();
+        let pending = self.model.activity.approvals.first_mut();
         let Some(pending) = pending.filter(|pending| page.call() == Some(&pending.request.tool_call_id))
         else {
             return;
@@ -275,7 +275,7 @@ impl App {
 
     /// Opens the whole call on a page of its own.
     fn open_call_page(&mut self) {
-        if let Some(pending) = self.activity.approvals.first_mut() {
+        if let Some(pending) = self.model.activity.approvals.first_mut() {
             let title = format!("{} needs approval", super::tool_call::one_line(&pending.request.tool_name));
             let lines = pending.detail.page_lines();
             let (call, seen) = (pending.request.tool_call_id.clone(), pending.detail.seen.clone());
@@ -286,7 +286,7 @@ impl App {
     /// The first pending call, if the page on top shows it.
     pub(super) fn approval_on_page(&self) -> Option<&ApprovalPrompt> {
         let shown = self.overlays.last().and_then(Overlay::call)?;
-        self.activity.approvals.first().filter(|pending| pending.request.tool_call_id == *shown)
+        self.model.activity.approvals.first().filter(|pending| pending.request.tool_call_id == *shown)
     }
 
     /// Adds a pending call. If a key has just answered the previous one of a series, the user is looking.
@@ -299,16 +299,16 @@ impl App {
             self.now.since_ms(answered.at) < keys::WATCHING_MS
         });
         let is_looked_at = is_looking && self.overlays.is_empty() && !self.is_typing();
-        if is_looked_at && self.activity.approvals.is_empty() {
+        if is_looked_at && self.model.activity.approvals.is_empty() {
             pending.ready = Ready::OnDraw;
             self.dirty = Dirty::ByUser;
         }
-        self.activity.approvals.push(pending);
+        self.model.activity.approvals.push(pending);
     }
 
     /// Marks the first pending call as drawn unless an overlay covers it.
     pub(super) fn approval_drawn(&mut self) {
-        let pending = self.activity.approvals.first_mut().filter(|_| self.overlays.is_empty());
+        let pending = self.model.activity.approvals.first_mut().filter(|_| self.overlays.is_empty());
         if let Some(pending) = pending.filter(|pending| pending.ready == Ready::OnDraw) {
             pending.ready = Ready::Visible(ShownSince::at(self.now));
         }
@@ -317,11 +317,11 @@ impl App {
     /// Removes a call that was answered here or elsewhere, or whose run ended.
     pub(super) fn approval_resolved(&mut self, call: &CallId) {
         let Some(at) =
-            self.activity.approvals.iter().position(|pending| pending.request.tool_call_id == *call)
+            self.model.activity.approvals.iter().position(|pending| pending.request.tool_call_id == *call)
         else {
             return;
         };
-        let pending = self.activity.approvals.remove(at);
+        let pending = self.model.activity.approvals.remove(at);
         self.clear_flash_about(call);
         if pending.mode == PanelMode::WritingReason && !self.editor.is_empty() {
             self.transient.repurposed_at = Some(self.now);
@@ -336,7 +336,7 @@ impl App {
     /// Shows a flash that disappears with the pending call.
     fn flash_about_call(&mut self, text: impl Into<String>) {
         self.flash(text);
-        let call = self.activity.approvals.first().map(|pending| pending.request.tool_call_id.clone());
+        let call = self.model.activity.approvals.first().map(|pending| pending.request.tool_call_id.clone());
         self.transient.flash_call = call;
     }
 
@@ -350,24 +350,24 @@ impl App {
     /// Replaces the pending calls by those of a snapshot. Calls that stay keep their visible rows and the
     /// answer in progress.
     pub(super) fn set_approvals(&mut self, requests: &[ApprovalRequest]) {
-        let before = self.activity.approvals.iter().map(|pending| &pending.request);
+        let before = self.model.activity.approvals.iter().map(|pending| &pending.request);
         let removed = before.filter(|request| !requests.contains(request));
         let removed: Vec<CallId> = removed.map(|request| request.tool_call_id.clone()).collect();
         removed.iter().for_each(|call| self.approval_resolved(call));
-        let mut before = std::mem::take(&mut self.activity.approvals);
+        let mut before = std::mem::take(&mut self.model.activity.approvals);
         let now = self.now;
         let pending =
             |request: &ApprovalRequest| match before.iter().position(|pending| pending.request == *request) {
                 Some(at) => before.remove(at),
                 None => ApprovalPrompt::new(request.clone(), now),
             };
-        self.activity.approvals = requests.iter().map(pending).collect();
+        self.model.activity.approvals = requests.iter().map(pending).collect();
     }
 
     /// Requires the new first call to be visible for a moment: keys meant for the previous one must not
     /// answer it.
     fn delay_next_approval(&mut self) {
-        if let Some(next) = self.activity.approvals.first_mut() {
+        if let Some(next) = self.model.activity.approvals.first_mut() {
             next.ready = Ready::AfterDelay(ShownSince::at(self.now));
         }
     }

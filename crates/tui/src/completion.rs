@@ -221,7 +221,7 @@ impl App {
         }
         let candidates = match kind {
             CompletionKind::Nothing | CompletionKind::Path(_) => Vec::new(),
-            CompletionKind::Command(typed) => slash_command::candidates(&typed, &self.session.commands),
+            CompletionKind::Command(typed) => slash_command::candidates(&typed, &self.model.info.commands),
             CompletionKind::Argument { command, typed } => return self.update_argument(&command, &typed),
             CompletionKind::File(query) => return self.request_files(query),
             CompletionKind::Place(typed) => return self.request_paths(PathKind::Mention, &typed),
@@ -366,7 +366,7 @@ impl App {
         if let CompletionKind::Command(typed) = &self.completion.kind
             && !self.completion.is_user_selected
         {
-            let insert = certain_name(typed, &self.session.commands, Tui).map(|name| format!("/{name} "));
+            let insert = certain_name(typed, &self.model.info.commands, Tui).map(|name| format!("/{name} "));
             let at = self
                 .completion
                 .candidates

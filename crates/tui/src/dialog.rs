@@ -105,7 +105,7 @@ impl App {
     /// Opens a dialog at once if it follows from an action in a list, otherwise once the user isn't typing.
     pub(super) fn open_dialog(&mut self, question: Dialog) {
         if question.is_of_failure() || self.overlays.is_empty() {
-            self.activity.deferred.push(DeferredOverlay::Dialog(question));
+            self.model.activity.deferred.push(DeferredOverlay::Dialog(question));
         } else {
             self.show_dialog(question);
         }
@@ -116,16 +116,16 @@ impl App {
         if self.is_typing() || !self.overlays.is_empty() {
             self.flash_page_deferred(&page.title);
         }
-        self.activity.deferred.push(DeferredOverlay::Page(Box::new(page)));
+        self.model.activity.deferred.push(DeferredOverlay::Page(Box::new(page)));
     }
 
     /// Opens the next deferred overlay unless the user is typing.
     pub(super) fn open_deferred(&mut self) -> Vec<Action> {
-        if self.is_typing() || !self.overlays.is_empty() || self.activity.deferred.is_empty() {
+        if self.is_typing() || !self.overlays.is_empty() || self.model.activity.deferred.is_empty() {
             return Vec::new();
         }
         let appeared = ShownSince::at(self.now);
-        match self.activity.deferred.remove(0) {
+        match self.model.activity.deferred.remove(0) {
             DeferredOverlay::Dialog(question) => self.show_dialog(question),
             DeferredOverlay::Page(page) => self.overlays.push(Overlay::Pager(page.with_appeared(appeared))),
             DeferredOverlay::Sessions => return self.browse_deferred(appeared),
@@ -136,7 +136,7 @@ impl App {
     /// Opens the session picker at the start. If the user has typed already, the editor keeps the keys.
     pub(super) fn offer_sessions(&mut self, now: UnixMs) -> Vec<Action> {
         self.now = now;
-        self.activity.deferred.push(DeferredOverlay::Sessions);
+        self.model.activity.deferred.push(DeferredOverlay::Sessions);
         if self.is_typing() {
             self.flash_sessions_deferred();
         }
@@ -149,7 +149,8 @@ impl App {
 
     /// Reports whether the user is entering text: a message, a search, an edit in the queue, or a reason.
     pub(super) fn is_typing(&self) -> bool {
-        let gives_reason = self.activity.approvals.first().is_some_and(ApprovalPrompt::is_writing_reason);
+        let gives_reason =
+            self.model.activity.approvals.first().is_some_and(ApprovalPrompt::is_writing_reason);
         let is_asked = gives_reason || self.queue.is_editing() || self.transient.summary_target.is_some();
         !self.editor.is_empty() || is_asked || self.navigation.search.is_some() || self.queue.has_keys()
     }
@@ -157,7 +158,7 @@ impl App {
     /// Closes the dialog about a failed summary, open or deferred.
     pub(super) fn close_failure_dialog(&mut self) {
         self.overlays.retain(|popup| !popup.is_failure_dialog());
-        self.activity.deferred.retain(|deferred| !deferred.is_of_failure());
+        self.model.activity.deferred.retain(|deferred| !deferred.is_of_failure());
     }
 
     /// Defers the overlay over the transcript if it is too recent to have been read.
@@ -177,7 +178,7 @@ impl App {
             DeferredOverlay::Sessions if touch == KeyIntent::Text => self.flash_sessions_deferred(),
             DeferredOverlay::Sessions | DeferredOverlay::Dialog(_) => {}
         }
-        self.activity.deferred.insert(0, deferred);
+        self.model.activity.deferred.insert(0, deferred);
         self.overlays.clear();
     }
 
@@ -194,6 +195,7 @@ impl App {
             Some(Overlay::Picker(_)) if height > 1 => Some(FocusOwner::List(height)),
             Some(_) if self.approval_on_page().is_none() => None,
             Some(_) | None => self
+                .model
                 .activity
                 .approvals
                 .first()
@@ -208,9 +210,12 @@ impl App {
             None => false,
             Some(FocusOwner::Dialog(height)) => self.overlays.len() < height,
             Some(FocusOwner::List(height)) => accepts && self.overlays.len() < height,
-            Some(FocusOwner::Call(call)) => {
-                self.activity.approvals.first().is_none_or(|pending| pending.request.tool_call_id != call)
-            }
+            Some(FocusOwner::Call(call)) => self
+                .model
+                .activity
+                .approvals
+                .first()
+                .is_none_or(|pending| pending.request.tool_call_id != call),
         };
         if is_over {
             self.transient.consumed_key =

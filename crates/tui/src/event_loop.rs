@@ -137,7 +137,7 @@ impl EventLoop {
         let screen = Screen::enter(&options.terminal)?;
         app.ui.size = screen.size();
         app.now = now();
-        app.activity.opening_since = Some(app.now);
+        app.model.activity.opening_since = Some(app.now);
         let mut event_loop = Self {
             app,
             terminal: TerminalHandle { screen: Some(screen), input: None },
@@ -166,7 +166,7 @@ impl EventLoop {
         let OpenedSession { agent, keys, prompt, paste, pick, banner, notices } = opened;
         self.app.ui.provider_keys = keys;
         self.app.ui.banner = banner.iter().map(|line| self.app.ui.keymap.name_keys(line)).collect();
-        self.app.activity.opening_since = None;
+        self.app.model.activity.opening_since = None;
         // Subscribe before the reload takes its snapshot, so that no event falls between the two.
         let events = agent.subscribe();
         let (performer, reports) = Executor::start(agent, self.options.clone());

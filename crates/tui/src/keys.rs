@@ -5,7 +5,6 @@
 //! taken for an answer), the screen's bindings, the editor.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use tiller_core::event::{QueueItem, QueueKind};
 use tiller_core::message::{Image, ThinkingLevel};
 use tiller_core::unit::UnixMs;
 use tiller_engine::{ApprovalMode, BranchSummary, CycleDirection};
@@ -125,7 +124,7 @@ impl App {
         self.unfocus_block_for(text);
         for (at, c) in text.char_indices() {
             let is_elsewhere = !self.overlays.is_empty()
-                || !self.activity.approvals.is_empty()
+                || !self.model.activity.approvals.is_empty()
                 || self.queue.has_keys()
                 || self.navigation.search.is_some();
             if text.len() > FAST_TYPING && !is_elsewhere && !self.editor.is_empty() {
@@ -148,7 +147,9 @@ impl App {
             KeyCommand::Newline => self.newline(),
             KeyCommand::Stop => self.escape(pressed),
             KeyCommand::Clear => self.interrupt(pressed),
-            KeyCommand::Quit if at_rest && !self.is_working() => vec![Action::Terminal(TerminalAction::Quit)],
+            KeyCommand::Quit if at_rest && !self.model.is_working() => {
+                vec![Action::Terminal(TerminalAction::Quit)]
+            }
             KeyCommand::Quit if at_rest => self.flash_how_to_quit(),
             KeyCommand::EditQueue => self.enter_queue(),
             KeyCommand::PickModel => self.open_list("models", ListKind::Models),
@@ -163,7 +164,7 @@ impl App {
             KeyCommand::PasteImage => vec![Action::Background(BackgroundJob::PasteImage)],
             KeyCommand::Suspend => vec![Action::Terminal(TerminalAction::Suspend)],
             KeyCommand::Help if at_rest => {
-                let page = help::page(&self.ui.keymap, &self.session.commands);
+                let page = help::page(&self.ui.keymap, &self.model.info.commands);
                 self.open_help("help", page)
             }
             command => return self.transcript_key(command),
@@ -232,7 +233,7 @@ impl App {
             if let Some(actions) = self.take_back_prompt() {
                 return actions;
             }
-            let hurries = when != DeliveryTime::AfterRun && self.has_waiting_steering();
+            let hurries = when != DeliveryTime::AfterRun && self.model.has_waiting_steering();
             return if hurries { vec![Action::Submit(Submit::DeliverSteeringNow)] } else { Vec::new() };
         }
         if self.lacks_command() || self.withhold() {
@@ -327,15 +328,9 @@ impl App {
         }
         let shows = !self.editor.images().is_empty()
             || !attach::mentioned_images(&self.editor.expanded(), self.ui.home.as_deref()).is_empty();
-        let model = self.model_name();
-        (shows && self.session.image_input == ImageInput::Unsupported)
+        let model = self.model.model_name();
+        (shows && self.model.info.image_input == ImageInput::Unsupported)
             .then(|| format!("{model} takes no images; {send} sends a line of text instead."))
-    }
-
-    /// Reports whether a steering message waits for a running agent.
-    pub(super) fn has_waiting_steering(&self) -> bool {
-        let is_waiting = |item: &QueueItem| item.kind == QueueKind::Steer && !item.held;
-        self.activity.running_since.is_some() && self.activity.queue.iter().any(is_waiting)
     }
 
     pub(super) fn open_list(&mut self, title: &str, list: ListKind) -> Vec<Action> {
@@ -370,7 +365,7 @@ impl App {
             self.flash("Canceled: you stay on this branch.");
             return Vec::new();
         }
-        let is_working = self.is_working() || self.activity.summary.is_some();
+        let is_working = self.model.is_stoppable();
         if is_working || self.is_second(pressed, DoubleKey::Stopping, STOPPING_MS) {
             self.transient.double_key = Some((DoubleKey::Stopping, self.now));
             return if is_working { vec![Action::Abort] } else { Vec::new() };
@@ -395,7 +390,7 @@ impl App {
             // Quitting takes two presses with an empty editor.
             self.transient.double_key = Some((DoubleKey::Clear, self.now));
             return Vec::new();
-        } else if self.is_working() || self.activity.summary.is_some() {
+        } else if self.model.is_stoppable() {
             return vec![Action::Abort];
         } else if is_second {
             return vec![Action::Terminal(TerminalAction::Quit)];
@@ -420,13 +415,13 @@ impl App {
     }
 
     fn next_thinking(&mut self) -> Vec<Action> {
-        let at = ThinkingLevel::ALL.iter().position(|level| *level == self.session.thinking).unwrap_or(0);
+        let at = ThinkingLevel::ALL.iter().position(|level| *level == self.model.info.thinking).unwrap_or(0);
         vec![Action::Edit(SessionEdit::SetThinking(ThinkingLevel::ALL[(at + 1) % ThinkingLevel::ALL.len()]))]
     }
 
     fn next_approval(&mut self) -> Vec<Action> {
         let modes = ApprovalMode::ALL;
-        let at = modes.iter().position(|mode| mode.name() == self.session.approval);
+        let at = modes.iter().position(|mode| mode.name() == self.model.info.approval);
         let next = modes[at.map_or(0, |at| (at + 1) % modes.len())];
         vec![Action::List(ListAction::SetApproval(next))]
     }
@@ -488,7 +483,7 @@ impl App {
             self.overlays.as_slice(),
             [Overlay::Picker(picker)] if picker.session_browser().is_some() && picker.is_deferred()
         );
-        is_list && self.transcript.has_banner() && self.editor.is_empty() && !self.is_working()
+        is_list && self.transcript.has_banner() && self.editor.is_empty() && !self.model.is_working()
     }
 
     /// Handles keys of the search in a page; typed characters extend the search text.

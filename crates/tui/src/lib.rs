@@ -48,6 +48,7 @@ mod recovery;
 mod search;
 mod search_term;
 mod seen_rows;
+mod session_model;
 mod session_search;
 mod settings_store;
 mod slash_command;

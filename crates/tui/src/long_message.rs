@@ -25,7 +25,7 @@ pub(super) enum LongMessage {
 impl App {
     /// The dialog for a message that takes more than half of the context window; `None` for a shorter one.
     pub(super) fn length_dialog(&self, when: DeliveryTime) -> Option<Overlay> {
-        let (text, window) = (self.editor.expanded(), self.session.context.window);
+        let (text, window) = (self.editor.expanded(), self.model.info.context.window);
         let tokens = estimate_text(&text);
         let is_long = window.0 > 0 && tokens.0 > window.0 / PART_OF_WINDOW;
         if !is_long || self.is_command(&text) {
@@ -39,7 +39,8 @@ impl App {
             PickerItem::new("send it anyway", PickerChoice::LongMessage(LongMessage::Whole, when)),
             PickerItem::new("back to the editor", PickerChoice::Nothing),
         ];
-        let title = format!("about {tokens} tokens in one message; {} reads {window}", self.model_name());
+        let title =
+            format!("about {tokens} tokens in one message; {} reads {window}", self.model.model_name());
         Some(Overlay::Picker(Box::new(Picker::with_items(&title, items))))
     }
 

@@ -135,7 +135,7 @@ impl App {
 
     /// Moves an unanswered prompt back to the editor.
     pub(super) fn take_back_prompt(&mut self) -> Option<Vec<Action>> {
-        let prompt = self.transcript.unanswered().filter(|_| !self.is_working())?;
+        let prompt = self.transcript.unanswered().filter(|_| !self.model.is_working())?;
         Some(vec![Action::Navigate(Navigate::ToEntry(prompt.clone(), BranchSummary::None))])
     }
 }

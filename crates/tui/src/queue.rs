@@ -147,7 +147,7 @@ pub(super) fn typed(item: &QueueItem) -> String {
 impl App {
     /// Applies the engine's new queue.
     pub(super) fn queue_changed(&mut self, items: &[impl Borrow<QueueItem>]) {
-        self.activity.queue = items.iter().map(|item| item.borrow().clone()).collect();
+        self.model.activity.queue = items.iter().map(|item| item.borrow().clone()).collect();
         let Some(id) = self.queue.selected().cloned() else {
             if let QueueFocus::Panel(None) = self.queue.focus {
                 self.select_queue_row(usize::MAX);
@@ -155,7 +155,7 @@ impl App {
             }
             return;
         };
-        match in_order(&self.activity.queue).iter().position(|item| item.id == id) {
+        match in_order(&self.model.activity.queue).iter().position(|item| item.id == id) {
             Some(now) => {
                 if let QueueFocus::Panel(Some(chosen)) | QueueFocus::Message { chosen, .. } =
                     &mut self.queue.focus
@@ -222,7 +222,7 @@ impl App {
 
     /// Selects a row, or the last one; closes the panel if there is nothing to select or restore.
     fn select_queue_row(&mut self, row: usize) {
-        let rows = in_order(&self.activity.queue);
+        let rows = in_order(&self.model.activity.queue);
         let row = row.min(rows.len().saturating_sub(1));
         let chosen = rows.get(row).map(|item| QueueSelection { id: item.id.clone(), row });
         self.queue.focus = match chosen {

@@ -242,12 +242,12 @@ impl Notifier {
 
     /// The text of a new alert, if there is one.
     fn alert_text(&mut self, app: &App) -> Option<String> {
-        let asked = app.activity.approvals.first();
+        let asked = app.model.activity.approvals.first();
         let asked_now = asked.map(|asked| asked.request.tool_call_id.clone());
         let asks_anew = asked_now.is_some() && asked_now != self.pending_call;
         self.pending_call = asked_now;
-        let previous_run = std::mem::replace(&mut self.running_since, app.activity.running_since);
-        let ended = previous_run.filter(|_| app.activity.running_since.is_none());
+        let previous_run = std::mem::replace(&mut self.running_since, app.model.activity.running_since);
+        let ended = previous_run.filter(|_| app.model.activity.running_since.is_none());
         let name = name(app);
         match (asked.filter(|_| asks_anew), ended) {
             (Some(asked), _) => {
@@ -293,20 +293,20 @@ enum SignalState {
 
 impl SignalState {
     fn of(app: &App) -> Self {
-        if !app.activity.approvals.is_empty() {
+        if !app.model.activity.approvals.is_empty() {
             return Self::Waiting;
         }
-        if app.is_working() || app.activity.summary.is_some() {
+        if app.model.is_working() || app.model.activity.summary.is_some() {
             return Self::Working;
         }
-        if app.activity.last_run_failed { Self::Failed } else { Self::Idle }
+        if app.model.activity.last_run_failed { Self::Failed } else { Self::Idle }
     }
 }
 
 /// The session's name, or else the directory's.
 fn name(app: &App) -> String {
     let folder = || app.ui.cwd.file_name().map(|name| name.to_string_lossy().into_owned());
-    let name = app.session.name.clone().or_else(folder).unwrap_or_else(|| "/".to_owned());
+    let name = app.model.info.name.clone().or_else(folder).unwrap_or_else(|| "/".to_owned());
     tiller_render::truncate_to(&one_line(&name), MAX_TITLE)
 }
 

@@ -327,7 +327,7 @@ fn snapshot_keeps_events_in_flight() {
         snapshot,
         newest: LoadedPath::default(),
     }))));
-    assert!(harness.app.activity.running_since.is_some(), "the snapshot was older than the event");
+    assert!(harness.app.model.activity.running_since.is_some(), "the snapshot was older than the event");
     harness.event(EventKind::AgentSettled);
-    assert!(harness.app.activity.running_since.is_none(), "and the queue is empty");
+    assert!(harness.app.model.activity.running_since.is_none(), "and the queue is empty");
 }

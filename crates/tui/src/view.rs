@@ -257,7 +257,7 @@ fn editor(app: &App, area: Rect, buffer: &mut Buffer) -> (u16, u16) {
         return (0, 0);
     }
     let (sign, role) = match app.editor.kind() {
-        EditKind::Message if app.is_working() => (" ❯ ", Role::Muted),
+        EditKind::Message if app.model.is_working() => (" ❯ ", Role::Muted),
         EditKind::Message => (" ❯ ", Role::Accent),
         EditKind::Command => (" ! ", Role::Warning),
         EditKind::PrivateCommand => ("!! ", Role::Warning),

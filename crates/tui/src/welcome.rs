@@ -85,7 +85,7 @@ impl Banner {
 impl App {
     /// The placeholder in an empty editor until the first message.
     pub(super) fn placeholder(&self) -> Option<String> {
-        let shows = self.transcript.has_banner() && self.editor.is_empty() && !self.is_working();
+        let shows = self.transcript.has_banner() && self.editor.is_empty() && !self.model.is_working();
         let help = self.ui.keymap.key_of(KeyCommand::Help);
         shows.then(|| format!("Type what you want done · / commands · @ files · ! shell · {help} help"))
     }
@@ -106,7 +106,7 @@ impl App {
 
     fn banner(&self) -> Banner {
         let facts = [
-            ("model", self.session.model.as_ref().map(|model| self.model_fact(model))),
+            ("model", self.model.info.model.as_ref().map(|model| self.model_fact(model))),
             ("context", self.context_fact()),
             ("skills", self.skills_fact()),
             ("approval", self.approval_fact()),
@@ -123,20 +123,20 @@ impl App {
     }
 
     fn context_fact(&self) -> Option<String> {
-        let welcome = self.session.welcome.as_ref()?;
+        let welcome = self.model.info.welcome.as_ref()?;
         let display_path = |path: &PathBuf| shown(path, &self.ui.cwd, self.ui.home.as_deref());
         let files: Vec<String> = welcome.files.iter().map(display_path).collect();
         Some(if files.is_empty() { "no AGENTS.md or CLAUDE.md here".to_owned() } else { files.join(", ") })
     }
 
     fn skills_fact(&self) -> Option<String> {
-        let skills = self.session.commands.iter().filter(|command| command.source == CommandSource::Skill);
+        let skills = self.model.info.commands.iter().filter(|command| command.source == CommandSource::Skill);
         let names: Vec<&str> = skills.map(|skill| skill.name.trim_start_matches("skill:")).collect();
         (!names.is_empty()).then(|| names.join(", "))
     }
 
     fn approval_fact(&self) -> Option<String> {
-        let mode = self.session.approval.as_str();
+        let mode = self.model.info.approval.as_str();
         let about = match ApprovalMode::parse(mode) {
             Some(mode) => mode_about(mode),
             None if mode == "yes" => "no approvals",
@@ -146,7 +146,7 @@ impl App {
     }
 
     fn last_fact(&self) -> Option<String> {
-        let (title, at) = self.session.welcome.as_ref()?.last.as_ref()?;
+        let (title, at) = self.model.info.welcome.as_ref()?.last.as_ref()?;
         /// Maximum width of the title, leaving room for the hint.
         const TITLE: usize = 32;
         let age = age(*at, self.now);

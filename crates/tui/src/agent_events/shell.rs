@@ -64,7 +64,7 @@ impl App {
     }
 
     pub(super) fn bash_started(&mut self, id: &EntryId, command: &str, excluded: bool, since: UnixMs) {
-        self.activity.bash_since = Some(since);
+        self.model.activity.bash_since = Some(since);
         self.transcript.remove_banner();
         self.transcript.push(Block::new(BlockKind::Shell(Shell {
             id: Some(id.clone()),
@@ -82,7 +82,7 @@ impl App {
             BlockKind::Shell(Shell { state: ShellState::Running { .. }, excluded, .. }) => !excluded,
             _ => false,
         };
-        if self.activity.bash_since.is_some() && self.transcript.find_last(runs).is_some() {
+        if self.model.activity.bash_since.is_some() && self.transcript.find_last(runs).is_some() {
             self.flash("The model doesn't wait for the command; it gets the output with a later request.");
         }
     }
@@ -117,7 +117,7 @@ impl App {
     }
 
     pub(super) fn bash_ended(&mut self, id: &EntryId, record: &BashExecutionMessage) {
-        self.activity.bash_since = None;
+        self.model.activity.bash_since = None;
         self.with_shell(id, |shell| {
             *shell = Shell { id: shell.id.take(), ..shell_record(record, shell.took_ms(record)) };
         });

@@ -12,12 +12,12 @@ impl App {
     /// Adds a delta to the streaming answer. Content blocks usually arrive in order; the index finds the
     /// right one where several stream at once.
     pub(super) fn append_delta(&mut self, usage: &Usage, delta: &AssistantDelta) {
-        self.activity.streaming.counted_tokens = usage.output;
+        self.model.activity.streaming.counted_tokens = usage.output;
         if let AssistantDelta::TextDelta { delta, .. }
         | AssistantDelta::ThinkingDelta { delta, .. }
         | AssistantDelta::ToolcallDelta { delta, .. } = delta
         {
-            self.activity.streaming.bytes += delta.len() as u64;
+            self.model.activity.streaming.bytes += delta.len() as u64;
         }
         match delta {
             AssistantDelta::TextDelta { content_index, delta } => {

@@ -12,11 +12,11 @@ use crate::tool_call::one_line;
 
 impl App {
     pub(super) fn summary_started(&mut self, of: SummaryOf, since: UnixMs) {
-        self.activity.summary = Some(Summarizing { of, since, retry: None, failed: None });
+        self.model.activity.summary = Some(Summarizing { of, since, retry: None, failed: None });
     }
 
     pub(super) fn compaction_ended(&mut self, reason: CompactionReason, error: Option<&str>) {
-        self.activity.summary = None;
+        self.model.activity.summary = None;
         self.close_failure_dialog();
         let Some(error) = error else { return };
         match reason {

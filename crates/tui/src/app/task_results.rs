@@ -24,7 +24,7 @@ impl App {
     fn session_switched(&mut self, switched: SessionSwitched) {
         self.restore_typed_ahead();
         self.overlays.clear();
-        self.activity.deferred.clear();
+        self.model.activity.deferred.clear();
         self.queue.forget_removed();
         if let Some(text) = switched.editor {
             self.editor.put_before(&[text]);
@@ -59,18 +59,18 @@ impl App {
             TaskResult::SessionSwitched(switched) => self.session_switched(switched),
             TaskResult::Dialog(question) => self.open_dialog(question),
             TaskResult::CodeHighlighted => {}
-            TaskResult::Began(errand) => self.activity.jobs.push((errand, self.now)),
+            TaskResult::Began(errand) => self.model.activity.jobs.push((errand, self.now)),
             TaskResult::Ended(errand) => self.job_ended(errand),
             TaskResult::Login(result) => return self.key_changed(result),
             TaskResult::Page { title, lines } => self.defer_page(Pager::new(&title, lines)),
             TaskResult::History(prompts) => self.editor.prepend_history(prompts),
-            TaskResult::ForkId(fork) => self.session.fork_id = fork,
-            TaskResult::Branch(branch) => self.session.branch = branch,
+            TaskResult::ForkId(fork) => self.model.info.fork_id = fork,
+            TaskResult::Branch(branch) => self.model.info.branch = branch,
             TaskResult::Commands(commands) => {
-                self.session.commands = commands;
+                self.model.info.commands = commands;
                 self.completion.invalidate();
             }
-            TaskResult::Welcome(welcome) => self.session.welcome = Some(welcome),
+            TaskResult::Welcome(welcome) => self.model.info.welcome = Some(welcome),
             TaskResult::Note(text) => self.flash(text),
             TaskResult::Warning(text) => self.add_notice(NoticeLevel::Warning, text, None),
             TaskResult::Resolved(text) => self.transcript.mark_outdated(&text),
@@ -126,8 +126,8 @@ impl App {
     }
 
     fn job_ended(&mut self, job: Job) {
-        let at = self.activity.jobs.iter().position(|(started, _)| *started == job);
-        at.map(|at| self.activity.jobs.remove(at));
+        let at = self.model.activity.jobs.iter().position(|(started, _)| *started == job);
+        at.map(|at| self.model.activity.jobs.remove(at));
     }
 
     /// Moves messages from the queue to the editor, in the order of the queue panel.
@@ -139,14 +139,9 @@ impl App {
         }
     }
 
-    /// The name of the current model.
-    pub(crate) fn model_name(&self) -> &str {
-        self.session.model.as_ref().map_or("this model", |model| model.id.as_str())
-    }
-
     /// Reports whether images can accompany the text in the editor.
     pub(crate) fn accepts_images(&self) -> bool {
-        let is_reason = self.activity.approvals.first().is_some_and(ApprovalPrompt::is_writing_reason);
+        let is_reason = self.model.activity.approvals.first().is_some_and(ApprovalPrompt::is_writing_reason);
         !self.queue.is_editing() && !is_reason
     }
 
@@ -157,8 +152,8 @@ impl App {
             return;
         }
         self.editor.attach(image, size);
-        if self.session.image_input == ImageInput::Unsupported {
-            let (model, models) = (self.model_name(), self.ui.keymap.key_of(KeyCommand::PickModel));
+        if self.model.info.image_input == ImageInput::Unsupported {
+            let (model, models) = (self.model.model_name(), self.ui.keymap.key_of(KeyCommand::PickModel));
             self.flash(format!("{model} takes no images; {models} chooses another model."));
         }
     }
@@ -210,7 +205,7 @@ impl App {
 
     fn session_loaded(&mut self, loaded: LoadedSession) -> Vec<Action> {
         self.apply_snapshot(loaded);
-        let missed = self.session.gap.close();
+        let missed = self.model.info.gap.close();
         let welcomes = self.transcript.has_banner().then_some(Action::Background(BackgroundJob::Welcome));
         let mut actions: Vec<Action> = missed.iter().flat_map(|event| self.apply_event(event)).collect();
         actions.extend(self.restart_search());
@@ -222,29 +217,29 @@ impl App {
         let LoadedSession { snapshot, newest } = loaded;
         let live = snapshot.in_progress;
         self.outdate_tree();
-        self.session.seq = snapshot.seq;
+        self.model.info.seq = snapshot.seq;
         let former = self.transcript.replace(newest);
         self.set_session_state(snapshot.state);
         self.set_approvals(&live.approvals);
         // The snapshot says whether that dialog is still open; other deferred dialogs exist only here.
         self.close_failure_dialog();
-        self.activity = SessionActivity {
+        self.model.activity = SessionActivity {
             opening_since: None,
             retry: live.retry.clone(),
-            deferred: std::mem::take(&mut self.activity.deferred),
+            deferred: std::mem::take(&mut self.model.activity.deferred),
             running_since: live.running_since,
             calls: live.calls.iter().map(CallInProgress::from).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),
             summary: live.summary.clone(),
-            jobs: std::mem::take(&mut self.activity.jobs),
+            jobs: std::mem::take(&mut self.model.activity.jobs),
             queue: Vec::new(),
-            approvals: std::mem::take(&mut self.activity.approvals),
+            approvals: std::mem::take(&mut self.model.activity.approvals),
             streaming: super::StreamingAnswer::default(),
             last_run_failed: false,
         };
         self.queue_changed(&live.queue);
         // If entries are still unread, the context's size shows whether the session is new.
-        let is_new = self.transcript.is_single_part() || self.session.context.used.0 == 0;
+        let is_new = self.transcript.is_single_part() || self.model.info.context.used.0 == 0;
         if is_new && self.transcript.is_empty() {
             self.open_with_banner();
         }
@@ -273,13 +268,13 @@ impl App {
             self.completion.forget_files();
         }
         self.ui.cwd = state.cwd;
-        self.session = SessionInfo {
-            seq: self.session.seq,
-            gap: std::mem::take(&mut self.session.gap),
-            branch: self.session.branch.take(),
-            fork_id: self.session.fork_id.take(),
-            commands: std::mem::take(&mut self.session.commands),
-            welcome: self.session.welcome.take(),
+        self.model.info = SessionInfo {
+            seq: self.model.info.seq,
+            gap: std::mem::take(&mut self.model.info.gap),
+            branch: self.model.info.branch.take(),
+            fork_id: self.model.info.fork_id.take(),
+            commands: std::mem::take(&mut self.model.info.commands),
+            welcome: self.model.info.welcome.take(),
             name: state.name,
             model: Some(state.model),
             thinking: state.thinking,

@@ -94,7 +94,7 @@ impl App {
     fn numbered_answer(&self, key: KeyEvent) -> Option<KeyCommand> {
         let KeyCode::Char(digit) = key.code else { return None };
         let at = usize::try_from(digit.to_digit(10)?).ok()?.checked_sub(1)?;
-        let pending = self.activity.approvals.first().filter(|_| key.modifiers.is_empty())?;
+        let pending = self.model.activity.approvals.first().filter(|_| key.modifiers.is_empty())?;
         pending.answers().get(at).map(|answer| answer.command())
     }
 
@@ -113,7 +113,7 @@ impl App {
         }
         let answered = self.transient.answered_call.filter(|answered| answered.is_recent(self.now))?;
         let is_again = is_same_letter(answered.key, key) && self.editor.is_empty();
-        let first = self.activity.approvals.first();
+        let first = self.model.activity.approvals.first();
         let accepts_key = first
             .is_some_and(|pending| matches!(pending.ready, Ready::Visible(_)) || pending.is_writing_reason());
         if !is_again || accepts_key {
@@ -164,7 +164,7 @@ impl App {
     /// Counts a repeat of the letter that is about to answer the call.
     pub(super) fn is_held_down(&mut self, key: KeyEvent) -> bool {
         let now = self.now;
-        let pending = self.activity.approvals.first_mut();
+        let pending = self.model.activity.approvals.first_mut();
         pending.and_then(|pending| pending.held_key.as_mut()).is_some_and(|held| held.count_repeat(key, now))
     }
 
@@ -182,7 +182,7 @@ impl App {
     /// Makes text of all held letters.
     pub(crate) fn type_held_letters(&mut self) {
         self.type_repeats();
-        let held = self.activity.approvals.first_mut().and_then(|pending| pending.held_key.take());
+        let held = self.model.activity.approvals.first_mut().and_then(|pending| pending.held_key.take());
         held.into_iter().for_each(|held| self.type_held_letter(held));
     }
 
@@ -197,7 +197,7 @@ impl App {
     /// doesn't answer this one.
     pub(super) fn answer_approval(&mut self, after_ms: u64) -> Vec<Action> {
         let now = self.now;
-        let Some(pending) = self.activity.approvals.first() else { return Vec::new() };
+        let Some(pending) = self.model.activity.approvals.first() else { return Vec::new() };
         let Some(held) = pending.held_key.filter(|held| held.is_unfollowed(now, after_ms)) else {
             return Vec::new();
         };
@@ -207,7 +207,7 @@ impl App {
         if allows && !is_held_down && !pending.is_readable(now) {
             return Vec::new();
         }
-        self.activity.approvals[0].held_key = None;
+        self.model.activity.approvals[0].held_key = None;
         if is_held_down {
             self.transient.repeated_key = Some(held);
             self.settle_repeats();
@@ -241,7 +241,8 @@ impl App {
     pub(crate) fn editor_holds_answer(&self) -> bool {
         let Some(letter) = self.editor.text().chars().next() else { return false };
         let key = KeyEvent::from(KeyCode::Char(letter));
-        let is_asked = self.activity.approvals.first().is_some_and(|pending| !pending.is_writing_reason());
+        let is_asked =
+            self.model.activity.approvals.first().is_some_and(|pending| !pending.is_writing_reason());
         is_asked
             && self.editor_repeats_letter(key)
             && self.approval_command(key).is_some_and(|command| self.command_applies(command))

@@ -40,7 +40,9 @@ impl App {
         if let Some(actions) = self.debounce_key(key) {
             return Some(actions);
         }
-        let Some(pending) = self.activity.approvals.first() else { return self.key_between_approvals(key) };
+        let Some(pending) = self.model.activity.approvals.first() else {
+            return self.key_between_approvals(key);
+        };
         if pending.is_writing_reason() {
             return self.reasoning_key(key);
         }
@@ -50,14 +52,14 @@ impl App {
         if self.is_held_down(key) {
             return Some(Vec::new());
         }
-        if let Some(held) = self.activity.approvals[0].held_key.take() {
+        if let Some(held) = self.model.activity.approvals[0].held_key.take() {
             return self.key_after_held(held, key);
         }
         if self.is_enter_alone(key) {
             self.flash_answer_keys();
             return Some(Vec::new());
         }
-        let is_settled = self.activity.approvals[0].is_ready(self.now);
+        let is_settled = self.model.activity.approvals[0].is_ready(self.now);
         let command = self.approval_command(key)?;
         if let KeyCommand::CallUp | KeyCommand::CallDown = command {
             self.scroll_approval(command);
@@ -68,7 +70,7 @@ impl App {
             return None;
         }
         if Self::is_letter(key) {
-            self.activity.approvals[0].held_key = Some(HeldKey::new(key, self.now));
+            self.model.activity.approvals[0].held_key = Some(HeldKey::new(key, self.now));
             return Some(Vec::new());
         }
         Some(self.run_approval_command(command, key))
@@ -77,7 +79,9 @@ impl App {
     /// Checks for Enter while the editor is empty and no answer is selected.
     fn is_enter_alone(&self, key: KeyEvent) -> bool {
         let is_bare = key.code == KeyCode::Enter && key.modifiers.is_empty();
-        is_bare && self.editor.is_empty() && self.activity.approvals[0].mode == PanelMode::Choosing(None)
+        is_bare
+            && self.editor.is_empty()
+            && self.model.activity.approvals[0].mode == PanelMode::Choosing(None)
     }
 
     /// Shows the keys that answer the call.
@@ -93,7 +97,7 @@ impl App {
     /// Handles a key after a held letter: Enter confirms it, Esc discards it, any other key makes text of it.
     fn key_after_held(&mut self, held: HeldKey, key: KeyEvent) -> Option<Vec<Action>> {
         if key.code == KeyCode::Enter {
-            self.activity.approvals[0].held_key = Some(held);
+            self.model.activity.approvals[0].held_key = Some(held);
             return Some(self.answer_approval(0));
         }
         // Esc goes back one level: it discards the letter, the run continues.
@@ -101,7 +105,7 @@ impl App {
             return Some(Vec::new());
         }
         self.type_held_letter(held);
-        if self.activity.approvals[0].is_writing_reason() { self.reasoning_key(key) } else { None }
+        if self.model.activity.approvals[0].is_writing_reason() { self.reasoning_key(key) } else { None }
     }
 
     /// Handles a key on the call's own page. As in the panel, a letter answers if no other key follows.
@@ -119,7 +123,7 @@ impl App {
             if key.code == KeyCode::Enter {
                 return Some(self.answer_approval(0));
             }
-            let held = self.activity.approvals[0].held_key.take();
+            let held = self.model.activity.approvals[0].held_key.take();
             if self.ui.keymap.command(Context::Main, key) == Some(KeyCommand::Stop) {
                 return Some(Vec::new());
             }
@@ -140,11 +144,11 @@ impl App {
         if allows && !view::page_says_answers(self) {
             return Some(Vec::new());
         }
-        if allows && !self.activity.approvals[0].is_seen_long_enough(self.now) {
+        if allows && !self.model.activity.approvals[0].is_seen_long_enough(self.now) {
             return Some(Vec::new());
         }
         if Self::is_letter(key) {
-            self.activity.approvals[0].held_key = Some(HeldKey::new(key, self.now));
+            self.model.activity.approvals[0].held_key = Some(HeldKey::new(key, self.now));
             return Some(Vec::new());
         }
         Some(self.run_approval_command(command, key))
@@ -185,7 +189,7 @@ impl App {
 
     pub(super) fn begin_reason(&mut self) {
         self.close_call_page();
-        let Some(pending) = self.activity.approvals.first_mut() else { return };
+        let Some(pending) = self.model.activity.approvals.first_mut() else { return };
         pending.mode = PanelMode::WritingReason;
         let reason = std::mem::take(&mut pending.reason);
         if !reason.is_empty() {
@@ -196,7 +200,7 @@ impl App {
     /// Checks whether a command applies now: Enter and Esc need a selected answer, "this session" needs a
     /// rule.
     pub(super) fn command_applies(&self, command: KeyCommand) -> bool {
-        let Some(pending) = self.activity.approvals.first() else { return false };
+        let Some(pending) = self.model.activity.approvals.first() else { return false };
         match command {
             KeyCommand::GiveAnswer | KeyCommand::ClearAnswer => pending.mode != PanelMode::Choosing(None),
             KeyCommand::AllowSession => !pending.request.rule.is_empty(),
@@ -212,7 +216,7 @@ impl App {
             KeyCommand::DenyWithReason => return self.answer(ApprovalAnswer::DenyWithReason, key),
             KeyCommand::GiveAnswer => {
                 if let Some(PanelMode::Choosing(Some(answer))) =
-                    self.activity.approvals.first().map(|pending| pending.mode)
+                    self.model.activity.approvals.first().map(|pending| pending.mode)
                 {
                     return self.answer(answer, key);
                 }
@@ -227,7 +231,7 @@ impl App {
     }
 
     fn answer(&mut self, answer: ApprovalAnswer, key: KeyEvent) -> Vec<Action> {
-        let Some(pending) = self.activity.approvals.first() else { return Vec::new() };
+        let Some(pending) = self.model.activity.approvals.first() else { return Vec::new() };
         let allows = matches!(answer, ApprovalAnswer::Once | ApprovalAnswer::Session);
         if allows && !pending.is_seen() {
             let key = self.ui.keymap.key_of(KeyCommand::ShowCall);
@@ -252,10 +256,10 @@ impl App {
 
     fn decide(&mut self, decision: Decision, key: KeyEvent) -> Vec<Action> {
         self.close_call_page();
-        let pending = self.activity.approvals.remove(0);
+        let pending = self.model.activity.approvals.remove(0);
         self.clear_flash_about(&pending.request.tool_call_id);
         self.dirty = Dirty::ByUser;
-        let next = self.activity.approvals.first_mut();
+        let next = self.model.activity.approvals.first_mut();
         let is_looking = next.is_none() && pending.request.later > 0;
         let after = if is_looking { AfterAnswer::MoreCalls } else { AfterAnswer::Nothing };
         self.transient.answered_call = Some(AnsweredCall::new(key, self.now, after));
@@ -264,14 +268,14 @@ impl App {
     }
 
     fn set_mode(&mut self, mode: PanelMode) {
-        if let Some(pending) = self.activity.approvals.first_mut() {
+        if let Some(pending) = self.model.activity.approvals.first_mut() {
             pending.mode = mode;
         }
     }
 
     /// Selects the next or previous answer; the first key selects the first or last.
     fn choose_answer(&mut self, by: isize) {
-        let Some(pending) = self.activity.approvals.first_mut() else { return };
+        let Some(pending) = self.model.activity.approvals.first_mut() else { return };
         let answers = pending.answers();
         let chosen = match pending.mode {
             PanelMode::Choosing(Some(chosen)) => answers.iter().position(|answer| *answer == chosen),
@@ -290,7 +294,7 @@ impl App {
         // One line overlaps, for orientation.
         let page = isize::try_from(rows.saturating_sub(1).max(1)).unwrap_or(1);
         let by = if command == KeyCommand::CallUp { -page } else { page };
-        if let Some(pending) = self.activity.approvals.first_mut() {
+        if let Some(pending) = self.model.activity.approvals.first_mut() {
             pending.detail.scroll(by, rows);
         }
     }
@@ -325,7 +329,7 @@ impl App {
             // If the call is answered elsewhere, the reason is still in the history.
             self.editor.remember(&words);
         }
-        if let Some(pending) = self.activity.approvals.first_mut() {
+        if let Some(pending) = self.model.activity.approvals.first_mut() {
             pending.reason = words;
             pending.mode = PanelMode::Choosing(None);
             pending.ready = Ready::AfterDelay(ShownSince::at(self.now));

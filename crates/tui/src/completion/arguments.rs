@@ -54,7 +54,7 @@ enum NextArgument {
 impl App {
     /// Shows candidates for a command's argument.
     pub(super) fn update_argument(&mut self, command: &str, typed: &str) -> Vec<Action> {
-        let agent = self.session.commands.iter().any(|other| other.name == command);
+        let agent = self.model.info.commands.iter().any(|other| other.name == command);
         let built_in = find_command(command, Tui).filter(|row| row.name == command || !agent);
         match built_in.map_or(NextArgument::Free, |row| self.argument_of(row.command, typed)) {
             NextArgument::Items(items) => self.show_items(&items, typed, Range::Closed),
@@ -115,7 +115,7 @@ impl App {
     fn hint(&self, command: &str) -> Option<Candidate> {
         let built_in = find_command(command, Tui).map(|row| row.usage(Tui));
         let built_in = built_in.map(|usage| (usage.argument.to_string(), usage.summary));
-        let agent = self.session.commands.iter().find(|other| other.name == command);
+        let agent = self.model.info.commands.iter().find(|other| other.name == command);
         let agent = agent.and_then(|other| Some((other.argument_hint.clone()?, other.description.as_str())));
         let (argument, about) = agent.or(built_in).filter(|(argument, _)| !argument.is_empty())?;
         Some(Candidate {

@@ -16,7 +16,7 @@ pub(super) fn types_text(key: KeyEvent) -> bool {
 impl App {
     /// Gives the keys to the panel and selects the last message, which is next to the editor.
     pub(crate) fn enter_queue(&mut self) -> Vec<Action> {
-        if self.activity.queue.is_empty() && !self.queue.can_restore() {
+        if self.model.activity.queue.is_empty() && !self.queue.can_restore() {
             self.flash("No messages are queued.");
             return Vec::new();
         }
@@ -55,9 +55,9 @@ impl App {
                 self.queue.released.retain(|id| !removed.iter().any(|back| back.item.id == *id));
                 return Some(QueueAction::Restore(removed));
             }
-            KeyCommand::QueueClear if !self.activity.queue.is_empty() => {
+            KeyCommand::QueueClear if !self.model.activity.queue.is_empty() => {
                 self.queue.expects_removal = true;
-                self.queue.released = self.activity.queue.iter().map(|item| item.id.clone()).collect();
+                self.queue.released = self.model.activity.queue.iter().map(|item| item.id.clone()).collect();
                 return Some(QueueAction::Clear);
             }
             command => return self.command_for_chosen(command),
@@ -100,7 +100,7 @@ impl App {
     fn command_for_chosen(&mut self, command: KeyCommand) -> Option<QueueAction> {
         let QueueFocus::Panel(Some(QueueSelection { id, row })) = &self.queue.focus else { return None };
         let (id, row) = (id.clone(), *row);
-        let item = self.activity.queue.iter().find(|item| item.id == id)?.clone();
+        let item = self.model.activity.queue.iter().find(|item| item.id == id)?.clone();
         match command {
             KeyCommand::QueueUp => self.select_queue_row(row.saturating_sub(1)),
             KeyCommand::QueueDown => self.select_queue_row(row + 1),
@@ -128,8 +128,8 @@ impl App {
     /// Removes the selected message. The next one is selected at once, so that the update doesn't report the
     /// removal.
     fn remove(&mut self, item: &QueueItem, row: usize) -> QueueAction {
-        let place = self.activity.queue.iter().position(|queued| queued.id == item.id).unwrap_or(0);
-        let rows = in_order(&self.activity.queue);
+        let place = self.model.activity.queue.iter().position(|queued| queued.id == item.id).unwrap_or(0);
+        let rows = in_order(&self.model.activity.queue);
         let next = rows.get(row + 1).or_else(|| rows.get(row.checked_sub(1)?));
         let chosen = next.map(|next| QueueSelection { id: next.id.clone(), row });
         self.queue.focus = QueueFocus::Panel(chosen);
@@ -140,7 +140,7 @@ impl App {
     /// Swaps places with the message of another row if that has the same kind; steering messages always go
     /// first.
     fn swap_with(&mut self, item: &QueueItem, row: usize) -> Option<QueueAction> {
-        let other = *in_order(&self.activity.queue).get(row)?;
+        let other = *in_order(&self.model.activity.queue).get(row)?;
         if other.kind != item.kind {
             let key = self.ui.keymap.key_of(KeyCommand::QueueTurn);
             self.flash(format!("Steering messages go first; {key} changes the kind."));
@@ -148,7 +148,7 @@ impl App {
         }
         // The engine's position doesn't count the message itself, so above or below another one it equals
         // that one's position.
-        let place = self.activity.queue.iter().position(|queued| queued.id == other.id)?;
+        let place = self.model.activity.queue.iter().position(|queued| queued.id == other.id)?;
         Some(QueueAction::Move(item.id.clone(), place))
     }
 
@@ -185,7 +185,7 @@ impl App {
         let text = self.editor.expanded();
         self.editor.restore(*draft);
         // After a failure all messages are held until the user releases them; an edit changes only the text.
-        let then = if self.activity.last_run_failed { AfterQueueEdit::Keep } else { then };
+        let then = if self.model.activity.last_run_failed { AfterQueueEdit::Keep } else { then };
         let action = match then {
             _ if text != shown => Some(QueueAction::Edit(chosen.id.clone(), text, then)),
             AfterQueueEdit::Release => Some(QueueAction::Release(chosen.id.clone())),
@@ -199,7 +199,7 @@ impl App {
     /// Reports whether finishing the edit sends the message at once, because the run that it waited for has
     /// ended.
     pub(crate) fn editing_sends(&self) -> bool {
-        let is_idle = self.activity.running_since.is_none() && !self.activity.last_run_failed;
+        let is_idle = self.model.activity.running_since.is_none() && !self.model.activity.last_run_failed;
         is_idle && self.queue.selected().is_some_and(|id| self.queue.holds(id))
     }
 
@@ -213,7 +213,7 @@ impl App {
                 self.editor.remember(&text);
             }
             self.editor.restore(*draft);
-            let goes = then == AfterQueueEdit::Release && self.activity.running_since.is_some();
+            let goes = then == AfterQueueEdit::Release && self.model.activity.running_since.is_some();
             action = goes.then(|| Action::Queue(QueueAction::Release(chosen.id.clone())));
             self.queue.focus = QueueFocus::Panel(Some(chosen));
         }

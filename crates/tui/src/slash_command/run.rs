@@ -50,7 +50,7 @@ impl App {
         if suggest::is_quit_word(line) {
             return self.command(BuiltInCommand::Quit, "");
         }
-        match parse(line, &self.session.commands, Tui) {
+        match parse(line, &self.model.info.commands, Tui) {
             Ok(ParsedLine::BuiltIn(row, argument)) => self.command(row.command, argument),
             Err(error) => self.reject_input(text.clone(), error.to_string()),
             Ok(ParsedLine::Agent(whole)) if whole == line => vec![Action::Submit(submission(text, when))],
@@ -75,7 +75,7 @@ impl App {
         suggest::is_quit_word(line)
             || line.starts_with('!')
             || !matches!(
-                parse(line, &self.session.commands, Tui),
+                parse(line, &self.model.info.commands, Tui),
                 Ok(ParsedLine::Agent(_) | ParsedLine::Text)
             )
     }
@@ -136,7 +136,7 @@ impl App {
             BuiltInCommand::Reload => vec![Action::ReloadResources],
             BuiltInCommand::Logs => vec![Action::Background(BackgroundJob::ShowLogs)],
             BuiltInCommand::Help => {
-                let page = help::page(&self.ui.keymap, &self.session.commands);
+                let page = help::page(&self.ui.keymap, &self.model.info.commands);
                 self.open_help("help", page)
             }
             BuiltInCommand::Hotkeys => {
@@ -161,7 +161,7 @@ impl App {
     }
 
     fn ask_for_name(&mut self) -> Vec<Action> {
-        let what = match &self.session.name {
+        let what = match &self.model.info.name {
             Some(name) => format!("Current name: {name}. Type a new name after /name."),
             None => "No name yet. Type one after /name.".to_owned(),
         };
@@ -176,7 +176,7 @@ impl App {
         what: impl Into<String>,
     ) -> Vec<Action> {
         let typed = typed.into();
-        if self.activity.approvals.first().is_some_and(ApprovalPrompt::is_writing_reason) {
+        if self.model.activity.approvals.first().is_some_and(ApprovalPrompt::is_writing_reason) {
             // The editor belongs to the reason, and is cleared with it.
             let text = self.editor.restore_images(&typed.text, &typed.images);
             self.editor.remember(&text);

@@ -173,7 +173,7 @@ fn approval_enter_alone_says_which_keys_answer() {
         "{}",
         harness.screen()
     );
-    assert_eq!(harness.app.activity.approvals.len(), 1);
+    assert_eq!(harness.app.model.activity.approvals.len(), 1);
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn approval_mode_key_goes_to_the_next_mode() {
         ("read-only", ApprovalMode::Ask),
         ("yes", ApprovalMode::Ask),
     ] {
-        harness.app.session.approval = mode.into();
+        harness.app.model.info.approval = mode.into();
         let actions = harness.press(KeyCode::Char('a'), KeyModifiers::ALT);
         assert_eq!(actions, [Action::List(ListAction::SetApproval(next))], "{mode}");
     }
@@ -230,7 +230,7 @@ fn approval_undrawn_rows_are_unseen() {
             }
         }
         harness.screen();
-        assert!(!harness.app.activity.approvals[0].is_seen(), "{}", harness.screen());
+        assert!(!harness.app.model.activity.approvals[0].is_seen(), "{}", harness.screen());
     }
 }
 
@@ -268,7 +268,7 @@ fn approval_answers_cover_no_seen_line() {
                 "`cargo test --workspace --all-features --locked` and whatever begins like that".to_owned();
             harness.show_request(ApprovalRequest { rule, ..command(&line.join("\n")) });
             let first = harness.screen();
-            if harness.app.activity.approvals[0].is_seen() {
+            if harness.app.model.activity.approvals[0].is_seen() {
                 let all = (1..=lines).all(|n| first.contains(&format!("echo {n}\n")));
                 assert!(all && harness.screen() == first, "{lines} lines in {height} rows: {first}");
             }

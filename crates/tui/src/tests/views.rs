@@ -96,7 +96,7 @@ fn history_list() {
 #[test]
 fn opening_session_is_shown() {
     assert_each_size("opening", |harness| {
-        harness.app.activity.opening_since = Some(UnixMs(harness.now));
+        harness.app.model.activity.opening_since = Some(UnixMs(harness.now));
         harness.type_text("meanwhile");
         harness.wait(1_200);
     });
@@ -235,7 +235,8 @@ fn footer_drops_items_stepwise() {
     let shown = |width| {
         let mut harness = Harness::new(width, 24);
         harness.app.ui.cwd = "/home/ada/clients/a-company-with-a-long-name/services/payment-gateway".into();
-        harness.app.session.branch = Some("feature/JIRA-1234-make-the-parser-take-mixed-line-endings".into());
+        harness.app.model.info.branch =
+            Some("feature/JIRA-1234-make-the-parser-take-mixed-line-endings".into());
         let screen = harness.screen();
         screen.lines().last().unwrap_or_default().to_owned()
     };

@@ -45,7 +45,7 @@ impl App {
 
     /// The requests and navigation of the tree after any input.
     pub(crate) fn tree_actions(&mut self) -> Vec<Action> {
-        let (size, is_working) = (self.ui.size, self.is_working());
+        let (size, is_working) = (self.ui.size, self.model.is_working());
         let Some(tree) = self.tree() else { return Vec::new() };
         let requests: Vec<TreeRequest> = tree.take_requests(size);
         let go = if is_working { None } else { tree.once_stopped() };
@@ -125,7 +125,7 @@ impl App {
 
     /// Navigates to the entry at the cursor; while the agent works, asks first.
     fn choose_entry(&mut self, purpose: TreePurpose) -> Vec<Action> {
-        let is_working = self.is_working();
+        let is_working = self.model.is_working();
         let Some(Overlay::Tree(tree)) = self.overlays.last_mut() else { return Vec::new() };
         let Some((node, entry)) = tree.chosen().zip(tree.chosen_id()) else { return Vec::new() };
         match tree.effect_for(purpose, node) {
@@ -172,7 +172,7 @@ impl App {
 
     /// Stops the agent, then navigates.
     pub(crate) fn stop_and_navigate(&mut self, go: Navigate) -> Vec<Action> {
-        let is_working = self.is_working();
+        let is_working = self.model.is_working();
         if let Some(tree) = self.tree() {
             tree.going = PendingNavigation::OnceStopped(go);
         }

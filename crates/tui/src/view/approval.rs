@@ -31,13 +31,13 @@ struct PanelAreas {
 
 /// Rows that the panel needs.
 pub(super) fn rows_needed(app: &App) -> usize {
-    let Some(pending) = app.activity.approvals.first() else { return 0 };
+    let Some(pending) = app.model.activity.approvals.first() else { return 0 };
     1 + head(app, pending).len() + pending.detail.lines.len() + foot_rows(app, pending)
 }
 
 /// Visible rows of the call in a panel of `height` rows: from its scroll position, and of its end.
 pub(super) fn body_rows(app: &App, height: usize) -> (usize, usize) {
-    let Some(pending) = app.activity.approvals.first() else { return (0, 0) };
+    let Some(pending) = app.model.activity.approvals.first() else { return (0, 0) };
     split(pending, parts(app, pending, height).body.unwrap_or(0))
 }
 
@@ -54,7 +54,9 @@ fn split(pending: &ApprovalPrompt, room: usize) -> (usize, usize) {
 
 /// The panel in `height` rows.
 pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
-    let Some(pending) = app.activity.approvals.first().filter(|_| height > 0) else { return Vec::new() };
+    let Some(pending) = app.model.activity.approvals.first().filter(|_| height > 0) else {
+        return Vec::new();
+    };
     let PanelAreas { above, head, body, foot } = parts(app, pending, height);
     let Some(body) = body else { return without_call(app, pending, height) };
     let mut lines = vec![Line::default(); above];
@@ -102,8 +104,8 @@ fn head(app: &App, pending: &ApprovalPrompt) -> Vec<Line> {
         Span::new(format!("  ? {tool} needs approval: "), bold),
         Span::new(one_line(&pending.request.reason), Role::Text),
     ];
-    let all =
-        app.activity.approvals.len() + app.activity.approvals.last().map_or(0, |last| last.request.later);
+    let all = app.model.activity.approvals.len()
+        + app.model.activity.approvals.last().map_or(0, |last| last.request.later);
     if all > 1 {
         spans.push(muted(format!("  1 of {all}")));
     }

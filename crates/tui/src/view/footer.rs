@@ -106,14 +106,14 @@ fn left(app: &App, space: &FooterSpace) -> Vec<FooterItem> {
     let mut add = |text: String, role| facts.push(FooterItem { text, role, rank: MODEL });
     if space.folder > 0 {
         let folder = shortened(&app.ui.cwd, app.ui.home.as_deref(), space.folder);
-        let branch = app.session.branch.as_ref().filter(|_| space.branch > 0);
+        let branch = app.model.info.branch.as_ref().filter(|_| space.branch > 0);
         let branch =
             branch.map(|branch| format!(" ({})", truncate_to(branch, space.branch))).unwrap_or_default();
         add(format!("{folder}{branch}"), Role::Muted);
     }
     // An unnamed fork looks like its parent: its id distinguishes it.
-    let fork = app.session.fork_id.as_ref().map(|id| format!("fork {}", id.short()));
-    if let Some(name) = app.session.name.as_ref().or(fork.as_ref()).filter(|_| space.name > 0) {
+    let fork = app.model.info.fork_id.as_ref().map(|id| format!("fork {}", id.short()));
+    if let Some(name) = app.model.info.name.as_ref().or(fork.as_ref()).filter(|_| space.name > 0) {
         add(truncate_to(name, space.name), Role::Text);
     }
     facts
@@ -121,7 +121,7 @@ fn left(app: &App, space: &FooterSpace) -> Vec<FooterItem> {
 
 /// The tool of a pending call that is covered by an overlay other than its own page.
 fn covered_question(app: &App) -> Option<&str> {
-    let pending = app.activity.approvals.first()?;
+    let pending = app.model.activity.approvals.first()?;
     let is_its_page = |popup: &Overlay| popup.call() == Some(&pending.request.tool_call_id);
     let over = app.overlays.last()?;
     (!is_its_page(over)).then_some(pending.request.tool_name.as_str())
@@ -135,7 +135,7 @@ enum FooterHint {
 }
 
 fn right(app: &App, hint: FooterHint) -> Vec<FooterItem> {
-    let facts = &app.session;
+    let facts = &app.model.info;
     let mut shown = Vec::new();
     let mut add = |text: String, role, rank| shown.push(FooterItem { text, role, rank });
     if let Some(tool) = covered_question(app) {

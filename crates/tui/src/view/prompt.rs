@@ -48,7 +48,7 @@ fn persistent(app: &App) -> Option<Line> {
         );
         return Some(Line::from(vec![Span::new("  ? ", Role::Warning), Span::new(text, Role::Text)]));
     }
-    if let Some(since) = app.activity.opening_since {
+    if let Some(since) = app.model.activity.opening_since {
         return opening(app, since);
     }
     if app.queue.is_editing() {
@@ -60,15 +60,15 @@ fn persistent(app: &App) -> Option<Line> {
     let Some(mut spans) = activity(app) else { return background_job(app) };
     // While another panel has the keys, Esc and Enter have other meanings.
     let other_panel_has_keys = app.queue.has_keys()
-        || app.activity.approvals.first().is_some_and(ApprovalPrompt::has_partial_answer);
+        || app.model.activity.approvals.first().is_some_and(ApprovalPrompt::has_partial_answer);
     if other_panel_has_keys {
         return Some(spans.into());
     }
-    let steerable = app.activity.running_since.is_some() && app.activity.approvals.is_empty();
+    let steerable = app.model.activity.running_since.is_some() && app.model.activity.approvals.is_empty();
     let used: usize = spans.iter().map(Span::width).sum();
     let stops = format!(" · {} stops", key(app, KeyCommand::Stop));
     let send = key(app, KeyCommand::Send);
-    let hints = match app.has_waiting_steering() && app.editor.is_empty() {
+    let hints = match app.model.has_waiting_steering() && app.editor.is_empty() {
         true => format!(" · {send} sends the queued message now"),
         false => format!(" · {send} steers · {} queues", key(app, KeyCommand::FollowUp)),
     };
@@ -113,7 +113,7 @@ fn activity(app: &App) -> Option<Vec<Span>> {
         Span::new(activity_text(app), Role::Text),
         Span::new(format!(" {duration}"), Role::Text),
     ];
-    let arriving = app.activity.streaming.label();
+    let arriving = app.model.activity.streaming.label();
     spans.extend(arriving.map(|progress| Span::new(format!(" · {progress}"), Role::Muted)));
     if let Some(summary) = background_summary(app) {
         let note = match pending_try(app, summary) {
@@ -130,10 +130,10 @@ fn activity(app: &App) -> Option<Vec<Span>> {
 
 /// The start of the displayed activity: approvals and calls have their own, everything else that of the run.
 fn started_at(app: &App) -> Option<UnixMs> {
-    let summary = app.activity.summary.as_ref().map(|summary| summary.since);
-    let run_start = app.activity.running_since.or(app.activity.bash_since).or(summary);
-    let pending = app.activity.approvals.first().map(|pending| pending.since);
-    let calls = app.activity.calls.iter().map(|call| call.since).min();
+    let summary = app.model.activity.summary.as_ref().map(|summary| summary.since);
+    let run_start = app.model.activity.running_since.or(app.model.activity.bash_since).or(summary);
+    let pending = app.model.activity.approvals.first().map(|pending| pending.since);
+    let calls = app.model.activity.calls.iter().map(|call| call.since).min();
     run_start.map(|run_start| pending.or(calls).unwrap_or(run_start))
 }
 
@@ -171,13 +171,13 @@ fn opening(app: &App, since: UnixMs) -> Option<Line> {
 
 /// A background job, if nothing else runs.
 fn background_job(app: &App) -> Option<Line> {
-    let (_, since) = app.activity.jobs.first()?;
+    let (_, since) = app.model.activity.jobs.first()?;
     Some(with_duration(app, long_job(app)?, *since).into())
 }
 
 /// A background job that takes noticeably long.
 fn long_job(app: &App) -> Option<&'static str> {
-    let (errand, since) = app.activity.jobs.first()?;
+    let (errand, since) = app.model.activity.jobs.first()?;
     is_noticeable(app, *since).then(|| errand.label())
 }
 
@@ -196,12 +196,12 @@ fn is_noticeable(app: &App, since: UnixMs) -> bool {
 /// A summary made in the background, which nothing waits for.
 fn background_summary(app: &App) -> Option<&Summarizing> {
     let is_waited_for = |of| matches!(of, SummaryOf::Branch | SummaryOf::Context(CompactionReason::Overflow));
-    app.activity.summary.as_ref().filter(|summary| app.is_working() && !is_waited_for(summary.of))
+    app.model.activity.summary.as_ref().filter(|summary| app.model.is_working() && !is_waited_for(summary.of))
 }
 
 /// The compaction with the size of the context, which determines its duration.
 fn compacting(app: &App) -> String {
-    match app.session.context.used {
+    match app.model.info.context.used {
         Tokens(0) => "compacting…".to_owned(),
         used => format!("compacting {used} tokens…"),
     }
@@ -213,25 +213,25 @@ fn pending_try<'a>(app: &App, summary: &'a Summarizing) -> Option<&'a AnnouncedR
 }
 
 fn activity_text(app: &App) -> String {
-    if !app.activity.approvals.is_empty() {
+    if !app.model.activity.approvals.is_empty() {
         return "waiting for your approval".to_owned();
     }
-    match app.activity.calls.as_slice() {
+    match app.model.activity.calls.as_slice() {
         [] => {}
         [call] => return format!("running {}", one_line(&call.name)),
         several => return format!("running {} calls", several.len()),
     }
-    if let Some(retry) = &app.activity.retry {
+    if let Some(retry) = &app.model.activity.retry {
         return failed_try(app, "", retry);
     }
-    if let Some(summary) = app.activity.summary.as_ref().filter(|_| background_summary(app).is_none()) {
+    if let Some(summary) = app.model.activity.summary.as_ref().filter(|_| background_summary(app).is_none()) {
         return match (pending_try(app, summary), summary.of) {
             (Some(retry), _) => failed_try(app, "summary failed, ", retry),
             (None, SummaryOf::Branch) => "summarizing the branch…".to_owned(),
             (None, SummaryOf::Context(_)) => compacting(app),
         };
     }
-    if app.activity.running_since.is_none() {
+    if app.model.activity.running_since.is_none() {
         return "running your command".to_owned();
     }
     match app.transcript.live.last().map(|block| &block.kind) {

@@ -16,7 +16,7 @@ const LEAD: usize = 12;
 
 /// Rows that the panel needs.
 pub(super) fn rows_needed(app: &App) -> usize {
-    let waiting = app.activity.queue.len();
+    let waiting = app.model.activity.queue.len();
     if app.queue.has_keys() {
         return waiting.clamp(1, usize::from(app.ui.size.1 / 3).max(1)) + 1;
     }
@@ -26,7 +26,7 @@ pub(super) fn rows_needed(app: &App) -> usize {
 /// The message on a line of the panel, by its position in delivery order.
 pub(super) fn waiting_at(app: &App, height: usize, line: usize) -> Option<usize> {
     let QueueRows { top, rows, .. } = QueueRows::new(app, height);
-    (line < rows && top + line < app.activity.queue.len()).then_some(top + line)
+    (line < rows && top + line < app.model.activity.queue.len()).then_some(top + line)
 }
 
 /// The visible messages.
@@ -40,7 +40,7 @@ struct QueueRows {
 
 impl QueueRows {
     fn new(app: &App, height: usize) -> Self {
-        let waiting = in_order(&app.activity.queue);
+        let waiting = in_order(&app.model.activity.queue);
         let hint_rows = usize::from(app.queue.has_keys() && height > 1);
         let room = height.saturating_sub(hint_rows);
         let has_more = !app.queue.has_keys() && waiting.len() > room;
@@ -53,7 +53,7 @@ impl QueueRows {
 
 /// The panel in `height` rows, scrolled to the selected message.
 pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
-    let waiting = in_order(&app.activity.queue);
+    let waiting = in_order(&app.model.activity.queue);
     if height == 0 {
         return Vec::new();
     }
@@ -124,7 +124,7 @@ fn note(app: &App, item: &QueueItem, names_key: bool) -> String {
 /// Key hints for the selected message, as many as fit.
 fn hints(app: &App) -> Line {
     let keymap = &app.ui.keymap;
-    let chosen = app.activity.queue.iter().find(|item| Some(&item.id) == app.queue.selected());
+    let chosen = app.model.activity.queue.iter().find(|item| Some(&item.id) == app.queue.selected());
     let mut actions = Vec::new();
     if let Some(item) = chosen {
         actions.push((KeyCommand::QueueEdit, "edit"));
@@ -137,7 +137,7 @@ fn hints(app: &App) -> Line {
             QueueKind::FollowUp => "as steering",
         };
         actions.push((KeyCommand::QueueTurn, neighbor));
-        let ordered = in_order(&app.activity.queue);
+        let ordered = in_order(&app.model.activity.queue);
         let row = ordered.iter().position(|neighbor| neighbor.id == item.id).unwrap_or(0);
         let is_like = |row: Option<usize>| {
             row.and_then(|row| ordered.get(row)).is_some_and(|neighbor| neighbor.kind == item.kind)

@@ -1,8 +1,10 @@
-//! The session's properties and its current activity.
+//! The session as the agent's events describe it: its properties and its current activity.
+//!
+//! Every component reads it; only `agent_events` and the results of snapshots change it.
 
 use std::sync::Arc;
 
-use tiller_core::event::{Event, QueueItem};
+use tiller_core::event::{Event, QueueItem, QueueKind};
 use tiller_core::id::{CallId, SessionId};
 use tiller_core::message::{ModelRef, ThinkingLevel, Usage};
 use tiller_core::unit::{Tokens, UnixMs};
@@ -13,6 +15,36 @@ use tiller_provider::catalog::ImageInput;
 use crate::approval::ApprovalPrompt;
 use crate::dialog::DeferredOverlay;
 use crate::welcome::Welcome;
+
+/// The session as far as known here.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SessionModel {
+    pub(crate) info: SessionInfo,
+    pub(crate) activity: SessionActivity,
+}
+
+impl SessionModel {
+    /// Reports whether the agent or a `!` command is running.
+    pub(crate) fn is_working(&self) -> bool {
+        self.activity.running_since.is_some() || self.activity.bash_since.is_some()
+    }
+
+    /// Reports whether something runs that Esc stops: the agent, a `!` command or a summary.
+    pub(crate) fn is_stoppable(&self) -> bool {
+        self.is_working() || self.activity.summary.is_some()
+    }
+
+    /// Reports whether a steering message waits for a running agent.
+    pub(crate) fn has_waiting_steering(&self) -> bool {
+        let is_waiting = |item: &QueueItem| item.kind == QueueKind::Steer && !item.held;
+        self.activity.running_since.is_some() && self.activity.queue.iter().any(is_waiting)
+    }
+
+    /// The name of the current model.
+    pub(crate) fn model_name(&self) -> &str {
+        self.info.model.as_ref().map_or("this model", |model| model.id.as_str())
+    }
+}
 
 /// The session's properties.
 #[derive(Clone, Debug, Default)]
@@ -49,12 +81,12 @@ impl SnapshotGap {
         self.expected > 0
     }
 
-    pub(super) fn open(&mut self) {
+    pub(crate) fn open(&mut self) {
         self.expected += 1;
     }
 
     /// Buffers an event while a snapshot is on its way; returns it otherwise.
-    pub(super) fn buffer(&mut self, event: Arc<Event>) -> Option<Arc<Event>> {
+    pub(crate) fn buffer(&mut self, event: Arc<Event>) -> Option<Arc<Event>> {
         if self.expected == 0 {
             return Some(event);
         }
@@ -64,7 +96,7 @@ impl SnapshotGap {
 
     /// Returns the buffered events when a snapshot arrives. If another one is on its way, the events stay
     /// buffered for that, too.
-    pub(super) fn close(&mut self) -> Vec<Arc<Event>> {
+    pub(crate) fn close(&mut self) -> Vec<Arc<Event>> {
         self.expected = self.expected.saturating_sub(1);
         match self.expected {
             0 => std::mem::take(&mut self.events),
