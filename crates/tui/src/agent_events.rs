@@ -1,5 +1,6 @@
 //! Applies the agent's events to the app's state.
 
+mod approvals;
 mod shell;
 mod streaming;
 mod summary;

@@ -3,45 +3,42 @@
 mod action;
 mod input;
 mod task_results;
-mod transient_state;
-mod ui_context;
 
 pub(super) use crate::session_model::{
     CallInProgress, Job, SessionActivity, SessionInfo, SessionModel, StreamingAnswer,
 };
+pub(super) use crate::ui_context::UiContext;
 pub(super) use action::{
     Action, BackgroundJob, LineExtra, ListAction, ListKind, Navigate, SessionEdit, Submit, TerminalAction,
     UserText,
 };
 pub(super) use input::{ListResult, LoadedSession, Msg, SessionsResult, TaskOrigin, TaskResult};
-pub(super) use transient_state::{DoubleKey, TransientState};
-pub(super) use ui_context::UiContext;
 
 use std::sync::Arc;
 
+use crossterm::event::KeyEvent;
 use tiller_core::unit::UnixMs;
 use tiller_render::{self as render, ImageLimits};
 
+use super::approval_panel::ApprovalPanel;
 use super::attach;
 use super::block::NoticeLevel;
-use super::completion::Completion;
-use super::dialog::KeyIntent;
-use super::editor::Editor;
+use super::component::{Component, Context, FocusState, Outcome, ViewContext};
+use super::composer::Composer;
+use super::dialog::{ConsumedKey, KeyIntent};
+use super::effect::{Effect, FlashText};
+use super::flash::Flash;
 use super::frame_pacer::Dirty;
 use super::keymap::{KeyCommand, Keymap};
+use super::keys::DoubleKey;
 use super::layout::{RenderContext, TEXT_WIDTH};
 use super::navigation::Navigation;
 use super::overlay::Overlay;
+use super::pager::Pager;
 use super::picker::LineInput as Line;
 use super::queue;
 use super::terminal::Images;
 use super::transcript::Transcript;
-
-/// Minimum time that a flash at the bottom of the screen stays, in milliseconds.
-const FLASH_MS: u64 = 4_000;
-
-/// Reading time per character of a flash, in milliseconds: a slow reader who looks up late.
-const CHARACTER_MS: u64 = 60;
 
 /// Maximum base64 length of a painted image: some tens of milliseconds of writing.
 const MAX_PAINTED: usize = 2 * 1024 * 1024;
@@ -52,14 +49,17 @@ const MAX_INLINE: usize = 1_000_000;
 /// The front end's state.
 pub(super) struct App {
     pub(super) transcript: Transcript,
-    pub(super) editor: Editor,
+    pub(super) composer: Composer,
+    pub(super) approvals: ApprovalPanel,
     pub(super) overlays: Vec<Overlay>,
     pub(super) model: SessionModel,
     pub(super) queue: queue::QueuePanel,
     pub(super) ui: UiContext,
     pub(super) now: UnixMs,
-    pub(super) transient: TransientState,
-    pub(super) completion: Completion,
+    pub(super) flash: Flash,
+    pub(super) double_key: Option<(DoubleKey, UnixMs)>,
+    /// The key that answered a dialog or call; its repeats are ignored.
+    pub(super) consumed_key: Option<ConsumedKey>,
     /// The part of the screen that is out of date.
     pub(super) dirty: Dirty,
     pub(super) navigation: Navigation,
@@ -69,14 +69,16 @@ impl App {
     pub(super) fn new(ui: UiContext, history: Vec<String>) -> Self {
         Self {
             transcript: Transcript::default(),
-            editor: Editor::new(history),
+            composer: Composer::new(history),
+            approvals: ApprovalPanel::default(),
             overlays: Vec::new(),
             model: SessionModel::default(),
             queue: queue::QueuePanel::default(),
             ui,
             now: UnixMs(0),
-            transient: TransientState::default(),
-            completion: Completion::default(),
+            flash: Flash::default(),
+            double_key: None,
+            consumed_key: None,
             dirty: Dirty::ByUser,
             navigation: Navigation::default(),
         }
@@ -100,7 +102,10 @@ impl App {
                 self.ui.size = (width, height);
                 Vec::new()
             }
-            Msg::Tick => self.tick(),
+            Msg::Tick => {
+                self.tick();
+                Vec::new()
+            }
             Msg::Agent(event) => match self.model.info.gap.buffer(event) {
                 Some(event) => self.apply_event(&event),
                 None => Vec::new(),
@@ -114,7 +119,7 @@ impl App {
             Msg::Themes(library) => self.themes_changed(library),
         };
         actions.extend(self.open_deferred());
-        self.lay_out_approval();
+        actions.extend(self.refresh_approvals());
         self.follow_search();
         actions.extend(
             self.transcript.take_requests().into_iter().map(BackgroundJob::ReadPart).map(Action::Background),
@@ -135,20 +140,14 @@ impl App {
         self.model.info.gap.open();
     }
 
-    fn tick(&mut self) -> Vec<Action> {
+    fn tick(&mut self) {
         self.continue_drag();
         if self.is_animated() {
             self.dirty = self.dirty.max(Dirty::BySession);
         }
-        let is_read = |(text, since): &(String, UnixMs)| {
-            let reading_ms = CHARACTER_MS * text.chars().count() as u64;
-            self.now.since_ms(*since) >= FLASH_MS.max(reading_ms)
-        };
-        if self.transient.flash.as_ref().is_some_and(is_read) {
-            self.transient.flash = None;
+        if self.flash.expire(self.now) {
             self.dirty = Dirty::ByUser;
         }
-        self.settle_held_letters()
     }
 
     /// Reports whether the screen changes with time alone.
@@ -162,14 +161,90 @@ impl App {
 
     /// Reports whether the app needs [`Msg::Tick`].
     pub(super) fn wants_ticks(&self) -> bool {
-        let is_short_lived = self.transient.flash.is_some() || self.transient.repeated_key.is_some();
-        self.is_animated() || is_short_lived || self.navigation.mouse.wants_ticks()
+        self.is_animated() || self.flash.text().is_some() || self.navigation.mouse.wants_ticks()
     }
 
     /// Shows a message at the bottom of the screen for a while.
     pub(super) fn flash(&mut self, text: impl Into<String>) {
-        self.transient.flash = Some((text.into(), self.now));
-        self.transient.flash_call = None;
+        self.flash.show(FlashText { text: text.into(), call: None }, self.now);
+    }
+
+    /// Facts about who has the keys.
+    pub(super) fn focus_state(&self) -> FocusState {
+        FocusState {
+            is_editor_empty: self.composer.editor.is_empty(),
+            is_writing_reason: self.composer.is_writing_reason(),
+            is_in_queue: self.queue.has_keys(),
+            is_covered: !self.overlays.is_empty(),
+            is_on_call_page: self.is_on_call_page(),
+        }
+    }
+
+    /// The state that components read.
+    pub(super) fn view_context(&self) -> ViewContext<'_> {
+        ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus: self.focus_state() }
+    }
+
+    /// Offers a key to the approval panel; `None` if it ignored the key.
+    pub(super) fn approval_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let focus = self.focus_state();
+        let mut cx = Context::new(ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus });
+        let outcome = self.approvals.handle(key, &mut cx);
+        let effects = cx.into_effects();
+        (outcome == Outcome::Consumed).then(|| self.apply_effects(effects))
+    }
+
+    /// Offers a key to the editor while it takes the reason of a denial; `None` if it ignored the key.
+    pub(super) fn reason_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let focus = self.focus_state();
+        let mut cx = Context::new(ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus });
+        let outcome = self.composer.handle_reason_key(key, &mut cx);
+        let effects = cx.into_effects();
+        (outcome == Outcome::Consumed).then(|| self.apply_effects(effects))
+    }
+
+    fn refresh_approvals(&mut self) -> Vec<Action> {
+        let focus = self.focus_state();
+        let mut cx = Context::new(ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus });
+        self.approvals.refresh(&mut cx);
+        let effects = cx.into_effects();
+        self.apply_effects(effects)
+    }
+
+    /// Applies effects in order; returns the actions that leave the screen.
+    pub(super) fn apply_effects(&mut self, effects: Vec<Effect>) -> Vec<Action> {
+        effects.into_iter().filter_map(|effect| self.apply_effect(effect)).collect()
+    }
+
+    fn apply_effect(&mut self, effect: Effect) -> Option<Action> {
+        match effect {
+            Effect::Perform(action) => return Some(action),
+            Effect::Flash(message) => self.flash.show(message, self.now),
+            Effect::CallAnswered(call) => {
+                self.flash.clear_about(&call);
+                self.model.activity.approvals.retain(|pending| pending.request.tool_call_id != call);
+                self.dirty = Dirty::ByUser;
+            }
+            Effect::WriteReason(call) => self.composer.write_reason(call),
+            Effect::OpenCallPage { call, title, lines } => {
+                self.overlays.push(Overlay::Pager(Pager::new(&title, lines).for_call(call)));
+            }
+            Effect::UpdateCallPage { call, lines } => {
+                let shows = |overlay: &&mut Overlay| overlay.call() == Some(&call);
+                if let Some(Overlay::Pager(page)) = self.overlays.iter_mut().find(shows) {
+                    page.replace_lines(lines);
+                }
+            }
+            Effect::CloseCallPage(call) => self.overlays.retain(|overlay| overlay.call() != Some(&call)),
+        }
+        None
+    }
+
+    /// Reports whether the overlay on top is the page of the first pending call.
+    fn is_on_call_page(&self) -> bool {
+        let shown = self.overlays.last().and_then(Overlay::call);
+        let first = self.model.activity.approvals.first().map(|pending| &pending.request.tool_call_id);
+        shown.is_some() && shown == first
     }
 
     /// Adds a notice to the transcript.
@@ -219,23 +294,20 @@ impl App {
     }
 
     fn paste(&mut self, text: &str) -> Vec<Action> {
-        self.transient.consumed_key = None;
+        self.consumed_key = None;
         if self.overlays.is_empty() && self.navigation.search.is_some() {
             // A line copied from elsewhere may include its line break.
             let line = Line::from(text.trim_matches(['\r', '\n']).replace("\r\n", "\n").as_str());
             return self.edit_search(|typed| typed.push_str(line.text()));
         }
         self.defer_unread(KeyIntent::Text);
-        if self.overlays.is_empty() {
-            self.type_held_letters();
-        }
         match self.overlays.last_mut() {
             Some(Overlay::Picker(_)) => return self.paste_into_list(text),
             Some(Overlay::Tree(tree)) => tree.paste(text),
             Some(Overlay::Pager(_)) => {}
             None => match attach::image_path(text, self.ui.home.as_deref()) {
                 Some(path) => return vec![Action::Attach(path, text.to_owned())],
-                None => self.editor.paste(text),
+                None => self.composer.editor.paste(text),
             },
         }
         Vec::new()

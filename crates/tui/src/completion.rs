@@ -203,21 +203,21 @@ impl Completion {
 impl App {
     /// Updates the candidates if the text before the cursor has changed.
     pub(super) fn update_completion(&mut self) -> Vec<Action> {
-        let before = self.editor.line_before_cursor();
-        if before == self.completion.seen {
+        let before = self.composer.editor.line_before_cursor();
+        if before == self.composer.completion.seen {
             return Vec::new();
         }
         // In a recalled prompt the arrow keys browse the history until it is edited.
-        self.completion.kind = match self.editor.is_recalled() {
+        self.composer.completion.kind = match self.composer.editor.is_recalled() {
             true => CompletionKind::Nothing,
-            false => completion_kind(before, self.editor.begins_command()),
+            false => completion_kind(before, self.composer.editor.begins_command()),
         };
-        before.clone_into(&mut self.completion.seen);
-        self.completion.files.is_awaited = false;
-        let kind = self.completion.kind.clone();
+        before.clone_into(&mut self.composer.completion.seen);
+        self.composer.completion.files.is_awaited = false;
+        let kind = self.composer.completion.kind.clone();
         if !matches!(kind, CompletionKind::Argument { .. }) {
             // Gathered again next time, because it may have changed.
-            self.completion.gathered = None;
+            self.composer.completion.gathered = None;
         }
         let candidates = match kind {
             CompletionKind::Nothing | CompletionKind::Path(_) => Vec::new(),
@@ -226,12 +226,12 @@ impl App {
             CompletionKind::File(query) => return self.request_files(query),
             CompletionKind::Place(typed) => return self.request_paths(PathKind::Mention, &typed),
         };
-        self.completion.show(candidates);
+        self.composer.completion.show(candidates);
         Vec::new()
     }
 
     fn request_files(&mut self, query: String) -> Vec<Action> {
-        let complete = &mut self.completion;
+        let complete = &mut self.composer.completion;
         let mut actions = Vec::new();
         let is_fresh = |since: UnixMs| self.now.since_ms(since) < FILES_MAX_AGE_MS;
         if !complete.files.is_walking
@@ -249,9 +249,9 @@ impl App {
 
     /// Stores the project's files.
     pub(super) fn set_project_files(&mut self, files: Arc<FileList>) -> Vec<Action> {
-        self.completion.files.is_walking = false;
-        self.completion.files.known = Some((Arc::clone(&files), self.now));
-        match &self.completion.kind {
+        self.composer.completion.files.is_walking = false;
+        self.composer.completion.files.known = Some((Arc::clone(&files), self.now));
+        match &self.composer.completion.kind {
             CompletionKind::File(words) => {
                 vec![Action::List(ListAction::RankFiles(Ranking { files, query: words.clone() }))]
             }
@@ -261,17 +261,17 @@ impl App {
 
     /// Shows ranked files, if the query is still the same.
     pub(super) fn show_ranked_files(&mut self, ranked: Ranked) -> Vec<Action> {
-        if !matches!(&self.completion.kind, CompletionKind::File(words) if *words == ranked.query) {
+        if !matches!(&self.composer.completion.kind, CompletionKind::File(words) if *words == ranked.query) {
             return Vec::new();
         }
-        self.completion.show(ranked.candidates);
-        self.completion.match_mode = MatchMode::Paths;
+        self.composer.completion.show(ranked.candidates);
+        self.composer.completion.match_mode = MatchMode::Paths;
         self.accept_awaited()
     }
 
     /// Accepts the best candidate, if Tab was pressed before it arrived.
     fn accept_awaited(&mut self) -> Vec<Action> {
-        match std::mem::take(&mut self.completion.files.is_awaited) {
+        match std::mem::take(&mut self.composer.completion.files.is_awaited) {
             true => self.insert_selected().map_or_else(Vec::new, |(_, actions)| actions),
             false => Vec::new(),
         }
@@ -281,14 +281,15 @@ impl App {
     /// shown.
     pub(super) fn show_listed_paths(&mut self, listing: PathListing) -> Vec<Action> {
         // Esc may have dismissed it.
-        let is_current =
-            listing.purpose != PathKind::Mention || matches!(self.completion.kind, CompletionKind::Place(_));
-        if self.editor.line_before_cursor() != listing.before || !is_current {
+        let is_current = listing.purpose != PathKind::Mention
+            || matches!(self.composer.completion.kind, CompletionKind::Place(_));
+        if self.composer.editor.line_before_cursor() != listing.before || !is_current {
             return Vec::new();
         }
         if listing.purpose != PathKind::Word {
-            self.completion.show(listing.candidates);
-            (self.completion.match_mode, self.completion.range) = (MatchMode::Paths, Range::Open);
+            self.composer.completion.show(listing.candidates);
+            (self.composer.completion.match_mode, self.composer.completion.range) =
+                (MatchMode::Paths, Range::Open);
             return self.accept_awaited();
         }
         match listing.candidates.as_slice() {
@@ -299,26 +300,27 @@ impl App {
                 if common.len() > listing.typed.len() {
                     self.insert(&common, listing.typed.chars().count());
                 }
-                self.editor.line_before_cursor().clone_into(&mut self.completion.seen);
-                self.completion.kind = CompletionKind::Path(common);
-                self.completion.show(listing.candidates);
+                self.composer.editor.line_before_cursor().clone_into(&mut self.composer.completion.seen);
+                self.composer.completion.kind = CompletionKind::Path(common);
+                self.composer.completion.show(listing.candidates);
             }
         }
         Vec::new()
     }
 
     fn insert(&mut self, text: &str, replaced: usize) {
-        self.editor.replace_before(replaced, text);
+        self.composer.editor.replace_before(replaced, text);
     }
 
     /// Inserts the selected candidate; returns its effect on Enter and the resulting actions. An image is attached:
     /// the job that reads it inserts its placeholder, or the name again if it isn't an image.
     fn insert_selected(&mut self) -> Option<(OnAccept, Vec<Action>)> {
-        let candidate = self.completion.candidates.get(self.completion.selected)?.clone();
-        let typed = self.completion.kind.length();
-        self.completion.is_user_selected = false;
-        let is_file = matches!(self.completion.kind, CompletionKind::File(_) | CompletionKind::Place(_))
-            && self.accepts_images();
+        let candidate = self.composer.completion.candidates.get(self.composer.completion.selected)?.clone();
+        let typed = self.composer.completion.kind.length();
+        self.composer.completion.is_user_selected = false;
+        let is_file =
+            matches!(self.composer.completion.kind, CompletionKind::File(_) | CompletionKind::Place(_))
+                && self.accepts_images();
         let images = attach::mentioned_images(&candidate.insert, self.ui.home.as_deref());
         Some(match images.into_iter().next().filter(|_| is_file) {
             Some(image) => {
@@ -339,21 +341,24 @@ impl App {
         if !key.modifiers.is_empty() {
             return None;
         }
-        let count = self.completion.candidates.len();
+        let count = self.composer.completion.candidates.len();
         match key.code {
-            Tab if self.completion.is_stale
-                && matches!(self.completion.kind, CompletionKind::File(_) | CompletionKind::Place(_)) =>
+            Tab if self.composer.completion.is_stale
+                && matches!(
+                    self.composer.completion.kind,
+                    CompletionKind::File(_) | CompletionKind::Place(_)
+                ) =>
             {
-                self.completion.files.is_awaited = true;
+                self.composer.completion.files.is_awaited = true;
             }
             Tab if count == 0 => return self.list_paths(),
-            Up if count > 1 => self.completion.step(-1),
-            Down if count > 1 => self.completion.step(1),
-            Esc if count > 0 || self.completion.hint.is_some() => self.completion.dismiss(),
-            Tab if !self.completion.is_stale => {
+            Up if count > 1 => self.composer.completion.step(-1),
+            Down if count > 1 => self.composer.completion.step(1),
+            Esc if count > 0 || self.composer.completion.hint.is_some() => self.composer.completion.dismiss(),
+            Tab if !self.composer.completion.is_stale => {
                 return self.insert_selected().map(|(_, actions)| actions);
             }
-            Enter if count > 0 && !self.completion.is_stale => return self.enter_candidate(),
+            Enter if count > 0 && !self.composer.completion.is_stale => return self.enter_candidate(),
             _ => return None,
         }
         Some(Vec::new())
@@ -363,19 +368,20 @@ impl App {
     ///
     /// A command runs if the user selected it or typed its name; otherwise Enter completes it as Tab does.
     fn enter_candidate(&mut self) -> Option<Vec<Action>> {
-        if let CompletionKind::Command(typed) = &self.completion.kind
-            && !self.completion.is_user_selected
+        if let CompletionKind::Command(typed) = &self.composer.completion.kind
+            && !self.composer.completion.is_user_selected
         {
             let insert = certain_name(typed, &self.model.info.commands, Tui).map(|name| format!("/{name} "));
             let at = self
+                .composer
                 .completion
                 .candidates
                 .iter()
                 .position(|candidate| Some(&candidate.insert) == insert.as_ref());
             let Some(at) = at else { return self.insert_selected().map(|(_, actions)| actions) };
-            self.completion.selected = at;
+            self.composer.completion.selected = at;
         }
-        let complete = &self.completion;
+        let complete = &self.composer.completion;
         let candidate = complete.candidates.get(complete.selected)?;
         let is_complete = complete.is_user_selected
             || match &complete.kind {
@@ -395,7 +401,7 @@ impl App {
             // The caller sends it.
             (OnAccept::Send, _) => None,
             (OnAccept::Open(path), _) => {
-                self.editor.take_text();
+                self.composer.editor.take_text();
                 Some(vec![Action::Navigate(Navigate::Open(path))])
             }
         }
@@ -404,7 +410,7 @@ impl App {
     /// Accepts the selected candidate as Enter does. If that sends the text, it goes where the editor's text goes at
     /// the moment: a prompt, an edited queued message, or the reason of a denial.
     pub(super) fn accept_candidate(&mut self) -> Vec<Action> {
-        if self.completion.is_stale {
+        if self.composer.completion.is_stale {
             return Vec::new();
         }
         match self.enter_candidate() {
@@ -414,7 +420,7 @@ impl App {
     }
 
     fn list_paths(&mut self) -> Option<Vec<Action>> {
-        let before = self.editor.line_before_cursor().to_owned();
+        let before = self.composer.editor.line_before_cursor().to_owned();
         let typed = word::path(&before)?.to_owned();
         let (cwd, home) = (self.ui.cwd.clone(), self.ui.home.clone());
         let purpose = PathKind::Word;

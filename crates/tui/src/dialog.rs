@@ -13,30 +13,12 @@ use tiller_core::id::CallId;
 use tiller_core::unit::UnixMs;
 
 use super::app::{Action, App};
-use super::approval::ApprovalPrompt;
+use super::composer::ComposePurpose;
 use super::keymap::{Chord, Context, KeyCommand};
 use super::overlay::Overlay;
 use super::pager::Pager;
 use super::picker::{Picker, PickerChoice, PickerItem};
-
-/// Time that a dialog must be visible before keys answer it, in milliseconds: longer than a key already on
-/// its way.
-const VISIBLE_MS: u64 = 400;
-
-/// The time when something with an answer appeared on the screen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ShownSince(UnixMs);
-
-impl ShownSince {
-    pub(super) fn at(now: UnixMs) -> Self {
-        Self(now)
-    }
-
-    /// Reports whether it has been visible long enough for a key to be meant for it.
-    pub(super) fn is_long_enough(self, now: UnixMs) -> bool {
-        now.since_ms(self.0) >= VISIBLE_MS
-    }
-}
+use super::shown_since::ShownSince;
 
 /// A key that answered something, and the time since when the next receiver of the key has been visible.
 #[derive(Clone, Copy, Debug)]
@@ -149,10 +131,11 @@ impl App {
 
     /// Reports whether the user is entering text: a message, a search, an edit in the queue, or a reason.
     pub(super) fn is_typing(&self) -> bool {
-        let gives_reason =
-            self.model.activity.approvals.first().is_some_and(ApprovalPrompt::is_writing_reason);
-        let is_asked = gives_reason || self.queue.is_editing() || self.transient.summary_target.is_some();
-        !self.editor.is_empty() || is_asked || self.navigation.search.is_some() || self.queue.has_keys()
+        let is_asked = self.queue.is_editing() || self.composer.purpose != ComposePurpose::Message;
+        !self.composer.editor.is_empty()
+            || is_asked
+            || self.navigation.search.is_some()
+            || self.queue.has_keys()
     }
 
     /// Closes the dialog about a failed summary, open or deferred.
@@ -193,7 +176,7 @@ impl App {
         match self.overlays.last() {
             Some(Overlay::Picker(picker)) if picker.is_deferred() => Some(FocusOwner::Dialog(height)),
             Some(Overlay::Picker(_)) if height > 1 => Some(FocusOwner::List(height)),
-            Some(_) if self.approval_on_page().is_none() => None,
+            Some(_) if !self.focus_state().is_on_call_page => None,
             Some(_) | None => self
                 .model
                 .activity
@@ -218,7 +201,7 @@ impl App {
                 .is_none_or(|pending| pending.request.tool_call_id != call),
         };
         if is_over {
-            self.transient.consumed_key =
+            self.consumed_key =
                 Some(ConsumedKey { key: (key.code, key.modifiers), since: ShownSince::at(self.now) });
         }
     }
@@ -228,11 +211,11 @@ impl App {
         let is_repeat = |spent: &ConsumedKey| {
             spent.key == (key.code, key.modifiers) && !spent.since.is_long_enough(self.now)
         };
-        self.transient.consumed_key = self.transient.consumed_key.take().filter(is_repeat);
-        if let Some(spent) = &mut self.transient.consumed_key {
+        self.consumed_key = self.consumed_key.take().filter(is_repeat);
+        if let Some(spent) = &mut self.consumed_key {
             spent.since = ShownSince::at(self.now);
         }
-        self.transient.consumed_key.is_some()
+        self.consumed_key.is_some()
     }
 
     fn show_dialog(&mut self, Dialog { title, items }: Dialog) {

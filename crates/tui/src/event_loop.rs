@@ -128,7 +128,7 @@ impl EventLoop {
         let mut app = App::new(ui, Vec::new());
         let mut draft = DraftSaver::new(options.files.drafts.clone());
         if let Some(text) = draft.load(&app.ui.cwd) {
-            app.editor.set_text(&text);
+            app.composer.editor.set_text(&text);
         }
         let signals = Signals::catch()?;
         let mut tick = interval(TICK);
@@ -174,11 +174,11 @@ impl EventLoop {
         self.app.expect_snapshot();
         self.connection = Some(AgentConnection { events, results: reports, executor: performer, notices });
         let has_paste = paste.is_some();
-        paste.iter().for_each(|text| self.app.editor.paste_on_new_line(text));
+        paste.iter().for_each(|text| self.app.composer.editor.paste_on_new_line(text));
         let actions = match prompt {
             // The prompt is for the session that is picked.
             Some(prompt) if pick => {
-                self.app.editor.put_before(&[prompt.text]);
+                self.app.composer.editor.put_before(&[prompt.text]);
                 self.app.browse("")
             }
             Some(prompt) => self.app.send_first_prompt(prompt),

@@ -11,10 +11,11 @@ use tiller_engine::{ApprovalMode, BranchSummary, CycleDirection};
 use tiller_provider::catalog::ImageInput;
 
 use super::app::{
-    Action, App, BackgroundJob, DoubleKey, LineExtra, ListAction, ListKind, Navigate, SessionEdit, Submit,
+    Action, App, BackgroundJob, LineExtra, ListAction, ListKind, Navigate, SessionEdit, Submit,
     TerminalAction,
 };
 use super::attach;
+use super::composer::ComposePurpose;
 use super::dialog::KeyIntent;
 use super::editor::EditCommand;
 use super::keymap::{Context, KeyCommand};
@@ -44,6 +45,18 @@ const TWICE_INTERRUPT_MS: u64 = 2_000;
 /// Maximum number of bytes that fast typing or a slow connection delivers at once; more are a paste.
 const FAST_TYPING: usize = 64;
 
+/// A key with another meaning when pressed twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DoubleKey {
+    Escape,
+    /// Esc that stopped a run, and its repeats; these never open the tree.
+    Stopping,
+    Interrupt,
+    /// The key that cleared the editor. A second press does nothing, but the flash about it also disappears
+    /// with the next key.
+    Clear,
+}
+
 /// The delivery of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DeliveryTime {
@@ -63,13 +76,13 @@ impl App {
         if self.is_consumed(key) || self.ignore_queue_key(key) {
             return Vec::new();
         }
-        let pressed = self.transient.double_key.take();
+        let pressed = self.double_key.take();
         if matches!(pressed, Some((DoubleKey::Interrupt | DoubleKey::Clear, _))) {
             // The flash of the first press applies to this key only.
-            self.transient.flash = None;
+            self.flash.clear();
         }
-        if self.editor.is_empty() {
-            self.transient.withheld = None;
+        if self.composer.editor.is_empty() {
+            self.composer.withheld = None;
         }
         self.defer_unread(KeyIntent::from_key(key));
         let owner = self.focus_owner();
@@ -86,7 +99,7 @@ impl App {
         if let Some(actions) = self.context_key(key).or_else(|| self.screen_key(key, pressed)) {
             return actions;
         }
-        if self.editor.key(key, &self.ui.keymap) && !self.editor.is_empty() {
+        if self.composer.editor.key(key, &self.ui.keymap) && !self.composer.editor.is_empty() {
             // Typing ends the block's focus, which would take the first letters of the next message.
             self.transcript.set_focus(None);
         }
@@ -107,7 +120,7 @@ impl App {
     /// Passes a key to the handlers after completion.
     fn key_after_completion(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let handled = self.queue_key(key).or_else(|| self.block_key(key));
-        handled.or_else(|| self.approval_key(key))
+        handled.or_else(|| self.approval_key(key)).or_else(|| self.reason_key(key))
     }
 
     /// Sends the typed text, like Enter without completion.
@@ -117,29 +130,32 @@ impl App {
         sent.unwrap_or_default()
     }
 
-    /// Handles characters that arrived at once; many of them are inserted together where they can only be
-    /// text.
+    /// Handles characters that arrived at once, each as if typed. Where they can only be text they are inserted
+    /// together: many of them, and any that answer a pending call, because an answer is a single key.
     pub(super) fn handle_text(&mut self, text: &str) -> Vec<Action> {
         let mut actions = Vec::new();
         self.unfocus_block_for(text);
         for (at, c) in text.char_indices() {
-            let is_elsewhere = !self.overlays.is_empty()
-                || !self.model.activity.approvals.is_empty()
-                || self.queue.has_keys()
-                || self.navigation.search.is_some();
-            if text.len() > FAST_TYPING && !is_elsewhere && !self.editor.is_empty() {
-                self.transient.double_key = None;
-                self.editor.insert(&text[at..]);
+            let key = KeyEvent::from(KeyCode::Char(c));
+            let is_elsewhere =
+                !self.overlays.is_empty() || self.queue.has_keys() || self.navigation.search.is_some();
+            let is_text = match self.model.activity.approvals.is_empty() {
+                true => text.len() > FAST_TYPING && !self.composer.editor.is_empty(),
+                false => text.chars().nth(1).is_some() && !self.is_consumed(key),
+            };
+            if is_text && !is_elsewhere {
+                self.double_key = None;
+                self.composer.editor.insert(&text[at..]);
                 break;
             }
-            actions.extend(self.handle_key(KeyEvent::from(KeyCode::Char(c))));
+            actions.extend(self.handle_key(key));
         }
         actions
     }
 
     fn screen_key(&mut self, key: KeyEvent, pressed: Option<(DoubleKey, UnixMs)>) -> Option<Vec<Action>> {
         let command = self.ui.keymap.command(Context::Main, key)?;
-        let at_rest = self.editor.is_empty();
+        let at_rest = self.composer.editor.is_empty();
         Some(match command {
             KeyCommand::Send => self.enter(),
             KeyCommand::FollowUp => self.submit(DeliveryTime::AfterRun),
@@ -159,7 +175,7 @@ impl App {
             KeyCommand::NextApproval => self.next_approval(),
             KeyCommand::SearchHistory => self.search_history(),
             KeyCommand::EditElsewhere => {
-                vec![Action::Terminal(TerminalAction::EditExternally(self.editor.expanded()))]
+                vec![Action::Terminal(TerminalAction::EditExternally(self.composer.editor.expanded()))]
             }
             KeyCommand::PasteImage => vec![Action::Background(BackgroundJob::PasteImage)],
             KeyCommand::Suspend => vec![Action::Terminal(TerminalAction::Suspend)],
@@ -173,7 +189,7 @@ impl App {
 
     /// Handles commands that change the visible part of the transcript.
     fn transcript_key(&mut self, command: KeyCommand) -> Option<Vec<Action>> {
-        let at_rest = self.editor.is_empty();
+        let at_rest = self.composer.editor.is_empty();
         match command {
             KeyCommand::UnfoldOutput => {
                 self.transcript.folds.output_open = !self.transcript.folds.output_open;
@@ -188,14 +204,14 @@ impl App {
             KeyCommand::Top if at_rest => self.transcript.jump_to(JumpTarget::Top),
             // The rule above the editor shows this key whatever is typed, so a second press at the line's end
             // leads there.
-            KeyCommand::Bottom if self.editor.is_at_line_end() => self.transcript.follow(),
+            KeyCommand::Bottom if self.composer.editor.is_at_line_end() => self.transcript.follow(),
             command => return self.transcript_move_key(command),
         }
         Some(Vec::new())
     }
 
     fn search_history(&mut self) -> Vec<Action> {
-        let prompts = list_data::prompts(self.editor.history());
+        let prompts = list_data::prompts(self.composer.editor.history());
         self.choose("earlier prompts", prompts)
     }
 
@@ -207,29 +223,31 @@ impl App {
     }
 
     fn newline(&mut self) -> Vec<Action> {
-        self.editor.newline();
+        self.composer.editor.newline();
         Vec::new()
     }
 
     pub(super) fn enter(&mut self) -> Vec<Action> {
-        if self.editor.continue_line() {
+        if self.composer.editor.continue_line() {
             return Vec::new();
         }
         self.submit(DeliveryTime::NextStep)
     }
 
     fn submit(&mut self, when: DeliveryTime) -> Vec<Action> {
-        if self.transient.repurposed_at.take().is_some_and(|at| self.now.since_ms(at) < REPURPOSED_MS) {
+        if self.composer.repurposed_at.take().is_some_and(|at| self.now.since_ms(at) < REPURPOSED_MS) {
             self.flash("Your text is a message of its own now. Press the key again to send it.");
             return Vec::new();
         }
-        if let Some(entry) = self.transient.summary_target.take() {
-            let instructions = Some(self.editor.take_text()).filter(|words| !words.trim().is_empty());
+        if let ComposePurpose::SummaryInstruction(entry) = self.composer.purpose.clone() {
+            self.composer.purpose = ComposePurpose::Message;
+            let instructions =
+                Some(self.composer.editor.take_text()).filter(|words| !words.trim().is_empty());
             // If the summary is stopped or fails, the instruction is still in the history.
-            instructions.iter().for_each(|words| _ = self.editor.remember(words));
+            instructions.iter().for_each(|words| _ = self.composer.editor.remember(words));
             return vec![Action::Navigate(Navigate::ToEntry(entry, BranchSummary::Made { instructions }))];
         }
-        if self.editor.expanded().trim().is_empty() {
+        if self.composer.editor.expanded().trim().is_empty() {
             if let Some(actions) = self.take_back_prompt() {
                 return actions;
             }
@@ -248,14 +266,14 @@ impl App {
 
     /// Sends the typed text; `long` is the way to send a long message.
     pub(super) fn send(&mut self, when: DeliveryTime, long: Option<LongMessage>) -> Vec<Action> {
-        self.transient.flash = None;
+        self.flash.clear();
         self.transcript.follow();
         self.transcript.set_focus(None);
-        let (short, typed) = (self.short_text(), self.editor.text());
-        let mut prompts = self.editor.take_replaced();
-        prompts.push(self.editor.history_text());
-        let pictures = self.editor.images();
-        let text = self.editor.take_text();
+        let (short, typed) = (self.short_text(), self.composer.editor.text());
+        let mut prompts = self.composer.editor.take_replaced();
+        prompts.push(self.composer.editor.history_text());
+        let pictures = self.composer.editor.images();
+        let text = self.composer.editor.take_text();
         let mut actions: Vec<Action> = self.add_to_history(prompts).into_iter().collect();
         let executed =
             self.execute(text, when).into_iter().map(|action| apply_long_choice(action, long, &short));
@@ -285,20 +303,20 @@ impl App {
 
     /// Adds prompts to the history, oldest first, except repeats and prompts that may contain an API key.
     fn add_to_history(&mut self, mut prompts: Vec<String>) -> Option<Action> {
-        prompts.retain(|prompt| !may_hold_key(prompt) && self.editor.remember(prompt));
+        prompts.retain(|prompt| !may_hold_key(prompt) && self.composer.editor.remember(prompt));
         (!prompts.is_empty()).then_some(Action::Background(BackgroundJob::AppendHistory(prompts)))
     }
 
     /// Drafts that were replaced with a prompt of the history; saved in the history at the end.
     pub(super) fn replaced_drafts(&mut self) -> Vec<String> {
-        let mut drafts = self.editor.take_replaced();
+        let mut drafts = self.composer.editor.take_replaced();
         drafts.retain(|draft| !may_hold_key(draft));
         drafts
     }
 
     /// Checks for `!` or `!!` without a command; the text stays in the editor.
     fn lacks_command(&mut self) -> bool {
-        let text = self.editor.expanded();
+        let text = self.composer.editor.expanded();
         let wants = matches!(text.trim(), "!" | "!!");
         if wants {
             self.flash(format!("Type a command after {}.", text.trim()));
@@ -308,26 +326,20 @@ impl App {
 
     /// Withholds text that is probably sent by mistake and shows why; sent again unchanged it goes out.
     fn withhold(&mut self) -> bool {
-        let text = self.editor.text();
-        let reason = self.withhold_reason(&text).filter(|_| self.transient.withheld.as_ref() != Some(&text));
-        self.transient.withheld = reason.is_some().then_some(text);
+        let text = self.composer.editor.text();
+        let reason = self.withhold_reason().filter(|_| self.composer.withheld.as_ref() != Some(&text));
+        self.composer.withheld = reason.is_some().then_some(text);
         let is_withheld = reason.is_some();
         reason.into_iter().for_each(|reason| self.flash(reason));
         is_withheld
     }
 
-    /// The reason to withhold a text: it has images and the model takes none, or it is an answer typed before
-    /// the approval request.
-    fn withhold_reason(&self, text: &str) -> Option<String> {
+    /// The reason to withhold a text: it has images and the model takes none.
+    fn withhold_reason(&self) -> Option<String> {
         let send = self.ui.keymap.key_of(KeyCommand::Send);
-        if self.editor_holds_answer() {
-            let clear = self.ui.keymap.key_of(KeyCommand::Clear);
-            return Some(format!(
-                "No request for this {text} yet: {clear} clears it; {send} again sends it."
-            ));
-        }
-        let shows = !self.editor.images().is_empty()
-            || !attach::mentioned_images(&self.editor.expanded(), self.ui.home.as_deref()).is_empty();
+        let shows = !self.composer.editor.images().is_empty()
+            || !attach::mentioned_images(&self.composer.editor.expanded(), self.ui.home.as_deref())
+                .is_empty();
         let model = self.model.model_name();
         (shows && self.model.info.image_input == ImageInput::Unsupported)
             .then(|| format!("{model} takes no images; {send} sends a line of text instead."))
@@ -361,34 +373,35 @@ impl App {
     }
 
     fn escape(&mut self, pressed: Option<(DoubleKey, UnixMs)>) -> Vec<Action> {
-        if self.transient.summary_target.take().is_some() {
+        if let ComposePurpose::SummaryInstruction(_) = self.composer.purpose {
+            self.composer.purpose = ComposePurpose::Message;
             self.flash("Canceled: you stay on this branch.");
             return Vec::new();
         }
         let is_working = self.model.is_stoppable();
         if is_working || self.is_second(pressed, DoubleKey::Stopping, STOPPING_MS) {
-            self.transient.double_key = Some((DoubleKey::Stopping, self.now));
+            self.double_key = Some((DoubleKey::Stopping, self.now));
             return if is_working { vec![Action::Abort] } else { Vec::new() };
         }
-        if !self.editor.is_empty() {
+        if !self.composer.editor.is_empty() {
             return Vec::new();
         }
         if self.is_second(pressed, DoubleKey::Escape, TWICE_ESCAPE_MS) {
             return self.open_tree(TreePurpose::Go);
         }
-        self.transient.double_key = Some((DoubleKey::Escape, self.now));
+        self.double_key = Some((DoubleKey::Escape, self.now));
         Vec::new()
     }
 
     /// Clears the editor; if it is empty, stops the agent; if nothing runs, quits on the second press.
     fn interrupt(&mut self, pressed: Option<(DoubleKey, UnixMs)>) -> Vec<Action> {
         let is_second = self.is_second(pressed, DoubleKey::Interrupt, TWICE_INTERRUPT_MS);
-        if !self.editor.is_empty() {
-            self.editor.clear();
+        if !self.composer.editor.is_empty() {
+            self.composer.editor.clear();
             let undo = self.ui.keymap.key_of(KeyCommand::Edit(EditCommand::Undo));
             self.flash(format!("Cleared; {undo} restores it."));
             // Quitting takes two presses with an empty editor.
-            self.transient.double_key = Some((DoubleKey::Clear, self.now));
+            self.double_key = Some((DoubleKey::Clear, self.now));
             return Vec::new();
         } else if self.model.is_stoppable() {
             return vec![Action::Abort];
@@ -398,7 +411,7 @@ impl App {
             let clear = self.ui.keymap.key_of(KeyCommand::Clear);
             self.flash(format!("Press {clear} again to quit."));
         }
-        self.transient.double_key = Some((DoubleKey::Interrupt, self.now));
+        self.double_key = Some((DoubleKey::Interrupt, self.now));
         Vec::new()
     }
 
@@ -441,8 +454,8 @@ impl App {
 
     fn popup_key(&mut self, key: KeyEvent) -> Vec<Action> {
         let handled = self.tree_key(key).or_else(|| self.list_key(key));
-        let handled = handled.or_else(|| self.call_page_key(key));
         let handled = handled.or_else(|| self.find_key(key)).or_else(|| self.page_key(key));
+        let handled = handled.or_else(|| self.call_page_key(key));
         if let Some(actions) = handled {
             return actions;
         }
@@ -483,7 +496,7 @@ impl App {
             self.overlays.as_slice(),
             [Overlay::Picker(picker)] if picker.session_browser().is_some() && picker.is_deferred()
         );
-        is_list && self.transcript.has_banner() && self.editor.is_empty() && !self.model.is_working()
+        is_list && self.transcript.has_banner() && self.composer.editor.is_empty() && !self.model.is_working()
     }
 
     /// Handles keys of the search in a page; typed characters extend the search text.
@@ -504,6 +517,12 @@ impl App {
         };
         page.filter_by(find);
         Some(Vec::new())
+    }
+
+    /// Offers a key that means nothing to the page of a pending call to the approval panel.
+    fn call_page_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let is_free = self.ui.keymap.command(Context::Popup, key).is_none();
+        if is_free && self.focus_state().is_on_call_page { self.approval_key(key) } else { None }
     }
 
     /// Handles a page's keys other than scrolling.

@@ -8,9 +8,10 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Position;
 
 use super::app::{Action, App};
-use super::dialog::{KeyIntent, ShownSince};
+use super::dialog::KeyIntent;
 use super::mouse::WHEEL_LINES;
 use super::overlay::Overlay;
+use super::shown_since::ShownSince;
 use super::transcript::Direction;
 use super::view::{self, HitRow, ScrollTarget};
 
@@ -38,7 +39,7 @@ impl App {
             (HitRow::Popup { line, height }, Some(Overlay::Picker(picker))) => picker.click(line, height),
             (HitRow::Popup { line, .. }, Some(Overlay::Tree(tree))) => tree.click(line),
             (HitRow::Popup { .. }, Some(Overlay::Pager(_)) | None) => false,
-            (HitRow::Offer(line), _) => self.completion.click(line, view::most_offers(self)),
+            (HitRow::Offer(line), _) => self.composer.completion.click(line, view::most_offers(self)),
             (HitRow::Waiting(row), _) => self.click_queued(row),
         }
     }
@@ -61,7 +62,7 @@ impl App {
         self.defer_unread(KeyIntent::Other);
         match ScrollTarget::at(self, position) {
             ScrollTarget::Popup => return self.handle_key(KeyEvent::from(code)),
-            ScrollTarget::Offers => self.completion.step_within(count),
+            ScrollTarget::Offers => self.composer.completion.step_within(count),
             ScrollTarget::Waiting => self.step_queued(count),
             ScrollTarget::Transcript => self.scroll_lines(toward, WHEEL_LINES),
         }

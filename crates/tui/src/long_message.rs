@@ -25,7 +25,7 @@ pub(super) enum LongMessage {
 impl App {
     /// The dialog for a message that takes more than half of the context window; `None` for a shorter one.
     pub(super) fn length_dialog(&self, when: DeliveryTime) -> Option<Overlay> {
-        let (text, window) = (self.editor.expanded(), self.model.info.context.window);
+        let (text, window) = (self.composer.editor.expanded(), self.model.info.context.window);
         let tokens = estimate_text(&text);
         let is_long = window.0 > 0 && tokens.0 > window.0 / PART_OF_WINDOW;
         if !is_long || self.is_command(&text) {
@@ -46,7 +46,7 @@ impl App {
 
     /// The text that replaces a message attached as a file: its placeholders, or its beginning.
     pub(super) fn short_text(&self) -> String {
-        let text = self.editor.text();
+        let text = self.composer.editor.text();
         match text.char_indices().nth(MAX_SHORT) {
             Some((end, _)) => format!("{}…", &text[..end]),
             None => text,

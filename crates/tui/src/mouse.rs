@@ -8,7 +8,8 @@ use ratatui::layout::{Position, Rect};
 use tiller_core::unit::UnixMs;
 
 use super::app::{Action, App, TerminalAction};
-use super::dialog::{KeyIntent, ShownSince};
+use super::dialog::KeyIntent;
+use super::shown_since::ShownSince;
 use super::transcript::{Direction, Granularity, TextPos};
 use super::view::ScreenAreas;
 
@@ -108,7 +109,7 @@ impl App {
             self.transcript.follow();
         } else if areas.editor.contains(position) {
             let (row, column) = (position.y - areas.editor.y, position.x.saturating_sub(super::view::MARK));
-            self.editor.click(row, column, areas.editor.height);
+            self.composer.editor.click(row, column, areas.editor.height);
         }
     }
 

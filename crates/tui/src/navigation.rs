@@ -27,7 +27,7 @@ pub(super) struct Navigation {
 impl App {
     /// Handles keys of a focused block.
     pub(super) fn block_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let at = self.transcript.focus().filter(|_| self.editor.is_empty())?;
+        let at = self.transcript.focus().filter(|_| self.composer.editor.is_empty())?;
         match self.ui.keymap.command(Context::Block, key)? {
             KeyCommand::BlockOlder => self.focus_block(Direction::Older),
             KeyCommand::BlockNewer => self.focus_block(Direction::Newer),
@@ -70,7 +70,7 @@ impl App {
 
     /// Focuses a block unless text is being typed: its keys would go to the text.
     fn focus_block(&mut self, toward: Direction) {
-        if !self.editor.is_empty() {
+        if !self.composer.editor.is_empty() {
             let key = |command| self.ui.keymap.key_of(command);
             let (clear, undo) = (key(KeyCommand::Clear), key(KeyCommand::Edit(EditCommand::Undo)));
             self.flash(format!("Clear the prompt to select a block: {clear} clears it, {undo} restores it."));

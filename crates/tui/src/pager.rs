@@ -4,9 +4,8 @@ use tiller_core::id::CallId;
 use tiller_core::unit::UnixMs;
 use tiller_render::{Breaks, Indent, Line, MAX_PROSE_WIDTH, Role, Span, wrap};
 
-use super::dialog::ShownSince;
 use super::layout::right_aligned;
-use super::seen_rows::SeenRows;
+use super::shown_since::ShownSince;
 
 /// Maximum width of the left column; longer text is wrapped.
 const MOST_LEFT: usize = 31;
@@ -42,7 +41,6 @@ pub(super) struct Pager {
     width: usize,
     height: usize,
     top: usize,
-    seen: SeenRows,
 }
 
 impl Pager {
@@ -65,14 +63,14 @@ impl Pager {
         Self { columns: Columns::Table { left }, ..self }
     }
 
-    /// Shows a pending call, of which `seen` was shown before.
-    pub(super) fn for_call(self, call: CallId, seen: SeenRows) -> Self {
-        Self { pending_call: Some(call), seen, ..self }
+    /// Shows a pending call.
+    pub(super) fn for_call(self, call: CallId) -> Self {
+        Self { pending_call: Some(call), ..self }
     }
 
-    /// Shows the call as it is now, of which `seen` was shown before.
-    pub(super) fn replace_lines(&mut self, lines: Vec<Line>, seen: SeenRows) {
-        (self.lines, self.seen, self.width) = (lines, seen, 0);
+    /// Replaces the lines.
+    pub(super) fn replace_lines(&mut self, lines: Vec<Line>) {
+        (self.lines, self.width) = (lines, 0);
     }
 
     /// Sets when the page appeared, to guard against keys pressed before.
@@ -93,28 +91,11 @@ impl Pager {
     /// Lays it out for a screen of `width` columns and `height` rows, unless that is done.
     pub(super) fn lay_out(&mut self, width: usize, height: usize) {
         if self.width != width {
-            // A page that was read at another width stays read.
-            let was_seen = self.seen.is_any() && self.is_seen();
-            let is_first = std::mem::replace(&mut self.width, width) == 0;
+            self.width = width;
             self.lay_out_anew();
-            if was_seen {
-                self.seen = SeenRows::all_seen(self.rows.len());
-            } else if !is_first {
-                self.seen = SeenRows::unseen(self.rows.len());
-            }
         }
         self.height = height;
         self.step(0);
-        if self.find.is_none() && self.seen.count() != self.rows.len() {
-            self.seen = SeenRows::unseen(self.rows.len());
-        }
-    }
-
-    /// Notes that the current rows were drawn.
-    pub(super) fn is_drawn(&mut self) {
-        if self.find.is_none() {
-            self.seen.mark(self.top..self.top + self.height);
-        }
     }
 
     fn lay_out_anew(&mut self) {
@@ -129,16 +110,6 @@ impl Pager {
     pub(super) fn step(&mut self, rows: isize) {
         let last = self.rows.len().saturating_sub(self.height);
         self.top = self.top.saturating_add_signed(rows).min(last);
-    }
-
-    /// Returns true if every row was on the screen.
-    pub(super) fn is_seen(&self) -> bool {
-        self.find.is_none() && self.seen.count() == self.rows.len() && self.seen.is_all()
-    }
-
-    /// The rows that were on the screen.
-    pub(super) fn seen(&self) -> &SeenRows {
-        &self.seen
     }
 
     /// The rows on the screen.
@@ -252,39 +223,6 @@ mod tests {
             Some("alt+u, ctrl+7".len() + GAP),
             "as wide as it must be"
         );
-    }
-
-    fn drawn(page: &mut Pager) {
-        page.lay_out(12, 5);
-        page.is_drawn();
-    }
-
-    #[test]
-    fn pager_seen_after_every_row_was_drawn() {
-        let line = |n: usize| Line::new(format!("line {n} which is wrapped"), Role::Text);
-        let mut page = Pager::new("long", (0..10).map(line).collect());
-        drawn(&mut page);
-        assert!(page.percent().is_some_and(|percent| percent < 50) && !page.is_seen());
-        page.step(isize::MAX / 2);
-        drawn(&mut page);
-        assert_eq!((page.percent(), page.is_seen()), (Some(100), false), "what was jumped over wasn't seen");
-        let rows = page.rows.len();
-        assert_eq!(page.seen().first_gap(), Some(5..rows - 5), "and what was jumped to was");
-        page.filter_by(Some("line 7".into()));
-        drawn(&mut page);
-        page.filter_by(None);
-        assert_eq!(
-            page.seen().first_gap(),
-            Some(5..rows - 5),
-            "whoever looks for something sees a part only"
-        );
-        page.step(isize::MIN / 2);
-        for _ in 0..20 {
-            drawn(&mut page);
-            page.step(4);
-        }
-        drawn(&mut page);
-        assert!(page.is_seen());
     }
 
     #[test]

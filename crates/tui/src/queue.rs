@@ -96,6 +96,8 @@ pub(super) struct QueuePanel {
     released: Vec<QueueId>,
     /// Returns the keys to the panel when the last message is removed, so that it can be restored.
     expects_removal: bool,
+    /// Time when the panel closed by itself: keys for it may still arrive.
+    closed_at: Option<UnixMs>,
 }
 
 impl QueuePanel {
@@ -177,8 +179,8 @@ impl App {
                 }
             }
             QueueFocus::Message { chosen, shown, draft, .. } => {
-                let text = self.editor.expanded();
-                self.editor.restore(*draft);
+                let text = self.composer.editor.expanded();
+                self.composer.editor.restore(*draft);
                 self.select_queue_row(chosen.row);
                 self.queue.focus = QueueFocus::Editor;
                 self.message_gone(Some(text).filter(|text| *text != shown));
@@ -190,17 +192,17 @@ impl App {
     /// Records the time if the panel closed by itself.
     fn record_closing(&mut self) {
         if let QueueFocus::Editor = self.queue.focus {
-            self.transient.queue_closed_at = Some(self.now);
+            self.queue.closed_at = Some(self.now);
         }
     }
 
     /// Ignores a key that types or sends for a moment after the panel closed by itself.
     pub(super) fn ignore_queue_key(&mut self, key: KeyEvent) -> bool {
         let is_recent = |since: &UnixMs| self.now.since_ms(*since) < IGNORE_MS;
-        self.transient.queue_closed_at = self.transient.queue_closed_at.filter(is_recent);
+        self.queue.closed_at = self.queue.closed_at.filter(is_recent);
         let types = keys::types_text(key) || key.code == KeyCode::Enter;
         let is_closed = matches!(self.queue.focus, QueueFocus::Editor) && self.overlays.is_empty();
-        if self.transient.queue_closed_at.is_none() || !types || !is_closed {
+        if self.queue.closed_at.is_none() || !types || !is_closed {
             return false;
         }
         self.flash("Ignored: the queue is empty. Keys go to the editor again.");
@@ -212,8 +214,8 @@ impl App {
     fn message_gone(&mut self, text: Option<String>) {
         match text {
             Some(text) => {
-                self.editor.put_before(&[text]);
-                self.transient.repurposed_at = Some(self.now);
+                self.composer.editor.put_before(&[text]);
+                self.composer.repurposed_at = Some(self.now);
                 self.flash("Already delivered unedited; your edit is kept as a draft.");
             }
             None => self.flash("That message is no longer queued: it was delivered or removed."),
@@ -264,12 +266,12 @@ impl App {
             self.restore_input(typed);
             return;
         };
-        let edited = self.editor.stash();
-        self.editor.restore(std::mem::replace(&mut **draft, edited));
-        let text = self.editor.restore_images(&typed.text, &typed.images);
-        self.editor.put_before(&[text]);
-        let draft_now = self.editor.stash();
-        self.editor.restore(std::mem::replace(&mut **draft, draft_now));
+        let edited = self.composer.editor.stash();
+        self.composer.editor.restore(std::mem::replace(&mut **draft, edited));
+        let text = self.composer.editor.restore_images(&typed.text, &typed.images);
+        self.composer.editor.put_before(&[text]);
+        let draft_now = self.composer.editor.stash();
+        self.composer.editor.restore(std::mem::replace(&mut **draft, draft_now));
     }
 
     /// The text to save as the draft; while a queued message is in the editor, that is the editor's previous
@@ -277,7 +279,7 @@ impl App {
     pub(super) fn unsent_text(&self) -> String {
         match &self.queue.focus {
             QueueFocus::Message { draft, .. } => draft.text_without_images(),
-            QueueFocus::Editor | QueueFocus::Panel(_) => self.editor.text_without_images(),
+            QueueFocus::Editor | QueueFocus::Panel(_) => self.composer.editor.text_without_images(),
         }
     }
 }

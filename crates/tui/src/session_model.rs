@@ -4,15 +4,15 @@
 
 use std::sync::Arc;
 
-use tiller_core::event::{Event, QueueItem, QueueKind};
+use tiller_core::event::{ApprovalRequest, Event, QueueItem, QueueKind};
 use tiller_core::id::{CallId, SessionId};
 use tiller_core::message::{ModelRef, ThinkingLevel, Usage};
+use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::AnnouncedRetry;
 use tiller_engine::{AgentCommand, ContextUse, RunningCall, Summarizing};
 use tiller_provider::catalog::ImageInput;
 
-use crate::approval::ApprovalPrompt;
 use crate::dialog::DeferredOverlay;
 use crate::welcome::Welcome;
 
@@ -65,6 +65,7 @@ pub(crate) struct SessionInfo {
     pub(crate) welcome: Option<Welcome>,
     /// The agent's slash commands: templates and skills.
     pub(crate) commands: Vec<AgentCommand>,
+    pub(crate) tools: ToolCatalog,
 }
 
 /// Buffers events while a snapshot is on its way: the snapshot may not include them.
@@ -137,6 +138,14 @@ impl From<&RunningCall> for CallInProgress {
     }
 }
 
+/// A call that waits for the user's approval.
+#[derive(Clone, Debug)]
+pub(crate) struct PendingApproval {
+    pub(crate) request: ApprovalRequest,
+    /// Time of the request, as far as known here.
+    pub(crate) since: UnixMs,
+}
+
 /// The size of the answer that is streaming.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StreamingAnswer {
@@ -179,7 +188,7 @@ pub(crate) struct SessionActivity {
     /// Running jobs and their start times.
     pub(crate) jobs: Vec<(Job, UnixMs)>,
     pub(crate) queue: Vec<QueueItem>,
-    pub(crate) approvals: Vec<ApprovalPrompt>,
+    pub(crate) approvals: Vec<PendingApproval>,
     pub(crate) streaming: StreamingAnswer,
     /// The last run ended with an error.
     pub(crate) last_run_failed: bool,

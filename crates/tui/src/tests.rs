@@ -129,9 +129,9 @@ fn skill_message_is_shown_as_typed() {
     harness.event(update(vec![item.clone()]));
     assert!(harness.screen().contains("↳ steer   /skill:tidy gently"), "{}", harness.screen());
     harness.input(Msg::TaskResult(TaskResult::ReturnedMessages(vec![item])));
-    assert_eq!(harness.app.editor.text(), "/skill:tidy gently");
+    assert_eq!(harness.app.composer.editor.text(), "/skill:tidy gently");
     harness.event(update(vec![]));
-    harness.app.editor.clear();
+    harness.app.composer.editor.clear();
     harness.user(&message);
     let folded = harness.screen();
     assert!(folded.contains("▌ /skill:tidy gently") && folded.contains("ctrl+o 14:02"), "{folded}");
@@ -172,7 +172,7 @@ fn rejected_message_is_returned() {
         hint: None,
         text: Some("my words".to_owned().into()),
     }));
-    assert_eq!(harness.app.editor.text(), "my words");
+    assert_eq!(harness.app.composer.editor.text(), "my words");
     assert!(harness.screen().contains("✗ no space left"));
 }
 

@@ -1,6 +1,5 @@
 //! Drawing the screen: transcript, approval panel, status, queue, completion, editor, footer.
 
-mod approval;
 mod footer;
 mod hit_test;
 mod list;
@@ -22,14 +21,16 @@ use tiller_core::unit::thousands;
 use tiller_render::{Emphasis, Line, LinkStyle, Role, Span, Style};
 
 use super::app::App;
+use super::approval_panel::page_foot;
+use super::component::{Component, ViewContext};
+use super::draw::{lines, put};
 use super::editor::EditKind;
 use super::frame_pacer::Dirty;
 use super::keymap::KeyCommand;
 use super::layout::right_aligned;
 use super::overlay::Overlay;
 use super::pager::Pager;
-use super::terminal::{ImagePlacement, mark};
-use super::theme::ThemeState;
+use super::terminal::ImagePlacement;
 use super::transcript::ShownRows;
 
 /// Columns of the prompt sign before the editor.
@@ -69,17 +70,19 @@ impl ScreenAreas {
             room -= rows;
             rows
         };
-        let editor = take(app.editor.height(), 0);
+        let editor = take(app.composer.editor.height(), 0);
         let footer = take(u16::from(height >= 4), 1);
         let top_rule = take(u16::from(height >= 8), 1);
         let bottom_rule = take(u16::from(height >= 12), 1);
-        let approval =
-            take(count(approval::rows_needed(app)), if height >= ROOMY { TRANSCRIPT_ROWS } else { 0 });
+        let approval = take(
+            count(app.approvals.rows_needed(&app.view_context())),
+            if height >= ROOMY { TRANSCRIPT_ROWS } else { 0 },
+        );
         // One blank row below the transcript.
         let status = take(count(prompt::status(app).len()) + u16::from(height >= ROOMY), 1);
         let queue = take(count(queue::rows_needed(app)), 3);
         // The search bar has the keys, so completion is hidden.
-        let offers = if app.navigation.search.is_some() { 0 } else { app.completion.rows() };
+        let offers = if app.navigation.search.is_some() { 0 } else { app.composer.completion.rows() };
         let completion = take(count(offers).min(MAX_COMPLETIONS).min(height / 3), 1);
         let mut y = 0;
         let mut area = |height: u16| {
@@ -103,11 +106,7 @@ impl ScreenAreas {
 impl App {
     /// Lays out the screen; drawing then only reads.
     pub(super) fn prepare(&mut self) -> ScreenAreas {
-        let (width, height) = self.ui.size;
-        self.editor.lay_out(width.saturating_sub(MARK), height / 3);
-        self.record_approval_rows();
-        let areas = ScreenAreas::compute(self);
-        self.approval_drawn();
+        let areas = self.lay_out_panels();
         let ctx = self.render_context();
         if let Some(Overlay::Tree(tree)) = self.overlays.last_mut() {
             tree.prepare(self.ui.size, &self.ui.keymap, &ctx);
@@ -118,6 +117,17 @@ impl App {
         if self.transcript.lags() {
             self.dirty = self.dirty.max(Dirty::BySession);
         }
+        areas
+    }
+
+    /// Lays out the editor and the approval panel.
+    pub(super) fn lay_out_panels(&mut self) -> ScreenAreas {
+        let (width, height) = self.ui.size;
+        self.composer.editor.lay_out(width.saturating_sub(MARK), height / 3);
+        let areas = ScreenAreas::compute(self);
+        let focus = self.focus_state();
+        let view = ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus };
+        self.approvals.lay_out(usize::from(areas.approval.height), &view);
         areas
     }
 }
@@ -136,7 +146,7 @@ impl App {
         }
         let footer = ScreenAreas::compute(self).footer.height;
         let (width, height) = self.ui.size;
-        let foot = u16::try_from(approval::page_foot(self).len()).unwrap_or(u16::MAX);
+        let foot = u16::try_from(page_foot(&self.approvals, &self.view_context()).len()).unwrap_or(u16::MAX);
         if let Some(Overlay::Pager(page)) = self.overlays.last_mut() {
             let rows = height.saturating_sub(footer).saturating_sub(2).saturating_sub(foot);
             page.lay_out(Pager::columns(width), usize::from(rows));
@@ -166,22 +176,12 @@ impl App {
     }
 }
 
-/// Number of visible rows of the pending call: from its scroll position, and of its end.
-pub(super) fn approval_rows(app: &App) -> (usize, usize) {
-    approval::body_rows(app, usize::from(ScreenAreas::compute(app).approval.height))
-}
-
-/// Returns true if the pending call's page shows the answers; a small screen has no room for them.
-pub(super) fn page_says_answers(app: &App) -> bool {
-    !approval::page_foot(app).is_empty()
-}
-
 /// Draws the screen as laid out.
 pub(super) fn view(app: &App, areas: &ScreenAreas, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
     let theme = &app.ui.theme;
     transcript::draw(app, areas.transcript, buffer);
-    lines(&approval::lines(app, usize::from(areas.approval.height)), areas.approval, buffer, theme);
+    app.approvals.render(areas.approval, buffer, &app.view_context());
     let status = prompt::status(app);
     lines(&status, bottom_rows(areas.status, status.len()), buffer, theme);
     lines(&queue::lines(app, usize::from(areas.queue.height)), areas.queue, buffer, theme);
@@ -196,7 +196,7 @@ pub(super) fn view(app: &App, areas: &ScreenAreas, frame: &mut Frame<'_>) {
         let area = frame.area();
         let area = Rect { height: area.height - areas.footer.height, ..area };
         let cursor = panel::draw(popup, area, frame.buffer_mut(), &app.ui);
-        let foot = approval::page_foot(app);
+        let foot = page_foot(&app.approvals, &app.view_context());
         let rows = u16::try_from(foot.len()).unwrap_or(u16::MAX).min(area.height);
         let area = Rect { y: area.bottom() - rows, height: rows, ..area };
         lines(&foot, area, frame.buffer_mut(), &app.ui.theme);
@@ -214,7 +214,7 @@ fn bottom_rows(area: Rect, rows: usize) -> Rect {
 
 /// Number of prompt rows hidden above and below the editor.
 fn hidden(app: &App, area: Rect) -> [usize; 2] {
-    if area.is_empty() { [0, 0] } else { app.editor.hidden(area.height) }
+    if area.is_empty() { [0, 0] } else { app.composer.editor.hidden(area.height) }
 }
 
 /// The rule above the editor: hidden prompt rows, and new output below the screen.
@@ -256,7 +256,7 @@ fn editor(app: &App, area: Rect, buffer: &mut Buffer) -> (u16, u16) {
     if area.is_empty() {
         return (0, 0);
     }
-    let (sign, role) = match app.editor.kind() {
+    let (sign, role) = match app.composer.editor.kind() {
         EditKind::Message if app.model.is_working() => (" ❯ ", Role::Muted),
         EditKind::Message => (" ❯ ", Role::Accent),
         EditKind::Command => (" ! ", Role::Warning),
@@ -269,42 +269,7 @@ fn editor(app: &App, area: Rect, buffer: &mut Buffer) -> (u16, u16) {
     if let Some(words) = app.placeholder() {
         put(&Line::new(words, Role::Muted), Rect { height: 1, ..inner }, buffer, &app.ui.theme);
     }
-    app.editor.draw(inner, app.ui.theme.style(Role::Text.into()), buffer)
-}
-
-/// Draws lines from the top of an area.
-fn lines(lines: &[Line], area: Rect, buffer: &mut Buffer, theme: &ThemeState) {
-    for (y, line) in (area.y..area.bottom()).zip(lines) {
-        put(line, Rect { y, height: 1, ..area }, buffer, theme);
-    }
-}
-
-/// Draws one line, clipped.
-fn put(line: &Line, area: Rect, buffer: &mut Buffer, theme: &ThemeState) {
-    let mut x = area.x;
-    for span in &line.spans {
-        if x >= area.right() || area.height == 0 {
-            return;
-        }
-        let room = usize::from(area.right() - x);
-        let style = theme.style(span.style).underline_color(mark(span.link.as_deref()));
-        x = put_text(&span.text, Position { x, y: area.y }, room, style, buffer);
-    }
-}
-
-/// Draws text, clipped to `room` columns; returns the next column. Most text is ASCII with one column per byte, and
-/// searching it for graphemes takes a large part of a frame's time.
-fn put_text(text: &str, at: Position, room: usize, style: ratatui::style::Style, buffer: &mut Buffer) -> u16 {
-    if !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-        return buffer.set_stringn(at.x, at.y, text, room, style).0;
-    }
-    let mut x = at.x;
-    for char in text.chars().take(room) {
-        let Some(cell) = buffer.cell_mut((x, at.y)) else { break };
-        cell.set_char(char).set_style(style);
-        x += 1;
-    }
-    x
+    app.composer.editor.draw(inner, app.ui.theme.style(Role::Text.into()), buffer)
 }
 
 /// A line with right-aligned text.

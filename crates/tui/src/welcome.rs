@@ -85,7 +85,8 @@ impl Banner {
 impl App {
     /// The placeholder in an empty editor until the first message.
     pub(super) fn placeholder(&self) -> Option<String> {
-        let shows = self.transcript.has_banner() && self.editor.is_empty() && !self.model.is_working();
+        let shows =
+            self.transcript.has_banner() && self.composer.editor.is_empty() && !self.model.is_working();
         let help = self.ui.keymap.key_of(KeyCommand::Help);
         shows.then(|| format!("Type what you want done · / commands · @ files · ! shell · {help} help"))
     }

@@ -14,7 +14,7 @@ use crate::picker::{NarrowingJob, SessionExcerpt};
 use crate::search::Lookup;
 use crate::session_search::SearchRequest;
 use crate::transcript::{CopiedText, SectionRequest};
-use crate::{approval, login, queue, tree};
+use crate::{approval_panel, login, queue, tree};
 
 /// An action for the event loop or the executor.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,7 +154,7 @@ impl Action {
             Self::Edit(SessionEdit::SetModel(words)) => Some(format!("/model {words}").into()),
             Self::Queue(queue::QueueAction::Edit(_, words, _)) => Some(words.clone().into()),
             Self::Decide(_, Decision::Deny { reason }) => {
-                approval::user_reason(reason).map(|reason| reason.to_owned().into())
+                approval_panel::user_reason(reason).map(|reason| reason.to_owned().into())
             }
             _ => None,
         }

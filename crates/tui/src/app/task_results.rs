@@ -8,7 +8,6 @@ use super::{
     Action, App, BackgroundJob, CallInProgress, Job, ListAction, ListKind, ListResult, LoadedSession,
     SessionActivity, SessionInfo, TaskResult, UserText,
 };
-use crate::approval::ApprovalPrompt;
 use crate::attach::AttachedImage;
 use crate::block::NoticeLevel;
 use crate::frame_pacer::Dirty;
@@ -27,7 +26,7 @@ impl App {
         self.model.activity.deferred.clear();
         self.queue.forget_removed();
         if let Some(text) = switched.editor {
-            self.editor.put_before(&[text]);
+            self.composer.editor.put_before(&[text]);
         }
     }
 
@@ -39,7 +38,7 @@ impl App {
     /// Cancels a pending session switch and moves the text typed during it to the editor.
     pub(crate) fn restore_typed_ahead(&mut self) {
         if let Some(typed) = self.cancel_switch() {
-            self.editor.put_before(&[typed]);
+            self.composer.editor.put_before(&[typed]);
         }
     }
 
@@ -63,20 +62,20 @@ impl App {
             TaskResult::Ended(errand) => self.job_ended(errand),
             TaskResult::Login(result) => return self.key_changed(result),
             TaskResult::Page { title, lines } => self.defer_page(Pager::new(&title, lines)),
-            TaskResult::History(prompts) => self.editor.prepend_history(prompts),
+            TaskResult::History(prompts) => self.composer.editor.prepend_history(prompts),
             TaskResult::ForkId(fork) => self.model.info.fork_id = fork,
             TaskResult::Branch(branch) => self.model.info.branch = branch,
             TaskResult::Commands(commands) => {
                 self.model.info.commands = commands;
-                self.completion.invalidate();
+                self.composer.completion.invalidate();
             }
             TaskResult::Welcome(welcome) => self.model.info.welcome = Some(welcome),
             TaskResult::Note(text) => self.flash(text),
             TaskResult::Warning(text) => self.add_notice(NoticeLevel::Warning, text, None),
             TaskResult::Resolved(text) => self.transcript.mark_outdated(&text),
             TaskResult::Attached(picture) => self.attach_image(picture),
-            TaskResult::Edited(text) => self.editor.set_text(&text),
-            TaskResult::Paste(text) => self.editor.paste(&text),
+            TaskResult::Edited(text) => self.composer.editor.set_text(&text),
+            TaskResult::Paste(text) => self.composer.editor.paste(&text),
             TaskResult::List(result) => return self.apply_list_result(result),
         }
         Vec::new()
@@ -132,17 +131,16 @@ impl App {
 
     /// Moves messages from the queue to the editor, in the order of the queue panel.
     fn restore_messages(&mut self, items: &[QueueItem]) {
-        let adopt = |item: &QueueItem| self.editor.restore_images(&item.as_typed(), &item.images);
+        let adopt = |item: &QueueItem| self.composer.editor.restore_images(&item.as_typed(), &item.images);
         let texts: Vec<String> = queue::in_order(items).into_iter().map(adopt).collect();
         if !texts.is_empty() {
-            self.editor.put_before(&texts);
+            self.composer.editor.put_before(&texts);
         }
     }
 
     /// Reports whether images can accompany the text in the editor.
     pub(crate) fn accepts_images(&self) -> bool {
-        let is_reason = self.model.activity.approvals.first().is_some_and(ApprovalPrompt::is_writing_reason);
-        !self.queue.is_editing() && !is_reason
+        !self.queue.is_editing() && !self.composer.is_writing_reason()
     }
 
     /// Attaches an image to the text in the editor, unless that is sent as text only.
@@ -151,7 +149,7 @@ impl App {
             self.flash("Images can't be attached here; send them with a message.");
             return;
         }
-        self.editor.attach(image, size);
+        self.composer.editor.attach(image, size);
         if self.model.info.image_input == ImageInput::Unsupported {
             let (model, models) = (self.model.model_name(), self.ui.keymap.key_of(KeyCommand::PickModel));
             self.flash(format!("{model} takes no images; {models} chooses another model."));
@@ -164,10 +162,10 @@ impl App {
             Action::Background(BackgroundJob::ReadPart(wanted)) => {
                 self.transcript.cancel_request(wanted.part())
             }
-            Action::List(ListAction::WalkFiles(_)) => self.completion.cancel_walk(),
-            Action::List(ListAction::LoadArguments(_)) => self.completion.cancel_gathering(),
+            Action::List(ListAction::WalkFiles(_)) => self.composer.completion.cancel_walk(),
+            Action::List(ListAction::LoadArguments(_)) => self.composer.completion.cancel_gathering(),
             Action::List(ListAction::RestoreSession(path)) => self.restore_failed(path),
-            Action::Attach(_, text) => self.editor.paste(&text),
+            Action::Attach(_, text) => self.composer.editor.paste(&text),
             Action::Navigate(_) => self.restore_typed_ahead(),
             Action::Queue(queue::QueueAction::Restore(removed)) => {
                 let items: Vec<QueueItem> = removed.into_iter().map(|removed| removed.item).collect();
@@ -185,8 +183,8 @@ impl App {
 
     /// Returns user input to the editor, with its images.
     pub(crate) fn restore_input(&mut self, typed: &UserText) {
-        let text = self.editor.restore_images(&typed.text, &typed.images);
-        self.editor.put_before(&[text]);
+        let text = self.composer.editor.restore_images(&typed.text, &typed.images);
+        self.composer.editor.put_before(&[text]);
     }
 
     fn show_failure(&mut self, what: String, hint: Option<String>, text: Option<UserText>) {
@@ -194,7 +192,7 @@ impl App {
             self.restore_input(&text);
         }
         // A flash about the failed action is obsolete.
-        self.transient.flash = None;
+        self.flash.clear();
         // A list would cover the error; but the dialog about a failed summary blocks the agent, so it stays.
         if matches!(self.overlays.last(), Some(Overlay::Picker(_) | Overlay::Tree(_))) {
             self.restore_typed_ahead();
@@ -220,6 +218,7 @@ impl App {
         self.model.info.seq = snapshot.seq;
         let former = self.transcript.replace(newest);
         self.set_session_state(snapshot.state);
+        self.model.info.tools = self.transcript.context().tools.clone();
         self.set_approvals(&live.approvals);
         // The snapshot says whether that dialog is still open; other deferred dialogs exist only here.
         self.close_failure_dialog();
@@ -265,7 +264,7 @@ impl App {
 
     fn set_session_state(&mut self, state: SessionState) {
         if self.ui.cwd != state.cwd {
-            self.completion.forget_files();
+            self.composer.completion.forget_files();
         }
         self.ui.cwd = state.cwd;
         self.model.info = SessionInfo {
@@ -274,6 +273,7 @@ impl App {
             branch: self.model.info.branch.take(),
             fork_id: self.model.info.fork_id.take(),
             commands: std::mem::take(&mut self.model.info.commands),
+            tools: std::mem::take(&mut self.model.info.tools),
             welcome: self.model.info.welcome.take(),
             name: state.name,
             model: Some(state.model),

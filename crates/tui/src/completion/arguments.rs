@@ -61,8 +61,8 @@ impl App {
             NextArgument::Gathered(values) => return self.show_gathered(values, typed),
             NextArgument::Path(purpose) => return self.request_paths(purpose, typed),
             NextArgument::Free => {
-                self.completion.show(Vec::new());
-                self.completion.hint = self.hint(command).filter(|_| typed.is_empty());
+                self.composer.completion.show(Vec::new());
+                self.composer.completion.hint = self.hint(command).filter(|_| typed.is_empty());
             }
         }
         Vec::new()
@@ -136,20 +136,20 @@ impl App {
             }
         };
         let best = matches.into_iter().take(MAX_CANDIDATES);
-        self.completion.show(best.filter_map(|at| candidate(&items[at])).collect());
-        (self.completion.match_mode, self.completion.range) = (mode, range);
+        self.composer.completion.show(best.filter_map(|at| candidate(&items[at])).collect());
+        (self.composer.completion.match_mode, self.composer.completion.range) = (mode, range);
     }
 
     fn show_gathered(&mut self, values: ArgumentValues, typed: &str) -> Vec<Action> {
-        match self.completion.gathered.take() {
+        match self.composer.completion.gathered.take() {
             Some(gathered) if gathered.values == values => {
                 self.show_items(&gathered.items, typed, values.range());
-                self.completion.gathered = Some(gathered);
+                self.composer.completion.gathered = Some(gathered);
                 Vec::new()
             }
             _ => {
-                self.completion.gathered = Some(ArgumentSources { values, items: Vec::new() });
-                self.completion.show(Vec::new());
+                self.composer.completion.gathered = Some(ArgumentSources { values, items: Vec::new() });
+                self.composer.completion.show(Vec::new());
                 vec![Action::List(ListAction::LoadArguments(values))]
             }
         }
@@ -157,17 +157,18 @@ impl App {
 
     /// Stores gathered values, if they are still needed.
     pub(crate) fn show_argument_values(&mut self, values: ArgumentValues, items: Vec<PickerItem>) {
-        let is_current = self.completion.gathered.as_ref().is_some_and(|gathered| gathered.values == values);
-        let CompletionKind::Argument { typed, .. } = self.completion.kind.clone() else { return };
+        let is_current =
+            self.composer.completion.gathered.as_ref().is_some_and(|gathered| gathered.values == values);
+        let CompletionKind::Argument { typed, .. } = self.composer.completion.kind.clone() else { return };
         if is_current {
             self.show_items(&items, &typed, values.range());
-            self.completion.gathered = Some(ArgumentSources { values, items });
+            self.composer.completion.gathered = Some(ArgumentSources { values, items });
         }
     }
 
     pub(super) fn request_paths(&mut self, purpose: PathKind, typed: &str) -> Vec<Action> {
-        self.completion.is_stale = true;
-        let before = self.editor.line_before_cursor().to_owned();
+        self.composer.completion.is_stale = true;
+        let before = self.composer.editor.line_before_cursor().to_owned();
         let (cwd, home) = (self.ui.cwd.clone(), self.ui.home.clone());
         vec![Action::List(ListAction::ListPaths(PathQuery {
             purpose,

@@ -43,7 +43,7 @@ const ALIASES: [[&str; 3]; 40] = [
     ["clear", "app.clear", "clear"],
     ["exit", "app.exit", "quit"],
     ["suspend", "app.suspend", "suspend"],
-    ["externalEditor", "app.editor.external", "edit_elsewhere"],
+    ["externalEditor", "app.composer.editor.external", "edit_elsewhere"],
     ["selectModel", "app.model.select", "pick_model"],
     ["cycleModelForward", "app.model.cycleForward", "next_model"],
     ["cycleModelBackward", "app.model.cycleBackward", "previous_model"],

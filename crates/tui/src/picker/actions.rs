@@ -10,6 +10,7 @@ use tiller_session::{SessionScope, Visibility};
 use super::settings::{self, change, values};
 use super::{LineInput, LinePrompt, Picker, PickerChoice, SessionExcerpt, SortOrder, StatusText};
 use crate::app::{Action, App, ListAction, ListKind, Navigate, SessionEdit};
+use crate::composer::ComposePurpose;
 use crate::keymap::{Context, KeyCommand};
 use crate::login;
 use crate::overlay::{Overlay, pickers};
@@ -305,7 +306,7 @@ impl App {
         vec![match choice {
             PickerChoice::Leave(entry, summary) => Action::Navigate(Navigate::ToEntry(entry, summary)),
             PickerChoice::Instruct(entry) => {
-                self.transient.summary_target = Some(entry);
+                self.composer.purpose = ComposePurpose::SummaryInstruction(entry);
                 return Vec::new();
             }
             PickerChoice::AfterFailure(choice) => Action::Edit(SessionEdit::ResolveCompaction(choice)),
@@ -323,7 +324,7 @@ impl App {
                 Action::List(ListAction::Set(setting, word.to_owned()))
             }
             PickerChoice::Prompt(text) => {
-                self.editor.recall_text(&text);
+                self.composer.editor.recall_text(&text);
                 return Vec::new();
             }
             // These leave their list open or have no effect.

@@ -4,7 +4,8 @@ use tiller_core::unit::UnixMs;
 use tiller_render::Role;
 
 use super::{LineInput, Picker, PickerChoice};
-use crate::dialog::{Dialog, ShownSince};
+use crate::dialog::Dialog;
+use crate::shown_since::ShownSince;
 
 /// The prompt, status and appearance of a list.
 #[derive(Debug, Default)]

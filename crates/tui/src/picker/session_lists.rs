@@ -6,9 +6,9 @@ use tiller_session::SessionScope;
 
 use super::{Picker, PickerChoice, StatusText};
 use crate::app::{Action, App, ListAction, SessionsResult};
-use crate::dialog::ShownSince;
 use crate::keymap::KeyCommand;
 use crate::overlay::{Overlay, pickers};
+use crate::shown_since::ShownSince;
 
 /// The number of a session search. Results of an older search are dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -51,7 +51,7 @@ impl App {
             KeyCommand::QueueUndo => {
                 let removed = self.queue.removed.pop()?;
                 // The flash about the removal is obsolete.
-                self.transient.flash = None;
+                self.flash.clear();
                 self.queue.released.retain(|id| !removed.iter().any(|back| back.item.id == *id));
                 return Some(QueueAction::Restore(removed));
             }
@@ -154,8 +154,8 @@ impl App {
 
     /// Moves the message to the editor. One that could be delivered meanwhile is held during the edit.
     fn begin_editing(&mut self, chosen: QueueSelection, item: &QueueItem) -> Option<QueueAction> {
-        let (shown, draft) = (typed(item), Box::new(self.editor.stash()));
-        self.editor.set_text(&shown);
+        let (shown, draft) = (typed(item), Box::new(self.composer.editor.stash()));
+        self.composer.editor.set_text(&shown);
         let then = if item.held { AfterQueueEdit::Keep } else { AfterQueueEdit::Release };
         self.queue.focus = QueueFocus::Message { chosen, shown, draft, then };
         (then == AfterQueueEdit::Release).then(|| QueueAction::Hold(item.id.clone()))
@@ -164,17 +164,17 @@ impl App {
     /// Handles a key while a queued message is edited: Enter applies the edit, Esc discards it.
     fn editing_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         match self.ui.keymap.command(Context::Main, key)? {
-            KeyCommand::Send if self.editor.continue_line() => Some(Vec::new()),
+            KeyCommand::Send if self.composer.editor.continue_line() => Some(Vec::new()),
             KeyCommand::Send | KeyCommand::FollowUp | KeyCommand::SteerNow => Some(self.finish_editing()),
             KeyCommand::Stop => Some(self.leave_editing()),
-            KeyCommand::Clear if self.editor.is_empty() => Some(self.leave_editing()),
+            KeyCommand::Clear if self.composer.editor.is_empty() => Some(self.leave_editing()),
             KeyCommand::EditQueue => Some(Vec::new()),
             _ => None,
         }
     }
 
     fn finish_editing(&mut self) -> Vec<Action> {
-        if self.editor.expanded().trim().is_empty() {
+        if self.composer.editor.expanded().trim().is_empty() {
             let key = self.ui.keymap.key_of(KeyCommand::Stop);
             self.flash(format!("Nothing to send; {key} leaves the message unchanged."));
             return Vec::new();
@@ -182,8 +182,8 @@ impl App {
         let QueueFocus::Message { chosen, shown, draft, then } = std::mem::take(&mut self.queue.focus) else {
             return Vec::new();
         };
-        let text = self.editor.expanded();
-        self.editor.restore(*draft);
+        let text = self.composer.editor.expanded();
+        self.composer.editor.restore(*draft);
         // After a failure all messages are held until the user releases them; an edit changes only the text.
         let then = if self.model.activity.last_run_failed { AfterQueueEdit::Keep } else { then };
         let action = match then {
@@ -208,11 +208,11 @@ impl App {
     fn leave_editing(&mut self) -> Vec<Action> {
         let mut action = None;
         if let QueueFocus::Message { chosen, shown, draft, then } = std::mem::take(&mut self.queue.focus) {
-            let text = self.editor.expanded();
+            let text = self.composer.editor.expanded();
             if text != shown && !text.trim().is_empty() {
-                self.editor.remember(&text);
+                self.composer.editor.remember(&text);
             }
-            self.editor.restore(*draft);
+            self.composer.editor.restore(*draft);
             let goes = then == AfterQueueEdit::Release && self.model.activity.running_since.is_some();
             action = goes.then(|| Action::Queue(QueueAction::Release(chosen.id.clone())));
             self.queue.focus = QueueFocus::Panel(Some(chosen));

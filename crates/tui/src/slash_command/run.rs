@@ -13,7 +13,6 @@ use super::super::app::{
     Action, App, BackgroundJob, ListAction, ListKind, Navigate, SessionEdit, Submit, TaskOrigin,
     TerminalAction, UserText,
 };
-use super::super::approval::ApprovalPrompt;
 use super::super::help;
 use super::super::keymap::KeyCommand;
 use super::super::keys::DeliveryTime;
@@ -155,7 +154,7 @@ impl App {
     }
 
     fn ask_for(&mut self, beginning: &str, what: &str) -> Vec<Action> {
-        self.editor.set_text(beginning);
+        self.composer.editor.set_text(beginning);
         self.flash(what);
         Vec::new()
     }
@@ -176,10 +175,10 @@ impl App {
         what: impl Into<String>,
     ) -> Vec<Action> {
         let typed = typed.into();
-        if self.model.activity.approvals.first().is_some_and(ApprovalPrompt::is_writing_reason) {
+        if self.composer.is_writing_reason() {
             // The editor belongs to the reason, and is cleared with it.
-            let text = self.editor.restore_images(&typed.text, &typed.images);
-            self.editor.remember(&text);
+            let text = self.composer.editor.restore_images(&typed.text, &typed.images);
+            self.composer.editor.remember(&text);
             self.flash(format!("{}; your text is in the prompt history", what.into()));
         } else {
             self.put_before_draft(&typed);

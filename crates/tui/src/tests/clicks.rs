@@ -159,9 +159,9 @@ fn click_candidate_like_a_list_row() {
     harness.wheel_on(MouseEventKind::ScrollDown, "▸ /new");
     assert!(harness.screen().contains("▸ /resume"), "{}", harness.screen());
     assert_eq!(harness.click_on("/name "), []);
-    assert_eq!(harness.app.editor.text(), "/");
+    assert_eq!(harness.app.composer.editor.text(), "/");
     harness.click_on("▸ /name");
-    assert_eq!(harness.app.editor.text(), "/name ", "it wants to be told something");
+    assert_eq!(harness.app.composer.editor.text(), "/name ", "it wants to be told something");
     harness.control('c');
     harness.wait(400);
     harness.type_text("/theme ");
@@ -217,11 +217,11 @@ fn click_queued_message_selects_then_edits() {
     harness.wheel_on(MouseEventKind::ScrollUp, "the first of them");
     let actions = harness.click_on("▸ ↳ next    the second");
     assert_eq!(actions, [Action::Queue(QueueAction::Hold("second".into()))]);
-    assert_eq!(harness.app.editor.text(), "the second of them");
+    assert_eq!(harness.app.composer.editor.text(), "the second of them");
     assert_eq!(harness.click_on("the first of them"), [], "one is edited");
     harness.key(KeyCode::Esc);
     harness.key(KeyCode::Esc);
-    assert_eq!(harness.app.editor.text(), "a draft");
+    assert_eq!(harness.app.composer.editor.text(), "a draft");
 }
 
 #[test]

@@ -62,10 +62,10 @@ fn completion_file_after_at_sign() {
         harness.type_and_rank("ma");
         insta::assert_snapshot!(format!("files_{width}x{height}"), harness.screen());
         assert_eq!(harness.key(KeyCode::Enter), []);
-        assert_eq!(harness.app.editor.text(), "look at @src/main.rs ");
+        assert_eq!(harness.app.composer.editor.text(), "look at @src/main.rs ");
         harness.type_and_rank("and @notes");
         harness.key(KeyCode::Tab);
-        assert_eq!(harness.app.editor.text(), "look at @src/main.rs and @\"src/my notes.md\" ");
+        assert_eq!(harness.app.composer.editor.text(), "look at @src/main.rs and @\"src/my notes.md\" ");
         let sent = Submit::Steer("look at @src/main.rs and @\"src/my notes.md\" ".into());
         assert!(harness.key(KeyCode::Enter).contains(&Action::Submit(sent)));
     }
@@ -79,9 +79,9 @@ fn completion_early_tab_accepts_first_result() {
     harness.rank_files(actions);
     let actions: Vec<Action> = "ma".chars().flat_map(|c| harness.key(KeyCode::Char(c))).collect();
     assert_eq!(harness.key(KeyCode::Tab), []);
-    assert_eq!(harness.app.editor.text(), "@ma");
+    assert_eq!(harness.app.composer.editor.text(), "@ma");
     harness.rank_files(actions);
-    assert_eq!(harness.app.editor.text(), "@src/main.rs ");
+    assert_eq!(harness.app.composer.editor.text(), "@src/main.rs ");
 
     // Another key takes it back.
     harness.type_and_rank("@no");
@@ -89,7 +89,7 @@ fn completion_early_tab_accepts_first_result() {
     harness.key(KeyCode::Tab);
     let more = harness.key(KeyCode::Char('e'));
     harness.rank_files([actions, more].concat());
-    assert_eq!(harness.app.editor.text(), "@src/main.rs @note");
+    assert_eq!(harness.app.composer.editor.text(), "@src/main.rs @note");
 }
 
 #[test]
@@ -107,10 +107,10 @@ fn completion_image_is_attached() {
     harness.report(TaskResult::List(ListResult::Files(files())));
     harness.type_and_rank("what is @sho");
     assert_eq!(harness.key(KeyCode::Tab), [Action::Attach("shot.png".into(), "@shot.png ".into())]);
-    assert_eq!(harness.app.editor.text(), "what is ");
+    assert_eq!(harness.app.composer.editor.text(), "what is ");
     let image = Image { data: "QUJD".into(), mime_type: "image/png".into() };
     harness.report(TaskResult::Attached(AttachedImage { image: image.clone(), size: (3, 2) }));
-    assert_eq!(harness.app.editor.text(), "what is [image #1: 3×2] ");
+    assert_eq!(harness.app.composer.editor.text(), "what is [image #1: 3×2] ");
     let sent = Submit::Steer("what is [image #1: 3×2] ".into());
     let sent = Action::Submit(Submit::WithImages(Box::new(sent), vec![image]));
     assert!(harness.key(KeyCode::Enter).contains(&sent));
@@ -128,7 +128,7 @@ fn image_for_text_only_model_is_held_once() {
     assert!(
         harness.screen().contains("claude-sonnet-4-5 takes no images; enter sends a line of text instead.")
     );
-    assert_eq!(harness.app.editor.text(), "[image #1: 3×2] ");
+    assert_eq!(harness.app.composer.editor.text(), "[image #1: 3×2] ");
     harness.type_text("what is it?");
     assert_eq!(harness.key(KeyCode::Enter), [], "another message is another question");
     let message = Submit::Steer("[image #1: 3×2] what is it?".into());
@@ -147,7 +147,7 @@ fn completion_esc_dismisses() {
     assert!(harness.screen().contains("src/main.rs"));
     harness.key(KeyCode::Esc);
     assert!(!harness.screen().contains("src/main.rs"));
-    assert_eq!(harness.app.editor.text(), "see @src");
+    assert_eq!(harness.app.composer.editor.text(), "see @src");
     assert!(harness.key(KeyCode::Enter).contains(&Action::Submit(Submit::Steer("see @src".into()))));
 }
 
@@ -173,7 +173,7 @@ fn completion_tab_enters_folders() {
             // What follows from the text is looked at after the key.
             let actions = harness.key(KeyCode::Tab);
             harness.rank_files(actions);
-            assert_eq!(harness.app.editor.text(), expected);
+            assert_eq!(harness.app.composer.editor.text(), expected);
         }
     }
     // A folder that is meant as it stands is sent.
@@ -212,11 +212,11 @@ fn completion_tab_completes_common_prefix() {
     };
     assert_eq!(harness.key(KeyCode::Tab), [Action::List(ListAction::ListPaths(query.clone()))]);
     harness.report(TaskResult::List(ListResult::Paths(list_paths_for(query))));
-    assert_eq!(harness.app.editor.text(), "see ./ma");
+    assert_eq!(harness.app.composer.editor.text(), "see ./ma");
     assert!(harness.screen().contains("map.rs"), "{}", harness.screen());
     harness.key(KeyCode::Down);
     harness.key(KeyCode::Tab);
-    assert_eq!(harness.app.editor.text(), "see ./map.rs");
+    assert_eq!(harness.app.composer.editor.text(), "see ./map.rs");
 }
 
 #[test]
@@ -243,11 +243,11 @@ fn completion_explicit_path_after_at_sign() {
     types(&mut harness, "see @~/no");
     assert!(harness.screen().contains(" ▸ notes/"), "{}", harness.screen());
     press(&mut harness, KeyCode::Enter);
-    assert_eq!(harness.app.editor.text(), "see @~/notes/");
+    assert_eq!(harness.app.composer.editor.text(), "see @~/notes/");
     assert!(harness.screen().contains("map.md") && harness.screen().contains("old/"), "{}", harness.screen());
     types(&mut harness, "ma");
     press(&mut harness, KeyCode::Tab);
-    assert_eq!(harness.app.editor.text(), "see @~/notes/map.md ");
+    assert_eq!(harness.app.composer.editor.text(), "see @~/notes/map.md ");
     types(&mut harness, "@~/notes/sh");
     let attach = Action::Attach(folder.path().join("notes/shot.png"), "@~/notes/shot.png ".into());
     assert_eq!(press(&mut harness, KeyCode::Tab), [attach], "pictures are attached");
@@ -273,7 +273,7 @@ fn completion_tab_on_explicit_path_waits() {
     };
     assert_eq!(harness.key(KeyCode::Tab), []);
     harness.report(TaskResult::List(ListResult::Paths(list_paths_for(query.clone()))));
-    assert_eq!(harness.app.editor.text(), "@~/map.md ");
+    assert_eq!(harness.app.composer.editor.text(), "@~/map.md ");
 }
 
 #[test]
@@ -442,7 +442,7 @@ fn completion_resume_opens_or_searches() {
     }));
     harness.key(KeyCode::Down);
     assert_eq!(harness.key(KeyCode::Enter), [Action::Navigate(Navigate::Open("/s/parser".into()))]);
-    assert_eq!(harness.app.editor.text(), "");
+    assert_eq!(harness.app.composer.editor.text(), "");
 }
 
 #[test]
@@ -471,7 +471,7 @@ fn completion_path_argument() {
     let [Action::List(ListAction::ListPaths(query))] = &harness.key(KeyCode::Enter)[..] else {
         panic!("one goes on typing")
     };
-    assert_eq!(harness.app.editor.text(), "/export pages/");
+    assert_eq!(harness.app.composer.editor.text(), "/export pages/");
     assert_eq!(
         list_paths_for(query.clone()).candidates.len(),
         3,
@@ -492,7 +492,7 @@ fn completion_free_argument_has_hint() {
     }
     harness.key(KeyCode::Esc);
     assert!(!harness.screen().contains("[QUERY]"), "{}", harness.screen());
-    assert_eq!(harness.app.editor.text(), "/compact ");
+    assert_eq!(harness.app.composer.editor.text(), "/compact ");
     harness.type_and_rank("the");
     assert!(!harness.screen().contains("[QUERY]"), "{}", harness.screen());
 }
@@ -560,7 +560,7 @@ fn enter_fuzzy_command_is_completed_only() {
     for (typed, filled) in [("/bug", "/skill:debug "), ("/rsm", "/resume "), ("/re", "/resume ")] {
         let mut harness = with_skills(typed);
         harness.key(KeyCode::Enter);
-        assert_eq!(harness.app.editor.text(), filled, "{typed}");
+        assert_eq!(harness.app.composer.editor.text(), filled, "{typed}");
     }
     let mut harness = with_skills("/ide");
     let actions = harness.key(KeyCode::Enter);

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use jiff::tz::TimeZone;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use serde_json::{Value, json};
@@ -15,15 +14,10 @@ use tiller_core::message::{
 use tiller_core::unit::{Tokens, UnixMs, Usd};
 use tiller_engine::{ContextUse, InFlight, SessionState, Snapshot};
 use tiller_provider::catalog::ImageInput;
-use tiller_render::RenderOptions;
-use tiller_render::theme::ColorDepth;
 use tiller_session::EntryBody;
 use tiller_session::entry::{DeliveryReceipt, MessageEntry};
 
-use crate::ProviderKey;
 use crate::app::{Action, App, LoadedSession, Msg, TaskResult, UiContext};
-use crate::terminal::Images;
-use crate::theme::{ThemeOptions, ThemeState};
 use crate::transcript::LoadedPath;
 use crate::view::view;
 
@@ -44,27 +38,8 @@ pub(super) struct Harness {
 
 impl Harness {
     pub(super) fn new(width: u16, height: u16) -> Self {
-        let place = UiContext {
-            cwd: "/home/ada/code/conf".into(),
-            home: Some("/home/ada".into()),
-            zone: TimeZone::UTC,
-            theme: ThemeState::new(&ThemeOptions { depth: ColorDepth::None, ..ThemeOptions::default() }),
-            banner: vec![
-                "tiller 0.1.0".into(),
-                "demo model: canned answers; connect a real one with ANTHROPIC_API_KEY".into(),
-            ],
-            provider_keys: vec![ProviderKey {
-                provider: "anthropic".into(),
-                source: "key from auth.json".into(),
-            }],
-            keymap: Arc::default(),
-            render_options: RenderOptions::default(),
-            images: Images::default(),
-            size: (80, 24),
-            cell_pixels: (8, 16),
-        };
         let mut harness = Self {
-            app: App::new(place, vec!["an earlier prompt".into()]),
+            app: App::new(UiContext::example(), vec!["an earlier prompt".into()]),
             now: START,
             seq: 0,
             entries: 0,
@@ -82,7 +57,7 @@ impl Harness {
         let actions = self.app.update(input, UnixMs(self.now));
         self.actions.extend(actions);
         // What a frame after each would show of what asks.
-        self.app.record_approval_rows();
+        self.app.lay_out_panels();
     }
 
     pub(super) fn resize(&mut self, width: u16, height: u16) {

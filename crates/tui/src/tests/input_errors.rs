@@ -44,7 +44,7 @@ fn command_unexpected_argument_is_rejected() {
     let mut harness = Harness::new(80, 24);
     for line in ["/new and fix it", "/fork 2", "/clone now", "/quit please", "/clear all"] {
         assert_eq!(harness.submit_pasted(line), [], "{line}");
-        assert_eq!(harness.app.editor.text(), line);
+        assert_eq!(harness.app.composer.editor.text(), line);
         assert!(harness.screen().contains("takes no arguments"), "{}", harness.screen());
     }
     assert_eq!(harness.submit_pasted("/new"), [Action::Navigate(Navigate::New)]);
@@ -65,7 +65,7 @@ fn command_of_plain_is_rejected() {
         harness.type_text(&format!("/{name}"));
         let stored = BackgroundJob::AppendHistory(vec![format!("/{name}")]);
         assert_eq!(harness.key(KeyCode::Enter), [Action::Background(stored)]);
-        assert_eq!(harness.app.editor.text(), format!("/{name}"));
+        assert_eq!(harness.app.composer.editor.text(), format!("/{name}"));
         let message = format!("/{name} is available only with --plain");
         assert!(harness.screen().contains(&message), "{}", harness.screen());
     }
@@ -193,7 +193,7 @@ fn input_error_returns_the_text() {
     harness.input(slip("/tools gone", TaskOrigin::List(ListKind::Tools)));
     assert!(harness.screen().contains("✗ no usable model"), "in the list: {}", harness.screen());
     assert!(harness.app.overlays.last().is_some_and(|popup| popup.is_list(ListKind::Tools)));
-    assert!(harness.app.editor.is_empty(), "it was typed nowhere");
+    assert!(harness.app.composer.editor.is_empty(), "it was typed nowhere");
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn input_error_returns_text_under_list() {
         assert!(harness.screen().contains("✗ there is no skill typo"), "{}", harness.screen());
         assert!(harness.app.overlays.last().is_some_and(|popup| popup.is_list(ListKind::Models)));
         harness.key(KeyCode::Esc);
-        assert_eq!(harness.app.editor.text(), "/skill:typo look at the lexer");
+        assert_eq!(harness.app.composer.editor.text(), "/skill:typo look at the lexer");
     }
 }
 
@@ -224,9 +224,9 @@ fn input_error_keeps_edited_message_apart() {
     harness.press(KeyCode::Up, KeyModifiers::ALT);
     harness.key(KeyCode::Enter);
     harness.input(slip());
-    assert_eq!(harness.app.editor.text(), "the third of them");
+    assert_eq!(harness.app.composer.editor.text(), "the third of them");
     (0..2).for_each(|_| _ = harness.key(KeyCode::Esc));
-    let draft = harness.app.editor.text();
+    let draft = harness.app.composer.editor.text();
     assert!(draft.starts_with("/skill:typo look") && draft.ends_with("a draft"), "{draft}");
     harness.control('c');
     harness.request_approval();
@@ -234,9 +234,9 @@ fn input_error_keeps_edited_message_apart() {
     harness.key(KeyCode::Tab);
     harness.type_text("use nextest");
     harness.input(slip());
-    assert_eq!(harness.app.editor.text(), "use nextest");
+    assert_eq!(harness.app.composer.editor.text(), "use nextest");
     assert!(harness.screen().contains("your text is in the prompt history"), "{}", harness.screen());
-    assert_eq!(harness.app.editor.history().last().map(String::as_str), Some("/skill:typo look"));
+    assert_eq!(harness.app.composer.editor.history().last().map(String::as_str), Some("/skill:typo look"));
 }
 
 fn image(data: &str) -> Image {
@@ -254,12 +254,12 @@ fn rejected_with_image() -> Msg {
 fn input_error_returns_images() {
     let mut harness = Harness::new(80, 24);
     harness.input(rejected_with_image());
-    assert_eq!(harness.app.editor.images(), [image("first")]);
+    assert_eq!(harness.app.composer.editor.images(), [image("first")]);
     let mut harness = Harness::new(80, 24);
     harness.report(TaskResult::Attached(AttachedImage { image: image("second"), size: (3, 2) }));
     harness.input(rejected_with_image());
-    assert_eq!(harness.app.editor.text(), "/skill:typo see [image #2: 3×2]\n\n[image #1: 3×2] ");
-    assert_eq!(harness.app.editor.images(), [image("second"), image("first")]);
+    assert_eq!(harness.app.composer.editor.text(), "/skill:typo see [image #2: 3×2]\n\n[image #1: 3×2] ");
+    assert_eq!(harness.app.composer.editor.images(), [image("second"), image("first")]);
 }
 
 #[test]
@@ -270,10 +270,10 @@ fn input_error_while_editing_returns_images_to_draft() {
     harness.press(KeyCode::Up, KeyModifiers::ALT);
     harness.key(KeyCode::Enter);
     harness.input(rejected_with_image());
-    assert_eq!(harness.app.editor.images(), []);
+    assert_eq!(harness.app.composer.editor.images(), []);
     (0..2).for_each(|_| _ = harness.key(KeyCode::Esc));
-    assert_eq!(harness.app.editor.text(), "/skill:typo see [image #1: 3×2]");
-    assert_eq!(harness.app.editor.images(), [image("first")]);
+    assert_eq!(harness.app.composer.editor.text(), "/skill:typo see [image #1: 3×2]");
+    assert_eq!(harness.app.composer.editor.images(), [image("first")]);
 }
 
 #[test]
@@ -287,8 +287,8 @@ fn input_error_in_reason_recalls_images() {
     harness.key(KeyCode::Enter);
     harness.key(KeyCode::Up);
     // The newest of them is the reason's neighbour.
-    assert_eq!(harness.app.editor.text(), "/skill:typo see [image #1: 3×2]");
-    assert_eq!(harness.app.editor.images(), [image("first")]);
+    assert_eq!(harness.app.composer.editor.text(), "/skill:typo see [image #1: 3×2]");
+    assert_eq!(harness.app.composer.editor.images(), [image("first")]);
 }
 
 #[test]
@@ -299,9 +299,9 @@ fn input_rejected_or_failed_returns_images() {
     let text = action.typed();
     let mut harness = Harness::new(80, 24);
     harness.app.reject_action(action);
-    assert_eq!(harness.app.editor.images(), [image("first")]);
+    assert_eq!(harness.app.composer.editor.images(), [image("first")]);
     let mut harness = Harness::new(80, 24);
     harness.input(Msg::TaskResult(TaskResult::Failed { what: "the disk is full".into(), hint: None, text }));
-    assert_eq!(harness.app.editor.text(), "see [image #1: 3×2]");
-    assert_eq!(harness.app.editor.images(), [image("first")]);
+    assert_eq!(harness.app.composer.editor.text(), "see [image #1: 3×2]");
+    assert_eq!(harness.app.composer.editor.images(), [image("first")]);
 }

@@ -71,9 +71,9 @@ fn returned_messages_keep_all_images() {
     let report = TaskResult::ReturnedMessages(vec![waiting("q1"), waiting("q2")]);
     assert!(report.returns_input(), "they are in no queue any more");
     harness.input(Msg::TaskResult(report));
-    assert_eq!(harness.app.editor.text(), "like [image #1: 3×2]\n\nlike [image #2: 3×2]");
+    assert_eq!(harness.app.composer.editor.text(), "like [image #1: 3×2]\n\nlike [image #2: 3×2]");
     assert_eq!(
-        harness.app.editor.images().iter().map(|image| &*image.data).collect::<Vec<_>>(),
+        harness.app.composer.editor.images().iter().map(|image| &*image.data).collect::<Vec<_>>(),
         ["q1", "q2"]
     );
 }
@@ -88,7 +88,7 @@ fn image_rejected_job_types_path() {
     };
     let [action @ Action::Attach(..)] = &actions[..] else { panic!("{actions:?}") };
     harness.app.reject_action(action.clone());
-    assert_eq!(harness.app.editor.text(), "/tmp/shot.png");
+    assert_eq!(harness.app.composer.editor.text(), "/tmp/shot.png");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn search_has_keys_while_editing_queue() {
     assert!(harness.app.queue.is_editing(), "{}", harness.screen());
     harness.key(KeyCode::Esc);
     assert!(harness.app.queue.is_editing() && harness.app.navigation.search.is_none());
-    assert_eq!(harness.app.editor.text(), "then run the suite");
+    assert_eq!(harness.app.composer.editor.text(), "then run the suite");
 }
 
 #[test]
@@ -124,12 +124,15 @@ fn completion_has_keys_while_editing_queue() {
     harness.key(KeyCode::Enter);
     harness.control('u');
     harness.type_text("/mod");
-    assert!(!harness.app.completion.candidates().is_empty());
+    assert!(!harness.app.composer.completion.candidates().is_empty());
     harness.key(KeyCode::Esc);
-    assert!(harness.app.queue.is_editing() && harness.app.completion.candidates().is_empty());
+    assert!(harness.app.queue.is_editing() && harness.app.composer.completion.candidates().is_empty());
     harness.type_text("e");
     harness.key(KeyCode::Tab);
-    assert_eq!((harness.app.editor.text().trim_end(), harness.app.queue.is_editing()), ("/model", true));
+    assert_eq!(
+        (harness.app.composer.editor.text().trim_end(), harness.app.queue.is_editing()),
+        ("/model", true)
+    );
 }
 
 #[test]
@@ -141,7 +144,7 @@ fn focused_block_takes_no_key_of_next_message() {
     harness.type_text("yes");
     assert_eq!(harness.key(KeyCode::Enter).last(), Some(&Action::Submit(Submit::Steer("yes".into()))));
     assert_eq!(harness.key(KeyCode::Char('c')), []);
-    assert_eq!(harness.app.editor.text(), "c");
+    assert_eq!(harness.app.composer.editor.text(), "c");
 }
 
 #[test]
@@ -157,7 +160,7 @@ fn focused_block_takes_no_letter_of_fast_text() {
         "a key held down"
     );
     assert_eq!(harness.input_text("check"), []);
-    assert_eq!(harness.app.editor.text(), "check");
+    assert_eq!(harness.app.composer.editor.text(), "check");
 }
 
 #[test]
@@ -183,14 +186,14 @@ fn drag_ending_under_list_ends() {
 #[test]
 fn completion_leaves_arrows_to_history() {
     let mut harness = Harness::new(80, 24);
-    harness.app.editor.remember("/t");
+    harness.app.composer.editor.remember("/t");
     harness.key(KeyCode::Up);
-    assert_eq!(harness.app.editor.text(), "/t");
+    assert_eq!(harness.app.composer.editor.text(), "/t");
     harness.key(KeyCode::Up);
-    assert_eq!(harness.app.editor.text(), "an earlier prompt");
+    assert_eq!(harness.app.composer.editor.text(), "an earlier prompt");
     harness.key(KeyCode::Down);
     harness.type_text("r");
-    assert!(!harness.app.completion.candidates().is_empty(), "changed, it is a text like any other");
+    assert!(!harness.app.composer.completion.candidates().is_empty(), "changed, it is a text like any other");
 }
 
 #[test]
@@ -218,7 +221,7 @@ fn undelivered_message_is_a_draft() {
     let mut harness = Harness::new(80, 24);
     harness.type_text("half");
     harness.app.reject_action(Action::Submit(Submit::Steer("whole".into())));
-    assert_eq!(harness.app.editor.text(), "whole\n\nhalf");
+    assert_eq!(harness.app.composer.editor.text(), "whole\n\nhalf");
 }
 
 #[test]
@@ -234,28 +237,28 @@ fn undelivered_queue_command_loses_nothing() {
     let removed = |text: &str| crate::queue::RemovedMessage { item: item("q1", text), place: 0 };
     let mut harness = Harness::new(80, 24);
     harness.app.reject_action(Action::Queue(QueueAction::Restore(vec![removed("one"), removed("two")])));
-    assert_eq!(harness.app.editor.text(), "one\n\ntwo");
+    assert_eq!(harness.app.composer.editor.text(), "one\n\ntwo");
     harness.app.reject_action(Action::Queue(QueueAction::Edit(
         "q1".into(),
         "otherwise".into(),
         AfterQueueEdit::Keep,
     )));
-    assert!(harness.app.editor.text().starts_with("otherwise"));
+    assert!(harness.app.composer.editor.text().starts_with("otherwise"));
 }
 
 #[test]
 fn image_placeholder_is_never_split() {
     let mut harness = Harness::new(80, 24);
     harness.input(Msg::TaskResult(TaskResult::Attached(picture())));
-    assert_eq!(harness.app.editor.text(), "[image #1: 3×2] ");
+    assert_eq!(harness.app.composer.editor.text(), "[image #1: 3×2] ");
     harness.control('w');
-    assert_eq!(harness.app.editor.text(), "");
+    assert_eq!(harness.app.composer.editor.text(), "");
     harness.input(Msg::TaskResult(TaskResult::Attached(picture())));
     harness.control('a');
     harness.type_text("see ");
     harness.key(KeyCode::Left);
     harness.press(KeyCode::Char('d'), KeyModifiers::ALT);
-    assert_eq!(harness.app.editor.text(), "see ");
+    assert_eq!(harness.app.composer.editor.text(), "see ");
 }
 
 #[test]
@@ -266,7 +269,7 @@ fn queued_message_takes_no_image() {
     harness.press(KeyCode::Up, KeyModifiers::ALT);
     harness.key(KeyCode::Enter);
     harness.input(Msg::TaskResult(TaskResult::Attached(picture())));
-    assert_eq!(harness.app.editor.text(), "then run the suite");
+    assert_eq!(harness.app.composer.editor.text(), "then run the suite");
     assert!(harness.screen().contains("Images can't be attached here"), "{}", harness.screen());
 }
 
@@ -288,7 +291,7 @@ fn history_prompt_has_expanded_paste() {
     harness.input(Msg::Paste("another\n".repeat(9)));
     harness.control('c');
     harness.key(KeyCode::Up);
-    assert_eq!(harness.app.editor.expanded(), pasted);
+    assert_eq!(harness.app.composer.editor.expanded(), pasted);
 }
 
 /// Keys and events in no order, at sizes in no order: whatever is left behind, the next key meets a state that can be
@@ -362,7 +365,7 @@ fn click_anywhere_keeps_cursor_off_placeholder() {
         for (column, row) in (0..width).flat_map(|column| (0..height).map(move |row| (column, row))) {
             harness.mouse_button(MouseEventKind::Down(MouseButton::Left), (column, row));
             harness.mouse_button(MouseEventKind::Up(MouseButton::Left), (column, row));
-            let before = harness.app.editor.before_cursor();
+            let before = harness.app.composer.editor.before_cursor();
             assert_eq!(
                 before.contains('['),
                 before.contains(']'),

@@ -61,7 +61,7 @@ fn slash_agent_command_is_sent_unknown_is_not() {
     harness.type_text("/skill:nobody");
     let sent = harness.key(KeyCode::Enter);
     assert!(sent.iter().all(|action| !matches!(action, Action::Submit(Submit::Steer(_)))), "{sent:?}");
-    assert_eq!(harness.app.editor.text(), "/skill:nobody");
+    assert_eq!(harness.app.composer.editor.text(), "/skill:nobody");
     assert_eq!(harness.control('c'), []);
     harness.event(EventKind::ResourcesChanged { skills: 1, templates: 0, context_files: 0 });
     assert_eq!(harness.actions, [Action::LoadCommands]);
@@ -82,7 +82,7 @@ fn esc_stops_and_returns_queue() {
         held: false,
     };
     harness.input(Msg::TaskResult(TaskResult::ReturnedMessages(vec![item])));
-    assert_eq!(harness.app.editor.text(), "waited\n\ntyped");
+    assert_eq!(harness.app.composer.editor.text(), "waited\n\ntyped");
 }
 
 #[test]
@@ -144,10 +144,10 @@ fn history_search_finds_prompt() {
     assert_eq!(harness.screen().matches("fix the lexer").count(), 2, "once, and in its preview");
     harness.type_text("poem");
     assert_eq!(harness.key(KeyCode::Enter), []);
-    assert_eq!(harness.app.editor.text(), "write a poem");
+    assert_eq!(harness.app.composer.editor.text(), "write a poem");
     harness.key(KeyCode::Down);
     harness.key(KeyCode::Down);
-    assert_eq!(harness.app.editor.text(), "a draft");
+    assert_eq!(harness.app.composer.editor.text(), "a draft");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn ctrl_c_clears_then_quits() {
     let mut harness = Harness::new(80, 24);
     harness.type_text("text");
     assert_eq!(harness.control('c'), []);
-    assert!(harness.app.editor.is_empty());
+    assert!(harness.app.composer.editor.is_empty());
     assert_eq!(harness.control('c'), [], "what cleared the text is no first press");
     assert_eq!(harness.control('c'), [Action::Terminal(TerminalAction::Quit)]);
     let mut harness = Harness::new(80, 24);
@@ -180,7 +180,7 @@ fn unknown_command_stays_with_suggestion() {
     harness.type_text("/modle gpt");
     let actions = harness.key(KeyCode::Enter);
     assert_eq!(actions, [Action::Background(BackgroundJob::AppendHistory(vec!["/modle gpt".into()]))]);
-    assert_eq!(harness.app.editor.text(), "/modle gpt");
+    assert_eq!(harness.app.composer.editor.text(), "/modle gpt");
     assert!(harness.screen().contains("did you mean /model?"));
 }
 
@@ -190,7 +190,7 @@ fn invalid_arguments_stay_in_editor() {
         let mut harness = Harness::new(80, 24);
         harness.type_text(line);
         harness.key(KeyCode::Enter);
-        assert_eq!(harness.app.editor.text(), line);
+        assert_eq!(harness.app.composer.editor.text(), line);
     }
 }
 
@@ -201,7 +201,7 @@ fn bang_without_command_is_not_sent() {
         harness.type_text(line);
         assert_eq!(harness.key(KeyCode::Enter), []);
         assert_eq!(harness.press(KeyCode::Enter, KeyModifiers::ALT), []);
-        assert_eq!(harness.app.editor.text(), line);
+        assert_eq!(harness.app.composer.editor.text(), line);
         assert!(harness.screen().contains("Type a command after"), "{}", harness.screen());
     }
 }
@@ -213,7 +213,7 @@ fn name_without_argument_shows_name() {
     harness.key(KeyCode::Enter);
     harness.key(KeyCode::Enter);
     assert!(harness.screen().contains("Current name: fix-crlf. Type a new name after /name."));
-    assert_eq!(harness.app.editor.text(), "/name ");
+    assert_eq!(harness.app.composer.editor.text(), "/name ");
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn completion_partial_command() {
     assert!(harness.screen().contains("/followup TEXT"));
     harness.key(KeyCode::Down);
     harness.key(KeyCode::Tab);
-    assert_eq!(harness.app.editor.text(), "/followup ");
+    assert_eq!(harness.app.composer.editor.text(), "/followup ");
     harness.control('u');
     harness.type_text("/tre");
     assert_eq!(
@@ -311,9 +311,9 @@ fn history_keeps_followup_as_typed() {
     let earlier = vec!["long ago".to_owned(), prompt.typed.clone()];
     harness.input(Msg::TaskResult(TaskResult::History(earlier)));
     harness.key(KeyCode::Up);
-    assert_eq!(harness.app.editor.text(), "why? @parse.rs");
+    assert_eq!(harness.app.composer.editor.text(), "why? @parse.rs");
     harness.key(KeyCode::Up);
-    assert_eq!(harness.app.editor.text(), "an earlier prompt", "it is there once");
+    assert_eq!(harness.app.composer.editor.text(), "an earlier prompt", "it is there once");
     assert_eq!(harness.app.send_first_prompt(prompt), [submit], "the same again is not kept again");
 }
 
@@ -326,14 +326,14 @@ fn history_skips_followup_of_command() {
         assert_eq!(harness.app.send_first_prompt(prompt), [Action::Submit(Submit::Steer(words.to_owned()))]);
     }
     harness.key(KeyCode::Up);
-    assert_eq!(harness.app.editor.text(), "an earlier prompt");
+    assert_eq!(harness.app.composer.editor.text(), "an earlier prompt");
 }
 
 /// The prompt history, newest first, as recalled by Up.
 fn recalled(harness: &mut Harness, count: usize) -> Vec<String> {
     let prompts = (0..count).map(|_| {
         harness.key(KeyCode::Up);
-        harness.app.editor.text()
+        harness.app.composer.editor.text()
     });
     prompts.collect()
 }
@@ -351,9 +351,9 @@ fn history_keeps_replaced_draft() {
         let mut harness = Harness::new(80, 24);
         harness.type_text(draft);
         take(&mut harness);
-        assert_eq!(harness.app.editor.text(), "an earlier prompt");
+        assert_eq!(harness.app.composer.editor.text(), "an earlier prompt");
         harness.press(KeyCode::Char('u'), KeyModifiers::ALT);
-        assert_eq!(harness.app.editor.text(), draft);
+        assert_eq!(harness.app.composer.editor.text(), draft);
         take(&mut harness);
         let actions = harness.key(KeyCode::Enter);
         let history = vec![draft.to_owned(), "an earlier prompt".to_owned()];
@@ -369,7 +369,7 @@ fn history_replaced_draft_keeps_pastes() {
     harness.input(Msg::Paste(paste("first")));
     harness.key(KeyCode::Up);
     // As the reason of a no is taken, or words for a summary.
-    harness.app.editor.take_text();
+    harness.app.composer.editor.take_text();
     harness.input(Msg::Paste(paste("second")));
     let actions = harness.key(KeyCode::Enter);
     let Action::Background(BackgroundJob::AppendHistory(history)) = &actions[0] else {
@@ -400,7 +400,7 @@ fn history_keeps_edited_recalls() {
     harness.key(KeyCode::Up);
     harness.type_text(", better");
     harness.key(KeyCode::Down);
-    assert_eq!(harness.app.editor.text(), "draft");
+    assert_eq!(harness.app.composer.editor.text(), "draft");
     harness.key(KeyCode::Up);
     harness.control('c');
     harness.type_text("something else");
@@ -414,7 +414,7 @@ fn external_editor_change_can_be_undone() {
     harness.type_text("dear draft");
     harness.input(Msg::TaskResult(TaskResult::Edited(String::new())));
     harness.press(KeyCode::Char('u'), KeyModifiers::ALT);
-    assert_eq!(harness.app.editor.text(), "dear draft");
+    assert_eq!(harness.app.composer.editor.text(), "dear draft");
 }
 
 #[test]
@@ -455,7 +455,7 @@ fn ctrl_d_while_working_names_quit_key() {
     harness.type_text("ab");
     harness.key(KeyCode::Home);
     harness.control('d');
-    assert_eq!(harness.app.editor.text(), "b", "it deletes where there is something to delete");
+    assert_eq!(harness.app.composer.editor.text(), "b", "it deletes where there is something to delete");
 }
 
 #[test]
@@ -492,7 +492,7 @@ fn shell_program_that_needs_a_terminal_is_not_run() {
         harness.type_text(line);
         let actions = harness.key(KeyCode::Enter);
         assert!(!actions.iter().any(|action| matches!(action, Action::Submit(_))), "{line}: {actions:?}");
-        assert_eq!(harness.app.editor.text(), line, "it is there to be changed");
+        assert_eq!(harness.app.composer.editor.text(), line, "it is there to be changed");
         assert!(harness.screen().contains(told), "{}", harness.screen());
     }
 }

@@ -96,7 +96,7 @@ fn esc_clears_filter_then_closes() {
     assert!(screen.contains("type to filter") && screen.contains("esc back"), "{screen}");
     harness.key(KeyCode::Esc);
     assert!(!harness.screen().contains("── models"), "{}", harness.screen());
-    assert_eq!(harness.app.editor.text(), "dear draft");
+    assert_eq!(harness.app.composer.editor.text(), "dear draft");
 }
 
 #[test]

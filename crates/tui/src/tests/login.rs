@@ -146,7 +146,7 @@ fn login_named_provider_prompts_at_once() {
 fn login_key_argument_is_not_in_history() {
     let (mut harness, actions) = submit(SIZES[0], "/login anthropic sk-hush");
     assert_eq!(actions, [Action::List(ListAction::LoadItems(ListKind::Logins))]);
-    assert!(!format!("{:?}", harness.app.editor.history()).contains("hush"));
+    assert!(!format!("{:?}", harness.app.composer.editor.history()).contains("hush"));
     load_items(&mut harness, ListKind::Logins, login::logins(&credentials()));
     assert!(harness.screen().contains("key for anthropic ❯"), "it is asked for: {}", harness.screen());
     let (harness, actions) = submit(SIZES[0], "/login anthropic");
@@ -154,7 +154,7 @@ fn login_key_argument_is_not_in_history() {
         matches!(&actions[0], Action::Background(BackgroundJob::AppendHistory(lines)) if *lines == ["/login anthropic"]),
         "{actions:?}"
     );
-    assert!(format!("{:?}", harness.app.editor.history()).contains("/login anthropic"));
+    assert!(format!("{:?}", harness.app.composer.editor.history()).contains("/login anthropic"));
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn long_message_as_file_has_placeholders() {
     harness.key(KeyCode::Enter);
     let sent = Submit::WithExtra(Box::new(Submit::Steer(SHORT.into())), LineExtra::AsFile(whole));
     assert!(harness.key(KeyCode::Enter).contains(&Action::Submit(sent)));
-    assert!(harness.app.editor.is_empty() && harness.app.overlays.is_empty());
+    assert!(harness.app.composer.editor.is_empty() && harness.app.overlays.is_empty());
 }
 
 #[test]
@@ -66,14 +66,17 @@ fn long_message_back_stays_in_editor() {
             assert_eq!(harness.key(*key), []);
         }
         assert!(harness.app.overlays.is_empty());
-        assert_eq!((harness.app.editor.text(), harness.app.editor.expanded()), (SHORT.to_owned(), whole));
+        assert_eq!(
+            (harness.app.composer.editor.text(), harness.app.composer.editor.expanded()),
+            (SHORT.to_owned(), whole)
+        );
     }
 }
 
 #[test]
 fn long_message_half_window_is_sent_at_once() {
     let (mut harness, _) = long_message();
-    harness.app.editor.clear();
+    harness.app.composer.editor.clear();
     let half = "x".repeat(2_000);
     harness.input(Msg::Paste(half.clone()));
     assert!(harness.key(KeyCode::Enter).contains(&Action::Submit(Submit::Steer(half))));

@@ -120,7 +120,7 @@ fn end_key_line_then_transcript() {
     assert!(harness.screen().contains("more below"), "the cursor moved");
     harness.key(KeyCode::End);
     assert!(!harness.screen().contains("more below"), "{}", harness.screen());
-    assert_eq!(harness.app.editor.text(), "two words");
+    assert_eq!(harness.app.composer.editor.text(), "two words");
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn click_in_editor_places_cursor() {
     let row = harness.row("❯ hello");
     harness.click((9, row));
     harness.type_text(",");
-    assert_eq!(harness.app.editor.text(), "hello ,world");
+    assert_eq!(harness.app.composer.editor.text(), "hello ,world");
 }
 
 #[test]
@@ -221,9 +221,9 @@ fn focus_by_keys_folds_and_copies() {
         harness.key(KeyCode::Char(' '));
         assert!(!harness.screen().contains("│ test case_8 ... ok"), "{}", harness.screen());
         harness.type_text("x");
-        assert_eq!(harness.app.editor.text(), "x", "other keys are for the editor");
+        assert_eq!(harness.app.composer.editor.text(), "x", "other keys are for the editor");
         harness.type_text("c");
-        assert_eq!(harness.app.editor.text(), "xc", "and all are while something is typed");
+        assert_eq!(harness.app.composer.editor.text(), "xc", "and all are while something is typed");
     }
 }
 
@@ -331,7 +331,7 @@ fn search_includes_new_output() {
     exchange_messages(&mut harness, 1);
     harness.text(0, "a lexer that grows");
     assert!(harness.screen().contains("3 of 5"), "{}", harness.screen());
-    assert_eq!(harness.app.editor.text(), "");
+    assert_eq!(harness.app.composer.editor.text(), "");
 }
 
 #[test]
@@ -616,7 +616,7 @@ fn keys_jump_between_prompts_and_ends() {
     assert!(harness.screen().contains("↓ 2 new below · end"), "{}", harness.screen());
     harness.press(KeyCode::End, KeyModifiers::CONTROL);
     assert!(harness.screen().contains("and more") && !harness.screen().contains("new below"));
-    assert_eq!(harness.app.editor.text(), "a draft");
+    assert_eq!(harness.app.composer.editor.text(), "a draft");
 }
 
 #[test]

@@ -80,9 +80,9 @@ fn dialog_paste_esc_and_wheel_are_no_answers() {
     assert!(harness.screen().contains("── late"), "{}", harness.screen());
     let (kind, modifiers) = (MouseEventKind::ScrollUp, KeyModifiers::NONE);
     harness.input(Msg::Mouse(MouseEvent { kind, column: 1, row: 1, modifiers }));
-    assert_eq!(harness.app.editor.text(), "", "no prompt of earlier times");
+    assert_eq!(harness.app.composer.editor.text(), "", "no prompt of earlier times");
     harness.input(Msg::Paste("a draft".into()));
-    assert_eq!((harness.app.editor.text().as_str(), harness.app.overlays.len()), ("a draft", 0));
+    assert_eq!((harness.app.composer.editor.text().as_str(), harness.app.overlays.len()), ("a draft", 0));
     harness.wait(400);
     harness.control('c');
     assert!(harness.screen().contains("── late"), "{}", harness.screen());
@@ -120,7 +120,7 @@ fn page_typing_defers_it() {
     harness.wait(400);
     harness.type_text("q");
     assert!(!harness.screen().contains("the end of the log"), "{}", harness.screen());
-    assert_eq!(harness.app.editor.text(), "");
+    assert_eq!(harness.app.composer.editor.text(), "");
 }
 
 #[test]

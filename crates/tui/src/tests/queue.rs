@@ -65,7 +65,7 @@ fn queue_keys_leave_editor_alone() {
         insta::assert_snapshot!(format!("focused_{width}x{height}"), harness.screen());
         harness.key(KeyCode::Esc);
         harness.type_text("!");
-        assert_eq!(harness.app.editor.text(), "a draft!");
+        assert_eq!(harness.app.composer.editor.text(), "a draft!");
     }
 }
 
@@ -83,7 +83,7 @@ fn queue_edit_puts_message_back() {
             harness.key(KeyCode::Enter),
             queue_action(QueueAction::Edit("q3".into(), text, AfterQueueEdit::Release))
         );
-        assert_eq!(harness.app.editor.text(), "a draft");
+        assert_eq!(harness.app.composer.editor.text(), "a draft");
         harness.key(KeyCode::Char('e'));
         assert_eq!(
             harness.key(KeyCode::Enter),
@@ -101,12 +101,12 @@ fn queue_esc_discards_edit_into_history() {
     harness.key(KeyCode::Enter);
     harness.type_text("!");
     assert_eq!(harness.key(KeyCode::Esc), queue_action(QueueAction::Release("q3".into())));
-    assert_eq!(harness.app.editor.text(), "a draft");
+    assert_eq!(harness.app.composer.editor.text(), "a draft");
     assert_eq!(harness.key(KeyCode::Esc), [], "first the panel is left");
     assert_eq!(harness.key(KeyCode::Esc), [Action::Abort]);
     harness.control('u');
     harness.key(KeyCode::Up);
-    assert_eq!(harness.app.editor.text(), "make it look like this!");
+    assert_eq!(harness.app.composer.editor.text(), "make it look like this!");
 }
 
 /// The third message is being edited and is held for that; the run is over.
@@ -206,7 +206,7 @@ fn queue_undo_restores_removed() {
     assert_eq!(harness.key(KeyCode::Char('u')), queue_action(QueueAction::Restore(vec![removed])));
     harness.set_queue(three_items());
     harness.key(KeyCode::Enter);
-    assert_eq!(harness.app.editor.text(), "make it look like this");
+    assert_eq!(harness.app.composer.editor.text(), "make it look like this");
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn queue_delivered_message_selects_next() {
     harness.set_queue(vec![]);
     harness.wait(1_000);
     harness.type_text("x");
-    assert_eq!(harness.app.editor.text(), "x", "nothing waits: the keys are the editor's");
+    assert_eq!(harness.app.composer.editor.text(), "x", "nothing waits: the keys are the editor's");
 }
 
 #[test]
@@ -263,11 +263,11 @@ fn queue_panel_that_closed_by_itself_swallows_keys_for_a_second() {
     }
     assert_eq!(harness.key(KeyCode::Enter), [], "the draft isn't sent");
     assert_eq!(harness.key(KeyCode::Backspace), []);
-    assert_eq!(harness.app.editor.text(), "a draft");
+    assert_eq!(harness.app.composer.editor.text(), "a draft");
     assert!(harness.screen().contains("Ignored: the queue is empty."), "{}", harness.screen());
     harness.wait(1_000);
     harness.type_text("!");
-    assert_eq!(harness.app.editor.text(), "a draft!");
+    assert_eq!(harness.app.composer.editor.text(), "a draft!");
 }
 
 #[test]
@@ -281,7 +281,7 @@ fn queue_panel_whose_last_message_was_removed_keeps_its_keys() {
     let removed = RemovedMessage { item: three_items().remove(0), place: 0 };
     harness.report_removed(vec![removed.clone()]);
     assert_eq!(harness.key(KeyCode::Char('u')), queue_action(QueueAction::Restore(vec![removed])));
-    assert_eq!(harness.app.editor.text(), "");
+    assert_eq!(harness.app.composer.editor.text(), "");
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn esc_returns_queue_in_screen_order() {
         "{screen}"
     );
     harness.input(Msg::TaskResult(TaskResult::ReturnedMessages(three_items())));
-    let text = harness.app.editor.expanded();
+    let text = harness.app.composer.editor.expanded();
     let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
     assert!(at("and add a test") < at("then run the whole") && at("then run") < at("make it look"), "{text}");
 }
@@ -308,7 +308,7 @@ fn queue_delivered_while_edited_leaves_draft() {
     harness.type_text("!");
     harness.set_queue(three_items()[..2].to_vec());
     assert_eq!(harness.key(KeyCode::Enter), []);
-    assert_eq!(harness.app.editor.text(), "make it look like this!\n\na draft");
+    assert_eq!(harness.app.composer.editor.text(), "make it look like this!\n\na draft");
     harness.wait(1_000);
     let sent = harness.key(KeyCode::Enter);
     let text = "make it look like this!\n\na draft".to_owned();
@@ -319,7 +319,7 @@ fn queue_delivered_while_edited_leaves_draft() {
 fn queue_late_edit_is_a_draft() {
     let mut harness = with_queue(80, 24);
     harness.input(Msg::TaskResult(TaskResult::QueueOutcome(QueueOutcome::Gone(Some("better words".into())))));
-    assert_eq!(harness.app.editor.text(), "better words");
+    assert_eq!(harness.app.composer.editor.text(), "better words");
     assert!(harness.screen().contains("your edit is kept as a draft"), "{}", harness.screen());
 }
 
@@ -426,7 +426,7 @@ fn queue_left_panel_stays_left() {
     let screen = harness.screen();
     assert!(screen.contains("Removed; alt+up, then u restores them."), "{screen}");
     harness.type_text("x and more");
-    assert_eq!(harness.app.editor.text(), "x and more");
+    assert_eq!(harness.app.composer.editor.text(), "x and more");
 }
 
 #[test]

@@ -378,7 +378,7 @@ fn sessions_typing_while_opening_is_kept() {
     harness.type_text("and go on");
     let moved = SessionSwitched { change: SessionChange::Open, session: "s".into(), editor: None };
     harness.input(Msg::TaskResult(TaskResult::SessionSwitched(moved)));
-    assert_eq!(harness.app.editor.text(), "and go on");
+    assert_eq!(harness.app.composer.editor.text(), "and go on");
 }
 
 #[test]
@@ -398,7 +398,7 @@ fn sessions_typing_survives_failed_open() {
             }
             Some(key) => _ = harness.key(key),
         }
-        assert_eq!(harness.app.editor.text(), "and then");
+        assert_eq!(harness.app.composer.editor.text(), "and then");
     }
 }
 
@@ -425,14 +425,14 @@ fn start_typing_before_list_stays_in_editor() {
     assert_eq!(harness.app.offer_sessions(UnixMs(harness.now)), [], "somebody is typing");
     assert!(harness.screen().contains("Clear the prompt to see your sessions."));
     harness.type_text(" it");
-    assert_eq!(harness.app.editor.text(), "fix it");
+    assert_eq!(harness.app.composer.editor.text(), "fix it");
     harness.actions.clear();
     harness.control('c');
     assert!(harness.screen().contains("── sessions"), "{}", harness.screen());
     harness.wait(399);
     harness.key(KeyCode::Char('x'));
     assert!(!harness.screen().contains("── sessions"), "it was on its way to the editor");
-    assert_eq!(harness.app.editor.text(), "x");
+    assert_eq!(harness.app.composer.editor.text(), "x");
     let looks = harness.key(KeyCode::Backspace);
     assert_eq!(
         looks[..2],

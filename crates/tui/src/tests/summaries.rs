@@ -104,7 +104,7 @@ fn summary_instructions_are_typed_in_editor() {
         [Action::Navigate(Navigate::ToEntry("e1".into(), summary_choice))]
     );
     harness.key(KeyCode::Up);
-    assert_eq!(harness.app.editor.text(), "the errors", "the summary may fail");
+    assert_eq!(harness.app.composer.editor.text(), "the errors", "the summary may fail");
 }
 
 #[test]

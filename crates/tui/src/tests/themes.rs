@@ -65,7 +65,7 @@ fn theme_preview_ends_on_leaving() {
     assert_eq!(accent(&harness), DARK);
     // However the list goes, nothing that was only tried on stays.
     command(&mut harness, "/theme gone");
-    harness.app.editor.clear();
+    harness.app.composer.editor.clear();
     command(&mut harness, "/theme");
     harness.type_text("gruv");
     harness.control('c');
@@ -99,7 +99,7 @@ fn theme_setting_applies_valid_names_only() {
     assert_eq!(accent(&harness), DARK);
     assert_eq!(command(&mut harness, "/settings theme gruvboxx"), []);
     assert!(harness.screen().contains("unknown theme `gruvboxx`; did you mean gruvbox?"));
-    assert_eq!(harness.app.editor.text(), "/settings theme gruvboxx", "it can be mended");
+    assert_eq!(harness.app.composer.editor.text(), "/settings theme gruvboxx", "it can be mended");
     harness.control('u');
     let path = "~/themes/mine.json";
     let set = Action::List(ListAction::Set(&setting::THEME, path.into()));
@@ -129,7 +129,7 @@ fn theme_unknown_name_suggests() {
     let mut harness = with_colors(120, 40);
     assert_eq!(command(&mut harness, "/theme gruvboxx"), []);
     assert!(harness.screen().contains("unknown theme `gruvboxx`; did you mean gruvbox?"));
-    assert_eq!(harness.app.editor.text(), "/theme gruvboxx", "it can be mended");
+    assert_eq!(harness.app.composer.editor.text(), "/theme gruvboxx", "it can be mended");
     harness.control('u');
     assert_eq!(command(&mut harness, "/theme ./mine.json"), []);
     assert!(harness.screen().contains("tiller --theme"), "{}", harness.screen());

@@ -341,11 +341,11 @@ fn tree_enter_before_prompt_or_from_entry() {
 fn tree_returned_prompt_keeps_draft() {
     let mut tree = TreeHarness::branched(80, 24);
     tree.open();
-    tree.harness.app.editor.set_text("a draft");
+    tree.harness.app.composer.editor.set_text("a draft");
     let session = tree.writer.reader().id().clone();
     let moved = SessionSwitched { change: SessionChange::Leaf, session, editor: Some("a prompt".into()) };
     tree.report(TaskResult::SessionSwitched(moved));
-    assert_eq!(tree.harness.app.editor.text(), "a prompt\n\na draft");
+    assert_eq!(tree.harness.app.composer.editor.text(), "a prompt\n\na draft");
     assert!(!tree.screen().contains("── tree"));
 }
 
@@ -638,7 +638,7 @@ fn tree_leave_dialog_closes_tree() {
 #[test]
 fn tree_second_enter_does_nothing() {
     let mut tree = TreeHarness::branched(80, 24);
-    tree.harness.app.editor.set_text("a draft");
+    tree.harness.app.composer.editor.set_text("a draft");
     tree.harness.app.open_tree(tree::TreePurpose::Go);
     tree.report(TaskResult::Note(String::new()));
     tree.key(KeyCode::Up);
@@ -652,7 +652,7 @@ fn tree_second_enter_does_nothing() {
     assert_eq!(tree.key(KeyCode::Enter), [leaves]);
     assert!(!tree.screen().contains("── tree"), "what is typed now is for where one goes");
     assert_eq!(tree.key(KeyCode::Enter), []);
-    assert_eq!(tree.harness.app.editor.text(), "a draft");
+    assert_eq!(tree.harness.app.composer.editor.text(), "a draft");
 }
 
 #[test]
@@ -674,13 +674,13 @@ fn tree_typing_while_navigating_is_a_draft() {
         session,
         editor: None,
     }));
-    assert_eq!(tree.harness.app.editor.text(), "and then");
+    assert_eq!(tree.harness.app.composer.editor.text(), "and then");
     let mut tree = went();
     tree.report(TaskResult::Failed { what: "the disk is full".into(), hint: None, text: None });
-    assert_eq!(tree.harness.app.editor.text(), "and then");
+    assert_eq!(tree.harness.app.composer.editor.text(), "and then");
     let mut tree = went();
     tree.key(KeyCode::Esc);
-    assert_eq!(tree.harness.app.editor.text(), "and then");
+    assert_eq!(tree.harness.app.composer.editor.text(), "and then");
 }
 
 #[test]

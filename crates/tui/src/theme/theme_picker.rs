@@ -123,7 +123,7 @@ impl App {
             ThemeCheck::Invalid(problem) => Some(problem),
         };
         if let Some(problem) = problem {
-            self.editor.set_text(&format!("/theme {name}"));
+            self.composer.editor.set_text(&format!("/theme {name}"));
             self.flash(problem);
             return Vec::new();
         }

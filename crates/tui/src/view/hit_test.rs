@@ -46,7 +46,8 @@ impl HitRow {
             }
             Some(Overlay::Pager(_)) => None,
             None => {
-                let has_offer = |line: &usize| app.completion.has_line(*line, prompt::most_offers(app));
+                let has_offer =
+                    |line: &usize| app.composer.completion.has_line(*line, prompt::most_offers(app));
                 let offer = line_of(areas.completion, position).filter(has_offer);
                 let height = usize::from(areas.queue.height);
                 let waiting = || queue::waiting_at(app, height, line_of(areas.queue, position)?);

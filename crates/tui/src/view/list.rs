@@ -10,8 +10,9 @@ use tiller_render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, truncate_
 use tiller_session::SessionScope;
 
 use super::panel::{row, title};
-use super::{put, spread};
+use super::spread;
 use crate::app::{ListKind, UiContext};
+use crate::draw::put;
 use crate::keymap::Keymap;
 use crate::layout::{limit_rows, truncate_start};
 use crate::login::masked;

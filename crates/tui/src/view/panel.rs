@@ -10,7 +10,8 @@ use super::super::keymap::KeyCommand;
 use super::super::overlay::Overlay;
 use super::super::pager::Pager;
 use super::super::tool_call::one_line;
-use super::{list, put};
+use super::list;
+use crate::draw::put;
 
 /// Draws an overlay; returns the cursor position, if it has one.
 pub(super) fn draw(popup: &Overlay, area: Rect, buffer: &mut Buffer, ui: &UiContext) -> Option<(u16, u16)> {

@@ -8,9 +8,9 @@ use tiller_engine::{Summarizing, SummaryOf};
 use tiller_render::{Breaks, Indent, Line, Role, Span, truncate_to, wrap};
 
 use super::super::app::App;
-use super::super::approval::ApprovalPrompt;
 use super::super::block::BlockKind;
 use super::super::completion::Candidate;
+use super::super::composer::ComposePurpose;
 use super::super::keymap::KeyCommand;
 use super::super::layout::{limit_rows, spinner};
 use super::super::tool_call::{one_line, short_duration};
@@ -28,8 +28,8 @@ const GAP: usize = 2;
 /// The flash, the search bar or the activity; empty if there is none. Only a flash takes more than one line.
 pub(super) fn status(app: &App) -> Vec<Line> {
     let search = super::transcript::search(app);
-    match &app.transient.flash {
-        Some((text, _)) if search.is_none() => flash(app, text),
+    match app.flash.text() {
+        Some(text) if search.is_none() => flash(app, text),
         _ => search.or_else(|| persistent(app)).into_iter().collect(),
     }
 }
@@ -39,7 +39,7 @@ fn persistent(app: &App) -> Option<Line> {
     if let Some(line) = super::transcript::chosen(app) {
         return Some(line);
     }
-    if app.transient.summary_target.is_some() {
+    if let ComposePurpose::SummaryInstruction(_) = app.composer.purpose {
         let text = "what matters in the summary of the branch you leave?";
         let text = format!(
             "{text} {} starts it · {} cancels",
@@ -59,8 +59,8 @@ fn persistent(app: &App) -> Option<Line> {
     }
     let Some(mut spans) = activity(app) else { return background_job(app) };
     // While another panel has the keys, Esc and Enter have other meanings.
-    let other_panel_has_keys = app.queue.has_keys()
-        || app.model.activity.approvals.first().is_some_and(ApprovalPrompt::has_partial_answer);
+    let other_panel_has_keys =
+        app.queue.has_keys() || app.composer.is_writing_reason() || app.approvals.has_selection();
     if other_panel_has_keys {
         return Some(spans.into());
     }
@@ -68,7 +68,7 @@ fn persistent(app: &App) -> Option<Line> {
     let used: usize = spans.iter().map(Span::width).sum();
     let stops = format!(" · {} stops", key(app, KeyCommand::Stop));
     let send = key(app, KeyCommand::Send);
-    let hints = match app.model.has_waiting_steering() && app.editor.is_empty() {
+    let hints = match app.model.has_waiting_steering() && app.composer.editor.is_empty() {
         true => format!(" · {send} sends the queued message now"),
         false => format!(" · {send} steers · {} queues", key(app, KeyCommand::FollowUp)),
     };
@@ -249,16 +249,16 @@ pub(crate) fn most_offers(app: &App) -> usize {
 
 /// The lines of the completion list.
 pub(super) fn completion(app: &App) -> Vec<Line> {
-    let candidates = app.completion.candidates();
+    let candidates = app.composer.completion.candidates();
     // The usual case; setting up the matcher takes time.
-    if candidates.is_empty() && app.completion.hint().is_none() {
+    if candidates.is_empty() && app.composer.completion.hint().is_none() {
         return Vec::new();
     }
     let height = most_offers(app);
-    let top = app.completion.top(height);
+    let top = app.composer.completion.top(height);
     let width = usize::from(app.ui.size.0);
-    let mut query = app.completion.query();
-    if let Some(hint) = app.completion.hint() {
+    let mut query = app.composer.completion.query();
+    if let Some(hint) = app.composer.completion.hint() {
         return vec![argument_hint(hint, width)];
     }
     let last = top + height - 1;
@@ -267,7 +267,7 @@ pub(super) fn completion(app: &App) -> Vec<Line> {
         let count = (at == last && candidates.len() > height)
             .then(|| format!("  {} of {}", at + 1, candidates.len()));
         let width = width.saturating_sub(count.as_ref().map_or(0, String::len));
-        let chosen = at == app.completion.selected();
+        let chosen = at == app.composer.completion.selected();
         let (mark, role) = if chosen { ("▸ ", Role::Accent) } else { ("  ", Role::Text) };
         let name = one_line(&candidate.name);
         let room = if candidate.about.is_empty() { width.saturating_sub(4) } else { width / 2 };

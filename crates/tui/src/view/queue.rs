@@ -108,7 +108,7 @@ fn note(app: &App, item: &QueueItem, names_key: bool) -> String {
         notes.push("steers".to_owned());
     }
     let keymap = &app.ui.keymap;
-    let is_idle_editor = app.editor.is_empty() && !app.queue.has_keys() && !app.queue.is_editing();
+    let is_idle_editor = app.composer.editor.is_empty() && !app.queue.has_keys() && !app.queue.is_editing();
     if app.queue.is_editing() && app.queue.selected() == Some(&item.id) {
         notes.push("editing".to_owned());
     } else if item.kind == QueueKind::Steer && !item.held && is_idle_editor {

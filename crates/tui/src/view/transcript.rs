@@ -12,11 +12,12 @@ use super::super::logical_line::LogicalLine;
 use super::super::search::SearchBar;
 use super::super::theme::ThemeState;
 use super::super::transcript::{BlockPos, ShownRows};
-use super::{put, spread};
+use super::spread;
+use crate::draw::put;
 
 pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
     let mut finder = app.navigation.search.as_ref().map(SearchMatches::new);
-    let mut focus = app.transcript.focus().filter(|_| app.editor.is_empty());
+    let mut focus = app.transcript.focus().filter(|_| app.composer.editor.is_empty());
     let theme = &app.ui.theme;
     for (y, row) in (area.y..area.bottom()).zip(app.transcript.visible()) {
         let Some(row) = row else { continue };
@@ -140,7 +141,7 @@ pub(super) fn search_cursor(app: &App, area: Rect) -> Option<(u16, u16)> {
 
 /// Key hints for the focused block.
 pub(super) fn chosen(app: &App) -> Option<Line> {
-    app.transcript.focus().filter(|_| app.editor.is_empty())?;
+    app.transcript.focus().filter(|_| app.composer.editor.is_empty())?;
     let key = |command| app.ui.keymap.key_of(command);
     let text = format!(
         "{} fold · {} copy · {} {} select · {} leave",

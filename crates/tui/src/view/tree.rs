@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 
 use super::super::theme::ThemeState;
 use super::super::tree::DrawnTree;
-use super::put;
+use crate::draw::put;
 
 /// Draws the tree; returns the cursor position.
 pub(super) fn draw(

@@ -11,14 +11,14 @@ use tiller_render::{
     sanitize, wrap,
 };
 
-use super::super::tool_call::{one_line, short_duration};
+use crate::tool_call::{one_line, short_duration};
 
 /// The working directory of commands, the session's tools, and the options for laying out text.
-pub(super) struct LayoutContext<'a> {
+pub(crate) struct LayoutContext<'a> {
     pub(super) cwd: &'a Path,
     pub(super) home: Option<&'a Path>,
     pub(super) tools: &'a ToolCatalog,
-    pub(super) manner: RenderOptions,
+    pub(super) options: RenderOptions,
 }
 
 /// The prefix of each line.
@@ -31,7 +31,7 @@ const BAR_WIDTH: usize = 4;
 pub(super) fn lines(request: &ApprovalRequest, context: &LayoutContext<'_>, width: usize) -> Vec<Line> {
     match &request.preview {
         Some(Preview::Change(change)) => {
-            change_lines(change, LayoutOptions { width, rendering: context.manner })
+            change_lines(change, LayoutOptions { width, rendering: context.options })
         }
         Some(Preview::Failure { message }) => {
             let mut lines =
@@ -76,7 +76,7 @@ fn command_lines(
     context: &LayoutContext<'_>,
     width: usize,
 ) -> Vec<Line> {
-    let code = highlight(command, Language::Named("bash"), context.manner.code);
+    let code = highlight(command, Language::Named("bash"), context.options.code);
     let mut lines: Vec<Line> = code.iter().flat_map(|line| row(&line.spans, width)).collect();
     let mut facts = vec![format!("in {}", display_cwd(context))];
     if let Some(limit_s) = request.args["timeout"].as_u64() {
@@ -158,7 +158,7 @@ mod tests {
             cwd: Path::new("/home/ada/code"),
             home: Some(Path::new("/home/ada")),
             tools: &built_in_tools(),
-            manner: RenderOptions::default(),
+            options: RenderOptions::default(),
         };
         lines(request, &context, width).iter().map(|line| line.text().trim_end().to_owned()).collect()
     }

@@ -1,0 +1,176 @@
+use crossterm::event::KeyModifiers;
+use serde_json::json;
+use tiller_core::unit::UnixMs;
+
+use super::*;
+use crate::component::FocusState;
+use crate::session_model::{PendingApproval, SessionModel};
+use crate::ui_context::UiContext;
+
+/// A panel whose call has been visible for a second.
+struct Harness {
+    panel: ApprovalPanel,
+    model: SessionModel,
+    ui: UiContext,
+    focus: FocusState,
+    now: i64,
+}
+
+impl Harness {
+    fn new(command: &str, rule: &str) -> Self {
+        let request = ApprovalRequest {
+            tool_call_id: "c1".into(),
+            tool_name: "bash".into(),
+            args: json!({ "command": command }),
+            reason: "runs a command".into(),
+            rule: rule.into(),
+            preview: None,
+            later: 0,
+        };
+        let mut model = SessionModel::default();
+        model.activity.approvals.push(PendingApproval { request, since: UnixMs(0) });
+        let focus = FocusState { is_editor_empty: true, ..FocusState::default() };
+        let mut harness =
+            Self { panel: ApprovalPanel::default(), model, ui: UiContext::example(), focus, now: 0 };
+        harness.wait(1_000);
+        harness
+    }
+
+    /// Refreshes the panel, lets time pass and refreshes it again, with eight rows for it.
+    fn wait(&mut self, ms: i64) {
+        for passed in [0, ms] {
+            self.now += passed;
+            let view = view(&self.model, &self.ui, self.now, self.focus);
+            self.panel.refresh(&mut Context::new(view));
+            self.panel.lay_out(8, &view);
+        }
+    }
+
+    fn press(&mut self, code: KeyCode) -> (Outcome, Vec<Effect>) {
+        let mut cx = Context::new(view(&self.model, &self.ui, self.now, self.focus));
+        let outcome = self.panel.handle(KeyEvent::new(code, KeyModifiers::NONE), &mut cx);
+        (outcome, cx.into_effects())
+    }
+
+    fn letter(&mut self, letter: char) -> (Outcome, Vec<Effect>) {
+        self.press(KeyCode::Char(letter))
+    }
+
+    fn rows(&self) -> String {
+        let view = view(&self.model, &self.ui, self.now, self.focus);
+        let lines = view::lines(&self.panel, 8, &view);
+        lines.iter().map(|line| line.text().trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn view<'a>(model: &'a SessionModel, ui: &'a UiContext, now: i64, focus: FocusState) -> ViewContext<'a> {
+    ViewContext { model, ui, now: UnixMs(now), focus }
+}
+
+fn decided(decision: Decision) -> (Outcome, Vec<Effect>) {
+    let call = || CallId::from("c1");
+    let effects = vec![
+        Effect::CloseCallPage(call()),
+        Effect::CallAnswered(call()),
+        Effect::Perform(Action::Decide(call(), decision)),
+    ];
+    (Outcome::Consumed, effects)
+}
+
+fn flashed(text: &str) -> (Outcome, Vec<Effect>) {
+    let message = FlashText { text: text.into(), call: Some("c1".into()) };
+    (Outcome::Consumed, vec![Effect::Flash(message)])
+}
+
+const IGNORED: (Outcome, Vec<Effect>) = (Outcome::Ignored, Vec::new());
+
+#[test]
+fn panel_letter_and_number_answer() {
+    let denied = || Decision::Deny { reason: "the user rejected it".into() };
+    for (letter, expected) in [
+        ('y', Decision::Once),
+        ('1', Decision::Once),
+        ('2', Decision::Session),
+        ('n', denied()),
+        ('3', denied()),
+    ] {
+        assert_eq!(Harness::new("ls", "ls").letter(letter), decided(expected), "{letter}");
+    }
+    assert_eq!(Harness::new("ls", "").letter('2'), decided(denied()), "no rule, no answer for the session");
+    assert_eq!(Harness::new("ls", "").letter('a'), IGNORED);
+    assert_eq!(Harness::new("ls", "ls").letter('9'), IGNORED);
+}
+
+#[test]
+fn panel_answer_counts_after_400_ms() {
+    let mut harness = Harness::new("ls", "ls");
+    harness.panel = ApprovalPanel::default();
+    harness.wait(399);
+    assert_eq!(harness.letter('y'), flashed("Ignored: pressed too soon. Press y again."));
+    harness.wait(1);
+    assert_eq!(harness.letter('y'), decided(Decision::Once));
+}
+
+#[test]
+fn panel_covered_call_is_not_visible() {
+    let mut harness = Harness::new("ls", "ls");
+    harness.focus.is_covered = true;
+    harness.wait(5_000);
+    harness.focus.is_covered = false;
+    harness.wait(0);
+    assert_eq!(harness.letter('n'), flashed("Ignored: pressed too soon. Press n again."));
+}
+
+#[test]
+fn panel_text_in_editor_makes_letters_text() {
+    let mut harness = Harness::new("ls", "ls");
+    harness.focus.is_editor_empty = false;
+    assert_eq!(harness.letter('y'), IGNORED);
+    assert_eq!(harness.press(KeyCode::Enter), IGNORED, "Enter sends the text");
+    assert!(harness.rows().ends_with("enter denies and steers with your text · ctrl+c clears your text"));
+}
+
+#[test]
+fn panel_long_call_is_allowed_once_opened() {
+    let command: Vec<String> = (1..20).map(|n| format!("echo {n}")).collect();
+    let mut harness = Harness::new(&command.join("\n"), "");
+    insta::assert_snapshot!(harness.rows(), @r"
+      ? bash needs approval: runs a command
+      │ echo 1
+      │ echo 2
+      │ echo 3
+      │ echo 4
+      │ … 16 more lines below · shift+down scrolls · v shows all
+      v shows all of it; then you can allow it · n deny · d deny, say why
+    ");
+    assert_eq!(harness.letter('y'), flashed("The call is longer than its panel; v shows all of it."));
+    let (outcome, effects) = harness.letter('v');
+    let [Effect::OpenCallPage { call, title, lines }] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!((outcome, call, title.as_str()), (Outcome::Consumed, &"c1".into(), "bash needs approval"));
+    assert_eq!((lines.len(), lines[18].text().trim()), (20, "echo 19"));
+    assert_eq!(harness.letter('y'), decided(Decision::Once));
+}
+
+#[test]
+fn panel_arrows_select_and_enter_gives() {
+    let mut harness = Harness::new("ls", "ls");
+    let says = "Press y to allow, n to deny, d to deny with a reason.";
+    assert_eq!(harness.press(KeyCode::Enter), flashed(says));
+    harness.press(KeyCode::Right);
+    harness.press(KeyCode::Right);
+    assert!(harness.rows().contains("▸ a session: ls"), "{}", harness.rows());
+    harness.press(KeyCode::Esc);
+    assert_eq!(harness.press(KeyCode::Enter), flashed(says), "Esc cleared the selection");
+    assert_eq!(harness.press(KeyCode::Esc), IGNORED, "the next one stops the run");
+    harness.press(KeyCode::Left);
+    let writes = vec![Effect::CloseCallPage("c1".into()), Effect::WriteReason("c1".into())];
+    assert_eq!(harness.press(KeyCode::Enter), (Outcome::Consumed, writes));
+}
+
+#[test]
+fn panel_without_call_takes_no_key() {
+    let mut harness = Harness::new("ls", "ls");
+    harness.model.activity.approvals.clear();
+    harness.wait(0);
+    assert_eq!((harness.letter('y'), harness.rows().as_str()), (IGNORED, ""));
+}

@@ -1,0 +1,270 @@
+//! The panel's rows: the reason, the call as far as there is room, and the answers.
+
+use tiller_core::event::ApprovalRequest;
+use tiller_render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, truncate_to, wrap};
+
+use super::{ApprovalAnswer, ApprovalPanel, first_request};
+use crate::component::ViewContext;
+use crate::keymap::KeyCommand;
+use crate::tool_call::one_line;
+
+/// Minimum rows of the call; with fewer it isn't shown.
+const MIN_ROWS: usize = 3;
+
+/// Rows of the call from which on its end is shown too, and the end's share of the rows.
+const MIN_ROWS_WITH_END: usize = 8;
+const END_SHARE: usize = 3;
+
+/// Panel height from which on a blank row precedes it.
+const ROOMY_PANEL: usize = 8;
+
+/// The layout of the panel.
+struct PanelAreas {
+    above: usize,
+    head: Vec<Line>,
+    /// Rows of the call; `None` if there is no room.
+    body: Option<usize>,
+    foot: Vec<Line>,
+}
+
+/// Rows that the panel needs.
+pub(super) fn rows_needed(panel: &ApprovalPanel, view: &ViewContext<'_>) -> usize {
+    let Some(request) = first_request(view) else { return 0 };
+    1 + head(request, view).len() + panel.lines.lines.len() + foot_rows(panel, request, view)
+}
+
+/// Visible rows of the call from its scroll position in a panel of `height` rows.
+pub(super) fn body_rows(panel: &ApprovalPanel, height: usize, view: &ViewContext<'_>) -> usize {
+    let Some(request) = first_request(view) else { return 0 };
+    split(panel, areas(panel, request, height, view).body.unwrap_or(0)).0
+}
+
+/// Splits `room` rows between the call's current position and its end; a line between them counts the hidden ones. A
+/// scrolled call shows no end.
+fn split(panel: &ApprovalPanel, room: usize) -> (usize, usize) {
+    if panel.lines.lines.len() <= room {
+        return (room, 0);
+    }
+    let rows = room.saturating_sub(1);
+    let end = if panel.lines.top == 0 && rows >= MIN_ROWS_WITH_END { rows / END_SHARE } else { 0 };
+    (rows - end, end)
+}
+
+/// The panel in `height` rows.
+pub(super) fn lines(panel: &ApprovalPanel, height: usize, view: &ViewContext<'_>) -> Vec<Line> {
+    let Some(request) = first_request(view).filter(|_| height > 0) else { return Vec::new() };
+    let PanelAreas { above, head, body, foot } = areas(panel, request, height, view);
+    let Some(body) = body else { return without_call(panel, request, height, view) };
+    let mut lines = vec![Line::default(); above];
+    lines.extend(head);
+    let call = &panel.lines.lines;
+    let (rows, end) = split(panel, body);
+    lines.extend(call.iter().skip(panel.lines.top).take(rows).cloned());
+    lines.extend(hidden_lines(panel, (rows, end), view));
+    lines.extend(call[call.len() - end..].iter().cloned());
+    lines.extend(foot);
+    lines
+}
+
+fn areas(
+    panel: &ApprovalPanel,
+    request: &ApprovalRequest,
+    height: usize,
+    view: &ViewContext<'_>,
+) -> PanelAreas {
+    let (head, foot) = (head(request, view), foot(panel, request, view));
+    let (foot_rows, call_rows) = (foot_rows(panel, request, view), panel.lines.lines.len());
+    let needed = head.len() + call_rows + foot_rows;
+    let body_below = |above: usize| {
+        let room = height.checked_sub(above + head.len() + foot_rows);
+        room.filter(|room| *room >= MIN_ROWS.min(call_rows))
+    };
+    // The blank row is given up first.
+    let above = usize::from((height >= ROOMY_PANEL || height > needed) && body_below(1).is_some());
+    let body = body_below(above);
+    PanelAreas { above, head, body, foot }
+}
+
+fn key(view: &ViewContext<'_>, command: KeyCommand) -> Span {
+    Span::new(view.key_of(command), Style::from(Role::Accent).with(Emphasis::BOLD))
+}
+
+fn muted(text: impl Into<String>) -> Span {
+    Span::new(text, Role::Muted)
+}
+
+fn wrapped(spans: &[Span], view: &ViewContext<'_>) -> Vec<Line> {
+    let indent = Indent { first: Vec::new(), rest: vec![Span::new("    ", Role::Text)] };
+    wrap(spans, usize::from(view.ui.size.0).max(1), &indent, Breaks::Words)
+}
+
+fn head(request: &ApprovalRequest, view: &ViewContext<'_>) -> Vec<Line> {
+    let bold = Style::from(Role::Warning).with(Emphasis::BOLD);
+    let tool = one_line(&request.tool_name);
+    let mut spans = vec![
+        Span::new(format!("  ? {tool} needs approval: "), bold),
+        Span::new(one_line(&request.reason), Role::Text),
+    ];
+    let approvals = &view.model.activity.approvals;
+    let count = approvals.len() + approvals.last().map_or(0, |last| last.request.later);
+    if count > 1 {
+        spans.push(muted(format!("  1 of {count}")));
+    }
+    wrapped(&spans, view)
+}
+
+/// The line that counts hidden lines of the call.
+fn hidden_lines(panel: &ApprovalPanel, (rows, end): (usize, usize), view: &ViewContext<'_>) -> Option<Line> {
+    let (all, top) = (panel.lines.lines.len(), panel.lines.top);
+    if all <= rows {
+        return None;
+    }
+    let below = all.saturating_sub(top + rows + end);
+    let (count, position, command) = match below {
+        0 => (top, "above", KeyCommand::CallUp),
+        below if end > 0 => (below, "between", KeyCommand::CallDown),
+        below => (below, "below", KeyCommand::CallDown),
+    };
+    let noun = if count == 1 { "line" } else { "lines" };
+    let text = Span::new(format!("  │ … {count} more {noun} {position} · "), Role::Warning);
+    let (scroll, show) = (key(view, command), key(view, KeyCommand::ShowCall));
+    Some(vec![text, scroll, muted(" scrolls · "), show, muted(" shows all")].into())
+}
+
+fn foot(panel: &ApprovalPanel, request: &ApprovalRequest, view: &ViewContext<'_>) -> Vec<Line> {
+    if view.focus.is_in_queue {
+        let back = key(view, KeyCommand::QueueBack);
+        return wrapped(&[muted("  the message queue has the keys; "), back, muted(" returns here")], view);
+    }
+    if view.focus.is_writing_reason {
+        let (send, back) = (key(view, KeyCommand::Send), key(view, KeyCommand::Stop));
+        let label = Span::new("  type a reason for the model · ", Role::Text);
+        return wrapped(&[label, send, muted(" denies · "), back, muted(" back")], view);
+    }
+    if !view.focus.is_editor_empty {
+        let (send, clear) = (key(view, KeyCommand::Send), key(view, KeyCommand::Clear));
+        let steers = muted(" denies and steers with your text · ");
+        return wrapped(&[muted("  "), send, steers, clear, muted(" clears your text")], view);
+    }
+    if panel.is_shown_whole() {
+        answers(panel, request, view)
+    } else {
+        answers_before_opening(panel, request, view)
+    }
+}
+
+/// Rows reserved for the foot: the same before and after the call was opened, so that no row of the call moves.
+fn foot_rows(panel: &ApprovalPanel, request: &ApprovalRequest, view: &ViewContext<'_>) -> usize {
+    let after = if panel.is_shown_whole() { 0 } else { answers(panel, request, view).len() };
+    foot(panel, request, view).len().max(after)
+}
+
+/// The answers to a call that is longer than its panel and was not opened.
+fn answers_before_opening(
+    panel: &ApprovalPanel,
+    request: &ApprovalRequest,
+    view: &ViewContext<'_>,
+) -> Vec<Line> {
+    let show = key(view, KeyCommand::ShowCall);
+    let mut spans = vec![muted("  "), show, muted(" shows all of it; then you can allow it")];
+    for answer in ApprovalAnswer::possible(request).into_iter().filter(|answer| answer.denies()) {
+        spans.push(muted(" · "));
+        spans.extend(answer_spans(panel, request, answer, view));
+    }
+    wrapped(&spans, view)
+}
+
+/// The answers, numbered if that takes no extra row.
+fn answers(panel: &ApprovalPanel, request: &ApprovalRequest, view: &ViewContext<'_>) -> Vec<Line> {
+    let plain = answers_with(panel, request, Numbers::Hidden, view);
+    let numbered = answers_with(panel, request, Numbers::Shown, view);
+    if numbered.len() > plain.len() { plain } else { numbered }
+}
+
+/// Display of the answers' numbers, which are keys too.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    Shown,
+    Hidden,
+}
+
+fn answers_with(
+    panel: &ApprovalPanel,
+    request: &ApprovalRequest,
+    numbers: Numbers,
+    view: &ViewContext<'_>,
+) -> Vec<Line> {
+    let mut spans = vec![muted("  ")];
+    for (number, answer) in (1..).zip(ApprovalAnswer::possible(request)) {
+        spans.extend((spans.len() > 1).then(|| muted(" · ")));
+        spans.extend((numbers == Numbers::Shown).then(|| muted(format!("{number} "))));
+        spans.extend(answer_spans(panel, request, answer, view));
+    }
+    wrapped(&spans, view)
+}
+
+/// The answers below the call's own page; empty if the page shows something else or has hardly room for the call.
+pub(crate) fn page_foot(panel: &ApprovalPanel, view: &ViewContext<'_>) -> Vec<Line> {
+    let request = first_request(view).filter(|_| view.focus.is_on_call_page);
+    let lines = request.map(|request| answers(panel, request, view)).unwrap_or_default();
+    if usize::from(view.ui.size.1) < 4 * lines.len() + MIN_ROWS { Vec::new() } else { lines }
+}
+
+/// An answer with its key.
+fn answer_spans(
+    panel: &ApprovalPanel,
+    request: &ApprovalRequest,
+    answer: ApprovalAnswer,
+    view: &ViewContext<'_>,
+) -> Vec<Span> {
+    let text = match answer {
+        ApprovalAnswer::Once => "once".to_owned(),
+        ApprovalAnswer::Session => format!("session: {}", rule(request)),
+        ApprovalAnswer::Deny => "deny".to_owned(),
+        ApprovalAnswer::DenyWithReason => "deny, say why".to_owned(),
+    };
+    let is_selected = panel.selected == Some(answer);
+    let style = if is_selected { Style::from(Role::Accent).with(Emphasis::BOLD) } else { Role::Muted.into() };
+    let mark = is_selected.then(|| Span::new("▸ ", Role::Accent));
+    let answer = [key(view, answer.command()), Span::new(format!(" {text}"), style)];
+    mark.into_iter().chain(answer).collect()
+}
+
+/// The rule for the session. A rule that equals the command is on the screen already.
+fn rule(request: &ApprovalRequest) -> String {
+    let exact = request.args["command"].as_str().map(|command| format!("exactly `{command}`"));
+    if exact.as_ref() == Some(&request.rule) {
+        "exactly this command".to_owned()
+    } else {
+        one_line(&request.rule)
+    }
+}
+
+/// The panel without room for the call: the reason and the denying answers, or less.
+fn without_call(
+    panel: &ApprovalPanel,
+    request: &ApprovalRequest,
+    height: usize,
+    view: &ViewContext<'_>,
+) -> Vec<Line> {
+    let mut lines = head(request, view);
+    let mut answers = vec![muted("  "), key(view, KeyCommand::ShowCall), muted(" shows it")];
+    for answer in ApprovalAnswer::possible(request).into_iter().filter(|answer| answer.denies()) {
+        answers.push(muted(" · "));
+        answers.extend(answer_spans(panel, request, answer, view));
+    }
+    lines.extend(wrapped(&answers, view));
+    let takes_answers =
+        view.focus.is_editor_empty && !view.focus.is_writing_reason && !view.focus.is_in_queue;
+    if lines.len() <= height && takes_answers {
+        return lines;
+    }
+    let name = truncate_to(&one_line(&request.tool_name), 12);
+    let bold = Style::from(Role::Warning).with(Emphasis::BOLD);
+    let spans = [
+        Span::new(format!("? {name} needs approval; "), bold),
+        key(view, KeyCommand::ShowCall),
+        Span::new(" shows it (the screen is too small)", Role::Text),
+    ];
+    wrap(&spans, usize::from(view.ui.size.0).max(1), &Indent::default(), Breaks::Words)
+}

@@ -1,0 +1,104 @@
+//! The interface of a part of the screen: events in, effects out.
+//!
+//! A component owns its state and knows no other component. It reads the session and the environment from its
+//! [`Context`], and asks for everything else with [`Effect`]s, which the app applies when the component has returned.
+
+use std::ops::Deref;
+
+use crossterm::event::KeyEvent;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use tiller_core::unit::UnixMs;
+
+use crate::effect::{Effect, FlashText};
+use crate::keymap::KeyCommand;
+use crate::session_model::SessionModel;
+use crate::ui_context::UiContext;
+
+/// A part of the screen that takes keys.
+pub(crate) trait Component {
+    /// Handles a key; an ignored one goes to the next component.
+    fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome;
+
+    /// Follows a change of the session, the environment or the time. Called after every message.
+    fn refresh(&mut self, cx: &mut Context<'_>);
+
+    /// Draws itself as laid out.
+    fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>);
+}
+
+/// The result of offering a key to a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// The key had its effect here.
+    Consumed,
+    /// The key means nothing here.
+    Ignored,
+}
+
+/// The state that every component may read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ViewContext<'a> {
+    pub(crate) model: &'a SessionModel,
+    pub(crate) ui: &'a UiContext,
+    pub(crate) now: UnixMs,
+    pub(crate) focus: FocusState,
+}
+
+/// Facts about who has the keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FocusState {
+    /// The editor holds no text.
+    pub(crate) is_editor_empty: bool,
+    /// The editor's text is the reason of a denial.
+    pub(crate) is_writing_reason: bool,
+    /// The queue panel has the keys.
+    pub(crate) is_in_queue: bool,
+    /// An overlay covers the transcript and the panels.
+    pub(crate) is_covered: bool,
+    /// The overlay on top is the page of the first pending call.
+    pub(crate) is_on_call_page: bool,
+}
+
+impl ViewContext<'_> {
+    /// The name of the key of a command.
+    pub(crate) fn key_of(&self, command: KeyCommand) -> String {
+        self.ui.keymap.key_of(command)
+    }
+}
+
+/// What a component reads, and the effects that it asks for.
+#[derive(Debug)]
+pub(crate) struct Context<'a> {
+    view: ViewContext<'a>,
+    effects: Vec<Effect>,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(view: ViewContext<'a>) -> Self {
+        Self { view, effects: Vec::new() }
+    }
+
+    /// Asks for an effect.
+    pub(crate) fn push(&mut self, effect: impl Into<Effect>) {
+        self.effects.push(effect.into());
+    }
+
+    /// Shows a message at the bottom of the screen for a while.
+    pub(crate) fn flash(&mut self, text: impl Into<String>) {
+        self.push(Effect::Flash(FlashText { text: text.into(), call: None }));
+    }
+
+    /// The effects asked for, in order.
+    pub(crate) fn into_effects(self) -> Vec<Effect> {
+        self.effects
+    }
+}
+
+impl<'a> Deref for Context<'a> {
+    type Target = ViewContext<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.view
+    }
+}

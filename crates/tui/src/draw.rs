@@ -1,0 +1,43 @@
+//! Draws styled lines into the screen's buffer.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use tiller_render::Line;
+
+use crate::terminal::mark;
+use crate::theme::ThemeState;
+
+/// Draws lines from the top of an area.
+pub(crate) fn lines(lines: &[Line], area: Rect, buffer: &mut Buffer, theme: &ThemeState) {
+    for (y, line) in (area.y..area.bottom()).zip(lines) {
+        put(line, Rect { y, height: 1, ..area }, buffer, theme);
+    }
+}
+
+/// Draws one line, clipped.
+pub(crate) fn put(line: &Line, area: Rect, buffer: &mut Buffer, theme: &ThemeState) {
+    let mut x = area.x;
+    for span in &line.spans {
+        if x >= area.right() || area.height == 0 {
+            return;
+        }
+        let room = usize::from(area.right() - x);
+        let style = theme.style(span.style).underline_color(mark(span.link.as_deref()));
+        x = put_text(&span.text, Position { x, y: area.y }, room, style, buffer);
+    }
+}
+
+/// Draws text, clipped to `room` columns; returns the next column. Most text is ASCII with one column per byte, and
+/// searching it for graphemes takes a large part of a frame's time.
+fn put_text(text: &str, at: Position, room: usize, style: ratatui::style::Style, buffer: &mut Buffer) -> u16 {
+    if !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return buffer.set_stringn(at.x, at.y, text, room, style).0;
+    }
+    let mut x = at.x;
+    for char in text.chars().take(room) {
+        let Some(cell) = buffer.cell_mut((x, at.y)) else { break };
+        cell.set_char(char).set_style(style);
+        x += 1;
+    }
+    x
+}

@@ -1,0 +1,61 @@
+//! The environment of the front end: directories, theme, keymap, screen size.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use tiller_render::RenderOptions;
+
+use crate::ProviderKey;
+use crate::keymap::Keymap;
+use crate::terminal::Images;
+use crate::theme::ThemeState;
+
+/// The environment of the front end.
+#[derive(Clone, Debug)]
+pub(crate) struct UiContext {
+    pub(crate) cwd: PathBuf,
+    pub(crate) home: Option<PathBuf>,
+    pub(crate) zone: TimeZone,
+    pub(crate) theme: ThemeState,
+    pub(crate) banner: Vec<String>,
+    /// Sources of the providers' API keys.
+    pub(crate) provider_keys: Vec<ProviderKey>,
+    pub(crate) keymap: Arc<Keymap>,
+    pub(crate) render_options: RenderOptions,
+    pub(crate) images: Images,
+    /// Columns and rows of the screen.
+    pub(crate) size: (u16, u16),
+    /// Width and height of a cell in pixels.
+    pub(crate) cell_pixels: (u16, u16),
+}
+
+#[cfg(test)]
+impl UiContext {
+    /// The environment that tests share: no colors, UTC, 80 by 24.
+    pub(crate) fn example() -> Self {
+        use tiller_render::theme::ColorDepth;
+
+        use crate::theme::ThemeOptions;
+
+        Self {
+            cwd: "/home/ada/code/conf".into(),
+            home: Some("/home/ada".into()),
+            zone: TimeZone::UTC,
+            theme: ThemeState::new(&ThemeOptions { depth: ColorDepth::None, ..ThemeOptions::default() }),
+            banner: vec![
+                "tiller 0.1.0".into(),
+                "demo model: canned answers; connect a real one with ANTHROPIC_API_KEY".into(),
+            ],
+            provider_keys: vec![ProviderKey {
+                provider: "anthropic".into(),
+                source: "key from auth.json".into(),
+            }],
+            keymap: Arc::default(),
+            render_options: RenderOptions::default(),
+            images: Images::default(),
+            size: (80, 24),
+            cell_pixels: (8, 16),
+        }
+    }
+}
