@@ -19,10 +19,12 @@ use tiller_session::entry::TillerEntry;
 use tiller_session::{Entry, EntryBody};
 
 use self::shell::ShellPlacement;
-use super::app::{Action, App, BackgroundJob, CallInProgress, StreamingAnswer};
 use super::block::{Block, BlockKind, NoticeLevel, Thinking};
 use super::tool_call::{CallState, ToolCallBlock};
 use super::transcript::ScrollAnchor;
+use crate::action::{Action, BackgroundJob};
+use crate::app::App;
+use crate::session_model::{CallInProgress, StreamingAnswer};
 
 impl App {
     /// Applies an event, unless a snapshot included it already.

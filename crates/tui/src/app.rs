@@ -1,18 +1,6 @@
 //! The front end's state, its messages and its actions. Pure: time is an input, actions are data.
 
-mod action;
-mod input;
 mod task_results;
-
-pub(super) use crate::session_model::{
-    CallInProgress, Job, SessionActivity, SessionInfo, SessionModel, StreamingAnswer,
-};
-pub(super) use crate::ui_context::UiContext;
-pub(super) use action::{
-    Action, BackgroundJob, LineExtra, ListAction, ListKind, Navigate, SessionEdit, Submit, TerminalAction,
-    UserText,
-};
-pub(super) use input::{ListResult, LoadedSession, Msg, SessionsResult, TaskOrigin, TaskResult};
 
 use std::sync::Arc;
 
@@ -20,6 +8,7 @@ use crossterm::event::KeyEvent;
 use tiller_core::unit::UnixMs;
 use tiller_render::{self as render, ImageLimits};
 
+use super::action::{Action, BackgroundJob};
 use super::approval_panel::ApprovalPanel;
 use super::attach;
 use super::block::NoticeLevel;
@@ -32,13 +21,16 @@ use super::frame_pacer::Dirty;
 use super::keymap::{KeyCommand, Keymap};
 use super::keys::DoubleKey;
 use super::layout::{RenderContext, TEXT_WIDTH};
+use super::message::{Msg, TaskResult};
 use super::navigation::Navigation;
 use super::overlay::Overlay;
 use super::pager::Pager;
 use super::picker::LineInput as Line;
 use super::queue;
+use super::session_model::SessionModel;
 use super::terminal::Images;
 use super::transcript::Transcript;
+use super::ui_context::UiContext;
 
 /// Maximum base64 length of a painted image: some tens of milliseconds of writing.
 const MAX_PAINTED: usize = 2 * 1024 * 1024;

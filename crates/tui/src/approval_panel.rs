@@ -15,7 +15,7 @@ use tiller_core::id::CallId;
 use tiller_render::{self as render, Line};
 
 use self::call_lines::LayoutContext;
-use crate::app::Action;
+use crate::action::Action;
 use crate::component::{Component, Context, Outcome, ViewContext};
 use crate::effect::{Effect, FlashText};
 use crate::keymap::{self, Chord, KeyCommand};

@@ -15,9 +15,10 @@ use tiller_core::unit::UnixMs;
 use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
 use tiller_engine::slash_command::certain_name;
 
-use super::app::{Action, App, ListAction, Navigate};
 use super::attach;
 use super::slash_command;
+use crate::action::{Action, ListAction, Navigate};
+use crate::app::App;
 
 use self::arguments::{ArgumentSources, Range};
 use super::picker::{FuzzyQuery, MatchMode};

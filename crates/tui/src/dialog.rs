@@ -12,13 +12,14 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_core::id::CallId;
 use tiller_core::unit::UnixMs;
 
-use super::app::{Action, App};
 use super::composer::ComposePurpose;
 use super::keymap::{Chord, Context, KeyCommand};
 use super::overlay::Overlay;
 use super::pager::Pager;
 use super::picker::{Picker, PickerChoice, PickerItem};
 use super::shown_since::ShownSince;
+use crate::action::Action;
+use crate::app::App;
 
 /// A key that answered something, and the time since when the next receiver of the key has been visible.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use tiller_core::id::CallId;
 use tiller_render::Line;
 
-use crate::app::Action;
+use crate::action::Action;
 
 /// An effect that a component asks for.
 #[derive(Clone, Debug, PartialEq)]

@@ -23,7 +23,6 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 use self::event::{LoopEvent, Signals, next_event, next_result, next_terminal_event, next_themes};
 use self::suspend::SuspendReason;
 use self::terminal_handle::TerminalHandle;
-use super::app::{Action, App, Msg, TaskResult, TerminalAction, UiContext};
 use super::block::NoticeLevel;
 use super::clipboard::{self, BySystem, ByTerminal, CopyFallback, MAX_BY_TERMINAL, SystemClipboard};
 use super::crash_report;
@@ -39,6 +38,10 @@ use super::terminal_signals::{Notifier, TerminalFocus};
 use super::theme::ThemeState;
 use super::transcript::CopiedText;
 use super::{ExitReason, OpenedSession, TuiError, TuiExit, TuiOptions};
+use crate::action::{Action, TerminalAction};
+use crate::app::App;
+use crate::message::{Msg, TaskResult};
+use crate::ui_context::UiContext;
 
 /// Time between two frames of a spinner.
 const TICK: Duration = Duration::from_millis(100);

@@ -30,11 +30,13 @@ use tiller_engine::{
 use tiller_session::annotations::Annotations;
 
 use self::highlight_worker::HighlightWorker;
-use super::app::{Action, Job, LineExtra, LoadedSession, SessionEdit, Submit, TaskResult};
 use super::attach::{self, Mentions};
 use super::list_data::ListContext;
 use super::session_search::{SearchRequest, browse};
 use super::{TuiOptions, files, list_data, queue};
+use crate::action::{Action, LineExtra, SessionEdit, Submit};
+use crate::message::{LoadedSession, TaskResult};
+use crate::session_model::Job;
 
 /// Capacity of the action queue: more than a user can produce while one action runs.
 const ACTIONS: usize = 256;

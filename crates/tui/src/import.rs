@@ -9,11 +9,13 @@ use tiller_core::unit::UnixMs;
 use tiller_render::Role;
 use tiller_session::import::{ImportStatus, Imported, LogPeek};
 
-use super::app::{Action, App, ListAction, ListKind, TaskOrigin, TaskResult};
 use super::dialog::Dialog;
 use super::overlay::Overlay;
 use super::picker::{MatchMode, Picker, PickerChoice, PickerItem};
 use super::tool_call::one_line;
+use crate::action::{Action, ListAction, ListKind};
+use crate::app::App;
+use crate::message::{TaskOrigin, TaskResult};
 
 /// An error with a hint.
 type ImportError = (String, Option<String>);

@@ -10,10 +10,6 @@ use tiller_core::unit::UnixMs;
 use tiller_engine::{ApprovalMode, BranchSummary, CycleDirection};
 use tiller_provider::catalog::ImageInput;
 
-use super::app::{
-    Action, App, BackgroundJob, LineExtra, ListAction, ListKind, Navigate, SessionEdit, Submit,
-    TerminalAction,
-};
 use super::attach;
 use super::composer::ComposePurpose;
 use super::dialog::KeyIntent;
@@ -27,6 +23,10 @@ use super::picker::{MatchMode, Picker, PickerItem};
 use super::transcript::JumpTarget;
 use super::tree::TreePurpose;
 use super::{InitialPrompt, help, list_data};
+use crate::action::{
+    Action, BackgroundJob, LineExtra, ListAction, ListKind, Navigate, SessionEdit, Submit, TerminalAction,
+};
+use crate::app::App;
 
 /// Time for which Enter is ignored after the editor's content changed its purpose, in milliseconds: longer
 /// than a key already on its way.

@@ -5,6 +5,7 @@
 //! actions and talks to the agent. Transcript blocks are derived from the log, so the screen can be rebuilt
 //! at any time. Start with `app`, then `keys`, `agent_events` and `transcript`.
 
+mod action;
 mod agent_events;
 mod app;
 mod approval_panel;
@@ -39,6 +40,7 @@ mod logical_line;
 mod login;
 mod logs;
 mod long_message;
+mod message;
 mod mouse;
 mod navigation;
 mod offscreen;

@@ -7,13 +7,14 @@
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Position;
 
-use super::app::{Action, App};
 use super::dialog::KeyIntent;
 use super::mouse::WHEEL_LINES;
 use super::overlay::Overlay;
 use super::shown_since::ShownSince;
 use super::transcript::Direction;
 use super::view::{self, HitRow, ScrollTarget};
+use crate::action::Action;
+use crate::app::App;
 
 impl App {
     /// Handles a click on a row of a list; `None` if there is none.

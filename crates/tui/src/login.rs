@@ -7,12 +7,13 @@ use secrecy::SecretString;
 use tiller_engine::{CredentialOrigin, KeyChangeOutcome, ProviderCredential};
 use tiller_render::{Role, Span};
 
-use super::app::{Action, App, ListAction, ListKind};
 use super::block::NoticeLevel;
 use super::keymap::KeyCommand;
 use super::overlay::Overlay;
 use super::picker::{LineInput, Picker, PickerChoice, PickerItem, StatusText};
 use super::tool_call::one_line;
+use crate::action::{Action, ListAction, ListKind};
+use crate::app::App;
 
 /// An API key as typed.
 #[derive(Clone, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use std::path::Path;
 use tiller_files as files;
 use tiller_render::{Line, Role};
 
-use super::app::TaskResult;
 use super::tool_call::one_line;
+use crate::message::TaskResult;
 
 /// The end of the log, newest line first, and the directory of crash reports.
 pub(super) fn page(log: Option<&Path>, reports: Option<&Path>) -> TaskResult {

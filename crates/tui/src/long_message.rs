@@ -2,10 +2,11 @@
 
 use tiller_session::context::estimate_text;
 
-use super::app::{Action, App, LineExtra, Submit};
 use super::keys::DeliveryTime;
 use super::overlay::Overlay;
 use super::picker::{Picker, PickerChoice, PickerItem};
+use crate::action::{Action, LineExtra, Submit};
+use crate::app::App;
 
 /// Divisor of the context window: a message above one half of it is asked about.
 const PART_OF_WINDOW: u64 = 2;

@@ -7,11 +7,12 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 use tiller_core::unit::UnixMs;
 
-use super::app::{Action, App, TerminalAction};
 use super::dialog::KeyIntent;
 use super::shown_since::ShownSince;
 use super::transcript::{Direction, Granularity, TextPos};
 use super::view::ScreenAreas;
+use crate::action::{Action, TerminalAction};
+use crate::app::App;
 
 /// Lines per step of the wheel.
 pub(super) const WHEEL_LINES: usize = 3;

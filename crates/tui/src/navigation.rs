@@ -3,7 +3,6 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_engine::BranchSummary;
 
-use super::app::{Action, App, Navigate, TerminalAction};
 use super::block::Block;
 use super::editor::EditCommand;
 use super::keymap::{Context, KeyCommand};
@@ -12,6 +11,8 @@ use super::picker::SessionListState;
 use super::search::SearchBar;
 use super::transcript::{BlockPos, CopiedText, Direction, JumpTarget, amount};
 use super::view::ScreenAreas;
+use crate::action::{Action, Navigate, TerminalAction};
+use crate::app::App;
 
 /// The state of the search, the session lists and the mouse.
 #[derive(Debug, Default)]

@@ -15,12 +15,15 @@ use tiller_render::RenderOptions;
 use tiller_session::Reader;
 
 use super::TuiOptions;
-use super::app::{Action, App, BackgroundJob, ListResult, LoadedSession, Msg, TaskResult, UiContext};
 use super::executor::{read_newest, read_part, search_log};
 use super::terminal::Images;
 use super::theme::ThemeState;
 use super::tree::{self, SearchControl};
 use super::view::view;
+use crate::action::{Action, BackgroundJob};
+use crate::app::App;
+use crate::message::{ListResult, LoadedSession, Msg, TaskResult};
+use crate::ui_context::UiContext;
 
 /// A session's screen, drawn into memory exactly as [`run`](super::run) draws it on a terminal.
 ///

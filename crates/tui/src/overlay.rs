@@ -2,10 +2,10 @@
 
 use tiller_core::id::CallId;
 
-use super::app::ListKind;
 use super::pager::Pager;
 use super::picker::{Picker, PickerChoice, PickerItem};
 use super::tree::TreeView;
+use crate::action::ListKind;
 
 #[derive(Debug)]
 pub(super) enum Overlay {

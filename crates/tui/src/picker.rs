@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 use tiller_render::Line;
 
-use super::app::ListKind;
 use super::keymap::KeyCommand;
+use crate::action::ListKind;
 
 pub(super) use agent_options::{Levels, levels, mode_about, modes, permissions, tools};
 pub(super) use browser::SessionBrowser;

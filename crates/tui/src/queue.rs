@@ -14,8 +14,10 @@ use tiller_core::event::{QueueItem, QueueKind};
 use tiller_core::id::QueueId;
 use tiller_core::unit::UnixMs;
 
-use super::app::{App, TaskResult, UserText};
 use super::editor::EditorDraft;
+use crate::action::UserText;
+use crate::app::App;
+use crate::message::TaskResult;
 
 /// Time for which typing keys are ignored after the panel closed by itself, in milliseconds: enough to notice
 /// it and stop typing.

@@ -6,11 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use super::app::{Action, App, BackgroundJob};
 use super::block::Block;
 use super::log_blocks::PathContext;
 use super::search_term::SearchTerm;
 use super::transcript::{BlockPos, Direction, JumpTarget, PathSection, Transcript};
+use crate::action::{Action, BackgroundJob};
+use crate::app::App;
 
 /// A search job for the background.
 #[derive(Clone, Debug, PartialEq)]

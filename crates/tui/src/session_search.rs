@@ -9,9 +9,9 @@ use tiller_core::id::SessionId;
 use tiller_session::{Catalog, IndexQueue, PageRequest, SessionError, SessionScope, SessionSummary};
 use tokio::sync::mpsc;
 
-use super::app::{ListResult, SessionsResult, TaskResult};
 use super::executor::now;
 use super::picker::{SessionQueryId, hits, sessions, sessions_by_id};
+use crate::message::{ListResult, SessionsResult, TaskResult};
 
 /// Sessions in the first answer: more than a screen.
 const FIRST: usize = 60;

@@ -31,9 +31,9 @@ use ratatui::Terminal;
 use ratatui::backend::Backend;
 use ratatui::layout::Rect;
 
-use super::app::App;
 use super::options::TerminalOptions;
 use super::view::{ScreenAreas, view};
+use crate::app::App;
 pub(super) use backend::TerminalBackend;
 pub use capabilities::{Abilities, Images, Italics};
 pub(super) use kitty_images::ImagePlacement;

@@ -11,9 +11,9 @@ use tiller_core::unit::UnixMs;
 use tiller_engine::{InFlight, Snapshot};
 use tiller_session::{Entry, EntryBody};
 
-use super::app::{LoadedSession, Msg, TaskResult};
 use super::frame_pacer::{Dirty, FramePacer};
 use super::transcript::LoadedPath;
+use crate::message::{LoadedSession, Msg, TaskResult};
 
 mod approval;
 mod branches;

@@ -24,8 +24,8 @@ use ratatui::layout::Rect;
 use tiller_core::id::{EntryId, SessionId};
 use tiller_session::{LineRole, Visibility};
 
-use super::app::{Action, Navigate};
 use super::block::Block;
+use crate::action::{Action, Navigate};
 
 pub(super) use draw::DrawnTree;
 use entry_text::EntryText;

@@ -20,7 +20,6 @@ use ratatui::layout::{Position, Rect};
 use tiller_core::unit::thousands;
 use tiller_render::{Emphasis, Line, LinkStyle, Role, Span, Style};
 
-use super::app::App;
 use super::approval_panel::page_foot;
 use super::component::{Component, ViewContext};
 use super::draw::{lines, put};
@@ -32,6 +31,7 @@ use super::overlay::Overlay;
 use super::pager::Pager;
 use super::terminal::ImagePlacement;
 use super::transcript::ShownRows;
+use crate::app::App;
 
 /// Columns of the prompt sign before the editor.
 pub(super) const MARK: u16 = 3;

@@ -10,12 +10,13 @@ use tiller_engine::{AgentSession, ApprovalMode, CommandSource};
 use tiller_render::{self as render, Emphasis, Line, Role, Span, Style, truncate_to};
 use tiller_session::{Catalog, PageRequest, SessionScope};
 
-use super::app::{App, TaskResult};
 use super::block::{Block, BlockKind};
 use super::keymap::KeyCommand;
 use super::path_display::at_home;
 use super::picker::{age, mode_about};
 use super::tool_call::one_line;
+use crate::app::App;
+use crate::message::TaskResult;
 
 /// Width of a row's name in columns.
 const NAME_WIDTH: usize = 10;

@@ -4,18 +4,18 @@ use tiller_core::event::QueueItem;
 use tiller_engine::{SessionState, SessionSwitched};
 use tiller_provider::catalog::ImageInput;
 
-use super::{
-    Action, App, BackgroundJob, CallInProgress, Job, ListAction, ListKind, ListResult, LoadedSession,
-    SessionActivity, SessionInfo, TaskResult, UserText,
-};
+use crate::action::{Action, BackgroundJob, ListAction, ListKind, UserText};
+use crate::app::App;
 use crate::attach::AttachedImage;
 use crate::block::NoticeLevel;
 use crate::frame_pacer::Dirty;
 use crate::keymap::KeyCommand;
+use crate::message::{ListResult, LoadedSession, TaskResult};
 use crate::overlay::{Overlay, pickers};
 use crate::pager::Pager;
 use crate::picker::PickerItem;
 use crate::queue;
+use crate::session_model::{CallInProgress, Job, SessionActivity, SessionInfo, StreamingAnswer};
 
 impl App {
     /// Switches to another session. A prompt that returns with it, and text typed while it was opening, are
@@ -233,7 +233,7 @@ impl App {
             jobs: std::mem::take(&mut self.model.activity.jobs),
             queue: Vec::new(),
             approvals: std::mem::take(&mut self.model.activity.approvals),
-            streaming: super::StreamingAnswer::default(),
+            streaming: StreamingAnswer::default(),
             last_run_failed: false,
         };
         self.queue_changed(&live.queue);

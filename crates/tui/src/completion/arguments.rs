@@ -8,7 +8,8 @@ use tiller_render::Role;
 
 use super::paths::{PathKind, PathQuery};
 use super::{Candidate, CompletionKind, OnAccept};
-use crate::app::{Action, App, ListAction, ListKind};
+use crate::action::{Action, ListAction, ListKind};
+use crate::app::App;
 use crate::picker::{FuzzyQuery, MatchMode, PickerChoice, PickerItem, mode_about, with_match_mode};
 use crate::theme;
 use crate::tool_call::one_line;

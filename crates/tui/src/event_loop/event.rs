@@ -10,8 +10,8 @@ use tiller_render::theme::ThemeRegistry;
 use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
-use crate::app::TaskResult;
 use crate::input::{InputStream, TermEvent};
+use crate::message::TaskResult;
 
 /// An event that wakes the loop.
 pub(super) enum LoopEvent {

@@ -11,9 +11,11 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout_at};
 
 use super::{AgentConnection, EventLoop};
-use crate::app::{Action, App, Msg};
+use crate::action::Action;
+use crate::app::App;
 use crate::executor::now;
 use crate::history::History;
+use crate::message::Msg;
 use crate::{ExitReason, TuiExit};
 
 /// Time for messages sent just before the end to reach the agent: several syncs of a slow disk.

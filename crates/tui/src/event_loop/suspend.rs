@@ -12,10 +12,10 @@ use tokio::time::{Instant, timeout};
 use super::EventLoop;
 use super::event::Signals;
 use crate::ExitReason;
-use crate::app::{Msg, TaskResult};
 use crate::block::NoticeLevel;
 use crate::frame_pacer::Dirty;
 use crate::input::open_terminal;
+use crate::message::{Msg, TaskResult};
 use crate::mouse::Mouse;
 use crate::terminal::Screen;
 

@@ -9,10 +9,12 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::{ExecutorWorker, count_branches, read_part, search_log};
-use crate::app::{BackgroundJob, Job, ListResult, TaskResult};
+use crate::action::BackgroundJob;
 use crate::attach::{self, ClipboardContent};
 use crate::history::History;
+use crate::message::{ListResult, TaskResult};
 use crate::search::Lookup;
+use crate::session_model::Job;
 use crate::{list_data, logs, tree, welcome};
 
 /// Reports the end of a job when dropped, so that a panicking job ends, too.

@@ -5,9 +5,10 @@ use tiller_engine::{AgentError, CredentialChange};
 use tokio::task::spawn_blocking;
 
 use super::{ExecutorWorker, now};
-use crate::app::{ListKind, ListResult, TaskOrigin, TaskResult};
+use crate::action::ListKind;
 use crate::import;
 use crate::login::{self, LoginRequest, LoginResult};
+use crate::message::{ListResult, TaskOrigin, TaskResult};
 use crate::picker::StatusText;
 use crate::tool_call::one_line;
 

@@ -2,8 +2,9 @@
 
 use tiller_engine::AgentError;
 
-use crate::app::{TaskOrigin, TaskResult, UserText};
+use crate::action::UserText;
 use crate::crash_report;
+use crate::message::{TaskOrigin, TaskResult};
 
 /// Reports a panic in a part of tiller, with the path of the crash report.
 pub(super) fn internal_error() -> TaskResult {

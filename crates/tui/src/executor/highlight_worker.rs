@@ -19,7 +19,7 @@ use tiller_render::{
 use tokio::sync::mpsc;
 
 use super::errors;
-use crate::app::TaskResult;
+use crate::message::TaskResult;
 
 /// Idle time after which the child process is ended.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);

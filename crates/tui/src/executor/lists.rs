@@ -12,9 +12,10 @@ use tiller_session::{PageRequest, SessionError, SessionScope};
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::{ExecutorWorker, failure, now};
-use crate::app::{ListAction, ListKind, ListResult, TaskOrigin, TaskResult};
+use crate::action::{ListAction, ListKind};
 use crate::completion::{ArgumentValues, list_files, list_paths_for};
 use crate::dialog::Dialog;
+use crate::message::{ListResult, TaskOrigin, TaskResult};
 use crate::picker::{self, Levels, Models, PickerChoice, PickerItem, SessionExcerpt, StatusText};
 use crate::settings_store::{ProblemDiff, ProblemScope, SettingProblem, SettingsDiff};
 use crate::theme::{self, ThemeCheck};

@@ -8,8 +8,8 @@ use tiller_core::message::Message;
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_session::{BranchPoints, Entry, Reader, Section};
 
-use crate::app::TaskResult;
 use crate::log_blocks::{BlockBuilder, PathContext};
+use crate::message::TaskResult;
 use crate::search::{Lookup, SearchHits, hits};
 use crate::transcript::{ENTRIES, LoadedPath, SectionRequest};
 

@@ -6,8 +6,10 @@ use tiller_engine::{AgentError, BranchSummary};
 use tokio::task::JoinSet;
 
 use super::{ExecutorWorker, failure};
-use crate::app::{Job, ListResult, Navigate, TaskResult};
+use crate::action::Navigate;
 use crate::list_data;
+use crate::message::{ListResult, TaskResult};
+use crate::session_model::Job;
 
 impl ExecutorWorker {
     /// Navigates to an entry at once if no branch is abandoned; otherwise asks about a summary.

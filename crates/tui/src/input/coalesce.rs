@@ -4,8 +4,8 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind};
 use tokio::time::Instant;
 
 use super::{InputStream, TermEvent};
-use crate::app::Msg;
 use crate::keymap::Chord;
+use crate::message::Msg;
 
 /// Maximum number of bytes coalesced when characters arrive faster than keys can be pressed: an unmarked
 /// paste.

@@ -9,7 +9,8 @@ use tiller_session::{SessionScope, Visibility};
 
 use super::settings::{self, change, values};
 use super::{LineInput, LinePrompt, Picker, PickerChoice, SessionExcerpt, SortOrder, StatusText};
-use crate::app::{Action, App, ListAction, ListKind, Navigate, SessionEdit};
+use crate::action::{Action, ListAction, ListKind, Navigate, SessionEdit};
+use crate::app::App;
 use crate::composer::ComposePurpose;
 use crate::keymap::{Context, KeyCommand};
 use crate::login;

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use tiller_session::SessionScope;
 
 use super::{Picker, PickerChoice, PickerItem, SessionQueryId, Sessions, SortOrder, StatusText};
-use crate::app::{Action, ListAction, Navigate, SessionsResult};
+use crate::action::{Action, ListAction, Navigate};
+use crate::message::SessionsResult;
 use crate::session_search::SearchRequest;
 
 /// The state of a session list.

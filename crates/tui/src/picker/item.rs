@@ -10,7 +10,7 @@ use tiller_core::setting::Setting;
 use tiller_engine::{ApprovalMode, BranchSummary, Permission};
 use tiller_render::{Line, Role};
 
-use crate::app::Navigate;
+use crate::action::Navigate;
 use crate::keys::DeliveryTime;
 use crate::long_message::LongMessage;
 

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use tiller_session::SessionScope;
 
 use super::{Picker, PickerChoice, StatusText};
-use crate::app::{Action, App, ListAction, SessionsResult};
+use crate::action::{Action, ListAction};
+use crate::app::App;
 use crate::keymap::KeyCommand;
+use crate::message::SessionsResult;
 use crate::overlay::{Overlay, pickers};
 use crate::shown_since::ShownSince;
 

@@ -3,7 +3,7 @@
 use tiller_session::SessionScope;
 
 use super::*;
-use crate::app::SessionsResult;
+use crate::message::SessionsResult;
 
 fn items(labels: &[&str]) -> Vec<PickerItem> {
     labels.iter().map(|label| PickerItem::new(*label, PickerChoice::Model((*label).to_owned()))).collect()

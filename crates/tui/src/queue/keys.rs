@@ -3,9 +3,10 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_core::event::{QueueItem, QueueKind};
 
-use super::super::app::{Action, App};
 use super::super::keymap::{Context, KeyCommand};
 use super::{AfterQueueEdit, QueueAction, QueueFocus, QueueSelection, in_order, typed};
+use crate::action::Action;
+use crate::app::App;
 
 /// Reports whether a key would change the text in the editor.
 pub(super) fn types_text(key: KeyEvent) -> bool {

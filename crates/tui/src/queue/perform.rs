@@ -4,9 +4,9 @@ use tiller_core::id::QueueId;
 use tiller_engine::queue::QueueEdit;
 use tiller_engine::{AgentError, AgentSession};
 
-use super::super::app::TaskResult;
 use super::super::executor::failure;
 use super::{AfterQueueEdit, QueueAction, QueueOutcome, RemovedMessage};
+use crate::message::TaskResult;
 
 /// Performs an action. A message that is gone isn't an error: it was just delivered.
 ///

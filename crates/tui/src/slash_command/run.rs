@@ -9,10 +9,6 @@ use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
 use tiller_engine::slash_command::{BuiltInCommand, ParsedLine, parse, parse_level, parse_mode};
 use tiller_engine::{BashContext, unrunnable};
 
-use super::super::app::{
-    Action, App, BackgroundJob, ListAction, ListKind, Navigate, SessionEdit, Submit, TaskOrigin,
-    TerminalAction, UserText,
-};
 use super::super::help;
 use super::super::keymap::KeyCommand;
 use super::super::keys::DeliveryTime;
@@ -21,6 +17,11 @@ use super::super::pager::Pager;
 use super::super::picker::StatusText;
 use super::super::transcript::CopiedText;
 use super::super::tree::TreePurpose;
+use crate::action::{
+    Action, BackgroundJob, ListAction, ListKind, Navigate, SessionEdit, Submit, TerminalAction, UserText,
+};
+use crate::app::App;
+use crate::message::TaskOrigin;
 use crate::tool_call::one_line;
 
 /// The command of a shell line, and whether the model sees its output.

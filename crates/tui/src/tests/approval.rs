@@ -7,7 +7,8 @@ use tiller_core::unit::UnixMs;
 use tiller_engine::{ApprovalMode, InFlight, Snapshot};
 
 use super::harness::{Harness, SIZES, at_work, state};
-use crate::app::{Action, ListAction, LoadedSession, Msg, Submit, TaskResult};
+use crate::action::{Action, ListAction, Submit};
+use crate::message::{LoadedSession, Msg, TaskResult};
 use crate::transcript::LoadedPath;
 
 fn request(id: &str, tool: &str, args: Value) -> ApprovalRequest {

@@ -10,8 +10,9 @@ use tiller_engine::{InFlight, Snapshot, built_in_tools};
 use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
 
 use super::harness::{Harness, SIZES, START, state, text};
-use crate::app::{Action, BackgroundJob, LoadedSession, Msg, TaskResult};
+use crate::action::{Action, BackgroundJob};
 use crate::executor::{count_branches, read_newest, read_part, search_log};
+use crate::message::{LoadedSession, Msg, TaskResult};
 
 /// A front end over a session that goes several ways.
 struct BranchHarness {

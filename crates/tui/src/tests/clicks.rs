@@ -5,7 +5,8 @@ use tiller_core::event::{CompactionChoice, Decision, EventKind, QueueItem, Queue
 
 use super::harness::{Harness, at_work};
 use super::summaries::compaction_fails;
-use crate::app::{Action, BackgroundJob, ListKind, ListResult, Msg, SessionEdit, TaskResult};
+use crate::action::{Action, BackgroundJob, ListKind, SessionEdit};
+use crate::message::{ListResult, Msg, TaskResult};
 use crate::picker::{PickerChoice, PickerItem};
 use crate::queue::QueueAction;
 

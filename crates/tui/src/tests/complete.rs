@@ -9,11 +9,10 @@ use tiller_engine::{AgentCommand, ApprovalMode, CommandSource, SessionState};
 use tiller_provider::catalog::ImageInput;
 
 use super::harness::{Harness, SIZES, state};
-use crate::app::{
-    Action, BackgroundJob, ListAction, ListKind, ListResult, Msg, Navigate, SessionEdit, Submit, TaskResult,
-};
+use crate::action::{Action, BackgroundJob, ListAction, ListKind, Navigate, SessionEdit, Submit};
 use crate::attach::AttachedImage;
 use crate::completion::{ArgumentValues, FileList, PathKind, PathQuery, Ranking, list_paths_for};
+use crate::message::{ListResult, Msg, TaskResult};
 use crate::picker::{self, PickerChoice, PickerItem};
 
 impl Harness {

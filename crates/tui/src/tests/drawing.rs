@@ -15,8 +15,8 @@ use tiller_core::unit::UnixMs;
 use tiller_render::{ControlChars, LinkStyle, sanitize};
 
 use super::harness::{Harness, SIZES, call, steered, text};
-use crate::app::{Msg, TaskResult};
 use crate::frame_pacer::Dirty;
+use crate::message::{Msg, TaskResult};
 use crate::terminal::{Abilities, Images, Italics, TerminalBackend};
 use crate::view::view;
 

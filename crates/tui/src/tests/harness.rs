@@ -17,8 +17,11 @@ use tiller_provider::catalog::ImageInput;
 use tiller_session::EntryBody;
 use tiller_session::entry::{DeliveryReceipt, MessageEntry};
 
-use crate::app::{Action, App, LoadedSession, Msg, TaskResult, UiContext};
+use crate::action::Action;
+use crate::app::App;
+use crate::message::{LoadedSession, Msg, TaskResult};
 use crate::transcript::LoadedPath;
+use crate::ui_context::UiContext;
 use crate::view::view;
 
 /// 14:02 UTC.

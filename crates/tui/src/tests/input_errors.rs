@@ -10,12 +10,12 @@ use tiller_engine::{AgentError, InFlight, Snapshot};
 
 use super::clicks::queue_messages;
 use super::harness::{Harness, at_work, state, text};
-use crate::app::{
-    Action, BackgroundJob, ListAction, ListKind, LoadedSession, Msg, Navigate, Submit, TaskOrigin,
-    TaskResult, TerminalAction, UserText,
+use crate::action::{
+    Action, BackgroundJob, ListAction, ListKind, Navigate, Submit, TerminalAction, UserText,
 };
 use crate::attach::AttachedImage;
 use crate::executor::failure;
+use crate::message::{LoadedSession, Msg, TaskOrigin, TaskResult};
 use crate::transcript::LoadedPath;
 
 impl Harness {

@@ -5,9 +5,11 @@ use tiller_core::event::{EventKind, QueueItem, QueueKind};
 use tiller_core::message::Image;
 
 use super::harness::{Harness, at_work, call, steered, text};
-use crate::app::{Action, Job, Msg, Submit, TaskResult, TerminalAction};
+use crate::action::{Action, Submit, TerminalAction};
 use crate::attach::AttachedImage;
+use crate::message::{Msg, TaskResult};
 use crate::queue::{AfterQueueEdit, QueueAction};
+use crate::session_model::Job;
 
 impl Harness {
     fn queue_one(&mut self) {

@@ -5,10 +5,9 @@ use tiller_core::event::{EventKind, QueueItem, QueueKind, RunOutcome};
 use tiller_engine::{AgentCommand, BashContext, CommandSource};
 
 use super::harness::{Harness, at_work};
-use crate::app::{
-    Action, BackgroundJob, LineExtra, Msg, Navigate, SessionEdit, Submit, TaskResult, TerminalAction,
-};
+use crate::action::{Action, BackgroundJob, LineExtra, Navigate, SessionEdit, Submit, TerminalAction};
 use crate::keymap::Keymap;
+use crate::message::{Msg, TaskResult};
 use crate::{InitialPrompt, tree};
 
 #[test]

@@ -10,10 +10,9 @@ use tiller_render::{Line, Role};
 use tiller_tools::tool::ToolSource;
 
 use super::harness::{Harness, SIZES};
-use crate::app::{
-    Action, BackgroundJob, ListAction, ListKind, ListResult, Navigate, SessionEdit, TaskResult,
-};
+use crate::action::{Action, BackgroundJob, ListAction, ListKind, Navigate, SessionEdit};
 use crate::dialog::Dialog;
+use crate::message::{ListResult, TaskResult};
 use crate::picker::{self, Levels, Models, PickerChoice, PickerItem, StatusText};
 
 impl Harness {

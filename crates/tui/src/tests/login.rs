@@ -6,10 +6,11 @@ use tiller_engine::{CredentialOrigin, KeyChangeOutcome, ProviderCredential};
 use tiller_session::import::{LogPeek, SourceFormat};
 
 use super::harness::{Harness, SIZES};
-use crate::app::{Action, BackgroundJob, ListAction, ListKind, ListResult, Msg, Navigate, TaskResult};
+use crate::action::{Action, BackgroundJob, ListAction, ListKind, Navigate};
 use crate::dialog::Dialog;
 use crate::import::{self, ForeignLog};
 use crate::login::{self, KeyInput, LoginRequest, LoginResult};
+use crate::message::{ListResult, Msg, TaskResult};
 use crate::picker::{PickerChoice, PickerItem, StatusText};
 
 fn credentials() -> Vec<ProviderCredential> {

@@ -6,7 +6,8 @@ use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::{ContextUse, SessionState};
 
 use super::harness::{Harness, state};
-use crate::app::{Action, LineExtra, Msg, Submit, TaskResult};
+use crate::action::{Action, LineExtra, Submit};
+use crate::message::{Msg, TaskResult};
 
 /// A front end whose model reads 1,000 tokens, with a paste of some 1,500 in the editor; and the paste.
 fn long_message() -> (Harness, String) {

@@ -16,9 +16,10 @@ use tiller_engine::{BashContext, BranchSummary, ContextUse, InFlight, RunningBas
 use tiller_session::{Entry, EntryBody};
 
 use super::harness::{Harness, SIZES, START, at_work, call, state, steered, text};
-use crate::app::{Action, BackgroundJob, LoadedSession, Msg, Navigate, TaskResult, TerminalAction};
+use crate::action::{Action, BackgroundJob, Navigate, TerminalAction};
 use crate::block::NoticeLevel;
 use crate::frame_pacer::Dirty;
+use crate::message::{LoadedSession, Msg, TaskResult};
 use crate::search::{Lookup, SearchHits};
 use crate::transcript::LoadedPath;
 use crate::view::view;

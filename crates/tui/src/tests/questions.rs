@@ -7,8 +7,9 @@ use tiller_render::{Line, Role};
 
 use super::harness::{Harness, at_work, state};
 use super::summaries::compaction_fails;
-use crate::app::{Action, ListKind, LoadedSession, Msg, Navigate, SessionEdit, Submit, TaskResult};
+use crate::action::{Action, ListKind, Navigate, SessionEdit, Submit};
 use crate::dialog::Dialog;
+use crate::message::{LoadedSession, Msg, TaskResult};
 use crate::picker::{PickerChoice, PickerItem};
 use crate::transcript::LoadedPath;
 

@@ -9,7 +9,8 @@ use tiller_core::unit::UnixMs;
 use tiller_session::entry::{DeliveryReceipt, MessageEntry, QueueHistory};
 
 use super::harness::{Harness, SIZES, START, at_work, text};
-use crate::app::{Action, Msg, Submit, TaskResult};
+use crate::action::{Action, Submit};
+use crate::message::{Msg, TaskResult};
 use crate::queue::{AfterQueueEdit, QueueAction, QueueOutcome, RemovedMessage};
 
 fn item(id: &str, kind: QueueKind, text: &str) -> QueueItem {

@@ -8,7 +8,8 @@ use tiller_render::{Line, Role};
 use tiller_session::{SearchHit, SessionScope, SessionSummary, Snippet};
 
 use super::harness::{Harness, SIZES, START};
-use crate::app::{Action, ListAction, ListResult, Msg, Navigate, SessionsResult, TaskResult};
+use crate::action::{Action, ListAction, Navigate};
+use crate::message::{ListResult, Msg, SessionsResult, TaskResult};
 use crate::picker::{PickerChoice, SessionExcerpt, SessionQueryId, StatusText, hits, sessions};
 use crate::session_search::SearchRequest;
 

@@ -5,8 +5,9 @@ use tiller_core::event::{CompactionChoice, CompactionReason, EventKind};
 use tiller_engine::BranchSummary;
 
 use super::harness::Harness;
-use crate::app::{Action, Msg, Navigate, SessionEdit, TaskResult};
+use crate::action::{Action, Navigate, SessionEdit};
 use crate::dialog::Dialog;
+use crate::message::{Msg, TaskResult};
 use crate::picker::{PickerChoice, PickerItem};
 
 pub(super) fn compaction_fails(harness: &mut Harness) {

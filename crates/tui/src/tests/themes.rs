@@ -11,7 +11,8 @@ use tiller_render::Role;
 use tiller_render::theme::{ColorDepth, Rgb, ThemeRegistry};
 
 use super::harness::Harness;
-use crate::app::{Action, BackgroundJob, ListAction, ListResult, Msg, TaskResult};
+use crate::action::{Action, BackgroundJob, ListAction};
+use crate::message::{ListResult, Msg, TaskResult};
 use crate::theme::{ThemeOptions, ThemeState};
 
 /// The accent colors of the themes used here.

@@ -15,8 +15,9 @@ use tiller_engine::{BranchSummary, SessionSwitched, built_in_tools};
 use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
 
 use super::harness::{Harness, SIZES, START, call, text};
-use crate::app::{Action, BackgroundJob, ListResult, Msg, Navigate, SessionEdit, TaskResult};
+use crate::action::{Action, BackgroundJob, Navigate, SessionEdit};
 use crate::list_data;
+use crate::message::{ListResult, Msg, TaskResult};
 use crate::tree::{self, SearchControl, TreeRequest};
 
 const HOUR: i64 = 3_600_000;

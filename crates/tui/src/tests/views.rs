@@ -12,9 +12,9 @@ use tiller_session::{EntryBody, Placement, SessionManager};
 
 use super::harness::{Harness, SIZES, START, at_work, state, steered};
 use super::summaries::compaction_fails;
-use crate::app::{Msg, TaskResult};
 use crate::list_data::{self, ListContext};
 use crate::logs;
+use crate::message::{Msg, TaskResult};
 use crate::pager::Pager;
 
 /// Draws a state at both sizes.

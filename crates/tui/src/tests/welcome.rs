@@ -6,8 +6,9 @@ use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::{AgentCommand, CommandSource, ContextBreakdown, ContextKind, ContextPart, ContextUse};
 
 use super::harness::{Harness, SIZES, START};
-use crate::app::{Action, BackgroundJob, Msg, TaskResult, TerminalAction};
+use crate::action::{Action, BackgroundJob, TerminalAction};
 use crate::list_data;
+use crate::message::{Msg, TaskResult};
 use crate::pager::Pager;
 use crate::welcome::Welcome;
 

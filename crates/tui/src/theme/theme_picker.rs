@@ -8,12 +8,13 @@ use tiller_files::search_path::{ResourceOrigin, ResourceProblem};
 use tiller_render::theme::{ColorDepth, RegisteredTheme, ThemeRegistry, is_path, resolve_theme};
 use tiller_render::{Line, Role, Span, diff};
 
-use super::super::app::{Action, App, BackgroundJob, ListKind};
 use super::super::block::NoticeLevel;
 use super::super::overlay::Overlay;
 use super::super::picker::{Picker, PickerChoice, PickerItem};
 use super::super::tool_call::one_line;
 use super::{ThemeProblems, ThemeState};
+use crate::action::{Action, BackgroundJob, ListKind};
+use crate::app::App;
 
 /// The value of the setting that follows the terminal's background.
 const AUTO: &str = "auto";

@@ -5,7 +5,8 @@ use tiller_core::id::{EntryId, SessionId};
 use tiller_session::Visibility;
 
 use super::{LabelInput, PendingNavigation, TreeEffect, TreePurpose, TreeRequest, TreeResult, TreeView};
-use crate::app::{Action, App, BackgroundJob, Navigate, SessionEdit};
+use crate::action::{Action, BackgroundJob, Navigate, SessionEdit};
+use crate::app::App;
 use crate::block::NoticeLevel;
 use crate::dialog::Dialog;
 use crate::keymap::{Context, KeyCommand};

@@ -5,12 +5,12 @@ use std::borrow::Borrow;
 use tiller_core::message::ThinkingLevel;
 use tiller_render::{Line, Role, Span, truncate_to};
 
-use super::super::app::App;
 use super::super::keymap::KeyCommand;
 use super::super::overlay::Overlay;
 use super::super::path_display::shortened;
 use super::super::tool_call::one_line;
 use super::spread;
+use crate::app::App;
 
 /// An item of the right side; the highest rank is dropped first.
 struct FooterItem {

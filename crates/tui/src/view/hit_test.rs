@@ -2,9 +2,9 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::super::app::App;
 use super::super::overlay::Overlay;
 use super::{ScreenAreas, list, prompt, queue};
+use crate::app::App;
 
 /// A selectable row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,12 +11,13 @@ use tiller_session::SessionScope;
 
 use super::panel::{row, title};
 use super::spread;
-use crate::app::{ListKind, UiContext};
+use crate::action::ListKind;
 use crate::draw::put;
 use crate::keymap::Keymap;
 use crate::layout::{limit_rows, truncate_start};
 use crate::login::masked;
 use crate::picker::{EchoMode, FuzzyQuery, ItemPreview, MARKS, Picker, PickerItem, StatusText, pieces};
+use crate::ui_context::UiContext;
 
 /// Width from which on the preview is beside the rows.
 const WIDE: u16 = 100;

@@ -5,13 +5,13 @@ use ratatui::layout::Rect;
 use ratatui::widgets::{Clear, Widget};
 use tiller_render::{Emphasis, Line, Role, Span, Style};
 
-use super::super::app::UiContext;
 use super::super::keymap::KeyCommand;
 use super::super::overlay::Overlay;
 use super::super::pager::Pager;
 use super::super::tool_call::one_line;
 use super::list;
 use crate::draw::put;
+use crate::ui_context::UiContext;
 
 /// Draws an overlay; returns the cursor position, if it has one.
 pub(super) fn draw(popup: &Overlay, area: Rect, buffer: &mut Buffer, ui: &UiContext) -> Option<(u16, u16)> {

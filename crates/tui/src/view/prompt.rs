@@ -7,7 +7,6 @@ use tiller_engine::AnnouncedRetry;
 use tiller_engine::{Summarizing, SummaryOf};
 use tiller_render::{Breaks, Indent, Line, Role, Span, truncate_to, wrap};
 
-use super::super::app::App;
 use super::super::block::BlockKind;
 use super::super::completion::Candidate;
 use super::super::composer::ComposePurpose;
@@ -15,6 +14,7 @@ use super::super::keymap::KeyCommand;
 use super::super::layout::{limit_rows, spinner};
 use super::super::tool_call::{one_line, short_duration};
 use super::ROOMY;
+use crate::app::App;
 
 /// Column of a candidate's description, unless its name is longer.
 const ABOUT: usize = 29;

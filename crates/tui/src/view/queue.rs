@@ -3,10 +3,10 @@
 use tiller_core::event::{QueueItem, QueueKind};
 use tiller_render::{Emphasis, Line, Role, Span, Style, truncate_to};
 
-use super::super::app::App;
 use super::super::keymap::KeyCommand;
 use super::super::queue::{in_order, typed};
 use super::super::tool_call::one_line;
+use crate::app::App;
 
 /// Maximum number of rows while the editor has the keys.
 const MAX_ROWS: usize = 5;

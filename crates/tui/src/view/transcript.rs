@@ -6,13 +6,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tiller_render::{ControlChars, Emphasis, Line, Role, Span, Style, sanitize, truncate_to};
 
-use super::super::app::App;
 use super::super::keymap::KeyCommand;
 use super::super::logical_line::LogicalLine;
 use super::super::search::SearchBar;
 use super::super::theme::ThemeState;
 use super::super::transcript::{BlockPos, ShownRows};
 use super::spread;
+use crate::app::App;
 use crate::draw::put;
 
 pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {

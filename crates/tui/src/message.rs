@@ -12,12 +12,13 @@ use tiller_render::Line;
 use tiller_render::theme::{Rgb, ThemeRegistry};
 use tiller_session::{BranchPoints, Entry, SessionScope};
 
-use super::{Job, ListKind, UserText};
+use crate::action::{ListKind, UserText};
 use crate::attach::AttachedImage;
 use crate::completion::{ArgumentValues, FileList, PathListing, Ranked};
 use crate::dialog::Dialog;
 use crate::picker::{NarrowedList, PickerChoice, PickerItem, SessionQueryId, Sessions, StatusText};
 use crate::search::SearchHits;
+use crate::session_model::Job;
 use crate::transcript::{LoadedPath, SectionRequest};
 use crate::welcome::Welcome;
 use crate::{login, queue, tree};
