@@ -253,3 +253,14 @@ pub(crate) enum ListKind {
     /// Logs of other programs.
     ForeignLogs,
 }
+
+/// The delivery of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DeliveryTime {
+    /// Now, interrupting the request in flight.
+    Now,
+    /// At the next steering point.
+    NextStep,
+    /// After the run.
+    AfterRun,
+}

@@ -36,7 +36,7 @@ impl App {
         self.model.info.seq = event.seq;
         match &event.kind {
             EventKind::CompactionStart { reason } => {
-                self.close_failure_dialog();
+                self.compositor.close_failure_dialog();
                 self.summary_started(SummaryOf::Context(*reason), event.time);
             }
             EventKind::CompactionFailed { error_message, .. } => {
@@ -57,14 +57,14 @@ impl App {
             EventKind::SessionChanged { reason: SessionChange::Grown, .. } => return self.reload(),
             EventKind::SessionChanged { .. } => {
                 self.transcript.drop_anchor();
-                self.model.activity.deferred.clear();
+                self.compositor.drop_deferred();
                 return vec![Action::Reload];
             }
             EventKind::ThinkingLevelChanged { level } => self.model.info.thinking = *level,
             EventKind::SessionInfoChanged { name } => self.model.info.name.clone_from(name),
             EventKind::QueueUpdate { items, .. } => self.queue_changed(items),
             EventKind::EntryAppended { entry_id, entry } => {
-                self.outdate_tree();
+                self.compositor.outdate_tree();
                 return self.entry_appended(entry_id, entry, event.time);
             }
             EventKind::ResourcesChanged { .. } => {

@@ -1,6 +1,7 @@
 //! The front end's state, its messages and its actions. Pure: time is an input, actions are data.
 
 mod task_results;
+mod themes;
 
 use std::sync::Arc;
 
@@ -13,9 +14,9 @@ use super::approval_panel::ApprovalPanel;
 use super::attach;
 use super::block::NoticeLevel;
 use super::component::{Component, Context, FocusState, Outcome, ViewContext};
-use super::composer::Composer;
-use super::dialog::{ConsumedKey, KeyIntent};
-use super::effect::{Effect, FlashText};
+use super::composer::{ComposePurpose, Composer};
+use super::compositor::{Compositor, KeyIntent};
+use super::effect::{Effect, FlashText, Opening};
 use super::flash::Flash;
 use super::frame_pacer::Dirty;
 use super::keymap::{KeyCommand, Keymap};
@@ -24,8 +25,7 @@ use super::layout::{RenderContext, TEXT_WIDTH};
 use super::message::{Msg, TaskResult};
 use super::navigation::Navigation;
 use super::overlay::Overlay;
-use super::pager::Pager;
-use super::picker::LineInput as Line;
+use super::picker::LineInput;
 use super::queue;
 use super::session_model::SessionModel;
 use super::terminal::Images;
@@ -43,15 +43,13 @@ pub(super) struct App {
     pub(super) transcript: Transcript,
     pub(super) composer: Composer,
     pub(super) approvals: ApprovalPanel,
-    pub(super) overlays: Vec<Overlay>,
+    pub(super) compositor: Compositor,
     pub(super) model: SessionModel,
     pub(super) queue: queue::QueuePanel,
     pub(super) ui: UiContext,
     pub(super) now: UnixMs,
     pub(super) flash: Flash,
     pub(super) double_key: Option<(DoubleKey, UnixMs)>,
-    /// The key that answered a dialog or call; its repeats are ignored.
-    pub(super) consumed_key: Option<ConsumedKey>,
     /// The part of the screen that is out of date.
     pub(super) dirty: Dirty,
     pub(super) navigation: Navigation,
@@ -63,14 +61,13 @@ impl App {
             transcript: Transcript::default(),
             composer: Composer::new(history),
             approvals: ApprovalPanel::default(),
-            overlays: Vec::new(),
+            compositor: Compositor::default(),
             model: SessionModel::default(),
             queue: queue::QueuePanel::default(),
             ui,
             now: UnixMs(0),
             flash: Flash::default(),
             double_key: None,
-            consumed_key: None,
             dirty: Dirty::ByUser,
             navigation: Navigation::default(),
         }
@@ -110,17 +107,13 @@ impl App {
             }
             Msg::Themes(library) => self.themes_changed(library),
         };
-        actions.extend(self.open_deferred());
+        actions.extend(self.with_overlays(Compositor::refresh));
         actions.extend(self.refresh_approvals());
         self.follow_search();
         actions.extend(
             self.transcript.take_requests().into_iter().map(BackgroundJob::ReadPart).map(Action::Background),
         );
-        actions.extend(self.update_list());
         actions.extend(self.update_completion());
-        self.end_stale_preview();
-        actions.extend(self.tree_actions());
-        actions.extend(self.update_session_lists());
         self.refresh_banner();
         let reloads = actions.iter().filter(|action| matches!(action, Action::Reload));
         reloads.for_each(|_| self.model.info.gap.open());
@@ -167,7 +160,11 @@ impl App {
             is_editor_empty: self.composer.editor.is_empty(),
             is_writing_reason: self.composer.is_writing_reason(),
             is_in_queue: self.queue.has_keys(),
-            is_covered: !self.overlays.is_empty(),
+            is_typing: self.is_typing(),
+            is_start_screen: self.transcript.has_banner()
+                && self.composer.editor.is_empty()
+                && !self.model.is_working(),
+            is_covered: !self.compositor.is_empty(),
             is_on_call_page: self.is_on_call_page(),
         }
     }
@@ -203,40 +200,93 @@ impl App {
         self.apply_effects(effects)
     }
 
-    /// Applies effects in order; returns the actions that leave the screen.
-    pub(super) fn apply_effects(&mut self, effects: Vec<Effect>) -> Vec<Action> {
-        effects.into_iter().filter_map(|effect| self.apply_effect(effect)).collect()
+    /// Lets the overlays handle something; returns the actions that follow.
+    pub(super) fn with_overlays(
+        &mut self,
+        handle: impl FnOnce(&mut Compositor, &mut Context<'_>),
+    ) -> Vec<Action> {
+        let focus = self.focus_state();
+        let mut cx = Context::new(ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus });
+        handle(&mut self.compositor, &mut cx);
+        let effects = cx.into_effects();
+        self.apply_effects(effects)
     }
 
-    fn apply_effect(&mut self, effect: Effect) -> Option<Action> {
+    /// Offers a key to the overlay on top; `None` if it ignored the key.
+    pub(super) fn overlay_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let mut outcome = Outcome::Ignored;
+        let actions = self.with_overlays(|overlays, cx| outcome = overlays.handle(key, cx));
+        (outcome == Outcome::Consumed).then_some(actions)
+    }
+
+    /// Opens the list of sessions.
+    pub(super) fn open_sessions(&mut self) -> Vec<Action> {
+        self.apply(Effect::Open(Opening::Sessions { filter: String::new() }))
+    }
+
+    /// Opens the session picker at the start, once the user isn't typing.
+    pub(super) fn offer_sessions(&mut self, now: UnixMs) -> Vec<Action> {
+        self.now = now;
+        self.with_overlays(Compositor::offer_sessions)
+    }
+
+    /// Defers an overlay that is too recent to have been read.
+    pub(super) fn defer_unread(&mut self, intent: KeyIntent) -> Vec<Action> {
+        self.with_overlays(|overlays, cx| overlays.defer_unread(intent, cx))
+    }
+
+    /// Applies effects in order; returns the actions that leave the screen.
+    fn apply_effects(&mut self, effects: Vec<Effect>) -> Vec<Action> {
+        effects.into_iter().flat_map(|effect| self.apply(effect)).collect()
+    }
+
+    /// Applies an effect; returns the actions that leave the screen.
+    pub(super) fn apply(&mut self, effect: Effect) -> Vec<Action> {
         match effect {
-            Effect::Perform(action) => return Some(action),
+            Effect::Perform(action) => return vec![action],
             Effect::Flash(message) => self.flash.show(message, self.now),
+            Effect::Open(opening) => return self.with_overlays(|overlays, cx| overlays.open(opening, cx)),
+            Effect::CloseTop => self.compositor.close_top(),
+            Effect::CloseAll => self.compositor.overlays.clear(),
+            Effect::CloseSessionLists => self.compositor.close_session_lists(),
+            Effect::Leave(scope) => return self.with_overlays(|overlays, cx| overlays.leave(scope, cx)),
             Effect::CallAnswered(call) => {
                 self.flash.clear_about(&call);
                 self.model.activity.approvals.retain(|pending| pending.request.tool_call_id != call);
                 self.dirty = Dirty::ByUser;
             }
             Effect::WriteReason(call) => self.composer.write_reason(call),
-            Effect::OpenCallPage { call, title, lines } => {
-                self.overlays.push(Overlay::Pager(Pager::new(&title, lines).for_call(call)));
+            Effect::UpdateCallPage { call, lines } => self.compositor.update_call_page(&call, lines),
+            Effect::CloseCallPage(call) => self.compositor.close_call_page(&call),
+            Effect::WriteSummaryInstruction(entry) => {
+                self.composer.purpose = ComposePurpose::SummaryInstruction(entry);
             }
-            Effect::UpdateCallPage { call, lines } => {
-                let shows = |overlay: &&mut Overlay| overlay.call() == Some(&call);
-                if let Some(Overlay::Pager(page)) = self.overlays.iter_mut().find(shows) {
-                    page.replace_lines(lines);
-                }
+            Effect::PutBeforeDraft(text) => self.composer.editor.put_before(&[text]),
+            Effect::RecallPrompt(text) => self.composer.editor.recall_text(&text),
+            Effect::SendLong(choice, when) => return self.send(when, Some(choice)),
+            Effect::StopAndNavigate(navigate) => {
+                self.compositor.navigate_once_stopped(navigate);
+                return if self.model.is_working() { vec![Action::Abort] } else { Vec::new() };
             }
-            Effect::CloseCallPage(call) => self.overlays.retain(|overlay| overlay.call() != Some(&call)),
+            Effect::RestoreLastSession => return self.with_overlays(Compositor::restore_last_session),
+            Effect::PreviewTheme(name) => self.ui.theme.preview(name.as_deref()),
+            Effect::ApplyTheme(name) => return self.apply_theme(&name),
         }
-        None
+        Vec::new()
     }
 
     /// Reports whether the overlay on top is the page of the first pending call.
     fn is_on_call_page(&self) -> bool {
-        let shown = self.overlays.last().and_then(Overlay::call);
+        let shown = self.compositor.top().and_then(Overlay::call);
         let first = self.model.activity.approvals.first().map(|pending| &pending.request.tool_call_id);
         shown.is_some() && shown == first
+    }
+
+    /// Reports whether the user is entering text: a message, a search, an edit in the queue, or a reason.
+    fn is_typing(&self) -> bool {
+        let has_purpose = self.queue.is_editing() || self.composer.purpose != ComposePurpose::Message;
+        let has_keys = self.navigation.search.is_some() || self.queue.has_keys();
+        !self.composer.editor.is_empty() || has_purpose || has_keys
     }
 
     /// Adds a notice to the transcript.
@@ -286,22 +336,23 @@ impl App {
     }
 
     fn paste(&mut self, text: &str) -> Vec<Action> {
-        self.consumed_key = None;
-        if self.overlays.is_empty() && self.navigation.search.is_some() {
+        self.compositor.forget_consumed();
+        if self.compositor.is_empty() && self.navigation.search.is_some() {
             // A line copied from elsewhere may include its line break.
-            let line = Line::from(text.trim_matches(['\r', '\n']).replace("\r\n", "\n").as_str());
+            let line = LineInput::from(text.trim_matches(['\r', '\n']).replace("\r\n", "\n").as_str());
             return self.edit_search(|typed| typed.push_str(line.text()));
         }
-        self.defer_unread(KeyIntent::Text);
-        match self.overlays.last_mut() {
-            Some(Overlay::Picker(_)) => return self.paste_into_list(text),
-            Some(Overlay::Tree(tree)) => tree.paste(text),
-            Some(Overlay::Pager(_)) => {}
-            None => match attach::image_path(text, self.ui.home.as_deref()) {
-                Some(path) => return vec![Action::Attach(path, text.to_owned())],
-                None => self.composer.editor.paste(text),
-            },
+        let mut actions = self.defer_unread(KeyIntent::Text);
+        if !self.compositor.is_empty() {
+            actions.extend(self.with_overlays(|overlays, cx| {
+                overlays.top_mut().into_iter().for_each(|top| top.paste(text, cx));
+            }));
+            return actions;
         }
-        Vec::new()
+        match attach::image_path(text, self.ui.home.as_deref()) {
+            Some(path) => actions.push(Action::Attach(path, text.to_owned())),
+            None => self.composer.editor.paste(text),
+        }
+        actions
     }
 }

@@ -17,7 +17,7 @@ use tiller_render::{self as render, Line};
 use self::call_lines::LayoutContext;
 use crate::action::Action;
 use crate::component::{Component, Context, Outcome, ViewContext};
-use crate::effect::{Effect, FlashText};
+use crate::effect::{Effect, FlashText, Opening};
 use crate::keymap::{self, Chord, KeyCommand};
 use crate::shown_since::ShownSince;
 use crate::tool_call::one_line;
@@ -265,7 +265,7 @@ impl ApprovalPanel {
         self.is_opened = true;
         let title = format!("{} needs approval", one_line(&request.tool_name));
         let (call, lines) = (request.tool_call_id.clone(), self.lines.for_page());
-        cx.push(Effect::OpenCallPage { call, title, lines });
+        cx.push(Effect::Open(Opening::CallPage { call, title, lines }));
     }
 
     /// Scrolls by pages within the panel; one line overlaps, for orientation.

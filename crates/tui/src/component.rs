@@ -7,7 +7,7 @@ use std::ops::Deref;
 
 use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use tiller_core::unit::UnixMs;
 
 use crate::effect::{Effect, FlashText};
@@ -25,6 +25,14 @@ pub(crate) trait Component {
 
     /// Draws itself as laid out.
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>);
+
+    /// The position of the cursor, if it has one.
+    fn cursor(&self, _area: Rect, _view: &ViewContext<'_>) -> Option<Position> {
+        None
+    }
+
+    /// Handles pasted text.
+    fn paste(&mut self, _text: &str, _cx: &mut Context<'_>) {}
 }
 
 /// The result of offering a key to a component.
@@ -52,6 +60,10 @@ pub(crate) struct FocusState {
     pub(crate) is_editor_empty: bool,
     /// The editor's text is the reason of a denial.
     pub(crate) is_writing_reason: bool,
+    /// The user is entering text: a message, a search, an edit in the queue, or a reason.
+    pub(crate) is_typing: bool,
+    /// The session is new and nothing was typed or done yet.
+    pub(crate) is_start_screen: bool,
     /// The queue panel has the keys.
     pub(crate) is_in_queue: bool,
     /// An overlay covers the transcript and the panels.

@@ -2,8 +2,9 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use tiller_render::Line;
+use tiller_render::{Emphasis, Line, Role, Span, Style};
 
+use crate::layout::right_aligned;
 use crate::terminal::mark;
 use crate::theme::ThemeState;
 
@@ -40,4 +41,29 @@ fn put_text(text: &str, at: Position, room: usize, style: ratatui::style::Style,
         x += 1;
     }
     x
+}
+
+/// The row of an area at an offset.
+pub(crate) fn row(area: Rect, at: u16) -> Rect {
+    Rect { y: area.y + at, height: u16::from(at < area.height), ..area }
+}
+
+/// A title in a horizontal rule.
+pub(crate) fn title(text: &str, note: &str, width: u16) -> Line {
+    let bold = Style::from(Role::Accent).with(Emphasis::BOLD);
+    let used = text.chars().count() + note.chars().count() + 8;
+    let rule = "─".repeat(usize::from(width).saturating_sub(used));
+    vec![
+        Span::new("── ", Role::Muted),
+        Span::new(text, bold),
+        Span::new(format!(" {rule} "), Role::Muted),
+        Span::new(note, Role::Muted),
+        Span::new(" ──", Role::Muted),
+    ]
+    .into()
+}
+
+/// A line with right-aligned text.
+pub(crate) fn spread(left: Vec<Span>, right: Span, width: usize) -> Line {
+    right_aligned(left, Some(right), width)
 }

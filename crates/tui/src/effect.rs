@@ -1,9 +1,12 @@
 //! What components ask for, as data. The app applies effects on the screen and hands actions to the executor.
 
-use tiller_core::id::CallId;
+use tiller_core::id::{CallId, EntryId};
 use tiller_render::Line;
 
-use crate::action::Action;
+use crate::action::{Action, DeliveryTime, ListKind, Navigate, TerminalAction};
+use crate::long_message::LongMessage;
+use crate::picker::{ListSource, PickerItem};
+use crate::tree::TreePurpose;
 
 /// An effect that a component asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,16 +15,95 @@ pub(crate) enum Effect {
     Perform(Action),
     /// Shows a message at the bottom of the screen for a while.
     Flash(FlashText),
+    /// Opens an overlay.
+    Open(Opening),
+    /// Closes the overlay on top, after a choice.
+    CloseTop,
+    /// Closes all overlays, after a choice.
+    CloseAll,
+    CloseSessionLists,
+    /// Leaves overlays without a choice.
+    Leave(LeaveScope),
     /// The pending call was answered here.
     CallAnswered(CallId),
     /// The editor takes the reason for denying this call.
     WriteReason(CallId),
-    /// Opens the pending call on a page of its own.
-    OpenCallPage { call: CallId, title: String, lines: Vec<Line> },
     /// Replaces the lines of the pending call's page, if it is open.
-    UpdateCallPage { call: CallId, lines: Vec<Line> },
+    UpdateCallPage {
+        call: CallId,
+        lines: Vec<Line>,
+    },
     /// Closes the page of a pending call.
     CloseCallPage(CallId),
+    /// The editor takes an instruction for the summary of the branch that is left for this entry.
+    WriteSummaryInstruction(EntryId),
+    /// Puts text before the draft in the editor.
+    PutBeforeDraft(String),
+    /// Puts a prompt of the history into the editor.
+    RecallPrompt(String),
+    /// Sends the long message in the editor in this way.
+    SendLong(LongMessage, DeliveryTime),
+    /// Stops the agent, then navigates.
+    StopAndNavigate(Navigate),
+    /// Restores the session trashed last.
+    RestoreLastSession,
+    /// Shows a theme for as long as its list is open; `None` ends that.
+    PreviewTheme(Option<String>),
+    /// Applies a theme, given by name or file, and saves the choice.
+    ApplyTheme(String),
+}
+
+/// The overlays to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LeaveScope {
+    Top,
+    All,
+}
+
+/// An overlay to open.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Opening {
+    /// A list whose items are loaded in the background.
+    List {
+        kind: ListKind,
+        filter: String,
+    },
+    /// The list of providers, asking for the key of the one with this name.
+    Login(String),
+    /// A list with its items.
+    Items {
+        source: &'static dyn ListSource,
+        title: String,
+        items: Vec<PickerItem>,
+        selected: usize,
+    },
+    /// A question with its answers.
+    Question {
+        title: String,
+        items: Vec<PickerItem>,
+    },
+    Sessions {
+        filter: String,
+    },
+    /// A page of help.
+    Help {
+        title: String,
+        lines: Vec<Line>,
+    },
+    /// A pending call on a page of its own.
+    CallPage {
+        call: CallId,
+        title: String,
+        lines: Vec<Line>,
+    },
+    Tree(TreePurpose),
+}
+
+impl Opening {
+    /// A list without a filter.
+    pub(crate) fn list(kind: ListKind) -> Self {
+        Self::List { kind, filter: String::new() }
+    }
 }
 
 /// A message at the bottom of the screen.
@@ -30,6 +112,13 @@ pub(crate) struct FlashText {
     pub(crate) text: String,
     /// The call that it is about; both disappear together.
     pub(crate) call: Option<CallId>,
+}
+
+impl Effect {
+    /// Ends the program.
+    pub(crate) fn quit() -> Self {
+        Self::Perform(Action::Terminal(TerminalAction::Quit))
+    }
 }
 
 impl From<Action> for Effect {

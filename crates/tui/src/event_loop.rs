@@ -182,11 +182,11 @@ impl EventLoop {
             // The prompt is for the session that is picked.
             Some(prompt) if pick => {
                 self.app.composer.editor.put_before(&[prompt.text]);
-                self.app.browse("")
+                self.app.open_sessions()
             }
             Some(prompt) => self.app.send_first_prompt(prompt),
             // With text in the editor, the picker opens only on request.
-            None if pick && has_paste => self.app.browse(""),
+            None if pick && has_paste => self.app.open_sessions(),
             None if pick => self.app.offer_sessions(now()),
             None => Vec::new(),
         };

@@ -10,11 +10,9 @@ use tiller_render::Role;
 use tiller_session::import::{ImportStatus, Imported, LogPeek};
 
 use super::dialog::Dialog;
-use super::overlay::Overlay;
-use super::picker::{MatchMode, Picker, PickerChoice, PickerItem};
+use super::picker::{PickerChoice, PickerItem};
 use super::tool_call::one_line;
-use crate::action::{Action, ListAction, ListKind};
-use crate::app::App;
+use crate::action::ListKind;
 use crate::message::{TaskOrigin, TaskResult};
 
 /// An error with a hint.
@@ -73,50 +71,6 @@ impl std::fmt::Debug for ImportService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("ImportService")
     }
-}
-
-impl App {
-    /// Imports a path, or opens the list of logs.
-    pub(super) fn import(&mut self, path: &str) -> Vec<Action> {
-        if path.is_empty() {
-            let picker = Picker::waiting_for("sessions of other programs", ListKind::ForeignLogs)
-                .fitting(MatchMode::Prose);
-            self.overlays.push(Overlay::Picker(Box::new(picker)));
-            return vec![Action::List(ListAction::LoadItems(ListKind::ForeignLogs))];
-        }
-        self.flash("Importing…");
-        vec![Action::List(ListAction::Import(path.to_owned()))]
-    }
-}
-
-/// The picker's items for logs.
-pub(super) fn logs(logs: &[ForeignLog], now: UnixMs) -> Vec<PickerItem> {
-    let item = |log: &ForeignLog| {
-        let program = log.peek.from.map_or("?", |from| from.name());
-        let words = log.peek.first_prompt.as_deref().map(one_line);
-        let name = || one_line(&log.path.file_name().unwrap_or_default().to_string_lossy());
-        let folder = log.peek.cwd.as_deref().map(|cwd| Path::new(cwd).file_name().unwrap_or_default());
-        let folder = folder.map(|folder| format!("{} · ", one_line(&folder.to_string_lossy())));
-        let note = format!("{}{}", folder.unwrap_or_default(), super::picker::age(log.modified, now));
-        PickerItem::new(words.unwrap_or_else(name), PickerChoice::Import(log.path.clone()))
-            .with_lead(format!("{program:<7}"))
-            .with_note(note)
-    };
-    logs.iter().map(item).collect()
-}
-
-/// The picker's items for searched directories without logs.
-pub(super) fn searched_places(looked_in: &[(&str, PathBuf)], home: Option<&Path>) -> Vec<PickerItem> {
-    let reason = "no logs found; /import PATH imports a log or directory";
-    let item = |(program, path): &(&str, PathBuf)| {
-        let short = home.and_then(|home| path.strip_prefix(home).ok());
-        let name = short.map_or(path.display().to_string(), |short| format!("~/{}", short.display()));
-        PickerItem::new(one_line(&name), PickerChoice::Unavailable(reason.to_owned()))
-            .with_lead(format!("{program:<7}"))
-            .with_note("no logs")
-            .in_role(Role::Muted)
-    };
-    looked_in.iter().map(item).collect()
 }
 
 /// The result of importing `typed`; offers to open the imported sessions.

@@ -4,27 +4,28 @@
 //! completion, a focused block, a pending approval (while the editor is empty, so that typed text is never
 //! taken for an answer), the screen's bindings, the editor.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 use tiller_core::message::{Image, ThinkingLevel};
 use tiller_core::unit::UnixMs;
 use tiller_engine::{ApprovalMode, BranchSummary, CycleDirection};
 use tiller_provider::catalog::ImageInput;
 
 use super::attach;
+use super::component::ViewContext;
 use super::composer::ComposePurpose;
-use super::dialog::KeyIntent;
+use super::compositor::KeyIntent;
 use super::editor::EditCommand;
+use super::effect::{Effect, Opening};
 use super::keymap::{Context, KeyCommand};
 use super::login::may_hold_key;
 use super::long_message::{LongMessage, apply_long_choice, without_files_of_pastes};
-use super::overlay::Overlay;
-use super::pager::Pager;
-use super::picker::{MatchMode, Picker, PickerItem};
+use super::picker::{ListSource, PromptList};
 use super::transcript::JumpTarget;
 use super::tree::TreePurpose;
 use super::{InitialPrompt, help, list_data};
 use crate::action::{
-    Action, BackgroundJob, LineExtra, ListAction, ListKind, Navigate, SessionEdit, Submit, TerminalAction,
+    Action, BackgroundJob, DeliveryTime, LineExtra, ListAction, ListKind, Navigate, SessionEdit, Submit,
+    TerminalAction,
 };
 use crate::app::App;
 
@@ -57,23 +58,12 @@ pub(super) enum DoubleKey {
     Clear,
 }
 
-/// The delivery of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DeliveryTime {
-    /// Now, interrupting the request in flight.
-    Now,
-    /// At the next steering point.
-    NextStep,
-    /// After the run.
-    AfterRun,
-}
-
 impl App {
     pub(super) fn handle_key(&mut self, key: KeyEvent) -> Vec<Action> {
         if key.kind == KeyEventKind::Release {
             return Vec::new();
         }
-        if self.is_consumed(key) || self.ignore_queue_key(key) {
+        if self.compositor.is_consumed(key, self.now) || self.ignore_queue_key(key) {
             return Vec::new();
         }
         let pressed = self.double_key.take();
@@ -84,17 +74,19 @@ impl App {
         if self.composer.editor.is_empty() {
             self.composer.withheld = None;
         }
-        self.defer_unread(KeyIntent::from_key(key));
-        let owner = self.focus_owner();
-        let actions = self.dispatch_key(key, pressed);
-        self.record_consumed(key, owner);
+        let mut actions = self.defer_unread(KeyIntent::from_key(key));
+        let owner = self.compositor.focus_owner(&self.view_context());
+        actions.extend(self.dispatch_key(key, pressed));
+        let focus = self.focus_state();
+        let view = ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus };
+        self.compositor.record_consumed(key, owner, &view);
         actions
     }
 
     /// Passes a key to the handlers in their order.
     fn dispatch_key(&mut self, key: KeyEvent, pressed: Option<(DoubleKey, UnixMs)>) -> Vec<Action> {
-        if !self.overlays.is_empty() {
-            return self.popup_key(key);
+        if !self.compositor.is_empty() {
+            return self.overlay_key(key).or_else(|| self.call_page_key(key)).unwrap_or_default();
         }
         if let Some(actions) = self.context_key(key).or_else(|| self.screen_key(key, pressed)) {
             return actions;
@@ -138,10 +130,10 @@ impl App {
         for (at, c) in text.char_indices() {
             let key = KeyEvent::from(KeyCode::Char(c));
             let is_elsewhere =
-                !self.overlays.is_empty() || self.queue.has_keys() || self.navigation.search.is_some();
+                !self.compositor.is_empty() || self.queue.has_keys() || self.navigation.search.is_some();
             let is_text = match self.model.activity.approvals.is_empty() {
                 true => text.len() > FAST_TYPING && !self.composer.editor.is_empty(),
-                false => text.chars().nth(1).is_some() && !self.is_consumed(key),
+                false => text.chars().nth(1).is_some() && !self.compositor.is_consumed(key, self.now),
             };
             if is_text && !is_elsewhere {
                 self.double_key = None;
@@ -168,7 +160,7 @@ impl App {
             }
             KeyCommand::Quit if at_rest => self.flash_how_to_quit(),
             KeyCommand::EditQueue => self.enter_queue(),
-            KeyCommand::PickModel => self.open_list("models", ListKind::Models),
+            KeyCommand::PickModel => self.apply(Effect::Open(Opening::list(ListKind::Models))),
             KeyCommand::NextModel => vec![Action::Edit(SessionEdit::CycleModel(CycleDirection::Forward))],
             KeyCommand::PreviousModel => vec![Action::Edit(SessionEdit::CycleModel(CycleDirection::Back))],
             KeyCommand::NextThinking => self.next_thinking(),
@@ -180,8 +172,8 @@ impl App {
             KeyCommand::PasteImage => vec![Action::Background(BackgroundJob::PasteImage)],
             KeyCommand::Suspend => vec![Action::Terminal(TerminalAction::Suspend)],
             KeyCommand::Help if at_rest => {
-                let page = help::page(&self.ui.keymap, &self.model.info.commands);
-                self.open_help("help", page)
+                let lines = help::page(&self.ui.keymap, &self.model.info.commands);
+                self.apply(Effect::Open(Opening::Help { title: "help".to_owned(), lines }))
             }
             command => return self.transcript_key(command),
         })
@@ -211,15 +203,9 @@ impl App {
     }
 
     fn search_history(&mut self) -> Vec<Action> {
-        let prompts = list_data::prompts(self.composer.editor.history());
-        self.choose("earlier prompts", prompts)
-    }
-
-    fn choose(&mut self, title: &str, items: Vec<PickerItem>) -> Vec<Action> {
-        self.overlays.push(Overlay::Picker(Box::new(
-            Picker::with_items(title, items).fitting(MatchMode::Prose).with_preview(),
-        )));
-        Vec::new()
+        let items = list_data::prompts(self.composer.editor.history());
+        let (source, title) = (&PromptList, PromptList.title().to_owned());
+        self.apply(Effect::Open(Opening::Items { source, title, items, selected: 0 }))
     }
 
     fn newline(&mut self) -> Vec<Action> {
@@ -258,8 +244,7 @@ impl App {
             return Vec::new();
         }
         if let Some(question) = self.length_dialog(when) {
-            self.overlays.push(question);
-            return Vec::new();
+            return self.apply(Effect::Open(question));
         }
         self.send(when, None)
     }
@@ -345,33 +330,6 @@ impl App {
             .then(|| format!("{model} takes no images; {send} sends a line of text instead."))
     }
 
-    pub(super) fn open_list(&mut self, title: &str, list: ListKind) -> Vec<Action> {
-        self.open_filtered_list(title, list, "")
-    }
-
-    /// Opens a list with a filter.
-    pub(super) fn open_filtered_list(&mut self, title: &str, list: ListKind, query: &str) -> Vec<Action> {
-        let picker = Picker::waiting_for(title, list).with_filter(query);
-        self.overlays.push(Overlay::Picker(Box::new(match list {
-            ListKind::Models | ListKind::Approval | ListKind::Tools | ListKind::Settings => {
-                picker.with_preview()
-            }
-            ListKind::Permissions => picker.with_preview(),
-            ListKind::Trust
-            | ListKind::Thinking
-            | ListKind::Themes
-            | ListKind::Logins
-            | ListKind::Logouts
-            | ListKind::ForeignLogs => picker,
-        })));
-        vec![Action::List(ListAction::LoadItems(list))]
-    }
-
-    pub(super) fn open_help(&mut self, title: &str, lines: Vec<tiller_render::Line>) -> Vec<Action> {
-        self.overlays.push(Overlay::Pager(Pager::new(title, lines).with_columns()));
-        Vec::new()
-    }
-
     fn escape(&mut self, pressed: Option<(DoubleKey, UnixMs)>) -> Vec<Action> {
         if let ComposePurpose::SummaryInstruction(_) = self.composer.purpose {
             self.composer.purpose = ComposePurpose::Message;
@@ -387,7 +345,7 @@ impl App {
             return Vec::new();
         }
         if self.is_second(pressed, DoubleKey::Escape, TWICE_ESCAPE_MS) {
-            return self.open_tree(TreePurpose::Go);
+            return self.apply(Effect::Open(Opening::Tree(TreePurpose::Go)));
         }
         self.double_key = Some((DoubleKey::Escape, self.now));
         Vec::new()
@@ -451,88 +409,12 @@ impl App {
         }
         Vec::new()
     }
+}
 
-    fn popup_key(&mut self, key: KeyEvent) -> Vec<Action> {
-        let handled = self.tree_key(key).or_else(|| self.list_key(key));
-        let handled = handled.or_else(|| self.find_key(key)).or_else(|| self.page_key(key));
-        let handled = handled.or_else(|| self.call_page_key(key));
-        if let Some(actions) = handled {
-            return actions;
-        }
-        let page = isize::try_from(self.ui.size.1 / 2).unwrap_or(10).max(1);
-        let rows = match self.ui.keymap.command(Context::Popup, key) {
-            Some(KeyCommand::Up) => -1,
-            Some(KeyCommand::Down) => 1,
-            Some(KeyCommand::PopupPageUp) => -page,
-            Some(KeyCommand::PopupPageDown) => page,
-            Some(KeyCommand::First) => isize::MIN / 2,
-            Some(KeyCommand::Last) => isize::MAX / 2,
-            Some(KeyCommand::Back) => {
-                self.restore_typed_ahead();
-                let closed = self.overlays.pop();
-                return self.overlays_left(closed.as_slice());
-            }
-            Some(KeyCommand::Close) if self.picks_first_session() => {
-                return vec![Action::Terminal(TerminalAction::Quit)];
-            }
-            Some(KeyCommand::Close) => {
-                self.restore_typed_ahead();
-                let closed = std::mem::take(&mut self.overlays);
-                return self.overlays_left(&closed);
-            }
-            _ => return Vec::new(),
-        };
-        match self.overlays.last_mut() {
-            Some(Overlay::Picker(picker)) => picker.step(rows),
-            Some(Overlay::Pager(page)) => page.step(rows),
-            Some(Overlay::Tree(_)) | None => {}
-        }
-        Vec::new()
-    }
-
-    /// Reports whether the start's session picker is open and nothing was done yet.
-    fn picks_first_session(&self) -> bool {
-        let is_list = matches!(
-            self.overlays.as_slice(),
-            [Overlay::Picker(picker)] if picker.session_browser().is_some() && picker.is_deferred()
-        );
-        is_list && self.transcript.has_banner() && self.composer.editor.is_empty() && !self.model.is_working()
-    }
-
-    /// Handles keys of the search in a page; typed characters extend the search text.
-    fn find_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let command = self.ui.keymap.command(Context::Popup, key);
-        let is_find = self.ui.keymap.command(Context::Page, key) == Some(KeyCommand::FindInPage);
-        let Some(Overlay::Pager(page)) = self.overlays.last_mut() else { return None };
-        let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
-        let find = match (page.find(), key.code) {
-            (None, _) if is_find => Some(String::new()),
-            (Some(words), KeyCode::Char(c)) if is_plain => Some(format!("{words}{c}")),
-            (Some(words), KeyCode::Backspace) => {
-                let mut words = words.to_owned();
-                words.pop().map(|_| words)
-            }
-            (Some(_), _) if command == Some(KeyCommand::Back) => None,
-            _ => return None,
-        };
-        page.filter_by(find);
-        Some(Vec::new())
-    }
-
-    /// Offers a key that means nothing to the page of a pending call to the approval panel.
+impl App {
+    /// Offers a key that the page of a pending call ignored to the approval panel.
     fn call_page_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let is_free = self.ui.keymap.command(Context::Popup, key).is_none();
-        if is_free && self.focus_state().is_on_call_page { self.approval_key(key) } else { None }
-    }
-
-    /// Handles a page's keys other than scrolling.
-    fn page_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let is_page = matches!(self.overlays.last(), Some(Overlay::Pager(_)));
-        let leaves = self.ui.keymap.command(Context::Page, key) == Some(KeyCommand::LeavePage);
-        (is_page && leaves).then(|| {
-            self.overlays.pop();
-            Vec::new()
-        })
+        if self.focus_state().is_on_call_page { self.approval_key(key) } else { None }
     }
 }
 

@@ -15,6 +15,7 @@ mod clipboard;
 mod completion;
 mod component;
 mod composer;
+mod compositor;
 mod crash_report;
 mod dialog;
 mod draft;

@@ -7,7 +7,6 @@
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Position;
 
-use super::dialog::KeyIntent;
 use super::mouse::WHEEL_LINES;
 use super::overlay::Overlay;
 use super::shown_since::ShownSince;
@@ -15,18 +14,19 @@ use super::transcript::Direction;
 use super::view::{self, HitRow, ScrollTarget};
 use crate::action::Action;
 use crate::app::App;
+use crate::compositor::KeyIntent;
 
 impl App {
     /// Handles a click on a row of a list; `None` if there is none.
     pub(super) fn click_row(&mut self, position: Position) -> Option<Vec<Action>> {
         let row = HitRow::at(self, position)?;
-        if self.navigation.mouse.accepted.is_some_and(|accepted| !accepted.is_long_enough(self.now)) {
+        if self.compositor.accepted_click.is_some_and(|accepted| !accepted.is_long_enough(self.now)) {
             return Some(Vec::new());
         }
         if !self.choose_row_at(row) {
             return Some(Vec::new());
         }
-        self.navigation.mouse.accepted = Some(ShownSince::at(self.now));
+        self.compositor.accepted_click = Some(ShownSince::at(self.now));
         Some(match row {
             HitRow::Popup { .. } => self.accept_row(),
             HitRow::Offer(_) => self.accept_candidate(),
@@ -36,7 +36,7 @@ impl App {
 
     /// Selects a row; returns whether the user had selected it before.
     fn choose_row_at(&mut self, row: HitRow) -> bool {
-        match (row, self.overlays.last_mut()) {
+        match (row, self.compositor.top_mut()) {
             (HitRow::Popup { line, height }, Some(Overlay::Picker(picker))) => picker.click(line, height),
             (HitRow::Popup { line, .. }, Some(Overlay::Tree(tree))) => tree.click(line),
             (HitRow::Popup { .. }, Some(Overlay::Pager(_)) | None) => false,
@@ -47,11 +47,11 @@ impl App {
 
     /// Accepts the selected row of the top list.
     fn accept_row(&mut self) -> Vec<Action> {
-        match self.overlays.last() {
-            Some(Overlay::Picker(_)) => self.accept_selected(),
-            Some(Overlay::Tree(_)) => self.accept_in_tree(),
-            Some(Overlay::Pager(_)) | None => Vec::new(),
-        }
+        self.with_overlays(|overlays, cx| match overlays.top_mut() {
+            Some(Overlay::Picker(picker)) => picker.accept_selected(cx),
+            Some(Overlay::Tree(tree)) => tree.accept_selected(cx),
+            Some(Overlay::Pager(_)) | None => {}
+        })
     }
 
     /// Handles the wheel: lists move their selection, everything else scrolls.
@@ -60,13 +60,13 @@ impl App {
             Direction::Older => (KeyCode::Up, -1),
             Direction::Newer => (KeyCode::Down, 1),
         };
-        self.defer_unread(KeyIntent::Other);
+        let mut actions = self.defer_unread(KeyIntent::Other);
         match ScrollTarget::at(self, position) {
-            ScrollTarget::Popup => return self.handle_key(KeyEvent::from(code)),
+            ScrollTarget::Popup => actions.extend(self.handle_key(KeyEvent::from(code))),
             ScrollTarget::Offers => self.composer.completion.step_within(count),
             ScrollTarget::Waiting => self.step_queued(count),
             ScrollTarget::Transcript => self.scroll_lines(toward, WHEEL_LINES),
         }
-        Vec::new()
+        actions
     }
 }

@@ -2,9 +2,9 @@
 
 use tiller_session::context::estimate_text;
 
-use super::keys::DeliveryTime;
-use super::overlay::Overlay;
-use super::picker::{Picker, PickerChoice, PickerItem};
+use super::effect::Opening;
+use super::picker::{PickerChoice, PickerItem};
+use crate::action::DeliveryTime;
 use crate::action::{Action, LineExtra, Submit};
 use crate::app::App;
 
@@ -25,7 +25,7 @@ pub(super) enum LongMessage {
 
 impl App {
     /// The dialog for a message that takes more than half of the context window; `None` for a shorter one.
-    pub(super) fn length_dialog(&self, when: DeliveryTime) -> Option<Overlay> {
+    pub(super) fn length_dialog(&self, when: DeliveryTime) -> Option<Opening> {
         let (text, window) = (self.composer.editor.expanded(), self.model.info.context.window);
         let tokens = estimate_text(&text);
         let is_long = window.0 > 0 && tokens.0 > window.0 / PART_OF_WINDOW;
@@ -42,7 +42,7 @@ impl App {
         ];
         let title =
             format!("about {tokens} tokens in one message; {} reads {window}", self.model.model_name());
-        Some(Overlay::Picker(Box::new(Picker::with_items(&title, items))))
+        Some(Opening::Question { title, items })
     }
 
     /// The text that replaces a message attached as a file: its placeholders, or its beginning.

@@ -7,8 +7,7 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 use tiller_core::unit::UnixMs;
 
-use super::dialog::KeyIntent;
-use super::shown_since::ShownSince;
+use super::compositor::KeyIntent;
 use super::transcript::{Direction, Granularity, TextPos};
 use super::view::ScreenAreas;
 use crate::action::{Action, TerminalAction};
@@ -27,8 +26,6 @@ const TWICE_MS: u64 = 400;
 #[derive(Debug, Default)]
 pub(super) struct Mouse {
     press: Option<Press>,
-    /// Time when a click accepted a list's row.
-    pub(super) accepted: Option<ShownSince>,
 }
 
 /// A press of the button in the transcript.
@@ -71,15 +68,17 @@ impl App {
             MouseEventKind::ScrollUp => return self.wheel(position, Direction::Older),
             MouseEventKind::ScrollDown => return self.wheel(position, Direction::Newer),
             MouseEventKind::Down(MouseButton::Left) => {
-                self.defer_unread(KeyIntent::Other);
-                if let Some(actions) = self.click_row(position) {
+                let mut actions = self.defer_unread(KeyIntent::Other);
+                if let Some(clicked) = self.click_row(position) {
                     self.navigation.mouse.press = None;
+                    actions.extend(clicked);
                     return actions;
                 }
                 self.press(position);
+                return actions;
             }
             // A press beneath an overlay ends.
-            _ if !self.overlays.is_empty() => self.navigation.mouse.press = None,
+            _ if !self.compositor.is_empty() => self.navigation.mouse.press = None,
             MouseEventKind::Drag(MouseButton::Left) => self.drag(position),
             MouseEventKind::Up(MouseButton::Left) => return self.release(),
             _ => {}
@@ -96,7 +95,7 @@ impl App {
     }
 
     fn press(&mut self, position: Position) {
-        if !self.overlays.is_empty() {
+        if !self.compositor.is_empty() {
             self.navigation.mouse.press = None;
             return;
         }
@@ -176,7 +175,7 @@ impl App {
 
     /// Continues scrolling while a drag is beyond an edge.
     pub(super) fn continue_drag(&mut self) {
-        let press = self.navigation.mouse.press.filter(|_| self.overlays.is_empty());
+        let press = self.navigation.mouse.press.filter(|_| self.compositor.is_empty());
         let Some(Press { state: PressState::Beyond(direction), position: place, .. }) = press else { return };
         self.scroll_lines(direction, DRAG_LINES);
         self.prepare();

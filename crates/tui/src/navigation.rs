@@ -7,7 +7,6 @@ use super::block::Block;
 use super::editor::EditCommand;
 use super::keymap::{Context, KeyCommand};
 use super::mouse::Mouse;
-use super::picker::SessionListState;
 use super::search::SearchBar;
 use super::transcript::{BlockPos, CopiedText, Direction, JumpTarget, amount};
 use super::view::ScreenAreas;
@@ -20,8 +19,6 @@ pub(super) struct Navigation {
     pub(super) search: Option<SearchBar>,
     /// Number of searches so far; only the newest counts.
     pub(super) searches: u64,
-    /// The queries of the session lists.
-    pub(super) session_lists: SessionListState,
     pub(super) mouse: Mouse,
 }
 
@@ -45,7 +42,7 @@ impl App {
     /// are a message.
     pub(super) fn unfocus_block_for(&mut self, text: &str) {
         let is_elsewhere =
-            !self.overlays.is_empty() || self.navigation.search.is_some() || self.queue.has_keys();
+            !self.compositor.is_empty() || self.navigation.search.is_some() || self.queue.has_keys();
         let keymap = &self.ui.keymap;
         let means_nothing =
             |c: char| keymap.command(Context::Block, KeyEvent::from(KeyCode::Char(c))).is_none();

@@ -1,34 +1,89 @@
-//! The overlays over the transcript: a stack of pickers, pages and the tree.
+//! The kinds of overlays: lists, pages and the tree.
 
+use crossterm::event::KeyEvent;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::widgets::{Clear, Widget};
 use tiller_core::id::CallId;
 
-use super::pager::Pager;
-use super::picker::{Picker, PickerChoice, PickerItem};
-use super::tree::TreeView;
 use crate::action::ListKind;
+use crate::component::{Component, Context, Outcome, ViewContext};
+use crate::keymap::KeyCommand;
+use crate::pager::Pager;
+use crate::picker::{Picker, PickerChoice, PickerItem};
+use crate::tree::TreeView;
 
+/// A panel over everything but the footer.
 #[derive(Debug)]
-pub(super) enum Overlay {
+pub(crate) enum Overlay {
     Picker(Box<Picker>),
     Pager(Pager),
     Tree(Box<TreeView>),
 }
 
-/// The pickers of the stack, the lowest first.
-pub(super) fn pickers(popups: &mut [Overlay]) -> impl DoubleEndedIterator<Item = &mut Picker> {
-    popups.iter_mut().filter_map(Overlay::as_picker)
+impl Component for Overlay {
+    fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
+        self.component_mut().handle(key, cx)
+    }
+
+    fn refresh(&mut self, cx: &mut Context<'_>) {
+        self.component_mut().refresh(cx);
+    }
+
+    fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
+        Clear.render(area, buffer);
+        self.component().render(area, buffer, view);
+    }
+
+    fn cursor(&self, area: Rect, view: &ViewContext<'_>) -> Option<Position> {
+        self.component().cursor(area, view)
+    }
+
+    fn paste(&mut self, text: &str, cx: &mut Context<'_>) {
+        self.component_mut().paste(text, cx);
+    }
 }
 
 impl Overlay {
-    pub(super) fn as_picker(&mut self) -> Option<&mut Picker> {
+    fn component(&self) -> &dyn Component {
+        match self {
+            Self::Picker(picker) => &**picker,
+            Self::Pager(pager) => pager,
+            Self::Tree(tree) => &**tree,
+        }
+    }
+
+    fn component_mut(&mut self) -> &mut dyn Component {
+        match self {
+            Self::Picker(picker) => &mut **picker,
+            Self::Pager(pager) => pager,
+            Self::Tree(tree) => &mut **tree,
+        }
+    }
+
+    pub(crate) fn as_picker(&mut self) -> Option<&mut Picker> {
         match self {
             Self::Picker(picker) => Some(picker),
             Self::Pager(_) | Self::Tree(_) => None,
         }
     }
 
+    pub(crate) fn as_tree(&mut self) -> Option<&mut TreeView> {
+        match self {
+            Self::Tree(tree) => Some(tree),
+            Self::Picker(_) | Self::Pager(_) => None,
+        }
+    }
+
+    pub(crate) fn as_pager(&mut self) -> Option<&mut Pager> {
+        match self {
+            Self::Pager(pager) => Some(pager),
+            Self::Picker(_) | Self::Tree(_) => None,
+        }
+    }
+
     /// Cancels a pending navigation; returns the text typed since it began.
-    pub(super) fn cancel_navigation(&mut self) -> Option<String> {
+    pub(crate) fn cancel_navigation(&mut self) -> Option<String> {
         match self {
             Self::Picker(picker) => picker.cancel_open(),
             Self::Tree(tree) => tree.stay(),
@@ -37,7 +92,7 @@ impl Overlay {
     }
 
     /// The pending call that it shows.
-    pub(super) fn call(&self) -> Option<&CallId> {
+    pub(crate) fn call(&self) -> Option<&CallId> {
         match self {
             Self::Pager(page) => page.call(),
             Self::Picker(_) | Self::Tree(_) => None,
@@ -45,17 +100,27 @@ impl Overlay {
     }
 
     /// Returns true if it is the dialog after a failed summary.
-    pub(super) fn is_failure_dialog(&self) -> bool {
+    pub(crate) fn is_failure_dialog(&self) -> bool {
         let is_retry_choice = |item: &PickerItem| matches!(item.choice, PickerChoice::AfterFailure(_));
         matches!(self, Self::Picker(picker) if picker.chosen().is_some_and(is_retry_choice))
     }
 
     /// Returns true if it is this list.
-    pub(super) fn is_list(&self, list: ListKind) -> bool {
-        matches!(self, Self::Picker(picker) if picker.list == Some(list))
+    pub(crate) fn is_list(&self, list: ListKind) -> bool {
+        matches!(self, Self::Picker(picker) if picker.kind() == Some(list))
     }
+}
 
-    pub(super) fn is_session_lists(&self) -> bool {
-        self.is_list(ListKind::Themes)
+/// The rows by which a command scrolls a list or a page on a screen of this size; `None` for other commands.
+pub(crate) fn scroll_rows(command: KeyCommand, size: (u16, u16)) -> Option<isize> {
+    let page = isize::try_from(size.1 / 2).unwrap_or(10).max(1);
+    match command {
+        KeyCommand::Up => Some(-1),
+        KeyCommand::Down => Some(1),
+        KeyCommand::PopupPageUp => Some(-page),
+        KeyCommand::PopupPageDown => Some(page),
+        KeyCommand::First => Some(isize::MIN / 2),
+        KeyCommand::Last => Some(isize::MAX / 2),
+        _ => None,
     }
 }

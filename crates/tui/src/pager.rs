@@ -1,11 +1,20 @@
 //! A page of text: its layout for the screen, which rows were shown, and its filter. Pure.
 
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use tiller_core::id::CallId;
 use tiller_core::unit::UnixMs;
 use tiller_render::{Breaks, Indent, Line, MAX_PROSE_WIDTH, Role, Span, wrap};
 
-use super::layout::right_aligned;
-use super::shown_since::ShownSince;
+use crate::component::{Component, Context, Outcome, ViewContext};
+use crate::draw::{put, row, title};
+use crate::effect::{Effect, LeaveScope};
+use crate::keymap::{self, KeyCommand};
+use crate::layout::right_aligned;
+use crate::overlay::scroll_rows;
+use crate::shown_since::ShownSince;
+use crate::tool_call::one_line;
 
 /// Maximum width of the left column; longer text is wrapped.
 const MOST_LEFT: usize = 31;
@@ -131,6 +140,70 @@ impl Pager {
     pub(super) fn filter_by(&mut self, find: Option<String>) {
         (self.find, self.top) = (find, 0);
         self.lay_out_anew();
+    }
+}
+
+impl Component for Pager {
+    /// Typed characters extend the search text while there is one. Keys without a meaning are ignored only on the page
+    /// of a pending call, where they may answer.
+    fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
+        let command = cx.ui.keymap.command(keymap::Context::Popup, key);
+        let page_command = cx.ui.keymap.command(keymap::Context::Page, key);
+        if !self.search_key(key, command, page_command) {
+            let rows = command.and_then(|command| scroll_rows(command, cx.ui.size));
+            match (command, page_command) {
+                (_, Some(KeyCommand::LeavePage)) => cx.push(Effect::CloseTop),
+                (Some(KeyCommand::Back), _) => cx.push(Effect::Leave(LeaveScope::Top)),
+                (Some(KeyCommand::Close), _) => cx.push(Effect::Leave(LeaveScope::All)),
+                (None, None) if self.pending_call.is_some() => return Outcome::Ignored,
+                _ => rows.into_iter().for_each(|rows| self.step(rows)),
+            }
+        }
+        Outcome::Consumed
+    }
+
+    fn refresh(&mut self, _cx: &mut Context<'_>) {}
+
+    fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
+        let theme = &view.ui.theme;
+        let mut notes = Vec::new();
+        notes.extend(self.find().map(|query| format!("/{}", one_line(query))));
+        if let Some(percent) = self.percent() {
+            let keys =
+                [KeyCommand::PopupPageUp, KeyCommand::PopupPageDown].map(|command| view.key_of(command));
+            notes.extend([format!("{percent}%"), keys.join(" ")]);
+        }
+        notes.push(view.key_of(KeyCommand::Back));
+        put(&title(&self.title, &notes.join(" · "), area.width), row(area, 0), buffer, theme);
+        for (at, line) in (2..area.height).zip(self.shown()) {
+            let (left, line_area) = (2.min(area.width), row(area, at));
+            let inner = Rect { x: area.x + left, width: area.width.saturating_sub(2), ..line_area };
+            put(line, inner, buffer, theme);
+        }
+    }
+}
+
+impl Pager {
+    /// Handles a key of the search in the page; returns false if it means something else.
+    fn search_key(
+        &mut self,
+        key: KeyEvent,
+        command: Option<KeyCommand>,
+        page_command: Option<KeyCommand>,
+    ) -> bool {
+        let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
+        let find = match (self.find(), key.code) {
+            (None, _) if page_command == Some(KeyCommand::FindInPage) => Some(String::new()),
+            (Some(text), KeyCode::Char(c)) if is_plain => Some(format!("{text}{c}")),
+            (Some(text), KeyCode::Backspace) => {
+                let mut text = text.to_owned();
+                text.pop().map(|_| text)
+            }
+            (Some(_), _) if command == Some(KeyCommand::Back) => None,
+            _ => return false,
+        };
+        self.filter_by(find);
+        true
     }
 }
 

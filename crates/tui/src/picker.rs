@@ -1,40 +1,49 @@
 //! The list component for all choices: filtering by typing, a stable selection, a preview.
 //!
-//! A caller makes items ([`PickerItem::new`]) and pushes a [`Picker`] of them onto the overlay stack; Enter executes
-//! the item's [`PickerChoice`]. A list that is refreshed, previewed or has keys of its own carries a [`ListKind`].
-//! `actions` handles keys, moved selections and closed lists.
+//! Each list is a [`ListSource`]: it says what Enter and its own keys do. `keys` handles keys, `view` draws.
 
-mod actions;
 mod agent_options;
 mod browser;
+mod choices;
+mod credentials;
+mod foreign_logs;
 mod fuzzy;
 mod inline_prompt;
 mod item;
+mod keys;
 mod line_input;
 mod models;
 mod session_lists;
 mod sessions;
 mod settings;
+mod source;
 #[cfg(test)]
 mod tests;
+mod themes;
+mod view;
 
 use std::sync::Arc;
 
 use tiller_render::Line;
 
-use super::keymap::KeyCommand;
 use crate::action::ListKind;
+use crate::tool_call::one_line;
 
 pub(super) use agent_options::{Levels, levels, mode_about, modes, permissions, tools};
 pub(super) use browser::SessionBrowser;
-pub(super) use fuzzy::{FuzzyQuery, MatchMode, pieces};
-pub(super) use inline_prompt::{EchoMode, LinePrompt, StatusText};
-pub(super) use item::{MARKS, PickerChoice, PickerItem, SessionExcerpt};
+pub(super) use choices::{PromptList, Question};
+pub(super) use credentials::{logins, logouts};
+pub(super) use foreign_logs::{foreign_logs, searched_places};
+pub(super) use fuzzy::{FuzzyQuery, MatchMode};
+pub(super) use inline_prompt::{LinePrompt, StatusText};
+pub(super) use item::{MARKS, PickerChoice, PickerItem, SessionExcerpt, SessionQueryId};
 pub(super) use line_input::LineInput;
 pub(super) use models::{Models, models};
-pub(super) use session_lists::{SessionListState, SessionQueryId};
-pub(super) use sessions::{Sessions, SortOrder, age, hits, newest, read_excerpt, sessions, sessions_by_id};
-pub(super) use settings::settings;
+pub(super) use sessions::{Sessions, age, hits, newest, read_excerpt, sessions, sessions_by_id};
+pub(super) use settings::{setting_problem, settings};
+pub(super) use source::{ListSource, list_source};
+pub(super) use themes::{theme_items, theme_names};
+pub(super) use view::{label, rows};
 
 use inline_prompt::InlinePrompt;
 
@@ -48,13 +57,12 @@ pub(super) struct Picker {
     pub(super) title: String,
     pub(super) items: Arc<[PickerItem]>,
     filter: LineInput,
-    match_mode: MatchMode,
+    /// What Enter and the list's own keys do.
+    source: &'static dyn ListSource,
     /// Indexes of the matching items; indexes after the last item refer to the browser's search hits.
     matches: Vec<usize>,
     place: ItemPosition,
     pub(super) waiting: bool,
-    /// The kind of list, if it can be refreshed.
-    pub(super) list: Option<ListKind>,
     /// Additional state of session lists.
     browser: Option<SessionBrowser>,
     preview: ItemPreview,
@@ -135,38 +143,40 @@ pub(super) fn with_match_mode(items: &[PickerItem], query: &str, match_mode: Mat
 
 impl Picker {
     /// An empty list whose items are being loaded.
-    pub(super) fn waiting(title: &str) -> Self {
+    pub(super) fn waiting(source: &'static dyn ListSource) -> Self {
         Self {
-            title: title.to_owned(),
+            title: source.title().to_owned(),
             items: Arc::default(),
             filter: LineInput::default(),
-            match_mode: MatchMode::Names,
+            source,
             matches: Vec::new(),
             place: ItemPosition::default(),
             waiting: true,
-            list: None,
             browser: None,
-            preview: ItemPreview::None,
+            preview: if source.has_preview() { ItemPreview::Waiting } else { ItemPreview::None },
             pending_query: PendingQuery::None,
             prompt: InlinePrompt::default(),
         }
     }
 
-    /// The same, with its kind.
-    pub(super) fn waiting_for(title: &str, list: ListKind) -> Self {
-        Self { list: Some(list), ..Self::waiting(title) }
-    }
-
     /// A list with its items.
-    pub(super) fn with_items(title: &str, items: Vec<PickerItem>) -> Self {
-        let mut picker = Self::waiting(title);
-        picker.fill(items, 0);
+    pub(super) fn with_items(
+        source: &'static dyn ListSource,
+        title: String,
+        items: Vec<PickerItem>,
+        selected: usize,
+    ) -> Self {
+        let mut picker = Self { title, ..Self::waiting(source) };
+        picker.fill(items, selected);
         picker
     }
 
-    /// Sets the match mode.
-    pub(super) fn fitting(self, match_mode: MatchMode) -> Self {
-        Self { match_mode, ..self }
+    /// The list of providers, asking for the key of the one that `provider` names. It asks before the providers are
+    /// loaded: a key that is pasted at once must not be shown.
+    pub(super) fn asking_for_key(provider: String) -> Self {
+        let mut picker = Self::waiting(&credentials::LoginList).with_filter(&provider);
+        picker.set_prompt(credentials::key_prompt(provider));
+        picker
     }
 
     /// Sets the filter.
@@ -174,9 +184,9 @@ impl Picker {
         Self { filter: words.into(), ..self }
     }
 
-    /// Adds a preview, which shows the item's detail until more is loaded.
-    pub(super) fn with_preview(self) -> Self {
-        Self { preview: ItemPreview::Waiting, ..self }
+    /// The kind of list, if its items are loaded in the background.
+    pub(super) fn kind(&self) -> Option<ListKind> {
+        self.source.kind()
     }
 
     /// Sets the items with an initial selection; a refreshed list keeps its selection.
@@ -204,6 +214,26 @@ impl Picker {
         // The selected item's detail may have changed.
         self.place.previewed = None;
         self.continue_to_key();
+    }
+
+    /// Continues with the key prompt once the providers are loaded, for the provider that the typed name means. If it
+    /// means none or several, the typed key is discarded.
+    fn continue_to_key(&mut self) {
+        let prompt = self.prompt().filter(|_| self.kind() == Some(ListKind::Logins));
+        let Some(PickerChoice::Login(filter)) = prompt.map(|prompt| prompt.purpose.clone()) else { return };
+        let named = PickerChoice::Login(filter.clone());
+        let is_known = self.items.iter().any(|item| item.choice == named);
+        let only = self.chosen().filter(|_| self.counts().0 == 1).map(|item| item.choice.clone());
+        let provider = if is_known { Some(named) } else { only };
+        match (provider, self.end_prompt()) {
+            (Some(PickerChoice::Login(provider)), Some(prompt)) => {
+                self.set_prompt(LinePrompt { typed: prompt.typed, ..credentials::key_prompt(provider) });
+            }
+            _ => {
+                self.edit(LineInput::clear);
+                self.set_status(Some(StatusText::error(format!("unknown provider `{}`", one_line(&filter)))));
+            }
+        }
     }
 
     pub(super) fn filter(&self) -> &str {
@@ -313,12 +343,7 @@ impl Picker {
 
     /// The query for highlighting matches.
     pub(super) fn query(&self) -> FuzzyQuery {
-        FuzzyQuery::new(self.filter.text(), self.match_mode)
-    }
-
-    /// Key hints besides movement, the most important first.
-    pub(super) fn hints(&self) -> Vec<(KeyCommand, &'static str)> {
-        actions::hints(self)
+        FuzzyQuery::new(self.filter.text(), self.source.match_mode())
     }
 
     /// The filter job to start, once.
@@ -330,7 +355,7 @@ impl Picker {
         Some(NarrowingJob {
             items: Arc::clone(&self.items),
             query: self.filter().to_owned(),
-            match_mode: self.match_mode,
+            match_mode: self.source.match_mode(),
         })
     }
 
@@ -345,7 +370,7 @@ impl Picker {
     /// Filters synchronously, because an item is about to be accepted.
     fn settle(&mut self) {
         if self.pending_query != PendingQuery::None {
-            self.set_matches(with_match_mode(&self.items, self.filter(), self.match_mode));
+            self.set_matches(with_match_mode(&self.items, self.filter(), self.source.match_mode()));
         }
     }
 
@@ -353,7 +378,7 @@ impl Picker {
         if self.items.len() > AT_ONCE && !self.filter.is_empty() {
             self.pending_query = PendingQuery::Unasked;
         } else {
-            self.set_matches(with_match_mode(&self.items, self.filter(), self.match_mode));
+            self.set_matches(with_match_mode(&self.items, self.filter(), self.source.match_mode()));
         }
     }
 

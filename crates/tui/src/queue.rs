@@ -203,7 +203,7 @@ impl App {
         let is_recent = |since: &UnixMs| self.now.since_ms(*since) < IGNORE_MS;
         self.queue.closed_at = self.queue.closed_at.filter(is_recent);
         let types = keys::types_text(key) || key.code == KeyCode::Enter;
-        let is_closed = matches!(self.queue.focus, QueueFocus::Editor) && self.overlays.is_empty();
+        let is_closed = matches!(self.queue.focus, QueueFocus::Editor) && self.compositor.is_empty();
         if self.queue.closed_at.is_none() || !types || !is_closed {
             return false;
         }

@@ -13,7 +13,6 @@ use tiller_engine::AnnouncedRetry;
 use tiller_engine::{AgentCommand, ContextUse, RunningCall, Summarizing};
 use tiller_provider::catalog::ImageInput;
 
-use crate::dialog::DeferredOverlay;
 use crate::welcome::Welcome;
 
 /// The session as far as known here.
@@ -178,8 +177,6 @@ pub(crate) struct SessionActivity {
     pub(crate) opening_since: Option<UnixMs>,
     pub(crate) running_since: Option<UnixMs>,
     pub(crate) calls: Vec<CallInProgress>,
-    /// Dialogs and pages to show once the user isn't typing.
-    pub(crate) deferred: Vec<DeferredOverlay>,
     /// The announced retry of a failed request.
     pub(crate) retry: Option<AnnouncedRetry>,
     /// Start of the running `!` command.

@@ -1,8 +1,8 @@
 //! The current theme: ratatui styles for roles, and the theme being previewed.
 
-mod theme_picker;
+mod check;
 
-pub(super) use theme_picker::{ThemeCheck, check, names, setting_of};
+pub(super) use check::{AUTO, ThemeCheck, check, setting_of};
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -53,12 +53,12 @@ pub enum ThemeQuery {
 /// The current theme and its styles.
 #[derive(Clone, Debug)]
 pub(super) struct ThemeState {
-    library: Arc<ThemeRegistry>,
-    choice: ThemeChoice,
+    pub(super) library: Arc<ThemeRegistry>,
+    pub(super) choice: ThemeChoice,
     /// The theme being previewed.
-    previewed: Option<String>,
+    pub(super) previewed: Option<String>,
     background: Background,
-    depth: ColorDepth,
+    pub(super) depth: ColorDepth,
     current: Arc<theme::Theme>,
     /// Styles by role.
     styles: [Style; ROLES.len()],
@@ -67,10 +67,10 @@ pub(super) struct ThemeState {
 /// Changes in the problems of theme files.
 #[derive(Debug)]
 pub(super) struct ThemeProblems {
-    new: Vec<ResourceProblem>,
-    gone: Vec<ResourceProblem>,
+    pub(super) new: Vec<ResourceProblem>,
+    pub(super) gone: Vec<ResourceProblem>,
     /// Files that are valid again.
-    fixed: Vec<PathBuf>,
+    pub(super) fixed: Vec<PathBuf>,
 }
 
 impl ThemeState {
@@ -125,13 +125,13 @@ impl ThemeState {
     }
 
     /// Previews a theme; `None` returns to the chosen one.
-    fn preview(&mut self, name: Option<&str>) {
+    pub(super) fn preview(&mut self, name: Option<&str>) {
         self.previewed = name.map(str::to_owned);
         self.refresh();
     }
 
     /// Sets the theme of one of the theme settings.
-    fn set_theme(&mut self, setting: &Setting, name: &str) {
+    pub(super) fn set_theme(&mut self, setting: &Setting, name: &str) {
         let wished = if *setting == setting::THEME_DARK {
             &mut self.choice.dark
         } else if *setting == setting::THEME_LIGHT {

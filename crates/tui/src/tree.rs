@@ -29,7 +29,7 @@ use crate::action::{Action, Navigate};
 
 pub(super) use draw::DrawnTree;
 use entry_text::EntryText;
-pub(super) use keys::leaves_tree;
+pub(super) use keys::hide_dialog;
 pub(super) use loader::load;
 pub(super) use model::{TreeFilter, TreeModel};
 use preview::EntryPreview;

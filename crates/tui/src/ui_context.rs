@@ -4,12 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
+use tiller_core::setting::Setting;
 use tiller_render::RenderOptions;
+use tiller_render::theme::resolve_theme;
 
 use crate::ProviderKey;
 use crate::keymap::Keymap;
 use crate::terminal::Images;
-use crate::theme::ThemeState;
+use crate::theme::{self, ThemeCheck, ThemeState};
 
 /// The environment of the front end.
 #[derive(Clone, Debug)]
@@ -28,6 +30,18 @@ pub(crate) struct UiContext {
     pub(crate) size: (u16, u16),
     /// Width and height of a cell in pixels.
     pub(crate) cell_pixels: (u16, u16),
+}
+
+impl UiContext {
+    /// Checks a value for a theme setting.
+    pub(crate) fn check_theme(&self, setting: &Setting, name: &str) -> ThemeCheck {
+        theme::check(&self.theme.library, setting, &self.resolve_theme(name))
+    }
+
+    /// A theme's name, or the absolute path of its file.
+    pub(crate) fn resolve_theme(&self, name: &str) -> String {
+        resolve_theme(name, &self.cwd, self.home.as_deref())
+    }
 }
 
 #[cfg(test)]

@@ -2,12 +2,9 @@
 
 mod footer;
 mod hit_test;
-mod list;
-mod panel;
 mod prompt;
 mod queue;
 mod transcript;
-mod tree;
 
 pub(super) use self::hit_test::{HitRow, ScrollTarget};
 pub(super) use self::prompt::most_offers;
@@ -26,7 +23,6 @@ use super::draw::{lines, put};
 use super::editor::EditKind;
 use super::frame_pacer::Dirty;
 use super::keymap::KeyCommand;
-use super::layout::right_aligned;
 use super::overlay::Overlay;
 use super::pager::Pager;
 use super::terminal::ImagePlacement;
@@ -108,7 +104,7 @@ impl App {
     pub(super) fn prepare(&mut self) -> ScreenAreas {
         let areas = self.lay_out_panels();
         let ctx = self.render_context();
-        if let Some(Overlay::Tree(tree)) = self.overlays.last_mut() {
+        if let Some(Overlay::Tree(tree)) = self.compositor.top_mut() {
             tree.prepare(self.ui.size, &self.ui.keymap, &ctx);
         }
         self.lay_out_page();
@@ -141,13 +137,13 @@ impl App {
 
     /// Lays out the page over the transcript, if any.
     pub(super) fn lay_out_page(&mut self) {
-        if !matches!(self.overlays.last(), Some(Overlay::Pager(_))) {
+        if !matches!(self.compositor.top(), Some(Overlay::Pager(_))) {
             return;
         }
         let footer = ScreenAreas::compute(self).footer.height;
         let (width, height) = self.ui.size;
         let foot = u16::try_from(page_foot(&self.approvals, &self.view_context()).len()).unwrap_or(u16::MAX);
-        if let Some(Overlay::Pager(page)) = self.overlays.last_mut() {
+        if let Some(Overlay::Pager(page)) = self.compositor.top_mut() {
             let rows = height.saturating_sub(footer).saturating_sub(2).saturating_sub(foot);
             page.lay_out(Pager::columns(width), usize::from(rows));
         }
@@ -157,7 +153,7 @@ impl App {
     pub(super) fn pictures(&self, areas: &ScreenAreas) -> Vec<ImagePlacement> {
         let area = areas.transcript;
         let mut placements: Vec<ImagePlacement> = Vec::new();
-        if !self.overlays.is_empty() {
+        if !self.compositor.is_empty() {
             return placements;
         }
         for (row, shown) in (area.y..area.bottom()).zip(self.transcript.visible()) {
@@ -192,10 +188,12 @@ pub(super) fn view(app: &App, areas: &ScreenAreas, frame: &mut Frame<'_>) {
     let cursor = transcript::search_cursor(app, bottom_rows(areas.status, 1)).unwrap_or(cursor);
     lines(&[bottom_rule(app, below)], areas.bottom_rule, buffer, theme);
     lines(&[footer::line(app)], areas.footer, buffer, theme);
-    let over = app.overlays.last().map(|popup| {
+    let over = app.compositor.top().map(|overlay| {
         let area = frame.area();
         let area = Rect { height: area.height - areas.footer.height, ..area };
-        let cursor = panel::draw(popup, area, frame.buffer_mut(), &app.ui);
+        let view = app.view_context();
+        overlay.render(area, frame.buffer_mut(), &view);
+        let cursor = overlay.cursor(area, &view).map(Into::into);
         let foot = page_foot(&app.approvals, &app.view_context());
         let rows = u16::try_from(foot.len()).unwrap_or(u16::MAX).min(area.height);
         let area = Rect { y: area.bottom() - rows, height: rows, ..area };
@@ -270,9 +268,4 @@ fn editor(app: &App, area: Rect, buffer: &mut Buffer) -> (u16, u16) {
         put(&Line::new(words, Role::Muted), Rect { height: 1, ..inner }, buffer, &app.ui.theme);
     }
     app.composer.editor.draw(inner, app.ui.theme.style(Role::Text.into()), buffer)
-}
-
-/// A line with right-aligned text.
-fn spread(left: Vec<Span>, right: Span, width: usize) -> Line {
-    right_aligned(left, Some(right), width)
 }

@@ -17,7 +17,7 @@ impl App {
 
     pub(super) fn compaction_ended(&mut self, reason: CompactionReason, error: Option<&str>) {
         self.model.activity.summary = None;
-        self.close_failure_dialog();
+        self.compositor.close_failure_dialog();
         let Some(error) = error else { return };
         match reason {
             // The command's own result reports it.
@@ -34,7 +34,7 @@ impl App {
 
     /// Opens the dialog about a failed summary.
     pub(crate) fn open_failure_dialog(&mut self, error: &str) {
-        self.close_failure_dialog();
+        self.compositor.close_failure_dialog();
         let item = |choice: CompactionChoice| {
             let label = match choice {
                 CompactionChoice::Retry => "try again",
@@ -45,6 +45,7 @@ impl App {
         };
         let title = format!("summary failed: {}", one_line(error));
         let items = CompactionChoice::ALL.map(item).to_vec();
-        self.open_dialog(Dialog { title, items });
+        let dialog = Dialog { title, items };
+        _ = self.with_overlays(|overlays, cx| overlays.open_dialog(dialog, cx));
     }
 }

@@ -1,45 +1,40 @@
 //! Applies task results to the app's state.
 
 use tiller_core::event::QueueItem;
-use tiller_engine::{SessionState, SessionSwitched};
+use tiller_core::id::SessionId;
+use tiller_engine::{KeyChangeOutcome, SessionState, SessionSwitched};
 use tiller_provider::catalog::ImageInput;
 
 use crate::action::{Action, BackgroundJob, ListAction, ListKind, UserText};
 use crate::app::App;
 use crate::attach::AttachedImage;
 use crate::block::NoticeLevel;
+use crate::compositor::Compositor;
 use crate::frame_pacer::Dirty;
 use crate::keymap::KeyCommand;
+use crate::login::LoginResult;
 use crate::message::{ListResult, LoadedSession, TaskResult};
-use crate::overlay::{Overlay, pickers};
 use crate::pager::Pager;
-use crate::picker::PickerItem;
 use crate::queue;
 use crate::session_model::{CallInProgress, Job, SessionActivity, SessionInfo, StreamingAnswer};
+use crate::tree::hide_dialog;
 
 impl App {
     /// Switches to another session. A prompt that returns with it, and text typed while it was opening, are
     /// put before the draft.
     fn session_switched(&mut self, switched: SessionSwitched) {
         self.restore_typed_ahead();
-        self.overlays.clear();
-        self.model.activity.deferred.clear();
+        self.compositor.overlays.clear();
+        self.compositor.drop_deferred();
         self.queue.forget_removed();
         if let Some(text) = switched.editor {
             self.composer.editor.put_before(&[text]);
         }
     }
 
-    /// Cancels a pending session switch in lists and the tree; returns the text typed during it.
-    pub(crate) fn cancel_switch(&mut self) -> Option<String> {
-        self.overlays.iter_mut().filter_map(Overlay::cancel_navigation).next()
-    }
-
-    /// Cancels a pending session switch and moves the text typed during it to the editor.
-    pub(crate) fn restore_typed_ahead(&mut self) {
-        if let Some(typed) = self.cancel_switch() {
-            self.composer.editor.put_before(&[typed]);
-        }
+    /// Cancels a pending session switch; the text typed during it goes to the editor.
+    fn restore_typed_ahead(&mut self) {
+        _ = self.with_overlays(Compositor::cancel_switch);
     }
 
     pub(super) fn apply_result(&mut self, report: TaskResult) -> Vec<Action> {
@@ -56,12 +51,17 @@ impl App {
             TaskResult::ReturnedMessages(items) => self.restore_messages(&items),
             TaskResult::QueueOutcome(outcome) => self.apply_queue_outcome(outcome),
             TaskResult::SessionSwitched(switched) => self.session_switched(switched),
-            TaskResult::Dialog(question) => self.open_dialog(question),
+            TaskResult::Dialog(dialog) => {
+                return self.with_overlays(|overlays, cx| overlays.open_dialog(dialog, cx));
+            }
             TaskResult::CodeHighlighted => {}
             TaskResult::Began(errand) => self.model.activity.jobs.push((errand, self.now)),
             TaskResult::Ended(errand) => self.job_ended(errand),
             TaskResult::Login(result) => return self.key_changed(result),
-            TaskResult::Page { title, lines } => self.defer_page(Pager::new(&title, lines)),
+            TaskResult::Page { title, lines } => {
+                let page = Pager::new(&title, lines);
+                return self.with_overlays(|overlays, cx| overlays.defer_page(page, cx));
+            }
             TaskResult::History(prompts) => self.composer.editor.prepend_history(prompts),
             TaskResult::ForkId(fork) => self.model.info.fork_id = fork,
             TaskResult::Branch(branch) => self.model.info.branch = branch,
@@ -84,44 +84,72 @@ impl App {
     /// Applies a result for a list, the tree or the completion.
     fn apply_list_result(&mut self, result: ListResult) -> Vec<Action> {
         match result {
-            ListResult::Items { list, items, selected } => self.fill_list(list, items, selected),
-            ListResult::Narrowed(done) => {
-                pickers(&mut self.overlays).for_each(|picker| picker.apply_narrowed(&done));
-            }
-            ListResult::Preview { of, lines } => {
-                pickers(&mut self.overlays).for_each(|picker| picker.show_preview(&of, lines.clone()));
-            }
+            ListResult::Items { list, items, selected } => self.compositor.fill_list(list, items, selected),
+            ListResult::Narrowed(done) => self.compositor.apply_narrowed(&done),
+            ListResult::Preview { of, lines } => self.compositor.show_preview(&of, &lines),
             ListResult::ArgumentValues { of, items } => self.show_argument_values(of, items),
             ListResult::Files(files) => return self.set_project_files(files),
             ListResult::Ranked(ranked) => return self.show_ranked_files(ranked),
             ListResult::Paths(listing) => return self.show_listed_paths(listing),
-            ListResult::Settings(settings) => self.settings_changed(&settings),
-            ListResult::Theme(setting, name) => self.theme_setting_changed(setting, &name),
-            ListResult::Status(word) => {
-                self.cancel_switch();
-                self.show_list_status(word);
+            ListResult::Settings(settings) => self.compositor.settings_changed(&settings),
+            ListResult::Theme(setting, name) => self.ui.theme.set_theme(setting, &name),
+            ListResult::Status(status) => {
+                return self.with_overlays(|overlays, cx| {
+                    // The text typed ahead stays in the list: its switch has failed.
+                    overlays.drop_switch();
+                    overlays.show_status(status, cx);
+                });
             }
-            ListResult::SessionsChanged { word, trashed } => return self.sessions_changed(word, trashed),
+            ListResult::SessionsChanged { word, trashed } => {
+                return self.with_overlays(|overlays, cx| overlays.sessions_changed(word, trashed, cx));
+            }
             ListResult::RenameFailed { path, name, reason } => {
-                self.prompt_for_name_again(&path, &name);
-                self.show_list_status(reason);
+                return self.with_overlays(|overlays, cx| overlays.rename_failed(&path, &name, reason, cx));
             }
             ListResult::RestoreFailed { path, reason } => {
-                self.restore_failed(path);
-                self.show_list_status(reason);
+                self.compositor.restore_failed(path);
+                return self.with_overlays(|overlays, cx| overlays.show_status(reason, cx));
             }
-            ListResult::Sessions { look, scope, what } => self.show_browse_result(look, scope, &what),
-            ListResult::AskToHide { entry, count } => self.ask_to_hide(entry, count),
-            ListResult::Tree { session, news } => self.handle_tree_result(&session, news),
-            ListResult::ForkCreated(session) => self.forked_beside(&session),
+            ListResult::Sessions { look, scope, what } => self.compositor.show_sessions(look, scope, &what),
+            ListResult::AskToHide { entry, count } => {
+                let dialog = hide_dialog(entry, count, &self.ui.keymap);
+                return self.with_overlays(|overlays, cx| overlays.open_dialog(dialog, cx));
+            }
+            ListResult::Tree { session, news } => self.compositor.apply_tree_result(&session, news),
+            ListResult::ForkCreated(session) => self.fork_created(&session),
         }
         Vec::new()
     }
 
-    fn fill_list(&mut self, list: ListKind, items: Vec<PickerItem>, selected: usize) {
-        if let Some(picker) = pickers(&mut self.overlays).rfind(|picker| picker.list == Some(list)) {
-            picker.fill(items, selected);
-        }
+    /// Reports a new fork.
+    fn fork_created(&mut self, session: &SessionId) {
+        self.compositor.overlays.clear();
+        let short = session.short();
+        let hint = format!("open it with tiller --session {short}; the chosen prompt is in its editor");
+        self.add_notice(NoticeLevel::Note, format!("forked into session {short}"), Some(hint));
+    }
+
+    /// Reports a stored or removed API key. If a model was being chosen, choosing continues.
+    fn key_changed(&mut self, result: LoginResult) -> Vec<Action> {
+        let LoginResult { message, hint, outcome } = result;
+        let key = self.ui.keymap.key_of(KeyCommand::PickModel);
+        let hint = match outcome {
+            KeyChangeOutcome::ActiveProvider | KeyChangeOutcome::Unchanged => hint,
+            KeyChangeOutcome::OtherProvider => hint.or_else(|| Some(format!("{key} chooses a model"))),
+            KeyChangeOutcome::SwitchedToProvider(model) => {
+                let chosen = format!("{model} answers from the next request on; {key} chooses another");
+                Some(hint.map_or(chosen.clone(), |hint| format!("{chosen}; {hint}")))
+            }
+            KeyChangeOutcome::NoModel => {
+                Some(format!("the next prompt needs another model: {key} chooses one"))
+            }
+            KeyChangeOutcome::SwitchedToFallback(model) => {
+                Some(format!("{model} is the only model left; /login adds a key"))
+            }
+        };
+        self.add_notice(NoticeLevel::Note, message, hint);
+        let is_choosing = self.compositor.key_changed();
+        is_choosing.then_some(Action::List(ListAction::LoadItems(ListKind::Models))).into_iter().collect()
     }
 
     fn job_ended(&mut self, job: Job) {
@@ -164,7 +192,7 @@ impl App {
             }
             Action::List(ListAction::WalkFiles(_)) => self.composer.completion.cancel_walk(),
             Action::List(ListAction::LoadArguments(_)) => self.composer.completion.cancel_gathering(),
-            Action::List(ListAction::RestoreSession(path)) => self.restore_failed(path),
+            Action::List(ListAction::RestoreSession(path)) => self.compositor.restore_failed(path),
             Action::Attach(_, text) => self.composer.editor.paste(&text),
             Action::Navigate(_) => self.restore_typed_ahead(),
             Action::Queue(queue::QueueAction::Restore(removed)) => {
@@ -193,11 +221,7 @@ impl App {
         }
         // A flash about the failed action is obsolete.
         self.flash.clear();
-        // A list would cover the error; but the dialog about a failed summary blocks the agent, so it stays.
-        if matches!(self.overlays.last(), Some(Overlay::Picker(_) | Overlay::Tree(_))) {
-            self.restore_typed_ahead();
-            self.overlays.retain(Overlay::is_failure_dialog);
-        }
+        _ = self.with_overlays(Compositor::uncover_error);
         self.add_notice(NoticeLevel::Error, what, hint);
     }
 
@@ -214,18 +238,17 @@ impl App {
     fn apply_snapshot(&mut self, loaded: LoadedSession) {
         let LoadedSession { snapshot, newest } = loaded;
         let live = snapshot.in_progress;
-        self.outdate_tree();
+        self.compositor.outdate_tree();
         self.model.info.seq = snapshot.seq;
         let former = self.transcript.replace(newest);
         self.set_session_state(snapshot.state);
         self.model.info.tools = self.transcript.context().tools.clone();
         self.set_approvals(&live.approvals);
         // The snapshot says whether that dialog is still open; other deferred dialogs exist only here.
-        self.close_failure_dialog();
+        self.compositor.close_failure_dialog();
         self.model.activity = SessionActivity {
             opening_since: None,
             retry: live.retry.clone(),
-            deferred: std::mem::take(&mut self.model.activity.deferred),
             running_since: live.running_since,
             calls: live.calls.iter().map(CallInProgress::from).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),

@@ -145,7 +145,9 @@ fn panel_long_call_is_allowed_once_opened() {
     ");
     assert_eq!(harness.letter('y'), flashed("The call is longer than its panel; v shows all of it."));
     let (outcome, effects) = harness.letter('v');
-    let [Effect::OpenCallPage { call, title, lines }] = effects.as_slice() else { panic!("{effects:?}") };
+    let [Effect::Open(Opening::CallPage { call, title, lines })] = effects.as_slice() else {
+        panic!("{effects:?}")
+    };
     assert_eq!((outcome, call, title.as_str()), (Outcome::Consumed, &"c1".into(), "bash needs approval"));
     assert_eq!((lines.len(), lines[18].text().trim()), (20, "echo 19"));
     assert_eq!(harness.letter('y'), decided(Decision::Once));

@@ -10,8 +10,9 @@ use super::paths::{PathKind, PathQuery};
 use super::{Candidate, CompletionKind, OnAccept};
 use crate::action::{Action, ListAction, ListKind};
 use crate::app::App;
-use crate::picker::{FuzzyQuery, MatchMode, PickerChoice, PickerItem, mode_about, with_match_mode};
-use crate::theme;
+use crate::picker::{
+    FuzzyQuery, MatchMode, PickerChoice, PickerItem, mode_about, theme_names, with_match_mode,
+};
 use crate::tool_call::one_line;
 
 /// Maximum number of candidates.
@@ -72,7 +73,7 @@ impl App {
     fn argument_of(&self, command: BuiltInCommand, typed: &str) -> NextArgument {
         match command {
             BuiltInCommand::Approval => NextArgument::Items(modes()),
-            BuiltInCommand::Theme => NextArgument::Items(theme::names(&self.ui.theme)),
+            BuiltInCommand::Theme => NextArgument::Items(theme_names(&self.ui.theme)),
             BuiltInCommand::Settings => NextArgument::Items(settings(typed)),
             BuiltInCommand::Model => NextArgument::Gathered(ArgumentValues::List(ListKind::Models)),
             // The levels depend on the model.

@@ -7,9 +7,9 @@ use tokio::task::spawn_blocking;
 use super::{ExecutorWorker, now};
 use crate::action::ListKind;
 use crate::import;
-use crate::login::{self, LoginRequest, LoginResult};
+use crate::login::{LoginRequest, LoginResult};
 use crate::message::{ListResult, TaskOrigin, TaskResult};
-use crate::picker::StatusText;
+use crate::picker::{self, StatusText};
 use crate::tool_call::one_line;
 
 impl ExecutorWorker {
@@ -19,9 +19,9 @@ impl ExecutorWorker {
         vec![match spawn_blocking(move || service.list()).await {
             Ok(Ok(credentials)) => {
                 let items = if list == ListKind::Logins {
-                    login::logins(&credentials)
+                    picker::logins(&credentials)
                 } else {
-                    login::logouts(&credentials)
+                    picker::logouts(&credentials)
                 };
                 TaskResult::List(ListResult::Items { list, items, selected: 0 })
             }
@@ -84,8 +84,8 @@ impl ExecutorWorker {
             Ok(Ok(found)) => {
                 let home = self.options.home.as_deref();
                 let items = match found.logs.as_slice() {
-                    [] => import::searched_places(&found.looked_in, home),
-                    logs => import::logs(logs, now()),
+                    [] => picker::searched_places(&found.looked_in, home),
+                    logs => picker::foreign_logs(logs, now()),
                 };
                 TaskResult::List(ListResult::Items { list: ListKind::ForeignLogs, items, selected: 0 })
             }

@@ -6,9 +6,163 @@ use tiller_engine::{ApprovalMode, OfferState, OfferedTool, Permission};
 use tiller_provider::catalog;
 use tiller_render::{Line, Role};
 
+use super::item::{PickerChoice, PickerItem};
 use super::models::{fact, heading, mark};
-use super::{PickerChoice, PickerItem};
+use super::source::{ListResponse, ListSource};
+use crate::action::{Action, ListAction, ListKind, SessionEdit};
+use crate::component::ViewContext;
+use crate::keymap::{Context, KeyCommand};
 use crate::tool_call::one_line;
+
+/// The thinking levels.
+#[derive(Debug)]
+pub(super) struct ThinkingList;
+
+impl ListSource for ThinkingList {
+    fn title(&self) -> &'static str {
+        "thinking"
+    }
+
+    fn kind(&self) -> Option<ListKind> {
+        Some(ListKind::Thinking)
+    }
+
+    fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
+        match choice {
+            PickerChoice::Thinking(level) => {
+                ListResponse::close(Action::Edit(SessionEdit::SetThinking(level)))
+            }
+            _ => ListResponse::none(),
+        }
+    }
+}
+
+/// The approval modes.
+#[derive(Debug)]
+pub(super) struct ApprovalModeList;
+
+impl ListSource for ApprovalModeList {
+    fn title(&self) -> &'static str {
+        "approval"
+    }
+
+    fn kind(&self) -> Option<ListKind> {
+        Some(ListKind::Approval)
+    }
+
+    fn has_preview(&self) -> bool {
+        true
+    }
+
+    fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
+        match choice {
+            PickerChoice::Approval(mode) => ListResponse::close(Action::List(ListAction::SetApproval(mode))),
+            _ => ListResponse::none(),
+        }
+    }
+}
+
+/// The permissions of the session; Enter revokes one.
+#[derive(Debug)]
+pub(super) struct PermissionList;
+
+impl ListSource for PermissionList {
+    fn title(&self) -> &'static str {
+        "permissions"
+    }
+
+    fn kind(&self) -> Option<ListKind> {
+        Some(ListKind::Permissions)
+    }
+
+    fn has_preview(&self) -> bool {
+        true
+    }
+
+    fn context(&self) -> Option<Context> {
+        Some(Context::Permissions)
+    }
+
+    fn accept_hint(&self) -> &'static str {
+        "revoke"
+    }
+
+    fn key_hints(&self) -> &'static [(KeyCommand, &'static str)] {
+        &[(KeyCommand::Revoke, "revoke")]
+    }
+
+    fn empty_text(&self) -> &'static str {
+        "no permissions in this session"
+    }
+
+    fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
+        match choice {
+            PickerChoice::Permission(permission) => {
+                ListResponse::stay(Action::List(ListAction::Revoke(permission)))
+            }
+            _ => ListResponse::none(),
+        }
+    }
+
+    fn perform(&self, command: KeyCommand, choice: PickerChoice) -> ListResponse {
+        match (command, choice) {
+            (KeyCommand::Revoke, PickerChoice::Permission(permission)) => {
+                ListResponse::stay(Action::List(ListAction::Revoke(permission)))
+            }
+            _ => ListResponse::none(),
+        }
+    }
+}
+
+/// The question whether to trust the project.
+#[derive(Debug)]
+pub(super) struct TrustQuestion;
+
+impl ListSource for TrustQuestion {
+    fn title(&self) -> &'static str {
+        "trust this project?"
+    }
+
+    fn kind(&self) -> Option<ListKind> {
+        Some(ListKind::Trust)
+    }
+
+    fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
+        match choice {
+            PickerChoice::Trust => ListResponse::close(Action::List(ListAction::Trust)),
+            _ => ListResponse::Close(Vec::new()),
+        }
+    }
+}
+
+/// The tools; Enter switches one on or off.
+#[derive(Debug)]
+pub(super) struct ToolList;
+
+impl ListSource for ToolList {
+    fn title(&self) -> &'static str {
+        "tools"
+    }
+
+    fn kind(&self) -> Option<ListKind> {
+        Some(ListKind::Tools)
+    }
+
+    fn has_preview(&self) -> bool {
+        true
+    }
+
+    fn accept_hint(&self) -> &'static str {
+        "switch on or off"
+    }
+
+    fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
+        match choice {
+            PickerChoice::Tool(name) => ListResponse::stay(Action::List(ListAction::ToggleTool(name))),
+            _ => ListResponse::none(),
+        }
+    }
+}
 
 /// The model's thinking levels.
 #[derive(Clone, Debug)]

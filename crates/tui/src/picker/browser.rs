@@ -1,11 +1,14 @@
 //! Additional state of session lists: scope, order and search hits.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tiller_session::SessionScope;
 
-use super::{Picker, PickerChoice, PickerItem, SessionQueryId, Sessions, SortOrder, StatusText};
-use crate::action::{Action, ListAction, Navigate};
+use super::Picker;
+use super::inline_prompt::{LinePrompt, StatusText};
+use super::item::{PickerChoice, PickerItem, SessionQueryId};
+use super::session_lists::SessionList;
+use super::sessions::{Sessions, SortOrder};
 use crate::message::SessionsResult;
 use crate::session_search::SearchRequest;
 
@@ -57,8 +60,7 @@ impl SessionBrowser {
 impl Picker {
     /// A session list that is still loading, with a filter.
     pub(crate) fn browser(words: &str, look: SessionQueryId) -> Self {
-        let mut picker = Self::waiting("").fitting(super::MatchMode::Prose).with_preview();
-        picker.filter = words.into();
+        let picker = Self::waiting(&SessionList).with_filter(words);
         picker.in_scope(SessionScope::ThisDirectory, look)
     }
 
@@ -80,17 +82,16 @@ impl Picker {
         self.browser = Some(SessionBrowser { order, can_undo, ..SessionBrowser::new(scope, look) });
     }
 
-    /// Starts opening a session, unless that is in progress.
-    pub(super) fn open(&mut self, path: PathBuf) -> Vec<Action> {
+    /// Notes that a session is being opened; returns false if that is in progress already.
+    pub(super) fn begin_opening(&mut self, path: &Path) -> bool {
         self.set_status(Some(StatusText::note("opening…")));
         let filter = self.filter.text().to_owned();
-        if let Some(browser) = &mut self.browser {
-            if browser.opening.as_ref().is_some_and(|opening| opening.path == path) {
-                return Vec::new();
-            }
-            browser.opening = Some(PendingOpen { path: path.clone(), filter });
+        let Some(browser) = &mut self.browser else { return true };
+        let is_new = browser.opening.as_ref().is_none_or(|opening| opening.path != path);
+        if is_new {
+            browser.opening = Some(PendingOpen { path: path.to_owned(), filter });
         }
-        vec![Action::Navigate(Navigate::Open(path))]
+        is_new
     }
 
     pub(super) fn is_opening(&self) -> bool {
@@ -107,21 +108,21 @@ impl Picker {
     /// Prompts for a name, starting with the current one.
     pub(super) fn ask_for_name(&mut self, path: PathBuf) {
         let name = self.chosen().and_then(|item| item.tag.as_ref()?.name.clone()).unwrap_or_default();
-        self.prompt_for(PickerChoice::Open(path), "name", &name);
-        self.set_blank_hint(match name.as_str() {
+        let blank = match name.as_str() {
             "" => "no name; the first message is shown instead",
             _ => "empty: show the first message instead",
-        });
+        };
+        self.set_prompt(LinePrompt::new(PickerChoice::Open(path), "name", &name).with_blank_hint(blank));
     }
 
-    /// The actions for a typed name; an unchanged name does nothing.
-    pub(super) fn typed_name(&mut self, path: PathBuf, (before, typed): (&str, &str)) -> Vec<Action> {
-        if before.trim() == typed.trim() {
-            let status = if before.trim().is_empty() { "no name set" } else { "name unchanged" };
-            self.set_status(Some(StatusText::note(status)));
-            return Vec::new();
+    /// Reopens the prompt after renaming failed, with the typed name, unless the user went on meanwhile.
+    pub(crate) fn ask_for_name_again(&mut self, path: &Path, name: &str) {
+        let chosen = self.chosen().map(|item| &item.choice);
+        let is_unchanged = chosen.is_some_and(|choice| *choice == PickerChoice::Open(path.to_owned()));
+        if self.prompt().is_none() && is_unchanged {
+            self.ask_for_name(path.to_owned());
+            self.edit(|line| *line = name.into());
         }
-        vec![Action::List(ListAction::NameSession(path, typed.to_owned()))]
     }
 
     /// Switches between threads of forks and a flat list.
@@ -151,12 +152,30 @@ impl Picker {
         })
     }
 
+    /// Notes whether a session can be restored; returns false if this is no session list.
+    pub(crate) fn set_can_undo(&mut self, can_undo: bool) -> bool {
+        self.browser.as_mut().map(|browser| browser.can_undo = can_undo).is_some()
+    }
+
+    /// Selects a session as soon as it appears, because it is being restored.
+    pub(crate) fn await_session(&mut self, path: &Path) {
+        if let Some(browser) = &mut self.browser {
+            browser.awaited = Some(PickerChoice::Open(path.to_owned()));
+        }
+    }
+
+    /// The request for another search of the same sessions; `None` if this is no session list.
+    pub(crate) fn search_again(&mut self, query: SessionQueryId) -> Option<SearchRequest> {
+        self.browser.as_mut()?.look = query;
+        self.search_request()
+    }
+
     pub(crate) fn session_browser(&self) -> Option<&SessionBrowser> {
         self.browser.as_ref()
     }
 
     /// Shows the results of a search, if they are current.
-    pub(super) fn browsed(&mut self, look: SessionQueryId, scope: SessionScope, what: &SessionsResult) {
+    pub(crate) fn browsed(&mut self, look: SessionQueryId, scope: SessionScope, what: &SessionsResult) {
         let awaited = self.browser.as_ref().and_then(|browser| browser.awaited.clone());
         let (chosen, row) = (awaited.clone().or_else(|| self.moved_choice()), self.place.row);
         let is_current = |browser: &&mut SessionBrowser| (browser.look, browser.scope) == (look, scope);

@@ -3,7 +3,9 @@
 use tiller_core::unit::UnixMs;
 use tiller_render::Role;
 
-use super::{LineInput, Picker, PickerChoice};
+use super::Picker;
+use super::item::PickerChoice;
+use super::line_input::LineInput;
 use crate::dialog::Dialog;
 use crate::shown_since::ShownSince;
 
@@ -29,6 +31,24 @@ pub(crate) struct LinePrompt {
     /// A hint shown while the line is empty.
     pub(crate) blank: &'static str,
     pub(crate) echo: EchoMode,
+}
+
+impl LinePrompt {
+    /// A prompt about an item, with a label and an initial value.
+    pub(crate) fn new(purpose: PickerChoice, what: impl Into<String>, before: &str) -> Self {
+        let (what, typed, before) = (what.into(), before.into(), before.to_owned());
+        Self { purpose, what, typed, before, blank: "", echo: EchoMode::Open }
+    }
+
+    /// A prompt whose input is hidden.
+    pub(crate) fn masked(purpose: PickerChoice, what: impl Into<String>) -> Self {
+        Self { echo: EchoMode::Masked, ..Self::new(purpose, what, "") }
+    }
+
+    /// Sets the hint for an empty line.
+    pub(crate) fn with_blank_hint(self, blank: &'static str) -> Self {
+        Self { blank, ..self }
+    }
 }
 
 /// Visibility of the typed text.
@@ -58,9 +78,8 @@ impl StatusText {
 
 impl Picker {
     /// Sets when the list appeared, to guard against keys pressed before.
-    pub(crate) fn with_appeared(mut self, appeared: ShownSince) -> Self {
+    pub(crate) fn set_appeared(&mut self, appeared: ShownSince) {
         self.prompt.appeared = Some(appeared);
-        self
     }
 
     /// Returns true if the list was visible long enough for a key to be meant for it.
@@ -78,25 +97,9 @@ impl Picker {
         Dialog { title: self.title.clone(), items: self.items.to_vec() }
     }
 
-    /// Opens a prompt with an initial value.
-    pub(crate) fn prompt_for(&mut self, of: PickerChoice, what: impl Into<String>, before: &str) {
-        let (what, typed, before) = (what.into(), before.into(), before.to_owned());
-        self.prompt.prompt =
-            Some(LinePrompt { purpose: of, what, typed, before, blank: "", echo: EchoMode::Open });
-    }
-
-    /// Sets the hint for an empty line.
-    pub(crate) fn set_blank_hint(&mut self, blank: &'static str) {
-        if let Some(prompt) = &mut self.prompt.prompt {
-            prompt.blank = blank;
-        }
-    }
-
-    /// Opens a prompt with masked input.
-    pub(crate) fn prompt_masked(&mut self, of: PickerChoice, what: String) {
-        let (typed, before) = (LineInput::default(), String::new());
-        self.prompt.prompt =
-            Some(LinePrompt { purpose: of, what, typed, before, blank: "", echo: EchoMode::Masked });
+    /// Asks for a line.
+    pub(crate) fn set_prompt(&mut self, prompt: LinePrompt) {
+        self.prompt.prompt = Some(prompt);
     }
 
     pub(crate) fn prompt(&self) -> Option<&LinePrompt> {

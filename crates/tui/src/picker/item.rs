@@ -10,8 +10,7 @@ use tiller_core::setting::Setting;
 use tiller_engine::{ApprovalMode, BranchSummary, Permission};
 use tiller_render::{Line, Role};
 
-use crate::action::Navigate;
-use crate::keys::DeliveryTime;
+use crate::action::{DeliveryTime, Navigate};
 use crate::long_message::LongMessage;
 
 /// Markers around the highlighted part of a label.
@@ -43,6 +42,10 @@ pub(crate) struct SessionTag {
     /// True if it is the open session.
     pub(crate) is_open: bool,
 }
+
+/// The number of a session search. Results of an older search are dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SessionQueryId(pub(crate) u64);
 
 /// The part of a session that its preview shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,8 +6,58 @@ use tiller_engine::LockedModel;
 use tiller_provider::catalog::{ImageInput, ModelFacts};
 use tiller_render::{Emphasis, Line, Role, Span, Style};
 
-use super::{PickerChoice, PickerItem};
+use super::item::{PickerChoice, PickerItem};
+use super::source::{ListResponse, ListSource};
+use crate::action::{Action, ListKind, SessionEdit};
+use crate::component::ViewContext;
+use crate::effect::{Effect, Opening};
+use crate::keymap::{Context, KeyCommand};
 use crate::tool_call::one_line;
+
+/// The models; Enter selects one, or asks for the key that it needs.
+#[derive(Debug)]
+pub(super) struct ModelList;
+
+impl ListSource for ModelList {
+    fn title(&self) -> &'static str {
+        "models"
+    }
+
+    fn kind(&self) -> Option<ListKind> {
+        Some(ListKind::Models)
+    }
+
+    fn has_preview(&self) -> bool {
+        true
+    }
+
+    fn context(&self) -> Option<Context> {
+        Some(Context::Models)
+    }
+
+    fn key_hints(&self) -> &'static [(KeyCommand, &'static str)] {
+        &[(KeyCommand::ModelAndThinking, "select, then thinking level")]
+    }
+
+    fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
+        match choice {
+            PickerChoice::Model(name) => ListResponse::close(Action::Edit(SessionEdit::SetModel(name))),
+            // The list stays beneath: once the key is stored, choosing continues there.
+            PickerChoice::LockedModel(provider) => ListResponse::stay(Effect::Open(Opening::Login(provider))),
+            _ => ListResponse::none(),
+        }
+    }
+
+    fn perform(&self, command: KeyCommand, choice: PickerChoice) -> ListResponse {
+        match (command, choice) {
+            (KeyCommand::ModelAndThinking, PickerChoice::Model(name)) => ListResponse::Close(vec![
+                Action::Edit(SessionEdit::SetModel(name)).into(),
+                Effect::Open(Opening::list(ListKind::Thinking)),
+            ]),
+            _ => ListResponse::none(),
+        }
+    }
+}
 
 /// The models of the list.
 #[derive(Clone, Debug, Default)]

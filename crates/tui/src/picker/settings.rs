@@ -5,9 +5,123 @@ use tiller_engine::ApprovalMode;
 use tiller_render::{Line, Role};
 
 use super::agent_options::{mode_about, mode_effects};
+use super::inline_prompt::{LinePrompt, StatusText};
+use super::item::{PickerChoice, PickerItem};
 use super::models::{fact, heading, mark};
-use super::{PickerChoice, PickerItem};
+use super::source::{ListResponse, ListSource};
+use crate::action::{Action, ListAction, ListKind};
+use crate::component::ViewContext;
+use crate::effect::{Effect, Opening};
+use crate::keymap::{Context, KeyCommand};
+use crate::theme::{self, ThemeCheck};
 use crate::tool_call::one_line;
+use crate::ui_context::UiContext;
+
+/// The settings; Enter changes one.
+#[derive(Debug)]
+pub(super) struct SettingList;
+
+impl ListSource for SettingList {
+    fn title(&self) -> &'static str {
+        "settings"
+    }
+
+    fn kind(&self) -> Option<ListKind> {
+        Some(ListKind::Settings)
+    }
+
+    fn has_preview(&self) -> bool {
+        true
+    }
+
+    fn context(&self) -> Option<Context> {
+        Some(Context::Settings)
+    }
+
+    fn accept_hint(&self) -> &'static str {
+        "change"
+    }
+
+    fn key_hints(&self) -> &'static [(KeyCommand, &'static str)] {
+        &[(KeyCommand::ResetSetting, "reset")]
+    }
+
+    fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
+        let PickerChoice::Setting(setting, now) = choice else { return ListResponse::none() };
+        match change(setting, &now) {
+            SettingChange::To(value) => {
+                ListResponse::stay(Action::List(ListAction::Set(setting, value.to_owned())))
+            }
+            SettingChange::Among(all) => {
+                let (items, selected) = values(setting, all, &now);
+                let title = setting.name.to_owned();
+                let source = &SettingValueList;
+                ListResponse::stay(Effect::Open(Opening::Items { source, title, items, selected }))
+            }
+            SettingChange::Typed => {
+                let prompt = LinePrompt::new(PickerChoice::Setting(setting, now.clone()), setting.name, &now);
+                ListResponse::ask(prompt)
+            }
+        }
+    }
+
+    fn perform(&self, command: KeyCommand, choice: PickerChoice) -> ListResponse {
+        match (command, choice) {
+            (KeyCommand::ResetSetting, PickerChoice::Setting(setting, _)) => {
+                ListResponse::stay(Action::List(ListAction::Set(setting, String::new())))
+            }
+            _ => ListResponse::none(),
+        }
+    }
+
+    fn submit(&self, prompt: LinePrompt, view: &ViewContext<'_>) -> ListResponse {
+        let PickerChoice::Setting(setting, _) = &prompt.purpose else { return ListResponse::none() };
+        match setting_problem(setting, prompt.typed.text(), view.ui) {
+            None => {
+                ListResponse::stay(Action::List(ListAction::Set(setting, prompt.typed.text().to_owned())))
+            }
+            Some(problem) => ListResponse::Ask(prompt, Some(StatusText::error(problem)), Vec::new()),
+        }
+    }
+}
+
+/// The values of one setting.
+#[derive(Debug)]
+pub(super) struct SettingValueList;
+
+impl ListSource for SettingValueList {
+    fn title(&self) -> &'static str {
+        "values"
+    }
+
+    fn has_preview(&self) -> bool {
+        true
+    }
+
+    fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
+        match choice {
+            PickerChoice::SettingValue(setting, value) => {
+                ListResponse::close(Action::List(ListAction::Set(setting, value.to_owned())))
+            }
+            _ => ListResponse::none(),
+        }
+    }
+}
+
+/// The reason why a setting can't have this value.
+pub(crate) fn setting_problem(setting: &Setting, value: &str, ui: &UiContext) -> Option<String> {
+    match setting.parse(value) {
+        Err(error) => Some(error.to_string()),
+        // An empty value resets the setting.
+        Ok(_) if theme::setting_of(setting).is_some() && !value.trim().is_empty() => {
+            match ui.check_theme(setting, value) {
+                ThemeCheck::Known | ThemeCheck::NotLoaded => None,
+                ThemeCheck::Invalid(problem) => Some(problem),
+            }
+        }
+        Ok(_) => None,
+    }
+}
 
 pub(crate) fn settings(settings: &Settings) -> Vec<PickerItem> {
     TABLE.iter().map(|setting| item(settings, setting)).collect()

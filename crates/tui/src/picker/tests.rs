@@ -10,7 +10,7 @@ fn items(labels: &[&str]) -> Vec<PickerItem> {
 }
 
 fn picker(labels: &[&str]) -> Picker {
-    let mut picker = Picker::waiting("t");
+    let mut picker = Picker::waiting(list_source(ListKind::Models));
     picker.fill(items(labels), 1);
     picker
 }
@@ -150,7 +150,7 @@ fn picker_moved_selection_is_reported_once() {
 
 #[test]
 fn picker_late_preview_is_dropped() {
-    let mut picker = picker(&["a", "b"]).with_preview();
+    let mut picker = picker(&["a", "b"]);
     picker.show_preview(&PickerChoice::Model("a".into()), vec![Line::default()]);
     assert_eq!(*picker.preview(), ItemPreview::Waiting);
     picker.show_preview(&PickerChoice::Model("b".into()), vec![Line::default()]);

@@ -9,18 +9,19 @@ use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
 use tiller_engine::slash_command::{BuiltInCommand, ParsedLine, parse, parse_level, parse_mode};
 use tiller_engine::{BashContext, unrunnable};
 
+use super::super::effect::{Effect, Opening};
 use super::super::help;
 use super::super::keymap::KeyCommand;
-use super::super::keys::DeliveryTime;
-use super::super::overlay::Overlay;
 use super::super::pager::Pager;
-use super::super::picker::StatusText;
+use super::super::picker::setting_problem;
 use super::super::transcript::CopiedText;
 use super::super::tree::TreePurpose;
+use crate::action::DeliveryTime;
 use crate::action::{
     Action, BackgroundJob, ListAction, ListKind, Navigate, SessionEdit, Submit, TerminalAction, UserText,
 };
 use crate::app::App;
+use crate::login::LoginRequest;
 use crate::message::TaskOrigin;
 use crate::tool_call::one_line;
 
@@ -85,38 +86,43 @@ impl App {
         let text = Some(argument.to_owned()).filter(|text| !text.is_empty());
         match command {
             BuiltInCommand::New => vec![Action::Navigate(Navigate::New)],
-            BuiltInCommand::Resume => self.browse(argument),
-            BuiltInCommand::Tree => self.open_tree(TreePurpose::Go),
-            BuiltInCommand::Fork => self.open_tree(TreePurpose::Fork),
+            BuiltInCommand::Resume => {
+                self.apply(Effect::Open(Opening::Sessions { filter: argument.to_owned() }))
+            }
+            BuiltInCommand::Tree => self.apply(Effect::Open(Opening::Tree(TreePurpose::Go))),
+            BuiltInCommand::Fork => self.apply(Effect::Open(Opening::Tree(TreePurpose::Fork))),
             BuiltInCommand::Clone => vec![Action::Navigate(Navigate::Clone)],
             BuiltInCommand::Name if argument.is_empty() => self.ask_for_name(),
             BuiltInCommand::Name => vec![Action::Edit(SessionEdit::Rename(argument.to_owned()))],
             BuiltInCommand::Label => vec![Action::Edit(SessionEdit::Label(text))],
             BuiltInCommand::Compact => vec![Action::Compact(text)],
             BuiltInCommand::Truncate => vec![Action::Truncate],
-            BuiltInCommand::Model if argument.is_empty() => self.open_list("models", ListKind::Models),
+            BuiltInCommand::Model if argument.is_empty() => self.open_list(ListKind::Models),
             BuiltInCommand::Model => vec![Action::Edit(SessionEdit::SetModel(argument.to_owned()))],
-            BuiltInCommand::Thinking if argument.is_empty() => self.open_list("thinking", ListKind::Thinking),
+            BuiltInCommand::Thinking if argument.is_empty() => self.open_list(ListKind::Thinking),
             BuiltInCommand::Thinking => match parse_level(argument) {
                 Ok(level) => vec![Action::Edit(SessionEdit::SetThinking(level))],
                 Err(what) => self.reject_input(format!("/thinking {argument}"), what),
             },
-            BuiltInCommand::Approval if argument.is_empty() => self.open_list("approval", ListKind::Approval),
+            BuiltInCommand::Approval if argument.is_empty() => self.open_list(ListKind::Approval),
             BuiltInCommand::Approval => match parse_mode(argument) {
                 Ok(mode) => vec![Action::List(ListAction::SetApproval(mode))],
                 Err(what) => self.reject_input(format!("/approval {argument}"), what),
             },
-            BuiltInCommand::Permissions => self.open_list("permissions", ListKind::Permissions),
-            BuiltInCommand::Trust => self.open_list("trust this project?", ListKind::Trust),
+            BuiltInCommand::Permissions => self.open_list(ListKind::Permissions),
+            BuiltInCommand::Trust => self.open_list(ListKind::Trust),
             BuiltInCommand::AddDir if argument.is_empty() => {
                 self.ask_for("/add-dir ", "type the path of a folder after /add-dir")
             }
             BuiltInCommand::AddDir => vec![Action::List(ListAction::AddFolder(argument.to_owned()))],
-            BuiltInCommand::Tools if argument.is_empty() => self.open_list("tools", ListKind::Tools),
+            BuiltInCommand::Tools if argument.is_empty() => self.open_list(ListKind::Tools),
             BuiltInCommand::Tools => vec![Action::List(ListAction::ToggleTool(argument.to_owned()))],
             BuiltInCommand::Settings => match argument.split_once(char::is_whitespace) {
                 Some((name, value)) => self.set(name, value.trim()),
-                None => self.open_filtered_list("settings", ListKind::Settings, argument),
+                None => {
+                    let filter = argument.to_owned();
+                    self.apply(Effect::Open(Opening::List { kind: ListKind::Settings, filter }))
+                }
             },
             BuiltInCommand::Copy => self.copy(argument),
             BuiltInCommand::FollowUp if argument.is_empty() => {
@@ -131,17 +137,17 @@ impl App {
             BuiltInCommand::Import => self.import(argument),
             BuiltInCommand::Login => self.log_in(argument),
             BuiltInCommand::Logout => self.log_out(argument),
-            BuiltInCommand::Theme if argument.is_empty() => self.pick_theme(),
+            BuiltInCommand::Theme if argument.is_empty() => self.open_list(ListKind::Themes),
             BuiltInCommand::Theme => self.apply_theme(argument),
             BuiltInCommand::Reload => vec![Action::ReloadResources],
             BuiltInCommand::Logs => vec![Action::Background(BackgroundJob::ShowLogs)],
             BuiltInCommand::Help => {
-                let page = help::page(&self.ui.keymap, &self.model.info.commands);
-                self.open_help("help", page)
+                let lines = help::page(&self.ui.keymap, &self.model.info.commands);
+                self.apply(Effect::Open(Opening::Help { title: "help".to_owned(), lines }))
             }
             BuiltInCommand::Hotkeys => {
-                let keys = help::keys(&self.ui.keymap);
-                self.open_help("keys", keys)
+                let lines = help::keys(&self.ui.keymap);
+                self.apply(Effect::Open(Opening::Help { title: "keys".to_owned(), lines }))
             }
             BuiltInCommand::Quit => vec![Action::Terminal(TerminalAction::Quit)],
             // Only `--plain` has these; `parse` rejects them.
@@ -152,6 +158,38 @@ impl App {
             | BuiltInCommand::Drop
             | BuiltInCommand::Stop => Vec::new(),
         }
+    }
+
+    fn open_list(&mut self, kind: ListKind) -> Vec<Action> {
+        self.apply(Effect::Open(Opening::list(kind)))
+    }
+
+    /// Imports a path, or opens the list of logs.
+    fn import(&mut self, path: &str) -> Vec<Action> {
+        if path.is_empty() {
+            return self.open_list(ListKind::ForeignLogs);
+        }
+        self.flash("Importing…");
+        vec![Action::List(ListAction::Import(path.to_owned()))]
+    }
+
+    /// Opens the list of providers, filtered; with a provider's name, asks for its key.
+    fn log_in(&mut self, argument: &str) -> Vec<Action> {
+        let mut words = argument.split_whitespace();
+        let provider = words.next().map(str::to_owned);
+        if words.next().is_some() {
+            self.flash("Don't type the key here: tiller prompts for it, hidden.");
+        }
+        let opening = provider.map_or_else(|| Opening::list(ListKind::Logins), Opening::Login);
+        self.apply(Effect::Open(opening))
+    }
+
+    /// Removes a provider's key, or lists the providers that have one.
+    fn log_out(&mut self, provider: &str) -> Vec<Action> {
+        if provider.is_empty() {
+            return self.open_list(ListKind::Logouts);
+        }
+        vec![Action::List(ListAction::Key(LoginRequest::Remove(provider.to_owned())))]
     }
 
     fn ask_for(&mut self, beginning: &str, what: &str) -> Vec<Action> {
@@ -191,19 +229,19 @@ impl App {
     /// Rejects input that failed during execution. A choice stays selected in its list; typed text becomes a draft
     /// again, even under a list opened since.
     pub(crate) fn reject_executed(&mut self, typed: UserText, what: String, origin: TaskOrigin) {
-        let is_chosen = |list| self.overlays.last().is_some_and(|popup| popup.is_list(list));
-        if !matches!(origin, TaskOrigin::List(list) if is_chosen(list)) {
-            self.reject_input(typed, what.clone());
-        }
-        if let Some(picker) = self.overlays.last_mut().and_then(Overlay::as_picker) {
-            picker.set_status(Some(StatusText::error(what)));
+        let list = match origin {
+            TaskOrigin::List(list) => Some(list),
+            TaskOrigin::Editor => None,
+        };
+        if !self.compositor.show_input_error(list, &what) {
+            self.reject_input(typed, what);
         }
     }
 
     /// Sets a setting as the settings list does.
     fn set(&mut self, name: &str, value: &str) -> Vec<Action> {
         let problem = match setting::find(name) {
-            Some(setting) => match self.setting_problem(setting, value) {
+            Some(setting) => match setting_problem(setting, value, &self.ui) {
                 None => return vec![Action::List(ListAction::Set(setting, value.to_owned()))],
                 Some(trouble) => trouble,
             },

@@ -59,7 +59,7 @@ fn click_selects_then_accepts() {
     assert_eq!(harness.click_on("model 010"), []);
     assert!(harness.screen().contains("▸ model 010"), "{}", harness.screen());
     assert_eq!(harness.click_on("model 010"), [Action::Edit(SessionEdit::SetModel("m10".into()))]);
-    assert!(harness.app.overlays.is_empty());
+    assert!(harness.app.compositor.overlays.is_empty());
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn click_candidate_like_a_list_row() {
     harness.type_text("/fork");
     harness.click_on("▸ /fork");
     harness.click_on("▸ /fork");
-    assert_eq!(harness.app.overlays.len(), 1, "{}", harness.screen());
+    assert_eq!(harness.app.compositor.overlays.len(), 1, "{}", harness.screen());
 }
 
 #[test]

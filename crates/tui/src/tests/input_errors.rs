@@ -192,7 +192,7 @@ fn input_error_returns_the_text() {
     harness.submit_pasted("/tools");
     harness.input(slip("/tools gone", TaskOrigin::List(ListKind::Tools)));
     assert!(harness.screen().contains("✗ no usable model"), "in the list: {}", harness.screen());
-    assert!(harness.app.overlays.last().is_some_and(|popup| popup.is_list(ListKind::Tools)));
+    assert!(harness.app.compositor.overlays.last().is_some_and(|popup| popup.is_list(ListKind::Tools)));
     assert!(harness.app.composer.editor.is_empty(), "it was typed nowhere");
 }
 
@@ -205,7 +205,7 @@ fn input_error_returns_text_under_list() {
             ("/skill:typo look at the lexer".to_owned(), "there is no skill typo".to_owned());
         harness.input(Msg::TaskResult(TaskResult::invalid_input(typed, (message, None), origin)));
         assert!(harness.screen().contains("✗ there is no skill typo"), "{}", harness.screen());
-        assert!(harness.app.overlays.last().is_some_and(|popup| popup.is_list(ListKind::Models)));
+        assert!(harness.app.compositor.overlays.last().is_some_and(|popup| popup.is_list(ListKind::Models)));
         harness.key(KeyCode::Esc);
         assert_eq!(harness.app.composer.editor.text(), "/skill:typo look at the lexer");
     }

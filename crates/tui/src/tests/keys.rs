@@ -95,14 +95,14 @@ fn esc_repeated_after_stop_opens_no_tree() {
     for _ in 0..6 {
         harness.wait(300);
         assert_eq!(harness.key(KeyCode::Esc), []);
-        assert!(harness.app.overlays.is_empty());
+        assert!(harness.app.compositor.overlays.is_empty());
     }
     harness.wait(1_100);
     harness.key(KeyCode::Esc);
-    assert!(harness.app.overlays.is_empty());
+    assert!(harness.app.compositor.overlays.is_empty());
     harness.wait(300);
     harness.key(KeyCode::Esc);
-    assert_eq!(harness.app.overlays.len(), 1, "that is the tree");
+    assert_eq!(harness.app.compositor.overlays.len(), 1, "that is the tree");
 }
 
 #[test]

@@ -281,7 +281,7 @@ fn list_very_wide_keeps_notes_near() {
 fn sessions_locked_can_be_forked() {
     let mut harness = Harness::new(80, 24);
     harness.type_text("dear draft");
-    harness.app.browse("");
+    harness.app.open_sessions();
     let items = vec![
         PickerItem::new("continue in a fork", PickerChoice::ForkOf("/s/1.jsonl".into())),
         PickerItem::new("stay here", PickerChoice::Nothing),

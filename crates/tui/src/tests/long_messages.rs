@@ -40,7 +40,7 @@ fn long_message_as_file_has_placeholders() {
     harness.key(KeyCode::Enter);
     let sent = Submit::WithExtra(Box::new(Submit::Steer(SHORT.into())), LineExtra::AsFile(whole));
     assert!(harness.key(KeyCode::Enter).contains(&Action::Submit(sent)));
-    assert!(harness.app.composer.editor.is_empty() && harness.app.overlays.is_empty());
+    assert!(harness.app.composer.editor.is_empty() && harness.app.compositor.overlays.is_empty());
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn long_message_back_stays_in_editor() {
         for key in keys {
             assert_eq!(harness.key(*key), []);
         }
-        assert!(harness.app.overlays.is_empty());
+        assert!(harness.app.compositor.overlays.is_empty());
         assert_eq!(
             (harness.app.composer.editor.text(), harness.app.composer.editor.expanded()),
             (SHORT.to_owned(), whole)

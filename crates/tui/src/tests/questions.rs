@@ -33,7 +33,7 @@ fn dialog_early_enter_is_ignored() {
     assert!(harness.screen().contains("── late"), "{}", harness.screen());
     harness.wait(1);
     assert!(is_fork(&harness.key(KeyCode::Enter)));
-    assert!(harness.app.overlays.iter().any(|popup| popup.is_list(ListKind::Models)));
+    assert!(harness.app.compositor.overlays.iter().any(|popup| popup.is_list(ListKind::Models)));
 }
 
 #[test]
@@ -83,7 +83,10 @@ fn dialog_paste_esc_and_wheel_are_no_answers() {
     harness.input(Msg::Mouse(MouseEvent { kind, column: 1, row: 1, modifiers }));
     assert_eq!(harness.app.composer.editor.text(), "", "no prompt of earlier times");
     harness.input(Msg::Paste("a draft".into()));
-    assert_eq!((harness.app.composer.editor.text().as_str(), harness.app.overlays.len()), ("a draft", 0));
+    assert_eq!(
+        (harness.app.composer.editor.text().as_str(), harness.app.compositor.overlays.len()),
+        ("a draft", 0)
+    );
     harness.wait(400);
     harness.control('c');
     assert!(harness.screen().contains("── late"), "{}", harness.screen());
@@ -140,7 +143,7 @@ fn page_waits_for_open_list() {
     harness.key(KeyCode::Esc);
     assert!(harness.screen().contains("the end of the log"), "{}", harness.screen());
     harness.key(KeyCode::Esc);
-    assert!(harness.app.overlays.is_empty());
+    assert!(harness.app.compositor.overlays.is_empty());
 }
 
 #[test]

@@ -223,7 +223,7 @@ fn sessions_failed_rename_reopens_prompt() {
 fn sessions_rename_updates_preview() {
     let scope = SessionScope::ThisDirectory;
     let mut harness = Harness::new(120, 40);
-    harness.app.browse("");
+    harness.app.open_sessions();
     harness.load_sessions(scope);
     let lines = vec![Line::new("what was said last", Role::Text)];
     let of = PickerChoice::Open("/s/0.jsonl".into());
@@ -246,7 +246,7 @@ fn sessions_rename_updates_preview() {
 #[test]
 fn sessions_restore_after_failure() {
     let mut harness = Harness::new(80, 24);
-    harness.app.browse("");
+    harness.app.open_sessions();
     for name in ["/s/0.jsonl", "/s/1.jsonl"] {
         let word = StatusText::note("moved to the trash");
         harness.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged {
@@ -263,7 +263,7 @@ fn sessions_restore_after_failure() {
     })));
     assert!(harness.screen().contains("can't be taken back"), "{}", harness.screen());
     harness.key(KeyCode::Esc);
-    harness.app.browse("");
+    harness.app.open_sessions();
     harness.input(Msg::Tick);
     assert!(harness.screen().contains("undo"), "{}", harness.screen());
     assert_eq!(harness.control('z'), [restore("/s/0.jsonl")], "the one that failed doesn't stand in its way");
@@ -278,7 +278,7 @@ fn sessions_restore_after_failure() {
 #[test]
 fn sessions_stale_search_is_dropped() {
     let mut harness = Harness::new(80, 24);
-    harness.app.browse("");
+    harness.app.open_sessions();
     harness.load_sessions(SessionScope::ThisDirectory);
     let trashed = Some("/s/0.jsonl".into());
     harness.input(Msg::TaskResult(TaskResult::List(ListResult::SessionsChanged {
@@ -296,7 +296,7 @@ fn sessions_stale_search_is_dropped() {
     harness.load_sessions(SessionScope::ThisDirectory);
     assert!(!harness.screen().contains("fix-crlf · "), "{}", harness.screen());
     harness.key(KeyCode::Esc);
-    harness.app.browse("");
+    harness.app.open_sessions();
     harness.sessions_result_of(2, SessionScope::ThisDirectory, without(&harness));
     assert!(harness.screen().contains("loading…"), "that list was closed: {}", harness.screen());
 }
@@ -304,7 +304,7 @@ fn sessions_stale_search_is_dropped() {
 #[test]
 fn sessions_found_by_either_end_of_id() {
     let mut harness = Harness::new(80, 24);
-    harness.app.browse("");
+    harness.app.open_sessions();
     let mut current = summaries();
     current[1].id = "7QRSTUVWXYZABCDEFGHJK".into();
     let items = sessions(&current, SessionScope::ThisDirectory, UnixMs(harness.now));

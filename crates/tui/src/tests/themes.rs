@@ -62,7 +62,7 @@ fn theme_preview_ends_on_leaving() {
     harness.key(KeyCode::Backspace);
     harness.key(KeyCode::Esc);
     harness.key(KeyCode::Esc);
-    assert!(harness.app.overlays.is_empty());
+    assert!(harness.app.compositor.overlays.is_empty());
     assert_eq!(accent(&harness), DARK);
     // However the list goes, nothing that was only tried on stays.
     command(&mut harness, "/theme gone");

@@ -16,6 +16,7 @@ use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
 
 use super::harness::{Harness, SIZES, START, call, text};
 use crate::action::{Action, BackgroundJob, Navigate, SessionEdit};
+use crate::effect::{Effect, Opening};
 use crate::list_data;
 use crate::message::{ListResult, Msg, TaskResult};
 use crate::tree::{self, SearchControl, TreeRequest};
@@ -640,7 +641,7 @@ fn tree_leave_dialog_closes_tree() {
 fn tree_second_enter_does_nothing() {
     let mut tree = TreeHarness::branched(80, 24);
     tree.harness.app.composer.editor.set_text("a draft");
-    tree.harness.app.open_tree(tree::TreePurpose::Go);
+    tree.harness.app.apply(Effect::Open(Opening::Tree(tree::TreePurpose::Go)));
     tree.report(TaskResult::Note(String::new()));
     tree.key(KeyCode::Up);
     let fixture = tree.entry(7);

@@ -189,7 +189,7 @@ fn approval_page() {
         harness.wait(400);
         harness.type_text("v");
         harness.wait(400);
-        assert_eq!(harness.app.overlays.len(), 1);
+        assert_eq!(harness.app.compositor.overlays.len(), 1);
     });
 }
 

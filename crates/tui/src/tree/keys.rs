@@ -1,17 +1,19 @@
 //! Key handling of the tree. Text is searched for; all other keys are bound in the keymap.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use tiller_core::id::{EntryId, SessionId};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use tiller_core::id::EntryId;
 use tiller_session::Visibility;
 
-use super::{LabelInput, PendingNavigation, TreeEffect, TreePurpose, TreeRequest, TreeResult, TreeView};
+use super::{LabelInput, PendingNavigation, TreeEffect, TreePurpose, TreeRequest, TreeView};
 use crate::action::{Action, BackgroundJob, Navigate, SessionEdit};
-use crate::app::App;
-use crate::block::NoticeLevel;
+use crate::component::{Component, Context, Outcome, ViewContext};
 use crate::dialog::Dialog;
-use crate::keymap::{Context, KeyCommand};
-use crate::overlay::Overlay;
-use crate::picker::{Picker, PickerChoice, PickerItem};
+use crate::draw::put;
+use crate::effect::{Effect, LeaveScope, Opening};
+use crate::keymap::{self, KeyCommand, Keymap};
+use crate::picker::{PickerChoice, PickerItem};
 
 /// Lines per scroll step of the preview.
 const PREVIEW_LINES: usize = 3;
@@ -30,155 +32,134 @@ enum TreeKeyOutcome {
     Label(EntryId, Option<String>),
 }
 
-impl App {
-    pub(crate) fn open_tree(&mut self, purpose: TreePurpose) -> Vec<Action> {
-        self.overlays.push(Overlay::Tree(Box::new(TreeView::new(purpose))));
-        Vec::new()
-    }
-
-    /// The tree, anywhere in the overlay stack.
-    fn tree(&mut self) -> Option<&mut TreeView> {
-        self.overlays.iter_mut().find_map(|popup| match popup {
-            Overlay::Tree(tree) => Some(&mut **tree),
-            Overlay::Picker(_) | Overlay::Pager(_) => None,
-        })
-    }
-
-    /// The requests and navigation of the tree after any input.
-    pub(crate) fn tree_actions(&mut self) -> Vec<Action> {
-        let (size, is_working) = (self.ui.size, self.model.is_working());
-        let Some(tree) = self.tree() else { return Vec::new() };
-        let requests: Vec<TreeRequest> = tree.take_requests(size);
-        let go = if is_working { None } else { tree.once_stopped() };
-        requests.into_iter().map(BackgroundJob::Tree).map(Action::Background).chain(go).collect()
-    }
-
-    /// Marks the tree as stale after the session's entries have changed.
-    pub(crate) fn outdate_tree(&mut self) {
-        if let Some(tree) = self.tree() {
-            tree.mark_stale();
-        }
-    }
-
-    pub(crate) fn handle_tree_result(&mut self, session: &SessionId, result: TreeResult) {
-        if let Some(tree) = self.tree() {
-            tree.take(session, result);
-        }
-    }
-
-    /// Reports a new fork.
-    pub(crate) fn forked_beside(&mut self, session: &SessionId) {
-        self.overlays.clear();
-        let short = session.short();
-        let hint = format!("open it with tiller --session {short}; the chosen prompt is in its editor");
-        self.add_notice(NoticeLevel::Note, format!("forked into session {short}"), Some(hint));
-    }
-
-    /// Handles a key, if the tree is on top.
-    pub(crate) fn tree_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let keymap = &self.ui.keymap;
-        let command = keymap.command(Context::Tree, key).or_else(|| keymap.command(Context::Popup, key));
-        let Some(Overlay::Tree(tree)) = self.overlays.last_mut() else { return None };
-        (tree.place.refused, tree.place.is_clicked) = (None, false);
+impl Component for TreeView {
+    fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
+        let keymap = &cx.ui.keymap;
+        let command = keymap.command(keymap::Context::Tree, key);
+        let command = command.or_else(|| keymap.command(keymap::Context::Popup, key));
+        (self.place.refused, self.place.is_clicked) = (None, false);
         let outcome = match (command, typed(key)) {
-            _ if tree.labelling.is_some() => tree.label_key(command, key),
-            _ if matches!(tree.going, PendingNavigation::Leaving(_)) => tree.leaving_key(command, key),
-            (Some(command), _) => tree.command(command),
-            (None, Some(c)) => tree.type_text(&c.to_string()),
-            (None, None) if key.code == KeyCode::Backspace => tree.erase(),
+            _ if self.labelling.is_some() => self.label_key(command, key),
+            _ if matches!(self.going, PendingNavigation::Leaving(_)) => self.leaving_key(command, key),
+            (Some(command), _) => self.command(command),
+            (None, Some(c)) => self.type_text(&c.to_string()),
+            (None, None) if key.code == KeyCode::Backspace => self.erase(),
             (None, None) => TreeKeyOutcome::Nothing,
         };
-        Some(self.tree_outcome(outcome))
+        self.apply(outcome, cx);
+        Outcome::Consumed
+    }
+
+    /// Requests what the visible rows need, and starts a navigation that waited for the agent to stop.
+    fn refresh(&mut self, cx: &mut Context<'_>) {
+        for request in self.take_requests(cx.ui.size) {
+            cx.push(Action::Background(BackgroundJob::Tree(request)));
+        }
+        if !cx.model.is_working() {
+            self.once_stopped().into_iter().for_each(|action| cx.push(action));
+        }
+    }
+
+    fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
+        for (position, line) in &self.drawn.lines {
+            put(line, position.intersection(area), buffer, &view.ui.theme);
+        }
+    }
+
+    fn cursor(&self, _area: Rect, _view: &ViewContext<'_>) -> Option<Position> {
+        Some(self.drawn.cursor.into())
+    }
+
+    /// Pastes into the label, the text typed ahead, or the search.
+    fn paste(&mut self, text: &str, _cx: &mut Context<'_>) {
+        if let PendingNavigation::Leaving(ahead) = &mut self.going {
+            return ahead.push_str(text);
+        }
+        let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match &mut self.labelling {
+            Some(labelling) => labelling.push(&text),
+            None => _ = self.type_text(&text),
+        }
+    }
+}
+
+impl TreeView {
+    /// Ends the search in the background.
+    pub(crate) fn end_search() -> Action {
+        Action::Background(BackgroundJob::Tree(TreeRequest::EndSearch))
     }
 
     /// Accepts the entry at the cursor as Enter does.
-    pub(crate) fn accept_in_tree(&mut self) -> Vec<Action> {
-        let Some(Overlay::Tree(tree)) = self.overlays.last_mut() else { return Vec::new() };
-        let outcome = tree.command(KeyCommand::Accept);
-        self.tree_outcome(outcome)
+    pub(crate) fn accept_selected(&mut self, cx: &mut Context<'_>) {
+        let outcome = self.command(KeyCommand::Accept);
+        self.apply(outcome, cx);
     }
 
-    fn tree_outcome(&mut self, outcome: TreeKeyOutcome) -> Vec<Action> {
+    /// Navigates once the agent has stopped.
+    pub(crate) fn navigate_once_stopped(&mut self, navigate: Navigate) {
+        self.going = PendingNavigation::OnceStopped(navigate);
+    }
+
+    fn apply(&mut self, outcome: TreeKeyOutcome, cx: &mut Context<'_>) {
         match outcome {
-            TreeKeyOutcome::Nothing => Vec::new(),
-            TreeKeyOutcome::Back => {
-                self.restore_typed_ahead();
-                self.overlays.pop();
-                vec![Action::Background(BackgroundJob::Tree(TreeRequest::EndSearch))]
-            }
-            TreeKeyOutcome::Close => {
-                self.restore_typed_ahead();
-                self.overlays.clear();
-                vec![Action::Background(BackgroundJob::Tree(TreeRequest::EndSearch))]
-            }
-            TreeKeyOutcome::Choose(purpose) => self.choose_entry(purpose),
+            TreeKeyOutcome::Nothing => {}
+            TreeKeyOutcome::Back => cx.push(Effect::Leave(LeaveScope::Top)),
+            TreeKeyOutcome::Close => cx.push(Effect::Leave(LeaveScope::All)),
+            TreeKeyOutcome::Choose(purpose) => self.choose_entry(purpose, cx),
             TreeKeyOutcome::Hide(entry, Visibility::Hidden) => {
-                vec![Action::Background(BackgroundJob::AskToHide(entry))]
+                cx.push(Action::Background(BackgroundJob::AskToHide(entry)));
             }
             TreeKeyOutcome::Hide(entry, Visibility::Shown) => {
-                vec![Action::Edit(SessionEdit::Hide(entry, Visibility::Shown))]
+                cx.push(Action::Edit(SessionEdit::Hide(entry, Visibility::Shown)));
             }
             TreeKeyOutcome::Label(entry, label) => {
-                vec![Action::Edit(SessionEdit::LabelEntry(entry, label))]
+                cx.push(Action::Edit(SessionEdit::LabelEntry(entry, label)));
             }
         }
     }
 
     /// Navigates to the entry at the cursor; while the agent works, asks first.
-    fn choose_entry(&mut self, purpose: TreePurpose) -> Vec<Action> {
-        let is_working = self.model.is_working();
-        let Some(Overlay::Tree(tree)) = self.overlays.last_mut() else { return Vec::new() };
-        let Some((node, entry)) = tree.chosen().zip(tree.chosen_id()) else { return Vec::new() };
-        match tree.effect_for(purpose, node) {
+    fn choose_entry(&mut self, purpose: TreePurpose, cx: &mut Context<'_>) {
+        let Some((node, entry)) = self.chosen().zip(self.chosen_id()) else { return };
+        match self.effect_for(purpose, node) {
             TreeEffect::Show => {
-                let with = tree.hidden_with(node).unwrap_or(entry);
-                vec![Action::Edit(SessionEdit::Hide(with, Visibility::Shown))]
+                let with = self.hidden_with(node).unwrap_or(entry);
+                cx.push(Action::Edit(SessionEdit::Hide(with, Visibility::Shown)));
             }
             TreeEffect::Stay => {
-                self.overlays.clear();
-                vec![Action::Background(BackgroundJob::Tree(TreeRequest::EndSearch))]
+                cx.push(Effect::CloseAll);
+                cx.push(Self::end_search());
             }
-            _ if is_working => {
-                let items = busy_items(purpose, &entry, tree.is_first(node));
-                self.overlays
-                    .push(Overlay::Picker(Box::new(Picker::with_items("the agent is working", items))));
-                Vec::new()
+            _ if cx.model.is_working() => {
+                let items = busy_items(purpose, &entry, self.is_first(node));
+                cx.push(Effect::Open(Opening::Question { title: "the agent is working".to_owned(), items }));
             }
             TreeEffect::Before | TreeEffect::From => {
-                tree.going = PendingNavigation::started();
-                vec![Action::Navigate(Navigate::AskForSummary(entry))]
+                self.going = PendingNavigation::started();
+                cx.push(Action::Navigate(Navigate::AskForSummary(entry)));
             }
             TreeEffect::Fork | TreeEffect::ForkBefore => {
-                tree.going = PendingNavigation::started();
-                vec![Action::Navigate(Navigate::Fork(entry))]
+                self.going = PendingNavigation::started();
+                cx.push(Action::Navigate(Navigate::Fork(entry)));
             }
         }
     }
+}
 
-    /// Asks whether to hide an entry and `count - 1` entries after it.
-    pub(crate) fn ask_to_hide(&mut self, entry: EntryId, count: usize) {
-        let entries = match count {
-            1 => "this entry".to_owned(),
-            2 => "this entry and the one after it".to_owned(),
-            count => format!("this entry and the {} after it", count - 1),
-        };
-        let key = self.ui.keymap.key_of(KeyCommand::ShowHidden);
-        let label = format!("hide {entries}; nothing is deleted, {key} shows hidden entries");
-        let items = vec![
-            PickerItem::new(label, PickerChoice::Hide(entry)),
-            PickerItem::new("cancel", PickerChoice::Nothing),
-        ];
-        self.open_dialog(Dialog { title: "hide this branch?".to_owned(), items });
-    }
-
-    /// Stops the agent, then navigates.
-    pub(crate) fn stop_and_navigate(&mut self, go: Navigate) -> Vec<Action> {
-        let is_working = self.model.is_working();
-        if let Some(tree) = self.tree() {
-            tree.going = PendingNavigation::OnceStopped(go);
-        }
-        if is_working { vec![Action::Abort] } else { Vec::new() }
-    }
+/// The question whether to hide an entry and `count - 1` entries after it.
+pub(crate) fn hide_dialog(entry: EntryId, count: usize, keymap: &Keymap) -> Dialog {
+    let entries = match count {
+        1 => "this entry".to_owned(),
+        2 => "this entry and the one after it".to_owned(),
+        count => format!("this entry and the {} after it", count - 1),
+    };
+    let key = keymap.key_of(KeyCommand::ShowHidden);
+    let label = format!("hide {entries}; nothing is deleted, {key} shows hidden entries");
+    let items = vec![
+        PickerItem::new(label, PickerChoice::Hide(entry)),
+        PickerItem::new("cancel", PickerChoice::Nothing),
+    ];
+    Dialog { title: "hide this branch?".to_owned(), items }
 }
 
 /// The character that a key types, if it types one.
@@ -226,18 +207,6 @@ impl TreeView {
     fn hidden_with(&self, node: usize) -> Option<EntryId> {
         let shape = self.shape.as_ref()?;
         shape.hidden_with[node].map(|with| shape.node(with).id.clone())
-    }
-
-    /// Pastes into the label, the text typed ahead, or the search.
-    pub(crate) fn paste(&mut self, text: &str) {
-        if let PendingNavigation::Leaving(ahead) = &mut self.going {
-            return ahead.push_str(text);
-        }
-        let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        match &mut self.labelling {
-            Some(labelling) => labelling.push(&text),
-            None => _ = self.type_text(&text),
-        }
     }
 
     fn type_text(&mut self, text: &str) -> TreeKeyOutcome {
@@ -384,9 +353,4 @@ impl LabelInput {
         let room = MAX_LABEL.saturating_sub(self.text.chars().count());
         self.text.extend(text.chars().filter(|c| !c.is_control()).take(room));
     }
-}
-
-/// Returns true if the tree closes when this is chosen.
-pub(crate) fn leaves_tree(choice: &PickerChoice) -> bool {
-    matches!(choice, PickerChoice::Instruct(_) | PickerChoice::Leave(..))
 }

@@ -9,8 +9,8 @@ use super::super::keymap::KeyCommand;
 use super::super::overlay::Overlay;
 use super::super::path_display::shortened;
 use super::super::tool_call::one_line;
-use super::spread;
 use crate::app::App;
+use crate::draw::spread;
 
 /// An item of the right side; the highest rank is dropped first.
 struct FooterItem {
@@ -123,7 +123,7 @@ fn left(app: &App, space: &FooterSpace) -> Vec<FooterItem> {
 fn covered_question(app: &App) -> Option<&str> {
     let pending = app.model.activity.approvals.first()?;
     let is_its_page = |popup: &Overlay| popup.call() == Some(&pending.request.tool_call_id);
-    let over = app.overlays.last()?;
+    let over = app.compositor.top()?;
     (!is_its_page(over)).then_some(pending.request.tool_name.as_str())
 }
 

@@ -3,8 +3,9 @@
 use ratatui::layout::{Position, Rect};
 
 use super::super::overlay::Overlay;
-use super::{ScreenAreas, list, prompt, queue};
+use super::{ScreenAreas, prompt, queue};
 use crate::app::App;
+use crate::picker::rows;
 
 /// A selectable row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +31,11 @@ impl HitRow {
     /// The row at a position; `None` if there is none.
     pub(crate) fn at(app: &App, position: Position) -> Option<Self> {
         let areas = ScreenAreas::compute(app);
-        match app.overlays.last() {
+        match app.compositor.top() {
             Some(Overlay::Picker(picker)) => {
                 let (width, height) = app.ui.size;
                 let area = Rect::new(0, 0, width, height.saturating_sub(areas.footer.height));
-                let rows = list::rows(picker, area, &app.ui.keymap);
+                let rows = rows(picker, area, &app.ui.keymap);
                 let line = line_of(rows, position)?;
                 let height = usize::from(rows.height);
                 picker.has_line(line, height).then_some(Self::Popup { line, height })
@@ -61,7 +62,7 @@ impl ScrollTarget {
     /// The wheel's target at a position. The queue scrolls only while it has the keys.
     pub(crate) fn at(app: &App, position: Position) -> Self {
         let areas = ScreenAreas::compute(app);
-        if !app.overlays.is_empty() {
+        if !app.compositor.is_empty() {
             Self::Popup
         } else if areas.completion.contains(position) {
             Self::Offers

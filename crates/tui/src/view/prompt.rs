@@ -272,14 +272,14 @@ pub(super) fn completion(app: &App) -> Vec<Line> {
         let name = one_line(&candidate.name);
         let room = if candidate.about.is_empty() { width.saturating_sub(4) } else { width / 2 };
         let mut line = Line::new(format!(" {mark}"), Role::Accent);
-        line.spans.extend(super::list::label(&name, role.into(), &mut query, room));
+        line.spans.extend(crate::picker::label(&name, role.into(), &mut query, room));
         line.spans.push(Span::new(argument(candidate, line.width(), width), Role::Muted));
         let gap = ABOUT.saturating_sub(line.width()).max(GAP);
         let about = truncate_to(&one_line(&candidate.about), width.saturating_sub(line.width() + gap + 1));
         line.spans.push(Span::new(" ".repeat(gap) + &about, Role::Muted));
         match count {
             Some(count) => {
-                super::spread(line.spans, Span::new(count.clone(), Role::Muted), width + count.len())
+                crate::draw::spread(line.spans, Span::new(count.clone(), Role::Muted), width + count.len())
             }
             None => line,
         }

@@ -11,9 +11,9 @@ use super::super::logical_line::LogicalLine;
 use super::super::search::SearchBar;
 use super::super::theme::ThemeState;
 use super::super::transcript::{BlockPos, ShownRows};
-use super::spread;
 use crate::app::App;
 use crate::draw::put;
+use crate::draw::spread;
 
 pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
     let mut finder = app.navigation.search.as_ref().map(SearchMatches::new);

@@ -4,19 +4,20 @@
 //! screen, below them on a high one, and hidden otherwise.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use tiller_core::unit::thousands;
 use tiller_render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, truncate_to, wrap};
 use tiller_session::SessionScope;
 
-use super::panel::{row, title};
-use super::spread;
+use super::credentials::masked;
+use super::fuzzy::{FuzzyQuery, pieces};
+use super::inline_prompt::{EchoMode, StatusText};
+use super::item::{MARKS, PickerItem};
+use super::{ItemPreview, Picker};
 use crate::action::ListKind;
-use crate::draw::put;
+use crate::draw::{put, row, spread, title};
 use crate::keymap::Keymap;
 use crate::layout::{limit_rows, truncate_start};
-use crate::login::masked;
-use crate::picker::{EchoMode, FuzzyQuery, ItemPreview, MARKS, Picker, PickerItem, StatusText, pieces};
 use crate::ui_context::UiContext;
 
 /// Width from which on the preview is beside the rows.
@@ -68,7 +69,7 @@ fn width_beside(picker: &Picker, width: u16) -> Option<u16> {
         Some(_) => (width * 2 / 3).min(width.saturating_sub(MIN_PREVIEW_WIDTH)),
         None => width * 11 / 20,
     };
-    let needed = match picker.list {
+    let needed = match picker.kind() {
         Some(ListKind::Models) => picker.items.iter().map(full_width).max().unwrap_or(0) + 1,
         _ => 0,
     };
@@ -77,7 +78,7 @@ fn width_beside(picker: &Picker, width: u16) -> Option<u16> {
 }
 
 /// The area of a list's rows.
-pub(super) fn rows(picker: &Picker, area: Rect, keymap: &Keymap) -> Rect {
+pub(crate) fn rows(picker: &Picker, area: Rect, keymap: &Keymap) -> Rect {
     ListAreas::of(picker, area, feet(picker, area, keymap).len()).rows
 }
 
@@ -86,14 +87,14 @@ fn feet(picker: &Picker, area: Rect, keymap: &Keymap) -> Vec<Line> {
     if area.height >= 8 { foot(picker, keymap, usize::from(area.width)) } else { Vec::new() }
 }
 
-/// Draws a list; returns the cursor position.
-pub(super) fn draw(picker: &Picker, area: Rect, buffer: &mut Buffer, ui: &UiContext) -> Option<(u16, u16)> {
+/// Draws a list.
+pub(super) fn draw(picker: &Picker, area: Rect, buffer: &mut Buffer, ui: &UiContext) {
     let theme = &ui.theme;
     let (matches, all) = picker.counts();
     let note =
         if matches == all { thousands(all) } else { format!("{} of {}", thousands(matches), thousands(all)) };
     put(&title(&picker.title, &note, area.width), row(area, 0), buffer, theme);
-    let (line, column) = typed(picker);
+    let (line, _) = typed(picker);
     put(&line, row(area, 1), buffer, theme);
     let foot = feet(picker, area, &ui.keymap);
     let parts = ListAreas::of(picker, area, foot.len());
@@ -114,8 +115,13 @@ pub(super) fn draw(picker: &Picker, area: Rect, buffer: &mut Buffer, ui: &UiCont
     for (at, line) in (0..).zip(foot) {
         put(&line, row(parts.foot, at), buffer, theme);
     }
+}
+
+/// The position of the cursor.
+pub(super) fn cursor(picker: &Picker, area: Rect) -> Position {
+    let (_, column) = typed(picker);
     let column = u16::try_from(column).unwrap_or(0).min(area.width.saturating_sub(1));
-    Some((area.x + column, area.y + 1.min(area.height.saturating_sub(1))))
+    Position { x: area.x + column, y: area.y + 1.min(area.height.saturating_sub(1)) }
 }
 
 /// The input line, and the cursor's column.
@@ -164,27 +170,8 @@ fn empty(picker: &Picker, matches: usize, keymap: &Keymap) -> Option<String> {
         (false, 0) if scope == Some(SessionScope::ThisDirectory) => {
             Some(format!("no sessions in this directory; {} shows all directories", keymap.key_of(Switch)))
         }
-        (false, 0) => Some(empty_list(picker.list).to_owned()),
+        (false, 0) => Some(picker.source.empty_text().to_owned()),
         (false, _) => None,
-    }
-}
-
-const fn empty_list(list: Option<ListKind>) -> &'static str {
-    match list {
-        Some(ListKind::Permissions) => "no permissions in this session",
-        Some(ListKind::Logouts) => "no stored API keys",
-        Some(
-            ListKind::Models
-            | ListKind::Thinking
-            | ListKind::Approval
-            | ListKind::Trust
-            | ListKind::Tools
-            | ListKind::Settings
-            | ListKind::Themes
-            | ListKind::Logins
-            | ListKind::ForeignLogs,
-        )
-        | None => "empty",
     }
 }
 
@@ -266,7 +253,7 @@ fn item_line(item: &PickerItem, chosen: bool, query: &mut FuzzyQuery, width: usi
 }
 
 /// A label cut to `room` columns, with matches highlighted.
-pub(super) fn label(text: &str, style: Style, query: &mut FuzzyQuery, mut room: usize) -> Vec<Span> {
+pub(crate) fn label(text: &str, style: Style, query: &mut FuzzyQuery, mut room: usize) -> Vec<Span> {
     let parts = if text.contains(MARKS[0]) { marked(text) } else { pieces(text, &query.marks(text)) };
     let found = style.in_role(Role::Accent).with(Emphasis::BOLD.and(Emphasis::UNDERLINE));
     let mut spans = Vec::new();

@@ -1,0 +1,229 @@
+//! The stack of overlays: opening, closing, and the keys of the one on top.
+//!
+//! `deferred` holds what opens by itself once the user isn't typing; `key_guard` keeps keys from reaching what they
+//! were not meant for.
+
+mod deferred;
+mod key_guard;
+mod results;
+
+use std::path::PathBuf;
+
+use crossterm::event::KeyEvent;
+use tiller_core::event::CompactionChoice;
+use tiller_core::id::CallId;
+use tiller_render::Line;
+
+use self::deferred::DeferredOverlay;
+use self::key_guard::ConsumedKey;
+use crate::action::{Action, ListAction, ListKind, Navigate, SessionEdit};
+use crate::component::{Component, Context, Outcome};
+use crate::effect::{Effect, LeaveScope, Opening};
+use crate::overlay::Overlay;
+use crate::pager::Pager;
+use crate::picker::{Picker, Question, SessionQueryId, list_source, theme_items};
+use crate::shown_since::ShownSince;
+use crate::tree::TreeView;
+
+pub(crate) use key_guard::KeyIntent;
+
+/// The overlays, and what outlives them.
+#[derive(Debug, Default)]
+pub(crate) struct Compositor {
+    pub(crate) overlays: Vec<Overlay>,
+    deferred: Vec<DeferredOverlay>,
+    /// The key that answered a dialog or call; its repeats are ignored.
+    consumed_key: Option<ConsumedKey>,
+    /// Time when a click accepted a list's row.
+    pub(crate) accepted_click: Option<ShownSince>,
+    sessions: SessionLists,
+}
+
+/// State of the session lists that outlives them.
+#[derive(Debug, Default)]
+struct SessionLists {
+    newest: SessionQueryId,
+    /// True if a session list was open at the last input.
+    is_open: bool,
+    /// Sessions trashed in this run, the last one last.
+    trashed: Vec<PathBuf>,
+}
+
+impl SessionLists {
+    /// Starts another search and returns its number.
+    fn begin(&mut self) -> SessionQueryId {
+        self.newest.0 += 1;
+        self.newest
+    }
+}
+
+impl Compositor {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.overlays.is_empty()
+    }
+
+    pub(crate) fn top(&self) -> Option<&Overlay> {
+        self.overlays.last()
+    }
+
+    pub(crate) fn top_mut(&mut self) -> Option<&mut Overlay> {
+        self.overlays.last_mut()
+    }
+
+    fn top_picker(&mut self) -> Option<&mut Picker> {
+        self.overlays.last_mut().and_then(Overlay::as_picker)
+    }
+
+    fn pickers(&mut self) -> impl DoubleEndedIterator<Item = &mut Picker> {
+        self.overlays.iter_mut().filter_map(Overlay::as_picker)
+    }
+
+    /// The tree, anywhere in the stack.
+    fn tree(&mut self) -> Option<&mut TreeView> {
+        self.overlays.iter_mut().find_map(Overlay::as_tree)
+    }
+
+    /// Offers a key to the overlay on top. It consumes every key, except that a pending call's page leaves the
+    /// answers to the approval panel.
+    pub(crate) fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
+        self.overlays.last_mut().map_or(Outcome::Ignored, |top| top.handle(key, cx))
+    }
+
+    /// Follows a change: opens what was deferred, and lets the overlays load what they need.
+    pub(crate) fn refresh(&mut self, cx: &mut Context<'_>) {
+        self.open_deferred(cx);
+        if let Some(Overlay::Picker(picker)) = self.overlays.last_mut() {
+            picker.refresh(cx);
+        }
+        if cx.ui.theme.previewed.is_some() && !self.overlays.iter().any(|top| top.is_list(ListKind::Themes)) {
+            cx.push(Effect::PreviewTheme(None));
+        }
+        if let Some(tree) = self.tree() {
+            tree.refresh(cx);
+        }
+        self.refresh_session_lists(cx);
+    }
+
+    /// Tells session lists whether a session can be restored; ends the search when no list is open.
+    fn refresh_session_lists(&mut self, cx: &mut Context<'_>) {
+        let can_undo = !self.sessions.trashed.is_empty();
+        let is_open =
+            self.pickers().map(|picker| picker.set_can_undo(can_undo)).fold(false, |any, is| any | is);
+        if std::mem::replace(&mut self.sessions.is_open, is_open) && !is_open {
+            cx.push(Action::EndSessionSearch);
+        }
+    }
+
+    /// Opens an overlay.
+    pub(crate) fn open(&mut self, opening: Opening, cx: &mut Context<'_>) {
+        let overlay = match opening {
+            Opening::List { kind: ListKind::Themes, .. } => {
+                let (items, selected) = theme_items(&cx.ui.theme);
+                let source = list_source(ListKind::Themes);
+                Overlay::picker(Picker::with_items(source, source.title().to_owned(), items, selected))
+            }
+            Opening::List { kind, filter } => {
+                cx.push(Action::List(ListAction::LoadItems(kind)));
+                Overlay::picker(Picker::waiting(list_source(kind)).with_filter(&filter))
+            }
+            Opening::Login(provider) => {
+                cx.push(Action::List(ListAction::LoadItems(ListKind::Logins)));
+                Overlay::picker(Picker::asking_for_key(provider))
+            }
+            Opening::Items { source, title, items, selected } => {
+                Overlay::picker(Picker::with_items(source, title, items, selected))
+            }
+            Opening::Question { title, items } => {
+                Overlay::picker(Picker::with_items(&Question, title, items, 0))
+            }
+            Opening::Sessions { filter } => {
+                let picker = Picker::browser(&filter, self.sessions.begin());
+                picker
+                    .search_request()
+                    .into_iter()
+                    .for_each(|request| cx.push(Action::SearchSessions(request)));
+                Overlay::picker(picker)
+            }
+            Opening::Help { title, lines } => Overlay::Pager(Pager::new(&title, lines).with_columns()),
+            Opening::CallPage { call, title, lines } => {
+                Overlay::Pager(Pager::new(&title, lines).for_call(call))
+            }
+            Opening::Tree(purpose) => Overlay::Tree(Box::new(TreeView::new(purpose))),
+        };
+        self.overlays.push(overlay);
+    }
+
+    /// Closes overlays that the user leaves without a choice. Leaving the dialog after a failed summary leaves
+    /// everything as it is.
+    pub(crate) fn leave(&mut self, scope: LeaveScope, cx: &mut Context<'_>) {
+        self.cancel_switch(cx);
+        let from = match scope {
+            LeaveScope::Top => self.overlays.len().saturating_sub(1),
+            LeaveScope::All => 0,
+        };
+        let left = self.overlays.split_off(from);
+        if left.iter().any(Overlay::is_failure_dialog) {
+            cx.push(Action::Edit(SessionEdit::ResolveCompaction(CompactionChoice::GoOn)));
+        }
+        if left.iter().any(|overlay| matches!(overlay, Overlay::Tree(_))) {
+            cx.push(TreeView::end_search());
+        }
+    }
+
+    /// Cancels a pending session switch in lists and the tree; the text typed during it goes to the editor.
+    pub(crate) fn cancel_switch(&mut self, cx: &mut Context<'_>) {
+        let typed = self.overlays.iter_mut().filter_map(Overlay::cancel_navigation).next();
+        typed.into_iter().for_each(|typed| cx.push(Effect::PutBeforeDraft(typed)));
+    }
+
+    /// Cancels a pending session switch that has failed; the list stays as it is.
+    pub(crate) fn drop_switch(&mut self) {
+        _ = self.overlays.iter_mut().filter_map(Overlay::cancel_navigation).next();
+    }
+
+    /// Closes the overlay on top after a choice.
+    pub(crate) fn close_top(&mut self) {
+        self.overlays.pop();
+    }
+
+    /// Closes the session lists.
+    pub(crate) fn close_session_lists(&mut self) {
+        let is_session_list = |overlay: &mut Overlay| {
+            overlay.as_picker().is_some_and(|picker| picker.session_browser().is_some())
+        };
+        self.overlays.retain_mut(|overlay| !is_session_list(overlay));
+    }
+
+    /// Navigates once the agent has stopped.
+    pub(crate) fn navigate_once_stopped(&mut self, navigate: Navigate) {
+        if let Some(tree) = self.tree() {
+            tree.navigate_once_stopped(navigate);
+        }
+    }
+
+    /// Restores the session trashed last.
+    pub(crate) fn restore_last_session(&mut self, cx: &mut Context<'_>) {
+        let Some(path) = self.sessions.trashed.pop() else { return };
+        self.pickers().for_each(|picker| picker.await_session(&path));
+        cx.push(Action::List(ListAction::RestoreSession(path)));
+    }
+
+    /// Replaces the lines of a pending call's page, if it is open.
+    pub(crate) fn update_call_page(&mut self, call: &CallId, lines: Vec<Line>) {
+        let page = self.overlays.iter_mut().find(|overlay| overlay.call() == Some(call));
+        if let Some(page) = page.and_then(Overlay::as_pager) {
+            page.replace_lines(lines);
+        }
+    }
+
+    /// Closes the page of a pending call.
+    pub(crate) fn close_call_page(&mut self, call: &CallId) {
+        self.overlays.retain(|overlay| overlay.call() != Some(call));
+    }
+}
+
+impl Overlay {
+    fn picker(picker: Picker) -> Self {
+        Self::Picker(Box::new(picker))
+    }
+}

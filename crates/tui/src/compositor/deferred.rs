@@ -1,0 +1,104 @@
+//! Overlays that open by themselves, once the user isn't typing and nothing else is open.
+
+use super::Compositor;
+use crate::action::Action;
+use crate::component::Context;
+use crate::dialog::Dialog;
+use crate::effect::Opening;
+use crate::overlay::Overlay;
+use crate::pager::Pager;
+use crate::picker::{Picker, Question};
+use crate::shown_since::ShownSince;
+
+/// An overlay that opens over the transcript once the user isn't typing.
+#[derive(Clone, Debug)]
+pub(super) enum DeferredOverlay {
+    Dialog(Dialog),
+    Page(Box<Pager>),
+    /// The session picker at the start.
+    Sessions,
+}
+
+impl DeferredOverlay {
+    /// Says that it is ready and how to see it.
+    pub(super) fn flash_hint(&self, cx: &mut Context<'_>) {
+        match self {
+            Self::Dialog(_) => {}
+            Self::Page(page) => {
+                let title = &page.title;
+                cx.flash(format!("{title}: ready. Clear the prompt and close other views to see it."));
+            }
+            Self::Sessions => cx.flash("Clear the prompt to see your sessions."),
+        }
+    }
+
+    /// Checks for the dialog about a failed summary.
+    fn is_of_failure(&self) -> bool {
+        matches!(self, Self::Dialog(dialog) if dialog.is_of_failure())
+    }
+}
+
+impl Compositor {
+    /// Opens a dialog at once if it follows from an action in a list, otherwise once the user isn't typing.
+    pub(crate) fn open_dialog(&mut self, dialog: Dialog, cx: &mut Context<'_>) {
+        if dialog.is_of_failure() || self.overlays.is_empty() {
+            self.deferred.push(DeferredOverlay::Dialog(dialog));
+        } else {
+            self.show_dialog(dialog, cx);
+        }
+    }
+
+    /// Opens a page that had to be loaded first, once the user isn't typing.
+    pub(crate) fn defer_page(&mut self, page: Pager, cx: &mut Context<'_>) {
+        let page = DeferredOverlay::Page(Box::new(page));
+        if cx.focus.is_typing || !self.overlays.is_empty() {
+            page.flash_hint(cx);
+        }
+        self.deferred.push(page);
+    }
+
+    /// Opens the session picker at the start. If the user has typed already, the editor keeps the keys.
+    pub(crate) fn offer_sessions(&mut self, cx: &mut Context<'_>) {
+        self.deferred.push(DeferredOverlay::Sessions);
+        if cx.focus.is_typing {
+            DeferredOverlay::Sessions.flash_hint(cx);
+        }
+        self.open_deferred(cx);
+    }
+
+    /// Opens the next deferred overlay unless the user is typing.
+    pub(super) fn open_deferred(&mut self, cx: &mut Context<'_>) {
+        if cx.focus.is_typing || !self.overlays.is_empty() || self.deferred.is_empty() {
+            return;
+        }
+        let appeared = ShownSince::at(cx.now);
+        match self.deferred.remove(0) {
+            DeferredOverlay::Dialog(dialog) => self.show_dialog(dialog, cx),
+            DeferredOverlay::Page(page) => self.overlays.push(Overlay::Pager(page.with_appeared(appeared))),
+            DeferredOverlay::Sessions => {
+                // Results of an earlier list don't belong to this one.
+                cx.push(Action::EndSessionSearch);
+                self.open(Opening::Sessions { filter: String::new() }, cx);
+                self.top_picker().into_iter().for_each(|picker| picker.set_appeared(appeared));
+            }
+        }
+    }
+
+    fn show_dialog(&mut self, Dialog { title, items }: Dialog, cx: &mut Context<'_>) {
+        self.cancel_switch(cx);
+        let mut picker = Picker::with_items(&Question, title, items, 0);
+        picker.set_appeared(ShownSince::at(cx.now));
+        self.overlays.push(Overlay::picker(picker));
+    }
+
+    /// Closes the dialog about a failed summary, open or deferred.
+    pub(crate) fn close_failure_dialog(&mut self) {
+        self.overlays.retain(|overlay| !overlay.is_failure_dialog());
+        self.deferred.retain(|deferred| !deferred.is_of_failure());
+    }
+
+    /// Drops deferred overlays, which belong to another session.
+    pub(crate) fn drop_deferred(&mut self) {
+        self.deferred.clear();
+    }
+}

@@ -1,0 +1,125 @@
+//! Keys that were pressed before their receiver could be read, and repeats of a key that answered something.
+//!
+//! No key opened a dialog that appears by itself, so the next key may have been meant for something else. For a moment
+//! no key answers it. Over the transcript, the dialog closes at a key and opens again once the user isn't typing; over
+//! a list it stays, but Enter is ignored. A page that had to be loaded first closes only for text, since other keys do
+//! no harm.
+//!
+//! In turn, the key that answered is consumed: its repeats don't reach what appears beneath.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use tiller_core::id::CallId;
+use tiller_core::unit::UnixMs;
+
+use super::Compositor;
+use super::deferred::DeferredOverlay;
+use crate::component::{Context, ViewContext};
+use crate::keymap::{self, Chord, KeyCommand};
+use crate::overlay::Overlay;
+use crate::shown_since::ShownSince;
+
+/// A key that answered something, and the time since when the next receiver of the key has been visible.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ConsumedKey {
+    key: (KeyCode, KeyModifiers),
+    since: ShownSince,
+}
+
+/// The owner of the next key that answers something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum FocusOwner {
+    /// A dialog that opened by itself, with the number of open overlays. Any key that closes it is consumed.
+    Dialog(usize),
+    /// A list over another overlay, with the number of open overlays. The same key steps back through several
+    /// lists, so only the key that accepts is consumed.
+    List(usize),
+    Call(CallId),
+}
+
+/// The kind of a key that the user may have pressed before seeing a new overlay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyIntent {
+    /// Types or sends text.
+    Text,
+    /// Stops, leaves or moves.
+    Other,
+}
+
+impl KeyIntent {
+    pub(crate) fn from_key(key: KeyEvent) -> Self {
+        if key.code == KeyCode::Enter || Chord::from_event(key).is_text() { Self::Text } else { Self::Other }
+    }
+}
+
+impl Compositor {
+    /// Defers the overlay over the transcript if it is too recent to have been read.
+    pub(crate) fn defer_unread(&mut self, intent: KeyIntent, cx: &mut Context<'_>) {
+        let deferred = match self.overlays.as_slice() {
+            [Overlay::Picker(picker)] if !picker.is_noticed(cx.now) => match picker.session_browser() {
+                Some(_) => DeferredOverlay::Sessions,
+                None => DeferredOverlay::Dialog(picker.as_dialog()),
+            },
+            [Overlay::Pager(page)] if intent == KeyIntent::Text && !page.is_noticed(cx.now) => {
+                DeferredOverlay::Page(Box::new(page.clone()))
+            }
+            _ => return,
+        };
+        if intent == KeyIntent::Text {
+            deferred.flash_hint(cx);
+        }
+        self.deferred.insert(0, deferred);
+        self.overlays.clear();
+    }
+
+    /// The owner of the next key.
+    pub(crate) fn focus_owner(&self, view: &ViewContext<'_>) -> Option<FocusOwner> {
+        let height = self.overlays.len();
+        match self.overlays.last() {
+            Some(Overlay::Picker(picker)) if picker.is_deferred() => Some(FocusOwner::Dialog(height)),
+            Some(Overlay::Picker(_)) if height > 1 => Some(FocusOwner::List(height)),
+            Some(_) if !view.focus.is_on_call_page => None,
+            Some(_) | None => first_call(view).map(FocusOwner::Call),
+        }
+    }
+
+    /// Records a key as consumed if it ended the owner's question.
+    pub(crate) fn record_consumed(
+        &mut self,
+        key: KeyEvent,
+        owner: Option<FocusOwner>,
+        view: &ViewContext<'_>,
+    ) {
+        let accepts = view.ui.keymap.command(keymap::Context::Popup, key) == Some(KeyCommand::Accept);
+        let is_over = match owner {
+            None => false,
+            Some(FocusOwner::Dialog(height)) => self.overlays.len() < height,
+            Some(FocusOwner::List(height)) => accepts && self.overlays.len() < height,
+            Some(FocusOwner::Call(call)) => first_call(view) != Some(call),
+        };
+        if is_over {
+            let since = ShownSince::at(view.now);
+            self.consumed_key = Some(ConsumedKey { key: (key.code, key.modifiers), since });
+        }
+    }
+
+    /// Reports whether a key repeats the one that has just answered something; such repeats are ignored.
+    pub(crate) fn is_consumed(&mut self, key: KeyEvent, now: UnixMs) -> bool {
+        let is_repeat = |consumed: &ConsumedKey| {
+            consumed.key == (key.code, key.modifiers) && !consumed.since.is_long_enough(now)
+        };
+        self.consumed_key = self.consumed_key.take().filter(is_repeat);
+        if let Some(consumed) = &mut self.consumed_key {
+            consumed.since = ShownSince::at(now);
+        }
+        self.consumed_key.is_some()
+    }
+
+    /// Forgets the key that answered something, because something else was typed.
+    pub(crate) fn forget_consumed(&mut self) {
+        self.consumed_key = None;
+    }
+}
+
+fn first_call(view: &ViewContext<'_>) -> Option<CallId> {
+    view.model.activity.approvals.first().map(|pending| pending.request.tool_call_id.clone())
+}

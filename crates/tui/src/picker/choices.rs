@@ -1,0 +1,69 @@
+//! Dialogs and lists whose items are given: a question with its answers, the prompt history.
+
+use tiller_session::Visibility;
+
+use super::fuzzy::MatchMode;
+use super::item::PickerChoice;
+use super::source::{ListResponse, ListSource};
+use crate::action::{Action, Navigate, SessionEdit};
+use crate::component::ViewContext;
+use crate::effect::Effect;
+
+/// A question with its answers.
+#[derive(Debug)]
+pub(crate) struct Question;
+
+/// The prompts of the history; Enter puts one into the editor.
+#[derive(Debug)]
+pub(crate) struct PromptList;
+
+impl ListSource for Question {
+    fn title(&self) -> &'static str {
+        "question"
+    }
+
+    fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
+        ListResponse::Close(match choice {
+            PickerChoice::Open(path) => return ListResponse::OpenSession(path),
+            PickerChoice::Leave(entry, summary) => {
+                vec![Effect::CloseAll, Action::Navigate(Navigate::ToEntry(entry, summary)).into()]
+            }
+            PickerChoice::Instruct(entry) => vec![Effect::CloseAll, Effect::WriteSummaryInstruction(entry)],
+            PickerChoice::AfterFailure(choice) => {
+                vec![Action::Edit(SessionEdit::ResolveCompaction(choice)).into()]
+            }
+            PickerChoice::Hide(entry) => {
+                vec![Action::Edit(SessionEdit::Hide(entry, Visibility::Hidden)).into()]
+            }
+            // The session lists close, so that text typed from now on goes to the new session.
+            PickerChoice::ForkOf(path) => {
+                vec![Effect::CloseSessionLists, Action::Navigate(Navigate::ForkOf(path)).into()]
+            }
+            PickerChoice::Stop(navigate) => vec![Effect::StopAndNavigate(navigate)],
+            PickerChoice::ForkBeside(entry) => vec![Action::Navigate(Navigate::ForkBeside(entry)).into()],
+            PickerChoice::LongMessage(choice, when) => vec![Effect::SendLong(choice, when)],
+            _ => Vec::new(),
+        })
+    }
+}
+
+impl ListSource for PromptList {
+    fn title(&self) -> &'static str {
+        "earlier prompts"
+    }
+
+    fn match_mode(&self) -> MatchMode {
+        MatchMode::Prose
+    }
+
+    fn has_preview(&self) -> bool {
+        true
+    }
+
+    fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
+        match choice {
+            PickerChoice::Prompt(text) => ListResponse::close(Effect::RecallPrompt(text)),
+            _ => ListResponse::none(),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! `/login` and `/logout`: the lists of providers and their API keys, which are entered here and never shown.
+
+use tiller_engine::{CredentialOrigin, ProviderCredential};
+use tiller_render::{Role, Span};
+
+use super::inline_prompt::{LinePrompt, StatusText};
+use super::item::{PickerChoice, PickerItem};
+use super::source::{ListResponse, ListSource};
+use crate::action::{Action, ListAction, ListKind};
+use crate::component::ViewContext;
+use crate::login::{KeyInput, LoginRequest};
+use crate::tool_call::one_line;
+
+/// The providers; Enter asks for a key.
+#[derive(Debug)]
+pub(super) struct LoginList;
+
+/// The providers with a stored key; Enter removes it.
+#[derive(Debug)]
+pub(super) struct LogoutList;
+
+impl ListSource for LoginList {
+    fn title(&self) -> &'static str {
+        "log in"
+    }
+
+    fn kind(&self) -> Option<ListKind> {
+        Some(ListKind::Logins)
+    }
+
+    fn accept_hint(&self) -> &'static str {
+        "set key"
+    }
+
+    fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
+        match choice {
+            PickerChoice::Login(provider) => ListResponse::ask(key_prompt(provider)),
+            _ => ListResponse::none(),
+        }
+    }
+
+    /// The prompt stays until the key is stored, so that a wrong key can be corrected.
+    fn submit(&self, prompt: LinePrompt, _view: &ViewContext<'_>) -> ListResponse {
+        let PickerChoice::Login(provider) = &prompt.purpose else { return ListResponse::none() };
+        let key = KeyInput::new(prompt.typed.text());
+        if key.is_empty() {
+            return ListResponse::Stay(Some(StatusText::note("no key entered; nothing changed")), Vec::new());
+        }
+        let store = Action::List(ListAction::Key(LoginRequest::Store(provider.clone(), key)));
+        ListResponse::Ask(prompt, Some(StatusText::note("saving…")), vec![store.into()])
+    }
+}
+
+impl ListSource for LogoutList {
+    fn title(&self) -> &'static str {
+        "log out"
+    }
+
+    fn kind(&self) -> Option<ListKind> {
+        Some(ListKind::Logouts)
+    }
+
+    fn accept_hint(&self) -> &'static str {
+        "remove key"
+    }
+
+    fn empty_text(&self) -> &'static str {
+        "no stored API keys"
+    }
+
+    fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
+        let PickerChoice::Logout(provider) = choice else { return ListResponse::none() };
+        let remove = Action::List(ListAction::Key(LoginRequest::Remove(provider)));
+        ListResponse::stay_with("removing the key…", remove)
+    }
+}
+
+/// The masked prompt for a provider's key.
+pub(super) fn key_prompt(provider: String) -> LinePrompt {
+    let label = format!("key for {}", one_line(&provider));
+    LinePrompt::masked(PickerChoice::Login(provider), label)
+}
+
+/// All providers with the sources of their keys.
+pub(crate) fn logins(credentials: &[ProviderCredential]) -> Vec<PickerItem> {
+    credentials
+        .iter()
+        .map(|credential| item(credential, PickerChoice::Login(credential.provider.clone())))
+        .collect()
+}
+
+/// The providers with a key.
+pub(crate) fn logouts(credentials: &[ProviderCredential]) -> Vec<PickerItem> {
+    let with_key = credentials.iter().filter(|credential| credential.origin != CredentialOrigin::Missing);
+    with_key.map(|credential| item(credential, PickerChoice::Logout(credential.provider.clone()))).collect()
+}
+
+fn item(credential: &ProviderCredential, choice: PickerChoice) -> PickerItem {
+    let (lead, note, role) = match &credential.origin {
+        CredentialOrigin::Missing => ("– ", "no key".to_owned(), Role::Muted),
+        CredentialOrigin::Stored => ("✓ ", "key in auth.json".to_owned(), Role::Text),
+        CredentialOrigin::External(place) => ("✓ ", format!("key from {}", one_line(place)), Role::Text),
+    };
+    PickerItem::new(one_line(&credential.provider), choice).with_lead(lead).with_note(note).in_role(role)
+}
+
+/// Maximum number of dots that represent a key; the number after them is exact.
+const MAX_DOTS: usize = 24;
+
+/// A masked line: dots and their number, which shows whether the whole key was pasted.
+pub(crate) fn masked(characters: usize) -> [Span; 2] {
+    let dots = Span::new("•".repeat(characters.min(MAX_DOTS)), Role::Text);
+    let count = match characters {
+        0 => "  type or paste it; it is not shown".to_owned(),
+        1 => "  1 character".to_owned(),
+        many => format!("  {many} characters"),
+    };
+    [dots, Span::new(count, Role::Muted)]
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_render::Line;
+
+    use super::*;
+
+    #[test]
+    fn masked_shows_only_the_length() {
+        let shown = |count| Line::from(masked(count).to_vec()).text();
+        assert_eq!(shown(3), "•••  3 characters");
+        assert_eq!(shown(108), format!("{}  108 characters", "•".repeat(MAX_DOTS)));
+    }
+}

@@ -1,0 +1,201 @@
+//! Keys of a list: typing filters, the list's own keys and Enter go to its [`ListSource`].
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use tiller_session::SessionScope;
+
+use super::inline_prompt::StatusText;
+use super::item::PickerChoice;
+use super::line_input::LineInput;
+use super::sessions::SortOrder;
+use super::source::ListResponse;
+use super::{Picker, view};
+use crate::action::{Action, ListAction, Navigate};
+use crate::component::{Component, Context, Outcome, ViewContext};
+use crate::effect::{Effect, LeaveScope};
+use crate::keymap::{self, KeyCommand};
+use crate::overlay::scroll_rows;
+
+impl Component for Picker {
+    fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
+        self.set_status(None);
+        let is_asking = self.prompt().is_some();
+        let own = self.source.context().filter(|_| !is_asking);
+        if let Some(command) = own.and_then(|context| cx.ui.keymap.command(context, key)) {
+            self.perform(command, cx);
+            return Outcome::Consumed;
+        }
+        let command = cx.ui.keymap.command(keymap::Context::Popup, key);
+        match command {
+            Some(KeyCommand::Accept) if is_asking => return self.submit(cx),
+            Some(KeyCommand::Accept) if self.is_noticed(cx.now) => return self.accept(cx),
+            Some(KeyCommand::Accept) => {}
+            Some(KeyCommand::Back) if is_asking => drop(self.end_prompt()),
+            // One level: clear the filter before closing the list.
+            Some(KeyCommand::Back) if self.is_narrowed() => self.edit(LineInput::clear),
+            Some(KeyCommand::Back) => return leave(Effect::Leave(LeaveScope::Top), cx),
+            Some(KeyCommand::Close) if self.is_first_choice(cx) => return leave(Effect::quit(), cx),
+            Some(KeyCommand::Close) => return leave(Effect::Leave(LeaveScope::All), cx),
+            Some(KeyCommand::ClearFilter) => self.edit(LineInput::clear),
+            Some(KeyCommand::DeleteWord) => self.edit(LineInput::pop_word),
+            Some(KeyCommand::Switch) if !is_asking => self.switch_scope(),
+            Some(command) if !is_asking => {
+                scroll_rows(command, cx.ui.size).into_iter().for_each(|rows| self.step(rows));
+                return Outcome::Consumed;
+            }
+            Some(_) => {}
+            None => self.type_key(key),
+        }
+        self.search_sessions(cx);
+        Outcome::Consumed
+    }
+
+    /// Starts what the list needs after an input: background filtering and the preview of a moved selection.
+    fn refresh(&mut self, cx: &mut Context<'_>) {
+        let job = self.take_filter_job().map(ListAction::Filter).map(Action::List);
+        job.into_iter().for_each(|job| cx.push(job));
+        if let Some(choice) = self.take_moved_selection() {
+            match &choice {
+                Some(choice) => self.show_preview(choice, Vec::new()),
+                None => self.show_nothing(),
+            }
+            let effect = self.source.select(choice.as_ref(), self.extract());
+            effect.into_iter().for_each(|effect| cx.push(effect));
+        }
+    }
+
+    fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
+        view::draw(self, area, buffer, view.ui);
+    }
+
+    fn cursor(&self, area: Rect, _view: &ViewContext<'_>) -> Option<Position> {
+        Some(view::cursor(self, area))
+    }
+
+    fn paste(&mut self, text: &str, cx: &mut Context<'_>) {
+        self.edit(|line| line.push(text));
+        self.search_sessions(cx);
+    }
+}
+
+impl Picker {
+    /// Accepts the selected row as a click does, unless a line is asked for.
+    pub(crate) fn accept_selected(&mut self, cx: &mut Context<'_>) {
+        if self.prompt().is_none() && self.is_noticed(cx.now) {
+            self.set_status(None);
+            self.accept(cx);
+        }
+    }
+
+    fn accept(&mut self, cx: &mut Context<'_>) -> Outcome {
+        self.settle();
+        let choice = self.chosen().map(|item| item.choice.clone());
+        let response = match choice {
+            None => ListResponse::none(),
+            Some(PickerChoice::Unavailable(reason)) => {
+                ListResponse::Stay(Some(StatusText::error(reason)), Vec::new())
+            }
+            Some(choice) => self.source.accept(choice, cx),
+        };
+        self.respond(response, cx);
+        Outcome::Consumed
+    }
+
+    /// Performs one of the list's own commands; those of session lists change what they show.
+    fn perform(&mut self, command: KeyCommand, cx: &mut Context<'_>) {
+        if command == KeyCommand::Threads {
+            return self.switch_order();
+        }
+        let choice = self.chosen().map(|item| item.choice.clone());
+        let response = match (command, choice) {
+            (KeyCommand::Rename, Some(PickerChoice::Open(path))) => return self.ask_for_name(path),
+            (KeyCommand::Untrash, _) => ListResponse::stay(Effect::RestoreLastSession),
+            (command, Some(choice)) => self.source.perform(command, choice),
+            (_, None) => ListResponse::none(),
+        };
+        self.respond(response, cx);
+    }
+
+    /// Submits the line that was asked for.
+    fn submit(&mut self, cx: &mut Context<'_>) -> Outcome {
+        if let Some(prompt) = self.end_prompt() {
+            let response = self.source.submit(prompt, cx);
+            self.respond(response, cx);
+        }
+        Outcome::Consumed
+    }
+
+    fn respond(&mut self, response: ListResponse, cx: &mut Context<'_>) {
+        let effects = match response {
+            ListResponse::Close(effects) => {
+                cx.push(Effect::CloseTop);
+                effects
+            }
+            ListResponse::Stay(status, effects) => {
+                status.into_iter().for_each(|status| self.set_status(Some(status)));
+                effects
+            }
+            ListResponse::Ask(prompt, status, effects) => {
+                self.set_prompt(prompt);
+                self.set_status(status);
+                effects
+            }
+            ListResponse::OpenSession(path) => {
+                let opens = self.begin_opening(&path);
+                if opens { vec![Action::Navigate(Navigate::Open(path)).into()] } else { Vec::new() }
+            }
+        };
+        effects.into_iter().for_each(|effect| cx.push(effect));
+    }
+
+    fn type_key(&mut self, key: KeyEvent) {
+        match key.code {
+            KeyCode::Char(c) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => {
+                self.edit(|line| line.push(c.encode_utf8(&mut [0; 4])));
+            }
+            KeyCode::Backspace => self.edit(LineInput::pop),
+            _ => {}
+        }
+    }
+
+    /// Starts a session search for the current filter.
+    fn search_sessions(&self, cx: &mut Context<'_>) {
+        let request = self.search_request().filter(|_| self.prompt().is_none());
+        request.into_iter().for_each(|request| cx.push(Action::SearchSessions(request)));
+    }
+
+    /// Reports whether it is the session picker of the start, and nothing was done yet.
+    fn is_first_choice(&self, cx: &Context<'_>) -> bool {
+        self.session_browser().is_some() && self.is_deferred() && cx.focus.is_start_screen
+    }
+
+    /// Key hints besides movement, the most important first; the view drops those that don't fit.
+    pub(super) fn hints(&self) -> Vec<(KeyCommand, &'static str)> {
+        use KeyCommand as K;
+        if self.prompt().is_some() {
+            return vec![(K::Accept, "save"), (K::Back, "cancel")];
+        }
+        let back = if self.is_narrowed() { "show all" } else { "back" };
+        let mut hints = vec![(K::Accept, self.source.accept_hint()), (K::Back, back)];
+        hints.extend(self.source.key_hints());
+        if let Some(browser) = self.session_browser() {
+            let other = if browser.scope == SessionScope::ThisDirectory {
+                "all directories"
+            } else {
+                "this directory"
+            };
+            let order = if self.order() == Some(SortOrder::Threads) { "newest first" } else { "threads" };
+            hints.push((K::Switch, other));
+            hints.extend(browser.can_undo.then_some((K::Untrash, "undo")));
+            hints.extend([(K::Rename, "rename"), (K::Trash, "trash")]);
+            hints.push((K::Threads, order));
+        }
+        hints
+    }
+}
+
+fn leave(effect: Effect, cx: &mut Context<'_>) -> Outcome {
+    cx.push(effect);
+    Outcome::Consumed
+}
