@@ -11,9 +11,9 @@ use tiller_session::Visibility;
 
 use crate::completion::{self, ArgumentValues, Ranking};
 use crate::picker::{NarrowingJob, SessionExcerpt};
-use crate::search::Lookup;
 use crate::session_search::SearchRequest;
 use crate::transcript::{CopiedText, SectionRequest};
+use crate::transcript_pane::Lookup;
 use crate::{approval_panel, login, queue, tree};
 
 /// An action for the event loop or the executor.

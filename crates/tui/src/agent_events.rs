@@ -56,7 +56,7 @@ impl App {
             }
             EventKind::SessionChanged { reason: SessionChange::Grown, .. } => return self.reload(),
             EventKind::SessionChanged { .. } => {
-                self.transcript.drop_anchor();
+                self.transcript.transcript.drop_anchor();
                 self.compositor.drop_deferred();
                 return vec![Action::Reload];
             }
@@ -92,7 +92,7 @@ impl App {
     pub(super) fn reload(&mut self) -> Vec<Action> {
         // A pending switch to another session takes precedence.
         if !self.model.info.gap.is_open() {
-            self.transcript.keep_anchor();
+            self.transcript.transcript.keep_anchor();
         }
         vec![Action::Reload]
     }
@@ -139,19 +139,23 @@ impl App {
                 let (id, name) = (tool_call_id.clone(), tool_name.clone());
                 self.model.activity.calls.push(CallInProgress { id, name, since: time });
                 let running = CallState::Running { since: time, partial: ToolOutcome::default() };
-                self.transcript.with_call(tool_call_id, |state| *state = running);
+                self.transcript.transcript.with_call(tool_call_id, |state| *state = running);
             }
             EventKind::ToolExecutionUpdate { tool_call_id, partial_result, .. } => {
-                self.transcript.with_call(tool_call_id, |state| show_partial(state, partial_result));
+                self.transcript
+                    .transcript
+                    .with_call(tool_call_id, |state| show_partial(state, partial_result));
             }
             EventKind::ToolExecutionEnd { tool_call_id, .. } => self.call_ended(tool_call_id),
             EventKind::ApprovalRequested(request) => {
                 self.approval_requested(request);
-                self.transcript.with_call(&request.tool_call_id, |state| *state = CallState::AwaitsApproval);
+                self.transcript
+                    .transcript
+                    .with_call(&request.tool_call_id, |state| *state = CallState::AwaitsApproval);
             }
             EventKind::ApprovalResolved { tool_call_id, .. } => {
                 self.approval_resolved(tool_call_id);
-                self.transcript.with_call(tool_call_id, clear_ask);
+                self.transcript.transcript.with_call(tool_call_id, clear_ask);
             }
             // Turns, message ends and denied calls are drawn from their entries; traces are for the log only.
             EventKind::TurnStart
@@ -200,15 +204,15 @@ impl App {
         self.model.activity.running_since = None;
         self.model.activity.calls.clear();
         self.model.activity.streaming = StreamingAnswer::default();
-        self.transcript.live.clear();
-        self.transcript.close_calls();
+        self.transcript.transcript.live.clear();
+        self.transcript.transcript.close_calls();
         vec![Action::Refresh]
     }
 
     fn message_started(&mut self, message: &Message) {
         if matches!(message, Message::Assistant(_)) {
-            self.transcript.live.clear();
-            self.transcript.begin_part();
+            self.transcript.transcript.live.clear();
+            self.transcript.transcript.begin_part();
             self.model.activity.streaming = StreamingAnswer::default();
         }
     }
@@ -223,7 +227,7 @@ impl App {
         let hides = matches!(body.as_tiller(), Some(TillerEntry::Hide { .. }));
         self.show_appended(id, body, at);
         if hides {
-            vec![Action::Background(BackgroundJob::CountBranches(self.transcript.epoch()))]
+            vec![Action::Background(BackgroundJob::CountBranches(self.transcript.transcript.epoch()))]
         } else {
             Vec::new()
         }
@@ -241,17 +245,17 @@ impl App {
         if is_answer {
             self.model.activity.streaming = StreamingAnswer::default();
         }
-        if self.transcript.shows(id) {
+        if self.transcript.transcript.shows(id) {
             if is_answer {
-                self.transcript.end_streaming();
+                self.transcript.transcript.end_streaming();
             }
             return;
         }
         if body.creates_file() {
-            self.transcript.remove_banner();
+            self.transcript.transcript.remove_banner();
         }
         let entry = Entry { id: id.clone(), parent: None, timestamp: at, body };
-        self.transcript.append(&entry, at);
+        self.transcript.transcript.append(&entry, at);
         if let Some(took_ms) = took_ms {
             self.set_shell_duration(id, took_ms);
         }
@@ -273,26 +277,30 @@ impl App {
                     };
                     BlockKind::StreamingThinking(Box::new(Thinking::resume(thinking, before)))
                 }
-                AssistantBlock::ToolCall(call) => {
-                    BlockKind::Call(Box::new(ToolCallBlock::new(call, &self.transcript.context().tools)))
-                }
+                AssistantBlock::ToolCall(call) => BlockKind::Call(Box::new(ToolCallBlock::new(
+                    call,
+                    &self.transcript.transcript.context().tools,
+                ))),
                 AssistantBlock::Unknown => BlockKind::Thinking(String::new()),
             };
-            self.transcript.live.push(Block::new(kind));
+            self.transcript.transcript.live.push(Block::new(kind));
         }
         for call in &live.calls {
             let running = CallState::Running { since: call.since, partial: call.partial.clone() };
-            self.transcript.with_call(&call.id, |state| *state = running);
+            self.transcript.transcript.with_call(&call.id, |state| *state = running);
         }
         for request in &live.approvals {
-            self.transcript.with_call(&request.tool_call_id, |state| *state = CallState::AwaitsApproval);
+            self.transcript
+                .transcript
+                .with_call(&request.tool_call_id, |state| *state = CallState::AwaitsApproval);
         }
         if let Some(bash) = &live.bash {
             self.bash_started(&bash.id, &bash.line, bash.context == BashContext::Exclude, bash.since);
             self.restore_bash_output(&bash.id, &bash.output);
         }
-        self.model.activity.streaming.bytes = u64::try_from(self.transcript.arrived()).unwrap_or_default();
-        self.transcript.restore_anchor(former);
+        self.model.activity.streaming.bytes =
+            u64::try_from(self.transcript.transcript.arrived()).unwrap_or_default();
+        self.transcript.transcript.restore_anchor(former);
     }
 }
 

@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use crossterm::event::KeyEvent;
 use tiller_core::unit::UnixMs;
-use tiller_render::{self as render, ImageLimits};
 
-use super::action::{Action, BackgroundJob};
+use super::action::Action;
 use super::approval_panel::ApprovalPanel;
 use super::attach;
 use super::block::NoticeLevel;
@@ -19,28 +18,18 @@ use super::compositor::{Compositor, KeyIntent};
 use super::effect::{Effect, FlashText, Opening};
 use super::flash::Flash;
 use super::frame_pacer::Dirty;
-use super::keymap::{KeyCommand, Keymap};
+use super::keymap::Keymap;
 use super::keys::DoubleKey;
-use super::layout::{RenderContext, TEXT_WIDTH};
 use super::message::{Msg, TaskResult};
-use super::navigation::Navigation;
 use super::overlay::Overlay;
-use super::picker::LineInput;
 use super::queue;
 use super::session_model::SessionModel;
-use super::terminal::Images;
-use super::transcript::Transcript;
+use super::transcript_pane::TranscriptPane;
 use super::ui_context::UiContext;
-
-/// Maximum base64 length of a painted image: some tens of milliseconds of writing.
-const MAX_PAINTED: usize = 2 * 1024 * 1024;
-
-/// Maximum base64 length of an image sent as one control sequence: iTerm2 rejects more than 1,048,576 bytes.
-const MAX_INLINE: usize = 1_000_000;
 
 /// The front end's state.
 pub(super) struct App {
-    pub(super) transcript: Transcript,
+    pub(super) transcript: TranscriptPane,
     pub(super) composer: Composer,
     pub(super) approvals: ApprovalPanel,
     pub(super) compositor: Compositor,
@@ -52,13 +41,12 @@ pub(super) struct App {
     pub(super) double_key: Option<(DoubleKey, UnixMs)>,
     /// The part of the screen that is out of date.
     pub(super) dirty: Dirty,
-    pub(super) navigation: Navigation,
 }
 
 impl App {
     pub(super) fn new(ui: UiContext, history: Vec<String>) -> Self {
         Self {
-            transcript: Transcript::default(),
+            transcript: TranscriptPane::default(),
             composer: Composer::new(history),
             approvals: ApprovalPanel::default(),
             compositor: Compositor::default(),
@@ -69,7 +57,6 @@ impl App {
             flash: Flash::default(),
             double_key: None,
             dirty: Dirty::ByUser,
-            navigation: Navigation::default(),
         }
     }
 
@@ -109,10 +96,7 @@ impl App {
         };
         actions.extend(self.with_overlays(Compositor::refresh));
         actions.extend(self.refresh_approvals());
-        self.follow_search();
-        actions.extend(
-            self.transcript.take_requests().into_iter().map(BackgroundJob::ReadPart).map(Action::Background),
-        );
+        actions.extend(self.with_transcript(TranscriptPane::refresh));
         actions.extend(self.update_completion());
         self.refresh_banner();
         let reloads = actions.iter().filter(|action| matches!(action, Action::Reload));
@@ -126,7 +110,11 @@ impl App {
     }
 
     fn tick(&mut self) {
-        self.continue_drag();
+        let focus = self.focus_state();
+        let view = ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus };
+        if self.transcript.continue_drag(&view) {
+            self.dirty = Dirty::ByUser;
+        }
         if self.is_animated() {
             self.dirty = self.dirty.max(Dirty::BySession);
         }
@@ -141,12 +129,12 @@ impl App {
             || self.model.activity.opening_since.is_some()
             || self.model.activity.summary.is_some()
             || !self.model.activity.jobs.is_empty()
-            || self.transcript.is_alive()
+            || self.transcript.content().is_alive()
     }
 
     /// Reports whether the app needs [`Msg::Tick`].
     pub(super) fn wants_ticks(&self) -> bool {
-        self.is_animated() || self.flash.text().is_some() || self.navigation.mouse.wants_ticks()
+        self.is_animated() || self.flash.text().is_some() || self.transcript.wants_ticks()
     }
 
     /// Shows a message at the bottom of the screen for a while.
@@ -158,10 +146,11 @@ impl App {
     pub(super) fn focus_state(&self) -> FocusState {
         FocusState {
             is_editor_empty: self.composer.editor.is_empty(),
+            is_editor_at_line_end: self.composer.editor.is_at_line_end(),
             is_writing_reason: self.composer.is_writing_reason(),
             is_in_queue: self.queue.has_keys(),
             is_typing: self.is_typing(),
-            is_start_screen: self.transcript.has_banner()
+            is_start_screen: self.transcript.content().has_banner()
                 && self.composer.editor.is_empty()
                 && !self.model.is_working(),
             is_covered: !self.compositor.is_empty(),
@@ -181,6 +170,28 @@ impl App {
         let outcome = self.approvals.handle(key, &mut cx);
         let effects = cx.into_effects();
         (outcome == Outcome::Consumed).then(|| self.apply_effects(effects))
+    }
+
+    /// Lets the transcript do something; returns the actions that it asks for.
+    pub(super) fn with_transcript(
+        &mut self,
+        work: impl FnOnce(&mut TranscriptPane, &mut Context<'_>),
+    ) -> Vec<Action> {
+        let focus = self.focus_state();
+        let mut cx = Context::new(ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus });
+        work(&mut self.transcript, &mut cx);
+        let effects = cx.into_effects();
+        self.apply_effects(effects)
+    }
+
+    /// Offers something to the transcript; `None` if it was ignored.
+    pub(super) fn offer_transcript(
+        &mut self,
+        offer: impl FnOnce(&mut TranscriptPane, &mut Context<'_>) -> Outcome,
+    ) -> Option<Vec<Action>> {
+        let mut outcome = Outcome::Ignored;
+        let actions = self.with_transcript(|pane, cx| outcome = offer(pane, cx));
+        (outcome == Outcome::Consumed).then_some(actions)
     }
 
     /// Offers a key to the editor while it takes the reason of a denial; `None` if it ignored the key.
@@ -285,14 +296,13 @@ impl App {
     /// Reports whether the user is entering text: a message, a search, an edit in the queue, or a reason.
     fn is_typing(&self) -> bool {
         let has_purpose = self.queue.is_editing() || self.composer.purpose != ComposePurpose::Message;
-        let has_keys = self.navigation.search.is_some() || self.queue.has_keys();
+        let has_keys = self.transcript.is_searching() || self.queue.has_keys();
         !self.composer.editor.is_empty() || has_purpose || has_keys
     }
 
     /// Adds a notice to the transcript.
     pub(super) fn add_notice(&mut self, level: NoticeLevel, text: impl Into<String>, hint: Option<String>) {
         self.transcript.notice(level, text, hint);
-        self.transcript.note_growth();
     }
 
     /// Replaces the keymap. Removes notices about problems that are gone from the keymap file, adds notices
@@ -309,38 +319,10 @@ impl App {
         new
     }
 
-    /// The size limits of an image where images are painted: one takes at most a third of the screen.
-    fn image_limits(&self) -> Option<ImageLimits> {
-        let (cell, rows) = (self.ui.cell_pixels, self.ui.size.1 / 3);
-        let max = match self.ui.images {
-            Images::Line => return None,
-            Images::Painted => MAX_PAINTED,
-            Images::Inline => MAX_INLINE,
-        };
-        Some(ImageLimits { cell, rows, max_base64: max })
-    }
-
-    /// The context for laying out blocks.
-    pub(super) fn render_context(&self) -> RenderContext {
-        RenderContext {
-            width: usize::from(self.ui.size.0).saturating_sub(1).max(1),
-            measure: TEXT_WIDTH,
-            folds: self.transcript.folds,
-            now: self.now,
-            zone: self.ui.zone.clone(),
-            unfold_key: self.ui.keymap.key_of(KeyCommand::UnfoldOutput).into(),
-            options: self.ui.render_options,
-            code_generation: render::highlight_generation(),
-            images: self.image_limits(),
-        }
-    }
-
     fn paste(&mut self, text: &str) -> Vec<Action> {
         self.compositor.forget_consumed();
-        if self.compositor.is_empty() && self.navigation.search.is_some() {
-            // A line copied from elsewhere may include its line break.
-            let line = LineInput::from(text.trim_matches(['\r', '\n']).replace("\r\n", "\n").as_str());
-            return self.edit_search(|typed| typed.push_str(line.text()));
+        if let Some(actions) = self.offer_transcript(|pane, cx| pane.paste(text, cx)) {
+            return actions;
         }
         let mut actions = self.defer_unread(KeyIntent::Text);
         if !self.compositor.is_empty() {

@@ -58,6 +58,8 @@ pub(crate) struct ViewContext<'a> {
 pub(crate) struct FocusState {
     /// The editor holds no text.
     pub(crate) is_editor_empty: bool,
+    /// The editor's cursor is at the end of a line.
+    pub(crate) is_editor_at_line_end: bool,
     /// The editor's text is the reason of a denial.
     pub(crate) is_writing_reason: bool,
     /// The user is entering text: a message, a search, an edit in the queue, or a reason.

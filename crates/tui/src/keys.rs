@@ -11,6 +11,7 @@ use tiller_engine::{ApprovalMode, BranchSummary, CycleDirection};
 use tiller_provider::catalog::ImageInput;
 
 use super::attach;
+use super::component::Component;
 use super::component::ViewContext;
 use super::composer::ComposePurpose;
 use super::compositor::KeyIntent;
@@ -20,7 +21,6 @@ use super::keymap::{Context, KeyCommand};
 use super::login::may_hold_key;
 use super::long_message::{LongMessage, apply_long_choice, without_files_of_pastes};
 use super::picker::{ListSource, PromptList};
-use super::transcript::JumpTarget;
 use super::tree::TreePurpose;
 use super::{InitialPrompt, help, list_data};
 use crate::action::{
@@ -93,15 +93,15 @@ impl App {
         }
         if self.composer.editor.key(key, &self.ui.keymap) && !self.composer.editor.is_empty() {
             // Typing ends the block's focus, which would take the first letters of the next message.
-            self.transcript.set_focus(None);
+            self.transcript.unfocus();
         }
         Vec::new()
     }
 
     /// Passes a key to the handlers before the screen's bindings and the editor.
     fn context_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        if self.navigation.search.is_some() {
-            return self.search_key(key);
+        if self.transcript.is_searching() {
+            return self.transcript_key(key);
         }
         if self.queue.has_keys() {
             return self.queue_key(key);
@@ -111,8 +111,13 @@ impl App {
 
     /// Passes a key to the handlers after completion.
     fn key_after_completion(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let handled = self.queue_key(key).or_else(|| self.block_key(key));
+        let handled = self.queue_key(key).or_else(|| self.transcript_key(key));
         handled.or_else(|| self.approval_key(key)).or_else(|| self.reason_key(key))
+    }
+
+    /// Offers a key to the search bar or the focused block.
+    fn transcript_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        self.offer_transcript(|pane, cx| pane.handle(key, cx))
     }
 
     /// Sends the typed text, like Enter without completion.
@@ -126,11 +131,11 @@ impl App {
     /// together: many of them, and any that answer a pending call, because an answer is a single key.
     pub(super) fn handle_text(&mut self, text: &str) -> Vec<Action> {
         let mut actions = Vec::new();
-        self.unfocus_block_for(text);
+        self.with_transcript(|pane, cx| pane.unfocus_for(text, cx));
         for (at, c) in text.char_indices() {
             let key = KeyEvent::from(KeyCode::Char(c));
             let is_elsewhere =
-                !self.compositor.is_empty() || self.queue.has_keys() || self.navigation.search.is_some();
+                !self.compositor.is_empty() || self.queue.has_keys() || self.transcript.is_searching();
             let is_text = match self.model.activity.approvals.is_empty() {
                 true => text.len() > FAST_TYPING && !self.composer.editor.is_empty(),
                 false => text.chars().nth(1).is_some() && !self.compositor.is_consumed(key, self.now),
@@ -175,31 +180,8 @@ impl App {
                 let lines = help::page(&self.ui.keymap, &self.model.info.commands);
                 self.apply(Effect::Open(Opening::Help { title: "help".to_owned(), lines }))
             }
-            command => return self.transcript_key(command),
+            command => return self.offer_transcript(|pane, cx| pane.command(command, cx)),
         })
-    }
-
-    /// Handles commands that change the visible part of the transcript.
-    fn transcript_key(&mut self, command: KeyCommand) -> Option<Vec<Action>> {
-        let at_rest = self.composer.editor.is_empty();
-        match command {
-            KeyCommand::UnfoldOutput => {
-                self.transcript.folds.output_open = !self.transcript.folds.output_open;
-                self.transcript.reset_folds();
-            }
-            KeyCommand::UnfoldThinking => {
-                self.transcript.folds.thinking_open = !self.transcript.folds.thinking_open;
-                self.transcript.reset_folds();
-            }
-            KeyCommand::PageUp => return Some(self.scroll(-1)),
-            KeyCommand::PageDown => return Some(self.scroll(1)),
-            KeyCommand::Top if at_rest => self.transcript.jump_to(JumpTarget::Top),
-            // The rule above the editor shows this key whatever is typed, so a second press at the line's end
-            // leads there.
-            KeyCommand::Bottom if self.composer.editor.is_at_line_end() => self.transcript.follow(),
-            command => return self.transcript_move_key(command),
-        }
-        Some(Vec::new())
     }
 
     fn search_history(&mut self) -> Vec<Action> {
@@ -234,8 +216,8 @@ impl App {
             return vec![Action::Navigate(Navigate::ToEntry(entry, BranchSummary::Made { instructions }))];
         }
         if self.composer.editor.expanded().trim().is_empty() {
-            if let Some(actions) = self.take_back_prompt() {
-                return actions;
+            if let Some(action) = self.transcript.take_back_prompt(&self.view_context()) {
+                return vec![action];
             }
             let hurries = when != DeliveryTime::AfterRun && self.model.has_waiting_steering();
             return if hurries { vec![Action::Submit(Submit::DeliverSteeringNow)] } else { Vec::new() };
@@ -253,7 +235,7 @@ impl App {
     pub(super) fn send(&mut self, when: DeliveryTime, long: Option<LongMessage>) -> Vec<Action> {
         self.flash.clear();
         self.transcript.follow();
-        self.transcript.set_focus(None);
+        self.transcript.unfocus();
         let (short, typed) = (self.short_text(), self.composer.editor.text());
         let mut prompts = self.composer.editor.take_replaced();
         prompts.push(self.composer.editor.history_text());
@@ -397,21 +379,6 @@ impl App {
         vec![Action::List(ListAction::SetApproval(next))]
     }
 
-    /// Scrolls by pages; two lines overlap, for orientation.
-    fn scroll(&mut self, pages: isize) -> Vec<Action> {
-        let ctx = self.render_context();
-        let rows =
-            usize::from(super::view::ScreenAreas::compute(self).transcript.height).saturating_sub(2).max(1);
-        if pages < 0 {
-            self.transcript.scroll_up(rows, &ctx);
-        } else {
-            self.transcript.scroll_down(rows, &ctx);
-        }
-        Vec::new()
-    }
-}
-
-impl App {
     /// Offers a key that the page of a pending call ignored to the approval panel.
     fn call_page_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         if self.focus_state().is_on_call_page { self.approval_key(key) } else { None }

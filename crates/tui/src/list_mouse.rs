@@ -65,7 +65,9 @@ impl App {
             ScrollTarget::Popup => actions.extend(self.handle_key(KeyEvent::from(code))),
             ScrollTarget::Offers => self.composer.completion.step_within(count),
             ScrollTarget::Waiting => self.step_queued(count),
-            ScrollTarget::Transcript => self.scroll_lines(toward, WHEEL_LINES),
+            ScrollTarget::Transcript => {
+                self.with_transcript(|pane, cx| pane.scroll_lines(toward, WHEEL_LINES, cx));
+            }
         }
         actions
     }

@@ -17,9 +17,9 @@ use crate::attach::AttachedImage;
 use crate::completion::{ArgumentValues, FileList, PathListing, Ranked};
 use crate::dialog::Dialog;
 use crate::picker::{NarrowedList, PickerChoice, PickerItem, SessionQueryId, Sessions, StatusText};
-use crate::search::SearchHits;
 use crate::session_model::Job;
 use crate::transcript::{LoadedPath, SectionRequest};
+use crate::transcript_pane::SearchHits;
 use crate::welcome::Welcome;
 use crate::{login, queue, tree};
 

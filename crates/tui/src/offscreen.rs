@@ -64,6 +64,7 @@ impl OffScreen {
         screen.app.ui.size = size;
         let loaded = LoadedSession { snapshot, newest };
         screen.apply(Msg::TaskResult(TaskResult::Loaded(Box::new(loaded))), now);
+        screen.app.lay_out_panels();
         screen
     }
 

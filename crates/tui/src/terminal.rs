@@ -149,7 +149,7 @@ impl Screen {
         }
         let mut areas = prepare(app, self.terminal.get_frame().area());
         let painter = self.terminal.backend_mut();
-        self.needs_redraw |= painter.record_urls(app.links());
+        self.needs_redraw |= painter.record_urls(app.transcript.links(&app.view_context()));
         if std::mem::take(&mut self.needs_redraw) {
             self.clear()?;
         }
@@ -159,13 +159,13 @@ impl Screen {
             self.paint(app, &mut areas)?;
         }
         let painter = self.terminal.backend_mut();
-        painter.images_after_cells(app.pictures(&areas), app.now)?;
+        painter.images_after_cells(app.transcript.images(&app.view_context()), app.now)?;
         painter.finish()
     }
 
     /// Draws the app's state into cells.
     fn paint(&mut self, app: &mut App, areas: &mut ScreenAreas) -> io::Result<()> {
-        let pictures = app.pictures(areas);
+        let pictures = app.transcript.images(&app.view_context());
         self.terminal.backend_mut().images_before_cells(&pictures)?;
         self.terminal.draw(|frame| {
             // If the size changed meanwhile, the prepared areas would not fit the buffer.

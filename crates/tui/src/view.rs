@@ -4,29 +4,23 @@ mod footer;
 mod hit_test;
 mod prompt;
 mod queue;
-mod transcript;
 
 pub(super) use self::hit_test::{HitRow, ScrollTarget};
 pub(super) use self::prompt::most_offers;
-
-use std::sync::Arc;
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tiller_core::unit::thousands;
-use tiller_render::{Emphasis, Line, LinkStyle, Role, Span, Style};
+use tiller_render::{Emphasis, Line, Role, Span, Style};
 
 use super::approval_panel::page_foot;
 use super::component::{Component, ViewContext};
 use super::draw::{lines, put};
 use super::editor::EditKind;
 use super::frame_pacer::Dirty;
-use super::keymap::KeyCommand;
 use super::overlay::Overlay;
 use super::pager::Pager;
-use super::terminal::ImagePlacement;
-use super::transcript::ShownRows;
 use crate::app::App;
 
 /// Columns of the prompt sign before the editor.
@@ -78,7 +72,7 @@ impl ScreenAreas {
         let status = take(count(prompt::status(app).len()) + u16::from(height >= ROOMY), 1);
         let queue = take(count(queue::rows_needed(app)), 3);
         // The search bar has the keys, so completion is hidden.
-        let offers = if app.navigation.search.is_some() { 0 } else { app.composer.completion.rows() };
+        let offers = if app.transcript.is_searching() { 0 } else { app.composer.completion.rows() };
         let completion = take(count(offers).min(MAX_COMPLETIONS).min(height / 3), 1);
         let mut y = 0;
         let mut area = |height: u16| {
@@ -103,20 +97,21 @@ impl App {
     /// Lays out the screen; drawing then only reads.
     pub(super) fn prepare(&mut self) -> ScreenAreas {
         let areas = self.lay_out_panels();
-        let ctx = self.render_context();
+        let ctx = self.transcript.render_context(&self.view_context());
         if let Some(Overlay::Tree(tree)) = self.compositor.top_mut() {
             tree.prepare(self.ui.size, &self.ui.keymap, &ctx);
         }
         self.lay_out_page();
-        self.follow_search();
-        self.transcript.lay_out(usize::from(areas.transcript.height), &ctx);
-        if self.transcript.lags() {
+        let focus = self.focus_state();
+        let view = ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus };
+        self.transcript.lay_out(&view);
+        if self.transcript.content().lags() {
             self.dirty = self.dirty.max(Dirty::BySession);
         }
         areas
     }
 
-    /// Lays out the editor and the approval panel.
+    /// Lays out the editor and the approval panel; gives the rest to the transcript.
     pub(super) fn lay_out_panels(&mut self) -> ScreenAreas {
         let (width, height) = self.ui.size;
         self.composer.editor.lay_out(width.saturating_sub(MARK), height / 3);
@@ -124,17 +119,12 @@ impl App {
         let focus = self.focus_state();
         let view = ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus };
         self.approvals.lay_out(usize::from(areas.approval.height), &view);
+        self.transcript.set_area(areas.transcript);
         areas
     }
 }
 
 impl App {
-    /// The link targets on the screen, if the terminal supports links.
-    pub(super) fn links(&self) -> impl Iterator<Item = &Arc<str>> {
-        let are_live = self.ui.render_options.links == LinkStyle::Live;
-        self.transcript.links().filter(move |_| are_live)
-    }
-
     /// Lays out the page over the transcript, if any.
     pub(super) fn lay_out_page(&mut self) {
         if !matches!(self.compositor.top(), Some(Overlay::Pager(_))) {
@@ -148,35 +138,13 @@ impl App {
             page.lay_out(Pager::columns(width), usize::from(rows));
         }
     }
-
-    /// The images on the screen: those of the transcript, if nothing covers it.
-    pub(super) fn pictures(&self, areas: &ScreenAreas) -> Vec<ImagePlacement> {
-        let area = areas.transcript;
-        let mut placements: Vec<ImagePlacement> = Vec::new();
-        if !self.compositor.is_empty() {
-            return placements;
-        }
-        for (row, shown) in (area.y..area.bottom()).zip(self.transcript.visible()) {
-            let Some(ShownRows { inset, line, .. }) = shown else { continue };
-            let Some(slice) = &line.image else { continue };
-            match placements.last_mut() {
-                Some(last) if Arc::ptr_eq(&last.image, &slice.image) => last.rows += 1,
-                _ => {
-                    let column = area.x + u16::try_from(inset + line.width()).unwrap_or(0);
-                    let picture = Arc::clone(&slice.image);
-                    placements.push(ImagePlacement { image: picture, column, row, from: slice.row, rows: 1 });
-                }
-            }
-        }
-        placements
-    }
 }
 
 /// Draws the screen as laid out.
 pub(super) fn view(app: &App, areas: &ScreenAreas, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
     let theme = &app.ui.theme;
-    transcript::draw(app, areas.transcript, buffer);
+    app.transcript.render(areas.transcript, buffer, &app.view_context());
     app.approvals.render(areas.approval, buffer, &app.view_context());
     let status = prompt::status(app);
     lines(&status, bottom_rows(areas.status, status.len()), buffer, theme);
@@ -185,7 +153,7 @@ pub(super) fn view(app: &App, areas: &ScreenAreas, frame: &mut Frame<'_>) {
     let [above, below] = hidden(app, areas.editor);
     lines(&[top_rule(app, above)], areas.top_rule, buffer, theme);
     let cursor = editor(app, areas.editor, buffer);
-    let cursor = transcript::search_cursor(app, bottom_rows(areas.status, 1)).unwrap_or(cursor);
+    let cursor = app.transcript.search_cursor(bottom_rows(areas.status, 1)).unwrap_or(cursor);
     lines(&[bottom_rule(app, below)], areas.bottom_rule, buffer, theme);
     lines(&[footer::line(app)], areas.footer, buffer, theme);
     let over = app.compositor.top().map(|overlay| {
@@ -219,18 +187,12 @@ fn hidden(app: &App, area: Rect) -> [usize; 2] {
 fn top_rule(app: &App, above: usize) -> Line {
     let width = usize::from(app.ui.size.0);
     let mut line = hidden_rows_rule('↑', above);
-    if app.transcript.follows() {
+    let Some(label) = app.transcript.below_label(&app.view_context()) else {
         line.spans.push(Span::new("─".repeat(width.saturating_sub(line.width())), Role::Muted));
         return line;
-    }
-    let (what, role) = match app.transcript.new_below() {
-        Some(0) => ("new output below".to_owned(), Role::Accent),
-        Some(count) => (format!("{count} new below"), Role::Accent),
-        None => ("more below".to_owned(), Role::Muted),
     };
-    let label = format!(" ↓ {what} · {} ", app.ui.keymap.key_of(KeyCommand::Bottom));
-    let rule = "─".repeat(width.saturating_sub(line.width() + label.chars().count() + 2));
-    line.spans.extend([Span::new(rule, Role::Muted), Span::new(label, role), Span::new("──", Role::Muted)]);
+    let rule = "─".repeat(width.saturating_sub(line.width() + label.text.chars().count() + 2));
+    line.spans.extend([Span::new(rule, Role::Muted), label, Span::new("──", Role::Muted)]);
     line
 }
 

@@ -86,8 +86,9 @@ impl Banner {
 impl App {
     /// The placeholder in an empty editor until the first message.
     pub(super) fn placeholder(&self) -> Option<String> {
-        let shows =
-            self.transcript.has_banner() && self.composer.editor.is_empty() && !self.model.is_working();
+        let shows = self.transcript.content().has_banner()
+            && self.composer.editor.is_empty()
+            && !self.model.is_working();
         let help = self.ui.keymap.key_of(KeyCommand::Help);
         shows.then(|| format!("Type what you want done · / commands · @ files · ! shell · {help} help"))
     }
@@ -95,14 +96,14 @@ impl App {
     /// Shows the banner above a new session.
     pub(super) fn open_with_banner(&mut self) {
         let banner = self.banner();
-        self.transcript.insert_first(Block::new(BlockKind::Banner(Box::new(banner))));
+        self.transcript.transcript.insert_first(Block::new(BlockKind::Banner(Box::new(banner))));
     }
 
     /// Updates the banner with the data known so far, while it is shown.
     pub(super) fn refresh_banner(&mut self) {
-        if self.transcript.has_banner() {
+        if self.transcript.content().has_banner() {
             let banner = self.banner();
-            self.transcript.set_banner(banner);
+            self.transcript.transcript.set_banner(banner);
         }
     }
 

@@ -31,8 +31,10 @@ impl App {
             BlockKind::Shell(shell) => shell.id.is_some() && shell.command == record.command,
             _ => false,
         };
-        let is_overtaken = self.transcript.is_overtaken(watched);
-        let Some(block) = self.transcript.find_last(watched) else { return ShellPlacement::Below(None) };
+        let is_overtaken = self.transcript.transcript.is_overtaken(watched);
+        let Some(block) = self.transcript.transcript.find_last(watched) else {
+            return ShellPlacement::Below(None);
+        };
         if is_overtaken {
             let took_ms = match &block.kind {
                 BlockKind::Shell(shell) => shell.took_ms(record),
@@ -54,7 +56,7 @@ impl App {
     /// Sets the duration of a command whose entry is at the end.
     pub(super) fn set_shell_duration(&mut self, entry: &EntryId, took: u64) {
         let logged = |block: &Block| block.entry.as_ref() == Some(entry);
-        if let Some(block) = self.transcript.find_last(logged)
+        if let Some(block) = self.transcript.transcript.find_last(logged)
             && let BlockKind::Shell(Shell { state: ShellState::Finished { took_ms, .. }, .. }) =
                 &mut block.kind
         {
@@ -65,15 +67,15 @@ impl App {
 
     pub(super) fn bash_started(&mut self, id: &EntryId, command: &str, excluded: bool, since: UnixMs) {
         self.model.activity.bash_since = Some(since);
-        self.transcript.remove_banner();
-        self.transcript.push(Block::new(BlockKind::Shell(Shell {
+        self.transcript.transcript.remove_banner();
+        self.transcript.transcript.push(Block::new(BlockKind::Shell(Shell {
             id: Some(id.clone()),
             command: command.to_owned(),
             output: StyledText::default(),
             state: ShellState::Running { since, paper: Box::new(OutputBuffer::with_limit(MAX_OUTPUT)) },
             excluded,
         })));
-        self.transcript.note_growth();
+        self.transcript.transcript.note_growth();
     }
 
     /// Tells the user that a message doesn't wait for the running `!` command.
@@ -82,7 +84,7 @@ impl App {
             BlockKind::Shell(Shell { state: ShellState::Running { .. }, excluded, .. }) => !excluded,
             _ => false,
         };
-        if self.model.activity.bash_since.is_some() && self.transcript.find_last(runs).is_some() {
+        if self.model.activity.bash_since.is_some() && self.transcript.transcript.find_last(runs).is_some() {
             self.flash("The model doesn't wait for the command; it gets the output with a later request.");
         }
     }
@@ -90,7 +92,7 @@ impl App {
     fn with_shell(&mut self, id: &EntryId, change: impl FnOnce(&mut Shell)) {
         let named =
             |block: &Block| matches!(&block.kind, BlockKind::Shell(shell) if shell.id.as_ref() == Some(id));
-        if let Some(block) = self.transcript.find_last(named)
+        if let Some(block) = self.transcript.transcript.find_last(named)
             && let BlockKind::Shell(shell) = &mut block.kind
         {
             change(shell);
@@ -104,7 +106,7 @@ impl App {
                 paper.push(delta.as_bytes());
             }
         });
-        self.transcript.note_growth();
+        self.transcript.transcript.note_growth();
     }
 
     /// Sets the output that a command printed before this snapshot.

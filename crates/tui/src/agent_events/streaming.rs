@@ -40,7 +40,7 @@ impl App {
                     id: id.clone(),
                     name: name.clone(),
                     args: serde_json::Value::Null,
-                    traits: self.transcript.context().tools.traits(name),
+                    traits: self.transcript.transcript.context().tools.traits(name),
                     state: CallState::Streaming(0),
                 };
                 self.live_block(*content_index, || BlockKind::Call(Box::new(call)));
@@ -55,7 +55,7 @@ impl App {
                 block.invalidate();
             }
             AssistantDelta::ToolcallEnd { content_index, tool_call } => {
-                let call = ToolCallBlock::new(tool_call, &self.transcript.context().tools);
+                let call = ToolCallBlock::new(tool_call, &self.transcript.transcript.context().tools);
                 let block = self.live_block(*content_index, || BlockKind::Thinking(String::new()));
                 block.kind = BlockKind::Call(Box::new(call));
                 block.invalidate();
@@ -65,12 +65,12 @@ impl App {
             | AssistantDelta::ThinkingStart { .. }
             | AssistantDelta::ThinkingEnd { .. } => return,
         }
-        self.transcript.note_growth();
+        self.transcript.transcript.note_growth();
     }
 
     /// The live block at an index of the answer; earlier blocks that haven't started stay empty.
     fn live_block(&mut self, at: usize, make: impl FnOnce() -> BlockKind) -> &mut Block {
-        let live = &mut self.transcript.live;
+        let live = &mut self.transcript.transcript.live;
         let begins = live.len() <= at || live[at].is_blank();
         while live.len() <= at {
             live.push(Block::new(BlockKind::Thinking(String::new())));

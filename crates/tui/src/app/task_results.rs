@@ -17,6 +17,7 @@ use crate::message::{ListResult, LoadedSession, TaskResult};
 use crate::pager::Pager;
 use crate::queue;
 use crate::session_model::{CallInProgress, Job, SessionActivity, SessionInfo, StreamingAnswer};
+use crate::transcript_pane::TranscriptPane;
 use crate::tree::hide_dialog;
 
 impl App {
@@ -46,8 +47,10 @@ impl App {
             TaskResult::PartRead { wanted, entries, ahead } => {
                 self.transcript.insert_section(&wanted, &entries, &ahead)
             }
-            TaskResult::BranchPoints { epoch, points } => self.transcript.update_branch_points(epoch, points),
-            TaskResult::SearchHits(found) => self.add_search_hits(&found),
+            TaskResult::BranchPoints { epoch, points } => {
+                self.transcript.transcript.update_branch_points(epoch, points)
+            }
+            TaskResult::SearchHits(found) => self.transcript.add_search_hits(&found),
             TaskResult::ReturnedMessages(items) => self.restore_messages(&items),
             TaskResult::QueueOutcome(outcome) => self.apply_queue_outcome(outcome),
             TaskResult::SessionSwitched(switched) => self.session_switched(switched),
@@ -228,9 +231,10 @@ impl App {
     fn session_loaded(&mut self, loaded: LoadedSession) -> Vec<Action> {
         self.apply_snapshot(loaded);
         let missed = self.model.info.gap.close();
-        let welcomes = self.transcript.has_banner().then_some(Action::Background(BackgroundJob::Welcome));
+        let welcomes =
+            self.transcript.content().has_banner().then_some(Action::Background(BackgroundJob::Welcome));
         let mut actions: Vec<Action> = missed.iter().flat_map(|event| self.apply_event(event)).collect();
-        actions.extend(self.restart_search());
+        actions.extend(self.with_transcript(TranscriptPane::restart_search));
         actions.extend(welcomes);
         actions
     }
@@ -240,9 +244,9 @@ impl App {
         let live = snapshot.in_progress;
         self.compositor.outdate_tree();
         self.model.info.seq = snapshot.seq;
-        let former = self.transcript.replace(newest);
+        let former = self.transcript.transcript.replace(newest);
         self.set_session_state(snapshot.state);
-        self.model.info.tools = self.transcript.context().tools.clone();
+        self.model.info.tools = self.transcript.transcript.context().tools.clone();
         self.set_approvals(&live.approvals);
         // The snapshot says whether that dialog is still open; other deferred dialogs exist only here.
         self.compositor.close_failure_dialog();
@@ -261,8 +265,8 @@ impl App {
         };
         self.queue_changed(&live.queue);
         // If entries are still unread, the context's size shows whether the session is new.
-        let is_new = self.transcript.is_single_part() || self.model.info.context.used.0 == 0;
-        if is_new && self.transcript.is_empty() {
+        let is_new = self.transcript.transcript.is_single_part() || self.model.info.context.used.0 == 0;
+        if is_new && self.transcript.transcript.is_empty() {
             self.open_with_banner();
         }
         if let Some(error) = live.summary.as_ref().and_then(|summary| summary.failed.clone()) {
@@ -270,18 +274,18 @@ impl App {
         }
         self.restore_in_flight(&live, former);
         if live.running_since.is_none() {
-            self.transcript.close_calls();
+            self.transcript.transcript.close_calls();
             self.warn_unanswered();
         }
     }
 
     /// Warns that the last prompt in the log has no answer, and how to send it again.
     fn warn_unanswered(&mut self) {
-        if self.transcript.unanswered().is_some() {
+        if self.transcript.transcript.unanswered().is_some() {
             let send = self.ui.keymap.key_of(KeyCommand::Send);
             let hint = Some(format!("{send} in an empty editor moves it back to the editor"));
             let what = "not answered: tiller stopped first; a partial answer is lost";
-            self.transcript.notice(NoticeLevel::Warning, what, hint);
+            self.transcript.transcript.notice(NoticeLevel::Warning, what, hint);
         }
     }
 

@@ -93,7 +93,7 @@ fn resume_hint(reader: &Reader) -> Option<String> {
 /// The last exchange, as plain text.
 fn last_exchange(app: &App) -> Vec<String> {
     let width = usize::from(app.ui.size.0).max(20);
-    let Some((prompt, answer)) = app.transcript.last_exchange() else { return Vec::new() };
+    let Some((prompt, answer)) = app.transcript.content().last_exchange() else { return Vec::new() };
     let mut lines: Vec<String> = prompt
         .lines()
         .map(|line| format!("> {}", render::sanitize(line, render::ControlChars::Visible)))

@@ -16,7 +16,6 @@ use crate::block::NoticeLevel;
 use crate::frame_pacer::Dirty;
 use crate::input::open_terminal;
 use crate::message::{Msg, TaskResult};
-use crate::mouse::Mouse;
 use crate::terminal::Screen;
 
 /// Time for SIGCONT to arrive after the process continues: several thread switches on a busy machine.
@@ -70,7 +69,7 @@ impl EventLoop {
     /// Resets the assumptions about the terminal's state.
     fn reset_terminal_state(&mut self) {
         // The release of a mouse button may have been missed.
-        self.app.navigation.mouse = Mouse::default();
+        self.app.transcript.end_press();
         self.notifier.reset();
         self.app.dirty = Dirty::ByUser;
     }

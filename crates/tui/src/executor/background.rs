@@ -13,8 +13,8 @@ use crate::action::BackgroundJob;
 use crate::attach::{self, ClipboardContent};
 use crate::history::History;
 use crate::message::{ListResult, TaskResult};
-use crate::search::Lookup;
 use crate::session_model::Job;
+use crate::transcript_pane::Lookup;
 use crate::{list_data, logs, tree, welcome};
 
 /// Reports the end of a job when dropped, so that a panicking job ends, too.

@@ -262,7 +262,7 @@ impl App {
             let what = "invalid number; /copy 1 copies the last answer, /copy 2 the one before";
             return self.reject_input(format!("/copy {number}"), what);
         };
-        if let Some(text) = self.transcript.answer(from_end) {
+        if let Some(text) = self.transcript.content().answer(from_end) {
             let (text, what) = (
                 text.to_owned(),
                 match from_end {
@@ -272,13 +272,13 @@ impl App {
             );
             return vec![Action::Terminal(TerminalAction::Copy(CopiedText { text, what }))];
         }
-        match self.transcript.answers() {
+        match self.transcript.content().answers() {
             0 => {
                 self.flash("No answer to copy yet.");
                 Vec::new()
             }
             count => {
-                let what = match (self.transcript.is_read_whole(), count) {
+                let what = match (self.transcript.content().is_read_whole(), count) {
                     (true, 1) => "there is only one answer; copy it with /copy".to_owned(),
                     (true, count) => {
                         format!("there are only {count} answers; /copy {count} copies the first")

@@ -75,11 +75,21 @@ impl RecordedTerminal {
     /// The bytes of drawing the current state.
     fn draw(&mut self, harness: &mut Harness) -> String {
         let areas = harness.app.prepare();
-        assert!(!self.terminal.backend_mut().record_urls(harness.app.links()));
-        self.terminal.backend_mut().images_before_cells(&harness.app.pictures(&areas)).unwrap();
+        assert!(
+            !self
+                .terminal
+                .backend_mut()
+                .record_urls(harness.app.transcript.links(&harness.app.view_context()))
+        );
+        self.terminal
+            .backend_mut()
+            .images_before_cells(&harness.app.transcript.images(&harness.app.view_context()))
+            .unwrap();
         self.terminal.draw(|frame| view(&harness.app, &areas, frame)).unwrap();
         let backend = self.terminal.backend_mut();
-        backend.images_after_cells(harness.app.pictures(&areas), harness.app.now).unwrap();
+        backend
+            .images_after_cells(harness.app.transcript.images(&harness.app.view_context()), harness.app.now)
+            .unwrap();
         backend.finish().unwrap();
         String::from_utf8(self.recorder.0.take()).unwrap()
     }

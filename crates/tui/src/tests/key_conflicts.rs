@@ -113,7 +113,7 @@ fn search_has_keys_while_editing_queue() {
     harness.key(KeyCode::Enter);
     assert!(harness.app.queue.is_editing(), "{}", harness.screen());
     harness.key(KeyCode::Esc);
-    assert!(harness.app.queue.is_editing() && harness.app.navigation.search.is_none());
+    assert!(harness.app.queue.is_editing() && !harness.app.transcript.is_searching());
     assert_eq!(harness.app.composer.editor.text(), "then run the suite");
 }
 
@@ -155,10 +155,11 @@ fn focused_block_takes_no_letter_of_fast_text() {
     steered(&mut harness);
     harness.screen();
     harness.press(KeyCode::Char('k'), KeyModifiers::ALT);
-    let first = harness.app.transcript.focus();
+    let first = harness.app.transcript.content().focus();
     assert_eq!(harness.input_text("kk"), []);
     assert!(
-        harness.app.transcript.focus().is_some() && harness.app.transcript.focus() != first,
+        harness.app.transcript.content().focus().is_some()
+            && harness.app.transcript.content().focus() != first,
         "a key held down"
     );
     assert_eq!(harness.input_text("check"), []);
@@ -176,10 +177,10 @@ fn drag_ending_under_list_ends() {
     harness.mouse_button(MouseEventKind::Drag(MouseButton::Left), (5, 0));
     assert!(harness.app.wants_ticks());
     harness.control('l');
-    let before = harness.app.transcript.place();
+    let before = harness.app.transcript.content().place();
     harness.wait(100);
     harness.screen();
-    assert_eq!(harness.app.transcript.place(), before, "nothing moves beneath the list");
+    assert_eq!(harness.app.transcript.content().place(), before, "nothing moves beneath the list");
     harness.mouse_button(MouseEventKind::Up(MouseButton::Left), (5, 0));
     harness.key(KeyCode::Esc);
     assert!(!harness.app.wants_ticks());

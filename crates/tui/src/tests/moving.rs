@@ -20,8 +20,8 @@ use crate::action::{Action, BackgroundJob, Navigate, TerminalAction};
 use crate::block::NoticeLevel;
 use crate::frame_pacer::Dirty;
 use crate::message::{LoadedSession, Msg, TaskResult};
-use crate::search::{Lookup, SearchHits};
 use crate::transcript::LoadedPath;
+use crate::transcript_pane::{Lookup, SearchHits};
 use crate::view::view;
 
 impl Harness {
@@ -155,7 +155,7 @@ fn drag_copies_text_without_margins() {
     let actions = harness.drag((70, row), (0, row));
     assert_eq!(copied_text(&actions).unwrap().0, "wait — the fixture itself has mixed endings");
     harness.click((2, row));
-    assert!(!harness.app.transcript.is_selecting(), "a click lets it go");
+    assert!(!harness.app.transcript.content().is_selecting(), "a click lets it go");
 }
 
 #[test]
@@ -591,7 +591,7 @@ fn search_hit_in_unread_part_is_loaded() {
         "after the last comes the first: {screen}"
     );
     harness.key(KeyCode::Esc);
-    assert!(harness.app.transcript.follows());
+    assert!(harness.app.transcript.content().follows());
 }
 
 #[test]

@@ -27,7 +27,7 @@ const GAP: usize = 2;
 
 /// The flash, the search bar or the activity; empty if there is none. Only a flash takes more than one line.
 pub(super) fn status(app: &App) -> Vec<Line> {
-    let search = super::transcript::search(app);
+    let search = app.transcript.search_line(&app.view_context());
     match app.flash.text() {
         Some(text) if search.is_none() => flash(app, text),
         _ => search.or_else(|| persistent(app)).into_iter().collect(),
@@ -36,7 +36,7 @@ pub(super) fn status(app: &App) -> Vec<Line> {
 
 /// The persistent status: an inline question, a hint or the activity.
 fn persistent(app: &App) -> Option<Line> {
-    if let Some(line) = super::transcript::chosen(app) {
+    if let Some(line) = app.transcript.focus_hints(&app.view_context()) {
         return Some(line);
     }
     if let ComposePurpose::SummaryInstruction(_) = app.composer.purpose {
@@ -234,7 +234,7 @@ fn activity_text(app: &App) -> String {
     if app.model.activity.running_since.is_none() {
         return "running your command".to_owned();
     }
-    match app.transcript.live.last().map(|block| &block.kind) {
+    match app.transcript.content().live.last().map(|block| &block.kind) {
         Some(BlockKind::Thinking(_) | BlockKind::StreamingThinking(_)) => "thinking…".to_owned(),
         Some(BlockKind::Call(call)) => format!("calling {}…", one_line(&call.name)),
         Some(_) => "answering…".to_owned(),

@@ -1,4 +1,4 @@
-//! Search in the transcript: the search bar, its hits, and the hit on the screen.
+//! The search bar: the typed text, the hits, and the hit on the screen.
 //!
 //! The newest part of the path and the arriving answer are in memory and searched at once. Older parts are read and
 //! searched in the background, newest first; their hits arrive part by part. A hit is identified by its part and the
@@ -6,32 +6,37 @@
 
 use std::collections::BTreeMap;
 
-use super::block::Block;
-use super::log_blocks::PathContext;
-use super::search_term::SearchTerm;
-use super::transcript::{BlockPos, Direction, JumpTarget, PathSection, Transcript};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::TranscriptPane;
 use crate::action::{Action, BackgroundJob};
-use crate::app::App;
+use crate::block::Block;
+use crate::component::{Context, Outcome, ViewContext};
+use crate::keymap::{self, KeyCommand};
+use crate::log_blocks::PathContext;
+use crate::picker::LineInput;
+use crate::search_term::SearchTerm;
+use crate::transcript::{BlockPos, Direction, JumpTarget, PathSection, Transcript};
 
 /// A search job for the background.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Lookup {
+pub(crate) struct Lookup {
     /// Increases with every search; results of earlier ones are dropped.
-    pub(super) number: u64,
-    pub(super) words: SearchTerm,
+    pub(crate) number: u64,
+    pub(crate) words: SearchTerm,
     /// The parts of the path, in search order.
-    pub(super) parts: Vec<PathSection>,
-    pub(super) context: PathContext,
+    pub(crate) parts: Vec<PathSection>,
+    pub(crate) context: PathContext,
 }
 
 /// The hits of one part: block numbers with their number of occurrences.
 #[derive(Debug)]
-pub(super) struct SearchHits {
-    pub(super) number: u64,
-    pub(super) part: usize,
-    pub(super) hits: Vec<(usize, usize)>,
+pub(crate) struct SearchHits {
+    pub(crate) number: u64,
+    pub(crate) part: usize,
+    pub(crate) hits: Vec<(usize, usize)>,
     /// No more results follow.
-    pub(super) is_complete: bool,
+    pub(crate) is_complete: bool,
 }
 
 /// A block with hits: its part, and its number among the part's log blocks.
@@ -39,7 +44,7 @@ type HitPosition = (usize, usize);
 
 /// A running search.
 #[derive(Debug)]
-pub(super) struct SearchBar {
+pub(crate) struct SearchBar {
     typed: String,
     number: u64,
     hits: BTreeMap<HitPosition, usize>,
@@ -89,23 +94,23 @@ impl SearchBar {
         }
     }
 
-    pub(super) fn typed(&self) -> &str {
+    pub(crate) fn typed(&self) -> &str {
         &self.typed
     }
 
-    pub(super) fn words(&self) -> SearchTerm {
+    pub(crate) fn words(&self) -> SearchTerm {
         SearchTerm::new(&self.typed)
     }
 
     /// The current hit's number, the number of hits, and whether more may follow.
-    pub(super) fn count(&self) -> (usize, usize, bool) {
+    pub(crate) fn count(&self) -> (usize, usize, bool) {
         let before = |hit: HitPosition| self.hits.range(..hit).map(|(_, count)| count).sum::<usize>();
         let nth = self.current.map_or(0, |(hit, nth)| before(hit) + nth + 1);
         (nth, self.hits.values().sum(), self.is_running)
     }
 
     /// Returns true if this position is the current hit.
-    pub(super) fn is_current(&self, place: (BlockPos, usize, usize)) -> bool {
+    pub(crate) fn is_current(&self, place: (BlockPos, usize, usize)) -> bool {
         self.shown == Some(place)
     }
 
@@ -187,7 +192,7 @@ impl SearchBar {
 }
 
 /// Numbers of the blocks that contain the term, with the number of occurrences.
-pub(super) fn hits<'a>(
+pub(crate) fn hits<'a>(
     blocks: impl IntoIterator<Item = &'a Block>,
     term: &SearchTerm,
 ) -> Vec<(usize, usize)> {
@@ -195,28 +200,79 @@ pub(super) fn hits<'a>(
     counted.enumerate().filter(|(_, count)| *count > 0).collect()
 }
 
-impl App {
-    /// Starts a search.
-    pub(super) fn begin_search(&mut self) -> Vec<Action> {
-        self.navigation.searches += 1;
-        self.navigation.search = Some(SearchBar::new(&self.transcript, self.navigation.searches));
-        self.transcript.set_focus(None);
-        Vec::new()
+impl TranscriptPane {
+    /// Reports whether the search bar is open.
+    pub(crate) fn is_searching(&self) -> bool {
+        self.search.is_some()
     }
 
-    /// Edits the search text.
-    pub(super) fn edit_search(&mut self, change: impl FnOnce(&mut String)) -> Vec<Action> {
-        let Some(search) = &mut self.navigation.search else { return Vec::new() };
-        change(&mut search.typed);
-        self.restart_search()
+    /// Opens the search bar.
+    pub(super) fn begin_search(&mut self) {
+        self.searches += 1;
+        self.search = Some(SearchBar::new(&self.transcript, self.searches));
+        self.transcript.set_focus(None);
+    }
+
+    /// Handles a key while the search bar is open.
+    pub(super) fn search_key(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
+        match cx.ui.keymap.command(keymap::Context::Search, key) {
+            Some(KeyCommand::SearchOlder) => self.step_search(Direction::Older, cx),
+            Some(KeyCommand::SearchNewer) => self.step_search(Direction::Newer, cx),
+            Some(KeyCommand::SearchStay) => self.accept_search(cx),
+            Some(KeyCommand::SearchClear) => self.edit_search(String::clear, cx),
+            Some(KeyCommand::SearchBack) => self.cancel_search(cx),
+            _ => return self.search_text_key(key, cx),
+        }
+        Outcome::Consumed
+    }
+
+    /// Edits the search text; keys that scroll, fold or suspend are passed on.
+    fn search_text_key(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
+        let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
+        match key.code {
+            KeyCode::Char(c) if is_plain => self.edit_search(|typed| typed.push(c), cx),
+            KeyCode::Backspace if self.search.as_ref().is_some_and(|search| search.typed.is_empty()) => {
+                self.cancel_search(cx);
+            }
+            KeyCode::Backspace => self.edit_search(|typed| _ = typed.pop(), cx),
+            _ => match cx.ui.keymap.command(keymap::Context::Main, key) {
+                Some(
+                    KeyCommand::PageUp
+                    | KeyCommand::PageDown
+                    | KeyCommand::UnfoldOutput
+                    | KeyCommand::UnfoldThinking
+                    | KeyCommand::Suspend,
+                ) => return Outcome::Ignored,
+                _ => {}
+            },
+        }
+        Outcome::Consumed
+    }
+
+    /// Pastes into the search bar, if it is open and nothing covers it.
+    pub(crate) fn paste(&mut self, text: &str, cx: &mut Context<'_>) -> Outcome {
+        if cx.focus.is_covered || self.search.is_none() {
+            return Outcome::Ignored;
+        }
+        // A line copied from elsewhere may include its line break.
+        let line = LineInput::from(text.trim_matches(['\r', '\n']).replace("\r\n", "\n").as_str());
+        self.edit_search(|typed| typed.push_str(line.text()), cx);
+        Outcome::Consumed
+    }
+
+    fn edit_search(&mut self, change: impl FnOnce(&mut String), cx: &mut Context<'_>) {
+        if let Some(search) = &mut self.search {
+            change(&mut search.typed);
+            self.restart_search(cx);
+        }
     }
 
     /// Restarts the search after the search text or the transcript has changed.
-    pub(super) fn restart_search(&mut self) -> Vec<Action> {
+    pub(crate) fn restart_search(&mut self, cx: &mut Context<'_>) {
         self.fold_opened();
-        let Some(search) = &mut self.navigation.search else { return Vec::new() };
-        self.navigation.searches += 1;
-        search.number = self.navigation.searches;
+        let Some(search) = &mut self.search else { return };
+        self.searches += 1;
+        search.number = self.searches;
         search.hits.clear();
         (search.current, search.shown) = (None, None);
         let parts = if search.typed.is_empty() { Vec::new() } else { self.transcript.unseen() };
@@ -224,14 +280,13 @@ impl App {
         search.tail = SearchTail { from: self.transcript.newest_part(), seen: None };
         let context = self.transcript.context().clone();
         let lookup = Lookup { number: search.number, words: search.words(), parts, context };
-        self.follow_search();
-        vec![Action::Background(BackgroundJob::Search(lookup))]
+        self.follow_search(cx);
+        cx.push(Action::Background(BackgroundJob::Search(lookup)));
     }
 
     /// Adds the hits of a part.
-    pub(super) fn add_search_hits(&mut self, found: &SearchHits) {
-        let Some(search) = self.navigation.search.as_mut().filter(|search| search.number == found.number)
-        else {
+    pub(crate) fn add_search_hits(&mut self, found: &SearchHits) {
+        let Some(search) = self.search.as_mut().filter(|search| search.number == found.number) else {
             return;
         };
         search.add((found.part, 0), &found.hits);
@@ -239,44 +294,44 @@ impl App {
     }
 
     /// Ends the search and restores the view before it.
-    pub(super) fn cancel_search(&mut self) -> Vec<Action> {
+    fn cancel_search(&mut self, cx: &mut Context<'_>) {
         self.fold_opened();
-        match self.navigation.search.take().and_then(|search| search.origin.goal) {
+        match self.search.take().and_then(|search| search.origin.goal) {
             Some(goal) => self.transcript.jump_to(goal),
             None => self.transcript.follow(),
         }
-        self.end_lookup()
+        self.end_lookup(cx);
     }
 
     /// Ends the search at its current hit, whose block gets the focus.
-    pub(super) fn accept_search(&mut self) -> Vec<Action> {
-        let search = self.navigation.search.take();
+    fn accept_search(&mut self, cx: &mut Context<'_>) {
+        let search = self.search.take();
         self.transcript.set_focus(search.and_then(|search| search.shown).map(|(at, ..)| at));
-        self.end_lookup()
+        self.end_lookup(cx);
     }
 
-    fn end_lookup(&mut self) -> Vec<Action> {
-        self.navigation.searches += 1;
-        vec![Action::Background(BackgroundJob::Search(Lookup {
-            number: self.navigation.searches,
+    fn end_lookup(&mut self, cx: &mut Context<'_>) {
+        self.searches += 1;
+        cx.push(Action::Background(BackgroundJob::Search(Lookup {
+            number: self.searches,
             words: SearchTerm::new(""),
             parts: Vec::new(),
             context: PathContext::default(),
-        }))]
+        })));
     }
 
-    pub(super) fn step_search(&mut self, toward: Direction) {
-        if let Some(search) = &mut self.navigation.search
+    fn step_search(&mut self, toward: Direction, view: &ViewContext<'_>) {
+        if let Some(search) = &mut self.search
             && search.step(toward)
         {
             search.shown = None;
         }
-        self.follow_search();
+        self.follow_search(view);
     }
 
     /// Updates the search: searches new blocks in memory, chooses the first hit, scrolls to the current one.
-    pub(super) fn follow_search(&mut self) {
-        let Some(search) = &mut self.navigation.search else { return };
+    pub(super) fn follow_search(&mut self, view: &ViewContext<'_>) {
+        let Some(search) = &mut self.search else { return };
         search.search_tail(&self.transcript);
         search.choose(&self.transcript);
         let Some((hit, nth)) = search.current.filter(|_| search.shown.is_none()) else { return };
@@ -284,14 +339,13 @@ impl App {
             return self.transcript.jump_to(JumpTarget::Hit { part: hit.0 });
         }
         if let Some(at) = self.transcript.logged(hit) {
-            self.show_hit(at, nth, hit);
+            self.show_hit(at, nth, hit, view);
         }
     }
 
-    fn show_hit(&mut self, at: BlockPos, nth: usize, hit: HitPosition) {
-        let (ctx, height) =
-            (self.render_context(), usize::from(super::view::ScreenAreas::compute(self).transcript.height));
-        let Some(search) = &mut self.navigation.search else { return };
+    fn show_hit(&mut self, at: BlockPos, nth: usize, hit: HitPosition, view: &ViewContext<'_>) {
+        let ctx = self.render_context(view);
+        let Some(search) = &mut self.search else { return };
         let term = search.words();
         let counted = search.hits.get(&hit).copied().unwrap_or(0);
         let opened = search.opened.filter(|opened| *opened != at);
@@ -306,12 +360,12 @@ impl App {
         }
         let (line, column) = places.get(nth).or(places.last()).copied().unwrap_or_default();
         search.shown = Some((at, line, column));
-        self.transcript.show(at, line, height, &ctx);
+        self.transcript.show(at, line, usize::from(self.area.height), &ctx);
     }
 
     /// Folds the block that was unfolded to show a hit.
     fn fold_opened(&mut self) {
-        if let Some(at) = self.navigation.search.as_mut().and_then(|search| search.opened.take()) {
+        if let Some(at) = self.search.as_mut().and_then(|search| search.opened.take()) {
             self.transcript.fold_default(at);
         }
     }

@@ -1,0 +1,248 @@
+//! The transcript on the screen: scrolling, block focus, folding, search and the mouse selection.
+//!
+//! [`Transcript`] holds the blocks and the scroll position; the pane decides about keys and the mouse, remembers its
+//! area, and draws. The search bar and a focused block take keys first; the screen's own bindings arrive as commands.
+
+mod mouse;
+mod search_bar;
+mod view;
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use tiller_engine::BranchSummary;
+use tiller_render::{self as render, ImageLimits};
+use tiller_session::Entry;
+
+use self::mouse::Press;
+use self::search_bar::SearchBar;
+use crate::action::{Action, BackgroundJob, Navigate, TerminalAction};
+use crate::block::{Block, NoticeLevel};
+use crate::component::{Component, Context, Outcome, ViewContext};
+use crate::editor::EditCommand;
+use crate::keymap::{self, KeyCommand};
+use crate::layout::{RenderContext, TEXT_WIDTH};
+use crate::terminal::Images;
+use crate::transcript::{BlockPos, CopiedText, Direction, JumpTarget, SectionRequest, Transcript, amount};
+use crate::ui_context::UiContext;
+
+pub(crate) use search_bar::{Lookup, SearchHits, hits};
+
+/// Maximum base64 length of a painted image: some tens of milliseconds of writing.
+const MAX_PAINTED: usize = 2 * 1024 * 1024;
+
+/// Maximum base64 length of an image sent as one control sequence: iTerm2 rejects more than 1,048,576 bytes.
+const MAX_INLINE: usize = 1_000_000;
+
+/// The transcript with its search, its focus and the mouse.
+#[derive(Debug, Default)]
+pub(crate) struct TranscriptPane {
+    pub(crate) transcript: Transcript,
+    search: Option<SearchBar>,
+    /// Number of searches so far; only the newest counts.
+    searches: u64,
+    press: Option<Press>,
+    /// The area of the last layout.
+    area: Rect,
+}
+
+impl Component for TranscriptPane {
+    fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
+        if self.search.is_some() { self.search_key(key, cx) } else { self.block_key(key, cx) }
+    }
+
+    fn refresh(&mut self, cx: &mut Context<'_>) {
+        self.follow_search(cx);
+        for request in self.transcript.take_requests() {
+            cx.push(Action::Background(BackgroundJob::ReadPart(request)));
+        }
+    }
+
+    fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
+        view::draw(self, area, buffer, view);
+    }
+}
+
+impl TranscriptPane {
+    /// The blocks and the scroll position.
+    pub(crate) fn content(&self) -> &Transcript {
+        &self.transcript
+    }
+
+    /// Handles the screen's bindings that scroll, fold, search or focus a block.
+    pub(crate) fn command(&mut self, command: KeyCommand, cx: &mut Context<'_>) -> Outcome {
+        let at_rest = cx.focus.is_editor_empty;
+        match command {
+            KeyCommand::UnfoldOutput => {
+                self.transcript.folds.output_open = !self.transcript.folds.output_open;
+                self.transcript.reset_folds();
+            }
+            KeyCommand::UnfoldThinking => {
+                self.transcript.folds.thinking_open = !self.transcript.folds.thinking_open;
+                self.transcript.reset_folds();
+            }
+            KeyCommand::PageUp => self.scroll_page(Direction::Older, cx),
+            KeyCommand::PageDown => self.scroll_page(Direction::Newer, cx),
+            KeyCommand::Top if at_rest => self.transcript.jump_to(JumpTarget::Top),
+            // The rule above the editor shows this key whatever is typed, so a second press at the line's end
+            // leads there.
+            KeyCommand::Bottom if cx.focus.is_editor_at_line_end => self.transcript.follow(),
+            KeyCommand::Oldest => self.transcript.jump_to(JumpTarget::Top),
+            KeyCommand::Newest => self.transcript.follow(),
+            KeyCommand::OlderPrompt => self.transcript.go_to_prompt(Direction::Older),
+            KeyCommand::NewerPrompt => self.transcript.go_to_prompt(Direction::Newer),
+            KeyCommand::ChooseOlder => self.focus_block(Direction::Older, cx),
+            KeyCommand::ChooseNewer => self.focus_block(Direction::Newer, cx),
+            KeyCommand::Search => self.begin_search(),
+            _ => return Outcome::Ignored,
+        }
+        Outcome::Consumed
+    }
+
+    /// Handles keys of a focused block.
+    fn block_key(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
+        let Some(at) = self.focused(cx) else { return Outcome::Ignored };
+        match cx.ui.keymap.command(keymap::Context::Block, key) {
+            Some(KeyCommand::BlockOlder) => self.focus_block(Direction::Older, cx),
+            Some(KeyCommand::BlockNewer) => self.focus_block(Direction::Newer, cx),
+            Some(KeyCommand::BlockFold) if self.fold(at, cx) => {}
+            Some(KeyCommand::BlockFold) => cx.flash("Nothing to fold in this block."),
+            Some(KeyCommand::BlockCopy) => self.copy_block(at, cx),
+            Some(KeyCommand::BlockBack) => self.unfocus(),
+            _ => return Outcome::Ignored,
+        }
+        Outcome::Consumed
+    }
+
+    /// The focused block. It has no effect while text is typed.
+    fn focused(&self, view: &ViewContext<'_>) -> Option<BlockPos> {
+        self.transcript.focus().filter(|_| view.focus.is_editor_empty)
+    }
+
+    /// Focuses a block unless text is being typed: its keys would go to the text.
+    fn focus_block(&mut self, toward: Direction, cx: &mut Context<'_>) {
+        if !cx.focus.is_editor_empty {
+            let clear = cx.key_of(KeyCommand::Clear);
+            let undo = cx.key_of(KeyCommand::Edit(EditCommand::Undo));
+            return cx.flash(format!(
+                "Clear the prompt to select a block: {clear} clears it, {undo} restores it."
+            ));
+        }
+        let ctx = self.render_context(cx);
+        self.transcript.move_focus(toward, usize::from(self.area.height), &ctx);
+    }
+
+    /// Ends the block's focus, which would take the first letters of the next message.
+    pub(crate) fn unfocus(&mut self) {
+        self.transcript.set_focus(None);
+    }
+
+    /// Ends the block's focus for characters that arrived at once if any of them has no binding there: they
+    /// are a message.
+    pub(crate) fn unfocus_for(&mut self, text: &str, view: &ViewContext<'_>) {
+        let is_elsewhere = view.focus.is_covered || view.focus.is_in_queue || self.search.is_some();
+        let keymap = &view.ui.keymap;
+        let means_nothing =
+            |c: char| keymap.command(keymap::Context::Block, KeyEvent::from(KeyCode::Char(c))).is_none();
+        if !is_elsewhere && text.chars().any(means_nothing) {
+            self.unfocus();
+        }
+    }
+
+    /// Toggles the fold of a block; returns false if there is nothing to fold.
+    fn fold(&mut self, at: BlockPos, view: &ViewContext<'_>) -> bool {
+        let ctx = self.render_context(view);
+        self.transcript.toggle(at, &ctx)
+    }
+
+    fn copy_block(&self, at: BlockPos, cx: &mut Context<'_>) {
+        let text = self.transcript.block(at).map(Block::copy_text).unwrap_or_default();
+        if text.is_empty() {
+            return cx.flash("Nothing to copy in this block.");
+        }
+        cx.push(Action::Terminal(TerminalAction::Copy(CopiedText { what: amount(&text), text })));
+    }
+
+    /// The action that moves an unanswered prompt back to the editor; `None` if there is none, or if work goes on.
+    pub(crate) fn take_back_prompt(&self, view: &ViewContext<'_>) -> Option<Action> {
+        let prompt = self.transcript.unanswered().filter(|_| !view.model.is_working())?;
+        Some(Action::Navigate(Navigate::ToEntry(prompt.clone(), BranchSummary::None)))
+    }
+
+    /// Scrolls by a page; two lines overlap, for orientation.
+    fn scroll_page(&mut self, direction: Direction, view: &ViewContext<'_>) {
+        let rows = usize::from(self.area.height).saturating_sub(2).max(1);
+        self.scroll_lines(direction, rows, view);
+    }
+
+    pub(crate) fn scroll_lines(&mut self, direction: Direction, count: usize, view: &ViewContext<'_>) {
+        let ctx = self.render_context(view);
+        match direction {
+            Direction::Older => self.transcript.scroll_up(count, &ctx),
+            Direction::Newer => self.transcript.scroll_down(count, &ctx),
+        }
+    }
+
+    /// Scrolls to the end and follows it.
+    pub(crate) fn follow(&mut self) {
+        self.transcript.follow();
+    }
+
+    /// Sets the area on the screen.
+    pub(crate) fn set_area(&mut self, area: Rect) {
+        self.area = area;
+    }
+
+    /// Lays out the rows of its area.
+    pub(crate) fn lay_out(&mut self, view: &ViewContext<'_>) {
+        self.follow_search(view);
+        let ctx = self.render_context(view);
+        self.transcript.lay_out(usize::from(self.area.height), &ctx);
+    }
+
+    /// The context for laying out blocks.
+    pub(crate) fn render_context(&self, view: &ViewContext<'_>) -> RenderContext {
+        RenderContext {
+            width: usize::from(view.ui.size.0).saturating_sub(1).max(1),
+            measure: TEXT_WIDTH,
+            folds: self.transcript.folds,
+            now: view.now,
+            zone: view.ui.zone.clone(),
+            unfold_key: view.key_of(KeyCommand::UnfoldOutput).into(),
+            options: view.ui.render_options,
+            code_generation: render::highlight_generation(),
+            images: image_limits(view.ui),
+        }
+    }
+
+    /// Adds a notice of tiller.
+    pub(crate) fn notice(&mut self, level: NoticeLevel, text: impl Into<String>, hint: Option<String>) {
+        self.transcript.notice(level, text, hint);
+        self.transcript.note_growth();
+    }
+
+    /// Marks notices with this text as outdated.
+    pub(crate) fn mark_outdated(&mut self, text: &str) {
+        self.transcript.mark_outdated(text);
+    }
+
+    /// Inserts a part of the path that was read.
+    pub(crate) fn insert_section(&mut self, request: &SectionRequest, entries: &[Entry], ahead: &[Entry]) {
+        self.transcript.insert_section(request, entries, ahead);
+    }
+
+    /// Cancels the request for a part; it is requested again.
+    pub(crate) fn cancel_request(&mut self, part: usize) {
+        self.transcript.cancel_request(part);
+    }
+}
+
+/// The size limits of an image where images are painted: one takes at most a third of the screen.
+fn image_limits(ui: &UiContext) -> Option<ImageLimits> {
+    let max_base64 = match ui.images {
+        Images::Line => return None,
+        Images::Painted => MAX_PAINTED,
+        Images::Inline => MAX_INLINE,
+    };
+    Some(ImageLimits { cell: ui.cell_pixels, rows: ui.size.1 / 3, max_base64 })
+}
