@@ -7,8 +7,6 @@
 mod keys;
 pub(super) mod perform;
 
-use std::borrow::Borrow;
-
 use crossterm::event::{KeyCode, KeyEvent};
 use tiller_core::event::{QueueItem, QueueKind};
 use tiller_core::id::QueueId;
@@ -149,9 +147,8 @@ pub(super) fn typed(item: &QueueItem) -> String {
 }
 
 impl App {
-    /// Applies the engine's new queue.
-    pub(super) fn queue_changed(&mut self, items: &[impl Borrow<QueueItem>]) {
-        self.model.activity.queue = items.iter().map(|item| item.borrow().clone()).collect();
+    /// Follows a change of the engine's queue.
+    pub(super) fn queue_changed(&mut self) {
         let Some(id) = self.queue.selected().cloned() else {
             if let QueueFocus::Panel(None) = self.queue.focus {
                 self.select_queue_row(usize::MAX);

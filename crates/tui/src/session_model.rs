@@ -1,6 +1,8 @@
 //! The session as the agent's events describe it: its properties and its current activity.
 //!
-//! Every component reads it; only `agent_events` and the results of snapshots change it.
+//! Every component reads it; only [`SessionModel::apply`] and snapshots change it.
+
+mod reducer;
 
 use std::sync::Arc;
 

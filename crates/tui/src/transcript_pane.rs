@@ -3,21 +3,26 @@
 //! [`Transcript`] holds the blocks and the scroll position; the pane decides about keys and the mouse, remembers its
 //! area, and draws. The search bar and a focused block take keys first; the screen's own bindings arrive as commands.
 
+mod events;
 mod mouse;
 mod search_bar;
+mod shell;
+mod streaming;
 mod view;
+
+use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tiller_engine::BranchSummary;
 use tiller_render::{self as render, ImageLimits};
-use tiller_session::Entry;
+use tiller_session::{BranchPoints, Entry};
 
 use self::mouse::Press;
 use self::search_bar::SearchBar;
 use crate::action::{Action, BackgroundJob, Navigate, TerminalAction};
-use crate::block::{Block, NoticeLevel};
+use crate::block::{Block, BlockKind, NoticeLevel};
 use crate::component::{Component, Context, Outcome, ViewContext};
 use crate::editor::EditCommand;
 use crate::keymap::{self, KeyCommand};
@@ -25,6 +30,7 @@ use crate::layout::{RenderContext, TEXT_WIDTH};
 use crate::terminal::Images;
 use crate::transcript::{BlockPos, CopiedText, Direction, JumpTarget, SectionRequest, Transcript, amount};
 use crate::ui_context::UiContext;
+use crate::welcome::Banner;
 
 pub(crate) use search_bar::{Lookup, SearchHits, hits};
 
@@ -37,7 +43,7 @@ const MAX_INLINE: usize = 1_000_000;
 /// The transcript with its search, its focus and the mouse.
 #[derive(Debug, Default)]
 pub(crate) struct TranscriptPane {
-    pub(crate) transcript: Transcript,
+    transcript: Transcript,
     search: Option<SearchBar>,
     /// Number of searches so far; only the newest counts.
     searches: u64,
@@ -229,6 +235,21 @@ impl TranscriptPane {
     /// Inserts a part of the path that was read.
     pub(crate) fn insert_section(&mut self, request: &SectionRequest, entries: &[Entry], ahead: &[Entry]) {
         self.transcript.insert_section(request, entries, ahead);
+    }
+
+    /// Updates the branch points after branches were hidden or restored.
+    pub(crate) fn update_branch_points(&mut self, epoch: u64, points: Arc<BranchPoints>) {
+        self.transcript.update_branch_points(epoch, points);
+    }
+
+    /// Shows the banner above an empty session.
+    pub(crate) fn show_banner(&mut self, banner: Banner) {
+        self.transcript.insert_first(Block::new(BlockKind::Banner(Box::new(banner))));
+    }
+
+    /// Replaces the banner, if it is shown.
+    pub(crate) fn update_banner(&mut self, banner: Banner) {
+        self.transcript.set_banner(banner);
     }
 
     /// Cancels the request for a part; it is requested again.

@@ -10,7 +10,6 @@ use tiller_engine::{AgentSession, ApprovalMode, CommandSource};
 use tiller_render::{self as render, Emphasis, Line, Role, Span, Style, truncate_to};
 use tiller_session::{Catalog, PageRequest, SessionScope};
 
-use super::block::{Block, BlockKind};
 use super::keymap::KeyCommand;
 use super::path_display::at_home;
 use super::picker::{age, mode_about};
@@ -96,14 +95,14 @@ impl App {
     /// Shows the banner above a new session.
     pub(super) fn open_with_banner(&mut self) {
         let banner = self.banner();
-        self.transcript.transcript.insert_first(Block::new(BlockKind::Banner(Box::new(banner))));
+        self.transcript.show_banner(banner);
     }
 
     /// Updates the banner with the data known so far, while it is shown.
     pub(super) fn refresh_banner(&mut self) {
         if self.transcript.content().has_banner() {
             let banner = self.banner();
-            self.transcript.transcript.set_banner(banner);
+            self.transcript.update_banner(banner);
         }
     }
 

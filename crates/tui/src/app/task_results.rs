@@ -16,7 +16,7 @@ use crate::login::LoginResult;
 use crate::message::{ListResult, LoadedSession, TaskResult};
 use crate::pager::Pager;
 use crate::queue;
-use crate::session_model::{CallInProgress, Job, SessionActivity, SessionInfo, StreamingAnswer};
+use crate::session_model::Job;
 use crate::transcript_pane::TranscriptPane;
 use crate::tree::hide_dialog;
 
@@ -47,9 +47,7 @@ impl App {
             TaskResult::PartRead { wanted, entries, ahead } => {
                 self.transcript.insert_section(&wanted, &entries, &ahead)
             }
-            TaskResult::BranchPoints { epoch, points } => {
-                self.transcript.transcript.update_branch_points(epoch, points)
-            }
+            TaskResult::BranchPoints { epoch, points } => self.transcript.update_branch_points(epoch, points),
             TaskResult::SearchHits(found) => self.transcript.add_search_hits(&found),
             TaskResult::ReturnedMessages(items) => self.restore_messages(&items),
             TaskResult::QueueOutcome(outcome) => self.apply_queue_outcome(outcome),
@@ -243,72 +241,33 @@ impl App {
         let LoadedSession { snapshot, newest } = loaded;
         let live = snapshot.in_progress;
         self.compositor.outdate_tree();
-        self.model.info.seq = snapshot.seq;
-        let former = self.transcript.transcript.replace(newest);
+        let former = self.transcript.replace(newest);
         self.set_session_state(snapshot.state);
-        self.model.info.tools = self.transcript.transcript.context().tools.clone();
-        self.set_approvals(&live.approvals);
+        self.model.info.tools = self.transcript.content().context().tools.clone();
+        let answered = self.model.restore(snapshot.seq, &live, self.now);
+        answered.iter().for_each(|call| self.approval_ended(call));
         // The snapshot says whether that dialog is still open; other deferred dialogs exist only here.
         self.compositor.close_failure_dialog();
-        self.model.activity = SessionActivity {
-            opening_since: None,
-            retry: live.retry.clone(),
-            running_since: live.running_since,
-            calls: live.calls.iter().map(CallInProgress::from).collect(),
-            bash_since: live.bash.as_ref().map(|bash| bash.since),
-            summary: live.summary.clone(),
-            jobs: std::mem::take(&mut self.model.activity.jobs),
-            queue: Vec::new(),
-            approvals: std::mem::take(&mut self.model.activity.approvals),
-            streaming: StreamingAnswer::default(),
-            last_run_failed: false,
-        };
-        self.queue_changed(&live.queue);
+        self.queue_changed();
         // If entries are still unread, the context's size shows whether the session is new.
-        let is_new = self.transcript.transcript.is_single_part() || self.model.info.context.used.0 == 0;
-        if is_new && self.transcript.transcript.is_empty() {
+        let content = self.transcript.content();
+        let is_new = content.is_single_part() || self.model.info.context.used.0 == 0;
+        if is_new && content.is_empty() {
             self.open_with_banner();
         }
         if let Some(error) = live.summary.as_ref().and_then(|summary| summary.failed.clone()) {
             self.open_failure_dialog(&error);
         }
-        self.restore_in_flight(&live, former);
-        if live.running_since.is_none() {
-            self.transcript.transcript.close_calls();
-            self.warn_unanswered();
-        }
-    }
-
-    /// Warns that the last prompt in the log has no answer, and how to send it again.
-    fn warn_unanswered(&mut self) {
-        if self.transcript.transcript.unanswered().is_some() {
-            let send = self.ui.keymap.key_of(KeyCommand::Send);
-            let hint = Some(format!("{send} in an empty editor moves it back to the editor"));
-            let what = "not answered: tiller stopped first; a partial answer is lost";
-            self.transcript.transcript.notice(NoticeLevel::Warning, what, hint);
-        }
+        self.with_transcript(|pane, cx| pane.restore(&live, former, cx));
+        let arrived = self.transcript.content().arrived();
+        self.model.activity.streaming.bytes = u64::try_from(arrived).unwrap_or_default();
     }
 
     fn set_session_state(&mut self, state: SessionState) {
         if self.ui.cwd != state.cwd {
             self.composer.completion.forget_files();
         }
-        self.ui.cwd = state.cwd;
-        self.model.info = SessionInfo {
-            seq: self.model.info.seq,
-            gap: std::mem::take(&mut self.model.info.gap),
-            branch: self.model.info.branch.take(),
-            fork_id: self.model.info.fork_id.take(),
-            commands: std::mem::take(&mut self.model.info.commands),
-            tools: std::mem::take(&mut self.model.info.tools),
-            welcome: self.model.info.welcome.take(),
-            name: state.name,
-            model: Some(state.model),
-            thinking: state.thinking,
-            image_input: state.image_input,
-            context: state.context,
-            usage: state.usage,
-            approval: state.approval,
-        };
+        self.ui.cwd.clone_from(&state.cwd);
+        self.model.set_state(state);
     }
 }

@@ -5,7 +5,7 @@ use tiller_core::id::EntryId;
 use tiller_core::message::BashExecutionMessage;
 use tiller_core::unit::UnixMs;
 
-use crate::app::App;
+use super::TranscriptPane;
 use crate::block::{Block, BlockKind, MAX_OUTPUT, NoticeLevel, Shell, ShellState};
 use crate::log_blocks::shell_record;
 use crate::tool_call::one_line;
@@ -18,7 +18,7 @@ pub(super) enum ShellPlacement {
     Below(Option<u64>),
 }
 
-impl App {
+impl TranscriptPane {
     /// Puts the entry of a finished command in place of its running block. If other blocks followed
     /// meanwhile, the entry goes to the end, as in the log, and a note replaces the running block, because
     /// blocks keep their indexes.
@@ -31,8 +31,8 @@ impl App {
             BlockKind::Shell(shell) => shell.id.is_some() && shell.command == record.command,
             _ => false,
         };
-        let is_overtaken = self.transcript.transcript.is_overtaken(watched);
-        let Some(block) = self.transcript.transcript.find_last(watched) else {
+        let is_overtaken = self.transcript.is_overtaken(watched);
+        let Some(block) = self.transcript.find_last(watched) else {
             return ShellPlacement::Below(None);
         };
         if is_overtaken {
@@ -56,7 +56,7 @@ impl App {
     /// Sets the duration of a command whose entry is at the end.
     pub(super) fn set_shell_duration(&mut self, entry: &EntryId, took: u64) {
         let logged = |block: &Block| block.entry.as_ref() == Some(entry);
-        if let Some(block) = self.transcript.transcript.find_last(logged)
+        if let Some(block) = self.transcript.find_last(logged)
             && let BlockKind::Shell(Shell { state: ShellState::Finished { took_ms, .. }, .. }) =
                 &mut block.kind
         {
@@ -66,33 +66,30 @@ impl App {
     }
 
     pub(super) fn bash_started(&mut self, id: &EntryId, command: &str, excluded: bool, since: UnixMs) {
-        self.model.activity.bash_since = Some(since);
-        self.transcript.transcript.remove_banner();
-        self.transcript.transcript.push(Block::new(BlockKind::Shell(Shell {
+        self.transcript.remove_banner();
+        self.transcript.push(Block::new(BlockKind::Shell(Shell {
             id: Some(id.clone()),
             command: command.to_owned(),
             output: StyledText::default(),
             state: ShellState::Running { since, paper: Box::new(OutputBuffer::with_limit(MAX_OUTPUT)) },
             excluded,
         })));
-        self.transcript.transcript.note_growth();
+        self.transcript.note_growth();
     }
 
-    /// Tells the user that a message doesn't wait for the running `!` command.
-    pub(crate) fn flash_command_runs(&mut self) {
+    /// Reports whether a command runs whose output the model gets.
+    pub(crate) fn runs_included_command(&mut self) -> bool {
         let runs = |block: &Block| match &block.kind {
             BlockKind::Shell(Shell { state: ShellState::Running { .. }, excluded, .. }) => !excluded,
             _ => false,
         };
-        if self.model.activity.bash_since.is_some() && self.transcript.transcript.find_last(runs).is_some() {
-            self.flash("The model doesn't wait for the command; it gets the output with a later request.");
-        }
+        self.transcript.find_last(runs).is_some()
     }
 
     fn with_shell(&mut self, id: &EntryId, change: impl FnOnce(&mut Shell)) {
         let named =
             |block: &Block| matches!(&block.kind, BlockKind::Shell(shell) if shell.id.as_ref() == Some(id));
-        if let Some(block) = self.transcript.transcript.find_last(named)
+        if let Some(block) = self.transcript.find_last(named)
             && let BlockKind::Shell(shell) = &mut block.kind
         {
             change(shell);
@@ -106,7 +103,7 @@ impl App {
                 paper.push(delta.as_bytes());
             }
         });
-        self.transcript.transcript.note_growth();
+        self.transcript.note_growth();
     }
 
     /// Sets the output that a command printed before this snapshot.
@@ -119,7 +116,6 @@ impl App {
     }
 
     pub(super) fn bash_ended(&mut self, id: &EntryId, record: &BashExecutionMessage) {
-        self.model.activity.bash_since = None;
         self.with_shell(id, |shell| {
             *shell = Shell { id: shell.id.take(), ..shell_record(record, shell.took_ms(record)) };
         });

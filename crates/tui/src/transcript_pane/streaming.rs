@@ -1,24 +1,16 @@
 //! Streams the model's answer into live blocks.
 
 use tiller_core::event::AssistantDelta;
-use tiller_core::message::Usage;
 use tiller_render::MarkdownStream;
 
-use crate::app::App;
+use super::TranscriptPane;
 use crate::block::{Block, BlockKind};
 use crate::tool_call::{CallState, ToolCallBlock};
 
-impl App {
+impl TranscriptPane {
     /// Adds a delta to the streaming answer. Content blocks usually arrive in order; the index finds the
     /// right one where several stream at once.
-    pub(super) fn append_delta(&mut self, usage: &Usage, delta: &AssistantDelta) {
-        self.model.activity.streaming.counted_tokens = usage.output;
-        if let AssistantDelta::TextDelta { delta, .. }
-        | AssistantDelta::ThinkingDelta { delta, .. }
-        | AssistantDelta::ToolcallDelta { delta, .. } = delta
-        {
-            self.model.activity.streaming.bytes += delta.len() as u64;
-        }
+    pub(super) fn append_delta(&mut self, delta: &AssistantDelta) {
         match delta {
             AssistantDelta::TextDelta { content_index, delta } => {
                 let block = self.live_block(*content_index, || {
@@ -40,7 +32,7 @@ impl App {
                     id: id.clone(),
                     name: name.clone(),
                     args: serde_json::Value::Null,
-                    traits: self.transcript.transcript.context().tools.traits(name),
+                    traits: self.transcript.context().tools.traits(name),
                     state: CallState::Streaming(0),
                 };
                 self.live_block(*content_index, || BlockKind::Call(Box::new(call)));
@@ -55,7 +47,7 @@ impl App {
                 block.invalidate();
             }
             AssistantDelta::ToolcallEnd { content_index, tool_call } => {
-                let call = ToolCallBlock::new(tool_call, &self.transcript.transcript.context().tools);
+                let call = ToolCallBlock::new(tool_call, &self.transcript.context().tools);
                 let block = self.live_block(*content_index, || BlockKind::Thinking(String::new()));
                 block.kind = BlockKind::Call(Box::new(call));
                 block.invalidate();
@@ -65,12 +57,12 @@ impl App {
             | AssistantDelta::ThinkingStart { .. }
             | AssistantDelta::ThinkingEnd { .. } => return,
         }
-        self.transcript.transcript.note_growth();
+        self.transcript.note_growth();
     }
 
     /// The live block at an index of the answer; earlier blocks that haven't started stay empty.
     fn live_block(&mut self, at: usize, make: impl FnOnce() -> BlockKind) -> &mut Block {
-        let live = &mut self.transcript.transcript.live;
+        let live = &mut self.transcript.live;
         let begins = live.len() <= at || live[at].is_blank();
         while live.len() <= at {
             live.push(Block::new(BlockKind::Thinking(String::new())));

@@ -1,0 +1,172 @@
+//! Applies the agent's events and snapshots to the session's state.
+
+use tiller_core::event::{ApprovalRequest, AssistantDelta, EventKind, RunOutcome};
+use tiller_core::id::CallId;
+use tiller_core::message::{Message, Usage};
+use tiller_core::unit::UnixMs;
+use tiller_engine::{AnnouncedRetry, InFlight, SessionState, Summarizing, SummaryOf};
+
+use super::{CallInProgress, PendingApproval, SessionActivity, SessionInfo, SessionModel, StreamingAnswer};
+use crate::agent_events::AgentEvent;
+
+impl SessionModel {
+    /// Applies an event. The match is exhaustive, so a new event needs a decision here.
+    pub(crate) fn apply(&mut self, event: &AgentEvent<'_>) {
+        self.info.seq = event.seq;
+        let activity = &mut self.activity;
+        match event.kind {
+            EventKind::AgentStart => {
+                activity.running_since.get_or_insert(event.time);
+                activity.last_run_failed = false;
+                activity.retry = None;
+            }
+            EventKind::AgentEnd { will_retry: false, outcome, .. } => {
+                activity.last_run_failed = *outcome == RunOutcome::Failed;
+            }
+            EventKind::AgentSettled => {
+                activity.running_since = None;
+                activity.calls.clear();
+                activity.streaming = StreamingAnswer::default();
+            }
+            EventKind::MessageStart { message } if matches!(**message, Message::Assistant(_)) => {
+                activity.streaming = StreamingAnswer::default();
+            }
+            EventKind::MessageUpdate { usage, assistant_message_event } => {
+                activity.streaming.add(usage, assistant_message_event);
+            }
+            EventKind::EntryAppended { .. } if event.is_answer() => {
+                activity.streaming = StreamingAnswer::default();
+            }
+            EventKind::ToolExecutionStart { tool_call_id, tool_name, .. } => {
+                let (id, name) = (tool_call_id.clone(), tool_name.clone());
+                activity.calls.push(CallInProgress { id, name, since: event.time });
+            }
+            EventKind::ToolExecutionEnd { tool_call_id, .. } => {
+                activity.calls.retain(|call| call.id != *tool_call_id);
+                self.end_approval(tool_call_id);
+            }
+            EventKind::ApprovalRequested(request) => {
+                activity.approvals.push(PendingApproval { request: request.clone(), since: event.now });
+            }
+            EventKind::ApprovalResolved { tool_call_id, .. } => self.end_approval(tool_call_id),
+            EventKind::QueueUpdate { items, .. } => {
+                activity.queue = items.iter().map(|item| (**item).clone()).collect();
+            }
+            EventKind::ModelChanged { model } => self.info.model = Some(model.clone()),
+            EventKind::ThinkingLevelChanged { level } => self.info.thinking = *level,
+            EventKind::SessionInfoChanged { name } => self.info.name.clone_from(name),
+            EventKind::BashExecutionStart { .. } => activity.bash_since = Some(event.time),
+            EventKind::BashExecutionEnd { .. } => activity.bash_since = None,
+            EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
+                let numbers = (*attempt, *max_attempts);
+                activity.retry = Some(AnnouncedRetry::new(numbers, event.time, *delay_ms, error_message));
+            }
+            EventKind::AutoRetryEnd { .. } => activity.retry = None,
+            EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message } => {
+                if let Some(summary) = &mut activity.summary {
+                    let numbers = (*attempt, *max_attempts);
+                    summary.retry = Some(AnnouncedRetry::new(numbers, event.time, *delay_ms, error_message));
+                }
+            }
+            EventKind::CompactionStart { reason } => {
+                self.begin_summary(SummaryOf::Context(*reason), event.time);
+            }
+            EventKind::BranchSummaryStart => self.begin_summary(SummaryOf::Branch, event.time),
+            EventKind::CompactionEnd { .. } | EventKind::BranchSummaryEnd { .. } => activity.summary = None,
+            // A retried run goes on. Turns, message ends and denied calls are drawn from their entries; traces are
+            // for the log only. The others lead to a snapshot, a message or a dialog.
+            EventKind::AgentEnd { will_retry: true, .. }
+            | EventKind::TurnStart
+            | EventKind::TurnEnd { .. }
+            | EventKind::MessageStart { .. }
+            | EventKind::MessageEnd { .. }
+            | EventKind::EntryAppended { .. }
+            | EventKind::ToolExecutionUpdate { .. }
+            | EventKind::ToolCallDenied(_)
+            | EventKind::SessionChanged { .. }
+            | EventKind::BashExecutionUpdate { .. }
+            | EventKind::CompactionFailed { .. }
+            | EventKind::ResourcesChanged { .. }
+            | EventKind::Notice { .. }
+            | EventKind::Warning { .. }
+            | EventKind::Trace { .. } => {}
+        }
+    }
+
+    fn begin_summary(&mut self, of: SummaryOf, since: UnixMs) {
+        self.activity.summary = Some(Summarizing { of, since, retry: None, failed: None });
+    }
+
+    /// Removes a call that no longer waits for approval.
+    pub(crate) fn end_approval(&mut self, call: &CallId) {
+        self.activity.approvals.retain(|pending| pending.request.tool_call_id != *call);
+    }
+
+    /// Replaces the activity by that of a snapshot, except state that exists only here; returns the calls that no
+    /// longer wait for approval.
+    pub(crate) fn restore(&mut self, seq: u64, live: &InFlight, now: UnixMs) -> Vec<CallId> {
+        self.info.seq = seq;
+        let answered = self.replace_approvals(&live.approvals, now);
+        self.activity = SessionActivity {
+            opening_since: None,
+            retry: live.retry.clone(),
+            running_since: live.running_since,
+            calls: live.calls.iter().map(CallInProgress::from).collect(),
+            bash_since: live.bash.as_ref().map(|bash| bash.since),
+            summary: live.summary.clone(),
+            jobs: std::mem::take(&mut self.activity.jobs),
+            queue: live.queue.clone(),
+            approvals: std::mem::take(&mut self.activity.approvals),
+            streaming: StreamingAnswer::default(),
+            last_run_failed: false,
+        };
+        answered
+    }
+
+    /// Replaces the pending calls; those that remain keep their times. Returns the others.
+    fn replace_approvals(&mut self, requests: &[ApprovalRequest], now: UnixMs) -> Vec<CallId> {
+        let before = std::mem::take(&mut self.activity.approvals);
+        let since = |request: &ApprovalRequest| {
+            let known = before.iter().find(|pending| pending.request == *request);
+            known.map_or(now, |pending| pending.since)
+        };
+        let pending =
+            |request: &ApprovalRequest| PendingApproval { request: request.clone(), since: since(request) };
+        self.activity.approvals = requests.iter().map(pending).collect();
+        let gone = before.into_iter().map(|pending| pending.request);
+        gone.filter(|request| !requests.contains(request)).map(|request| request.tool_call_id).collect()
+    }
+
+    /// Replaces the session's properties by those of a snapshot, except those that come otherwise.
+    pub(crate) fn set_state(&mut self, state: SessionState) {
+        self.info = SessionInfo {
+            seq: self.info.seq,
+            gap: std::mem::take(&mut self.info.gap),
+            branch: self.info.branch.take(),
+            fork_id: self.info.fork_id.take(),
+            commands: std::mem::take(&mut self.info.commands),
+            tools: std::mem::take(&mut self.info.tools),
+            welcome: self.info.welcome.take(),
+            name: state.name,
+            model: Some(state.model),
+            thinking: state.thinking,
+            image_input: state.image_input,
+            context: state.context,
+            usage: state.usage,
+            approval: state.approval,
+        };
+    }
+}
+
+impl StreamingAnswer {
+    /// Counts a piece of the answer.
+    fn add(&mut self, usage: &Usage, delta: &AssistantDelta) {
+        self.counted_tokens = usage.output;
+        if let AssistantDelta::TextDelta { delta, .. }
+        | AssistantDelta::ThinkingDelta { delta, .. }
+        | AssistantDelta::ToolcallDelta { delta, .. } = delta
+        {
+            self.bytes += delta.len() as u64;
+        }
+    }
+}
