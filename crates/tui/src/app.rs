@@ -1,13 +1,25 @@
 //! The front end's state, its messages and its actions. Pure: time is an input, actions are data.
 
+/// The state that components read, without borrowing the components.
+macro_rules! view {
+    ($app:expr) => {{
+        let focus = $app.focus_state();
+        crate::component::ViewContext { model: &$app.model, ui: &$app.ui, now: $app.now, focus }
+    }};
+}
+
+mod agent_events;
+mod keys;
+mod list_mouse;
+mod mouse;
 mod task_results;
 mod themes;
 
 use std::sync::Arc;
 
-use crossterm::event::KeyEvent;
 use tiller_core::unit::UnixMs;
 
+use super::InitialPrompt;
 use super::action::Action;
 use super::approval_panel::ApprovalPanel;
 use super::attach;
@@ -19,13 +31,14 @@ use super::effect::{Effect, FlashText, Opening};
 use super::flash::Flash;
 use super::frame_pacer::Dirty;
 use super::keymap::Keymap;
-use super::keys::DoubleKey;
 use super::message::{Msg, TaskResult};
 use super::overlay::Overlay;
-use super::queue;
+use super::queue_panel::QueuePanel;
 use super::session_model::SessionModel;
 use super::transcript_pane::TranscriptPane;
 use super::ui_context::UiContext;
+
+use self::keys::DoubleKey;
 
 /// The front end's state.
 pub(super) struct App {
@@ -34,11 +47,11 @@ pub(super) struct App {
     pub(super) approvals: ApprovalPanel,
     pub(super) compositor: Compositor,
     pub(super) model: SessionModel,
-    pub(super) queue: queue::QueuePanel,
+    pub(super) queue: QueuePanel,
     pub(super) ui: UiContext,
     pub(super) now: UnixMs,
     pub(super) flash: Flash,
-    pub(super) double_key: Option<(DoubleKey, UnixMs)>,
+    double_key: Option<(DoubleKey, UnixMs)>,
     /// The part of the screen that is out of date.
     pub(super) dirty: Dirty,
 }
@@ -51,7 +64,7 @@ impl App {
             approvals: ApprovalPanel::default(),
             compositor: Compositor::default(),
             model: SessionModel::default(),
-            queue: queue::QueuePanel::default(),
+            queue: QueuePanel::default(),
             ui,
             now: UnixMs(0),
             flash: Flash::default(),
@@ -94,13 +107,19 @@ impl App {
             }
             Msg::Themes(library) => self.themes_changed(library),
         };
-        actions.extend(self.with_overlays(Compositor::refresh));
-        actions.extend(self.refresh_approvals());
-        actions.extend(self.with_transcript(TranscriptPane::refresh));
-        actions.extend(self.update_completion());
-        self.refresh_banner();
+        actions.extend(self.refresh());
         let reloads = actions.iter().filter(|action| matches!(action, Action::Reload));
         reloads.for_each(|_| self.model.info.gap.open());
+        actions
+    }
+
+    /// Lets every component follow the change.
+    fn refresh(&mut self) -> Vec<Action> {
+        let mut actions = self.with_queue(QueuePanel::refresh);
+        actions.extend(self.with_overlays(Compositor::refresh));
+        actions.extend(self.with_approvals(ApprovalPanel::refresh));
+        actions.extend(self.with_transcript(TranscriptPane::refresh));
+        actions.extend(self.with_composer(Composer::refresh));
         actions
     }
 
@@ -110,8 +129,7 @@ impl App {
     }
 
     fn tick(&mut self) {
-        let focus = self.focus_state();
-        let view = ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus };
+        let view = view!(self);
         if self.transcript.continue_drag(&view) {
             self.dirty = Dirty::ByUser;
         }
@@ -144,14 +162,18 @@ impl App {
 
     /// Facts about who has the keys.
     pub(super) fn focus_state(&self) -> FocusState {
+        let is_editor_empty = self.composer.editor.is_empty();
+        let (is_searching, is_in_queue) = (self.transcript.is_searching(), self.queue.has_keys());
+        let has_purpose = !self.composer.is_for_message();
         FocusState {
-            is_editor_empty: self.composer.editor.is_empty(),
+            is_editor_empty,
             is_editor_at_line_end: self.composer.editor.is_at_line_end(),
             is_writing_reason: self.composer.is_writing_reason(),
-            is_in_queue: self.queue.has_keys(),
-            is_typing: self.is_typing(),
+            is_in_queue,
+            is_searching,
+            is_typing: !is_editor_empty || has_purpose || is_searching || is_in_queue,
             is_start_screen: self.transcript.content().has_banner()
-                && self.composer.editor.is_empty()
+                && is_editor_empty
                 && !self.model.is_working(),
             is_covered: !self.compositor.is_empty(),
             is_on_call_page: self.is_on_call_page(),
@@ -160,28 +182,7 @@ impl App {
 
     /// The state that components read.
     pub(super) fn view_context(&self) -> ViewContext<'_> {
-        ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus: self.focus_state() }
-    }
-
-    /// Offers a key to the approval panel; `None` if it ignored the key.
-    pub(super) fn approval_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let focus = self.focus_state();
-        let mut cx = Context::new(ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus });
-        let outcome = self.approvals.handle(key, &mut cx);
-        let effects = cx.into_effects();
-        (outcome == Outcome::Consumed).then(|| self.apply_effects(effects))
-    }
-
-    /// Lets the transcript do something; returns the actions that it asks for.
-    pub(super) fn with_transcript(
-        &mut self,
-        work: impl FnOnce(&mut TranscriptPane, &mut Context<'_>),
-    ) -> Vec<Action> {
-        let focus = self.focus_state();
-        let mut cx = Context::new(ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus });
-        work(&mut self.transcript, &mut cx);
-        let effects = cx.into_effects();
-        self.apply_effects(effects)
+        view!(self)
     }
 
     /// Offers something to the transcript; `None` if it was ignored.
@@ -191,42 +192,6 @@ impl App {
     ) -> Option<Vec<Action>> {
         let mut outcome = Outcome::Ignored;
         let actions = self.with_transcript(|pane, cx| outcome = offer(pane, cx));
-        (outcome == Outcome::Consumed).then_some(actions)
-    }
-
-    /// Offers a key to the editor while it takes the reason of a denial; `None` if it ignored the key.
-    pub(super) fn reason_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let focus = self.focus_state();
-        let mut cx = Context::new(ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus });
-        let outcome = self.composer.handle_reason_key(key, &mut cx);
-        let effects = cx.into_effects();
-        (outcome == Outcome::Consumed).then(|| self.apply_effects(effects))
-    }
-
-    fn refresh_approvals(&mut self) -> Vec<Action> {
-        let focus = self.focus_state();
-        let mut cx = Context::new(ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus });
-        self.approvals.refresh(&mut cx);
-        let effects = cx.into_effects();
-        self.apply_effects(effects)
-    }
-
-    /// Lets the overlays handle something; returns the actions that follow.
-    pub(super) fn with_overlays(
-        &mut self,
-        handle: impl FnOnce(&mut Compositor, &mut Context<'_>),
-    ) -> Vec<Action> {
-        let focus = self.focus_state();
-        let mut cx = Context::new(ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus });
-        handle(&mut self.compositor, &mut cx);
-        let effects = cx.into_effects();
-        self.apply_effects(effects)
-    }
-
-    /// Offers a key to the overlay on top; `None` if it ignored the key.
-    pub(super) fn overlay_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let mut outcome = Outcome::Ignored;
-        let actions = self.with_overlays(|overlays, cx| outcome = overlays.handle(key, cx));
         (outcome == Outcome::Consumed).then_some(actions)
     }
 
@@ -255,6 +220,7 @@ impl App {
     pub(super) fn apply(&mut self, effect: Effect) -> Vec<Action> {
         match effect {
             Effect::Perform(action) => return vec![action],
+            Effect::ClearFlash => self.flash.clear(),
             Effect::Flash(message) => self.flash.show(message, self.now),
             Effect::Open(opening) => return self.with_overlays(|overlays, cx| overlays.open(opening, cx)),
             Effect::CloseTop => self.compositor.close_top(),
@@ -274,7 +240,22 @@ impl App {
             }
             Effect::PutBeforeDraft(text) => self.composer.editor.put_before(&[text]),
             Effect::RecallPrompt(text) => self.composer.editor.recall_text(&text),
-            Effect::SendLong(choice, when) => return self.send(when, Some(choice)),
+            Effect::EditQueued(edit) => self.composer.edit_queued(edit),
+            Effect::QueueEditEnded => self.queue.end_edit(),
+            Effect::DraftCleared => self.double_key = Some((DoubleKey::Clear, self.now)),
+            Effect::Sent { to_model } => self.sent(to_model),
+            Effect::TakeBackPrompt => {
+                return self.transcript.take_back_prompt(&self.view_context()).into_iter().collect();
+            }
+            Effect::CopyAnswer { from_end, typed } => {
+                return self.with_transcript(|pane, cx| pane.copy_answer(from_end, typed, cx));
+            }
+            Effect::RejectInput { typed, reason } => {
+                return self.with_composer(|composer, cx| composer.reject_input(typed, reason, cx));
+            }
+            Effect::SendLong(choice, when) => {
+                return self.with_composer(|composer, cx| composer.send(when, Some(choice), cx));
+            }
             Effect::StopAndNavigate(navigate) => {
                 self.compositor.navigate_once_stopped(navigate);
                 return if self.model.is_working() { vec![Action::Abort] } else { Vec::new() };
@@ -286,18 +267,25 @@ impl App {
         Vec::new()
     }
 
+    /// Follows the end after something was sent.
+    fn sent(&mut self, to_model: bool) {
+        self.transcript.follow();
+        self.transcript.unfocus();
+        if to_model && self.model.activity.bash_since.is_some() && self.transcript.runs_included_command() {
+            self.flash("The model doesn't wait for the command; it gets the output with a later request.");
+        }
+    }
+
+    /// Sends the prompt of the command line.
+    pub(super) fn send_first_prompt(&mut self, prompt: InitialPrompt) -> Vec<Action> {
+        self.with_composer(|composer, cx| composer.send_first_prompt(prompt, cx))
+    }
+
     /// Reports whether the overlay on top is the page of the first pending call.
     fn is_on_call_page(&self) -> bool {
         let shown = self.compositor.top().and_then(Overlay::call);
         let first = self.model.activity.approvals.first().map(|pending| &pending.request.tool_call_id);
         shown.is_some() && shown == first
-    }
-
-    /// Reports whether the user is entering text: a message, a search, an edit in the queue, or a reason.
-    fn is_typing(&self) -> bool {
-        let has_purpose = self.queue.is_editing() || self.composer.purpose != ComposePurpose::Message;
-        let has_keys = self.transcript.is_searching() || self.queue.has_keys();
-        !self.composer.editor.is_empty() || has_purpose || has_keys
     }
 
     /// Adds a notice to the transcript.
@@ -337,4 +325,30 @@ impl App {
         }
         actions
     }
+}
+
+/// Defines the methods that let a component work and apply the effects that it asks for; they return the actions that
+/// leave the screen.
+macro_rules! component_methods {
+    ($($name:ident: $field:ident, $component:ty;)*) => {
+        impl App {
+            $(pub(super) fn $name(
+                &mut self,
+                work: impl FnOnce(&mut $component, &mut Context<'_>),
+            ) -> Vec<Action> {
+                let mut cx = Context::new(view!(self));
+                work(&mut self.$field, &mut cx);
+                let effects = cx.into_effects();
+                self.apply_effects(effects)
+            })*
+        }
+    };
+}
+
+component_methods! {
+    with_transcript: transcript, TranscriptPane;
+    with_composer: composer, Composer;
+    with_approvals: approvals, ApprovalPanel;
+    with_queue: queue, QueuePanel;
+    with_overlays: compositor, Compositor;
 }

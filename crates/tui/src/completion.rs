@@ -4,57 +4,33 @@
 //! ranked in the background; until then the previous candidates stay visible but can't be accepted.
 
 mod arguments;
+mod candidate;
+mod commands;
 mod files;
 mod paths;
 mod word;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
+use crossterm::event::KeyEvent;
 use tiller_core::unit::UnixMs;
+use tiller_engine::AgentCommand;
 use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
 use tiller_engine::slash_command::certain_name;
 
-use super::attach;
-use super::slash_command;
-use crate::action::{Action, ListAction, Navigate};
-use crate::app::App;
-
-use self::arguments::{ArgumentSources, Range};
-use super::picker::{FuzzyQuery, MatchMode};
+use self::arguments::ArgumentSources;
+use crate::action::{Action, ListAction};
+use crate::component::{Context, ViewContext};
+use crate::picker::{FuzzyQuery, MatchMode};
 
 pub(super) use arguments::ArgumentValues;
+pub(super) use candidate::{Candidate, OnAccept, Range};
 pub(super) use files::{FileList, Ranked, Ranking, list_files};
-pub(super) use paths::{PathKind, PathListing, PathQuery, list_paths_for};
-pub(super) use word::{CompletionKind, completion_kind};
+pub(super) use paths::{PathKind, PathListing, PathQuery, common, list_paths_for};
+pub(super) use word::{CompletionKind, completion_kind, path};
 
 /// Time in milliseconds before the project's files are listed again at the next `@`.
 const FILES_MAX_AGE_MS: u64 = 15_000;
-
-/// A completion candidate.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Candidate {
-    /// Its name in the list.
-    pub(super) name: String,
-    /// Its argument or meaning, shown after the name.
-    pub(super) argument: String,
-    pub(super) about: String,
-    /// The text inserted when it is accepted.
-    pub(super) insert: String,
-    pub(super) then: OnAccept,
-}
-
-/// The effect of Enter on a candidate, besides inserting it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum OnAccept {
-    /// None; the user goes on typing.
-    #[default]
-    GoOn,
-    /// Sends the message.
-    Send,
-    /// Opens the session at this path; nothing is sent.
-    Open(PathBuf),
-}
 
 /// The project's files.
 #[derive(Debug, Default)]
@@ -201,238 +177,201 @@ impl Completion {
     }
 }
 
-impl App {
+impl Completion {
     /// Updates the candidates if the text before the cursor has changed.
-    pub(super) fn update_completion(&mut self) -> Vec<Action> {
-        let before = self.composer.editor.line_before_cursor();
-        if before == self.composer.completion.seen {
-            return Vec::new();
+    pub(crate) fn update(&mut self, text: &EditedText<'_>, cx: &mut Context<'_>) {
+        if text.before == self.seen {
+            return;
         }
         // In a recalled prompt the arrow keys browse the history until it is edited.
-        self.composer.completion.kind = match self.composer.editor.is_recalled() {
+        self.kind = match text.is_recalled {
             true => CompletionKind::Nothing,
-            false => completion_kind(before, self.composer.editor.begins_command()),
+            false => completion_kind(text.before, text.begins_command),
         };
-        before.clone_into(&mut self.composer.completion.seen);
-        self.composer.completion.files.is_awaited = false;
-        let kind = self.composer.completion.kind.clone();
-        if !matches!(kind, CompletionKind::Argument { .. }) {
+        text.before.clone_into(&mut self.seen);
+        self.files.is_awaited = false;
+        if !matches!(self.kind, CompletionKind::Argument { .. }) {
             // Gathered again next time, because it may have changed.
-            self.composer.completion.gathered = None;
+            self.gathered = None;
         }
-        let candidates = match kind {
-            CompletionKind::Nothing | CompletionKind::Path(_) => Vec::new(),
-            CompletionKind::Command(typed) => slash_command::candidates(&typed, &self.model.info.commands),
-            CompletionKind::Argument { command, typed } => return self.update_argument(&command, &typed),
-            CompletionKind::File(query) => return self.request_files(query),
-            CompletionKind::Place(typed) => return self.request_paths(PathKind::Mention, &typed),
-        };
-        self.composer.completion.show(candidates);
-        Vec::new()
+        match self.kind.clone() {
+            CompletionKind::Nothing | CompletionKind::Path(_) => self.show(Vec::new()),
+            CompletionKind::Command(typed) => {
+                self.show(commands::candidates(&typed, &cx.model.info.commands));
+            }
+            CompletionKind::Argument { command, typed } => self.update_argument(&command, &typed, cx),
+            CompletionKind::File(query) => self.request_files(query, cx),
+            CompletionKind::Place(typed) => self.request_paths(PathKind::Mention, &typed, cx),
+        }
     }
 
-    fn request_files(&mut self, query: String) -> Vec<Action> {
-        let complete = &mut self.composer.completion;
-        let mut actions = Vec::new();
-        let is_fresh = |since: UnixMs| self.now.since_ms(since) < FILES_MAX_AGE_MS;
-        if !complete.files.is_walking
-            && complete.files.known.as_ref().is_none_or(|(_, since)| !is_fresh(*since))
-        {
-            complete.files.is_walking = true;
-            actions.push(Action::List(ListAction::WalkFiles(self.ui.cwd.clone())));
+    fn request_files(&mut self, query: String, cx: &mut Context<'_>) {
+        let is_fresh = |since: UnixMs| cx.now.since_ms(since) < FILES_MAX_AGE_MS;
+        if !self.files.is_walking && self.files.known.as_ref().is_none_or(|(_, since)| !is_fresh(*since)) {
+            self.files.is_walking = true;
+            cx.push(Action::List(ListAction::WalkFiles(cx.ui.cwd.clone())));
         }
-        complete.is_stale = true;
-        if let Some((files, _)) = &complete.files.known {
-            actions.push(Action::List(ListAction::RankFiles(Ranking { files: Arc::clone(files), query })));
+        self.is_stale = true;
+        if let Some((files, _)) = &self.files.known {
+            cx.push(Action::List(ListAction::RankFiles(Ranking { files: Arc::clone(files), query })));
         }
-        actions
+    }
+
+    /// Requests the directory of a typed path.
+    fn request_paths(&mut self, purpose: PathKind, typed: &str, cx: &mut Context<'_>) {
+        self.is_stale = true;
+        cx.push(list_paths_action(purpose, &self.seen, typed, cx));
     }
 
     /// Stores the project's files.
-    pub(super) fn set_project_files(&mut self, files: Arc<FileList>) -> Vec<Action> {
-        self.composer.completion.files.is_walking = false;
-        self.composer.completion.files.known = Some((Arc::clone(&files), self.now));
-        match &self.composer.completion.kind {
-            CompletionKind::File(words) => {
-                vec![Action::List(ListAction::RankFiles(Ranking { files, query: words.clone() }))]
-            }
-            _ => Vec::new(),
+    pub(crate) fn set_project_files(&mut self, files: Arc<FileList>, cx: &mut Context<'_>) {
+        self.files.is_walking = false;
+        self.files.known = Some((Arc::clone(&files), cx.now));
+        if let CompletionKind::File(query) = &self.kind {
+            cx.push(Action::List(ListAction::RankFiles(Ranking { files, query: query.clone() })));
         }
     }
 
-    /// Shows ranked files, if the query is still the same.
-    pub(super) fn show_ranked_files(&mut self, ranked: Ranked) -> Vec<Action> {
-        if !matches!(&self.composer.completion.kind, CompletionKind::File(words) if *words == ranked.query) {
-            return Vec::new();
+    /// Shows ranked files, if the query is still the same; returns whether it did.
+    pub(crate) fn show_ranked_files(&mut self, ranked: Ranked) -> bool {
+        let is_current = matches!(&self.kind, CompletionKind::File(words) if *words == ranked.query);
+        if is_current {
+            self.show(ranked.candidates);
+            self.match_mode = MatchMode::Paths;
         }
-        self.composer.completion.show(ranked.candidates);
-        self.composer.completion.match_mode = MatchMode::Paths;
-        self.accept_awaited()
+        is_current
     }
 
-    /// Accepts the best candidate, if Tab was pressed before it arrived.
-    fn accept_awaited(&mut self) -> Vec<Action> {
-        match std::mem::take(&mut self.composer.completion.files.is_awaited) {
-            true => self.insert_selected().map_or_else(Vec::new, |(_, actions)| actions),
-            false => Vec::new(),
-        }
+    /// Shows the paths of a directory for a mention or an argument.
+    pub(crate) fn show_paths(&mut self, candidates: Vec<Candidate>) {
+        self.show(candidates);
+        (self.match_mode, self.range) = (MatchMode::Paths, Range::Open);
     }
 
-    /// Handles a directory listing: a single name is inserted; for several, their common prefix is, and they are
-    /// shown.
-    pub(super) fn show_listed_paths(&mut self, listing: PathListing) -> Vec<Action> {
-        // Esc may have dismissed it.
-        let is_current = listing.purpose != PathKind::Mention
-            || matches!(self.composer.completion.kind, CompletionKind::Place(_));
-        if self.composer.editor.line_before_cursor() != listing.before || !is_current {
-            return Vec::new();
-        }
-        if listing.purpose != PathKind::Word {
-            self.composer.completion.show(listing.candidates);
-            (self.composer.completion.match_mode, self.composer.completion.range) =
-                (MatchMode::Paths, Range::Open);
-            return self.accept_awaited();
-        }
-        match listing.candidates.as_slice() {
-            [] => self.flash("No matching path."),
-            [only] => self.insert(&only.insert.clone(), listing.typed.chars().count()),
-            several => {
-                let common = paths::common(several);
-                if common.len() > listing.typed.len() {
-                    self.insert(&common, listing.typed.chars().count());
-                }
-                self.composer.editor.line_before_cursor().clone_into(&mut self.composer.completion.seen);
-                self.composer.completion.kind = CompletionKind::Path(common);
-                self.composer.completion.show(listing.candidates);
-            }
-        }
-        Vec::new()
+    /// Shows the paths that begin with a typed path, which was completed to their common prefix.
+    pub(crate) fn show_path_word(&mut self, before: &str, common: String, candidates: Vec<Candidate>) {
+        before.clone_into(&mut self.seen);
+        self.kind = CompletionKind::Path(common);
+        self.show(candidates);
     }
 
-    fn insert(&mut self, text: &str, replaced: usize) {
-        self.composer.editor.replace_before(replaced, text);
+    /// Reports whether a directory listing is for what is typed now; Esc may have dismissed it.
+    pub(crate) fn expects_paths(&self, purpose: PathKind) -> bool {
+        purpose != PathKind::Mention || matches!(self.kind, CompletionKind::Place(_))
     }
 
-    /// Inserts the selected candidate; returns its effect on Enter and the resulting actions. An image is attached:
-    /// the job that reads it inserts its placeholder, or the name again if it isn't an image.
-    fn insert_selected(&mut self) -> Option<(OnAccept, Vec<Action>)> {
-        let candidate = self.composer.completion.candidates.get(self.composer.completion.selected)?.clone();
-        let typed = self.composer.completion.kind.length();
-        self.composer.completion.is_user_selected = false;
-        let is_file =
-            matches!(self.composer.completion.kind, CompletionKind::File(_) | CompletionKind::Place(_))
-                && self.accepts_images();
-        let images = attach::mentioned_images(&candidate.insert, self.ui.home.as_deref());
-        Some(match images.into_iter().next().filter(|_| is_file) {
-            Some(image) => {
-                self.insert("", typed);
-                (candidate.then, vec![Action::Attach(image, candidate.insert)])
-            }
-            None => {
-                self.insert(&candidate.insert, typed);
-                (candidate.then, Vec::new())
-            }
-        })
+    /// Reports whether the user asked for the best candidate before it arrived, and forgets it.
+    pub(crate) fn take_awaited(&mut self) -> bool {
+        std::mem::take(&mut self.files.is_awaited)
     }
 
-    /// Handles Up, Down, Tab, Enter and Esc while there are candidates, and Tab after a path; `None` for every other
-    /// key.
-    pub(super) fn completion_key(&mut self, key: crossterm::event::KeyEvent) -> Option<Vec<Action>> {
+    /// The selected candidate, and the length of the text that it replaces in characters.
+    pub(crate) fn take_selected(&mut self) -> Option<(Candidate, usize)> {
+        let candidate = self.candidates.get(self.selected)?.clone();
+        self.is_user_selected = false;
+        Some((candidate, self.kind.length()))
+    }
+
+    /// Reports whether a file or a path is being completed.
+    pub(crate) fn is_of_files(&self) -> bool {
+        matches!(self.kind, CompletionKind::File(_) | CompletionKind::Place(_))
+    }
+
+    /// Handles a key: Up and Down select, Esc hides the candidates. What Tab and Enter mean is decided by the caller,
+    /// who has the text.
+    pub(crate) fn handle(&mut self, key: KeyEvent) -> CompletionKey {
         use crossterm::event::KeyCode::{Down, Enter, Esc, Tab, Up};
         if !key.modifiers.is_empty() {
-            return None;
+            return CompletionKey::Ignored;
         }
-        let count = self.composer.completion.candidates.len();
+        let count = self.candidates.len();
         match key.code {
-            Tab if self.composer.completion.is_stale
-                && matches!(
-                    self.composer.completion.kind,
-                    CompletionKind::File(_) | CompletionKind::Place(_)
-                ) =>
-            {
-                self.composer.completion.files.is_awaited = true;
-            }
-            Tab if count == 0 => return self.list_paths(),
-            Up if count > 1 => self.composer.completion.step(-1),
-            Down if count > 1 => self.composer.completion.step(1),
-            Esc if count > 0 || self.composer.completion.hint.is_some() => self.composer.completion.dismiss(),
-            Tab if !self.composer.completion.is_stale => {
-                return self.insert_selected().map(|(_, actions)| actions);
-            }
-            Enter if count > 0 && !self.composer.completion.is_stale => return self.enter_candidate(),
-            _ => return None,
+            Tab if self.is_stale && self.is_of_files() => self.files.is_awaited = true,
+            Tab if count == 0 => return CompletionKey::CompletePath,
+            Up if count > 1 => self.step(-1),
+            Down if count > 1 => self.step(1),
+            Esc if count > 0 || self.hint.is_some() => self.dismiss(),
+            Tab if !self.is_stale => return CompletionKey::Insert,
+            Enter if count > 0 && !self.is_stale => return CompletionKey::Accept,
+            _ => return CompletionKey::Ignored,
         }
-        Some(Vec::new())
+        CompletionKey::Consumed
     }
 
-    /// Accepts a candidate; for a complete command, returns `None` so that it is sent.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.is_stale
+    }
+
+    /// The meaning of Enter on the selected candidate.
     ///
     /// A command runs if the user selected it or typed its name; otherwise Enter completes it as Tab does.
-    fn enter_candidate(&mut self) -> Option<Vec<Action>> {
-        if let CompletionKind::Command(typed) = &self.composer.completion.kind
-            && !self.composer.completion.is_user_selected
+    pub(crate) fn enter(&mut self, agent_commands: &[AgentCommand]) -> EnterMeaning {
+        if let CompletionKind::Command(typed) = &self.kind
+            && !self.is_user_selected
         {
-            let insert = certain_name(typed, &self.model.info.commands, Tui).map(|name| format!("/{name} "));
-            let at = self
-                .composer
-                .completion
-                .candidates
-                .iter()
-                .position(|candidate| Some(&candidate.insert) == insert.as_ref());
-            let Some(at) = at else { return self.insert_selected().map(|(_, actions)| actions) };
-            self.composer.completion.selected = at;
+            let insert = certain_name(typed, agent_commands, Tui).map(|name| format!("/{name} "));
+            let at = self.candidates.iter().position(|candidate| Some(&candidate.insert) == insert.as_ref());
+            let Some(at) = at else { return EnterMeaning::Insert };
+            self.selected = at;
         }
-        let complete = &self.composer.completion;
-        let candidate = complete.candidates.get(complete.selected)?;
-        let is_complete = complete.is_user_selected
-            || match &complete.kind {
+        let Some(candidate) = self.candidates.get(self.selected) else { return EnterMeaning::Send };
+        let completes = self.is_user_selected
+            || match &self.kind {
                 CompletionKind::Nothing | CompletionKind::Path(_) => false,
                 CompletionKind::Command(_) => true,
-                CompletionKind::Argument { typed, .. } => {
-                    !typed.is_empty() && complete.range == Range::Closed
-                }
+                CompletionKind::Argument { typed, .. } => !typed.is_empty() && self.range == Range::Closed,
                 CompletionKind::File(words) => !is_whole_file(words, &candidate.name),
                 CompletionKind::Place(path) => !is_whole(path, &candidate.name),
             };
-        if !is_complete {
-            return None;
-        }
-        match self.insert_selected()? {
-            (OnAccept::GoOn, actions) => Some(actions),
-            // The caller sends it.
-            (OnAccept::Send, _) => None,
-            (OnAccept::Open(path), _) => {
-                self.composer.editor.take_text();
-                Some(vec![Action::Navigate(Navigate::Open(path))])
-            }
-        }
+        if completes { EnterMeaning::Accept } else { EnterMeaning::Send }
     }
+}
 
-    /// Accepts the selected candidate as Enter does. If that sends the text, it goes where the editor's text goes at
-    /// the moment: a prompt, an edited queued message, or the reason of a denial.
-    pub(super) fn accept_candidate(&mut self) -> Vec<Action> {
-        if self.composer.completion.is_stale {
-            return Vec::new();
-        }
-        match self.enter_candidate() {
-            Some(actions) => actions,
-            None => self.send_typed(),
-        }
-    }
+/// The text that is being completed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EditedText<'a> {
+    /// The current line up to the cursor.
+    pub(crate) before: &'a str,
+    /// The line is the first one.
+    pub(crate) begins_command: bool,
+    /// It is an unedited prompt of the history.
+    pub(crate) is_recalled: bool,
+}
 
-    fn list_paths(&mut self) -> Option<Vec<Action>> {
-        let before = self.composer.editor.line_before_cursor().to_owned();
-        let typed = word::path(&before)?.to_owned();
-        let (cwd, home) = (self.ui.cwd.clone(), self.ui.home.clone());
-        let purpose = PathKind::Word;
-        Some(vec![Action::List(ListAction::ListPaths(paths::PathQuery {
-            purpose,
-            before,
-            typed,
-            cwd,
-            home,
-        }))])
-    }
+/// The meaning of a key for the completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CompletionKey {
+    Consumed,
+    Ignored,
+    /// Inserts the selected candidate.
+    Insert,
+    /// Accepts the selected candidate as Enter does.
+    Accept,
+    /// Completes the path before the cursor.
+    CompletePath,
+}
+
+/// The meaning of Enter on a candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EnterMeaning {
+    /// Inserts the candidate; the user goes on typing.
+    Insert,
+    /// Inserts the candidate, with its effect.
+    Accept,
+    /// The text is complete and is sent.
+    Send,
+}
+
+/// Lists the directory of a typed path.
+pub(crate) fn list_paths_action(
+    purpose: PathKind,
+    before: &str,
+    typed: &str,
+    view: &ViewContext<'_>,
+) -> Action {
+    let (cwd, home) = (view.ui.cwd.clone(), view.ui.home.clone());
+    let (before, typed) = (before.to_owned(), typed.to_owned());
+    Action::List(ListAction::ListPaths(PathQuery { purpose, before, typed, cwd, home }))
 }
 
 /// Returns true if a typed project path is complete: the candidate itself or a folder that contains it.

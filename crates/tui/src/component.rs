@@ -64,6 +64,8 @@ pub(crate) struct FocusState {
     pub(crate) is_writing_reason: bool,
     /// The user is entering text: a message, a search, an edit in the queue, or a reason.
     pub(crate) is_typing: bool,
+    /// The search bar is open.
+    pub(crate) is_searching: bool,
     /// The session is new and nothing was typed or done yet.
     pub(crate) is_start_screen: bool,
     /// The queue panel has the keys.
@@ -89,6 +91,11 @@ pub(crate) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
+    /// The state to read.
+    pub(crate) fn view(&self) -> ViewContext<'a> {
+        self.view
+    }
+
     pub(crate) fn new(view: ViewContext<'a>) -> Self {
         Self { view, effects: Vec::new() }
     }

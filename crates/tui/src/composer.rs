@@ -1,15 +1,32 @@
-//! The text that the user is writing: the editor, its completion, and what the text is for.
+//! The composer: the text that the user is writing, its completion, and what the text is for.
+//!
+//! `submit` sends the text, `commands` executes slash commands, `purpose` handles texts that are no message.
+
+mod commands;
+mod completing;
+mod purpose;
+mod submit;
 
 use crossterm::event::KeyEvent;
-use tiller_core::event::Decision;
-use tiller_core::id::{CallId, EntryId};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use tiller_core::event::QueueItem;
+use tiller_core::id::CallId;
 use tiller_core::unit::UnixMs;
+use tiller_provider::catalog::ImageInput;
 
-use crate::approval_panel::{decide, denial_reason};
+use crate::action::{Action, BackgroundJob, DeliveryTime, TerminalAction, UserText};
+use crate::attach::AttachedImage;
 use crate::completion::Completion;
-use crate::component::{Context, Outcome};
-use crate::editor::Editor;
+use crate::component::{Component, Context, Outcome, ViewContext};
+use crate::editor::{EditCommand, Editor, EditorDraft};
+use crate::effect::{Effect, Opening, QueueEdit};
 use crate::keymap::{self, KeyCommand};
+use crate::list_data;
+use crate::picker::{ListSource, PromptList};
+use crate::queue::in_order;
+
+pub(crate) use purpose::ComposePurpose;
 
 /// The editor with its completion.
 #[derive(Debug)]
@@ -17,24 +34,33 @@ pub(crate) struct Composer {
     pub(crate) editor: Editor,
     pub(crate) completion: Completion,
     pub(crate) purpose: ComposePurpose,
+    /// The editor's content before the edit of a queued message.
+    stashed: Option<Box<EditorDraft>>,
     /// Time when the text changed its purpose without a key; Enter is ignored for a moment after.
-    pub(crate) repurposed_at: Option<UnixMs>,
+    repurposed_at: Option<UnixMs>,
     /// A message withheld because the model can't take its attachments; sending it again confirms it.
-    pub(crate) withheld: Option<String>,
+    withheld: Option<String>,
     /// An unfinished reason for denying a call.
     put_aside: Option<(CallId, String)>,
 }
 
-/// The purpose of the text in the editor.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum ComposePurpose {
-    /// A message to the model, or a command.
-    #[default]
-    Message,
-    /// The reason for denying a call.
-    DenialReason(CallId),
-    /// An instruction for the summary of the branch that is left for this entry.
-    SummaryInstruction(EntryId),
+impl Component for Composer {
+    /// Handles keys of completion, of a text with a purpose, and those that send or replace the text. Typing comes
+    /// last, in [`Self::type_key`], because a binding of the screen may be a character.
+    fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
+        if self.completion_key(key, cx) == Outcome::Consumed {
+            return Outcome::Consumed;
+        }
+        self.handle_without_completion(key, cx)
+    }
+
+    /// Follows the queue and the pending calls that the text is about, and updates the completion.
+    fn refresh(&mut self, cx: &mut Context<'_>) {
+        self.follow_purpose(cx);
+        self.update_completion(cx);
+    }
+
+    fn render(&self, _area: Rect, _buffer: &mut Buffer, _view: &ViewContext<'_>) {}
 }
 
 impl Composer {
@@ -43,64 +69,148 @@ impl Composer {
             editor: Editor::new(history),
             completion: Completion::default(),
             purpose: ComposePurpose::Message,
+            stashed: None,
             repurposed_at: None,
             withheld: None,
             put_aside: None,
         }
     }
 
-    /// Reports whether the text is the reason of a denial.
-    pub(crate) fn is_writing_reason(&self) -> bool {
-        matches!(self.purpose, ComposePurpose::DenialReason(_))
-    }
-
-    /// Takes the reason for denying a call; one that was put aside comes back.
-    pub(crate) fn write_reason(&mut self, call: CallId) {
-        if let Some((_, reason)) = self.put_aside.take_if(|(of, _)| *of == call) {
-            self.editor.set_text(&reason);
+    fn handle_without_completion(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
+        if self.editor.is_empty() {
+            self.withheld = None;
         }
-        self.purpose = ComposePurpose::DenialReason(call);
-    }
-
-    /// Ends the reason for a call that was answered elsewhere; returns true if its text becomes a draft, which the
-    /// next Enter doesn't send.
-    pub(crate) fn end_reason(&mut self, call: &CallId, now: UnixMs) -> bool {
-        if self.purpose != ComposePurpose::DenialReason(call.clone()) {
-            return false;
+        let command = cx.ui.keymap.command(keymap::Context::Main, key);
+        if self.purpose_key(command, cx) == Outcome::Consumed {
+            return Outcome::Consumed;
         }
-        self.purpose = ComposePurpose::Message;
-        self.repurposed_at = (!self.editor.is_empty()).then_some(now);
-        self.repurposed_at.is_some()
-    }
-
-    /// Handles a key while a reason is written: Enter sends it to the model, Esc puts it aside.
-    pub(crate) fn handle_reason_key(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
-        let ComposePurpose::DenialReason(call) = &self.purpose else { return Outcome::Ignored };
-        let pending = cx.model.activity.approvals.first().map(|pending| &pending.request);
-        let Some(request) = pending.filter(|request| request.tool_call_id == *call) else {
-            return Outcome::Ignored;
-        };
-        match cx.ui.keymap.command(keymap::Context::Main, key) {
+        match command {
             Some(KeyCommand::Send) if self.editor.continue_line() => {}
-            Some(KeyCommand::Send | KeyCommand::SteerNow | KeyCommand::FollowUp) => {
-                let reason = denial_reason(&self.editor.take_text());
-                self.purpose = ComposePurpose::Message;
-                decide(request, Decision::Deny { reason }, cx);
+            Some(KeyCommand::Send) => self.submit(DeliveryTime::NextStep, cx),
+            Some(KeyCommand::FollowUp) => self.submit(DeliveryTime::AfterRun, cx),
+            Some(KeyCommand::SteerNow) => self.submit(DeliveryTime::Now, cx),
+            Some(KeyCommand::Newline) => self.editor.newline(),
+            Some(KeyCommand::Clear) if !self.editor.is_empty() => self.clear(cx),
+            Some(KeyCommand::SearchHistory) => self.search_history(cx),
+            Some(KeyCommand::EditElsewhere) => {
+                cx.push(Action::Terminal(TerminalAction::EditExternally(self.editor.expanded())));
             }
-            Some(KeyCommand::Stop) => self.put_reason_aside(call.clone()),
-            Some(KeyCommand::Clear) if self.editor.is_empty() => self.put_reason_aside(call.clone()),
+            Some(KeyCommand::PasteImage) => cx.push(Action::Background(BackgroundJob::PasteImage)),
             _ => return Outcome::Ignored,
         }
         Outcome::Consumed
     }
 
-    /// Puts the reason aside; if the call is answered elsewhere, it is still in the history.
-    fn put_reason_aside(&mut self, call: CallId) {
-        let reason = self.editor.take_text();
-        if !reason.trim().is_empty() {
-            self.editor.remember(&reason);
+    /// Types a key into the editor, or moves its cursor; returns false if the key has no meaning there.
+    pub(crate) fn type_key(&mut self, key: KeyEvent, view: &ViewContext<'_>) -> bool {
+        self.editor.key(key, &view.ui.keymap)
+    }
+
+    /// Accepts the selected candidate as Enter does. If that sends the text, it goes where the editor's text goes at
+    /// the moment: a prompt, an edited queued message, or the reason of a denial.
+    pub(crate) fn accept_candidate(&mut self, cx: &mut Context<'_>) {
+        if !self.completion.is_stale() && self.enter_candidate(cx) == Outcome::Ignored {
+            self.handle_without_completion(KeyEvent::from(crossterm::event::KeyCode::Enter), cx);
         }
-        self.put_aside = Some((call, reason));
-        self.purpose = ComposePurpose::Message;
+    }
+
+    /// Clears the draft; undo restores it.
+    fn clear(&mut self, cx: &mut Context<'_>) {
+        self.editor.clear();
+        let undo = cx.key_of(KeyCommand::Edit(EditCommand::Undo));
+        cx.flash(format!("Cleared; {undo} restores it."));
+        cx.push(Effect::DraftCleared);
+    }
+
+    fn search_history(&self, cx: &mut Context<'_>) {
+        let items = list_data::prompts(self.editor.history());
+        let (source, title) = (&PromptList, PromptList.title().to_owned());
+        cx.push(Effect::Open(Opening::Items { source, title, items, selected: 0 }));
+    }
+
+    /// Reports whether the text is a message or command, without a special purpose.
+    pub(crate) fn is_for_message(&self) -> bool {
+        self.purpose == ComposePurpose::Message
+    }
+
+    /// Reports whether images can accompany the text in the editor.
+    pub(crate) fn accepts_images(&self) -> bool {
+        matches!(self.purpose, ComposePurpose::Message | ComposePurpose::SummaryInstruction(_))
+    }
+
+    /// Attaches an image to the text in the editor, unless that is sent as text only.
+    pub(crate) fn attach_image(
+        &mut self,
+        AttachedImage { image, size }: AttachedImage,
+        cx: &mut Context<'_>,
+    ) {
+        if !self.accepts_images() {
+            return cx.flash("Images can't be attached here; send them with a message.");
+        }
+        self.editor.attach(image, size);
+        if cx.model.info.image_input == ImageInput::Unsupported {
+            let (model, models) = (cx.model.model_name(), cx.key_of(KeyCommand::PickModel));
+            cx.flash(format!("{model} takes no images; {models} chooses another model."));
+        }
+    }
+
+    /// Moves messages from the queue to the editor, in the order of the queue panel.
+    pub(crate) fn restore_messages(&mut self, items: &[QueueItem]) {
+        let adopt = |item: &QueueItem| self.editor.restore_images(&item.as_typed(), &item.images);
+        let texts: Vec<String> = in_order(items).into_iter().map(adopt).collect();
+        if !texts.is_empty() {
+            self.editor.put_before(&texts);
+        }
+    }
+
+    /// Returns user input to the editor, with its images.
+    pub(crate) fn restore_input(&mut self, typed: &UserText) {
+        let text = self.editor.restore_images(&typed.text, &typed.images);
+        self.editor.put_before(&[text]);
+    }
+
+    /// Rejects input: shows `what` and puts the text back into the editor for correction. If the editor holds the
+    /// reason of a denial, the text goes to the prompt history instead, because the reason is cleared with the call.
+    pub(crate) fn reject_input(
+        &mut self,
+        typed: impl Into<UserText>,
+        what: impl Into<String>,
+        cx: &mut Context<'_>,
+    ) {
+        let typed = typed.into();
+        if self.is_writing_reason() {
+            let text = self.editor.restore_images(&typed.text, &typed.images);
+            self.editor.remember(&text);
+            cx.flash(format!("{}; your text is in the prompt history", what.into()));
+        } else {
+            self.put_before_draft(&typed);
+            cx.flash(what);
+        }
+    }
+
+    /// Puts text with its images before the draft; while a queued message is in the editor, that is the editor's
+    /// previous content.
+    fn put_before_draft(&mut self, typed: &UserText) {
+        let Some(draft) = self.stashed.take() else { return self.restore_input(typed) };
+        let edited = self.editor.stash();
+        self.editor.restore(*draft);
+        self.restore_input(typed);
+        self.stashed = Some(Box::new(self.editor.stash()));
+        self.editor.restore(edited);
+    }
+
+    /// The text to save as the draft; while a queued message is in the editor, that is the editor's previous content.
+    pub(crate) fn unsent_text(&self) -> String {
+        match &self.stashed {
+            Some(draft) => draft.text_without_images(),
+            None => self.editor.text_without_images(),
+        }
+    }
+
+    /// Takes the text of a queued message; the editor's content comes back after the edit.
+    pub(crate) fn edit_queued(&mut self, edit: QueueEdit) {
+        self.stashed = Some(Box::new(self.editor.stash()));
+        self.editor.set_text(&edit.shown);
+        self.purpose = ComposePurpose::QueuedMessage(edit);
     }
 }

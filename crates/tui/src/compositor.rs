@@ -5,6 +5,7 @@
 
 mod deferred;
 mod key_guard;
+mod key_order;
 mod results;
 
 use std::path::PathBuf;
@@ -26,6 +27,7 @@ use crate::shown_since::ShownSince;
 use crate::tree::TreeView;
 
 pub(crate) use key_guard::KeyIntent;
+pub(crate) use key_order::{KeyReceiver, key_receivers};
 
 /// The overlays, and what outlives them.
 #[derive(Debug, Default)]

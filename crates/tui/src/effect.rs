@@ -1,11 +1,12 @@
 //! What components ask for, as data. The app applies effects on the screen and hands actions to the executor.
 
-use tiller_core::id::{CallId, EntryId};
+use tiller_core::id::{CallId, EntryId, QueueId};
 use tiller_render::Line;
 
-use crate::action::{Action, DeliveryTime, ListKind, Navigate, TerminalAction};
+use crate::action::{Action, DeliveryTime, ListKind, Navigate, TerminalAction, UserText};
 use crate::long_message::LongMessage;
 use crate::picker::{ListSource, PickerItem};
+use crate::queue::AfterQueueEdit;
 use crate::tree::TreePurpose;
 
 /// An effect that a component asks for.
@@ -13,6 +14,8 @@ use crate::tree::TreePurpose;
 pub(crate) enum Effect {
     /// Performs an action outside of the screen.
     Perform(Action),
+    /// Removes the message at the bottom of the screen.
+    ClearFlash,
     /// Shows a message at the bottom of the screen for a while.
     Flash(FlashText),
     /// Opens an overlay.
@@ -35,12 +38,34 @@ pub(crate) enum Effect {
     },
     /// Closes the page of a pending call.
     CloseCallPage(CallId),
+    /// The editor takes the text of a queued message.
+    EditQueued(QueueEdit),
+    /// The edit of a queued message ended; the queue panel gets the keys back.
+    QueueEditEnded,
     /// The editor takes an instruction for the summary of the branch that is left for this entry.
     WriteSummaryInstruction(EntryId),
+    /// The draft was cleared; the next press of the same key doesn't quit.
+    DraftCleared,
     /// Puts text before the draft in the editor.
     PutBeforeDraft(String),
     /// Puts a prompt of the history into the editor.
     RecallPrompt(String),
+    /// Text was sent or a command was run: the transcript follows the end.
+    Sent {
+        to_model: bool,
+    },
+    /// Moves an unanswered prompt back to the editor.
+    TakeBackPrompt,
+    /// Copies an answer: the one with this number from the end; `typed` is the command for correction.
+    CopyAnswer {
+        from_end: usize,
+        typed: String,
+    },
+    /// Returns input to the editor for correction, with the reason.
+    RejectInput {
+        typed: UserText,
+        reason: String,
+    },
     /// Sends the long message in the editor in this way.
     SendLong(LongMessage, DeliveryTime),
     /// Stops the agent, then navigates.
@@ -104,6 +129,15 @@ impl Opening {
     pub(crate) fn list(kind: ListKind) -> Self {
         Self::List { kind, filter: String::new() }
     }
+}
+
+/// The edit of a queued message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct QueueEdit {
+    pub(crate) id: QueueId,
+    /// Its text before.
+    pub(crate) shown: String,
+    pub(crate) then: AfterQueueEdit,
 }
 
 /// A message at the bottom of the screen.

@@ -223,7 +223,7 @@ impl EventLoop {
                     None => continue,
                 },
                 LoopEvent::SaveDraft => {
-                    self.draft.save(&self.app.ui.cwd, self.app.unsent_text());
+                    self.draft.save(&self.app.ui.cwd, self.app.composer.unsent_text());
                     continue;
                 }
                 LoopEvent::Terminal(Some(Err(_)) | None) => return ExitReason::HungUp,

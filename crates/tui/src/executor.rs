@@ -10,6 +10,7 @@ mod highlight_worker;
 mod lists;
 mod log_queries;
 mod navigate;
+mod queue;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,7 +34,7 @@ use self::highlight_worker::HighlightWorker;
 use super::attach::{self, Mentions};
 use super::list_data::ListContext;
 use super::session_search::{SearchRequest, browse};
-use super::{TuiOptions, files, list_data, queue};
+use super::{TuiOptions, files, list_data};
 use crate::action::{Action, LineExtra, SessionEdit, Submit};
 use crate::message::{LoadedSession, TaskResult};
 use crate::session_model::Job;
@@ -154,7 +155,7 @@ impl ExecutorWorker {
             Action::Submit(submit) => self.submit(submit).await?,
             Action::Navigate(target) => self.perform_navigation(target, detached).await?,
             Action::Abort => vec![TaskResult::ReturnedMessages(agent.abort().await?)],
-            Action::Queue(order) => queue::perform::perform(agent, order).await?,
+            Action::Queue(order) => queue::perform(agent, order).await?,
             Action::Decide(call, decision) => no_result(agent.decide(call, decision).await?),
             Action::Compact(text) => self.compact(text, detached),
             Action::Truncate => self.truncate(detached),

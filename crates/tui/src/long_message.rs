@@ -1,18 +1,6 @@
-//! Messages that fill most of the context window: asks how to send them.
+//! Ways to send a message that fills most of the context window.
 
-use tiller_session::context::estimate_text;
-
-use super::effect::Opening;
-use super::picker::{PickerChoice, PickerItem};
-use crate::action::DeliveryTime;
 use crate::action::{Action, LineExtra, Submit};
-use crate::app::App;
-
-/// Divisor of the context window: a message above one half of it is asked about.
-const PART_OF_WINDOW: u64 = 2;
-
-/// Maximum number of characters of the text that replaces a message attached as a file.
-const MAX_SHORT: usize = 500;
 
 /// The ways to send a long message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,38 +9,6 @@ pub(super) enum LongMessage {
     Whole,
     /// As a file that the model reads in parts.
     AsFile,
-}
-
-impl App {
-    /// The dialog for a message that takes more than half of the context window; `None` for a shorter one.
-    pub(super) fn length_dialog(&self, when: DeliveryTime) -> Option<Opening> {
-        let (text, window) = (self.composer.editor.expanded(), self.model.info.context.window);
-        let tokens = estimate_text(&text);
-        let is_long = window.0 > 0 && tokens.0 > window.0 / PART_OF_WINDOW;
-        if !is_long || self.is_command(&text) {
-            return None;
-        }
-        let items = vec![
-            PickerItem::new(
-                "attach it as a file, which the model reads in parts",
-                PickerChoice::LongMessage(LongMessage::AsFile, when),
-            ),
-            PickerItem::new("send it anyway", PickerChoice::LongMessage(LongMessage::Whole, when)),
-            PickerItem::new("back to the editor", PickerChoice::Nothing),
-        ];
-        let title =
-            format!("about {tokens} tokens in one message; {} reads {window}", self.model.model_name());
-        Some(Opening::Question { title, items })
-    }
-
-    /// The text that replaces a message attached as a file: its placeholders, or its beginning.
-    pub(super) fn short_text(&self) -> String {
-        let text = self.composer.editor.text();
-        match text.char_indices().nth(MAX_SHORT) {
-            Some((end, _)) => format!("{}…", &text[..end]),
-            None => text,
-        }
-    }
 }
 
 /// Limits the attached files to those that `typed` names, the text without the contents of pastes: a paste

@@ -25,12 +25,13 @@ use crate::action::{Action, BackgroundJob, Navigate, TerminalAction};
 use crate::block::{Block, BlockKind, NoticeLevel};
 use crate::component::{Component, Context, Outcome, ViewContext};
 use crate::editor::EditCommand;
+use crate::effect::Effect;
 use crate::keymap::{self, KeyCommand};
 use crate::layout::{RenderContext, TEXT_WIDTH};
 use crate::terminal::Images;
 use crate::transcript::{BlockPos, CopiedText, Direction, JumpTarget, SectionRequest, Transcript, amount};
 use crate::ui_context::UiContext;
-use crate::welcome::Banner;
+use crate::welcome::{Banner, banner};
 
 pub(crate) use search_bar::{Lookup, SearchHits, hits};
 
@@ -58,6 +59,9 @@ impl Component for TranscriptPane {
     }
 
     fn refresh(&mut self, cx: &mut Context<'_>) {
+        if self.transcript.has_banner() {
+            self.transcript.set_banner(banner(cx));
+        }
         self.follow_search(cx);
         for request in self.transcript.take_requests() {
             cx.push(Action::Background(BackgroundJob::ReadPart(request)));
@@ -175,6 +179,27 @@ impl TranscriptPane {
         Some(Action::Navigate(Navigate::ToEntry(prompt.clone(), BranchSummary::None)))
     }
 
+    /// Copies an answer: the one with this number from the end. `typed` is the command for correction.
+    pub(crate) fn copy_answer(&self, from_end: usize, typed: String, cx: &mut Context<'_>) {
+        if let Some(text) = self.transcript.answer(from_end) {
+            let (text, what) = (
+                text.to_owned(),
+                match from_end {
+                    1 => "the last answer".to_owned(),
+                    from_end => format!("answer {from_end} from the end"),
+                },
+            );
+            return cx.push(Action::Terminal(TerminalAction::Copy(CopiedText { text, what })));
+        }
+        let reason = match (self.transcript.answers(), self.transcript.is_read_whole()) {
+            (0, _) => return cx.flash("No answer to copy yet."),
+            (1, true) => "there is only one answer; copy it with /copy".to_owned(),
+            (count, true) => format!("there are only {count} answers; /copy {count} copies the first"),
+            (count, false) => format!("only the last {count} answers are loaded; scroll up to load more"),
+        };
+        cx.push(Effect::RejectInput { typed: typed.into(), reason });
+    }
+
     /// Scrolls by a page; two lines overlap, for orientation.
     fn scroll_page(&mut self, direction: Direction, view: &ViewContext<'_>) {
         let rows = usize::from(self.area.height).saturating_sub(2).max(1);
@@ -245,11 +270,6 @@ impl TranscriptPane {
     /// Shows the banner above an empty session.
     pub(crate) fn show_banner(&mut self, banner: Banner) {
         self.transcript.insert_first(Block::new(BlockKind::Banner(Box::new(banner))));
-    }
-
-    /// Replaces the banner, if it is shown.
-    pub(crate) fn update_banner(&mut self, banner: Banner) {
-        self.transcript.set_banner(banner);
     }
 
     /// Cancels the request for a part; it is requested again.

@@ -3,7 +3,6 @@
 mod footer;
 mod hit_test;
 mod prompt;
-mod queue;
 
 pub(super) use self::hit_test::{HitRow, ScrollTarget};
 pub(super) use self::prompt::most_offers;
@@ -21,6 +20,7 @@ use super::editor::EditKind;
 use super::frame_pacer::Dirty;
 use super::overlay::Overlay;
 use super::pager::Pager;
+use super::welcome::placeholder;
 use crate::app::App;
 
 /// Columns of the prompt sign before the editor.
@@ -70,7 +70,7 @@ impl ScreenAreas {
         );
         // One blank row below the transcript.
         let status = take(count(prompt::status(app).len()) + u16::from(height >= ROOMY), 1);
-        let queue = take(count(queue::rows_needed(app)), 3);
+        let queue = take(count(app.queue.rows_needed(&app.view_context())), 3);
         // The search bar has the keys, so completion is hidden.
         let offers = if app.transcript.is_searching() { 0 } else { app.composer.completion.rows() };
         let completion = take(count(offers).min(MAX_COMPLETIONS).min(height / 3), 1);
@@ -148,7 +148,7 @@ pub(super) fn view(app: &App, areas: &ScreenAreas, frame: &mut Frame<'_>) {
     app.approvals.render(areas.approval, buffer, &app.view_context());
     let status = prompt::status(app);
     lines(&status, bottom_rows(areas.status, status.len()), buffer, theme);
-    lines(&queue::lines(app, usize::from(areas.queue.height)), areas.queue, buffer, theme);
+    app.queue.render(areas.queue, buffer, &app.view_context());
     lines(&prompt::completion(app), areas.completion, buffer, theme);
     let [above, below] = hidden(app, areas.editor);
     lines(&[top_rule(app, above)], areas.top_rule, buffer, theme);
@@ -226,7 +226,7 @@ fn editor(app: &App, area: Rect, buffer: &mut Buffer) -> (u16, u16) {
     put(&mark, Rect { height: 1, ..area }, buffer, &app.ui.theme);
     let inset = MARK.min(area.width.saturating_sub(1));
     let inner = Rect { x: area.x + inset, width: area.width - inset, ..area };
-    if let Some(words) = app.placeholder() {
+    if let Some(words) = placeholder(&app.view_context()) {
         put(&Line::new(words, Role::Muted), Rect { height: 1, ..inner }, buffer, &app.ui.theme);
     }
     app.composer.editor.draw(inner, app.ui.theme.style(Role::Text.into()), buffer)

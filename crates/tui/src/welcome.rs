@@ -10,11 +10,11 @@ use tiller_engine::{AgentSession, ApprovalMode, CommandSource};
 use tiller_render::{self as render, Emphasis, Line, Role, Span, Style, truncate_to};
 use tiller_session::{Catalog, PageRequest, SessionScope};
 
+use super::component::ViewContext;
 use super::keymap::KeyCommand;
 use super::path_display::at_home;
 use super::picker::{age, mode_about};
 use super::tool_call::one_line;
-use crate::app::App;
 use crate::message::TaskResult;
 
 /// Width of a row's name in columns.
@@ -82,78 +82,61 @@ impl Banner {
     }
 }
 
-impl App {
-    /// The placeholder in an empty editor until the first message.
-    pub(super) fn placeholder(&self) -> Option<String> {
-        let shows = self.transcript.content().has_banner()
-            && self.composer.editor.is_empty()
-            && !self.model.is_working();
-        let help = self.ui.keymap.key_of(KeyCommand::Help);
-        shows.then(|| format!("Type what you want done · / commands · @ files · ! shell · {help} help"))
-    }
+/// The placeholder in an empty editor until the first message.
+pub(super) fn placeholder(view: &ViewContext<'_>) -> Option<String> {
+    let help = view.key_of(KeyCommand::Help);
+    let text = format!("Type what you want done · / commands · @ files · ! shell · {help} help");
+    view.focus.is_start_screen.then_some(text)
+}
 
-    /// Shows the banner above a new session.
-    pub(super) fn open_with_banner(&mut self) {
-        let banner = self.banner();
-        self.transcript.show_banner(banner);
-    }
+/// The banner of a new session with the data known so far.
+pub(super) fn banner(view: &ViewContext<'_>) -> Banner {
+    let facts = [
+        ("model", view.model.info.model.as_ref().map(|model| model_fact(view, model))),
+        ("context", context_fact(view)),
+        ("skills", skills_fact(view)),
+        ("approval", approval_fact(view)),
+        ("previous", last_fact(view)),
+    ];
+    let facts = facts.into_iter().filter_map(|(name, fact)| Some((name, fact?))).collect();
+    Banner { lines: view.ui.banner.clone(), facts }
+}
 
-    /// Updates the banner with the data known so far, while it is shown.
-    pub(super) fn refresh_banner(&mut self) {
-        if self.transcript.content().has_banner() {
-            let banner = self.banner();
-            self.transcript.update_banner(banner);
-        }
-    }
+fn model_fact(view: &ViewContext<'_>, model: &ModelRef) -> String {
+    let known = view.ui.provider_keys.iter().find(|known| known.provider == model.provider);
+    let source = known.map(|known| format!(" · {}", known.source)).unwrap_or_default();
+    format!("{}{source}", model.display_name())
+}
 
-    fn banner(&self) -> Banner {
-        let facts = [
-            ("model", self.model.info.model.as_ref().map(|model| self.model_fact(model))),
-            ("context", self.context_fact()),
-            ("skills", self.skills_fact()),
-            ("approval", self.approval_fact()),
-            ("previous", self.last_fact()),
-        ];
-        let facts = facts.into_iter().filter_map(|(name, fact)| Some((name, fact?))).collect();
-        Banner { lines: self.ui.banner.clone(), facts }
-    }
+fn context_fact(view: &ViewContext<'_>) -> Option<String> {
+    let welcome = view.model.info.welcome.as_ref()?;
+    let display_path = |path: &PathBuf| shown(path, &view.ui.cwd, view.ui.home.as_deref());
+    let files: Vec<String> = welcome.files.iter().map(display_path).collect();
+    Some(if files.is_empty() { "no AGENTS.md or CLAUDE.md here".to_owned() } else { files.join(", ") })
+}
 
-    fn model_fact(&self, model: &ModelRef) -> String {
-        let known = self.ui.provider_keys.iter().find(|known| known.provider == model.provider);
-        let source = known.map(|known| format!(" · {}", known.source)).unwrap_or_default();
-        format!("{}{source}", model.display_name())
-    }
+fn skills_fact(view: &ViewContext<'_>) -> Option<String> {
+    let skills = view.model.info.commands.iter().filter(|command| command.source == CommandSource::Skill);
+    let names: Vec<&str> = skills.map(|skill| skill.name.trim_start_matches("skill:")).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
 
-    fn context_fact(&self) -> Option<String> {
-        let welcome = self.model.info.welcome.as_ref()?;
-        let display_path = |path: &PathBuf| shown(path, &self.ui.cwd, self.ui.home.as_deref());
-        let files: Vec<String> = welcome.files.iter().map(display_path).collect();
-        Some(if files.is_empty() { "no AGENTS.md or CLAUDE.md here".to_owned() } else { files.join(", ") })
-    }
+fn approval_fact(view: &ViewContext<'_>) -> Option<String> {
+    let mode = view.model.info.approval.as_str();
+    let about = match ApprovalMode::parse(mode) {
+        Some(mode) => mode_about(mode),
+        None if mode == "yes" => "no approvals",
+        None => return None,
+    };
+    Some(format!("{mode}: {about} · /approval"))
+}
 
-    fn skills_fact(&self) -> Option<String> {
-        let skills = self.model.info.commands.iter().filter(|command| command.source == CommandSource::Skill);
-        let names: Vec<&str> = skills.map(|skill| skill.name.trim_start_matches("skill:")).collect();
-        (!names.is_empty()).then(|| names.join(", "))
-    }
-
-    fn approval_fact(&self) -> Option<String> {
-        let mode = self.model.info.approval.as_str();
-        let about = match ApprovalMode::parse(mode) {
-            Some(mode) => mode_about(mode),
-            None if mode == "yes" => "no approvals",
-            None => return None,
-        };
-        Some(format!("{mode}: {about} · /approval"))
-    }
-
-    fn last_fact(&self) -> Option<String> {
-        let (title, at) = self.model.info.welcome.as_ref()?.last.as_ref()?;
-        /// Maximum width of the title, leaving room for the hint.
-        const TITLE: usize = 32;
-        let age = age(*at, self.now);
-        Some(format!("“{}”, {age} · /resume or tiller -c", truncate_to(title, TITLE)))
-    }
+fn last_fact(view: &ViewContext<'_>) -> Option<String> {
+    let (title, at) = view.model.info.welcome.as_ref()?.last.as_ref()?;
+    /// Maximum width of the title, leaving room for the hint.
+    const TITLE: usize = 32;
+    let age = age(*at, view.now);
+    Some(format!("“{}”, {age} · /resume or tiller -c", truncate_to(title, TITLE)))
 }
 
 /// A path relative to the working directory, or else with `~`.

@@ -3,22 +3,21 @@
 use tiller_core::event::QueueItem;
 use tiller_core::id::SessionId;
 use tiller_engine::{KeyChangeOutcome, SessionState, SessionSwitched};
-use tiller_provider::catalog::ImageInput;
 
 use crate::action::{Action, BackgroundJob, ListAction, ListKind, UserText};
 use crate::app::App;
-use crate::attach::AttachedImage;
 use crate::block::NoticeLevel;
 use crate::compositor::Compositor;
 use crate::frame_pacer::Dirty;
 use crate::keymap::KeyCommand;
 use crate::login::LoginResult;
-use crate::message::{ListResult, LoadedSession, TaskResult};
+use crate::message::{ListResult, LoadedSession, TaskOrigin, TaskResult};
 use crate::pager::Pager;
-use crate::queue;
+use crate::queue::{QueueAction, QueueOutcome};
 use crate::session_model::Job;
 use crate::transcript_pane::TranscriptPane;
 use crate::tree::hide_dialog;
+use crate::welcome::banner;
 
 impl App {
     /// Switches to another session. A prompt that returns with it, and text typed while it was opening, are
@@ -41,7 +40,9 @@ impl App {
     pub(super) fn apply_result(&mut self, report: TaskResult) -> Vec<Action> {
         match report {
             TaskResult::Failed { what, hint, text } => self.show_failure(what, hint, text),
-            TaskResult::InvalidInput { typed, what, origin } => self.reject_executed(typed, what, origin),
+            TaskResult::InvalidInput { typed, what, origin } => {
+                return self.reject_executed(typed, what, origin);
+            }
             TaskResult::Loaded(loaded) => return self.session_loaded(*loaded),
             TaskResult::State(state) => self.set_session_state(*state),
             TaskResult::PartRead { wanted, entries, ahead } => {
@@ -49,8 +50,8 @@ impl App {
             }
             TaskResult::BranchPoints { epoch, points } => self.transcript.update_branch_points(epoch, points),
             TaskResult::SearchHits(found) => self.transcript.add_search_hits(&found),
-            TaskResult::ReturnedMessages(items) => self.restore_messages(&items),
-            TaskResult::QueueOutcome(outcome) => self.apply_queue_outcome(outcome),
+            TaskResult::ReturnedMessages(items) => self.composer.restore_messages(&items),
+            TaskResult::QueueOutcome(outcome) => return self.apply_queue_outcome(outcome),
             TaskResult::SessionSwitched(switched) => self.session_switched(switched),
             TaskResult::Dialog(dialog) => {
                 return self.with_overlays(|overlays, cx| overlays.open_dialog(dialog, cx));
@@ -74,7 +75,9 @@ impl App {
             TaskResult::Note(text) => self.flash(text),
             TaskResult::Warning(text) => self.add_notice(NoticeLevel::Warning, text, None),
             TaskResult::Resolved(text) => self.transcript.mark_outdated(&text),
-            TaskResult::Attached(picture) => self.attach_image(picture),
+            TaskResult::Attached(image) => {
+                return self.with_composer(|composer, cx| composer.attach_image(image, cx));
+            }
             TaskResult::Edited(text) => self.composer.editor.set_text(&text),
             TaskResult::Paste(text) => self.composer.editor.paste(&text),
             TaskResult::List(result) => return self.apply_list_result(result),
@@ -88,10 +91,16 @@ impl App {
             ListResult::Items { list, items, selected } => self.compositor.fill_list(list, items, selected),
             ListResult::Narrowed(done) => self.compositor.apply_narrowed(&done),
             ListResult::Preview { of, lines } => self.compositor.show_preview(&of, &lines),
-            ListResult::ArgumentValues { of, items } => self.show_argument_values(of, items),
-            ListResult::Files(files) => return self.set_project_files(files),
-            ListResult::Ranked(ranked) => return self.show_ranked_files(ranked),
-            ListResult::Paths(listing) => return self.show_listed_paths(listing),
+            ListResult::ArgumentValues { of, items } => self.composer.show_argument_values(of, items),
+            ListResult::Files(files) => {
+                return self.with_composer(|composer, cx| composer.set_project_files(files, cx));
+            }
+            ListResult::Ranked(ranked) => {
+                return self.with_composer(|composer, cx| composer.show_ranked_files(ranked, cx));
+            }
+            ListResult::Paths(listing) => {
+                return self.with_composer(|composer, cx| composer.show_listed_paths(listing, cx));
+            }
             ListResult::Settings(settings) => self.compositor.settings_changed(&settings),
             ListResult::Theme(setting, name) => self.ui.theme.set_theme(setting, &name),
             ListResult::Status(status) => {
@@ -158,31 +167,27 @@ impl App {
         at.map(|at| self.model.activity.jobs.remove(at));
     }
 
-    /// Moves messages from the queue to the editor, in the order of the queue panel.
-    fn restore_messages(&mut self, items: &[QueueItem]) {
-        let adopt = |item: &QueueItem| self.composer.editor.restore_images(&item.as_typed(), &item.images);
-        let texts: Vec<String> = queue::in_order(items).into_iter().map(adopt).collect();
-        if !texts.is_empty() {
-            self.composer.editor.put_before(&texts);
+    /// Applies the result of a queue action. The text of an edit that came too late becomes a draft.
+    fn apply_queue_outcome(&mut self, outcome: QueueOutcome) -> Vec<Action> {
+        let mut unapplied = None;
+        let mut actions = self.with_queue(|queue, cx| unapplied = queue.apply_outcome(outcome, cx));
+        if unapplied.is_some() {
+            actions.extend(self.with_composer(|composer, cx| composer.queued_message_gone(unapplied, cx)));
         }
+        actions
     }
 
-    /// Reports whether images can accompany the text in the editor.
-    pub(crate) fn accepts_images(&self) -> bool {
-        !self.queue.is_editing() && !self.composer.is_writing_reason()
-    }
-
-    /// Attaches an image to the text in the editor, unless that is sent as text only.
-    fn attach_image(&mut self, AttachedImage { image, size }: AttachedImage) {
-        if !self.accepts_images() {
-            self.flash("Images can't be attached here; send them with a message.");
-            return;
+    /// Rejects input that failed during execution. A choice stays selected in its list; typed text becomes a draft
+    /// again, even under a list opened since.
+    fn reject_executed(&mut self, typed: UserText, what: String, origin: TaskOrigin) -> Vec<Action> {
+        let list = match origin {
+            TaskOrigin::List(list) => Some(list),
+            TaskOrigin::Editor => None,
+        };
+        if self.compositor.show_input_error(list, &what) {
+            return Vec::new();
         }
-        self.composer.editor.attach(image, size);
-        if self.model.info.image_input == ImageInput::Unsupported {
-            let (model, models) = (self.model.model_name(), self.ui.keymap.key_of(KeyCommand::PickModel));
-            self.flash(format!("{model} takes no images; {models} chooses another model."));
-        }
+        self.with_composer(|composer, cx| composer.reject_input(typed, what, cx))
     }
 
     /// Rejects an action because the executor's queue is full; user input returns to the editor.
@@ -196,13 +201,13 @@ impl App {
             Action::List(ListAction::RestoreSession(path)) => self.compositor.restore_failed(path),
             Action::Attach(_, text) => self.composer.editor.paste(&text),
             Action::Navigate(_) => self.restore_typed_ahead(),
-            Action::Queue(queue::QueueAction::Restore(removed)) => {
+            Action::Queue(QueueAction::Restore(removed)) => {
                 let items: Vec<QueueItem> = removed.into_iter().map(|removed| removed.item).collect();
-                self.restore_messages(&items);
+                self.composer.restore_messages(&items);
             }
             action => {
                 if let Some(typed) = action.typed() {
-                    self.restore_input(&typed);
+                    self.composer.restore_input(&typed);
                 }
             }
         }
@@ -210,15 +215,9 @@ impl App {
         self.dirty = Dirty::ByUser;
     }
 
-    /// Returns user input to the editor, with its images.
-    pub(crate) fn restore_input(&mut self, typed: &UserText) {
-        let text = self.composer.editor.restore_images(&typed.text, &typed.images);
-        self.composer.editor.put_before(&[text]);
-    }
-
     fn show_failure(&mut self, what: String, hint: Option<String>, text: Option<UserText>) {
         if let Some(text) = text {
-            self.restore_input(&text);
+            self.composer.restore_input(&text);
         }
         // A flash about the failed action is obsolete.
         self.flash.clear();
@@ -248,12 +247,11 @@ impl App {
         answered.iter().for_each(|call| self.approval_ended(call));
         // The snapshot says whether that dialog is still open; other deferred dialogs exist only here.
         self.compositor.close_failure_dialog();
-        self.queue_changed();
         // If entries are still unread, the context's size shows whether the session is new.
         let content = self.transcript.content();
         let is_new = content.is_single_part() || self.model.info.context.used.0 == 0;
         if is_new && content.is_empty() {
-            self.open_with_banner();
+            self.with_transcript(|pane, cx| pane.show_banner(banner(cx)));
         }
         if let Some(error) = live.summary.as_ref().and_then(|summary| summary.failed.clone()) {
             self.open_failure_dialog(&error);

@@ -1,15 +1,17 @@
 //! Completion of command arguments: values known to the app, values gathered in the background, paths.
 
 use tiller_core::setting::{self, SettingKind};
-use tiller_engine::ApprovalMode;
 use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
 use tiller_engine::slash_command::{BuiltInCommand, find_command};
+use tiller_engine::{AgentCommand, ApprovalMode};
 use tiller_render::Role;
 
-use super::paths::{PathKind, PathQuery};
-use super::{Candidate, CompletionKind, OnAccept};
+use super::Completion;
+use super::candidate::{Candidate, OnAccept, Range};
+use super::paths::PathKind;
+use super::word::CompletionKind;
 use crate::action::{Action, ListAction, ListKind};
-use crate::app::App;
+use crate::component::{Context, ViewContext};
 use crate::picker::{
     FuzzyQuery, MatchMode, PickerChoice, PickerItem, mode_about, theme_names, with_match_mode,
 };
@@ -25,16 +27,6 @@ pub(crate) enum ArgumentValues {
     List(ListKind),
     /// The sessions of this directory.
     Sessions,
-}
-
-/// The validity of values other than the candidates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Range {
-    /// Invalid: Enter accepts the best candidate.
-    #[default]
-    Closed,
-    /// Valid: Enter sends the typed text, unless the user selected a candidate.
-    Open,
 }
 
 /// The values gathered last.
@@ -53,79 +45,20 @@ enum NextArgument {
     Free,
 }
 
-impl App {
+impl Completion {
     /// Shows candidates for a command's argument.
-    pub(super) fn update_argument(&mut self, command: &str, typed: &str) -> Vec<Action> {
-        let agent = self.model.info.commands.iter().any(|other| other.name == command);
+    pub(super) fn update_argument(&mut self, command: &str, typed: &str, cx: &mut Context<'_>) {
+        let agent = cx.model.info.commands.iter().any(|other| other.name == command);
         let built_in = find_command(command, Tui).filter(|row| row.name == command || !agent);
-        match built_in.map_or(NextArgument::Free, |row| self.argument_of(row.command, typed)) {
+        match built_in.map_or(NextArgument::Free, |row| argument_of(row.command, typed, cx)) {
             NextArgument::Items(items) => self.show_items(&items, typed, Range::Closed),
-            NextArgument::Gathered(values) => return self.show_gathered(values, typed),
-            NextArgument::Path(purpose) => return self.request_paths(purpose, typed),
+            NextArgument::Gathered(values) => self.show_gathered(values, typed, cx),
+            NextArgument::Path(purpose) => self.request_paths(purpose, typed, cx),
             NextArgument::Free => {
-                self.composer.completion.show(Vec::new());
-                self.composer.completion.hint = self.hint(command).filter(|_| typed.is_empty());
+                self.show(Vec::new());
+                self.hint = hint(command, &cx.model.info.commands).filter(|_| typed.is_empty());
             }
         }
-        Vec::new()
-    }
-
-    fn argument_of(&self, command: BuiltInCommand, typed: &str) -> NextArgument {
-        match command {
-            BuiltInCommand::Approval => NextArgument::Items(modes()),
-            BuiltInCommand::Theme => NextArgument::Items(theme_names(&self.ui.theme)),
-            BuiltInCommand::Settings => NextArgument::Items(settings(typed)),
-            BuiltInCommand::Model => NextArgument::Gathered(ArgumentValues::List(ListKind::Models)),
-            // The levels depend on the model.
-            BuiltInCommand::Thinking => NextArgument::Gathered(ArgumentValues::List(ListKind::Thinking)),
-            BuiltInCommand::Tools => NextArgument::Gathered(ArgumentValues::List(ListKind::Tools)),
-            BuiltInCommand::Login => NextArgument::Gathered(ArgumentValues::List(ListKind::Logins)),
-            BuiltInCommand::Logout => NextArgument::Gathered(ArgumentValues::List(ListKind::Logouts)),
-            BuiltInCommand::Resume => NextArgument::Gathered(ArgumentValues::Sessions),
-            BuiltInCommand::Export => NextArgument::Path(PathKind::Export),
-            BuiltInCommand::Import => NextArgument::Path(PathKind::Import),
-            BuiltInCommand::New
-            | BuiltInCommand::Tree
-            | BuiltInCommand::Go
-            | BuiltInCommand::Fork
-            | BuiltInCommand::Clone
-            | BuiltInCommand::Name
-            | BuiltInCommand::Label
-            | BuiltInCommand::Compact
-            | BuiltInCommand::Truncate
-            | BuiltInCommand::Copy
-            | BuiltInCommand::Permissions
-            | BuiltInCommand::AddDir
-            | BuiltInCommand::Trust
-            | BuiltInCommand::FollowUp
-            | BuiltInCommand::Now
-            | BuiltInCommand::Queue
-            | BuiltInCommand::Send
-            | BuiltInCommand::Drop
-            | BuiltInCommand::Stop
-            | BuiltInCommand::Session
-            | BuiltInCommand::Context
-            | BuiltInCommand::Reload
-            | BuiltInCommand::Logs
-            | BuiltInCommand::Help
-            | BuiltInCommand::Hotkeys
-            | BuiltInCommand::Quit => NextArgument::Free,
-        }
-    }
-
-    /// A hint about the argument of a command that takes free text.
-    fn hint(&self, command: &str) -> Option<Candidate> {
-        let built_in = find_command(command, Tui).map(|row| row.usage(Tui));
-        let built_in = built_in.map(|usage| (usage.argument.to_string(), usage.summary));
-        let agent = self.model.info.commands.iter().find(|other| other.name == command);
-        let agent = agent.and_then(|other| Some((other.argument_hint.clone()?, other.description.as_str())));
-        let (argument, about) = agent.or(built_in).filter(|(argument, _)| !argument.is_empty())?;
-        Some(Candidate {
-            name: format!("/{command}"),
-            argument,
-            about: about.to_owned(),
-            ..Candidate::default()
-        })
     }
 
     fn show_items(&mut self, items: &[PickerItem], typed: &str, range: Range) {
@@ -138,48 +71,86 @@ impl App {
             }
         };
         let best = matches.into_iter().take(MAX_CANDIDATES);
-        self.composer.completion.show(best.filter_map(|at| candidate(&items[at])).collect());
-        (self.composer.completion.match_mode, self.composer.completion.range) = (mode, range);
+        self.show(best.filter_map(|at| candidate(&items[at])).collect());
+        (self.match_mode, self.range) = (mode, range);
     }
 
-    fn show_gathered(&mut self, values: ArgumentValues, typed: &str) -> Vec<Action> {
-        match self.composer.completion.gathered.take() {
+    fn show_gathered(&mut self, values: ArgumentValues, typed: &str, cx: &mut Context<'_>) {
+        match self.gathered.take() {
             Some(gathered) if gathered.values == values => {
                 self.show_items(&gathered.items, typed, values.range());
-                self.composer.completion.gathered = Some(gathered);
-                Vec::new()
+                self.gathered = Some(gathered);
             }
             _ => {
-                self.composer.completion.gathered = Some(ArgumentSources { values, items: Vec::new() });
-                self.composer.completion.show(Vec::new());
-                vec![Action::List(ListAction::LoadArguments(values))]
+                self.gathered = Some(ArgumentSources { values, items: Vec::new() });
+                self.show(Vec::new());
+                cx.push(Action::List(ListAction::LoadArguments(values)));
             }
         }
     }
 
     /// Stores gathered values, if they are still needed.
     pub(crate) fn show_argument_values(&mut self, values: ArgumentValues, items: Vec<PickerItem>) {
-        let is_current =
-            self.composer.completion.gathered.as_ref().is_some_and(|gathered| gathered.values == values);
-        let CompletionKind::Argument { typed, .. } = self.composer.completion.kind.clone() else { return };
+        let is_current = self.gathered.as_ref().is_some_and(|gathered| gathered.values == values);
+        let CompletionKind::Argument { typed, .. } = self.kind.clone() else { return };
         if is_current {
             self.show_items(&items, &typed, values.range());
-            self.composer.completion.gathered = Some(ArgumentSources { values, items });
+            self.gathered = Some(ArgumentSources { values, items });
         }
     }
+}
 
-    pub(super) fn request_paths(&mut self, purpose: PathKind, typed: &str) -> Vec<Action> {
-        self.composer.completion.is_stale = true;
-        let before = self.composer.editor.line_before_cursor().to_owned();
-        let (cwd, home) = (self.ui.cwd.clone(), self.ui.home.clone());
-        vec![Action::List(ListAction::ListPaths(PathQuery {
-            purpose,
-            before,
-            typed: typed.to_owned(),
-            cwd,
-            home,
-        }))]
+fn argument_of(command: BuiltInCommand, typed: &str, view: &ViewContext<'_>) -> NextArgument {
+    match command {
+        BuiltInCommand::Approval => NextArgument::Items(modes()),
+        BuiltInCommand::Theme => NextArgument::Items(theme_names(&view.ui.theme)),
+        BuiltInCommand::Settings => NextArgument::Items(settings(typed)),
+        BuiltInCommand::Model => NextArgument::Gathered(ArgumentValues::List(ListKind::Models)),
+        // The levels depend on the model.
+        BuiltInCommand::Thinking => NextArgument::Gathered(ArgumentValues::List(ListKind::Thinking)),
+        BuiltInCommand::Tools => NextArgument::Gathered(ArgumentValues::List(ListKind::Tools)),
+        BuiltInCommand::Login => NextArgument::Gathered(ArgumentValues::List(ListKind::Logins)),
+        BuiltInCommand::Logout => NextArgument::Gathered(ArgumentValues::List(ListKind::Logouts)),
+        BuiltInCommand::Resume => NextArgument::Gathered(ArgumentValues::Sessions),
+        BuiltInCommand::Export => NextArgument::Path(PathKind::Export),
+        BuiltInCommand::Import => NextArgument::Path(PathKind::Import),
+        BuiltInCommand::New
+        | BuiltInCommand::Tree
+        | BuiltInCommand::Go
+        | BuiltInCommand::Fork
+        | BuiltInCommand::Clone
+        | BuiltInCommand::Name
+        | BuiltInCommand::Label
+        | BuiltInCommand::Compact
+        | BuiltInCommand::Truncate
+        | BuiltInCommand::Copy
+        | BuiltInCommand::Permissions
+        | BuiltInCommand::AddDir
+        | BuiltInCommand::Trust
+        | BuiltInCommand::FollowUp
+        | BuiltInCommand::Now
+        | BuiltInCommand::Queue
+        | BuiltInCommand::Send
+        | BuiltInCommand::Drop
+        | BuiltInCommand::Stop
+        | BuiltInCommand::Session
+        | BuiltInCommand::Context
+        | BuiltInCommand::Reload
+        | BuiltInCommand::Logs
+        | BuiltInCommand::Help
+        | BuiltInCommand::Hotkeys
+        | BuiltInCommand::Quit => NextArgument::Free,
     }
+}
+
+/// A hint about the argument of a command that takes free text.
+fn hint(command: &str, agent_commands: &[AgentCommand]) -> Option<Candidate> {
+    let built_in = find_command(command, Tui).map(|row| row.usage(Tui));
+    let built_in = built_in.map(|usage| (usage.argument.to_string(), usage.summary));
+    let agent = agent_commands.iter().find(|other| other.name == command);
+    let agent = agent.and_then(|other| Some((other.argument_hint.clone()?, other.description.as_str())));
+    let (argument, about) = agent.or(built_in).filter(|(argument, _)| !argument.is_empty())?;
+    Some(Candidate { name: format!("/{command}"), argument, about: about.to_owned(), ..Candidate::default() })
 }
 
 impl ArgumentValues {

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use tiller_files::FileId;
 use tiller_files::walk::{HiddenFiles, WalkEntryKind, WalkOptions, walk};
 
-use super::{Candidate, OnAccept};
+use super::candidate::{Candidate, OnAccept};
 use crate::picker::{FuzzyQuery, MatchMode};
 use crate::tool_call::one_line;
 

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::candidate::{Candidate, OnAccept};
 use super::files::mention;
-use super::{Candidate, OnAccept};
 use crate::picker::{FuzzyQuery, MatchMode};
 use crate::tool_call::one_line;
 
@@ -120,7 +120,7 @@ fn candidate(folder: &str, name: &str, directory: &Path) -> Candidate {
 }
 
 /// The common prefix of all candidates.
-pub(super) fn common(candidates: &[Candidate]) -> String {
+pub(crate) fn common(candidates: &[Candidate]) -> String {
     let mut common = candidates.first().map(|candidate| candidate.insert.clone()).unwrap_or_default();
     for candidate in candidates {
         let same = common.char_indices().zip(candidate.insert.chars()).take_while(|((_, a), b)| a == b);

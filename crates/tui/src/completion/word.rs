@@ -79,7 +79,7 @@ fn file(before: &str) -> Option<&str> {
 }
 
 /// The path before the cursor: a word with a slash, or `~`, `.`, `..`. The first word of a command doesn't count.
-pub(super) fn path(before: &str) -> Option<&str> {
+pub(crate) fn path(before: &str) -> Option<&str> {
     let word = before.rsplit(char::is_whitespace).next().unwrap_or(before);
     let word = word.strip_prefix('@').filter(|path| is_explicit(path)).unwrap_or(word);
     let is_path = word.contains('/') || word == "~" || word == "." || word == "..";

@@ -30,16 +30,16 @@ impl EventLoop {
         self.terminal.release();
         // In reverse: each is put before the text that is already there.
         for typed in self.pending.iter().rev().filter_map(Action::typed) {
-            self.app.restore_input(&typed);
+            self.app.composer.restore_input(&typed);
         }
         self.store_draft().await;
         TuiExit { session: None, reason }
     }
 
     async fn store_draft(&mut self) {
-        self.draft.save(&self.app.ui.cwd, self.app.unsent_text());
+        self.draft.save(&self.app.ui.cwd, self.app.composer.unsent_text());
         self.draft.flush().await;
-        let replaced = self.app.replaced_drafts();
+        let replaced = self.app.composer.replaced_drafts();
         if let Some(path) = self.options.files.history.clone().filter(|_| !replaced.is_empty()) {
             let history = History::at(&path);
             // Only a panic ends the task early, and that is reported.

@@ -7,7 +7,7 @@ use tiller_core::unit::UnixMs;
 use tiller_engine::{AnnouncedRetry, InFlight, SessionState, Summarizing, SummaryOf};
 
 use super::{CallInProgress, PendingApproval, SessionActivity, SessionInfo, SessionModel, StreamingAnswer};
-use crate::agent_events::AgentEvent;
+use crate::agent_event::AgentEvent;
 
 impl SessionModel {
     /// Applies an event. The match is exhaustive, so a new event needs a decision here.

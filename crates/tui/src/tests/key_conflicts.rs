@@ -282,7 +282,7 @@ fn draft_has_no_image_placeholder() {
     harness.type_text("look:");
     harness.input(Msg::TaskResult(TaskResult::Attached(picture())));
     harness.type_text("what is it");
-    assert_eq!(harness.app.unsent_text(), "look: what is it");
+    assert_eq!(harness.app.composer.unsent_text(), "look: what is it");
 }
 
 #[test]

@@ -330,9 +330,9 @@ fn queue_edit_stores_the_draft() {
     harness.type_text("a draft");
     harness.alt_up();
     harness.key(KeyCode::Enter);
-    assert_eq!(harness.app.unsent_text(), "a draft");
+    assert_eq!(harness.app.composer.unsent_text(), "a draft");
     harness.key(KeyCode::Esc);
-    assert_eq!(harness.app.unsent_text(), "a draft");
+    assert_eq!(harness.app.composer.unsent_text(), "a draft");
 }
 
 #[test]

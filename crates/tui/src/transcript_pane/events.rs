@@ -8,7 +8,7 @@ use tiller_session::Entry;
 
 use super::TranscriptPane;
 use super::shell::ShellPlacement;
-use crate::agent_events::AgentEvent;
+use crate::agent_event::AgentEvent;
 use crate::block::{Block, BlockKind, NoticeLevel, Thinking};
 use crate::component::ViewContext;
 use crate::keymap::KeyCommand;

@@ -3,7 +3,7 @@
 use ratatui::layout::{Position, Rect};
 
 use super::super::overlay::Overlay;
-use super::{ScreenAreas, prompt, queue};
+use super::{ScreenAreas, prompt};
 use crate::app::App;
 use crate::picker::rows;
 
@@ -51,7 +51,10 @@ impl HitRow {
                     |line: &usize| app.composer.completion.has_line(*line, prompt::most_offers(app));
                 let offer = line_of(areas.completion, position).filter(has_offer);
                 let height = usize::from(areas.queue.height);
-                let waiting = || queue::waiting_at(app, height, line_of(areas.queue, position)?);
+                let waiting = || {
+                    let line = line_of(areas.queue, position)?;
+                    app.queue.message_at(height, line, &app.view_context())
+                };
                 offer.map(Self::Offer).or_else(|| waiting().map(Self::Waiting))
             }
         }

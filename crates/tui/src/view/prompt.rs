@@ -53,7 +53,7 @@ fn persistent(app: &App) -> Option<Line> {
     }
     if app.queue.is_editing() {
         let (send, stop) = (key(app, KeyCommand::Send), key(app, KeyCommand::Stop));
-        let does = if app.editing_sends() { "sends it" } else { "puts it back" };
+        let does = if app.queue.editing_sends(&app.view_context()) { "sends it" } else { "puts it back" };
         let text = format!("editing a queued message: {send} {does} · {stop} discards the change");
         return Some(Line::from(vec![Span::new("  ✎ ", Role::Accent), Span::new(text, Role::Text)]));
     }

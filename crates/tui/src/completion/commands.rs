@@ -1,13 +1,11 @@
-//! Slash commands: completion of their names, and their execution. The engine has the table and parses lines.
-
-mod run;
+//! Completion of the names of slash commands. The engine has the table and parses lines.
 
 use tiller_engine::AgentCommand;
 use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
 use tiller_engine::slash_command::{CommandSpec, available_commands, unavailable};
 
-use super::completion::{Candidate, OnAccept};
-use super::picker::{FuzzyQuery, MatchMode};
+use super::candidate::{Candidate, OnAccept};
+use crate::picker::{FuzzyQuery, MatchMode};
 
 /// Candidates for a partial command name: those that begin with it, then fuzzy matches. Skills also match by their own
 /// name. For the name of a command that only `--plain` has there are no fuzzy matches, so that Enter shows the error.

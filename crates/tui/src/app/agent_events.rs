@@ -6,58 +6,17 @@
 
 use tiller_core::event::{CompactionChoice, Event, EventKind, SessionChange};
 use tiller_core::id::CallId;
-use tiller_core::message::Message;
-use tiller_core::unit::UnixMs;
-use tiller_session::entry::TillerEntry;
-use tiller_session::{Entry, EntryBody};
 
-use super::app::App;
-use super::dialog::Dialog;
-use super::picker::{PickerChoice, PickerItem};
-use super::tool_call::one_line;
+use super::App;
 use crate::action::{Action, BackgroundJob};
-
-/// An event of the agent, as it arrives here.
-#[derive(Debug)]
-pub(super) struct AgentEvent<'a> {
-    pub(super) kind: &'a EventKind,
-    pub(super) seq: u64,
-    pub(super) time: UnixMs,
-    /// Time of arrival.
-    pub(super) now: UnixMs,
-    /// The appended entry; `None` also if it can't be read.
-    pub(super) entry: Option<Entry>,
-}
-
-impl<'a> AgentEvent<'a> {
-    /// Parses the entry of an event that appends one.
-    pub(super) fn parse(event: &'a Event, now: UnixMs) -> Self {
-        let entry = match &event.kind {
-            EventKind::EntryAppended { entry_id, entry } => {
-                let body = serde_json::from_str::<EntryBody>(entry.get()).ok();
-                body.map(|body| Entry { id: entry_id.clone(), parent: None, timestamp: event.time, body })
-            }
-            _ => None,
-        };
-        Self { kind: &event.kind, seq: event.seq, time: event.time, now, entry }
-    }
-
-    /// Reports whether it appends an answer.
-    pub(super) fn is_answer(&self) -> bool {
-        let message = self.entry.as_ref().and_then(|entry| entry.body.as_message());
-        matches!(message.map(|message| &**message), Some(Message::Assistant(_)))
-    }
-
-    /// Reports whether it hides a branch, or shows it again.
-    fn hides(&self) -> bool {
-        let entry = self.entry.as_ref().and_then(|entry| entry.body.as_tiller());
-        matches!(entry, Some(TillerEntry::Hide { .. }))
-    }
-}
+use crate::agent_event::AgentEvent;
+use crate::dialog::Dialog;
+use crate::picker::{PickerChoice, PickerItem};
+use crate::tool_call::one_line;
 
 impl App {
     /// Applies an event, unless a snapshot included it already.
-    pub(super) fn apply_event(&mut self, event: &Event) -> Vec<Action> {
+    pub(crate) fn apply_event(&mut self, event: &Event) -> Vec<Action> {
         if event.seq <= self.model.info.seq {
             self.transcript.show_notice(&event.kind);
             return Vec::new();
@@ -87,7 +46,6 @@ impl App {
             }
             EventKind::ToolExecutionEnd { tool_call_id, .. }
             | EventKind::ApprovalResolved { tool_call_id, .. } => self.approval_ended(tool_call_id),
-            EventKind::QueueUpdate { .. } => self.queue_changed(),
             EventKind::EntryAppended { .. } => {
                 self.compositor.outdate_tree();
                 if event.hides() {
@@ -105,7 +63,7 @@ impl App {
     }
 
     /// Requests a snapshot because events were missed; the screen keeps its position.
-    pub(super) fn reload(&mut self) -> Vec<Action> {
+    pub(crate) fn reload(&mut self) -> Vec<Action> {
         // A pending switch to another session takes precedence.
         if !self.model.info.gap.is_open() {
             self.transcript.keep_anchor();
@@ -114,22 +72,12 @@ impl App {
     }
 
     /// Ends what is about a pending call that was answered here or elsewhere, or whose run ended.
-    pub(super) fn approval_ended(&mut self, call: &CallId) {
+    pub(crate) fn approval_ended(&mut self, call: &CallId) {
         self.flash.clear_about(call);
-        if self.composer.end_reason(call, self.now) {
-            self.flash("Already answered elsewhere; your text is kept as a draft.");
-        }
-    }
-
-    /// Tells the user that a message doesn't wait for the running `!` command.
-    pub(super) fn flash_command_runs(&mut self) {
-        if self.model.activity.bash_since.is_some() && self.transcript.runs_included_command() {
-            self.flash("The model doesn't wait for the command; it gets the output with a later request.");
-        }
     }
 
     /// Opens the dialog about a failed summary.
-    pub(super) fn open_failure_dialog(&mut self, error: &str) {
+    pub(crate) fn open_failure_dialog(&mut self, error: &str) {
         self.compositor.close_failure_dialog();
         let item = |choice: CompactionChoice| {
             let label = match choice {

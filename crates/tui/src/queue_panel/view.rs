@@ -1,12 +1,13 @@
-//! The queue panel: one line for each queued message, and key hints while it has the keys.
+//! The rows of the queue panel: one line for each queued message, and key hints while it has the keys.
 
 use tiller_core::event::{QueueItem, QueueKind};
 use tiller_render::{Emphasis, Line, Role, Span, Style, truncate_to};
 
-use super::super::keymap::KeyCommand;
-use super::super::queue::{in_order, typed};
-use super::super::tool_call::one_line;
-use crate::app::App;
+use super::QueuePanel;
+use crate::component::ViewContext;
+use crate::keymap::KeyCommand;
+use crate::queue::in_order;
+use crate::tool_call::one_line;
 
 /// Maximum number of rows while the editor has the keys.
 const MAX_ROWS: usize = 5;
@@ -15,18 +16,23 @@ const MAX_ROWS: usize = 5;
 const LEAD: usize = 12;
 
 /// Rows that the panel needs.
-pub(super) fn rows_needed(app: &App) -> usize {
-    let waiting = app.model.activity.queue.len();
-    if app.queue.has_keys() {
-        return waiting.clamp(1, usize::from(app.ui.size.1 / 3).max(1)) + 1;
+pub(super) fn rows_needed(panel: &QueuePanel, view: &ViewContext<'_>) -> usize {
+    let waiting = view.model.activity.queue.len();
+    if panel.has_keys() {
+        return waiting.clamp(1, usize::from(view.ui.size.1 / 3).max(1)) + 1;
     }
     waiting.min(MAX_ROWS)
 }
 
 /// The message on a line of the panel, by its position in delivery order.
-pub(super) fn waiting_at(app: &App, height: usize, line: usize) -> Option<usize> {
-    let QueueRows { top, rows, .. } = QueueRows::new(app, height);
-    (line < rows && top + line < app.model.activity.queue.len()).then_some(top + line)
+pub(super) fn message_at(
+    panel: &QueuePanel,
+    height: usize,
+    line: usize,
+    view: &ViewContext<'_>,
+) -> Option<usize> {
+    let QueueRows { top, rows, .. } = QueueRows::new(panel, height, view);
+    (line < rows && top + line < view.model.activity.queue.len()).then_some(top + line)
 }
 
 /// The visible messages.
@@ -39,44 +45,45 @@ struct QueueRows {
 }
 
 impl QueueRows {
-    fn new(app: &App, height: usize) -> Self {
-        let waiting = in_order(&app.model.activity.queue);
-        let hint_rows = usize::from(app.queue.has_keys() && height > 1);
+    fn new(panel: &QueuePanel, height: usize, view: &ViewContext<'_>) -> Self {
+        let waiting = in_order(&view.model.activity.queue);
+        let hint_rows = usize::from(panel.has_keys() && height > 1);
         let room = height.saturating_sub(hint_rows);
-        let has_more = !app.queue.has_keys() && waiting.len() > room;
+        let has_more = !panel.has_keys() && waiting.len() > room;
         let rows = if has_more { room.saturating_sub(1) } else { room };
-        let at = waiting.iter().position(|item| Some(&item.id) == app.queue.selected());
+        let at = waiting.iter().position(|item| Some(&item.id) == panel.selected());
         let top = at.unwrap_or(0).saturating_sub(rows / 2).min(waiting.len().saturating_sub(rows));
         Self { top, rows, has_more, hint_rows }
     }
 }
 
 /// The panel in `height` rows, scrolled to the selected message.
-pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
-    let waiting = in_order(&app.model.activity.queue);
+pub(super) fn lines(panel: &QueuePanel, height: usize, view: &ViewContext<'_>) -> Vec<Line> {
+    let waiting = in_order(&view.model.activity.queue);
     if height == 0 {
         return Vec::new();
     }
-    let QueueRows { top, rows, has_more, hint_rows } = QueueRows::new(app, height);
+    let QueueRows { top, rows, has_more, hint_rows } = QueueRows::new(panel, height, view);
     let first_held = waiting.iter().find(|item| item.held).map(|item| &item.id);
     let names_key = first_held.or_else(|| waiting.last().map(|item| &item.id).filter(|_| !has_more));
     let shown = waiting.iter().skip(top).take(rows);
-    let mut lines: Vec<Line> = shown.map(|item| line(app, item, Some(&item.id) == names_key)).collect();
+    let mut lines: Vec<Line> =
+        shown.map(|item| line(panel, view, item, Some(&item.id) == names_key)).collect();
     if has_more {
-        let key = app.ui.keymap.key_of(KeyCommand::EditQueue);
+        let key = view.ui.keymap.key_of(KeyCommand::EditQueue);
         lines.push(Line::new(format!("    … {} more · {key}", waiting.len() - rows), Role::Muted));
     }
-    if app.queue.has_keys() && waiting.is_empty() {
+    if panel.has_keys() && waiting.is_empty() {
         lines.push(Line::new("    the queue is empty", Role::Muted));
     }
-    lines.extend((hint_rows > 0).then(|| hints(app)));
+    lines.extend((hint_rows > 0).then(|| hints(panel, view)));
     lines
 }
 
 /// A message's line; one of them names the key that opens the queue.
-fn line(app: &App, item: &QueueItem, names_key: bool) -> Line {
-    let is_chosen = app.queue.selected() == Some(&item.id);
-    let (label, role) = match (is_held(app, item), item.kind) {
+fn line(panel: &QueuePanel, view: &ViewContext<'_>, item: &QueueItem, names_key: bool) -> Line {
+    let is_chosen = panel.selected() == Some(&item.id);
+    let (label, role) = match (is_held(panel, item), item.kind) {
         (true, _) => ("held", Role::Warning),
         (false, QueueKind::Steer) => ("steer", Role::Accent),
         (false, QueueKind::FollowUp) => ("next", Role::Accent),
@@ -85,36 +92,36 @@ fn line(app: &App, item: &QueueItem, names_key: bool) -> Line {
     let lead = Span::new(format!("{mark} ↳ {label:<7} "), role);
     let style = Style::from(if is_chosen { Role::Text } else { Role::Muted });
     let style = style.with(if is_chosen { Emphasis::BOLD } else { Emphasis::NONE });
-    let note = note(app, item, names_key);
-    let room = usize::from(app.ui.size.0).saturating_sub(LEAD + note.chars().count() + 1);
-    let text = truncate_to(&one_line(&typed(item)), room);
+    let note = note(panel, view, item, names_key);
+    let room = usize::from(view.ui.size.0).saturating_sub(LEAD + note.chars().count() + 1);
+    let text = truncate_to(&one_line(&item.as_typed()), room);
     Line::from(vec![lead, Span::new(text, style), Span::new(note, Role::Muted)])
 }
 
 /// Returns true if the user has to release it. A message that is held while being edited doesn't count.
-fn is_held(app: &App, item: &QueueItem) -> bool {
-    item.held && !app.queue.holds(&item.id)
+fn is_held(panel: &QueuePanel, item: &QueueItem) -> bool {
+    item.held && !panel.holds(&item.id)
 }
 
 /// A message's note: images, kind if it is held, the key that sends it or opens the queue.
-fn note(app: &App, item: &QueueItem, names_key: bool) -> String {
+fn note(panel: &QueuePanel, view: &ViewContext<'_>, item: &QueueItem, names_key: bool) -> String {
     let mut notes = Vec::new();
     match item.images.len() {
         0 => {}
         1 => notes.push("1 image".to_owned()),
         count => notes.push(format!("{count} images")),
     }
-    if is_held(app, item) && item.kind == QueueKind::Steer {
+    if is_held(panel, item) && item.kind == QueueKind::Steer {
         notes.push("steers".to_owned());
     }
-    let keymap = &app.ui.keymap;
-    let is_idle_editor = app.composer.editor.is_empty() && !app.queue.has_keys() && !app.queue.is_editing();
-    if app.queue.is_editing() && app.queue.selected() == Some(&item.id) {
+    let keymap = &view.ui.keymap;
+    let is_idle_editor = view.focus.is_editor_empty && !panel.has_keys() && !panel.is_editing();
+    if panel.is_editing() && panel.selected() == Some(&item.id) {
         notes.push("editing".to_owned());
     } else if item.kind == QueueKind::Steer && !item.held && is_idle_editor {
         notes.push(format!("{}: now", keymap.key_of(KeyCommand::Send)));
     }
-    if names_key && !app.queue.has_keys() && !app.queue.is_editing() {
+    if names_key && !panel.has_keys() && !panel.is_editing() {
         let key = keymap.key_of(KeyCommand::EditQueue);
         notes.push(if item.held { format!("{key} to edit or release it") } else { format!("{key} to edit") });
     }
@@ -122,9 +129,9 @@ fn note(app: &App, item: &QueueItem, names_key: bool) -> String {
 }
 
 /// Key hints for the selected message, as many as fit.
-fn hints(app: &App) -> Line {
-    let keymap = &app.ui.keymap;
-    let chosen = app.model.activity.queue.iter().find(|item| Some(&item.id) == app.queue.selected());
+fn hints(panel: &QueuePanel, view: &ViewContext<'_>) -> Line {
+    let keymap = &view.ui.keymap;
+    let chosen = view.model.activity.queue.iter().find(|item| Some(&item.id) == panel.selected());
     let mut actions = Vec::new();
     if let Some(item) = chosen {
         actions.push((KeyCommand::QueueEdit, "edit"));
@@ -137,7 +144,7 @@ fn hints(app: &App) -> Line {
             QueueKind::FollowUp => "as steering",
         };
         actions.push((KeyCommand::QueueTurn, neighbor));
-        let ordered = in_order(&app.model.activity.queue);
+        let ordered = in_order(&view.model.activity.queue);
         let row = ordered.iter().position(|neighbor| neighbor.id == item.id).unwrap_or(0);
         let is_like = |row: Option<usize>| {
             row.and_then(|row| ordered.get(row)).is_some_and(|neighbor| neighbor.kind == item.kind)
@@ -145,7 +152,7 @@ fn hints(app: &App) -> Line {
         actions.extend(is_like(row.checked_sub(1)).then_some((KeyCommand::QueueEarlier, "earlier")));
         actions.extend(is_like(Some(row + 1)).then_some((KeyCommand::QueueLater, "later")));
     }
-    if app.queue.can_restore() {
+    if panel.can_restore() {
         actions.insert(0, (KeyCommand::QueueUndo, "undo removal"));
     }
     let hint = |command, about: &str| {
@@ -156,7 +163,7 @@ fn hints(app: &App) -> Line {
     let mut line = Line::new("    ", Role::Muted);
     for (command, about) in actions {
         let spans = hint(command, &format!("{about} · "));
-        if line.width() + width(&spans) + width(&back) <= usize::from(app.ui.size.0) {
+        if line.width() + width(&spans) + width(&back) <= usize::from(view.ui.size.0) {
             line.spans.extend(spans);
         }
     }

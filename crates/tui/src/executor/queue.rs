@@ -4,9 +4,9 @@ use tiller_core::id::QueueId;
 use tiller_engine::queue::QueueEdit;
 use tiller_engine::{AgentError, AgentSession};
 
-use super::super::executor::failure;
-use super::{AfterQueueEdit, QueueAction, QueueOutcome, RemovedMessage};
+use super::failure;
 use crate::message::TaskResult;
+use crate::queue::{AfterQueueEdit, QueueAction, QueueOutcome, RemovedMessage};
 
 /// Performs an action. A message that is gone isn't an error: it was just delivered.
 ///
@@ -84,6 +84,12 @@ async fn restore(agent: &AgentSession, removed: Vec<RemovedMessage>) -> Vec<Task
 
 async fn edit(agent: &AgentSession, id: QueueId, edit: QueueEdit) -> Result<Vec<TaskResult>, AgentError> {
     agent.edit_queued(id, edit).await.map(|_| Vec::new())
+}
+
+impl From<QueueOutcome> for TaskResult {
+    fn from(outcome: QueueOutcome) -> Self {
+        Self::QueueOutcome(outcome)
+    }
 }
 
 #[cfg(test)]

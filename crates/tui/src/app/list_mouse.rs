@@ -7,14 +7,16 @@
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Position;
 
+use super::App;
 use super::mouse::WHEEL_LINES;
-use super::overlay::Overlay;
-use super::shown_since::ShownSince;
-use super::transcript::Direction;
-use super::view::{self, HitRow, ScrollTarget};
 use crate::action::Action;
-use crate::app::App;
+use crate::composer::Composer;
 use crate::compositor::KeyIntent;
+use crate::overlay::Overlay;
+use crate::queue_panel::QueuePanel;
+use crate::shown_since::ShownSince;
+use crate::transcript::Direction;
+use crate::view::{self, HitRow, ScrollTarget};
 
 impl App {
     /// Handles a click on a row of a list; `None` if there is none.
@@ -29,8 +31,8 @@ impl App {
         self.compositor.accepted_click = Some(ShownSince::at(self.now));
         Some(match row {
             HitRow::Popup { .. } => self.accept_row(),
-            HitRow::Offer(_) => self.accept_candidate(),
-            HitRow::Waiting(_) => self.edit_queued(),
+            HitRow::Offer(_) => self.with_composer(Composer::accept_candidate),
+            HitRow::Waiting(_) => self.with_queue(QueuePanel::edit_selected),
         })
     }
 
@@ -41,7 +43,7 @@ impl App {
             (HitRow::Popup { line, .. }, Some(Overlay::Tree(tree))) => tree.click(line),
             (HitRow::Popup { .. }, Some(Overlay::Pager(_)) | None) => false,
             (HitRow::Offer(line), _) => self.composer.completion.click(line, view::most_offers(self)),
-            (HitRow::Waiting(row), _) => self.click_queued(row),
+            (HitRow::Waiting(row), _) => self.queue.click(row, &self.model.activity.queue),
         }
     }
 
@@ -64,7 +66,7 @@ impl App {
         match ScrollTarget::at(self, position) {
             ScrollTarget::Popup => actions.extend(self.handle_key(KeyEvent::from(code))),
             ScrollTarget::Offers => self.composer.completion.step_within(count),
-            ScrollTarget::Waiting => self.step_queued(count),
+            ScrollTarget::Waiting => actions.extend(self.with_queue(|queue, cx| queue.step(count, cx))),
             ScrollTarget::Transcript => {
                 self.with_transcript(|pane, cx| pane.scroll_lines(toward, WHEEL_LINES, cx));
             }

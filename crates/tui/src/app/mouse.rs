@@ -4,11 +4,11 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-use super::compositor::KeyIntent;
-use super::transcript::Direction;
-use super::view::{MARK, ScreenAreas};
+use super::App;
 use crate::action::Action;
-use crate::app::App;
+use crate::compositor::KeyIntent;
+use crate::transcript::Direction;
+use crate::view::{MARK, ScreenAreas};
 
 /// Lines per step of the wheel.
 pub(super) const WHEEL_LINES: usize = 3;

@@ -1,0 +1,134 @@
+//! Completion of the text in the editor.
+
+use std::sync::Arc;
+
+use super::Composer;
+use crate::action::{Action, Navigate};
+use crate::attach;
+use crate::completion::{
+    ArgumentValues, CompletionKey, EditedText, EnterMeaning, FileList, OnAccept, PathKind, PathListing,
+    Ranked, common, list_paths_action, path,
+};
+use crate::component::{Context, Outcome};
+use crate::picker::PickerItem;
+
+impl Composer {
+    /// Updates the candidates if the text before the cursor has changed.
+    pub(super) fn update_completion(&mut self, cx: &mut Context<'_>) {
+        let text = EditedText {
+            before: self.editor.line_before_cursor(),
+            begins_command: self.editor.begins_command(),
+            is_recalled: self.editor.is_recalled(),
+        };
+        self.completion.update(&text, cx);
+    }
+
+    /// Handles a key while there are candidates, and Tab after a path.
+    pub(super) fn completion_key(
+        &mut self,
+        key: crossterm::event::KeyEvent,
+        cx: &mut Context<'_>,
+    ) -> Outcome {
+        match self.completion.handle(key) {
+            CompletionKey::Consumed => Outcome::Consumed,
+            CompletionKey::Ignored => Outcome::Ignored,
+            CompletionKey::Insert => match self.insert_selected(cx) {
+                Some(_) => Outcome::Consumed,
+                None => Outcome::Ignored,
+            },
+            CompletionKey::Accept => self.enter_candidate(cx),
+            CompletionKey::CompletePath => self.list_paths(cx),
+        }
+    }
+
+    /// Accepts the selected candidate as Enter does; ignored if that sends the text.
+    pub(super) fn enter_candidate(&mut self, cx: &mut Context<'_>) -> Outcome {
+        match self.completion.enter(&cx.model.info.commands) {
+            EnterMeaning::Send => return Outcome::Ignored,
+            EnterMeaning::Insert => _ = self.insert_selected(cx),
+            EnterMeaning::Accept => {
+                match self.insert_selected(cx) {
+                    // The caller sends it.
+                    Some(OnAccept::Send) | None => return Outcome::Ignored,
+                    Some(OnAccept::GoOn) => {}
+                    Some(OnAccept::Open(path)) => {
+                        self.editor.take_text();
+                        cx.push(Action::Navigate(Navigate::Open(path)));
+                    }
+                }
+            }
+        }
+        Outcome::Consumed
+    }
+
+    /// Inserts the selected candidate; returns its effect on Enter. An image is attached: the job that reads it inserts
+    /// its placeholder, or the name again if it isn't an image.
+    fn insert_selected(&mut self, cx: &mut Context<'_>) -> Option<OnAccept> {
+        let (candidate, typed) = self.completion.take_selected()?;
+        let is_file = self.completion.is_of_files() && self.accepts_images();
+        let images = attach::mentioned_images(&candidate.insert, cx.ui.home.as_deref());
+        match images.into_iter().next().filter(|_| is_file) {
+            Some(image) => {
+                self.editor.replace_before(typed, "");
+                cx.push(Action::Attach(image, candidate.insert));
+            }
+            None => self.editor.replace_before(typed, &candidate.insert),
+        }
+        Some(candidate.then)
+    }
+
+    /// Accepts the best candidate, if Tab was pressed before it arrived.
+    fn accept_awaited(&mut self, cx: &mut Context<'_>) {
+        if self.completion.take_awaited() {
+            self.insert_selected(cx);
+        }
+    }
+
+    pub(crate) fn set_project_files(&mut self, files: Arc<FileList>, cx: &mut Context<'_>) {
+        self.completion.set_project_files(files, cx);
+    }
+
+    /// Shows ranked files, if the query is still the same.
+    pub(crate) fn show_ranked_files(&mut self, ranked: Ranked, cx: &mut Context<'_>) {
+        if self.completion.show_ranked_files(ranked) {
+            self.accept_awaited(cx);
+        }
+    }
+
+    pub(crate) fn show_argument_values(&mut self, values: ArgumentValues, items: Vec<PickerItem>) {
+        self.completion.show_argument_values(values, items);
+    }
+
+    /// Handles a directory listing: a single name is inserted; for several, their common prefix is, and they are
+    /// shown.
+    pub(crate) fn show_listed_paths(&mut self, listing: PathListing, cx: &mut Context<'_>) {
+        let is_current = self.completion.expects_paths(listing.purpose);
+        if self.editor.line_before_cursor() != listing.before || !is_current {
+            return;
+        }
+        if listing.purpose != PathKind::Word {
+            self.completion.show_paths(listing.candidates);
+            return self.accept_awaited(cx);
+        }
+        let typed = listing.typed.chars().count();
+        match listing.candidates.as_slice() {
+            [] => cx.flash("No matching path."),
+            [only] => self.editor.replace_before(typed, &only.insert),
+            several => {
+                let common = common(several);
+                if common.len() > listing.typed.len() {
+                    self.editor.replace_before(typed, &common);
+                }
+                let before = self.editor.line_before_cursor();
+                self.completion.show_path_word(before, common, listing.candidates);
+            }
+        }
+    }
+
+    fn list_paths(&mut self, cx: &mut Context<'_>) -> Outcome {
+        let before = self.editor.line_before_cursor();
+        let Some(typed) = path(before) else { return Outcome::Ignored };
+        cx.push(list_paths_action(PathKind::Word, before, typed, cx));
+        Outcome::Consumed
+    }
+}

@@ -1,0 +1,159 @@
+//! Texts that are no message: a denial's reason, a queued message, an instruction for a summary.
+
+use tiller_core::event::Decision;
+use tiller_core::id::{CallId, EntryId};
+
+use super::Composer;
+use crate::action::Action;
+use crate::approval_panel::{decide, denial_reason};
+use crate::component::{Context, Outcome};
+use crate::effect::{Effect, QueueEdit};
+use crate::keymap::KeyCommand;
+use crate::queue::{AfterQueueEdit, QueueAction};
+use crate::queue_panel::MESSAGE_GONE;
+
+/// The purpose of the text in the editor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ComposePurpose {
+    /// A message to the model, or a command.
+    #[default]
+    Message,
+    /// The reason for denying a call.
+    DenialReason(CallId),
+    /// The new text of a queued message.
+    QueuedMessage(QueueEdit),
+    /// An instruction for the summary of the branch that is left for this entry.
+    SummaryInstruction(EntryId),
+}
+
+impl Composer {
+    /// Handles a command as the text's purpose demands: sending applies the text, stopping leaves it.
+    pub(super) fn purpose_key(&mut self, command: Option<KeyCommand>, cx: &mut Context<'_>) -> Outcome {
+        let Some(command) = command else { return Outcome::Ignored };
+        let sends = matches!(command, KeyCommand::Send | KeyCommand::SteerNow | KeyCommand::FollowUp);
+        let leaves = command == KeyCommand::Stop || command == KeyCommand::Clear && self.editor.is_empty();
+        match self.purpose.clone() {
+            ComposePurpose::Message => return Outcome::Ignored,
+            ComposePurpose::SummaryInstruction(_) if command == KeyCommand::Stop => {
+                self.purpose = ComposePurpose::Message;
+                cx.flash("Canceled: you stay on this branch.");
+            }
+            ComposePurpose::SummaryInstruction(_) => return Outcome::Ignored,
+            _ if command == KeyCommand::Send && self.editor.continue_line() => {}
+            ComposePurpose::DenialReason(call) if sends => self.deny_with_reason(&call, cx),
+            ComposePurpose::DenialReason(call) if leaves => self.put_reason_aside(call),
+            ComposePurpose::QueuedMessage(edit) if sends => self.finish_queue_edit(edit, cx),
+            ComposePurpose::QueuedMessage(edit) if leaves => self.leave_queue_edit(edit, cx),
+            ComposePurpose::QueuedMessage(_) if command == KeyCommand::EditQueue => {}
+            ComposePurpose::DenialReason(_) | ComposePurpose::QueuedMessage(_) => return Outcome::Ignored,
+        }
+        Outcome::Consumed
+    }
+
+    /// Follows the call or the queued message that the text is about. When it is gone, the text becomes a draft, which
+    /// the next Enter doesn't send.
+    pub(super) fn follow_purpose(&mut self, cx: &mut Context<'_>) {
+        let activity = &cx.model.activity;
+        match self.purpose.clone() {
+            ComposePurpose::DenialReason(call)
+                if !activity.approvals.iter().any(|pending| pending.request.tool_call_id == call) =>
+            {
+                self.purpose = ComposePurpose::Message;
+                if !self.editor.is_empty() {
+                    self.repurposed_at = Some(cx.now);
+                    cx.flash("Already answered elsewhere; your text is kept as a draft.");
+                }
+            }
+            ComposePurpose::QueuedMessage(edit) if !activity.queue.iter().any(|item| item.id == edit.id) => {
+                let text = self.editor.expanded();
+                self.restore_stashed();
+                self.queued_message_gone(Some(text).filter(|text| *text != edit.shown), cx);
+            }
+            _ => {}
+        }
+    }
+
+    /// Reports whether the text is the reason of a denial.
+    pub(crate) fn is_writing_reason(&self) -> bool {
+        matches!(self.purpose, ComposePurpose::DenialReason(_))
+    }
+
+    /// Takes the reason for denying a call; one that was put aside comes back.
+    pub(crate) fn write_reason(&mut self, call: CallId) {
+        if let Some((_, reason)) = self.put_aside.take_if(|(of, _)| *of == call) {
+            self.editor.set_text(&reason);
+        }
+        self.purpose = ComposePurpose::DenialReason(call);
+    }
+
+    fn deny_with_reason(&mut self, call: &CallId, cx: &mut Context<'_>) {
+        let pending = cx.model.activity.approvals.iter().map(|pending| &pending.request);
+        let request = pending.into_iter().find(|request| request.tool_call_id == *call);
+        let reason = denial_reason(&self.editor.take_text());
+        self.purpose = ComposePurpose::Message;
+        request
+            .into_iter()
+            .for_each(|request| decide(request, Decision::Deny { reason: reason.clone() }, cx));
+    }
+
+    /// Puts the reason aside; if the call is answered elsewhere, it is still in the history.
+    fn put_reason_aside(&mut self, call: CallId) {
+        let reason = self.editor.take_text();
+        if !reason.trim().is_empty() {
+            self.editor.remember(&reason);
+        }
+        self.put_aside = Some((call, reason));
+        self.purpose = ComposePurpose::Message;
+    }
+
+    fn finish_queue_edit(&mut self, edit: QueueEdit, cx: &mut Context<'_>) {
+        let text = self.editor.expanded();
+        if text.trim().is_empty() {
+            let key = cx.key_of(KeyCommand::Stop);
+            return cx.flash(format!("Nothing to send; {key} leaves the message unchanged."));
+        }
+        self.restore_stashed();
+        // After a failure all messages are held until the user releases them; an edit changes only the text.
+        let then = if cx.model.activity.last_run_failed { AfterQueueEdit::Keep } else { edit.then };
+        let action = match then {
+            _ if text != edit.shown => Some(QueueAction::Edit(edit.id, text, then)),
+            AfterQueueEdit::Release => Some(QueueAction::Release(edit.id)),
+            AfterQueueEdit::Keep => None,
+        };
+        cx.push(Effect::QueueEditEnded);
+        action.into_iter().for_each(|action| cx.push(Action::Queue(action)));
+    }
+
+    /// Discards the edit; the text is saved in the history. If the run ended meanwhile, the message stays held like all
+    /// others.
+    fn leave_queue_edit(&mut self, edit: QueueEdit, cx: &mut Context<'_>) {
+        let text = self.editor.expanded();
+        if text != edit.shown && !text.trim().is_empty() {
+            self.editor.remember(&text);
+        }
+        self.restore_stashed();
+        cx.push(Effect::QueueEditEnded);
+        if edit.then == AfterQueueEdit::Release && cx.model.activity.running_since.is_some() {
+            cx.push(Action::Queue(QueueAction::Release(edit.id)));
+        }
+    }
+
+    fn restore_stashed(&mut self) {
+        if let Some(draft) = self.stashed.take() {
+            self.editor.restore(*draft);
+        }
+        self.purpose = super::ComposePurpose::Message;
+    }
+
+    /// Reports that a message left the queue before its edit was applied; the text becomes a draft.
+    pub(crate) fn queued_message_gone(&mut self, text: Option<String>, cx: &mut Context<'_>) {
+        match text {
+            Some(text) => {
+                self.editor.put_before(&[text]);
+                self.repurposed_at = Some(cx.now);
+                cx.flash("Already delivered unedited; your edit is kept as a draft.");
+            }
+            None => cx.flash(MESSAGE_GONE),
+        }
+    }
+}

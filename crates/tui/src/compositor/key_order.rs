@@ -1,0 +1,59 @@
+//! The order in which the parts of the screen get a key.
+
+use crate::component::FocusState;
+
+/// A part of the screen that gets keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyReceiver {
+    /// The overlay on top.
+    Overlay,
+    /// The search bar, or the focused block.
+    Transcript,
+    Queue,
+    Approvals,
+    /// Completion, and the keys that send or replace the text.
+    Composer,
+    /// The bindings of the screen.
+    Screen,
+    /// Typing.
+    Editor,
+}
+
+/// The receivers of a key, in order; the first that consumes it ends the search. The overlay on top comes first, then
+/// the panel that has the keys, then the bindings of the screen, then typing.
+pub(crate) const fn key_receivers(focus: FocusState) -> &'static [KeyReceiver] {
+    use KeyReceiver::{Approvals, Composer, Editor, Overlay, Queue, Screen, Transcript};
+    if focus.is_on_call_page {
+        &[Overlay, Approvals]
+    } else if focus.is_covered {
+        &[Overlay]
+    } else if focus.is_searching {
+        &[Transcript, Screen, Editor]
+    } else if focus.is_in_queue {
+        &[Queue, Composer, Screen, Editor]
+    } else {
+        &[Transcript, Approvals, Composer, Screen, Editor]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_receivers_overlay_comes_before_panels() {
+        let focus = FocusState { is_searching: true, is_in_queue: true, ..FocusState::default() };
+        assert_eq!(key_receivers(focus)[0], KeyReceiver::Transcript, "the search bar before the queue");
+        let covered = FocusState { is_covered: true, ..focus };
+        assert_eq!(key_receivers(covered), [KeyReceiver::Overlay], "an overlay takes all keys");
+        let on_call_page = FocusState { is_on_call_page: true, ..covered };
+        assert_eq!(key_receivers(on_call_page), [KeyReceiver::Overlay, KeyReceiver::Approvals]);
+    }
+
+    #[test]
+    fn key_receivers_typing_comes_last() {
+        for focus in [FocusState::default(), FocusState { is_in_queue: true, ..FocusState::default() }] {
+            assert_eq!(key_receivers(focus).last(), Some(&KeyReceiver::Editor));
+        }
+    }
+}

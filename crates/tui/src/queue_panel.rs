@@ -1,0 +1,211 @@
+//! The queue panel: the selected message, and the removed ones.
+//!
+//! The engine owns the queue; the panel sends actions and follows the session. A message may be delivered or removed
+//! elsewhere at any time; the panel then says so. The text of a message is edited in the composer.
+
+mod keys;
+mod view;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use tiller_core::event::QueueItem;
+use tiller_core::id::QueueId;
+use tiller_core::unit::UnixMs;
+
+use crate::component::{Component, Context, Outcome, ViewContext};
+use crate::draw;
+use crate::keymap::KeyCommand;
+use crate::queue::{AfterQueueEdit, QueueOutcome, RemovedMessage, in_order};
+
+/// Time for which typing keys are ignored after the panel closed by itself, in milliseconds: enough to notice
+/// it and stop typing.
+const IGNORE_MS: u64 = 1_000;
+
+/// The panel of queued messages.
+#[derive(Debug, Default)]
+pub(crate) struct QueuePanel {
+    focus: QueueFocus,
+    /// Messages removed from this session's queue, one batch per removal.
+    removed: Vec<Vec<RemovedMessage>>,
+    /// Messages just edited, released or removed here: no flash when they leave the queue.
+    released: Vec<QueueId>,
+    /// Returns the keys to the panel when the last message is removed, so that it can be restored.
+    expects_removal: bool,
+    /// Time when the panel closed by itself: keys for it may still arrive.
+    closed_at: Option<UnixMs>,
+}
+
+/// The owner of the keys.
+#[derive(Debug, Default)]
+enum QueueFocus {
+    /// The editor.
+    #[default]
+    Editor,
+    /// The panel; no selection if the queue is empty.
+    Panel(Option<QueueSelection>),
+    /// The editor, which holds the text of this message.
+    Editing(QueueSelection, AfterQueueEdit),
+}
+
+/// The selected message and its row, which stays selected when the message is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct QueueSelection {
+    id: QueueId,
+    row: usize,
+}
+
+impl QueuePanel {
+    /// Reports whether the panel has the keys.
+    pub(crate) fn has_keys(&self) -> bool {
+        matches!(self.focus, QueueFocus::Panel(_))
+    }
+
+    /// Clears the removed messages, which belong to the previous session.
+    pub(crate) fn forget_removed(&mut self) {
+        self.removed.clear();
+    }
+
+    /// Reports whether the editor holds a queued message.
+    pub(crate) fn is_editing(&self) -> bool {
+        matches!(self.focus, QueueFocus::Editing(..))
+    }
+
+    /// Reports whether this message is held only because it is being edited.
+    fn holds(&self, id: &QueueId) -> bool {
+        matches!(&self.focus, QueueFocus::Editing(of, AfterQueueEdit::Release) if of.id == *id)
+    }
+
+    /// Reports whether finishing the edit sends the message at once, because the run that it waited for has ended.
+    pub(crate) fn editing_sends(&self, view: &ViewContext<'_>) -> bool {
+        let activity = &view.model.activity;
+        let is_idle = activity.running_since.is_none() && !activity.last_run_failed;
+        is_idle && self.selected().is_some_and(|id| self.holds(id))
+    }
+
+    fn can_restore(&self) -> bool {
+        !self.removed.is_empty()
+    }
+
+    /// The selected or edited message.
+    fn selected(&self) -> Option<&QueueId> {
+        match &self.focus {
+            QueueFocus::Panel(Some(chosen)) | QueueFocus::Editing(chosen, _) => Some(&chosen.id),
+            QueueFocus::Panel(None) | QueueFocus::Editor => None,
+        }
+    }
+
+    /// The rows that the panel needs.
+    pub(crate) fn rows_needed(&self, view: &ViewContext<'_>) -> usize {
+        view::rows_needed(self, view)
+    }
+
+    /// The message on a line of the panel, by its position in delivery order.
+    pub(crate) fn message_at(&self, height: usize, line: usize, view: &ViewContext<'_>) -> Option<usize> {
+        view::message_at(self, height, line, view)
+    }
+
+    /// Takes the keys back from the editor, which has finished or discarded the edit.
+    pub(crate) fn end_edit(&mut self) {
+        if let QueueFocus::Editing(chosen, _) = std::mem::take(&mut self.focus) {
+            self.released = vec![chosen.id.clone()];
+            self.focus = QueueFocus::Panel(Some(chosen));
+        }
+    }
+
+    /// Follows the queue: the selected message may have moved or left.
+    fn follow_queue(&mut self, cx: &mut Context<'_>) {
+        let queue = &cx.model.activity.queue;
+        let row_of = |id: &QueueId| in_order(queue).iter().position(|item| item.id == *id);
+        match &mut self.focus {
+            QueueFocus::Editor => {}
+            QueueFocus::Panel(None) if queue.is_empty() => {}
+            QueueFocus::Panel(None) => self.select_row(usize::MAX, queue),
+            QueueFocus::Panel(Some(chosen)) => match row_of(&chosen.id) {
+                Some(row) => chosen.row = row,
+                None => self.selection_gone(cx),
+            },
+            QueueFocus::Editing(chosen, _) => match row_of(&chosen.id) {
+                Some(row) => chosen.row = row,
+                // The composer says so, and keeps the text.
+                None => self.focus = QueueFocus::Editor,
+            },
+        }
+    }
+
+    fn selection_gone(&mut self, cx: &mut Context<'_>) {
+        let QueueFocus::Panel(Some(chosen)) = std::mem::take(&mut self.focus) else { return };
+        self.select_row(chosen.row, &cx.model.activity.queue);
+        self.record_closing(cx.now);
+        if !self.released.contains(&chosen.id) {
+            cx.flash(MESSAGE_GONE);
+        }
+    }
+
+    /// Records the time if the panel closed by itself.
+    fn record_closing(&mut self, now: UnixMs) {
+        if let QueueFocus::Editor = self.focus {
+            self.closed_at = Some(now);
+        }
+    }
+
+    /// Selects a row, or the last one; closes the panel if there is nothing to select or restore.
+    fn select_row(&mut self, row: usize, queue: &[QueueItem]) {
+        let rows = in_order(queue);
+        let row = row.min(rows.len().saturating_sub(1));
+        let chosen = rows.get(row).map(|item| QueueSelection { id: item.id.clone(), row });
+        self.focus = match chosen {
+            None if !self.can_restore() => QueueFocus::Editor,
+            chosen => QueueFocus::Panel(chosen),
+        };
+    }
+
+    /// Applies the result of a queue action; returns the text of a message that was delivered before its edit.
+    pub(crate) fn apply_outcome(&mut self, outcome: QueueOutcome, cx: &mut Context<'_>) -> Option<String> {
+        match outcome {
+            QueueOutcome::Removed(items) if items.is_empty() => {}
+            QueueOutcome::Removed(items) => self.messages_removed(items, cx),
+            QueueOutcome::Gone(None) => cx.flash(MESSAGE_GONE),
+            QueueOutcome::Gone(text) => return text,
+        }
+        None
+    }
+
+    fn messages_removed(&mut self, items: Vec<RemovedMessage>, cx: &mut Context<'_>) {
+        let (what, them) = match items.len() {
+            1 => ("Removed".to_owned(), "it"),
+            count => (format!("Removed {count}"), "them"),
+        };
+        self.removed.push(items);
+        if std::mem::take(&mut self.expects_removal) && matches!(self.focus, QueueFocus::Editor) {
+            self.select_row(usize::MAX, &cx.model.activity.queue);
+        }
+        match self.has_keys() {
+            true => cx.flash(format!("{what}; {} restores {them}.", cx.key_of(KeyCommand::QueueUndo))),
+            false => cx.flash(format!("{what}; {}.", restore_hint(cx))),
+        }
+    }
+}
+
+/// The message about a selected or edited message that left the queue.
+pub(crate) const MESSAGE_GONE: &str = "That message is no longer queued: it was delivered or removed.";
+
+/// The keys that restore removed messages after the panel was left.
+fn restore_hint(view: &ViewContext<'_>) -> String {
+    let (enter, undo) = (view.key_of(KeyCommand::EditQueue), view.key_of(KeyCommand::QueueUndo));
+    format!("{enter}, then {undo} restores them")
+}
+
+impl Component for QueuePanel {
+    fn handle(&mut self, key: crossterm::event::KeyEvent, cx: &mut Context<'_>) -> Outcome {
+        self.handle_key(key, cx)
+    }
+
+    fn refresh(&mut self, cx: &mut Context<'_>) {
+        self.follow_queue(cx);
+    }
+
+    fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
+        let lines = view::lines(self, usize::from(area.height), view);
+        draw::lines(&lines, area, buffer, &view.ui.theme);
+    }
+}
