@@ -15,7 +15,7 @@ use tiller_test_support::terminal::{Size, Terminal, TerminalStart};
 const STARTS: usize = 15;
 
 /// Duration of a measurement.
-const WATCHED: Duration = Duration::from_secs(10);
+const MEASURE_TIME: Duration = Duration::from_secs(10);
 
 /// Idle time before it.
 const SETTLED: Duration = Duration::from_secs(3);
@@ -82,40 +82,42 @@ impl Sandbox {
 struct CpuUse {
     at: Instant,
     /// Of the program itself.
-    own: Duration,
+    own_cpu: Duration,
     /// Of its children that still run.
-    others: Duration,
-    written: usize,
+    children_cpu: Duration,
+    output_bytes: usize,
     frames: usize,
 }
 
 impl CpuUse {
     fn of_terminal(terminal: &Terminal) -> Option<Self> {
-        let head = terminal.process()?;
-        let cpu = |id: &u32| Process::of(*id).map(|process| Duration::from_millis(process.ticks * 10));
-        let total: Duration = family(head).iter().filter_map(cpu).sum();
-        let own = cpu(&head)?;
-        let output = terminal.written();
+        let head = terminal.pid()?;
+        let cpu = |id: &u32| Process::read(*id).map(|process| Duration::from_millis(process.ticks * 10));
+        let total: Duration = process_and_children(head).iter().filter_map(cpu).sum();
+        let own_cpu = cpu(&head)?;
+        let output = terminal.output();
         Some(Self {
             at: Instant::now(),
-            own,
-            others: total - own,
-            written: output.len(),
+            own_cpu,
+            children_cpu: total - own_cpu,
+            output_bytes: output.len(),
             frames: output.matches("\x1b[?2026h").count(),
         })
     }
 
     /// CPU time since then, per second.
-    fn until(&self, later: &Self) -> String {
+    fn describe_until(&self, later: &Self) -> String {
         let seconds = (later.at - self.at).as_secs_f64();
-        let percent = |taken: Duration| taken.as_secs_f64() / seconds * 100.0;
-        let own = percent(later.own - self.own);
+        let percent = |used: Duration| used.as_secs_f64() / seconds * 100.0;
+        let own_cpu = percent(later.own_cpu - self.own_cpu);
         // The time of children that have exited meanwhile is lost.
-        let others = percent(later.others.saturating_sub(self.others));
+        let children_cpu = percent(later.children_cpu.saturating_sub(self.children_cpu));
         let frames = (later.frames - self.frames) as f64 / seconds;
-        let bytes = (later.written - self.written) as f64 / seconds / 1_000.0;
-        let all = own + others;
-        format!("{all:.1} % of a core ({own:.1} + {others:.1}), {frames:.1} frames/s, {bytes:.1} kB/s")
+        let bytes = (later.output_bytes - self.output_bytes) as f64 / seconds / 1_000.0;
+        let total = own_cpu + children_cpu;
+        format!(
+            "{total:.1} % of a core ({own_cpu:.1} + {children_cpu:.1}), {frames:.1} frames/s, {bytes:.1} kB/s"
+        )
     }
 }
 
@@ -127,7 +129,7 @@ struct Process {
 }
 
 impl Process {
-    fn of(id: u32) -> Option<Self> {
+    fn read(id: u32) -> Option<Self> {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
         // After the name, which may contain anything.
         let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
@@ -137,10 +139,10 @@ impl Process {
 }
 
 /// A process and its direct children.
-fn family(head: u32) -> Vec<u32> {
-    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let ids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let children = ids.filter(|&id| Process::of(id).is_some_and(|process| process.parent == head));
+fn process_and_children(head: u32) -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let children = ids.filter(|&id| Process::read(id).is_some_and(|process| process.parent == head));
     std::iter::once(head).chain(children).collect()
 }
 
@@ -179,32 +181,32 @@ fn rest(label: &str, sandbox: &Sandbox, arguments: &[&str]) {
     let terminal = sandbox.start(arguments);
     terminal.wait_for("❯");
     sleep(SETTLED);
-    println!("at rest {label}: {}, {}", watched(&terminal), memory(&terminal));
+    println!("at rest {label}: {}, {}", measure_cpu(&terminal), memory(&terminal));
 }
 
 /// After code of several languages was shown.
 fn rest_after_code() {
     let code = |(name, text): &(&str, &str)| format!("```{name}\n{text}\n```\n\n");
     let server =
-        MockServer::start([Reply::says([AnswerPart::text(&CODE.iter().map(code).collect::<String>())])]);
+        MockServer::start([Reply::answer([AnswerPart::text(&CODE.iter().map(code).collect::<String>())])]);
     let sandbox = Sandbox::new().with_server(&server);
     let terminal = sandbox.start(&["--provider", "openai", "--model", "fast", "go"]);
     terminal.wait_for("the end of it");
     sleep(SETTLED);
     println!("{} languages on the screen: {}", CODE.len(), memory(&terminal));
     sleep(UNUSED);
-    println!("the same at rest: {}, {}", watched(&terminal), memory(&terminal));
+    println!("the same at rest: {}, {}", measure_cpu(&terminal), memory(&terminal));
 }
 
 /// A thousand deltas a second over HTTP, with keys pressed meanwhile.
 fn fast_answer() {
     let text = TEXTS.concat().repeat(6);
-    let server = MockServer::start([Reply::says([AnswerPart::text(&text)]).every(PIECE_EVERY)]);
+    let server = MockServer::start([Reply::answer([AnswerPart::text(&text)]).with_interval(PIECE_EVERY)]);
     let sandbox = Sandbox::new().with_server(&server);
     let mut terminal = sandbox.start(&["--provider", "openai", "--model", "fast", "go"]);
     terminal.wait_for("esc stops");
-    println!("1,000 pieces/s of Markdown, languages new: {}, {}", watched(&terminal), memory(&terminal));
-    println!("the same, languages known: {}, {}", watched(&terminal), memory(&terminal));
+    println!("1,000 pieces/s of Markdown, languages new: {}, {}", measure_cpu(&terminal), memory(&terminal));
+    println!("the same, languages known: {}, {}", measure_cpu(&terminal), memory(&terminal));
     let mut typed = String::new();
     let mut times: Vec<Duration> = ('a'..='z')
         .map(|letter| {
@@ -218,19 +220,19 @@ fn fast_answer() {
     println!("a key meanwhile: {}", spread(&mut times));
 }
 
-fn watched(terminal: &Terminal) -> String {
+fn measure_cpu(terminal: &Terminal) -> String {
     let before = CpuUse::of_terminal(terminal);
-    sleep(WATCHED);
+    sleep(MEASURE_TIME);
     match (before, CpuUse::of_terminal(terminal)) {
-        (Some(before), Some(after)) => before.until(&after),
+        (Some(before), Some(after)) => before.describe_until(&after),
         _ => "not known here".to_owned(),
     }
 }
 
 /// Memory of the program and of each child.
 fn memory(terminal: &Terminal) -> String {
-    let family = terminal.process().map(family).unwrap_or_default();
-    let sizes: Vec<String> = family
+    let process_and_children = terminal.pid().map(process_and_children).unwrap_or_default();
+    let sizes: Vec<String> = process_and_children
         .into_iter()
         .filter_map(resident)
         .map(|kilobytes| format!("{:.1} MB", kilobytes / 1_024.0))

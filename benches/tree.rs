@@ -1,4 +1,4 @@
-//! The cost of a key in the tree of a long session: 100,000 entries, of which every twentieth starts a branch.
+//! The cost of a key in the tree of a long session: 100,000 entries; every twentieth starts a branch.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
 #[path = "support/off_screen.rs"]

@@ -45,14 +45,14 @@ fn main() -> anyhow::Result<()> {
     let total = bytes(size).context("how much in all? 500MB, 5GB")?;
     fs::create_dir_all(folder.join("project"))?;
     let mut rng = Rng(0x9e37_79b9_7f4a_7c15);
-    let mut written = 0;
+    let mut written_bytes = 0;
     for at in 0..count {
         // Sizes vary as in practice: half of all bytes are in a tenth of the sessions.
         let share = total / count as u64;
         let size = if at.is_multiple_of(10) { share * 5 } else { share * 5 / 9 };
-        written += session(&folder, at, size, &mut rng)?;
+        written_bytes += session(&folder, at, size, &mut rng)?;
     }
-    println!("{count} sessions, {} MB in {}", written / 1_000_000, folder.display());
+    println!("{count} sessions, {} MB in {}", written_bytes / 1_000_000, folder.display());
     println!(
         "TILLER_HOME={} tiller --cwd {} sessions list",
         folder.display(),
@@ -100,28 +100,28 @@ fn session(root: &Path, at: usize, size: u64, rng: &mut Rng) -> anyhow::Result<u
     fs::create_dir_all(&folder)?;
     let name = format!("{}_{id}.jsonl", start.to_iso().replace([':', '.'], "-"));
     let file = File::create(folder.join(name))?;
-    let mut log = Log { out: BufWriter::new(&file), written: 0, entries: 0, began: start };
+    let mut log = Log { out: BufWriter::new(&file), written_bytes: 0, entries: 0, start };
     let header = json!({"type": "session", "version": 3, "id": id, "timestamp": start.to_iso(), "cwd": cwd});
     log.line(&header)?;
-    while log.written < size {
+    while log.written_bytes < size {
         turn(&mut log, rng)?;
     }
     if at.is_multiple_of(4) {
         log.entry("session_info", &json!({"name": rng.words(3)}))?;
     }
-    let written = log.written;
+    let written_bytes = log.written_bytes;
     log.out.flush()?;
     drop(log);
     let modified = u64::try_from(start.0).unwrap_or(0);
     file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_millis(modified))?;
-    Ok(written)
+    Ok(written_bytes)
 }
 
 /// A prompt, a call, its output, and an answer.
 fn turn(log: &mut Log<'_>, rng: &mut Rng) -> anyhow::Result<()> {
     let usage = json!({"input": 900, "output": 100, "totalTokens": 1000, "cost": {"total": 0.01}});
     let prompt = rng.words(12);
-    log.message(&json!({"role": "user", "content": prompt, "timestamp": log.began}))?;
+    log.message(&json!({"role": "user", "content": prompt, "timestamp": log.start}))?;
     let call = json!({"type": "toolCall", "id": "c", "name": "bash", "arguments": {"command": rng.words(4)}});
     log.message(&json!({"role": "assistant", "content": [call], "provider": "mock", "model": "m", "usage": usage, "stopReason": "toolUse"}))?;
     let lines = 20 + rng.next_u64(300);
@@ -133,9 +133,9 @@ fn turn(log: &mut Log<'_>, rng: &mut Rng) -> anyhow::Result<()> {
 
 struct Log<'a> {
     out: BufWriter<&'a File>,
-    written: u64,
+    written_bytes: u64,
     entries: usize,
-    began: UnixMs,
+    start: UnixMs,
 }
 
 impl Log<'_> {
@@ -145,7 +145,7 @@ impl Log<'_> {
 
     fn entry(&mut self, kind: &str, body: &Value) -> anyhow::Result<()> {
         let parent = self.entries.checked_sub(1).map(|parent| format!("e{parent:07}"));
-        let timestamp = UnixMs(self.began.0 + self.entries as i64 * 1_000).to_iso();
+        let timestamp = UnixMs(self.start.0 + self.entries as i64 * 1_000).to_iso();
         let mut entry = json!({"type": kind, "id": format!("e{:07}", self.entries), "parentId": parent, "timestamp": timestamp});
         if let (Value::Object(entry), Value::Object(body)) = (&mut entry, body) {
             entry.extend(body.clone());
@@ -157,7 +157,7 @@ impl Log<'_> {
     fn line(&mut self, line: &Value) -> anyhow::Result<()> {
         let text = format!("{line}\n");
         self.out.write_all(text.as_bytes())?;
-        self.written += text.len() as u64;
+        self.written_bytes += text.len() as u64;
         Ok(())
     }
 }

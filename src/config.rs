@@ -151,7 +151,7 @@ pub enum ConfigError {
         source: std::io::Error,
     },
     /// A settings file isn't a JSON object.
-    #[error("{path}, line {line}, column {column}: not a JSON object ({what})")]
+    #[error("{path}, line {line}, column {column}: not a JSON object ({message})")]
     Json {
         /// The file.
         path: PathBuf,
@@ -160,7 +160,7 @@ pub enum ConfigError {
         /// The column, from 1; 0 if the file as a whole is not an object.
         column: usize,
         /// The parser's message.
-        what: String,
+        message: String,
     },
     /// A setting's value is invalid.
     #[error("{origin}")]
@@ -196,9 +196,9 @@ impl ConfigError {
 
     fn not_json(path: &Path, error: &serde_json::Error) -> Self {
         let (line, column) = (error.line(), error.column());
-        let what = error.to_string();
-        let what = what.trim_end_matches(&format!(" at line {line} column {column}")).to_owned();
-        Self::Json { path: path.to_owned(), line, column, what }
+        let message = error.to_string();
+        let message = message.trim_end_matches(&format!(" at line {line} column {column}")).to_owned();
+        Self::Json { path: path.to_owned(), line, column, message }
     }
 }
 
@@ -310,21 +310,21 @@ impl Config {
     /// The absolute paths of the home directory: as in `HOME`, and its canonical path if different.
     #[must_use]
     pub fn home_folders(&self) -> Vec<PathBuf> {
-        let named = self.environment.value("HOME").map(PathBuf::from).or_else(::dirs::home_dir);
-        let named = named.filter(|home| home.is_absolute());
-        let real = named.as_ref().and_then(|home| home.canonicalize().ok());
-        let real = real.filter(|real| Some(real) != named.as_ref());
-        named.into_iter().chain(real).collect()
+        let home = self.environment.value("HOME").map(PathBuf::from).or_else(::dirs::home_dir);
+        let home = home.filter(|home| home.is_absolute());
+        let canonical = home.as_ref().and_then(|home| home.canonicalize().ok());
+        let canonical = canonical.filter(|canonical| Some(canonical) != home.as_ref());
+        home.into_iter().chain(canonical).collect()
     }
 
     /// Lists the folders that tools never access: tiller's own, and a separate session folder unless it
     /// contains the working directory.
     #[must_use]
     pub fn private_folders(&self, cwd: &Path) -> Vec<PathBuf> {
-        let named = self.settings.session_dir().map(|folder| cwd.join(folder));
-        let sessions = named.filter(|folder| {
-            let real = folder.canonicalize();
-            !cwd.starts_with(real.as_ref().unwrap_or(folder))
+        let session_dir = self.settings.session_dir().map(|folder| cwd.join(folder));
+        let sessions = session_dir.filter(|folder| {
+            let canonical = folder.canonicalize();
+            !cwd.starts_with(canonical.as_ref().unwrap_or(folder))
         });
         self.folders.all().into_iter().chain(sessions).collect()
     }
@@ -332,12 +332,12 @@ impl Config {
     /// The folders that commands and writing tools can't access without approval.
     #[must_use]
     pub fn protected_paths(&self, cwd: &Path) -> ProtectedPaths {
-        let named = |folders: Vec<PathBuf>| {
-            let real = folders.iter().filter_map(|folder| folder.canonicalize().ok());
-            let mut all: Vec<PathBuf> = real.chain(folders.iter().cloned()).collect();
-            all.sort();
-            all.dedup();
-            all
+        let with_targets = |folders: Vec<PathBuf>| {
+            let targets = folders.iter().filter_map(|folder| folder.canonicalize().ok());
+            let mut paths: Vec<PathBuf> = targets.chain(folders.iter().cloned()).collect();
+            paths.sort();
+            paths.dedup();
+            paths
         };
         let homes = self.home_folders();
         let names = homes.iter().flat_map(|home| home_names().map(move |name| home.join(name)));
@@ -346,8 +346,8 @@ impl Config {
             files::list_own_entries(&private).filter_map(|path| files::link_target(&path)).collect();
         ProtectedPaths {
             startup: names.filter_map(|path| files::link_target(&path)).collect(),
-            own: named(private.into_iter().chain(own_targets).collect()),
-            readable: named(self.folders.readable()),
+            tiller_folders: with_targets(private.into_iter().chain(own_targets).collect()),
+            readable: with_targets(self.folders.readable()),
             homes,
         }
     }
@@ -508,8 +508,8 @@ fn apply_environment(settings: &mut Settings, environment: &Environment) -> Resu
     for setting in TABLE {
         let own_name = setting.env_name();
         let names = std::iter::once(own_name.as_str()).chain(setting.aliases.iter().copied());
-        let found = names.filter_map(|name| environment.value(name).map(|value| (name, value))).next();
-        if let Some((name, value)) = found {
+        let variable = names.filter_map(|name| environment.value(name).map(|value| (name, value))).next();
+        if let Some((name, value)) = variable {
             let invalid = |source| ConfigError::Setting { origin: name.to_owned(), source };
             settings.set(
                 setting,
@@ -548,13 +548,13 @@ mod tests {
 
     fn load(
         home: &tempfile::TempDir,
-        more: &[(&str, &str)],
+        variables: &[(&str, &str)],
         flags: &[FlagValue],
     ) -> Result<Config, ConfigError> {
         let mut environment = Environment::from([("TILLER_HOME", home.path().to_str().unwrap())]);
         environment
             .variables
-            .extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+            .extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         Config::load(environment, GivenValues { flags, ..GivenValues::default() })
     }
 
@@ -686,16 +686,16 @@ mod tests {
     #[test]
     fn config_url_with_password_is_a_secret() {
         let home = home_with("{}");
-        let more = [("DATABASE_URL", "postgres://me:pw@host/db"), ("HOMEPAGE", "https://host:80/a@b")];
-        assert_eq!(load(&home, &more, &[]).unwrap().secret_names(), ["DATABASE_URL"]);
+        let variables = [("DATABASE_URL", "postgres://me:pw@host/db"), ("HOMEPAGE", "https://host:80/a@b")];
+        assert_eq!(load(&home, &variables, &[]).unwrap().secret_names(), ["DATABASE_URL"]);
     }
 
     #[test]
     fn config_flag_environment_file_default_in_order() {
         let home = home_with(r#"{"max_turns": 1, "bash": {"timeout_s": 5}, "sync": "never"}"#);
         let flag = FlagValue { setting: &setting::MAX_TURNS, flag: "--max-turns", value: "3".into() };
-        let more = [("TILLER_MAX_TURNS", "2"), ("TILLER_SYNC", "always")];
-        let settings = load(&home, &more, &[flag]).unwrap().settings;
+        let variables = [("TILLER_MAX_TURNS", "2"), ("TILLER_SYNC", "always")];
+        let settings = load(&home, &variables, &[flag]).unwrap().settings;
         assert_eq!(settings.max_turns(), Some(3));
         assert_eq!(settings.sync_policy(), SyncPolicy::Always);
         assert_eq!(settings.bash_timeout_s(), 5);
@@ -730,15 +730,15 @@ mod tests {
     #[test]
     fn config_environment_alias_yields_to_own_name() {
         let home = home_with("{}");
-        let more = [("AGENT_MAX_ITERATIONS", "7"), ("TILLER_MAX_TURNS", "3")];
-        assert_eq!(load(&home, &more, &[]).unwrap().settings.max_turns(), Some(3));
+        let variables = [("AGENT_MAX_ITERATIONS", "7"), ("TILLER_MAX_TURNS", "3")];
+        assert_eq!(load(&home, &variables, &[]).unwrap().settings.max_turns(), Some(3));
     }
 
     #[test]
     fn config_tools_enabled_is_switch_or_list() {
         let home = home_with(r#"{"tools": ["grep"]}"#);
-        let tools = |more: &[(&str, &str)]| {
-            let settings = load(&home, more, &[]).unwrap().settings;
+        let tools = |variables: &[(&str, &str)]| {
+            let settings = load(&home, variables, &[]).unwrap().settings;
             settings.tools().map(<[String]>::to_vec)
         };
         for on in ["true", "1", "yes", "on", "TRUE"] {
@@ -753,17 +753,17 @@ mod tests {
     #[test]
     fn config_agent_mode_off_offers_no_tools() {
         let home = home_with("{}");
-        let tools = |more: &[(&str, &str)]| {
-            load(&home, more, &[]).map(|config| config.settings.tools().map(<[String]>::len))
+        let tools = |variables: &[(&str, &str)]| {
+            load(&home, variables, &[]).map(|config| config.settings.tools().map(<[String]>::len))
         };
-        for (more, expected) in [
+        for (variables, expected) in [
             (&[("AGENT_MODE", "false")][..], Some(0)),
             (&[("AGENT_MODE", "true")], None),
             (&[("AGENT_MODE", "false"), ("TOOLS_ENABLED", "bash")], Some(0)),
             (&[("AGENT_MODE", "true"), ("TOOLS_ENABLED", "bash")], Some(1)),
             (&[("AGENT_MODE", "false"), ("TILLER_TOOLS", "bash")], Some(1)),
         ] {
-            assert_eq!(tools(more).unwrap(), expected, "{more:?}");
+            assert_eq!(tools(variables).unwrap(), expected, "{variables:?}");
         }
         let error = tools(&[("AGENT_MODE", "chat")]).unwrap_err();
         assert_eq!(error.to_string(), "AGENT_MODE");
@@ -809,7 +809,7 @@ mod tests {
         let home = home_with(r#"{"approval": "readonly"}"#);
         let config = load(&home, &[], &[]).unwrap();
         assert_eq!(config.settings.approval_mode(), ApprovalMode::ReadOnly);
-        assert!(config.invalid[0].instead.contains("read-only, the strictest"), "{:?}", config.invalid);
+        assert!(config.invalid[0].replacement.contains("read-only, the strictest"), "{:?}", config.invalid);
         let flag = FlagValue { setting: &setting::APPROVAL, flag: "--approval", value: "auto".into() };
         assert_eq!(load(&home, &[], &[flag]).unwrap().settings.approval_mode(), ApprovalMode::Auto);
     }

@@ -28,7 +28,7 @@ fn main() -> ExitCode {
 /// Keeps other processes of the user from reading `/proc/PID/environ` and the memory of this one: commands of the model
 /// run as the same user, and the environment may hold keys. It also means that there is no core dump.
 fn hide_environment() {
-    // Linux since 2.3.20; elsewhere there is no such file. Without it tiller works all the same.
+    // Linux since 2.3.20; other systems have no such file. tiller works without it, too.
     #[cfg(target_os = "linux")]
     let _ = nix::sys::prctl::set_dumpable(false);
 }

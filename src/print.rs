@@ -48,7 +48,7 @@ pub async fn run(
 ) -> Result<RunOutcome, PrintError> {
     let mut subscription = Subscription::new(agent).buffered();
     let mut run = PrintRun::new(output, out, err);
-    run.begin(agent.reader().header())?;
+    run.write_header(agent.reader().header())?;
     agent.prompt(prompt, options).await?;
     loop {
         // Flush whenever no further event is ready, so that readers get everything at once.
@@ -73,7 +73,7 @@ struct PrintRun<'a, Out, Err> {
     answer: Option<AssistantMessage>,
     outcome: RunOutcome,
     /// Events lost because stdout was too slow.
-    lost: u64,
+    lost_events: u64,
     denials: Denials,
 }
 
@@ -85,12 +85,12 @@ impl<'a, Out: Write, Err: Write> PrintRun<'a, Out, Err> {
             err,
             answer: None,
             outcome: RunOutcome::Failed,
-            lost: 0,
+            lost_events: 0,
             denials: Denials::default(),
         }
     }
 
-    fn begin(&mut self, header: &Header) -> io::Result<()> {
+    fn write_header(&mut self, header: &Header) -> io::Result<()> {
         if self.output == PrintOutput::Json {
             serde_json::to_writer(&mut *self.out, header)?;
             self.out.write_all(b"\n")?;
@@ -102,7 +102,7 @@ impl<'a, Out: Write, Err: Write> PrintRun<'a, Out, Err> {
         match received {
             Received::Event(event) => self.handle_event(&event.kind)?,
             Received::Missed { events, messages } => {
-                self.lost += events;
+                self.lost_events += events;
                 messages.iter().for_each(|message| self.keep_answer(message));
             }
         }
@@ -144,11 +144,11 @@ impl<'a, Out: Write, Err: Write> PrintRun<'a, Out, Err> {
 
     fn end(self) -> Result<RunOutcome, PrintError> {
         let answer = self.answer.unwrap_or_default();
-        if self.lost > 0 && self.output == PrintOutput::Json {
-            let lost = self.lost;
+        if self.lost_events > 0 && self.output == PrintOutput::Json {
+            let lost_events = self.lost_events;
             writeln!(
                 self.err,
-                "warning: {lost} events were skipped because stdout is slow; the session log has everything"
+                "warning: {lost_events} events were skipped because stdout is slow; the session log has everything"
             )?;
         }
         if self.output == PrintOutput::Text

@@ -104,7 +104,7 @@ pub async fn run(
     let Outputs { out, mut err } = outputs;
     let input_mode = options.input_mode;
     let outputs = Outputs { out, err: &mut err };
-    let ended = run_loop::run(&agent, lines::read(input), outputs, interrupts, options).await;
+    let result = run_loop::run(&agent, lines::read(input), outputs, interrupts, options).await;
     let reader = agent.reader();
     if let Err(error) = agent.close().await {
         tracing::warn!(%error, "the session was closed before");
@@ -113,5 +113,5 @@ pub async fn run(
         // If stderr is closed, nobody needs the hint.
         let _ = writeln!(err, "Resume this session with: tiller --session {}", reader.id());
     }
-    ended
+    result
 }

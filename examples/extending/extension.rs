@@ -19,9 +19,9 @@ impl Extension for Discretion {
         "discretion"
     }
 
-    fn turn_start<'a>(&'a self, opening: &'a RequestContext) -> HookFuture<'a, RequestChange> {
+    fn turn_start<'a>(&'a self, context: &'a RequestContext) -> HookFuture<'a, RequestChange> {
         Box::pin(async move {
-            let system = format!("{}\nNever speak of secrets.\n", opening.system);
+            let system = format!("{}\nNever speak of secrets.\n", context.system);
             Ok(RequestChange { system: Some(system), ..RequestChange::default() })
         })
     }

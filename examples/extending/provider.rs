@@ -39,25 +39,25 @@ impl Provider for Parrot {
         request: Request,
     ) -> Pin<Box<dyn Stream<Item = Result<StreamEvent, ProviderError>> + Send>> {
         // A real provider sends the request here, and converts the response to events as it arrives.
-        let parts = match request.messages.last().map(|message| &**message) {
+        let events = match request.messages.last().map(|message| &**message) {
             Some(Message::User(user)) => match user.content.joined_text().strip_prefix("count:") {
-                Some(text) => call(text.trim()),
-                None => say(&user.content.joined_text()),
+                Some(text) => tool_call(text.trim()),
+                None => text_answer(&user.content.joined_text()),
             },
-            Some(Message::ToolResult(result)) => say(&joined_text(&result.content)),
-            _ => say("?"),
+            Some(Message::ToolResult(result)) => text_answer(&joined_text(&result.content)),
+            _ => text_answer("?"),
         };
-        Box::pin(stream::iter(parts.into_iter().map(Ok)))
+        Box::pin(stream::iter(events.into_iter().map(Ok)))
     }
 }
 
 /// A text answer. A block is complete with the answer, unless an `End` completes it earlier.
-fn say(text: &str) -> Vec<StreamEvent> {
+fn text_answer(text: &str) -> Vec<StreamEvent> {
     vec![StreamEvent::Text { block: 0, text: text.to_owned() }, StreamEvent::Finished(StopReason::Stop)]
 }
 
 /// An answer that calls a tool. Arguments may come in any number of pieces.
-fn call(text: &str) -> Vec<StreamEvent> {
+fn tool_call(text: &str) -> Vec<StreamEvent> {
     let json = serde_json::json!({ "text": text }).to_string();
     vec![
         StreamEvent::Call { block: 0, id: "call-1".into(), name: "count_words".to_owned() },

@@ -37,8 +37,8 @@ impl TypedTool for CountWords {
     }
 
     async fn run(&self, Arguments { text, at_least }: Arguments, _progress: ToolProgress) -> ToolOutput {
-        let least = at_least.unwrap_or(1);
-        let count = text.split_whitespace().filter(|word| word.chars().count() >= least).count();
+        let min_letters = at_least.unwrap_or(1);
+        let count = text.split_whitespace().filter(|word| word.chars().count() >= min_letters).count();
         ToolOutput::text(format!("{count} words"))
     }
 }

@@ -18,7 +18,7 @@ use tiller::theme::ThemeRegistry;
 type Scene = (&'static str, fn(&Path) -> anyhow::Result<String>);
 
 const SCENES: [Scene; 6] = [
-    ("at-work", scenes::at_work),
+    ("at-work", scenes::running_agent),
     ("tree", scenes::tree),
     ("models", panels::models),
     ("sessions", panels::sessions),
@@ -30,17 +30,17 @@ fn main() -> anyhow::Result<()> {
     let program = program()?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/screenshots");
     std::fs::create_dir_all(&folder)?;
-    let wanted = std::env::args().nth(1);
-    let is_wanted = |name: &str| wanted.as_deref().is_none_or(|wanted| name.starts_with(wanted));
-    for (name, scene) in SCENES.iter().filter(|(name, _)| is_wanted(name)) {
+    let prefix = std::env::args().nth(1);
+    let is_selected = |name: &str| prefix.as_deref().is_none_or(|prefix| name.starts_with(prefix));
+    for (name, scene) in SCENES.iter().filter(|(name, _)| is_selected(name)) {
         write(&folder.join(format!("{name}.svg")), &scene(&program)?)?;
     }
-    for known in ThemeRegistry::built_in().known() {
-        let name = format!("theme-{}", known.theme.name);
-        if !is_wanted(&name) {
+    for registered in ThemeRegistry::built_in().known() {
+        let name = format!("theme-{}", registered.theme.name);
+        if !is_selected(&name) {
             continue;
         }
-        write(&folder.join(format!("{name}.svg")), &scenes::themed(&program, &known.theme)?)?;
+        write(&folder.join(format!("{name}.svg")), &scenes::theme_elements(&program, &registered.theme)?)?;
     }
     Ok(())
 }
@@ -53,9 +53,9 @@ fn write(path: &Path, svg: &str) -> anyhow::Result<()> {
 
 /// The `tiller` of the same build: examples are in a folder beside it.
 fn program() -> anyhow::Result<PathBuf> {
-    let own = std::env::current_exe()?;
+    let executable = std::env::current_exe()?;
     let folder =
-        own.parent().and_then(Path::parent).context("an example stands in target/PROFILE/examples")?;
+        executable.parent().and_then(Path::parent).context("an example stands in target/PROFILE/examples")?;
     let program = folder.join("tiller");
     if !program.is_file() {
         let profile = folder.file_name().unwrap_or_default().display();

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::project::{Project, call};
-use crate::scenes::{enter, leave, look, said, say, taken};
+use crate::scenes::{enter, exploring_answer, quit, render_screen, say, text_answer};
 use tiller_test_support::svg::DefaultColors;
 use tiller_test_support::terminal::{Size, TerminalKey};
 
@@ -29,7 +29,8 @@ done
 pub(crate) fn models(program: &Path) -> anyhow::Result<String> {
     let project = Project::new()?;
     project.write("tiller/.env", "ANTHROPIC_API_KEY=not-a-key\n")?;
-    let mut terminal = project.open(program, Size(116, 24), (&[said("Done.")], &["--name", "fix-crlf"]))?;
+    let mut terminal =
+        project.open(program, Size(116, 24), (&[text_answer("Done.")], &["--name", "fix-crlf"]))?;
     terminal.wait_for("Type what you want done");
     enter(&mut terminal, "/model");
     terminal.wait_for("needs OPENAI_API_KEY");
@@ -37,13 +38,13 @@ pub(crate) fn models(program: &Path) -> anyhow::Result<String> {
     terminal.wait_for("up to 128,000 tokens");
     terminal.key(TerminalKey::Down);
     terminal.wait_for("▸   anthropic/claude-sonnet-5-5");
-    taken(&terminal, DefaultColors::DARK)
+    render_screen(&terminal, DefaultColors::DARK)
 }
 
 /// The session list, including a fork, with the last exchange of the selected session.
 pub(crate) fn sessions(program: &Path) -> anyhow::Result<String> {
     let project = Project::new()?;
-    let talks = [
+    let conversations = [
         (
             "tidy-readme",
             "shorten the README to one page",
@@ -60,20 +61,21 @@ pub(crate) fn sessions(program: &Path) -> anyhow::Result<String> {
             "`\\r\\n` became *two* newlines.\n\nThe lexer takes both at once now, and tests/lexer.rs says so.",
         ),
     ];
-    for (name, prompt, answer) in talks {
+    for (name, prompt, answer) in conversations {
         let arguments: &[&str] = if name.is_empty() { &[] } else { &["--name", name] };
-        let mut terminal = project.open(program, Size(116, 24), (&[said(answer)], arguments))?;
+        let mut terminal = project.open(program, Size(116, 24), (&[text_answer(answer)], arguments))?;
         terminal.wait_for("Type what you want done");
         say(&mut terminal, prompt, answer.rsplit(' ').next().unwrap_or_default());
-        leave(terminal)?;
+        quit(terminal)?;
     }
-    let again = [said(""), said("The tokens keep their line now: `Token { kind, text, line }`.")];
-    let mut terminal = project.open(program, Size(116, 24), (&again, &["-c"]))?;
+    let answers =
+        [text_answer(""), text_answer("The tokens keep their line now: `Token { kind, text, line }`.")];
+    let mut terminal = project.open(program, Size(116, 24), (&answers, &["-c"]))?;
     terminal.wait_for("becam");
     enter(&mut terminal, "/clone");
     terminal.wait_for("Switched to a copy");
     say(&mut terminal, "let every token know its line", "The tokens keep");
-    leave(terminal)?;
+    quit(terminal)?;
     let mut terminal = project.open(program, Size(116, 24), (&[], &["-r"]))?;
     terminal.wait_for("tidy-readme");
     terminal.wait_for("fix-crlf (fork)");
@@ -87,7 +89,7 @@ pub(crate) fn sessions(program: &Path) -> anyhow::Result<String> {
         terminal.wait_until("another row chosen", |screen| screen != before);
     }
     terminal.wait_for("takes both at once now");
-    taken(&terminal, DefaultColors::DARK)
+    render_screen(&terminal, DefaultColors::DARK)
 }
 
 /// Queued messages, the lowest selected, below one that was delivered.
@@ -98,7 +100,7 @@ pub(crate) fn queue(program: &Path) -> anyhow::Result<String> {
         "calls": [call("bash", json!({"command": "cargo test"}))],
         "usage": {"input": 7_900, "output": 520, "cacheRead": 14_100, "cost": {"total": 0.041}},
     });
-    let answers: [Value; 3] = [look(), work, said("Done.")];
+    let answers: [Value; 3] = [exploring_answer(), work, text_answer("Done.")];
     let prompt = "the parser test fails on windows line endings, find out why";
     let mut terminal = project.open(program, Size(116, 30), (&answers, &["--name", "fix-crlf", prompt]))?;
     terminal.wait_for("right: 4");
@@ -117,7 +119,7 @@ pub(crate) fn queue(program: &Path) -> anyhow::Result<String> {
     terminal.key(TerminalKey::AltUp);
     terminal.key(TerminalKey::Up);
     terminal.wait_for("▸ ↳ next    then add");
-    taken(&terminal, DefaultColors::DARK)
+    render_screen(&terminal, DefaultColors::DARK)
 }
 
 /// An edit that needs approval because of an extension.
@@ -135,9 +137,12 @@ pub(crate) fn approval(program: &Path) -> anyhow::Result<String> {
         "usage": {"input": 7_900, "output": 520, "cacheRead": 14_100, "cost": {"total": 0.041}},
     });
     let prompt = "the parser test fails on windows line endings, find out why";
-    let terminal =
-        project.open(program, Size(116, 28), (&[work, said("Done.")], &["--name", "fix-crlf", prompt]))?;
+    let terminal = project.open(
+        program,
+        Size(116, 28),
+        (&[work, text_answer("Done.")], &["--name", "fix-crlf", prompt]),
+    )?;
     terminal.wait_for("edit_file needs approval");
     terminal.wait_for("deny, say why");
-    taken(&terminal, DefaultColors::DARK)
+    render_screen(&terminal, DefaultColors::DARK)
 }

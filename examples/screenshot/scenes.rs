@@ -17,10 +17,13 @@ const STEERING: &str = "leave the fixture as it is, users send us files like tha
 const FOLLOW_UP: &str = "then add a line to CHANGELOG.md";
 
 /// The agent at work: steered once, a command running, a message queued.
-pub(crate) fn at_work(program: &Path) -> anyhow::Result<String> {
+pub(crate) fn running_agent(program: &Path) -> anyhow::Result<String> {
     let project = Project::new()?;
-    let mut terminal =
-        project.open(program, SIZE, (&[look(), fix(), said("Done.")], &["--name", "fix-crlf", PROMPT]))?;
+    let mut terminal = project.open(
+        program,
+        SIZE,
+        (&[exploring_answer(), fix_answer(), text_answer("Done.")], &["--name", "fix-crlf", PROMPT]),
+    )?;
     terminal.wait_for("right: 4");
     enter(&mut terminal, STEERING);
     terminal.wait_for("↳ steer");
@@ -32,7 +35,7 @@ pub(crate) fn at_work(program: &Path) -> anyhow::Result<String> {
     terminal.wait_for("↳ next");
     terminal.send("and a test for a lone \\r");
     terminal.wait_for("a lone \\r");
-    taken(&terminal, DefaultColors::DARK)
+    render_screen(&terminal, DefaultColors::DARK)
 }
 
 /// The tree of a session with two branch points.
@@ -40,10 +43,10 @@ pub(crate) fn tree(program: &Path) -> anyhow::Result<String> {
     let project = Project::new()?;
     project.let_through(1)?;
     project.let_through(2)?;
-    let begun = [look(), said("The lexer makes two newlines of `\\r\\n`.")];
+    let first_answers = [exploring_answer(), text_answer("The lexer makes two newlines of `\\r\\n`.")];
     let open = |later: &[&str], arguments: &[&str]| {
-        let later = later.iter().map(|text| said(text));
-        let answers: Vec<Value> = begun.iter().cloned().chain(later).collect();
+        let later = later.iter().map(|text| text_answer(text));
+        let answers: Vec<Value> = first_answers.iter().cloned().chain(later).collect();
         project.open(program, Size(116, 20), (&answers, arguments))
     };
 
@@ -52,7 +55,7 @@ pub(crate) fn tree(program: &Path) -> anyhow::Result<String> {
     say(&mut terminal, PROMPT, "two newlines of");
     say(&mut terminal, "normalise the line endings when the file is read", "a quoted string lost");
     back_to(&mut terminal, "normalise");
-    leave(terminal)?;
+    quit(terminal)?;
 
     let mut terminal =
         open(&["One token for both; strings keep their bytes.", "Entry written, under “Fixed”."], &["-c"])?;
@@ -60,7 +63,7 @@ pub(crate) fn tree(program: &Path) -> anyhow::Result<String> {
     say(&mut terminal, "fix it in the lexer instead, strings must keep their bytes", "One token for both");
     say(&mut terminal, FOLLOW_UP, "under “Fixed”");
     back_to(&mut terminal, FOLLOW_UP);
-    leave(terminal)?;
+    quit(terminal)?;
 
     let mut terminal =
         open(&["", "A lone `\\r` stays what it was; the test says so.", "All 15 tests pass."], &["-c"])?;
@@ -72,31 +75,32 @@ pub(crate) fn tree(program: &Path) -> anyhow::Result<String> {
         screen.lines().any(|line| line.contains('▸') && line.contains("All 15 tests pass."))
     });
     up_to(&mut terminal, "▌ fix it");
-    taken(&terminal, DefaultColors::DARK)
+    render_screen(&terminal, DefaultColors::DARK)
 }
 
 /// All elements of a theme: thinking, highlighted code, an edit, a failed call, an approval.
-pub(crate) fn themed(program: &Path, theme: &Theme) -> anyhow::Result<String> {
+pub(crate) fn theme_elements(program: &Path, theme: &Theme) -> anyhow::Result<String> {
     let project = Project::new()?;
     let arguments = ["--theme", &theme.name, "--name", &theme.name, PROMPT];
-    let terminal = project.open(program, Size(96, 34), (&[show(), said("Done.")], &arguments))?;
+    let terminal =
+        project.open(program, Size(96, 34), (&[theme_answer(), text_answer("Done.")], &arguments))?;
     terminal.wait_for("git push --force");
     terminal.wait_until("the call in full", |screen| screen.contains("deny") || screen.contains("no"));
-    terminal.wait_until_look("code whose words are told apart", |screen| is_told(screen, "fn "));
-    let look = |role| theme.style(role, ColorDepth::Millions);
-    if look(Role::Function) != look(Role::Text) {
-        terminal.wait_until_look("a command told apart", |screen| is_told(screen, "│ git "));
+    terminal.wait_until_screen("highlighted code", |screen| is_highlighted(screen, "fn "));
+    let style_of = |role| theme.style(role, ColorDepth::Millions);
+    if style_of(Role::Function) != style_of(Role::Text) {
+        terminal.wait_until_screen("a highlighted command", |screen| is_highlighted(screen, "│ git "));
     }
     let Rgb(red, green, blue) = theme.background;
-    taken(&terminal, DefaultColors::of((red, green, blue)))
+    render_screen(&terminal, DefaultColors::for_background((red, green, blue)))
 }
 
-pub(crate) fn said(text: &str) -> Value {
+pub(crate) fn text_answer(text: &str) -> Value {
     json!({"text": text, "usage": {"input": 2_100, "output": 140, "cacheRead": 9_400}})
 }
 
 /// The answer that explores and is steered in the middle of its calls.
-pub(crate) fn look() -> Value {
+pub(crate) fn exploring_answer() -> Value {
     let edit = json!({"path": "tests/fixtures/mixed.conf", "old_text": "\r\r\n", "new_text": "\r\n"});
     json!({
         "text": "I'll look at the lexer first.",
@@ -112,7 +116,7 @@ pub(crate) fn look() -> Value {
 }
 
 /// The answer to the steering: an edit, and a command that still runs in the picture.
-fn fix() -> Value {
+fn fix_answer() -> Value {
     let old = "        self.take(1, Kind::Newline)\n";
     let new = "        self.take(if self.rest.starts_with(\"\\r\\n\") { 2 } else { 1 }, Kind::Newline)\n";
     json!({
@@ -128,7 +132,7 @@ fn fix() -> Value {
 }
 
 /// The answer of the theme pictures.
-fn show() -> Value {
+fn theme_answer() -> Value {
     let text = "`newline` makes **two** tokens of `\\r\\n`. It has to take both at once, as [the grammar](https://toml.io) has it:\n\n\
         ```rust\n/// Bytes of the line break at the beginning.\nfn breaks(rest: &str) -> usize {\n    \
         if rest.starts_with(\"\\r\\n\") { 2 } else { 1 } // never 0\n}\n```\n";
@@ -169,7 +173,7 @@ fn back_to(terminal: &mut Terminal, beginning: &str) {
         screen.lines().any(|line| line.contains('▸') && line.contains(&format!("▌ {beginning}")))
     });
     terminal.key(TerminalKey::Enter);
-    terminal.notice("▸ no summary");
+    terminal.wait_for_question("▸ no summary");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for(&format!("❯ {beginning}"));
     terminal.key(TerminalKey::Ctrl('c'));
@@ -178,9 +182,9 @@ fn back_to(terminal: &mut Terminal, beginning: &str) {
 
 /// Returns true if a word before another one has a different style everywhere: highlighting arrives a moment
 /// after the text.
-fn is_told(screen: &vt100::Screen, word: &str) -> bool {
+fn is_highlighted(screen: &vt100::Screen, word: &str) -> bool {
     let (_, columns) = screen.size();
-    let look = |row: u16, column: usize| {
+    let style_at = |row: u16, column: usize| {
         let cell = screen.cell(row, u16::try_from(column).ok()?)?;
         Some((cell.fgcolor(), cell.bold()))
     };
@@ -188,30 +192,30 @@ fn is_told(screen: &vt100::Screen, word: &str) -> bool {
         let before = text.find(word)?;
         Some((row, text[..before + word.len()].chars().count()))
     });
-    functions.all(|(row, column)| look(row, column - 2) != look(row, column))
+    functions.all(|(row, column)| style_at(row, column - 2) != style_at(row, column))
 }
 
 /// Moves up to the row with this text.
-fn up_to(terminal: &mut Terminal, wanted: &str) {
-    let chosen = |screen: &str| screen.lines().find(|line| line.contains('▸')).map(str::to_owned);
+fn up_to(terminal: &mut Terminal, text: &str) {
+    let selected_row = |screen: &str| screen.lines().find(|line| line.contains('▸')).map(str::to_owned);
     loop {
-        let before = chosen(&terminal.screen());
-        if before.as_ref().is_some_and(|row| row.contains(wanted)) {
+        let before = selected_row(&terminal.screen());
+        if before.as_ref().is_some_and(|row| row.contains(text)) {
             return;
         }
         terminal.key(TerminalKey::Up);
-        terminal.wait_until("another row chosen", |screen| chosen(screen) != before);
+        terminal.wait_until("another row chosen", |screen| selected_row(screen) != before);
     }
 }
 
-pub(crate) fn leave(mut terminal: Terminal) -> anyhow::Result<()> {
+pub(crate) fn quit(mut terminal: Terminal) -> anyhow::Result<()> {
     terminal.key(TerminalKey::Ctrl('d'));
     let status = terminal.wait();
     status.success().then_some(()).with_context(|| format!("tiller ended with {status}"))
 }
 
-pub(crate) fn taken(terminal: &Terminal, paper: DefaultColors) -> anyhow::Result<String> {
-    let mut picture = terminal.look(|screen| ScreenCapture::on(paper, screen));
+pub(crate) fn render_screen(terminal: &Terminal, colors: DefaultColors) -> anyhow::Result<String> {
+    let mut picture = terminal.inspect(|screen| ScreenCapture::new(colors, screen));
     picture.mask(mask);
     Ok(picture.to_svg("tiller — ~/code/conf"))
 }
@@ -261,7 +265,7 @@ fn id(row: &mut [char]) {
 /// Replaces `06:55` by `14:02`.
 fn clock(row: &mut [char]) {
     let is_clock = |at: &[char]| {
-        at.iter().enumerate().all(|(place, c)| if place == 2 { *c == ':' } else { c.is_ascii_digit() })
+        at.iter().enumerate().all(|(index, c)| if index == 2 { *c == ':' } else { c.is_ascii_digit() })
     };
     if let Some(at) = row.windows(5).position(is_clock) {
         row[at..at + 5].copy_from_slice(&['1', '4', ':', '0', '2']);

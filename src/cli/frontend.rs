@@ -109,7 +109,7 @@ mod tests {
     const PIPES: Stdio =
         Stdio { stdin_is_terminal: false, stdout_is_terminal: false, term_kind: TermKind::Screen };
 
-    fn chosen(line: &[&str], stdio: Stdio) -> FrontEnd {
+    fn front_end(line: &[&str], stdio: Stdio) -> FrontEnd {
         FrontEnd::choose(&CliArgs::try_parse_from(line).unwrap(), stdio)
     }
 
@@ -129,7 +129,7 @@ mod tests {
             (vec!["tiller"], Stdio { term_kind: TermKind::Lines, ..PIPES }, FrontEnd::Print),
         ];
         for (line, stdio, front) in cases {
-            assert_eq!(chosen(&line, stdio), front, "{line:?}");
+            assert_eq!(front_end(&line, stdio), front, "{line:?}");
         }
     }
 

@@ -48,9 +48,9 @@ fn without_credentials(url: &str) -> Option<String> {
     };
     let host = host.split(['?', '#']).next().unwrap_or(host);
     let path = path.split(['?', '#']).next().unwrap_or(path);
-    let whole =
+    let url =
         if path.is_empty() { format!("{scheme}://{host}") } else { format!("{scheme}://{host}/{path}") };
-    (path_is_certain && is_host(host)).then_some(whole)
+    (path_is_certain && is_host(host)).then_some(url)
 }
 
 /// Returns true for a host name or address with an optional port.
@@ -82,8 +82,8 @@ mod tests {
         fs::write(root.join("repo/.git/config"), config).unwrap();
         fs::write(root.join("repo/.git/worktrees/w/commondir"), "../..\n").unwrap();
         fs::write(root.join("w/.git"), "gitdir: ../repo/.git/worktrees/w\n").unwrap();
-        for place in ["repo", "repo/src", "w"] {
-            assert_eq!(find_remote(&root.join(place)).as_deref(), Some("https://host/me/x.git"), "{place}");
+        for folder in ["repo", "repo/src", "w"] {
+            assert_eq!(find_remote(&root.join(folder)).as_deref(), Some("https://host/me/x.git"), "{folder}");
         }
         assert_eq!(url("[remote \"fork\"]\nurl = \"git@host:you/x.git\"\n").unwrap(), "git@host:you/x.git");
         assert_eq!(url("[branch \"main\"]\nurl = no\n"), None);

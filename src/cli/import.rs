@@ -24,7 +24,7 @@ pub(super) fn import_service(input: &RunInput) -> ImportService {
     let list_config = Arc::clone(&input.config);
     ImportService::new(
         move || find(&list_config).map_err(describe),
-        move |cwd, typed| import(&arguments, &config, cwd, typed).map_err(describe),
+        move |cwd, path| import(&arguments, &config, cwd, path).map_err(describe),
     )
 }
 
@@ -50,18 +50,13 @@ fn is_sub_agent_log(log: &Path) -> bool {
     log.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"))
 }
 
-fn import(
-    arguments: &CliArgs,
-    config: &Config,
-    cwd: &Path,
-    typed: &str,
-) -> Result<Vec<Imported>, CliFailure> {
+fn import(arguments: &CliArgs, config: &Config, cwd: &Path, path: &str) -> Result<Vec<Imported>, CliFailure> {
     if arguments.session.no_session {
-        let refused = anyhow!("nothing can be imported: this session stores nothing on disk");
-        return Err(CliFailure::usage(refused).hint("start tiller without --no-session"));
+        let error = anyhow!("nothing can be imported: this session stores nothing on disk");
+        return Err(CliFailure::usage(error).hint("start tiller without --no-session"));
     }
     // The TUI has no `--all`; the list of logs replaces it.
-    let logs = find_in(&[resolve(config, cwd, typed)])
+    let logs = find_in(&[resolve(config, cwd, path)])
         .map_err(|failure| failure.hint("/import without a path lists the logs that were found"))?
         .logs;
     let manager = wiring::manager(arguments, config, cwd.to_owned());
@@ -71,10 +66,10 @@ fn import(
 }
 
 /// Resolves a typed path: relative to the working directory, with `~` as the user's home.
-fn resolve(config: &Config, cwd: &Path, typed: &str) -> PathBuf {
+fn resolve(config: &Config, cwd: &Path, path: &str) -> PathBuf {
     let home = config.variable("HOME").map(Path::new);
-    match (typed.strip_prefix("~/"), home) {
+    match (path.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
-        _ => cwd.join(typed),
+        _ => cwd.join(path),
     }
 }

@@ -152,6 +152,6 @@ fn format_entry(entry: Entry) -> String {
 
 fn show(text: &str) -> Result<(), CliFailure> {
     let mut out = console::stdout();
-    let shown = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    shown.context("can't write to stdout").map_err(CliFailure::run)
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.context("can't write to stdout").map_err(CliFailure::run)
 }

@@ -46,7 +46,7 @@ pub(super) fn log_in(arguments: &CliArgs, provider: Option<&str>) -> Result<u8, 
         }
     };
     let Some(key) = read_key(name)? else { return Ok(INTERRUPTED) };
-    report(&keyring.keep(name, &key)?)
+    report(&keyring.store(name, &key)?)
 }
 
 /// `tiller logout`.
@@ -58,7 +58,7 @@ pub(super) fn log_out(arguments: &CliArgs, provider: &str) -> Result<u8, CliFail
 /// Builds the credential store of the front ends. When no provider is left, it falls back to the demo model.
 pub(super) fn credential_store(arguments: &Arc<CliArgs>, project: Option<&Project>) -> CredentialStore {
     let describe = |failure: CliFailure| (format!("{:#}", failure.error), failure.hint);
-    let [list, keep, forget] = [(); 3].map(|()| (Arc::clone(arguments), project.cloned()));
+    let [list, store, remove] = [(); 3].map(|()| (Arc::clone(arguments), project.cloned()));
     let demo = Model { facts: Arc::new(Demo::facts()), provider: Arc::new(Demo) };
     let credential_store = CredentialStore::new(
         move || {
@@ -66,11 +66,11 @@ pub(super) fn credential_store(arguments: &Arc<CliArgs>, project: Option<&Projec
             Ok(keyring.holders(&keyring.config().map_err(describe)?))
         },
         move |provider, key| {
-            let keyring = Keyring { arguments: &keep.0, project: keep.1.as_ref() };
-            keyring.keep(provider, key).map_err(describe)
+            let keyring = Keyring { arguments: &store.0, project: store.1.as_ref() };
+            keyring.store(provider, key).map_err(describe)
         },
         move |provider| {
-            let keyring = Keyring { arguments: &forget.0, project: forget.1.as_ref() };
+            let keyring = Keyring { arguments: &remove.0, project: remove.1.as_ref() };
             keyring.forget(provider).map_err(describe)
         },
     );
@@ -150,7 +150,7 @@ impl Keyring<'_> {
         wiring::connect_provider(self.arguments, config, provider).map_err(CliFailure::usage)
     }
 
-    fn keep(&self, name_argument: &str, key: &SecretString) -> Result<CredentialChange, CliFailure> {
+    fn store(&self, name_argument: &str, key: &SecretString) -> Result<CredentialChange, CliFailure> {
         let descriptor = resolve_provider(name_argument)?;
         let name = descriptor.name;
         // A value that can't be sent in a header was pasted by mistake.
@@ -163,7 +163,7 @@ impl Keyring<'_> {
         store_key(&path, name, key)?;
         let config = self.config()?;
         let path = path.display();
-        let (said, hint) = match self.origin(&config, name) {
+        let (message, hint) = match self.origin(&config, name) {
             CredentialOrigin::External(source) => (
                 format!("stored the key for {name} in {path}, but {source} takes precedence"),
                 Some(format!("without {source}, the stored key is used")),
@@ -172,7 +172,7 @@ impl Keyring<'_> {
                 (format!("stored the key for {name} in {path}; its models are available now"), None)
             }
         };
-        Ok(CredentialChange { change: self.connect(&config, descriptor)?, message: said, hint })
+        Ok(CredentialChange { change: self.connect(&config, descriptor)?, message, hint })
     }
 
     fn forget(&self, name_argument: &str) -> Result<CredentialChange, CliFailure> {
@@ -188,7 +188,7 @@ impl Keyring<'_> {
         }
         let change = self.connect(&config, descriptor)?;
         let removed = format!("removed the key for {name} from {path}");
-        let (said, hint) = match (origin, &change) {
+        let (message, hint) = match (origin, &change) {
             (CredentialOrigin::External(source), _) => {
                 (format!("{removed}, but {source} provides one"), Some(removal_hint(&source)))
             }
@@ -197,7 +197,7 @@ impl Keyring<'_> {
                 (format!("{removed}; its models are no longer available"), None)
             }
         };
-        Ok(CredentialChange { change, message: said, hint })
+        Ok(CredentialChange { change, message, hint })
     }
 }
 
@@ -233,12 +233,12 @@ fn resolve_provider(name_argument: &str) -> Result<&'static ProviderDescriptor, 
 }
 
 fn row(holder: &ProviderCredential) -> String {
-    let from = match &holder.origin {
+    let source = match &holder.origin {
         CredentialOrigin::Missing => "no key".to_owned(),
         CredentialOrigin::Stored => "key in auth.json".to_owned(),
         CredentialOrigin::External(source) => format!("key from {source}"),
     };
-    format!("{:<12}{from}\n", holder.provider)
+    format!("{:<12}{source}\n", holder.provider)
 }
 
 fn report(change: &CredentialChange) -> Result<u8, CliFailure> {

@@ -12,18 +12,18 @@ const SHOW_AFTER: Duration = Duration::from_millis(200);
 
 /// A progress line, shown only on a terminal and cleared on drop.
 pub(super) struct ProgressLine {
-    began: Instant,
+    start: Instant,
     is_terminal: bool,
     is_shown: bool,
 }
 
 impl ProgressLine {
     pub(super) fn new() -> Self {
-        Self { began: Instant::now(), is_terminal: io::stderr().is_terminal(), is_shown: false }
+        Self { start: Instant::now(), is_terminal: io::stderr().is_terminal(), is_shown: false }
     }
 
     pub(super) fn update(&mut self, progress: IndexProgress) {
-        if self.is_terminal && self.began.elapsed() >= SHOW_AFTER {
+        if self.is_terminal && self.start.elapsed() >= SHOW_AFTER {
             self.is_shown = true;
             clear_line();
             stderr_text!("{}", format_progress(progress));

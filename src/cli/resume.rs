@@ -36,8 +36,8 @@ pub(super) struct MovedProject(Vec<SessionSummary>);
 impl MovedProject {
     /// Asks in the normal screen.
     pub(super) fn ask(&self) -> Result<Resolution, CliFailure> {
-        let offered = &self.0[..self.0.len().min(MAX_OFFERED)];
-        ask_user(offered, &mut io::stdin().lock(), &mut console::stderr())
+        let candidates = &self.0[..self.0.len().min(MAX_OFFERED)];
+        ask_user(candidates, &mut io::stdin().lock(), &mut console::stderr())
             .context("can't ask")
             .map_err(CliFailure::run)
     }
@@ -51,7 +51,7 @@ pub(super) fn most_recent(
     let mut catalog = manager.catalog()?;
     match catalog.most_recent()? {
         Some(path) => Ok(Resolution::Log(path)),
-        None => moved(&mut catalog, manager, remote, front),
+        None => resolve_moved(&mut catalog, manager, remote, front),
     }
 }
 
@@ -77,7 +77,7 @@ pub(super) fn find_by_query(
     match best {
         Some(path) => Ok(Resolution::Log(path)),
         None if catalog.most_recent()?.is_none() && !catalog.moved_projects(remote)?.is_empty() => {
-            moved(&mut catalog, manager, remote, front)
+            resolve_moved(&mut catalog, manager, remote, front)
         }
         None => {
             let no_match = anyhow!("no session of {} matches `{query}`", manager.cwd().display());
@@ -110,16 +110,16 @@ fn pick(
 
 /// Sessions of a project that may have moved here: asks where a user can answer, otherwise continues if there
 /// is exactly one.
-fn moved(
+fn resolve_moved(
     catalog: &mut Catalog,
     manager: &SessionManager,
     remote: Option<&str>,
     front: FrontEnd,
 ) -> Result<Resolution, CliFailure> {
     let moved = catalog.moved_projects(remote)?;
-    let here = manager.cwd().display();
+    let directory = manager.cwd().display();
     match moved.as_slice() {
-        [] => Err(CliFailure::usage(anyhow!("{here} has no session to continue"))
+        [] => Err(CliFailure::usage(anyhow!("{directory} has no session to continue"))
             .hint("run without -c for a new session; `tiller sessions list --all` lists all sessions")),
         [session] if is_of_this_directory(session, manager) => Ok(Resolution::Log(session.path.clone())),
         several if front == FrontEnd::Tui && io::stdin().is_terminal() => {
@@ -128,7 +128,7 @@ fn moved(
         [session] => Ok(continue_moved(session)),
         several => {
             let error = anyhow!(
-                "{here} has no session, and {} belong to a project that may have moved here",
+                "{directory} has no session, and {} belong to a project that may have moved here",
                 several.len()
             );
             let id = |session: &SessionSummary| sessions::one_line(session.id.short());
@@ -154,15 +154,15 @@ fn continue_moved(session: &SessionSummary) -> Resolution {
 
 /// Asks until the answer is valid. Enter takes the newest session; end of input starts a new one.
 fn ask_user(
-    offered: &[SessionSummary],
+    candidates: &[SessionSummary],
     input: &mut impl BufRead,
     output: &mut impl Write,
 ) -> io::Result<Resolution> {
     writeln!(output, "This directory has no sessions. Was the project moved here?\n")?;
-    for (number, session) in (1..).zip(offered) {
+    for (number, session) in (1..).zip(candidates) {
         writeln!(output, "  {number}  {}", sessions::row(session, sessions::DirectoryColumn::Shown))?;
     }
-    let last = offered.len();
+    let last = candidates.len();
     let numbers = if last == 1 { "1".to_owned() } else { format!("1-{last}") };
     loop {
         write!(output, "\nContinue which session? [{numbers}, Enter = 1, n = new session] ")?;
@@ -176,7 +176,7 @@ fn ask_user(
             "n" | "N" => return Ok(Resolution::Fresh),
             number => number.parse().unwrap_or(0),
         };
-        if let Some(session) = offered.get(usize::wrapping_sub(number, 1)) {
+        if let Some(session) = candidates.get(usize::wrapping_sub(number, 1)) {
             return Ok(continue_moved(session));
         }
     }
@@ -224,8 +224,8 @@ pub(super) mod tests {
         assert_eq!(ask("2\n").0, "/s/two.jsonl");
         assert_eq!(ask("n\n").0, "Fresh");
         assert_eq!(ask("").0, "Fresh");
-        let (chosen, asked) = ask("7\n0\nwhat\n1\n");
-        assert_eq!((chosen.as_str(), asked.matches("Continue which session?").count()), ("/s/one.jsonl", 4));
-        assert!(asked.contains("name of two") && asked.contains("/old/x"), "{asked}");
+        let (chosen, output) = ask("7\n0\nwhat\n1\n");
+        assert_eq!((chosen.as_str(), output.matches("Continue which session?").count()), ("/s/one.jsonl", 4));
+        assert!(output.contains("name of two") && output.contains("/old/x"), "{output}");
     }
 }

@@ -48,9 +48,9 @@ pub(super) fn run(arguments: CliArgs) -> Result<u8, CliFailure> {
         RunInput { arguments: Arc::new(arguments), config: Arc::new(config), project, trace: trace.clone() };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("can't start the async runtime").map_err(CliFailure::run)?;
-    let done = runtime.block_on(async {
+    let outcome = runtime.block_on(async {
         ignore_file_size_signal();
-        let done = match front {
+        let outcome = match front {
             FrontEnd::Tui => tui::run(input).await,
             FrontEnd::Print => print::run(&input).await,
             FrontEnd::Rpc(_) => rpc::run(&input, front).await,
@@ -59,11 +59,11 @@ pub(super) fn run(arguments: CliArgs) -> Result<u8, CliFailure> {
         if let Some(trace) = trace {
             trace.finish().await;
         }
-        done
+        outcome
     });
     // If the user quit while a long log was being opened, don't wait for the rest of it.
     runtime.shutdown_background();
-    done
+    outcome
 }
 
 /// Rejects wrong settings where nobody watches: such a run must not use other settings than intended. A person
@@ -72,8 +72,8 @@ fn reject_wrong_settings(config: &Config, front: FrontEnd) -> Result<(), CliFail
     match &*config.invalid {
         _ if front.has_person() => Ok(()),
         [] => Ok(()),
-        wrong => {
-            let messages: Vec<String> = wrong.iter().map(|wrong| wrong.what.clone()).collect();
+        invalid => {
+            let messages: Vec<String> = invalid.iter().map(|invalid| invalid.problem.clone()).collect();
             Err(CliFailure::usage(anyhow!(messages.join("\n       "))).hint(WrongSetting::HINT))
         }
     }

@@ -126,11 +126,11 @@ fn print_raw(
     (begin, end): (&str, &str),
 ) -> Result<(), CliFailure> {
     let mut out = io::BufWriter::new(console::stdout());
-    let (mut separator, mut written) = ("\n", write!(out, "{begin}["));
+    let (mut separator, mut outcome) = ("\n", write!(out, "{begin}["));
     let mut unreadable = 0;
     reader.raw_lines(positions, |_, line| match line {
-        Some(line) if written.is_ok() => {
-            written = write!(out, "{separator}  {line}");
+        Some(line) if outcome.is_ok() => {
+            outcome = write!(out, "{separator}  {line}");
             separator = ",\n";
         }
         Some(_) => {}
@@ -141,7 +141,7 @@ fn print_raw(
             "warning: {unreadable} entries are invalid JSON and left out; `tiller sessions verify` lists them"
         );
     }
-    ignore_broken_pipe(written.and_then(|()| writeln!(out, "\n]{end}")).and_then(|()| out.flush()))
+    ignore_broken_pipe(outcome.and_then(|()| writeln!(out, "\n]{end}")).and_then(|()| out.flush()))
 }
 
 fn warn(reader: &Reader, findings: &[Finding]) {

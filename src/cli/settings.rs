@@ -64,7 +64,7 @@ pub(super) fn rows(config: &Config) -> Vec<SettingRow<'_>> {
             takes: setting.kind.to_string(),
             environment: setting.env_name(),
             about: setting.about.trim(),
-            wrong: problem(config, setting).map(|problem| problem.what.as_str()),
+            wrong: problem(config, setting).map(|problem| problem.problem.as_str()),
         }
     };
     TABLE.iter().map(row).collect()

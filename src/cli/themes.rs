@@ -86,10 +86,10 @@ fn search_paths(
 ) -> Vec<SearchPath> {
     let from_flag = |path: PathBuf| SearchPath { path, origin: ResourceOrigin::Given, bounds: None };
     let home = config.variable("HOME").map(Path::new);
-    let named = arguments.environment.theme.iter().map(|theme| resolve_theme(theme, cwd, home));
+    let flag_themes = arguments.environment.theme.iter().map(|theme| resolve_theme(theme, cwd, home));
     let configured = [&choice.theme, &choice.dark, &choice.light].into_iter().cloned();
     let mut search_paths: Vec<SearchPath> = Vec::new();
-    for path in named.chain(configured).filter(|theme| is_path(theme)).map(PathBuf::from) {
+    for path in flag_themes.chain(configured).filter(|theme| is_path(theme)).map(PathBuf::from) {
         if !search_paths.iter().any(|search_path| search_path.path == path) {
             search_paths.push(from_flag(path));
         }
@@ -120,8 +120,8 @@ fn missing_themes(registry: &ThemeRegistry, choice: &ThemeChoice) -> Vec<String>
     let missing = configured.into_iter().filter(|(name, configured)| is_missing(name, configured));
     missing
         .map(|(name, theme)| {
-            let instead = registry.nearest(theme).map(|name| format!("; did you mean {name}?"));
-            format!("{name}: no theme named `{theme}`{}", instead.unwrap_or_default())
+            let suggestion = registry.nearest(theme).map(|name| format!("; did you mean {name}?"));
+            format!("{name}: no theme named `{theme}`{}", suggestion.unwrap_or_default())
         })
         .collect()
 }
@@ -176,15 +176,15 @@ async fn watch_themes(search_paths: Vec<SearchPath>, sender: watch::Sender<Arc<T
         }
         wait_until_quiet(&mut changes).await;
         // The borrow must end before the send, which would deadlock.
-        let before = Arc::clone(&sender.borrow());
-        let (search_paths, previous) = (search_paths.clone(), Arc::clone(&before));
-        let Ok(registry) = spawn_blocking(move || ThemeRegistry::load(&search_paths, &previous)).await else {
+        let previous = Arc::clone(&sender.borrow());
+        let (search_paths, earlier) = (search_paths.clone(), Arc::clone(&previous));
+        let Ok(registry) = spawn_blocking(move || ThemeRegistry::load(&search_paths, &earlier)).await else {
             return;
         };
-        for problem in registry.problems().iter().filter(|problem| !before.problems().contains(problem)) {
+        for problem in registry.problems().iter().filter(|problem| !previous.problems().contains(problem)) {
             tracing::warn!("theme {problem}");
         }
-        if registry != *before && sender.send(Arc::new(registry)).is_err() {
+        if registry != *previous && sender.send(Arc::new(registry)).is_err() {
             return;
         }
     }
@@ -192,12 +192,12 @@ async fn watch_themes(search_paths: Vec<SearchPath>, sender: watch::Sender<Arc<T
 
 /// Waits for the quiet period.
 async fn wait_until_quiet(changes: &mut mpsc::Receiver<()>) {
-    let mut until = Instant::now() + QUIET;
+    let mut deadline = Instant::now() + QUIET;
     loop {
         tokio::select! {
             biased;
-            Some(()) = changes.recv() => until = Instant::now() + QUIET,
-            () = sleep_until(until) => return,
+            Some(()) = changes.recv() => deadline = Instant::now() + QUIET,
+            () = sleep_until(deadline) => return,
         }
     }
 }

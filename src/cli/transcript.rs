@@ -83,7 +83,9 @@ pub(super) fn message(message: &Message, receipt: Option<&DeliveryReceipt>) -> S
 fn cut(text: &str) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     match lines.len().checked_sub(RESULT_LINES) {
-        Some(more) if more > 0 => format!("{}\n… {more} more lines", lines[..RESULT_LINES].join("\n")),
+        Some(hidden_count) if hidden_count > 0 => {
+            format!("{}\n… {hidden_count} more lines", lines[..RESULT_LINES].join("\n"))
+        }
         Some(_) | None => lines.join("\n"),
     }
 }

@@ -99,7 +99,7 @@ fn find_untrusted(arguments: &CliArgs, trusted: Option<&Project>) -> Result<Proj
     let project = Project::find(&cwd, &folders.config);
     let project = project.ok_or("nothing to trust: the project has no settings, .env or extensions")?;
     match project.trust_obstacle() {
-        Some(why) => Err(format!("can't trust the project: {why}")),
+        Some(reason) => Err(format!("can't trust the project: {reason}")),
         None if trusted == Some(&project) => Err("the project is already trusted".to_owned()),
         None => Ok(project),
     }
@@ -146,20 +146,20 @@ fn decide(
     if project.trust_obstacle().is_some() {
         return Ok(TrustAnswer::Unasked);
     }
-    let before = store.answer(project);
-    let answer = match (before, prompt) {
+    let stored = store.answer(project);
+    let answer = match (stored, prompt) {
         _ if arguments.environment.trust_project => TrustAnswer::Trusted,
         (TrustAnswer::Unasked | TrustAnswer::Changed, TrustPrompt::Terminal)
             if io::stdin().is_terminal() && io::stderr().is_terminal() =>
         {
-            ask(project, before, (&mut io::stdin().lock(), &mut console::stderr()))
+            ask(project, stored, (&mut io::stdin().lock(), &mut console::stderr()))
                 .context("can't ask about the project")
                 .map_err(CliFailure::run)?
         }
-        _ => before,
+        _ => stored,
     };
     // `--no-session` stores nothing on disk, trust included.
-    if answer != before && !arguments.session.no_session {
+    if answer != stored && !arguments.session.no_session {
         store.remember(project, answer, wiring::now())?;
     }
     Ok(answer)
@@ -168,10 +168,10 @@ fn decide(
 /// Asks until the answer is valid. Enter means no; end of input means no answer and keeps the previous state.
 fn ask(
     project: &Project,
-    before: TrustAnswer,
+    stored: TrustAnswer,
     (input, output): (&mut impl BufRead, &mut impl Write),
 ) -> io::Result<TrustAnswer> {
-    if before == TrustAnswer::Changed {
+    if stored == TrustAnswer::Changed {
         writeln!(output, "Files of this project have changed since you trusted them.\n")?;
     }
     writeln!(output, "This project has files that change tiller's settings or run programs:\n")?;
@@ -184,7 +184,7 @@ fn ask(
         output.flush()?;
         let mut answer = String::new();
         if input.read_line(&mut answer)? == 0 {
-            return Ok(before);
+            return Ok(stored);
         }
         match answer.trim().to_lowercase().as_str() {
             "y" | "yes" => return Ok(TrustAnswer::Trusted),
@@ -209,8 +209,10 @@ fn ignored_notice(project: &Project, answer: TrustAnswer) -> String {
         visible_path(path)
     };
     let mut names: Vec<String> = project.active_files().iter().take(MAX_NAMES).map(name).collect();
-    if let Some(more) = project.active_files().len().checked_sub(MAX_NAMES).filter(|more| *more > 0) {
-        names.push(format!("{more} more"));
+    if let Some(hidden_count) =
+        project.active_files().len().checked_sub(MAX_NAMES).filter(|hidden_count| *hidden_count > 0)
+    {
+        names.push(format!("{hidden_count} more"));
     }
     let (names, root) = (names.join(", "), project.root().display());
     match project.trust_obstacle() {
@@ -218,11 +220,13 @@ fn ignored_notice(project: &Project, answer: TrustAnswer) -> String {
             format!("project {root} can't be trusted: {obstacle}; ignored: {names}")
         }
         None => {
-            let why = match answer {
+            let reason = match answer {
                 TrustAnswer::Changed => "has changed since it was trusted",
                 TrustAnswer::Trusted | TrustAnswer::Refused | TrustAnswer::Unasked => "is not trusted",
             };
-            format!("project {root} {why}; ignored: {names}; /trust in the TUI or --trust-project trusts it")
+            format!(
+                "project {root} {reason}; ignored: {names}; /trust in the TUI or --trust-project trusts it"
+            )
         }
     }
 }
@@ -292,8 +296,8 @@ mod tests {
         assert_eq!(answer_question("\n").0, TrustAnswer::Refused);
         assert_eq!(answer_question("no\n").0, TrustAnswer::Refused);
         assert_eq!(answer_question("").0, TrustAnswer::Unasked);
-        let (answer, asked) = answer_question("yeah\n Y \n");
-        assert_eq!((answer, asked.matches("Trust these files?").count()), (TrustAnswer::Trusted, 2));
-        assert!(asked.contains("/.tiller/extensions/6␛[2J\n") && !asked.contains('\u{1b}'), "{asked}");
+        let (answer, output) = answer_question("yeah\n Y \n");
+        assert_eq!((answer, output.matches("Trust these files?").count()), (TrustAnswer::Trusted, 2));
+        assert!(output.contains("/.tiller/extensions/6␛[2J\n") && !output.contains('\u{1b}'), "{output}");
     }
 }

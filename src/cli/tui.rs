@@ -150,10 +150,10 @@ fn faults(config: &Config) -> Vec<SettingProblem> {
     let ignored = config.warnings.iter().cloned();
     let ignored = ignored.map(|what| SettingProblem { what, instead: None, scope: ProblemScope::Setting });
     let invalid = config.invalid.iter().cloned();
-    let invalid = invalid.map(|WrongSetting { setting, what, instead }| {
+    let invalid = invalid.map(|WrongSetting { setting, problem, replacement }| {
         // Invalid JSON may just be a file that is being edited.
         let cost = setting.map_or(ProblemScope::Everything, |_| ProblemScope::Setting);
-        SettingProblem { what, instead: Some(instead), scope: cost }
+        SettingProblem { what: problem, instead: Some(replacement), scope: cost }
     });
     ignored.chain(invalid).collect()
 }

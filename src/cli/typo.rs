@@ -68,13 +68,14 @@ const MAX_WORDS: usize = 2;
 #[derive(Debug, PartialEq, Eq)]
 struct TypoRefusal {
     /// The command line to use instead.
-    instead: Option<String>,
+    suggestion: Option<String>,
 }
 
-/// Refuses words that were probably meant as a command.
+/// Refuses words that probably were intended as a command.
 pub(super) fn refuse(words: &[String]) -> Result<(), CliFailure> {
-    let Some(TypoRefusal { instead }) = refusal(words) else { return Ok(()) };
-    let suggestion = instead.map(|instead| format!("; did you mean `{instead}`?")).unwrap_or_default();
+    let Some(TypoRefusal { suggestion }) = refusal(words) else { return Ok(()) };
+    let suggestion =
+        suggestion.map(|suggestion| format!("; did you mean `{suggestion}`?")).unwrap_or_default();
     let error = anyhow!("unknown command `{}`{suggestion}", words[0]);
     let hint =
         format!("`tiller -- {}` sends this as a prompt; `tiller --help` lists the commands", words.join(" "));
@@ -85,16 +86,18 @@ fn refusal(words: &[String]) -> Option<TypoRefusal> {
     let (first, rest) = words.split_first()?;
     let is_short = words.len() <= MAX_WORDS && words.iter().all(|word| is_plain(word));
     let word = first.to_lowercase();
-    if is_short && let Some((_, instead)) = WORDS.iter().find(|(known, _)| *known == word) {
-        return Some(TypoRefusal { instead: instead.map(str::to_owned) });
+    if is_short && let Some((_, suggestion)) = WORDS.iter().find(|(typo, _)| *typo == word) {
+        return Some(TypoRefusal { suggestion: suggestion.map(str::to_owned) });
     }
-    let all = CliArgs::command();
-    let mut commands = all.get_subcommands().filter(|command| command.get_name().len() >= MIN_COMMAND_LENGTH);
+    let command_line = CliArgs::command();
+    let mut commands =
+        command_line.get_subcommands().filter(|command| command.get_name().len() >= MIN_COMMAND_LENGTH);
     let command = commands.find(|command| suggest::is_slip(&word, command.get_name()))?;
     let is_followed = rest.first().is_some_and(|second| follows(command, second));
-    let instead = std::iter::once(command.get_name()).chain(rest.iter().map(String::as_str));
-    (is_short || is_followed)
-        .then(|| TypoRefusal { instead: Some(format!("tiller {}", instead.collect::<Vec<_>>().join(" "))) })
+    let suggestion = std::iter::once(command.get_name()).chain(rest.iter().map(String::as_str));
+    (is_short || is_followed).then(|| TypoRefusal {
+        suggestion: Some(format!("tiller {}", suggestion.collect::<Vec<_>>().join(" "))),
+    })
 }
 
 /// Returns true for a word as in subcommands and their arguments: no spaces, no `@FILE`, no punctuation of a
@@ -119,7 +122,7 @@ mod tests {
 
     #[test]
     fn refuse_subcommand_lookalike_is_refused() {
-        for (line, instead) in [
+        for (line, suggestion) in [
             ("doctor", None),
             ("Doctor", None),
             ("mcp list", None),
@@ -134,7 +137,7 @@ mod tests {
             ("sessoins list", Some("tiller sessions list")),
             ("logn anthropic", Some("tiller login anthropic")),
         ] {
-            let expected = TypoRefusal { instead: instead.map(str::to_owned) };
+            let expected = TypoRefusal { suggestion: suggestion.map(str::to_owned) };
             assert_eq!(refusal(&words(line)), Some(expected), "{line}");
         }
     }
@@ -163,10 +166,10 @@ mod tests {
 
     #[test]
     fn refuse_word_list_is_sorted_and_has_no_commands() {
-        let all = CliArgs::command();
+        let command_line = CliArgs::command();
         let names: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
         assert!(names.is_sorted(), "{names:?}");
-        for command in all.get_subcommands() {
+        for command in command_line.get_subcommands() {
             assert!(!names.contains(&command.get_name()), "{} is a command", command.get_name());
         }
     }

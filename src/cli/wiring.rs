@@ -38,13 +38,13 @@ pub(super) fn config(arguments: &CliArgs, trusted: Option<&Project>) -> Result<C
 
 /// The canonical path of the working directory.
 pub(super) fn cwd(arguments: &CliArgs) -> Result<PathBuf, CliFailure> {
-    let named = arguments.environment.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
-    let real = named.canonicalize().with_context(|| format!("can't work in {}", named.display()));
-    let real = real.map_err(CliFailure::usage)?;
-    if real.is_dir() {
-        Ok(real)
+    let cwd = arguments.environment.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
+    let canonical = cwd.canonicalize().with_context(|| format!("can't work in {}", cwd.display()));
+    let canonical = canonical.map_err(CliFailure::usage)?;
+    if canonical.is_dir() {
+        Ok(canonical)
     } else {
-        Err(CliFailure::usage(anyhow!("{} is not a directory", real.display())))
+        Err(CliFailure::usage(anyhow!("{} is not a directory", canonical.display())))
     }
 }
 
@@ -190,13 +190,13 @@ fn offer(arguments: &CliArgs, config: &Config, tools: &Tools) -> Result<ToolOffe
     }
     let Some(names) = config.settings.tools() else { return Ok(ToolOffer::All) };
     tools.restrict(names).map_err(CliFailure::usage)?;
-    let says = match config.settings.value(&setting::TOOLS).1 {
+    let source = match config.settings.value(&setting::TOOLS).1 {
         source @ (SettingSource::File(_) | SettingSource::Project(_)) => {
             format!("the setting tools in {source}")
         }
         source => source.to_string(),
     };
-    Ok(ToolOffer::Only { names: names.to_vec(), source: says })
+    Ok(ToolOffer::Only { names: names.to_vec(), source })
 }
 
 fn system_prompt(arguments: &CliArgs, cwd: &Path) -> Result<SystemPrompt, CliFailure> {

@@ -126,13 +126,13 @@ mod tests {
         store_key(&path, "anthropic", &"two".into()).unwrap();
         store_key(&path, "openai", &"three".into()).unwrap();
         assert_eq!(mode(&path), 0o600);
-        let written: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let stored: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         let expected = json!({"zeta": {"token": "z"}, "anthropic": {"key": "two", "note": 1}, "openai": {"key": "three"}});
-        assert_eq!(written, expected);
+        assert_eq!(stored, expected);
         let stored = keys(&path).unwrap();
         assert_eq!((key(&stored, "anthropic").as_deref(), key(&stored, "zeta")), (Some("two"), None));
-        let left = fs::read_dir(path.parent().unwrap()).unwrap().count();
-        assert_eq!(left, 1, "no temporary file is left");
+        let file_count = fs::read_dir(path.parent().unwrap()).unwrap().count();
+        assert_eq!(file_count, 1, "no temporary file is left");
     }
 
     #[test]
@@ -154,8 +154,9 @@ mod tests {
         store_key(&path, "anthropic", &"one".into()).unwrap();
         assert_eq!(keys(&path).unwrap().warnings, [""; 0]);
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
-        let shown = path.display();
-        let expected = format!("{shown}: other users can read your API keys; run `chmod 600 {shown}`");
+        let display_path = path.display();
+        let expected =
+            format!("{display_path}: other users can read your API keys; run `chmod 600 {display_path}`");
         assert_eq!(keys(&path).unwrap().warnings, [expected]);
     }
 

@@ -35,8 +35,8 @@ impl Folders {
         let home = || environment.value("HOME").map(PathBuf::from).or_else(dirs::home_dir);
         let folder = |variable: &str, fallback: &str| {
             // The XDG specification says to ignore relative paths.
-            let named = environment.value(variable).map(PathBuf::from).filter(|path| path.is_absolute());
-            let base = named.or_else(|| home().map(|home| home.join(fallback)));
+            let configured = environment.value(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+            let base = configured.or_else(|| home().map(|home| home.join(fallback)));
             base.map(|base| base.join("tiller")).ok_or(ConfigError::NoHome)
         };
         Ok(Self {

@@ -14,9 +14,9 @@ use crate::setting::{Setting, SettingValue};
 ///
 /// # Errors
 /// If the value is invalid, or the file isn't a JSON object or can't be written.
-pub fn store_setting(path: &Path, setting: &Setting, typed: &str) -> Result<(), ConfigError> {
-    let wrong = |source| ConfigError::Setting { origin: path.display().to_string(), source };
-    let value = if typed.trim().is_empty() { None } else { setting.parse(typed).map_err(wrong)? };
+pub fn store_setting(path: &Path, setting: &Setting, value: &str) -> Result<(), ConfigError> {
+    let setting_error = |source| ConfigError::Setting { origin: path.display().to_string(), source };
+    let value = if value.trim().is_empty() { None } else { setting.parse(value).map_err(setting_error)? };
     // A dangling link exists too: it must not be replaced with a file.
     let mut object: Map<String, Value> = if path.symlink_metadata().is_ok() {
         serde_json::from_str(&read(path)?).map_err(|error| ConfigError::not_json(path, &error))?
@@ -71,18 +71,18 @@ pub(super) enum FilePermissions {
 
 /// Replaces a file atomically, following symbolic links. A new file is readable by the user only.
 pub(super) fn replace(path: &Path, text: &str, permissions: FilePermissions) -> io::Result<()> {
-    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let folder = real.parent().unwrap_or(Path::new("."));
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let folder = target.parent().unwrap_or(Path::new("."));
     files::make_private_folder(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(text.as_bytes())?;
     if permissions == FilePermissions::Keep
-        && let Ok(metadata) = real.metadata()
+        && let Ok(metadata) = target.metadata()
     {
         file.as_file().set_permissions(metadata.permissions())?;
     }
     file.as_file().sync_all()?;
-    file.persist(&real).map_err(|error| error.error)?;
+    file.persist(&target).map_err(|error| error.error)?;
     Ok(())
 }
 
@@ -94,11 +94,11 @@ mod tests {
     use super::*;
     use crate::setting;
 
-    fn store(before: &str, setting: &Setting, typed: &str) -> String {
+    fn store(text: &str, setting: &Setting, value: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("settings.json");
-        fs::write(&path, before).unwrap();
-        store_setting(&path, setting, typed).unwrap();
+        fs::write(&path, text).unwrap();
+        store_setting(&path, setting, value).unwrap();
         fs::read_to_string(path).unwrap()
     }
 
@@ -115,17 +115,17 @@ mod tests {
     fn store_setting_existing_place_or_nested() {
         let dotted = store(r#"{"bash.timeout_s": 5}"#, &setting::BASH_TIMEOUT_S, "9");
         assert_eq!(dotted, "{\n  \"bash.timeout_s\": 9\n}\n");
-        let made = store("{}", &setting::BASH_TIMEOUT_S, "9");
-        assert_eq!(made, "{\n  \"bash\": {\n    \"timeout_s\": 9\n  }\n}\n");
+        let created = store("{}", &setting::BASH_TIMEOUT_S, "9");
+        assert_eq!(created, "{\n  \"bash\": {\n    \"timeout_s\": 9\n  }\n}\n");
     }
 
     #[test]
     fn store_setting_empty_value_removes_it() {
-        for (setting, left) in
+        for (setting, remaining) in
             [(&setting::MODEL, "\"sync\": \"never\""), (&setting::SYNC, "\"model\": \"a\"")]
         {
             let text = store(r#"{"model": "a", "sync": "never"}"#, setting, "");
-            assert_eq!(text, format!("{{\n  {left}\n}}\n"));
+            assert_eq!(text, format!("{{\n  {remaining}\n}}\n"));
         }
     }
 

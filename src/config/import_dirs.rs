@@ -21,8 +21,8 @@ impl ImportDirs {
     pub(super) fn find(environment: &Environment) -> Result<Self, ConfigError> {
         let home = environment.value("HOME").map(PathBuf::from).or_else(dirs::home_dir);
         let folder = |variable: &str, fallback: &str| {
-            let named = environment.value(variable).map(PathBuf::from);
-            named.or_else(|| home.as_ref().map(|home| home.join(fallback))).ok_or(ConfigError::NoHome)
+            let configured = environment.value(variable).map(PathBuf::from);
+            configured.or_else(|| home.as_ref().map(|home| home.join(fallback))).ok_or(ConfigError::NoHome)
         };
         let codex = folder("CODEX_HOME", ".codex")?;
         Ok(Self {

@@ -12,9 +12,9 @@ pub struct WrongSetting {
     /// The setting; `None` for a whole file.
     pub setting: Option<&'static Setting>,
     /// The problem and its position, in a line.
-    pub what: String,
+    pub problem: String,
     /// The value that is used instead, in a few words.
-    pub instead: String,
+    pub replacement: String,
 }
 
 impl WrongSetting {
@@ -25,16 +25,16 @@ impl WrongSetting {
     /// The problem and the value used, in a line.
     #[must_use]
     pub fn warning(&self) -> String {
-        format!("{}; {}", self.what, self.instead)
+        format!("{}; {}", self.problem, self.replacement)
     }
 
     pub(super) fn value(setting: &'static Setting, path: &Path, source: &InvalidSetting) -> Self {
-        let what = format!("{}: {source}", path.display());
-        Self { setting: Some(setting), what, instead: String::new() }
+        let problem = format!("{}: {source}", path.display());
+        Self { setting: Some(setting), problem, replacement: String::new() }
     }
 
     pub(super) fn file(error: &ConfigError) -> Self {
-        Self { setting: None, what: error.to_string(), instead: String::new() }
+        Self { setting: None, problem: error.to_string(), replacement: String::new() }
     }
 
     /// Fills in `instead` after everything was loaded.
@@ -43,7 +43,7 @@ impl WrongSetting {
             let (value, source) = settings.value(setting);
             (value.map_or_else(|| "unset".to_owned(), ToString::to_string), source)
         };
-        self.instead = match self.setting {
+        self.replacement = match self.setting {
             Some(setting) => match current(setting) {
                 (value, SettingSource::File(_) | SettingSource::Project(_)) if setting == &APPROVAL => {
                     format!("using {value}, the strictest")

@@ -61,8 +61,9 @@ impl Project {
     #[must_use]
     pub fn find(cwd: &Path, user_config: &Path) -> Option<Self> {
         let user_config = user_config.canonicalize().ok();
-        let is_user_config =
-            |root: &Path| user_config.as_ref().is_some_and(|own| *own == root.join(PROJECT_FOLDER));
+        let is_user_config = |root: &Path| {
+            user_config.as_ref().is_some_and(|config_folder| *config_folder == root.join(PROJECT_FOLDER))
+        };
         up_to_repository(cwd)
             .into_iter()
             .filter(|folder| folder.join(PROJECT_FOLDER).is_dir())
@@ -149,9 +150,9 @@ fn settings_path(root: &Path) -> PathBuf {
 /// The executables directly in a folder, sorted by name.
 pub(super) fn executables(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut found: Vec<PathBuf> = entries.filter(|path| is_executable(path)).collect();
-    found.sort();
-    found
+    let mut executables: Vec<PathBuf> = entries.filter(|path| is_executable(path)).collect();
+    executables.sort();
+    executables
 }
 
 /// Warnings about scripts directly in a folder that aren't executable.
@@ -223,18 +224,18 @@ fn fingerprint(root: &Path, files: &[PathBuf]) -> io::Result<String> {
         digest.update((bytes.len() as u64).to_le_bytes());
         digest.update(bytes);
     };
-    let mut left = MAX_BYTES;
+    let mut budget = MAX_BYTES;
     for path in files {
         field(path.strip_prefix(root).unwrap_or(path).as_os_str().as_bytes());
         field(&[u8::from(is_executable(path))]);
-        field(content_hash(root, path, &mut left)?.as_bytes());
+        field(content_hash(root, path, &mut budget)?.as_bytes());
     }
     Ok(hex(&digest.finalize()))
 }
 
 /// Hashes a file of at most `left` bytes and subtracts its size from `left`. Dangling links, pipes and devices
 /// have no content.
-fn content_hash(root: &Path, path: &Path, left: &mut u64) -> io::Result<String> {
+fn content_hash(root: &Path, path: &Path, budget: &mut u64) -> io::Result<String> {
     if !path.is_file() {
         return Ok(format!("no file: {:?}", fs::read_link(path).unwrap_or_default()));
     }
@@ -246,7 +247,7 @@ fn content_hash(root: &Path, path: &Path, left: &mut u64) -> io::Result<String> 
             return Ok(hex(&digest.finalize()));
         }
         digest.update(&chunk[..count]);
-        *left = left
+        *budget = budget
             .checked_sub(count as u64)
             .ok_or_else(|| io::Error::other(format!("its files exceed {} MiB", MAX_BYTES / (1024 * 1024))))?;
     }

@@ -60,7 +60,7 @@ pub(super) fn tree(out: &mut Markup, outline: &Outline) {
     out.tags("<nav class=\"tree\" aria-label=\"Outline\">\n");
     for chunk in rows.chunks(ROWS_PER_CHUNK) {
         out.tags("<div class=\"rows\">");
-        chunk.iter().for_each(|each| row(out, outline, each));
+        chunk.iter().for_each(|item| row(out, outline, item));
         out.tags("</div>\n");
     }
     out.tags("</nav>\n<div class=\"found\" hidden aria-live=\"polite\"></div>\n");
@@ -98,8 +98,8 @@ pub(super) fn warnings(out: &mut Markup, findings: &[Finding]) {
     out.tags("<details class=\"warnings\"><summary>").number(findings.len());
     out.tags(if findings.len() == 1 { " problem" } else { " problems" }).tags(" in the log</summary>\n<ul>");
     for finding in findings {
-        let place = format!("line {} (byte {}): ", finding.line, finding.byte);
-        out.tags("<li>").text(&place).text(&finding.what).tags("</li>");
+        let position = format!("line {} (byte {}): ", finding.line, finding.byte);
+        out.tags("<li>").text(&position).text(&finding.what).tags("</li>");
     }
     out.tags("</ul></details>\n");
 }

@@ -14,15 +14,15 @@ pub(super) fn article(outline: &Outline, at: usize, item: &OutlineItem, entry: &
     let mut out = Markup::default();
     out.tags("<article").attribute("class", class(item.kind)).attribute("id", &item.anchor);
     out.attribute("data-n", &at.to_string());
-    if let Some(above) = outline.above[at] {
-        out.attribute("data-p", &above.to_string());
+    if let Some(parent) = outline.ancestors[at] {
+        out.attribute("data-p", &parent.to_string());
     }
     out.tags(" tabindex=\"-1\">");
     if let Some(label) = outline.label(at) {
         out.tags("<span class=\"label\">").text(label).tags("</span>");
     }
     out.markup(&body(outline, at, entry));
-    branch_links(&mut out, outline, &outline.below[at]);
+    branch_links(&mut out, outline, &outline.descendants[at]);
     out.tags("</article>\n");
     out
 }
@@ -74,12 +74,12 @@ fn body(outline: &Outline, at: usize, entry: &Entry) -> Markup {
             folded_summary(&mut out, "summary of another branch", summary);
         }
         EntryBody::ContextEdit { target_id, replacement } => {
-            let what = match replacement {
+            let change = match replacement {
                 Some(_) => "from here on the model sees a replacement for ",
                 None => "from here on the model no longer sees ",
             };
             out.tags("<p class=\"turn\">")
-                .text(what)
+                .text(change)
                 .tags("<a")
                 .attribute("href", &fragment(target_id.as_str()));
             out.tags(">an earlier entry</a></p>");
@@ -111,7 +111,7 @@ fn message(outline: &Outline, at: usize, entry: &MessageEntry, time_sent: UnixMs
         }
         Message::Assistant(message) => answer(&mut out, outline, at, message),
         Message::ToolResult(message) => {
-            let call = outline.find_call(outline.above[at], &message.tool_call_id);
+            let call = outline.find_call(outline.ancestors[at], &message.tool_call_id);
             out.markup(&tool_call::result(message, call.map(|(_, call)| call), &outline.tools));
         }
         Message::BashExecution(message) => _ = out.markup(&tool_call::bash(message)),
@@ -122,8 +122,8 @@ fn message(outline: &Outline, at: usize, entry: &MessageEntry, time_sent: UnixMs
 
 /// Describes how a queued message was delivered.
 fn delivery(receipt: &DeliveryReceipt) -> String {
-    let story = receipt.details();
-    let parts = [receipt.label(), story.as_str()];
+    let receipt_details = receipt.details();
+    let parts = [receipt.label(), receipt_details.as_str()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 

@@ -122,8 +122,8 @@ pub(super) fn fragment(anchor: &str) -> String {
 pub(super) fn safe_address(address: &str) -> Option<&str> {
     let address = address.trim();
     let lower = address.to_ascii_lowercase();
-    let known = ["http://", "https://", "mailto:"].iter().any(|scheme| lower.starts_with(scheme));
-    (known && !address.contains(|c: char| c.is_control() || c.is_whitespace())).then_some(address)
+    let is_known = ["http://", "https://", "mailto:"].iter().any(|scheme| lower.starts_with(scheme));
+    (is_known && !address.contains(|c: char| c.is_control() || c.is_whitespace())).then_some(address)
 }
 
 #[cfg(test)]

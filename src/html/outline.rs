@@ -22,9 +22,9 @@ pub(super) struct Outline {
     /// The visible items by position; `None` for entries that aren't shown.
     pub(super) items: Vec<Option<OutlineItem>>,
     /// The nearest visible ancestor of each entry.
-    pub(super) above: Vec<Option<usize>>,
+    pub(super) ancestors: Vec<Option<usize>>,
     /// The nearest visible descendants of each visible entry.
-    pub(super) below: Vec<Vec<usize>>,
+    pub(super) descendants: Vec<Vec<usize>>,
     /// Visible entries without a visible ancestor.
     pub(super) roots: Vec<usize>,
     /// True for entries on the open branch.
@@ -40,7 +40,7 @@ pub(super) struct Outline {
     /// True for hidden entries, which aren't on the page.
     hidden: Vec<bool>,
     calls: HashMap<usize, Vec<ToolCall>>,
-    answered: HashSet<(usize, CallId)>,
+    answered_calls: HashSet<(usize, CallId)>,
 }
 
 /// A visible entry.
@@ -71,8 +71,8 @@ impl Outline {
         let hidden: Vec<bool> = hidden.into_iter().map(|with| with.is_some()).collect();
         let mut outline = Self {
             items: Vec::with_capacity(count),
-            above: Vec::with_capacity(count),
-            below: vec![Vec::new(); count],
+            ancestors: Vec::with_capacity(count),
+            descendants: vec![Vec::new(); count],
             roots: Vec::new(),
             on_path: tree.path_marks(leaf),
             leaf: leaf.cloned(),
@@ -83,7 +83,7 @@ impl Outline {
             tools: built_in_tools().with(foreign_file_tools()),
             hidden,
             calls: HashMap::new(),
-            answered: HashSet::new(),
+            answered_calls: HashSet::new(),
             tree,
         };
         let anchors = outline.anchors();
@@ -112,41 +112,41 @@ impl Outline {
     fn add_entry(&mut self, entry: Result<Entry, Finding>, anchors: &[String]) {
         let at = self.items.len();
         let parent = self.tree.nodes()[at].parent;
-        let above = parent.and_then(|parent| match &self.items[parent] {
+        let ancestor = parent.and_then(|parent| match &self.items[parent] {
             Some(_) => Some(parent),
-            None => self.above[parent],
+            None => self.ancestors[parent],
         });
         let item = match entry {
             Ok(entry) if self.hidden[at] => {
                 self.add_usage(&entry.body);
                 None
             }
-            Ok(entry) => self.entry(at, above, &entry, anchors),
+            Ok(entry) => self.entry(at, ancestor, &entry, anchors),
             Err(finding) => {
                 self.findings.push(finding);
                 None
             }
         };
         if item.is_some() {
-            match above {
-                Some(above) => self.below[above].push(at),
+            match ancestor {
+                Some(ancestor) => self.descendants[ancestor].push(at),
                 None => self.roots.push(at),
             }
         }
         self.items.push(item);
-        self.above.push(above);
+        self.ancestors.push(ancestor);
     }
 
     fn entry(
         &mut self,
         at: usize,
-        above: Option<usize>,
+        ancestor: Option<usize>,
         entry: &Entry,
         anchors: &[String],
     ) -> Option<OutlineItem> {
         self.add_usage(&entry.body);
         let (kind, headline) = match &entry.body {
-            EntryBody::Message(entry) => self.message(at, above, &entry.message)?,
+            EntryBody::Message(entry) => self.message(at, ancestor, &entry.message)?,
             EntryBody::Compaction(_) => (ItemKind::Rule, Some("compacted".to_owned())),
             EntryBody::BranchSummary { .. } => (ItemKind::Rule, Some("summary of another branch".to_owned())),
             EntryBody::CustomMessage { content, display: true, .. } => {
@@ -174,7 +174,7 @@ impl Outline {
     fn message(
         &mut self,
         at: usize,
-        above: Option<usize>,
+        ancestor: Option<usize>,
         message: &Message,
     ) -> Option<(ItemKind, Option<String>)> {
         Some(match message {
@@ -187,9 +187,9 @@ impl Outline {
                 (ItemKind::Answer, answer_headline(answer))
             }
             Message::ToolResult(result) => {
-                if let Some((answer, call)) = self.find_call(above, &result.tool_call_id) {
+                if let Some((answer, call)) = self.find_call(ancestor, &result.tool_call_id) {
                     let id = call.id.clone();
-                    self.answered.insert((answer, id));
+                    self.answered_calls.insert((answer, id));
                 }
                 (ItemKind::Tool, None)
             }
@@ -200,15 +200,15 @@ impl Outline {
     }
 
     /// Finds the call that a result below `above` belongs to, and its position.
-    pub(super) fn find_call(&self, above: Option<usize>, id: &CallId) -> Option<(usize, &ToolCall)> {
-        std::iter::successors(above, |&at| self.above[at])
+    pub(super) fn find_call(&self, ancestor: Option<usize>, id: &CallId) -> Option<(usize, &ToolCall)> {
+        std::iter::successors(ancestor, |&at| self.ancestors[at])
             .take(tool_call::MAX_DISTANCE)
             .find_map(|at| Some((at, self.calls.get(&at)?.iter().find(|call| call.id == *id)?)))
     }
 
     /// Returns true if a call of the answer at `at` has a result on any branch.
     pub(super) fn is_answered(&self, at: usize, call: &CallId) -> bool {
-        self.answered.contains(&(at, call.clone()))
+        self.answered_calls.contains(&(at, call.clone()))
     }
 
     pub(super) fn hidden_count(&self) -> usize {
@@ -216,7 +216,11 @@ impl Outline {
     }
 
     pub(super) fn branch_count(&self) -> usize {
-        self.items.iter().zip(&self.below).filter(|(item, below)| item.is_some() && below.is_empty()).count()
+        self.items
+            .iter()
+            .zip(&self.descendants)
+            .filter(|(item, descendants)| item.is_some() && descendants.is_empty())
+            .count()
     }
 
     pub(super) fn label(&self, at: usize) -> Option<&str> {
@@ -225,7 +229,7 @@ impl Outline {
 
     /// The name of a branch: the headline of its first entry, or of the first descendant that has one.
     pub(super) fn branch_name(&self, at: usize) -> &str {
-        let first = |&at: &usize| self.below[at].first().copied();
+        let first = |&at: &usize| self.descendants[at].first().copied();
         std::iter::successors(Some(at), first)
             .take(tool_call::MAX_DISTANCE)
             .find_map(|at| self.items[at].as_ref()?.headline.as_deref())

@@ -25,7 +25,7 @@ impl Denials {
             DenialCause::NoApprover => DenialReason::NoApprover(denial.allowed_by),
             DenialCause::Policy | DenialCause::Extension => DenialReason::Forbidden(denial.reason.clone()),
         };
-        match self.groups.iter_mut().find(|(known, _)| *known == group) {
+        match self.groups.iter_mut().find(|(other, _)| *other == group) {
             Some((_, count)) => *count += 1,
             None => self.groups.push((group, 1)),
         }
@@ -33,23 +33,23 @@ impl Denials {
 
     /// One line for stderr; `None` if nothing was denied.
     pub(super) fn line(&self) -> Option<String> {
-        let named = self.groups.iter().take(MAX_REASONS).map(|(group, count)| group.line(*count));
+        let reasons = self.groups.iter().take(MAX_REASONS).map(|(group, count)| group.line(*count));
         let rest: usize = self.groups.iter().skip(MAX_REASONS).map(|(_, count)| count).sum();
         let rest = (rest > 0).then(|| format!("{} for other reasons", were_denied(rest)));
-        let parts: Vec<String> = named.chain(rest).collect();
+        let parts: Vec<String> = reasons.chain(rest).collect();
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 }
 
 impl DenialReason {
     fn line(&self, count: usize) -> String {
-        let (denied, them) = (were_denied(count), if count == 1 { "it" } else { "them" });
+        let (denied, pronoun) = (were_denied(count), if count == 1 { "it" } else { "them" });
         match self {
             Self::NoApprover(Some(AllowedBy::Auto)) => {
-                format!("{denied} (no approver); --yes or --approval auto allows {them}")
+                format!("{denied} (no approver); --yes or --approval auto allows {pronoun}")
             }
             Self::NoApprover(Some(AllowedBy::Yes)) => {
-                format!("{denied} (no approver); --yes allows {them}")
+                format!("{denied} (no approver); --yes allows {pronoun}")
             }
             Self::NoApprover(None) => format!("{denied} (no approver)"),
             Self::Forbidden(reason) => {

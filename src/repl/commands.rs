@@ -23,11 +23,11 @@ pub(super) type CommandResult = Result<String, String>;
 
 /// Runs a command; quitting and keys are handled by the REPL itself.
 pub(super) async fn execute(agent: &AgentSession, command: ReplCommand) -> CommandResult {
-    let done = match command {
+    let result = match command {
         ReplCommand::Help => agent.slash_commands().await.map(|commands| super::help::text(&commands)),
         // Handled by the REPL.
         ReplCommand::Quit | ReplCommand::Login(_) | ReplCommand::Logout(_) => Ok(String::new()),
-        ReplCommand::New => moved(agent.new_session().await, "new session"),
+        ReplCommand::New => report_switch(agent.new_session().await, "new session"),
         ReplCommand::Resume(None) => sessions(agent).await,
         ReplCommand::Resume(Some(query)) => return resume(agent, &query).await,
         ReplCommand::Name(name) => {
@@ -51,14 +51,14 @@ pub(super) async fn execute(agent: &AgentSession, command: ReplCommand) -> Comma
         ReplCommand::Tree => Ok(tree::text(&agent.reader())),
         ReplCommand::Go(fragment) => {
             let entry = find(agent, &fragment)?;
-            moved(agent.navigate(entry, BranchSummary::None).await, "continuing from this entry")
+            report_switch(agent.navigate(entry, BranchSummary::None).await, "continuing from this entry")
         }
         ReplCommand::Fork(None) => Ok(tree::user_messages(&agent.reader())),
         ReplCommand::Fork(Some(fragment)) => {
             let entry = find(agent, &fragment)?;
-            moved(agent.fork(entry).await, "forked into a new session")
+            report_switch(agent.fork(entry).await, "forked into a new session")
         }
-        ReplCommand::Clone => moved(agent.clone_session().await, "copied the session"),
+        ReplCommand::Clone => report_switch(agent.clone_session().await, "copied the session"),
         ReplCommand::Label(label) => return relabel(agent, label).await,
         ReplCommand::Permissions(None) => agent.permissions().await.map(|all| permissions(&all)),
         ReplCommand::Permissions(Some(number)) => return revoke(agent, &number).await,
@@ -77,7 +77,7 @@ pub(super) async fn execute(agent: &AgentSession, command: ReplCommand) -> Comma
         ReplCommand::Stop => agent.abort().await.map(|items| format_returned(&items)),
         ReplCommand::Reload => agent.reload().await.map(|_| "reloaded\n".to_owned()),
     };
-    done.map_err(|error| error_text(&error))
+    result.map_err(|error| error_text(&error))
 }
 
 /// Formats an error with its hint.
@@ -103,12 +103,15 @@ fn find(agent: &AgentSession, fragment: &str) -> Result<EntryId, String> {
     agent.reader().find(fragment).map_err(|error| chain(&error))
 }
 
-fn moved(moved: Result<crate::agent::SessionSwitched, AgentError>, what: &str) -> Result<String, AgentError> {
-    let moved = moved?;
-    let editor = moved
+fn report_switch(
+    switched: Result<crate::agent::SessionSwitched, AgentError>,
+    label: &str,
+) -> Result<String, AgentError> {
+    let switched = switched?;
+    let editor = switched
         .editor
         .map(|text| format!("positioned before this message, to be edited and sent again: {text}\n"));
-    Ok(format!("{what}: session {}\n{}", moved.session.short(), editor.unwrap_or_default()))
+    Ok(format!("{label}: session {}\n{}", switched.session.short(), editor.unwrap_or_default()))
 }
 
 async fn sessions(agent: &AgentSession) -> Result<String, AgentError> {
@@ -123,10 +126,10 @@ async fn sessions(agent: &AgentSession) -> Result<String, AgentError> {
 
 async fn resume(agent: &AgentSession, query: &str) -> CommandResult {
     let listing = agent.sessions(SessionScope::ThisDirectory).await.map_err(|error| error_text(&error))?;
-    let named =
+    let is_match =
         |session: &&SessionSummary| session.id.matches(query) || session.name.as_deref() == Some(query);
-    let found: Vec<&SessionSummary> = listing.sessions.iter().filter(named).collect();
-    let path = match found[..] {
+    let matches: Vec<&SessionSummary> = listing.sessions.iter().filter(is_match).collect();
+    let path = match matches[..] {
         [session] => session.path.clone(),
         [] => find_in_other_directories(agent, query).await?,
         _ => return Err(format!("several sessions here match `{query}`; /resume lists them")),
@@ -134,16 +137,16 @@ async fn resume(agent: &AgentSession, query: &str) -> CommandResult {
     if agent.reader().is_at(&path) {
         return Ok("this session is already open\n".to_owned());
     }
-    moved(agent.open_session(path).await, "opened").map_err(|error| error_text(&error))
+    report_switch(agent.open_session(path).await, "opened").map_err(|error| error_text(&error))
 }
 
 /// Finds a session of another directory by part of its id.
 async fn find_in_other_directories(agent: &AgentSession, part: &str) -> Result<PathBuf, String> {
     let mut catalog = agent.catalog().await.map_err(|error| error_text(&error))?;
-    let typed = part.to_owned();
-    let found =
-        spawn_blocking(move || catalog.find_by_id(&typed)).await.map_err(|error| error.to_string())?;
-    found.map_err(|_| {
+    let fragment = part.to_owned();
+    let session =
+        spawn_blocking(move || catalog.find_by_id(&fragment)).await.map_err(|error| error.to_string())?;
+    session.map_err(|_| {
         format!(
             "no session here is named `{part}`, and none elsewhere has that id; /resume lists the sessions"
         )
@@ -179,11 +182,11 @@ async fn relabel(agent: &AgentSession, label: Option<String>) -> CommandResult {
     if label.is_none() && !Annotations::has_label(&reader, &entry) {
         return Ok("the newest message has no label; /label NAME adds one\n".to_owned());
     }
-    let done = match &label {
+    let message = match &label {
         Some(label) => format!("labeled {label}\n"),
         None => "label removed\n".to_owned(),
     };
-    agent.label(entry, label).await.map(|()| done).map_err(|error| error_text(&error))
+    agent.label(entry, label).await.map(|()| message).map_err(|error| error_text(&error))
 }
 
 fn permissions(permissions: &[Permission]) -> String {
@@ -204,8 +207,8 @@ async fn revoke(agent: &AgentSession, number: &str) -> CommandResult {
     let at = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     let permission = at.and_then(|at| permissions.get(at)).cloned();
     let permission = permission.ok_or("no permission has this number; /permissions lists them")?;
-    let done = format!("revoked: {permission}\n");
-    agent.revoke_permission(permission).await.map(|()| done).map_err(|error| error_text(&error))
+    let message = format!("revoked: {permission}\n");
+    agent.revoke_permission(permission).await.map(|()| message).map_err(|error| error_text(&error))
 }
 
 async fn find_queued(agent: &AgentSession, number: &str) -> Result<QueueId, String> {

@@ -102,16 +102,16 @@ fn message(text: &str, kind: impl FnOnce(String) -> InputLine) -> InputLine {
 
 fn built_in(row: &CommandSpec, argument: &str) -> InputLine {
     let optional = (!argument.is_empty()).then(|| argument.to_owned());
-    let needed = |what: &str, command: fn(String) -> ReplCommand| match optional.clone() {
+    let require = |argument: &str, command: fn(String) -> ReplCommand| match optional.clone() {
         Some(argument) => InputLine::Command(command(argument)),
-        None => InputLine::Invalid(format!("/{} needs {what}", row.name)),
+        None => InputLine::Invalid(format!("/{} needs {argument}", row.name)),
     };
     InputLine::Command(match row.command {
         BuiltInCommand::Help => ReplCommand::Help,
         BuiltInCommand::Quit => ReplCommand::Quit,
         BuiltInCommand::New => ReplCommand::New,
         BuiltInCommand::Resume => ReplCommand::Resume(optional),
-        BuiltInCommand::Name => return needed("a name", ReplCommand::Name),
+        BuiltInCommand::Name => return require("a name", ReplCommand::Name),
         BuiltInCommand::Model => ReplCommand::Model(optional),
         BuiltInCommand::Thinking => return choice(argument, parse_level, ReplCommand::Thinking),
         BuiltInCommand::Approval => return choice(argument, parse_mode, ReplCommand::Approval),
@@ -120,20 +120,20 @@ fn built_in(row: &CommandSpec, argument: &str) -> InputLine {
         BuiltInCommand::Session => ReplCommand::Session,
         BuiltInCommand::Context => ReplCommand::Context,
         BuiltInCommand::Tree => ReplCommand::Tree,
-        BuiltInCommand::Go => return needed("an entry id; /tree shows the ids", ReplCommand::Go),
+        BuiltInCommand::Go => return require("an entry id; /tree shows the ids", ReplCommand::Go),
         BuiltInCommand::Fork => ReplCommand::Fork(optional),
         BuiltInCommand::Clone => ReplCommand::Clone,
         BuiltInCommand::Label => ReplCommand::Label(optional),
         BuiltInCommand::Permissions => return permissions(argument),
         BuiltInCommand::AddDir => {
-            return needed("a folder; the suffix :ro makes it read-only", ReplCommand::AddDir);
+            return require("a folder; the suffix :ro makes it read-only", ReplCommand::AddDir);
         }
         BuiltInCommand::Queue => ReplCommand::Queue,
         BuiltInCommand::Send => {
-            return needed("the number of a message; /queue lists them", ReplCommand::Send);
+            return require("the number of a message; /queue lists them", ReplCommand::Send);
         }
         BuiltInCommand::Drop => {
-            return needed("the number of a message; /queue lists them", ReplCommand::Drop);
+            return require("the number of a message; /queue lists them", ReplCommand::Drop);
         }
         BuiltInCommand::Stop => ReplCommand::Stop,
         BuiltInCommand::Reload => ReplCommand::Reload,
@@ -142,7 +142,7 @@ fn built_in(row: &CommandSpec, argument: &str) -> InputLine {
             ReplCommand::Login(optional.and_then(|text| text.split_whitespace().next().map(str::to_owned)))
         }
         BuiltInCommand::Logout => {
-            return needed("the name of a provider; /login lists them", ReplCommand::Logout);
+            return require("the name of a provider; /login lists them", ReplCommand::Logout);
         }
         BuiltInCommand::FollowUp => return message(argument, InputLine::FollowUp),
         BuiltInCommand::Now => return message(argument, InputLine::Now),

@@ -135,8 +135,8 @@ async fn apply_change(
             hint.or_else(|| Some("/model lists the available models".to_owned()))
         }
         KeyChangeOutcome::SwitchedToProvider(model) => {
-            let chosen = format!("{model} is used from the next turn on; /model lists others");
-            Some(hint.map_or(chosen.clone(), |hint| format!("{chosen}; {hint}")))
+            let notice = format!("{model} is used from the next turn on; /model lists others");
+            Some(hint.map_or(notice.clone(), |hint| format!("{notice}; {hint}")))
         }
         KeyChangeOutcome::NoModel => {
             Some("the next prompt needs another model; /model lists them".to_owned())
@@ -149,10 +149,10 @@ async fn apply_change(
 }
 
 fn row(holder: &ProviderCredential) -> String {
-    let from = match &holder.origin {
+    let source = match &holder.origin {
         CredentialOrigin::Missing => "no key".to_owned(),
         CredentialOrigin::Stored => "key in auth.json".to_owned(),
         CredentialOrigin::External(source) => format!("key from {source}"),
     };
-    format!("{}: {from}\n", holder.provider)
+    format!("{}: {source}\n", holder.provider)
 }

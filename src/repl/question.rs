@@ -79,18 +79,21 @@ mod tests {
         let decision = |answer| decision(answer, &request("ls"));
         assert_eq!([decision(" Y "), decision("yes")], [Decision::Once, Decision::Once]);
         assert_eq!(decision("a"), Decision::Session);
-        let no = |reason: &str| Decision::Deny { reason: reason.to_owned() };
-        assert_eq!([decision(""), decision("no")], [no("the user rejected it"), no("the user rejected it")]);
-        assert_eq!(decision("yes please"), no("the user rejected it: yes please"));
-        assert_eq!(decision("n not in here"), no("the user rejected it: not in here"));
+        let deny = |reason: &str| Decision::Deny { reason: reason.to_owned() };
+        assert_eq!(
+            [decision(""), decision("no")],
+            [deny("the user rejected it"), deny("the user rejected it")]
+        );
+        assert_eq!(decision("yes please"), deny("the user rejected it: yes please"));
+        assert_eq!(decision("n not in here"), deny("the user rejected it: not in here"));
     }
 
     #[test]
     fn decision_number_is_the_listed_answer() {
-        let no = Decision::Deny { reason: "the user rejected it".to_owned() };
+        let denial = Decision::Deny { reason: "the user rejected it".to_owned() };
         let decided = |rule| ["1", "2", "3"].map(|answer| decision(answer, &request(rule)));
-        assert_eq!(decided("ls"), [Decision::Once, Decision::Session, no.clone()]);
-        assert_eq!(decided(""), [Decision::Once, no.clone(), no]);
+        assert_eq!(decided("ls"), [Decision::Once, Decision::Session, denial.clone()]);
+        assert_eq!(decided(""), [Decision::Once, denial.clone(), denial]);
     }
 
     #[test]

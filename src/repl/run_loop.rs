@@ -32,7 +32,7 @@ pub(super) async fn run<Out: Write, Err: Write>(
     mut interrupts: mpsc::Receiver<Interrupt>,
     options: ReplOptions,
 ) -> Result<ReplExit, ReplError> {
-    let mut received = Subscription::new(agent).buffered();
+    let mut subscription = Subscription::new(agent).buffered();
     let printer = EventPrinter::new(outputs, options.input_mode, agent.tool_catalog());
     let keys = KeyPrompt::new(options.keys, options.echo_guard);
     let mut repl = Repl::new(agent, (printer, keys), options.input_mode);
@@ -52,7 +52,7 @@ pub(super) async fn run<Out: Write, Err: Write>(
         let end = tokio::select! {
             biased;
             Some(interrupt) = interrupts.recv() => repl.interrupt(interrupt).await?,
-            event = received.next() => match event {
+            event = subscription.next() => match event {
                 Some(event) => {
                     let (was_asked, count) = (!repl.questions.is_empty(), lines.len());
                     let end = repl.handle(&event).await?;
@@ -73,7 +73,7 @@ pub(super) async fn run<Out: Write, Err: Write>(
             break end;
         }
     };
-    repl.finish(&mut received).await?;
+    repl.finish(&mut subscription).await?;
     Ok(match end {
         ReplEnd::Interrupted => ReplExit::Interrupted,
         ReplEnd::Quit if repl.has_failed && repl.input_mode == InputMode::Batch => ReplExit::Failed,
@@ -133,8 +133,8 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
     }
 
     fn show_prompt(&mut self) -> io::Result<()> {
-        let asks = !self.questions.is_empty() && !self.is_answered;
-        if self.is_idle() || asks { self.printer.show_prompt() } else { Ok(()) }
+        let has_question = !self.questions.is_empty() && !self.is_answered;
+        if self.is_idle() || has_question { self.printer.show_prompt() } else { Ok(()) }
     }
 
     /// Handles a line; `None` is the end of input.
@@ -224,9 +224,9 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
     }
 
     /// Prints the error of a refused request; returns true if there was none.
-    fn report_refusal(&mut self, done: Result<(), AgentError>) -> io::Result<bool> {
-        let is_done = done.is_ok();
-        if let Err(error) = done {
+    fn report_refusal(&mut self, result: Result<(), AgentError>) -> io::Result<bool> {
+        let is_done = result.is_ok();
+        if let Err(error) = result {
             self.report(Err(commands::error_text(&error)))?;
         }
         Ok(is_done)
@@ -388,8 +388,8 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
             (true, true) => self.printer.note("press Ctrl+C again to quit (or Ctrl+D, or /quit)")?,
             (true, false) => {
                 self.printer.note("stopping; press Ctrl+C again to quit")?;
-                let stopped = self.agent.abort().await.map(|items| commands::format_returned(&items));
-                return self.report(stopped.map_err(|error| commands::error_text(&error)));
+                let aborted = self.agent.abort().await.map(|items| commands::format_returned(&items));
+                return self.report(aborted.map_err(|error| commands::error_text(&error)));
             }
             (false, true)
                 if self.input_mode == InputMode::Conversation && interrupt == Interrupt::Keyboard =>
@@ -402,7 +402,7 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
     }
 
     /// Stops the run and prints how it ended.
-    async fn finish(&mut self, received: &mut BufferedSubscription) -> io::Result<()> {
+    async fn finish(&mut self, subscription: &mut BufferedSubscription) -> io::Result<()> {
         if self.is_idle() {
             return self.printer.close_line();
         }
@@ -410,7 +410,7 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
         let _ = self.agent.interrupt().await;
         let settled = async {
             while self.is_running || self.has_bash {
-                let Some(received) = received.next().await else { break };
+                let Some(received) = subscription.next().await else { break };
                 self.handle(&received).await?;
             }
             io::Result::Ok(())

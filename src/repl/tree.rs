@@ -24,7 +24,7 @@ pub(super) fn text(reader: &Reader) -> String {
     let rows = tree.rows(leaf.as_ref(), |at, _| labels[at].is_some() && hidden[at].is_none());
     let last = rows.iter().rposition(|row| row.on_path);
     let line = |(at, row): (usize, &TreeRow)| {
-        let place = if Some(at) == last { ", current" } else { "" };
+        let suffix = if Some(at) == last { ", current" } else { "" };
         let label = annotations.label(row.node).map(|label| format!(", labeled {label}")).unwrap_or_default();
         let branch = match row.branch {
             BranchMark::Continues => "",
@@ -33,7 +33,7 @@ pub(super) fn text(reader: &Reader) -> String {
         let indent = "  ".repeat(row.depth.min(MAX_INDENT));
         let id = tree.nodes()[row.node].id.short();
         let text = labels[row.node].as_deref().unwrap_or_default();
-        format!("{indent}{branch}{id}{place}{label}: {text}\n")
+        format!("{indent}{branch}{id}{suffix}{label}: {text}\n")
     };
     let text: String = rows.iter().enumerate().map(line).collect();
     if text.is_empty() { "no messages yet\n".to_owned() } else { text }
@@ -106,14 +106,14 @@ mod tests {
     #[test]
     fn tree_text_has_branches_labels_and_position() {
         let mut writer = SessionManager::new(Placement::Memory, "/".into()).create(UnixMs(0));
-        let say = |writer: &mut crate::session::Writer, text: &str| {
+        let append_user = |writer: &mut crate::session::Writer, text: &str| {
             let message = Message::User(UserMessage::text(text, UnixMs(0)));
             writer.append(EntryBody::message(Arc::new(message)), UnixMs(0)).unwrap().pop().unwrap().id
         };
-        let root = say(&mut writer, "root");
-        say(&mut writer, "first way");
+        let root = append_user(&mut writer, "root");
+        append_user(&mut writer, "first way");
         writer.branch(Some(&root), UnixMs(0)).unwrap();
-        say(&mut writer, &"long ".repeat(40));
+        append_user(&mut writer, &"long ".repeat(40));
         writer.label(&root, Some("start"), UnixMs(0)).unwrap();
         let text = text(&writer.reader());
         let lines: Vec<&str> = text.lines().map(|line| line.trim_start()).collect();

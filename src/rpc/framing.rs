@@ -125,14 +125,14 @@ mod tests {
         lines
     }
 
-    fn whole(text: &str) -> FramedLine {
+    fn complete_line(text: &str) -> FramedLine {
         FramedLine::Whole(text.into())
     }
 
     #[test]
     fn framer_only_line_feed_ends_a_line() {
         let text = "a\r\nb\u{2028}c\rd\u{85}\n\n\r\nend";
-        let expected = ["a", "b\u{2028}c\rd\u{85}", "", "", "end"].map(whole);
+        let expected = ["a", "b\u{2028}c\rd\u{85}", "", "", "end"].map(complete_line);
         for size in 1..=text.len() {
             assert_eq!(lines(text, size), expected, "pieces of {size}");
         }
@@ -141,7 +141,12 @@ mod tests {
     #[test]
     fn framer_too_long_line_is_skipped() {
         let text = "before\n12345678901\n1234567890\nafter";
-        let expected = [whole("before"), FramedLine::TooLong, whole("1234567890"), whole("after")];
+        let expected = [
+            complete_line("before"),
+            FramedLine::TooLong,
+            complete_line("1234567890"),
+            complete_line("after"),
+        ];
         for size in 1..=text.len() {
             assert_eq!(lines(text, size), expected, "pieces of {size}");
         }

@@ -1,4 +1,4 @@
-//! Command handlers: each command is a call of the session's handle, and its response is made of the result.
+//! Command handlers: each command is a call of the session's handle, and its response is built from the result.
 
 mod queries;
 
@@ -208,12 +208,12 @@ impl Handler {
                 no_data(agent.decide(call_id, decision.with_reason(reason)).await)
             }
             RpcCommand::Reload {} => {
-                let found = agent.reload().await?;
+                let resources = agent.reload().await?;
                 data(&json!({
-                    "skills": found.skills,
-                    "templates": found.templates,
-                    "contextFiles": found.context_files,
-                    "problems": found.problems,
+                    "skills": resources.skills,
+                    "templates": resources.templates,
+                    "contextFiles": resources.context_files,
+                    "problems": resources.problems,
                 }))
             }
         }
@@ -264,6 +264,6 @@ impl Handler {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, HandlerError> + Send + 'static,
 ) -> Result<T, HandlerError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(HandlerError::Other(error.to_string())))
+    let outcome = tokio::task::spawn_blocking(work).await;
+    outcome.unwrap_or_else(|error| Err(HandlerError::Other(error.to_string())))
 }

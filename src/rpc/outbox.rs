@@ -42,7 +42,7 @@ pub(super) enum PumpMessage {
 /// A change of how events are written.
 #[derive(Debug)]
 pub(super) enum SendMode {
-    /// Pieces of an answer are told, or left out.
+    /// Sends or skips the deltas of an answer.
     Deltas(bool),
     /// The next user command with this line has this client id.
     Bash { line: String, id: Option<Id> },
@@ -62,20 +62,20 @@ pub(super) enum OutboxItem {
 pub(super) struct Outbox {
     messages: mpsc::Sender<PumpMessage>,
     pump: JoinSet<()>,
-    written: oneshot::Receiver<io::Result<()>>,
+    result: oneshot::Receiver<io::Result<()>>,
 }
 
 impl Outbox {
     pub(super) fn open(subscription: Subscription, out: impl Write + Send + 'static) -> Self {
         let (messages, message_receiver) = mpsc::channel(MAX_MESSAGES);
-        let (lines, mut received) = mpsc::channel(MAX_LINES);
-        let (result, written) = oneshot::channel();
+        let (lines, mut receiver) = mpsc::channel(MAX_LINES);
+        let (result_sender, result) = oneshot::channel();
         std::thread::spawn(move || {
-            let _ = result.send(LineWriter::new(out).write(&mut received));
+            let _ = result_sender.send(LineWriter::new(out).write(&mut receiver));
         });
         let mut tasks = JoinSet::new();
         tasks.spawn(pump(subscription, message_receiver, lines));
-        Self { messages, pump: tasks, written }
+        Self { messages, pump: tasks, result }
     }
 
     pub(super) fn messages(&self) -> mpsc::Sender<PumpMessage> {
@@ -84,10 +84,10 @@ impl Outbox {
 
     /// Waits until everything is written. Events end with the session, messages with their senders.
     pub(super) async fn finish(self) -> io::Result<()> {
-        let Self { messages, mut pump, written } = self;
+        let Self { messages, mut pump, result } = self;
         drop(messages);
         while pump.join_next().await.is_some() {}
-        written.await.unwrap_or_else(|_| Err(io::Error::other("the writing of stdout failed")))
+        result.await.unwrap_or_else(|_| Err(io::Error::other("the writing of stdout failed")))
     }
 }
 
@@ -114,8 +114,8 @@ async fn pump(
                 Some(PumpMessage::SetMode(mode)) => OutboxItem::SetMode(mode),
                 None => { (has_messages, is_held) = (false, false); continue }
             },
-            received = subscription.next(), if has_events && !is_held => match received {
-                Some(received) => OutboxItem::Event(received),
+            event = subscription.next(), if has_events && !is_held => match event {
+                Some(event) => OutboxItem::Event(event),
                 None => { has_events = false; continue }
             },
         };
@@ -131,8 +131,8 @@ async fn send_events(
     lines: &mpsc::Sender<OutboxItem>,
 ) -> Result<(), mpsc::error::SendError<OutboxItem>> {
     for _ in 0..MAX_EVENTS_BEFORE_RESPONSE {
-        let Some(received) = subscription.try_next() else { break };
-        lines.send(OutboxItem::Event(received)).await?;
+        let Some(event) = subscription.try_next() else { break };
+        lines.send(OutboxItem::Event(event)).await?;
     }
     Ok(())
 }

@@ -70,9 +70,9 @@ mod tests {
     #[test]
     fn response_has_id_and_outcome() {
         let response = |rest: Value| {
-            let mut whole = json!({"type": "response", "command": "fork"});
-            whole.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
-            whole
+            let mut expected = json!({"type": "response", "command": "fork"});
+            expected.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+            expected
         };
         assert_eq!(line(None, Ok(None)), response(json!({"success": true})));
         let null = Ok(Some(RawValue::NULL.to_owned()));

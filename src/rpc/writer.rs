@@ -173,11 +173,16 @@ mod tests {
             update("e2"),
         ]);
         let ids: Vec<_> = lines.iter().map(|line| (line["id"].clone(), line["entryId"].clone())).collect();
-        let by = |id: &str, entry: Value| (Value::from(id), entry);
+        let tagged = |id: &str, entry: Value| (Value::from(id), entry);
         let entry = Value::from("e1");
         assert_eq!(
             ids,
-            [by("a", entry.clone()), by("a", entry), by("e2", Value::Null), by("e2", Value::Null)]
+            [
+                tagged("a", entry.clone()),
+                tagged("a", entry),
+                tagged("e2", Value::Null),
+                tagged("e2", Value::Null)
+            ]
         );
     }
 

@@ -19,10 +19,10 @@ const ESCAPES: [&str; 6] = [
     "\u{200b}x",
 ];
 
-fn acts_on_a_terminal(written: &str) -> bool {
+fn acts_on_a_terminal(output: &str) -> bool {
     ["\u{1b}]52", "\u{1b}]0;owned", "\u{1b}Pq", "\u{9b}", "\u{202e}", "\u{200b}"]
         .iter()
-        .any(|sequence| written.contains(sequence))
+        .any(|sequence| output.contains(sequence))
 }
 
 fn make_pipe(path: &std::path::Path) {
@@ -121,21 +121,21 @@ fn attacks_devices_and_pipes_are_rejected() {
     let script = sandbox.script(&[r#"{"text": "Hi."}"#]);
     let fixed = ["--provider", "scripted", "--model", script.as_str()];
     let command = json!({"id": "1", "type": "switch_session", "sessionPath": "/dev/zero"});
-    let ran = sandbox.run_with_stdin(&[&["--mode", "rpc"], &fixed[..]].concat(), &format!("{command}\n"));
-    let answer = ran.out.lines().find(|line| line.contains("switch_session")).unwrap();
+    let output = sandbox.run_with_stdin(&[&["--mode", "rpc"], &fixed[..]].concat(), &format!("{command}\n"));
+    let answer = output.out.lines().find(|line| line.contains("switch_session")).unwrap();
     assert!(answer.contains("a device, not a regular file"), "{answer}");
 
-    let ran = sandbox.run(&[&["-p"], &fixed[..], &["@/dev/zero"]].concat());
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains("can't read /dev/zero: a device, not a regular file"), "{}", ran.err);
+    let output = sandbox.run(&[&["-p"], &fixed[..], &["@/dev/zero"]].concat());
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("can't read /dev/zero: a device, not a regular file"), "{}", output.err);
 
     assert_eq!(sandbox.run(&[&["-p"], &fixed[..], &["hello"]].concat()).code, Some(0));
     let pipe = sandbox.project().join("out.md");
     make_pipe(&pipe);
     let log = sandbox.logs()[0].display().to_string();
-    let ran = sandbox.run(&["sessions", "export", &log, "--force", "-o", pipe.to_str().unwrap()]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains("it exists and is not a regular file"), "{}", ran.err);
+    let output = sandbox.run(&["sessions", "export", &log, "--force", "-o", pipe.to_str().unwrap()]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("it exists and is not a regular file"), "{}", output.err);
 }
 
 #[test]
@@ -149,8 +149,8 @@ fn attacks_arguments_from_process_substitution_are_read() {
     let mut command = Command::new("bash");
     command.arg("-c").arg(line).current_dir(sandbox.project()).env_clear();
     command.env("PATH", std::env::var_os("PATH").unwrap()).env("TILLER_HOME", sandbox.home().join("tiller"));
-    let ran: super::sandbox::RunOutput = command.output().unwrap().into();
-    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Hi.\n"), "{}", ran.err);
+    let output: super::sandbox::RunOutput = command.output().unwrap().into();
+    assert_eq!((output.code, output.out.as_str()), (Some(0), "Hi.\n"), "{}", output.err);
     assert!(sandbox.messages()[0].contains("piped words"), "{:?}", sandbox.messages());
 }
 
@@ -163,7 +163,7 @@ fn attacks_escape_sequences_never_reach_the_terminal() {
         let text = json!({"text": format!("said {escape} so")}).to_string();
         let error = json!({"error": {"failure": "fatal", "message": format!("bad {escape}")}}).to_string();
         let (model, missing) = (format!("no{escape}"), format!("@no{escape}"));
-        let shown = tiller::render::sanitize(escape, tiller::render::ControlChars::Visible);
+        let visible = tiller::render::sanitize(escape, tiller::render::ControlChars::Visible);
         for (case, lines, arguments) in [
             ("answer", vec![text.as_str()], vec!["-p", "x"]),
             ("error", vec![error.as_str()], vec!["-p", "x"]),
@@ -173,11 +173,11 @@ fn attacks_escape_sequences_never_reach_the_terminal() {
         ] {
             let mut terminal = sandbox.open_scripted(&lines, &arguments);
             terminal.wait();
-            let written = terminal.written();
-            assert!(!acts_on_a_terminal(&written), "{case} {escape:?}: {written:?}");
+            let output = terminal.output();
+            assert!(!acts_on_a_terminal(&output), "{case} {escape:?}: {output:?}");
             // The terminal may wrap the line; the option parser strips some sequences itself.
-            let joined = written.replace(['\r', '\n'], "");
-            assert!(case == "option" || joined.contains(&*shown), "{case} {escape:?}: {written:?}");
+            let joined = output.replace(['\r', '\n'], "");
+            assert!(case == "option" || joined.contains(&*visible), "{case} {escape:?}: {output:?}");
         }
         let settings = sandbox.run(&["settings"]);
         assert!(!acts_on_a_terminal(&settings.err), "{:?}", settings.err);

@@ -7,16 +7,20 @@ use super::sandbox::Sandbox;
 use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 use tiller_test_support::terminal::TerminalKey;
 
-fn scripted(sandbox: &Sandbox, lines: &[&str], more: &[&str]) -> super::sandbox::RunOutput {
+fn scripted(sandbox: &Sandbox, lines: &[&str], extra_arguments: &[&str]) -> super::sandbox::RunOutput {
     let script = sandbox.script(lines);
-    sandbox.run(&[&["-p", "--provider", "scripted", "--model", &script], more].concat())
+    sandbox.run(&[&["-p", "--provider", "scripted", "--model", &script], extra_arguments].concat())
 }
 
 #[test]
 fn print_without_model_never_uses_the_demo() {
-    let ran = Sandbox::new().run(&["-p", "hi"]);
-    assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)));
-    assert!(ran.err.contains("no model available") && ran.err.contains("ANTHROPIC_API_KEY"), "{}", ran.err);
+    let output = Sandbox::new().run(&["-p", "hi"]);
+    assert_eq!((output.out.as_str(), output.code), ("", Some(2)));
+    assert!(
+        output.err.contains("no model available") && output.err.contains("ANTHROPIC_API_KEY"),
+        "{}",
+        output.err
+    );
 }
 
 #[test]
@@ -35,10 +39,10 @@ fn usage_error_exits_with_2_and_names_the_problem() {
         ),
         (&["-p", "--provider", "demo", "--max-turns", "0", "hi"], "--max-turns: `0` is not a whole number"),
     ];
-    for (arguments, said) in cases {
-        let ran = sandbox.run(arguments);
-        assert_eq!(ran.code, Some(2), "{arguments:?}: {}", ran.err);
-        assert!(ran.err.contains(said), "{arguments:?}: {}", ran.err);
+    for (arguments, expected) in cases {
+        let output = sandbox.run(arguments);
+        assert_eq!(output.code, Some(2), "{arguments:?}: {}", output.err);
+        assert!(output.err.contains(expected), "{arguments:?}: {}", output.err);
     }
     assert!(sandbox.logs().is_empty());
 }
@@ -50,83 +54,92 @@ fn unknown_command_is_not_sent_as_a_prompt() {
     let fixed = ["--provider", "scripted", "--model", &script, "-p"];
     for line in [&["doctor"][..], &["update"], &["mcp", "list"], &["config", "set"], &["serve"], &["sesions"]]
     {
-        let ran = sandbox.run(&[&fixed[..], line].concat());
-        assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)), "{line:?}: {}", ran.err);
-        let said = format!("`tiller -- {}` sends this", line.join(" "));
-        assert!(ran.err.contains(&said), "{line:?}: {}", ran.err);
-        let sent = sandbox.run(&[&fixed[..], &["--"], line].concat());
-        assert_eq!((sent.out.as_str(), sent.code), ("Hi.\n", Some(0)), "{line:?}: {}", sent.err);
+        let output = sandbox.run(&[&fixed[..], line].concat());
+        assert_eq!((output.out.as_str(), output.code), ("", Some(2)), "{line:?}: {}", output.err);
+        let expected = format!("`tiller -- {}` sends this", line.join(" "));
+        assert!(output.err.contains(&expected), "{line:?}: {}", output.err);
+        let prompt_output = sandbox.run(&[&fixed[..], &["--"], line].concat());
+        assert_eq!(
+            (prompt_output.out.as_str(), prompt_output.code),
+            ("Hi.\n", Some(0)),
+            "{line:?}: {}",
+            prompt_output.err
+        );
     }
     let lst = sandbox.run(&["sessions", "lst"]);
     assert!(lst.code == Some(2) && lst.err.contains("'list'"), "{}", lst.err);
-    let sent = sandbox.run(&[&fixed[..], &["update the docs"]].concat());
-    assert_eq!((sent.out.as_str(), sent.code), ("Hi.\n", Some(0)), "{}", sent.err);
+    let prompt_output = sandbox.run(&[&fixed[..], &["update the docs"]].concat());
+    assert_eq!((prompt_output.out.as_str(), prompt_output.code), ("Hi.\n", Some(0)), "{}", prompt_output.err);
 }
 
 #[test]
 fn completions_are_printed_for_every_shell() {
     let sandbox = Sandbox::new();
-    for (shell, said) in [
+    for (shell, expected) in [
         ("bash", "complete -F _tiller"),
         ("zsh", "#compdef tiller"),
         ("fish", "complete -c tiller"),
         ("elvish", "edit:completion"),
         ("powershell", "Register-ArgumentCompleter"),
     ] {
-        let ran = sandbox.run(&["completions", shell]);
-        assert_eq!(ran.code, Some(0), "{shell}: {}", ran.err);
-        assert!(ran.out.contains(said) && ran.out.contains("add-dir"), "{shell}: {}", ran.out);
+        let output = sandbox.run(&["completions", shell]);
+        assert_eq!(output.code, Some(0), "{shell}: {}", output.err);
+        assert!(output.out.contains(expected) && output.out.contains("add-dir"), "{shell}: {}", output.out);
     }
     assert_eq!(sandbox.run(&["completions", "tcsh"]).code, Some(2));
 }
 
 #[test]
 fn man_prints_a_page_with_every_command() {
-    let ran = Sandbox::new().run(&["man"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    for said in [".TH tiller", "tiller\\-sessions", "\\-\\-trace"] {
-        assert!(ran.out.contains(said), "{said}: {}", ran.out);
+    let output = Sandbox::new().run(&["man"]);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    for expected in [".TH tiller", "tiller\\-sessions", "\\-\\-trace"] {
+        assert!(output.out.contains(expected), "{expected}: {}", output.out);
     }
 }
 
 #[test]
 fn models_are_listed_with_limits_and_key_status() {
-    let sandbox = Sandbox::new().with("ANTHROPIC_API_KEY", "k");
-    let ran = sandbox.run(&["models", "--json"]);
-    let rows: Vec<Value> = serde_json::from_str(&ran.out).unwrap();
-    let of = |provider: &str| rows.iter().find(|row| row["provider"] == provider).unwrap();
-    let (claude, gpt) = (of("anthropic"), of("openai"));
+    let sandbox = Sandbox::new().with_variable("ANTHROPIC_API_KEY", "k");
+    let output = sandbox.run(&["models", "--json"]);
+    let rows: Vec<Value> = serde_json::from_str(&output.out).unwrap();
+    let of_provider = |provider: &str| rows.iter().find(|row| row["provider"] == provider).unwrap();
+    let (claude, gpt) = (of_provider("anthropic"), of_provider("openai"));
     assert_eq!([&claude["hasKey"], &claude["usable"]], [&json!(true), &json!(true)]);
     assert_eq!([&gpt["hasKey"], &gpt["usable"]], [&json!(false), &json!(false)]);
     assert!(claude["window"].as_u64() > claude["maxOutput"].as_u64(), "{claude}");
     assert!(claude["price"]["input"].is_number() && claude["thinking"].is_array(), "{claude}");
 
-    let ran = sandbox.run(&["models", "GPT-5"]);
-    assert!(ran.out.starts_with("MODEL ") && !ran.out.contains("claude"), "{}", ran.out);
-    assert!(ran.out.lines().skip(1).all(|line| line.contains("gpt-5") && line.ends_with("missing")));
-    let ran = sandbox.run(&["models", "nothing-of-the-kind"]);
-    assert_eq!((ran.out.as_str(), ran.code), ("", Some(1)), "{}", ran.err);
+    let output = sandbox.run(&["models", "GPT-5"]);
+    assert!(output.out.starts_with("MODEL ") && !output.out.contains("claude"), "{}", output.out);
+    assert!(output.out.lines().skip(1).all(|line| line.contains("gpt-5") && line.ends_with("missing")));
+    let output = sandbox.run(&["models", "nothing-of-the-kind"]);
+    assert_eq!((output.out.as_str(), output.code), ("", Some(1)), "{}", output.err);
 }
 
 #[test]
 fn models_of_custom_server_need_no_key() {
-    let sandbox = Sandbox::new().with("OPENAI_BASE_URL", "http://127.0.0.1:9/v1");
-    let ran = sandbox.run(&["--provider", "openai", "--model", "qwen3:8b", "models", "qwen"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    let row = ran.out.lines().nth(1).unwrap_or_default();
-    assert!(row.starts_with("openai/qwen3:8b") && row.ends_with("not needed"), "{}", ran.out);
+    let sandbox = Sandbox::new().with_variable("OPENAI_BASE_URL", "http://127.0.0.1:9/v1");
+    let output = sandbox.run(&["--provider", "openai", "--model", "qwen3:8b", "models", "qwen"]);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let row = output.out.lines().nth(1).unwrap_or_default();
+    assert!(row.starts_with("openai/qwen3:8b") && row.ends_with("not needed"), "{}", output.out);
 }
 
 #[test]
 fn agent_mode_off_is_a_chat_without_tools() {
-    let server =
-        MockServer::start([Reply::says([AnswerPart::text("Hi.")]), Reply::says([AnswerPart::text("Hi.")])]);
-    let sandbox = Sandbox::new().with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", &server.url);
-    let plain = sandbox.with("AGENT_MODE", "false");
-    let ran = plain.run(&["-p", "hello"]);
-    assert_eq!((ran.out.as_str(), ran.code), ("Hi.\n", Some(0)), "{}", ran.err);
-    let ran = plain.run(&["-p", "--tools", "on", "hello"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let server = MockServer::start([
+        Reply::answer([AnswerPart::text("Hi.")]),
+        Reply::answer([AnswerPart::text("Hi.")]),
+    ]);
+    let sandbox = Sandbox::new()
+        .with_variable("ANTHROPIC_API_KEY", "k")
+        .with_variable("ANTHROPIC_BASE_URL", &server.url);
+    let plain = sandbox.with_variable("AGENT_MODE", "false");
+    let output = plain.run(&["-p", "hello"]);
+    assert_eq!((output.out.as_str(), output.code), ("Hi.\n", Some(0)), "{}", output.err);
+    let output = plain.run(&["-p", "--tools", "on", "hello"]);
+    assert_eq!(output.code, Some(0), "{}", output.err);
     let tools: Vec<bool> = server.requests().iter().map(|it| it.body["tools"].is_array()).collect();
     assert_eq!(tools, [false, true]);
 }
@@ -138,20 +151,21 @@ fn resume_query_without_match_has_a_hint() {
         if has_session {
             scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["hello"]);
         }
-        let ran = sandbox.run(&["-p", "--provider", "demo", "-r", "zzzz", "go on"]);
-        assert_eq!(ran.code, Some(2), "{}", ran.err);
-        for said in ["matches `zzzz`", "`tiller -r` opens the list", "tiller sessions search"] {
-            assert!(ran.err.contains(said), "{said}: {}", ran.err);
+        let output = sandbox.run(&["-p", "--provider", "demo", "-r", "zzzz", "go on"]);
+        assert_eq!(output.code, Some(2), "{}", output.err);
+        for expected in ["matches `zzzz`", "`tiller -r` opens the list", "tiller sessions search"] {
+            assert!(output.err.contains(expected), "{expected}: {}", output.err);
         }
-        assert!(!ran.err.contains("-c"), "{}", ran.err);
+        assert!(!output.err.contains("-c"), "{}", output.err);
     }
 }
 
 #[test]
 fn settings_are_shown_with_their_sources() {
-    let sandbox = Sandbox::new().with("TILLER_BASH_TIMEOUT_S", "7");
-    let shown: Value = serde_json::from_str(&sandbox.run(&["settings", "--json"]).out).unwrap();
-    let row = |name: &str| shown.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap().clone();
+    let sandbox = Sandbox::new().with_variable("TILLER_BASH_TIMEOUT_S", "7");
+    let settings: Value = serde_json::from_str(&sandbox.run(&["settings", "--json"]).out).unwrap();
+    let row =
+        |name: &str| settings.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap().clone();
     assert_eq!(row("bash.timeout_s")["value"], "7");
     assert_eq!(row("bash.timeout_s")["source"], "TILLER_BASH_TIMEOUT_S");
     assert_eq!(row("steering_point")["source"], "default");
@@ -162,12 +176,12 @@ fn settings_are_shown_with_their_sources() {
 #[test]
 fn typo_of_a_command_is_refused_unless_after_two_dashes() {
     let sandbox = Sandbox::new();
-    let ran = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["sesions", "list"]);
-    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
-    assert!(ran.err.contains("did you mean `tiller sessions list`?"), "{}", ran.err);
-    assert!(ran.err.contains("`tiller -- sesions list` sends this as a prompt"), "{}", ran.err);
-    let ran = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["--", "sesions", "list"]);
-    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Hi.\n"), "{}", ran.err);
+    let output = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["sesions", "list"]);
+    assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{}", output.err);
+    assert!(output.err.contains("did you mean `tiller sessions list`?"), "{}", output.err);
+    assert!(output.err.contains("`tiller -- sesions list` sends this as a prompt"), "{}", output.err);
+    let output = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["--", "sesions", "list"]);
+    assert_eq!((output.code, output.out.as_str()), (Some(0), "Hi.\n"), "{}", output.err);
 }
 
 #[test]
@@ -176,22 +190,26 @@ fn settings_errors_stop_print_but_not_the_settings_command() {
     let file = sandbox.home().join("tiller/settings.json");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     std::fs::write(&file, r#"{"approval": "maybe", "max_turns": "x"}"#).unwrap();
-    let ran = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["hello"]);
-    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+    let output = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["hello"]);
+    assert_eq!((output.code, output.out.as_str()), (Some(2), ""));
     assert!(
-        ran.err.contains("`maybe` is not one of") && ran.err.contains("`x` is not a whole"),
+        output.err.contains("`maybe` is not one of") && output.err.contains("`x` is not a whole"),
         "{}",
-        ran.err
+        output.err
     );
-    let shown = sandbox.run(&["settings"]);
-    assert_eq!(shown.code, Some(0), "{}", shown.err);
-    assert!(shown.err.contains("`maybe`") && shown.err.contains("read-only, the strictest"), "{}", shown.err);
-    let row = shown.out.lines().find(|line| line.starts_with("approval ")).unwrap();
+    let settings = sandbox.run(&["settings"]);
+    assert_eq!(settings.code, Some(0), "{}", settings.err);
+    assert!(
+        settings.err.contains("`maybe`") && settings.err.contains("read-only, the strictest"),
+        "{}",
+        settings.err
+    );
+    let row = settings.out.lines().find(|line| line.starts_with("approval ")).unwrap();
     assert!(row.contains("read-only") && row.contains("value in the file is invalid"), "{row}");
     std::fs::write(&file, "{\n  \"sync\": \"never\",\n}").unwrap();
-    let ran = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["hello"]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains("settings.json, line 3, column 1: not a JSON object"), "{}", ran.err);
+    let output = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["hello"]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("settings.json, line 3, column 1: not a JSON object"), "{}", output.err);
 }
 
 #[test]
@@ -205,25 +223,27 @@ fn flags_are_accepted_before_and_after_a_command() {
         &["sessions", "list", "--json", "--session-dir", "logs", "--cwd", &project],
     ];
     for order in orders {
-        let ran = sandbox.run(order);
-        assert_eq!(ran.code, Some(0), "{order:?}: {}", ran.err);
-        let list: Value = serde_json::from_str(&ran.out).unwrap();
+        let output = sandbox.run(order);
+        assert_eq!(output.code, Some(0), "{order:?}: {}", output.err);
+        let list: Value = serde_json::from_str(&output.out).unwrap();
         assert_eq!(list[0]["firstPrompt"], "hello", "{order:?}");
     }
-    let shown = sandbox.run(&["--model", "opus", "settings", "--json"]);
-    let shown: Value = serde_json::from_str(&shown.out).unwrap();
-    let model = shown.as_array().unwrap().iter().find(|row| row["name"] == "model").unwrap();
+    let settings = sandbox.run(&["--model", "opus", "settings", "--json"]);
+    let settings: Value = serde_json::from_str(&settings.out).unwrap();
+    let model = settings.as_array().unwrap().iter().find(|row| row["name"] == "model").unwrap();
     assert_eq!((&model["value"], &model["source"]), (&json!("opus"), &json!("--model")));
 }
 
 #[test]
 fn log_names_requests_without_text_or_keys() {
-    let sandbox = Sandbox::new().with("ANTHROPIC_API_KEY", "hush-hush-key-of-mine");
+    let sandbox = Sandbox::new().with_variable("ANTHROPIC_API_KEY", "hush-hush-key-of-mine");
     // No server listens on this address.
-    let sandbox =
-        sandbox.with("ANTHROPIC_BASE_URL", "http://127.0.0.1:9").with("TILLER_RETRY_ENABLED", "off");
-    let ran = sandbox.run(&["--log-level", "debug", "--provider", "anthropic", "-p", "a private question"]);
-    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    let sandbox = sandbox
+        .with_variable("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+        .with_variable("TILLER_RETRY_ENABLED", "off");
+    let output =
+        sandbox.run(&["--log-level", "debug", "--provider", "anthropic", "-p", "a private question"]);
+    assert_eq!(output.code, Some(1), "{}", output.err);
     let log = std::fs::read_to_string(sandbox.home().join("tiller/state/tiller.log")).unwrap();
     for words in [
         "session opened",
@@ -240,8 +260,8 @@ fn log_names_requests_without_text_or_keys() {
 #[test]
 fn no_session_stores_nothing() {
     let sandbox = Sandbox::new();
-    let ran = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["--no-session", "hello"]);
-    assert_eq!((ran.out.as_str(), ran.code), ("Hi.\n", Some(0)), "{}", ran.err);
+    let output = scripted(&sandbox, &[r#"{"text": "Hi."}"#], &["--no-session", "hello"]);
+    assert_eq!((output.out.as_str(), output.code), ("Hi.\n", Some(0)), "{}", output.err);
     assert!(!sandbox.home().join("tiller").exists());
 }
 
@@ -250,7 +270,7 @@ fn no_session_tui_stores_nothing() {
     let mut sandbox = Sandbox::new();
     let temporary = sandbox.project().join("tmp");
     std::fs::create_dir(&temporary).unwrap();
-    sandbox = sandbox.with("TMPDIR", &temporary.display().to_string());
+    sandbox = sandbox.with_variable("TMPDIR", &temporary.display().to_string());
     let long = r#"{"calls": [{"name": "bash", "arguments": {"command": "seq 9000; ls $TMPDIR > made"}}]}"#;
     let mut terminal = sandbox.open_scripted(&[long, r#"{"text": "Counted."}"#], &["--no-session"]);
     terminal.wait_for("❯");
@@ -270,8 +290,8 @@ fn no_session_tui_stores_nothing() {
     let screen = terminal.screen();
     assert!(screen.contains("this session was not saved"), "{screen}");
     assert!(!screen.contains("tiller --session"), "{screen}");
-    let made = std::fs::read_to_string(sandbox.project().join("made")).unwrap();
-    assert!(made.starts_with("tiller-"), "{made}");
+    let created = std::fs::read_to_string(sandbox.project().join("made")).unwrap();
+    assert!(created.starts_with("tiller-"), "{created}");
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
     assert!(!sandbox.home().join("tiller").exists());
 }
@@ -290,9 +310,12 @@ fn a_session_is_listed_shown_and_drawn() {
     let short = &id[id.len() - 6..];
     assert!(sandbox.run(&["sessions", "list"]).out.starts_with(short));
 
-    let shown = sandbox.run(&["sessions", "show", short]).out;
-    assert!(shown.contains("> what is here?\n") && shown.contains("[call list_files: {}]"), "{shown}");
-    assert!(shown.ends_with("Two files.\n"), "{shown}");
+    let settings = sandbox.run(&["sessions", "show", short]).out;
+    assert!(
+        settings.contains("> what is here?\n") && settings.contains("[call list_files: {}]"),
+        "{settings}"
+    );
+    assert!(settings.ends_with("Two files.\n"), "{settings}");
 
     let stats: Value =
         serde_json::from_str(&sandbox.run(&["sessions", "show", short, "--stats", "--json"]).out).unwrap();
@@ -314,12 +337,12 @@ fn fork_has_the_path_of_its_parent() {
     let sandbox = Sandbox::new();
     scripted(&sandbox, &[r#"{"text": "One."}"#], &["first"]);
     let parent = sandbox.logs()[0].clone();
-    let ran = scripted(
+    let output = scripted(
         &sandbox,
         &[r#"{"text": "One."}"#, r#"{"text": "Two."}"#],
         &["--fork", parent.to_str().unwrap(), "second"],
     );
-    assert_eq!(ran.out, "Two.\n", "{}", ran.err);
+    assert_eq!(output.out, "Two.\n", "{}", output.err);
     let fork = sandbox.logs().into_iter().find(|path| *path != parent).unwrap();
     let lines = |path| std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect::<Vec<_>>();
     let (before, after) = (lines(&parent), lines(&fork));
@@ -330,9 +353,10 @@ fn fork_has_the_path_of_its_parent() {
 
 #[test]
 fn models_flag_selects_the_first_model() {
-    let sandbox =
-        Sandbox::new().with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
-    let sandbox = sandbox.with("TILLER_RETRY_ENABLED", "off");
+    let sandbox = Sandbox::new()
+        .with_variable("ANTHROPIC_API_KEY", "k")
+        .with_variable("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+    let sandbox = sandbox.with_variable("TILLER_RETRY_ENABLED", "off");
     sandbox.run(&["-p", "--models", "haiku-4-5:low,opus", "hi"]);
     let log = sandbox.log();
     let model = log.iter().find(|line| line["type"] == "model_change").unwrap();
@@ -341,10 +365,13 @@ fn models_flag_selects_the_first_model() {
 
 #[test]
 fn thinking_flag_applies_to_resumed_session() {
-    let sandbox =
-        Sandbox::new().with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
-    let sandbox = sandbox.with("TILLER_RETRY_ENABLED", "off");
-    let ask = |more: &[&str]| sandbox.run(&[&["-p", "--provider", "anthropic"], more, &["hi"]].concat());
+    let sandbox = Sandbox::new()
+        .with_variable("ANTHROPIC_API_KEY", "k")
+        .with_variable("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+    let sandbox = sandbox.with_variable("TILLER_RETRY_ENABLED", "off");
+    let ask = |extra_arguments: &[&str]| {
+        sandbox.run(&[&["-p", "--provider", "anthropic"], extra_arguments, &["hi"]].concat())
+    };
     ask(&["--thinking", "low"]);
     ask(&["-c", "--thinking", "high"]);
     let levels: Vec<Value> = sandbox
@@ -364,15 +391,15 @@ fn fork_of_path_with_at_sign() {
     scripted(&sandbox, &answers, &["--session-dir", "me@home", "first"]);
     let mut logs = std::fs::read_dir(sandbox.project().join("me@home")).unwrap();
     let parent = logs.next().unwrap().unwrap().path().display().to_string();
-    let ran = scripted(&sandbox, &answers, &["--fork", &parent, "second"]);
-    assert_eq!(ran.out, "Two.\n", "{}", ran.err);
+    let output = scripted(&sandbox, &answers, &["--fork", &parent, "second"]);
+    assert_eq!(output.out, "Two.\n", "{}", output.err);
 
     let text = std::fs::read_to_string(&parent).unwrap();
     let entries = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let first = entries.into_iter().find(|entry| entry["message"]["role"] == "user").unwrap();
-    let upto = format!("{parent}@{}", first["id"].as_str().unwrap());
-    let ran = scripted(&sandbox, &answers, &["--fork", &upto, "instead"]);
-    assert_eq!(ran.out, "One.\n", "{}", ran.err);
+    let entry_path = format!("{parent}@{}", first["id"].as_str().unwrap());
+    let output = scripted(&sandbox, &answers, &["--fork", &entry_path, "instead"]);
+    assert_eq!(output.out, "One.\n", "{}", output.err);
 }
 
 #[test]
@@ -380,16 +407,18 @@ fn add_dir_allows_that_folder_only() {
     let (sandbox, other) = (Sandbox::new(), tempfile::tempdir().unwrap());
     std::fs::write(other.path().join("note"), "from elsewhere").unwrap();
     let path = other.path().canonicalize().unwrap().display().to_string();
-    let call = |tool: &str, more: &str| {
-        format!(r#"{{"calls": [{{"name": "{tool}", "arguments": {{"path": "{path}/note"{more}}}}}]}}"#)
+    let call = |tool: &str, extra_arguments: &str| {
+        format!(
+            r#"{{"calls": [{{"name": "{tool}", "arguments": {{"path": "{path}/note"{extra_arguments}}}}}]}}"#
+        )
     };
     let (read, write) = (call("read_file", ""), call("write_file", r#", "content": "x""#));
     let run = |expected: &str, call: &str, arguments: &[&str]| {
         let end = format!(r#"{{"expect": "{expected}", "text": "As expected."}}"#);
         let script = sandbox.script(&[call, &end]);
         let fixed = ["-p", "--no-session", "--provider", "scripted", "--model", &script];
-        let ran = sandbox.run(&[&fixed, arguments, &["go"]].concat());
-        assert_eq!((ran.out.trim(), ran.code), ("As expected.", Some(0)), "{}", ran.err);
+        let output = sandbox.run(&[&fixed, arguments, &["go"]].concat());
+        assert_eq!((output.out.trim(), output.code), ("As expected.", Some(0)), "{}", output.err);
     };
     run("--add-dir FOLDER lets tools reach it", &read, &[]);
     run("from elsewhere", &read, &["--add-dir", &path]);
@@ -398,29 +427,29 @@ fn add_dir_allows_that_folder_only() {
     run("may be read but not written", &write, &["--add-dir", &read_only]);
     run("note", &write, &["--add-dir", &path]);
     assert_eq!(std::fs::read_to_string(other.path().join("note")).unwrap(), "x");
-    let ran = sandbox.run(&["-p", "--provider", "demo", "--add-dir", "no/such/folder", "hi"]);
-    assert!(ran.code == Some(2) && ran.err.contains("--add-dir no/such/folder"), "{}", ran.err);
+    let output = sandbox.run(&["-p", "--provider", "demo", "--add-dir", "no/such/folder", "hi"]);
+    assert!(output.code == Some(2) && output.err.contains("--add-dir no/such/folder"), "{}", output.err);
 }
 
 #[test]
 fn base_url_error_disables_only_its_provider() {
-    let server = MockServer::start([Reply::says([AnswerPart::text("Fine.")])]);
+    let server = MockServer::start([Reply::answer([AnswerPart::text("Fine.")])]);
     let sandbox = Sandbox::new()
-        .with("ANTHROPIC_API_KEY", "k")
-        .with("ANTHROPIC_BASE_URL", &server.url)
-        .with("OPENAI_API_KEY", "k")
-        .with("OPENAI_BASE_URL", "htp:/nowhere");
+        .with_variable("ANTHROPIC_API_KEY", "k")
+        .with_variable("ANTHROPIC_BASE_URL", &server.url)
+        .with_variable("OPENAI_API_KEY", "k")
+        .with_variable("OPENAI_BASE_URL", "htp:/nowhere");
     let reason = "openai is misconfigured: OPENAI_BASE_URL is `htp:/nowhere`: the scheme is `htp`";
-    let ran = sandbox.run(&["-p", "hello"]);
-    assert_eq!((ran.out.as_str(), ran.code), ("Fine.\n", Some(0)), "{}", ran.err);
-    assert!(ran.err.contains(reason), "{}", ran.err);
+    let output = sandbox.run(&["-p", "hello"]);
+    assert_eq!((output.out.as_str(), output.code), ("Fine.\n", Some(0)), "{}", output.err);
+    assert!(output.err.contains(reason), "{}", output.err);
     for arguments in [["--provider", "openai"], ["--model", "openai/gpt-5"], ["--model", "gpt-5"]] {
-        let ran = sandbox.run(&[&arguments[..], &["-p", "hello"]].concat());
-        assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)), "{arguments:?}");
-        assert!(ran.err.contains("OPENAI_BASE_URL is `htp:/nowhere`"), "{arguments:?}: {}", ran.err);
+        let output = sandbox.run(&[&arguments[..], &["-p", "hello"]].concat());
+        assert_eq!((output.out.as_str(), output.code), ("", Some(2)), "{arguments:?}");
+        assert!(output.err.contains("OPENAI_BASE_URL is `htp:/nowhere`"), "{arguments:?}: {}", output.err);
     }
-    let alone = Sandbox::new().with("OPENAI_BASE_URL", "htp:/nowhere");
-    let ran = alone.run(&["-p", "hello"]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains(reason), "{}", ran.err);
+    let without_models = Sandbox::new().with_variable("OPENAI_BASE_URL", "htp:/nowhere");
+    let output = without_models.run(&["-p", "hello"]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains(reason), "{}", output.err);
 }

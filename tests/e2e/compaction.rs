@@ -19,7 +19,7 @@ fn long(text: &str) -> String {
 
 /// A sandbox where compaction keeps only the newest message.
 fn sandbox() -> Sandbox {
-    Sandbox::new().with("TILLER_COMPACTION_KEEP_TOKENS", "1")
+    Sandbox::new().with_variable("TILLER_COMPACTION_KEEP_TOKENS", "1")
 }
 
 fn compactions(log: &[Value]) -> Vec<&Value> {
@@ -33,30 +33,36 @@ fn compaction_overflow_is_retried_after_summary() {
         ("openai", r#"{"error":{"code":"context_length_exceeded","message":"too many tokens"}}"#),
     ] {
         let server = MockServer::start([
-            Reply::says([AnswerPart::text("One.")]),
+            Reply::answer([AnswerPart::text("One.")]),
             Reply::status(400, too_long),
-            Reply::says([AnswerPart::text("It is about bees.")]).tokens(700, 30),
-            Reply::says([AnswerPart::text("Two.")]),
+            Reply::answer([AnswerPart::text("It is about bees.")]).tokens(700, 30),
+            Reply::answer([AnswerPart::text("Two.")]),
         ]);
         let (name, url) = (provider.to_uppercase(), format!("{}/v1", server.url));
         let url = if provider == "openai" { &url } else { &server.url };
-        let sandbox = sandbox().with(&format!("{name}_API_KEY"), "k").with(&format!("{name}_BASE_URL"), url);
+        let sandbox = sandbox()
+            .with_variable(&format!("{name}_API_KEY"), "k")
+            .with_variable(&format!("{name}_BASE_URL"), url);
         let fixed = ["-p", "--provider", provider, "--model", "claude-sonnet-9-9"];
         assert_eq!(sandbox.run(&[&fixed[..], &[&long("first")]].concat()).out, "One.\n");
-        let ran = sandbox.run(&[&fixed[..], &["-c", "second"]].concat());
-        assert_eq!((ran.out.as_str(), ran.code), ("Two.\n", Some(0)), "{provider}: {}", ran.err);
+        let output = sandbox.run(&[&fixed[..], &["-c", "second"]].concat());
+        assert_eq!((output.out.as_str(), output.code), ("Two.\n", Some(0)), "{provider}: {}", output.err);
 
         let requests = server.requests();
         assert_eq!(requests.len(), 4, "{provider}");
         assert!(requests[2].body.get("tools").is_none_or(|tools| tools == &json!([])), "{provider}");
-        let asked = requests[2].body["messages"].to_string();
+        let summary_request = requests[2].body["messages"].to_string();
         assert!(
-            asked.contains("<conversation>\\n[User] first buzz") && !asked.contains("second"),
+            summary_request.contains("<conversation>\\n[User] first buzz")
+                && !summary_request.contains("second"),
             "{provider}"
         );
-        let again = requests[3].body["messages"].to_string();
-        assert!(again.contains("It is about bees.") && again.contains("second"), "{provider}: {again}");
-        assert!(!again.contains("One."), "{provider}: {again}");
+        let retried_request = requests[3].body["messages"].to_string();
+        assert!(
+            retried_request.contains("It is about bees.") && retried_request.contains("second"),
+            "{provider}: {retried_request}"
+        );
+        assert!(!retried_request.contains("One."), "{provider}: {retried_request}");
         let log = sandbox.log();
         let usage = &compactions(&log)[0]["usage"];
         assert_eq!((&usage["input"], &usage["output"]), (&json!(700), &json!(30)), "{provider}");
@@ -72,14 +78,14 @@ fn compaction_in_print_mode_finishes_before_exit() {
         SUMMARY,
     ]);
     let fixed = ["-p", "--mode", "json", "--yes", "--provider", "scripted", "--model", &script];
-    let ran = sandbox.run(&[&fixed[..], &[&long("count the bees")]].concat());
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    let events: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let output = sandbox.run(&[&fixed[..], &[&long("count the bees")]].concat());
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let events: Vec<Value> = output.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let kinds: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
     assert_eq!(kinds.last(), Some(&"agent_settled"));
-    let ended = events.iter().find(|event| event["type"] == "compaction_end").unwrap();
-    assert_eq!(ended["reason"], "threshold");
-    assert!(ended["result"]["summary"].as_str().unwrap().ends_with("It is about bees."), "{ended}");
+    let end_event = events.iter().find(|event| event["type"] == "compaction_end").unwrap();
+    assert_eq!(end_event["reason"], "threshold");
+    assert!(end_event["result"]["summary"].as_str().unwrap().ends_with("It is about bees."), "{end_event}");
     let log = sandbox.log();
     assert_eq!(compactions(&log)[0]["usage"]["totalTokens"], 209);
     let context = sandbox.run(&["sessions", "show", log[0]["id"].as_str().unwrap(), "--context"]).out;
@@ -99,8 +105,8 @@ fn compaction_killed_during_summary_loses_nothing() {
     let mut child = sandbox.start(&mut sandbox.command(&[&fixed[..], &[&long("count the bees")]].concat()));
     let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     // The answer is complete; the run only waits for the summary.
-    let ended = lines.into_iter().find(|line| line.contains(r#""type":"agent_end""#));
-    assert!(ended.is_some());
+    let end_event = lines.into_iter().find(|line| line.contains(r#""type":"agent_end""#));
+    assert!(end_event.is_some());
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(sandbox.messages().last().unwrap().contains("Done."), "{:?}", sandbox.messages());
@@ -117,9 +123,9 @@ fn compaction_killed_during_summary_loses_nothing() {
 
 #[test]
 fn compaction_command_takes_instructions_and_draws_a_rule() {
-    let sandbox = Sandbox::new().with("TILLER_COMPACTION_KEEP_TOKENS", "20");
-    let told = r#"{"when": "mind the queen", "text": "All about the queen."}"#;
-    let lines = [r#"{"text": "word by word ", "repeat": 500}"#, r#"{"text": "Answer two."}"#, told];
+    let sandbox = Sandbox::new().with_variable("TILLER_COMPACTION_KEEP_TOKENS", "20");
+    let summary_answer = r#"{"when": "mind the queen", "text": "All about the queen."}"#;
+    let lines = [r#"{"text": "word by word ", "repeat": 500}"#, r#"{"text": "Answer two."}"#, summary_answer];
     let mut terminal = sandbox.open_scripted(&lines, &[]);
     for (prompt, answer) in [("question one", "word by word"), ("question two", "Answer two.")] {
         terminal.wait_for("❯");
@@ -157,7 +163,7 @@ fn branch_summary_by_demo_does_not_restart_the_tour() {
     terminal.key(TerminalKey::Home);
     terminal.wait_for("▸• ▌ hello");
     terminal.key(TerminalKey::Enter);
-    terminal.notice("leave this branch");
+    terminal.wait_for_question("leave this branch");
     terminal.key(TerminalKey::Down);
     terminal.wait_for("▸ summarize it for the model");
     terminal.key(TerminalKey::Enter);
@@ -171,9 +177,9 @@ fn branch_summary_by_demo_does_not_restart_the_tour() {
 #[test]
 fn branch_summary_takes_instructions() {
     let sandbox = Sandbox::new();
-    let told = r#"{"when": "only the stings", "text": "It stings."}"#;
-    let mut terminal =
-        sandbox.open_scripted(&[r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#, told], &[]);
+    let summary_answer = r#"{"when": "only the stings", "text": "It stings."}"#;
+    let mut terminal = sandbox
+        .open_scripted(&[r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#, summary_answer], &[]);
     for (prompt, answer) in [("question one", "Answer one."), ("question two", "Answer two.")] {
         terminal.wait_for("❯");
         terminal.send(prompt);
@@ -188,7 +194,7 @@ fn branch_summary_takes_instructions() {
     terminal.key(TerminalKey::Up);
     terminal.wait_for("▸•   Answer one.");
     terminal.key(TerminalKey::Enter);
-    terminal.notice("leave this branch");
+    terminal.wait_for_question("leave this branch");
     terminal.key(TerminalKey::Down);
     terminal.key(TerminalKey::Down);
     terminal.wait_for("▸ summarize with instructions…");

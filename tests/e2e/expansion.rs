@@ -9,16 +9,16 @@ use super::sandbox::Sandbox;
 use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 
 fn sandbox(server: &MockServer) -> Sandbox {
-    Sandbox::new().with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", &server.url)
+    Sandbox::new().with_variable("ANTHROPIC_API_KEY", "k").with_variable("ANTHROPIC_BASE_URL", &server.url)
 }
 
-fn ask(sandbox: &Sandbox, more: &[&str]) -> super::sandbox::RunOutput {
+fn ask(sandbox: &Sandbox, extra_arguments: &[&str]) -> super::sandbox::RunOutput {
     let fixed = ["-p", "--provider", "anthropic", "--model", "claude-sonnet-5-5"];
-    sandbox.run(&[&fixed, more].concat())
+    sandbox.run(&[&fixed, extra_arguments].concat())
 }
 
 fn fine() -> MockServer {
-    MockServer::start([Reply::says([AnswerPart::text("Fine.")])])
+    MockServer::start([Reply::answer([AnswerPart::text("Fine.")])])
 }
 
 fn write(folder: &Path, name: &str, text: &str) {
@@ -32,7 +32,7 @@ fn skill(name: &str, body: &str) -> String {
 }
 
 /// The text of the first message of the first request.
-fn asked(server: &MockServer) -> String {
+fn sent_messages(server: &MockServer) -> String {
     server.requests()[0].body["messages"][0]["content"][0]["text"].as_str().unwrap().to_owned()
 }
 
@@ -45,12 +45,12 @@ fn skill_is_expanded_and_listed_with_its_path() {
     let server = fine();
     let sandbox = sandbox(&server);
     write(sandbox.project(), ".agents/skills/tidy/SKILL.md", &skill("tidy", "Tidy $1 up."));
-    let ran = ask(&sandbox, &["/skill:tidy", "the", "parser"]);
-    assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.code), ("Fine.\n", "", Some(0)));
+    let output = ask(&sandbox, &["/skill:tidy", "the", "parser"]);
+    assert_eq!((output.out.as_str(), output.err.as_str(), output.code), ("Fine.\n", "", Some(0)));
     let path = sandbox.project().canonicalize().unwrap().join(".agents/skills/tidy/SKILL.md");
     let path = path.display();
     assert_eq!(
-        asked(&server),
+        sent_messages(&server),
         format!("<skill name=\"tidy\" location=\"{path}\">\nTidy $1 up.\n</skill>\n\nthe parser")
     );
     let system = system(&server);
@@ -66,10 +66,11 @@ fn skill_built_in_can_be_read() {
     let sandbox = Sandbox::new();
     let location = sandbox.home().join("tiller/state/skills/debug/SKILL.md");
     let read = AnswerPart::call("c1", "read_file", json!({"path": location}));
-    let server = MockServer::start([Reply::says([read]), Reply::says([AnswerPart::text("Read.")])]);
-    let sandbox = sandbox.with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", &server.url);
-    let ran = ask(&sandbox, &["read it"]);
-    assert_eq!(ran.out, "Read.\n", "{}", ran.err);
+    let server = MockServer::start([Reply::answer([read]), Reply::answer([AnswerPart::text("Read.")])]);
+    let sandbox =
+        sandbox.with_variable("ANTHROPIC_API_KEY", "k").with_variable("ANTHROPIC_BASE_URL", &server.url);
+    let output = ask(&sandbox, &["read it"]);
+    assert_eq!(output.out, "Read.\n", "{}", output.err);
     assert!(system(&server).contains(&format!("<location>{}</location>", location.display())));
     let result = server.requests()[1].body["messages"][2]["content"][0].to_string();
     assert!(result.contains("# Debug"), "{result}");
@@ -98,11 +99,11 @@ fn template_takes_arguments_and_nearer_one_wins() {
     fs::create_dir_all(sandbox.project().join(".git")).unwrap();
     write(sandbox.project(), ".tiller/prompts/greet.md", "Far away.");
     write(sandbox.project(), "sub/.tiller/prompts/greet.md", "Greet $1 in ${2:-English}, then ${@:3}.");
-    let ran = ask(&sandbox, &["--cwd", "sub", "/greet 'Ada Lovelace' '' sing and dance"]);
-    assert_eq!(ran.out, "Fine.\n", "{}", ran.err);
-    assert_eq!(asked(&server), "Greet Ada Lovelace in English, then sing and dance.");
+    let output = ask(&sandbox, &["--cwd", "sub", "/greet 'Ada Lovelace' '' sing and dance"]);
+    assert_eq!(output.out, "Fine.\n", "{}", output.err);
+    assert_eq!(sent_messages(&server), "Greet Ada Lovelace in English, then sing and dance.");
     let near = sandbox.project().canonicalize().unwrap().join("sub/.tiller/prompts/greet.md");
-    assert!(ran.err.contains(&format!("{} has that name already", near.display())), "{}", ran.err);
+    assert!(output.err.contains(&format!("{} has that name already", near.display())), "{}", output.err);
 }
 
 #[test]
@@ -115,8 +116,8 @@ fn context_files_are_read_in_order_of_distance() {
     write(sandbox.project(), "AGENTS.md", "of the repository");
     write(sandbox.project(), "a/CLAUDE.md", "of a");
     write(sandbox.project(), "a/b/AGENT.md", "of b");
-    let ran = ask(&sandbox, &["--cwd", "a/b", "hello"]);
-    assert_eq!(ran.out, "Fine.\n", "{}", ran.err);
+    let output = ask(&sandbox, &["--cwd", "a/b", "hello"]);
+    assert_eq!(output.out, "Fine.\n", "{}", output.err);
     let system = system(&server);
     let places =
         ["of the user\n", "of the repository\n", "of a\n", "of b\n"].map(|text| system.find(text).unwrap());
@@ -132,11 +133,11 @@ fn expansion_flags_restrict_to_given_files() {
     write(sandbox.project(), ".tiller/prompts/own.md", "Own.");
     write(sandbox.project(), "AGENTS.md", "of the project");
     write(sandbox.home(), "elsewhere/given.md", &skill("given", "Given."));
-    let given = sandbox.home().join("elsewhere/given.md");
-    let flags = ["--no-skills", "--no-templates", "--no-context-files", "--skill", given.to_str().unwrap()];
-    let ran = ask(&sandbox, &[&flags[..], &["/own"]].concat());
-    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("Fine.\n", ""));
-    assert_eq!(asked(&server), "/own");
+    let file = sandbox.home().join("elsewhere/given.md");
+    let flags = ["--no-skills", "--no-templates", "--no-context-files", "--skill", file.to_str().unwrap()];
+    let output = ask(&sandbox, &[&flags[..], &["/own"]].concat());
+    assert_eq!((output.out.as_str(), output.err.as_str()), ("Fine.\n", ""));
+    assert_eq!(sent_messages(&server), "/own");
     let system = system(&server);
     assert!(system.contains("<name>given</name>"), "{system}");
     assert!(!system.contains("<name>own</name>") && !system.contains("<name>commit</name>"), "{system}");
@@ -156,11 +157,11 @@ fn skill_flag_allows_reading_only_that_file() {
     write(&folder, "secret.txt", "a secret");
     let (file, secret) = (folder.join("given.md"), folder.join("secret.txt"));
     let server = MockServer::start([
-        Reply::says([read("c1", file.to_str().unwrap()), read("c2", secret.to_str().unwrap())]),
-        Reply::says([AnswerPart::text("Fine.")]),
+        Reply::answer([read("c1", file.to_str().unwrap()), read("c2", secret.to_str().unwrap())]),
+        Reply::answer([AnswerPart::text("Fine.")]),
     ]);
-    let ran = ask(&sandbox(&server), &["--skill", file.to_str().unwrap(), "go"]);
-    assert_eq!(ran.out, "Fine.\n", "{}", ran.err);
+    let output = ask(&sandbox(&server), &["--skill", file.to_str().unwrap(), "go"]);
+    assert_eq!(output.out, "Fine.\n", "{}", output.err);
     let results = server.requests()[1].body["messages"][2]["content"].to_string();
     assert!(results.contains("Body of it.") && !results.contains("a secret"), "{results}");
 }
@@ -169,9 +170,9 @@ fn skill_flag_allows_reading_only_that_file() {
 fn skill_unknown_is_a_usage_error() {
     let server = fine();
     let sandbox = sandbox(&server);
-    let ran = ask(&sandbox, &["/skill:comit now"]);
-    assert_eq!(ran.code, Some(2), "{}", ran.err);
-    assert!(ran.err.contains("there is no skill `comit`; did you mean `commit`?"), "{}", ran.err);
+    let output = ask(&sandbox, &["/skill:comit now"]);
+    assert_eq!(output.code, Some(2), "{}", output.err);
+    assert!(output.err.contains("there is no skill `comit`; did you mean `commit`?"), "{}", output.err);
     assert!(server.requests().is_empty() && sandbox.logs().is_empty());
 }
 
@@ -181,9 +182,9 @@ fn template_after_piped_text_is_expanded() {
     let sandbox = sandbox(&server);
     write(sandbox.project(), ".tiller/prompts/greet.md", "Greet $1.");
     let fixed = ["-p", "--provider", "anthropic", "--model", "claude-sonnet-5-5"];
-    let ran = sandbox.run_with_stdin(&[&fixed[..], &["/greet Ada"]].concat(), "Names:  'a' \\d\n");
-    assert_eq!(ran.out, "Fine.\n", "{}", ran.err);
-    assert_eq!(asked(&server), "Names:  'a' \\d\n\nGreet Ada.");
+    let output = sandbox.run_with_stdin(&[&fixed[..], &["/greet Ada"]].concat(), "Names:  'a' \\d\n");
+    assert_eq!(output.out, "Fine.\n", "{}", output.err);
+    assert_eq!(sent_messages(&server), "Names:  'a' \\d\n\nGreet Ada.");
     let unknown = sandbox.run_with_stdin(&[&fixed[..], &["/skill:comit"]].concat(), "x");
     assert_eq!(unknown.code, Some(2), "{}", unknown.err);
     assert!(unknown.err.contains("did you mean `commit`?"), "{}", unknown.err);

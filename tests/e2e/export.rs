@@ -12,7 +12,7 @@ use tiller_test_support::terminal::TerminalKey;
 fn sandbox() -> (Sandbox, String) {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[r#"{"text": "Four: `2 + 2`."}"#]);
-    let ran = sandbox.run(&[
+    let output = sandbox.run(&[
         "-p",
         "--provider",
         "scripted",
@@ -22,7 +22,7 @@ fn sandbox() -> (Sandbox, String) {
         "My sum!",
         "what is it?",
     ]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(output.code, Some(0), "{}", output.err);
     let id = sandbox.log()[0]["id"].as_str().unwrap().to_owned();
     let short = id[id.len() - 6..].to_owned();
     (sandbox, short)
@@ -31,17 +31,17 @@ fn sandbox() -> (Sandbox, String) {
 #[test]
 fn export_file_is_named_after_session_and_never_overwrites() {
     let (sandbox, id) = sandbox();
-    let ran = sandbox.run(&["sessions", "export", &id]);
+    let output = sandbox.run(&["sessions", "export", &id]);
     let path = sandbox.project().canonicalize().unwrap().join(format!("my-sum-{id}.html"));
-    assert_eq!((ran.out.trim(), ran.code), (path.to_str().unwrap(), Some(0)), "{}", ran.err);
+    assert_eq!((output.out.trim(), output.code), (path.to_str().unwrap(), Some(0)), "{}", output.err);
     let page = fs::read_to_string(&path).unwrap();
     assert!(page.contains("<h1>My sum!</h1>") && page.contains("<code>2 + 2</code>"), "{page}");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 
     fs::write(&path, "mine").unwrap();
-    let ran = sandbox.run(&["sessions", "export", &id]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains("already exists") && ran.err.contains("--force"), "{}", ran.err);
+    let output = sandbox.run(&["sessions", "export", &id]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("already exists") && output.err.contains("--force"), "{}", output.err);
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     assert_eq!(sandbox.run(&["sessions", "export", &id, "--force"]).code, Some(0));
     assert_eq!(fs::read_to_string(&path).unwrap(), page);
@@ -50,7 +50,8 @@ fn export_file_is_named_after_session_and_never_overwrites() {
 #[test]
 fn export_format_from_flag_or_extension() {
     let (sandbox, id) = sandbox();
-    let export = |more: &[&str]| sandbox.run(&[&["sessions", "export", &id], more].concat());
+    let export =
+        |extra_arguments: &[&str]| sandbox.run(&[&["sessions", "export", &id], extra_arguments].concat());
     assert_eq!(export(&["-o", "sum.md"]).out, "sum.md\n");
     let text = fs::read_to_string(sandbox.project().join("sum.md")).unwrap();
     assert!(text.starts_with("# My sum!\n") && text.contains("\nFour: `2 + 2`.\n"), "{text}");
@@ -62,13 +63,13 @@ fn export_format_from_flag_or_extension() {
     assert_eq!(branch.lines().skip(1).collect::<Vec<_>>(), log.lines().skip(1).collect::<Vec<_>>());
 
     let entry = sandbox.log().into_iter().find(|line| line["message"]["role"] == "user").unwrap();
-    let upto = export(&["-o", "-", "--format", "jsonl", "--entry", entry["id"].as_str().unwrap()]).out;
-    let last: Value = serde_json::from_str(upto.lines().last().unwrap()).unwrap();
+    let exported = export(&["-o", "-", "--format", "jsonl", "--entry", entry["id"].as_str().unwrap()]).out;
+    let last: Value = serde_json::from_str(exported.lines().last().unwrap()).unwrap();
     assert_eq!(last, entry);
 
-    let ran = export(&["-o", "sum.docx"]);
-    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
-    assert!(ran.err.contains("sum.docx") && ran.err.contains("--format"), "{}", ran.err);
+    let output = export(&["-o", "sum.docx"]);
+    assert_eq!((output.code, output.out.as_str()), (Some(2), ""));
+    assert!(output.err.contains("sum.docx") && output.err.contains("--format"), "{}", output.err);
     assert!(!sandbox.project().join("sum.docx").exists());
 }
 
@@ -117,7 +118,7 @@ fn export_markdown_has_every_branch_once() {
     ];
     let log = sandbox.project().join("branched.jsonl");
     fs::write(&log, lines.join("\n") + "\n").unwrap();
-    let ran = sandbox.run(&[
+    let output = sandbox.run(&[
         "sessions",
         "export",
         log.to_str().unwrap(),
@@ -127,20 +128,20 @@ fn export_markdown_has_every_branch_once() {
         "-o",
         "-",
     ]);
-    let count = |words: &str| ran.out.matches(&format!("\n{words}\n")).count();
-    assert_eq!((count("the trunk"), count("the left"), count("the right")), (1, 1, 1), "{}", ran.out);
-    assert_eq!(ran.out.matches("# Another branch, from a1 on").count(), 1, "{}", ran.out);
+    let count = |words: &str| output.out.matches(&format!("\n{words}\n")).count();
+    assert_eq!((count("the trunk"), count("the left"), count("the right")), (1, 1, 1), "{}", output.out);
+    assert_eq!(output.out.matches("# Another branch, from a1 on").count(), 1, "{}", output.out);
 }
 
 #[test]
 fn export_to_folder_uses_default_name() {
     let (sandbox, id) = sandbox();
     fs::create_dir(sandbox.project().join("out")).unwrap();
-    let ran = sandbox.run(&["sessions", "export", &id, "--format", "md", "-o", "out", "--json"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    let made: Value = serde_json::from_str(&ran.out).unwrap();
-    assert_eq!(made["path"], format!("out/my-sum-{id}.md"));
-    let ran = sandbox.run(&["sessions", "export", &id, "-o", "nowhere/x.md"]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains("the folder nowhere doesn't exist"), "{}", ran.err);
+    let output = sandbox.run(&["sessions", "export", &id, "--format", "md", "-o", "out", "--json"]);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let created: Value = serde_json::from_str(&output.out).unwrap();
+    assert_eq!(created["path"], format!("out/my-sum-{id}.md"));
+    let output = sandbox.run(&["sessions", "export", &id, "-o", "nowhere/x.md"]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("the folder nowhere doesn't exist"), "{}", output.err);
 }

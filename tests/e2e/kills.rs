@@ -139,7 +139,7 @@ impl Run {
     }
 
     /// Kills the run at the chosen moment, and waits for its end.
-    fn until(&mut self, kill_time: KillTime) -> ExitStatus {
+    fn wait_until_killed(&mut self, kill_time: KillTime) -> ExitStatus {
         let (end, max_lines) = match kill_time {
             KillTime::After(time) => (time, usize::MAX),
             KillTime::AtLine(max_lines) => (RUN_TIMEOUT, max_lines),
@@ -222,7 +222,7 @@ impl Lane {
     /// The session's file, if it exists.
     fn log(&self) -> Option<PathBuf> {
         let files = fs::read_dir(&self.folder).into_iter().flatten().map(|entry| entry.unwrap().path());
-        files.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
+        files.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
     }
 
     fn arguments(&self, prompt: &str) -> Vec<String> {
@@ -242,7 +242,7 @@ impl Lane {
         let arguments: Vec<&str> =
             ["-p", "--mode", "json"].into_iter().chain(arguments.iter().map(String::as_str)).collect();
         let mut run = Run::start(&self.sandbox, &arguments);
-        let status = run.until(kill_time);
+        let status = run.wait_until_killed(kill_time);
         self.examine(&run.entries());
         match status.code() {
             None => Some(run.last()),
@@ -280,14 +280,14 @@ impl Lane {
     /// Compares the log to its previous state and to the output since, and looks for remaining commands.
     fn examine(&mut self, reported: &[Box<str>]) {
         let Some(log) = self.log() else {
-            assert!(reported.is_empty(), "told, and there is no log: {reported:?}");
+            assert!(reported.is_empty(), "events were reported, but there is no log: {reported:?}");
             return;
         };
         let log_bytes = fs::read(&log).unwrap();
         assert!(log_bytes.starts_with(&self.before), "what was written before is no longer there");
         let lines: HashSet<&[u8]> = log_bytes.split(|byte| *byte == b'\n').collect();
         for entry in reported {
-            assert!(lines.contains(entry.as_bytes()), "told, and not in the log: {entry}");
+            assert!(lines.contains(entry.as_bytes()), "reported, but not in the log: {entry}");
         }
         assert_no_process(&self.sandbox);
         if log_bytes.is_empty() {
@@ -334,23 +334,28 @@ fn processes_with_variable(variable: &[u8]) -> Vec<String> {
 
 /// Reads the context as sent to the model, and looks for calls and results that don't pair up.
 fn assert_sendable(sandbox: &Sandbox, log: &Path) {
-    let ran = sandbox.run(&["sessions", "show", &log.display().to_string(), "--context", "--json"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    let messages: Vec<Value> = serde_json::from_str(&ran.out).unwrap();
+    let run_output = sandbox.run(&["sessions", "show", &log.display().to_string(), "--context", "--json"]);
+    assert_eq!(run_output.code, Some(0), "{}", run_output.err);
+    let messages: Vec<Value> = serde_json::from_str(&run_output.out).unwrap();
     let mut open: Vec<&str> = Vec::new();
     for message in &messages {
         if message["role"] == "toolResult" {
-            assert_eq!(Some(message["toolCallId"].as_str().unwrap()), open.first().copied(), "{}", ran.out);
+            assert_eq!(
+                Some(message["toolCallId"].as_str().unwrap()),
+                open.first().copied(),
+                "{}",
+                run_output.out
+            );
             open.remove(0);
             continue;
         }
-        assert!(open.is_empty(), "{open:?} have no result: {}", ran.out);
+        assert!(open.is_empty(), "{open:?} have no result: {}", run_output.out);
         let blocks = message["content"].as_array().into_iter().flatten();
         open.extend(
             blocks.filter(|block| block["type"] == "toolCall").map(|call| call["id"].as_str().unwrap()),
         );
     }
-    assert!(open.is_empty(), "{open:?} have no result: {}", ran.out);
+    assert!(open.is_empty(), "{open:?} have no result: {}", run_output.out);
 }
 
 /// Names the kill if the test fails before this is dropped.

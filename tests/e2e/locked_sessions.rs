@@ -34,10 +34,11 @@ fn locked_session_is_refused_in_print_mode() {
     let (log, pid) = (sandbox.logs().remove(0), holder(&sandbox));
     let before = std::fs::read(&log).unwrap();
     let script = sandbox.script(&ANSWERS);
-    let ran = sandbox.run(&["-c", "-p", "--provider", "scripted", "--model", &script, "me too"]);
-    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
-    let told = format!("error: session file {}: another tiller has it open (pid {pid} on ", log.display());
-    assert!(ran.err.starts_with(&told) && ran.err.contains("tiller --fork"), "{}", ran.err);
+    let output = sandbox.run(&["-c", "-p", "--provider", "scripted", "--model", &script, "me too"]);
+    assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{}", output.err);
+    let expected =
+        format!("error: session file {}: another tiller has it open (pid {pid} on ", log.display());
+    assert!(output.err.starts_with(&expected) && output.err.contains("tiller --fork"), "{}", output.err);
     assert_eq!(std::fs::read(&log).unwrap(), before);
 }
 

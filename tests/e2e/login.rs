@@ -11,39 +11,43 @@ const ASK: [&str; 5] = ["-p", "--provider", "openai", "--model", "gpt-5"];
 
 #[test]
 fn login_key_from_stdin_is_used_until_logout() {
-    let server = MockServer::start([Reply::says([AnswerPart::text("Here I am.")])]);
+    let server = MockServer::start([Reply::answer([AnswerPart::text("Here I am.")])]);
     let sandbox = Sandbox::new();
     let auth = sandbox.home().join("tiller/auth.json");
     let unknown = sandbox.run_with_stdin(&["login", "nobody"], "sk-hush\n");
     assert_eq!(unknown.code, Some(2));
     assert!(unknown.err.contains("providers that take a key: anthropic, openai"), "{}", unknown.err);
     assert!(!auth.exists());
-    let kept = sandbox.run_with_stdin(&["login", "openai"], "sk-hush-hush\n");
-    assert_eq!(kept.code, Some(0), "{}", kept.err);
-    assert!(kept.out.contains("stored the key for openai") && !kept.out.contains("hush"), "{}", kept.out);
+    let stored = sandbox.run_with_stdin(&["login", "openai"], "sk-hush-hush\n");
+    assert_eq!(stored.code, Some(0), "{}", stored.err);
+    assert!(
+        stored.out.contains("stored the key for openai") && !stored.out.contains("hush"),
+        "{}",
+        stored.out
+    );
     assert_eq!(auth.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let listed = sandbox.run(&["login"]);
     assert!(listed.out.contains("openai      key in auth.json"), "{}", listed.out);
-    let sandbox = sandbox.with("OPENAI_BASE_URL", &server.url);
-    let ran = sandbox.run(&[&ASK[..], &["are you there?"]].concat());
-    assert_eq!((ran.out.trim(), ran.code), ("Here I am.", Some(0)), "{}", ran.err);
+    let sandbox = sandbox.with_variable("OPENAI_BASE_URL", &server.url);
+    let output = sandbox.run(&[&ASK[..], &["are you there?"]].concat());
+    assert_eq!((output.out.trim(), output.code), ("Here I am.", Some(0)), "{}", output.err);
     assert_eq!(server.requests()[0].headers["authorization"], "Bearer sk-hush-hush");
-    let gone = sandbox.run(&["logout", "openai"]);
-    assert!(gone.out.contains("removed the key for"), "{} {}", gone.out, gone.err);
+    let removed = sandbox.run(&["logout", "openai"]);
+    assert!(removed.out.contains("removed the key for"), "{} {}", removed.out, removed.err);
     assert_eq!(fs::read_to_string(&auth).unwrap(), "{}\n");
-    let again = sandbox.run(&["logout", "openai"]);
-    assert_eq!(again.code, Some(2));
-    assert!(again.err.contains("no key for openai is stored"), "{}", again.err);
+    let second_output = sandbox.run(&["logout", "openai"]);
+    assert_eq!(second_output.code, Some(2));
+    assert!(second_output.err.contains("no key for openai is stored"), "{}", second_output.err);
 }
 
 #[test]
 fn logout_names_the_variable_of_the_key() {
-    let sandbox = Sandbox::new().with("ANTHROPIC_API_KEY", "sk-hush");
-    let ran = sandbox.run(&["logout", "anthropic"]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains("unset ANTHROPIC_API_KEY") && !ran.err.contains("hush"), "{}", ran.err);
-    let kept = sandbox.run_with_stdin(&["login", "anthropic"], "sk-other\n");
-    assert!(kept.out.contains("ANTHROPIC_API_KEY takes precedence"), "{}", kept.out);
+    let sandbox = Sandbox::new().with_variable("ANTHROPIC_API_KEY", "sk-hush");
+    let output = sandbox.run(&["logout", "anthropic"]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("unset ANTHROPIC_API_KEY") && !output.err.contains("hush"), "{}", output.err);
+    let stored = sandbox.run_with_stdin(&["login", "anthropic"], "sk-other\n");
+    assert!(stored.out.contains("ANTHROPIC_API_KEY takes precedence"), "{}", stored.out);
 }
 
 #[test]
@@ -54,7 +58,7 @@ fn login_typed_key_is_not_echoed() {
     terminal.send("sk-hush-hush");
     terminal.key(TerminalKey::Enter);
     assert_eq!(terminal.wait().exit_code(), 0);
-    assert!(!terminal.written().contains("hush"), "{}", terminal.written());
+    assert!(!terminal.output().contains("hush"), "{}", terminal.output());
     assert!(terminal.is_cooked());
     let auth = fs::read_to_string(sandbox.home().join("tiller/auth.json")).unwrap();
     assert!(auth.contains("sk-hush-hush"), "{auth}");

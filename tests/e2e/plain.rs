@@ -32,9 +32,14 @@ fn plain_piped_prompts_run_in_order() {
         r#"{"text": "Looking.", "calls": [{"name": "read_file", "arguments": {"path": "absent"}}]}"#,
         r#"{"text": "Second."}"#,
     ];
-    let ran = piped(&sandbox, &answers, "one\n\ntwo \\\nlines");
-    assert_eq!((ran.out.as_str(), ran.code), ("First.\nLooking.\nSecond.\n", Some(0)), "{}", ran.err);
-    assert!(ran.err.starts_with("tool read_file: absent\ntool read_file: failed: "), "{}", ran.err);
+    let output = piped(&sandbox, &answers, "one\n\ntwo \\\nlines");
+    assert_eq!(
+        (output.out.as_str(), output.code),
+        ("First.\nLooking.\nSecond.\n", Some(0)),
+        "{}",
+        output.err
+    );
+    assert!(output.err.starts_with("tool read_file: absent\ntool read_file: failed: "), "{}", output.err);
     assert_eq!(sandbox.messages()[..3], ["user: one", "assistant: First.", "user: two \nlines"]);
 }
 
@@ -48,26 +53,26 @@ fn plain_command_output_names_parallel_calls() {
         r#"{"calls": [{"name": "read_file", "arguments": {"path": "a.txt"}}, {"name": "read_file", "arguments": {"path": "b.txt"}}]}"#,
         r#"{"text": "Seen."}"#,
     ];
-    let ran = piped(&sandbox, &answers, "go\n");
-    assert_eq!((ran.out.as_str(), ran.code), ("Seen.\n", Some(0)), "{}", ran.err);
-    let told = ["tool bash: failed\n  1\n  2\n  … ", " more lines\n", "tool bash: done\n  short\n"];
-    assert!(told.iter().all(|told| ran.err.contains(told)), "{}", ran.err);
-    let apart = ["tool read_file a.txt: done\n", "tool read_file b.txt: done\n"];
-    assert!(apart.iter().all(|told| ran.err.contains(told)), "{}", ran.err);
+    let output = piped(&sandbox, &answers, "go\n");
+    assert_eq!((output.out.as_str(), output.code), ("Seen.\n", Some(0)), "{}", output.err);
+    let expected = ["tool bash: failed\n  1\n  2\n  … ", " more lines\n", "tool bash: done\n  short\n"];
+    assert!(expected.iter().all(|expected| output.err.contains(expected)), "{}", output.err);
+    let separate_lines = ["tool read_file a.txt: done\n", "tool read_file b.txt: done\n"];
+    assert!(separate_lines.iter().all(|expected| output.err.contains(expected)), "{}", output.err);
 }
 
 #[test]
 fn plain_failure_in_pipe_is_reported_and_rest_runs() {
     let sandbox = Sandbox::new();
-    let wrong =
+    let failing_summary =
         r#"{"error": {"failure": "fatal", "message": "no such luck", "times": 1}, "text": "Once more."}"#;
-    let ran = piped(&sandbox, &[wrong], "one\n/dance\n/name \ntwo\n");
-    // The answer before the failure is printed all the same.
-    assert_eq!((ran.out.as_str(), ran.code), ("Once more.\nOnce more.\n", Some(1)), "{}", ran.err);
-    for told in
+    let output = piped(&sandbox, &[failing_summary], "one\n/dance\n/name \ntwo\n");
+    // The answer before the failure is still printed.
+    assert_eq!((output.out.as_str(), output.code), ("Once more.\nOnce more.\n", Some(1)), "{}", output.err);
+    for expected in
         ["error: scripted: no such luck", "error: unknown command /dance", "error: /name needs a name"]
     {
-        assert!(ran.err.contains(told), "{told}: {}", ran.err);
+        assert!(output.err.contains(expected), "{expected}: {}", output.err);
     }
 }
 
@@ -75,8 +80,8 @@ fn plain_failure_in_pipe_is_reported_and_rest_runs() {
 fn plain_piped_commands_run_in_order() {
     let sandbox = Sandbox::new();
     let lines = "!echo shell; sleep 0.05; echo done\nhello\n/name the pipe\n/label\n/label it\n/label\n/session\n/tree\n/fork\n/thinking\n/queue\n";
-    let ran = piped(&sandbox, &[r#"{"text": "Hi.", "usage": {"input": 7}}"#], lines);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let output = piped(&sandbox, &[r#"{"text": "Hi.", "usage": {"input": 7}}"#], lines);
+    assert_eq!(output.code, Some(0), "{}", output.err);
     let in_order = [
         "shell\ndone\nHi.\n",
         "named the pipe",
@@ -88,13 +93,13 @@ fn plain_piped_commands_run_in_order() {
         ": hello\n",
         "levels: off",
     ];
-    let mut rest = ran.out.as_str();
-    for told in in_order {
-        let at = rest.find(told).unwrap_or_else(|| panic!("{told}: {}", ran.out));
-        rest = &rest[at + told.len()..];
+    let mut rest = output.out.as_str();
+    for expected in in_order {
+        let at = rest.find(expected).unwrap_or_else(|| panic!("{expected}: {}", output.out));
+        rest = &rest[at + expected.len()..];
     }
     assert!(rest.ends_with("the queue is empty\n"), "{rest}");
-    assert!(ran.err.contains("the command finished"), "{}", ran.err);
+    assert!(output.err.contains("the command finished"), "{}", output.err);
 }
 
 #[test]
@@ -103,9 +108,9 @@ fn plain_commands_are_those_of_the_screen() {
     std::fs::create_dir_all(sandbox.project().join(".tiller/prompts")).unwrap();
     sandbox.write(".tiller/prompts/greet.md", "Say hello to $1.");
     let lines = "/rename the pipe\n/approval\n/approvals read-only\n/appr\n/gree Ada\n/theme dark\n/modle\n";
-    let ran = piped(&sandbox, &[r#"{"text": "Hello, Ada."}"#], lines);
+    let output = piped(&sandbox, &[r#"{"text": "Hello, Ada."}"#], lines);
     assert_eq!(
-        (ran.out.as_str(), ran.code),
+        (output.out.as_str(), output.code),
         (
             "this session is named the pipe\napproval: yes; modes: ask, auto, read-only\n\
              approval: read-only, for this session\napproval: read-only; modes: ask, auto, read-only\n\
@@ -113,9 +118,9 @@ fn plain_commands_are_those_of_the_screen() {
             Some(1)
         ),
         "{}",
-        ran.err
+        output.err
     );
-    let errors: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("error: ")).collect();
+    let errors: Vec<&str> = output.err.lines().filter(|line| line.starts_with("error: ")).collect();
     assert_eq!(
         errors,
         ["error: /theme is available only in the TUI", "error: unknown command /modle; did you mean /model?"]
@@ -127,8 +132,8 @@ fn plain_commands_are_those_of_the_screen() {
 fn plain_exit_on_a_line_quits() {
     for word in ["exit", "quit", ":q"] {
         let sandbox = Sandbox::new();
-        let ran = piped(&sandbox, &[r#"{"text": "Hi."}"#], &format!("hello\n{word}\nnever sent\n"));
-        assert_eq!((ran.out.as_str(), ran.code), ("Hi.\n", Some(0)), "{word}: {}", ran.err);
+        let output = piped(&sandbox, &[r#"{"text": "Hi."}"#], &format!("hello\n{word}\nnever sent\n"));
+        assert_eq!((output.out.as_str(), output.code), ("Hi.\n", Some(0)), "{word}: {}", output.err);
         assert_eq!(sandbox.messages(), ["user: hello", "assistant: Hi."], "{word}");
     }
 }
@@ -136,16 +141,17 @@ fn plain_exit_on_a_line_quits() {
 #[test]
 fn plain_pipe_never_uses_the_demo() {
     let sandbox = Sandbox::new();
-    let ran = sandbox.run_with_stdin(&["--plain"], "hello\n");
-    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
-    assert!(ran.err.contains("no model available"), "{}", ran.err);
+    let output = sandbox.run_with_stdin(&["--plain"], "hello\n");
+    assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{}", output.err);
+    assert!(output.err.contains("no model available"), "{}", output.err);
 }
 
 #[test]
 fn plain_escape_sequences_are_not_printed() {
     let sandbox = Sandbox::new();
-    let ran = piped(&sandbox, &[r#"{"text": "red \u001b[31mapple\u001b]0;title\u0007", "chunk": 1}"#], "x\n");
-    assert!(!ran.out.contains('\u{1b}') && ran.out.contains("apple"), "{:?}", ran.out);
+    let output =
+        piped(&sandbox, &[r#"{"text": "red \u001b[31mapple\u001b]0;title\u0007", "chunk": 1}"#], "x\n");
+    assert!(!output.out.contains('\u{1b}') && output.out.contains("apple"), "{:?}", output.out);
 }
 
 #[test]
@@ -168,7 +174,7 @@ fn plain_approval_can_be_denied() {
     assert!(sandbox.project().join("made").exists());
     terminal.key(TerminalKey::Ctrl('d'));
     assert!(terminal.wait().success());
-    assert!(!terminal.written().contains('\u{1b}'), "{:?}", terminal.written());
+    assert!(!terminal.output().contains('\u{1b}'), "{:?}", terminal.output());
 }
 
 #[test]
@@ -196,10 +202,10 @@ fn plain_lines_during_run_steer_or_follow_up() {
 
 #[test]
 fn plain_failed_summary_asks() {
-    let wrong = r#"{"when": "<conversation>", "error": {"failure": "fatal", "message": "no ink", "times": 1}, "text": "A tale."}"#;
-    let sandbox = Sandbox::new().with("TILLER_COMPACTION_KEEP_MESSAGES", "1");
-    let long = r#"{"text": "Long, long ago. ", "repeat": 60}"#;
-    let mut terminal = conversation(&sandbox, &[wrong, long, r#"{"text": "The end."}"#]);
+    let failing_summary = r#"{"when": "<conversation>", "error": {"failure": "fatal", "message": "no ink", "times": 1}, "text": "A tale."}"#;
+    let sandbox = Sandbox::new().with_variable("TILLER_COMPACTION_KEEP_MESSAGES", "1");
+    let long_answer = r#"{"text": "Long, long ago. ", "repeat": 60}"#;
+    let mut terminal = conversation(&sandbox, &[failing_summary, long_answer, r#"{"text": "The end."}"#]);
     terminal.send("a story\r");
     terminal.wait_for("done");
     terminal.send("and then?\r");
@@ -255,22 +261,22 @@ fn plain_sigterm_keeps_the_messages() {
 fn plain_blocked_stdout_ends_after_signal() {
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         let sandbox = Sandbox::new();
-        let long = r#"{"text": "on and on ", "repeat": 80000,
+        let long_answer = r#"{"text": "on and on ", "repeat": 80000,
             "calls": [{"name": "write_file", "arguments": {"path": "said", "content": "all"}}]}"#;
-        let script = sandbox.script(&[&long.replace('\n', ""), r#"{"text": "and", "hang": true}"#]);
+        let script = sandbox.script(&[&long_answer.replace('\n', ""), r#"{"text": "and", "hang": true}"#]);
         let arguments = ["--plain", "--yes", "--provider", "scripted", "--model", &script];
         let mut child = sandbox.start(sandbox.command(&arguments).stdin(Stdio::piped()));
         let _unread = child.stdout.take();
         writeln!(child.stdin.as_mut().unwrap(), "talk").unwrap();
         sandbox.wait_for_file("said");
         kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
-        let until = Instant::now() + Duration::from_secs(10);
-        while Instant::now() < until && child.try_wait().unwrap().is_none() {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while Instant::now() < deadline && child.try_wait().unwrap().is_none() {
             std::thread::yield_now();
         }
-        let ended = child.try_wait().unwrap().and_then(|status| status.code());
+        let exit_code = child.try_wait().unwrap().and_then(|status| status.code());
         let _ = child.kill();
-        assert_eq!(ended, Some(130), "{signal}");
+        assert_eq!(exit_code, Some(130), "{signal}");
     }
 }
 
@@ -279,18 +285,22 @@ fn plain_login_reads_next_line_and_logout_removes_it() {
     let sandbox = Sandbox::new();
     let auth = sandbox.home().join("tiller/auth.json");
     let lines = "/login openai\nsk-hush-hush\n/login\n/logout openai\n/login nobody\n/login openai\n\n/login openai\n";
-    let ran = piped(&sandbox, &[r#"{"text": "Never asked."}"#], lines);
-    assert!(ran.out.contains("stored the key for openai"), "{} {}", ran.out, ran.err);
-    assert!(ran.out.contains("openai: key in auth.json"), "{}", ran.out);
-    assert!(ran.out.contains("removed the key for"), "{}", ran.out);
-    assert!(ran.out.contains("no key entered"), "{}", ran.out);
+    let output = piped(&sandbox, &[r#"{"text": "Never asked."}"#], lines);
+    assert!(output.out.contains("stored the key for openai"), "{} {}", output.out, output.err);
+    assert!(output.out.contains("openai: key in auth.json"), "{}", output.out);
+    assert!(output.out.contains("removed the key for"), "{}", output.out);
+    assert!(output.out.contains("no key entered"), "{}", output.out);
     assert!(
-        ran.err.contains("unknown provider `nobody`; providers that take a key: anthropic, openai"),
+        output.err.contains("unknown provider `nobody`; providers that take a key: anthropic, openai"),
         "{}",
-        ran.err
+        output.err
     );
-    assert!(ran.err.ends_with("no key entered; nothing was changed\n"), "the lines were over: {}", ran.err);
-    assert!(!format!("{}{}", ran.out, ran.err).contains("hush"), "{} {}", ran.out, ran.err);
+    assert!(
+        output.err.ends_with("no key entered; nothing was changed\n"),
+        "the lines were over: {}",
+        output.err
+    );
+    assert!(!format!("{}{}", output.out, output.err).contains("hush"), "{} {}", output.out, output.err);
     assert_eq!(std::fs::read_to_string(auth).unwrap(), "{}\n");
 }
 
@@ -317,12 +327,12 @@ fn plain_login_does_not_echo_the_key() {
     terminal.wait_for("demo/tour is used now");
     terminal.send("/quit\n");
     assert_eq!(terminal.wait().exit_code(), 0);
-    assert!(!terminal.written().contains("hush"), "{}", terminal.written());
+    assert!(!terminal.output().contains("hush"), "{}", terminal.output());
 }
 
 #[test]
 fn plain_is_used_on_dumb_terminal() {
-    let sandbox = Sandbox::new().with("TERM", "dumb");
+    let sandbox = Sandbox::new().with_variable("TERM", "dumb");
     let script = sandbox.script(&[r#"{"text": "Answer one."}"#]);
     let mut terminal = sandbox.open(&["--provider", "scripted", "--model", &script]);
     terminal.wait_for("continuing as with --plain");

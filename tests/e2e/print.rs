@@ -14,17 +14,19 @@ use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 const MODEL: &str = "claude-sonnet-9-9";
 
 fn anthropic(server: &MockServer) -> Sandbox {
-    Sandbox::new().with("ANTHROPIC_API_KEY", "sk-ant-secret").with("ANTHROPIC_BASE_URL", &server.url)
+    Sandbox::new()
+        .with_variable("ANTHROPIC_API_KEY", "sk-ant-secret")
+        .with_variable("ANTHROPIC_BASE_URL", &server.url)
 }
 
 fn openai(server: &MockServer) -> Sandbox {
     let url = format!("{}/v1", server.url);
-    Sandbox::new().with("OPENAI_API_KEY", "sk-secret").with("OPENAI_BASE_URL", &url)
+    Sandbox::new().with_variable("OPENAI_API_KEY", "sk-secret").with_variable("OPENAI_BASE_URL", &url)
 }
 
-fn ask(sandbox: &Sandbox, provider: &str, more: &[&str]) -> super::sandbox::RunOutput {
+fn ask(sandbox: &Sandbox, provider: &str, extra_arguments: &[&str]) -> super::sandbox::RunOutput {
     let fixed = ["-p", "--provider", provider, "--model", MODEL];
-    sandbox.run(&[&fixed, more].concat())
+    sandbox.run(&[&fixed, extra_arguments].concat())
 }
 
 /// The tool names of a request to Anthropic.
@@ -34,14 +36,19 @@ fn tool_names(body: &Value) -> Vec<&str> {
 
 #[test]
 fn print_answer_and_anthropic_request_are_exact() {
-    let server = MockServer::start([Reply::says([AnswerPart::text("Zwölf Boxkämpfer 🥊 jagen.")])
-        .cut(3)
+    let server = MockServer::start([Reply::answer([AnswerPart::text("Zwölf Boxkämpfer 🥊 jagen.")])
+        .split_at_random(3)
         .crlf()
-        .noisy()]);
+        .with_noise()]);
     let sandbox = anthropic(&server);
     sandbox.write("AGENTS.md", "Use tabs.\n");
-    let ran = ask(&sandbox, "anthropic", &["who", "hunts?"]);
-    assert_eq!((ran.out.as_str(), ran.code), ("Zwölf Boxkämpfer 🥊 jagen.\n", Some(0)), "{}", ran.err);
+    let output = ask(&sandbox, "anthropic", &["who", "hunts?"]);
+    assert_eq!(
+        (output.out.as_str(), output.code),
+        ("Zwölf Boxkämpfer 🥊 jagen.\n", Some(0)),
+        "{}",
+        output.err
+    );
 
     let requests = server.requests();
     assert_eq!(requests.len(), 1);
@@ -70,13 +77,18 @@ fn print_answer_and_anthropic_request_are_exact() {
 
 #[test]
 fn print_answer_and_openai_request_are_exact() {
-    let server = MockServer::start([Reply::says([AnswerPart::text("Zwölf Boxkämpfer 🥊 jagen.")])
-        .cut(5)
+    let server = MockServer::start([Reply::answer([AnswerPart::text("Zwölf Boxkämpfer 🥊 jagen.")])
+        .split_at_random(5)
         .crlf()
-        .noisy()]);
+        .with_noise()]);
     let sandbox = openai(&server);
-    let ran = ask(&sandbox, "openai", &["--system-prompt", "Be brief.", "who hunts?"]);
-    assert_eq!((ran.out.as_str(), ran.code), ("Zwölf Boxkämpfer 🥊 jagen.\n", Some(0)), "{}", ran.err);
+    let output = ask(&sandbox, "openai", &["--system-prompt", "Be brief.", "who hunts?"]);
+    assert_eq!(
+        (output.out.as_str(), output.code),
+        ("Zwölf Boxkämpfer 🥊 jagen.\n", Some(0)),
+        "{}",
+        output.err
+    );
 
     let mut body = server.requests()[0].body.clone();
     assert_eq!(server.requests()[0].headers["authorization"], "Bearer sk-secret");
@@ -102,13 +114,13 @@ fn print_answer_and_openai_request_are_exact() {
 fn print_tool_result_is_sent_to_the_model() {
     let read = AnswerPart::call("c1", "read_file", json!({"path": "notes.txt"}));
     let server = MockServer::start([
-        Reply::says([AnswerPart::text("Looking."), read]).cut(1),
-        Reply::says([AnswerPart::text("It says 42.")]),
+        Reply::answer([AnswerPart::text("Looking."), read]).split_at_random(1),
+        Reply::answer([AnswerPart::text("It says 42.")]),
     ]);
     let sandbox = anthropic(&server);
     sandbox.write("notes.txt", "the answer is 42\n");
-    let ran = ask(&sandbox, "anthropic", &["what do my notes say?"]);
-    assert_eq!((ran.out.as_str(), ran.code), ("It says 42.\n", Some(0)), "{}", ran.err);
+    let output = ask(&sandbox, "anthropic", &["what do my notes say?"]);
+    assert_eq!((output.out.as_str(), output.code), ("It says 42.\n", Some(0)), "{}", output.err);
     let messages = server.requests()[1].body["messages"].clone();
     assert_eq!(messages[1]["content"][1]["input"], json!({"path": "notes.txt"}));
     let result = &messages[2]["content"][0];
@@ -118,52 +130,54 @@ fn print_tool_result_is_sent_to_the_model() {
 
 #[test]
 fn print_command_is_denied_without_approver() {
-    let run = || Reply::says([AnswerPart::call("c1", "bash", json!({"command": "touch made"}))]);
-    let server = MockServer::start([run(), Reply::says([AnswerPart::text("Denied.")])]);
+    let run = || Reply::answer([AnswerPart::call("c1", "bash", json!({"command": "touch made"}))]);
+    let server = MockServer::start([run(), Reply::answer([AnswerPart::text("Denied.")])]);
     let sandbox = anthropic(&server);
-    let ran = ask(&sandbox, "anthropic", &["make it"]);
-    assert_eq!((ran.out.as_str(), ran.code), ("Denied.\n", Some(0)), "{}", ran.err);
+    let output = ask(&sandbox, "anthropic", &["make it"]);
+    assert_eq!((output.out.as_str(), output.code), ("Denied.\n", Some(0)), "{}", output.err);
     assert!(!sandbox.project().join("made").exists());
     let result = server.requests()[1].body["messages"][2].to_string();
     assert!(result.contains("no one can approve it") && result.contains("--yes"), "{result}");
 
-    let server = MockServer::start([run(), Reply::says([AnswerPart::text("Made.")])]);
+    let server = MockServer::start([run(), Reply::answer([AnswerPart::text("Made.")])]);
     let sandbox = anthropic(&server);
-    let ran = ask(&sandbox, "anthropic", &["--yes", "make it"]);
-    assert_eq!((ran.out.as_str(), ran.code), ("Made.\n", Some(0)), "{}", ran.err);
+    let output = ask(&sandbox, "anthropic", &["--yes", "make it"]);
+    assert_eq!((output.out.as_str(), output.code), ("Made.\n", Some(0)), "{}", output.err);
     assert!(sandbox.project().join("made").exists());
 }
 
 /// Runs a script with calls of a command, a dangerous command and a write; returns the output.
-fn denied(sandbox: &Sandbox, more: &[&str]) -> super::sandbox::RunOutput {
+fn run_with_denied_calls(sandbox: &Sandbox, extra_arguments: &[&str]) -> super::sandbox::RunOutput {
     let call = |name: &str, arguments: &str| format!(r#"{{"name": "{name}", "arguments": {arguments}}}"#);
     let calls =
         [call("bash", r#"{"command": "touch made"}"#), call("bash", r#"{"command": "touch made-too"}"#)];
     let first = format!(r#"{{"calls": [{}]}}"#, calls.join(", "));
     let script = sandbox.script(&[&first, r#"{"text": "Done."}"#]);
-    sandbox
-        .run(&[&["-p", "--no-session", "--provider", "scripted", "--model", &script], more, &["go"]].concat())
+    sandbox.run(
+        &[&["-p", "--no-session", "--provider", "scripted", "--model", &script], extra_arguments, &["go"]]
+            .concat(),
+    )
 }
 
 #[test]
 fn print_denied_calls_are_listed_on_stderr() {
     let sandbox = Sandbox::new();
-    let ran = denied(&sandbox, &[]);
-    assert_eq!((ran.out.as_str(), ran.code), ("Done.\n", Some(0)), "{}", ran.err);
-    assert_eq!(ran.err, "2 calls were denied (no approver); --yes or --approval auto allows them\n");
-    let ran = denied(&sandbox, &["--approval", "read-only"]);
-    assert_eq!(ran.err, "2 calls were denied (bash may change things, and the mode is read-only)\n");
+    let output = run_with_denied_calls(&sandbox, &[]);
+    assert_eq!((output.out.as_str(), output.code), ("Done.\n", Some(0)), "{}", output.err);
+    assert_eq!(output.err, "2 calls were denied (no approver); --yes or --approval auto allows them\n");
+    let output = run_with_denied_calls(&sandbox, &["--approval", "read-only"]);
+    assert_eq!(output.err, "2 calls were denied (bash may change things, and the mode is read-only)\n");
     for allowing in [["--yes", "--no-skills"], ["--approval", "auto"]] {
-        assert_eq!(denied(&sandbox, &allowing).err, "", "{allowing:?}");
+        assert_eq!(run_with_denied_calls(&sandbox, &allowing).err, "", "{allowing:?}");
     }
 }
 
 #[test]
 fn print_json_has_denied_calls() {
-    let ran = denied(&Sandbox::new(), &["--mode", "json"]);
-    let events = ran.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let output = run_with_denied_calls(&Sandbox::new(), &["--mode", "json"]);
+    let events = output.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let denials: Vec<Value> = events.filter(|event| event["type"] == "tool_call_denied").collect();
-    assert_eq!(denials.len(), 2, "{}", ran.out);
+    assert_eq!(denials.len(), 2, "{}", output.out);
     let names = ["toolName", "cause", "reason", "allowedBy"].map(|name| denials[0][name].clone());
     assert_eq!(names, ["bash", "no_approver", "runs a command", "auto"]);
     assert!(denials[0]["toolCallId"].is_string(), "{}", denials[0]);
@@ -179,10 +193,10 @@ fn trace_file_holds_what_json_mode_prints() {
         r#"{"text": "Listed.", "chunk": 1}"#,
     ]);
     let fixed = ["-p", "--mode", "json", "--provider", "scripted", "--model", &script];
-    let ran = sandbox.run(&[&fixed[..], &["--trace", "trace.jsonl", "go"]].concat());
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let output = sandbox.run(&[&fixed[..], &["--trace", "trace.jsonl", "go"]].concat());
+    assert_eq!(output.code, Some(0), "{}", output.err);
     let written = std::fs::read_to_string(&trace).unwrap();
-    assert!(written.contains("agent_settled") && written.starts_with(&ran.out), "{written}");
+    assert!(written.contains("agent_settled") && written.starts_with(&output.out), "{written}");
     let mode = std::fs::metadata(&trace).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
@@ -194,12 +208,12 @@ fn trace_file_that_cannot_be_created_is_an_error() {
     for mode in [&["-p"][..], &["--plain"], &["--mode", "rpc"]] {
         for file in ["no/such/folder/trace", "."] {
             let fixed = ["--provider", "scripted", "--model", &script, "--trace", file];
-            let ran = sandbox.run_with_stdin(&[mode, &fixed].concat(), "hello\n");
-            assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)), "{mode:?} {file}: {}", ran.err);
+            let output = sandbox.run_with_stdin(&[mode, &fixed].concat(), "hello\n");
+            assert_eq!((output.out.as_str(), output.code), ("", Some(2)), "{mode:?} {file}: {}", output.err);
             assert!(
-                ran.err.starts_with(&format!("error: --trace {file}: can't create the file")),
+                output.err.starts_with(&format!("error: --trace {file}: can't create the file")),
                 "{}",
-                ran.err
+                output.err
             );
         }
     }
@@ -213,9 +227,9 @@ fn trace_file_is_written_in_plain_and_rpc() {
     let rpc = "{\"type\": \"prompt\", \"message\": \"hello\"}\n";
     for (mode, input) in [(&["--plain"][..], "hello\n"), (&["--mode", "rpc"], rpc)] {
         let fixed = ["--no-session", "--provider", "scripted", "--model", &script, "--trace", "trace"];
-        let ran = sandbox.run_with_stdin(&[mode, &fixed].concat(), input);
+        let output = sandbox.run_with_stdin(&[mode, &fixed].concat(), input);
         let written = std::fs::read_to_string(sandbox.project().join("trace")).unwrap();
-        assert!(written.contains(r#""type":"agent_settled""#), "{mode:?}: {} {written}", ran.err);
+        assert!(written.contains(r#""type":"agent_settled""#), "{mode:?}: {} {written}", output.err);
     }
 }
 
@@ -223,9 +237,10 @@ fn trace_file_is_written_in_plain_and_rpc() {
 fn verbose_prints_the_log_on_stderr() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[r#"{"text": "Hi."}"#]);
-    let run = |more: &[&str]| {
+    let run = |extra_arguments: &[&str]| {
         sandbox.run(
-            &[more, &["-p", "--no-session", "--provider", "scripted", "--model", &script, "go"]].concat(),
+            &[extra_arguments, &["-p", "--no-session", "--provider", "scripted", "--model", &script, "go"]]
+                .concat(),
         )
     };
     let quiet = run(&[]);
@@ -242,10 +257,10 @@ fn print_failed_request_is_reported_without_key() {
     let body = r#"{"error":{"type":"authentication_error","message":"invalid key sk-ant-secret"}}"#;
     let server = MockServer::start([Reply::status(401, body)]);
     let sandbox = anthropic(&server);
-    let ran = ask(&sandbox, "anthropic", &["hi"]);
-    assert_eq!((ran.out.as_str(), ran.code), ("", Some(1)));
-    assert!(ran.err.contains("invalid key") && ran.err.contains("ANTHROPIC_API_KEY"), "{}", ran.err);
-    assert!(!ran.err.contains("sk-ant-secret"), "{}", ran.err);
+    let output = ask(&sandbox, "anthropic", &["hi"]);
+    assert_eq!((output.out.as_str(), output.code), ("", Some(1)));
+    assert!(output.err.contains("invalid key") && output.err.contains("ANTHROPIC_API_KEY"), "{}", output.err);
+    assert!(!output.err.contains("sk-ant-secret"), "{}", output.err);
     let log = std::fs::read_to_string(&sandbox.logs()[0]).unwrap();
     assert!(!log.contains("sk-ant-secret"), "{log}");
     assert_eq!(sandbox.messages(), ["user: hi", "assistant: "]);
@@ -253,28 +268,30 @@ fn print_failed_request_is_reported_without_key() {
 
 #[test]
 fn print_continue_resumes_the_session() {
-    let server =
-        MockServer::start([Reply::says([AnswerPart::text("One.")]), Reply::says([AnswerPart::text("Two.")])]);
+    let server = MockServer::start([
+        Reply::answer([AnswerPart::text("One.")]),
+        Reply::answer([AnswerPart::text("Two.")]),
+    ]);
     let sandbox = openai(&server);
     ask(&sandbox, "openai", &["first"]);
-    let ran = sandbox.run(&["-c", "-p", "second"]);
-    assert_eq!(ran.out, "Two.\n", "{}", ran.err);
+    let output = sandbox.run(&["-c", "-p", "second"]);
+    assert_eq!(output.out, "Two.\n", "{}", output.err);
     let request = &server.requests()[1].body;
-    let said: Vec<&str> =
+    let texts: Vec<&str> =
         request["messages"].as_array().unwrap()[1..].iter().map(|m| m["content"].as_str().unwrap()).collect();
-    assert_eq!(said, ["first", "One.", "second"]);
+    assert_eq!(texts, ["first", "One.", "second"]);
     assert_eq!(request["model"], MODEL, "the model is the one of the log");
     assert_eq!(sandbox.messages(), ["user: first", "assistant: One.", "user: second", "assistant: Two."]);
 }
 
 #[test]
 fn print_piped_text_precedes_prompt_and_files_are_attached() {
-    let server = MockServer::start([Reply::says([AnswerPart::text("Seen.")])]);
+    let server = MockServer::start([Reply::answer([AnswerPart::text("Seen.")])]);
     let sandbox = openai(&server);
     sandbox.write("a.txt", "file text\n");
     let arguments = ["-p", "--provider", "openai", "--model", MODEL, "explain", "@a.txt"];
-    let ran = sandbox.run_with_stdin(&arguments, "piped text\n");
-    assert_eq!(ran.out, "Seen.\n", "{}", ran.err);
+    let output = sandbox.run_with_stdin(&arguments, "piped text\n");
+    assert_eq!(output.out, "Seen.\n", "{}", output.err);
     let prompt = server.requests()[0].body["messages"][1]["content"].as_str().unwrap().to_owned();
     assert_eq!(
         prompt,
@@ -287,14 +304,14 @@ fn print_piped_text_precedes_prompt_and_files_are_attached() {
 
 #[test]
 fn print_prompt_longer_than_window_is_not_sent() {
-    let server = MockServer::start([Reply::says([AnswerPart::text("Seen.")])]);
-    let sandbox = openai(&server).with("TILLER_WINDOW", "2000");
+    let server = MockServer::start([Reply::answer([AnswerPart::text("Seen.")])]);
+    let sandbox = openai(&server).with_variable("TILLER_WINDOW", "2000");
     let arguments = ["-p", "--provider", "openai", "--model", "unknown-model", "explain"];
-    let ran = sandbox.run_with_stdin(&arguments, &"too long ".repeat(2_000));
-    assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)), "{}", ran.err);
+    let output = sandbox.run_with_stdin(&arguments, &"too long ".repeat(2_000));
+    assert_eq!((output.out.as_str(), output.code), ("", Some(2)), "{}", output.err);
     let expected =
         "the message has about 4.5k tokens, more than unknown-model reads at once (2.0k); put it into a file";
-    assert!(ran.err.contains(expected), "{}", ran.err);
+    assert!(output.err.contains(expected), "{}", output.err);
     assert_eq!(server.requests().len(), 0);
 }
 
@@ -302,9 +319,9 @@ fn print_prompt_longer_than_window_is_not_sent() {
 fn print_json_events_end_with_agent_settled() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[r#"{"text": "Hello there."}"#]);
-    let ran = sandbox.run(&["--mode", "json", "--provider", "scripted", "--model", &script, "hi"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    let lines: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let output = sandbox.run(&["--mode", "json", "--provider", "scripted", "--model", &script, "hi"]);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let lines: Vec<Value> = output.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines[0]["type"], "session");
     assert_eq!(lines.last().unwrap()["type"], "agent_settled");
     let deltas: String =
@@ -350,9 +367,10 @@ fn print_interrupted_run_is_printed_until_settled() {
 
 /// A run that blocks in a write: its output exceeds the pipe's capacity, and nobody reads.
 fn stalled(sandbox: &Sandbox) -> (Child, BufReader<ChildStdout>) {
-    let long = r#"{"text": "on and on ", "repeat": 20000,
+    let long_answer = r#"{"text": "on and on ", "repeat": 20000,
         "calls": [{"name": "write_file", "arguments": {"path": "said", "content": "all"}}]}"#;
-    let (mut child, unread) = start(sandbox, &[&long.replace('\n', ""), r#"{"text": "and", "hang": true}"#]);
+    let (mut child, unread) =
+        start(sandbox, &[&long_answer.replace('\n', ""), r#"{"text": "and", "hang": true}"#]);
     while !sandbox.project().join("said").exists() {
         assert!(child.try_wait().unwrap().is_none(), "it ended before it said all");
         std::thread::yield_now();
@@ -365,7 +383,7 @@ fn print_blocked_stdout_ends_after_interrupt() {
     let sandbox = Sandbox::new();
     let (mut child, _unread) = stalled(&sandbox);
     send(&child, Signal::SIGINT);
-    assert_eq!(ended(&mut child, Duration::from_secs(10)), Some(130));
+    assert_eq!(wait_for_exit(&mut child, Duration::from_secs(10)), Some(130));
     assert_eq!(sandbox.messages()[0], "user: talk");
 }
 
@@ -376,13 +394,13 @@ fn print_second_interrupt_exits_at_once() {
     // Two signals of one kind at once may count as one, but two kinds never do.
     send(&child, Signal::SIGINT);
     send(&child, Signal::SIGTERM);
-    assert_eq!(ended(&mut child, Duration::from_secs(2)), Some(130));
+    assert_eq!(wait_for_exit(&mut child, Duration::from_secs(2)), Some(130));
 }
 
 /// The exit code, if the process exits in time.
-fn ended(child: &mut Child, within: Duration) -> Option<i32> {
-    let until = Instant::now() + within;
-    while Instant::now() < until {
+fn wait_for_exit(child: &mut Child, within: Duration) -> Option<i32> {
+    let deadline = Instant::now() + within;
+    while Instant::now() < deadline {
         if let Some(status) = child.try_wait().unwrap() {
             return status.code();
         }
@@ -399,17 +417,17 @@ fn print_unwritable_log_fails_the_run() {
     sandbox.write("full", "a file, where a folder should be");
     let script = sandbox.script(&[r#"{"text": "Never."}"#]);
     let arguments = ["-p", "--provider", "scripted", "--model", &script, "--session-dir", "full/logs", "hi"];
-    let ran = sandbox.run(&arguments);
-    assert_eq!((ran.out.as_str(), ran.code), ("", Some(1)), "{}", ran.err);
-    assert!(ran.err.contains("full/logs"), "{}", ran.err);
+    let output = sandbox.run(&arguments);
+    assert_eq!((output.out.as_str(), output.code), ("", Some(1)), "{}", output.err);
+    assert!(output.err.contains("full/logs"), "{}", output.err);
 }
 
 #[test]
 fn print_max_turns_forces_final_answer_and_exit_1() {
     let sandbox = Sandbox::new();
-    let look = r#"{"calls": [{"name": "list_files", "arguments": {}}]}"#;
-    let script = sandbox.script(&[look, r#"{"text": "Enough."}"#]);
-    let ran = sandbox.run(&["-p", "--provider", "scripted", "--model", &script, "--max-turns", "1", "go"]);
-    assert_eq!((ran.out.as_str(), ran.code), ("Enough.\n", Some(1)), "{}", ran.err);
-    assert!(ran.err.contains("max_turns reached"), "{}", ran.err);
+    let list_call = r#"{"calls": [{"name": "list_files", "arguments": {}}]}"#;
+    let script = sandbox.script(&[list_call, r#"{"text": "Enough."}"#]);
+    let output = sandbox.run(&["-p", "--provider", "scripted", "--model", &script, "--max-turns", "1", "go"]);
+    assert_eq!((output.out.as_str(), output.code), ("Enough.\n", Some(1)), "{}", output.err);
+    assert!(output.err.contains("max_turns reached"), "{}", output.err);
 }

@@ -9,25 +9,25 @@ use tiller_test_support::mock_server::{AnswerPart, MockServer, Protocol, Reply, 
 
 fn sandbox(server: &str) -> Sandbox {
     Sandbox::new()
-        .with("ANTHROPIC_API_KEY", "sk-ant-secret")
-        .with("ANTHROPIC_BASE_URL", server)
-        .with("TILLER_RETRY_BASE_MS", "1")
-        .with("TILLER_RETRY_CAP_MS", "1")
-        .with("TILLER_REQUEST_STALL_S", "1")
-        .with("TILLER_REQUEST_FIRST_BYTE_S", "1")
+        .with_variable("ANTHROPIC_API_KEY", "sk-ant-secret")
+        .with_variable("ANTHROPIC_BASE_URL", server)
+        .with_variable("TILLER_RETRY_BASE_MS", "1")
+        .with_variable("TILLER_RETRY_CAP_MS", "1")
+        .with_variable("TILLER_REQUEST_STALL_S", "1")
+        .with_variable("TILLER_REQUEST_FIRST_BYTE_S", "1")
 }
 
 fn ask(sandbox: &Sandbox) -> RunOutput {
     sandbox.run(&["-p", "--mode", "json", "--provider", "anthropic", "--model", "claude-sonnet-5-5", "go"])
 }
 
-fn events(ran: &RunOutput) -> Vec<Value> {
-    ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+fn events(output: &RunOutput) -> Vec<Value> {
+    output.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// The delays of retries in milliseconds.
-fn waits(ran: &RunOutput) -> Vec<u64> {
-    let events = events(ran);
+fn retry_delays(output: &RunOutput) -> Vec<u64> {
+    let events = events(output);
     let starts = events.iter().filter(|event| event["type"] == "auto_retry_start");
     starts.map(|event| event["delayMs"].as_u64().unwrap()).collect()
 }
@@ -41,7 +41,7 @@ fn endings(sandbox: &Sandbox) -> Vec<String> {
 }
 
 fn hello() -> Reply {
-    Reply::says([AnswerPart::text("hello at last")])
+    Reply::answer([AnswerPart::text("hello at last")])
 }
 
 #[test]
@@ -50,40 +50,40 @@ fn retry_network_errors_only_the_log_keeps_them() {
     let failures = [
         overloaded,
         Reply::status(500, "<html>"),
-        hello().ending(StreamEnd::Early(4)),
-        hello().ending(StreamEnd::Reset(4)),
-        hello().ending(StreamEnd::Stall(0)),
+        hello().with_end(StreamEnd::Early(4)),
+        hello().with_end(StreamEnd::Reset(4)),
+        hello().with_end(StreamEnd::Stall(0)),
     ];
     let server = MockServer::start(failures.into_iter().chain([hello()]));
     let sandbox = sandbox(&server.url);
-    let ran = ask(&sandbox);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    assert_eq!(waits(&ran).len(), 5);
+    let output = ask(&sandbox);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert_eq!(retry_delays(&output).len(), 5);
     assert_eq!(endings(&sandbox), ["error", "error", "error", "error", "error", "stop"]);
     let requests = server.requests();
     for request in &requests[1..] {
         assert_eq!(request.body["messages"], requests[0].body["messages"], "a failed answer is never sent");
     }
     assert_eq!(requests.len(), 6);
-    assert!(ran.out.contains("hello at last"));
+    assert!(output.out.contains("hello at last"));
 }
 
 #[test]
 fn retry_stalled_answer() {
-    let server = MockServer::start([hello().ending(StreamEnd::Stall(4)), hello()]);
+    let server = MockServer::start([hello().with_end(StreamEnd::Stall(4)), hello()]);
     let sandbox = sandbox(&server.url);
-    let ran = ask(&sandbox);
-    assert_eq!((ran.code, endings(&sandbox)), (Some(0), vec!["error".to_owned(), "stop".to_owned()]));
-    let told = events(&ran).into_iter().find(|event| event["type"] == "auto_retry_start").unwrap();
-    assert!(told["errorMessage"].as_str().unwrap().contains("the answer stalled"), "{told}");
+    let output = ask(&sandbox);
+    assert_eq!((output.code, endings(&sandbox)), (Some(0), vec!["error".to_owned(), "stop".to_owned()]));
+    let event = events(&output).into_iter().find(|event| event["type"] == "auto_retry_start").unwrap();
+    assert!(event["errorMessage"].as_str().unwrap().contains("the answer stalled"), "{event}");
 }
 
 #[test]
 fn retry_after_header_is_honored_in_each_format() {
     let date = |seconds| {
-        let then = SystemTime::now() + Duration::from_secs(seconds);
-        let then = jiff::Timestamp::try_from(then).unwrap();
-        jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&then).unwrap()
+        let retry_time = SystemTime::now() + Duration::from_secs(seconds);
+        let retry_time = jiff::Timestamp::try_from(retry_time).unwrap();
+        jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&retry_time).unwrap()
     };
     let busy = |name: &str, value: &str| Reply::status(429, "slow down").header(name, value);
     let server = MockServer::start([
@@ -92,9 +92,9 @@ fn retry_after_header_is_honored_in_each_format() {
         busy("retry-after", &date(4)),
         hello(),
     ]);
-    let ran = ask(&sandbox(&server.url));
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    let [seconds, milliseconds, date] = waits(&ran)[..] else { panic!("{}", ran.out) };
+    let output = ask(&sandbox(&server.url));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let [seconds, milliseconds, date] = retry_delays(&output)[..] else { panic!("{}", output.out) };
     assert_eq!((seconds, milliseconds), (1_000, 250));
     assert!((100..=4_000).contains(&date), "{date}");
 }
@@ -103,25 +103,25 @@ fn retry_after_header_is_honored_in_each_format() {
 fn retry_after_more_than_five_minutes_is_reported() {
     let server = MockServer::start([Reply::status(429, "slow down").header("retry-after", "301"), hello()]);
     let sandbox = sandbox(&server.url);
-    let ran = ask(&sandbox);
-    assert_eq!((ran.code, server.requests().len()), (Some(1), 1));
-    assert!(ran.out.contains("the provider asks to wait 301 s"), "{}", ran.out);
+    let output = ask(&sandbox);
+    assert_eq!((output.code, server.requests().len()), (Some(1), 1));
+    assert!(output.out.contains("the provider asks to wait 301 s"), "{}", output.out);
 }
 
 #[test]
 fn retry_unreachable_server_up_to_the_setting() {
-    let gone = MockServer::start([]).url.clone();
-    let sandbox = sandbox(&gone).with("TILLER_RETRY_MAX", "2");
-    let ran = ask(&sandbox);
-    assert_eq!((ran.code, endings(&sandbox).len()), (Some(1), 3));
-    assert!(ran.out.contains("nothing listens at 127.0.0.1"), "{}", ran.out);
-    assert!(ran.out.contains("→ start the server, or check"), "{}", ran.out);
+    let url = MockServer::start([]).url.clone();
+    let sandbox = sandbox(&url).with_variable("TILLER_RETRY_MAX", "2");
+    let output = ask(&sandbox);
+    assert_eq!((output.code, endings(&sandbox).len()), (Some(1), 3));
+    assert!(output.out.contains("nothing listens at 127.0.0.1"), "{}", output.out);
+    assert!(output.out.contains("→ start the server, or check"), "{}", output.out);
 }
 
 #[test]
 fn retry_damaged_call_never_runs() {
     let call = |path: &str| {
-        Reply::says([AnswerPart::call("c", "write_file", json!({ "path": path, "content": "a" }))])
+        Reply::answer([AnswerPart::call("c", "write_file", json!({ "path": path, "content": "a" }))])
     };
     let frames = |reply: &Reply| {
         let Reply::Stream(stream) = reply else { unreachable!("a stream") };
@@ -133,13 +133,13 @@ fn retry_damaged_call_never_runs() {
     without_start.remove(1);
     let damaged = [cut, without_start].map(|frames| Reply::Bytes(frames.concat()));
     let server = MockServer::start(damaged.into_iter().chain([hello()]));
-    let sandbox = sandbox(&server.url).with("TILLER_APPROVAL", "auto");
-    let ran = ask(&sandbox);
+    let sandbox = sandbox(&server.url).with_variable("TILLER_APPROVAL", "auto");
+    let output = ask(&sandbox);
     assert_eq!(
-        (ran.code, endings(&sandbox)),
+        (output.code, endings(&sandbox)),
         (Some(0), ["error", "error", "stop"].map(str::to_owned).to_vec())
     );
-    let told = events(&ran).into_iter().find(|event| event["type"] == "auto_retry_start").unwrap();
-    assert!(told["errorMessage"].as_str().unwrap().contains("the answer is damaged"), "{told}");
+    let event = events(&output).into_iter().find(|event| event["type"] == "auto_retry_start").unwrap();
+    assert!(event["errorMessage"].as_str().unwrap().contains("the answer is damaged"), "{event}");
     assert_eq!(std::fs::read_dir(sandbox.project()).unwrap().count(), 0, "nothing was written");
 }

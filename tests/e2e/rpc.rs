@@ -13,15 +13,15 @@ use client::Client;
 use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 
 /// A conversation with a scripted model.
-fn talk(sandbox: &Sandbox, answers: &[&str], more: &[&str]) -> Client {
+fn start_client(sandbox: &Sandbox, answers: &[&str], extra_arguments: &[&str]) -> Client {
     let script = sandbox.script(answers);
-    Client::start(sandbox, &[&["--provider", "scripted", "--model", &script], more].concat())
+    Client::start(sandbox, &[&["--provider", "scripted", "--model", &script], extra_arguments].concat())
 }
 
 #[test]
 fn rpc_malformed_input_gets_error_responses() {
     let sandbox = Sandbox::new();
-    let mut client = talk(&sandbox, &[r#"{"text": "hi"}"#], &[]);
+    let mut client = start_client(&sandbox, &[r#"{"text": "hi"}"#], &[]);
     let deep = format!("{}1{}", "[".repeat(300), "]".repeat(300));
     let deep_field = format!(r#"{{"type": "prompt", "message": {deep}}}"#);
     let cases: [(&[u8], &str, &str); 10] = [
@@ -55,16 +55,16 @@ fn rpc_malformed_input_gets_error_responses() {
 #[test]
 fn rpc_switching_session_stops_the_run() {
     let sandbox = Sandbox::new();
-    let mut client = talk(&sandbox, &[r#"{"text": "Going on", "hang": true}"#], &[]);
+    let mut client = start_client(&sandbox, &[r#"{"text": "Going on", "hang": true}"#], &[]);
     client.send(&json!({"type": "prompt", "message": "one"}));
-    client.until("message_update");
+    client.wait_for("message_update");
     client.send(&json!({"type": "prompt", "message": "later", "streamingBehavior": "followUp"}));
     client.send(&json!({"type": "new_session"}));
-    let lines = client.until("new_session");
+    let lines = client.wait_for("new_session");
     assert_eq!(lines.last().unwrap()["success"], true, "{lines:?}");
     assert!(lines.iter().any(|line| line["type"] == "agent_settled"), "{lines:?}");
     client.send(&json!({"type": "get_state"}));
-    let state = client.until("get_state").pop().unwrap()["data"].clone();
+    let state = client.wait_for("get_state").pop().unwrap()["data"].clone();
     assert_eq!((&state["messageCount"], &state["pendingMessageCount"]), (&json!(0), &json!(0)), "{state}");
     assert_eq!(client.end(), Some(0));
 }
@@ -72,9 +72,9 @@ fn rpc_switching_session_stops_the_run() {
 #[test]
 fn rpc_list_sessions_without_log_stores_nothing() {
     let sandbox = Sandbox::new();
-    let mut client = talk(&sandbox, &[], &["--no-session"]);
+    let mut client = start_client(&sandbox, &[], &["--no-session"]);
     client.send(&json!({"type": "list_sessions"}));
-    assert_eq!(client.until("list_sessions").pop().unwrap()["data"]["sessions"], json!([]));
+    assert_eq!(client.wait_for("list_sessions").pop().unwrap()["data"]["sessions"], json!([]));
     assert_eq!(client.end(), Some(0));
     assert!(!sandbox.home().join("tiller/state/sessions.db").exists());
 }
@@ -82,7 +82,7 @@ fn rpc_list_sessions_without_log_stores_nothing() {
 #[test]
 fn rpc_too_long_line_is_skipped() {
     let sandbox = Sandbox::new();
-    let mut client = talk(&sandbox, &[], &[]);
+    let mut client = start_client(&sandbox, &[], &[]);
     client.send_bytes(&[br#"{"type": "prompt", "message": ""#.as_slice(), &vec![b'x'; 65 << 20]].concat());
     let answer = client.line();
     assert_eq!(answer["error"], "the line is longer than 64 MiB");
@@ -94,23 +94,25 @@ fn rpc_too_long_line_is_skipped() {
 #[test]
 fn rpc_lines_end_at_line_feed_only() {
     let sandbox = Sandbox::new();
-    let mut client = talk(&sandbox, &[r#"{"text": "a\u2028b"}"#], &[]);
+    let mut client = start_client(&sandbox, &[r#"{"text": "a\u2028b"}"#], &[]);
     client.send_bytes("{\"type\": \"prompt\", \"message\": \"one\u{2028}two\u{2029}\u{85}\"}\r".as_bytes());
-    client.until("agent_settled");
+    client.wait_for("agent_settled");
     assert_eq!(client.end(), Some(0));
     assert_eq!(sandbox.messages(), ["user: one\u{2028}two\u{2029}\u{85}", "assistant: a\u{2028}b"]);
 }
 
 #[test]
 fn rpc_prompt_images_are_sent() {
-    let server = MockServer::start([Reply::says([AnswerPart::text("A dot.")])]);
-    let sandbox = Sandbox::new().with("ANTHROPIC_API_KEY", "sk-ant").with("ANTHROPIC_BASE_URL", &server.url);
+    let server = MockServer::start([Reply::answer([AnswerPart::text("A dot.")])]);
+    let sandbox = Sandbox::new()
+        .with_variable("ANTHROPIC_API_KEY", "sk-ant")
+        .with_variable("ANTHROPIC_BASE_URL", &server.url);
     let mut client = Client::start(&sandbox, &["--provider", "anthropic", "--model", "claude-sonnet-9-9"]);
     let dot =
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     let image = json!({"type": "image", "data": dot, "mimeType": "image/png"});
     client.send(&json!({"type": "prompt", "message": "what is it?", "images": [image]}));
-    client.until("agent_settled");
+    client.wait_for("agent_settled");
     assert_eq!(client.end(), Some(0));
     let content = server.requests()[0].body["messages"][0]["content"].clone();
     assert_eq!(content[0]["text"], "what is it?");
@@ -121,11 +123,11 @@ fn rpc_prompt_images_are_sent() {
 #[test]
 fn rpc_closed_stdin_ends_the_run() {
     let sandbox = Sandbox::new();
-    let mut client = talk(&sandbox, &[r#"{"text": "Let me think", "hang": true}"#], &[]);
+    let mut client = start_client(&sandbox, &[r#"{"text": "Let me think", "hang": true}"#], &[]);
     client.send(&json!({"type": "prompt", "message": "think"}));
-    client.until("message_update");
+    client.wait_for("message_update");
     client.send(&json!({"type": "follow_up", "message": "and then?"}));
-    client.until("queue_update");
+    client.wait_for("queue_update");
     client.hang_up();
     let last = client.rest();
     assert_eq!(last.last().unwrap()["type"], "agent_settled", "{last:?}");
@@ -135,7 +137,7 @@ fn rpc_closed_stdin_ends_the_run() {
     assert_eq!((&answer["role"], &answer["stopReason"]), (&json!("assistant"), &json!("aborted")));
     assert!(!log_is_locked(&sandbox));
     // The queued message is sent next.
-    let mut client = talk(&sandbox, &[], &["-c"]);
+    let mut client = start_client(&sandbox, &[], &["-c"]);
     client.send(&json!({"type": "get_queue"}));
     let item = client.line()["data"]["items"][0].clone();
     assert_eq!((&item["text"], &item["held"]), (&json!("and then?"), &json!(true)));
@@ -152,23 +154,24 @@ fn rpc_commands_before_end_of_stdin_get_responses() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[r#"{"text": "hi"}"#]);
     let input = "{\"type\": \"get_tree\"}\n{\"type\": \"list_sessions\"}\n{\"type\": \"get_session_stats\"}";
-    let ran = sandbox.run_with_stdin(&["--mode", "rpc", "--provider", "scripted", "--model", &script], input);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    let mut answered: Vec<String> = ran
+    let output =
+        sandbox.run_with_stdin(&["--mode", "rpc", "--provider", "scripted", "--model", &script], input);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let mut responses: Vec<String> = output
         .out
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["command"].as_str().unwrap().to_owned())
         .collect();
-    answered.sort();
-    assert_eq!(answered, ["get_session_stats", "get_tree", "list_sessions"]);
+    responses.sort();
+    assert_eq!(responses, ["get_session_stats", "get_tree", "list_sessions"]);
 }
 
 #[test]
 fn rpc_signal_stops_run_and_exits() {
     let sandbox = Sandbox::new();
-    let mut client = talk(&sandbox, &[r#"{"text": "Let me think", "hang": true}"#], &[]);
+    let mut client = start_client(&sandbox, &[r#"{"text": "Let me think", "hang": true}"#], &[]);
     client.send(&json!({"type": "prompt", "message": "think"}));
-    client.until("message_update");
+    client.wait_for("message_update");
     client.signal(nix::sys::signal::Signal::SIGTERM);
     assert_eq!(client.rest().last().unwrap()["type"], "agent_settled");
     assert_eq!(client.wait(), Some(130));
@@ -179,12 +182,12 @@ fn rpc_slow_reader_gets_missed_events_report() {
     let sandbox = Sandbox::new();
     // More events than the queue holds, and then a message.
     let flood = r#"{"text": "x", "repeat": 60000, "calls": [{"name": "write_file", "arguments": {"path": "made", "content": "done"}}]}"#;
-    let mut client = talk(&sandbox, &[flood, r#"{"text": "The end."}"#], &["--yes"]);
+    let mut client = start_client(&sandbox, &[flood, r#"{"text": "The end."}"#], &["--yes"]);
     client.send_unread(&json!({"type": "prompt", "message": "flood"}));
     // Nobody reads, and the run still continues to its end.
     sandbox.wait_for_file("made");
     client.read();
-    let lines = client.until("agent_settled");
+    let lines = client.wait_for("agent_settled");
     let lagged = lines.iter().find(|line| line["name"] == "lagged").expect("events were lost");
     assert!(lagged["data"]["events"].as_u64().unwrap() > 0 && lagged["type"] == "trace", "{lagged}");
     let ends = lines.iter().filter(|line| line["type"] == "message_end");
@@ -210,20 +213,20 @@ fn rpc_closed_stdout_exits() {
 #[test]
 fn rpc_slow_command_does_not_block_others() {
     let sandbox = Sandbox::new();
-    let mut client = talk(&sandbox, &[], &[]);
+    let mut client = start_client(&sandbox, &[], &[]);
     client.send(&json!({"id": "slow", "type": "bash", "command": "sleep 60"}));
-    client.until("bash_execution_start");
+    client.wait_for("bash_execution_start");
     client.send(&json!({"id": "quick", "type": "get_state"}));
     assert_eq!(client.line()["id"], "quick");
-    let begun = std::time::Instant::now();
+    let start = std::time::Instant::now();
     client.send(&json!({"id": "stop", "type": "abort_bash"}));
-    let mut lines = client.until("bash_execution_end");
+    let mut lines = client.wait_for("bash_execution_end");
     while lines.iter().filter(|line| line["type"] == "response").count() < 2 {
         lines.push(client.line());
     }
     let slow = lines.iter().find(|line| line["id"] == "slow" && line["type"] == "response").unwrap();
     assert_eq!((&slow["success"], &slow["data"]["cancelled"]), (&json!(true), &json!(true)), "{slow}");
-    assert!(begun.elapsed() < Duration::from_secs(30));
+    assert!(start.elapsed() < Duration::from_secs(30));
     assert_eq!(client.end(), Some(0));
 }
 
@@ -231,41 +234,42 @@ fn rpc_slow_command_does_not_block_others() {
 fn rpc_approvals_follow_opt_in() {
     let run = r#"{"calls": [{"id": "c", "name": "bash", "arguments": {"command": "touch made"}}]}"#;
     let sandbox = Sandbox::new();
-    let mut client = talk(&sandbox, &[run, r#"{"text": "Asked."}"#, run, r#"{"text": "Denied."}"#], &[]);
+    let mut client =
+        start_client(&sandbox, &[run, r#"{"text": "Asked."}"#, run, r#"{"text": "Denied."}"#], &[]);
     client.send(&json!({"type": "set_approvals", "enabled": true}));
     assert_eq!(client.line()["success"], true);
     client.send(&json!({"type": "prompt", "message": "make it"}));
-    let asked = client.until("approval_requested").pop().unwrap();
-    assert_eq!((&asked["toolCallId"], &asked["args"]["command"]), (&json!("c"), &json!("touch made")));
+    let request = client.wait_for("approval_requested").pop().unwrap();
+    assert_eq!((&request["toolCallId"], &request["args"]["command"]), (&json!("c"), &json!("touch made")));
     client.send(&json!({"type": "approve", "callId": "c", "decision": "once"}));
-    client.until("agent_settled");
+    client.wait_for("agent_settled");
     assert!(sandbox.project().join("made").exists());
     client.send(&json!({"type": "prompt", "message": "make it again"}));
-    client.until("approval_requested");
+    client.wait_for("approval_requested");
     client.send(&json!({"type": "set_approvals", "enabled": false}));
-    let lines = client.until("agent_settled");
+    let lines = client.wait_for("agent_settled");
     let result = lines.iter().find(|line| line["type"] == "tool_execution_end").unwrap();
     assert_eq!(result["isError"], true);
     assert!(result["result"].to_string().contains("no one can approve it any more"), "{result}");
     client.send(&json!({"type": "approve", "callId": "c", "decision": "once"}));
-    let answered = client.until("approve");
-    assert_eq!(answered.last().unwrap()["error"], "there is no pending approval request for that call");
+    let responses = client.wait_for("approve");
+    assert_eq!(responses.last().unwrap()["error"], "there is no pending approval request for that call");
     assert_eq!(client.end(), Some(0));
 }
 
 #[test]
 fn rpc_templates_and_skills_are_listed_and_expanded() {
     let sandbox = Sandbox::new();
-    let mut client = talk(&sandbox, &[r#"{"text": "Good day."}"#], &[]);
+    let mut client = start_client(&sandbox, &[r#"{"text": "Good day."}"#], &[]);
     let prompts = sandbox.home().join("tiller/prompts");
     std::fs::create_dir_all(&prompts).unwrap();
     let file = prompts.join("greet.md");
     std::fs::write(&file, "---\ndescription: Greets\n---\nGreet $1 kindly.").unwrap();
     client.send(&json!({"type": "reload"}));
-    let counts = client.until("reload").pop().unwrap()["data"].clone();
+    let counts = client.wait_for("reload").pop().unwrap()["data"].clone();
     assert!(counts["templates"].as_u64() > Some(1) && counts["skills"].as_u64() > Some(1), "{counts}");
     client.send(&json!({"type": "get_commands"}));
-    let commands = client.until("get_commands").pop().unwrap()["data"]["commands"].clone();
+    let commands = client.wait_for("get_commands").pop().unwrap()["data"]["commands"].clone();
     let named = |name: &str| {
         let found = commands.as_array().unwrap().iter().find(|command| command["name"] == name);
         found.unwrap_or_else(|| panic!("{name}: {commands}"))
@@ -275,39 +279,42 @@ fn rpc_templates_and_skills_are_listed_and_expanded() {
     assert_eq!(greet["sourceInfo"]["path"], json!(file.canonicalize().unwrap()));
     assert_eq!(named("skill:commit")["source"], "skill");
     client.send(&json!({"type": "prompt", "message": "/greet Ada"}));
-    client.until("agent_settled");
+    client.wait_for("agent_settled");
     assert_eq!(client.end(), Some(0));
     assert_eq!(sandbox.messages()[0], "user: Greet Ada kindly.");
 }
 
 #[test]
 fn rpc_settings_have_sources() {
-    let sandbox = Sandbox::new().with("TILLER_RETRY_MAX", "2");
-    let mut client = talk(&sandbox, &[], &["--thinking", "off"]);
+    let sandbox = Sandbox::new().with_variable("TILLER_RETRY_MAX", "2");
+    let mut client = start_client(&sandbox, &[], &["--thinking", "off"]);
     client.send(&json!({"type": "get_settings"}));
     let settings = client.line()["data"]["settings"].clone();
-    let of =
+    let setting =
         |name: &str| settings.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap().clone();
-    assert_eq!((&of("retry.max")["value"], &of("retry.max")["default"]), (&json!("2"), &json!("5")));
-    assert!(of("thinking")["source"].as_str().unwrap().contains("--thinking"), "{settings}");
+    assert_eq!(
+        (&setting("retry.max")["value"], &setting("retry.max")["default"]),
+        (&json!("2"), &json!("5"))
+    );
+    assert!(setting("thinking")["source"].as_str().unwrap().contains("--thinking"), "{settings}");
     assert_eq!(client.end(), Some(0));
 }
 
 #[test]
 fn rpc_failed_summary_is_decided_by_client() {
-    let wrong = r#"{"when": "<conversation>", "error": {"failure": "fatal", "message": "no ink"}}"#;
-    let sandbox = Sandbox::new().with("TILLER_COMPACTION_KEEP_MESSAGES", "1");
-    let mut client = talk(&sandbox, &[wrong, r#"{"text": "Long ago."}"#], &["--approvals"]);
+    let failing_summary = r#"{"when": "<conversation>", "error": {"failure": "fatal", "message": "no ink"}}"#;
+    let sandbox = Sandbox::new().with_variable("TILLER_COMPACTION_KEEP_MESSAGES", "1");
+    let mut client = start_client(&sandbox, &[failing_summary, r#"{"text": "Long ago."}"#], &["--approvals"]);
     client.send(&json!({"type": "prompt", "message": "tell me a story ".repeat(50)}));
-    client.until("agent_settled");
+    client.wait_for("agent_settled");
     client.send(&json!({"id": "c", "type": "compact"}));
-    let failed = client.until("compaction_failed").pop().unwrap();
+    let failed = client.wait_for("compaction_failed").pop().unwrap();
     assert_eq!(failed["choices"], json!(["retry", "truncate", "go_on"]));
     client.send(&json!({"type": "get_snapshot"}));
-    let summary = client.until("get_snapshot").pop().unwrap()["data"]["summary"].clone();
+    let summary = client.wait_for("get_snapshot").pop().unwrap()["data"]["summary"].clone();
     assert_eq!((&summary["of"], &summary["reason"]), (&json!("context"), &json!("manual")), "{summary}");
     client.send(&json!({"type": "set_approvals", "enabled": false}));
-    let lines = client.until("compaction_end");
+    let lines = client.wait_for("compaction_end");
     assert!(lines.last().unwrap()["errorMessage"].as_str().unwrap().contains("no ink"), "{lines:?}");
     assert_eq!(client.end(), Some(0));
 }
@@ -315,7 +322,7 @@ fn rpc_failed_summary_is_decided_by_client() {
 #[test]
 fn rpc_message_argument_is_a_usage_error() {
     let sandbox = Sandbox::new();
-    let ran = sandbox.run(&["--mode", "rpc", "--provider", "demo", "hello"]);
-    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
-    assert!(ran.err.contains("stdin"), "{}", ran.err);
+    let output = sandbox.run(&["--mode", "rpc", "--provider", "demo", "hello"]);
+    assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{}", output.err);
+    assert!(output.err.contains("stdin"), "{}", output.err);
 }

@@ -32,7 +32,7 @@ impl Sandbox {
     }
 
     /// Sets a variable for every run.
-    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.into(), value.into()));
         self
     }
@@ -188,7 +188,7 @@ impl Sandbox {
         let folders = fs::read_dir(root).into_iter().flatten().map(|entry| entry.unwrap().path());
         let files =
             folders.flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
-        files.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).collect()
+        files.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl")).collect()
     }
 
     /// The lines of the only log.

@@ -42,26 +42,31 @@ fn answer(id: &str, parent: &str, text: &str, model: &str) -> Value {
 }
 
 /// Runs a session command that has to succeed.
-fn done(sandbox: &Sandbox, arguments: &[&str]) -> String {
-    let ran = sandbox.run(&[&["sessions"], arguments].concat());
-    assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
-    ran.out
+fn run_session_command(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let run_output = sandbox.run(&[&["sessions"], arguments].concat());
+    assert_eq!(run_output.code, Some(0), "{arguments:?}: {}", run_output.err);
+    run_output.out
 }
 
 fn as_json(sandbox: &Sandbox, arguments: &[&str]) -> Value {
-    serde_json::from_str(&done(sandbox, &[arguments, &["--json"]].concat())).unwrap()
+    serde_json::from_str(&run_session_command(sandbox, &[arguments, &["--json"]].concat())).unwrap()
 }
 
 /// Runs a session command that has to fail.
-fn refused(sandbox: &Sandbox, arguments: &[&str]) -> RunOutput {
-    let ran = sandbox.run(&[&["sessions"], arguments].concat());
-    assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)), "{arguments:?}: {}", ran.err);
-    ran
+fn run_refused_command(sandbox: &Sandbox, arguments: &[&str]) -> RunOutput {
+    let run_output = sandbox.run(&[&["sessions"], arguments].concat());
+    assert_eq!(
+        (run_output.out.as_str(), run_output.code),
+        ("", Some(2)),
+        "{arguments:?}: {}",
+        run_output.err
+    );
+    run_output
 }
 
 /// The tree without ages, which change.
-fn drawn(sandbox: &Sandbox, more: &[&str]) -> Vec<String> {
-    let text = done(sandbox, &[&["tree", "session-two"], more].concat());
+fn tree_lines(sandbox: &Sandbox, extra_arguments: &[&str]) -> Vec<String> {
+    let text = run_session_command(sandbox, &[&["tree", "session-two"], extra_arguments].concat());
     let without_age = |line: &str| {
         let words: Vec<&str> = line.split(' ').collect();
         let is_age = |word: &&&str| {
@@ -79,9 +84,9 @@ fn last_line(file: &Path) -> Value {
 #[test]
 fn tree_shows_path_labels_and_models() {
     let (sandbox, _) = sandbox();
-    done(&sandbox, &["label", "session-two", "user0002", "a try"]);
+    run_session_command(&sandbox, &["label", "session-two", "user0002", "a try"]);
     assert_eq!(
-        drawn(&sandbox, &[]),
+        tree_lines(&sandbox, &[]),
         [
             "* er0001  > one",
             "* sw0001  First.",
@@ -91,19 +96,19 @@ fn tree_shows_path_labels_and_models() {
             "* │  sw0003  (p/large)  Right.",
         ]
     );
-    done(&sandbox, &["label", "session-two", "user0002"]);
-    assert_eq!(drawn(&sandbox, &[])[2], "  ├─ er0002  > left");
+    run_session_command(&sandbox, &["label", "session-two", "user0002"]);
+    assert_eq!(tree_lines(&sandbox, &[])[2], "  ├─ er0002  > left");
 }
 
 #[test]
 fn tree_hidden_branch_is_counted_and_restored() {
     let (sandbox, file) = sandbox();
-    let whole = drawn(&sandbox, &[]);
+    let all_lines = tree_lines(&sandbox, &[]);
     let output = as_json(&sandbox, &["hide", "session-two", "user0002"]);
     assert_eq!(output["appended"][0]["data"], json!({"targetId": "user0002", "hidden": true}));
     assert_eq!(output["leaf"], last_line(&file)["id"]);
     assert_eq!(
-        drawn(&sandbox, &[]),
+        tree_lines(&sandbox, &[]),
         [
             "* er0001  > one",
             "* sw0001  First.",
@@ -112,13 +117,17 @@ fn tree_hidden_branch_is_counted_and_restored() {
             "(2 hidden in one branch; --all draws it too)",
         ]
     );
-    let reports = drawn(&sandbox, &["--all"]);
+    let reports = tree_lines(&sandbox, &["--all"]);
     assert_eq!(reports[2..4], ["~ ├─ er0002  (hidden)  > left", "~ │  sw0002  Left."]);
-    done(&sandbox, &["hide", "session-two", "user0002", "--undo"]);
-    assert_eq!(drawn(&sandbox, &[]), whole);
+    run_session_command(&sandbox, &["hide", "session-two", "user0002", "--undo"]);
+    assert_eq!(tree_lines(&sandbox, &[]), all_lines);
     let before = fs::read(&file).unwrap();
-    let ran = refused(&sandbox, &["hide", "session-two", "answ0001"]);
-    assert!(ran.err.contains("is on the current branch") && ran.err.contains("hint: move"), "{}", ran.err);
+    let run_output = run_refused_command(&sandbox, &["hide", "session-two", "answ0001"]);
+    assert!(
+        run_output.err.contains("is on the current branch") && run_output.err.contains("hint: move"),
+        "{}",
+        run_output.err
+    );
     assert_eq!(fs::read(&file).unwrap(), before);
 }
 
@@ -137,7 +146,7 @@ fn show_json_prints_entries_unchanged() {
     let path = [0, 1, 4, 5].map(|at| lines[at].clone());
     assert_eq!(output, json!(path));
     // Equal bytes, not only equal values.
-    let text = done(&sandbox, &["tree", "session-two", "--json"]);
+    let text = run_session_command(&sandbox, &["tree", "session-two", "--json"]);
     for line in fs::read_to_string(&file).unwrap().lines().skip(1) {
         assert!(text.contains(line), "{line}");
     }
@@ -150,10 +159,10 @@ fn show_json_prints_entries_unchanged() {
 #[test]
 fn branch_continues_from_the_entry() {
     let (sandbox, file) = sandbox();
-    done(&sandbox, &["branch", "session-two", "answ0002"]);
+    run_session_command(&sandbox, &["branch", "session-two", "answ0002"]);
     let moved = last_line(&file);
     assert_eq!((&moved["parentId"], &moved["customType"]), (&json!("answ0002"), &json!("tiller.leaf")));
-    assert!(done(&sandbox, &["show", "session-two"]).ends_with("Left.\n"));
+    assert!(run_session_command(&sandbox, &["show", "session-two"]).ends_with("Left.\n"));
 
     let output = as_json(&sandbox, &["branch", "session-two", "user0001", "--summary", "Left was tried."]);
     let summary = last_line(&file);
@@ -162,20 +171,23 @@ fn branch_continues_from_the_entry() {
         [&summary["type"], &summary["parentId"], &summary["fromId"], &summary["summary"]],
         ["branch_summary", "user0001", moved["id"].as_str().unwrap(), "Left was tried."]
     );
-    let context = done(&sandbox, &["show", "session-two", "--context"]);
+    let context = run_session_command(&sandbox, &["show", "session-two", "--context"]);
     assert!(context.contains("Left was tried.") && !context.contains("Left.\n"), "{context}");
 
-    done(&sandbox, &["branch", "session-two", "root"]);
-    assert_eq!(done(&sandbox, &["show", "session-two"]), "");
+    run_session_command(&sandbox, &["branch", "session-two", "root"]);
+    assert_eq!(run_session_command(&sandbox, &["show", "session-two"]), "");
     assert_eq!(last_line(&file)["parentId"], Value::Null);
-    let ran = refused(&sandbox, &["branch", "session-two", "nowhere"]);
-    assert!(ran.err.contains("no entry `nowhere` in this session"), "{}", ran.err);
+    let run_output = run_refused_command(&sandbox, &["branch", "session-two", "nowhere"]);
+    assert!(run_output.err.contains("no entry `nowhere` in this session"), "{}", run_output.err);
 }
 
 #[test]
 fn rename_sets_and_removes_the_name() {
     let (sandbox, file) = sandbox();
-    assert_eq!(done(&sandbox, &["rename", "session-two", " two ways "]), "on-two is now called two ways\n");
+    assert_eq!(
+        run_session_command(&sandbox, &["rename", "session-two", " two ways "]),
+        "on-two is now called two ways\n"
+    );
     assert_eq!(as_json(&sandbox, &["list", "--all"])[0]["name"], "two ways");
     let output = as_json(&sandbox, &["rename", "session-two", ""]);
     assert_eq!((&output["path"], &output["id"]), (&json!(file), &json!("session-two")));
@@ -185,7 +197,7 @@ fn rename_sets_and_removes_the_name() {
 #[test]
 fn edit_of_locked_session_is_refused() {
     let (sandbox, file) = sandbox();
-    let held = tiller::session::Writer::open(&file).unwrap();
+    let writer = tiller::session::Writer::open(&file).unwrap();
     let before = fs::read(&file).unwrap();
     let verbs: [&[&str]; 5] = [
         &["rename", "session-two", "x"],
@@ -195,32 +207,35 @@ fn edit_of_locked_session_is_refused() {
         &["rm", "--yes", "session-two"],
     ];
     for verb in verbs {
-        let ran = refused(&sandbox, verb);
-        assert!(ran.err.contains("another tiller has it open"), "{verb:?}: {}", ran.err);
+        let run_output = run_refused_command(&sandbox, verb);
+        assert!(run_output.err.contains("another tiller has it open"), "{verb:?}: {}", run_output.err);
     }
     assert_eq!(fs::read(&file).unwrap(), before);
-    drop(held);
-    done(&sandbox, verbs[0]);
+    drop(writer);
+    run_session_command(&sandbox, verbs[0]);
 }
 
 #[test]
 fn verify_reports_positions_and_fails_on_errors_only() {
     let (sandbox, file) = sandbox();
-    assert_eq!(done(&sandbox, &["verify", "session-two"]), "1 file with 6 entries: no errors, no notes\n");
-    let torn = fs::read_to_string(&file).unwrap() + r#"{"type":"mess"#;
-    fs::write(&file, &torn).unwrap();
-    let byte = torn.len() - r#"{"type":"mess"#.len();
-    let output = done(&sandbox, &["verify", file.to_str().unwrap()]);
-    let begin = format!("{}:8 (byte {byte}): note: torn: ", file.display());
-    assert!(output.starts_with(&begin), "{output}");
+    assert_eq!(
+        run_session_command(&sandbox, &["verify", "session-two"]),
+        "1 file with 6 entries: no errors, no notes\n"
+    );
+    let with_torn_line = fs::read_to_string(&file).unwrap() + r#"{"type":"mess"#;
+    fs::write(&file, &with_torn_line).unwrap();
+    let byte = with_torn_line.len() - r#"{"type":"mess"#.len();
+    let output = run_session_command(&sandbox, &["verify", file.to_str().unwrap()]);
+    let prefix = format!("{}:8 (byte {byte}): note: torn: ", file.display());
+    assert!(output.starts_with(&prefix), "{output}");
     assert!(output.ends_with("\n1 file with 6 entries: no errors, 1 note\n"), "{output}");
-    assert_eq!(fs::read_to_string(&file).unwrap(), torn, "checking changed the file");
+    assert_eq!(fs::read_to_string(&file).unwrap(), with_torn_line, "checking changed the file");
 
     let empty_log = file.with_file_name("empty.jsonl");
     fs::write(&empty_log, "").unwrap();
-    let ran = sandbox.run(&["sessions", "verify", "--all", "--json"]);
-    assert_eq!(ran.code, Some(1), "{}", ran.err);
-    let reports: Value = serde_json::from_str(&ran.out).unwrap();
+    let run_output = sandbox.run(&["sessions", "verify", "--all", "--json"]);
+    assert_eq!(run_output.code, Some(1), "{}", run_output.err);
+    let reports: Value = serde_json::from_str(&run_output.out).unwrap();
     assert_eq!((&reports["files"], &reports["entries"]), (&json!(2), &json!(6)));
     let found: Vec<_> = reports["findings"].as_array().unwrap().iter().collect();
     assert_eq!(found.len(), 2);
@@ -248,24 +263,28 @@ fn rm_moves_to_the_trash() {
 #[test]
 fn rm_without_trash_needs_permanently() {
     let (sandbox, file) = sandbox();
-    let sandbox = sandbox.with("XDG_DATA_HOME", "/dev/null/nowhere");
+    let sandbox = sandbox.with_variable("XDG_DATA_HOME", "/dev/null/nowhere");
     let text = fs::read(&file).unwrap();
-    let ran = refused(&sandbox, &["rm", "--yes", "session-two"]);
-    assert!(ran.err.contains("can't be moved to the trash"), "{}", ran.err);
-    assert!(ran.err.contains("hint: --permanently deletes the file without the trash"), "{}", ran.err);
+    let run_output = run_refused_command(&sandbox, &["rm", "--yes", "session-two"]);
+    assert!(run_output.err.contains("can't be moved to the trash"), "{}", run_output.err);
+    assert!(
+        run_output.err.contains("hint: --permanently deletes the file without the trash"),
+        "{}",
+        run_output.err
+    );
     assert_eq!(fs::read(&file).unwrap(), text);
-    done(&sandbox, &["rm", "--yes", "--permanently", "session-two"]);
+    run_session_command(&sandbox, &["rm", "--yes", "--permanently", "session-two"]);
     assert!(!file.exists());
 }
 
 #[test]
 fn rm_needs_confirmation_and_a_session() {
     let (sandbox, file) = sandbox();
-    let ran = refused(&sandbox, &["rm", "session-two"]);
-    assert!(ran.err.contains("--yes removes the sessions without asking"), "{}", ran.err);
+    let run_output = run_refused_command(&sandbox, &["rm", "session-two"]);
+    assert!(run_output.err.contains("--yes removes the sessions without asking"), "{}", run_output.err);
     let letter = sandbox.write("letter.txt", "Dear all,\n");
-    let ran = refused(&sandbox, &["rm", "--yes", "session-two", letter.to_str().unwrap()]);
-    assert!(ran.err.contains("this file was not changed"), "{}", ran.err);
+    let run_output = run_refused_command(&sandbox, &["rm", "--yes", "session-two", letter.to_str().unwrap()]);
+    assert!(run_output.err.contains("this file was not changed"), "{}", run_output.err);
     assert!(letter.exists() && file.exists());
 
     let mut terminal = sandbox.open(&["sessions", "rm", "session-two"]);
@@ -295,19 +314,23 @@ fn fork_ends_at_the_given_entry() {
         ("session-two@0002", "`0002` matches 2 entries"),
         ("session-six@er0002", "no session's id begins or ends with `session-six`"),
     ] {
-        let ran = fork(from);
-        assert_eq!(ran.code, Some(2), "{from}: {}", ran.err);
-        assert!(ran.err.contains(expected) && ran.err.contains("hint: "), "{from}: {}", ran.err);
+        let run_output = fork(from);
+        assert_eq!(run_output.code, Some(2), "{from}: {}", run_output.err);
+        assert!(
+            run_output.err.contains(expected) && run_output.err.contains("hint: "),
+            "{from}: {}",
+            run_output.err
+        );
     }
     assert_eq!(sandbox.logs(), std::slice::from_ref(&file));
 
-    done(&sandbox, &["rename", "session-two", "two ways"]);
+    run_session_command(&sandbox, &["rename", "session-two", "two ways"]);
     let before = fs::read(&file).unwrap();
-    let ran = fork("session-two@er0002");
-    assert_eq!((ran.out.as_str(), ran.code), ("Two.\n", Some(0)), "{}", ran.err);
+    let run_output = fork("session-two@er0002");
+    assert_eq!((run_output.out.as_str(), run_output.code), ("Two.\n", Some(0)), "{}", run_output.err);
     assert_eq!(fs::read(&file).unwrap(), before, "a fork leaves the original alone");
     let fork = sandbox.logs().into_iter().find(|path| *path != file).unwrap();
-    let output = done(&sandbox, &["show", fork.to_str().unwrap()]);
+    let output = run_session_command(&sandbox, &["show", fork.to_str().unwrap()]);
     assert!(
         output.contains("> left\n") && !output.contains("Left.") && output.ends_with("Two.\n"),
         "{output}"
@@ -320,8 +343,8 @@ fn fork_ends_at_the_given_entry() {
 fn rename_keeps_modification_time() {
     let (sandbox, file) = sandbox();
     let before = fs::metadata(&file).unwrap().modified().unwrap();
-    done(&sandbox, &["rename", "session-two", "new name"]);
-    done(&sandbox, &["label", "session-two", "user0002", "here"]);
+    run_session_command(&sandbox, &["rename", "session-two", "new name"]);
+    run_session_command(&sandbox, &["label", "session-two", "user0002", "here"]);
     assert_eq!(fs::metadata(&file).unwrap().modified().unwrap(), before);
     assert!(fs::read_to_string(&file).unwrap().contains("new name"));
 }
@@ -330,16 +353,16 @@ fn rename_keeps_modification_time() {
 fn show_sanitizes_text_of_the_log() {
     let (sandbox, _) = sandbox();
     let evil = "\u{1b}[2J\u{1b}]0;pwned\u{7}a\nb";
-    done(&sandbox, &["label", "session-two", "user0002", evil]);
-    done(&sandbox, &["rename", "session-two", evil]);
+    run_session_command(&sandbox, &["label", "session-two", "user0002", evil]);
+    run_session_command(&sandbox, &["rename", "session-two", evil]);
     for words in [
         &["tree", "session-two"][..],
         &["show", "session-two"],
         &["show", "session-two", "--stats"],
         &["list", "--all"],
     ] {
-        let ran = sandbox.run(&[&["sessions"], words].concat());
-        assert!(!ran.out.contains(['\u{1b}', '\u{7}']), "{words:?}: {:?}", ran.out);
+        let run_output = sandbox.run(&[&["sessions"], words].concat());
+        assert!(!run_output.out.contains(['\u{1b}', '\u{7}']), "{words:?}: {:?}", run_output.out);
     }
 }
 
@@ -347,11 +370,11 @@ fn show_sanitizes_text_of_the_log() {
 #[cfg(unix)]
 fn rm_removes_a_link_not_its_target() {
     let (sandbox, file) = sandbox();
-    let elsewhere = sandbox.project().join("kept.jsonl");
-    fs::rename(&file, &elsewhere).unwrap();
-    std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
+    let target = sandbox.project().join("kept.jsonl");
+    fs::rename(&file, &target).unwrap();
+    std::os::unix::fs::symlink(&target, &file).unwrap();
     let path = file.to_str().unwrap();
-    let ran = sandbox.run(&["sessions", "rm", path, "--permanently", "--yes"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    assert!(elsewhere.exists() && !file.is_symlink());
+    let run_output = sandbox.run(&["sessions", "rm", path, "--permanently", "--yes"]);
+    assert_eq!(run_output.code, Some(0), "{}", run_output.err);
+    assert!(target.exists() && !file.is_symlink());
 }

@@ -8,12 +8,12 @@ use super::sandbox::{RunOutput, Sandbox};
 fn run(sandbox: &Sandbox, command: &str) -> (RunOutput, String) {
     let call = serde_json::json!({"calls": [{"name": "bash", "arguments": {"command": command}}]});
     let script = sandbox.script(&[&call.to_string(), r#"{"text": "done"}"#]);
-    let ran =
+    let output =
         sandbox.run(&["-p", "--yes", "--mode", "json", "--provider", "scripted", "--model", &script, "go"]);
-    let events = ran.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let events = output.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let end = events.into_iter().find(|event| event["type"] == "tool_execution_end");
     let text = end.map(|end| end["result"]["content"][0]["text"].as_str().unwrap().to_owned());
-    (ran, text.unwrap_or_default())
+    (output, text.unwrap_or_default())
 }
 
 const SHOW: &str = "echo \"[$OPENAI_API_KEY$GEMINI_API_KEY] [$MY_API_KEY] $greeting\"";
@@ -21,20 +21,22 @@ const SHOW: &str = "echo \"[$OPENAI_API_KEY$GEMINI_API_KEY] [$MY_API_KEY] $greet
 #[test]
 fn shell_commands_get_no_api_keys_by_default() {
     let sandbox = Sandbox::new()
-        .with("OPENAI_API_KEY", "sk-hush")
-        .with("GEMINI_API_KEY", "-g")
-        .with("MY_API_KEY", "mine");
+        .with_variable("OPENAI_API_KEY", "sk-hush")
+        .with_variable("GEMINI_API_KEY", "-g")
+        .with_variable("MY_API_KEY", "mine");
     assert_eq!(run(&sandbox, SHOW).1, "[] [mine] \n");
-    let sandbox = sandbox.with("TILLER_BASH_INHERIT_KEYS", "on");
+    let sandbox = sandbox.with_variable("TILLER_BASH_INHERIT_KEYS", "on");
     assert_eq!(run(&sandbox, SHOW).1, "[sk-hush-g] [mine] \n");
 }
 
 #[test]
 fn shell_prefix_and_shell_settings() {
-    let sandbox = Sandbox::new().with("TILLER_BASH_PREFIX", "greeting=hello").with("TILLER_BASH_SHELL", "sh");
+    let sandbox = Sandbox::new()
+        .with_variable("TILLER_BASH_PREFIX", "greeting=hello")
+        .with_variable("TILLER_BASH_SHELL", "sh");
     assert_eq!(run(&sandbox, SHOW).1, "[] [] hello\n");
-    let sandbox = Sandbox::new().with("TILLER_BASH_SHELL", "no-such-shell-anywhere");
-    let (ran, _) = run(&sandbox, "true");
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains("shell no-such-shell-anywhere: program not found"), "{}", ran.err);
+    let sandbox = Sandbox::new().with_variable("TILLER_BASH_SHELL", "no-such-shell-anywhere");
+    let (output, _) = run(&sandbox, "true");
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("shell no-such-shell-anywhere: program not found"), "{}", output.err);
 }

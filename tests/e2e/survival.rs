@@ -24,8 +24,8 @@ fn kill_during_first_answer_keeps_the_prompt() {
     assert_eq!(sandbox.messages(), ["user: remember this"]);
 
     let script = sandbox.script(&[r#"{"expect": "go on", "text": "I remember."}"#]);
-    let ran = sandbox.run(&["-c", "-p", "--provider", "scripted", "--model", &script, "go on"]);
-    assert_eq!(ran.out, "I remember.\n", "{}", ran.err);
+    let run_output = sandbox.run(&["-c", "-p", "--provider", "scripted", "--model", &script, "go on"]);
+    assert_eq!(run_output.out, "I remember.\n", "{}", run_output.err);
     assert_eq!(sandbox.messages(), ["user: remember this", "user: go on", "assistant: I remember."]);
 }
 
@@ -43,8 +43,8 @@ fn kill_during_call_adds_a_result_on_resume() {
     child.kill().unwrap();
     child.wait().unwrap();
 
-    let ran = sandbox.run(&["-c", "-p", "--provider", "scripted", "--model", &script, "and now?"]);
-    assert_eq!(ran.out, "Back.\n", "{}", ran.err);
+    let run_output = sandbox.run(&["-c", "-p", "--provider", "scripted", "--model", &script, "and now?"]);
+    assert_eq!(run_output.out, "Back.\n", "{}", run_output.err);
     let messages = sandbox.messages();
     assert_eq!(messages[0..2], ["user: wait", "assistant: <bash>"]);
     assert!(messages[2].starts_with("toolResult: interrupted"), "{messages:?}");
@@ -57,22 +57,22 @@ fn file_size_limit_fails_the_run_and_session_resumes() {
     // Far over the limit, whether the shell counts in 512 or in 1,024 bytes.
     let script = sandbox.script(&[r#"{"text": "long ", "repeat": 20000}"#]);
     let arguments = ["-p", "--provider", "scripted", "--model", &script, "remember this"];
-    let ran: RunOutput = sandbox.command_after("ulimit -f 16", &arguments).output().unwrap().into();
-    assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{}", ran.err);
+    let run_output: RunOutput = sandbox.command_after("ulimit -f 16", &arguments).output().unwrap().into();
+    assert_eq!((run_output.code, run_output.out.as_str()), (Some(1), ""), "{}", run_output.err);
     let log = sandbox.logs().remove(0);
     let warning = format!("warning: session file {}: the entry was not written: only ", log.display());
     assert!(
-        ran.err.contains(&warning) && ran.err.contains("\n  hint: earlier entries are intact"),
+        run_output.err.contains(&warning) && run_output.err.contains("\n  hint: earlier entries are intact"),
         "{}",
-        ran.err
+        run_output.err
     );
     let before = std::fs::read(&log).unwrap();
     assert_ne!(before.last(), Some(&b'\n'), "a part of the answer's line is there");
 
     let script = sandbox.script(&[r#"{"expect": "go on", "text": "I remember."}"#]);
-    let ran = sandbox.run(&["-c", "-p", "--provider", "scripted", "--model", &script, "go on"]);
-    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "I remember.\n"), "{}", ran.err);
-    assert!(ran.err.contains("torn: the line is incomplete"), "{}", ran.err);
+    let run_output = sandbox.run(&["-c", "-p", "--provider", "scripted", "--model", &script, "go on"]);
+    assert_eq!((run_output.code, run_output.out.as_str()), (Some(0), "I remember.\n"), "{}", run_output.err);
+    assert!(run_output.err.contains("torn: the line is incomplete"), "{}", run_output.err);
     let text = std::fs::read(&log).unwrap();
     assert!(text.starts_with(&[&before[..], b"\n"].concat()), "what was there is as it was, and closed");
     let output = sandbox.run(&["sessions", "show", &log.display().to_string()]).out;

@@ -39,13 +39,13 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-fn ask(sandbox: &Sandbox, more: &[&str]) -> super::sandbox::RunOutput {
+fn ask(sandbox: &Sandbox, extra_arguments: &[&str]) -> super::sandbox::RunOutput {
     let script = sandbox.script(&[
         r#"{"calls": [{"name": "bash", "arguments": {"command": "echo hi"}}]}"#,
         r#"{"text": "Done."}"#,
         r#"{"text": "Done again."}"#,
     ]);
-    sandbox.run(&[&["-p", "--yes", "--provider", "scripted", "--model", &script], more].concat())
+    sandbox.run(&[&["-p", "--yes", "--provider", "scripted", "--model", &script], extra_arguments].concat())
 }
 
 /// Number of starts of the extension.
@@ -61,26 +61,35 @@ fn results(sandbox: &Sandbox) -> String {
 #[test]
 fn trust_without_terminal_ignores_files() {
     let sandbox = sandbox();
-    let ran = ask(&sandbox, &["go"]);
-    assert_eq!((ran.code, ran.out.as_str(), marks(&sandbox)), (Some(0), "Done.\n", 0), "{}", ran.err);
-    let notices: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("warning:")).collect();
-    assert_eq!(notices.len(), 1, "{}", ran.err);
-    assert!(notices[0].ends_with(PASSED_OVER), "{}", ran.err);
+    let output = ask(&sandbox, &["go"]);
+    assert_eq!(
+        (output.code, output.out.as_str(), marks(&sandbox)),
+        (Some(0), "Done.\n", 0),
+        "{}",
+        output.err
+    );
+    let notices: Vec<&str> = output.err.lines().filter(|line| line.starts_with("warning:")).collect();
+    assert_eq!(notices.len(), 1, "{}", output.err);
+    assert!(notices[0].ends_with(PASSED_OVER), "{}", output.err);
     assert!(results(&sandbox).contains("hi"), "{}", results(&sandbox));
     let settings = sandbox.run(&["settings"]);
     assert!(
         !settings.out.contains(".tiller/settings.json") && settings.err.contains(PASSED_OVER),
         "{settings:?}"
     );
-    assert!(!sandbox.home().join("tiller/state/trust.json").exists(), "nobody said anything");
+    assert!(!sandbox.home().join("tiller/state/trust.json").exists(), "no answer was given");
 }
 
 #[test]
 fn trust_project_flag_lasts_until_a_file_changes() {
     let sandbox = sandbox();
-    let ran = ask(&sandbox, &["--trust-project", "go"]);
-    assert_eq!((ran.code, marks(&sandbox)), (Some(0), 1), "{}", ran.err);
-    assert!(ran.err.contains("`session_dir` can only be set by the user, not by a project"), "{}", ran.err);
+    let output = ask(&sandbox, &["--trust-project", "go"]);
+    assert_eq!((output.code, marks(&sandbox)), (Some(0), 1), "{}", output.err);
+    assert!(
+        output.err.contains("`session_dir` can only be set by the user, not by a project"),
+        "{}",
+        output.err
+    );
     let denied = "toolResult: denied: not in this sandbox (extension guard)";
     assert_eq!(results(&sandbox), denied);
 
@@ -108,16 +117,20 @@ fn trust_broken_project_settings_matter_only_if_trusted() {
     let sandbox = sandbox();
     sandbox.write(".tiller/settings.json", "{");
     assert_eq!(ask(&sandbox, &["go"]).code, Some(0));
-    let ran = ask(&sandbox, &["--trust-project", "go"]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains(".tiller/settings.json, line 1, column 1: not a JSON object"), "{}", ran.err);
+    let output = ask(&sandbox, &["--trust-project", "go"]);
+    assert_eq!(output.code, Some(2));
+    assert!(
+        output.err.contains(".tiller/settings.json, line 1, column 1: not a JSON object"),
+        "{}",
+        output.err
+    );
 }
 
 #[test]
 fn trust_is_not_stored_without_session() {
     let sandbox = sandbox();
-    let ran = ask(&sandbox, &["--trust-project", "--no-session", "go"]);
-    assert_eq!((ran.code, marks(&sandbox)), (Some(0), 1), "{}", ran.err);
+    let output = ask(&sandbox, &["--trust-project", "--no-session", "go"]);
+    assert_eq!((output.code, marks(&sandbox)), (Some(0), 1), "{}", output.err);
     assert!(ask(&sandbox, &["go"]).err.contains("is not trusted"));
 }
 

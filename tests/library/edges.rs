@@ -89,18 +89,18 @@ fn violations(table: &[(&str, &[&str])]) -> Vec<String> {
         let is_word = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
         code.match_indices(way).any(|(at, _)| is_word(at))
     };
-    let mut wrong = Vec::new();
+    let mut violations = Vec::new();
     for (way, allowed) in table {
         let users = code.iter().filter(|(_, code)| uses(way, code));
         let names: Vec<String> =
             users.map(|(file, _)| file.strip_prefix(root()).unwrap().display().to_string()).collect();
-        wrong.extend(
+        violations.extend(
             names.iter().filter(|name| !allowed.contains(&&***name)).map(|name| format!("{name}: {way}")),
         );
         let unused = allowed.iter().filter(|allowed| !names.iter().any(|name| name == *allowed));
-        wrong.extend(unused.map(|name| format!("{name} no longer uses {way}")));
+        violations.extend(unused.map(|name| format!("{name} no longer uses {way}")));
     }
-    wrong
+    violations
 }
 
 #[test]

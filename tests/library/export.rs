@@ -162,10 +162,15 @@ fn export_transcript_fences_tool_output() {
 /// A prompt from a template, with an image, and one from a skill.
 fn expanded() -> Vec<Value> {
     let image = json!({"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"});
-    let made = json!([{"type": "text", "text": "# Review\n\nLook at <b>all</b> of it.\n```"}, image]);
+    let expanded_content =
+        json!([{"type": "text", "text": "# Review\n\nLook at <b>all</b> of it.\n```"}, image]);
     let skill = skill_message::skill_message("tidy", "/s/tidy/SKILL.md", "Tidy up.", "with care");
     vec![
-        message("u1", None, json!({"role": "user", "content": made, "tillerTyped": "/review <all>"})),
+        message(
+            "u1",
+            None,
+            json!({"role": "user", "content": expanded_content, "tillerTyped": "/review <all>"}),
+        ),
         message("u2", Some("u1"), json!({"role": "user", "content": skill})),
     ]
 }
@@ -174,9 +179,9 @@ fn expanded() -> Vec<Value> {
 fn export_transcript_folds_expanded_text() {
     let (_folder, path) = log(&expanded());
     let text = transcript_of(&path);
-    let said = text.split_once(" UTC\n\n").unwrap().1;
+    let body = text.split_once(" UTC\n\n").unwrap().1;
     assert_eq!(
-        said,
+        body,
         "/review <all>\n\n<details><summary>Sent to the model</summary>\n\n# Review\n\n\
          Look at <b>all</b> of it.\n```\n```\n\n</details>\n\n*Image: `image/png`, 9 bytes*\n\n\
          ## User · 2026-11-21 14:02 UTC\n\n/skill:tidy with care\n\n<details><summary>Sent to the model</summary>\n\n\
@@ -189,11 +194,11 @@ fn export_page_folds_expanded_text() {
     let (_folder, path) = log(&expanded());
     let page = page_of(&path);
     let first = between(&page, "id=\"u1\"", "</article>");
-    let said = first.split_once("</header>\n").unwrap().1;
+    let body = first.split_once("</header>\n").unwrap().1;
     let beginning = "<p class=\"said\">/review &lt;all&gt;</p>\n<details class=\"made\"><summary>text sent to the model</summary>\n\
                      <div class=\"prose\"><h3 class=\"first\">Review</h3>\n<p>Look at &lt;b&gt;all&lt;/b&gt; of it.</p>";
-    assert!(said.starts_with(beginning), "{said}");
-    assert!(said.contains("</div></details>\n<img alt=\"image\""), "{said}");
+    assert!(body.starts_with(beginning), "{body}");
+    assert!(body.contains("</div></details>\n<img alt=\"image\""), "{body}");
     let second = between(&page, "id=\"u2\"", "</article>");
     assert!(
         second.contains("<p class=\"said\">/skill:tidy with care</p>\n<details class=\"made\">"),
@@ -300,14 +305,14 @@ fn export_page_other_branches_are_in_a_template() {
 
 #[test]
 fn export_every_readable_log() {
-    let mut made = 0;
+    let mut page_count = 0;
     for file in fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/sessions-fixtures")).unwrap() {
         let path = file.unwrap().path();
         if Reader::open(&path).is_ok() {
             tags::check(&page_of(&path));
             assert!(transcript_of(&path).starts_with("# A title\n"), "{}", path.display());
-            made += 1;
+            page_count += 1;
         }
     }
-    assert!(made > 20, "only {made} fixtures were read");
+    assert!(page_count > 20, "only {page_count} fixtures were read");
 }

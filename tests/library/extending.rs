@@ -47,12 +47,12 @@ fn extending_docs_name_every_hook_and_message() {
 #[tokio::test]
 async fn extending_example_runs() {
     let agent = session::start(root()).unwrap();
-    let said = async |prompt| session::say(&agent, prompt).await.unwrap();
-    assert_eq!(said("hello").await, ["you: hello", "parrot: hello"]);
-    assert_eq!(said("/shout hello").await, ["you: HELLO", "parrot: HELLO"]);
-    assert_eq!(said("count: a b c").await, ["you: count: a b c", "tool: 3 words", "parrot: 3 words"]);
+    let messages_of = async |prompt| session::say(&agent, prompt).await.unwrap();
+    assert_eq!(messages_of("hello").await, ["you: hello", "parrot: hello"]);
+    assert_eq!(messages_of("/shout hello").await, ["you: HELLO", "parrot: HELLO"]);
+    assert_eq!(messages_of("count: a b c").await, ["you: count: a b c", "tool: 3 words", "parrot: 3 words"]);
     let denied = "denied: that is a secret (extension discretion)";
-    assert_eq!(said("count: a secret").await[1], format!("tool: {denied}"));
+    assert_eq!(messages_of("count: a secret").await[1], format!("tool: {denied}"));
     let commands = agent.slash_commands().await.unwrap();
     assert_eq!(commands[0].name, "shout");
 }

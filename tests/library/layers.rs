@@ -58,8 +58,9 @@ fn layers_forbidden_names_are_not_mentioned() {
                 || code.iter().filter(|(file, _)| is_below(file.strip_prefix(root()).unwrap_or(file), path));
             assert!(files().next().is_some(), "no code in {path}");
             for (file, code) in files() {
-                let found = rule.names.iter().filter(|name| mentions(code, name));
-                violations.extend(found.map(|name| format!("{}: {name}: {}", file.display(), rule.reason)));
+                let mentioned = rule.names.iter().filter(|name| mentions(code, name));
+                violations
+                    .extend(mentioned.map(|name| format!("{}: {name}: {}", file.display(), rule.reason)));
             }
         }
     }

@@ -79,10 +79,10 @@ fn type_names_are_defined_at_most_twice() {
 fn names_on_the_stop_list_are_not_used() {
     let mut found = Vec::new();
     for (file, code) in production_code() {
-        let stopped = |name: &str| STOP_LIST.contains(&name.to_lowercase().as_str());
+        let is_stopped = |name: &str| STOP_LIST.contains(&name.to_lowercase().as_str());
         let module = file.file_stem().and_then(|stem| stem.to_str()).unwrap();
         let types = type_names(&code);
-        let names = types.into_iter().chain([module]).filter(|name| stopped(name));
+        let names = types.into_iter().chain([module]).filter(|name| is_stopped(name));
         found.extend(names.map(|name| format!("{}: {name}", file.display())));
     }
     assert!(found.is_empty(), "\n{}", found.join("\n"));

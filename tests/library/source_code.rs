@@ -45,7 +45,7 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             sources(&path, files);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
             files.push(path);
         }
     }
@@ -123,13 +123,13 @@ fn quoted_length(rest: &str, quote: char) -> usize {
 
 /// Removes test items.
 pub(crate) fn without_tests(bare: &str) -> String {
-    let mut kept = String::new();
+    let mut code = String::new();
     let mut rest = bare;
     while let Some((before, after)) = rest.split_once("#[cfg(test)]") {
-        kept.push_str(before);
+        code.push_str(before);
         rest = &after[item_length(after)..];
     }
-    kept + rest
+    code + rest
 }
 
 /// The length of an item: up to its `;`, or to the brace that closes the first one.

@@ -1,4 +1,4 @@
-//! Names of built-in tools in code: a tool's own file says everything about it, so other code doesn't compare names.
+//! Names of built-in tools in code: a tool's own file defines everything about it, so other code doesn't compare names.
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
 
 use std::fs;

@@ -152,8 +152,8 @@ impl From<(usize, usize, String)> for StyleRun {
 }
 
 impl From<StyleRun> for (usize, usize, String) {
-    fn from(StyleRun { start, length, style: pen }: StyleRun) -> Self {
-        (start, length, pen.sgr())
+    fn from(StyleRun { start, length, style: sgr }: StyleRun) -> Self {
+        (start, length, sgr.sgr())
     }
 }
 
@@ -191,14 +191,14 @@ impl StyledText {
 /// Shifts styles after `characters` characters were removed from the beginning of the text.
 #[must_use]
 pub(crate) fn shift_runs(strokes: &[StyleRun], characters: usize) -> Vec<StyleRun> {
-    let remaining = strokes.iter().filter(|stroke| stroke.end() > characters);
+    let remaining = strokes.iter().filter(|style_run| style_run.end() > characters);
     remaining
-        .map(|stroke| {
-            let cut = characters.saturating_sub(stroke.start);
+        .map(|style_run| {
+            let cut = characters.saturating_sub(style_run.start);
             StyleRun {
-                start: stroke.start.saturating_sub(characters),
-                length: stroke.length - cut,
-                ..*stroke
+                start: style_run.start.saturating_sub(characters),
+                length: style_run.length - cut,
+                ..*style_run
             }
         })
         .collect()
@@ -208,7 +208,7 @@ pub(crate) fn shift_runs(strokes: &[StyleRun], characters: usize) -> Vec<StyleRu
 #[must_use]
 pub fn parse_style_runs(value: &Value) -> Vec<StyleRun> {
     let strokes = value.as_array().into_iter().flatten();
-    strokes.filter_map(|stroke| StyleRun::deserialize(stroke).ok()).take(MAX_STYLE_RUNS).collect()
+    strokes.filter_map(|style_run| StyleRun::deserialize(style_run).ok()).take(MAX_STYLE_RUNS).collect()
 }
 
 #[cfg(test)]

@@ -585,11 +585,11 @@ const MAX_LISTED_BYTES: usize = 64 * 1024;
 #[must_use]
 pub fn listed(items: &[Arc<QueueItem>]) -> &[Arc<QueueItem>] {
     let mut bytes = 0;
-    let fits = |item: &&Arc<QueueItem>| {
+    let is_listed = |item: &&Arc<QueueItem>| {
         bytes += item.text.len() + item.typed.as_ref().map_or(0, String::len);
         bytes <= MAX_LISTED_BYTES
     };
-    &items[..items.iter().take(MAX_LISTED).take_while(fits).count()]
+    &items[..items.iter().take(MAX_LISTED).take_while(is_listed).count()]
 }
 
 fn serialize_listed<S: Serializer>(items: &[Arc<QueueItem>], serializer: S) -> Result<S::Ok, S::Error> {

@@ -195,7 +195,7 @@ pub const ADVICE: &str = " → ";
 #[must_use]
 pub fn split_advice(error_message: &str) -> (&str, Option<&str>) {
     match error_message.rsplit_once(ADVICE) {
-        Some((what, advice)) => (what, Some(advice)),
+        Some((message, advice)) => (message, Some(advice)),
         None => (error_message, None),
     }
 }

@@ -187,7 +187,7 @@ pub struct ProtectedPaths {
     /// The targets of links among the [startup and credential files](home_names), such as a repository of dotfiles.
     pub startup: Vec<PathBuf>,
     /// tiller's own folders.
-    pub own: Vec<PathBuf>,
+    pub tiller_folders: Vec<PathBuf>,
     /// Subfolders of tiller's own folders that commands may read: skills, and the outputs of earlier commands.
     pub readable: Vec<PathBuf>,
 }
@@ -213,7 +213,7 @@ impl ProtectedPaths {
             return Some(Protection::Git);
         }
         let path = normalize(path);
-        if is_in_any(&self.own, &path) {
+        if is_in_any(&self.tiller_folders, &path) {
             return Some(Protection::Own);
         }
         self.is_startup(&path).then_some(Protection::Home)
@@ -227,7 +227,7 @@ impl ProtectedPaths {
     #[must_use]
     pub fn is_private(&self, path: &Path) -> bool {
         let path = normalize(path);
-        is_in_any(&self.own, &path) && !is_in_any(&self.readable, &path)
+        is_in_any(&self.tiller_folders, &path) && !is_in_any(&self.readable, &path)
     }
 
     /// Checks whether a path is a credential file of the home directory or lies in a folder of them. Public keys don't
@@ -235,7 +235,7 @@ impl ProtectedPaths {
     #[must_use]
     pub fn is_credential(&self, path: &Path) -> bool {
         let path = normalize(path);
-        let is_public = path.extension().is_some_and(|ending| ending == "pub");
+        let is_public = path.extension().is_some_and(|extension| extension == "pub");
         let is_inside = |path: &Path, name: &str| {
             let names = Path::new(name).components();
             path.components().count() >= names.clone().count() && may_match(path.components(), names)
@@ -274,7 +274,7 @@ impl ProtectedPaths {
         (self.is_startup(&path) && !is_in_any(&self.readable, &path))
             || self.is_private(&path)
             || self.homes.iter().any(holds_protected)
-            || self.own.iter().any(|folder| is_above(folder))
+            || self.tiller_folders.iter().any(|folder| is_above(folder))
     }
 }
 
@@ -453,7 +453,7 @@ mod tests {
         let protected = ProtectedPaths {
             startup: Vec::new(),
             homes: vec!["/home/me".into()],
-            own: vec!["/home/me/.config/tiller".into(), "/data/tiller/".into()],
+            tiller_folders: vec!["/home/me/.config/tiller".into(), "/data/tiller/".into()],
             readable: vec!["/home/me/.config/tiller/skills".into(), "/home/me/.agents/skills".into()],
         };
         for path in [
@@ -532,7 +532,7 @@ mod tests {
     #[test]
     fn is_private_own_folder_except_readable_is_true() {
         let protected = ProtectedPaths {
-            own: vec!["/home/me/.config/tiller".into(), "/data/tiller/".into()],
+            tiller_folders: vec!["/home/me/.config/tiller".into(), "/data/tiller/".into()],
             readable: vec!["/home/me/.config/tiller/skills".into()],
             ..ProtectedPaths::default()
         };

@@ -28,11 +28,11 @@ pub fn is_quit_word(line: &str) -> bool {
 /// Checks whether a word differs from another one by a single typo: a letter too many, missing or wrong, or two swapped
 /// letters.
 #[must_use]
-pub fn is_slip(word: &str, of: &str) -> bool {
-    let differing: Vec<(char, char)> = word.chars().zip(of.chars()).filter(|(a, b)| a != b).collect();
-    let are_swapped = word.chars().count() == of.chars().count()
+pub fn is_slip(word: &str, command: &str) -> bool {
+    let differing: Vec<(char, char)> = word.chars().zip(command.chars()).filter(|(a, b)| a != b).collect();
+    let are_swapped = word.chars().count() == command.chars().count()
         && matches!(differing[..], [(a, b), (c, d)] if (a, b) == (d, c));
-    distance(word, of) == 1 || are_swapped
+    distance(word, command) == 1 || are_swapped
 }
 
 /// Returns the edit distance (Levenshtein).

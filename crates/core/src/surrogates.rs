@@ -19,8 +19,8 @@ const WIDTH: usize = 3;
 pub fn replace_lone(json: &str) -> Option<String> {
     let mut replaced = String::new();
     let (mut copied, mut at) = (0, 0);
-    while let Some(found) = memchr::memchr(b'\\', &json.as_bytes()[at..]) {
-        at += found;
+    while let Some(backslash) = memchr::memchr(b'\\', &json.as_bytes()[at..]) {
+        at += backslash;
         match escaped_unit(json, at) {
             Some(0xD800..=0xDBFF) if matches!(escaped_unit(json, at + ESCAPE), Some(0xDC00..=0xDFFF)) => {
                 at += 2 * ESCAPE;
@@ -105,11 +105,11 @@ impl Joiner {
     /// U+FFFD.
     pub fn push(&mut self, fragment: Wtf8) -> String {
         let bytes = match self.pending.take() {
-            Some(half) if fragment.is_empty() => {
-                self.pending = Some(half);
+            Some(previous) if fragment.is_empty() => {
+                self.pending = Some(previous);
                 return String::new();
             }
-            Some(half) => [half.as_slice(), &fragment.0].concat(),
+            Some(previous) => [previous.as_slice(), &fragment.0].concat(),
             None => fragment.0,
         };
         String::from_utf8(bytes).unwrap_or_else(|error| self.decode(error.as_bytes()))

@@ -49,8 +49,8 @@ mod tests {
         let tool = |name: &str, access| (name.to_owned(), ToolTraits::new(access));
         let catalog = ToolCatalog::from_iter([tool("a", Access::Reads), tool("b", Access::Reads)])
             .with([tool("b", Access::Writes), tool("c", Access::Writes)]);
-        let found = ["a", "b", "c", "d"].map(|name| catalog.find(name).map(|traits| traits.access));
-        assert_eq!(found, [Some(Access::Reads), Some(Access::Writes), Some(Access::Writes), None]);
+        let accesses = ["a", "b", "c", "d"].map(|name| catalog.find(name).map(|traits| traits.access));
+        assert_eq!(accesses, [Some(Access::Reads), Some(Access::Writes), Some(Access::Writes), None]);
         assert_eq!(catalog.traits("d"), ToolTraits::default());
     }
 }

@@ -36,8 +36,10 @@ impl UnixMs {
     /// parser. `None` for every other form, leap seconds included.
     fn from_common_iso(text: &str) -> Option<Self> {
         let digits = <&[u8; 24]>::try_from(text.as_bytes()).ok()?;
-        for (at, sign) in [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (23, b'Z')] {
-            if digits[at] != sign {
+        for (at, separator) in
+            [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (23, b'Z')]
+        {
+            if digits[at] != separator {
                 return None;
             }
         }
@@ -76,8 +78,8 @@ impl UnixMs {
 
 impl From<SystemTime> for UnixMs {
     fn from(time: SystemTime) -> Self {
-        let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Self(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+        let duration = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Self(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX))
     }
 }
 
@@ -181,8 +183,8 @@ mod tests {
             let general = text.parse::<jiff::Timestamp>().unwrap().as_millisecond();
             assert_eq!(UnixMs::from_iso(&text), Some(UnixMs(general)), "{text}");
         }
-        for wrong in ["2026-02-30T00:00:00.000Z", "2026-13-01T00:00:00.000Z", "2026-01-01T24:00:00.000Z"] {
-            assert_eq!(UnixMs::from_iso(wrong), None, "{wrong}");
+        for invalid in ["2026-02-30T00:00:00.000Z", "2026-13-01T00:00:00.000Z", "2026-01-01T24:00:00.000Z"] {
+            assert_eq!(UnixMs::from_iso(invalid), None, "{invalid}");
         }
     }
 

@@ -43,7 +43,7 @@ pub(super) struct Approvals {
     /// The folders that the built-in tools may reach.
     workspace: Option<Workspace>,
     /// Paths outside the workspace that calls of the current assistant message name.
-    outside: HashMap<CallId, OutsidePath>,
+    outside_paths: HashMap<CallId, OutsidePath>,
 }
 
 /// A path outside the workspace, symbolic links resolved, that a call of a built-in tool names.
@@ -105,7 +105,7 @@ impl Approvals {
             pending: Vec::new(),
             extension_asks: HashSet::new(),
             workspace,
-            outside: HashMap::new(),
+            outside_paths: HashMap::new(),
         };
         approvals.share_folders();
         approvals.configured.clone_from(&approvals.policy);
@@ -114,7 +114,7 @@ impl Approvals {
 
     /// Returns the approval mode as the footer shows it.
     pub(super) fn mode_name(&self) -> &'static str {
-        match self.policy.asking {
+        match self.policy.ask_behavior {
             AskBehavior::User => self.policy.mode.name(),
             AskBehavior::Yes => "yes",
         }
@@ -123,7 +123,7 @@ impl Approvals {
     /// Sets the approval mode for the rest of this session and ends the effect of `--yes`.
     pub(super) fn set_mode(&mut self, mode: ApprovalMode) {
         self.policy.mode = mode;
-        self.policy.asking = AskBehavior::User;
+        self.policy.ask_behavior = AskBehavior::User;
     }
 
     /// Sets the approval mode of this session and of the sessions that follow.
@@ -155,16 +155,16 @@ impl Approvals {
         spec: &ToolSpec,
         source: Option<&ToolSource>,
     ) -> CallDecision {
-        let outside = self.find_outside(call, spec, source);
+        let outside_path = self.find_outside(call, spec, source);
         let decision = match self.assess(call, spec, source) {
             Assessment { verdict: PolicyVerdict::Ask { reason, rule }, only_reads: true } => {
                 CallDecision::Ask { reason, rule: rule.to_string() }
             }
-            assessment => self.apply_verdict(call, spec, assessment, outside.as_ref()),
+            assessment => self.apply_verdict(call, spec, assessment, outside_path.as_ref()),
         };
-        match outside {
-            Some(outside) => _ = self.outside.insert(call.id.clone(), outside),
-            None => _ = self.outside.remove(&call.id),
+        match outside_path {
+            Some(outside_path) => _ = self.outside_paths.insert(call.id.clone(), outside_path),
+            None => _ = self.outside_paths.remove(&call.id),
         }
         decision
     }
@@ -200,8 +200,8 @@ impl Approvals {
         spec: &ToolSpec,
         source: Option<&ToolSource>,
     ) -> CallDecision {
-        let outside = self.find_outside(call, spec, source);
-        self.apply_verdict(call, spec, self.assess(call, spec, source), outside.as_ref())
+        let outside_path = self.find_outside(call, spec, source);
+        self.apply_verdict(call, spec, self.assess(call, spec, source), outside_path.as_ref())
     }
 
     fn apply_verdict(
@@ -209,7 +209,7 @@ impl Approvals {
         call: &ToolCall,
         spec: &ToolSpec,
         Assessment { verdict, only_reads }: Assessment,
-        outside: Option<&OutsidePath>,
+        outside_path: Option<&OutsidePath>,
     ) -> CallDecision {
         let decision = match verdict {
             PolicyVerdict::Allow => CallDecision::Run(spec.traits.access),
@@ -218,9 +218,11 @@ impl Approvals {
                 CallDecision::Run(spec.traits.access)
             }
             PolicyVerdict::Granted(Grant::Rule(rule)) => {
-                CallDecision::Granted { by: Decider::Rule, rule: Some(rule.to_string()) }
+                CallDecision::Granted { decider: Decider::Rule, rule: Some(rule.to_string()) }
             }
-            PolicyVerdict::Granted(Grant::Yes) => CallDecision::Granted { by: Decider::YesFlag, rule: None },
+            PolicyVerdict::Granted(Grant::Yes) => {
+                CallDecision::Granted { decider: Decider::YesFlag, rule: None }
+            }
             PolicyVerdict::Ask { reason, rule } if self.approver == Approver::Present => {
                 CallDecision::Ask { reason, rule: rule.to_string() }
             }
@@ -228,8 +230,8 @@ impl Approvals {
                 deny(DenialCause::NoApprover, reason, Some(self.find_least_permission(call, spec)))
             }
         };
-        match outside {
-            Some(outside) => self.apply_outside(decision, outside),
+        match outside_path {
+            Some(outside_path) => self.apply_outside(decision, outside_path),
             None => decision,
         }
     }
@@ -244,22 +246,24 @@ impl Approvals {
     }
 
     /// Adjusts the decision on a call that leaves the workspace.
-    fn apply_outside(&self, decision: CallDecision, outside: &OutsidePath) -> CallDecision {
-        let reason = outside.reason();
+    fn apply_outside(&self, decision: CallDecision, outside_path: &OutsidePath) -> CallDecision {
+        let reason = outside_path.reason();
         match decision {
             CallDecision::Refuse(_) | CallDecision::Deny(_) => decision,
             CallDecision::Ask { reason: policy_reason, .. } => {
                 CallDecision::Ask { reason: format!("{policy_reason}; {reason}"), rule: String::new() }
             }
-            CallDecision::Run(_) | CallDecision::Granted { .. } if self.policy.asking == AskBehavior::Yes => {
-                CallDecision::Granted { by: Decider::YesFlag, rule: None }
+            CallDecision::Run(_) | CallDecision::Granted { .. }
+                if self.policy.ask_behavior == AskBehavior::Yes =>
+            {
+                CallDecision::Granted { decider: Decider::YesFlag, rule: None }
             }
             CallDecision::Run(_) | CallDecision::Granted { .. } if self.approver == Approver::Absent => {
                 let reason = format!("{reason} (--add-dir FOLDER lets tools reach it)");
                 deny(DenialCause::NoApprover, reason, Some(AllowedBy::Yes))
             }
             CallDecision::Run(_) | CallDecision::Granted { .. } => {
-                let rule = outside.rule.as_ref();
+                let rule = outside_path.rule.as_ref();
                 CallDecision::Ask { reason, rule: rule.map(ToString::to_string).unwrap_or_default() }
             }
         }
@@ -305,7 +309,7 @@ impl Approvals {
 
     /// Forgets the outside paths of the previous assistant message.
     pub(super) fn clear_outside_paths(&mut self) {
-        self.outside.clear();
+        self.outside_paths.clear();
         self.open_outside_path(&[]);
     }
 
@@ -313,11 +317,12 @@ impl Approvals {
     /// call can have such a path.
     pub(super) fn open_outside_path(&self, calls: &[ToolCall]) {
         let Some(workspace) = &self.workspace else { return };
-        let outside = match calls {
-            [call] => self.outside.get(&call.id),
+        let outside_path = match calls {
+            [call] => self.outside_paths.get(&call.id),
             _ => None,
         };
-        workspace.allow_once(outside.map(|outside| (outside.path.clone(), outside.purpose)));
+        workspace
+            .allow_once(outside_path.map(|outside_path| (outside_path.path.clone(), outside_path.purpose)));
     }
 
     /// Combines the policy's decision with the extensions' verdict; the stricter one wins. `--yes` doesn't answer
@@ -334,12 +339,12 @@ impl Approvals {
             | (decision, CallOpinion::Allow) => decision,
             (_, CallOpinion::Deny(reason)) => deny(DenialCause::Extension, reason, None),
             (decision @ CallDecision::Granted { .. }, CallOpinion::Ask(_))
-                if self.policy.asking == AskBehavior::Yes =>
+                if self.policy.ask_behavior == AskBehavior::Yes =>
             {
                 decision
             }
-            (_, CallOpinion::Ask(_)) if self.policy.asking == AskBehavior::Yes => {
-                CallDecision::Granted { by: Decider::YesFlag, rule: None }
+            (_, CallOpinion::Ask(_)) if self.policy.ask_behavior == AskBehavior::Yes => {
+                CallDecision::Granted { decider: Decider::YesFlag, rule: None }
             }
             (_, CallOpinion::Ask(reason)) if self.approver == Approver::Absent => {
                 deny(DenialCause::NoApprover, reason, Some(AllowedBy::Yes))
@@ -405,8 +410,8 @@ impl Approvals {
     ) {
         let (id, name) = (request.tool_call_id.clone(), request.tool_name.clone());
         let call = ToolCall { id, name, arguments: request.args.clone(), raw_arguments: None };
-        let rule = match (self.outside.get(&request.tool_call_id), self.judge(&call, spec, source)) {
-            (Some(outside), _) => outside.rule.clone(),
+        let rule = match (self.outside_paths.get(&request.tool_call_id), self.judge(&call, spec, source)) {
+            (Some(outside_path), _) => outside_path.rule.clone(),
             (None, PolicyVerdict::Ask { rule, .. }) => Some(rule),
             (None, PolicyVerdict::Allow | PolicyVerdict::Granted(_) | PolicyVerdict::Deny { .. }) => None,
         };

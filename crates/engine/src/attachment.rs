@@ -135,12 +135,12 @@ pub fn attachment_labels(text: &str) -> Vec<String> {
 }
 
 fn label(line: &str) -> Option<String> {
-    let of = |tag: &str, unit: &str| {
+    let block = |tag: &str, unit: &str| {
         let rest = line.strip_prefix(tag)?.strip_prefix(" path=\"")?.strip_suffix("\">")?;
         let (name, count) = rest.split_once(&format!("\" {unit}=\""))?;
         Some((unescape(name), count.parse::<usize>().ok()?))
     };
-    let (name, count, singular, plural) = match (of("<file", "lines"), of("<folder", "entries")) {
+    let (name, count, singular, plural) = match (block("<file", "lines"), block("<folder", "entries")) {
         (Some((name, count)), _) => (name, count, "line", "lines"),
         (None, Some((name, count))) => (name, count, "entry", "entries"),
         (None, None) => return None,

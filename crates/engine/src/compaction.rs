@@ -160,7 +160,7 @@ pub enum CompactionError {
     /// Stopped on request.
     #[error("stopped before the summary was finished")]
     Stopped,
-    /// The conversation has changed since the summary was begun.
+    /// The conversation has changed since the summary was started.
     #[error("the summary was discarded: the conversation has changed meanwhile")]
     Outdated,
     /// The request failed.

@@ -73,8 +73,8 @@ impl ContextBreakdown {
             .map(|(path, text)| part(ContextKind::ContextFile(path.clone()), 1, estimate_text(text)))
             .collect();
         let skills = estimate_text(&source.skills.0);
-        let apart = files.iter().fold(skills, |sum, file| sum + file.tokens);
-        let system = Tokens(estimate_text(&source.system).0.saturating_sub(apart.0));
+        let listed_separately = files.iter().fold(skills, |sum, file| sum + file.tokens);
+        let system = Tokens(estimate_text(&source.system).0.saturating_sub(listed_separately.0));
         let tools = source.tools.iter().fold(Tokens(0), |sum, tool| {
             sum + estimate_text(&tool.name)
                 + estimate_text(&tool.description)

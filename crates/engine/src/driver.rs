@@ -268,7 +268,7 @@ struct DriverServices {
     /// Their traits, and those of tools that earlier calls may have used.
     tool_catalog: ToolCatalog,
     /// The subset that is offered to the model.
-    offered: Tools,
+    offered_tools: Tools,
     runner: Runner,
     options: AgentOptions,
     run: RunFacts,
@@ -405,9 +405,9 @@ impl Driver {
         notices.extend(parts.resources.problems().iter().map(ToString::to_string));
         let cwd = parts.manager.cwd().to_owned();
         let (tools, extensions, warnings) = parts.extensions.join(parts.tools, &mut notices);
-        let offered = parts.options.offer.select(&tools);
+        let offered_tools = parts.options.offer.select(&tools);
         let (resource_state, reloader) =
-            ResourceState::new(parts.resources, parts.system_prompt, cwd, &offered);
+            ResourceState::new(parts.resources, parts.system_prompt, cwd, &offered_tools);
         let run = RunFacts {
             mode: parts.options.mode,
             cwd: parts.manager.cwd().display().to_string(),
@@ -417,7 +417,7 @@ impl Driver {
             run,
             manager: parts.manager,
             providers: parts.providers,
-            offered,
+            offered_tools,
             tool_catalog: tools.catalog(),
             tools,
             runner: parts.runner,

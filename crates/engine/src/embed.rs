@@ -146,7 +146,7 @@ impl SessionBuilder {
     /// Runs every call that would need approval. Calls that the policy refuses outright stay refused.
     #[must_use]
     pub fn approve_all(self) -> Self {
-        self.configure(|options| options.policy.asking = AskBehavior::Yes)
+        self.configure(|options| options.policy.ask_behavior = AskBehavior::Yes)
     }
 
     /// Requests approval of calls: each request is an event and waits for [`AgentSession::decide`].
@@ -159,11 +159,11 @@ impl SessionBuilder {
     #[must_use]
     pub fn configure(self, change: impl FnOnce(&mut AgentOptions) + Send + 'static) -> Self {
         let before = self.configure;
-        let both = |options: &mut AgentOptions| {
+        let combined = |options: &mut AgentOptions| {
             before(options);
             change(options);
         };
-        Self { configure: Box::new(both), ..self }
+        Self { configure: Box::new(combined), ..self }
     }
 
     /// Starts the session in a working directory, on the current tokio runtime.

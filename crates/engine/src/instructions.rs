@@ -224,16 +224,19 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("AGENTS.md");
         fs::write(&path, "good").unwrap();
-        let good = load_one(&folder);
+        let first_load = load_one(&folder);
         fs::write(&path, b"\xff").unwrap();
-        let broken = load(&[user_path(folder.path())], &good.instructions);
-        assert_eq!(broken.instructions, good.instructions);
+        let broken = load(&[user_path(folder.path())], &first_load.instructions);
+        assert_eq!(broken.instructions, first_load.instructions);
         assert!(
             messages(&broken)[0].ends_with("not UTF-8 text; its previous version stays in use"),
             "{broken:?}"
         );
         fs::remove_file(path).unwrap();
-        assert_eq!(load(&[user_path(folder.path())], &good.instructions), LoadedInstructions::default());
+        assert_eq!(
+            load(&[user_path(folder.path())], &first_load.instructions),
+            LoadedInstructions::default()
+        );
     }
 
     #[test]

@@ -99,12 +99,12 @@ fn is_ssh_without_command(arguments: &[&str]) -> bool {
 }
 
 impl Unrunnable {
-    /// Returns the message for the user; `elsewhere` says where such a program can run.
+    /// Returns the message for the user; `other_place` names a place where such a program can run.
     #[must_use]
-    pub fn message(&self, elsewhere: &str) -> String {
+    pub fn message(&self, other_place: &str) -> String {
         match self {
             Self::NeedsTerminal(program) => {
-                format!("not run: {program} needs its own terminal; run it {elsewhere}")
+                format!("not run: {program} needs its own terminal; run it {other_place}")
             }
             Self::OnlyChangesDirectory => "not run: each command starts in the session's directory, so cd \
                 has no effect on the next one; write cd DIR && COMMAND, or start tiller with --cwd DIR"

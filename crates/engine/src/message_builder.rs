@@ -58,7 +58,7 @@ impl MessageBuilder {
         match part {
             StreamEvent::Text { block, text } => self.append(block, BlockContent::Text(String::new()), text),
             StreamEvent::Thinking { block, text } => self.append(block, thinking(), text),
-            StreamEvent::Signature { block, text } => self.sign(block, &text),
+            StreamEvent::Signature { block, text } => self.push_signature(block, &text),
             StreamEvent::Call { block, id, name } => {
                 let id = self.unique_id(block, id);
                 let kind = BlockContent::Call { id, name, arguments: String::new() };
@@ -105,7 +105,7 @@ impl MessageBuilder {
         started.into_iter().chain([delta]).map(MessageUpdate::Delta).collect()
     }
 
-    fn sign(&mut self, number: usize, delta: &str) -> Vec<MessageUpdate> {
+    fn push_signature(&mut self, number: usize, delta: &str) -> Vec<MessageUpdate> {
         let (at, started) = self.find_or_open(number, thinking());
         if let BlockContent::Thinking { signature, .. } = &mut self.blocks[at].kind {
             signature.push_str(delta);

@@ -82,15 +82,15 @@ pub(crate) fn decide(
         return (AfterFailure::GiveUp, Some(notice));
     }
     let delay = requested.unwrap_or_default().max(backoff(tried.retries, options, seed));
-    (AfterFailure::Retry { delay, most: options.max }, None)
+    (AfterFailure::Retry { delay, max_attempts: options.max }, None)
 }
 
 /// Returns whether an answer without content means that the context was longer than the window: some servers
 /// truncate the context and then have no room left to answer.
 #[must_use]
 pub(crate) fn is_silent_overflow(answer: &AssistantMessage, window: Tokens) -> bool {
-    let sent = answer.usage.input.0 + answer.usage.cache_read.0 + answer.usage.cache_write.0;
-    let is_full = u128::from(sent) * 100 >= u128::from(window.0) * 99;
+    let input_tokens = answer.usage.input.0 + answer.usage.cache_read.0 + answer.usage.cache_write.0;
+    let is_full = u128::from(input_tokens) * 100 >= u128::from(window.0) * 99;
     let says_nothing = answer.tool_calls().next().is_none() && answer.joined_text().trim().is_empty();
     answer.stop_reason == StopReason::Length && says_nothing && window.0 > 0 && is_full
 }
@@ -123,17 +123,17 @@ mod tests {
 
     fn delay(failure: FailureKind, times: u32, seed: u64) -> Option<Duration> {
         match decide(failure, attempts(times), &RetryOptions::default(), seed).0 {
-            AfterFailure::Retry { delay, most: 5 } => Some(delay),
+            AfterFailure::Retry { delay, max_attempts: 5 } => Some(delay),
             _ => None,
         }
     }
 
     #[test]
     fn decide_backoff_doubles_with_jitter_up_to_the_cap() {
-        for (times, least, most) in [(0, 2, 4), (1, 4, 8), (2, 8, 16), (3, 16, 32), (4, 32, 60)] {
+        for (times, min_s, max_s) in [(0, 2, 4), (1, 4, 8), (2, 8, 16), (3, 16, 32), (4, 32, 60)] {
             for seed in 0..50 {
                 let delay = delay(TRANSIENT, times, seed).unwrap();
-                let range = Duration::from_secs(least)..=Duration::from_secs(most);
+                let range = Duration::from_secs(min_s)..=Duration::from_secs(max_s);
                 assert!(range.contains(&delay), "{times}: {delay:?}");
             }
         }
@@ -146,8 +146,8 @@ mod tests {
         let transient = |s| FailureKind::Transient { retry_after: Some(Duration::from_secs(s)) };
         assert_eq!(delay(transient(200), 0, 0), Some(Duration::from_secs(200)));
         assert!(delay(transient(0), 0, 0).unwrap() >= Duration::from_secs(2));
-        let (then, notice) = decide(transient(301), attempts(0), &RetryOptions::default(), 0);
-        assert_eq!(then, AfterFailure::GiveUp);
+        let (action, notice) = decide(transient(301), attempts(0), &RetryOptions::default(), 0);
+        assert_eq!(action, AfterFailure::GiveUp);
         assert_eq!(notice.unwrap(), "the provider asks to wait 301 s before a retry");
     }
 

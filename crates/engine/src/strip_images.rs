@@ -58,20 +58,20 @@ mod tests {
             timestamp: UnixMs(3),
         };
         let result = Arc::new(Message::ToolResult(result));
-        let sent = strip_images(vec![with_image, Arc::clone(&plain), result]);
+        let stripped = strip_images(vec![with_image, Arc::clone(&plain), result]);
         let texts = |message: &Message| match message {
             Message::User(user) => user.content.joined_text(),
             Message::ToolResult(result) => tiller_core::message::joined_text(&result.content),
             other => panic!("{other:?}"),
         };
         assert_eq!(
-            sent.iter().map(|message| texts(message)).collect::<Vec<_>>(),
+            stripped.iter().map(|message| texts(message)).collect::<Vec<_>>(),
             [
                 "look\n[an image, image/png; this model takes none]",
                 "hello",
                 "[an image, image/gif; this model takes none]"
             ]
         );
-        assert!(Arc::ptr_eq(&sent[1], &plain));
+        assert!(Arc::ptr_eq(&stripped[1], &plain));
     }
 }

@@ -19,8 +19,8 @@ use tokio::task::JoinSet;
 
 use super::handle::{AgentSession, EventStream, Lagged};
 
-/// Capacity of the buffer for a slow subscriber (some 20 MB). Beyond it events are dropped, the subscriber is told
-/// so, and the log is read instead.
+/// Capacity of the buffer for a slow subscriber (some 20 MB). Beyond it events are dropped, the subscriber gets a
+/// notice, and the log is read instead.
 const BUFFER_CAPACITY: usize = 65_536;
 
 /// A subscription to a session.

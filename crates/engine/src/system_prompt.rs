@@ -149,8 +149,9 @@ mod tests {
 
     #[test]
     fn system_prompt_lists_skills_except_user_only_ones() {
-        let own = Skill { invocation: SkillInvocation::UserOnly, ..skill("own", "x") };
-        let text = SystemPrompt::default().text(Path::new("/p"), &[], &[skill("a", "if x < 3 & y"), own]);
+        let user_only = Skill { invocation: SkillInvocation::UserOnly, ..skill("own", "x") };
+        let text =
+            SystemPrompt::default().text(Path::new("/p"), &[], &[skill("a", "if x < 3 & y"), user_only]);
         let row = "<available_skills>\n  <skill>\n    <name>a</name>\n    <description>if x &lt; 3 &amp; y</description>\n    \
             <location>/s/a/SKILL.md</location>\n  </skill>\n</available_skills>\n";
         assert!(text.ends_with(row) && text.contains("`read_file`"), "{text}");

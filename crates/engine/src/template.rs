@@ -78,11 +78,11 @@ pub struct ReservedNames<'a> {
 pub fn load(
     search_paths: &[SearchPath],
     built_in: BuiltIn,
-    taken: ReservedNames<'_>,
+    reserved: ReservedNames<'_>,
     earlier: &[Template],
 ) -> LoadedTemplates {
     let mut loader =
-        TemplateLoader { loaded: LoadedTemplates::default(), names: HashMap::new(), taken, earlier };
+        TemplateLoader { loaded: LoadedTemplates::default(), names: HashMap::new(), reserved, earlier };
     for search_path in search_paths {
         loader.load_path(search_path);
     }
@@ -96,7 +96,7 @@ struct TemplateLoader<'a> {
     loaded: LoadedTemplates,
     /// Position of each name in `templates`.
     names: HashMap<String, usize>,
-    taken: ReservedNames<'a>,
+    reserved: ReservedNames<'a>,
     earlier: &'a [Template],
 }
 
@@ -154,7 +154,7 @@ impl TemplateLoader<'_> {
         let reason = match existing {
             Some(existing) if existing.path == template.path => return,
             Some(existing) => Some(format!("{} has that name already", existing.path.display())),
-            None if self.taken.names.contains(name) => Some(format!("/{name} is a command")),
+            None if self.reserved.names.contains(name) => Some(format!("/{name} is a command")),
             None if self.loaded.templates.len() >= MAX_TEMPLATES => {
                 Some(format!("the limit of {MAX_TEMPLATES} templates is reached"))
             }

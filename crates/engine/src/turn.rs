@@ -201,7 +201,7 @@ impl Turn {
     #[must_use]
     pub(crate) fn awaits(&self, call: &CallId) -> bool {
         match &self.phase {
-            Phase::RunningTools(working) => working.is_running(call),
+            Phase::RunningTools(phase) => phase.is_running(call),
             Phase::Idle
             | Phase::Streaming(_)
             | Phase::Planning(_)
@@ -213,16 +213,16 @@ impl Turn {
     /// Returns whether this call, with these arguments, waits for approval: a model may use an id again.
     #[must_use]
     pub(crate) fn asks(&self, call: &CallId, arguments: &Value) -> bool {
-        matches!(&self.phase, Phase::RunningTools(working) if working.asks(call, arguments))
+        matches!(&self.phase, Phase::RunningTools(phase) if phase.asks(call, arguments))
     }
 
     /// Returns the calls of the current answer that will need approval later.
     pub(crate) fn will_ask(&self) -> impl Iterator<Item = &ToolCall> {
-        let working = match &self.phase {
-            Phase::RunningTools(working) => Some(working),
+        let phase = match &self.phase {
+            Phase::RunningTools(phase) => Some(phase),
             _ => None,
         };
-        working.into_iter().flat_map(|working| working.will_ask())
+        phase.into_iter().flat_map(|phase| phase.will_ask())
     }
 
     /// Applies an input and returns its effects.
@@ -232,35 +232,37 @@ impl Turn {
         match input {
             Input::Prompt(prompt) if self.is_running() => self.enqueue(prompt, to),
             Input::Prompt(prompt) => self.begin_run(prompt, to),
-            Input::SteerNow { prompt, so_far } => self.steer_now(prompt, so_far, to),
+            Input::SteerNow { prompt, partial_output } => self.steer_now(prompt, partial_output, to),
             Input::Hold { id } => self.hold(&id, to),
             Input::Release { id } => self.release(&id, to),
-            Input::Answered { turn, answer } if self.streaming() == Some(turn) => self.answered(answer, to),
-            Input::Failed { turn, answer, then } if self.streaming() == Some(turn) => {
-                self.failed(answer, then, to);
+            Input::Answered { turn, answer } if self.streaming() == Some(turn) => {
+                self.handle_answer(answer, to)
+            }
+            Input::Failed { turn, answer, action } if self.streaming() == Some(turn) => {
+                self.handle_failure(answer, action, to);
             }
             Input::RetryDue { turn } if turn == self.turn => self.retry_due(to),
             Input::CancelRetry => self.cancel_retry(to),
-            Input::Planned { turn, plan } if turn == self.turn => self.planned(plan, to),
-            Input::ToolEnded { turn, result } if turn == self.turn => self.tool_ended(result, to),
+            Input::Planned { turn, plan } if turn == self.turn => self.run_plan(plan, to),
+            Input::ToolEnded { turn, result } if turn == self.turn => self.store_result(result, to),
             // From a turn that is over.
             Input::Answered { .. }
             | Input::Failed { .. }
             | Input::RetryDue { .. }
             | Input::Planned { .. }
             | Input::ToolEnded { .. } => {}
-            Input::Decided { call, decision, by } => self.decided(&call, decision, by, to),
-            Input::ApprovalWaived { call, grant } => self.approval_waived(&call, grant, to),
-            Input::ApprovalDenied { call, denied } => self.approval_denied(&call, &denied, to),
-            Input::Compacted { reason, compaction } => self.compacted(reason, compaction, to),
-            Input::NotCompacted { reason, cause } => self.not_compacted(reason, cause, to),
-            Input::Abort { so_far, queue } => self.abort(so_far, queue, to),
+            Input::Decided { call, decision, decider } => self.decide_approval(&call, decision, decider, to),
+            Input::ApprovalWaived { call, grant } => self.waive_approval(&call, grant, to),
+            Input::ApprovalDenied { call, denied } => self.deny_approval(&call, &denied, to),
+            Input::Compacted { reason, compaction } => self.append_compaction(reason, compaction, to),
+            Input::NotCompacted { reason, cause } => self.handle_compaction_failure(reason, cause, to),
+            Input::Abort { partial_output, queue } => self.abort(partial_output, queue, to),
             Input::Unqueue(ids) => self.unqueue(&ids, to),
             Input::EditQueued { id, edit } => self.edit_queued(&id, edit, to),
             Input::PutBack { item, position } => self.put_back(item, position, to),
             Input::BashEnded(record) if self.is_in_turn() => self.deferred.records.push(record),
             Input::BashEnded(record) => to.append_message(Message::BashExecution(record)),
-            Input::StoreFailed(failed) => self.store_failed(failed, to),
+            Input::StoreFailed(failed) => self.handle_store_failure(failed, to),
         }
         out.effects
     }
@@ -330,29 +332,29 @@ impl Turn {
         out.effects.push(Effect::Request { turn: self.turn, tool_choice });
     }
 
-    fn answered(&mut self, answer: AssistantMessage, out: &mut Effects) {
+    fn handle_answer(&mut self, answer: AssistantMessage, out: &mut Effects) {
         let last = matches!(self.phase, Phase::Streaming(ToolChoice::None));
         let is_cut_off = answer.stop_reason == StopReason::Length;
-        let mut working = self.append_answer(answer, out);
-        let calls = working.calls();
+        let mut phase = self.append_answer(answer, out);
+        let calls = phase.calls();
         self.retries_succeeded(out);
         if calls.is_empty() {
-            if last { self.end_run(working, RunOutcome::MaxTurns, out) } else { self.next_step(working, out) }
+            if last { self.end_run(phase, RunOutcome::MaxTurns, out) } else { self.next_step(phase, out) }
         } else if last || is_cut_off {
             let reason = if is_cut_off { tool_calls::CUT_OFF } else { tool_calls::NO_TURN_LEFT };
-            self.refuse_rest(&mut working, reason, out);
-            if last { self.end_run(working, RunOutcome::MaxTurns, out) } else { self.next_step(working, out) }
+            self.refuse_rest(&mut phase, reason, out);
+            if last { self.end_run(phase, RunOutcome::MaxTurns, out) } else { self.next_step(phase, out) }
         } else {
-            self.phase = Phase::Planning(working);
+            self.phase = Phase::Planning(phase);
             out.effects.push(Effect::Plan { turn: self.turn, calls });
         }
     }
 
     /// Ends a turn whose calls are all done; continues with steering messages, follow-ups, or not at all.
-    fn end_turn(&mut self, working: Box<ToolPhase>, out: &mut Effects) {
-        let had_calls = working.had_calls();
-        let receipt = working.receipt();
-        self.close_turn(working, out);
+    fn end_turn(&mut self, phase: Box<ToolPhase>, out: &mut Effects) {
+        let had_calls = phase.had_calls();
+        let receipt = phase.receipt();
+        self.close_turn(phase, out);
         if self.queue.has_waiting(QueueKind::Steer) {
             self.deliver(QueueKind::Steer, self.options.steering_mode, &receipt, out);
             self.request(out);
@@ -367,9 +369,9 @@ impl Turn {
         }
     }
 
-    fn close_turn(&mut self, working: Box<ToolPhase>, out: &mut Effects) {
+    fn close_turn(&mut self, phase: Box<ToolPhase>, out: &mut Effects) {
         self.flush_records(out);
-        let (message, tool_results) = working.into_parts();
+        let (message, tool_results) = phase.into_parts();
         out.emit(EventKind::TurnEnd { message, tool_results });
         self.flush_compaction(false, out);
     }
@@ -381,8 +383,8 @@ impl Turn {
     }
 
     /// Ends the run whatever is queued; queued messages are held.
-    fn end_run(&mut self, working: Box<ToolPhase>, outcome: RunOutcome, out: &mut Effects) {
-        self.close_turn(working, out);
+    fn end_run(&mut self, phase: Box<ToolPhase>, outcome: RunOutcome, out: &mut Effects) {
+        self.close_turn(phase, out);
         self.settle(outcome, out);
     }
 

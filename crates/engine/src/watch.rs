@@ -138,8 +138,8 @@ mod tests {
 
     #[test]
     fn watcher_change_of_a_links_target_is_reported() {
-        let (folder, elsewhere) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-        let (link, real) = (folder.path().join("AGENTS.md"), elsewhere.path().join("real.md"));
+        let (folder, target_folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let (link, real) = (folder.path().join("AGENTS.md"), target_folder.path().join("real.md"));
         fs::write(&real, "x").unwrap();
         symlink(&real, &link).unwrap();
         let (_watch, changes) = watch(&[&link]);

@@ -77,9 +77,9 @@ pub(crate) fn open_at(folder: &File, below: &Path, flags: OFlag) -> io::Result<F
 fn open_in_one_call(folder: &File, below: &Path, flags: OFlag) -> io::Result<File> {
     use nix::fcntl::{OpenHow, ResolveFlag, openat2};
 
-    let how =
+    let open_how =
         OpenHow::new().flags(flags).resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_SYMLINKS);
-    match openat2(folder, below, how) {
+    match openat2(folder, below, open_how) {
         Ok(descriptor) => Ok(File::from(descriptor)),
         Err(Errno::ENOSYS | Errno::EPERM) => open_step_by_step(folder, below, flags),
         Err(errno) => Err(errno.into()),

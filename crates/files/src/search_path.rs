@@ -95,8 +95,8 @@ pub struct ResourceProblem {
 impl ResourceProblem {
     /// Creates a problem that doesn't depend on the file's content.
     #[must_use]
-    pub fn new(path: impl Into<PathBuf>, what: impl Into<String>) -> Self {
-        Self { path: path.into(), message: what.into(), state: 0 }
+    pub fn new(path: impl Into<PathBuf>, message: impl Into<String>) -> Self {
+        Self { path: path.into(), message: message.into(), state: 0 }
     }
 }
 

@@ -64,11 +64,11 @@ fn read_error_names_the_cause() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("file");
     fs::write(&path, [b'x'; 2049]).unwrap();
-    let why = |path: &Path, limit| read_text(path, limit).unwrap_err().to_string();
-    assert_eq!(why(&path, 2048), "larger than the limit of 2 KiB");
-    assert_eq!(why(Path::new("/dev/zero"), 1), "a device, not a regular file");
+    let error_text = |path: &Path, limit| read_text(path, limit).unwrap_err().to_string();
+    assert_eq!(error_text(&path, 2048), "larger than the limit of 2 KiB");
+    assert_eq!(error_text(Path::new("/dev/zero"), 1), "a device, not a regular file");
     fs::write(&path, b"\xff").unwrap();
-    assert_eq!(why(&path, 2048), "not UTF-8 text");
+    assert_eq!(error_text(&path, 2048), "not UTF-8 text");
 }
 
 #[test]
@@ -98,7 +98,8 @@ fn git_folder_that_is_a_trap_is_none() {
         fs::write(root.join(".git"), "gitdir: there\n").unwrap();
         let found = git::folder(&root.join(".git")).and_then(|folder| git::read_file(&folder, "HEAD"));
         assert_eq!(found, None, "{name}");
-        let mut names = walked(&root, WalkOptions { hidden: HiddenFiles::Skipped, ..WalkOptions::default() });
+        let mut names =
+            walk_paths(&root, WalkOptions { hidden: HiddenFiles::Skipped, ..WalkOptions::default() });
         names.retain(|name| !name.starts_with("there"));
         assert_eq!(names, ["x"], "{name}");
     }
@@ -120,7 +121,7 @@ fn tree(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-fn walked(folder: &Path, options: WalkOptions) -> Vec<String> {
+fn walk_paths(folder: &Path, options: WalkOptions) -> Vec<String> {
     let entries = walk(File::open(folder).unwrap(), folder, options);
     entries.map(|entry| entry.relative_path.display().to_string()).collect()
 }
@@ -133,7 +134,7 @@ fn walk_ignore_file_that_is_a_trap_is_skipped() {
             let root = folder.path().join("root");
             trap(&root.join(file));
             let options = WalkOptions { hidden: HiddenFiles::Skipped, ..WalkOptions::default() };
-            let mut found = walked(&root, options);
+            let mut found = walk_paths(&root, options);
             found.retain(|path| !path.ends_with(".pipe") && !path.ends_with("outside-rules"));
             assert_eq!(found, ["a", "sub", "sub/b"], "{file}: {name}");
         }
@@ -161,7 +162,7 @@ fn walk_skips_files_that_git_ignores() {
         ("inner/secret", ""),
     ]);
     assert_eq!(
-        walked(folder.path(), WalkOptions::default()),
+        walk_paths(folder.path(), WalkOptions::default()),
         [
             ".gitignore",
             ".ignore",
@@ -176,10 +177,10 @@ fn walk_skips_files_that_git_ignores() {
             "src/target/x",
         ]
     );
-    let below = walked(&folder.path().join("src"), WalkOptions::default());
+    let below = walk_paths(&folder.path().join("src"), WalkOptions::default());
     assert_eq!(below, [".gitignore", "deep.log", "target", "target/x"]);
     let shallow = WalkOptions { max_depth: Some(1), hidden: HiddenFiles::Skipped, ..WalkOptions::default() };
-    assert_eq!(walked(folder.path(), shallow), ["inner", "keep.log", "seen.log", "src"]);
+    assert_eq!(walk_paths(folder.path(), shallow), ["inner", "keep.log", "seen.log", "src"]);
 }
 
 #[test]
@@ -187,7 +188,7 @@ fn walk_lists_links_without_following() {
     let folder = tree(&[("real/x", "")]);
     symlink("real", folder.path().join("link")).unwrap();
     symlink("/", folder.path().join("out")).unwrap();
-    assert_eq!(walked(folder.path(), WalkOptions::default()), ["link", "out", "real", "real/x"]);
+    assert_eq!(walk_paths(folder.path(), WalkOptions::default()), ["link", "out", "real", "real/x"]);
 }
 
 #[test]
@@ -217,5 +218,5 @@ fn walk_excluded_folder_is_skipped_by_any_name() {
     let folder = tree(&[("a/x", ""), ("b/x", "")]);
     let excluded = vec![FileId::from(&folder.path().join("a").metadata().unwrap())];
     let options = WalkOptions { excluded, ..WalkOptions::default() };
-    assert_eq!(walked(folder.path(), options), ["b", "b/x"]);
+    assert_eq!(walk_paths(folder.path(), options), ["b", "b/x"]);
 }

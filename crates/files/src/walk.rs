@@ -89,7 +89,7 @@ pub struct WalkEntry {
 /// as by `ls`.
 #[must_use]
 pub fn walk(folder: File, path: &Path, options: WalkOptions) -> FileWalk {
-    let rules = Rules::above(path);
+    let rules = Rules::for_ancestors_of(path);
     let mut walk = FileWalk { path: path.to_owned(), rules, levels: Vec::new(), options };
     walk.enter(folder, PathBuf::new());
     walk
@@ -204,23 +204,24 @@ struct LevelRules {
 
 impl Rules {
     /// Reads the rules of a folder's ancestors up to its repository's root; without a repository, of all ancestors.
-    fn above(path: &Path) -> Self {
+    fn for_ancestors_of(path: &Path) -> Self {
         let has_git = |folder: &&Path| folder.join(".git").exists();
-        let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
+        let mut ancestors: Vec<&Path> = path.ancestors().skip(1).collect();
         if has_git(&path) {
-            above.clear();
-        } else if let Some(at) = above.iter().position(has_git) {
-            above.truncate(at + 1);
+            ancestors.clear();
+        } else if let Some(at) = ancestors.iter().position(has_git) {
+            ancestors.truncate(at + 1);
         }
-        above.reverse();
-        let levels = above.into_iter().filter_map(|folder| {
+        ancestors.reverse();
+        let levels = ancestors.into_iter().filter_map(|folder| {
             let opened = open_beneath::open_root(folder).ok()?;
             let names = [".git", ".gitignore", ".ignore"].map(OsString::from);
             Some(LevelRules::read(&opened, folder, &names))
         });
-        let own = ignore::gitignore::gitconfig_excludes_path();
-        let own = own.and_then(|path| read(&path, CONFIG_LIMIT).ok()).unwrap_or_default();
-        Self { levels: levels.collect(), global: parse_rules(path, &own) }
+        let global_excludes = ignore::gitignore::gitconfig_excludes_path();
+        let global_excludes =
+            global_excludes.and_then(|path| read(&path, CONFIG_LIMIT).ok()).unwrap_or_default();
+        Self { levels: levels.collect(), global: parse_rules(path, &global_excludes) }
     }
 
     /// Checks whether an entry of the current folder is ignored: `.ignore` precedes git's files, inner folders precede

@@ -20,9 +20,9 @@ pub fn ansi_text(data: &[u8]) {
     assert!(StyledText::is_plain(text));
     assert_eq!(StyledText::parse(text).text, *text, "plain text is changed");
     let mut end = 0;
-    for stroke in strokes {
-        assert!(stroke.start >= end && stroke.length > 0, "style runs out of order: {strokes:?}");
-        end = stroke.end();
+    for style_run in strokes {
+        assert!(style_run.start >= end && style_run.length > 0, "style runs out of order: {strokes:?}");
+        end = style_run.end();
     }
     assert!(end <= text.chars().count(), "a style run behind the text");
     let json = serde_json::to_value(strokes).unwrap();
@@ -30,11 +30,11 @@ pub fn ansi_text(data: &[u8]) {
 }
 
 fn decode(pieces: &[&[u8]]) -> StyledText {
-    let mut paper = OutputBuffer::default();
+    let mut buffer = OutputBuffer::default();
     for piece in pieces {
-        paper.push(piece);
+        buffer.push(piece);
     }
-    paper.styled_text()
+    buffer.styled_text()
 }
 
 /// The style runs that reading returns: all of them, up to the limit.

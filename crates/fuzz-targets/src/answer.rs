@@ -63,7 +63,7 @@ enum Kind {
 }
 
 fn check_blocks(items: &[Item]) {
-    // Each block's kind, and whether it may go on.
+    // Each block's kind, and whether it may continue.
     let mut blocks: Vec<(Kind, bool)> = Vec::new();
     for part in items.iter().flatten() {
         let (block, kind) = match part {

@@ -18,7 +18,7 @@ pub use log::session_log;
 pub use shell::shell_policy;
 pub use sse::sse_events;
 
-/// Cuts bytes into pieces of 1 to 16 bytes. The places depend on the bytes alone, so that a failure can be repeated.
+/// Cuts bytes into pieces of 1 to 16 bytes. The positions depend on the bytes alone, so that a failure can be repeated.
 fn cut(data: &[u8]) -> Vec<&[u8]> {
     // FNV-1a as the seed of a linear congruential generator (Knuth's MMIX constants).
     let mut state = data.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {

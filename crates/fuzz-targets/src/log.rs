@@ -100,13 +100,13 @@ fn append(path: &Path, reader: &Reader) {
     let text = "appended";
     let message = Message::User(UserMessage::text(text, UnixMs(0)));
     let id = writer.append(EntryBody::message(Arc::new(message)), UnixMs(0)).unwrap().pop().unwrap().id;
-    let written = writer.reader().path().unwrap().to_owned();
+    let log_path = writer.reader().path().unwrap().to_owned();
     drop(writer);
-    let is_same = written == path;
+    let is_same = log_path == path;
     assert_eq!(is_same, reader.header().version == VERSION, "only older versions move to a new file");
     let after = read(path);
     assert!(if is_same { after.starts_with(&before) } else { after == before }, "bytes were lost");
-    let reader = Reader::open(&written).unwrap();
+    let reader = Reader::open(&log_path).unwrap();
     assert_eq!(reader.leaf().as_ref(), Some(&id));
     match reader.entry(&id).unwrap().body.as_message().map(AsRef::as_ref) {
         Some(Message::User(user)) => assert_eq!(user.content.joined_text(), text),

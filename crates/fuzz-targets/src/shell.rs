@@ -79,17 +79,17 @@ fn check_reading(line: &str) {
     assert!(is_pattern, "{line:?} only reads, but {verdict:?}");
 }
 
-fn judge(mode: ApprovalMode, asking: AskBehavior, line: &str, rules: &SessionRules) -> PolicyVerdict {
+fn judge(mode: ApprovalMode, ask_behavior: AskBehavior, line: &str, rules: &SessionRules) -> PolicyVerdict {
     let spec = ToolSpec {
         name: "bash".into(),
         description: String::new(),
         parameters: Arc::new(Value::Null),
         traits: ToolTraits::new(Access::Executes),
     };
-    policy(mode, asking).judge(&spec, &json!({ "command": line }), rules)
+    policy(mode, ask_behavior).judge(&spec, &json!({ "command": line }), rules)
 }
 
-fn policy(mode: ApprovalMode, asking: AskBehavior) -> Policy {
+fn policy(mode: ApprovalMode, ask_behavior: AskBehavior) -> Policy {
     let protected = ProtectedPaths { homes: vec!["/home/me".into()], ..ProtectedPaths::default() };
-    Policy { mode, asking, root: "/home/me/work".into(), protected, ..Policy::default() }
+    Policy { mode, ask_behavior, root: "/home/me/work".into(), protected, ..Policy::default() }
 }

@@ -19,10 +19,10 @@ pub fn sse_events(data: &[u8]) {
         assert!(!data.contains('\r'), "a carriage return in {data:?}");
         assert!(!id.as_deref().is_some_and(|id| id.contains(['\r', '\n', '\0'])), "bad id {id:?}");
     }
-    let written: String = events.iter().map(encode).collect();
+    let encoded: String = events.iter().map(encode).collect();
     // The encoded text is UTF-8, so nothing in it is damaged.
     let readable = events.into_iter().map(|event| SseEvent { is_damaged: false, ..event });
-    assert_eq!(decode(&[written.as_bytes()]), readable.collect::<Vec<_>>(), "written events differ");
+    assert_eq!(decode(&[encoded.as_bytes()]), readable.collect::<Vec<_>>(), "written events differ");
 }
 
 /// Decodes pieces of a stream that are far below the size limit.

@@ -46,7 +46,7 @@ enum Mutation {
     Replace(Index, u8),
     Insert(Index, &'static [u8]),
     Delete(Index, usize),
-    /// Copies a range to another place.
+    /// Copies a range to another position.
     Copy(Index, usize, Index),
     SwapLines(Index, Index),
     CopyLine(Index, Index),
@@ -63,9 +63,9 @@ fn mutation() -> impl Strategy<Value = Mutation> {
         1 => (at(), any::<u8>()).prop_map(|(at, byte)| Mutation::Replace(at, byte)),
         1 => (at(), select(TOKENS.to_vec())).prop_map(|(at, token)| Mutation::Insert(at, token)),
         1 => (at(), 1_usize..64).prop_map(|(at, length)| Mutation::Delete(at, length)),
-        1 => (at(), 1_usize..64, at()).prop_map(|(from, length, to)| Mutation::Copy(from, length, to)),
+        1 => (at(), 1_usize..64, at()).prop_map(|(source, length, to)| Mutation::Copy(source, length, to)),
         3 => (at(), at()).prop_map(|(one, other)| Mutation::SwapLines(one, other)),
-        1 => (at(), at()).prop_map(|(from, to)| Mutation::CopyLine(from, to)),
+        1 => (at(), at()).prop_map(|(source, to)| Mutation::CopyLine(source, to)),
         1 => at().prop_map(Mutation::DeleteLine),
         1 => (at(), at()).prop_map(|(one, other)| Mutation::SwapWords(one, other)),
         1 => (at(), at(), at()).prop_map(|(seed, end, start)| Mutation::Join(seed, end, start)),
@@ -82,8 +82,8 @@ fn mutate(mut bytes: Vec<u8>, mutation: &Mutation, seeds: &[Vec<u8>]) -> Vec<u8>
         Mutation::Replace(at, byte) => bytes[range(at, 1)].fill(*byte),
         Mutation::Insert(at, token) => drop(bytes.splice(range(at, 0), token.iter().copied())),
         Mutation::Delete(at, length) => drop(bytes.drain(range(at, *length))),
-        Mutation::Copy(from, length, to) => {
-            let copied = bytes[range(from, *length)].to_vec();
+        Mutation::Copy(source, length, to) => {
+            let copied = bytes[range(source, *length)].to_vec();
             bytes.splice(range(to, 0), copied);
         }
         Mutation::SwapLines(..) | Mutation::CopyLine(..) | Mutation::DeleteLine(_) => {
@@ -98,9 +98,9 @@ fn mutate(mut bytes: Vec<u8>, mutation: &Mutation, seeds: &[Vec<u8>]) -> Vec<u8>
             }
         }
         Mutation::Join(seed, end, start) => {
-            let (own, other) = (lines(&bytes), lines(&seeds[seed.index(seeds.len())]));
-            let (end, start) = (end.index(own.len() + 1), start.index(other.len() + 1));
-            bytes = [&own[..end], &other[start..]].concat().concat();
+            let (own_lines, other) = (lines(&bytes), lines(&seeds[seed.index(seeds.len())]));
+            let (end, start) = (end.index(own_lines.len() + 1), start.index(other.len() + 1));
+            bytes = [&own_lines[..end], &other[start..]].concat().concat();
         }
     }
     bytes
@@ -112,7 +112,7 @@ fn mutate_lines(bytes: &[u8], mutation: &Mutation) -> Vec<u8> {
     match mutation {
         _ if lines.is_empty() => {}
         Mutation::SwapLines(one, other) => lines.swap(one.index(count), other.index(count)),
-        Mutation::CopyLine(from, to) => lines.insert(to.index(count), lines[from.index(count)]),
+        Mutation::CopyLine(source, to) => lines.insert(to.index(count), lines[source.index(count)]),
         Mutation::DeleteLine(at) => drop(lines.remove(at.index(count))),
         _ => unreachable!("{mutation:?} is not about lines"),
     }
@@ -124,7 +124,7 @@ fn lines(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-/// The places of runs of letters, digits and the like.
+/// The positions of runs of letters, digits and the like.
 fn words(bytes: &[u8]) -> Vec<Range<usize>> {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-./".contains(byte) || !byte.is_ascii();
     let mut words = Vec::new();
@@ -138,7 +138,7 @@ fn words(bytes: &[u8]) -> Vec<Range<usize>> {
     words
 }
 
-/// The files of a folder whose names have an ending. Inputs that libFuzzer found have none.
+/// The files of a folder whose names have an extension. Inputs found by libFuzzer have none.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -147,7 +147,7 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     paths.into_iter().map(|path| (path.display().to_string(), fs::read(&path).unwrap())).collect()
 }
 
-/// The names of a folder's entries, without endings.
+/// The names of a folder's entries, without extensions.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut names: Vec<_> = entries.map(|path| path.file_stem().unwrap().display().to_string()).collect();
@@ -156,12 +156,12 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// Runs a target with its seeds, those of other folders, and `cases` mutations of them.
-fn run(name: &str, others: &[&str], cases: u32, target: fn(&[u8])) {
+fn run(name: &str, other_folders: &[&str], cases: u32, target: fn(&[u8])) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let own = files(&root.join("fuzz/corpus").join(name));
-    assert!(!own.is_empty(), "{name} has no seeds");
-    let others = others.iter().flat_map(|folder| files(&root.join(folder)));
-    let (names, seeds): (Vec<_>, Vec<_>) = own.into_iter().chain(others).unzip();
+    let seed_files = files(&root.join("fuzz/corpus").join(name));
+    assert!(!seed_files.is_empty(), "{name} has no seeds");
+    let other_folders = other_folders.iter().flat_map(|folder| files(&root.join(folder)));
+    let (names, seeds): (Vec<_>, Vec<_>) = seed_files.into_iter().chain(other_folders).unzip();
     target(b"");
     for (name, seed) in names.iter().zip(&seeds) {
         catch_unwind(|| target(seed)).unwrap_or_else(|_| panic!("the seed {name} fails"));
@@ -173,9 +173,9 @@ fn run(name: &str, others: &[&str], cases: u32, target: fn(&[u8])) {
         mutations.iter().fold(seed, |bytes, mutation| mutate(bytes, mutation, &seeds))
     });
     let result = TestRunner::new(config).run(&inputs, |input| {
-        let shown = String::from_utf8_lossy(&input).into_owned();
+        let text = String::from_utf8_lossy(&input).into_owned();
         catch_unwind(AssertUnwindSafe(|| target(&input)))
-            .map_err(|_| TestCaseError::fail(format!("input: {shown:?}")))
+            .map_err(|_| TestCaseError::fail(format!("input: {text:?}")))
     });
     result.unwrap_or_else(|error| panic!("{error}"));
 }

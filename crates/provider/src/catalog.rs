@@ -60,7 +60,7 @@ impl ModelFacts {
         let prompt = usage.input + usage.cache_read + usage.cache_write;
         let factor = table::surcharge(&self.provider, &self.id)
             .filter(|surcharge| {
-                prompt > surcharge.above && table::price(&self.provider, &self.id) == Some(price)
+                prompt > surcharge.threshold && table::price(&self.provider, &self.id) == Some(price)
             })
             .map_or((1.0, 1.0), |surcharge| (surcharge.input, surcharge.output));
         let part = |tokens: Tokens, per_million: Usd, factor: f64| {
@@ -90,14 +90,14 @@ impl ModelFacts {
     /// Returns the supported level nearest to `wanted`; `Off` for a model that doesn't think.
     #[must_use]
     pub fn clamp(&self, requested: ThinkingLevel) -> ThinkingLevel {
-        self.least_thinking.map_or(ThinkingLevel::Off, |least| requested.max(least))
+        self.least_thinking.map_or(ThinkingLevel::Off, |lowest| requested.max(lowest))
     }
 
     /// Returns the selectable levels, in ascending order.
     #[must_use]
     pub fn levels(&self) -> &'static [ThinkingLevel] {
         match self.least_thinking {
-            Some(least) => &ThinkingLevel::ALL[least as usize..],
+            Some(lowest) => &ThinkingLevel::ALL[lowest as usize..],
             None => &ThinkingLevel::ALL[..1],
         }
     }
@@ -211,8 +211,8 @@ mod tests {
         assert_eq!(micros(haiku.cost(&usage(1, 1_000, 100_000, 0)).total), 5_000 + 2_500 + 1);
         let luna = facts("openai", "gpt-6-luna").unwrap();
         assert_eq!(micros(luna.cost(&usage(300_000, 1_000, 0, 0)).total), 60_750);
-        let own = ModelFacts { price: Some(Price { input: Usd(1.0), ..luna.price.unwrap() }), ..luna };
-        assert_eq!(micros(own.cost(&usage(300_000, 0, 0, 0)).total), 300_000);
+        let own_price = ModelFacts { price: Some(Price { input: Usd(1.0), ..luna.price.unwrap() }), ..luna };
+        assert_eq!(micros(own_price.cost(&usage(300_000, 0, 0, 0)).total), 300_000);
     }
 
     #[test]
@@ -235,22 +235,22 @@ mod tests {
 
     #[test]
     fn levels_model_that_always_thinks_lacks_off() {
-        let least = |provider, id| facts(provider, id).unwrap().levels()[0];
-        assert_eq!(least("anthropic", "claude-opus-5-5"), ThinkingLevel::Low);
-        assert_eq!(least("openai", "gpt-5"), ThinkingLevel::Minimal);
-        assert_eq!(least("openai", "gpt-5.1"), ThinkingLevel::Off);
+        let min_level = |provider, id| facts(provider, id).unwrap().levels()[0];
+        assert_eq!(min_level("anthropic", "claude-opus-5-5"), ThinkingLevel::Low);
+        assert_eq!(min_level("openai", "gpt-5"), ThinkingLevel::Minimal);
+        assert_eq!(min_level("openai", "gpt-5.1"), ThinkingLevel::Off);
         let opus = facts("anthropic", "claude-opus-5-5").unwrap();
         assert_eq!(opus.clamp(ThinkingLevel::Off), ThinkingLevel::Low);
     }
 
     #[test]
     fn thinking_budget_only_budget_models_have_one() {
-        let of = |id: &str, level| {
+        let budget = |id: &str, level| {
             thinking_budget(&ModelRef { provider: "anthropic".into(), id: id.into() }, level)
         };
-        assert_eq!(of("claude-haiku-4-5", ThinkingLevel::High), Some(Tokens(20_480)));
-        assert_eq!(of("claude-haiku-4-5", ThinkingLevel::Off), None);
-        assert_eq!(of("claude-opus-5-5", ThinkingLevel::High), None, "adaptive thinking");
+        assert_eq!(budget("claude-haiku-4-5", ThinkingLevel::High), Some(Tokens(20_480)));
+        assert_eq!(budget("claude-haiku-4-5", ThinkingLevel::Off), None);
+        assert_eq!(budget("claude-opus-5-5", ThinkingLevel::High), None, "adaptive thinking");
         let gpt = ModelRef { provider: "openai".into(), id: "gpt-5".into() };
         assert_eq!(thinking_budget(&gpt, ThinkingLevel::High), None, "effort levels");
     }

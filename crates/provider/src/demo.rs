@@ -8,7 +8,9 @@ use tiller_core::message::{AssistantMessage, Message, ToolResultMessage, Usage};
 use tiller_core::unit::Tokens;
 
 use super::catalog::{ImageInput, ModelFacts};
-use super::scripted::{ScriptEnd, ScriptedAnswer, ScriptedCall, answers_in, facts, play, text_of_message};
+use super::scripted::{
+    ScriptEnd, ScriptedAnswer, ScriptedCall, answers_in, facts, stream_events, text_of_message,
+};
 use super::{Provider, ProviderStream, Request};
 
 /// The name of the provider.
@@ -68,19 +70,19 @@ impl Provider for Demo {
     fn stream(&self, request: Request) -> ProviderStream {
         let number = answers_in(&request).count();
         let mut answer = next_answer(&request);
-        let read: usize = request.messages.iter().map(|message| text_of_message(message).len()).sum();
-        let written = answer.text.len() / 4;
+        let input_chars: usize = request.messages.iter().map(|message| text_of_message(message).len()).sum();
+        let output_tokens = answer.text.len() / 4;
         answer.usage = Usage {
-            input: Tokens(read as u64 / 4),
-            output: Tokens(written as u64),
-            total_tokens: Tokens((read / 4 + written) as u64),
+            input: Tokens(input_chars as u64 / 4),
+            output: Tokens(output_tokens as u64),
+            total_tokens: Tokens((input_chars / 4 + output_tokens) as u64),
             ..Usage::default()
         };
         answer.chunk = Some(CHUNK);
         if answer.delay_ms == 0 {
             answer.delay_ms = PAUSE_MS;
         }
-        play(answer.events(NAME, number), ScriptEnd::Close)
+        stream_events(answer.events(NAME, number), ScriptEnd::Close)
     }
 }
 
@@ -102,7 +104,7 @@ fn next_answer(request: &Request) -> ScriptedAnswer {
     }
     let current_step = current_step(request);
     let steered = results.iter().any(|result| result.is_error && text_of(result).contains(STEERED));
-    let refused = results.iter().any(|result| result.is_error && !text_of(result).contains(STEERED));
+    let is_denied = results.iter().any(|result| result.is_error && !text_of(result).contains(STEERED));
     match current_step {
         TourStep::Welcome => answer(WELCOME.to_owned(), vec![call("list_files", &json!({"path": "."}))]),
         TourStep::Steering if steered => answer(steered_text(&results, &user), Vec::new()),
@@ -112,7 +114,7 @@ fn next_answer(request: &Request) -> ScriptedAnswer {
             answer(STEERING.replace("{entries}", &entries), vec![slow(), slow(), slow()])
         }
         TourStep::FollowUp if steered => answer(steered_text(&results, &user), Vec::new()),
-        TourStep::FollowUp if refused => answer(DENIED.to_owned(), Vec::new()),
+        TourStep::FollowUp if is_denied => answer(DENIED.to_owned(), Vec::new()),
         TourStep::FollowUp if !results.is_empty() => answer(UNSTEERED.to_owned(), Vec::new()),
         TourStep::FollowUp => {
             let answer = answer(FOLLOW_UP.replace("{said}", &quoted(&user)), Vec::new());
@@ -126,8 +128,8 @@ fn next_answer(request: &Request) -> ScriptedAnswer {
         ),
         TourStep::Free => {
             let word = user.split_whitespace().max_by_key(|word| word.len()).unwrap_or("the").to_owned();
-            let look = json!({"pattern": word, "literal": true, "limit": 20});
-            answer(FREE.replace("{word}", &word), vec![call("grep", &look)])
+            let query = json!({"pattern": word, "literal": true, "limit": 20});
+            answer(FREE.replace("{word}", &word), vec![call("grep", &query)])
         }
     }
 }
@@ -184,9 +186,9 @@ fn since_last_answer(request: &Request) -> (Vec<&ToolResultMessage>, String) {
 
 fn steered_text(results: &[&ToolResultMessage], user: &str) -> String {
     let skipped = results.iter().filter(|result| text_of(result).contains(STEERED)).count();
-    let ran = results.len() - skipped;
+    let run_count = results.len() - skipped;
     STEERED_WELL
-        .replace("{ran}", &ran.to_string())
+        .replace("{ran}", &run_count.to_string())
         .replace("{skipped}", &skipped.to_string())
         .replace("{said}", &quoted(user))
 }

@@ -190,7 +190,7 @@ impl Wire {
         let bytes = request.body().and_then(Body::as_bytes).map_or(0, <[u8]>::len);
         tracing::debug!(provider, host = self.host(), bytes, "sending the request");
         let response = match timeout_at(deadline, self.client.execute(request)).await {
-            Ok(sent) => sent.map_err(|error| self.unreachable(error))?,
+            Ok(response) => response.map_err(|error| self.unreachable(error))?,
             Err(_) => return Err(ResponseTimeout::FirstByte.fault(self.endpoint.timeouts)),
         };
         let (status, took) = (response.status().as_u16(), started.elapsed());
@@ -268,8 +268,8 @@ async fn parse_error(response: Response) -> ProviderFault {
         // An error sent with a success status can only be classified by its text.
         200..=299 => classify(&ErrorResponse { status: 0, ..error }),
         300..=399 => {
-            let to = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("elsewhere");
-            ProviderFault::new(FailureKind::Fatal, format!("redirected to {to} (HTTP status {status})"))
+            let location = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("elsewhere");
+            ProviderFault::new(FailureKind::Fatal, format!("redirected to {location} (HTTP status {status})"))
                 .with_hint("set the base URL to the server's address")
         }
         _ => classify(&ErrorResponse { retry_after: retry_after(&headers, jiff::Timestamp::now()), ..error }),
@@ -312,15 +312,18 @@ enum ResponseTimeout {
 
 impl ResponseTimeout {
     fn fault(self, timeouts: Timeouts) -> ProviderFault {
-        let (what, limit, setting) = match self {
+        let (description, limit, setting) = match self {
             Self::FirstByte => ("no answer", timeouts.first_byte, "request.first_byte_s"),
             Self::Data => ("the answer stalled: nothing", timeouts.stall, "request.stall_s"),
             Self::Content => {
                 ("the answer stalled: no content", timeouts.without_content(), "request.first_byte_s")
             }
         };
-        ProviderFault::new(FailureKind::Interrupted, format!("{what} within {} s", limit.as_secs_f64()))
-            .with_hint(hints::for_timeout(setting))
+        ProviderFault::new(
+            FailureKind::Interrupted,
+            format!("{description} within {} s", limit.as_secs_f64()),
+        )
+        .with_hint(hints::for_timeout(setting))
     }
 }
 

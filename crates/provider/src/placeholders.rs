@@ -84,25 +84,25 @@ mod tests {
 
     #[test]
     fn bash_text_has_command_output_and_end() {
-        let ran = BashExecutionMessage {
+        let execution = BashExecutionMessage {
             command: "ls".into(),
             output: "a\nb\n".into(),
             exit_code: Some(2),
             ..BashExecutionMessage::default()
         };
-        assert_eq!(bash_text(&ran).unwrap(), "Ran `ls`\n```\na\nb\n```\n(exit code 2)");
+        assert_eq!(bash_text(&execution).unwrap(), "Ran `ls`\n```\na\nb\n```\n(exit code 2)");
         let cut = BashExecutionMessage {
             output: "  \n".into(),
             exit_code: None,
             truncated: true,
             full_output_path: Some("/tmp/x".into()),
-            ..ran.clone()
+            ..execution.clone()
         };
         assert_eq!(
             bash_text(&cut).unwrap(),
             "Ran `ls`\n(no output)\n(killed)\n(output truncated; all of it: /tmp/x)"
         );
-        let hidden = BashExecutionMessage { exclude_from_context: true, ..ran };
+        let hidden = BashExecutionMessage { exclude_from_context: true, ..execution };
         assert_eq!(bash_text(&hidden), None);
     }
 

@@ -99,10 +99,10 @@ pub enum FactSource {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// No usable model matches.
-    #[error("no usable model matches `{asked}`; usable: {usable}")]
+    #[error("no usable model matches `{requested}`; usable: {usable}")]
     Unknown {
         /// The requested name.
-        asked: String,
+        requested: String,
         /// The usable models, as a list for people.
         usable: String,
     },
@@ -177,10 +177,10 @@ impl ProviderRegistry {
         if self.providers.remove(provider).is_none() {
             return;
         }
-        let (its, others): (Vec<_>, Vec<_>) =
+        let (removed, others): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.models).into_iter().partition(|facts| facts.provider == provider);
         self.models = others;
-        self.add_without_key(provider, key_name, its.into_iter().map(Arc::unwrap_or_clone).collect());
+        self.add_without_key(provider, key_name, removed.into_iter().map(Arc::unwrap_or_clone).collect());
         self.update_scope();
     }
 
@@ -215,10 +215,10 @@ impl ProviderRegistry {
     #[must_use]
     pub fn locked(&self) -> Vec<(ModelFacts, String)> {
         let mut models = Vec::new();
-        for UnavailableEntry { cause, models: its } in self.models_without_key.values() {
+        for UnavailableEntry { cause, models: locked_models } in self.models_without_key.values() {
             match cause {
                 UnavailableCause::NoKey(name) => {
-                    models.extend(its.iter().map(|facts| (facts.clone(), name.clone())))
+                    models.extend(locked_models.iter().map(|facts| (facts.clone(), name.clone())))
                 }
                 UnavailableCause::Misconfigured(_) => {}
             }
@@ -254,17 +254,17 @@ impl ProviderRegistry {
     /// When the provider doesn't exist, or has no key.
     pub fn find_in(&self, provider: &str, id: &str) -> Result<(Model, FactSource), ModelError> {
         let listed = self.models.iter().find(|facts| facts.provider == provider && facts.id == id);
-        let (facts, known) = match (listed, catalog::facts(provider, id)) {
+        let (facts, source) = match (listed, catalog::facts(provider, id)) {
             (Some(facts), _) => (Arc::clone(facts), FactSource::Known),
             (None, Some(facts)) => (Arc::new(facts), FactSource::Known),
             (None, None) => (Arc::new(self.assumed(provider, id)), FactSource::Assumed),
         };
-        self.model(facts).map(|model| (model, known)).ok_or_else(|| self.missing(provider, id))
+        self.model(facts).map(|model| (model, source)).ok_or_else(|| self.missing(provider, id))
     }
 
     /// Returns a placeholder for an unavailable model from a log: its requests fail with the reason.
     #[must_use]
-    pub fn unavailable_model(&self, reference: &ModelRef, missing: &ModelError) -> Model {
+    pub fn unavailable_model(&self, reference: &ModelRef, error: &ModelError) -> Model {
         let ModelRef { provider, id } = reference;
         let locked = self
             .models_without_key
@@ -272,10 +272,7 @@ impl ProviderRegistry {
             .and_then(|locked| locked.models.iter().find(|facts| facts.id == *id));
         let facts = locked.cloned().or_else(|| catalog::facts(provider, id));
         let facts = facts.unwrap_or_else(|| self.assumed(provider, id));
-        Model {
-            facts: Arc::new(facts),
-            provider: Arc::new(UnavailableProvider::for_model(reference, missing)),
-        }
+        Model { facts: Arc::new(facts), provider: Arc::new(UnavailableProvider::for_model(reference, error)) }
     }
 
     /// Checks whether a model is usable now and isn't the demo.
@@ -315,21 +312,21 @@ impl ProviderRegistry {
     ///
     /// # Errors
     /// When nothing matches, or the named provider isn't usable.
-    pub fn find(&self, words: &str) -> Result<ResolvedModel, ModelError> {
-        let words = words.trim();
-        if let Some((model, known)) = self.find_whole(words) {
-            return Ok(ResolvedModel { model, thinking: None, source: known });
+    pub fn find(&self, requested: &str) -> Result<ResolvedModel, ModelError> {
+        let requested = requested.trim();
+        if let Some((model, source)) = self.find_exact(requested) {
+            return Ok(ResolvedModel { model, thinking: None, source });
         }
-        let (name, thinking) = split_level(words);
-        if let Some((model, known)) = self.find_whole(name) {
-            return Ok(ResolvedModel { model, thinking, source: known });
+        let (name, thinking) = split_level(requested);
+        if let Some((model, source)) = self.find_exact(name) {
+            return Ok(ResolvedModel { model, thinking, source });
         }
         if let Some(error) = self.locked_by_name(name) {
             return Err(error);
         }
         match self.find_similar(name).or_else(|| self.find_unlisted(name)) {
-            Some((model, known)) => Ok(ResolvedModel { model, thinking, source: known }),
-            None => Err(self.unknown(words, name)),
+            Some((model, source)) => Ok(ResolvedModel { model, thinking, source }),
+            None => Err(self.unknown(requested, name)),
         }
     }
 
@@ -337,26 +334,26 @@ impl ProviderRegistry {
     fn locked_by_name(&self, name: &str) -> Option<ModelError> {
         let (provider, id) = name.split_once('/')?;
         let locked = self.models_without_key.get(provider).filter(|_| !id.is_empty())?;
-        let whole = locked.models.iter().find(|facts| facts.id == id);
-        let closest = whole.or_else(|| first_similar(&locked.models, name));
+        let exact = locked.models.iter().find(|facts| facts.id == id);
+        let closest = exact.or_else(|| first_similar(&locked.models, name));
         Some(self.missing(provider, closest.map_or(id, |facts| &facts.id)))
     }
 
     /// Returns the error for a name that matches no usable model.
-    fn unknown(&self, asked: &str, name: &str) -> ModelError {
-        let whole =
+    fn unknown(&self, requested: &str, name: &str) -> ModelError {
+        let exact =
             self.models_without_key.values().flat_map(|locked| &locked.models).find(|facts| facts.id == name);
         let first =
             || self.models_without_key.values().find_map(|locked| first_similar(&locked.models, name));
-        let similar = whole.or_else(first);
+        let similar = exact.or_else(first);
         if let Some(facts) = similar {
             return self.missing(&facts.provider, &facts.id);
         }
         let usable = join_names(self.models.iter().map(|facts| format!("{}/{}", facts.provider, facts.id)));
-        ModelError::Unknown { asked: asked.to_owned(), usable }
+        ModelError::Unknown { requested: requested.to_owned(), usable }
     }
 
-    fn find_whole(&self, name: &str) -> Option<(Model, FactSource)> {
+    fn find_exact(&self, name: &str) -> Option<(Model, FactSource)> {
         let is_exact = |model: &Model| model.reference().to_string() == name || model.facts.id == name;
         self.models().into_iter().find(is_exact).map(|model| (model, FactSource::Known))
     }
@@ -444,8 +441,8 @@ mod tests {
     }
 
     fn find(words: &str) -> (String, Option<ThinkingLevel>, FactSource) {
-        let found = providers().find(words).unwrap();
-        (found.model.reference().to_string(), found.thinking, found.source)
+        let resolved = providers().find(words).unwrap();
+        (resolved.model.reference().to_string(), resolved.thinking, resolved.source)
     }
 
     #[test]
@@ -469,8 +466,8 @@ mod tests {
                 FactSource::Known,
             ),
         ];
-        for (words, name, thinking, known) in cases {
-            assert_eq!(find(words), (name.to_owned(), thinking, known), "{words}");
+        for (words, name, thinking, source) in cases {
+            assert_eq!(find(words), (name.to_owned(), thinking, source), "{words}");
         }
     }
 
@@ -483,8 +480,8 @@ mod tests {
         let unknown = providers.find("gpt-5").unwrap_err();
         assert_eq!(unknown.to_string(), "no usable model matches `gpt-5`; usable: ollama/qwen3");
         assert!(providers.find("").is_err() && providers.find("*x").is_err());
-        let missing = providers.find_in("openai", "gpt-5").unwrap_err();
-        assert_eq!(missing.to_string(), "provider `openai` is not available; available: ollama");
+        let error = providers.find_in("openai", "gpt-5").unwrap_err();
+        assert_eq!(error.to_string(), "provider `openai` is not available; available: ollama");
     }
 
     #[test]
@@ -499,8 +496,8 @@ mod tests {
         assert_eq!(no_key("gpt-4.1"), "openai/gpt-4.1 OPENAI_API_KEY");
         assert_eq!(no_key("openai/gpt-5:high"), "openai/gpt-5 OPENAI_API_KEY");
         assert_eq!(no_key("openai/my-own"), "openai/my-own OPENAI_API_KEY");
-        let found = providers.find("gpt-5-mini").unwrap();
-        assert_eq!(found.model.reference().to_string(), "router/openai/gpt-5-mini");
+        let resolved = providers.find("gpt-5-mini").unwrap();
+        assert_eq!(resolved.model.reference().to_string(), "router/openai/gpt-5-mini");
         let reference = ModelRef { provider: "openai".into(), id: "gpt-5".into() };
         let error = providers.exact(&reference).unwrap_err();
         assert_eq!(
@@ -560,7 +557,7 @@ mod tests {
 
     #[test]
     fn matches_star_stands_for_any_text() {
-        for (pattern, text, fits) in [
+        for (pattern, text, is_match) in [
             ("*", "", true),
             ("a*c", "abc", true),
             ("a*c", "abcd", false),
@@ -568,7 +565,7 @@ mod tests {
             ("ab*b", "ab", false),
             ("abc", "abc", true),
         ] {
-            assert_eq!(matches(pattern, text), fits, "{pattern} {text}");
+            assert_eq!(matches(pattern, text), is_match, "{pattern} {text}");
         }
     }
 

@@ -222,13 +222,13 @@ impl Provider for Scripted {
         let fail = |message: String| {
             let error =
                 ProviderError { provider: NAME.into(), failure: FailureKind::Fatal, message, hint: None };
-            play(vec![TimedEvent { delay_ms: 0, part: Err(error) }], ScriptEnd::Close)
+            stream_events(vec![TimedEvent { delay_ms: 0, part: Err(error) }], ScriptEnd::Close)
         };
         let newest = request.messages.last().map(|message| text_of_message(message)).unwrap_or_default();
         let is_match =
             |answer: &&ScriptedAnswer| answer.when.as_ref().is_some_and(|words| newest.contains(words));
-        let found = self.conditional.iter().find(is_match).or_else(|| self.answers.get(number));
-        let Some(answer) = found.map(|answer| self.limit_failures(answer)) else {
+        let matching = self.conditional.iter().find(is_match).or_else(|| self.answers.get(number));
+        let Some(answer) = matching.map(|answer| self.limit_failures(answer)) else {
             return fail(format!("script {} has no answer number {}", self.path.display(), number + 1));
         };
         match &answer.expect {
@@ -236,7 +236,7 @@ impl Provider for Scripted {
                 "answer number {} expects `{expected}` in the newest message, which is `{newest}`",
                 number + 1
             )),
-            Some(_) | None => play(
+            Some(_) | None => stream_events(
                 answer.events(NAME, number),
                 if answer.hang { ScriptEnd::Hang } else { ScriptEnd::Close },
             ),
@@ -323,9 +323,9 @@ impl ScriptedAnswer {
 }
 
 /// Streams events at their times, which pass whether the stream is polled or not, as with a server.
-pub(super) fn play(events: Vec<TimedEvent>, end: ScriptEnd) -> ProviderStream {
+pub(super) fn stream_events(events: Vec<TimedEvent>, end: ScriptEnd) -> ProviderStream {
     let mut due = None;
-    let played = stream::iter(events).then(move |event| {
+    let timed = stream::iter(events).then(move |event| {
         let at = due.unwrap_or_else(Instant::now) + Duration::from_millis(event.delay_ms);
         due = Some(at);
         async move {
@@ -336,8 +336,8 @@ pub(super) fn play(events: Vec<TimedEvent>, end: ScriptEnd) -> ProviderStream {
         }
     });
     match end {
-        ScriptEnd::Close => Box::pin(played),
-        ScriptEnd::Hang => Box::pin(played.chain(stream::pending())),
+        ScriptEnd::Close => Box::pin(timed),
+        ScriptEnd::Hang => Box::pin(timed.chain(stream::pending())),
     }
 }
 
@@ -402,8 +402,8 @@ mod tests {
             let parts = parts(&script, vec![user("a")]).await;
             assert_eq!(parts.last().unwrap().is_err(), fails);
         }
-        let aside = parts(&script, vec![user("sum it up")]).await;
-        assert_eq!(aside[0], Ok(StreamEvent::Text { block: 0, text: "aside".into() }));
+        let summary_parts = parts(&script, vec![user("sum it up")]).await;
+        assert_eq!(summary_parts[0], Ok(StreamEvent::Text { block: 0, text: "aside".into() }));
     }
 
     #[tokio::test]

@@ -88,9 +88,9 @@ impl SseDecoder {
         self.retry
     }
 
-    fn check_length(&self, more: &[u8]) -> Result<(), EventTooLong> {
+    fn check_length(&self, piece: &[u8]) -> Result<(), EventTooLong> {
         let buffered = self.event.as_ref().map_or(0, |event| event.data.len());
-        if buffered + self.line.len() + more.len() > MAX_EVENT_BYTES { Err(EventTooLong) } else { Ok(()) }
+        if buffered + self.line.len() + piece.len() > MAX_EVENT_BYTES { Err(EventTooLong) } else { Ok(()) }
     }
 
     /// Ends the current line with `tail`, its last piece.
@@ -227,8 +227,8 @@ mod tests {
 
         let mut decoder = SseDecoder::default();
         let line = [b"data: ".as_slice(), &vec![b'x'; 1024 * 1024], b"\n"].concat();
-        let refused = (0..17).map(|_| decoder.push(&line)).find(Result::is_err);
-        assert_eq!(refused, Some(Err(EventTooLong)));
+        let error = (0..17).map(|_| decoder.push(&line)).find(Result::is_err);
+        assert_eq!(error, Some(Err(EventTooLong)));
     }
 
     #[test]
@@ -271,9 +271,9 @@ mod tests {
             cuts.sort_unstable();
             let pieces: Vec<&[u8]> = cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
             let single: Vec<&[u8]> = bytes.chunks(1).collect();
-            let whole = decode(&[&bytes]);
-            prop_assert_eq!(&decode(&pieces), &whole);
-            prop_assert_eq!(&decode(&single), &whole);
+            let expected = decode(&[&bytes]);
+            prop_assert_eq!(&decode(&pieces), &expected);
+            prop_assert_eq!(&decode(&single), &expected);
         }
     }
 }

@@ -28,15 +28,15 @@ impl UnavailableProvider {
     }
 
     /// Creates the placeholder for the provider of an unavailable model.
-    pub(crate) fn for_model(model: &ModelRef, missing: &ModelError) -> Self {
+    pub(crate) fn for_model(model: &ModelRef, error: &ModelError) -> Self {
         const ANOTHER: &str = "choose another model (/model, --model)";
-        let (message, hint) = match missing {
+        let (message, hint) = match error {
             ModelError::NoKey { model: named, key_name } => {
                 let advice = hints::for_missing_key(&model.provider, key_name);
                 (format!("no API key for {named}"), format!("{advice}; or {ANOTHER}"))
             }
             ModelError::NoProvider { .. } | ModelError::Unknown { .. } | ModelError::Misconfigured { .. } => {
-                (missing.to_string(), ANOTHER.to_owned())
+                (error.to_string(), ANOTHER.to_owned())
             }
         };
         Self { name: model.provider.clone(), api: "", message, hint }

@@ -67,7 +67,7 @@ pub struct Highlighter {
     /// `None` for a language without a grammar, and after a limit was reached.
     grammar_state: Option<GrammarState>,
     /// Remaining bytes.
-    left: usize,
+    remaining_bytes: usize,
 }
 
 /// A grammar's state in the middle of code.
@@ -94,21 +94,21 @@ impl Highlighter {
     }
 
     /// Starts with a limit in bytes.
-    pub(super) fn with_limit(language: Language<'_>, left: usize) -> Self {
+    pub(super) fn with_limit(language: Language<'_>, remaining_bytes: usize) -> Self {
         let state = grammar_of(language).map(ParseState::new);
         let grammar_state =
             |state| GrammarState { state, scopes: ScopeStack::new(), roles: vec![Role::Text] };
-        Self { grammar_state: state.map(grammar_state), left }
+        Self { grammar_state: state.map(grammar_state), remaining_bytes }
     }
 
     /// The remaining bytes.
-    pub(super) fn left(&self) -> usize {
-        self.left
+    pub(super) fn remaining_bytes(&self) -> usize {
+        self.remaining_bytes
     }
 
     /// The role of unmarked code: [`Role::Code`] if the language is unknown.
     #[must_use]
-    pub fn ground(&self) -> Role {
+    pub fn base_role(&self) -> Role {
         if self.grammar_state.is_some() { Role::Text } else { Role::Code }
     }
 
@@ -119,8 +119,8 @@ impl Highlighter {
             return plain(line, Role::Text);
         }
         // Lines after an omitted one couldn't be highlighted either.
-        self.left = self.left.saturating_sub(line.len() + 1);
-        if self.left == 0 {
+        self.remaining_bytes = self.remaining_bytes.saturating_sub(line.len() + 1);
+        if self.remaining_bytes == 0 {
             return plain(line, Role::Text);
         }
         grammar_state.line(line)
@@ -147,9 +147,9 @@ fn grammar_of(language: Language<'_>) -> Option<&'static SyntaxReference> {
         }
         Language::OfFile(path) => {
             let name = path.rsplit('/').next().filter(|name| !name.is_empty())?;
-            let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+            let extension = name.rsplit_once('.').map(|(_, extension)| extension);
             let by_name = GRAMMARS.find_syntax_by_extension(name);
-            by_name.or_else(|| GRAMMARS.find_syntax_by_token(&grammar::token(ending?)?))
+            by_name.or_else(|| GRAMMARS.find_syntax_by_token(&grammar::token(extension?)?))
         }
     }
 }
@@ -161,11 +161,11 @@ impl GrammarState {
         let Ok(changes) = self.state.parse_line(&line_with_newline, &GRAMMARS) else {
             return plain(line, Role::Text);
         };
-        let (mut spans, mut from) = (Vec::new(), 0);
+        let (mut spans, mut start) = (Vec::new(), 0);
         for (at, change) in changes {
             let at = at.min(line.len());
-            push(&mut spans, &line[from..at], self.role());
-            from = at;
+            push(&mut spans, &line[start..at], self.role());
+            start = at;
             let roles = &mut self.roles;
             let applied = self.scopes.apply_with_hook(&change, |change, _| match change {
                 syntect::parsing::BasicScopeStackOp::Push(scope) => {
@@ -178,7 +178,7 @@ impl GrammarState {
                 break;
             }
         }
-        push(&mut spans, &line[from..], self.role());
+        push(&mut spans, &line[start..], self.role());
         spans
     }
 
@@ -219,27 +219,32 @@ fn with_source(lines: Vec<Line>, source: &str) -> Vec<Line> {
 }
 
 /// A code block with its language above it; `left` is the answer's remaining budget for highlighting in bytes.
-pub(super) fn code_block(code: &str, language: &str, options: LayoutOptions, left: &mut usize) -> Vec<Line> {
+pub(super) fn code_block(
+    code: &str,
+    language: &str,
+    options: LayoutOptions,
+    remaining_bytes: &mut usize,
+) -> Vec<Line> {
     if options.rendering.code == Highlighting::Off {
         return plain_block(code, language, options);
     }
     if options.rendering.code == Highlighting::Background {
         let source = code;
         let code = sanitize(source, ControlChars::Visible);
-        let highlighted = if code.len() <= *left {
+        let highlighted = if code.len() <= *remaining_bytes {
             cached_lines(&code, Language::Named(language))
         } else {
             let role = plain_role(Language::Named(language));
             code.lines().map(|line| Line::from(plain(line, role))).collect()
         };
-        *left = left.saturating_sub(code.len());
+        *remaining_bytes = remaining_bytes.saturating_sub(code.len());
         let highlighted = with_source(highlighted, source);
         let lines = highlighted.iter().flat_map(|line| code_line(&line.spans, options.width));
         return label(language).into_iter().chain(lines).collect();
     }
-    let mut highlighter = Highlighter::with_limit(Language::Named(language), *left);
+    let mut highlighter = Highlighter::with_limit(Language::Named(language), *remaining_bytes);
     let lines = block_with_label(code, language, |line| highlighter.line(line), options.width);
-    *left = highlighter.left();
+    *remaining_bytes = highlighter.remaining_bytes();
     lines
 }
 

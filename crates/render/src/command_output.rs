@@ -16,8 +16,8 @@ pub fn command_output(output: &StyledText, style: impl Into<Style>) -> Vec<Line>
     for text in output.text.split_terminator('\n') {
         lines.push(split_by_runs(expand(text, base, TAB), strokes, at).into());
         at += text.chars().count() + 1;
-        let done = strokes.iter().take_while(|stroke| stroke.end() <= at).count();
-        strokes = &strokes[done..];
+        let passed = strokes.iter().take_while(|style_run| style_run.end() <= at).count();
+        strokes = &strokes[passed..];
     }
     lines
 }
@@ -43,17 +43,17 @@ fn split_by_runs(spans: Vec<Span>, strokes: &[StyleRun], mut at: usize) -> Vec<S
     for span in spans {
         let mut rest = span.text.as_str();
         while !rest.is_empty() {
-            while strokes.next_if(|stroke| stroke.end() <= at).is_some() {}
+            while strokes.next_if(|style_run| style_run.end() <= at).is_some() {}
             let length = match span.style.copy_as {
                 CopyAs::Nothing => usize::MAX,
                 CopyAs::Itself | CopyAs::Char(_) => match strokes.peek() {
-                    Some(stroke) if stroke.start <= at => {
-                        sgr = stroke.style;
-                        stroke.end() - at
+                    Some(style_run) if style_run.start <= at => {
+                        sgr = style_run.style;
+                        style_run.end() - at
                     }
                     next => {
                         sgr = SgrState::default();
-                        next.map_or(usize::MAX, |stroke| stroke.start - at)
+                        next.map_or(usize::MAX, |style_run| style_run.start - at)
                     }
                 },
             };

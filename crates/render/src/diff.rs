@@ -43,7 +43,7 @@ pub enum DiffKind {
 pub fn diff(unified: &str, path: &str, options: impl Into<LayoutOptions>) -> Vec<Line> {
     let options = options.into();
     let lines = parse(unified, path, options.rendering.code);
-    let gutter = Gutter::of(&lines, options.width);
+    let gutter = Gutter::new(&lines, options.width);
     lines.iter().flat_map(|line| line.wrapped(gutter, options.width)).collect()
 }
 
@@ -69,14 +69,14 @@ fn highlight_lines(lines: &mut [DiffLine], path: &str, highlighting: Highlightin
     if !code::is_code(language) {
         return;
     }
-    let mut left = MAX_SYNC_BYTES;
+    let mut remaining_bytes = MAX_SYNC_BYTES;
     let mut highlight = |text: &str| match highlighting {
         Highlighting::Background => code::cached_lines(text, language),
         Highlighting::Off => Vec::new(),
         Highlighting::Sync => {
-            let mut highlighter = Highlighter::with_limit(language, left);
+            let mut highlighter = Highlighter::with_limit(language, remaining_bytes);
             let lines = text.lines().map(|line| Line::from(highlighter.line(line))).collect();
-            left = highlighter.left();
+            remaining_bytes = highlighter.remaining_bytes();
             lines
         }
     };
@@ -193,18 +193,18 @@ struct Gutter {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sides {
     /// One number: the old file's for a removed line, otherwise the new file's.
-    Own,
+    One,
     Both,
 }
 
 impl Gutter {
-    fn of(lines: &[DiffLine], width: usize) -> Self {
+    fn new(lines: &[DiffLine], width: usize) -> Self {
         let numbers = lines.iter().flat_map(|line| [line.old, line.new]).flatten();
         let digits = numbers.max().unwrap_or(0).to_string().len().max(3);
         // A new file has numbers on one side only.
         let has_both =
             lines.iter().any(|line| line.old.is_some()) && lines.iter().any(|line| line.new.is_some());
-        let sides = if has_both && width >= MIN_WIDTH_FOR_BOTH { Sides::Both } else { Sides::Own };
+        let sides = if has_both && width >= MIN_WIDTH_FOR_BOTH { Sides::Both } else { Sides::One };
         Self { digits, sides }
     }
 
@@ -212,14 +212,14 @@ impl Gutter {
         let digits = self.digits;
         let number = |number: Option<usize>| number.map(|number| number.to_string()).unwrap_or_default();
         match self.sides {
-            Sides::Own => format!("{:>digits$} ", number(line.number())),
+            Sides::One => format!("{:>digits$} ", number(line.number())),
             Sides::Both => format!("{:>digits$} {:>digits$} ", number(line.old), number(line.new)),
         }
     }
 
     const fn width(self) -> usize {
         match self.sides {
-            Sides::Own => self.digits + 1,
+            Sides::One => self.digits + 1,
             Sides::Both => 2 * self.digits + 2,
         }
     }

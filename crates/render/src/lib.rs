@@ -104,7 +104,7 @@ pub struct Style {
     pub bg: Option<AnsiColor>,
     /// The role whose background is used, if it differs: a keyword in an added line.
     pub background_role: Option<Role>,
-    /// The text that is copied in its place; not visible.
+    /// The text that is copied instead; not visible.
     pub copy_as: CopyAs,
 }
 

@@ -50,7 +50,7 @@ fn starts_with_ignoring_case(text: &str, start: &str) -> bool {
 
 /// Makes addresses in text links. Code and existing links stay unchanged.
 #[must_use]
-pub fn link_addresses(spans: Vec<Span>, found: AddressStyle) -> Vec<Span> {
+pub fn link_addresses(spans: Vec<Span>, style: AddressStyle) -> Vec<Span> {
     let mut out: Vec<Span> = Vec::with_capacity(spans.len());
     for span in spans {
         // Markdown text comes in pieces that may end in the middle of an address.
@@ -66,7 +66,7 @@ pub fn link_addresses(spans: Vec<Span>, found: AddressStyle) -> Vec<Span> {
     }
     let mut spans = Vec::with_capacity(out.len() + 2);
     for span in out {
-        if may_hold_address(&span) { split(&span, found, &mut spans) } else { spans.push(span) }
+        if may_hold_address(&span) { split(&span, style, &mut spans) } else { spans.push(span) }
     }
     spans
 }
@@ -75,7 +75,7 @@ fn may_hold_address(span: &Span) -> bool {
     span.link.is_none() && span.style.role != Role::Code && span.text.contains("://")
 }
 
-fn split(span: &Span, found: AddressStyle, out: &mut Vec<Span>) {
+fn split(span: &Span, style: AddressStyle, out: &mut Vec<Span>) {
     let (mut from, mut search_from) = (0, 0);
     let piece = |text: &str| Span::new(text, span.style);
     while let Some(at) = span.text[search_from..].find("://").map(|at| search_from + at) {
@@ -85,7 +85,7 @@ fn split(span: &Span, found: AddressStyle, out: &mut Vec<Span>) {
         let Some(link) = safe_address(&span.text[start..end]) else { continue };
         out.extend((start > from).then(|| piece(&span.text[from..start])));
         let mut address = piece(&span.text[start..end]).with_link(Some(link));
-        if found == AddressStyle::AsLink {
+        if style == AddressStyle::AsLink {
             address.style = address.style.in_role(Role::Link).with(Emphasis::UNDERLINE);
         }
         out.push(address);

@@ -28,11 +28,12 @@ pub fn markdown(text: &str, layout: impl Into<LayoutOptions>) -> Vec<Line> {
 }
 
 /// Renders a part of a longer text; `left` is the remaining budget for highlighting in bytes.
-pub(super) fn render_part(text: &str, layout: LayoutOptions, left: &mut usize) -> Vec<Line> {
-    let mut writer = MarkdownWriter::new(layout, CodeHighlighting::Enabled { left: *left });
+pub(super) fn render_part(text: &str, layout: LayoutOptions, remaining_bytes: &mut usize) -> Vec<Line> {
+    let mut writer =
+        MarkdownWriter::new(layout, CodeHighlighting::Enabled { remaining_bytes: *remaining_bytes });
     writer.read(text);
-    if let CodeHighlighting::Enabled { left: rest } = writer.highlighting {
-        *left = rest;
+    if let CodeHighlighting::Enabled { remaining_bytes: rest } = writer.highlighting {
+        *remaining_bytes = rest;
     }
     writer.lines
 }
@@ -64,7 +65,7 @@ struct MarkdownWriter {
 
 /// The highlighting of code blocks.
 enum CodeHighlighting {
-    Enabled { left: usize },
+    Enabled { remaining_bytes: usize },
     Disabled,
 }
 
@@ -77,7 +78,7 @@ enum Container {
 
 struct OpenLink {
     address: String,
-    from: usize,
+    start: usize,
 }
 
 #[derive(Default)]
@@ -134,7 +135,7 @@ impl MarkdownWriter {
                 self.emit(Line::new("─".repeat(available_width), Role::Muted));
                 self.needs_gap = true;
             }
-            Event::TaskListMarker(done) => self.mark_task(done),
+            Event::TaskListMarker(is_checked) => self.mark_task(is_checked),
         }
     }
 
@@ -231,7 +232,9 @@ impl MarkdownWriter {
         let code = self.code.take().unwrap_or_default();
         let layout = self.layout.with_width(self.available_width());
         let lines = match &mut self.highlighting {
-            CodeHighlighting::Enabled { left } => code::code_block(&code.text, &code.language, layout, left),
+            CodeHighlighting::Enabled { remaining_bytes } => {
+                code::code_block(&code.text, &code.language, layout, remaining_bytes)
+            }
             CodeHighlighting::Disabled => code::plain_block(&code.text, &code.language, layout),
         };
         with_wrap_marks(lines).into_iter().for_each(|line| self.emit(line));
@@ -254,7 +257,7 @@ impl MarkdownWriter {
     }
 
     fn begin_link(&mut self, address: &str) {
-        self.links.push(OpenLink { address: address.to_owned(), from: self.inline.len() });
+        self.links.push(OpenLink { address: address.to_owned(), start: self.inline.len() });
         self.styles.push(self.style().in_role(Role::Link).with(Emphasis::UNDERLINE));
     }
 
@@ -263,7 +266,7 @@ impl MarkdownWriter {
         self.styles.pop();
         let Some(link) = self.links.pop() else { return };
         let target = safe_address(&link.address);
-        let text = &mut self.inline[link.from..];
+        let text = &mut self.inline[link.start..];
         let content: String = text.iter().map(|span| span.text.as_str()).collect();
         if target.is_some() {
             text.iter_mut().for_each(|span| span.link.clone_from(&target));
@@ -294,9 +297,10 @@ impl MarkdownWriter {
         self.containers.push(Container::Item { width: marker.width(), marker: Some(marker) });
     }
 
-    fn mark_task(&mut self, done: bool) {
+    fn mark_task(&mut self, is_checked: bool) {
         if let Some(Container::Item { marker: Some(marker), width }) = self.containers.last_mut() {
-            *marker = if done { Span::new("☑ ", Role::Success) } else { Span::new("☐ ", Role::Muted) };
+            *marker =
+                if is_checked { Span::new("☑ ", Role::Success) } else { Span::new("☐ ", Role::Muted) };
             *width = marker.width();
         }
     }
@@ -326,8 +330,8 @@ impl MarkdownWriter {
     }
 
     fn blank_line(&mut self) {
-        let before = self.prefix();
-        self.lines.push(Line::from(before));
+        let prefix = self.prefix();
+        self.lines.push(Line::from(prefix));
     }
 
     fn end_block(&mut self) {
@@ -356,13 +360,13 @@ impl MarkdownWriter {
     }
 
     fn emit(&mut self, mut line: Line) {
-        let before = self.marked_prefix();
-        if before.iter().all(|span| is_margin(&span.text)) {
-            line.margins.before += before.len();
+        let prefix = self.marked_prefix();
+        if prefix.iter().all(|span| is_margin(&span.text)) {
+            line.margins.before += prefix.len();
         } else {
             line.margins.before = 0;
         }
-        line.spans.splice(0..0, before);
+        line.spans.splice(0..0, prefix);
         self.lines.push(line);
     }
 
@@ -377,11 +381,11 @@ impl MarkdownWriter {
 
     /// The spans before the next line; an item's marker appears once.
     fn marked_prefix(&mut self) -> Vec<Span> {
-        let before = |container: &mut Container| match container {
+        let spans = |container: &mut Container| match container {
             Container::Item { marker, .. } => marker.take().or_else(|| container.spacing()),
             Container::Quote | Container::List { .. } => container.spacing(),
         };
-        self.containers.iter_mut().filter_map(before).collect()
+        self.containers.iter_mut().filter_map(spans).collect()
     }
 }
 

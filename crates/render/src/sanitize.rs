@@ -44,19 +44,19 @@ fn make_visible(text: &str) -> Cow<'_, str> {
     let mut chars = text.char_indices().peekable();
     let mut out = String::new();
     // `out` has the text up to `copied`; `column` doesn't include the text from `from` on yet.
-    let (mut copied, mut from, mut column) = (0, 0, 0);
+    let (mut copied, mut start, mut column) = (0, 0, 0);
     while let Some((at, c)) = chars.next() {
         let is_replaced = detector.is_invisible(c, chars.peek().map(|(_, c)| *c));
         if c == '\n' {
-            (from, column) = (at + 1, 0);
+            (start, column) = (at + 1, 0);
         } else if is_replaced || c.is_ascii_control() {
             out.push_str(&text[copied..at]);
-            column += columns(&text[from..at]);
+            column += columns(&text[start..at]);
             let visible = replacement(c, column, TAB);
             column += columns(&visible);
             out.push_str(&visible);
             copied = at + c.len_utf8();
-            from = copied;
+            start = copied;
         }
     }
     if copied == 0 {
@@ -72,11 +72,11 @@ pub(super) fn expand(line: &str, style: Style, tab: usize) -> Vec<Span> {
     if line.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
         return vec![Span::new(line, style)];
     }
-    let (mut detector, mut column, mut from) = (InvisibleChars::default(), 0, 0);
+    let (mut detector, mut column, mut start) = (InvisibleChars::default(), 0, 0);
     let (mut spans, mut chars) = (Vec::new(), line.char_indices().peekable());
-    let mut push = |text: &str, stands| {
+    let mut push = |text: &str, copy_as| {
         if !text.is_empty() {
-            spans.push(Span::new(text, Style { copy_as: stands, ..style }));
+            spans.push(Span::new(text, Style { copy_as, ..style }));
         }
     };
     while let Some((at, c)) = chars.next() {
@@ -84,9 +84,9 @@ pub(super) fn expand(line: &str, style: Style, tab: usize) -> Vec<Span> {
         if !(detector.is_invisible(c, after) || c.is_ascii_control()) {
             continue;
         }
-        push(&line[from..at], CopyAs::Itself);
-        column += columns(&line[from..at]);
-        from = at + c.len_utf8();
+        push(&line[start..at], CopyAs::Itself);
+        column += columns(&line[start..at]);
+        start = at + c.len_utf8();
         let visible = replacement(c, column, tab);
         column += columns(&visible);
         if c == '\r' && after.is_none() {
@@ -99,7 +99,7 @@ pub(super) fn expand(line: &str, style: Style, tab: usize) -> Vec<Span> {
             push(&visible, CopyAs::Itself);
         }
     }
-    push(&line[from..], CopyAs::Itself);
+    push(&line[start..], CopyAs::Itself);
     spans
 }
 
@@ -118,20 +118,20 @@ pub(super) fn with_source_marks(spans: Vec<Span>, line: &str) -> Vec<Span> {
         Cow::Owned(_) => expand(line, Style::default(), TAB),
     };
     let mut pieces = expanded.iter().map(|span| (span.text.len(), span.style.copy_as));
-    let (mut out, mut left) = (Vec::new(), pieces.next());
+    let (mut out, mut next_piece) = (Vec::new(), pieces.next());
     for span in spans {
         let mut rest = span.text.as_str();
         while !rest.is_empty() {
-            let (length, stands) = left.unwrap_or((rest.len(), CopyAs::Itself));
+            let (length, copy_as) = next_piece.unwrap_or((rest.len(), CopyAs::Itself));
             let cut = rest.floor_char_boundary(length);
             if cut == 0 {
-                left = pieces.next();
+                next_piece = pieces.next();
                 continue;
             }
-            let style = Style { copy_as: stands, ..span.style };
+            let style = Style { copy_as, ..span.style };
             out.push(Span::new(&rest[..cut], style).with_link(span.link.clone()));
             rest = &rest[cut..];
-            left = if length > cut { Some((length - cut, stands)) } else { pieces.next() };
+            next_piece = if length > cut { Some((length - cut, copy_as)) } else { pieces.next() };
         }
     }
     out

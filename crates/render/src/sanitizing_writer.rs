@@ -83,7 +83,7 @@ impl<W: Write> Drop for SanitizingWriter<W> {
 mod tests {
     use super::*;
 
-    fn written(pieces: &[&[u8]]) -> String {
+    fn output(pieces: &[&[u8]]) -> String {
         let mut out = Vec::new();
         let mut writer = SanitizingWriter::new(&mut out);
         for piece in pieces {
@@ -106,19 +106,19 @@ mod tests {
             ("a\u{200b}b\u{ad}c", "a<U+200B>b<U+00AD>c"),
             ("over\rwritten\u{8}", "over␍written␈"),
         ] {
-            assert_eq!(written(&[attack.as_bytes()]), expected);
+            assert_eq!(output(&[attack.as_bytes()]), expected);
             let bytes: Vec<&[u8]> = attack.as_bytes().chunks(1).collect();
-            assert_eq!(written(&bytes), expected, "byte by byte");
+            assert_eq!(output(&bytes), expected, "byte by byte");
         }
     }
 
     #[test]
     fn sanitizing_writer_plain_text_passes() {
         let text = "Größe 字 🙂 é\n> ";
-        assert_eq!(written(&[text.as_bytes()]), text);
+        assert_eq!(output(&[text.as_bytes()]), text);
         let bytes: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
-        assert_eq!(written(&bytes), text);
-        assert_eq!(written(&[b"\xff\xc3"]), "\u{fffd}\u{fffd}");
+        assert_eq!(output(&bytes), text);
+        assert_eq!(output(&[b"\xff\xc3"]), "\u{fffd}\u{fffd}");
     }
 
     #[test]

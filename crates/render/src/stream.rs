@@ -45,7 +45,7 @@ pub struct MarkdownStream {
     /// Lines that won't change.
     finished: Vec<Line>,
     /// Start of the unfinished text.
-    from: usize,
+    unfinished: usize,
     fence: Option<Fence>,
     /// The open code block.
     code_block: CodeBlockState,
@@ -92,7 +92,7 @@ struct Fence {
 struct CodeBlockState {
     language: String,
     /// Its start in the text.
-    from: usize,
+    start: usize,
     highlighting: BlockHighlighting,
     /// The number of finished lines.
     lines: usize,
@@ -121,7 +121,7 @@ impl MarkdownStream {
             text: String::new(),
             layout,
             finished: Vec::new(),
-            from: 0,
+            unfinished: 0,
             fence: None,
             code_block: CodeBlockState::default(),
             blocks: BackgroundBlocks::default(),
@@ -162,10 +162,10 @@ impl MarkdownStream {
         if !std::mem::take(&mut self.is_stale) {
             return;
         }
-        let from = self.from;
-        let mut end = self.text.floor_char_boundary(from + MAX_BYTES_AT_ONCE);
+        let start = self.unfinished;
+        let mut end = self.text.floor_char_boundary(start + MAX_BYTES_AT_ONCE);
         self.finish_up_to(end);
-        if self.from == from && end < self.text.len() {
+        if self.unfinished == start && end < self.text.len() {
             // A longer line without a space.
             end = self.text.len();
             self.finish_up_to(end);
@@ -183,12 +183,12 @@ impl MarkdownStream {
     /// Finishes as much as possible of the text before `end`.
     fn finish_up_to(&mut self, end: usize) {
         loop {
-            let before = (self.from, self.fence);
+            let before = (self.unfinished, self.fence);
             match self.fence {
                 Some(fence) => self.finish_code_lines(fence, end),
                 None => self.finish_blocks(end),
             }
-            if before == (self.from, self.fence) {
+            if before == (self.unfinished, self.fence) {
                 break;
             }
         }
@@ -232,22 +232,24 @@ impl MarkdownStream {
             return;
         }
         // Only complete lines decide: `|` alone ends a table that `| 1 |` continues.
-        let complete = self.text[self.from..end].rfind('\n').map_or(self.from, |at| self.from + at + 1);
+        let complete = self.text[self.unfinished..end]
+            .rfind('\n')
+            .map_or(self.unfinished, |at| self.unfinished + at + 1);
         if complete > self.searched {
-            if let Some(code) = first_code(&self.text[self.from..complete]) {
-                return self.finish(self.from + code);
+            if let Some(code) = first_code(&self.text[self.unfinished..complete]) {
+                return self.finish(self.unfinished + code);
             }
             self.searched = complete;
-            if let Some(last) = last_block(&self.text[self.from..complete]) {
+            if let Some(last) = last_block(&self.text[self.unfinished..complete]) {
                 self.finish_before(last);
             }
         }
-        let rest = &self.text[self.from..end];
+        let rest = &self.text[self.unfinished..end];
         if rest.len() > if rest.contains('\n') { MAX_TABLE_BYTES } else { MAX_LINE_BYTES } {
             match rest.rfind(['\n', ' ']) {
                 Some(split) => {
                     let is_prose = last_block(&rest[..split]).is_some_and(|last| last.is_prose);
-                    self.finish_beginning(self.from + split + 1, is_prose);
+                    self.finish_beginning(self.unfinished + split + 1, is_prose);
                 }
                 None => {
                     self.finish_row(Continuation::Block);
@@ -259,25 +261,27 @@ impl MarkdownStream {
 
     /// Enters a code block if it comes next.
     fn enter_code(&mut self, end: usize) -> bool {
-        let Some((fence, language, body)) = open_fence(&self.text[self.from..end]) else { return false };
+        let Some((fence, language, body)) = open_fence(&self.text[self.unfinished..end]) else {
+            return false;
+        };
         let (label, language) = (code::label(language), language.to_owned());
         self.finish_row(Continuation::Nothing);
         self.gap();
         self.finished.extend(label);
-        self.from += body;
+        self.unfinished += body;
         self.fence = Some(fence);
-        self.code_block = CodeBlockState { language, from: self.from, ..CodeBlockState::default() };
+        self.code_block = CodeBlockState { language, start: self.unfinished, ..CodeBlockState::default() };
         true
     }
 
     /// Finishes the blocks before the last one, and a long last one except for its last item or line.
     fn finish_before(&mut self, last: LastBlock) {
-        let start = self.from;
-        if last.from > 0 {
-            self.finish(start + last.from);
+        let start = self.unfinished;
+        if last.start > 0 {
+            self.finish(start + last.start);
         }
-        if self.searched - self.from > MAX_BLOCK_BYTES
-            && let Some(split) = last.split.filter(|split| *split > last.from)
+        if self.searched - self.unfinished > MAX_BLOCK_BYTES
+            && let Some(split) = last.split.filter(|split| *split > last.start)
         {
             self.finish_beginning(start + split, last.is_prose);
         }
@@ -295,30 +299,30 @@ impl MarkdownStream {
     }
 
     /// Finishes the last row of a paragraph that isn't continued, and sets the new state to `then`.
-    fn finish_row(&mut self, then: Continuation) {
+    fn finish_row(&mut self, next: Continuation) {
         if let Continuation::Paragraph(row) = &mut self.continues {
             self.finished.push(std::mem::take(row));
-            self.continues = then;
+            self.continues = next;
         }
     }
 
     fn finish(&mut self, end: usize) {
-        let left = &mut self.code_left;
+        let remaining_bytes = &mut self.code_left;
         let lines = match &self.continues {
             Continuation::Paragraph(row) => {
-                paragraph::continue_paragraph(row, &self.text[self.from - 1..end], |text| {
-                    render_part(text, self.layout, left)
+                paragraph::continue_paragraph(row, &self.text[self.unfinished - 1..end], |text| {
+                    render_part(text, self.layout, remaining_bytes)
                 })
             }
             Continuation::Nothing | Continuation::Block | Continuation::Word => {
-                render_part(&self.text[self.from..end], self.layout, left)
+                render_part(&self.text[self.unfinished..end], self.layout, remaining_bytes)
             }
         };
         if !lines.is_empty() {
             self.gap();
             self.finished.extend(lines);
         }
-        self.from = end;
+        self.unfinished = end;
     }
 
     /// Adds a blank line, unless the same block continues.
@@ -329,43 +333,48 @@ impl MarkdownStream {
     }
 
     fn finish_code_lines(&mut self, fence: Fence, end: usize) {
-        let rest = &self.text[self.from..end];
-        if self.from == self.code_block.from && (rest.contains('\n') || rest.len() > MAX_LINE_BYTES) {
+        let rest = &self.text[self.unfinished..end];
+        if self.unfinished == self.code_block.start && (rest.contains('\n') || rest.len() > MAX_LINE_BYTES) {
             self.begin_highlighting();
         }
-        while let Some(length) = self.text[self.from..end].find('\n') {
-            let line = &self.text[self.from..self.from + length];
+        while let Some(length) = self.text[self.unfinished..end].find('\n') {
+            let line = &self.text[self.unfinished..self.unfinished + length];
             let closes = self.code_block.line.is_none() && fence.is_closed_by(line);
             if !closes {
-                self.finish_code_line(self.from + length);
+                self.finish_code_line(self.unfinished + length);
             }
-            self.from += length + 1;
+            self.unfinished += length + 1;
             if closes {
                 self.fence = None;
-                self.searched = self.from;
+                self.searched = self.unfinished;
                 return self.end_highlighting();
             }
         }
-        if end - self.from > MAX_LINE_BYTES {
+        if end - self.unfinished > MAX_LINE_BYTES {
             self.finish_rows(end);
         }
     }
 
     /// Finishes a line of code that ends before `end`.
     fn finish_code_line(&mut self, end: usize) {
-        let begin = self.code_block.line;
-        let source = self.text[begin.unwrap_or(self.from)..end].trim_end_matches('\r');
+        let line_start = self.code_block.line;
+        let source = self.text[line_start.unwrap_or(self.unfinished)..end].trim_end_matches('\r');
         let line = sanitize(source, ControlChars::Visible);
-        let rest = self.text[self.from..end].trim_end_matches('\r');
+        let rest = self.text[self.unfinished..end].trim_end_matches('\r');
         let number = self.code_block.lines;
         let highlighted = self.code_block.highlight_line(&line);
-        match begin {
+        match line_start {
             None => {
                 let spans = with_source_marks(highlighted.spans, source);
                 let rows = with_wrap_marks(code::code_line(&spans, self.layout.width));
-                let from = self.finished.len();
+                let first_row = self.finished.len();
                 if let Some(block) = highlighted.pending {
-                    self.blocks.add_plain_line(block, number, source.to_owned(), from..from + rows.len());
+                    self.blocks.add_plain_line(
+                        block,
+                        number,
+                        source.to_owned(),
+                        first_row..first_row + rows.len(),
+                    );
                 }
                 self.finished.extend(rows);
             }
@@ -378,7 +387,7 @@ impl MarkdownStream {
     /// Finishes the rows of a long line of code that continues beyond `end`, except for the last one. It isn't
     /// highlighted.
     fn finish_rows(&mut self, end: usize) {
-        let rest = &self.text[self.from..end];
+        let rest = &self.text[self.unfinished..end];
         let (mut rows, mut split) = (self.rows_of_rest(rest), end);
         // With replaced characters the start of a row in the text is unknown: then the last row ends here.
         if matches!(sanitize(rest, ControlChars::Visible), Cow::Borrowed(_)) {
@@ -386,15 +395,15 @@ impl MarkdownStream {
             split = end - last.content().iter().map(|span| span.text.len()).sum::<usize>();
         }
         if !rows.is_empty() {
-            self.code_block.line.get_or_insert(self.from);
+            self.code_block.line.get_or_insert(self.unfinished);
             self.finished.extend(rows);
-            self.from = split;
+            self.unfinished = split;
         }
     }
 
     /// The rows of the rest of an unfinished line of code.
     fn rows_of_rest(&self, rest: &str) -> Vec<Line> {
-        let spans = sanitized_spans(rest, self.code_block.ground().into());
+        let spans = sanitized_spans(rest, self.code_block.base_role().into());
         let mut rows = code::code_line(&spans, self.layout.width);
         if let (Some(_), Some(first)) = (self.code_block.line, rows.first_mut()) {
             first.wrap = Wrap::Soft { spaces: 0 };
@@ -410,7 +419,7 @@ impl MarkdownStream {
                 BlockHighlighting::Immediate(Highlighter::with_limit(language, self.code_left))
             }
             Highlighting::Background if code::is_code(language) => {
-                BlockHighlighting::Background(self.blocks.begin(self.code_block.from, language))
+                BlockHighlighting::Background(self.blocks.start_block(self.code_block.start, language))
             }
             Highlighting::Background | Highlighting::Off => BlockHighlighting::Off,
         };
@@ -419,14 +428,14 @@ impl MarkdownStream {
     /// Ends a code block. Its highlighting is cached for the final layout of the answer.
     fn end_highlighting(&mut self) {
         match std::mem::take(&mut self.code_block).highlighting {
-            BlockHighlighting::Immediate(highlighter) => self.code_left = highlighter.left(),
+            BlockHighlighting::Immediate(highlighter) => self.code_left = highlighter.remaining_bytes(),
             BlockHighlighting::Background(block) => block.end(),
             BlockHighlighting::Off => {}
         }
     }
 
     fn render_tail(&self, end: usize) -> Vec<Line> {
-        let rest = &self.text[self.from..end];
+        let rest = &self.text[self.unfinished..end];
         if let Some(fence) = self.fence {
             let may_close = self.code_block.line.is_none();
             let begins_to_close =
@@ -442,7 +451,7 @@ impl MarkdownStream {
         let sanitized_spans = incomplete::shown_part(rest);
         let mut lines = match &self.continues {
             Continuation::Paragraph(row) => {
-                let between = &self.text[self.from - 1..self.from];
+                let between = &self.text[self.unfinished - 1..self.unfinished];
                 paragraph::continue_paragraph(row, &format!("{between}{sanitized_spans}"), |text| {
                     render_transient(text, self.layout)
                 })
@@ -471,9 +480,9 @@ impl CodeBlockState {
         let number = self.lines;
         self.lines += 1;
         let plain = |role| if line.is_empty() { Vec::new() } else { vec![Span::new(line, role)] };
-        let ground = self.ground();
+        let base_role = self.base_role();
         match &mut self.highlighting {
-            BlockHighlighting::Off => HighlightedLine { spans: plain(ground), pending: None },
+            BlockHighlighting::Off => HighlightedLine { spans: plain(base_role), pending: None },
             BlockHighlighting::Immediate(highlighter) => {
                 HighlightedLine { spans: highlighter.line(line), pending: None }
             }
@@ -481,15 +490,15 @@ impl CodeBlockState {
                 Some(highlighting) => {
                     HighlightedLine { spans: backend::spans(line, &highlighting), pending: None }
                 }
-                None => HighlightedLine { spans: plain(ground), pending: Some(block.clone()) },
+                None => HighlightedLine { spans: plain(base_role), pending: Some(block.clone()) },
             },
         }
     }
 
     /// The role of unmarked code.
-    fn ground(&self) -> Role {
+    fn base_role(&self) -> Role {
         match &self.highlighting {
-            BlockHighlighting::Immediate(highlighter) => highlighter.ground(),
+            BlockHighlighting::Immediate(highlighter) => highlighter.base_role(),
             BlockHighlighting::Background(_) | BlockHighlighting::Off => {
                 code::plain_role(Language::Named(&self.language))
             }
@@ -509,7 +518,7 @@ impl Fence {
 #[derive(Clone, Copy)]
 struct LastBlock {
     /// Its start.
-    from: usize,
+    start: usize,
     /// A position where it may be split: before its last item or line; `None` if it may not be.
     split: Option<usize>,
     is_prose: bool,
@@ -529,8 +538,8 @@ fn last_block(text: &str) -> Option<LastBlock> {
                     (_, _) if depth == 0 => {
                         let is_prose = tag == Tag::Paragraph;
                         // The indentation makes it code.
-                        let from = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
-                        last = Some(LastBlock { from, split, is_prose });
+                        let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
+                        last = Some(LastBlock { start, split, is_prose });
                     }
                     (Some(list), Tag::Item) if depth == 1 => list.split = Some(range.start),
                     _ => {}
@@ -539,7 +548,7 @@ fn last_block(text: &str) -> Option<LastBlock> {
             }
             Event::End(_) => depth -= 1,
             Event::Rule if depth == 0 => {
-                last = Some(LastBlock { from: range.start, split: None, is_prose: false });
+                last = Some(LastBlock { start: range.start, split: None, is_prose: false });
             }
             _ => {}
         }
@@ -549,13 +558,13 @@ fn last_block(text: &str) -> Option<LastBlock> {
 
 /// The start of the first top-level code block that follows other blocks, unless another fence precedes it.
 fn first_code(text: &str) -> Option<usize> {
-    let mut lines = text.split_inclusive('\n').scan(0, |from, line| {
-        *from += line.len();
-        Some((*from - line.len(), line))
+    let mut lines = text.split_inclusive('\n').scan(0, |start, line| {
+        *start += line.len();
+        Some((*start - line.len(), line))
     });
-    let (from, line) = lines.find(|(_, line)| open_fence(line).is_some())?;
-    let is_block = || last_block(&text[..from + line.len()]).is_some_and(|last| last.from == from);
-    (from > 0 && is_block()).then_some(from)
+    let (start, line) = lines.find(|(_, line)| open_fence(line).is_some())?;
+    let is_block = || last_block(&text[..start + line.len()]).is_some_and(|last| last.start == start);
+    (start > 0 && is_block()).then_some(start)
 }
 
 /// The fence that opens `text`, its language, and the start of its first line.

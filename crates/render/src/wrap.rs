@@ -46,13 +46,13 @@ struct GraphemeCell<'a> {
 pub fn wrap(spans: &[Span], width: usize, indent: &Indent, breaks: Breaks) -> Vec<Line> {
     let cells: Vec<GraphemeCell<'_>> = spans.iter().flat_map(cells_of).collect();
     let mut lines = Vec::new();
-    let (mut rest, mut joint) = (cells.as_slice(), Wrap::Hard);
+    let (mut rest, mut wrap_kind) = (cells.as_slice(), Wrap::Hard);
     loop {
-        let before = if lines.is_empty() { &indent.first } else { &indent.rest };
-        let available = width.saturating_sub(before.iter().map(Span::width).sum()).max(1);
-        let (taken, consumed) = break_line(rest, available, breaks);
-        lines.push(Line { wrap: joint, ..line_of(before, &rest[..taken]) });
-        joint = match &rest[taken..consumed] {
+        let indent = if lines.is_empty() { &indent.first } else { &indent.rest };
+        let available = width.saturating_sub(indent.iter().map(Span::width).sum()).max(1);
+        let (fitting, consumed) = break_line(rest, available, breaks);
+        lines.push(Line { wrap: wrap_kind, ..line_of(indent, &rest[..fitting]) });
+        wrap_kind = match &rest[fitting..consumed] {
             [.., last] if last.text == "\n" => Wrap::Hard,
             spaces => Wrap::Soft { spaces: spaces.len() },
         };
@@ -93,8 +93,8 @@ fn break_line(cells: &[GraphemeCell<'_>], available: usize, breaks: Breaks) -> (
     (without_trailing_spaces(cells, cells.len(), breaks), cells.len())
 }
 
-fn may_break(before: &GraphemeCell<'_>, after: &GraphemeCell<'_>) -> bool {
-    after.width == 2 || (after.text != " " && (before.text == " " || before.width == 2))
+fn may_break(previous: &GraphemeCell<'_>, next: &GraphemeCell<'_>) -> bool {
+    next.width == 2 || (next.text != " " && (previous.text == " " || previous.width == 2))
 }
 
 /// Trailing spaces are not drawn.
@@ -106,13 +106,13 @@ fn without_trailing_spaces(cells: &[GraphemeCell<'_>], end: usize, breaks: Break
 }
 
 /// Builds a line with exact capacities: a long answer has hundreds of thousands of lines.
-fn line_of(before: &[Span], cells: &[GraphemeCell<'_>]) -> Line {
+fn line_of(indent: &[Span], cells: &[GraphemeCell<'_>]) -> Line {
     let pieces = cells.chunk_by(|one, next| one.style == next.style && one.link == next.link);
-    let mut spans = Vec::with_capacity(before.len() + pieces.clone().count());
-    spans.extend_from_slice(before);
+    let mut spans = Vec::with_capacity(indent.len() + pieces.clone().count());
+    spans.extend_from_slice(indent);
     spans.extend(pieces.filter_map(span_of));
     let margins =
-        Margins { before: before.iter().take_while(|span| is_margin(&span.text)).count(), after: 0 };
+        Margins { before: indent.iter().take_while(|span| is_margin(&span.text)).count(), after: 0 };
     Line { margins, ..Line::from(spans) }
 }
 

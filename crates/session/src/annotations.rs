@@ -87,8 +87,8 @@ impl Annotations {
     pub fn hidden_with(&self, tree: &Tree, leaf: Option<&EntryId>) -> Vec<Option<usize>> {
         let mut hidden_with: Vec<Option<usize>> = Vec::with_capacity(tree.nodes().len());
         for (position, node) in tree.nodes().iter().enumerate() {
-            let above = node.parent.and_then(|parent| hidden_with[parent]);
-            hidden_with.push(above.or_else(|| self.is_hidden(position).then_some(position)));
+            let parent_state = node.parent.and_then(|parent| hidden_with[parent]);
+            hidden_with.push(parent_state.or_else(|| self.is_hidden(position).then_some(position)));
         }
         let on_path = tree.path_marks(leaf);
         hidden_with

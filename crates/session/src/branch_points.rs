@@ -25,7 +25,7 @@ pub struct BranchPoints {
 struct OtherBranch {
     start: usize,
     /// The last row on the path before the branch; `None` if it starts at a root.
-    left_at: Option<usize>,
+    departure: Option<usize>,
 }
 
 impl BranchPoints {
@@ -52,15 +52,15 @@ impl BranchPoints {
         let next: HashMap<Option<usize>, usize> = before.zip(rows.iter().copied()).collect();
         let mut points = Self::default();
         let Some(first) = path.first() else { return points };
-        for OtherBranch { start: begins, left_at: leaves } in branches {
-            let next = next.get(&leaves).map(|at| &tree.nodes()[*at]);
+        for OtherBranch { start, departure } in branches {
+            let next = next.get(&departure).map(|at| &tree.nodes()[*at]);
             let summary = next.filter(|next| next.kind == EntryKind::BranchSummary);
-            let count = match (summary, leaves) {
+            let count = match (summary, departure) {
                 (Some(summary), _) => points.before.entry(summary.id.clone()),
-                (None, Some(above)) => points.after.entry(tree.nodes()[above].id.clone()),
+                (None, Some(ancestor)) => points.after.entry(tree.nodes()[ancestor].id.clone()),
                 (None, None) => points.before.entry(tree.nodes()[*first].id.clone()),
             };
-            *count.or_default() += usize::from(!is_hidden(begins));
+            *count.or_default() += usize::from(!is_hidden(start));
         }
         points
     }
@@ -90,12 +90,12 @@ fn other_branches(tree: &Tree, leaf: &EntryId) -> Vec<OtherBranch> {
     let mut nearest: Vec<Option<usize>> = Vec::with_capacity(tree.nodes().len());
     let mut branches = Vec::new();
     for (at, node) in tree.nodes().iter().enumerate() {
-        let above = node.parent.and_then(|parent| nearest[parent]);
+        let ancestor = node.parent.and_then(|parent| nearest[parent]);
         let is_drawn = has_row(node);
-        if is_drawn && !on_path[at] && above.is_none_or(|above| on_path[above]) {
-            branches.push(OtherBranch { start: at, left_at: above });
+        if is_drawn && !on_path[at] && ancestor.is_none_or(|ancestor| on_path[ancestor]) {
+            branches.push(OtherBranch { start: at, departure: ancestor });
         }
-        nearest.push(if is_drawn { Some(at) } else { above });
+        nearest.push(if is_drawn { Some(at) } else { ancestor });
     }
     branches
 }

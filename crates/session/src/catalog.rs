@@ -162,8 +162,8 @@ impl Catalog {
             }
         }
         // The unlisted folder may contain this directory's sessions.
-        let own = self.manager.folder();
-        let unlisted = scan.unlisted.into_iter().find(|(folder, _)| own.as_ref() == Some(folder));
+        let project_folder = self.manager.folder();
+        let unlisted = scan.unlisted.into_iter().find(|(folder, _)| project_folder.as_ref() == Some(folder));
         unlisted.map_or(Ok(None), |(_, error)| Err(error))
     }
 
@@ -256,14 +256,14 @@ impl Catalog {
 
     /// The record of a log, stored or read now.
     fn record(&mut self, file: &LogFile) -> Result<LogRecord, SessionError> {
-        let before = match self.with_database(|database| database.record(&file.path))? {
+        let record = match self.with_database(|database| database.record(&file.path))? {
             Some((stamp, record)) if stamp == file.stamp => return require_session(&file.path, record),
-            before => before.and_then(|before| if_appended_only(file, before)),
+            record => record.and_then(|record| if_appended_only(file, record)),
         };
-        let from = before.as_ref().map_or(0, |record| record.progress.upto);
-        let scan = log_record::scan_log(&file.path, before).map_err(io_error(&file.path, "be read"))?;
+        let start = record.as_ref().map_or(0, |record| record.progress.upto);
+        let scan = log_record::scan_log(&file.path, record).map_err(io_error(&file.path, "be read"))?;
         let record = scan.record.clone();
-        let scans = [(file.path.clone(), file.stamp, from, scan)];
+        let scans = [(file.path.clone(), file.stamp, start, scan)];
         self.store_results(|database| database.store(&scans))?;
         require_session(&file.path, record)
     }
@@ -339,17 +339,17 @@ fn unusable(error: rusqlite::Error) -> SessionError {
 
 fn require_session(path: &Path, record: LogRecord) -> Result<LogRecord, SessionError> {
     match record.problem {
-        Some(what) => Err(SessionError::Header { path: path.to_owned(), what }),
+        Some(problem) => Err(SessionError::Header { path: path.to_owned(), problem }),
         None => Ok(record),
     }
 }
 
 /// All logs in these folders.
 pub(super) fn log_files(folders: &[PathBuf]) -> Result<Vec<PathBuf>, SessionError> {
-    let found = scan::scan_folders(folders);
-    match found.unlisted.into_iter().next() {
+    let scanned = scan::scan_folders(folders);
+    match scanned.unlisted.into_iter().next() {
         Some((_, error)) => Err(error),
-        None => Ok(found.files.into_iter().map(|file| file.path).collect()),
+        None => Ok(scanned.files.into_iter().map(|file| file.path).collect()),
     }
 }
 

@@ -107,20 +107,20 @@ pub(super) fn project_from(path: &[Entry], first: Option<usize>) -> Projection {
         EntryBody::Compaction(compaction) => Some((at, compaction)),
         _ => None,
     });
-    let mut from = 0;
+    let mut first_kept = 0;
     if let Some((at, compaction)) = compaction {
         projection.messages.push(summary_of(&path[at], compaction));
         projection.compaction = Some(compaction.clone());
-        from =
+        first_kept =
             path[..at].iter().rposition(|entry| entry.id == compaction.first_kept_entry_id).unwrap_or(at + 1);
     }
-    let from = first.unwrap_or(from);
+    let first_kept = first.unwrap_or(first_kept);
     let reset = path
         .iter()
         .rposition(|entry| matches!(entry.body, EntryBody::Compaction(_) | EntryBody::ContextEdit { .. }));
     for (at, entry) in path.iter().enumerate() {
         projection.apply_settings(&entry.body);
-        if at >= from && !matches!(entry.body, EntryBody::Compaction(_)) {
+        if at >= first_kept && !matches!(entry.body, EntryBody::Compaction(_)) {
             projection.messages.extend(message_of(entry, &edits));
         }
         if reset == Some(at) {
@@ -181,16 +181,16 @@ impl Projection {
     /// The number of messages, except other programs' system prompts.
     #[must_use]
     pub fn message_count(&self) -> usize {
-        let loaded =
+        let loaded_messages =
             self.messages.iter().filter(|projected| !matches!(*projected.message, Message::System(_)));
-        self.unloaded.unwrap_or_default().messages + loaded.count()
+        self.unloaded.unwrap_or_default().messages + loaded_messages.count()
     }
 
     /// Size of the context: the provider's count at the newest usable answer, plus an estimate of later messages. All
     /// of it is estimated if there is no such count, or if the estimate is more than four times as large.
     #[must_use]
     pub fn tokens(&self) -> Tokens {
-        let measured =
+        let last_usage =
             self.messages.iter().enumerate().skip(self.measured_from).rev().find_map(|(at, projected)| {
                 match &*projected.message {
                     Message::Assistant(answer)
@@ -203,13 +203,13 @@ impl Projection {
                 }
             });
         let unloaded = self.unloaded.unwrap_or_default().tokens;
-        let whole = unloaded + self.estimate_of_first(self.messages.len());
-        let Some((count, known)) = measured else { return whole };
+        let estimate = unloaded + self.estimate_of_first(self.messages.len());
+        let Some((count, measured)) = last_usage else { return estimate };
         let estimated = unloaded + self.estimate_of_first(count);
-        if estimated.0 > known.0.saturating_mul(MAX_ESTIMATE_RATIO) {
-            return whole;
+        if estimated.0 > measured.0.saturating_mul(MAX_ESTIMATE_RATIO) {
+            return estimate;
         }
-        known + Tokens(whole.0 - estimated.0)
+        measured + Tokens(estimate.0 - estimated.0)
     }
 
     /// The estimated size of the first `count` messages.
@@ -301,22 +301,22 @@ fn with_content(message: &Message, content: &Content) -> Message {
 /// model's order; every result has its call.
 #[must_use]
 pub fn request_messages<'a>(messages: impl IntoIterator<Item = &'a Arc<Message>>) -> Vec<Arc<Message>> {
-    let mut sent = Vec::new();
+    let mut request = Vec::new();
     let mut open = OpenCalls::default();
     for message in messages {
         match &**message {
             Message::System(_) => {}
             Message::BashExecution(bash) if bash.exclude_from_context => {}
             Message::ToolResult(result) => open.answer(result, message),
-            Message::User(_) | Message::BashExecution(_) => open.after.push(Arc::clone(message)),
+            Message::User(_) | Message::BashExecution(_) => open.messages_after.push(Arc::clone(message)),
             Message::Assistant(answer) => {
-                open.close(&mut sent);
-                open.begin(answer, message, &mut sent);
+                open.close(&mut request);
+                open.begin(answer, message, &mut request);
             }
         }
     }
-    open.close(&mut sent);
-    sent
+    open.close(&mut request);
+    request
 }
 
 /// Incremental [`request_messages`] for a growing projection: settled messages are not computed again for every request.
@@ -351,8 +351,8 @@ impl RequestMessages {
 struct OpenCalls {
     calls: Vec<ToolCall>,
     results: HashMap<CallId, Arc<Message>>,
-    after: Vec<Arc<Message>>,
-    since: UnixMs,
+    messages_after: Vec<Arc<Message>>,
+    timestamp: UnixMs,
 }
 
 /// The answer with only the first call of each id: a result can't answer two, and providers reject duplicates.
@@ -366,7 +366,7 @@ fn without_duplicate_calls(answer: &AssistantMessage) -> Message {
 }
 
 impl OpenCalls {
-    fn begin(&mut self, answer: &AssistantMessage, message: &Arc<Message>, sent: &mut Vec<Arc<Message>>) {
+    fn begin(&mut self, answer: &AssistantMessage, message: &Arc<Message>, request: &mut Vec<Arc<Message>>) {
         match answer.stop_reason {
             StopReason::Error => {}
             StopReason::Aborted => {
@@ -375,16 +375,16 @@ impl OpenCalls {
                     .content
                     .retain(|block| matches!(block, AssistantBlock::Text { text } if !text.is_empty()));
                 if !text_only.content.is_empty() {
-                    sent.push(Arc::new(Message::Assistant(text_only)));
+                    request.push(Arc::new(Message::Assistant(text_only)));
                 }
             }
             StopReason::Stop | StopReason::Length | StopReason::ToolUse if answer.content.is_empty() => {}
             StopReason::Stop | StopReason::Length | StopReason::ToolUse => {
                 let mut seen = HashSet::new();
                 self.calls = answer.tool_calls().filter(|call| seen.insert(&call.id)).cloned().collect();
-                self.since = answer.timestamp;
+                self.timestamp = answer.timestamp;
                 let is_plain = answer.tool_calls().count() == self.calls.len();
-                sent.push(if is_plain {
+                request.push(if is_plain {
                     Arc::clone(message)
                 } else {
                     Arc::new(without_duplicate_calls(answer))
@@ -399,15 +399,15 @@ impl OpenCalls {
         }
     }
 
-    fn close(&mut self, sent: &mut Vec<Arc<Message>>) {
+    fn close(&mut self, request: &mut Vec<Arc<Message>>) {
         for call in self.calls.drain(..) {
             let result = self.results.remove(&call.id);
-            sent.push(result.unwrap_or_else(|| {
-                Arc::new(Message::ToolResult(CutOffCall::MayHaveRun.result(&call, self.since)))
+            request.push(result.unwrap_or_else(|| {
+                Arc::new(Message::ToolResult(CutOffCall::MayHaveRun.result(&call, self.timestamp)))
             }));
         }
         self.results.clear();
-        sent.append(&mut self.after);
+        request.append(&mut self.messages_after);
     }
 }
 
@@ -432,24 +432,24 @@ pub fn classify_cut_off_calls<'a>(
     calls: impl IntoIterator<Item = (&'a str, bool)>,
     tools: &ToolCatalog,
 ) -> Vec<Option<CutOffCall>> {
-    let (mut is_in_order, mut fates) = (can_generate_after(answer), Vec::new());
+    let (mut is_in_order, mut outcomes) = (can_generate_after(answer), Vec::new());
     // True if an exclusive tool is among the calls from the first one without a result on; `None` before that one.
-    let mut alone: Option<bool> = None;
+    let mut runs_alone_since: Option<bool> = None;
     for (name, has_result) in calls {
         let runs_alone = tools.find(name).is_some_and(|traits| traits.access != Access::Reads);
-        let waited = alone.is_some_and(|alone| alone || runs_alone);
-        is_in_order &= !(waited && has_result);
-        fates.push((!has_result).then_some(if waited {
+        let is_waiting = runs_alone_since.is_some_and(|runs_alone_since| runs_alone_since || runs_alone);
+        is_in_order &= !(is_waiting && has_result);
+        outcomes.push((!has_result).then_some(if is_waiting {
             CutOffCall::NotStarted
         } else {
             CutOffCall::MayHaveRun
         }));
-        alone = if has_result { alone } else { Some(waited || runs_alone) };
+        runs_alone_since = if has_result { runs_alone_since } else { Some(is_waiting || runs_alone) };
     }
     if !is_in_order {
-        fates.iter_mut().flatten().for_each(|fate| *fate = CutOffCall::MayHaveRun);
+        outcomes.iter_mut().flatten().for_each(|outcome| *outcome = CutOffCall::MayHaveRun);
     }
-    fates
+    outcomes
 }
 
 impl CutOffCall {
@@ -494,9 +494,9 @@ pub fn unanswered_calls(messages: &[ProjectedMessage], tools: &ToolCatalog) -> V
             if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) =>
         {
             let calls = answer.tool_calls().map(|call| (call.name.as_str(), results.contains(&call.id)));
-            let fates = classify_cut_off_calls(entry, calls, tools);
-            let open = answer.tool_calls().zip(fates);
-            open.filter_map(|(call, fate)| Some((call.clone(), fate?))).collect()
+            let outcomes = classify_cut_off_calls(entry, calls, tools);
+            let open = answer.tool_calls().zip(outcomes);
+            open.filter_map(|(call, outcome)| Some((call.clone(), outcome?))).collect()
         }
         _ => Vec::new(),
     }
@@ -617,13 +617,15 @@ mod tests {
             (own_id, "bash", "-"),
         ] {
             let calls = calls.split(' ').map(|call| (call.trim_end_matches('!'), !call.ends_with('!')));
-            let fates =
-                classify_cut_off_calls(&answer.into(), calls, &tools).into_iter().map(|fate| match fate {
-                    None => "-",
-                    Some(CutOffCall::MayHaveRun) => "ran",
-                    Some(CutOffCall::NotStarted) => "unbegun",
-                });
-            assert_eq!(fates.collect::<Vec<_>>().join(" "), expected, "{answer} {expected}");
+            let outcomes =
+                classify_cut_off_calls(&answer.into(), calls, &tools).into_iter().map(
+                    |outcome| match outcome {
+                        None => "-",
+                        Some(CutOffCall::MayHaveRun) => "ran",
+                        Some(CutOffCall::NotStarted) => "unbegun",
+                    },
+                );
+            assert_eq!(outcomes.collect::<Vec<_>>().join(" "), expected, "{answer} {expected}");
         }
     }
 
@@ -754,7 +756,7 @@ mod tests {
 
     #[test]
     fn tokens_implausible_count_is_ignored() {
-        let measured = |count| {
+        let project_measured = |count| {
             let usage = Usage { total_tokens: Tokens(count), ..Usage::default() };
             let answer = AssistantMessage { usage, ..AssistantMessage::default() };
             let messages = [
@@ -764,21 +766,21 @@ mod tests {
             ];
             project(&messages)
         };
-        assert_eq!(measured(100).tokens(), Tokens(101));
-        assert_eq!(measured(99).tokens(), Tokens(401));
+        assert_eq!(project_measured(100).tokens(), Tokens(101));
+        assert_eq!(project_measured(99).tokens(), Tokens(401));
         // Most of the text may not even be loaded.
-        let mut long = measured(100);
-        long.unloaded = Some(UnloadedContext { messages: 9, tokens: Tokens(3_000) });
-        assert_eq!((long.tokens(), long.message_count()), (Tokens(3_401), 12));
+        let mut projection = project_measured(100);
+        projection.unloaded = Some(UnloadedContext { messages: 9, tokens: Tokens(3_000) });
+        assert_eq!((projection.tokens(), projection.message_count()), (Tokens(3_401), 12));
     }
 
     #[test]
     fn tokens_after_last_answer_are_estimated() {
-        let mut good = AssistantMessage { stop_reason: StopReason::Stop, ..AssistantMessage::default() };
-        good.usage = Usage { total_tokens: Tokens(110), ..Usage::default() };
+        let mut answer = AssistantMessage { stop_reason: StopReason::Stop, ..AssistantMessage::default() };
+        answer.usage = Usage { total_tokens: Tokens(110), ..Usage::default() };
         let path = [
             message_entry("a", user("x")),
-            message_entry("b", Message::Assistant(good)),
+            message_entry("b", Message::Assistant(answer)),
             message_entry("c", user("12345")),
         ];
         assert_eq!(project(&path).tokens(), Tokens(112));
@@ -812,10 +814,10 @@ mod tests {
                 .iter()
                 .map(|message| ProjectedMessage { entry: "e".into(), message: Arc::clone(message) })
                 .collect();
-            let (mut sending, mut upto) = (RequestMessages::default(), 0);
+            let (mut sending, mut end) = (RequestMessages::default(), 0);
             for pause in pauses {
-                upto = (upto + pause).min(log.len());
-                prop_assert_eq!(sending.update(&projected[..upto]), request_messages(&log[..upto]));
+                end = (end + pause).min(log.len());
+                prop_assert_eq!(sending.update(&projected[..end]), request_messages(&log[..end]));
             }
         }
 
@@ -823,9 +825,9 @@ mod tests {
         fn sendable_pairs_every_call_and_result(
             log in prop::collection::vec(any_message(), 0..24)
         ) {
-            let sent = request_messages(&arcs(log));
+            let request = request_messages(&arcs(log));
             let mut open_calls: Vec<CallId> = Vec::new();
-            for message in &sent {
+            for message in &request {
                 match &**message {
                     Message::ToolResult(result) => {
                         prop_assert_eq!(open_calls.first(), Some(&result.tool_call_id));

@@ -83,18 +83,18 @@ impl DeliveryReceipt {
     /// Details for people, such as `after 2 of 5 calls, 3 skipped · edited`; often empty.
     #[must_use]
     pub fn details(&self) -> String {
-        let all = self.after_calls + self.skipped_calls;
+        let total = self.after_calls + self.skipped_calls;
         let mut effects = Vec::new();
         if self.cut_off {
             effects.push("cut the answer off".to_owned());
         }
-        let done = self.after_calls.saturating_sub(self.stopped_calls);
-        let is_first = done == 0 && self.stopped_calls > 0;
-        if all > 0 && self.kind == QueueKind::Steer {
-            let noun = if all == 1 { "call" } else { "calls" };
+        let after_running = self.after_calls.saturating_sub(self.stopped_calls);
+        let is_first = after_running == 0 && self.stopped_calls > 0;
+        if total > 0 && self.kind == QueueKind::Steer {
+            let noun = if total == 1 { "call" } else { "calls" };
             effects.push(match is_first {
-                true => format!("{} of {all} {noun} stopped", self.stopped_calls),
-                false => format!("after {done} of {all} {noun}"),
+                true => format!("{} of {total} {noun} stopped", self.stopped_calls),
+                false => format!("after {after_running} of {total} {noun}"),
             });
         }
         let stopped = if is_first { 0 } else { self.stopped_calls };

@@ -47,8 +47,8 @@ pub enum SessionError {
     /// Another program truncated or overwrote the file. The rest was read again.
     #[error(
         "session file {path}: another program truncated or overwrote it; {} lost{}",
-        counted(*.lost),
-        left_at(.aside.as_deref())
+        count_entries(*.lost),
+        backup_note(.backup.as_deref())
     )]
     Cut {
         /// The file.
@@ -56,15 +56,15 @@ pub enum SessionError {
         /// Entries that are no longer in it.
         lost: usize,
         /// New path of the rest, if that is no session and was moved away.
-        aside: Option<PathBuf>,
+        backup: Option<PathBuf>,
     },
     /// Line 1 is not a session header.
-    #[error("session file {path}, line 1: {what}")]
+    #[error("session file {path}, line 1: {problem}")]
     Header {
         /// The file.
         path: PathBuf,
         /// The problem.
-        what: String,
+        problem: String,
     },
     /// The log's version can't be written, or not be read, by this tiller.
     #[error("session file {path}: log version {version} can't be {action}; this tiller writes version 3")]
@@ -77,7 +77,7 @@ pub enum SessionError {
         action: &'static str,
     },
     /// Another process is writing to it.
-    #[error("session file {path}: another tiller has it open{}", by(.holder.as_ref()))]
+    #[error("session file {path}: another tiller has it open{}", holder_note(.holder.as_ref()))]
     Locked {
         /// The file.
         path: PathBuf,
@@ -85,14 +85,14 @@ pub enum SessionError {
         holder: Option<LockHolder>,
     },
     /// A log of another program can't be imported.
-    #[error("{path}, line {line}: {what}")]
+    #[error("{path}, line {line}: {problem}")]
     Import {
         /// The log.
         path: PathBuf,
         /// The line, from 1.
         line: u64,
         /// The problem.
-        what: String,
+        problem: String,
     },
     /// No entry has this id.
     #[error("no entry `{0}` in this session")]
@@ -156,10 +156,10 @@ impl SessionError {
             Self::Sync { .. } => Some(
                 "the entry is written, but a power cut may lose it; repair the disk, then send the message again",
             ),
-            Self::Cut { aside: None, .. } => {
+            Self::Cut { backup: None, .. } => {
                 Some("a backup may have the lost entries; the next message follows the remaining ones")
             }
-            Self::Cut { aside: Some(_), .. } => {
+            Self::Cut { backup: Some(_), .. } => {
                 Some("a backup may have the lost entries; the next message starts a new file")
             }
             Self::Io { .. } => {
@@ -182,17 +182,17 @@ impl SessionError {
     }
 }
 
-fn by(holder: Option<&LockHolder>) -> String {
+fn holder_note(holder: Option<&LockHolder>) -> String {
     holder.map(|holder| format!(" ({holder})")).unwrap_or_default()
 }
 
-fn counted(lost: usize) -> String {
+fn count_entries(lost: usize) -> String {
     if lost == 1 { "1 entry is".to_owned() } else { format!("{lost} entries are") }
 }
 
-fn left_at(aside: Option<&Path>) -> String {
-    aside
-        .map(|aside| format!("; the rest is not a session and was moved to {}", aside.display()))
+fn backup_note(backup: Option<&Path>) -> String {
+    backup
+        .map(|backup| format!("; the rest is not a session and was moved to {}", backup.display()))
         .unwrap_or_default()
 }
 

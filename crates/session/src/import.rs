@@ -177,7 +177,7 @@ impl Importer<'_> {
             }
             Inspection::Plan(plan) => plan,
         };
-        imported.from = Some(plan.about().origin);
+        imported.from = Some(plan.info().origin);
         if self.manager.contains(&source.path) {
             return skip(imported, "already a tiller session");
         }
@@ -213,7 +213,7 @@ fn inspect(
 }
 
 fn header(plan: &ImportPlan, source: &SourceLog) -> Header {
-    let about = plan.about();
+    let info = plan.info();
     let parent = match plan {
         ImportPlan::Pi(_) => Some(source.path.display().to_string()),
         ImportPlan::Claude(_) | ImportPlan::Codex(_) => None,
@@ -221,19 +221,19 @@ fn header(plan: &ImportPlan, source: &SourceLog) -> Header {
     Header {
         kind: HeaderKind::Session,
         version: VERSION,
-        id: entry_builder::session_id(about),
-        timestamp: about.start.to_iso(),
-        cwd: about.cwd.clone(),
+        id: entry_builder::session_id(info),
+        timestamp: info.start.to_iso(),
+        cwd: info.cwd.clone(),
         parent_session: parent,
     }
 }
 
 impl ImportPlan {
-    fn about(&self) -> &SourceInfo {
+    fn info(&self) -> &SourceInfo {
         match self {
-            Self::Claude(plan) => &plan.about,
-            Self::Codex(plan) => &plan.about,
-            Self::Pi(plan) => &plan.about,
+            Self::Claude(plan) => &plan.info,
+            Self::Codex(plan) => &plan.info,
+            Self::Pi(plan) => &plan.info,
         }
     }
 }
@@ -248,12 +248,12 @@ struct Conversion<'a> {
 impl Conversion<'_> {
     /// Converts the source into entries, between two import entries. The builder counts the messages.
     fn run(&self, builder: &mut EntryBuilder<'_>, notes: &mut ImportWarnings) -> Result<(), SessionError> {
-        let about = self.plan.about();
+        let info = self.plan.info();
         let root = match self.plan {
             // Lines of a pi log are copied unchanged, including roots.
             ImportPlan::Pi(_) => None,
             ImportPlan::Claude(_) | ImportPlan::Codex(_) => {
-                Some(builder.add(EntryDraft::new(None, "origin", about.start, self.import_entry()))?)
+                Some(builder.add(EntryDraft::new(None, "origin", info.start, self.import_entry()))?)
             }
         };
         let mut context = ConversionContext { source: self.source, builder, warnings: notes, root };
@@ -266,12 +266,12 @@ impl Conversion<'_> {
     }
 
     fn import_entry(&self) -> EntryBody {
-        let about = self.plan.about();
+        let info = self.plan.info();
         EntryBody::from_tiller(&TillerEntry::Import {
-            from: about.origin.name().to_owned(),
+            from: info.origin.name().to_owned(),
             path: self.source.path.display().to_string(),
-            session: about.session.clone(),
-            version: about.version.clone(),
+            session: info.session.clone(),
+            version: info.version.clone(),
         })
     }
 }

@@ -193,8 +193,8 @@ impl Index {
 
     /// Returns a predicate for positions: true if the entry there has this id.
     pub(super) fn matches_id<'a>(&'a self, id: &'a str) -> impl Fn(usize) -> bool {
-        let wanted = IdQuery::new(id);
-        move |position| self.entries.has_id(position, &wanted)
+        let query = IdQuery::new(id);
+        move |position| self.entries.has_id(position, &query)
     }
 
     /// The greatest ULID that can have a successor; new ids are generated after it.

@@ -310,32 +310,32 @@ fn parse_fully(line: &[u8]) -> serde_json::Result<LineHead<'_>> {
         serde_json::from_slice::<IgnoredAny>(line)?;
         return Err(serde_json::Error::custom("not a JSON object"));
     }
-    let whole: LineFields<'_> = serde_json::from_slice(line)?;
-    let kind = EntryKind::parse(&whole.kind);
-    let timestamp = lenient::<String>(whole.timestamp).and_then(|text| UnixMs::from_iso(&text));
+    let full: LineFields<'_> = serde_json::from_slice(line)?;
+    let kind = EntryKind::parse(&full.kind);
+    let timestamp = lenient::<String>(full.timestamp).and_then(|text| UnixMs::from_iso(&text));
     let (role, usage) = match kind {
         EntryKind::Message => {
-            let fields = lenient::<MessageFields<'_>>(whole.message);
+            let fields = lenient::<MessageFields<'_>>(full.message);
             let name = fields.as_ref().and_then(|fields| lenient::<String>(fields.role));
             let role = LineRole::parse(&name.unwrap_or_default());
             let usage =
                 fields.filter(|_| role == LineRole::Assistant).and_then(|fields| lenient(fields.usage));
             (Some(role), usage)
         }
-        EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::Usage => (None, lenient(whole.usage)),
+        EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::Usage => (None, lenient(full.usage)),
         _ => (None, None),
     };
     let own = match kind {
         EntryKind::Message => {
-            role == Some(LineRole::User) && lenient::<String>(whole.tiller_queue_id).is_some()
+            role == Some(LineRole::User) && lenient::<String>(full.tiller_queue_id).is_some()
         }
-        EntryKind::Custom => lenient::<String>(whole.custom_type).is_some_and(|name| is_indexed_type(&name)),
+        EntryKind::Custom => lenient::<String>(full.custom_type).is_some_and(|name| is_indexed_type(&name)),
         _ => false,
     };
     Ok(LineHead {
         kind,
-        id: whole.id,
-        parent: whole.parent_id,
+        id: full.id,
+        parent: full.parent_id,
         timestamp: timestamp.unwrap_or_default(),
         role,
         is_tiller_entry: own,

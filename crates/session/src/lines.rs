@@ -53,8 +53,8 @@ fn visit_limited(
     loop {
         if filled == buffer.len() {
             if filled >= max_line {
-                let what = format!("line {number} (byte {offset}) is longer than {} MiB", max_line >> 20);
-                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+                let problem = format!("line {number} (byte {offset}) is longer than {} MiB", max_line >> 20);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
             }
             buffer.resize(buffer.len() * 2, 0);
         }

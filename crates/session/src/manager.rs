@@ -116,7 +116,12 @@ impl SessionManager {
     ///
     /// # Errors
     /// When there is no such entry, or reading or writing fails.
-    pub fn fork(&self, from: &Reader, upto: Option<&EntryId>, now: UnixMs) -> Result<Writer, SessionError> {
+    pub fn fork(
+        &self,
+        from: &Reader,
+        last_entry: Option<&EntryId>,
+        now: UnixMs,
+    ) -> Result<Writer, SessionError> {
         if from.header().version > VERSION {
             let (version, path) =
                 (from.header().version, from.path().map(Path::to_owned).unwrap_or_default());
@@ -127,9 +132,9 @@ impl SessionManager {
             Some(path) if from.exists() => Some(absolute_path(path)),
             Some(_) | None => from.header().parent_session.clone(),
         };
-        let mut ids = IdGenerator::after(upto);
+        let mut ids = IdGenerator::after(last_entry);
         let (header, log) = self.new_log(&mut ids, parent, now);
-        let Some(leaf) = upto else {
+        let Some(leaf) = last_entry else {
             let mut writer = Writer::create(header, log, ids);
             for body in fork::fork_entries(from, &[]) {
                 writer.append(body, now)?;
@@ -150,13 +155,14 @@ impl SessionManager {
     /// # Errors
     /// As [`Writer::open`], or when the name could not be written.
     pub fn name(&self, path: &Path, name: &str, now: UnixMs) -> Result<(), SessionError> {
-        let before = std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+        let modified = std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
         let mut writer = self.open(path)?;
         writer.name(Some(name), now)?;
         if let Some(file) = writer.file() {
             super::sync(&*file).map_err(|source| SessionError::Sync { path: path.to_owned(), source })?;
         }
-        let restored = before.map(|before| File::options().append(true).open(path)?.set_modified(before));
+        let restored =
+            modified.map(|modified| File::options().append(true).open(path)?.set_modified(modified));
         if let Some(Err(error)) = restored {
             tracing::warn!(path = %path.display(), %error, "the session's modification time could not be restored");
         }
@@ -210,7 +216,7 @@ impl SessionManager {
         if path.is_file() {
             return Ok(path.to_owned());
         }
-        if path.extension().is_some_and(|ending| ending == "jsonl") || words.contains('/') {
+        if path.extension().is_some_and(|extension| extension == "jsonl") || words.contains('/') {
             return Err(SessionError::NotFound(format!("there is no session file {words}")));
         }
         self.catalog()?.find_by_id(words)

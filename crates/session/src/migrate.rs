@@ -32,13 +32,13 @@ pub(super) struct Migration {
 
 impl Migration {
     /// The migration for a log with this header, if it needs one. `begin` returns the bytes before the first line.
-    pub(super) fn for_header(header: &Header, begin: impl FnOnce() -> Vec<u8>) -> Option<Self> {
+    pub(super) fn for_header(header: &Header, read_beginning: impl FnOnce() -> Vec<u8>) -> Option<Self> {
         let version = header.version;
         let session = header.id.to_string();
         (version < super::entry::VERSION).then(|| Self {
             version,
             session,
-            lines: begin(),
+            lines: read_beginning(),
             last: 0..0,
             ids: vec![None],
         })
@@ -58,8 +58,8 @@ impl Migration {
     }
 
     /// The last line in its migrated form.
-    pub(super) fn last_line(&self, taken: &LogLine<'_>) -> LogLine<'_> {
-        let LogLine { number, offset, closed, .. } = *taken;
+    pub(super) fn last_line(&self, line: &LogLine<'_>) -> LogLine<'_> {
+        let LogLine { number, offset, closed, .. } = *line;
         LogLine {
             bytes: &self.lines[self.last.clone()],
             stored: self.last.start as u64,
@@ -119,10 +119,10 @@ impl Migration {
         linked.insert("parentId".into(), parent.map_or(Value::Null, Value::from));
         if let Some(index) = entry.shift_remove("firstKeptEntryIndex") {
             let index = index.as_u64().and_then(|index| usize::try_from(index).ok());
-            let kept = index.and_then(|index| self.ids.get(index).cloned().flatten());
+            let first_kept = index.and_then(|index| self.ids.get(index).cloned().flatten());
             // An index without an entry becomes an id without an entry: nothing is kept, and verification reports it.
             let missing = || index.map_or("entry ?".to_owned(), |index| format!("entry {index}"));
-            linked.insert("firstKeptEntryId".into(), kept.unwrap_or_else(missing).into());
+            linked.insert("firstKeptEntryId".into(), first_kept.unwrap_or_else(missing).into());
         }
         linked.extend(entry.into_iter().filter(|(key, _)| key != "parentId"));
         self.ids.push(Some(id));

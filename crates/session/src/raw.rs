@@ -39,11 +39,12 @@ impl Reader {
     pub(super) fn annotation_positions(&self, tree: &Tree) -> Vec<usize> {
         let count = tree.nodes().len();
         let is_of = |kind: EntryKind| move |at: &usize| tree.nodes()[*at].kind == kind;
-        let own: Vec<usize> = self.shared.index().tiller_entries().iter().map(|at| *at as usize).collect();
-        let hides = own.into_iter().filter(|at| *at < count).filter(is_of(EntryKind::Custom));
-        let mut all: Vec<usize> = (0..count).filter(is_of(EntryKind::Label)).chain(hides).collect();
-        all.sort_unstable();
-        all
+        let tiller_positions: Vec<usize> =
+            self.shared.index().tiller_entries().iter().map(|at| *at as usize).collect();
+        let hides = tiller_positions.into_iter().filter(|at| *at < count).filter(is_of(EntryKind::Custom));
+        let mut positions: Vec<usize> = (0..count).filter(is_of(EntryKind::Label)).chain(hides).collect();
+        positions.sort_unstable();
+        positions
     }
 
     /// The body of the entry at a position, if it can be read.

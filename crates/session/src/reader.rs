@@ -43,8 +43,11 @@ impl SharedLog {
 
     /// Reads header and index from a log. An older version is migrated in memory; `begin` returns the bytes before its
     /// first line there.
-    pub(super) fn load(log: Log, begin: impl FnOnce(&Header) -> Vec<u8>) -> Result<Self, SessionError> {
-        let ParsedLog { header, index, migrated } = parse_log(&log, begin)?;
+    pub(super) fn load(
+        log: Log,
+        read_beginning: impl FnOnce(&Header) -> Vec<u8>,
+    ) -> Result<Self, SessionError> {
+        let ParsedLog { header, index, migrated } = parse_log(&log, read_beginning)?;
         let log = match migrated {
             Some(lines) => log.with_migrated_lines(lines),
             None => log,
@@ -91,14 +94,14 @@ struct ParsedLog {
     migrated: Option<Vec<u8>>,
 }
 
-fn parse_log(log: &Log, begin: impl FnOnce(&Header) -> Vec<u8>) -> Result<ParsedLog, SessionError> {
+fn parse_log(log: &Log, read_beginning: impl FnOnce(&Header) -> Vec<u8>) -> Result<ParsedLog, SessionError> {
     let (mut index, mut header) = (Index::default(), None);
-    let (mut migration, mut begin) = (None, Some(begin));
+    let (mut migration, mut read_beginning) = (None, Some(read_beginning));
     log.scan(|line| match &header {
         None => {
             let parsed = parse_header(log, line);
-            if let (Ok(parsed), Some(begin)) = (&parsed, begin.take()) {
-                migration = Migration::for_header(parsed, || begin(parsed));
+            if let (Ok(parsed), Some(read_beginning)) = (&parsed, read_beginning.take()) {
+                migration = Migration::for_header(parsed, || read_beginning(parsed));
             }
             let is_header = parsed.is_ok();
             header = Some(parsed);
@@ -116,14 +119,14 @@ fn parse_log(log: &Log, begin: impl FnOnce(&Header) -> Vec<u8>) -> Result<Parsed
             ControlFlow::Continue(())
         }
     })?;
-    let empty = || SessionError::Header { path: log.display_path(), what: "the file is empty".into() };
+    let empty = || SessionError::Header { path: log.display_path(), problem: "the file is empty".into() };
     Ok(ParsedLog { header: header.ok_or_else(empty)??, index, migrated: migration.map(Migration::finish) })
 }
 
 fn parse_header(log: &Log, line: &LogLine<'_>) -> Result<Header, SessionError> {
     Header::parse(line.bytes).map_err(|error| SessionError::Header {
         path: log.display_path(),
-        what: format!("not a session header ({error})"),
+        problem: format!("not a session header ({error})"),
     })
 }
 
@@ -162,9 +165,9 @@ impl Reader {
     /// Returns true if `path` leads to this log's file, also through links or from another directory.
     #[must_use]
     pub fn is_at(&self, path: &Path) -> bool {
-        let Some(own) = self.path() else { return false };
-        let real = |path: &Path| path.canonicalize().ok();
-        own == path || real(own).is_some_and(|own| real(path) == Some(own))
+        let Some(own_path) = self.path() else { return false };
+        let canonical = |path: &Path| path.canonicalize().ok();
+        own_path == path || canonical(own_path).is_some_and(|own_path| canonical(path) == Some(own_path))
     }
 
     /// Returns true if anything has been written.

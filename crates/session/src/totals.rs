@@ -99,8 +99,8 @@ impl Totals {
         let Some(usage) = usage.filter(|usage| **usage != Usage::default()) else { return };
         self.usage.add(usage);
         let Some(model) = model else { return };
-        match self.models.iter_mut().find(|known| known.model == model) {
-            Some(known) => known.usage.add(usage),
+        match self.models.iter_mut().find(|total| total.model == model) {
+            Some(total) => total.usage.add(usage),
             None => {
                 let mut counted = Usage::default();
                 counted.add(usage);

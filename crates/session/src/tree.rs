@@ -125,8 +125,8 @@ impl Tree {
     /// The rows of a drawing of the entries that `shown` accepts; the children of other entries move up to the nearest
     /// shown ancestor.
     #[must_use]
-    pub fn rows(&self, leaf: Option<&EntryId>, shown: impl Fn(usize, &TreeNode) -> bool) -> Vec<TreeRow> {
-        let visible = self.visible(&shown);
+    pub fn rows(&self, leaf: Option<&EntryId>, is_shown: impl Fn(usize, &TreeNode) -> bool) -> Vec<TreeRow> {
+        let visible = self.visible(&is_shown);
         let on_path = self.path_marks(leaf);
         let mut rows = Vec::new();
         // A stack instead of recursion: a session of 100,000 entries is one long branch.
@@ -149,15 +149,15 @@ impl Tree {
         marks
     }
 
-    fn visible(&self, shown: &impl Fn(usize, &TreeNode) -> bool) -> TreeLinks {
+    fn visible(&self, is_shown: &impl Fn(usize, &TreeNode) -> bool) -> TreeLinks {
         // For each entry the nearest shown one at or above it; parents come first, so one pass is enough.
         let mut nearest: Vec<Option<usize>> = Vec::with_capacity(self.nodes.len());
         let mut follows = vec![None; self.nodes.len()];
         for (at, node) in self.nodes.iter().enumerate() {
-            let above = node.parent.and_then(|parent| nearest[parent]);
-            let is_shown = shown(at, node);
-            follows[at] = is_shown.then_some(above);
-            nearest.push(if is_shown { Some(at) } else { above });
+            let parent = node.parent.and_then(|parent| nearest[parent]);
+            let is_shown = is_shown(at, node);
+            follows[at] = is_shown.then_some(parent);
+            nearest.push(if is_shown { Some(at) } else { parent });
         }
         TreeLinks::new(self.nodes.len(), |at| follows[at])
     }
@@ -174,7 +174,7 @@ struct TreeLinks {
 impl TreeLinks {
     /// Links `count` entries to the parents that `follows` returns: `Some(None)` for a root, `None` to leave one out.
     fn new(count: usize, follows: impl Fn(usize) -> Option<Option<usize>>) -> Self {
-        let list = |at: usize| follows(at).map(|above| above.unwrap_or(count));
+        let list = |at: usize| follows(at).map(|parent| parent.unwrap_or(count));
         let mut ends = vec![0; count + 2];
         for at in (0..count).filter_map(list) {
             ends[at + 1] += 1;
@@ -210,8 +210,8 @@ fn push_branches(stack: &mut Vec<(usize, usize, BranchMark)>, nodes: &[usize], d
         [] => {}
         [only] => stack.push((*only, depth, BranchMark::Continues)),
         several => {
-            for (place, node) in several.iter().enumerate().rev() {
-                let last = place + 1 == several.len();
+            for (position, node) in several.iter().enumerate().rev() {
+                let last = position + 1 == several.len();
                 stack.push((
                     *node,
                     depth + 1,
@@ -240,9 +240,9 @@ mod tests {
     fn lines_of(
         tree: &Tree,
         leaf: &str,
-        shown: impl Fn(usize, &TreeNode) -> bool,
+        is_shown: impl Fn(usize, &TreeNode) -> bool,
     ) -> Vec<(usize, usize, BranchMark, bool)> {
-        let rows = tree.rows(Some(&leaf.into()), shown);
+        let rows = tree.rows(Some(&leaf.into()), is_shown);
         rows.into_iter().map(|row| (row.node, row.depth, row.branch, row.on_path)).collect()
     }
 

@@ -304,23 +304,23 @@ impl Checker {
 
     fn parent(&mut self, parent_id: Option<EntryId>, location: LineLocation) -> Option<usize> {
         let unread = std::mem::take(&mut self.unreadable);
-        let lost = parent_id.clone().filter(|parent| !self.by_id.contains_key(parent));
-        let bridge = match &lost {
+        let missing_parent = parent_id.clone().filter(|parent| !self.by_id.contains_key(parent));
+        let bridge = match &missing_parent {
             Some(_) if !unread.is_empty() || self.is_last_body_broken => self.entries.len().checked_sub(1),
             Some(_) | None => None,
         };
         for unread in unread {
             self.report_unreadable(unread, bridge.is_some());
         }
-        match (lost, bridge) {
+        match (missing_parent, bridge) {
             (None, _) => self.earlier(&parent_id?),
-            (Some(lost), Some(bridge)) => {
+            (Some(missing_parent), Some(bridge)) => {
                 let line = self.entries[bridge].location.line;
-                self.findings.note(location, format!("its parent {lost} is lost with the unreadable lines before it; its parent is now the entry of line {line}"));
+                self.findings.note(location, format!("its parent {missing_parent} is lost with the unreadable lines before it; its parent is now the entry of line {line}"));
                 Some(bridge)
             }
-            (Some(lost), None) => {
-                self.orphans.push((self.entries.len(), lost));
+            (Some(missing_parent), None) => {
+                self.orphans.push((self.entries.len(), missing_parent));
                 None
             }
         }
@@ -530,6 +530,6 @@ fn calls(answer: &AssistantMessage) -> EntryRelation {
     let mut seen = HashSet::new();
     let ids: Vec<CallId> =
         answer.tool_calls().map(|call| call.id.clone()).filter(|id| seen.insert(id.clone())).collect();
-    let wanted = !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
-    if ids.is_empty() { EntryRelation::None } else { EntryRelation::Calls { ids, needs_results: wanted } }
+    let needs_results = !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
+    if ids.is_empty() { EntryRelation::None } else { EntryRelation::Calls { ids, needs_results } }
 }

@@ -34,7 +34,7 @@ pub struct Writer {
     /// The expected length of the file in bytes; `None` when the file must be read again first.
     length: Option<u64>,
     /// True if the last line has no newline; the next append closes it.
-    torn: bool,
+    is_torn: bool,
     external_changes: Vec<ExternalChange>,
 }
 
@@ -60,7 +60,7 @@ impl Writer {
             id_gen,
             unwritten: Vec::new(),
             length: Some(length),
-            torn: false,
+            is_torn: false,
             external_changes,
         }
     }
@@ -108,7 +108,7 @@ impl Writer {
     fn continue_older(shared: SharedLog, id_gen: IdGenerator) -> Result<Self, SessionError> {
         let length = shared.log.length()?;
         let mut writer = Self::with_shared(shared, id_gen, length);
-        writer.torn = !writer.ends_closed(length)?;
+        writer.is_torn = !writer.ends_closed(length)?;
         Ok(writer)
     }
 
@@ -228,7 +228,7 @@ impl Writer {
     /// one.
     fn append_lines(&mut self, lines: &[&[u8]], last: &EntryId) -> Result<(), SessionError> {
         let header = if self.shared.index().lines() == 0 { self.shared.header.line() } else { Vec::new() };
-        let closing: &[u8] = if self.torn { b"\n" } else { b"" };
+        let closing: &[u8] = if self.is_torn { b"\n" } else { b"" };
         let text = [&[closing, &header], lines].concat().concat();
         let existed = self.shared.log.exists();
         if let Err(error) = self.shared.log.append(&text) {
@@ -236,7 +236,7 @@ impl Writer {
         }
         let before = self.length.unwrap_or_default();
         self.length = Some(before + text.len() as u64);
-        self.torn = false;
+        self.is_torn = false;
         self.index_lines(before + (closing.len() + header.len()) as u64, !header.is_empty(), lines);
         if !existed {
             self.report_missing_lock();

@@ -19,7 +19,7 @@ pub enum Fault {
     Broken,
     /// A short write of this many bytes.
     Short(usize),
-    /// This many bytes are written, and the result is EIO all the same.
+    /// This many bytes are written, and the result is EIO anyway.
     BrokenAfter(usize),
     /// Another program appends this first; the write itself succeeds.
     Overtaken(String),
@@ -79,10 +79,10 @@ impl FaultyDisk {
         self.state.folder_syncs.load(Ordering::Relaxed)
     }
 
-    fn file(&self, path: &Path, real: io::Result<Arc<dyn FsFile>>) -> io::Result<Arc<dyn FsFile>> {
-        let is_note = path.extension().is_some_and(|ending| ending == "lock");
+    fn file(&self, path: &Path, file: io::Result<Arc<dyn FsFile>>) -> io::Result<Arc<dyn FsFile>> {
+        let is_note = path.extension().is_some_and(|extension| extension == "lock");
         let state = Arc::clone(&self.state);
-        real.map(|real| if is_note { real } else { Arc::new(FaultyFile { real, state }) as Arc<dyn FsFile> })
+        file.map(|file| if is_note { file } else { Arc::new(FaultyFile { file, state }) as Arc<dyn FsFile> })
     }
 }
 
@@ -123,7 +123,7 @@ impl Fs for FaultyDisk {
 
 #[derive(Debug)]
 struct FaultyFile {
-    real: Arc<dyn FsFile>,
+    file: Arc<dyn FsFile>,
     state: Arc<DiskState>,
 }
 
@@ -132,24 +132,24 @@ impl FsFile for FaultyFile {
         let number = self.state.writes.fetch_add(1, Ordering::Relaxed);
         let fault = self.state.fault.lock().unwrap().take_if(|(at, _)| *at == number);
         match fault.map(|(_, fault)| fault) {
-            None => self.real.append(bytes),
+            None => self.file.append(bytes),
             Some(Fault::Full) => Err(Errno::ENOSPC.into()),
             Some(Fault::Broken) => Err(Errno::EIO.into()),
-            Some(Fault::Short(count)) => self.real.append(&bytes[..count]),
-            Some(Fault::BrokenAfter(count)) => self.real.append(&bytes[..count]).and(Err(Errno::EIO.into())),
+            Some(Fault::Short(count)) => self.file.append(&bytes[..count]),
+            Some(Fault::BrokenAfter(count)) => self.file.append(&bytes[..count]).and(Err(Errno::EIO.into())),
             Some(Fault::Overtaken(others)) => {
-                self.real.append(others.as_bytes())?;
-                self.real.append(bytes)
+                self.file.append(others.as_bytes())?;
+                self.file.append(bytes)
             }
         }
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.real.read_at(buffer, offset)
+        self.file.read_at(buffer, offset)
     }
 
     fn metadata(&self) -> io::Result<FileMetadata> {
-        self.real.metadata()
+        self.file.metadata()
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -163,11 +163,11 @@ impl FsFile for FaultyFile {
         if self.state.lacks_locks.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        self.real.lock()
+        self.file.lock()
     }
 
     fn unlock(&self) -> io::Result<()> {
-        self.real.unlock()
+        self.file.unlock()
     }
 }
 

@@ -10,11 +10,11 @@ type Keys = &'static [(&'static str, Requirement, ValueShape)];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Requirement {
-    Always,
-    Perhaps,
+    Required,
+    Optional,
 }
 
-use Requirement::{Always, Perhaps};
+use Requirement::{Optional, Required};
 
 /// The shape of a value.
 #[derive(Clone, Copy)]
@@ -23,7 +23,7 @@ enum ValueShape {
     Number,
     Flag,
     Anything,
-    Moment,
+    Timestamp,
     AbsolutePath,
     OneOf(&'static [&'static str]),
     Object(Keys),
@@ -36,119 +36,122 @@ enum ValueShape {
 }
 
 const HEADER: Keys = &[
-    ("type", Always, ValueShape::OneOf(&["session"])),
-    ("version", Always, ValueShape::Number),
-    ("id", Always, ValueShape::Text),
-    ("timestamp", Always, ValueShape::Moment),
-    ("cwd", Always, ValueShape::AbsolutePath),
-    ("parentSession", Perhaps, ValueShape::AbsolutePath),
+    ("type", Required, ValueShape::OneOf(&["session"])),
+    ("version", Required, ValueShape::Number),
+    ("id", Required, ValueShape::Text),
+    ("timestamp", Required, ValueShape::Timestamp),
+    ("cwd", Required, ValueShape::AbsolutePath),
+    ("parentSession", Optional, ValueShape::AbsolutePath),
 ];
 
-const PLACE: Keys = &[
-    ("type", Always, ValueShape::Text),
-    ("id", Always, ValueShape::Text),
-    ("parentId", Always, ValueShape::NullOr(&ValueShape::Text)),
-    ("timestamp", Always, ValueShape::Moment),
+const ENTRY_KEYS: Keys = &[
+    ("type", Required, ValueShape::Text),
+    ("id", Required, ValueShape::Text),
+    ("parentId", Required, ValueShape::NullOr(&ValueShape::Text)),
+    ("timestamp", Required, ValueShape::Timestamp),
 ];
 
 const LEVELS: &[&str] = &["off", "minimal", "low", "medium", "high", "xhigh"];
 
 /// Every type of entry with its own keys.
 const ENTRIES: &[(&str, Keys)] = &[
-    ("message", &[("message", Always, ValueShape::Message)]),
-    ("model_change", &[("provider", Always, ValueShape::Text), ("modelId", Always, ValueShape::Text)]),
-    ("thinking_level_change", &[("thinkingLevel", Always, ValueShape::OneOf(LEVELS))]),
+    ("message", &[("message", Required, ValueShape::Message)]),
+    ("model_change", &[("provider", Required, ValueShape::Text), ("modelId", Required, ValueShape::Text)]),
+    ("thinking_level_change", &[("thinkingLevel", Required, ValueShape::OneOf(LEVELS))]),
     (
         "compaction",
         &[
-            ("summary", Always, ValueShape::Text),
-            ("firstKeptEntryId", Always, ValueShape::Text),
-            ("tokensBefore", Always, ValueShape::Number),
-            ("details", Perhaps, ValueShape::AnyObject),
-            ("usage", Perhaps, ValueShape::Object(USAGE)),
-            ("systemMessage", Perhaps, ValueShape::Anything),
-            ("fromHook", Perhaps, ValueShape::Flag),
+            ("summary", Required, ValueShape::Text),
+            ("firstKeptEntryId", Required, ValueShape::Text),
+            ("tokensBefore", Required, ValueShape::Number),
+            ("details", Optional, ValueShape::AnyObject),
+            ("usage", Optional, ValueShape::Object(USAGE)),
+            ("systemMessage", Optional, ValueShape::Anything),
+            ("fromHook", Optional, ValueShape::Flag),
             // An extra key of tiller: the origin of the entry.
-            ("provider", Perhaps, ValueShape::Text),
-            ("model", Perhaps, ValueShape::Text),
+            ("provider", Optional, ValueShape::Text),
+            ("model", Optional, ValueShape::Text),
         ],
     ),
     (
         "branch_summary",
         &[
-            ("fromId", Always, ValueShape::Text),
-            ("summary", Always, ValueShape::Text),
-            ("details", Perhaps, ValueShape::AnyObject),
-            ("usage", Perhaps, ValueShape::Object(USAGE)),
-            ("provider", Perhaps, ValueShape::Text),
-            ("model", Perhaps, ValueShape::Text),
+            ("fromId", Required, ValueShape::Text),
+            ("summary", Required, ValueShape::Text),
+            ("details", Optional, ValueShape::AnyObject),
+            ("usage", Optional, ValueShape::Object(USAGE)),
+            ("provider", Optional, ValueShape::Text),
+            ("model", Optional, ValueShape::Text),
         ],
     ),
     (
         "context_edit",
         &[
-            ("targetId", Always, ValueShape::Text),
-            ("replacement", Always, ValueShape::NullOr(&ValueShape::Object(CONTENT))),
+            ("targetId", Required, ValueShape::Text),
+            ("replacement", Required, ValueShape::NullOr(&ValueShape::Object(CONTENT))),
         ],
     ),
-    ("custom", &[("customType", Always, ValueShape::Text), ("data", Perhaps, ValueShape::Anything)]),
+    ("custom", &[("customType", Required, ValueShape::Text), ("data", Optional, ValueShape::Anything)]),
     (
         "custom_message",
         &[
-            ("customType", Always, ValueShape::Text),
-            ("content", Always, ValueShape::Content),
-            ("display", Always, ValueShape::Flag),
-            ("details", Perhaps, ValueShape::Anything),
+            ("customType", Required, ValueShape::Text),
+            ("content", Required, ValueShape::Content),
+            ("display", Required, ValueShape::Flag),
+            ("details", Optional, ValueShape::Anything),
         ],
     ),
-    ("label", &[("targetId", Always, ValueShape::Text), ("label", Perhaps, ValueShape::Text)]),
-    ("session_info", &[("name", Always, ValueShape::Text)]),
+    ("label", &[("targetId", Required, ValueShape::Text), ("label", Optional, ValueShape::Text)]),
+    ("session_info", &[("name", Required, ValueShape::Text)]),
     (
         "usage",
         &[
-            ("kind", Always, ValueShape::Text),
-            ("provider", Always, ValueShape::Text),
-            ("model", Always, ValueShape::Text),
-            ("usage", Always, ValueShape::Object(USAGE)),
+            ("kind", Required, ValueShape::Text),
+            ("provider", Required, ValueShape::Text),
+            ("model", Required, ValueShape::Text),
+            ("usage", Required, ValueShape::Object(USAGE)),
         ],
     ),
 ];
 
-const CONTENT: Keys = &[("content", Always, ValueShape::Content)];
+const CONTENT: Keys = &[("content", Required, ValueShape::Content)];
 
 const USAGE: Keys = &[
-    ("input", Always, ValueShape::Number),
-    ("output", Always, ValueShape::Number),
-    ("cacheRead", Always, ValueShape::Number),
-    ("cacheWrite", Always, ValueShape::Number),
-    ("totalTokens", Always, ValueShape::Number),
-    ("cost", Always, ValueShape::Object(COST)),
+    ("input", Required, ValueShape::Number),
+    ("output", Required, ValueShape::Number),
+    ("cacheRead", Required, ValueShape::Number),
+    ("cacheWrite", Required, ValueShape::Number),
+    ("totalTokens", Required, ValueShape::Number),
+    ("cost", Required, ValueShape::Object(COST)),
 ];
 
 const COST: Keys = &[
-    ("input", Always, ValueShape::Number),
-    ("output", Always, ValueShape::Number),
-    ("cacheRead", Always, ValueShape::Number),
-    ("cacheWrite", Always, ValueShape::Number),
-    ("total", Always, ValueShape::Number),
+    ("input", Required, ValueShape::Number),
+    ("output", Required, ValueShape::Number),
+    ("cacheRead", Required, ValueShape::Number),
+    ("cacheWrite", Required, ValueShape::Number),
+    ("total", Required, ValueShape::Number),
 ];
 
-const TEXT: (&str, Keys) = ("text", &[("text", Always, ValueShape::Text)]);
+const TEXT: (&str, Keys) = ("text", &[("text", Required, ValueShape::Text)]);
 
 /// Blocks of user and tool messages.
-const SAID: &[(&str, Keys)] =
-    &[TEXT, ("image", &[("data", Always, ValueShape::Text), ("mimeType", Always, ValueShape::Text)])];
+const CONTENT_BLOCKS: &[(&str, Keys)] =
+    &[TEXT, ("image", &[("data", Required, ValueShape::Text), ("mimeType", Required, ValueShape::Text)])];
 
 /// Blocks of an answer.
-const ANSWERED: &[(&str, Keys)] = &[
+const ANSWER_BLOCKS: &[(&str, Keys)] = &[
     TEXT,
-    ("thinking", &[("thinking", Always, ValueShape::Text), ("thinkingSignature", Perhaps, ValueShape::Text)]),
+    (
+        "thinking",
+        &[("thinking", Required, ValueShape::Text), ("thinkingSignature", Optional, ValueShape::Text)],
+    ),
     (
         "toolCall",
         &[
-            ("id", Always, ValueShape::Text),
-            ("name", Always, ValueShape::Text),
-            ("arguments", Always, ValueShape::AnyObject),
+            ("id", Required, ValueShape::Text),
+            ("name", Required, ValueShape::Text),
+            ("arguments", Required, ValueShape::AnyObject),
         ],
     ),
 ];
@@ -159,38 +162,38 @@ const ROLES: &[(&str, Keys)] = &[
     (
         "assistant",
         &[
-            ("content", Always, ValueShape::Blocks(ANSWERED)),
-            ("api", Always, ValueShape::Text),
-            ("provider", Always, ValueShape::Text),
-            ("model", Always, ValueShape::Text),
-            ("usage", Always, ValueShape::Object(USAGE)),
-            ("stopReason", Always, ValueShape::OneOf(&["stop", "length", "toolUse", "error", "aborted"])),
-            ("errorMessage", Perhaps, ValueShape::Text),
+            ("content", Required, ValueShape::Blocks(ANSWER_BLOCKS)),
+            ("api", Required, ValueShape::Text),
+            ("provider", Required, ValueShape::Text),
+            ("model", Required, ValueShape::Text),
+            ("usage", Required, ValueShape::Object(USAGE)),
+            ("stopReason", Required, ValueShape::OneOf(&["stop", "length", "toolUse", "error", "aborted"])),
+            ("errorMessage", Optional, ValueShape::Text),
         ],
     ),
     (
         "toolResult",
         &[
-            ("toolCallId", Always, ValueShape::Text),
-            ("toolName", Always, ValueShape::Text),
-            ("content", Always, ValueShape::Blocks(SAID)),
-            ("details", Perhaps, ValueShape::Anything),
-            ("isError", Always, ValueShape::Flag),
+            ("toolCallId", Required, ValueShape::Text),
+            ("toolName", Required, ValueShape::Text),
+            ("content", Required, ValueShape::Blocks(CONTENT_BLOCKS)),
+            ("details", Optional, ValueShape::Anything),
+            ("isError", Required, ValueShape::Flag),
         ],
     ),
     (
         "bashExecution",
         &[
-            ("command", Always, ValueShape::Text),
-            ("output", Always, ValueShape::Text),
-            ("exitCode", Perhaps, ValueShape::Number),
-            ("cancelled", Always, ValueShape::Flag),
-            ("truncated", Always, ValueShape::Flag),
-            ("fullOutputPath", Perhaps, ValueShape::Text),
-            ("excludeFromContext", Perhaps, ValueShape::Flag),
+            ("command", Required, ValueShape::Text),
+            ("output", Required, ValueShape::Text),
+            ("exitCode", Optional, ValueShape::Number),
+            ("cancelled", Required, ValueShape::Flag),
+            ("truncated", Required, ValueShape::Flag),
+            ("fullOutputPath", Optional, ValueShape::Text),
+            ("excludeFromContext", Optional, ValueShape::Flag),
         ],
     ),
-    ("system", &[("content", Always, ValueShape::Text)]),
+    ("system", &[("content", Required, ValueShape::Text)]),
 ];
 
 /// Removes lines that a kill or a full disk has truncated; each such line ends with a newline and affects only
@@ -209,8 +212,8 @@ pub fn check(log: &str) -> Result<(), String> {
     let lines = log.strip_suffix('\n').ok_or("the last line has no end")?;
     let mut known = HashSet::new();
     for (at, line) in lines.split('\n').enumerate() {
-        let taken = if at == 0 { check_header(line) } else { check_entry(line, &mut known) };
-        taken.map_err(|why| format!("line {}: {why}: {line}", at + 1))?;
+        let outcome = if at == 0 { check_header(line) } else { check_entry(line, &mut known) };
+        outcome.map_err(|reason| format!("line {}: {reason}: {line}", at + 1))?;
     }
     Ok(())
 }
@@ -227,8 +230,8 @@ fn check_header(line: &str) -> Result<(), String> {
 
 fn check_entry(line: &str, known: &mut HashSet<String>) -> Result<(), String> {
     let entry = parse(line)?;
-    let keys = keys_of(ENTRIES, &entry, "type")?;
-    check_keys(&entry, &[PLACE, keys])?;
+    let keys = find_keys(ENTRIES, &entry, "type")?;
+    check_keys(&entry, &[ENTRY_KEYS, keys])?;
     if let Value::String(parent) = &entry["parentId"]
         && !known.contains(parent)
     {
@@ -239,22 +242,22 @@ fn check_entry(line: &str, known: &mut HashSet<String>) -> Result<(), String> {
 }
 
 /// The keys of the type that the object's `key` names.
-fn keys_of(all: &[(&str, Keys)], object: &Map<String, Value>, key: &str) -> Result<Keys, String> {
+fn find_keys(types: &[(&str, Keys)], object: &Map<String, Value>, key: &str) -> Result<Keys, String> {
     let name = object.get(key).and_then(Value::as_str).ok_or(format!("it has no {key}"))?;
-    let found = all.iter().find(|(own, _)| *own == name);
+    let found = types.iter().find(|(type_name, _)| *type_name == name);
     found.map(|(_, keys)| *keys).ok_or(format!("no {key} is called {name}"))
 }
 
-fn check_keys(object: &Map<String, Value>, all: &[Keys]) -> Result<(), String> {
-    let keys: Vec<_> = all.iter().copied().flatten().collect();
-    for (name, need, shape) in &keys {
+fn check_keys(object: &Map<String, Value>, key_sets: &[Keys]) -> Result<(), String> {
+    let keys: Vec<_> = key_sets.iter().copied().flatten().collect();
+    for (name, requirement, shape) in &keys {
         match object.get(*name) {
-            Some(value) => check_value(value, *shape).map_err(|why| format!("{name}: {why}"))?,
-            None if *need == Always => return Err(format!("{name} is missing")),
+            Some(value) => check_value(value, *shape).map_err(|reason| format!("{name}: {reason}"))?,
+            None if *requirement == Required => return Err(format!("{name} is missing")),
             None => {}
         }
     }
-    let is_known = |name: &str| name.starts_with("tiller") || keys.iter().any(|(own, ..)| *own == name);
+    let is_known = |name: &str| name.starts_with("tiller") || keys.iter().any(|(key, ..)| *key == name);
     match object.keys().find(|name| !is_known(name)) {
         Some(name) => Err(format!("nobody knows a key {name}")),
         None => Ok(()),
@@ -262,24 +265,24 @@ fn check_keys(object: &Map<String, Value>, all: &[Keys]) -> Result<(), String> {
 }
 
 fn check_value(value: &Value, shape: ValueShape) -> Result<(), String> {
-    let fits = match shape {
+    let is_valid = match shape {
         ValueShape::Text => value.is_string(),
         ValueShape::Number => value.is_number(),
         ValueShape::Flag => value.is_boolean(),
         ValueShape::Anything => true,
-        ValueShape::Moment => value.as_str().is_some_and(is_timestamp),
+        ValueShape::Timestamp => value.as_str().is_some_and(is_timestamp),
         ValueShape::AbsolutePath => value.as_str().is_some_and(|path| path.starts_with('/')),
         ValueShape::OneOf(names) => value.as_str().is_some_and(|name| names.contains(&name)),
         ValueShape::AnyObject => value.is_object(),
         ValueShape::Object(keys) => return check_keys(object(value)?, &[keys]),
         ValueShape::Content if value.is_string() => true,
-        ValueShape::Content => return check_blocks(value, SAID),
+        ValueShape::Content => return check_blocks(value, CONTENT_BLOCKS),
         ValueShape::Blocks(blocks) => return check_blocks(value, blocks),
         ValueShape::NullOr(_) if value.is_null() => true,
         ValueShape::NullOr(shape) => return check_value(value, *shape),
         ValueShape::Message => return check_message(object(value)?),
     };
-    if fits { Ok(()) } else { Err(format!("it can't be {value}")) }
+    if is_valid { Ok(()) } else { Err(format!("it can't be {value}")) }
 }
 
 fn object(value: &Value) -> Result<&Map<String, Value>, String> {
@@ -287,22 +290,24 @@ fn object(value: &Value) -> Result<&Map<String, Value>, String> {
 }
 
 fn check_blocks(value: &Value, blocks: &[(&str, Keys)]) -> Result<(), String> {
-    const TYPE: Keys = &[("type", Always, ValueShape::Text)];
+    const TYPE: Keys = &[("type", Required, ValueShape::Text)];
     for block in value.as_array().ok_or(format!("{value} is no list"))? {
         let block = object(block)?;
-        check_keys(block, &[TYPE, keys_of(blocks, block, "type")?])?;
+        check_keys(block, &[TYPE, find_keys(blocks, block, "type")?])?;
     }
     Ok(())
 }
 
 fn check_message(message: &Map<String, Value>) -> Result<(), String> {
-    const SPOKEN: Keys = &[("role", Always, ValueShape::Text), ("timestamp", Always, ValueShape::Number)];
-    check_keys(message, &[SPOKEN, keys_of(ROLES, message, "role")?])
+    const MESSAGE_KEYS: Keys =
+        &[("role", Required, ValueShape::Text), ("timestamp", Required, ValueShape::Number)];
+    check_keys(message, &[MESSAGE_KEYS, find_keys(ROLES, message, "role")?])
 }
 
 /// `2026-11-21T03:16:58.249Z`
 fn is_timestamp(text: &str) -> bool {
     let pattern = "dddd-dd-ddTdd:dd:dd.dddZ";
-    let fits = |(byte, wanted): (u8, u8)| if wanted == b'd' { byte.is_ascii_digit() } else { byte == wanted };
-    text.len() == pattern.len() && text.bytes().zip(pattern.bytes()).all(fits)
+    let is_match =
+        |(byte, expected): (u8, u8)| if expected == b'd' { byte.is_ascii_digit() } else { byte == expected };
+    text.len() == pattern.len() && text.bytes().zip(pattern.bytes()).all(is_match)
 }

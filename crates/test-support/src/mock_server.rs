@@ -1,11 +1,11 @@
 //! A server that plays a model from a script over HTTP, and records the requests.
 //!
 //! ```ignore
-//! let server = MockServer::start([Reply::says([Say::text("hello")]).cut(7)]);
+//! let server = MockServer::start([Reply::answer([AnswerPart::text("hello")]).split_at_random(7)]);
 //! // Anthropic's base URL is then `server.url`, OpenAI's `{server.url}/v1`; any key will do.
 //! assert_eq!(server.requests()[0].body["model"], "claude-opus-5-5");
 //! ```
-#![allow(dead_code, reason = "every test binary takes in all of it and uses a part")]
+#![allow(dead_code, reason = "each test binary uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test that can't set up its server has failed")]
 
 use std::collections::{BTreeMap, VecDeque};
@@ -31,7 +31,7 @@ pub enum AnswerPart {
     /// Text, in deltas of a few characters.
     Text(String),
     /// Thinking; `seal` is its signature, which only Anthropic's protocol has.
-    Thought { text: String, seal: String },
+    Thought { text: String, signature: String },
     /// Calls whose arguments arrive interleaved.
     Calls(Vec<ScriptedCall>),
     /// Raw data of an event.
@@ -51,8 +51,8 @@ impl AnswerPart {
         Self::Text(text.into())
     }
 
-    pub fn thought(text: &str, seal: &str) -> Self {
-        Self::Thought { text: text.into(), seal: seal.into() }
+    pub fn thought(text: &str, signature: &str) -> Self {
+        Self::Thought { text: text.into(), signature: signature.into() }
     }
 
     pub fn call(id: &str, name: &str, arguments: Value) -> Self {
@@ -74,8 +74,8 @@ pub enum Reply {
 /// A streamed answer and its irregularities.
 #[derive(Clone, Debug, Default)]
 pub struct ScriptedStream {
-    pub says: Vec<AnswerPart>,
-    /// Seed for splitting the bytes at random places; `None` sends each event whole.
+    pub parts: Vec<AnswerPart>,
+    /// Seed for splitting the bytes at random positions; `None` sends each event whole.
     pub seed: Option<u64>,
     pub crlf: bool,
     /// Adds comments and pings between the events.
@@ -84,9 +84,9 @@ pub struct ScriptedStream {
     pub tokens: (u64, u64),
     /// Ends because of the token limit.
     pub cut_short: bool,
-    pub ending: StreamEnd,
+    pub end: StreamEnd,
     /// Time between two pieces; with zero, other tasks run in between.
-    pub every: Duration,
+    pub interval: Duration,
 }
 
 /// The end of a stream. Numbers count the events sent before.
@@ -109,10 +109,10 @@ pub enum StreamEnd {
 pub const PING: Duration = Duration::from_millis(50);
 
 impl Reply {
-    /// An answer with all of `says` and the regular end.
-    pub fn says(says: impl IntoIterator<Item = AnswerPart>) -> Self {
+    /// An answer with these parts and the regular end.
+    pub fn answer(parts: impl IntoIterator<Item = AnswerPart>) -> Self {
         Self::Stream(ScriptedStream {
-            says: says.into_iter().collect(),
+            parts: parts.into_iter().collect(),
             tokens: (10, 5),
             ..ScriptedStream::default()
         })
@@ -131,8 +131,8 @@ impl Reply {
         self
     }
 
-    /// Splits the bytes at random places, also within characters and line ends.
-    pub fn cut(self, seed: u64) -> Self {
+    /// Splits the bytes at random positions, also within characters and line ends.
+    pub fn split_at_random(self, seed: u64) -> Self {
         self.with(|stream| stream.seed = Some(seed))
     }
 
@@ -142,7 +142,7 @@ impl Reply {
     }
 
     /// Adds comments and pings between the events.
-    pub fn noisy(self) -> Self {
+    pub fn with_noise(self) -> Self {
         self.with(|stream| stream.noise = true)
     }
 
@@ -157,13 +157,13 @@ impl Reply {
     }
 
     /// Sets the end of the stream.
-    pub fn ending(self, ending: StreamEnd) -> Self {
-        self.with(|stream| stream.ending = ending)
+    pub fn with_end(self, end: StreamEnd) -> Self {
+        self.with(|stream| stream.end = end)
     }
 
     /// Sets the time between pieces.
-    pub fn every(self, time: Duration) -> Self {
-        self.with(|stream| stream.every = time)
+    pub fn with_interval(self, interval: Duration) -> Self {
+        self.with(|stream| stream.interval = interval)
     }
 
     fn with(mut self, change: impl FnOnce(&mut ScriptedStream)) -> Self {
@@ -190,7 +190,7 @@ pub struct RecordedRequest {
 pub struct MockServer {
     /// `http://127.0.0.1:PORT`, without a trailing slash.
     pub url: String,
-    play: Arc<Mutex<ScriptState>>,
+    state: Arc<Mutex<ScriptState>>,
     stop: Option<oneshot::Sender<Infallible>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -205,20 +205,20 @@ impl MockServer {
     /// Answers each request with the next reply: in Anthropic's protocol for `…/messages`, in OpenAI's for any
     /// other path. After the last reply, requests fail with status 500 and "the script is over".
     pub fn start(script: impl IntoIterator<Item = Reply>) -> Self {
-        let play =
+        let state =
             Arc::new(Mutex::new(ScriptState { script: script.into_iter().collect(), requests: vec![] }));
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let (stop, stopped) = oneshot::channel();
-        let state = Arc::clone(&play);
-        let thread = std::thread::spawn(move || serve(listener, state, stopped));
-        Self { url, play, stop: Some(stop), thread: Some(thread) }
+        let (stop, stop_signal) = oneshot::channel();
+        let thread_state = Arc::clone(&state);
+        let thread = std::thread::spawn(move || serve(listener, thread_state, stop_signal));
+        Self { url, state, stop: Some(stop), thread: Some(thread) }
     }
 
     /// The requests so far.
     pub fn requests(&self) -> Vec<RecordedRequest> {
-        self.play.lock().unwrap().requests.clone()
+        self.state.lock().unwrap().requests.clone()
     }
 }
 
@@ -233,15 +233,15 @@ impl Drop for MockServer {
 
 fn serve(
     listener: std::net::TcpListener,
-    play: Arc<Mutex<ScriptState>>,
-    stopped: oneshot::Receiver<Infallible>,
+    state: Arc<Mutex<ScriptState>>,
+    stop_signal: oneshot::Receiver<Infallible>,
 ) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let app = Router::new().fallback(answer).with_state(play);
+    let app = Router::new().fallback(answer).with_state(state);
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::from_std(listener).unwrap();
         tokio::select! {
-            _ = stopped => {}
+            _ = stop_signal => {}
             served = async { axum::serve(listener, app).await } => served.unwrap(),
         }
     });
@@ -249,7 +249,7 @@ fn serve(
     runtime.shutdown_background();
 }
 
-async fn answer(State(play): State<Arc<Mutex<ScriptState>>>, request: Request) -> Response<Body> {
+async fn answer(State(state): State<Arc<Mutex<ScriptState>>>, request: Request) -> Response<Body> {
     let (head, body) = request.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
     let headers = head.headers.iter();
@@ -263,9 +263,9 @@ async fn answer(State(play): State<Arc<Mutex<ScriptState>>>, request: Request) -
     };
     let protocol = if recorded.path.ends_with("/messages") { Protocol::Anthropic } else { Protocol::OpenAi };
     let reply = {
-        let mut play = play.lock().unwrap();
-        play.requests.push(recorded);
-        play.script.pop_front()
+        let mut state = state.lock().unwrap();
+        state.requests.push(recorded);
+        state.script.pop_front()
     };
     match reply {
         Some(Reply::Stream(stream)) => streamed(&stream, protocol),
@@ -286,16 +286,16 @@ async fn answer(State(play): State<Arc<Mutex<ScriptState>>>, request: Request) -
 fn streamed(reply: &ScriptedStream, protocol: Protocol) -> Response<Body> {
     let pieces = pieces(reply, protocol).into_iter().map(|piece| Ok::<_, Infallible>(Bytes::from(piece)));
     // A pause between two pieces, so that they are sent one by one.
-    let (every, began) = (reply.every, Instant::now());
+    let (interval, start_time) = (reply.interval, Instant::now());
     let pieces = futures::iter((0..).zip(pieces)).then(move |(at, piece)| async move {
-        if every.is_zero() {
+        if interval.is_zero() {
             tokio::task::yield_now().await;
         } else {
-            tokio::time::sleep_until(began + every * at).await;
+            tokio::time::sleep_until(start_time + interval * at).await;
         }
         piece
     });
-    let body = match reply.ending {
+    let body = match reply.end {
         StreamEnd::Complete | StreamEnd::Early(_) => Body::from_stream(pieces),
         StreamEnd::Stall(_) => Body::from_stream(pieces.chain(futures::pending())),
         StreamEnd::Pings { after, count } => Body::from_stream(with_pings(pieces, after, count)),
@@ -347,14 +347,14 @@ pub fn pieces(stream: &ScriptedStream, protocol: Protocol) -> Vec<Vec<u8>> {
         Protocol::Anthropic => anthropic(stream),
         Protocol::OpenAi => open_ai(stream),
     };
-    match stream.ending {
+    match stream.end {
         StreamEnd::Complete | StreamEnd::Pings { .. } => {}
         StreamEnd::Early(count) | StreamEnd::Reset(count) | StreamEnd::Stall(count) => frames.truncate(count),
     }
-    let written = frames.iter().map(|frame| write(frame, stream, protocol));
+    let frames_text = frames.iter().map(|frame| write(frame, stream, protocol));
     match stream.seed {
-        None => written.map(String::into_bytes).collect(),
-        Some(seed) => cut(&written.collect::<String>().into_bytes(), seed),
+        None => frames_text.map(String::into_bytes).collect(),
+        Some(seed) => split_at_random(&frames_text.collect::<String>().into_bytes(), seed),
     }
 }
 
@@ -374,7 +374,7 @@ fn write((name, data): &Frame, stream: &ScriptedStream, protocol: Protocol) -> S
 }
 
 /// Splits `bytes` into pieces of 1 to 9 bytes, sometimes more.
-fn cut(bytes: &[u8], seed: u64) -> Vec<Vec<u8>> {
+fn split_at_random(bytes: &[u8], seed: u64) -> Vec<Vec<u8>> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut rest = bytes;
     let mut pieces = Vec::new();
@@ -404,7 +404,10 @@ fn interleaved(calls: &[ScriptedCall]) -> Vec<(usize, String)> {
         calls.iter().map(|call| fragments(&call.arguments.to_string())).collect();
     let longest = fragments.iter().map(Vec::len).max().unwrap_or(0);
     let turn = |at: usize| {
-        fragments.iter().enumerate().filter_map(move |(call, own)| Some((call, own.get(at)?.clone())))
+        fragments
+            .iter()
+            .enumerate()
+            .filter_map(move |(call, fragments)| Some((call, fragments.get(at)?.clone())))
     };
     (0..longest).flat_map(turn).collect()
 }
@@ -417,21 +420,21 @@ fn anthropic(stream: &ScriptedStream) -> Vec<Frame> {
     })];
     let mut frames = Vec::new();
     let mut index = 0;
-    for say in &stream.says {
-        match say {
+    for part in &stream.parts {
+        match part {
             AnswerPart::Text(text) => {
                 let deltas =
                     fragments(text).into_iter().map(|text| json!({ "type": "text_delta", "text": text }));
                 events.extend(block(index, json!({ "type": "text", "text": "" }), deltas.collect()));
                 index += 1;
             }
-            AnswerPart::Thought { text, seal } => {
+            AnswerPart::Thought { text, signature } => {
                 let deltas = fragments(text)
                     .into_iter()
                     .map(|text| json!({ "type": "thinking_delta", "thinking": text }));
-                let seal = json!({ "type": "signature_delta", "signature": seal });
+                let signature = json!({ "type": "signature_delta", "signature": signature });
                 let start = json!({ "type": "thinking", "thinking": "", "signature": "" });
-                events.extend(block(index, start, deltas.chain([seal]).collect()));
+                events.extend(block(index, start, deltas.chain([signature]).collect()));
                 index += 1;
             }
             AnswerPart::Calls(calls) => {
@@ -439,7 +442,7 @@ fn anthropic(stream: &ScriptedStream) -> Vec<Frame> {
                 index += calls.len();
             }
             AnswerPart::Raw(data) => {
-                frames.extend(events.drain(..).map(|event| named(&event)));
+                frames.extend(events.drain(..).map(|event| frame(&event)));
                 frames.push((None, data.clone()));
             }
         }
@@ -455,7 +458,7 @@ fn anthropic(stream: &ScriptedStream) -> Vec<Frame> {
         "usage": { "output_tokens": output },
     }));
     events.push(json!({ "type": "message_stop" }));
-    frames.extend(events.iter().map(named));
+    frames.extend(events.iter().map(frame));
     frames
 }
 
@@ -469,8 +472,8 @@ fn block(index: usize, start: Value, deltas: Vec<Value>) -> Vec<Value> {
 
 fn anthropic_calls(first: usize, calls: &[ScriptedCall]) -> Vec<Value> {
     let start = |(at, call): (usize, &ScriptedCall)| {
-        let begun = json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": {} });
-        json!({ "type": "content_block_start", "index": first + at, "content_block": begun })
+        let block = json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": {} });
+        json!({ "type": "content_block_start", "index": first + at, "content_block": block })
     };
     let delta = |(at, json): (usize, String)| {
         let delta = json!({ "type": "input_json_delta", "partial_json": json });
@@ -483,12 +486,12 @@ fn anthropic_calls(first: usize, calls: &[ScriptedCall]) -> Vec<Value> {
     events
 }
 
-fn named(event: &Value) -> Frame {
+fn frame(event: &Value) -> Frame {
     (event["type"].as_str().map(str::to_owned), event.to_string())
 }
 
 fn has_calls(stream: &ScriptedStream) -> bool {
-    stream.says.iter().any(|say| matches!(say, AnswerPart::Calls(_)))
+    stream.parts.iter().any(|part| matches!(part, AnswerPart::Calls(_)))
 }
 
 fn open_ai(stream: &ScriptedStream) -> Vec<Frame> {
@@ -499,8 +502,8 @@ fn open_ai(stream: &ScriptedStream) -> Vec<Frame> {
     };
     let mut frames = vec![chunk(json!({ "role": "assistant", "content": "" }), None)];
     let mut index = 0;
-    for say in &stream.says {
-        match say {
+    for part in &stream.parts {
+        match part {
             AnswerPart::Text(text) => {
                 frames
                     .extend(fragments(text).into_iter().map(|text| chunk(json!({ "content": text }), None)));

@@ -3,7 +3,7 @@
 //! Text is drawn in runs, each at its column and stretched to its width, so that it is aligned in any
 //! monospaced font; box drawing characters and bars are drawn as shapes, so that they meet. Callers that need
 //! reproducible pictures have to mask times on the screen.
-#![allow(dead_code, reason = "whoever takes it in uses a part")]
+#![allow(dead_code, reason = "each program that includes it uses a part")]
 
 use std::fmt::Write;
 
@@ -11,12 +11,12 @@ use vt100::Color;
 
 /// Size of a cell and of the font, in units of the SVG.
 const CELL: (f64, f64) = (8.4, 19.0);
-const TYPE: f64 = 14.0;
+const FONT_SIZE: f64 = 14.0;
 /// Distance from a cell's top to its baseline.
 const BASELINE: f64 = 14.0;
 /// Padding around the screen, and the height of the title bar.
 const MARGIN: f64 = 16.0;
-const BAR: f64 = 34.0;
+const TITLE_BAR: f64 = 34.0;
 
 const FONTS: &str =
     "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', 'Liberation Mono', monospace";
@@ -24,25 +24,25 @@ const FONTS: &str =
 /// The default foreground and background colors of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DefaultColors {
-    ground: SvgColor,
-    ink: SvgColor,
+    background: SvgColor,
+    foreground: SvgColor,
     frame: SvgColor,
 }
 
 impl DefaultColors {
     pub const DARK: Self = Self {
-        ground: SvgColor(0x16, 0x19, 0x1f),
-        ink: SvgColor(0xd8, 0xdc, 0xe4),
+        background: SvgColor(0x16, 0x19, 0x1f),
+        foreground: SvgColor(0xd8, 0xdc, 0xe4),
         frame: SvgColor(0x2b, 0x30, 0x3a),
     };
 
     /// Uses this background (red, green, blue) and a readable foreground.
-    pub fn of((red, green, blue): (u8, u8, u8)) -> Self {
-        let ground = SvgColor(red, green, blue);
+    pub fn for_background((red, green, blue): (u8, u8, u8)) -> Self {
+        let background = SvgColor(red, green, blue);
         if u16::from(red) + u16::from(green) + u16::from(blue) < 3 * 128 {
-            return Self { ground, ..Self::DARK };
+            return Self { background, ..Self::DARK };
         }
-        Self { ground, ink: SvgColor(0x1f, 0x23, 0x28), frame: SvgColor(0xc9, 0xce, 0xd6) }
+        Self { background, foreground: SvgColor(0x1f, 0x23, 0x28), frame: SvgColor(0xc9, 0xce, 0xd6) }
     }
 }
 
@@ -79,7 +79,7 @@ impl std::fmt::Display for SvgColor {
 /// A screen, cell by cell.
 pub struct ScreenCapture {
     rows: Vec<Vec<SvgCell>>,
-    paper: DefaultColors,
+    colors: DefaultColors,
     /// The cursor's column and row, unless it is hidden.
     cursor: Option<(u16, u16)>,
 }
@@ -89,13 +89,13 @@ struct SvgCell {
     /// Empty for a blank, and for the second half of a wide character.
     text: String,
     columns: usize,
-    look: CellStyle,
+    style: CellStyle,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct CellStyle {
-    ink: SvgColor,
-    ground: SvgColor,
+    foreground: SvgColor,
+    background: SvgColor,
     bold: bool,
     dim: bool,
     italic: bool,
@@ -108,33 +108,34 @@ struct TextRun {
     column: usize,
     columns: usize,
     text: String,
-    look: CellStyle,
+    style: CellStyle,
 }
 
 impl ScreenCapture {
     /// Captures a screen.
-    pub fn on(paper: DefaultColors, screen: &vt100::Screen) -> Self {
+    pub fn new(colors: DefaultColors, screen: &vt100::Screen) -> Self {
         let (rows, columns) = screen.size();
         let row = |at| {
             (0..columns.get())
                 .filter_map(|column| screen.cell(at, column))
-                .map(|cell| SvgCell::on(paper, cell))
+                .map(|cell| SvgCell::new(colors, cell))
                 .collect()
         };
         let (y, x) = screen.cursor_position();
         let cursor = (!screen.hide_cursor()).then_some((x, y));
-        Self { rows: (0..rows.get()).map(row).collect(), paper, cursor }
+        Self { rows: (0..rows.get()).map(row).collect(), colors, cursor }
     }
 
     /// Rewrites rows. `mask` gets a character for each column, a blank for the second half of a wide one.
     pub fn mask(&mut self, mask: impl Fn(&mut [char])) {
         for row in &mut self.rows {
-            let before: Vec<char> = row.iter().map(|cell| cell.text.chars().next().unwrap_or(' ')).collect();
-            let mut after = before.clone();
-            mask(&mut after);
-            for ((cell, before), after) in row.iter_mut().zip(before).zip(after) {
-                if before != after {
-                    cell.text = after.to_string();
+            let previous: Vec<char> =
+                row.iter().map(|cell| cell.text.chars().next().unwrap_or(' ')).collect();
+            let mut masked = previous.clone();
+            mask(&mut masked);
+            for ((cell, previous), masked) in row.iter_mut().zip(previous).zip(masked) {
+                if previous != masked {
+                    cell.text = masked.to_string();
                 }
             }
         }
@@ -144,29 +145,29 @@ impl ScreenCapture {
     pub fn to_svg(&self, title: &str) -> String {
         let columns = self.rows.first().map_or(0, Vec::len);
         let (width, height) =
-            (columns_width(columns) + 2.0 * MARGIN, rows_height(self.rows.len()) + BAR + 1.5 * MARGIN);
+            (columns_width(columns) + 2.0 * MARGIN, rows_height(self.rows.len()) + TITLE_BAR + 1.5 * MARGIN);
         let mut svg = String::new();
         let _ = writeln!(
             svg,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-             viewBox=\"0 0 {width:.1} {height:.1}\" font-family=\"{FONTS}\" font-size=\"{TYPE}\" \
+             viewBox=\"0 0 {width:.1} {height:.1}\" font-family=\"{FONTS}\" font-size=\"{FONT_SIZE}\" \
              xml:space=\"preserve\">"
         );
         let _ = writeln!(svg, "<title>{}</title>", escaped(title));
-        frame(&mut svg, title, (width, height), self.paper);
+        frame(&mut svg, title, (width, height), self.colors);
         for (at, row) in self.rows.iter().enumerate() {
             for run in runs(row) {
-                draw(&mut svg, &run, BAR + MARGIN / 2.0 + rows_height(at), self.paper.ground);
+                draw(&mut svg, &run, TITLE_BAR + MARGIN / 2.0 + rows_height(at), self.colors.background);
             }
         }
         if let Some((x, y)) = self.cursor {
-            let (x, y) = (MARGIN + columns_width(x.into()), BAR + MARGIN / 2.0 + rows_height(y.into()));
+            let (x, y) = (MARGIN + columns_width(x.into()), TITLE_BAR + MARGIN / 2.0 + rows_height(y.into()));
             let _ = writeln!(
                 svg,
-                "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"2\" height=\"{:.1}\" fill=\"{ink}\"/>",
+                "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"2\" height=\"{:.1}\" fill=\"{foreground}\"/>",
                 y + 1.0,
                 CELL.1 - 2.0,
-                ink = self.paper.ink
+                foreground = self.colors.foreground
             );
         }
         svg.push_str("</svg>\n");
@@ -174,14 +175,14 @@ impl ScreenCapture {
     }
 }
 
-fn frame(svg: &mut String, title: &str, (width, height): (f64, f64), paper: DefaultColors) {
+fn frame(svg: &mut String, title: &str, (width, height): (f64, f64), colors: DefaultColors) {
     let _ = writeln!(
         svg,
         "<rect x=\"0.5\" y=\"0.5\" width=\"{:.1}\" height=\"{:.1}\" rx=\"10\" fill=\"{}\" stroke=\"{}\"/>",
         width - 1.0,
         height - 1.0,
-        paper.ground,
-        paper.frame
+        colors.background,
+        colors.frame
     );
     for (at, color) in ["#ec6a5e", "#f4bf4f", "#61c554"].into_iter().enumerate() {
         let x = 20.0 + 20.0 * f64::from(u8::try_from(at).unwrap_or(0));
@@ -207,12 +208,14 @@ fn rows_height(rows: usize) -> f64 {
 }
 
 impl SvgCell {
-    fn on(paper: DefaultColors, cell: &vt100::Cell) -> Self {
-        let (ink, ground) = (color(cell.fgcolor(), paper.ink), color(cell.bgcolor(), paper.ground));
-        let (ink, ground) = if cell.inverse() { (ground, ink) } else { (ink, ground) };
-        let look = CellStyle {
-            ink,
-            ground,
+    fn new(colors: DefaultColors, cell: &vt100::Cell) -> Self {
+        let (foreground, background) =
+            (color(cell.fgcolor(), colors.foreground), color(cell.bgcolor(), colors.background));
+        let (foreground, background) =
+            if cell.inverse() { (background, foreground) } else { (foreground, background) };
+        let style = CellStyle {
+            foreground,
+            background,
             bold: cell.bold(),
             dim: cell.dim(),
             italic: cell.italic(),
@@ -223,7 +226,7 @@ impl SvgCell {
             (false, true) => 0,
             (false, false) => 1,
         };
-        Self { text: cell.contents().to_owned(), columns, look }
+        Self { text: cell.contents().to_owned(), columns, style }
     }
 
     /// The class of a cell; a run has cells of one class.
@@ -269,24 +272,26 @@ fn runs(row: &[SvgCell]) -> Vec<TextRun> {
         let text = if cell.text.is_empty() { " " } else { &cell.text };
         let class = cell.class();
         match runs.last_mut() {
-            Some(run) if run.look == cell.look && last == Some(class) && class != CellClass::Alone => {
+            Some(run) if run.style == cell.style && last == Some(class) && class != CellClass::Alone => {
                 run.text.push_str(text);
                 run.columns += cell.columns;
             }
-            _ => runs.push(TextRun { column, columns: cell.columns, text: text.to_owned(), look: cell.look }),
+            _ => {
+                runs.push(TextRun { column, columns: cell.columns, text: text.to_owned(), style: cell.style })
+            }
         }
         last = Some(class);
     }
     runs
 }
 
-fn draw(svg: &mut String, run: &TextRun, top: f64, paper: SvgColor) {
+fn draw(svg: &mut String, run: &TextRun, top: f64, background: SvgColor) {
     let (left, width) = (MARGIN + columns_width(run.column), columns_width(run.columns));
-    if run.look.ground != paper {
+    if run.style.background != background {
         let _ = writeln!(
             svg,
             "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{:.1}\" fill=\"{}\"/>",
-            CELL.1, run.look.ground
+            CELL.1, run.style.background
         );
     }
     let first = run.text.chars().next().unwrap_or(' ');
@@ -299,38 +304,38 @@ fn draw(svg: &mut String, run: &TextRun, top: f64, paper: SvgColor) {
 /// Splits a run at wide gaps: some browsers collapse several blanks into one despite the attributes.
 fn pieces(run: &TextRun) -> Vec<TextRun> {
     let is_even = run.text.chars().count() == run.columns;
-    if run.look.underline || !is_even {
+    if run.style.underline || !is_even {
         return vec![TextRun { text: run.text.clone(), ..*run }];
     }
     let mut column = run.column;
     let piece = |text: &str| {
         let columns = text.chars().count();
-        let from = column;
+        let start_column = column;
         column += columns + 2;
-        TextRun { column: from, columns, text: text.to_owned(), look: run.look }
+        TextRun { column: start_column, columns, text: text.to_owned(), style: run.style }
     };
     run.text.split("  ").map(piece).collect()
 }
 
 /// Draws a run's text, without blanks at its ends unless they are underlined.
 fn draw_text(svg: &mut String, run: &TextRun, top: f64) {
-    let text = if run.look.underline { &run.text } else { run.text.trim() };
+    let text = if run.style.underline { &run.text } else { run.text.trim() };
     if text.is_empty() {
         return;
     }
-    let before = if run.look.underline { 0 } else { run.text.len() - run.text.trim_start().len() };
-    let after = run.text.len() - before - text.len();
-    let columns = run.columns - before - after;
+    let leading = if run.style.underline { 0 } else { run.text.len() - run.text.trim_start().len() };
+    let trailing = run.text.len() - leading - text.len();
+    let columns = run.columns - leading - trailing;
     let mut attributes = String::new();
-    let mut add = |is_so: bool, attribute: &str| {
-        if is_so {
+    let mut add = |condition: bool, attribute: &str| {
+        if condition {
             attributes.push_str(attribute)
         }
     };
-    add(run.look.bold, " font-weight=\"bold\"");
-    add(run.look.italic, " font-style=\"italic\"");
-    add(run.look.underline, " text-decoration=\"underline\"");
-    add(run.look.dim, " opacity=\"0.6\"");
+    add(run.style.bold, " font-weight=\"bold\"");
+    add(run.style.italic, " font-style=\"italic\"");
+    add(run.style.underline, " text-decoration=\"underline\"");
+    add(run.style.dim, " opacity=\"0.6\"");
     // One character has no gaps to stretch.
     if text.chars().count() > 1 {
         let _ = write!(attributes, " textLength=\"{:.1}\"", columns_width(columns));
@@ -338,9 +343,9 @@ fn draw_text(svg: &mut String, run: &TextRun, top: f64) {
     let _ = writeln!(
         svg,
         "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"{}\"{attributes}>{}</text>",
-        MARGIN + columns_width(run.column + before),
+        MARGIN + columns_width(run.column + leading),
         top + BASELINE,
-        run.look.ink,
+        run.style.foreground,
         escaped(text)
     );
 }
@@ -374,7 +379,7 @@ fn drawing(c: char) -> Option<Drawing> {
 
 fn draw_lines(svg: &mut String, run: &TextRun, drawing: Drawing, (left, top): (f64, f64)) {
     let (width, height) = CELL;
-    let ink = run.look.ink;
+    let foreground = run.style.foreground;
     let mut path = String::new();
     for at in 0..run.columns {
         let x = left + columns_width(at);
@@ -383,7 +388,7 @@ fn draw_lines(svg: &mut String, run: &TextRun, drawing: Drawing, (left, top): (f
             Drawing::Bar(part) => {
                 let _ = writeln!(
                     svg,
-                    "<rect x=\"{x:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{height:.1}\" fill=\"{ink}\"/>",
+                    "<rect x=\"{x:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{height:.1}\" fill=\"{foreground}\"/>",
                     width * part
                 );
             }
@@ -393,8 +398,8 @@ fn draw_lines(svg: &mut String, run: &TextRun, drawing: Drawing, (left, top): (f
                 break;
             }
             Drawing::Arms { left, right, up, down } => {
-                let mut arm = |is_so: bool, to: String| {
-                    if is_so {
+                let mut arm = |condition: bool, to: String| {
+                    if condition {
                         let _ = write!(path, "M{middle:.1} {centre:.1}{to}");
                     }
                 };
@@ -406,8 +411,11 @@ fn draw_lines(svg: &mut String, run: &TextRun, drawing: Drawing, (left, top): (f
         }
     }
     if !path.is_empty() {
-        let dim = if run.look.dim { " opacity=\"0.6\"" } else { "" };
-        let _ = writeln!(svg, "<path d=\"{path}\" stroke=\"{ink}\" stroke-width=\"1\" fill=\"none\"{dim}/>");
+        let dim = if run.style.dim { " opacity=\"0.6\"" } else { "" };
+        let _ = writeln!(
+            svg,
+            "<path d=\"{path}\" stroke=\"{foreground}\" stroke-width=\"1\" fill=\"none\"{dim}/>"
+        );
     }
 }
 
@@ -432,17 +440,17 @@ mod tests {
 
     use super::*;
 
-    fn picture(columns: u16, written: &str) -> ScreenCapture {
+    fn capture_line(columns: u16, text: &str) -> ScreenCapture {
         let columns = NonZeroU16::new(columns).unwrap();
         let mut emulator = vt100::Parser::new(NonZeroU16::MIN, columns, 0);
-        emulator.process(written.as_bytes());
-        ScreenCapture::on(DefaultColors::DARK, emulator.screen())
+        emulator.process(text.as_bytes());
+        ScreenCapture::new(DefaultColors::DARK, emulator.screen())
     }
 
     /// The runs of the only row: column, columns, text.
-    fn runs_of(written: &str) -> Vec<(usize, usize, String)> {
-        let picture = picture(12, written);
-        runs(&picture.rows[0]).into_iter().map(|run| (run.column, run.columns, run.text)).collect()
+    fn runs_of(text: &str) -> Vec<(usize, usize, String)> {
+        let capture = capture_line(12, text);
+        runs(&capture.rows[0]).into_iter().map(|run| (run.column, run.columns, run.text)).collect()
     }
 
     #[test]
@@ -468,7 +476,7 @@ mod tests {
 
     #[test]
     fn svg_text_is_escaped_and_placed() {
-        let svg = picture(12, "  a<b> & \"c\"").to_svg("x & y");
+        let svg = capture_line(12, "  a<b> & \"c\"").to_svg("x & y");
         assert!(svg.contains("x=\"32.8\""), "{svg}");
         assert!(svg.contains(">a&lt;b&gt; &amp; &quot;c&quot;</text>"), "{svg}");
         assert!(svg.contains("<title>x &amp; y</title>"), "{svg}");
@@ -477,20 +485,20 @@ mod tests {
 
     #[test]
     fn svg_colors_of_all_kinds_and_inverted() {
-        let look = |written: &str| picture(4, written).rows[0][0].look;
-        assert_eq!(look("\x1b[38;5;80mx").ink, SvgColor(95, 215, 215));
-        assert_eq!(look("\x1b[38;5;245mx").ink, SvgColor(138, 138, 138));
-        assert_eq!(look("\x1b[31mx").ink, SIXTEEN[1]);
-        let inverted = look("\x1b[38;2;1;2;3;48;2;4;5;6;7mx");
-        assert_eq!((inverted.ink, inverted.ground), (SvgColor(4, 5, 6), SvgColor(1, 2, 3)));
+        let style = |text: &str| capture_line(4, text).rows[0][0].style;
+        assert_eq!(style("\x1b[38;5;80mx").foreground, SvgColor(95, 215, 215));
+        assert_eq!(style("\x1b[38;5;245mx").foreground, SvgColor(138, 138, 138));
+        assert_eq!(style("\x1b[31mx").foreground, SIXTEEN[1]);
+        let inverted = style("\x1b[38;2;1;2;3;48;2;4;5;6;7mx");
+        assert_eq!((inverted.foreground, inverted.background), (SvgColor(4, 5, 6), SvgColor(1, 2, 3)));
     }
 
     #[test]
     fn svg_light_background_has_dark_text() {
-        let paper = DefaultColors::of((0xff, 0xff, 0xff));
+        let colors = DefaultColors::for_background((0xff, 0xff, 0xff));
         let mut emulator = vt100::Parser::new(NonZeroU16::MIN, NonZeroU16::new(4).unwrap(), 0);
         emulator.process(b"a\x1b[48;2;1;2;3mb");
-        let svg = ScreenCapture::on(paper, emulator.screen()).to_svg("");
+        let svg = ScreenCapture::new(colors, emulator.screen()).to_svg("");
         assert!(svg.contains("fill=\"#1f2328\">a"), "{svg}");
         assert!(svg.contains("fill=\"#ffffff\" stroke") && svg.contains("fill=\"#010203\""), "{svg}");
         assert_eq!(svg.matches("<rect").count(), 3, "{svg}");
@@ -498,16 +506,16 @@ mod tests {
 
     #[test]
     fn svg_rule_is_one_line() {
-        let svg = picture(12, "────────────").to_svg("");
+        let svg = capture_line(12, "────────────").to_svg("");
         assert_eq!(svg.matches("<path").count(), 1, "{svg}");
         assert!(svg.contains("H116.8"), "{svg}");
     }
 
     #[test]
     fn svg_mask_changes_characters_only() {
-        let mut picture = picture(5, "\x1b[1m12:34");
-        picture.mask(|row| row.iter_mut().filter(|c| c.is_ascii_digit()).for_each(|c| *c = '0'));
-        let runs = runs(&picture.rows[0]);
-        assert_eq!((runs.len(), runs[0].text.as_str(), runs[0].look.bold), (1, "00:00", true));
+        let mut capture = capture_line(5, "\x1b[1m12:34");
+        capture.mask(|row| row.iter_mut().filter(|c| c.is_ascii_digit()).for_each(|c| *c = '0'));
+        let runs = runs(&capture.rows[0]);
+        assert_eq!((runs.len(), runs[0].text.as_str(), runs[0].style.bold), (1, "00:00", true));
     }
 }

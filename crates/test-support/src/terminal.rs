@@ -3,7 +3,7 @@
 //! A thread passes the program's output to a terminal emulator; waiting checks the emulated screen whenever it
 //! has changed, fails after [`DEADLINE`] and prints the screen. The file depends on nothing else in the tests,
 //! so that the examples can include it with `#[path]`.
-#![allow(dead_code, reason = "whoever takes it in uses a part")]
+#![allow(dead_code, reason = "each program that includes it uses a part")]
 #![allow(clippy::unwrap_used, reason = "a test that can't set up its terminal has failed")]
 
 use std::io::{Read, Write};
@@ -20,8 +20,8 @@ use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native
 /// Maximum time for anything: generous, for a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Longer than a question has to be visible before it takes keys.
-const NOTICED: Duration = Duration::from_millis(450);
+/// Slightly longer than the time for which a question ignores keys.
+const QUESTION_DELAY: Duration = Duration::from_millis(450);
 
 /// Poll interval for the program's exit.
 const POLL: Duration = Duration::from_millis(5);
@@ -88,9 +88,9 @@ impl TerminalKey {
 
 /// A program and its terminal. Dropping it kills the program.
 pub struct Terminal {
-    shown: Arc<SharedScreen>,
+    screen: Arc<SharedScreen>,
     /// `None` after a hangup.
-    line: Option<PtyMaster>,
+    pty: Option<PtyMaster>,
     child: Box<dyn Child + Send + Sync>,
     reader: Option<JoinHandle<()>>,
 }
@@ -110,11 +110,11 @@ struct SharedScreen {
 struct EmulatorState {
     emulator: vt100::Parser,
     /// Bytes of an incomplete frame, which a terminal doesn't show either.
-    held: Vec<u8>,
+    incomplete: Vec<u8>,
     /// All output.
-    written: Vec<u8>,
+    output: Vec<u8>,
     /// True after the end of output.
-    over: bool,
+    has_ended: bool,
     /// True after the terminal was dropped.
     hung_up: bool,
 }
@@ -123,9 +123,9 @@ impl Default for EmulatorState {
     fn default() -> Self {
         Self {
             emulator: emulator(Size(80, 24)),
-            held: Vec::new(),
-            written: Vec::new(),
-            over: false,
+            incomplete: Vec::new(),
+            output: Vec::new(),
+            has_ended: false,
             hung_up: false,
         }
     }
@@ -144,15 +144,15 @@ impl SharedScreen {
         self.state.lock().unwrap()
     }
 
-    fn read(&self, mut from: impl Read) {
+    fn read(&self, mut source: impl Read) {
         let mut buffer = [0; 16 * 1024];
         loop {
             // A pseudo-terminal whose other end is closed is an error on Linux, and end of file elsewhere.
-            let count = from.read(&mut buffer).unwrap_or(0);
+            let count = source.read(&mut buffer).unwrap_or(0);
             let mut state = self.lock();
             state.feed(&buffer[..count]);
-            state.over = count == 0;
-            let ends = state.over || state.hung_up;
+            state.has_ended = count == 0;
+            let ends = state.has_ended || state.hung_up;
             drop(state);
             self.changed.notify_all();
             if ends {
@@ -164,12 +164,12 @@ impl SharedScreen {
 
 impl EmulatorState {
     fn feed(&mut self, bytes: &[u8]) {
-        self.written.extend_from_slice(bytes);
-        self.held.extend_from_slice(bytes);
-        let complete = complete(&self.held);
-        let rest = self.held.split_off(complete);
-        self.emulator.process(&self.held);
-        self.held = rest;
+        self.output.extend_from_slice(bytes);
+        self.incomplete.extend_from_slice(bytes);
+        let complete = complete(&self.incomplete);
+        let rest = self.incomplete.split_off(complete);
+        self.emulator.process(&self.incomplete);
+        self.incomplete = rest;
     }
 
     fn text(&self) -> String {
@@ -187,10 +187,10 @@ pub fn size(screen: &vt100::Screen) -> Size {
 
 /// The length of `bytes` that a terminal shows at once: without an unfinished synchronized update.
 fn complete(bytes: &[u8]) -> usize {
-    let last = |wanted: &[u8]| bytes.windows(wanted.len()).rposition(|window| window == wanted);
+    let last = |sequence: &[u8]| bytes.windows(sequence.len()).rposition(|window| window == sequence);
     match (last(b"\x1b[?2026h"), last(b"\x1b[?2026l")) {
-        (Some(begin), Some(end)) if end > begin => bytes.len(),
-        (Some(begin), _) => begin,
+        (Some(start), Some(end)) if end > start => bytes.len(),
+        (Some(start), _) => start,
         (None, _) => bytes.len(),
     }
 }
@@ -206,13 +206,13 @@ impl Terminal {
         command.env("TERM", "xterm-256color");
         start.variables.iter().for_each(|(name, value)| command.env(name, value));
         let child = pair.slave.spawn_command(command).unwrap();
-        let shown = Arc::new(SharedScreen::default());
-        shown.lock().emulator = emulator(start.size);
+        let screen = Arc::new(SharedScreen::default());
+        screen.lock().emulator = emulator(start.size);
         let reader = pair.master.try_clone_reader().unwrap();
         let writer = pair.master.take_writer().unwrap();
-        let watching = Arc::clone(&shown);
-        let reader = std::thread::spawn(move || watching.read(reader));
-        Self { shown, line: Some(PtyMaster { writer, master: pair.master }), child, reader: Some(reader) }
+        let shared = Arc::clone(&screen);
+        let reader = std::thread::spawn(move || shared.read(reader));
+        Self { screen, pty: Some(PtyMaster { writer, master: pair.master }), child, reader: Some(reader) }
     }
 
     /// Types text.
@@ -225,9 +225,9 @@ impl Terminal {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        let line = self.line.as_mut().expect("the terminal is still there");
-        line.writer.write_all(bytes).unwrap();
-        line.writer.flush().unwrap();
+        let pty = self.pty.as_mut().expect("the terminal is still there");
+        pty.writer.write_all(bytes).unwrap();
+        pty.writer.flush().unwrap();
     }
 
     /// Waits until `text` is on the screen.
@@ -241,92 +241,92 @@ impl Terminal {
     }
 
     /// Waits until the screen's text satisfies `is_so`; `what` describes the condition in a failure.
-    pub fn wait_until(&self, what: &str, mut is_so: impl FnMut(&str) -> bool) {
-        let until = Instant::now() + DEADLINE;
-        let mut state = self.shown.lock();
-        while !is_so(&state.text()) {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() || state.over {
-                let why = if state.over { "and the program is over" } else { "in time" };
+    pub fn wait_until(&self, description: &str, mut condition: impl FnMut(&str) -> bool) {
+        let deadline = Instant::now() + DEADLINE;
+        let mut state = self.screen.lock();
+        while !condition(&state.text()) {
+            let remaining = deadline.saturating_duration_since(Instant::now());
+            if remaining.is_zero() || state.has_ended {
+                let reason = if state.has_ended { "and the program is over" } else { "in time" };
                 let text = state.text();
                 drop(state);
-                panic!("there never was {what} {why}:\n{}", framed(&text));
+                panic!("there never was {description} {reason}:\n{}", framed(&text));
             }
-            state = self.shown.changed.wait_timeout(state, left).unwrap().0;
+            state = self.screen.changed.wait_timeout(state, remaining).unwrap().0;
         }
     }
 
     /// Waits until the emulated screen satisfies `is_so`, colors included.
-    pub fn wait_until_look(&self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) {
-        let until = Instant::now() + DEADLINE;
-        let mut state = self.shown.lock();
-        while !is_so(state.emulator.screen()) {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() || state.over {
+    pub fn wait_until_screen(&self, description: &str, condition: impl Fn(&vt100::Screen) -> bool) {
+        let deadline = Instant::now() + DEADLINE;
+        let mut state = self.screen.lock();
+        while !condition(state.emulator.screen()) {
+            let remaining = deadline.saturating_duration_since(Instant::now());
+            if remaining.is_zero() || state.has_ended {
                 let text = state.text();
                 drop(state);
-                panic!("there never was {what}:\n{}", framed(&text));
+                panic!("there never was {description}:\n{}", framed(&text));
             }
-            state = self.shown.changed.wait_timeout(state, left).unwrap().0;
+            state = self.screen.changed.wait_timeout(state, remaining).unwrap().0;
         }
     }
 
     /// Waits for `text`, and checks that it stays on the screen for `lasting`.
-    pub fn wait_for_lasting(&self, text: &str, lasting: Duration) {
+    pub fn wait_for_stable(&self, text: &str, duration: Duration) {
         self.wait_for(text);
-        let until = Instant::now() + lasting;
-        let mut state = self.shown.lock();
+        let deadline = Instant::now() + duration;
+        let mut state = self.screen.lock();
         loop {
-            let shown = state.text();
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let screen = state.text();
+            let remaining = deadline.saturating_duration_since(Instant::now());
+            if remaining.is_zero() {
                 return;
             }
-            if !shown.contains(text) {
+            if !screen.contains(text) {
                 drop(state);
-                panic!("`{text}` went away:\n{}", framed(&shown));
+                panic!("`{text}` went away:\n{}", framed(&screen));
             }
-            state = self.shown.changed.wait_timeout(state, left).unwrap().0;
+            state = self.screen.changed.wait_timeout(state, remaining).unwrap().0;
         }
     }
 
     /// Waits for a question with this text, and until it takes keys.
-    pub fn notice(&self, text: &str) {
-        self.wait_for_lasting(text, NOTICED);
+    pub fn wait_for_question(&self, text: &str) {
+        self.wait_for_stable(text, QUESTION_DELAY);
     }
 
     /// The screen's text: a line per row, without trailing blanks.
     pub fn screen(&self) -> String {
-        self.shown.lock().text()
+        self.screen.lock().text()
     }
 
     /// Reads the emulated screen.
-    pub fn look<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
-        look(self.shown.lock().emulator.screen())
+    pub fn inspect<T>(&self, inspect: impl FnOnce(&vt100::Screen) -> T) -> T {
+        inspect(self.screen.lock().emulator.screen())
     }
 
     /// All output of the program.
-    pub fn written(&self) -> String {
-        String::from_utf8_lossy(&self.shown.lock().written).into_owned()
+    pub fn output(&self) -> String {
+        String::from_utf8_lossy(&self.screen.lock().output).into_owned()
     }
 
     pub fn resize(&mut self, size: Size) {
-        let line = self.line.as_ref().expect("the terminal is still there");
+        let pty = self.pty.as_ref().expect("the terminal is still there");
         let Size(columns, rows) = size;
         let (rows, columns) = (NonZeroU16::new(rows).unwrap(), NonZeroU16::new(columns).unwrap());
-        self.shown.lock().emulator.set_size(rows, columns);
-        line.master.resize(pty_size(size)).unwrap();
+        self.screen.lock().emulator.set_size(rows, columns);
+        pty.master.resize(pty_size(size)).unwrap();
     }
 
     /// Returns true if the terminal is in canonical mode with echo, as a shell expects it.
     pub fn is_cooked(&self) -> bool {
-        let line = self.line.as_ref().expect("the terminal is still there");
-        let modes = format!("{:?}", line.master.get_termios().unwrap().local_flags);
+        let pty = self.pty.as_ref().expect("the terminal is still there");
+        let modes = format!("{:?}", pty.master.get_termios().unwrap().local_flags);
         modes.contains("ICANON") && modes.contains("ECHO")
     }
 
     /// The process id.
-    pub fn process(&self) -> Option<u32> {
+    pub fn pid(&self) -> Option<u32> {
         self.child.process_id()
     }
 
@@ -335,27 +335,27 @@ impl Terminal {
         kill(Pid::from_raw(i32::try_from(pid).unwrap()), signal).unwrap();
     }
 
-    /// Hangs up the terminal. The key that makes the program write once more is part of what it gets.
+    /// Hangs up the terminal. It sends a key first, so that the program writes again.
     pub fn hang_up(&mut self) {
-        self.shown.lock().hung_up = true;
+        self.screen.lock().hung_up = true;
         self.send("x");
         self.reader.take().unwrap().join().unwrap();
-        self.line = None;
+        self.pty = None;
     }
 
     /// Waits for the program's exit and its last output.
     pub fn wait(&mut self) -> ExitStatus {
-        let until = Instant::now() + DEADLINE;
+        let deadline = Instant::now() + DEADLINE;
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            assert!(Instant::now() < until, "it never ended:\n{}", framed(&self.screen()));
+            assert!(Instant::now() < deadline, "it never ended:\n{}", framed(&self.screen()));
             std::thread::sleep(POLL);
         };
-        let state = self.shown.lock();
-        let heard = |state: &mut EmulatorState| !state.over && !state.hung_up;
-        let (state, late) = self.shown.changed.wait_timeout_while(state, DEADLINE, heard).unwrap();
+        let state = self.screen.lock();
+        let is_open = |state: &mut EmulatorState| !state.has_ended && !state.hung_up;
+        let (state, late) = self.screen.changed.wait_timeout_while(state, DEADLINE, is_open).unwrap();
         drop(state);
         assert!(!late.timed_out(), "it ended, but something still holds its terminal");
         status

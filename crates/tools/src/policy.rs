@@ -89,7 +89,7 @@ pub struct Policy {
     /// The approval mode.
     pub mode: ApprovalMode,
     /// The source of the answer where the policy would ask.
-    pub asking: AskBehavior,
+    pub ask_behavior: AskBehavior,
     /// The working directory; deleting inside it is less of a risk than elsewhere.
     pub root: PathBuf,
     /// The home directory and tiller's own folders; if empty, no path counts as a startup file or as tiller's.
@@ -199,7 +199,7 @@ impl Policy {
     }
 
     fn find_grant(&self, rule: Option<&PermissionRule>) -> Option<Grant> {
-        let yes = (self.asking == AskBehavior::Yes).then_some(Grant::Yes);
+        let yes = (self.ask_behavior == AskBehavior::Yes).then_some(Grant::Yes);
         rule.map(|rule| Grant::Rule(rule.clone())).or(yes)
     }
 
@@ -244,7 +244,7 @@ mod tests {
     fn judge_each_mode_and_access_decides() {
         let (read, write) = (("read_file", Access::Reads, ""), ("edit_file", Access::Writes, ""));
         let (test, sudo) = (("bash", Access::Executes, "cargo test"), ("bash", Access::Executes, "sudo ls"));
-        for (mode, asking, (name, access, command), expected) in [
+        for (mode, ask_behavior, (name, access, command), expected) in [
             (ApprovalMode::Ask, AskBehavior::User, read, "allow"),
             (ApprovalMode::Ask, AskBehavior::User, write, "allow"),
             (
@@ -273,17 +273,17 @@ mod tests {
             (ApprovalMode::ReadOnly, AskBehavior::User, write, "deny"),
             (ApprovalMode::ReadOnly, AskBehavior::Yes, test, "deny"),
         ] {
-            let policy = Policy { mode, asking, root: "/work".into(), ..Policy::default() };
+            let policy = Policy { mode, ask_behavior, root: "/work".into(), ..Policy::default() };
             let verdict =
                 judge(&policy, name, access, &json!({ "command": command }), &SessionRules::default());
-            assert_eq!(verdict, expected, "{mode:?} {asking:?} {name} {command}");
+            assert_eq!(verdict, expected, "{mode:?} {ask_behavior:?} {name} {command}");
         }
     }
 
     #[test]
     fn judge_write_in_git_folder_asks_for_each_file() {
-        let asks = |path: &str, mode, asking, root: &str, rules: &SessionRules| {
-            let policy = Policy { mode, asking, root: root.into(), ..Policy::default() };
+        let verdict_for = |path: &str, mode, ask_behavior, root: &str, rules: &SessionRules| {
+            let policy = Policy { mode, ask_behavior, root: root.into(), ..Policy::default() };
             let arguments = json!({ "path": path });
             judge(&policy, "write_file", Access::Writes, &arguments, rules)
         };
@@ -291,21 +291,29 @@ mod tests {
         for mode in [ApprovalMode::Ask, ApprovalMode::Auto] {
             for path in [".git/hooks/pre-commit", "sub/.git", "a/../.git/config", "/work/.GIT/x"] {
                 let expected = format!("ask exactly `{path}`: writes in .git, whose files git may run");
-                assert_eq!(asks(path, mode, AskBehavior::User, "/work", &rules), expected);
-                assert_eq!(asks(path, mode, AskBehavior::Yes, "/work", &rules), "allow");
+                assert_eq!(verdict_for(path, mode, AskBehavior::User, "/work", &rules), expected);
+                assert_eq!(verdict_for(path, mode, AskBehavior::Yes, "/work", &rules), "allow");
             }
             for path in [".gitignore", ".github/workflows/ci.yml", "src/git/hooks", ""] {
-                assert_eq!(asks(path, mode, AskBehavior::User, "/work", &rules), "allow", "{path}");
+                assert_eq!(verdict_for(path, mode, AskBehavior::User, "/work", &rules), "allow", "{path}");
             }
             assert!(
-                asks("hooks/pre-commit", mode, AskBehavior::User, "/work/.git", &rules).starts_with("ask")
+                verdict_for("hooks/pre-commit", mode, AskBehavior::User, "/work/.git", &rules)
+                    .starts_with("ask")
             );
         }
-        assert_eq!(asks(".git/config", ApprovalMode::ReadOnly, AskBehavior::User, "/work", &rules), "deny");
+        assert_eq!(
+            verdict_for(".git/config", ApprovalMode::ReadOnly, AskBehavior::User, "/work", &rules),
+            "deny"
+        );
         rules.add(PermissionRule::for_call("write_file", Some(".git/config"), None));
-        assert_eq!(asks(".git/config", ApprovalMode::Ask, AskBehavior::User, "/work", &rules), "allow");
+        assert_eq!(
+            verdict_for(".git/config", ApprovalMode::Ask, AskBehavior::User, "/work", &rules),
+            "allow"
+        );
         assert!(
-            asks(".git/hooks/x", ApprovalMode::Ask, AskBehavior::User, "/work", &rules).starts_with("ask")
+            verdict_for(".git/hooks/x", ApprovalMode::Ask, AskBehavior::User, "/work", &rules)
+                .starts_with("ask")
         );
     }
 
@@ -319,14 +327,19 @@ mod tests {
             ("x/../.config/fish/config.fish", "/home/me"),
             ("init.lua", "/home/me/.config/nvim"),
         ] {
-            for (mode, asking, expected) in [
+            for (mode, ask_behavior, expected) in [
                 (ApprovalMode::Ask, AskBehavior::User, "ask"),
                 (ApprovalMode::Auto, AskBehavior::User, "ask"),
                 (ApprovalMode::Auto, AskBehavior::Yes, "allow"),
                 (ApprovalMode::ReadOnly, AskBehavior::User, "deny"),
             ] {
-                let policy =
-                    Policy { mode, asking, root: root.into(), protected: at_home(), ..Policy::default() };
+                let policy = Policy {
+                    mode,
+                    ask_behavior,
+                    root: root.into(),
+                    protected: at_home(),
+                    ..Policy::default()
+                };
                 let arguments = json!({ "path": path });
                 let verdict =
                     judge(&policy, "write_file", Access::Writes, &arguments, &SessionRules::default());
@@ -335,7 +348,7 @@ mod tests {
                     "ask" => format!("ask exactly `{path}`: {reason}"),
                     other => other.to_owned(),
                 };
-                assert_eq!(verdict, expected, "{mode:?} {asking:?} {path}");
+                assert_eq!(verdict, expected, "{mode:?} {ask_behavior:?} {path}");
             }
         }
         let policy = Policy { root: "/home/me/work".into(), protected: at_home(), ..Policy::default() };
@@ -352,7 +365,7 @@ mod tests {
             let policy = Policy { mode, root: root.into(), protected: at_home(), ..Policy::default() };
             judge(&policy, tool, Access::Reads, &arguments, &SessionRules::default())
         };
-        let asks =
+        let verdict_for =
             |path: &str| format!("ask exactly `{path}`: reads keys or passwords in your home directory");
         for mode in [ApprovalMode::Ask, ApprovalMode::Auto, ApprovalMode::ReadOnly] {
             for (root, tool, path) in [
@@ -364,7 +377,8 @@ mod tests {
                 ("/home/me/work", "grep", ".."),
                 ("/work", "grep", "/home/me/.config"),
             ] {
-                let expected = if mode == ApprovalMode::ReadOnly { "deny".to_owned() } else { asks(path) };
+                let expected =
+                    if mode == ApprovalMode::ReadOnly { "deny".to_owned() } else { verdict_for(path) };
                 assert_eq!(
                     judge(mode, root, tool, json!({ "path": path })),
                     expected,
@@ -381,7 +395,7 @@ mod tests {
                 assert_eq!(judge(mode, root, "read_file", json!({ "path": path })), "allow", "{root} {path}");
             }
         }
-        assert_eq!(judge(ApprovalMode::Auto, "/home/me", "grep", json!({})), asks("."));
+        assert_eq!(judge(ApprovalMode::Auto, "/home/me", "grep", json!({})), verdict_for("."));
         assert_eq!(judge(ApprovalMode::Auto, "/home/me/work", "grep", json!({})), "allow");
         assert_eq!(judge(ApprovalMode::Auto, "/home/me", "web_search", json!({})), "allow");
     }

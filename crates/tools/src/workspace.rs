@@ -93,11 +93,11 @@ const READ_ONLY: &str = ":ro";
 ///
 /// # Errors
 /// When there is no such folder; the kind is [`io::ErrorKind::NotADirectory`] if the path is something else.
-pub fn parse_folder(typed: &str, cwd: &Path, home: Option<&Path>) -> io::Result<(PathBuf, FileAccess)> {
+pub fn parse_folder(text: &str, cwd: &Path, home: Option<&Path>) -> io::Result<(PathBuf, FileAccess)> {
     // The suffix also applies to a folder whose name ends with it, because the argument asks for protection. Such a
     // folder is added with a trailing slash.
     let (path, access) =
-        typed.strip_suffix(READ_ONLY).map_or((typed, FileAccess::Write), |path| (path, FileAccess::Read));
+        text.strip_suffix(READ_ONLY).map_or((text, FileAccess::Write), |path| (path, FileAccess::Read));
     let folder = cwd.join(expand_home(path, home).unwrap_or_else(|| path.into())).canonicalize()?;
     if folder.is_dir() {
         Ok((folder, access))
@@ -162,7 +162,7 @@ pub struct ResolvedPath {
     /// The path relative to the root; empty for the root itself.
     below: PathBuf,
     /// The display path: relative to the working directory if it lies in it, else absolute.
-    shown: String,
+    display_path: String,
 }
 
 impl ResolvedPath {
@@ -174,8 +174,8 @@ impl ResolvedPath {
 
     /// Returns the display path: relative to the working directory if it lies in it (`.` for itself), else absolute.
     #[must_use]
-    pub fn shown(&self) -> &str {
-        &self.shown
+    pub fn display_path(&self) -> &str {
+        &self.display_path
     }
 }
 
@@ -342,17 +342,18 @@ impl Workspace {
     /// Returns a path in this folder, or this file.
     fn resolved(&self, folder: PathBuf, real: &Path) -> ResolvedPath {
         if let Ok(below) = real.strip_prefix(&self.root) {
-            let shown = if below.as_os_str().is_empty() { ".".into() } else { below.display().to_string() };
-            return ResolvedPath { root: self.root.clone(), below: below.to_owned(), shown };
+            let display_path =
+                if below.as_os_str().is_empty() { ".".into() } else { below.display().to_string() };
+            return ResolvedPath { root: self.root.clone(), below: below.to_owned(), display_path };
         }
-        let shown = real.display().to_string();
+        let display_path = real.display().to_string();
         let below = real.strip_prefix(&folder).unwrap_or(real);
         match (real.parent(), real.file_name()) {
             // A file that was added by itself.
             (Some(parent), Some(name)) if below.as_os_str().is_empty() && folder.is_file() => {
-                ResolvedPath { root: parent.to_owned(), below: name.into(), shown }
+                ResolvedPath { root: parent.to_owned(), below: name.into(), display_path }
             }
-            _ => ResolvedPath { below: below.to_owned(), shown, root: folder },
+            _ => ResolvedPath { below: below.to_owned(), display_path, root: folder },
         }
     }
 
@@ -367,11 +368,11 @@ impl Workspace {
 
     /// Returns the path of an entry that [`Workspace::walk`] found.
     #[must_use]
-    pub fn found(&self, folder: &ResolvedPath, entry: &WalkEntry) -> ResolvedPath {
+    pub fn resolve_entry(&self, folder: &ResolvedPath, entry: &WalkEntry) -> ResolvedPath {
         let below = folder.below.join(&entry.relative_path);
         let path = folder.root.join(&below);
-        let shown = path.strip_prefix(&self.root).unwrap_or(&path).display().to_string();
-        ResolvedPath { root: folder.root.clone(), below, shown }
+        let display_path = path.strip_prefix(&self.root).unwrap_or(&path).display().to_string();
+        ResolvedPath { root: folder.root.clone(), below, display_path }
     }
 
     /// Opens a file for reading. A pipe or device is opened without waiting for its other end.
@@ -387,7 +388,7 @@ impl Workspace {
     ///
     /// # Errors
     /// When it can't be created or opened, or the path to it became a link since it was resolved.
-    pub fn folder_of(&self, resolved: &ResolvedPath) -> io::Result<Folder> {
+    pub fn open_parent_folder(&self, resolved: &ResolvedPath) -> io::Result<Folder> {
         let below = resolved.below.parent().ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
         let name = resolved.below.file_name().unwrap_or_default().to_owned();
         let handle = open_beneath::make_folder(&resolved.root, below)?;
@@ -482,9 +483,9 @@ mod tests {
         (folder, workspace)
     }
 
-    fn shown(workspace: &Workspace, path: &str) -> Result<String, String> {
+    fn display_path(workspace: &Workspace, path: &str) -> Result<String, String> {
         let resolved = workspace.resolve(path, FileAccess::Write).map_err(|error| error.to_string())?;
-        Ok(resolved.shown().to_owned())
+        Ok(resolved.display_path().to_owned())
     }
 
     #[test]
@@ -502,7 +503,7 @@ mod tests {
             (".", "."),
             ("", "."),
         ] {
-            assert_eq!(shown(&workspace, path), Ok(expected.to_owned()), "{path}");
+            assert_eq!(display_path(&workspace, path), Ok(expected.to_owned()), "{path}");
         }
     }
 
@@ -523,14 +524,14 @@ mod tests {
             let refusal = format!(
                 "{path} is outside the working directory {root}, where tools have no access; start tiller with --add-dir FOLDER to add the folder"
             );
-            assert_eq!(shown(&workspace, path), Err(refusal));
+            assert_eq!(display_path(&workspace, path), Err(refusal));
         }
         assert!(
-            shown(&workspace, "broken")
+            display_path(&workspace, "broken")
                 .unwrap_err()
                 .ends_with("broken is a symbolic link that leads nowhere")
         );
-        assert!(shown(&workspace, &format!("{root}-sibling")).is_err());
+        assert!(display_path(&workspace, &format!("{root}-sibling")).is_err());
     }
 
     #[test]
@@ -543,8 +544,8 @@ mod tests {
         let refusal = format!(
             "hooks/pre-commit is a symbolic link to a file that needs approval for writing; use its real path: {real}"
         );
-        assert_eq!(shown(&workspace, "hooks/pre-commit"), Err(refusal));
-        assert_eq!(shown(&workspace, ".git/hooks/pre-commit"), Ok(".git/hooks/pre-commit".into()));
+        assert_eq!(display_path(&workspace, "hooks/pre-commit"), Err(refusal));
+        assert_eq!(display_path(&workspace, ".git/hooks/pre-commit"), Ok(".git/hooks/pre-commit".into()));
         assert!(workspace.resolve("hooks/pre-commit", FileAccess::Read).is_ok());
     }
 
@@ -556,8 +557,8 @@ mod tests {
         symlink("../.bashrc", home.join("inside/notes")).unwrap();
         let paths = ProtectedPaths { homes: vec![home.clone()], ..ProtectedPaths::default() };
         let workspace = workspace.with_folder(&home, FileAccess::Write).with_approved_paths(paths);
-        assert!(shown(&workspace, "notes").unwrap_err().contains("needs approval for writing"));
-        assert!(shown(&workspace, "../.bashrc").is_ok(), "the question has been asked");
+        assert!(display_path(&workspace, "notes").unwrap_err().contains("needs approval for writing"));
+        assert!(display_path(&workspace, "../.bashrc").is_ok(), "the question has been asked");
         assert!(workspace.resolve("notes", FileAccess::Read).is_ok());
     }
 
@@ -569,7 +570,7 @@ mod tests {
         let secret = outside.join("secret").display().to_string();
         let resolved = workspace.resolve("way-out/secret", FileAccess::Read).unwrap();
         assert_eq!(resolved.path(), fs::canonicalize(outside.join("secret")).unwrap());
-        assert_eq!(shown(&workspace, &secret), Err(format!("{secret} may be read but not written")));
+        assert_eq!(display_path(&workspace, &secret), Err(format!("{secret} may be read but not written")));
     }
 
     #[test]
@@ -601,10 +602,10 @@ mod tests {
             assert!(workspace.resolve(path, FileAccess::Read).is_ok(), "{path}");
             let refusal = format!("{path} may be read but not written");
             let expected = if is_writable { None } else { Some(refusal) };
-            assert_eq!(shown(&workspace, path).err(), expected, "{path}");
+            assert_eq!(display_path(&workspace, path).err(), expected, "{path}");
         }
         let file = workspace.resolve("sub/file", FileAccess::Read).unwrap();
-        assert_eq!((file.shown(), file.path()), ("sub/file", workspace.root().join("sub/file")));
+        assert_eq!((file.display_path(), file.path()), ("sub/file", workspace.root().join("sub/file")));
     }
 
     #[test]
@@ -613,7 +614,7 @@ mod tests {
         let secret = folder.path().join("outside/secret").display().to_string();
         let workspace = workspace.with_readable(folder.path().join("outside"));
         assert!(workspace.resolve(&secret, FileAccess::Read).is_ok());
-        assert_eq!(shown(&workspace, &secret), Err(format!("{secret} may be read but not written")));
+        assert_eq!(display_path(&workspace, &secret), Err(format!("{secret} may be read but not written")));
     }
 
     #[test]
@@ -637,18 +638,18 @@ mod tests {
         let outside = folder.path().canonicalize().unwrap().join("outside");
         let text = |name: &str| outside.join(name).display().to_string();
         let clone = workspace.clone();
-        let reached = |path: &str, access| clone.resolve(path, access).map(|it| it.path()).ok();
+        let resolved_path = |path: &str, access| clone.resolve(path, access).map(|it| it.path()).ok();
         for (path, access) in [("secret", FileAccess::Read), ("new/deep", FileAccess::Write)] {
             let real = workspace.find_outside(&text(path), access).unwrap();
             assert_eq!(real, outside.join(path));
             workspace.allow_once(Some((real.clone(), access)));
-            assert_eq!(reached(&text(path), access), Some(real));
-            assert_eq!(reached(&text("other"), FileAccess::Read), None);
+            assert_eq!(resolved_path(&text(path), access), Some(real));
+            assert_eq!(resolved_path(&text("other"), FileAccess::Read), None);
             workspace.allow_once(None);
-            assert_eq!(reached(&text(path), access), None);
+            assert_eq!(resolved_path(&text(path), access), None);
         }
         workspace.allow_once(Some((outside.join("secret"), FileAccess::Read)));
-        assert_eq!(reached(&text("secret"), FileAccess::Write), None);
+        assert_eq!(resolved_path(&text("secret"), FileAccess::Write), None);
         assert_eq!(workspace.find_outside("sub/file", FileAccess::Read), None);
     }
 
@@ -681,19 +682,19 @@ mod tests {
         symlink("../outside", &sub).unwrap();
         assert!(workspace.open(&resolved).is_err());
         assert!(workspace.open(&fresh).is_err());
-        assert!(workspace.folder_of(&fresh).is_err());
+        assert!(workspace.open_parent_folder(&fresh).is_err());
     }
 
     #[test]
     fn folder_held_open_stays_itself() {
         let (folder, workspace) = folders();
         let resolved = workspace.resolve("sub/made", FileAccess::Write).unwrap();
-        let held = workspace.folder_of(&resolved).unwrap();
+        let folder_file = workspace.open_parent_folder(&resolved).unwrap();
         let inside = folder.path().join("inside");
         fs::rename(inside.join("sub"), inside.join("moved")).unwrap();
         symlink("../outside", inside.join("sub")).unwrap();
         if cfg!(target_os = "linux") {
-            fs::write(held.file(), "x").unwrap();
+            fs::write(folder_file.file(), "x").unwrap();
             assert!(inside.join("moved/made").exists());
         }
         assert!(!folder.path().join("outside/made").exists());

@@ -73,14 +73,14 @@ pub(super) fn read_hidden(question: &str) -> io::Result<Option<String>> {
 
 /// Reads up to a newline.
 fn read_line(bytes: impl Iterator<Item = io::Result<u8>>) -> io::Result<Option<String>> {
-    let mut typed = Vec::new();
+    let mut input = Vec::new();
     for byte in bytes {
         match byte? {
-            b'\n' | b'\r' => return Ok(Some(String::from_utf8_lossy(&typed).into_owned())),
+            b'\n' | b'\r' => return Ok(Some(String::from_utf8_lossy(&input).into_owned())),
             byte if CANCEL_KEYS.contains(&byte) => return Ok(None),
-            byte if BACKSPACE_KEYS.contains(&byte) => _ = typed.pop(),
-            CLEAR_KEY => typed.clear(),
-            byte => typed.push(byte),
+            byte if BACKSPACE_KEYS.contains(&byte) => _ = input.pop(),
+            CLEAR_KEY => input.clear(),
+            byte => input.push(byte),
         }
     }
     Ok(None)
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn read_line_applies_editing_keys() {
-        let read = |typed: &[u8]| read_line(typed.iter().copied().map(Ok)).unwrap();
+        let read = |input: &[u8]| read_line(input.iter().copied().map(Ok)).unwrap();
         assert_eq!(read(b"sk-one\nmore").as_deref(), Some("sk-one"));
         assert_eq!(read(b"wrong\x15sk-twp\x7fo\r").as_deref(), Some("sk-two"));
         assert_eq!(read(b"sk-\x03"), None);

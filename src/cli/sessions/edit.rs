@@ -20,13 +20,13 @@ pub(super) fn rename(
     name: &str,
     as_json: bool,
 ) -> Result<(), CliFailure> {
-    let (mut writer, before) = open(manager, session)?;
+    let (mut writer, modified) = open(manager, session)?;
     let appended = writer.name(Some(name), wiring::now())?;
-    let done = match writer.reader().name() {
+    let message = match writer.reader().name() {
         Some(name) => format!("{} is now called {name}", writer.reader().id().short()),
         None => format!("{} no longer has a name", writer.reader().id().short()),
     };
-    finish(&writer, before, (&appended, &done), as_json)
+    finish(&writer, modified, (&appended, &message), as_json)
 }
 
 pub(super) fn label(
@@ -35,14 +35,14 @@ pub(super) fn label(
     label: Option<&str>,
     as_json: bool,
 ) -> Result<(), CliFailure> {
-    let (mut writer, before) = open(manager, session)?;
+    let (mut writer, modified) = open(manager, session)?;
     let entry = writer.reader().find(entry)?;
     let appended = writer.label(&entry, label, wiring::now())?;
-    let done = match label.map(str::trim).filter(|label| !label.is_empty()) {
+    let message = match label.map(str::trim).filter(|label| !label.is_empty()) {
         Some(label) => format!("entry {} is now labeled {label}", entry.short()),
         None => format!("entry {} no longer has a label", entry.short()),
     };
-    finish(&writer, before, (&appended, &done), as_json)
+    finish(&writer, modified, (&appended, &message), as_json)
 }
 
 pub(super) fn hide(
@@ -51,16 +51,16 @@ pub(super) fn hide(
     visibility: Visibility,
     as_json: bool,
 ) -> Result<(), CliFailure> {
-    let (mut writer, before) = open(manager, session)?;
+    let (mut writer, modified) = open(manager, session)?;
     let entry = writer.reader().find(entry)?;
     let appended = writer.hide(&entry, visibility, wiring::now())?;
-    let done = match visibility {
+    let message = match visibility {
         Visibility::Hidden => {
             format!("hid entry {} and its descendants; --undo shows them again", entry.short())
         }
         Visibility::Shown => format!("entry {} and its descendants are shown again", entry.short()),
     };
-    finish(&writer, before, (&appended, &done), as_json)
+    finish(&writer, modified, (&appended, &message), as_json)
 }
 
 pub(super) fn branch(
@@ -69,16 +69,17 @@ pub(super) fn branch(
     summary: Option<&str>,
     as_json: bool,
 ) -> Result<(), CliFailure> {
-    let (mut writer, before) = open(manager, session)?;
-    let to = if entry == "root" { None } else { Some(writer.reader().find(entry)?) };
+    let (mut writer, modified) = open(manager, session)?;
+    let parent = if entry == "root" { None } else { Some(writer.reader().find(entry)?) };
     let summary = summary.map(str::trim).filter(|summary| !summary.is_empty());
     let appended = match summary {
-        Some(summary) => writer.branch_with_summary(to.as_ref(), summary, wiring::now())?,
-        None => writer.branch(to.as_ref(), wiring::now())?,
+        Some(summary) => writer.branch_with_summary(parent.as_ref(), summary, wiring::now())?,
+        None => writer.branch(parent.as_ref(), wiring::now())?,
     };
-    let position = to.map_or("before its first entry".to_owned(), |to| format!("from entry {}", to.short()));
-    let done = format!("{} continues {position}", writer.reader().id().short());
-    finish(&writer, before, (&appended, &done), as_json)
+    let position =
+        parent.map_or("before its first entry".to_owned(), |parent| format!("from entry {}", parent.short()));
+    let message = format!("{} continues {position}", writer.reader().id().short());
+    finish(&writer, modified, (&appended, &message), as_json)
 }
 
 /// Opens a session and returns its modification time: naming or labeling must not make it the session that
@@ -88,7 +89,7 @@ pub(super) fn open(
     query: &str,
 ) -> Result<(Writer, Option<SystemTime>), CliFailure> {
     let path = manager.find(query)?;
-    let before = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok();
+    let modified = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok();
     let mut writer = manager.open(&path)?;
     for change in writer.take_external_changes() {
         stderr_line!("warning: {change}; {}", change.hint());
@@ -101,13 +102,14 @@ pub(super) fn open(
             new_path.unwrap_or_default()
         );
     }
-    Ok((writer, before))
+    Ok((writer, modified))
 }
 
 /// Restores the session's modification time.
-pub(super) fn restore_time(writer: &Writer, before: Option<SystemTime>) {
-    if let (Some(before), Some(path)) = (before, writer.reader().path())
-        && let Err(error) = File::options().append(true).open(path).and_then(|file| file.set_modified(before))
+pub(super) fn restore_time(writer: &Writer, modified: Option<SystemTime>) {
+    if let (Some(modified), Some(path)) = (modified, writer.reader().path())
+        && let Err(error) =
+            File::options().append(true).open(path).and_then(|file| file.set_modified(modified))
     {
         tracing::warn!(path = %path.display(), %error, "can't restore the session's modification time");
     }
@@ -116,16 +118,16 @@ pub(super) fn restore_time(writer: &Writer, before: Option<SystemTime>) {
 /// Syncs the session file, then reports the result.
 fn finish(
     writer: &Writer,
-    before: Option<SystemTime>,
-    (appended, done): (&[Appended], &str),
+    modified: Option<SystemTime>,
+    (appended, message): (&[Appended], &str),
     as_json: bool,
 ) -> Result<(), CliFailure> {
     if let Some(file) = writer.file() {
         sync(&*file).map_err(CliFailure::run)?;
     }
-    restore_time(writer, before);
+    restore_time(writer, modified);
     if !as_json {
-        return print_text(&format!("{done}\n"));
+        return print_text(&format!("{message}\n"));
     }
     let reader = writer.reader();
     let entries: Vec<_> = appended.iter().map(|entry| &entry.line).collect();

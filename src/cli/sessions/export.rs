@@ -150,9 +150,9 @@ fn markdown_of_all(reader: &Reader) -> Result<String, SessionError> {
         if !new.iter().any(|&at| is_message(&nodes[at])) {
             continue;
         }
-        let from = nodes[new[0]].parent.map_or("the beginning", |parent| nodes[parent].id.short());
+        let position = nodes[new[0]].parent.map_or("the beginning", |parent| nodes[parent].id.short());
         let entries: Vec<Entry> = new.iter().filter_map(|&at| reader.entry(&nodes[at].id).ok()).collect();
-        pages.push(export::partial_transcript(&format!("Another branch, from {from} on"), &entries));
+        pages.push(export::partial_transcript(&format!("Another branch, from {position} on"), &entries));
     }
     Ok(pages.join("\n"))
 }
@@ -183,8 +183,8 @@ fn store(path: &Path, bytes: &[u8], force: bool) -> Result<(), CliFailure> {
     let failed = || format!("can't write {}", path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {
-        let missing = anyhow!("{}: the folder {} doesn't exist", failed(), folder.display());
-        return Err(CliFailure::usage(missing).hint("create it first, or choose another"));
+        let error = anyhow!("{}: the folder {} doesn't exist", failed(), folder.display());
+        return Err(CliFailure::usage(error).hint("create it first, or choose another"));
     }
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         let error = anyhow!("{}: it exists and is not a regular file", failed());

@@ -28,9 +28,9 @@ pub(super) fn render_page(
         None => Ok(html::page(reader, leaf)?.into_bytes()),
         Some(output) if output.status.success() => Ok(output.stdout),
         Some(output) => {
-            let why = String::from_utf8_lossy(&output.stderr);
-            let why = why.lines().next().unwrap_or("the worker was killed");
-            Err(CliFailure::run(anyhow!("can't render the page: {why}")))
+            let reason = String::from_utf8_lossy(&output.stderr);
+            let reason = reason.lines().next().unwrap_or("the worker was killed");
+            Err(CliFailure::run(anyhow!("can't render the page: {reason}")))
         }
     }
 }

@@ -118,8 +118,8 @@ pub(in crate::cli) fn find_in(paths: &[PathBuf]) -> Result<FoundLogs, CliFailure
         } else if path.exists() {
             found.logs.push(path.clone());
         } else {
-            let missing = anyhow!("no file or folder at {}", path.display());
-            return Err(CliFailure::usage(missing).hint(USAGE_HINT));
+            let error = anyhow!("no file or folder at {}", path.display());
+            return Err(CliFailure::usage(error).hint(USAGE_HINT));
         }
     }
     Ok(found)

@@ -53,7 +53,7 @@ pub(super) fn move_sessions(manager: &SessionManager, from: &Path, as_json: bool
 }
 
 fn append_move(manager: &SessionManager, session: &SessionSummary) -> Result<(), CliFailure> {
-    let (mut writer, before) = open(manager, &session.path.display().to_string())?;
+    let (mut writer, modified) = open(manager, &session.path.display().to_string())?;
     let entry = TillerEntry::Run {
         mode: "move".to_owned(),
         resumed: true,
@@ -65,6 +65,6 @@ fn append_move(manager: &SessionManager, session: &SessionSummary) -> Result<(),
     if let Some(file) = writer.file() {
         sync(&*file).map_err(CliFailure::run)?;
     }
-    restore_time(&writer, before);
+    restore_time(&writer, modified);
     Ok(())
 }

@@ -25,11 +25,11 @@ pub(super) fn show(reader: &Reader, as_json: bool) -> Result<(), CliFailure> {
 pub(super) fn context(reader: &Reader, as_json: bool) -> Result<(), CliFailure> {
     let (projection, damaged) = projection(reader)?;
     warn(reader, &damaged);
-    let sent = request_messages(projection.messages.iter().map(|projected| &projected.message));
+    let request = request_messages(projection.messages.iter().map(|projected| &projected.message));
     if as_json {
-        return print_json(&sent);
+        return print_json(&request);
     }
-    let messages: Vec<String> = sent.iter().map(|message| transcript::message(message, None)).collect();
+    let messages: Vec<String> = request.iter().map(|message| transcript::message(message, None)).collect();
     print_text(&(messages.join("\n") + "\n"))
 }
 

@@ -19,8 +19,8 @@ const MAX_DEPTH: usize = 12;
 pub(super) fn tree(reader: &Reader, all: bool, as_json: bool) -> Result<(), CliFailure> {
     warn(reader, &reader.findings());
     if as_json {
-        let begin = format!("{{\n\"leafId\": {},\n\"entries\": ", json!(reader.leaf()));
-        return print_raw(reader, 0..reader.entry_count(), (&begin, "\n}"));
+        let beginning = format!("{{\n\"leafId\": {},\n\"entries\": ", json!(reader.leaf()));
+        return print_raw(reader, 0..reader.entry_count(), (&beginning, "\n}"));
     }
     let drawing = TreeDrawing::load(reader)?;
     let mut text = String::new();
@@ -64,12 +64,12 @@ impl TreeDrawing {
         let mut models: Vec<Option<ModelRef>> = Vec::with_capacity(tree.nodes().len());
         reader.visit(0, |entry| {
             let parent = tree.nodes().get(texts.len()).and_then(|node| node.parent);
-            let before = parent.and_then(|parent| models[parent].clone());
+            let previous = parent.and_then(|parent| models[parent].clone());
             let answering = entry.as_ref().ok().and_then(answering_model);
             let model =
-                answering.clone().filter(|model| before.as_ref().is_some_and(|before| before != model));
+                answering.clone().filter(|model| previous.as_ref().is_some_and(|previous| previous != model));
             texts.push(TreeText { headline: one_line(&headline(&entry)), model });
-            models.push(answering.or(before));
+            models.push(answering.or(previous));
         })?;
         Ok(Self { tree, annotations, hidden_with, texts, columns: columns() })
     }
@@ -121,14 +121,14 @@ pub(super) fn is_message(node: &TreeNode) -> bool {
 
 /// The lines drawn before a row.
 fn branches(row: &TreeRow) -> String {
-    let above = |levels: usize| match levels.checked_sub(MAX_DEPTH) {
-        Some(more @ 1..) => format!("⋯{more} {}", "│  ".repeat(MAX_DEPTH)),
+    let indent = |levels: usize| match levels.checked_sub(MAX_DEPTH) {
+        Some(deeper @ 1..) => format!("⋯{deeper} {}", "│  ".repeat(MAX_DEPTH)),
         Some(0) | None => "│  ".repeat(levels),
     };
     match row.branch {
-        BranchMark::Continues => above(row.depth),
-        BranchMark::Begins => above(row.depth.saturating_sub(1)) + "├─ ",
-        BranchMark::BeginsLast => above(row.depth.saturating_sub(1)) + "└─ ",
+        BranchMark::Continues => indent(row.depth),
+        BranchMark::Begins => indent(row.depth.saturating_sub(1)) + "├─ ",
+        BranchMark::BeginsLast => indent(row.depth.saturating_sub(1)) + "└─ ",
     }
 }
 

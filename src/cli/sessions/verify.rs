@@ -24,7 +24,7 @@ pub(super) fn verify(manager: &SessionManager, queries: &[String], as_json: bool
     } else {
         queries.iter().map(|query| manager.find(query)).collect::<Result<_, _>>()?
     };
-    let (mut entries, mut all) = (0, Vec::new());
+    let (mut entries, mut findings) = (0, Vec::new());
     for path in &paths {
         let report = check_file(path);
         entries += report.entries;
@@ -32,14 +32,14 @@ pub(super) fn verify(manager: &SessionManager, queries: &[String], as_json: bool
             if !as_json {
                 print_text(&line(path, &finding))?;
             }
-            all.push(LocatedFinding { path, finding });
+            findings.push(LocatedFinding { path, finding });
         }
     }
-    let errors = all.iter().filter(|located| located.finding.severity == Severity::Error).count();
+    let errors = findings.iter().filter(|located| located.finding.severity == Severity::Error).count();
     if as_json {
-        print_json(&json!({"files": paths.len(), "entries": entries, "findings": all}))?;
+        print_json(&json!({"files": paths.len(), "entries": entries, "findings": findings}))?;
     } else {
-        print_text(&summary((paths.len(), entries), (errors, all.len() - errors)))?;
+        print_text(&summary((paths.len(), entries), (errors, findings.len() - errors)))?;
     }
     Ok(if errors == 0 { DONE } else { FAILED })
 }

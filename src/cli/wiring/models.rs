@@ -41,8 +41,8 @@ pub(super) fn providers(arguments: &CliArgs, config: &Config) -> Result<Provider
     if let Some(window) = config.settings.window() {
         providers.assume_window(Tokens(window));
     }
-    let named = config.settings.provider();
-    if arguments.model.api_key.is_some() && named.is_none() {
+    let provider_name = config.settings.provider();
+    if arguments.model.api_key.is_some() && provider_name.is_none() {
         return Err(CliFailure::usage(anyhow!("--api-key needs a provider")).hint("name it with --provider"));
     }
     for descriptor in PROVIDERS {
@@ -54,7 +54,7 @@ pub(super) fn providers(arguments: &CliArgs, config: &Config) -> Result<Provider
             Err(error) => providers.add_misconfigured(&error, catalog::list_models(descriptor.name)),
         }
     }
-    if named == Some(scripted::NAME) {
+    if provider_name == Some(scripted::NAME) {
         let path = config.settings.model().ok_or_else(|| {
             CliFailure::usage(anyhow!("--provider scripted needs --model with the path of a script"))
         })?;
@@ -62,7 +62,7 @@ pub(super) fn providers(arguments: &CliArgs, config: &Config) -> Result<Provider
         let facts = vec![script.facts()];
         providers.add(Arc::new(script), facts);
     }
-    if providers.is_empty() || named == Some(demo::NAME) {
+    if providers.is_empty() || provider_name == Some(demo::NAME) {
         providers.add(Arc::new(Demo), vec![Demo::facts()]);
     }
     Ok(providers)
@@ -110,11 +110,11 @@ pub(in crate::cli) struct ModelList {
 pub(in crate::cli) fn named_models(arguments: &CliArgs, config: &Config) -> Result<ModelList, CliFailure> {
     let providers = providers(arguments, config)?;
     let query = config.settings.model();
-    let found = query.and_then(|query| match config.settings.provider() {
+    let resolved = query.and_then(|query| match config.settings.provider() {
         Some(provider) => in_provider(&providers, provider, query).ok().map(|(model, ..)| model),
-        None => providers.find(query).ok().map(|found| found.model),
+        None => providers.find(query).ok().map(|resolved| resolved.model),
     });
-    let configured = found.map(|model| (*model.facts).clone());
+    let configured = resolved.map(|model| (*model.facts).clone());
     Ok(ModelList { providers, configured })
 }
 
@@ -139,18 +139,18 @@ pub(super) fn model(
     if let Some(provider) = provider.filter(|provider| providers.names().all(|name| name != *provider)) {
         return Err(misconfigured(providers, Some(provider)).unwrap_or_else(|| no_provider(provider)));
     }
-    let (model, level, known) = match (provider, query) {
+    let (model, level, source) = match (provider, query) {
         (Some(provider), Some(query)) => in_provider(providers, provider, query)?,
         (None, Some(query)) => {
-            let found = providers.find(query).map_err(not_found)?;
-            (found.model, found.thinking, found.source)
+            let resolved = providers.find(query).map_err(not_found)?;
+            (resolved.model, resolved.thinking, resolved.source)
         }
         (None, None) if providers.is_scoped() => first_listed(providers, front)?,
         (provider, None) => (first(providers, provider, front)?, None, FactSource::Known),
     };
     let thinking = level.unwrap_or(config.settings.thinking());
     let thinking = model.facts.clamp(thinking);
-    let notice = (known == FactSource::Assumed).then(|| {
+    let notice = (source == FactSource::Assumed).then(|| {
         format!(
             "{} is not in the catalog; assuming a context window of {} (setting window), answers of up to {} tokens, and no prices",
             model.reference(),
@@ -169,13 +169,13 @@ fn in_provider(
     query: &str,
 ) -> Result<(Model, Option<ThinkingLevel>, FactSource), CliFailure> {
     if provider == scripted::NAME {
-        let (model, known) = providers.find_in(provider, query).map_err(CliFailure::usage)?;
-        return Ok((model, None, known));
+        let (model, source) = providers.find_in(provider, query).map_err(CliFailure::usage)?;
+        return Ok((model, None, source));
     }
     let prefix = format!("{provider}/");
     let full = if query.starts_with(&prefix) { query.to_owned() } else { format!("{prefix}{query}") };
-    let found = providers.find(&full).map_err(CliFailure::usage)?;
-    Ok((found.model, found.thinking, found.source))
+    let resolved = providers.find(&full).map_err(CliFailure::usage)?;
+    Ok((resolved.model, resolved.thinking, resolved.source))
 }
 
 /// The first of the models to cycle through, if nothing else is configured.
@@ -191,8 +191,8 @@ fn first_listed(
 
 fn first(providers: &ProviderRegistry, provider: Option<&str>, front: FrontEnd) -> Result<Model, CliFailure> {
     let models = providers.models();
-    let fits = |model: &&Model| provider.is_none_or(|provider| model.facts.provider == provider);
-    let model = models.iter().find(fits).cloned();
+    let is_of_provider = |model: &&Model| provider.is_none_or(|provider| model.facts.provider == provider);
+    let model = models.iter().find(is_of_provider).cloned();
     match model {
         Some(model) if !front.has_person() && provider.is_none() && model.facts.provider == demo::NAME => {
             let no_model = || connect(CliFailure::usage(anyhow!("no model available")));

@@ -70,7 +70,7 @@ pub(super) fn options(
         },
         policy: Policy {
             mode: settings.approval_mode(),
-            asking: if arguments.agent.yes { AskBehavior::Yes } else { AskBehavior::User },
+            ask_behavior: if arguments.agent.yes { AskBehavior::Yes } else { AskBehavior::User },
             protected,
             root: cwd,
             ..Policy::default()

@@ -37,7 +37,7 @@ pub(in crate::cli) struct OpenedLog {
 pub(in crate::cli) enum SessionChoice {
     /// The one that the arguments name.
     Named,
-    /// A fork of the one at this path, whatever they name.
+    /// A fork of the one at this path; the session that the arguments name is ignored.
     ForkOf(PathBuf),
     /// The one that was chosen.
     Chosen(Resolution),

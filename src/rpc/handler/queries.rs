@@ -44,8 +44,8 @@ impl Handler {
     /// Returns the view of a model, also of one that is in no catalog.
     pub(super) async fn model(&self, reference: &ModelRef) -> Result<ModelView, HandlerError> {
         let models = self.agent.models().await?;
-        let known = models.iter().find(|model| model.reference() == *reference);
-        Ok(match known {
+        let facts = models.iter().find(|model| model.reference() == *reference);
+        Ok(match facts {
             Some(model) => ModelView::new(&model.facts, model.provider.api()),
             None => {
                 let (provider, id) = (&reference.provider, &reference.id);

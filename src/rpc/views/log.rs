@@ -124,9 +124,9 @@ mod tests {
     /// The tree as text: each message, then its children.
     fn view(node: &Value) -> String {
         let children: Vec<String> = node["children"].as_array().unwrap().iter().map(view).collect();
-        let what = node["entry"]["message"]["content"][0]["text"].as_str().unwrap_or("·");
+        let text = node["entry"]["message"]["content"][0]["text"].as_str().unwrap_or("·");
         let label = node["label"].as_str().map(|label| format!(" [{label}]")).unwrap_or_default();
-        format!("{what}{label}({})", children.join(" "))
+        format!("{text}{label}({})", children.join(" "))
     }
 
     #[test]

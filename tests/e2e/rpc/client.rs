@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::sandbox::Sandbox;
 
 /// Maximum time to wait for a line.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The binary in `--mode rpc`, and both ends of the connection.
 pub(super) struct Client {
@@ -68,17 +68,17 @@ impl Client {
 
     /// The next line.
     pub(super) fn line(&mut self) -> Value {
-        self.lines.as_ref().unwrap().recv_timeout(PATIENCE).expect("a line of output")
+        self.lines.as_ref().unwrap().recv_timeout(TIMEOUT).expect("a line of output")
     }
 
     /// Lines up to the next event of a type, or the response to a command of that name, which is the last one.
-    pub(super) fn until(&mut self, name: &str) -> Vec<Value> {
+    pub(super) fn wait_for(&mut self, name: &str) -> Vec<Value> {
         let mut lines = Vec::new();
         loop {
             let line = self.line();
-            let is_it = line["type"] == name || line["type"] == "response" && line["command"] == name;
+            let is_last = line["type"] == name || line["type"] == "response" && line["command"] == name;
             lines.push(line);
-            if is_it {
+            if is_last {
                 return lines;
             }
         }

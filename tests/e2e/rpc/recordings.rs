@@ -47,7 +47,7 @@ fn replay(path: &Path) {
     let text = fs::read_to_string(path).unwrap();
     let script: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("@ ")).collect();
     let variables = text.lines().filter_map(|line| line.strip_prefix("$ ")?.split_once('='));
-    let sandbox = variables.fold(Sandbox::new(), |sandbox, (name, value)| sandbox.with(name, value));
+    let sandbox = variables.fold(Sandbox::new(), |sandbox, (name, value)| sandbox.with_variable(name, value));
     let model = sandbox.script(&script);
     let mut client = Client::start(&sandbox, &["--yes", "--provider", "scripted", "--model", &model]);
     let mut names = Placeholders::new(&sandbox, &model);
@@ -59,7 +59,7 @@ fn replay(path: &Path) {
         } else if let Some(name) = line.strip_prefix("= ") {
             // Received lines precede the line that ends reading.
             replayed.truncate(replayed.len() - line.len() - 1);
-            for received in client.until(name) {
+            for received in client.wait_for(name) {
                 replayed += &format!("< {}\n", names.record_line(received));
             }
             replayed += &format!("{line}\n");
@@ -85,13 +85,13 @@ struct Placeholders {
 
 impl Placeholders {
     fn new(sandbox: &Sandbox, model: &str) -> Self {
-        let real = |path: &Path| path.canonicalize().unwrap().display().to_string();
+        let real_path = |path: &Path| path.canonicalize().unwrap().display().to_string();
         let version = env!("CARGO_PKG_VERSION");
         let names = vec![
             (model.to_owned(), "$SCRIPT".to_owned()),
-            (real(sandbox.project()), "$PROJECT".to_owned()),
-            (folder_name(&real(sandbox.project())), "$FOLDER".to_owned()),
-            (real(sandbox.home()), "$HOME".to_owned()),
+            (real_path(sandbox.project()), "$PROJECT".to_owned()),
+            (folder_name(&real_path(sandbox.project())), "$FOLDER".to_owned()),
+            (real_path(sandbox.home()), "$HOME".to_owned()),
             (format!("\"version\":\"{version}\""), "\"version\":\"$VERSION\"".to_owned()),
         ];
         Self { names, ulids: Vec::new() }
@@ -101,8 +101,8 @@ impl Placeholders {
     fn record_line(&mut self, mut line: Value) -> String {
         remove_volatile_fields(&mut line);
         let mut text = line.to_string();
-        for (real, name) in &self.names {
-            text = text.replace(real, name);
+        for (real_path, name) in &self.names {
+            text = text.replace(real_path, name);
         }
         for ulid in ulids(&text) {
             if !self.ulids.contains(&ulid) {
@@ -121,8 +121,8 @@ impl Placeholders {
         for (at, ulid) in self.ulids.iter().enumerate().rev() {
             text = text.replace(&format!("ulid{}", at + 1), ulid);
         }
-        for (real, name) in &self.names {
-            text = text.replace(name, real);
+        for (real_path, name) in &self.names {
+            text = text.replace(name, real_path);
         }
         text
     }

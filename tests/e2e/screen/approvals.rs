@@ -24,7 +24,7 @@ done
 fn ask(sandbox: &Sandbox, answers: &[&str]) -> Terminal {
     let script = sandbox.script(answers);
     let terminal = sandbox.open(&["--provider", "scripted", "--model", &script, "go"]);
-    terminal.notice(" needs approval: ");
+    terminal.wait_for_question(" needs approval: ");
     terminal
 }
 

@@ -28,11 +28,11 @@ fn attach_mentioned_file_is_sent() {
     terminal.wait_for("@src/lexer.rs · 2 lines");
     terminal.wait_for("@src/ · 1 entry");
     terminal.wait_for("Seen.");
-    let (text, typed) = newest(&sandbox);
-    assert_eq!(typed, "see @src/lexer.rs:2 and @src/ please");
+    let (text, stored_text) = newest(&sandbox);
+    assert_eq!(stored_text, "see @src/lexer.rs:2 and @src/ please");
     let file = "<file path=\"src/lexer.rs\" lines=\"2\">\nfn lex() {}\nfn more() {}\n</file>";
     let folder = "<folder path=\"src/\" entries=\"1\">\nlexer.rs\n</folder>";
-    assert_eq!(text, format!("{typed}\n\n{file}\n\n{folder}"));
+    assert_eq!(text, format!("{stored_text}\n\n{file}\n\n{folder}"));
 }
 
 #[test]
@@ -47,13 +47,13 @@ fn attach_long_message_becomes_a_file() {
     terminal.wait_for("attach it as a file");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("Seen.");
-    let (text, typed) = newest(&sandbox);
-    assert_eq!(typed, "[paste #1: 30000 lines]");
+    let (text, stored_text) = newest(&sandbox);
+    assert_eq!(stored_text, "[paste #1: 30000 lines]");
     assert!(text.len() < 4_000 && text.contains("lines 1 to 20 of 30000 are shown"), "{text}");
     let path = text.split_once("<file path=\"").unwrap().1.split_once('"').unwrap().0;
     assert_eq!(fs::read_to_string(path).unwrap(), long);
     let call = serde_json::json!({"calls": [{"name": "read_file", "arguments": {"path": path, "offset": 20_001, "limit": 1}}]});
     let script = sandbox.script(&[&call.to_string(), r#"{"expect": "line number 20000", "text": "Read."}"#]);
-    let ran = sandbox.run(&["-p", "--provider", "scripted", "--model", &script, "go on"]);
-    assert_eq!(ran.out, "Read.\n", "{}", ran.err);
+    let output = sandbox.run(&["-p", "--provider", "scripted", "--model", &script, "go on"]);
+    assert_eq!(output.out, "Read.\n", "{}", output.err);
 }

@@ -20,7 +20,7 @@ fn branch_rule_separates_old_and_new_messages() {
     terminal.send("answer one");
     terminal.wait_for("1 found");
     terminal.key(TerminalKey::Enter);
-    terminal.notice("▸ no summary");
+    terminal.wait_for_question("▸ no summary");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for(RULE);
     terminal.wait_without("question two");

@@ -59,7 +59,7 @@ fn bash_output_is_colored_and_plain_for_the_model() {
     sandbox.write("slow.sh", &format!("{COLOURED}; touch printed; while [ ! -e go ]; do sleep 0.1; done"));
     enter(&mut terminal, "!sh slow.sh");
     sandbox.wait_for_file("printed");
-    terminal.wait_until_look("its colours while it runs", |screen| reds(screen) == ["red"]);
+    terminal.wait_until_screen("its colours while it runs", |screen| reds(screen) == ["red"]);
     sandbox.write("go", "");
     terminal.wait_without("esc stops");
     let is_kept = |screen: &vt100::Screen| {
@@ -67,8 +67,9 @@ fn bash_output_is_colored_and_plain_for_the_model() {
         let is_there = |line| contents.lines().any(|contents| contents.trim() == line);
         ["│ b", "│ red plain", "│ ac"].into_iter().all(is_there)
     };
-    terminal
-        .wait_until_look("its colours when it is over", |screen| is_kept(screen) && reds(screen) == ["red"]);
+    terminal.wait_until_screen("its colours when it is over", |screen| {
+        is_kept(screen) && reds(screen) == ["red"]
+    });
     prompt_and_wait(&mut terminal, "what was that?", "I see.");
     prompt_and_wait(&mut terminal, "now you", "So it is.");
     enter(&mut terminal, "/quit");
@@ -88,7 +89,7 @@ fn bash_output_is_colored_and_plain_for_the_model() {
     assert!(!context.contains(['\u{1b}', '␛', '\r', '␍']), "{context}");
 
     let terminal = sandbox.open_scripted(&lines, &["-c"]);
-    terminal.wait_until_look("both outputs in their colours", |screen| {
+    terminal.wait_until_screen("both outputs in their colours", |screen| {
         is_kept(screen) && reds(screen) == ["red", "red"]
     });
 }
@@ -116,7 +117,7 @@ fn tree_command_starts_a_second_branch() {
     terminal.key(TerminalKey::Up);
     terminal.wait_for("▸• ▌ question two");
     terminal.key(TerminalKey::Enter);
-    terminal.notice("▸ no summary");
+    terminal.wait_for_question("▸ no summary");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("❯ question two");
     terminal.wait_without("Answer two.");
@@ -158,7 +159,7 @@ fn tree_labels_and_hides() {
     terminal.key(TerminalKey::Up);
     terminal.wait_for("▸• ▌ question two");
     terminal.key(TerminalKey::Enter);
-    terminal.notice("▸ no summary");
+    terminal.wait_for_question("▸ no summary");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("❯ question two");
     terminal.send("b");
@@ -172,7 +173,7 @@ fn tree_labels_and_hides() {
     terminal.wait_for("1 found");
     terminal.key(TerminalKey::Ctrl('x'));
     terminal.wait_for("hide this branch?");
-    terminal.notice("▸ hide this entry and the");
+    terminal.wait_for_question("▸ hide this entry and the");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("no match");
     terminal.key(TerminalKey::Ctrl('u'));
@@ -376,5 +377,5 @@ fn copy_command_uses_the_terminal_clipboard() {
     enter(&mut terminal, "/copy");
     terminal.wait_for("Sent the last answer to the terminal's clipboard.");
     let sequence = format!("\x1b]52;c;{}", BASE64_STANDARD.encode("Answer one."));
-    assert!(terminal.written().contains(&sequence));
+    assert!(terminal.output().contains(&sequence));
 }

@@ -17,8 +17,8 @@ fn is_given_back(sandbox: &Sandbox, terminal: &Terminal) {
     let screen = terminal.screen();
     let id = sandbox.log()[0]["id"].as_str().unwrap().to_owned();
     assert!(screen.contains(&format!("tiller --session {id}")), "{screen}");
-    let (alternate, hidden, bracketed) =
-        terminal.look(|screen| (screen.alternate_screen(), screen.hide_cursor(), screen.bracketed_paste()));
+    let (alternate, hidden, bracketed) = terminal
+        .inspect(|screen| (screen.alternate_screen(), screen.hide_cursor(), screen.bracketed_paste()));
     assert_eq!((alternate, hidden, bracketed), (false, false, false), "{screen}");
     assert!(terminal.is_cooked(), "raw mode was left on");
 }
@@ -29,7 +29,7 @@ fn exit_restores_the_terminal() {
     let mut terminal = sandbox.open_scripted(&[HELLO], &["hello"]);
     terminal.wait_for("Hello yourself.");
     terminal.wait_without("esc stops");
-    assert!(terminal.look(vt100::Screen::alternate_screen) && !terminal.is_cooked());
+    assert!(terminal.inspect(vt100::Screen::alternate_screen) && !terminal.is_cooked());
     terminal.key(TerminalKey::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
     is_given_back(&sandbox, &terminal);
@@ -47,7 +47,7 @@ fn exit_on_second_interrupt() {
     terminal.key(TerminalKey::Ctrl('c'));
     assert_eq!(terminal.wait().exit_code(), 0);
     assert!(sandbox.logs().is_empty(), "nothing was said, so nothing is kept");
-    assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
+    assert!(!terminal.inspect(vt100::Screen::alternate_screen) && terminal.is_cooked());
 }
 
 #[test]
@@ -85,21 +85,21 @@ fn kill_ends_running_commands() {
     assert!(ids.iter().all(|id| is_alive(*id)));
     terminal.signal(Signal::SIGKILL);
     terminal.wait();
-    let until = Instant::now() + DEADLINE;
+    let deadline = Instant::now() + DEADLINE;
     while ids.iter().any(|id| is_alive(*id)) {
-        assert!(Instant::now() < until, "{ids:?} outlived tiller");
+        assert!(Instant::now() < deadline, "{ids:?} outlived tiller");
         std::thread::yield_now();
     }
 }
 
 fn wait_for_ids(sandbox: &Sandbox) -> Vec<Pid> {
-    let until = Instant::now() + DEADLINE;
+    let deadline = Instant::now() + DEADLINE;
     loop {
         let text = fs::read_to_string(sandbox.project().join("ids")).unwrap_or_default();
         if text.ends_with('\n') {
             return text.split_whitespace().map(|id| Pid::from_raw(id.parse().unwrap())).collect();
         }
-        assert!(Instant::now() < until, "the command never began");
+        assert!(Instant::now() < deadline, "the command never began");
         std::thread::yield_now();
     }
 }
@@ -135,10 +135,10 @@ fn exit_keeps_messages_sent_before() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.open_scripted(&[ENDLESS], &[]);
     terminal.wait_for("Type a request");
-    let sent: Vec<String> = (0..40).map(|number| format!("thought {number}.")).collect();
-    terminal.send(&format!("{}\r/quit\r", sent.join("\r")));
+    let texts: Vec<String> = (0..40).map(|number| format!("thought {number}.")).collect();
+    terminal.send(&format!("{}\r/quit\r", texts.join("\r")));
     assert_eq!(terminal.wait().exit_code(), 0);
     let log = fs::read_to_string(&sandbox.logs()[0]).unwrap();
-    let lost: Vec<&String> = sent.iter().filter(|text| !log.contains(*text)).collect();
-    assert!(lost.is_empty(), "{lost:?}");
+    let missing: Vec<&String> = texts.iter().filter(|text| !log.contains(*text)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }

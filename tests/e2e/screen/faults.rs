@@ -42,12 +42,12 @@ fn panic_restores_terminal_and_writes_report() {
         size: Size(100, 30),
     });
     terminal.wait_for("❯");
-    assert!(terminal.look(vt100::Screen::alternate_screen));
+    assert!(terminal.inspect(vt100::Screen::alternate_screen));
     terminal.wait();
-    assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
+    assert!(!terminal.inspect(vt100::Screen::alternate_screen) && terminal.is_cooked());
     let screen = terminal.screen();
     assert!(screen.contains("tiller crashed because of an internal error"), "{screen}");
-    let output = terminal.written();
+    let output = terminal.output();
     let (_, after) = output.split_once("tiller crashed").unwrap();
     assert!(!after.contains("\u{1b}[?"), "what was said of it stays as it is: {after:?}");
     let report = fs::read_dir(&reports).unwrap().next().unwrap().unwrap().path();

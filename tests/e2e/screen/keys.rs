@@ -28,13 +28,13 @@ const SHIFT_ENTER: &str = "\x1b[13;2u";
 const SHIFT_TAB: &str = "\x1b[Z";
 const CTRL_J: &str = "\n";
 
-fn at_rest(sandbox: &Sandbox) -> Terminal {
+fn open_idle(sandbox: &Sandbox) -> Terminal {
     let terminal = sandbox.open_scripted(&[HELLO], &[]);
     terminal.wait_for("Type a request");
     terminal
 }
 
-fn at_work(sandbox: &Sandbox) -> Terminal {
+fn open_running(sandbox: &Sandbox) -> Terminal {
     let terminal = sandbox.open_scripted(&[ENDLESS, HELLO], &["talk"]);
     terminal.wait_for("I could go on");
     terminal.wait_for("esc stops");
@@ -42,13 +42,13 @@ fn at_work(sandbox: &Sandbox) -> Terminal {
 }
 
 /// As above, with another model and an image on the clipboard.
-fn furnished_at_rest(sandbox: &Sandbox) -> Terminal {
+fn open_idle_with_clipboard(sandbox: &Sandbox) -> Terminal {
     let terminal = sandbox.open_with_server(NOWHERE, &[HELLO], &[]);
     terminal.wait_for("Type a request");
     terminal
 }
 
-fn furnished_at_work(sandbox: &Sandbox) -> Terminal {
+fn open_running_with_clipboard(sandbox: &Sandbox) -> Terminal {
     let terminal = sandbox.open_with_server(NOWHERE, &[ENDLESS, HELLO], &["talk"]);
     terminal.wait_for("I could go on");
     terminal.wait_for("esc stops");
@@ -68,31 +68,31 @@ macro_rules! sequences {
 }
 
 sequences! {
-    the_cursor_moves_in_the_text: text::MOVES,
-    text_is_cut_and_put_in_again: text::CUTS,
-    edits_are_taken_back_and_made_again: text::UNDOES,
-    whatever_sends_sends_at_rest: work::SENDS,
-    what_is_said_at_work_steers_or_waits: work::STEERS,
-    keys_of_the_screen_at_rest: work::AT_REST,
-    keys_of_the_screen_at_work: work::AT_WORK,
-    who_answers_how_much_it_thinks_and_pictures_at_rest: work::CHOOSES,
-    who_answers_how_much_it_thinks_and_pictures_at_work: work::CHOOSES_AT_WORK,
-    messages_that_wait_are_chosen_moved_and_released: work::QUEUE,
-    calls_that_ask_are_answered: work::ASKS,
-    the_transcript_scrolls: transcript::SCROLLS,
-    the_transcript_scrolls_at_work: transcript::SCROLLS_AT_WORK,
-    blocks_fold: transcript::FOLDS,
-    blocks_fold_at_work: transcript::FOLDS_AT_WORK,
-    words_are_found: transcript::SEARCHES,
-    words_are_found_at_work: transcript::SEARCHES_AT_WORK,
-    a_list_is_moved_in_and_narrowed: lists::SETTINGS,
-    sessions_are_named_trashed_and_threaded_in_their_list: lists::SESSIONS,
-    the_tree_is_gone_about_in: tree::TREE,
-    the_terminal_is_left_and_come_back_to: away::AWAY,
+    keys_cursor_moves_in_text: text::MOVES,
+    keys_text_is_cut_and_pasted: text::CUTS,
+    keys_edits_are_undone_and_redone: text::UNDOES,
+    keys_send_while_idle: work::SENDS,
+    keys_steer_or_queue_while_running: work::STEERS,
+    keys_of_screen_while_idle: work::IDLE,
+    keys_of_screen_while_running: work::RUNNING,
+    keys_model_thinking_and_image_while_idle: work::CHOICES_IDLE,
+    keys_model_thinking_and_image_while_running: work::CHOICES_RUNNING,
+    keys_queued_messages_are_moved_and_released: work::QUEUE,
+    keys_approval_requests_are_answered: work::ASKS,
+    keys_transcript_scrolls: transcript::SCROLLS,
+    keys_transcript_scrolls_while_running: transcript::SCROLLS_RUNNING,
+    keys_blocks_fold: transcript::FOLDS,
+    keys_blocks_fold_while_running: transcript::FOLDS_RUNNING,
+    keys_search_finds_words: transcript::SEARCHES,
+    keys_search_finds_words_while_running: transcript::SEARCHES_RUNNING,
+    keys_list_is_navigated_and_filtered: lists::SETTINGS,
+    keys_session_list_renames_trashes_and_groups: lists::SESSIONS,
+    keys_tree_is_navigated: tree::TREE,
+    keys_suspend_and_resume: away::AWAY,
 }
 
 /// Keys that do the same idle and running, as other terminals send them, and the resulting screens.
-const ALSO: [(&str, &str, &str); 5] = [
+const OTHER_KEYS: [(&str, &str, &str); 5] = [
     ("ctrl+l, kitty", "\x1b[108;5u", "── models"),
     ("ctrl+l on a Russian keyboard, kitty", "\x1b[1076;5u", "── models"),
     ("backslash and enter", "one\\\rtwo", " ❯ one\n   two"),
@@ -102,12 +102,12 @@ const ALSO: [(&str, &str, &str); 5] = [
 
 #[test]
 fn keys_do_the_same_idle_and_running() {
-    for (name, bytes, shown) in ALSO {
-        for start in [at_rest, at_work] {
+    for (name, bytes, expected) in OTHER_KEYS {
+        for start in [open_idle, open_running] {
             let sandbox = Sandbox::new();
             let mut terminal = start(&sandbox);
             terminal.send(bytes);
-            terminal.wait_until(&format!("{name}: {shown}"), |screen| screen.contains(shown));
+            terminal.wait_until(&format!("{name}: {expected}"), |screen| screen.contains(expected));
         }
     }
 }
@@ -116,7 +116,7 @@ fn keys_do_the_same_idle_and_running() {
 fn keys_are_equal_with_and_without_protocol() {
     for bytes in [CTRL_J, SHIFT_ENTER] {
         let sandbox = Sandbox::new();
-        let mut terminal = at_rest(&sandbox);
+        let mut terminal = open_idle(&sandbox);
         terminal.send("a");
         terminal.send(bytes);
         terminal.send("b");
@@ -130,7 +130,7 @@ fn keys_are_equal_with_and_without_protocol() {
 #[test]
 fn keys_release_is_ignored_and_repeat_works() {
     let sandbox = Sandbox::new();
-    let mut terminal = at_rest(&sandbox);
+    let mut terminal = open_idle(&sandbox);
     terminal.send("\x1b[97;1:1u\x1b[97;1:2u\x1b[97;1:3u|");
     terminal.wait_for(" ❯ aa|");
 }
@@ -138,7 +138,7 @@ fn keys_release_is_ignored_and_repeat_works() {
 #[test]
 fn keys_ctrl_q_queues_like_alt_enter() {
     let sandbox = Sandbox::new();
-    let mut terminal = at_work(&sandbox);
+    let mut terminal = open_running(&sandbox);
     terminal.send("afterwards");
     terminal.key(TerminalKey::Ctrl('q'));
     terminal.wait_for("↳ next    afterwards");
@@ -150,7 +150,7 @@ fn keys_ctrl_q_queues_like_alt_enter() {
 #[test]
 fn keys_ctrl_enter_steers_now() {
     let sandbox = Sandbox::new();
-    let mut terminal = at_work(&sandbox);
+    let mut terminal = open_running(&sandbox);
     terminal.send("now");
     terminal.send(CTRL_ENTER);
     terminal.wait_for("Hello yourself.");
@@ -160,7 +160,7 @@ fn keys_ctrl_enter_steers_now() {
     );
 
     let sandbox = Sandbox::new();
-    let mut terminal = at_work(&sandbox);
+    let mut terminal = open_running(&sandbox);
     terminal.send("now");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("↳ steer   now");
@@ -179,7 +179,7 @@ fn requested(server: &MockServer) -> (Vec<String>, Vec<bool>) {
 #[test]
 fn model_chosen_while_idle_is_used() {
     let (sandbox, server) =
-        (Sandbox::new(), MockServer::start([Reply::says([AnswerPart::Text("Sonnet here.".into())])]));
+        (Sandbox::new(), MockServer::start([Reply::answer([AnswerPart::Text("Sonnet here.".into())])]));
     let mut terminal = sandbox.open_with_server(&server.url, &[HELLO], &[]);
     terminal.wait_for("Type a request");
     terminal.key(TerminalKey::Ctrl('p'));
@@ -194,7 +194,7 @@ fn model_chosen_while_idle_is_used() {
 #[test]
 fn model_chosen_while_running_is_used_next_turn() {
     let (sandbox, server) =
-        (Sandbox::new(), MockServer::start([Reply::says([AnswerPart::Text("Sonnet here.".into())])]));
+        (Sandbox::new(), MockServer::start([Reply::answer([AnswerPart::Text("Sonnet here.".into())])]));
     let gate = r#"{"calls": [{"name": "bash", "arguments": {"command": "while [ ! -e gate ]; do sleep 0.02; done"}}]}"#;
     let mut terminal = sandbox.open_with_server(&server.url, &[gate, HELLO], &["wait"]);
     terminal.wait_for("running bash");
@@ -228,7 +228,7 @@ fn clipboard_image_is_sent_or_steers() {
 #[test]
 fn keys_shift_tab_cycles_thinking() {
     let sandbox = Sandbox::new();
-    let mut terminal = at_rest(&sandbox);
+    let mut terminal = open_idle(&sandbox);
     terminal.send(SHIFT_TAB);
     terminal.wait_for("doesn't support thinking");
 }
@@ -251,7 +251,7 @@ fn keys_esc_twice_opens_the_tree() {
 #[test]
 fn keys_ctrl_c_stops_run_if_editor_is_empty() {
     let sandbox = Sandbox::new();
-    let mut terminal = at_work(&sandbox);
+    let mut terminal = open_running(&sandbox);
     terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_for("stopped");
     terminal.wait_without("esc stops");
@@ -278,10 +278,10 @@ fn keys_fold_output_and_thinking() {
 #[test]
 fn keys_page_and_end_scroll() {
     let sandbox = Sandbox::new();
-    let long = r#"{"text": "line\n\n", "repeat": 80}"#;
+    let long_answer = r#"{"text": "line\n\n", "repeat": 80}"#;
     for (text, hang) in [("The end.", false), ("The end.", true)] {
         let last = format!(r#"{{"text": "{text}", "hang": {hang}}}"#);
-        let call = long.replace(
+        let call = long_answer.replace(
             "\"repeat\"",
             r#""calls": [{"name": "bash", "arguments": {"command": "true"}}], "repeat""#,
         );
@@ -303,7 +303,7 @@ fn keys_page_and_end_scroll() {
 #[test]
 fn keys_edit_and_undo() {
     let sandbox = Sandbox::new();
-    let mut terminal = at_rest(&sandbox);
+    let mut terminal = open_idle(&sandbox);
     terminal.send("one two three");
     terminal.send("\x17\x17");
     terminal.wait_for(" ❯ one\n");
@@ -322,7 +322,7 @@ fn keys_edit_and_undo() {
 #[test]
 fn paste_of_a_megabyte_is_a_placeholder() {
     let sandbox = Sandbox::new();
-    let mut terminal = at_rest(&sandbox);
+    let mut terminal = open_idle(&sandbox);
     let pasted = "0123456789abcde\r".repeat(65_536);
     terminal.send(&format!("see \x1b[200~{pasted}\x1b[201~"));
     terminal.wait_for(" ❯ see [paste #1: 65536 lines]");
@@ -338,7 +338,7 @@ fn paste_of_a_megabyte_is_a_placeholder() {
 #[test]
 fn paste_without_brackets_is_fast() {
     let sandbox = Sandbox::new();
-    let mut terminal = at_rest(&sandbox);
+    let mut terminal = open_idle(&sandbox);
     let pasted = "0123456789".repeat(2_000);
     let start = std::time::Instant::now();
     terminal.send(&format!("{pasted}!"));
@@ -376,7 +376,7 @@ fn paste_of_image_path_attaches_it() {
 #[test]
 fn clipboard_missing_is_reported() {
     let sandbox = Sandbox::new();
-    let mut terminal = at_rest(&sandbox);
+    let mut terminal = open_idle(&sandbox);
     terminal.key(TerminalKey::Ctrl('v'));
     terminal.wait_for("There is no clipboard here");
 }

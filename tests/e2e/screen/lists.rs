@@ -124,7 +124,7 @@ fn session_list_locked_session_can_be_forked() {
     terminal.wait_for("▸ question one");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("the session is open in another tiller");
-    terminal.notice("▸ continue in a fork");
+    terminal.wait_for_question("▸ continue in a fork");
     terminal.key(TerminalKey::Enter);
     terminal.wait_until("the fork", |screen| screen.contains("Answer one.") && !screen.contains("esc back"));
     assert_eq!(sandbox.logs().len(), 2);
@@ -160,7 +160,7 @@ fn session_list_open_session_is_reported() {
     let log = sandbox.logs().remove(0);
     let id = log.file_stem().unwrap().to_str().unwrap().rsplit('_').next().unwrap().to_owned();
     enter(&mut terminal, &format!("/resume {}", &id[..10]));
-    // The offer beside what was typed looks like it; the list says whose it is.
+    // The completion beside the typed text looks like it; the list names its source.
     terminal.wait_for("open · 2 messages");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("this session is already open");

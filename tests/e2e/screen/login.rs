@@ -24,8 +24,8 @@ fn holding(folder: &Path, text: &str) -> Vec<String> {
 
 #[test]
 fn login_in_tui_stores_and_removes_key() {
-    let server = MockServer::start([Reply::says([AnswerPart::text("Here I am.")])]);
-    let sandbox = Sandbox::new().with("TILLER_LOG_LEVEL", "trace");
+    let server = MockServer::start([Reply::answer([AnswerPart::text("Here I am.")])]);
+    let sandbox = Sandbox::new().with_variable("TILLER_LOG_LEVEL", "trace");
     fs::create_dir_all(sandbox.home().join("tiller")).unwrap();
     let mut terminal = sandbox.open(&[]);
     terminal.wait_for("/login");
@@ -64,7 +64,7 @@ fn login_in_tui_stores_and_removes_key() {
     enter(&mut terminal, "/quit");
     assert_eq!(terminal.wait().exit_code(), 0);
     assert_eq!(holding(sandbox.home(), "sk-hush"), ["auth.json"]);
-    assert!(!terminal.written().contains("sk-hush"));
+    assert!(!terminal.output().contains("sk-hush"));
 }
 
 #[test]
@@ -73,8 +73,8 @@ fn import_in_tui_lists_searched_folders() {
     let mut terminal = sandbox.open(&[]);
     terminal.wait_for("demo");
     enter(&mut terminal, "/import");
-    for place in ["~/.claude/projects", "~/.codex/sessions", "~/.pi/agent/sessions"] {
-        terminal.wait_for(place);
+    for folder in ["~/.claude/projects", "~/.codex/sessions", "~/.pi/agent/sessions"] {
+        terminal.wait_for(folder);
     }
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("no logs found; /import PATH imports a log or directory");
@@ -94,12 +94,12 @@ fn import_in_tui_opens_the_session() {
     enter(&mut terminal, "/import");
     terminal.wait_for("count the trees in this picture");
     terminal.key(TerminalKey::Enter);
-    terminal.notice("open it, session");
+    terminal.wait_for_question("open it, session");
     terminal.key(TerminalKey::Enter);
     terminal.wait_without("open it, session");
     terminal.wait_for("The orchard");
     enter(&mut terminal, "/import ~/.claude/projects");
-    terminal.notice("already imported, nothing new");
+    terminal.wait_for_question("already imported, nothing new");
     terminal.key(TerminalKey::Esc);
     terminal.wait_without("already imported, nothing new");
     enter(&mut terminal, "/import nowhere.jsonl");

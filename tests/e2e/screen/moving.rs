@@ -47,25 +47,25 @@ fn mouse_scrolls_and_selects() {
     let mut terminal = sandbox.open_scripted(&[LONG], &["hello"]);
     terminal.wait_for("• two");
     terminal.wait_without("esc stops");
-    assert!(terminal.written().contains("\x1b[?1002h"), "the mouse is asked for");
+    assert!(terminal.output().contains("\x1b[?1002h"), "mouse events are requested");
     let (first, last) = (row(&terminal, "Some words"), row(&terminal, "• two"));
     mouse(&mut terminal, 0, (2, first), 'M');
     mouse(&mut terminal, 32, (40, last), 'M');
     mouse(&mut terminal, 0, (40, last), 'm');
     terminal.wait_for(" 4 lines to the terminal");
     let text = BASE64_STANDARD.encode("Some words to copy.\n\n• one\n• two");
-    assert!(terminal.written().contains(&format!("\x1b]52;c;{text}")), "the terminal has it");
+    assert!(terminal.output().contains(&format!("\x1b]52;c;{text}")), "the terminal has it");
     terminal.key(TerminalKey::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
-    assert!(terminal.written().contains("\x1b[?1002l"), "the mouse is given back");
+    assert!(terminal.output().contains("\x1b[?1002l"), "the mouse is given back");
 }
 
 #[test]
 fn mouse_setting_off_leaves_it_to_terminal() {
-    let sandbox = Sandbox::new().with("TILLER_MOUSE", "off");
+    let sandbox = Sandbox::new().with_variable("TILLER_MOUSE", "off");
     let terminal = sandbox.open_scripted(&[LONG], &["hello"]);
     terminal.wait_for("• two");
-    assert!(!terminal.written().contains("\x1b[?1002h"));
+    assert!(!terminal.output().contains("\x1b[?1002h"));
 }
 
 #[test]

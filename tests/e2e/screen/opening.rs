@@ -24,7 +24,7 @@ fn gate(sandbox: &Sandbox) -> PathBuf {
 }
 
 fn gated() -> Sandbox {
-    let sandbox = Sandbox::new().with("TILLER_EXTENSIONS_TIMEOUT_MS", "60000");
+    let sandbox = Sandbox::new().with_variable("TILLER_EXTENSIONS_TIMEOUT_MS", "60000");
     let program = sandbox.home().join("tiller/extensions/gatekeeper.sh");
     fs::create_dir_all(program.parent().unwrap()).unwrap();
     fs::write(&program, GATEKEEPER).unwrap();
@@ -68,9 +68,9 @@ fn opening_external_editor_keeps_the_terminal() {
     // The session is open by then, and only the editor doesn't know.
     wait_until("an answer", || {
         let is_there = !sandbox.logs().is_empty();
-        is_there && sandbox.messages().iter().any(|said| said == "assistant: Hello yourself.")
+        is_there && sandbox.messages().iter().any(|message| message == "assistant: Hello yourself.")
     });
-    assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
+    assert!(!terminal.inspect(vt100::Screen::alternate_screen) && terminal.is_cooked());
     sandbox.write("edited", "");
     terminal.wait_for("❯ a draft and more");
     terminal.wait_for("Hello yourself.");
@@ -87,7 +87,7 @@ fn opening_quit_keeps_sent_prompts() {
     terminal.wait_without("not lost");
     terminal.key(TerminalKey::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
-    assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
+    assert!(!terminal.inspect(vt100::Screen::alternate_screen) && terminal.is_cooked());
     assert!(sandbox.logs().is_empty());
     let terminal = sandbox.open_scripted(&[], &[]);
     terminal.wait_for("❯ not lost");
@@ -98,7 +98,7 @@ fn opening_error_is_on_the_normal_screen() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.open_scripted(&[], &["--session", "no-such-session"]);
     assert_eq!(terminal.wait().exit_code(), 2);
-    assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
+    assert!(!terminal.inspect(vt100::Screen::alternate_screen) && terminal.is_cooked());
     assert!(terminal.screen().contains("error: "), "{}", terminal.screen());
 }
 
@@ -128,7 +128,7 @@ fn opening_piped_text_is_in_the_editor() {
     let program = sandbox.home().join("editor.sh");
     fs::write(&program, "#!/bin/sh\n[ -t 0 ] && echo 'at a terminal' >> \"$1\"\n").unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let sandbox = sandbox.with("EDITOR", &program.display().to_string());
+    let sandbox = sandbox.with_variable("EDITOR", &program.display().to_string());
     let mut terminal = sandbox.open_with_stdin(&log, &fixed);
     terminal.wait_for("[paste #1: 40 lines]");
     terminal.key(TerminalKey::Ctrl('g'));
@@ -161,7 +161,7 @@ fn trace_file_is_written_in_tui() {
     assert_eq!(terminal.wait().exit_code(), 0);
     let trace = fs::read_to_string(sandbox.project().join("trace")).unwrap();
     assert!(trace.starts_with(r#"{"type":"session""#) && trace.contains("agent_settled"), "{trace}");
-    assert!(!terminal.written().contains("DEBUG"), "the log is not on the screen");
+    assert!(!terminal.output().contains("DEBUG"), "the log is not on the screen");
     let log = fs::read_to_string(sandbox.home().join("tiller/state/tiller.log")).unwrap();
     assert!(log.contains("DEBUG"), "{log}");
 }

@@ -7,7 +7,7 @@ use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 const GATE: &str = r#"{"calls": [{"name": "bash", "arguments": {"command": "while [ ! -e gate ]; do sleep 0.02; done"}}, {"name": "bash", "arguments": {"command": "touch second"}}]}"#;
 
-fn begin(sandbox: &Sandbox, answers: &[&str]) -> Terminal {
+fn open_with_queue(sandbox: &Sandbox, answers: &[&str]) -> Terminal {
     let script: Vec<&str> = [GATE].into_iter().chain(answers.iter().copied()).collect();
     let terminal = sandbox.open_scripted(&script, &["do two things"]);
     terminal.wait_for("running bash");
@@ -54,8 +54,10 @@ fn receipts(sandbox: &Sandbox) -> Vec<Value> {
 #[test]
 fn queue_edit_survives_the_end_of_the_run() {
     let sandbox = Sandbox::new();
-    let mut terminal =
-        begin(&sandbox, &[r#"{"text": "Both done."}"#, r#"{"expect": "first, better", "text": "Better."}"#]);
+    let mut terminal = open_with_queue(
+        &sandbox,
+        &[r#"{"text": "Both done."}"#, r#"{"expect": "first, better", "text": "Better."}"#],
+    );
     follow_up(&mut terminal, "first");
     terminal.key(TerminalKey::AltUp);
     terminal.wait_for("▸ ↳ next    first");
@@ -99,7 +101,7 @@ fn queue_edits_are_logged() {
         r#"{"expect": "first", "text": "First."}"#,
         r#"{"expect": "second", "text": "Second."}"#,
     ];
-    let mut terminal = begin(&sandbox, &answers);
+    let mut terminal = open_with_queue(&sandbox, &answers);
     for text in ["first", "second", "third"] {
         follow_up(&mut terminal, text);
     }
@@ -150,7 +152,7 @@ fn queue_edits_are_logged() {
 #[test]
 fn queue_edit_holds_message_and_cancel_restores() {
     let sandbox = Sandbox::new();
-    let mut terminal = begin(&sandbox, &[r#"{"text": "Both done."}"#]);
+    let mut terminal = open_with_queue(&sandbox, &[r#"{"text": "Both done."}"#]);
     terminal.send("look there");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("↳ steer   look there");
@@ -167,7 +169,7 @@ fn queue_edit_holds_message_and_cancel_restores() {
     terminal.key(TerminalKey::Esc);
     terminal.wait_for("▸ ↳ held    look there · steers");
     assert!(
-        !sandbox.messages().iter().any(|said| said.starts_with("user: look")),
+        !sandbox.messages().iter().any(|message| message.starts_with("user: look")),
         "{:?}",
         sandbox.messages()
     );

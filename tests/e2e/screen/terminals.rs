@@ -16,21 +16,21 @@ const ENDLESS: &str = r#"{"text": "I could go on", "hang": true}"#;
 const FOCUS_LOST: &str = "\x1b[O";
 const FOCUS_GAINED: &str = "\x1b[I";
 
-pub(super) fn wait_until(condition: &str, is_so: impl Fn() -> bool) {
-    let until = Instant::now() + DEADLINE;
-    while !is_so() {
-        assert!(Instant::now() < until, "there never was {condition}");
+pub(super) fn wait_until(condition: &str, condition_holds: impl Fn() -> bool) {
+    let deadline = Instant::now() + DEADLINE;
+    while !condition_holds() {
+        assert!(Instant::now() < deadline, "there never was {condition}");
         std::thread::yield_now();
     }
 }
 
 fn wait_for_bytes(terminal: &Terminal, bytes: &str) {
-    wait_until(&format!("{bytes:?}"), || terminal.written().contains(bytes));
+    wait_until(&format!("{bytes:?}"), || terminal.output().contains(bytes));
 }
 
 /// A terminal that supports titles, progress and notifications.
 fn sandbox() -> Sandbox {
-    Sandbox::new().with("TERM_PROGRAM", "ghostty").with("TILLER_NOTIFY_AFTER_S", "0")
+    Sandbox::new().with_variable("TERM_PROGRAM", "ghostty").with_variable("TILLER_NOTIFY_AFTER_S", "0")
 }
 
 #[test]
@@ -43,13 +43,13 @@ fn title_and_progress_are_set_and_restored() {
     wait_for_bytes(&terminal, "\x1b]2;tiller · greeting\x07");
     terminal.key(TerminalKey::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
-    let written = terminal.written();
+    let output = terminal.output();
     let places = ["\x1b[22;2t", "\x1b]9;4;3;0\x07", "\x1b]9;4;0;0\x07", "\x1b]2;\x07\x1b[23;2t"];
-    let places: Vec<usize> = places.iter().map(|bytes| written.find(bytes).unwrap()).collect();
+    let places: Vec<usize> = places.iter().map(|bytes| output.find(bytes).unwrap()).collect();
     assert!(places.is_sorted(), "{places:?}");
-    let pushed = written.matches("\x1b[>5u").count();
-    assert_eq!((pushed, written.matches("\x1b[<1u").count()), (1, 1), "keyboard flags are taken back");
-    assert!(written.contains("\x1b[?1004h") && written.contains("\x1b[?1004l"));
+    let pushed = output.matches("\x1b[>5u").count();
+    assert_eq!((pushed, output.matches("\x1b[<1u").count()), (1, 1), "keyboard flags are taken back");
+    assert!(output.contains("\x1b[?1004h") && output.contains("\x1b[?1004l"));
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn notification_only_without_focus() {
     terminal.send("one\r");
     terminal.wait_for("Hello yourself.");
     terminal.wait_without("esc stops");
-    assert!(!terminal.written().contains("]9;tiller"), "somebody looks");
+    assert!(!terminal.output().contains("]9;tiller"), "the terminal has the focus");
     terminal.send(FOCUS_LOST);
     terminal.send("two\r");
     wait_for_bytes(&terminal, "\x1b]9;tiller: greeting: done\x07");
@@ -69,19 +69,19 @@ fn notification_only_without_focus() {
 
 #[test]
 fn notification_is_bell_without_focus_events() {
-    let sandbox = Sandbox::new().with("TILLER_NOTIFY_AFTER_S", "0");
+    let sandbox = Sandbox::new().with_variable("TILLER_NOTIFY_AFTER_S", "0");
     let mut terminal = sandbox.open_scripted(&[SLOW], &["hello"]);
     terminal.wait_for("Hello yourself.");
     wait_until("a bell that ends no sequence", || {
-        let written = terminal.written();
-        written.match_indices('\x07').any(|(at, _)| {
-            let before = &written[..at];
-            before.rfind("\x1b]").is_none_or(|begun| before[begun..].contains('\x07'))
+        let output = terminal.output();
+        output.match_indices('\x07').any(|(at, _)| {
+            let before = &output[..at];
+            before.rfind("\x1b]").is_none_or(|sequence_start| before[sequence_start..].contains('\x07'))
         })
     });
     terminal.key(TerminalKey::Ctrl('d'));
     terminal.wait();
-    assert!(!terminal.written().contains("\x1b]9;"), "nothing that it may not understand");
+    assert!(!terminal.output().contains("\x1b]9;"), "nothing that it may not understand");
 }
 
 /// An interactive shell with job control that runs tiller and writes its process id to a file.
@@ -113,7 +113,7 @@ pub(super) fn in_a_shell(sandbox: &Sandbox, answer: &str) -> Terminal {
 fn is_back(terminal: &mut Terminal) {
     terminal.wait_for("esc stops");
     terminal.wait_for("I could go on");
-    wait_until("the alternate screen", || terminal.look(vt100::Screen::alternate_screen));
+    wait_until("the alternate screen", || terminal.inspect(vt100::Screen::alternate_screen));
     terminal.send("typed again");
     terminal.wait_for("❯ typed again");
     assert!(!terminal.screen().contains("shell>"), "{}", terminal.screen());
@@ -126,7 +126,7 @@ fn suspend_restores_the_terminal() {
     terminal.key(TerminalKey::Ctrl('z'));
     terminal.wait_for("Stopped");
     let (alternate, bracketed) =
-        terminal.look(|screen| (screen.alternate_screen(), screen.application_keypad()));
+        terminal.inspect(|screen| (screen.alternate_screen(), screen.application_keypad()));
     assert_eq!((alternate, bracketed), (false, false));
     terminal.send("echo still $((1 + 1))\r");
     terminal.wait_for("still 2");
@@ -148,11 +148,11 @@ fn suspend_by_sigstop_resumes() {
     let sandbox = Sandbox::new();
     let mut terminal = in_a_shell(&sandbox, ENDLESS);
     for signal in [Signal::SIGSTOP, Signal::SIGTSTP] {
-        let stopped = terminal.written().matches("Stopped").count();
+        let stopped = terminal.output().matches("Stopped").count();
         kill(pid(&sandbox), signal).unwrap();
-        wait_until("a shell again", || terminal.written().matches("Stopped").count() > stopped);
+        wait_until("a shell again", || terminal.output().matches("Stopped").count() > stopped);
         if signal == Signal::SIGTSTP {
-            assert!(!terminal.look(vt100::Screen::alternate_screen), "the screen was given back before");
+            assert!(!terminal.inspect(vt100::Screen::alternate_screen), "the screen was given back before");
         }
         terminal.send("clear; fg\r");
         terminal.wait_for("esc stops");
@@ -167,10 +167,10 @@ fn suspend_second_sigcont_is_harmless() {
     let sandbox = Sandbox::new();
     let mut terminal = in_a_shell(&sandbox, ENDLESS);
     let [left, titles] = ["\x1b[?1049l", "\x1b[22;2t"];
-    let count = |terminal: &Terminal, bytes: &str| terminal.written().matches(bytes).count();
+    let count = |terminal: &Terminal, bytes: &str| terminal.output().matches(bytes).count();
     for nth in 1..=3 {
         kill(pid(&sandbox), Signal::SIGCONT).unwrap();
-        wait_until("the screen anew", || count(&terminal, "\x1b[?1049h") > nth);
+        wait_until("another alternate screen", || count(&terminal, "\x1b[?1049h") > nth);
     }
     is_back(&mut terminal);
     assert_eq!((count(&terminal, left), count(&terminal, titles)), (0, 1), "it is ours all the time");
@@ -208,10 +208,10 @@ fn suspend_without_job_control_is_refused() {
     let mut terminal = sandbox.open_scripted(&[HELLO], &[]);
     terminal.wait_for("Type a request");
     terminal.key(TerminalKey::Ctrl('z'));
-    wait_until("the screen given back", || terminal.written().contains("\x1b[?1049l"));
+    wait_until("the screen given back", || terminal.output().contains("\x1b[?1049l"));
     terminal.send("still here");
     terminal.wait_for("❯ still here");
-    assert!(terminal.look(vt100::Screen::alternate_screen) && !terminal.is_cooked());
+    assert!(terminal.inspect(vt100::Screen::alternate_screen) && !terminal.is_cooked());
 }
 
 /// A fake external editor.
@@ -219,7 +219,7 @@ pub(super) fn editor(sandbox: Sandbox, script: &str) -> Sandbox {
     let path = sandbox.write("editor.sh", &format!("#!/bin/sh\n{script}\n"));
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     let command = format!("{} --wait", path.display());
-    sandbox.with("EDITOR", &command)
+    sandbox.with_variable("EDITOR", &command)
 }
 
 #[test]
@@ -235,14 +235,14 @@ fn external_editor_runs_beside_the_agent() {
     terminal.wait_for("❯ draft");
     terminal.key(TerminalKey::Ctrl('g'));
     terminal.wait_for("editing --wait");
-    assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
+    assert!(!terminal.inspect(vt100::Screen::alternate_screen) && terminal.is_cooked());
     wait_until("the answer in the log", || {
-        sandbox.messages().iter().any(|said| said.starts_with("assistant: word"))
+        sandbox.messages().iter().any(|message| message.starts_with("assistant: word"))
     });
     sandbox.write("gate", "");
     terminal.wait_for("❯ draft and more");
     terminal.wait_without("esc stops");
-    assert!(terminal.look(vt100::Screen::alternate_screen) && !terminal.is_cooked());
+    assert!(terminal.inspect(vt100::Screen::alternate_screen) && !terminal.is_cooked());
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn external_editor_gets_the_keys() {
 #[test]
 fn external_editor_failure_keeps_text() {
     for (sandbox, condition) in [
-        (Sandbox::new().with("VISUAL", "no-such-editor"), "program not found: `no-such-editor`"),
+        (Sandbox::new().with_variable("VISUAL", "no-such-editor"), "program not found: `no-such-editor`"),
         (editor(Sandbox::new(), "echo gone > $2; exit 3"), "failed: exit status: 3"),
     ] {
         let mut terminal = sandbox.open_scripted(&[HELLO], &[]);
@@ -293,8 +293,8 @@ fn draft_survives_a_kill() {
         let files = fs::read_dir(sandbox.home().join("tiller/state/drafts")).into_iter().flatten();
         let paths = files.filter_map(|file| Some(file.ok()?.path()));
         // A file that is being written has a temporary name.
-        let kept = paths.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
-        kept.filter_map(|path| fs::read_to_string(path).ok()).collect()
+        let draft_files = paths.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+        draft_files.filter_map(|path| fs::read_to_string(path).ok()).collect()
     };
     wait_until("a draft", || drafts().iter().any(|text| text.contains("half a thought")));
     terminal.signal(Signal::SIGKILL);

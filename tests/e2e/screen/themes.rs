@@ -15,7 +15,7 @@ const GRUVBOX: Color = Color::Rgb(0xfa, 0xbd, 0x2f);
 const WHITE_GROUND: &str = "\x1b]11;rgb:ffff/ffff/ffff\x07";
 
 fn painted() -> Sandbox {
-    Sandbox::new().with("COLORTERM", "truecolor")
+    Sandbox::new().with_variable("COLORTERM", "truecolor")
 }
 
 fn open(sandbox: &Sandbox, arguments: &[&str]) -> Terminal {
@@ -32,7 +32,7 @@ fn accent(screen: &vt100::Screen) -> Option<Color> {
 
 fn wait_for_accent(terminal: &Terminal, expected: Color) {
     terminal
-        .wait_until_look(&format!("an accent of {expected:?}"), |screen| accent(screen) == Some(expected));
+        .wait_until_screen(&format!("an accent of {expected:?}"), |screen| accent(screen) == Some(expected));
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn theme_query_reply_is_no_key() {
     let mut terminal = open(&sandbox, &[]);
     terminal.wait_for("/hotkeys all keys");
     wait_for_accent(&terminal, DARK);
-    let output = terminal.written();
+    let output = terminal.output();
     let question = output.find("\x1b]11;?\x07").unwrap();
     assert!(question > output.find("❯").unwrap());
     terminal.send(WHITE_GROUND);
@@ -81,20 +81,20 @@ fn theme_query_without_reply() {
 
 #[test]
 fn theme_from_environment_in_first_frame() {
-    let sandbox = painted().with("COLORFGBG", "0;15");
+    let sandbox = painted().with_variable("COLORFGBG", "0;15");
     let terminal = open(&sandbox, &[]);
     terminal.wait_for("/hotkeys all keys");
     wait_for_accent(&terminal, LIGHT);
-    assert!(!terminal.written().contains("38;2;108;207;207"));
+    assert!(!terminal.output().contains("38;2;108;207;207"));
     let sandbox = Sandbox::new();
     let terminal = open(&sandbox, &["--theme", "gruvbox"]);
     terminal.wait_for("/hotkeys all keys");
     wait_for_accent(&terminal, Color::Idx(214));
-    let sandbox = painted().with("NO_COLOR", "1");
+    let sandbox = painted().with_variable("NO_COLOR", "1");
     let terminal = open(&sandbox, &["--theme", "gruvbox"]);
     terminal.wait_for("/hotkeys all keys");
     wait_for_accent(&terminal, Color::Default);
-    assert!(!terminal.written().contains("\x1b]11;?"));
+    assert!(!terminal.output().contains("\x1b]11;?"));
 }
 
 #[test]

@@ -9,8 +9,8 @@ use tiller_test_support::terminal::{Size, Terminal, TerminalKey};
 fn transcript(terminal: &Terminal) -> Vec<String> {
     let screen = terminal.screen();
     let rule = "─".repeat(100);
-    let above = screen.lines().take_while(|line| *line != rule);
-    above.filter(|line| !line.is_empty()).map(without_duration).collect()
+    let output_lines = screen.lines().take_while(|line| *line != rule);
+    output_lines.filter(|line| !line.is_empty()).map(without_duration).collect()
 }
 
 fn without_duration(line: &str) -> String {
@@ -27,7 +27,7 @@ fn tour_of_a_new_user() {
     terminal.send("hello");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("✓ list_files");
-    terminal.notice("? bash needs approval:");
+    terminal.wait_for_question("? bash needs approval:");
     terminal.send("a");
     terminal.wait_for("running bash");
     terminal.send("look at the tests first");
@@ -39,7 +39,7 @@ fn tour_of_a_new_user() {
 
     let log = sandbox.log();
     let results: Vec<String> =
-        sandbox.messages().into_iter().filter(|said| said.starts_with("toolResult")).collect();
+        sandbox.messages().into_iter().filter(|message| message.starts_with("toolResult")).collect();
     assert_eq!(results.len(), 4, "{results:?}");
     assert_eq!(results[2..], ["toolResult: skipped: the user steered"; 2]);
     let steered = log.iter().find(|line| !line["tillerReceipt"].is_null()).unwrap();

@@ -97,7 +97,7 @@ fn tree_choice_during_run_asks_and_stops() {
     terminal.key(TerminalKey::Down);
     terminal.wait_for("▸ stop it and go there");
     terminal.key(TerminalKey::Enter);
-    terminal.notice("▸ no summary");
+    terminal.wait_for_question("▸ no summary");
     terminal.key(TerminalKey::Enter);
     terminal.wait_without("── tree");
     terminal.wait_for("❯ question two");

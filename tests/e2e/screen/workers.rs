@@ -6,12 +6,12 @@ use std::process::Stdio;
 use crate::sandbox::Sandbox;
 use tiller_test_support::terminal::{DEADLINE, Terminal, TerminalKey};
 
-/// An answer of code that goes on.
+/// An answer with code that is still streaming.
 const CODE: &str = r#"{"text": "```rust\nlet one = 1;\n```\n\nmore", "hang": true}"#;
 
 /// Waits until this text, which is on the screen once, starts in another color than the text after it.
 fn wait_for_color(terminal: &Terminal, text: &str) {
-    terminal.wait_until_look("words in their colours", |screen| {
+    terminal.wait_until_screen("words in their colours", |screen| {
         let rows: Vec<String> = screen.rows(0, screen.size().1.get()).collect();
         let position = rows.iter().enumerate().find_map(|(row, line)| Some((row, line.find(text)?)));
         let color = |(row, column): (usize, usize)| {
@@ -25,7 +25,7 @@ fn wait_for_color(terminal: &Terminal, text: &str) {
 /// The highlight worker of this process.
 #[cfg(target_os = "linux")]
 fn highlight_worker(terminal: &Terminal) -> Option<u32> {
-    let tiller = terminal.process()?;
+    let tiller = terminal.pid()?;
     let ids = std::fs::read_dir("/proc")
         .ok()?
         .flatten()
@@ -68,7 +68,7 @@ fn highlight_worker_survives_kill_and_exits_with_tiller() {
 /// Private memory of tiller in kilobytes.
 #[cfg(target_os = "linux")]
 fn own_memory(terminal: &Terminal) -> u64 {
-    let tiller = terminal.process().expect("it runs");
+    let tiller = terminal.pid().expect("it runs");
     let status = std::fs::read_to_string(format!("/proc/{tiller}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("linux tells");
     line.trim().trim_end_matches(" kB").parse().unwrap()
@@ -91,8 +91,8 @@ fn page_worker_keeps_memory_of_grammars_out() {
     let page = std::fs::read_to_string(sandbox.project().join("page.html")).unwrap();
     assert!(page.contains("<span class=\"k\">let</span>"), "{page}");
     // The smallest of these grammars needs more.
-    let grown = own_memory(&terminal).saturating_sub(before);
-    assert!(grown < 8 * 1024, "{grown} kB more");
+    let growth = own_memory(&terminal).saturating_sub(before);
+    assert!(growth < 8 * 1024, "{growth} kB more");
 }
 
 #[test]
@@ -101,11 +101,15 @@ fn page_worker_writes_page_or_error() {
     let script = sandbox.script(&[r#"{"text": "Four."}"#]);
     sandbox.run(&["-p", "--provider", "scripted", "--model", &script, "what is 2 + 2?"]);
     let log = sandbox.logs().remove(0);
-    let ran = sandbox.run(&["__page", log.to_str().unwrap()]);
-    assert!(ran.code == Some(0) && ran.out.starts_with("<!doctype html>") && ran.out.contains("Four."));
-    let ran = sandbox.run(&["__page", "/nowhere/log.jsonl"]);
-    assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""));
-    assert!(ran.err.contains("/nowhere/log.jsonl"), "{}", ran.err);
+    let run_output = sandbox.run(&["__page", log.to_str().unwrap()]);
+    assert!(
+        run_output.code == Some(0)
+            && run_output.out.starts_with("<!doctype html>")
+            && run_output.out.contains("Four.")
+    );
+    let run_output = sandbox.run(&["__page", "/nowhere/log.jsonl"]);
+    assert_eq!((run_output.code, run_output.out.as_str()), (Some(1), ""));
+    assert!(run_output.err.contains("/nowhere/log.jsonl"), "{}", run_output.err);
 }
 
 #[test]

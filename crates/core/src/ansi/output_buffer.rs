@@ -28,7 +28,7 @@ const MAX_SEQUENCE_BYTES: usize = 256;
 pub struct OutputBuffer {
     /// Bytes of finished text that are kept at least, if there are as many.
     max_bytes: usize,
-    pen: SgrState,
+    sgr: SgrState,
     cells: Vec<OutputCell>,
     cursor: usize,
     /// Combining marks at the beginning of a line, without a base character.
@@ -50,7 +50,7 @@ pub struct OutputBuffer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct OutputCell {
     glyph: Glyph,
-    pen: SgrState,
+    sgr: SgrState,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl OutputBuffer {
     pub const fn with_limit(max_bytes: usize) -> Self {
         Self {
             max_bytes,
-            pen: SgrState { emphasis: Emphasis::NONE, fg: None, bg: None },
+            sgr: SgrState { emphasis: Emphasis::NONE, fg: None, bg: None },
             cells: Vec::new(),
             cursor: 0,
             leading_marks: String::new(),
@@ -214,7 +214,7 @@ impl OutputBuffer {
     fn apply_sequence(&mut self, text: &str) -> Option<usize> {
         let (sequence, length) = next_sequence(text);
         match sequence {
-            Sequence::Style(parameters) => self.pen = sequence::apply_sgr(self.pen, parameters),
+            Sequence::Style(parameters) => self.sgr = sequence::apply_sgr(self.sgr, parameters),
             Sequence::EraseToEnd => self.cut(self.cursor),
             Sequence::EraseLine => {
                 self.cells.clear();
@@ -268,7 +268,7 @@ impl OutputBuffer {
         }
         let rest = std::iter::repeat_n(Glyph::Continuation, width - 1);
         for glyph in std::iter::once(glyph).chain(rest) {
-            let cell = OutputCell { glyph, pen: self.pen };
+            let cell = OutputCell { glyph, sgr: self.sgr };
             match self.cells.get_mut(self.cursor) {
                 Some(existing) => *existing = cell,
                 None => self.cells.push(cell),
@@ -316,18 +316,18 @@ impl OutputBuffer {
         let mut cells = std::mem::take(&mut self.cells);
         for cell in cells.drain(..) {
             let characters = cell.glyph.write(&mut self.finished.text);
-            self.stroke(cell.pen, characters);
+            self.push_style_run(cell.sgr, characters);
             self.characters += characters;
         }
         (self.cells, self.cursor) = (cells, 0);
     }
 
-    fn stroke(&mut self, pen: SgrState, length: usize) {
+    fn push_style_run(&mut self, sgr: SgrState, length: usize) {
         let start = self.characters;
         match self.finished.strokes.last_mut() {
-            _ if pen == SgrState::default() || length == 0 => {}
-            Some(last) if last.style == pen && last.end() == start => last.length += length,
-            _ => self.finished.strokes.push(StyleRun { start, length, style: pen }),
+            _ if sgr == SgrState::default() || length == 0 => {}
+            Some(last) if last.style == sgr && last.end() == start => last.length += length,
+            _ => self.finished.strokes.push(StyleRun { start, length, style: sgr }),
         }
     }
 
@@ -358,7 +358,7 @@ impl OutputCell {
     fn is_blank(&self) -> bool {
         let is_space = matches!(self.glyph, Glyph::Char(' ' | '\t') | Glyph::Continuation);
         let visible = Emphasis::REVERSED.and(Emphasis::UNDERLINE).and(Emphasis::STRIKE);
-        is_space && self.pen.bg.is_none() && self.pen.emphasis.without(visible) == self.pen.emphasis
+        is_space && self.sgr.bg.is_none() && self.sgr.emphasis.without(visible) == self.sgr.emphasis
     }
 }
 

@@ -74,28 +74,28 @@ fn parse_string(text: &str) -> (Sequence<'_>, usize) {
 }
 
 /// Returns the style after an SGR sequence.
-pub(super) fn apply_sgr(pen: SgrState, parameters: &str) -> SgrState {
-    let mut pen = pen;
+pub(super) fn apply_sgr(sgr: SgrState, parameters: &str) -> SgrState {
+    let mut sgr = sgr;
     let mut rest = parameters.split(';').take(MAX_PARAMETERS);
     while let Some(parameter) = rest.next() {
         // `4:0` and `38:2::1:2:3` have their numbers in one parameter.
         let mut parts = parameter.split(':');
-        let Some(number) = parse_number(parts.next()) else { return pen };
+        let Some(number) = parse_number(parts.next()) else { return sgr };
         let joined = parameter.contains(':');
         match number {
             38 | 48 | 58 => {
                 let color = if joined { joined_color(parts) } else { color(&mut rest) };
                 match number {
-                    38 => pen.fg = color,
-                    48 => pen.bg = color,
+                    38 => sgr.fg = color,
+                    48 => sgr.bg = color,
                     _ => {}
                 }
             }
-            4 if parts.next() == Some("0") => pen.emphasis = pen.emphasis.without(Emphasis::UNDERLINE),
-            number => pen = apply_parameter(pen, number),
+            4 if parts.next() == Some("0") => sgr.emphasis = sgr.emphasis.without(Emphasis::UNDERLINE),
+            number => sgr = apply_parameter(sgr, number),
         }
     }
-    pen
+    sgr
 }
 
 fn parse_number(parameter: Option<&str>) -> Option<u8> {
@@ -105,9 +105,9 @@ fn parse_number(parameter: Option<&str>) -> Option<u8> {
     }
 }
 
-fn apply_parameter(mut pen: SgrState, number: u8) -> SgrState {
-    let on = |emphasis: Emphasis| SgrState { emphasis: pen.emphasis.and(emphasis), ..pen };
-    let off = |emphasis: Emphasis| SgrState { emphasis: pen.emphasis.without(emphasis), ..pen };
+fn apply_parameter(mut sgr: SgrState, number: u8) -> SgrState {
+    let on = |emphasis: Emphasis| SgrState { emphasis: sgr.emphasis.and(emphasis), ..sgr };
+    let without = |emphasis: Emphasis| SgrState { emphasis: sgr.emphasis.without(emphasis), ..sgr };
     match number {
         0 => return SgrState::default(),
         1 => return on(Emphasis::BOLD),
@@ -116,20 +116,20 @@ fn apply_parameter(mut pen: SgrState, number: u8) -> SgrState {
         4 | 21 => return on(Emphasis::UNDERLINE),
         7 => return on(Emphasis::REVERSED),
         9 => return on(Emphasis::STRIKE),
-        22 => return off(Emphasis::BOLD.and(Emphasis::DIM)),
-        23 => return off(Emphasis::ITALIC),
-        24 => return off(Emphasis::UNDERLINE),
-        27 => return off(Emphasis::REVERSED),
-        29 => return off(Emphasis::STRIKE),
-        30..=37 => pen.fg = Some(AnsiColor::Basic(number - 30)),
-        39 => pen.fg = None,
-        40..=47 => pen.bg = Some(AnsiColor::Basic(number - 40)),
-        49 => pen.bg = None,
-        90..=97 => pen.fg = Some(AnsiColor::Basic(number - 90 + 8)),
-        100..=107 => pen.bg = Some(AnsiColor::Basic(number - 100 + 8)),
+        22 => return without(Emphasis::BOLD.and(Emphasis::DIM)),
+        23 => return without(Emphasis::ITALIC),
+        24 => return without(Emphasis::UNDERLINE),
+        27 => return without(Emphasis::REVERSED),
+        29 => return without(Emphasis::STRIKE),
+        30..=37 => sgr.fg = Some(AnsiColor::Basic(number - 30)),
+        39 => sgr.fg = None,
+        40..=47 => sgr.bg = Some(AnsiColor::Basic(number - 40)),
+        49 => sgr.bg = None,
+        90..=97 => sgr.fg = Some(AnsiColor::Basic(number - 90 + 8)),
+        100..=107 => sgr.bg = Some(AnsiColor::Basic(number - 100 + 8)),
         _ => {}
     }
-    pen
+    sgr
 }
 
 /// Parses the color of `38;5;n` or `38;2;r;g;b`, from its second number on.

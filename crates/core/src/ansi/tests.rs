@@ -52,11 +52,11 @@ fn styled_text_overwritten_line_has_its_last_state() {
 fn style_runs_cover_the_colored_text() {
     let printed = StyledText::parse("é\u{1b}[31mred\nre\u{1b}[1md\u{1b}[0m plain");
     assert_eq!(printed.text, "éred\nred plain");
-    let stroke = |start, length, pen| StyleRun { start, length, style: pen };
+    let style_run = |start, length, sgr| StyleRun { start, length, style: sgr };
     let bold = SgrState { emphasis: Emphasis::BOLD, ..red() };
-    assert_eq!(printed.strokes, [stroke(1, 3, red()), stroke(5, 2, red()), stroke(7, 1, bold)]);
+    assert_eq!(printed.strokes, [style_run(1, 3, red()), style_run(5, 2, red()), style_run(7, 1, bold)]);
     let end = printed.suffix_from(4);
-    assert_eq!((end.text.as_str(), end.strokes[0]), ("d\nred plain", stroke(0, 1, red())));
+    assert_eq!((end.text.as_str(), end.strokes[0]), ("d\nred plain", style_run(0, 1, red())));
 }
 
 #[test]
@@ -180,10 +180,10 @@ proptest! {
 
     #[test]
     fn buffer_input_in_any_pieces_gives_the_same_text(raw in noise(), size in 1_usize..9) {
-        let (mut whole, mut pieces) = (OutputBuffer::default(), OutputBuffer::default());
-        whole.push(&raw);
+        let (mut complete, mut pieces) = (OutputBuffer::default(), OutputBuffer::default());
+        complete.push(&raw);
         raw.chunks(size).for_each(|piece| pieces.push(piece));
-        prop_assert_eq!(whole.styled_text(), pieces.styled_text());
+        prop_assert_eq!(complete.styled_text(), pieces.styled_text());
     }
 
     #[test]
@@ -193,9 +193,9 @@ proptest! {
         let StyledText { text, strokes } = buffer.styled_text();
         prop_assert!(!text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')), "{text:?}");
         let mut end = 0;
-        for stroke in strokes {
-            prop_assert!(stroke.start >= end && stroke.length > 0);
-            end = stroke.end();
+        for style_run in strokes {
+            prop_assert!(style_run.start >= end && style_run.length > 0);
+            end = style_run.end();
         }
         prop_assert!(end <= text.chars().count());
     }

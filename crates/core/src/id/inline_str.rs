@@ -108,10 +108,10 @@ mod tests {
     fn inline_str_text_is_unchanged_inline_or_on_the_heap() {
         for length in [0, 1, 26, INLINE_CAPACITY - 1, INLINE_CAPACITY, INLINE_CAPACITY + 1, 300] {
             let text = "x".repeat(length);
-            let held = InlineStr::new(&text);
-            assert_eq!(held.as_str(), text);
-            assert_eq!(matches!(held, InlineStr::Inline { .. }), length <= INLINE_CAPACITY, "{length}");
-            let json = serde_json::to_string(&held).unwrap();
+            let inline_str = InlineStr::new(&text);
+            assert_eq!(inline_str.as_str(), text);
+            assert_eq!(matches!(inline_str, InlineStr::Inline { .. }), length <= INLINE_CAPACITY, "{length}");
+            let json = serde_json::to_string(&inline_str).unwrap();
             assert_eq!(json, format!("\"{text}\""));
             assert_eq!(serde_json::from_str::<InlineStr>(&json).unwrap().as_str(), text);
         }

@@ -75,8 +75,8 @@ mod tests {
             made_by: None,
         };
         path.insert(4, Entry { id: "c".into(), body: EntryBody::Compaction(compaction), ..path[0].clone() });
-        let stays = [&path[0].id.clone(), &path[1].id.clone()];
-        BranchPlan::new(project(&path).without(&stays.into_iter().collect()), &ToolCatalog::default())
+        let path_ids = [&path[0].id.clone(), &path[1].id.clone()];
+        BranchPlan::new(project(&path).without(&path_ids.into_iter().collect()), &ToolCatalog::default())
             .unwrap()
     }
 

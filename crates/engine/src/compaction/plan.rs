@@ -72,11 +72,11 @@ impl CompactionPlan {
     /// [`CompactionError::Off`] when the settings forbid it, [`CompactionError::Nothing`] when everything would
     /// stay.
     pub fn new(
-        material: &CompactionInput,
+        input: &CompactionInput,
         keep: Keep,
         options: &CompactionOptions,
     ) -> Result<Self, CompactionError> {
-        let projection = &material.projection;
+        let projection = &input.projection;
         let messages = &projection.messages;
         let head = usize::from(projection.compaction.is_some());
         let first = match options.strategy {
@@ -110,7 +110,7 @@ impl CompactionPlan {
         Ok(Self {
             first_kept: kept.entry.clone(),
             tokens_before: projection.tokens(),
-            first_message: material.first_message.as_deref().map(quote),
+            first_message: input.first_message.as_deref().map(quote),
             previous: projection
                 .compaction
                 .as_ref()
@@ -119,7 +119,7 @@ impl CompactionPlan {
             unloaded,
             turn: turn.to_vec(),
             kept_tokens: messages[first..].iter().fold(Tokens(0), |sum, text| sum + estimate(&text.message)),
-            files: collect_files(material, replaced),
+            files: collect_files(input, replaced),
             replaced: ReplacedSize {
                 tokens: unloaded.tokens + sent_tokens(&messages[..first]),
                 messages: has_too_many.then_some(unloaded.messages + first),
@@ -196,15 +196,15 @@ impl CompactionPlan {
 
 /// Returns the files of the previous compaction, of branch summaries, and of the calls in the replaced messages, in
 /// this order.
-fn collect_files(material: &CompactionInput, replaced: &[ProjectedMessage]) -> Files {
-    let earlier = material.projection.compaction.as_ref().and_then(|earlier| earlier.details.as_ref());
+fn collect_files(input: &CompactionInput, replaced: &[ProjectedMessage]) -> Files {
+    let earlier = input.projection.compaction.as_ref().and_then(|earlier| earlier.details.as_ref());
     let mut files = earlier.map(Files::from_details).unwrap_or_default();
     for projected in replaced {
-        if let Some(details) = material.branch_details.get(&projected.entry) {
+        if let Some(details) = input.branch_details.get(&projected.entry) {
             files.merge(Files::from_details(details));
         }
     }
-    files.add_calls(replaced, &material.tools);
+    files.add_calls(replaced, &input.tools);
     files
 }
 
@@ -252,7 +252,7 @@ mod tests {
         Keep { tokens: Tokens(u64::MAX), messages: Some(messages) }
     }
 
-    fn material(words: &str) -> CompactionInput {
+    fn input(words: &str) -> CompactionInput {
         CompactionInput {
             projection: project(&entries(words)),
             first_message: Some("Fix it.".into()),
@@ -261,18 +261,18 @@ mod tests {
     }
 
     /// A conversation whose messages are long enough to be worth a summary.
-    fn long_material(words: &str) -> CompactionInput {
-        let mut material = material(words);
-        for projected in &mut material.projection.messages {
+    fn long_input(words: &str) -> CompactionInput {
+        let mut input = input(words);
+        for projected in &mut input.projection.messages {
             if let Message::User(user) = Arc::make_mut(&mut projected.message) {
                 *user = UserMessage::text("said ".repeat(200), UnixMs(1));
             }
         }
-        material
+        input
     }
 
-    fn plan(material: &CompactionInput, messages: usize) -> Result<CompactionPlan, CompactionError> {
-        CompactionPlan::new(material, keep(messages), &CompactionOptions::default())
+    fn plan(input: &CompactionInput, messages: usize) -> Result<CompactionPlan, CompactionError> {
+        CompactionPlan::new(input, keep(messages), &CompactionOptions::default())
     }
 
     fn ids(messages: &[ProjectedMessage]) -> Vec<&str> {
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn plan_messages_not_kept_are_summarized() {
-        let plan = plan(&long_material("u a u a"), 2).unwrap();
+        let plan = plan(&long_input("u a u a"), 2).unwrap();
         let [SummaryRequest { prompt: Prompt::Summary, messages: older, .. }] = &plan.requests()[..] else {
             panic!("one summary")
         };
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn plan_split_turn_gets_its_own_summary() {
-        let plan = plan(&long_material("u a u a1 r1 a2 r2"), 2).unwrap();
+        let plan = plan(&long_input("u a u a1 r1 a2 r2"), 2).unwrap();
         let [main, split] = &plan.requests()[..] else { panic!("two summaries") };
         assert_eq!((&main.prompt, &split.prompt), (&Prompt::Summary, &Prompt::SplitTurn));
         let (older, turn) = (&main.messages, &split.messages);
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn plan_split_first_turn_is_summarized_as_a_whole() {
-        let plan = plan(&long_material("u a1 r1 a2 r2"), 2).unwrap();
+        let plan = plan(&long_input("u a1 r1 a2 r2"), 2).unwrap();
         let [SummaryRequest { prompt: Prompt::Summary, messages: older, .. }] = &plan.requests()[..] else {
             panic!("one summary")
         };
@@ -320,10 +320,10 @@ mod tests {
 
     #[test]
     fn plan_unloaded_messages_count_and_are_not_sent() {
-        let mut material = long_material("u a u a");
+        let mut input = long_input("u a u a");
         let unloaded = UnloadedContext { messages: 7, tokens: Tokens(5_000) };
-        material.projection.unloaded = Some(unloaded);
-        let plan = plan(&material, 2).unwrap();
+        input.projection.unloaded = Some(unloaded);
+        let plan = plan(&input, 2).unwrap();
         let [question] = &plan.requests()[..] else { panic!("one summary") };
         assert_eq!((ids(&question.messages), question.unloaded), (vec!["e0", "e1"], 7));
         // Longer than the loaded part, and still shorter than everything it replaces.
@@ -333,17 +333,17 @@ mod tests {
 
     /// A conversation that continues after a compaction.
     fn compacted(entry: Compaction, words: &str) -> CompactionInput {
-        let mut material = long_material(words);
+        let mut input = long_input(words);
         let summary = Message::User(UserMessage::text(&*entry.summary, UnixMs(1)));
         let first = ProjectedMessage { entry: "c".into(), message: Arc::new(summary) };
-        material.projection.messages.insert(0, first);
-        material.projection.compaction = Some(entry);
-        material
+        input.projection.messages.insert(0, first);
+        input.projection.compaction = Some(entry);
+        input
     }
 
     #[test]
     fn plan_earlier_summary_is_updated_and_first_message_stays() {
-        let mut first = long_material("u a u");
+        let mut first = long_input("u a u");
         first
             .branch_details
             .insert("e0".into(), Files { read: vec!["a.rs".into()], modified: vec![] }.to_details());
@@ -364,14 +364,14 @@ mod tests {
 
     #[test]
     fn plan_summary_alone_is_not_compacted_again() {
-        let entry = plan(&long_material("u a u"), 1).unwrap().summary_entry(&["Main.".into()]).unwrap();
+        let entry = plan(&long_input("u a u"), 1).unwrap().summary_entry(&["Main.".into()]).unwrap();
         assert_eq!(plan(&compacted(entry, "u a"), 2).unwrap_err(), NOTHING);
     }
 
     #[test]
     fn plan_everything_kept_is_nothing_to_compact() {
         for words in ["", "u", "u a", "!! u a", "e u"] {
-            assert_eq!(plan(&long_material(words), 2).unwrap_err(), NOTHING, "{words}");
+            assert_eq!(plan(&long_input(words), 2).unwrap_err(), NOTHING, "{words}");
         }
     }
 
@@ -381,17 +381,17 @@ mod tests {
             CompactionOptions { strategy: CompactionStrategy::Truncate, ..CompactionOptions::default() };
         for words in ["u a", "u a u a", "u a1 r1 a"] {
             assert_eq!(
-                CompactionPlan::new(&long_material(words), keep(4), &options).unwrap_err(),
+                CompactionPlan::new(&long_input(words), keep(4), &options).unwrap_err(),
                 NOTHING,
                 "{words}"
             );
         }
-        assert!(CompactionPlan::new(&long_material("u a u a u"), keep(4), &options).is_ok());
+        assert!(CompactionPlan::new(&long_input("u a u a u"), keep(4), &options).is_ok());
     }
 
     #[test]
     fn plan_empty_or_longer_summary_is_an_error() {
-        let plan = plan(&material("u a u"), 1).unwrap();
+        let plan = plan(&input("u a u"), 1).unwrap();
         assert_eq!(plan.summary_entry(&[" \n".into()]), Err(CompactionError::Empty));
         let error = plan.summary_entry(&["Too long by far.".into()]).unwrap_err();
         assert!(matches!(error, CompactionError::NotSmaller { before: Tokens(2), .. }), "{error}");
@@ -400,7 +400,7 @@ mod tests {
     #[test]
     fn plan_longer_summary_may_lower_the_message_count() {
         let options = CompactionOptions { max_messages: Some(2), ..CompactionOptions::default() };
-        let plan = CompactionPlan::new(&material("u a u"), keep(1), &options).unwrap();
+        let plan = CompactionPlan::new(&input("u a u"), keep(1), &options).unwrap();
         assert!(plan.summary_entry(&["Longer than before.".into()]).is_ok());
     }
 
@@ -408,7 +408,7 @@ mod tests {
     fn truncation_quotes_the_first_message_and_notes_the_omission() {
         let options =
             CompactionOptions { strategy: CompactionStrategy::Truncate, ..CompactionOptions::default() };
-        let entry = CompactionPlan::new(&long_material("u a1 r1 a2 r2 a"), keep(4), &options)
+        let entry = CompactionPlan::new(&long_input("u a1 r1 a2 r2 a"), keep(4), &options)
             .unwrap()
             .truncation_entry()
             .unwrap();
@@ -425,7 +425,7 @@ mod tests {
 
     #[test]
     fn truncation_keeps_the_earlier_summary() {
-        let entry = plan(&long_material("u a u"), 1).unwrap().summary_entry(&["Main.".into()]).unwrap();
+        let entry = plan(&long_input("u a u"), 1).unwrap().summary_entry(&["Main.".into()]).unwrap();
         let options =
             CompactionOptions { strategy: CompactionStrategy::Truncate, ..CompactionOptions::default() };
         let later = CompactionPlan::new(&compacted(entry, "u a u"), keep(2), &options)
@@ -438,16 +438,16 @@ mod tests {
 
     #[test]
     fn plan_long_first_message_is_quoted_up_to_a_limit() {
-        let mut material = long_material(&"u ".repeat(40));
-        material.first_message = Some("é".repeat(QUOTED_CHARS + 7));
-        let entry = plan(&material, 1).unwrap().summary_entry(&["Main.".into()]).unwrap();
+        let mut input = long_input(&"u ".repeat(40));
+        input.first_message = Some("é".repeat(QUOTED_CHARS + 7));
+        let entry = plan(&input, 1).unwrap().summary_entry(&["Main.".into()]).unwrap();
         assert!(entry.summary.contains("é [… 7 more characters]\n</first-message>\n\nMain."), "{entry:?}");
     }
 
     #[test]
     fn plan_strategy_off_is_refused() {
         let options = CompactionOptions { strategy: CompactionStrategy::Off, ..CompactionOptions::default() };
-        let refused = CompactionPlan::new(&long_material("u a u"), keep(1), &options).unwrap_err();
+        let refused = CompactionPlan::new(&long_input("u a u"), keep(1), &options).unwrap_err();
         assert_eq!(refused, CompactionError::Off);
     }
 }

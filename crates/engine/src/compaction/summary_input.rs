@@ -19,28 +19,28 @@ const ESCAPED_END: &str = "<\\/conversation>";
 
 /// Renders the messages, oldest first, in at most about `most_units` UTF-16 units. The oldest are left out first,
 /// and the text says so. `unloaded` counts older messages that are not in `messages` and are always left out.
-pub(super) fn transcript(messages: &[ProjectedMessage], unloaded: usize, most_units: u64) -> String {
+pub(super) fn transcript(messages: &[ProjectedMessage], unloaded: usize, max_units: u64) -> String {
     let texts: Vec<String> =
         messages.iter().filter_map(|projected| render_message(&projected.message)).collect();
-    let mut free = most_units;
-    let fits = |text: &&String| {
+    let mut remaining = max_units;
+    let has_room = |text: &&String| {
         let units = units(text);
-        let fits = units <= free;
-        free = free.saturating_sub(units);
-        fits
+        let has_room = units <= remaining;
+        remaining = remaining.saturating_sub(units);
+        has_room
     };
-    let included = texts.iter().rev().take_while(fits).count();
+    let included = texts.iter().rev().take_while(has_room).count();
     let (left_out, included) = texts.split_at(texts.len() - included);
     let mut parts: Vec<String> = included.to_vec();
-    let mut missing = left_out.len();
+    let mut left_out_count = left_out.len();
     // The end of a single message that is too long is better than nothing.
     if let (Some(newest), true) = (left_out.last(), parts.is_empty()) {
-        parts.push(tail(newest, most_units));
-        missing -= 1;
+        parts.push(tail(newest, max_units));
+        left_out_count -= 1;
     }
-    missing += unloaded;
-    if missing > 0 {
-        parts.insert(0, left_out_note(missing));
+    left_out_count += unloaded;
+    if left_out_count > 0 {
+        parts.insert(0, left_out_note(left_out_count));
     }
     parts.join("\n\n").replace(END, ESCAPED_END)
 }
@@ -57,15 +57,15 @@ fn units(text: &str) -> u64 {
 }
 
 /// Returns the end of a text, in at most this many UTF-16 units.
-fn tail(text: &str, most_units: u64) -> String {
-    let mut free = most_units;
-    let fits = |c: &char| {
+fn tail(text: &str, max_units: u64) -> String {
+    let mut remaining = max_units;
+    let has_room = |c: &char| {
         let units = c.len_utf16() as u64;
-        let fits = units <= free;
-        free = free.saturating_sub(units);
-        fits
+        let has_room = units <= remaining;
+        remaining = remaining.saturating_sub(units);
+        has_room
     };
-    let kept_bytes: usize = text.chars().rev().take_while(fits).map(char::len_utf8).sum();
+    let kept_bytes: usize = text.chars().rev().take_while(has_room).map(char::len_utf8).sum();
     format!("[the beginning is left out] {}", &text[text.len() - kept_bytes..])
 }
 
@@ -136,8 +136,8 @@ fn head(text: &str) -> String {
     match text.char_indices().nth(SHOWN_CHARS) {
         None => text.to_owned(),
         Some((end, _)) => {
-            let missing = text[end..].chars().count();
-            format!("{} [… {} more characters]", &text[..end], thousands(missing))
+            let left_out_count = text[end..].chars().count();
+            format!("{} [… {} more characters]", &text[..end], thousands(left_out_count))
         }
     }
 }

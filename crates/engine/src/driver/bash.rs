@@ -144,7 +144,7 @@ impl Driver {
     }
 }
 
-/// A command that was begun.
+/// A command that was started.
 enum StartedBash {
     Running,
     /// The command could not be started; this is its record.

@@ -63,10 +63,10 @@ impl Driver {
         let made_by = Some(switch.cost.model.clone().into());
         let summed =
             BranchSummaryText { summary, details: Some(details), usage: switch.cost.nonzero(), made_by };
-        let moved = self.move_to(switch.to.as_ref(), switch.editor, Some(summed));
-        let error_message = moved.as_ref().err().map(ToString::to_string);
+        let switched = self.move_to(switch.to.as_ref(), switch.editor, Some(summed));
+        let error_message = switched.as_ref().err().map(ToString::to_string);
         self.bus.emit(EventKind::BranchSummaryEnd { aborted: false, error_message });
-        send_reply(switch.reply, moved);
+        send_reply(switch.reply, switched);
     }
 
     /// Reports a failure; the leaf stays where it is.

@@ -95,7 +95,9 @@ impl Driver {
             DriverCommand::LockedModels { reply } => send_reply(reply, Ok(self.locked_models())),
             DriverCommand::Tools { reply } => send_reply(reply, Ok(self.tools())),
             DriverCommand::OfferTools { names, reply } => send_reply(reply, self.offer_tools(&names)),
-            DriverCommand::ChangeSession { path, what, reply } => self.change_session(path, what, reply),
+            DriverCommand::ChangeSession { path, operation, reply } => {
+                self.change_session(path, operation, reply)
+            }
             DriverCommand::Sessions { scope, reply } => {
                 self.spawn_query(reply, move |manager| manager.list(scope))
             }
@@ -144,8 +146,8 @@ impl Driver {
             Ok(prompt) => prompt,
             Err(error) => return send_reply(reply, Err(error)),
         };
-        let so_far = self.partial_output();
-        self.apply_and_reply(Input::SteerNow { prompt, so_far }, |result| send_reply(reply, result));
+        let partial_output = self.partial_output();
+        self.apply_and_reply(Input::SteerNow { prompt, partial_output }, |result| send_reply(reply, result));
     }
 
     /// Returns an error if the queue already holds [`MAX_WAITING`] messages.
@@ -270,8 +272,10 @@ impl Driver {
         }
         let is_handed_back = self.turn.is_running() && queue == QueueHandling::Return;
         let items = self.turn.queue().select(|item| is_handed_back && !item.held);
-        let so_far = self.partial_output();
-        self.apply_and_return(Input::Abort { so_far, queue }, items, |result| send_reply(reply, result));
+        let partial_output = self.partial_output();
+        self.apply_and_return(Input::Abort { partial_output, queue }, items, |result| {
+            send_reply(reply, result)
+        });
     }
 
     fn abort_compaction(&mut self) -> Result<(), AgentError> {
@@ -308,7 +312,7 @@ impl Driver {
             self.decide_compaction_alone()?;
             for request in self.approvals.take_pending() {
                 let (call, decider) = (request.tool_call_id, Decider::Nobody);
-                self.apply(Input::Decided { call, decision: no_approver(), by: decider });
+                self.apply(Input::Decided { call, decision: no_approver(), decider });
             }
         }
         Ok(())
@@ -330,9 +334,7 @@ impl Driver {
             self.folders_changed();
         }
         let decider = Decider::User;
-        self.apply_and_reply(Input::Decided { call, decision, by: decider }, |result| {
-            send_reply(reply, result)
-        });
+        self.apply_and_reply(Input::Decided { call, decision, decider }, |result| send_reply(reply, result));
     }
 
     fn permission(&mut self, command: PermissionCommand) {
@@ -550,9 +552,9 @@ impl Driver {
         self.stop_summary();
         self.stop_commands();
         self.cut_off_bash();
-        let so_far = self.partial_output();
+        let partial_output = self.partial_output();
         if self.turn.is_running() {
-            self.apply(Input::Abort { so_far, queue: QueueHandling::Hold });
+            self.apply(Input::Abort { partial_output, queue: QueueHandling::Hold });
         }
         // A sync in progress delays nothing now; the last one below covers it.
         while std::mem::take(&mut self.effects.syncs) > 0 {

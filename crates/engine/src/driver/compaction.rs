@@ -68,7 +68,7 @@ impl Driver {
                         will_retry: false,
                         error_message: None,
                     }),
-                    Err(error) => self.store_failed(&error, None),
+                    Err(error) => self.handle_store_failure(&error, None),
                 }
             }
             Err(error) => {

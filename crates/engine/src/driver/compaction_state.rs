@@ -119,7 +119,7 @@ impl SummaryState {
             SummaryPhase::Running(running) => running.retry.clone(),
             SummaryPhase::Idle | SummaryPhase::AwaitingChoice(..) | SummaryPhase::Submitted(_) => None,
         };
-        let (of, since, failed) = match &self.phase {
+        let (subject, since, failed) = match &self.phase {
             SummaryPhase::Idle | SummaryPhase::Submitted(_) => return None,
             SummaryPhase::Running(running) => match &running.purpose {
                 Purpose::Compaction(pending) => (SummaryOf::Context(pending.reason), running.since, None),
@@ -129,7 +129,7 @@ impl SummaryState {
                 (SummaryOf::Context(pending.reason), now(), Some(error.to_string()))
             }
         };
-        Some(Summarizing { of, since, retry, failed })
+        Some(Summarizing { of: subject, since, retry, failed })
     }
 }
 
@@ -220,11 +220,11 @@ impl Driver {
                 running.purpose.cost().usage.add(&usage);
                 self.summaries.phase = SummaryPhase::Running(running);
             }
-            SummaryEvent::Retry { attempt, most, delay, reason } => {
+            SummaryEvent::Retry { attempt, max_attempts, delay, reason } => {
                 let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-                running.retry = Some(AnnouncedRetry::new((attempt, most), now(), delay_ms, &reason));
+                running.retry = Some(AnnouncedRetry::new((attempt, max_attempts), now(), delay_ms, &reason));
                 self.summaries.phase = SummaryPhase::Running(running);
-                let (max_attempts, error_message) = (most, reason);
+                let (max_attempts, error_message) = (max_attempts, reason);
                 self.bus.emit(EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message });
             }
             SummaryEvent::Ended(answers) => match running.purpose {

@@ -37,12 +37,12 @@ impl Driver {
             Effect::Append(body) => {
                 let record = bash_record(&body);
                 if let Err(error) = self.append(body) {
-                    self.store_failed(&error, record);
+                    self.handle_store_failure(&error, record);
                 }
             }
             Effect::AppendAll(bodies) => {
                 if let Err(error) = self.append_all(bodies) {
-                    self.store_failed(&error, None);
+                    self.handle_store_failure(&error, None);
                 }
             }
             Effect::RepairDanglingCalls => self.repair_dangling_calls(),
@@ -92,7 +92,7 @@ impl Driver {
         {
             let result = Arc::new(Message::ToolResult(cut_off.result(&call, now())));
             if let Err(error) = self.append(EntryBody::message(result)) {
-                return self.store_failed(&error, None);
+                return self.handle_store_failure(&error, None);
             }
         }
     }
@@ -156,7 +156,11 @@ impl Driver {
 
     /// Handles a failed write: drops the remaining effects, and informs the machine and the callers that wait.
     /// Unwritten records of commands are kept for later, and the queue is restored from the log.
-    pub(super) fn store_failed(&mut self, error: &SessionError, record: Option<BashExecutionMessage>) {
+    pub(super) fn handle_store_failure(
+        &mut self,
+        error: &SessionError,
+        record: Option<BashExecutionMessage>,
+    ) {
         let reason = chain(error);
         tracing::error!(reason, "the session could not be written");
         self.summaries.is_settle_deferred = false;
@@ -256,7 +260,7 @@ impl Driver {
             model: model.facts.id.clone(),
             system: self.system().to_owned(),
             messages,
-            tools: self.offered().specs(),
+            tools: self.offered_tools().specs(),
             tool_choice,
             max_tokens: self.services.options.answers.max_tokens(
                 &model.facts,
@@ -306,8 +310,8 @@ impl Driver {
             Some(CallDecision::Run(_)) => {
                 return self.step_next(Input::ApprovalWaived { call: call.id, grant: None });
             }
-            Some(CallDecision::Granted { by, rule }) => {
-                return self.step_next(Input::ApprovalWaived { call: call.id, grant: Some((by, rule)) });
+            Some(CallDecision::Granted { decider, rule }) => {
+                return self.step_next(Input::ApprovalWaived { call: call.id, grant: Some((decider, rule)) });
             }
             Some(CallDecision::Deny(denied)) => {
                 return self.step_next(Input::ApprovalDenied { call: call.id, denied });
@@ -356,7 +360,7 @@ impl Driver {
         for request in self.approvals.pending().to_vec() {
             if let Some(decision) = self.decide_request(&request) {
                 drop(self.approvals.remove_request(&request.tool_call_id));
-                self.apply(Input::Decided { call: request.tool_call_id, decision, by: Decider::Rule });
+                self.apply(Input::Decided { call: request.tool_call_id, decision, decider: Decider::Rule });
             }
         }
     }
@@ -389,14 +393,14 @@ impl Driver {
             Some(decision) => (decision, Decider::Rule),
             None => return self.emit_request(request),
         };
-        self.apply(Input::Decided { call: request.tool_call_id, decision, by: decider });
+        self.apply(Input::Decided { call: request.tool_call_id, decision, decider });
     }
 
     pub(super) fn synced(&mut self, result: std::io::Result<()>) {
         self.effects.syncs = self.effects.syncs.saturating_sub(1);
         if let Err(source) = result {
             let path = self.active.reader().path().map_or_else(Default::default, ToOwned::to_owned);
-            self.store_failed(&SessionError::Sync { path, source }, None);
+            self.handle_store_failure(&SessionError::Sync { path, source }, None);
         }
         self.perform();
     }

@@ -116,7 +116,7 @@ impl Driver {
             model: self.active.model.reference(),
             prompt,
             system: self.resources.system().to_owned(),
-            tools: self.services.offered.names().map(str::to_owned).collect(),
+            tools: self.services.offered_tools.names().map(str::to_owned).collect(),
         }
     }
 
@@ -155,7 +155,7 @@ impl Driver {
             return;
         }
         let tools = if before.tools == after.tools {
-            self.services.offered.clone()
+            self.services.offered_tools.clone()
         } else {
             // The extensions' names were checked against these very tools.
             self.services.tools.restrict(&after.tools).unwrap_or_default()
@@ -184,8 +184,8 @@ impl Driver {
     }
 
     /// Returns the tools offered in the current request.
-    pub(super) fn offered(&self) -> &Tools {
-        self.hooks.opened.as_ref().map_or(&self.services.offered, |opened| &opened.tools)
+    pub(super) fn offered_tools(&self) -> &Tools {
+        self.hooks.opened.as_ref().map_or(&self.services.offered_tools, |opened| &opened.tools)
     }
 
     /// Decides on calls after the extensions have reviewed those that would run or ask.
@@ -196,7 +196,7 @@ impl Driver {
         if self.hooks.extensions.is_empty() {
             return self.step_next(Input::Planned { turn, plan });
         }
-        let (host, tools) = (self.hooks.extensions.clone(), self.offered().clone());
+        let (host, tools) = (self.hooks.extensions.clone(), self.offered_tools().clone());
         self.jobs.plan(async move {
             let mut reviewed = Vec::with_capacity(plan.len());
             for planned in plan {
@@ -212,7 +212,7 @@ impl Driver {
         });
     }
 
-    /// Applies the extensions' reviews. The policy judges a call with changed arguments once more.
+    /// Applies the extensions' reviews. The policy judges a call with changed arguments again.
     pub(super) fn calls_reviewed(&mut self, turn: TurnNumber, reviewed: Vec<CallInReview>) {
         if self.turn.planning() != Some(turn) {
             return;

@@ -39,7 +39,7 @@ impl Driver {
             JobEvent::Summary { number, event } => self.summary_event(number, event),
             JobEvent::StreamPart { .. } | JobEvent::StreamEnded { .. } => {}
             JobEvent::ToolProgress { call, printed } => self.tool_progress(&call, printed),
-            JobEvent::ToolEnded { turn, result, warning } => self.tool_ended(turn, result, warning),
+            JobEvent::ToolEnded { turn, result, warning } => self.handle_tool_end(turn, result, warning),
             JobEvent::BashOutput { id, delta, output } => self.bash_output(&id, delta, *output),
             JobEvent::BashEnded { id, end } => self.bash_ended(&id, end),
             JobEvent::ResourcesRead(read) => self.resources_read(read),
@@ -79,12 +79,12 @@ impl Driver {
         answer.stop_reason = StopReason::Error;
         let has_compacted = self.turn.has_compacted() || !self.summaries.options().is_automatic();
         let tried = Attempts { retries: self.turn.retries(), has_compacted };
-        let (then, notice) = retry::decide(error.failure, tried, &self.retry, jitter());
+        let (action, notice) = retry::decide(error.failure, tried, &self.retry, jitter());
         let notice = notice.map(|notice| format!("; {notice}")).unwrap_or_default();
         answer.error_message = Some(format!("{}{notice}", error.message_with_hint()));
         self.jobs.stop_stream();
         self.partial = None;
-        self.apply(Input::Failed { turn, answer, then });
+        self.apply(Input::Failed { turn, answer, action });
     }
 
     /// Returns the partial answer with its cost.
@@ -118,9 +118,9 @@ impl Driver {
 
     /// Decides on a call: the tool must exist, the arguments must be valid, then the policy decides.
     pub(super) fn plan(&mut self, call: &ToolCall) -> PlannedCall {
-        let decision = match (self.offered().find(&call.name), &call.raw_arguments) {
+        let decision = match (self.offered_tools().find(&call.name), &call.raw_arguments) {
             (None, _) => {
-                let specs = self.offered().specs();
+                let specs = self.offered_tools().specs();
                 let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
                 CallDecision::Refuse(format!("unknown tool `{}`; there are: {}", call.name, names.join(", ")))
             }
@@ -129,7 +129,7 @@ impl Driver {
             }
             (Some(tool), None) => match tool.check(&call.arguments) {
                 Ok(()) => {
-                    let source = self.offered().source(&call.name).cloned();
+                    let source = self.offered_tools().source(&call.name).cloned();
                     self.approvals.plan(call, tool.spec(), source.as_ref())
                 }
                 Err(reason) => CallDecision::Refuse(format!("invalid arguments: {reason}")),
@@ -151,7 +151,7 @@ impl Driver {
         self.bus.emit(update);
     }
 
-    fn tool_ended(&mut self, turn: TurnNumber, mut result: ToolResultMessage, warning: Option<String>) {
+    fn handle_tool_end(&mut self, turn: TurnNumber, mut result: ToolResultMessage, warning: Option<String>) {
         let arguments = self.jobs.call_mut(&result.tool_call_id).map(|running| running.arguments.clone());
         self.note_rewrite(&mut result, arguments);
         self.approvals.open_outside_path(&[]);

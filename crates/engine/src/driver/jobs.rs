@@ -270,8 +270,12 @@ impl Jobs {
 
     /// Returns the partial results of the running calls, where there are any.
     pub(super) fn partial_results(&self) -> HashMap<CallId, ToolOutcome> {
-        let of = |(id, call): (&CallId, &CallJob)| (id.clone(), call.partial_result());
-        self.calls.iter().map(of).filter(|(_, outcome)| !joined_text(&outcome.content).is_empty()).collect()
+        let partial_result = |(id, call): (&CallId, &CallJob)| (id.clone(), call.partial_result());
+        self.calls
+            .iter()
+            .map(partial_result)
+            .filter(|(_, outcome)| !joined_text(&outcome.content).is_empty())
+            .collect()
     }
 
     /// Starts the job of a command that was just started.

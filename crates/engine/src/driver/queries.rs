@@ -113,7 +113,7 @@ impl Driver {
             system: self.resources.system().to_owned(),
             files: files.map(|file| (file.path.clone(), file.text.clone())).collect(),
             skills: self.resources.skills_listing(),
-            tools: self.services.offered.specs(),
+            tools: self.services.offered_tools.specs(),
             messages: self.messages(),
         };
         tokio::task::spawn_blocking(move || {
@@ -139,9 +139,9 @@ impl Driver {
 
     fn standing(&self, name: &str) -> OfferState {
         match &self.services.options.offer {
-            _ if self.services.offered.find(name).is_some() => OfferState::Offered,
-            ToolOffer::Only { names, source: says } if !names.iter().any(|offered| offered == name) => {
-                OfferState::LeftOut(says.clone())
+            _ if self.services.offered_tools.find(name).is_some() => OfferState::Offered,
+            ToolOffer::Only { names, source } if !names.iter().any(|offered| offered == name) => {
+                OfferState::LeftOut(source.clone())
             }
             ToolOffer::Only { .. } | ToolOffer::All => OfferState::Removed,
         }
@@ -158,7 +158,7 @@ impl Driver {
             .filter(|name| names.iter().any(|selected| selected == name))
             .map(str::to_owned)
             .collect();
-        self.services.offered = self.services.tools.restrict(&selected).unwrap_or_default();
+        self.services.offered_tools = self.services.tools.restrict(&selected).unwrap_or_default();
         Ok(())
     }
 

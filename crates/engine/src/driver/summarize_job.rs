@@ -37,7 +37,7 @@ pub(crate) enum SummaryEvent {
     /// Usage of a request that is over.
     Usage(Usage),
     /// A request failed and is retried after a delay.
-    Retry { attempt: u32, most: u32, delay: Duration, reason: String },
+    Retry { attempt: u32, max_attempts: u32, delay: Duration, reason: String },
     /// The answers in the order of the requests, or the error.
     Ended(Result<Vec<String>, CompactionError>),
 }
@@ -74,7 +74,7 @@ impl SummaryJob {
                         times += 1;
                         let _ = send(SummaryEvent::Retry {
                             attempt: times,
-                            most: max_attempts,
+                            max_attempts,
                             delay,
                             reason: error.message_with_hint(),
                         })
@@ -92,7 +92,7 @@ impl SummaryJob {
     fn retry_delay(&self, error: &ProviderError, times: u32) -> Result<(Duration, u32), CompactionError> {
         let tried = Attempts { retries: times, has_compacted: true };
         match retry::decide(error.failure, tried, &self.retry, job_events::jitter()).0 {
-            AfterFailure::Retry { delay, most } => Ok((delay, most)),
+            AfterFailure::Retry { delay, max_attempts } => Ok((delay, max_attempts)),
             AfterFailure::Compact | AfterFailure::GiveUp => {
                 Err(CompactionError::Provider(error.message_with_hint()))
             }

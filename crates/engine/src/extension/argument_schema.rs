@@ -78,7 +78,7 @@ fn compile_error(error: &CompileError) -> String {
     }
 }
 
-/// The place of the first problem (names and indexes between slashes, empty for the whole), and the problem.
+/// The position of the first problem (names and indexes between slashes, empty for the whole), and the problem.
 fn locate(error: &ValidationError) -> (String, String) {
     let is_wrapper = matches!(
         error.kind,
@@ -205,13 +205,14 @@ mod tests {
     #[test]
     fn compile_invalid_schema_says_why() {
         let error = |schema: Value| ArgumentSchema::compile(&schema).err().unwrap_or_default();
-        let of = |parameter: Value| error(json!({"type": "object", "properties": {"n": parameter}}));
+        let parameter_error =
+            |parameter: Value| error(json!({"type": "object", "properties": {"n": parameter}}));
         assert_eq!(
-            of(json!({"minimum": "1"})),
+            parameter_error(json!({"minimum": "1"})),
             "its schema is invalid at `/properties/n/minimum`: want number, but got string"
         );
         assert_eq!(
-            of(json!({"pattern": "("})),
+            parameter_error(json!({"pattern": "("})),
             r#"its schema is invalid at `/properties/n/pattern`: "(" is not a valid regex"#
         );
     }

@@ -296,13 +296,13 @@ impl ExtensionHost {
     /// Runs the hooks before a request, each on the result of the one before.
     pub(crate) async fn review_request(
         &self,
-        moment: RequestPosition,
+        position: RequestPosition,
         opening: RequestContext,
     ) -> RequestContext {
         let mut now = opening;
         let tools = now.tools.clone();
         for member in self.members.iter() {
-            let hooks: &[Hook] = match moment {
+            let hooks: &[Hook] = match position {
                 RequestPosition::RunStart => &[Hook::BeforeAgentStart, Hook::TurnStart],
                 RequestPosition::Turn => &[Hook::TurnStart],
             };

@@ -44,7 +44,7 @@ pub struct Launch {
 pub struct ProcessOptions {
     /// Starts the processes.
     pub runner: Runner,
-    /// The first session that they are told of.
+    /// The first session that is reported to them.
     pub session: SessionId,
     /// Their working directory.
     pub cwd: PathBuf,
@@ -148,7 +148,7 @@ impl SharedProcess {
     async fn start(&self) {
         // Taken before the start, so that a change in between counts as a change.
         let file = FileState::read(&self.launch.path);
-        match self.begin().await {
+        match self.start_process().await {
             Ok((transport, declared)) => {
                 let (extension, path) = (&self.name, self.launch.path.display());
                 tracing::info!(extension, %path, tools = declared.tools.len(), "extension started");
@@ -204,7 +204,7 @@ impl SharedProcess {
         }
     }
 
-    async fn begin(&self) -> Result<(Transport, Declared), String> {
+    async fn start_process(&self) -> Result<(Transport, Declared), String> {
         if !(self.launch.permit)() {
             return Err("it has changed since it was trusted; restart tiller".to_owned());
         }

@@ -91,7 +91,7 @@ impl Transport {
             pending: HashMap::new(),
             invalid: InvalidLines::default(),
             writer,
-            ended: None,
+            end_reason: None,
         };
         tasks.spawn(read(stdout, messages.clone()));
         let (extension_name, sender) = (name.to_owned(), messages.clone());
@@ -110,7 +110,7 @@ impl Transport {
 
     /// Sends a notification.
     pub(super) async fn notify(&self, message: &ToProcess<'_>) -> Result<(), HookError> {
-        self.lines.send(message.to_line()).await.map_err(|_| gone())
+        self.lines.send(message.to_line()).await.map_err(|_| closed_error())
     }
 
     /// Sends a request and waits for the reply. If dropped before, it sends a cancellation.
@@ -123,12 +123,15 @@ impl Transport {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
         // Registered before it is sent, or the reply could arrive first.
-        self.messages.send(TransportMessage::Pending { id, answer, progress }).await.map_err(|_| gone())?;
+        self.messages
+            .send(TransportMessage::Pending { id, answer, progress })
+            .await
+            .map_err(|_| closed_error())?;
         let mut waiter = ReplyWaiter { id, transport: self, is_answered: false };
         self.notify(&ToProcess::Request { id, hook, params }).await?;
         let answer = answered.await;
         waiter.is_answered = true;
-        answer.map_err(|_| gone())?
+        answer.map_err(|_| closed_error())?
     }
 
     /// Shuts the process down and waits for its end.
@@ -143,7 +146,7 @@ impl Transport {
     }
 }
 
-fn gone() -> HookError {
+fn closed_error() -> HookError {
     HookError::new("it has ended")
 }
 
@@ -247,7 +250,7 @@ struct Dispatcher {
     invalid: InvalidLines,
     /// Its end closes the process's stdin, and so ends the process.
     writer: AbortHandle,
-    ended: Option<String>,
+    end_reason: Option<String>,
 }
 
 /// Count of invalid lines.
@@ -267,8 +270,8 @@ impl Dispatcher {
     async fn run(mut self, mut messages: mpsc::Receiver<TransportMessage>) {
         while let Some(messages) = messages.recv().await {
             match messages {
-                TransportMessage::Pending { answer, .. } if self.ended.is_some() => {
-                    let _ = answer.send(Err(self.gone()));
+                TransportMessage::Pending { answer, .. } if self.end_reason.is_some() => {
+                    let _ = answer.send(Err(self.closed_error()));
                 }
                 TransportMessage::Pending { id, answer, progress } => {
                     self.pending.insert(id, PendingRequest { answer, progress });
@@ -280,7 +283,7 @@ impl Dispatcher {
                 TransportMessage::Line(StdoutLine::TooLong(line)) => {
                     self.note_invalid(&line, &format!("longer than {MAX_LINE} bytes"));
                 }
-                TransportMessage::Ended(how) => self.ended(how),
+                TransportMessage::Ended(reason) => self.handle_end(reason),
             }
         }
     }
@@ -334,16 +337,16 @@ impl Dispatcher {
         }
         if self.is_killed() {
             self.writer.abort();
-            self.ended(format!("was killed: {MAX_INVALID} consecutive lines were invalid"));
+            self.handle_end(format!("was killed: {MAX_INVALID} consecutive lines were invalid"));
         }
     }
 
-    fn gone(&self) -> HookError {
-        HookError::new(format!("it {}", self.ended.as_deref().unwrap_or("has ended")))
+    fn closed_error(&self) -> HookError {
+        HookError::new(format!("it {}", self.end_reason.as_deref().unwrap_or("has ended")))
     }
 
-    fn ended(&mut self, end: String) {
-        if self.ended.is_some() {
+    fn handle_end(&mut self, reason: String) {
+        if self.end_reason.is_some() {
             return;
         }
         if self.invalid.count > u64::from(MAX_LOGGED_INVALID) {
@@ -351,13 +354,13 @@ impl Dispatcher {
         }
         self.state.over.store(true, Ordering::Relaxed);
         if let Some(ready) = self.ready.take() {
-            let _ = ready.send(Err(end.clone()));
+            let _ = ready.send(Err(reason.clone()));
         } else if !self.state.closing.load(Ordering::Relaxed) {
-            self.warn.send(format!("extension {} {end}; /reload restarts it", self.name));
+            self.warn.send(format!("extension {} {reason}; /reload restarts it", self.name));
         }
-        self.ended = Some(end);
+        self.end_reason = Some(reason);
         for (_, PendingRequest { answer, .. }) in std::mem::take(&mut self.pending) {
-            let _ = answer.send(Err(self.gone()));
+            let _ = answer.send(Err(self.closed_error()));
         }
     }
 }
@@ -378,10 +381,16 @@ mod tests {
 
     #[tokio::test]
     async fn next_line_over_the_limit_is_skipped_alone() {
-        let whole = |text: &str| StdoutLine::Whole(text.into());
+        let complete = |text: &str| StdoutLine::Whole(text.into());
         assert_eq!(
             lines(b"one\n12345\n123456789\n\ntwo", 5).await,
-            [whole("one"), whole("12345"), StdoutLine::TooLong("12345".into()), whole(""), whole("two")]
+            [
+                complete("one"),
+                complete("12345"),
+                StdoutLine::TooLong("12345".into()),
+                complete(""),
+                complete("two")
+            ]
         );
         assert_eq!(lines(b"", 5).await, []);
         assert_eq!(lines(b"123456", 5).await, [StdoutLine::TooLong("12345".into())]);

@@ -77,7 +77,7 @@ pub(crate) enum DriverCommand {
     LockedModels { reply: Reply<Vec<LockedModel>> },
     Tools { reply: Reply<Vec<OfferedTool>> },
     OfferTools { names: Vec<String>, reply: Reply<()> },
-    ChangeSession { path: PathBuf, what: OtherSessionOp, reply: Reply<()> },
+    ChangeSession { path: PathBuf, operation: OtherSessionOp, reply: Reply<()> },
     Sessions { scope: SessionScope, reply: Reply<SessionList> },
     Catalog { reply: Reply<Catalog> },
     Snapshot { reply: Reply<Box<Snapshot>> },

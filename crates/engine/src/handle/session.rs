@@ -103,7 +103,7 @@ impl AgentSession {
     }
 
     async fn change_session(&self, path: PathBuf, operation: OtherSessionOp) -> Result<(), AgentError> {
-        self.send(|reply| DriverCommand::ChangeSession { path, what: operation, reply }).await
+        self.send(|reply| DriverCommand::ChangeSession { path, operation, reply }).await
     }
 
     /// Switches to a new session that begins with this one's path up to `entry`; for a user message up to just

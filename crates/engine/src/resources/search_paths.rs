@@ -140,13 +140,13 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let (cwd, outside) = (folder.path().join("p"), folder.path().join("outside"));
         let skill = "---\nname: x\ndescription: y\n---\n";
-        for made in [
+        for path in [
             cwd.join(".tiller"),
             cwd.join(".agents/skills"),
             outside.join("x"),
             folder.path().join("c/skills"),
         ] {
-            fs::create_dir_all(made).unwrap();
+            fs::create_dir_all(path).unwrap();
         }
         fs::write(outside.join("x/SKILL.md"), skill).unwrap();
         symlink(&outside, cwd.join(".tiller/skills")).unwrap();

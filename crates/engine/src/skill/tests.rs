@@ -79,19 +79,19 @@ fn load_path_may_be_one_skill_or_its_file() {
 
 #[test]
 fn load_first_of_one_name_counts_and_both_paths_are_reported() {
-    let (near, far) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    let first = write(near.path(), "x/SKILL.md", head("x"));
-    let second = write(far.path(), "x/SKILL.md", head("x"));
-    let found = load(&[user_path(near.path()), user_path(far.path())], &[]);
+    let (nearer, farther) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let first = write(nearer.path(), "x/SKILL.md", head("x"));
+    let second = write(farther.path(), "x/SKILL.md", head("x"));
+    let found = load(&[user_path(nearer.path()), user_path(farther.path())], &[]);
     assert_eq!(found.skills[0].path, first);
     assert_eq!(
         found.problems[0].to_string(),
         format!("{}: skill `x` not used: {} has that name already", second.display(), first.display())
     );
-    let linked = near.path().join("link");
-    symlink(near.path(), &linked).unwrap();
+    let linked = nearer.path().join("link");
+    symlink(nearer.path(), &linked).unwrap();
     assert_eq!(
-        load(&[user_path(near.path()), user_path(&linked)], &[]).problems,
+        load(&[user_path(nearer.path()), user_path(&linked)], &[]).problems,
         [],
         "the same file twice is one"
     );
@@ -157,16 +157,16 @@ fn load_broken_file_keeps_its_version_and_deleted_one_is_gone() {
     let folder = TempDir::new().unwrap();
     let broken = write(folder.path(), "a/SKILL.md", head("a"));
     let deleted = write(folder.path(), "b/SKILL.md", head("b"));
-    let good = load(&[user_path(folder.path())], &[]);
+    let first_load = load(&[user_path(folder.path())], &[]);
     fs::write(&broken, "---\nname: [\n---\n").unwrap();
     fs::remove_file(deleted).unwrap();
-    let found = load(&[user_path(folder.path())], &good.skills);
-    assert_eq!(found.skills, good.skills[..1]);
+    let found = load(&[user_path(folder.path())], &first_load.skills);
+    assert_eq!(found.skills, first_load.skills[..1]);
     assert!(messages(&found)[0].ends_with("; its previous version stays in use"), "{:?}", messages(&found));
     let first = found.problems[0].clone();
-    assert_eq!(load(&[user_path(folder.path())], &good.skills).problems[0], first);
+    assert_eq!(load(&[user_path(folder.path())], &first_load.skills).problems[0], first);
     fs::write(&broken, "---\nname: [\n---\nmore").unwrap();
-    let repeated = load(&[user_path(folder.path())], &good.skills).problems.remove(0);
+    let repeated = load(&[user_path(folder.path())], &first_load.skills).problems.remove(0);
     assert!(
         repeated != first && repeated.message == first.message,
         "another state of the file is another problem"

@@ -35,7 +35,7 @@ pub(super) struct WalkResult {
 
 /// Searches a path, which may be a skill folder, a folder of skills, or a file.
 pub(super) fn walk(search_path: &SearchPath) -> WalkResult {
-    let mut walk = SkillWalk { place: search_path, walked: WalkResult::default(), seen: HashSet::new() };
+    let mut walk = SkillWalk { search_path, result: WalkResult::default(), seen: HashSet::new() };
     match fs::metadata(&search_path.path) {
         Ok(found) if found.is_dir() => walk.folder(&search_path.path, 0),
         Ok(_) => walk.file(&search_path.path),
@@ -43,19 +43,19 @@ pub(super) fn walk(search_path: &SearchPath) -> WalkResult {
             if error.kind() == io::ErrorKind::NotFound && search_path.origin != ResourceOrigin::Given => {}
         Err(error) => walk.problem(&search_path.path, format!("can't load skills: {error}")),
     }
-    walk.walked
+    walk.result
 }
 
 struct SkillWalk<'a> {
-    place: &'a SearchPath,
-    walked: WalkResult,
+    search_path: &'a SearchPath,
+    result: WalkResult,
     /// Folders with symbolic links resolved: a link to a parent folder would never end.
     seen: HashSet<PathBuf>,
 }
 
 impl SkillWalk<'_> {
     fn problem(&mut self, path: &Path, message: String) {
-        self.walked.problems.push(ResourceProblem::new(path, message));
+        self.result.problems.push(ResourceProblem::new(path, message));
     }
 
     fn file(&mut self, path: &Path) {
@@ -63,13 +63,13 @@ impl SkillWalk<'_> {
         let is_skill_file = path.file_name().is_some_and(|name| name == FILE);
         let name = if is_skill_file { folder.file_name() } else { path.file_stem() };
         let name = name.unwrap_or_default().to_string_lossy().into_owned();
-        self.walked.files.push(SkillFile { path: path.to_owned(), name });
-        self.walked.folders.push(folder.to_owned());
+        self.result.files.push(SkillFile { path: path.to_owned(), name });
+        self.result.folders.push(folder.to_owned());
     }
 
     fn folder(&mut self, path: &Path, depth: usize) {
         let Ok(real) = path.canonicalize() else { return };
-        if !self.place.contains(path) {
+        if !self.search_path.contains(path) {
             return self.problem(path, format!("can't load skills: {OUTSIDE}"));
         }
         if !self.seen.insert(real) {
@@ -84,7 +84,7 @@ impl SkillWalk<'_> {
             }
             return;
         }
-        self.walked.folders.push(path.to_owned());
+        self.result.folders.push(path.to_owned());
         let skill_file = path.join(FILE);
         if skill_file.exists() {
             self.file(&skill_file);

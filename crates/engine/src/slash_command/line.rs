@@ -23,7 +23,7 @@ pub enum ParsedLine<'a> {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SlashCommandError {
     /// No command has this name.
-    #[error("unknown command /{name}; {}", instead(nearest.as_deref()))]
+    #[error("unknown command /{name}; {}", suggestion(nearest.as_deref()))]
     Unknown {
         /// The name without the slash.
         name: String,
@@ -41,7 +41,7 @@ pub enum SlashCommandError {
     UnexpectedArgument(&'static str),
 }
 
-fn instead(nearest: Option<&str>) -> String {
+fn suggestion(nearest: Option<&str>) -> String {
     nearest.map_or("/help lists all commands".to_owned(), |name| format!("did you mean /{name}?"))
 }
 

@@ -62,12 +62,12 @@ impl Template {
 
 fn substitute(placeholder: Placeholder<'_>, arguments: &TemplateArguments) -> String {
     match placeholder {
-        Placeholder::Argument(place) => arguments.at(place).unwrap_or_default().to_owned(),
+        Placeholder::Argument(position) => arguments.at(position).unwrap_or_default().to_owned(),
         Placeholder::All => arguments.all(),
-        Placeholder::Slice(place, count) => arguments.from(place, count),
+        Placeholder::Slice(position, count) => arguments.from(position, count),
         Placeholder::WithDefault(base, default) => {
             let argument = match base {
-                DefaultedPlaceholder::One(place) => arguments.at(place).unwrap_or_default().to_owned(),
+                DefaultedPlaceholder::One(position) => arguments.at(position).unwrap_or_default().to_owned(),
                 DefaultedPlaceholder::All => arguments.all(),
             };
             if argument.is_empty() { default.to_owned() } else { argument }
@@ -108,7 +108,7 @@ fn parse_braced(inner: &str) -> Option<Placeholder<'_>> {
         return Some(Placeholder::Slice(parse_number(from)?, count));
     }
     Some(match parse_base(inner)? {
-        DefaultedPlaceholder::One(place) => Placeholder::Argument(place),
+        DefaultedPlaceholder::One(position) => Placeholder::Argument(position),
         DefaultedPlaceholder::All => Placeholder::All,
     })
 }

@@ -45,13 +45,15 @@ fn load_description_and_hint_default_to_the_first_line() {
 
 #[test]
 fn load_first_of_one_name_counts_and_reserved_names_are_refused() {
-    let (near, far) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    let first = write(near.path(), "x.md", "near");
-    write(far.path(), "x.md", "far");
-    write(far.path(), "review.md", "mine");
-    write(far.path(), "new.md", "mine");
-    let search_paths =
-        [search_path(near.path(), ResourceOrigin::Project), search_path(far.path(), ResourceOrigin::User)];
+    let (nearer, farther) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let first = write(nearer.path(), "x.md", "near");
+    write(farther.path(), "x.md", "far");
+    write(farther.path(), "review.md", "mine");
+    write(farther.path(), "new.md", "mine");
+    let search_paths = [
+        search_path(nearer.path(), ResourceOrigin::Project),
+        search_path(farther.path(), ResourceOrigin::User),
+    ];
     let reserved = ["new".to_owned()];
     let found = load(&search_paths, BuiltIn::Included, ReservedNames { names: &reserved }, &[]);
     assert_eq!(names(&found), ["x", "review", "explain", "fix", "plan", "test"]);
@@ -100,10 +102,10 @@ fn load_broken_file_keeps_its_version_and_deleted_one_is_gone() {
     let broken = write(folder.path(), "a.md", "one");
     let deleted = write(folder.path(), "b.md", "two");
     let search_paths = [search_path(folder.path(), ResourceOrigin::User)];
-    let good = load(&search_paths, BuiltIn::LeftOut, ReservedNames::default(), &[]);
+    let first_load = load(&search_paths, BuiltIn::LeftOut, ReservedNames::default(), &[]);
     fs::write(&broken, "---\nopen").unwrap();
     fs::remove_file(deleted).unwrap();
-    let found = load(&search_paths, BuiltIn::LeftOut, ReservedNames::default(), &good.templates);
-    assert_eq!(found.templates, good.templates[..1]);
+    let found = load(&search_paths, BuiltIn::LeftOut, ReservedNames::default(), &first_load.templates);
+    assert_eq!(found.templates, first_load.templates[..1]);
     assert!(messages(&found)[0].ends_with("; its previous version stays in use"), "{:?}", messages(&found));
 }

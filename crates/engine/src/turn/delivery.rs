@@ -87,7 +87,7 @@ impl Turn {
                 self.deny_if_steered(kind, out);
             }
         } else if let Some(item) = self.queue.find(id) {
-            // It overtakes nothing: whatever kind it had, it starts a run.
+            // It starts a run, so it overtakes nothing; its former kind no longer matters.
             let item = QueueItem { kind: QueueKind::FollowUp, ..item };
             let waited = self.queue.waited(&item);
             let receipt = DeliveryReceipt { kind: item.kind, waited, ..DeliveryReceipt::default() };

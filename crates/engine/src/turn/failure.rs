@@ -1,5 +1,5 @@
 //! Reactions to a failed request: retry, compaction, or the end of the run. Also compactions in general, because
-//! they are appended between two turns whatever their cause.
+//! they are appended between two turns for any cause.
 
 use tiller_core::event::{CompactionReason, CompactionResult, EventKind, QueueKind, RunOutcome};
 use tiller_core::message::AssistantMessage;
@@ -33,26 +33,31 @@ impl Turn {
     }
 
     /// Stores a failed answer and reacts to the failure. Requests leave the answer out.
-    pub(super) fn failed(&mut self, answer: AssistantMessage, then: AfterFailure, out: &mut Effects) {
+    pub(super) fn handle_failure(
+        &mut self,
+        answer: AssistantMessage,
+        action: AfterFailure,
+        out: &mut Effects,
+    ) {
         let error = answer.error_message.clone().unwrap_or_default();
         // A compaction finished during the request, so the next request is smaller anyway.
         let has_shrunk = self.deferred.compaction.is_some();
-        let working = self.append_answer(answer, out);
-        if then == AfterFailure::GiveUp {
+        let phase = self.append_answer(answer, out);
+        if action == AfterFailure::GiveUp {
             self.end_retries(Some(error), out);
-            return self.end_run(working, RunOutcome::Failed, out);
+            return self.end_run(phase, RunOutcome::Failed, out);
         }
-        self.close_turn(working, out);
+        self.close_turn(phase, out);
         // The retry belongs to the same turn.
         self.requests = self.requests.saturating_sub(1);
         self.pause(out);
-        match then {
+        match action {
             AfterFailure::GiveUp => {}
-            AfterFailure::Retry { delay, most } => {
+            AfterFailure::Retry { delay, max_attempts } => {
                 self.retry.retries += 1;
                 out.emit(EventKind::AutoRetryStart {
                     attempt: self.retry.retries,
-                    max_attempts: most,
+                    max_attempts,
                     delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
                     error_message: error,
                 });
@@ -121,11 +126,16 @@ impl Turn {
     }
 
     /// Takes a finished compaction: it is appended at the next gap between turns, which may be now.
-    pub(super) fn compacted(&mut self, reason: CompactionReason, compaction: Compaction, out: &mut Effects) {
+    pub(super) fn append_compaction(
+        &mut self,
+        reason: CompactionReason,
+        compaction: Compaction,
+        out: &mut Effects,
+    ) {
         if let Some((reason, _)) = self.deferred.compaction.replace((reason, compaction)) {
             emit_not_compacted(reason, NotCompacted::Failed("another compaction came first".to_owned()), out);
         }
-        // Whatever its cause, the context is smaller now.
+        // The context is smaller now, for any cause of the compaction.
         let ends_the_wait = matches!(self.phase, Phase::Compacting);
         // Between the failed turn and the next one is a gap, too.
         if !self.is_in_turn() {
@@ -137,7 +147,7 @@ impl Turn {
     }
 
     /// Ends a compaction without a result; a run that waited for it has failed, unless it was stopped already.
-    pub(super) fn not_compacted(
+    pub(super) fn handle_compaction_failure(
         &mut self,
         reason: CompactionReason,
         failure: NotCompacted,

@@ -25,7 +25,7 @@ pub(crate) enum Input {
         /// A new message, behind those in the queue.
         prompt: Option<TurnPrompt>,
         /// Partial output of the stopped operations.
-        so_far: PartialOutput,
+        partial_output: PartialOutput,
     },
     /// Release a held message.
     Release {
@@ -51,7 +51,7 @@ pub(crate) enum Input {
         /// The partial answer, with `stop_reason` error.
         answer: AssistantMessage,
         /// Reaction to the failure.
-        then: AfterFailure,
+        action: AfterFailure,
     },
     /// The wait before a retry is over.
     RetryDue {
@@ -81,7 +81,7 @@ pub(crate) enum Input {
         /// The decision.
         decision: Decision,
         /// The decider.
-        by: Decider,
+        decider: Decider,
     },
     /// A call that was to ask is allowed by now.
     ApprovalWaived {
@@ -114,7 +114,7 @@ pub(crate) enum Input {
     /// Stop everything.
     Abort {
         /// Partial output of the stopped operations.
-        so_far: PartialOutput,
+        partial_output: PartialOutput,
         /// Treatment of the queued messages.
         queue: QueueHandling,
     },
@@ -197,7 +197,7 @@ pub(crate) enum AfterFailure {
         /// The delay.
         delay: Duration,
         /// Maximum number of retries.
-        most: u32,
+        max_attempts: u32,
     },
     /// Compact the context, then retry.
     Compact,
@@ -231,7 +231,7 @@ pub(crate) enum CallDecision {
     /// It may run, because a rule or flag grants the approval.
     Granted {
         /// The decider.
-        by: Decider,
+        decider: Decider,
         /// The rule.
         rule: Option<String>,
     },

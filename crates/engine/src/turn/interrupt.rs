@@ -16,7 +16,7 @@ use super::{
 };
 
 impl Turn {
-    pub(super) fn abort(&mut self, so_far: PartialOutput, queue: QueueHandling, out: &mut Effects) {
+    pub(super) fn abort(&mut self, partial_output: PartialOutput, queue: QueueHandling, out: &mut Effects) {
         if !self.is_running() {
             return;
         }
@@ -24,21 +24,26 @@ impl Turn {
             out.effects.push(Effect::StopCompaction);
             emit_not_compacted(CompactionReason::Overflow, NotCompacted::Stopped, out);
         }
-        let working = self.stop_turn(so_far, &ABORT, out);
+        let phase = self.stop_turn(partial_output, &ABORT, out);
         self.end_retries(Some(ABORT.reason.to_owned()), out);
         let waiting = self.queue.items().iter().filter(|item| !item.held).map(|item| item.id.clone());
         let waiting: Vec<QueueId> = waiting.collect();
         if queue == QueueHandling::Return && !waiting.is_empty() {
             self.unqueue(&waiting, out);
         }
-        match working {
-            Some(working) => self.end_run(working, RunOutcome::Aborted, out),
+        match phase {
+            Some(phase) => self.end_run(phase, RunOutcome::Aborted, out),
             None => self.settle(RunOutcome::Aborted, out),
         }
     }
 
     /// Stops the current operations, stores their partial output, and continues with all steering messages.
-    pub(super) fn steer_now(&mut self, prompt: Option<TurnPrompt>, so_far: PartialOutput, out: &mut Effects) {
+    pub(super) fn steer_now(
+        &mut self,
+        prompt: Option<TurnPrompt>,
+        partial_output: PartialOutput,
+        out: &mut Effects,
+    ) {
         if !self.is_running() {
             if let Some(prompt) = prompt {
                 self.begin_run(prompt, out);
@@ -53,15 +58,15 @@ impl Turn {
             return;
         }
         let was_paused = matches!(self.phase, Phase::AwaitingRetry);
-        let working = self.stop_turn(so_far, &STEER_NOW, out);
+        let phase = self.stop_turn(partial_output, &STEER_NOW, out);
         self.end_retries(Some(STEER_NOW.reason.to_owned()), out);
         self.retry = RetryState::default();
         if was_paused {
             return self.resume(DeliveryMode::All, out);
         }
-        let receipt = working.as_ref().map_or_else(DeliveryReceipt::default, |working| working.receipt());
-        match working {
-            Some(working) => self.close_turn(working, out),
+        let receipt = phase.as_ref().map_or_else(DeliveryReceipt::default, |phase| phase.receipt());
+        match phase {
+            Some(phase) => self.close_turn(phase, out),
             None => self.flush_records(out),
         }
         self.deliver(QueueKind::Steer, DeliveryMode::All, &receipt, out);
@@ -72,7 +77,7 @@ impl Turn {
     /// is no answer.
     fn stop_turn(
         &mut self,
-        so_far: PartialOutput,
+        partial_output: PartialOutput,
         stop: &TurnInterruption,
         out: &mut Effects,
     ) -> Option<Box<ToolPhase>> {
@@ -85,17 +90,19 @@ impl Turn {
             Phase::Streaming(_) => {
                 out.effects.push(Effect::StopStream);
                 // Without a partial answer the request was not sent: there is nothing to store.
-                so_far.answer.map(|partial| self.append_answer(aborted(partial, stop.reason, out.now), out))
+                partial_output
+                    .answer
+                    .map(|partial| self.append_answer(aborted(partial, stop.reason, out.now), out))
             }
-            Phase::Planning(mut working) | Phase::RunningTools(mut working) => {
+            Phase::Planning(mut phase) | Phase::RunningTools(mut phase) => {
                 out.effects.push(Effect::StopTools);
-                self.stop_calls(&mut working, stop, so_far.calls, out);
-                Some(working)
+                self.stop_calls(&mut phase, stop, partial_output.calls, out);
+                Some(phase)
             }
         }
     }
 
-    pub(super) fn store_failed(&mut self, failed: StoreFailed, out: &mut Effects) {
+    pub(super) fn handle_store_failure(&mut self, failed: StoreFailed, out: &mut Effects) {
         let StoreFailed { reason, hint, open_events, queue, records } = failed;
         self.deferred.records.splice(0..0, records);
         self.deferred.compaction = None;

@@ -43,7 +43,7 @@ fn partial_output(answer: Option<AssistantMessage>) -> PartialOutput {
 }
 
 fn abort(partial: Option<AssistantMessage>) -> Input {
-    Input::Abort { so_far: partial_output(partial), queue: QueueHandling::Return }
+    Input::Abort { partial_output: partial_output(partial), queue: QueueHandling::Return }
 }
 
 fn follow_up(text: &str) -> Input {
@@ -70,29 +70,29 @@ fn calls(turn: TurnNumber, ids: &[&str]) -> [Input; 2] {
     };
     let plan = ids.iter().map(|id| PlannedCall { call: call(id), decision: decision(id) }).collect();
     let content = ids.iter().map(|id| AssistantBlock::ToolCall(call(id))).collect();
-    [answered(turn, StopReason::ToolUse, content), Input::Planned { turn, plan }]
+    [end_answer(turn, StopReason::ToolUse, content), Input::Planned { turn, plan }]
 }
 
 fn text_answer(turn: TurnNumber, stop_reason: StopReason) -> Input {
-    answered(turn, stop_reason, vec![AssistantBlock::Text { text: "done".into() }])
+    end_answer(turn, stop_reason, vec![AssistantBlock::Text { text: "done".into() }])
 }
 
-fn answered(turn: TurnNumber, stop_reason: StopReason, content: Vec<AssistantBlock>) -> Input {
+fn end_answer(turn: TurnNumber, stop_reason: StopReason, content: Vec<AssistantBlock>) -> Input {
     let answer = AssistantMessage { content, stop_reason, ..AssistantMessage::default() };
     Input::Answered { turn, answer }
 }
 
-fn failed(turn: TurnNumber, then: AfterFailure) -> Input {
+fn failure(turn: TurnNumber, action: AfterFailure) -> Input {
     let answer = AssistantMessage {
         stop_reason: StopReason::Error,
         error_message: Some("busy".into()),
         ..AssistantMessage::default()
     };
-    Input::Failed { turn, answer, then }
+    Input::Failed { turn, answer, action }
 }
 
 fn retry() -> AfterFailure {
-    AfterFailure::Retry { delay: Duration::from_secs(3), most: 5 }
+    AfterFailure::Retry { delay: Duration::from_secs(3), max_attempts: 5 }
 }
 
 fn tool_ended(turn: TurnNumber, id: &str) -> Input {
@@ -113,8 +113,8 @@ fn step(turn: &mut Turn, input: Input) -> Vec<String> {
 }
 
 /// Applies an answer and the plan for its calls.
-fn step_calls(turn: &mut Turn, [answered, planned]: [Input; 2]) -> Vec<String> {
-    let mut lines = step(turn, answered);
+fn step_calls(turn: &mut Turn, [end_answer, planned]: [Input; 2]) -> Vec<String> {
+    let mut lines = step(turn, end_answer);
     let last = lines.pop();
     assert!(last.as_ref().is_some_and(|line| line.starts_with("plan ")), "{last:?}");
     lines.extend(step(turn, planned));
@@ -485,9 +485,9 @@ fn abort_keeps_partial_output_after_the_stop_notice() {
         details: Some(json!({"fullOutputPath": "/x"})),
     };
     let calls = [("w1".into(), shown.clone())].into();
-    let so_far = PartialOutput { answer: None, calls };
+    let partial_output = PartialOutput { answer: None, calls };
     step(&mut turn, prompt("now"));
-    let effects = turn.step(Input::SteerNow { prompt: None, so_far }, NOW);
+    let effects = turn.step(Input::SteerNow { prompt: None, partial_output }, NOW);
     let result = effects.iter().find_map(|effect| match effect {
         Effect::Append(body) => match &**body.as_message()? {
             Message::ToolResult(result) => Some(result.clone()),
@@ -558,9 +558,9 @@ fn decision_is_logged_before_it_takes_effect() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step_calls(&mut turn, calls(1, &["?1", "?2"]));
-    let decided = |id: &str, decision| Input::Decided { call: id.into(), decision, by: Decider::User };
+    let decide = |id: &str, decision| Input::Decided { call: id.into(), decision, decider: Decider::User };
     assert_eq!(
-        step(&mut turn, decided("?1", Decision::Once)),
+        step(&mut turn, decide("?1", Decision::Once)),
         [
             "append approval ?1 once user",
             "emit approval_resolved ?1 once",
@@ -569,7 +569,7 @@ fn decision_is_logged_before_it_takes_effect() {
         ]
     );
     step(&mut turn, tool_ended(1, "?1"));
-    let effects = step(&mut turn, decided("?2", Decision::Deny { reason: "not here".into() }));
+    let effects = step(&mut turn, decide("?2", Decision::Deny { reason: "not here".into() }));
     assert_eq!(
         effects,
         lines(&[
@@ -579,7 +579,7 @@ fn decision_is_logged_before_it_takes_effect() {
             &request_sent(2),
         ])
     );
-    assert!(step(&mut turn, decided("?2", Decision::Once)).is_empty(), "a late word is dropped");
+    assert!(step(&mut turn, decide("?2", Decision::Once)).is_empty(), "a late word is dropped");
 }
 
 #[test]
@@ -595,19 +595,22 @@ fn decision_preview_of_another_call_with_the_same_id_is_ignored() {
 fn decision_made_in_advance_is_logged_with_its_decider() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
-    let [answered, _] = calls(1, &["a", "b", "c"]);
-    step(&mut turn, answered);
+    let [end_answer, _] = calls(1, &["a", "b", "c"]);
+    step(&mut turn, end_answer);
     let call =
         |id: &str| ToolCall { id: id.into(), name: "t".into(), arguments: json!({}), raw_arguments: None };
-    let granted = |by, rule: Option<&str>| CallDecision::Granted { by, rule: rule.map(str::to_owned) };
+    let granted =
+        |decider, rule: Option<&str>| CallDecision::Granted { decider, rule: rule.map(str::to_owned) };
     let denied = CallDecision::Deny(DeniedCall {
         cause: DenialCause::NoApprover,
         reason: "no".into(),
         allowed_by: None,
     });
-    let fates = [granted(Decider::YesFlag, None), granted(Decider::Rule, Some("ls")), denied];
-    let plan =
-        ["a", "b", "c"].into_iter().zip(fates).map(|(id, decision)| PlannedCall { call: call(id), decision });
+    let decisions = [granted(Decider::YesFlag, None), granted(Decider::Rule, Some("ls")), denied];
+    let plan = ["a", "b", "c"]
+        .into_iter()
+        .zip(decisions)
+        .map(|(id, decision)| PlannedCall { call: call(id), decision });
     let mut effects = step(&mut turn, Input::Planned { turn: 1, plan: plan.collect() });
     effects.extend(["a", "b"].into_iter().flat_map(|id| step(&mut turn, tool_ended(1, id))));
     let logged: Vec<&String> = effects.iter().filter(|line| line.starts_with("append approval")).collect();
@@ -689,7 +692,7 @@ fn failed_answer_ends_the_run_and_holds_the_queue() {
     step(&mut turn, prompt("go"));
     step(&mut turn, follow_up("later"));
     assert_eq!(
-        step(&mut turn, failed(1, AfterFailure::GiveUp)),
+        step(&mut turn, failure(1, AfterFailure::GiveUp)),
         lines(&[
             &answer("Error"),
             &["emit turn_end 0".into(), "emit queue_update [later (held)]".into()],
@@ -772,8 +775,8 @@ fn abort_before_the_request_was_sent_leaves_no_answer() {
 fn bash_record_that_failed_is_written_at_the_next_turns_end() {
     let record = BashExecutionMessage { command: "ls".into(), ..BashExecutionMessage::default() };
     let mut turn = machine(TurnOptions::default());
-    let failed = store_failed(None, Queue::default(), vec![record]);
-    step(&mut turn, failed);
+    let failure = store_failed(None, Queue::default(), vec![record]);
+    step(&mut turn, failure);
     step(&mut turn, prompt("go"));
     let effects = step(&mut turn, text_answer(2, StopReason::Stop));
     assert!(effects.contains(&"append bash ls".to_owned()), "{effects:?}");
@@ -794,7 +797,7 @@ fn retry_after_a_delay_ends_with_an_answer() {
     let mut turn = machine(TurnOptions { max_turns: Some(1), ..TurnOptions::default() });
     step(&mut turn, prompt("go"));
     assert_eq!(
-        step(&mut turn, failed(1, retry())),
+        step(&mut turn, failure(1, retry())),
         lines(&[
             &answer("Error"),
             &[
@@ -813,7 +816,7 @@ fn retry_after_a_delay_ends_with_an_answer() {
         "the try doesn't count as a turn"
     );
     assert!(step(&mut turn, Input::RetryDue { turn: 2 }).is_empty(), "a late alarm is nothing");
-    step(&mut turn, failed(2, retry()));
+    step(&mut turn, failure(2, retry()));
     step(&mut turn, Input::RetryDue { turn: 2 });
     assert_eq!(turn.retries(), 2);
     assert_eq!(
@@ -831,10 +834,10 @@ fn retry_after_a_delay_ends_with_an_answer() {
 fn retry_last_one_fails_the_run() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
-    step(&mut turn, failed(1, retry()));
+    step(&mut turn, failure(1, retry()));
     step(&mut turn, Input::RetryDue { turn: 1 });
     assert_eq!(
-        step(&mut turn, failed(2, AfterFailure::GiveUp)),
+        step(&mut turn, failure(2, AfterFailure::GiveUp)),
         lines(&[
             &answer("Error"),
             &["emit auto_retry_end false 1 Some(\"busy\")".into(), "emit turn_end 0".into()],
@@ -848,7 +851,7 @@ fn retry_wait_can_be_cancelled_aborted_or_steered() {
     let waiting = || {
         let mut turn = machine(TurnOptions::default());
         step(&mut turn, prompt("go"));
-        step(&mut turn, failed(1, retry()));
+        step(&mut turn, failure(1, retry()));
         turn
     };
     let retry_end = |reason: &str| format!("emit auto_retry_end false 1 Some({reason:?})");
@@ -895,7 +898,10 @@ fn retry_wait_can_be_cancelled_aborted_or_steered() {
 
 fn steer_now(text: &str) -> Input {
     let Input::Prompt(prompt) = prompt(text) else { unreachable!() };
-    Input::SteerNow { prompt: Some(prompt), so_far: partial_output(Some(AssistantMessage::default())) }
+    Input::SteerNow {
+        prompt: Some(prompt),
+        partial_output: partial_output(Some(AssistantMessage::default())),
+    }
 }
 
 #[test]
@@ -927,7 +933,7 @@ fn steer_now_stops_the_running_call_and_skips_the_rest() {
     step(&mut turn, tool_ended(1, "w1"));
     step(&mut turn, prompt("now"));
     assert_eq!(
-        step(&mut turn, Input::SteerNow { prompt: None, so_far: PartialOutput::default() }),
+        step(&mut turn, Input::SteerNow { prompt: None, partial_output: PartialOutput::default() }),
         lines(&[
             &single_line("stop tools"),
             &result_lines("w2", "aborted: the user steered; it may have had effects"),
@@ -939,7 +945,8 @@ fn steer_now_stops_the_running_call_and_skips_the_rest() {
         ])
     );
     assert!(
-        step(&mut turn, Input::SteerNow { prompt: None, so_far: PartialOutput::default() }).is_empty(),
+        step(&mut turn, Input::SteerNow { prompt: None, partial_output: PartialOutput::default() })
+            .is_empty(),
         "nothing steers"
     );
 }
@@ -954,8 +961,8 @@ fn steer_now_starts_a_run_when_idle() {
 fn plan_is_awaited_and_abort_before_it_gives_results() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
-    let [answered, planned] = calls(1, &["w1", "w2"]);
-    assert_eq!(step(&mut turn, answered), lines(&[&answer("ToolUse"), &single_line("plan 1: w1 w2")]));
+    let [end_answer, planned] = calls(1, &["w1", "w2"]);
+    assert_eq!(step(&mut turn, end_answer), lines(&[&answer("ToolUse"), &single_line("plan 1: w1 w2")]));
     assert_eq!(turn.planning(), Some(1));
     assert_eq!(
         step(&mut turn, abort(None)),
@@ -997,7 +1004,7 @@ fn overflow_request_is_retried_after_compaction() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     assert_eq!(
-        step(&mut turn, failed(1, AfterFailure::Compact)),
+        step(&mut turn, failure(1, AfterFailure::Compact)),
         lines(&[
             &answer("Error"),
             &["emit turn_end 0".into(), "emit agent_end to retry 2".into(), "sync".into(), "compact".into()]
@@ -1006,7 +1013,8 @@ fn overflow_request_is_retried_after_compaction() {
     assert!(turn.is_compacting() && turn.has_compacted());
     step(&mut turn, prompt("wait"));
     assert!(
-        step(&mut turn, Input::SteerNow { prompt: None, so_far: PartialOutput::default() }).is_empty(),
+        step(&mut turn, Input::SteerNow { prompt: None, partial_output: PartialOutput::default() })
+            .is_empty(),
         "it can't be hurried"
     );
     assert_eq!(
@@ -1030,7 +1038,7 @@ fn overflow_compaction_made_during_the_request_suffices() {
     step(&mut turn, prompt("go"));
     assert!(step(&mut turn, compacted(CompactionReason::Threshold)).is_empty());
     assert_eq!(
-        step(&mut turn, failed(1, AfterFailure::Compact)),
+        step(&mut turn, failure(1, AfterFailure::Compact)),
         lines(&[
             &answer("Error"),
             &single_line("emit turn_end 0"),
@@ -1046,7 +1054,7 @@ fn overflow_compaction_made_during_the_request_suffices() {
 fn overflow_earlier_compaction_ends_the_wait() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
-    step(&mut turn, failed(1, AfterFailure::Compact));
+    step(&mut turn, failure(1, AfterFailure::Compact));
     assert_eq!(
         step(&mut turn, compacted(CompactionReason::Threshold)),
         lines(&[&shrunk(true), &single_line("emit agent_start"), &request_sent(2)])
@@ -1058,7 +1066,7 @@ fn overflow_without_compaction_ends_the_run() {
     let too_long = || {
         let mut turn = machine(TurnOptions::default());
         step(&mut turn, prompt("go"));
-        step(&mut turn, failed(1, AfterFailure::Compact));
+        step(&mut turn, failure(1, AfterFailure::Compact));
         turn
     };
     let failure = NotCompacted::Failed("no".into());
@@ -1146,7 +1154,7 @@ fn close_holds_the_queue_and_abort_returns_no_held_messages() {
         effects.into_iter().filter(|line| line.starts_with("append queue")).collect()
     };
     let mut turn = running();
-    let hold = Input::Abort { so_far: PartialOutput::default(), queue: QueueHandling::Hold };
+    let hold = Input::Abort { partial_output: PartialOutput::default(), queue: QueueHandling::Hold };
     assert!(appended(step(&mut turn, hold)).is_empty());
     assert_eq!(turn.queue().items().iter().filter(|item| item.held).count(), 2);
     let mut turn = running();
@@ -1157,10 +1165,10 @@ fn close_holds_the_queue_and_abort_returns_no_held_messages() {
 #[test]
 fn bash_record_is_written_at_once_while_a_run_pauses() {
     let record = BashExecutionMessage { command: "ls".into(), ..BashExecutionMessage::default() };
-    for then in [retry(), AfterFailure::Compact] {
+    for action in [retry(), AfterFailure::Compact] {
         let mut turn = machine(TurnOptions::default());
         step(&mut turn, prompt("go"));
-        step(&mut turn, failed(1, then));
+        step(&mut turn, failure(1, action));
         assert_eq!(step(&mut turn, Input::BashEnded(record.clone())), ["append bash ls"]);
     }
 }
@@ -1169,9 +1177,9 @@ fn bash_record_is_written_at_once_while_a_run_pauses() {
 fn retries_that_end_in_an_overflow_have_an_end_event() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
-    step(&mut turn, failed(1, retry()));
+    step(&mut turn, failure(1, retry()));
     step(&mut turn, Input::RetryDue { turn: 1 });
-    step(&mut turn, failed(2, AfterFailure::Compact));
+    step(&mut turn, failure(2, AfterFailure::Compact));
     let failure = NotCompacted::Failed("no".into());
     let effects = step(&mut turn, Input::NotCompacted { reason: CompactionReason::Overflow, cause: failure });
     assert!(effects.contains(&"emit auto_retry_end false 1 Some(\"no\")".to_owned()), "{effects:?}");

@@ -36,42 +36,42 @@ pub(super) struct TurnInterruption {
     /// Result of a running call, for the model.
     running: &'static str,
     /// Result of a call that had not begun, for the model.
-    waiting: &'static str,
+    not_started: &'static str,
     /// Denial of the pending approval request, for front ends.
     denied: &'static str,
     /// The decider, for the log.
-    by: Decider,
+    decider: Decider,
 }
 
 /// The user aborts the run.
 pub(super) const ABORT: TurnInterruption = TurnInterruption {
     reason: "stopped by the user",
     running: "aborted: the user stopped it; it may have had effects",
-    waiting: "not run: the user stopped the agent",
+    not_started: "not run: the user stopped the agent",
     denied: "the user stopped the agent",
-    by: Decider::User,
+    decider: Decider::User,
 };
 
 /// The user steers at once.
 pub(super) const STEER_NOW: TurnInterruption = TurnInterruption {
     reason: "the user steered",
     running: "aborted: the user steered; it may have had effects",
-    waiting: SKIPPED,
+    not_started: SKIPPED,
     denied: "the user steered",
-    by: Decider::Steering,
+    decider: Decider::Steering,
 };
 
 /// An answer whose calls are being executed.
 #[derive(Debug)]
 pub(super) struct ToolPhase {
     answer: Arc<Message>,
-    waiting: VecDeque<PlannedCall>,
+    planned_calls: VecDeque<PlannedCall>,
     pending_approval: Option<ApprovalStep>,
     running: Vec<ToolCall>,
     results: Vec<Arc<Message>>,
-    skipped: usize,
+    skipped_count: usize,
     /// Number of calls that were stopped while running.
-    stopped: usize,
+    stopped_count: usize,
 }
 
 /// A call that waits for approval.
@@ -85,15 +85,24 @@ struct ApprovalStep {
 impl ToolPhase {
     /// Creates the phase of an answer whose calls have no plan yet.
     pub(super) fn new(answer: Arc<Message>, calls: Vec<ToolCall>) -> Self {
-        let decision = || CallDecision::Refuse(ABORT.waiting.to_owned());
-        let waiting = calls.into_iter().map(|call| PlannedCall { call, decision: decision() }).collect();
+        let decision = || CallDecision::Refuse(ABORT.not_started.to_owned());
+        let planned_calls =
+            calls.into_iter().map(|call| PlannedCall { call, decision: decision() }).collect();
         let (running, results) = (Vec::new(), Vec::new());
-        Self { answer, waiting, pending_approval: None, running, results, skipped: 0, stopped: 0 }
+        Self {
+            answer,
+            planned_calls,
+            pending_approval: None,
+            running,
+            results,
+            skipped_count: 0,
+            stopped_count: 0,
+        }
     }
 
     /// Returns the calls that have not begun.
     pub(super) fn calls(&self) -> Vec<ToolCall> {
-        self.waiting.iter().map(|planned| planned.call.clone()).collect()
+        self.planned_calls.iter().map(|planned| planned.call.clone()).collect()
     }
 
     /// Returns whether the answer made calls; valid once all of them have results.
@@ -103,15 +112,16 @@ impl ToolPhase {
 
     /// Returns whether this call waits for approval.
     pub(super) fn asks(&self, call: &CallId, arguments: &Value) -> bool {
-        let is_it = |asking: &ApprovalStep| asking.call.id == *call && asking.call.arguments == *arguments;
-        self.pending_approval.as_ref().is_some_and(is_it)
+        let is_match =
+            |approval: &ApprovalStep| approval.call.id == *call && approval.call.arguments == *arguments;
+        self.pending_approval.as_ref().is_some_and(is_match)
     }
 
     /// Returns the calls that will need approval.
     pub(super) fn will_ask(&self) -> impl Iterator<Item = &ToolCall> {
-        let asking =
-            self.waiting.iter().filter(|planned| matches!(planned.decision, CallDecision::Ask { .. }));
-        asking.map(|planned| &planned.call)
+        let approval =
+            self.planned_calls.iter().filter(|planned| matches!(planned.decision, CallDecision::Ask { .. }));
+        approval.map(|planned| &planned.call)
     }
 
     pub(super) fn is_running(&self, call: &CallId) -> bool {
@@ -120,9 +130,9 @@ impl ToolPhase {
 
     pub(super) fn receipt(&self) -> DeliveryReceipt {
         DeliveryReceipt {
-            after_calls: self.results.len() - self.skipped,
-            skipped_calls: self.skipped,
-            stopped_calls: self.stopped,
+            after_calls: self.results.len() - self.skipped_count,
+            skipped_calls: self.skipped_count,
+            stopped_calls: self.stopped_count,
             cut_off: matches!(&*self.answer, Message::Assistant(answer) if answer.stop_reason == StopReason::Aborted),
             ..DeliveryReceipt::default()
         }
@@ -135,14 +145,14 @@ impl ToolPhase {
     /// Removes the next calls that start together: reading calls in parallel, any other alone.
     fn next_group(&mut self, groups: Switch) -> Vec<ToolCall> {
         let reads = |planned: &PlannedCall| planned.decision == CallDecision::Run(Access::Reads);
-        let first = self.waiting.pop_front().into_iter();
+        let first = self.planned_calls.pop_front().into_iter();
         let mut group: Vec<PlannedCall> = first.collect();
         while groups == Switch::On
             && group.len() < LARGEST_GROUP
             && group.iter().all(reads)
-            && self.waiting.front().is_some_and(reads)
+            && self.planned_calls.front().is_some_and(reads)
         {
-            group.extend(self.waiting.pop_front());
+            group.extend(self.planned_calls.pop_front());
         }
         group.into_iter().map(|planned| planned.call).collect()
     }
@@ -150,87 +160,93 @@ impl ToolPhase {
 
 impl Turn {
     /// Starts the next step, or ends the turn when none is left. Every call of this function is a steering gap.
-    pub(super) fn next_step(&mut self, mut working: Box<ToolPhase>, out: &mut Effects) {
+    pub(super) fn next_step(&mut self, mut phase: Box<ToolPhase>, out: &mut Effects) {
         loop {
             let steered = self.options.steering_point == SteeringPoint::BetweenTools
                 && self.queue.has_waiting(QueueKind::Steer);
             if steered {
-                self.skip_rest(&mut working, out);
+                self.skip_rest(&mut phase, out);
             }
-            match working.waiting.front().map(|planned| planned.decision.clone()) {
-                None => return self.end_turn(working, out),
+            match phase.planned_calls.front().map(|planned| planned.decision.clone()) {
+                None => return self.end_turn(phase, out),
                 Some(CallDecision::Refuse(reason)) => {
-                    let refused = working.waiting.pop_front().expect("a front was just seen");
-                    self.answer_unrun(&mut working, &refused.call, &reason, out);
+                    let planned = phase.planned_calls.pop_front().expect("a front was just seen");
+                    self.answer_unrun(&mut phase, &planned.call, &reason, out);
                 }
                 Some(CallDecision::Deny(denied)) => {
-                    let call = working.waiting.pop_front().expect("a front was just seen").call;
-                    self.deny(&mut working, &call, denied, out);
+                    let call = phase.planned_calls.pop_front().expect("a front was just seen").call;
+                    self.deny(&mut phase, &call, denied, out);
                 }
-                Some(CallDecision::Granted { by, rule }) => {
-                    let call = working.waiting.pop_front().expect("a front was just seen").call;
-                    out.append(decided(&call.id, &Decision::Once, rule, by));
-                    self.run(&mut working, vec![call], out);
+                Some(CallDecision::Granted { decider, rule }) => {
+                    let call = phase.planned_calls.pop_front().expect("a front was just seen").call;
+                    out.append(approval_entry(&call.id, &Decision::Once, rule, decider));
+                    self.run(&mut phase, vec![call], out);
                     break;
                 }
                 Some(CallDecision::Ask { reason, rule }) => {
-                    let call = working.waiting.pop_front().expect("a front was just seen").call;
-                    working.pending_approval = Some(ApprovalStep { call: call.clone(), rule: rule.clone() });
+                    let call = phase.planned_calls.pop_front().expect("a front was just seen").call;
+                    phase.pending_approval = Some(ApprovalStep { call: call.clone(), rule: rule.clone() });
                     out.effects.push(Effect::Ask { call, reason, rule });
                     break;
                 }
                 Some(CallDecision::Run(_)) => {
-                    let calls = working.next_group(self.options.groups);
-                    self.run(&mut working, calls, out);
+                    let calls = phase.next_group(self.options.groups);
+                    self.run(&mut phase, calls, out);
                     break;
                 }
             }
         }
-        self.phase = Phase::RunningTools(working);
+        self.phase = Phase::RunningTools(phase);
     }
 
     /// Applies the decisions on the calls and starts the first step.
-    pub(super) fn planned(&mut self, plan: Vec<PlannedCall>, out: &mut Effects) {
+    pub(super) fn run_plan(&mut self, plan: Vec<PlannedCall>, out: &mut Effects) {
         match std::mem::take(&mut self.phase) {
-            Phase::Planning(mut working) => {
-                working.waiting = plan.into();
-                self.next_step(working, out);
+            Phase::Planning(mut phase) => {
+                phase.planned_calls = plan.into();
+                self.next_step(phase, out);
             }
             other => self.phase = other,
         }
     }
 
-    pub(super) fn tool_ended(&mut self, result: ToolResultMessage, out: &mut Effects) {
-        let mut working = match std::mem::take(&mut self.phase) {
-            Phase::RunningTools(working) => working,
+    pub(super) fn store_result(&mut self, result: ToolResultMessage, out: &mut Effects) {
+        let mut phase = match std::mem::take(&mut self.phase) {
+            Phase::RunningTools(phase) => phase,
             other => {
                 self.phase = other;
                 return;
             }
         };
-        let started_before = working.running.len();
-        working.running.retain(|call| call.id != result.tool_call_id);
-        if working.running.len() < started_before {
-            self.answer(&mut working, result, out);
+        let started_before = phase.running.len();
+        phase.running.retain(|call| call.id != result.tool_call_id);
+        if phase.running.len() < started_before {
+            self.answer(&mut phase, result, out);
         }
-        if working.running.is_empty() && working.pending_approval.is_none() {
-            self.next_step(working, out);
+        if phase.running.is_empty() && phase.pending_approval.is_none() {
+            self.next_step(phase, out);
         } else {
-            self.phase = Phase::RunningTools(working);
+            self.phase = Phase::RunningTools(phase);
         }
     }
 
-    pub(super) fn decided(&mut self, call: &CallId, decision: Decision, decider: Decider, out: &mut Effects) {
+    pub(super) fn decide_approval(
+        &mut self,
+        call: &CallId,
+        decision: Decision,
+        decider: Decider,
+        out: &mut Effects,
+    ) {
         match std::mem::take(&mut self.phase) {
-            Phase::RunningTools(mut working)
-                if working.pending_approval.as_ref().is_some_and(|asking| asking.call.id == *call) =>
+            Phase::RunningTools(mut phase)
+                if phase.pending_approval.as_ref().is_some_and(|approval| approval.call.id == *call) =>
             {
-                let asking = working.pending_approval.take().expect("the guard saw it");
-                self.resolve(&mut working, asking, (decision, decider), out);
-                if working.running.is_empty() {
-                    self.next_step(working, out);
+                let approval = phase.pending_approval.take().expect("the guard saw it");
+                self.resolve(&mut phase, approval, (decision, decider), out);
+                if phase.running.is_empty() {
+                    self.next_step(phase, out);
                 } else {
-                    self.phase = Phase::RunningTools(working);
+                    self.phase = Phase::RunningTools(phase);
                 }
             }
             phase => self.phase = phase,
@@ -239,136 +255,136 @@ impl Turn {
 
     /// Runs a call that was about to ask and is allowed by now, without an approval request. The log records the
     /// decider.
-    pub(super) fn approval_waived(
+    pub(super) fn waive_approval(
         &mut self,
         call: &CallId,
         grant: Option<(Decider, Option<String>)>,
         out: &mut Effects,
     ) {
         match std::mem::take(&mut self.phase) {
-            Phase::RunningTools(mut working) => {
-                if let Some(asking) = working.pending_approval.take_if(|asking| asking.call.id == *call) {
+            Phase::RunningTools(mut phase) => {
+                if let Some(approval) = phase.pending_approval.take_if(|approval| approval.call.id == *call) {
                     if let Some((decider, rule)) = grant {
-                        out.append(decided(&asking.call.id, &Decision::Once, rule, decider));
+                        out.append(approval_entry(&approval.call.id, &Decision::Once, rule, decider));
                     }
-                    self.run(&mut working, vec![asking.call], out);
+                    self.run(&mut phase, vec![approval.call], out);
                 }
-                self.phase = Phase::RunningTools(working);
+                self.phase = Phase::RunningTools(phase);
             }
             phase => self.phase = phase,
         }
     }
 
     /// Denies a call that was about to ask.
-    pub(super) fn approval_denied(&mut self, call: &CallId, denied: &DeniedCall, out: &mut Effects) {
+    pub(super) fn deny_approval(&mut self, call: &CallId, denied: &DeniedCall, out: &mut Effects) {
         match std::mem::take(&mut self.phase) {
-            Phase::RunningTools(mut working)
-                if working.pending_approval.as_ref().is_some_and(|asking| asking.call.id == *call) =>
+            Phase::RunningTools(mut phase)
+                if phase.pending_approval.as_ref().is_some_and(|approval| approval.call.id == *call) =>
             {
-                let call = working.pending_approval.take().expect("the guard saw it").call;
-                self.deny(&mut working, &call, denied.clone(), out);
-                self.next_step(working, out);
+                let call = phase.pending_approval.take().expect("the guard saw it").call;
+                self.deny(&mut phase, &call, denied.clone(), out);
+                self.next_step(phase, out);
             }
             phase => self.phase = phase,
         }
     }
 
-    fn deny(&mut self, working: &mut ToolPhase, call: &ToolCall, denied: DeniedCall, out: &mut Effects) {
+    fn deny(&mut self, phase: &mut ToolPhase, call: &ToolCall, denied: DeniedCall, out: &mut Effects) {
         let (result, decider) = (denied.result_text(), denied.decider());
         let decision = Decision::Deny { reason: result.clone() };
-        out.append(decided(&call.id, &decision, None, decider));
+        out.append(approval_entry(&call.id, &decision, None, decider));
         out.emit(denied.event(call));
-        self.answer_unrun(working, call, &result, out);
+        self.answer_unrun(phase, call, &result, out);
     }
 
     fn resolve(
         &mut self,
-        working: &mut ToolPhase,
-        asking: ApprovalStep,
+        phase: &mut ToolPhase,
+        approval: ApprovalStep,
         (decision, decider): (Decision, Decider),
         out: &mut Effects,
     ) {
-        let ApprovalStep { call, rule } = asking;
+        let ApprovalStep { call, rule } = approval;
         let rule = (decision == Decision::Session).then_some(rule);
-        out.append(decided(&call.id, &decision, rule, decider));
+        out.append(approval_entry(&call.id, &decision, rule, decider));
         out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision: decision.clone() });
         match decision {
-            Decision::Once | Decision::Session => self.run(working, vec![call], out),
-            Decision::Deny { reason } => self.answer_unrun(working, &call, &format!("denied: {reason}"), out),
+            Decision::Once | Decision::Session => self.run(phase, vec![call], out),
+            Decision::Deny { reason } => self.answer_unrun(phase, &call, &format!("denied: {reason}"), out),
         }
     }
 
     /// Denies the pending call because of a steering message.
     pub(super) fn deny_for_steering(&mut self, out: &mut Effects) {
         match std::mem::take(&mut self.phase) {
-            Phase::RunningTools(mut working) if working.pending_approval.is_some() => {
-                let call = working.pending_approval.take().expect("the guard saw it").call;
+            Phase::RunningTools(mut phase) if phase.pending_approval.is_some() => {
+                let call = phase.pending_approval.take().expect("the guard saw it").call;
                 let decision = Decision::Deny { reason: "the user steered".to_owned() };
-                out.append(decided(&call.id, &decision, None, Decider::Steering));
+                out.append(approval_entry(&call.id, &decision, None, Decider::Steering));
                 out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision });
-                working.skipped += 1;
-                self.answer_unrun(&mut working, &call, DENIED_BY_STEERING, out);
-                self.next_step(working, out);
+                phase.skipped_count += 1;
+                self.answer_unrun(&mut phase, &call, DENIED_BY_STEERING, out);
+                self.next_step(phase, out);
             }
             other => self.phase = other,
         }
     }
 
-    fn run(&mut self, working: &mut ToolPhase, calls: Vec<ToolCall>, out: &mut Effects) {
+    fn run(&mut self, phase: &mut ToolPhase, calls: Vec<ToolCall>, out: &mut Effects) {
         for call in &calls {
-            out.emit(started(call));
+            out.emit(start_event(call));
         }
-        working.running.clone_from(&calls);
+        phase.running.clone_from(&calls);
         out.effects.push(Effect::Run { turn: self.turn, calls });
     }
 
-    fn skip_rest(&mut self, working: &mut ToolPhase, out: &mut Effects) {
-        working.skipped += working.waiting.len();
-        self.refuse_rest(working, SKIPPED, out);
+    fn skip_rest(&mut self, phase: &mut ToolPhase, out: &mut Effects) {
+        phase.skipped_count += phase.planned_calls.len();
+        self.refuse_rest(phase, SKIPPED, out);
     }
 
-    pub(super) fn refuse_rest(&mut self, working: &mut ToolPhase, reason: &str, out: &mut Effects) {
-        while let Some(planned) = working.waiting.pop_front() {
-            self.answer_unrun(working, &planned.call, reason, out);
+    pub(super) fn refuse_rest(&mut self, phase: &mut ToolPhase, reason: &str, out: &mut Effects) {
+        while let Some(planned) = phase.planned_calls.pop_front() {
+            self.answer_unrun(phase, &planned.call, reason, out);
         }
     }
 
-    /// Gives every call without a result one that says that it was stopped, with its partial output.
+    /// Adds a result to every call that has none: it was stopped, and its partial output follows.
     pub(super) fn stop_calls(
         &mut self,
-        working: &mut ToolPhase,
+        phase: &mut ToolPhase,
         stop: &TurnInterruption,
-        mut remains: HashMap<CallId, ToolOutcome>,
+        mut partial_results: HashMap<CallId, ToolOutcome>,
         out: &mut Effects,
     ) {
-        working.stopped += working.running.len();
-        for call in std::mem::take(&mut working.running) {
+        phase.stopped_count += phase.running.len();
+        for call in std::mem::take(&mut phase.running) {
             let mut result = refusal(&call, stop.running, out);
-            if let Some(ToolOutcome { content, details }) = remains.remove(&call.id) {
+            if let Some(ToolOutcome { content, details }) = partial_results.remove(&call.id) {
                 result.content.extend(content);
                 result.details = details;
             }
-            self.answer(working, result, out);
+            self.answer(phase, result, out);
         }
-        if let Some(ApprovalStep { call, .. }) = working.pending_approval.take() {
+        if let Some(ApprovalStep { call, .. }) = phase.pending_approval.take() {
             let decision = Decision::Deny { reason: stop.denied.to_owned() };
-            out.append(decided(&call.id, &decision, None, stop.by));
+            out.append(approval_entry(&call.id, &decision, None, stop.decider));
             out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision });
-            working.skipped += 1;
-            self.answer_unrun(working, &call, stop.waiting, out);
+            phase.skipped_count += 1;
+            self.answer_unrun(phase, &call, stop.not_started, out);
         }
-        working.skipped += working.waiting.len();
-        self.refuse_rest(working, stop.waiting, out);
+        phase.skipped_count += phase.planned_calls.len();
+        self.refuse_rest(phase, stop.not_started, out);
     }
 
-    /// Gives a result to a call that never ran; front ends see its start and end all the same.
-    fn answer_unrun(&mut self, working: &mut ToolPhase, call: &ToolCall, reason: &str, out: &mut Effects) {
-        out.emit(started(call));
-        self.answer(working, refusal(call, reason, out), out);
+    /// Gives a result to a call that never ran; front ends still see its start and end.
+    fn answer_unrun(&mut self, phase: &mut ToolPhase, call: &ToolCall, reason: &str, out: &mut Effects) {
+        out.emit(start_event(call));
+        self.answer(phase, refusal(call, reason, out), out);
     }
 
-    fn answer(&mut self, working: &mut ToolPhase, result: ToolResultMessage, out: &mut Effects) {
-        let ended = EventKind::ToolExecutionEnd {
+    fn answer(&mut self, phase: &mut ToolPhase, result: ToolResultMessage, out: &mut Effects) {
+        let event = EventKind::ToolExecutionEnd {
             tool_call_id: result.tool_call_id.clone(),
             tool_name: result.tool_name.clone(),
             result: ToolOutcome::from(&result),
@@ -376,16 +392,16 @@ impl Turn {
         };
         let message = Arc::new(Message::ToolResult(result));
         out.append(EntryBody::message(Arc::clone(&message)));
-        out.emit(ended);
+        out.emit(event);
         out.emit(EventKind::MessageStart { message: Arc::clone(&message) });
         out.emit(EventKind::MessageEnd { message: Arc::clone(&message) });
         self.run_messages.push(Arc::clone(&message));
-        working.results.push(message);
+        phase.results.push(message);
     }
 }
 
 /// Returns the entry of a decision on a call.
-fn decided(call: &CallId, decision: &Decision, rule: Option<String>, decider: Decider) -> EntryBody {
+fn approval_entry(call: &CallId, decision: &Decision, rule: Option<String>, decider: Decider) -> EntryBody {
     EntryBody::from_tiller(&TillerEntry::Approval {
         tool_call_id: call.clone(),
         decision: decision.name().to_owned(),
@@ -394,7 +410,7 @@ fn decided(call: &CallId, decision: &Decision, rule: Option<String>, decider: De
     })
 }
 
-fn started(call: &ToolCall) -> EventKind {
+fn start_event(call: &ToolCall) -> EventKind {
     EventKind::ToolExecutionStart {
         tool_call_id: call.id.clone(),
         tool_name: call.name.clone(),

@@ -49,7 +49,7 @@ fn harness(answers: Vec<ScriptedAnswer>, configure: impl FnOnce(&mut SessionPart
 
 impl Harness {
     async fn approval_requested(&mut self) -> ApprovalRequest {
-        self.until(|event| match event {
+        self.wait_for_event(|event| match event {
             EventKind::ApprovalRequested(request) => Some(request.clone()),
             _ => None,
         })
@@ -72,13 +72,14 @@ impl Harness {
     fn decisions(&self) -> Vec<String> {
         let log = std::fs::read_to_string(self.agent.reader().path().unwrap()).unwrap();
         let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let own = lines.filter(|line| line["customType"] == "tiller.approval");
-        own.map(|line| {
-            let data = &line["data"];
-            let text = |key: &str| data[key].as_str().unwrap_or_default().to_owned();
-            format!("{} {} {}", text("decision"), text("by"), text("rule")).trim_end().to_owned()
-        })
-        .collect()
+        let approvals = lines.filter(|line| line["customType"] == "tiller.approval");
+        approvals
+            .map(|line| {
+                let data = &line["data"];
+                let text = |key: &str| data[key].as_str().unwrap_or_default().to_owned();
+                format!("{} {} {}", text("decision"), text("by"), text("rule")).trim_end().to_owned()
+            })
+            .collect()
     }
 }
 
@@ -169,7 +170,7 @@ async fn call_outside_in_read_only_mode_is_refused() {
 #[tokio::test]
 async fn decisions_are_logged_with_their_decider() {
     let answers = || vec![bash("touch a"), bash("ls"), text_answer("done")];
-    let (mut yes, _) = harness(answers(), |parts| parts.options.policy.asking = AskBehavior::Yes);
+    let (mut yes, _) = harness(answers(), |parts| parts.options.policy.ask_behavior = AskBehavior::Yes);
     yes.prompt("go").await;
     yes.settled().await;
     assert_eq!(yes.decisions(), ["once yes-flag"]);
@@ -216,7 +217,7 @@ async fn git_status_asks(prepare: impl FnOnce(&Path)) -> bool {
     });
     harness.prompt("go").await;
     let asks = harness
-        .until(|event| match event {
+        .wait_for_event(|event| match event {
             EventKind::ApprovalRequested(request) => Some(Some(request.clone())),
             EventKind::ToolExecutionEnd { .. } => Some(None),
             _ => None,
@@ -351,14 +352,14 @@ async fn mode_change_that_denies_resolves_the_pending_request() {
 #[tokio::test]
 async fn rule_of_folder_outside_is_the_one_that_was_offered() {
     let folder = TempDir::new().unwrap();
-    let named = folder.path().canonicalize().unwrap().join("sub");
-    std::fs::write(&named, "text").unwrap();
-    let (mut harness, _) = harness(vec![read(&named), text_answer("done")], |_| {});
+    let sub_folder = folder.path().canonicalize().unwrap().join("sub");
+    std::fs::write(&sub_folder, "text").unwrap();
+    let (mut harness, _) = harness(vec![read(&sub_folder), text_answer("done")], |_| {});
     harness.prompt("go").await;
     let request = harness.approval_requested().await;
     // As a folder it would be the rule itself.
-    std::fs::remove_file(&named).unwrap();
-    std::fs::create_dir(&named).unwrap();
+    std::fs::remove_file(&sub_folder).unwrap();
+    std::fs::create_dir(&sub_folder).unwrap();
     harness.answer(&request, Decision::Session).await;
     harness.settled().await;
     let rules = harness.agent.permissions().await.unwrap();
@@ -435,8 +436,8 @@ async fn added_folder_is_reached_until_it_is_revoked() {
     harness.answer(&request, Decision::Deny { reason: "no".into() }).await;
     harness.settled().await;
     assert!(!harness.requests().pop().unwrap().system.contains(&folder_line));
-    for typed in ["../none", "../outside/one"] {
-        let refused = harness.agent.add_folder(typed).await;
-        assert!(matches!(refused, Err(AgentError::Folder { .. })), "{refused:?}");
+    for folder_argument in ["../none", "../outside/one"] {
+        let error = harness.agent.add_folder(folder_argument).await;
+        assert!(matches!(error, Err(AgentError::Folder { .. })), "{error:?}");
     }
 }

@@ -10,11 +10,13 @@ async fn bash_record_is_returned_and_a_second_command_refused() {
     let (line, agent) = ("echo begun; read -r x < gate; echo $x; exit 3", harness.agent.clone());
     nix::unistd::mkfifo(&harness.folder.path().join("gate"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     let record = tokio::spawn(async move { agent.execute_bash(line, BashContext::Include).await });
-    harness.until(|event| matches!(event, EventKind::BashExecutionUpdate { .. }).then_some(())).await;
-    let refused = harness.agent.bash("true", BashContext::Include).await.unwrap_err();
-    assert_eq!(refused.to_string(), "a command is running already; wait for it, or abort it");
-    let refused = harness.agent.execute_bash("true", BashContext::Exclude).await.unwrap_err();
-    assert!(matches!(refused, AgentError::BashRunning), "{refused}");
+    harness
+        .wait_for_event(|event| matches!(event, EventKind::BashExecutionUpdate { .. }).then_some(()))
+        .await;
+    let error = harness.agent.bash("true", BashContext::Include).await.unwrap_err();
+    assert_eq!(error.to_string(), "a command is running already; wait for it, or abort it");
+    let error = harness.agent.execute_bash("true", BashContext::Exclude).await.unwrap_err();
+    assert!(matches!(error, AgentError::BashRunning), "{error}");
     std::fs::write(harness.folder.path().join("gate"), "through\n").unwrap();
     let BashExecutionMessage { output, exit_code, cancelled, truncated, .. } = record.await.unwrap().unwrap();
     assert_eq!(
@@ -32,7 +34,9 @@ async fn bash_abort_leaves_the_run_alone() {
     let agent = harness.agent.clone();
     let record =
         tokio::spawn(async move { agent.execute_bash("echo on; sleep 60", BashContext::Include).await });
-    harness.until(|event| matches!(event, EventKind::BashExecutionUpdate { .. }).then_some(())).await;
+    harness
+        .wait_for_event(|event| matches!(event, EventKind::BashExecutionUpdate { .. }).then_some(()))
+        .await;
     harness.agent.abort_bash().await.unwrap();
     let record = record.await.unwrap().unwrap();
     assert_eq!((record.output.trim(), record.cancelled, record.exit_code), ("on", true, None));
@@ -56,18 +60,18 @@ async fn bash_output_in_many_pieces_is_batched_and_complete() {
     harness.agent.bash(line, BashContext::Include).await.unwrap();
     let (mut output, mut count) = (String::new(), 0);
     while !output.ends_with("\n300\n") {
-        output += &harness.until(of_output).await;
+        output += &harness.wait_for_event(of_output).await;
         count += 1;
     }
     let times = started.elapsed().as_millis() / 100 + 2;
     assert!(count <= times, "{count} times, not {times}");
     let live = harness.agent.snapshot().await.unwrap().in_progress.bash.unwrap();
-    assert_eq!(live.output.styled_text().text, output, "what was told of is what there is");
+    assert_eq!(live.output.styled_text().text, output, "events and output agree");
     assert!(live.last_lines().text.starts_with("261\n"), "{}", live.last_lines().text);
     std::fs::write(harness.folder.path().join("gate"), "\n").unwrap();
-    assert_eq!(harness.until(of_output).await, "\u{1b}[31m99%", "the last of it too");
-    let whole: String = (1..=300).map(|number| format!("{number}\n")).collect();
-    assert_eq!(output, whole);
+    assert_eq!(harness.wait_for_event(of_output).await, "\u{1b}[31m99%", "the last of it too");
+    let complete: String = (1..=300).map(|number| format!("{number}\n")).collect();
+    assert_eq!(output, complete);
 }
 
 fn of_output(event: &EventKind) -> Option<String> {
@@ -100,8 +104,8 @@ async fn bash_output_over_the_limit_is_in_a_file_of_the_record() {
     assert!(record.truncated && record.output.starts_with("4998\n4999\n5000\n"), "{}", record.output);
     let path = record.full_output_path.clone().unwrap();
     assert!(path.starts_with(harness.folder.path().join("outputs").to_str().unwrap()), "{path}");
-    let whole: String = (1..=5000).map(|number| format!("{number}\n")).collect();
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
+    let complete: String = (1..=5000).map(|number| format!("{number}\n")).collect();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), complete);
     let log = std::fs::read_to_string(harness.agent.reader().path().unwrap()).unwrap();
     assert!(log.contains(&format!(r#""fullOutputPath":"{path}""#)) && log.contains(r#""truncated":true"#));
 }
@@ -116,7 +120,7 @@ async fn bash_command_cut_off_by_close_keeps_output_and_file() {
         EventKind::BashExecutionUpdate { delta, .. } => delta.contains("over").then_some(()),
         _ => None,
     };
-    harness.until(is_over).await;
+    harness.wait_for_event(is_over).await;
     let path = harness.agent.reader().path().unwrap().to_owned();
     harness.agent.close().await.unwrap();
     let log = std::fs::read_to_string(path).unwrap();
@@ -124,8 +128,8 @@ async fn bash_command_cut_off_by_close_keeps_output_and_file() {
     let record = &entry["message"];
     assert_eq!((&record["cancelled"], &record["truncated"]), (&json!(true), &json!(true)));
     assert!(record["output"].as_str().unwrap().starts_with("4"), "{record}");
-    let whole = std::fs::read_to_string(record["fullOutputPath"].as_str().unwrap()).unwrap();
-    assert!(whole.starts_with("1\n2\n") && whole.ends_with("50000\nover\n"));
+    let complete = std::fs::read_to_string(record["fullOutputPath"].as_str().unwrap()).unwrap();
+    assert!(complete.starts_with("1\n2\n") && complete.ends_with("50000\nover\n"));
 }
 
 #[tokio::test]
@@ -155,7 +159,7 @@ async fn bash_close_stops_the_command_and_replies_with_its_output() {
     let line = "echo $$ > pid; echo seen; sleep 600";
     let record = tokio::spawn(async move { agent.execute_bash(line, BashContext::Include).await });
     loop {
-        let event = tokio::time::timeout(PATIENCE, events.next()).await.unwrap().unwrap().unwrap();
+        let event = tokio::time::timeout(TIMEOUT, events.next()).await.unwrap().unwrap().unwrap();
         if matches!(event.kind, EventKind::BashExecutionUpdate { .. }) {
             break;
         }
@@ -177,5 +181,5 @@ async fn bash_close_stops_the_command_and_replies_with_its_output() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, exit).await.expect("the command is gone");
+    tokio::time::timeout(TIMEOUT, exit).await.expect("the command is gone");
 }

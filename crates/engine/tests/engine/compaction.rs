@@ -10,7 +10,7 @@ use tiller_session::entry::Compaction;
 
 use super::*;
 
-/// A prompt of some 1,200 tokens, of which a summary quotes 500.
+/// A prompt of about 1,200 tokens; a summary quotes 500 of them.
 fn long_prompt(word: &str) -> String {
     format!("{word} {}", "lorem ipsum ".repeat(400))
 }
@@ -59,11 +59,11 @@ impl Harness {
     }
 
     async fn compaction_began(&mut self) -> CompactionReason {
-        let began = |event: &EventKind| match event {
+        let is_start = |event: &EventKind| match event {
             EventKind::CompactionStart { reason } => Some(*reason),
             _ => None,
         };
-        self.until(began).await
+        self.wait_for_event(is_start).await
     }
 
     /// Returns the result, or the aborted flag and the error.
@@ -75,7 +75,7 @@ impl Harness {
             }),
             _ => None,
         };
-        self.until(ended).await
+        self.wait_for_event(ended).await
     }
 
     async fn compaction_failed(&mut self) -> String {
@@ -87,7 +87,7 @@ impl Harness {
             }
             _ => None,
         };
-        self.until(failed).await
+        self.wait_for_event(failed).await
     }
 
     fn bodies(&self) -> Vec<EntryBody> {
@@ -222,7 +222,7 @@ async fn compact_full_window_runs_in_background_between_two_turns() {
     harness.permits.add_permits(1);
     // The next request is sent while the summary is being made, and its call begins.
     assert_eq!(harness.compaction_began().await, CompactionReason::Threshold);
-    harness.until(|event| matches!(event, EventKind::ToolExecutionStart { .. }).then_some(())).await;
+    harness.wait_for_event(|event| matches!(event, EventKind::ToolExecutionStart { .. }).then_some(())).await;
     let live = harness.agent.snapshot().await.unwrap().in_progress;
     assert!(matches!(live.summary, Some(Summarizing { of: SummaryOf::Context(_), failed: None, .. })));
     assert!(harness.compactions().is_empty());
@@ -268,10 +268,10 @@ async fn compact_without_approver_delays_settled_until_it_is_logged() {
         EventKind::AgentSettled => Some("settled"),
         _ => None,
     };
-    assert_eq!(harness.until(end).await, "end");
+    assert_eq!(harness.wait_for_event(end).await, "end");
     harness.model.summaries.add_permits(1);
-    assert_eq!(harness.until(end).await, "compacted");
-    assert_eq!(harness.until(end).await, "settled");
+    assert_eq!(harness.wait_for_event(end).await, "compacted");
+    assert_eq!(harness.wait_for_event(end).await, "settled");
     assert_eq!(harness.compactions().len(), 1);
 }
 
@@ -332,7 +332,7 @@ async fn compact_failed_summary_request_is_retried() {
         _ => None,
     };
     for attempt in [1, 2] {
-        assert_eq!(harness.until(tries).await, (attempt, "scripted: no luck".to_owned()));
+        assert_eq!(harness.wait_for_event(tries).await, (attempt, "scripted: no luck".to_owned()));
     }
 }
 
@@ -409,7 +409,7 @@ async fn compact_failed_summary_without_approver_truncates() {
     };
     let expected =
         "the summary failed (scripted: no luck); the older part of the conversation is left out instead";
-    assert_eq!(harness.until(warning).await, expected);
+    assert_eq!(harness.wait_for_event(warning).await, expected);
     assert!(harness.compaction_ended().await.unwrap().summary.contains("are left out"));
     assert_eq!(harness.settled().await, RunOutcome::Completed);
 }
@@ -457,26 +457,26 @@ async fn compact_summary_of_a_branch_left_is_dropped_but_costs() {
 
 #[tokio::test]
 async fn abort_stops_a_compaction_and_its_caller_gets_an_error() {
-    let hanging = ScriptedAnswer { hang: true, ..summary("Sho") };
-    let mut harness = harness(vec![text_answer("one"), text_answer("two"), hanging]);
+    let hanging_summary = ScriptedAnswer { hang: true, ..summary("Sho") };
+    let mut harness = harness(vec![text_answer("one"), text_answer("two"), hanging_summary]);
     harness.prompt_long("first").await;
     harness.prompt_long("second").await;
     let agent = harness.agent.clone();
-    let waiting = tokio::spawn(async move { agent.compact(None).await });
+    let compacting = tokio::spawn(async move { agent.compact(None).await });
     harness.compaction_began().await;
     assert!(matches!(harness.agent.compact(None).await, Err(AgentError::Summarizing)));
     harness.agent.abort().await.unwrap();
     assert_eq!(harness.compaction_ended().await, Err((true, None)));
-    let stopped = waiting.await.unwrap();
-    assert!(matches!(stopped, Err(AgentError::Compaction(CompactionError::Stopped))), "{stopped:?}");
+    let result = compacting.await.unwrap();
+    assert!(matches!(result, Err(AgentError::Compaction(CompactionError::Stopped))), "{result:?}");
     assert!(matches!(harness.agent.abort_compaction().await, Err(AgentError::NotFound(_))));
 }
 
 #[tokio::test]
 async fn abort_stops_a_run_and_the_compaction_it_waits_for() {
     for stops_all in [true, false] {
-        let hanging = ScriptedAnswer { hang: true, ..summary("Sho") };
-        let mut harness = harness(vec![text_answer("one"), overflowing(), hanging]);
+        let hanging_summary = ScriptedAnswer { hang: true, ..summary("Sho") };
+        let mut harness = harness(vec![text_answer("one"), overflowing(), hanging_summary]);
         harness.prompt_long("first").await;
         harness.prompt(&long_prompt("second")).await;
         harness.compaction_began().await;
@@ -526,7 +526,7 @@ async fn overflow_window_named_by_the_server_is_used() {
         _ => None,
     };
     let expected = "the server of scripted/(in memory) reports a context window of 4.0k tokens instead of 200k; it is used from now on";
-    assert_eq!(harness.until(warned).await, expected);
+    assert_eq!(harness.wait_for_event(warned).await, expected);
     assert_eq!(harness.settled().await, RunOutcome::Completed);
     let state = harness.agent.state().await.unwrap().state;
     assert_eq!(state.context.window, Tokens(4_096));
@@ -570,7 +570,7 @@ async fn branch_summary_is_made_by_the_model_on_leaving() {
     let left_leaf = harness.agent.reader().leaf().unwrap();
     let summary_choice = BranchSummary::Made { instructions: Some("only the errors".into()) };
     harness.agent.navigate(first, summary_choice).await.unwrap();
-    assert_eq!(harness.until(branch_ended).await, (false, None));
+    assert_eq!(harness.wait_for_event(branch_ended).await, (false, None));
     let summary_prompt = harness.last_request_texts().remove(0);
     assert!(summary_prompt.contains("[User] second") && !summary_prompt.contains("[User] first"));
     assert!(summary_prompt.ends_with("only the errors"));
@@ -600,13 +600,13 @@ async fn branch_summary_of_a_compacted_branch_has_the_kept_part() {
     ]);
     harness.prompt_long("first").await;
     harness.prompt_long("second").await;
-    let stays = harness.agent.reader().leaf().unwrap();
+    let leaf = harness.agent.reader().leaf().unwrap();
     harness.prompt("on the branch before").await;
     harness.settled().await;
     harness.agent.compact(None).await.unwrap();
     harness.prompt("on the branch after").await;
     harness.settled().await;
-    harness.agent.navigate(stays, BranchSummary::Made { instructions: None }).await.unwrap();
+    harness.agent.navigate(leaf, BranchSummary::Made { instructions: None }).await.unwrap();
     let summary_prompt = harness.last_request_texts().remove(0);
     assert!(
         summary_prompt.contains("[User] on the branch before")
@@ -620,8 +620,8 @@ async fn branch_summary_of_a_compacted_branch_has_the_kept_part() {
 
 #[tokio::test]
 async fn branch_summary_can_be_aborted_and_nothing_moves() {
-    let hanging = ScriptedAnswer { hang: true, ..summary("It l") };
-    let mut harness = harness(vec![text_answer("one"), text_answer("two"), hanging]);
+    let hanging_summary = ScriptedAnswer { hang: true, ..summary("It l") };
+    let mut harness = harness(vec![text_answer("one"), text_answer("two"), hanging_summary]);
     harness.prompt("first").await;
     harness.settled().await;
     let first = harness.agent.reader().leaf().unwrap();
@@ -630,13 +630,13 @@ async fn branch_summary_can_be_aborted_and_nothing_moves() {
     let leaf = harness.agent.reader().leaf();
     let agent = harness.agent.clone();
     let summary_choice = BranchSummary::Made { instructions: None };
-    let leaving = tokio::spawn(async move { agent.navigate(first, summary_choice).await });
-    harness.until(|event| matches!(event, EventKind::BranchSummaryStart).then_some(())).await;
-    let refused = harness.agent.prompt("third", PromptOptions::default()).await;
-    assert!(matches!(refused, Err(AgentError::Summarizing)), "{refused:?}");
+    let navigating = tokio::spawn(async move { agent.navigate(first, summary_choice).await });
+    harness.wait_for_event(|event| matches!(event, EventKind::BranchSummaryStart).then_some(())).await;
+    let error = harness.agent.prompt("third", PromptOptions::default()).await;
+    assert!(matches!(error, Err(AgentError::Summarizing)), "{error:?}");
     harness.agent.abort().await.unwrap();
-    assert_eq!(harness.until(branch_ended).await, (true, None));
-    assert!(leaving.await.unwrap().is_err());
+    assert_eq!(harness.wait_for_event(branch_ended).await, (true, None));
+    assert!(navigating.await.unwrap().is_err());
     assert_eq!(harness.agent.reader().leaf(), leaf);
 }
 
@@ -762,7 +762,7 @@ async fn message_longer_than_the_window_is_not_compacted() {
                     more than the model's context window (200k); ";
     assert!(error.as_ref().unwrap().starts_with(expected), "{error:?}");
     assert_eq!(harness.settled().await, RunOutcome::Failed);
-    assert_eq!(harness.requests().len(), 2, "no summary was asked for");
+    assert_eq!(harness.requests().len(), 2, "no summary was requested");
 }
 
 #[tokio::test]

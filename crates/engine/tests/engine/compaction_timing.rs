@@ -43,7 +43,7 @@ async fn prompt_long(harness: &mut Harness, text: &str) {
 async fn event_names_until(harness: &mut Harness, last: &str) -> Vec<String> {
     let mut names = Vec::new();
     loop {
-        let event = tokio::time::timeout(PATIENCE, harness.events.next())
+        let event = tokio::time::timeout(TIMEOUT, harness.events.next())
             .await
             .expect("the event never came")
             .unwrap();
@@ -75,8 +75,10 @@ async fn compaction_finished_during_a_sync_serves_the_overflow() {
     harness.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
     disk.slow_syncs(200);
     harness.agent.prompt(long_prompt("second"), PromptOptions::default()).await.unwrap();
-    harness.until(|event| matches!(event, EventKind::CompactionStart { .. }).then_some(())).await;
-    harness.until(|event| matches!(event, EventKind::AgentEnd { will_retry: true, .. }).then_some(())).await;
+    harness.wait_for_event(|event| matches!(event, EventKind::CompactionStart { .. }).then_some(())).await;
+    harness
+        .wait_for_event(|event| matches!(event, EventKind::AgentEnd { will_retry: true, .. }).then_some(()))
+        .await;
     // The sync before the compaction is in progress now.
     harness.model.summaries.add_permits(9);
     let names = event_names_until(&mut harness, "agent_settled").await;
@@ -92,7 +94,7 @@ async fn compaction_write_failure_after_the_run_ends_it_once() {
     prompt_long(&mut harness, "first").await;
     harness.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
     harness.agent.prompt(long_prompt("second"), PromptOptions::default()).await.unwrap();
-    harness.until(|event| matches!(event, EventKind::AgentEnd { .. }).then_some(())).await;
+    harness.wait_for_event(|event| matches!(event, EventKind::AgentEnd { .. }).then_some(())).await;
     // Waits for the sync at the end of the run.
     harness.agent.snapshot().await.unwrap();
     disk.fail_write_after(0, Fault::Full);
@@ -111,8 +113,8 @@ async fn compaction_write_failure_is_reported_once() {
     harness.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
     prompt_long(&mut harness, "second").await;
     disk.fail_write_after(0, Fault::Full);
-    let refused = harness.agent.prompt("third", PromptOptions::default()).await;
-    assert!(refused.is_err());
+    let error = harness.agent.prompt("third", PromptOptions::default()).await;
+    assert!(error.is_err());
     let names = event_names_until(&mut harness, "agent_settled").await;
     assert_eq!(count(&names, "compaction_end"), 1, "{names:?}");
 }
@@ -128,14 +130,14 @@ async fn branch_summary_ends_the_compaction_of_the_context() {
     harness.model.summaries.forget_permits(Semaphore::MAX_PERMITS);
     let agent = harness.agent.clone();
     let compacting = tokio::spawn(async move { agent.compact(None).await });
-    harness.until(|event| matches!(event, EventKind::CompactionStart { .. }).then_some(())).await;
+    harness.wait_for_event(|event| matches!(event, EventKind::CompactionStart { .. }).then_some(())).await;
     let agent = harness.agent.clone();
     let summary_choice = BranchSummary::Made { instructions: None };
-    let leaving = tokio::spawn(async move { agent.navigate(first, summary_choice).await });
+    let navigating = tokio::spawn(async move { agent.navigate(first, summary_choice).await });
     let names = event_names_until(&mut harness, "branch_summary_start").await;
     assert_eq!(count(&names, "compaction_end"), 1, "{names:?}");
     harness.model.summaries.add_permits(9);
-    leaving.await.unwrap().unwrap();
+    navigating.await.unwrap().unwrap();
     let stopped = compacting.await.unwrap().unwrap_err();
     assert!(matches!(stopped, AgentError::Compaction(_)), "{stopped:?}");
 }

@@ -6,12 +6,16 @@ use tiller_provider::ModelError;
 
 use super::*;
 
-fn scripted(answers: Vec<ScriptedAnswer>) -> (ProviderRegistry, Arc<Model>) {
+fn scripted(answers: Vec<ScriptedAnswer>) -> (ProviderRegistry, Arc<RecordingModel>) {
     let script = Scripted::new(answers);
     let facts = vec![script.facts()];
     let summaries = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
-    let model =
-        Arc::new(Model { script, received: Mutex::default(), logs: PathBuf::from("none"), summaries });
+    let model = Arc::new(RecordingModel {
+        script,
+        recorded: Mutex::default(),
+        logs: PathBuf::from("none"),
+        summaries,
+    });
     let mut providers = ProviderRegistry::default();
     providers.add(Arc::clone(&model) as Arc<dyn Provider>, facts);
     (providers, model)
@@ -50,7 +54,7 @@ async fn run_sends_a_prompt_and_returns_the_result() {
     let path = result.path.unwrap();
     assert_eq!(*Reader::open(&path).unwrap().id(), result.session);
     SessionManager::new(Placement::Memory, folder.path().into()).open(&path).expect("the lock is free");
-    let requests = model.received.lock().unwrap();
+    let requests = model.recorded.lock().unwrap();
     assert!(format!("{:?}", requests[0].0.messages).contains("image/png"));
     let offered: Vec<String> = requests[0].0.tools.iter().map(|tool| tool.name.clone()).collect();
     assert_eq!(offered, ["read_file", "list_files", "grep", "edit_file", "write_file"], "no bash unasked");
@@ -106,7 +110,7 @@ async fn builder_session_with_messages_continues_from_them() {
     agent.prompt("who am I?", PromptOptions::default()).await.unwrap();
     let settled = agent.settled().await.unwrap();
     assert_eq!((settled.outcome, settled.messages.len()), (RunOutcome::Completed, 2));
-    let request = model.received.lock().unwrap()[0].0.messages.clone();
+    let request = model.recorded.lock().unwrap()[0].0.messages.clone();
     assert_eq!((request.len(), &*request[0]), (3, &user("I am Ada.")));
     agent.close().await.unwrap();
 
@@ -128,7 +132,7 @@ async fn builder_messages_with_an_unanswered_call_get_a_result() {
     let agent = builder.start(&std::env::temp_dir()).unwrap();
     agent.prompt("go on", PromptOptions::default()).await.unwrap();
     agent.settled().await.unwrap();
-    let request = model.received.lock().unwrap()[0].0.messages.clone();
+    let request = model.recorded.lock().unwrap()[0].0.messages.clone();
     let roles: Vec<&str> = request
         .iter()
         .map(|message| match &**message {

@@ -25,7 +25,7 @@ async fn prompt(agent: &AgentSession, text: &str) {
 
 /// A call that takes long enough for a command to run meanwhile.
 fn slow_call() -> Reply {
-    Reply::says([AnswerPart::call(
+    Reply::answer([AnswerPart::call(
         "c1",
         "bash",
         serde_json::json!({"command": "until [ -e go ]; do sleep 0.02; done"}),
@@ -100,7 +100,7 @@ async fn run_session(server: &MockServer, provider: usize) {
 #[tokio::test]
 async fn bash_excluded_command_is_in_no_byte_of_any_request() {
     for provider in [0, 1] {
-        let answer = |text: &str| Reply::says([AnswerPart::text(text)]);
+        let answer = |text: &str| Reply::answer([AnswerPart::text(text)]);
         let script = [
             answer("one"),
             slow_call(),

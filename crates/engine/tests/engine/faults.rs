@@ -73,7 +73,7 @@ async fn run_with_fault(fault: Fault, writes: usize) {
     assert_equals_file(&harness);
     let lines_before = logged(&harness);
     // Everything that was sent to the model or run was in the file before.
-    let requests = harness.model.received.lock().unwrap().len();
+    let requests = harness.model.recorded.lock().unwrap().len();
     assert!(requests == 0 || lines_before[0] == "user go", "{lines_before:?}");
     let call_runs = 100 - harness.permits.available_permits();
     assert!(call_runs == 0 || lines_before[1].starts_with("answer"), "{lines_before:?}");
@@ -96,7 +96,7 @@ async fn run_with_fault(fault: Fault, writes: usize) {
 async fn write_failure_pauses_the_run_and_the_next_prompt_resumes() {
     for writes in 0..writes_of_a_run().await {
         for fault in [Fault::Full, Fault::Broken, Fault::Short(0), Fault::Short(50), Fault::BrokenAfter(50)] {
-            tokio::time::timeout(PATIENCE, run_with_fault(fault, writes)).await.unwrap();
+            tokio::time::timeout(TIMEOUT, run_with_fault(fault, writes)).await.unwrap();
         }
     }
 }
@@ -109,7 +109,7 @@ async fn write_failure_reports_the_reason_and_the_next_step() {
     disk.fail_write_after(writes_of_a_run().await - 1, Fault::Full);
     harness.prompt("go").await;
     let (message, hint) = harness
-        .until(|event| match event {
+        .wait_for_event(|event| match event {
             EventKind::Warning { message, hint } => Some((message.clone(), hint.clone())),
             _ => None,
         })
@@ -118,7 +118,7 @@ async fn write_failure_reports_the_reason_and_the_next_step() {
     assert!(message.contains(&path) && message.contains("No space left on device"), "{message}");
     assert!(hint.unwrap().contains("free up space"));
     let warning = harness
-        .until(|event| match event {
+        .wait_for_event(|event| match event {
             EventKind::AgentEnd { messages, .. } => Some(messages.len()),
             _ => None,
         })
@@ -135,9 +135,9 @@ async fn sync_failure_pauses_the_run_before_the_request() {
         EventKind::Warning { message, hint } => Some((message.clone(), hint.clone().unwrap())),
         _ => None,
     };
-    let refused = harness.agent.prompt("go", PromptOptions::default()).await.unwrap_err().to_string();
-    let (message, hint) = harness.until(warning).await;
-    assert!(refused.contains("can't be synced to the disk") && refused == message, "{refused} {message}");
+    let error = harness.agent.prompt("go", PromptOptions::default()).await.unwrap_err().to_string();
+    let (message, hint) = harness.wait_for_event(warning).await;
+    assert!(error.contains("can't be synced to the disk") && error == message, "{error} {message}");
     assert!(hint.contains("power cut"), "{hint}");
     assert_eq!(harness.settled().await, RunOutcome::Failed);
     assert!(harness.requests().is_empty());
@@ -181,14 +181,14 @@ async fn external_appends_are_reported_and_in_the_next_request() {
     std::fs::write(&path, text).unwrap();
     harness.prompt("on").await;
     let shown = harness
-        .until(|event| match event {
+        .wait_for_event(|event| match event {
             EventKind::EntryAppended { entry_id, entry } => Some((entry_id.clone(), entry.get().to_owned())),
             _ => None,
         })
         .await;
     assert_eq!(shown, ("x".into(), line.to_string()), "before everything that follows it");
     let warning = harness
-        .until(|event| match event {
+        .wait_for_event(|event| match event {
             EventKind::Warning { message, .. } => Some(message.clone()),
             _ => None,
         })
@@ -218,17 +218,17 @@ async fn external_appends_many_lines_are_reported_as_a_count() {
     std::fs::write(&path, text).unwrap();
     harness.prompt("on").await;
     let warning = harness
-        .until(|event| match event {
+        .wait_for_event(|event| match event {
             EventKind::SessionChanged { reason, .. } => Some(*reason),
-            EventKind::EntryAppended { entry_id, .. } => panic!("{entry_id} was told first"),
+            EventKind::EntryAppended { entry_id, .. } => panic!("{entry_id} was reported first"),
             _ => None,
         })
         .await;
     assert_eq!(warning, SessionChange::Grown);
     let warning = harness
-        .until(|event| match event {
+        .wait_for_event(|event| match event {
             EventKind::Warning { message, .. } => Some(message.clone()),
-            EventKind::EntryAppended { entry_id, .. } => panic!("{entry_id} was told first"),
+            EventKind::EntryAppended { entry_id, .. } => panic!("{entry_id} was reported first"),
             _ => None,
         })
         .await;
@@ -251,9 +251,9 @@ async fn external_appends_on_another_branch_make_clients_reload() {
     std::fs::write(&path, text).unwrap();
     harness.prompt("on").await;
     let reason = harness
-        .until(|event| match event {
+        .wait_for_event(|event| match event {
             EventKind::SessionChanged { reason, .. } => Some(*reason),
-            EventKind::EntryAppended { entry_id, .. } => panic!("{entry_id} was told first"),
+            EventKind::EntryAppended { entry_id, .. } => panic!("{entry_id} was reported first"),
             _ => None,
         })
         .await;
@@ -273,8 +273,8 @@ async fn log_cut_short_pauses_the_run_and_the_rest_is_sent() {
     let lines: Vec<&str> = text.lines().collect();
     let shortened = lines[..lines.len() - 1].join("\n") + "\n";
     std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(shortened.len() as u64).unwrap();
-    let refused = try_prompt(&mut harness, "lost").await.unwrap_err().to_string();
-    assert!(refused.contains("1 entry is lost"), "{refused}");
+    let error = try_prompt(&mut harness, "lost").await.unwrap_err().to_string();
+    assert!(error.contains("1 entry is lost"), "{error}");
     assert_eq!(try_prompt(&mut harness, "on").await.unwrap(), RunOutcome::Completed);
     let messages = format!("{:?}", harness.requests().last().unwrap().messages);
     assert!(
@@ -289,7 +289,7 @@ async fn file_system_without_locks_is_reported_at_first_write() {
     let mut harness = harness(&disk, SyncPolicy::Turn);
     harness.prompt("go").await;
     let warning = harness
-        .until(|event| match event {
+        .wait_for_event(|event| match event {
             EventKind::Warning { message, .. } => Some(message.clone()),
             _ => None,
         })

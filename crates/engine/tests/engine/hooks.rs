@@ -48,7 +48,7 @@ struct ScriptedExtension {
     turn: Behavior<RequestChange>,
     call: Behavior<CallVerdict>,
     /// Arguments of the only call that it reviews; `None` for every call.
-    only: Option<Value>,
+    only_arguments: Option<Value>,
     result: Behavior<ResultChange>,
     events: Behavior<()>,
     tools: Vec<Arc<dyn Tool>>,
@@ -90,7 +90,7 @@ impl Extension for ScriptedExtension {
 
     fn tool_call<'a>(&'a self, call: &'a ToolCall) -> HookFuture<'a, CallVerdict> {
         self.record(format!("call {}", call.arguments));
-        if self.only.as_ref().is_some_and(|only| *only != call.arguments) {
+        if self.only_arguments.as_ref().is_some_and(|only_arguments| *only_arguments != call.arguments) {
             return Behavior::Nothing.run();
         }
         self.call.run()
@@ -207,8 +207,8 @@ async fn request_change_applies_to_one_request_and_log_keeps_both() {
     assert_eq!((users, tools), (vec!["be kind, and go".to_owned()], vec!["gate"]));
     assert_ne!(system, "You are a gatekeeper.");
     // The request that called the tool did not offer it.
-    let refused = "result unknown tool `gate`; there are: ";
-    assert_eq!(harness.message_lines(), ["user go", "answer  ToolUse", refused, "answer done Stop"]);
+    let error = "result unknown tool `gate`; there are: ";
+    assert_eq!(harness.message_lines(), ["user go", "answer  ToolUse", error, "answer done Stop"]);
     let records = records.lock().unwrap();
     let turns: Vec<&String> = records
         .iter()
@@ -253,7 +253,7 @@ async fn request_retry_is_the_same_request_for_extensions() {
     let (starts, records) = (Arc::clone(&extension.starts), Arc::clone(&extension.records));
     let mut harness = harness(vec![extension], vec![failing], |_| {});
     harness.prompt("go").await;
-    harness.until(|event| matches!(event, EventKind::AgentSettled).then_some(())).await;
+    harness.wait_for_event(|event| matches!(event, EventKind::AgentSettled).then_some(())).await;
     let systems: Vec<String> = harness.requests().into_iter().map(|request| request.system).collect();
     assert_eq!(systems, ["Changed.", "Changed."]);
     let turns = records.lock().unwrap().iter().filter(|line| line.starts_with("turn go")).count();
@@ -267,7 +267,7 @@ async fn request_change_with_unknown_tool_is_ignored_with_a_warning() {
         ScriptedExtension { name: "p", turn: Behavior::Return(change), ..ScriptedExtension::default() };
     let mut harness = harness(vec![extension], vec![text_answer("done")], |_| {});
     harness.prompt("go").await;
-    assert_eq!(harness.until(warning).await, "extension p: turn_start failed: unknown tool gat");
+    assert_eq!(harness.wait_for_event(warning).await, "extension p: turn_start failed: unknown tool gat");
     harness.settled().await;
     assert_eq!(request_parts(&harness.requests()[0]).2, ["gate"]);
 }
@@ -309,9 +309,10 @@ async fn tool_call_strictest_verdict_counts() {
     assert_eq!(denied, "result denied: no (extension b)");
     let unasked = run_call(vec![reviewer("a", ask("hm"))], no_approver).await;
     assert!(unasked.starts_with("result denied: hm (extension a), and no one can approve it"), "{unasked}");
-    let approved =
-        run_call(vec![reviewer("a", ask("hm"))], |parts| parts.options.policy.asking = AskBehavior::Yes)
-            .await;
+    let approved = run_call(vec![reviewer("a", ask("hm"))], |parts| {
+        parts.options.policy.ask_behavior = AskBehavior::Yes
+    })
+    .await;
     assert_eq!(approved, "result through");
 }
 
@@ -325,7 +326,7 @@ async fn tool_call_ask_verdict_is_not_covered_by_session_rules() {
         _ => None,
     };
     for number in [1, 2] {
-        let requested = harness.until(request).await;
+        let requested = harness.wait_for_event(request).await;
         assert_eq!((requested.reason.as_str(), requested.rule.as_str()), ("sure? (extension a)", ""));
         assert_eq!(requested.args, json!({"n": number}));
         harness.agent.decide(requested.tool_call_id, Decision::Session).await.unwrap();
@@ -333,14 +334,14 @@ async fn tool_call_ask_verdict_is_not_covered_by_session_rules() {
             EventKind::ApprovalResolved { decision, .. } => Some(decision.clone()),
             _ => None,
         };
-        assert_eq!(harness.until(decided).await, Decision::Once, "there is no rule to go on");
+        assert_eq!(harness.wait_for_event(decided).await, Decision::Once, "there is no rule to go on");
     }
     assert_eq!(harness.settled().await, RunOutcome::Completed);
 }
 
 #[tokio::test]
 async fn tool_call_missing_verdict_is_no_consent() {
-    for (behavior, why) in [
+    for (behavior, reason) in [
         (Behavior::Fail, "extension guard, which reviews calls, failed: told to fail"),
         (Behavior::Panic, "extension guard, which reviews calls, crashed"),
         (Behavior::Hang, "extension guard, which reviews calls, took longer than 20 ms"),
@@ -349,13 +350,13 @@ async fn tool_call_missing_verdict_is_no_consent() {
             "extension guard changed its arguments to invalid ones: `wrong` is wrong",
         ),
     ] {
-        for asking in [AskBehavior::User, AskBehavior::Yes] {
+        for ask_behavior in [AskBehavior::User, AskBehavior::Yes] {
             let denied = run_call(vec![reviewer("guard", behavior.clone())], |parts| {
                 parts.options.approver = Approver::Absent;
-                parts.options.policy.asking = asking;
+                parts.options.policy.ask_behavior = ask_behavior;
             })
             .await;
-            assert_eq!(denied, format!("result denied: {why}, and no one can approve it"));
+            assert_eq!(denied, format!("result denied: {reason}, and no one can approve it"));
         }
     }
 }
@@ -364,14 +365,14 @@ async fn tool_call_missing_verdict_is_no_consent() {
 async fn tool_call_missing_verdict_asks_despite_advance_approval() {
     let guard = vec![reviewer("guard", Behavior::Fail)];
     let mut harness = harness(guard, vec![calls(&[json!({"n": 1})]), text_answer("done")], |parts| {
-        parts.options.policy.asking = AskBehavior::Yes;
+        parts.options.policy.ask_behavior = AskBehavior::Yes;
     });
     harness.prompt("go").await;
     let request = |event: &EventKind| match event {
         EventKind::ApprovalRequested(request) => Some(request.clone()),
         _ => None,
     };
-    let requested = harness.until(request).await;
+    let requested = harness.wait_for_event(request).await;
     assert_eq!(requested.reason, "extension guard, which reviews calls, failed: told to fail");
     harness.agent.decide(requested.tool_call_id, Decision::Once).await.unwrap();
     assert_eq!(harness.settled().await, RunOutcome::Completed);
@@ -380,17 +381,20 @@ async fn tool_call_missing_verdict_asks_despite_advance_approval() {
 
 #[tokio::test]
 async fn tool_call_rewrites_chain_and_are_validated_and_noted() {
-    let first = ScriptedExtension { only: Some(json!({"n": 1})), ..reviewer("a", rewrite(json!({"n": 2}))) };
+    let first = ScriptedExtension {
+        only_arguments: Some(json!({"n": 1})),
+        ..reviewer("a", rewrite(json!({"n": 2})))
+    };
     let (first, second) = (first, reviewer("b", rewrite(json!({"n": 3}))));
     let records = [Arc::clone(&first.records), Arc::clone(&second.records)];
     let mut harness =
         harness(vec![first, second], vec![calls(&[json!({"n": 1})]), text_answer("done")], |_| {});
     harness.prompt("go").await;
-    let began = |event: &EventKind| match event {
+    let is_start = |event: &EventKind| match event {
         EventKind::ToolExecutionStart { args, .. } => Some(args.clone()),
         _ => None,
     };
-    assert_eq!(harness.until(began).await, json!({"n": 3}));
+    assert_eq!(harness.wait_for_event(is_start).await, json!({"n": 3}));
     harness.settled().await;
     let calls_seen = |at: usize| {
         let records: &Mutex<Vec<String>> = &records[at];
@@ -414,16 +418,17 @@ async fn tool_call_rewrites_chain_and_are_validated_and_noted() {
 async fn tool_call_rewrite_does_not_bypass_an_earlier_guard() {
     let no_approver = |parts: &mut SessionParts| {
         parts.options.approver = Approver::Absent;
-        parts.options.policy.asking = AskBehavior::Yes;
+        parts.options.policy.ask_behavior = AskBehavior::Yes;
     };
-    let guard = ScriptedExtension { only: Some(json!({"n": 2})), ..reviewer("guard", deny("not 2")) };
+    let guard =
+        ScriptedExtension { only_arguments: Some(json!({"n": 2})), ..reviewer("guard", deny("not 2")) };
     let denied = run_call(vec![guard, reviewer("b", rewrite(json!({"n": 2})))], no_approver).await;
     assert_eq!(denied, "result denied: not 2 (extension guard)");
-    let quarrel = vec![reviewer("a", rewrite(json!({"n": 2}))), reviewer("b", rewrite(json!({"n": 3})))];
-    let refused = run_call(quarrel, no_approver).await;
+    let conflicting = vec![reviewer("a", rewrite(json!({"n": 2}))), reviewer("b", rewrite(json!({"n": 3})))];
+    let error = run_call(conflicting, no_approver).await;
     let expected =
         "result denied: extension a wants to change the final arguments, and no one can approve it";
-    assert_eq!(refused, expected);
+    assert_eq!(error, expected);
 }
 
 #[tokio::test]
@@ -438,7 +443,7 @@ async fn tool_call_rewritten_is_judged_by_the_policy_again() {
                 traits: ToolTraits::new(Access::Executes),
             };
             let (started, permits) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(1)));
-            parts.tools = Tools::new([Arc::new(Gate { spec, started, permits }) as Arc<dyn Tool>]);
+            parts.tools = Tools::new([Arc::new(BlockingTool { spec, started, permits }) as Arc<dyn Tool>]);
             parts.options.policy.mode = tiller_tools::policy::ApprovalMode::Auto;
         });
     harness.prompt("go").await;
@@ -446,7 +451,7 @@ async fn tool_call_rewritten_is_judged_by_the_policy_again() {
         EventKind::ApprovalRequested(request) => Some((request.reason.clone(), request.args.clone())),
         _ => None,
     };
-    let (reason, args) = harness.until(reason).await;
+    let (reason, args) = harness.wait_for_event(reason).await;
     assert_eq!((reason.as_str(), args), ("runs as another user (sudo)", json!({"command": "sudo rm x"})));
 }
 
@@ -476,7 +481,7 @@ async fn hook_failure_is_reported_once_per_kind() {
     harness.prompt("first").await;
     let mut warnings = Vec::new();
     while warnings.len() < 4 {
-        warnings.push(harness.until(warning).await);
+        warnings.push(harness.wait_for_event(warning).await);
     }
     warnings.sort();
     let expected = [
@@ -555,7 +560,7 @@ async fn command_notice_sends_no_request() {
         EventKind::Notice { message } => Some(message.clone()),
         _ => None,
     };
-    assert_eq!(harness.until(notice).await, "told: x y");
+    assert_eq!(harness.wait_for_event(notice).await, "told: x y");
     assert_eq!(harness.settled().await, RunOutcome::Completed);
     assert_eq!((harness.requests().len(), harness.agent.reader().leaf()), (0, None));
 
@@ -600,7 +605,7 @@ async fn abort_does_not_wait_for_a_hook() {
     );
     planning.prompt("go").await;
     planning
-        .until(|event| {
+        .wait_for_event(|event| {
             matches!(event, EventKind::MessageEnd { message } if matches!(**message, Message::Assistant(_)))
                 .then_some(())
         })
@@ -620,7 +625,7 @@ async fn tool_of_extension_is_offered_unless_its_name_is_taken() {
             traits: ToolTraits::new(Access::Reads),
         };
         let (started, permits) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(1)));
-        Arc::new(Gate { spec, started, permits }) as Arc<dyn Tool>
+        Arc::new(BlockingTool { spec, started, permits }) as Arc<dyn Tool>
     };
     let extension = ScriptedExtension {
         name: "p",

@@ -50,18 +50,18 @@ use tiller_tools::tool::{OutputLimits, RunFuture, Tool, ToolInvocation, ToolOutp
 use tokio::sync::{Notify, Semaphore};
 
 /// Longest wait for an event.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Plays scripted answers, and records each request with the log at that moment.
-struct Model {
+struct RecordingModel {
     script: Scripted,
-    received: Mutex<Vec<(Request, String)>>,
+    recorded: Mutex<Vec<(Request, String)>>,
     logs: PathBuf,
     /// Permits for requests without tools: those for summaries.
     summaries: Arc<Semaphore>,
 }
 
-impl Provider for Model {
+impl Provider for RecordingModel {
     fn name(&self) -> &str {
         self.script.name()
     }
@@ -72,9 +72,9 @@ impl Provider for Model {
 
     fn stream(&self, request: Request) -> ProviderStream {
         let files = std::fs::read_dir(&self.logs).into_iter().flatten().map(|entry| entry.unwrap().path());
-        let logs = files.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+        let logs = files.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
         let log = logs.map(|path| std::fs::read_to_string(path).unwrap()).collect();
-        self.received.lock().unwrap().push((request.clone(), log));
+        self.recorded.lock().unwrap().push((request.clone(), log));
         let summaries = request.tools.is_empty().then(|| Arc::clone(&self.summaries));
         let answer = self.script.stream(request);
         let Some(summaries) = summaries else { return answer };
@@ -87,13 +87,13 @@ impl Provider for Model {
 }
 
 /// A tool that starts, reports that, and waits for a permit. Called with `{"crash": true}` it panics.
-struct Gate {
+struct BlockingTool {
     spec: ToolSpec,
     started: Arc<Notify>,
     permits: Arc<Semaphore>,
 }
 
-impl Tool for Gate {
+impl Tool for BlockingTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -116,7 +116,7 @@ impl Tool for Gate {
 struct Harness {
     agent: AgentSession,
     events: EventStream,
-    model: Arc<Model>,
+    model: Arc<RecordingModel>,
     started: Arc<Notify>,
     permits: Arc<Semaphore>,
     folder: TempDir,
@@ -165,7 +165,7 @@ impl Harness {
         let script = Scripted::new(answers);
         let facts = script.facts();
         let summaries = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
-        let model = Arc::new(Model { script, received: Mutex::default(), logs, summaries });
+        let model = Arc::new(RecordingModel { script, recorded: Mutex::default(), logs, summaries });
         let mut providers = ProviderRegistry::default();
         providers.add(Arc::clone(&model) as Arc<dyn Provider>, vec![facts]);
         let chosen = providers.models().remove(0);
@@ -176,7 +176,7 @@ impl Harness {
             parameters: Arc::new(json!({"type": "object"})),
             traits: ToolTraits::new(access),
         };
-        let gate = Gate { spec, started: Arc::clone(&started), permits: Arc::clone(&permits) };
+        let gate = BlockingTool { spec, started: Arc::clone(&started), permits: Arc::clone(&permits) };
         let mut parts = SessionParts {
             manager,
             writer,
@@ -205,11 +205,11 @@ impl Harness {
     }
 
     /// Waits for an event that `select` accepts.
-    async fn until<T>(&mut self, select: impl Fn(&EventKind) -> Option<T>) -> T {
+    async fn wait_for_event<T>(&mut self, select: impl Fn(&EventKind) -> Option<T>) -> T {
         loop {
             // Fails with a message instead of hanging.
             let event =
-                tokio::time::timeout(PATIENCE, self.events.next()).await.expect("the event never came");
+                tokio::time::timeout(TIMEOUT, self.events.next()).await.expect("the event never came");
             let event = event.unwrap().unwrap();
             if let Some(selected) = select(&event.kind) {
                 return selected;
@@ -222,8 +222,8 @@ impl Harness {
             EventKind::AgentEnd { outcome, will_retry: false, .. } => Some(*outcome),
             _ => None,
         };
-        let outcome = self.until(end).await;
-        self.until(|event| matches!(event, EventKind::AgentSettled).then_some(())).await;
+        let outcome = self.wait_for_event(end).await;
+        self.wait_for_event(|event| matches!(event, EventKind::AgentSettled).then_some(())).await;
         outcome
     }
 
@@ -232,7 +232,7 @@ impl Harness {
     }
 
     fn requests(&self) -> Vec<Request> {
-        self.model.received.lock().unwrap().iter().map(|(request, _)| request.clone()).collect()
+        self.model.recorded.lock().unwrap().iter().map(|(request, _)| request.clone()).collect()
     }
 }
 
@@ -285,8 +285,8 @@ async fn prompt_is_in_the_log_before_the_request() {
     let mut harness = Harness::new(Access::Reads, vec![text_answer("yes")]);
     harness.prompt("is it there?").await;
     assert_eq!(harness.settled().await, RunOutcome::Completed);
-    let received = harness.model.received.lock().unwrap();
-    assert!(received[0].1.ends_with("}\n") && received[0].1.contains("is it there?"), "{}", received[0].1);
+    let recorded = harness.model.recorded.lock().unwrap();
+    assert!(recorded[0].1.ends_with("}\n") && recorded[0].1.contains("is it there?"), "{}", recorded[0].1);
 }
 
 #[tokio::test]
@@ -294,8 +294,8 @@ async fn prompt_during_a_run_needs_a_streaming_behavior() {
     let harness = Harness::new(Access::Writes, vec![calls(&[json!({})]), text_answer("done")]);
     harness.prompt("go").await;
     harness.started.notified().await;
-    let refused = harness.agent.prompt("more", PromptOptions::default()).await;
-    assert!(matches!(refused, Err(AgentError::Busy)), "{refused:?}");
+    let error = harness.agent.prompt("more", PromptOptions::default()).await;
+    assert!(matches!(error, Err(AgentError::Busy)), "{error:?}");
 }
 
 #[tokio::test]
@@ -339,7 +339,7 @@ async fn abort_keeps_partial_output_and_returns_the_queue() {
         } => (delta == "er").then_some(()),
         _ => None,
     };
-    harness.until(last_piece).await;
+    harness.wait_for_event(last_piece).await;
     harness.agent.prompt("later", prompt_options(StreamingBehavior::FollowUp)).await.unwrap();
     let back = harness.agent.abort().await.unwrap();
     assert_eq!(back.iter().map(|item| item.text.as_str()).collect::<Vec<_>>(), ["later"]);
@@ -378,7 +378,7 @@ async fn approval_for_the_session_covers_calls_of_the_same_answer() {
     harness.permits.add_permits(2);
     harness.prompt("go").await;
     let call = harness
-        .until(|event| match event {
+        .wait_for_event(|event| match event {
             EventKind::ApprovalRequested(request) => Some(request.tool_call_id.clone()),
             _ => None,
         })
@@ -396,7 +396,7 @@ async fn approval_request_counts_later_requests_of_its_answer() {
     harness.permits.add_permits(3);
     harness.prompt("go").await;
     for (later, decision) in [(2, Decision::Once), (1, Decision::Session)] {
-        let request = harness.until(|event| match event {
+        let request = harness.wait_for_event(|event| match event {
             EventKind::ApprovalRequested(request) => Some(request.clone()),
             _ => None,
         });
@@ -418,7 +418,7 @@ async fn approval_for_the_session_ends_with_it() {
     };
     harness.prompt("go").await;
     for is_fork in [true, false] {
-        let call = harness.until(approval_requested).await;
+        let call = harness.wait_for_event(approval_requested).await;
         harness.agent.decide(call, Decision::Session).await.unwrap();
         assert_eq!(harness.settled().await, RunOutcome::Completed);
         if is_fork {
@@ -428,7 +428,7 @@ async fn approval_for_the_session_ends_with_it() {
         }
         harness.prompt("again").await;
     }
-    harness.until(approval_requested).await;
+    harness.wait_for_event(approval_requested).await;
 }
 
 #[tokio::test]
@@ -468,9 +468,9 @@ async fn bash_excluded_output_is_in_the_log_and_in_no_request() {
     let mut harness = Harness::new(Access::Reads, vec![text_answer("ok")]);
     let ended = |event: &EventKind| matches!(event, EventKind::BashExecutionEnd { .. }).then_some(());
     harness.agent.bash("echo $((40+2)) to-the-model", BashContext::Include).await.unwrap();
-    harness.until(ended).await;
+    harness.wait_for_event(ended).await;
     harness.agent.bash("echo hush-$((40+2))", BashContext::Exclude).await.unwrap();
-    harness.until(ended).await;
+    harness.wait_for_event(ended).await;
     harness.prompt("go").await;
     harness.settled().await;
     assert_eq!(
@@ -490,10 +490,12 @@ async fn bash_excluded_output_is_in_the_log_and_in_no_request() {
 async fn bash_abort_keeps_the_output() {
     let mut harness = Harness::new(Access::Reads, vec![]);
     harness.agent.bash("echo begun; sleep 60", BashContext::Include).await.unwrap();
-    harness.until(|event| matches!(event, EventKind::BashExecutionUpdate { .. }).then_some(())).await;
+    harness
+        .wait_for_event(|event| matches!(event, EventKind::BashExecutionUpdate { .. }).then_some(()))
+        .await;
     harness.agent.abort().await.unwrap();
     let record = harness
-        .until(|event| match event {
+        .wait_for_event(|event| match event {
             EventKind::BashExecutionEnd { message, .. } => Some(Arc::clone(message)),
             _ => None,
         })
@@ -543,8 +545,8 @@ async fn navigate_with_label_and_summary_sends_the_summary() {
     let answer = path.last().unwrap().clone();
     let second = path[path.len() - 2].clone();
     harness.agent.label(answer.clone(), Some("dead end".into())).await.unwrap();
-    let refused = harness.agent.hide(second.clone(), Visibility::Hidden).await.unwrap_err();
-    assert!(matches!(refused, AgentError::Session(SessionError::InUse(_))), "{refused}");
+    let error = harness.agent.hide(second.clone(), Visibility::Hidden).await.unwrap_err();
+    assert!(matches!(error, AgentError::Session(SessionError::InUse(_))), "{error}");
     let moved =
         harness.agent.navigate(second.clone(), BranchSummary::Text("It led nowhere.".into())).await.unwrap();
     assert_eq!(moved.editor.as_deref(), Some("second"));
@@ -595,7 +597,7 @@ async fn events_slow_subscriber_does_not_stall_the_agent() {
         }
     };
     assert!(!running);
-    assert!(slow_events.next().await.unwrap().is_err(), "it is told that it lagged");
+    assert!(slow_events.next().await.unwrap().is_err(), "the lag is reported");
     assert_eq!(harness.message_lines()[1].len(), "answer  Stop".len() + 5 * 30_000);
 }
 

@@ -27,8 +27,8 @@ async fn navigate_during_a_run_is_refused() {
     let (harness, first, _) = at_work().await;
     let before = harness.agent.reader().entry_count();
     for summary in [BranchSummary::None, BranchSummary::Made { instructions: None }] {
-        let refused = harness.agent.navigate(first.clone(), summary).await.unwrap_err();
-        assert!(matches!(refused, AgentError::Running), "{refused}");
+        let error = harness.agent.navigate(first.clone(), summary).await.unwrap_err();
+        assert!(matches!(error, AgentError::Running), "{error}");
     }
     assert!(matches!(harness.agent.fork(first).await.unwrap_err(), AgentError::Running));
     assert_eq!(harness.agent.reader().entry_count(), before);
@@ -54,8 +54,8 @@ async fn navigate_results_of_an_aborted_run_stay_on_their_branch() {
     let position = |id: &EntryId| tree.nodes().iter().position(|node| node.id == *id).unwrap();
     let left_prompt = prompts(&reader)[1].clone();
     let follows = |id: &EntryId| {
-        let mut above = std::iter::successors(Some(position(id)), |at| tree.nodes()[*at].parent);
-        above.any(|at| at == position(&left_prompt))
+        let mut ancestors = std::iter::successors(Some(position(id)), |at| tree.nodes()[*at].parent);
+        ancestors.any(|at| at == position(&left_prompt))
     };
     let branch_results: Vec<String> = entries
         .iter()
@@ -72,12 +72,12 @@ async fn navigate_results_of_an_aborted_run_stay_on_their_branch() {
 #[tokio::test]
 async fn fork_during_a_run_leaves_the_run_alone() {
     let (mut harness, first, second) = at_work().await;
-    let here = harness.agent.reader().id().clone();
+    let current = harness.agent.reader().id().clone();
     let beside = harness.agent.create_fork(second).await.unwrap();
     assert_ne!(harness.agent.create_fork(first).await.unwrap().session, beside.session);
     harness.permits.add_permits(10);
     assert_eq!(harness.settled().await, RunOutcome::Completed);
-    assert_eq!(harness.agent.reader().id(), &here);
+    assert_eq!(harness.agent.reader().id(), &current);
     assert_eq!(harness.message_lines().last().unwrap(), "answer elsewhere Stop");
     let path = beside.path.unwrap();
     let reader = Reader::open(&path).unwrap();

@@ -106,7 +106,7 @@ async fn process_gets_the_hooks_it_declared() {
     esac"#;
     let scripts = Scripts::new().with_extension("all.sh", &ready_line(json!({"hooks": hooks})), on_request);
     let mut harness =
-        scripts.harness(vec![calls(&[json!({"n": 1})]), text_answer("done")], PATIENCE, no_change).await;
+        scripts.harness(vec![calls(&[json!({"n": 1})]), text_answer("done")], TIMEOUT, no_change).await;
     harness.prompt("go").await;
     assert_eq!(harness.settled().await, RunOutcome::Completed);
     assert_eq!(harness.message_lines(), ["user go", "answer  ToolUse", "result seen", "answer done Stop"]);
@@ -138,7 +138,7 @@ async fn process_gets_hello_and_no_secrets() {
     );
     scripts.add("a", &text);
     let cwd = scripts.options().cwd;
-    let harness = scripts.harness(vec![], PATIENCE, no_change).await;
+    let harness = scripts.harness(vec![], TIMEOUT, no_change).await;
     let read = |name| std::fs::read_to_string(harness.folder.path().join(name)).unwrap();
     let hello: Value = serde_json::from_str(&read("hello")).unwrap();
     let version = env!("CARGO_PKG_VERSION");
@@ -169,7 +169,7 @@ async fn process_tools_and_commands_are_offered_validated_and_run() {
     .unwrap();
     let mut harness = Scripts::new()
         .with_extension("adder", &ready_line, on_request)
-        .harness(vec![answer, text_answer("done")], PATIENCE, no_change)
+        .harness(vec![answer, text_answer("done")], TIMEOUT, no_change)
         .await;
     let left_out =
         "extension adder: its tool wrong is left out: the schema of its parameters is not of type object";
@@ -179,7 +179,7 @@ async fn process_tools_and_commands_are_offered_validated_and_run() {
         EventKind::ToolExecutionUpdate { partial_result, .. } => Some(joined_text(&partial_result.content)),
         _ => None,
     };
-    assert_eq!(harness.until(progress).await, "half");
+    assert_eq!(harness.wait_for_event(progress).await, "half");
     harness.settled().await;
     let lines = harness.message_lines();
     assert_eq!(lines[2], "result invalid arguments: argument `n`: want integer, but got string");
@@ -190,7 +190,7 @@ async fn process_tools_and_commands_are_offered_validated_and_run() {
         EventKind::Notice { message } => Some(message.clone()),
         _ => None,
     };
-    assert_eq!(harness.until(notice).await, "noted");
+    assert_eq!(harness.wait_for_event(notice).await, "noted");
     let lines = std::fs::read_to_string(harness.folder.path().join("lines")).unwrap();
     assert!(
         lines.contains(r#""hook":"command","params":{"name":"todo","arguments":"buy milk"}}"#),
@@ -204,7 +204,7 @@ async fn process_aborted_call_is_cancelled() {
     let answer: ScriptedAnswer = serde_json::from_value(json!({"calls": [{"name": "wait"}]})).unwrap();
     let mut harness = Scripts::new()
         .with_extension("slow", &ready_line, "")
-        .harness(vec![answer], PATIENCE, no_change)
+        .harness(vec![answer], TIMEOUT, no_change)
         .await;
     harness.prompt("go").await;
     let lines = harness.folder.path().join("lines");
@@ -226,13 +226,13 @@ async fn process_guard_that_dies_lets_no_call_through() {
     let answers = vec![calls(&[json!({})]), calls(&[json!({})]), text_answer("done")];
     let mut harness = Scripts::new()
         .with_extension("guard.sh", &guard, on_request)
-        .harness(answers, PATIENCE, |parts| {
+        .harness(answers, TIMEOUT, |parts| {
             parts.options.approver = Approver::Absent;
-            parts.options.policy.asking = tiller_tools::policy::AskBehavior::Yes;
+            parts.options.policy.ask_behavior = tiller_tools::policy::AskBehavior::Yes;
         })
         .await;
     harness.prompt("go").await;
-    let events = harness.until(warning).await;
+    let events = harness.wait_for_event(warning).await;
     assert_eq!(events, "extension guard ended with exit code 3; last output: no idea; /reload restarts it");
     assert_eq!(harness.settled().await, RunOutcome::Completed);
     let denied = "result denied: extension guard, which reviews calls, failed: it ended with exit code 3";
@@ -246,7 +246,7 @@ async fn process_that_ended_is_restarted_on_reload() {
     let on_request = r#"[ -e second ] || { touch second; exit 0; }; answer '{"system": "Changed."}'"#;
     let mut harness = Scripts::new()
         .with_extension("frail", &hooks, on_request)
-        .harness(vec![text_answer("one"), text_answer("two"), text_answer("three")], PATIENCE, no_change)
+        .harness(vec![text_answer("one"), text_answer("two"), text_answer("three")], TIMEOUT, no_change)
         .await;
     for prompt in ["first", "second"] {
         harness.prompt(prompt).await;
@@ -267,10 +267,10 @@ async fn process_that_changed_is_restarted_and_new_ones_announced() {
     };
     let mut scripts = Scripts::new();
     scripts.add("mine", &script("Old.", json!([])));
-    let (mine, new) = (scripts.folder.path().join("mine"), scripts.folder.path().join("new.sh"));
-    let found = vec![mine.clone(), new.clone()];
+    let (own_script, new) = (scripts.folder.path().join("mine"), scripts.folder.path().join("new.sh"));
+    let found = vec![own_script.clone(), new.clone()];
     let mut harness = scripts
-        .harness(vec![text_answer("one"), text_answer("two"), text_answer("three")], PATIENCE, |parts| {
+        .harness(vec![text_answer("one"), text_answer("two"), text_answer("three")], TIMEOUT, |parts| {
             parts.extensions.watch_for_new(move || found.clone());
         })
         .await;
@@ -278,17 +278,17 @@ async fn process_that_changed_is_restarted_and_new_ones_announced() {
     harness.settled().await;
     harness.agent.reload().await.unwrap();
     let is_new = format!("extension new is new; restart tiller to use it: {}", new.display());
-    assert_eq!(harness.until(warning).await, is_new);
+    assert_eq!(harness.wait_for_event(warning).await, is_new);
     harness.prompt("second").await;
     harness.settled().await;
-    // Replaced and not overwritten: the shell goes on reading a running script.
+    // Replaced and not overwritten: the shell keeps reading a running script.
     std::fs::write(&new, script("New.", json!([{"name": "more"}]))).unwrap();
     std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).unwrap();
-    std::fs::rename(&new, &mine).unwrap();
+    std::fs::rename(&new, &own_script).unwrap();
     harness.agent.reload().await.unwrap();
     let other_tools = "extension mine has changed its tools; restart tiller to use them";
     assert_eq!(
-        [harness.until(warning).await, harness.until(warning).await]
+        [harness.wait_for_event(warning).await, harness.wait_for_event(warning).await]
             .iter()
             .filter(|events| *events == other_tools)
             .count(),
@@ -310,8 +310,8 @@ async fn process_skills_and_templates_are_listed() {
         })),
         "",
     );
-    let twin = json!({"commands": [{"name": "todo", "description": "mine"}]});
-    scripts = scripts.with_extension("twin", &ready_line(twin), "");
+    let duplicate = json!({"commands": [{"name": "todo", "description": "mine"}]});
+    scripts = scripts.with_extension("twin", &ready_line(duplicate), "");
     let folder = scripts.folder.path().to_owned();
     for (name, text) in [
         ("skills/knit/SKILL.md", "---\nname: knit\ndescription: Knits.\n---\nKnit."),
@@ -321,7 +321,7 @@ async fn process_skills_and_templates_are_listed() {
         std::fs::create_dir_all(folder.join(name).parent().unwrap()).unwrap();
         std::fs::write(folder.join(name), text).unwrap();
     }
-    let mut extensions = Extensions::with_timeout(PATIENCE);
+    let mut extensions = Extensions::with_timeout(TIMEOUT);
     extensions.start(scripts.launches.clone(), &scripts.options()).await;
     let unreachable = extensions.unreachable_commands(&["model".to_owned()]);
     assert_eq!(
@@ -337,7 +337,7 @@ async fn process_skills_and_templates_are_listed() {
     let problem = resources.problems()[0].to_string();
     assert!(problem.contains("prompts/todo.md"), "{problem}");
     let harness = scripts
-        .harness(vec![], PATIENCE, |parts| {
+        .harness(vec![], TIMEOUT, |parts| {
             parts.resources = resources;
         })
         .await;
@@ -385,7 +385,7 @@ async fn process_invalid_lines_are_skipped_and_reported_once() {
     let on_request = r#"say 'hello there'; say '{"type": "answer"'; say "$(head -c 9000000 /dev/zero | tr '\0' x)"; answer '{"system": "Changed."}'"#;
     let mut harness = Scripts::new()
         .with_extension("noisy", &start, on_request)
-        .harness(vec![text_answer("done")], PATIENCE, no_change)
+        .harness(vec![text_answer("done")], TIMEOUT, no_change)
         .await;
     let mut events = harness.agent.subscribe();
     harness.prompt("go").await;
@@ -406,12 +406,15 @@ async fn process_that_floods_is_killed() {
     let answers = vec![calls(&[json!({})]), text_answer("done")];
     let mut harness = Scripts::new()
         .with_extension("flood", &guard, "while :; do say nonsense; done")
-        .harness(answers, PATIENCE, |parts| parts.options.approver = Approver::Absent)
+        .harness(answers, TIMEOUT, |parts| parts.options.approver = Approver::Absent)
         .await;
     harness.prompt("go").await;
-    assert!(harness.until(warning).await.contains("ignored an invalid line"));
+    assert!(harness.wait_for_event(warning).await.contains("ignored an invalid line"));
     let reason = "was killed: 100 consecutive lines were invalid";
-    assert_eq!(harness.until(warning).await, format!("extension flood {reason}; /reload restarts it"));
+    assert_eq!(
+        harness.wait_for_event(warning).await,
+        format!("extension flood {reason}; /reload restarts it")
+    );
     assert_eq!(harness.settled().await, RunOutcome::Completed);
     assert!(harness.message_lines()[2].contains(reason), "{:?}", harness.message_lines());
 }
@@ -425,7 +428,7 @@ async fn process_late_reply_is_ignored() {
         .harness(vec![text_answer("one"), text_answer("two")], Duration::from_millis(200), no_change)
         .await;
     harness.prompt("go").await;
-    assert_eq!(harness.until(warning).await, "extension late: turn_start took longer than 200 ms");
+    assert_eq!(harness.wait_for_event(warning).await, "extension late: turn_start took longer than 200 ms");
     harness.settled().await;
     assert_ne!(harness.requests()[0].system, "Changed.");
     // The reply to the first request arrives before the one to the second, and must be dropped.
@@ -443,7 +446,7 @@ async fn process_late_reply_is_ignored() {
 async fn process_changed_since_it_was_trusted_is_not_run() {
     let mut scripts = Scripts::new().with_extension("a", &ready_line(json!({})), "");
     scripts.launches[0].permit = Arc::new(|| false);
-    let harness = scripts.harness(vec![], PATIENCE, no_change).await;
+    let harness = scripts.harness(vec![], TIMEOUT, no_change).await;
     let notice = &harness.agent.notices()[0];
     assert!(notice.contains("could not be started: it has changed since it was trusted"), "{notice}");
 }
@@ -472,7 +475,7 @@ async fn process_example_keeps_a_list_and_denies_its_entries() {
     let lines = [bash("ls"), bash("cd x && rm -v -fr ."), bash("rm -r -f src"), todo.clone(), todo];
     let answer: ScriptedAnswer = serde_json::from_value(json!({"calls": lines})).unwrap();
     let mut harness = scripts
-        .harness(vec![answer, text_answer("done")], PATIENCE, |parts| {
+        .harness(vec![answer, text_answer("done")], TIMEOUT, |parts| {
             let spec = ToolSpec {
                 name: "bash".into(),
                 description: String::new(),
@@ -480,8 +483,8 @@ async fn process_example_keeps_a_list_and_denies_its_entries() {
                 traits: ToolTraits::new(Access::Executes),
             };
             let (started, permits) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(100)));
-            parts.tools = Tools::new([Arc::new(Gate { spec, started, permits }) as Arc<dyn Tool>]);
-            parts.options.policy.asking = tiller_tools::policy::AskBehavior::Yes;
+            parts.tools = Tools::new([Arc::new(BlockingTool { spec, started, permits }) as Arc<dyn Tool>]);
+            parts.options.policy.ask_behavior = tiller_tools::policy::AskBehavior::Yes;
         })
         .await;
     let notice = |event: &EventKind| match event {
@@ -489,7 +492,7 @@ async fn process_example_keeps_a_list_and_denies_its_entries() {
         _ => None,
     };
     harness.prompt("/todo add buy milk").await;
-    assert_eq!(harness.until(notice).await, "1. buy milk");
+    assert_eq!(harness.wait_for_event(notice).await, "1. buy milk");
     harness.settled().await;
     let wrong = harness.agent.prompt("/todo buy", PromptOptions::default()).await.unwrap_err().to_string();
     assert_eq!(

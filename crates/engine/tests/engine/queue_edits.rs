@@ -28,8 +28,8 @@ async fn queue_edits_apply_to_delivery_and_after_restart() {
     let ids: Vec<_> = queue(&harness).await.into_iter().map(|item| item.id).collect();
     let last = QueueEdit { place: Some(9), text: Some("uno".into()), ..QueueEdit::default() };
     assert_eq!(harness.agent.edit_queued(ids[0].clone(), last).await.unwrap().text, "uno");
-    let shown = QueueEdit { images: Some(vec![picture()]), ..QueueEdit::default() };
-    harness.agent.edit_queued(ids[1].clone(), shown).await.unwrap();
+    let with_image = QueueEdit { images: Some(vec![picture()]), ..QueueEdit::default() };
+    harness.agent.edit_queued(ids[1].clone(), with_image).await.unwrap();
     let promoted = QueueEdit { kind: Some(QueueKind::Steer), ..QueueEdit::default() };
     assert_eq!(harness.agent.edit_queued(ids[2].clone(), promoted).await.unwrap().kind, QueueKind::Steer);
     let before = queue(&harness).await;
@@ -70,9 +70,9 @@ async fn queue_full_rejects_and_keeps_its_messages() {
     for at in 0..queue::MAX_WAITING {
         harness.agent.follow_up(format!("message {at}")).await.unwrap();
     }
-    let refused = harness.agent.follow_up("one more").await.unwrap_err();
-    assert!(matches!(refused, AgentError::QueueFull(queue::MAX_WAITING)), "{refused}");
-    assert!(refused.to_string().starts_with("the queue is full (1000 messages)"), "{refused}");
+    let error = harness.agent.follow_up("one more").await.unwrap_err();
+    assert!(matches!(error, AgentError::QueueFull(queue::MAX_WAITING)), "{error}");
+    assert!(error.to_string().starts_with("the queue is full (1000 messages)"), "{error}");
     assert!(matches!(
         harness.agent.steer_now("now", PromptOptions::default()).await,
         Err(AgentError::QueueFull(_))
@@ -91,7 +91,7 @@ async fn prompt_images_reach_the_model_and_the_log() {
     let options = PromptOptions { images: vec![picture()], ..PromptOptions::default() };
     harness.agent.prompt("what is this?", options).await.unwrap();
     assert_eq!(harness.settled().await, RunOutcome::Completed);
-    let requests = harness.model.received.lock().unwrap();
+    let requests = harness.model.recorded.lock().unwrap();
     assert!(format!("{:?}", requests[0].0.messages[0]).contains("image/png"));
     assert!(
         requests[0].1.contains(r#"{"type":"image","data":"AA==","mimeType":"image/png"}"#),

@@ -87,12 +87,12 @@ async fn expansion_verbatim_is_kept_and_unknown_skill_is_rejected() {
     set_search_paths(&harness, WatchMode::Off).await;
     for behavior in [None, Some(StreamingBehavior::Steer), Some(StreamingBehavior::FollowUp)] {
         let options = PromptOptions { streaming_behavior: behavior, ..PromptOptions::default() };
-        let refused = harness.agent.prompt("/skill:tody x", options).await.unwrap_err();
-        assert!(matches!(&refused, AgentError::UnknownSkill { name, .. } if name == "tody"), "{refused:?}");
-        assert_eq!(refused.to_string(), "there is no skill `tody`; did you mean `tidy`?");
+        let error = harness.agent.prompt("/skill:tody x", options).await.unwrap_err();
+        assert!(matches!(&error, AgentError::UnknownSkill { name, .. } if name == "tody"), "{error:?}");
+        assert_eq!(error.to_string(), "there is no skill `tody`; did you mean `tidy`?");
     }
-    let refused = harness.agent.steer_now("/skill:tody", PromptOptions::default()).await;
-    assert!(matches!(refused, Err(AgentError::UnknownSkill { .. })), "{refused:?}");
+    let error = harness.agent.steer_now("/skill:tody", PromptOptions::default()).await;
+    assert!(matches!(error, Err(AgentError::UnknownSkill { .. })), "{error:?}");
     let verbatim = PromptOptions { expand_templates: Expansion::Verbatim, ..PromptOptions::default() };
     harness.agent.prompt("/skill:tidy x", verbatim).await.unwrap();
     harness.settled().await;
@@ -117,14 +117,14 @@ async fn slash_commands_have_source_and_location() {
         source: CommandSource::Prompt,
         location: location(prompt),
     };
-    let tidy = AgentCommand {
+    let tidy_command = AgentCommand {
         name: "skill:tidy".into(),
         description: "Tidies up.".into(),
         argument_hint: None,
         source: CommandSource::Skill,
         location: location(path),
     };
-    assert_eq!(harness.agent.slash_commands().await.unwrap(), [ask, tidy]);
+    assert_eq!(harness.agent.slash_commands().await.unwrap(), [ask, tidy_command]);
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn system_prompt_changes_only_with_the_files() {
     let path = write(harness.folder.path(), "AGENTS.md", "Use tabs.");
     let found = set_search_paths(&harness, WatchMode::Off).await;
     assert_eq!(found, Inventory { context_files: 1, ..Inventory::default() });
-    assert_eq!(harness.until(changed).await, (0, 0, 1));
+    assert_eq!(harness.wait_for_event(changed).await, (0, 0, 1));
     harness.prompt("one").await;
     harness.settled().await;
     write(harness.folder.path(), "unrelated.md", "x");
@@ -146,7 +146,7 @@ async fn system_prompt_changes_only_with_the_files() {
     write(harness.folder.path(), ".tiller/skills/tidy.md", skill("Tidy."));
     harness.agent.reload().await.unwrap();
     // The reload that changed nothing emitted no event, so this is the event of the second.
-    assert_eq!(harness.until(changed).await, (1, 0, 1));
+    assert_eq!(harness.wait_for_event(changed).await, (1, 0, 1));
     harness.prompt("three").await;
     harness.settled().await;
     let systems: Vec<String> = harness.requests().into_iter().map(|request| request.system).collect();
@@ -159,10 +159,10 @@ async fn watcher_reloads_changed_files_and_broken_ones_keep_theirs() {
     let mut harness = Harness::new(Access::Writes, vec![]);
     let path = write(harness.folder.path(), ".tiller/skills/tidy/SKILL.md", skill("Tidy."));
     set_search_paths(&harness, WatchMode::On).await;
-    assert_eq!(harness.until(changed).await, (1, 0, 0));
+    assert_eq!(harness.wait_for_event(changed).await, (1, 0, 0));
 
     fs::write(&path, "---\nname: [\n---\n").unwrap();
-    let message = harness.until(warning).await;
+    let message = harness.wait_for_event(warning).await;
     assert!(
         message.contains("SKILL.md") && message.ends_with("; its previous version stays in use"),
         "{message}"
@@ -172,16 +172,16 @@ async fn watcher_reloads_changed_files_and_broken_ones_keep_theirs() {
     write(harness.folder.path(), ".tiller/prompts/new.md", "In a folder that is new.");
     let change_or_warning = |event: &EventKind| changed(event).map(Ok).or_else(|| warning(event).map(Err));
     assert_eq!(
-        harness.until(change_or_warning).await,
+        harness.wait_for_event(change_or_warning).await,
         Ok((1, 1, 0)),
         "what is known to be wrong is not told again"
     );
     fs::remove_file(&path).unwrap();
-    assert_eq!(harness.until(changed).await, (0, 1, 0));
+    assert_eq!(harness.wait_for_event(changed).await, (0, 1, 0));
     fs::remove_dir_all(harness.folder.path().join(".tiller")).unwrap();
-    assert_eq!(harness.until(changed).await, (0, 0, 0));
+    assert_eq!(harness.wait_for_event(changed).await, (0, 0, 0));
     write(harness.folder.path(), ".tiller/prompts/again.md", "In a folder that came back.");
-    assert_eq!(harness.until(changed).await, (0, 1, 0));
+    assert_eq!(harness.wait_for_event(changed).await, (0, 1, 0));
 }
 
 #[tokio::test]
@@ -194,10 +194,10 @@ async fn reload_reports_all_problems_and_watching_only_new_ones() {
         bounds: None,
     };
     assert_eq!(set_search_paths(&harness, WatchMode::Off).await.problems, 1);
-    let first = harness.until(warning).await;
+    let first = harness.wait_for_event(warning).await;
     let message =
         harness.agent.change_sources(move |sources| sources.templates.push(search_path)).await.unwrap();
     assert_eq!(message.problems, 2);
-    assert_eq!(harness.until(warning).await, first);
-    assert!(harness.until(warning).await.contains("can't load templates"));
+    assert_eq!(harness.wait_for_event(warning).await, first);
+    assert!(harness.wait_for_event(warning).await.contains("can't load templates"));
 }

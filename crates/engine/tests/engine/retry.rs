@@ -25,7 +25,7 @@ async fn retry_third_attempt_answers_and_failures_stay_in_the_log() {
         _ => None,
     };
     for attempt in [1, 2] {
-        assert_eq!(harness.until(attempts).await, (attempt, "scripted: busy".to_owned()));
+        assert_eq!(harness.wait_for_event(attempts).await, (attempt, "scripted: busy".to_owned()));
     }
     let ended = |event: &EventKind| match event {
         EventKind::AutoRetryEnd { success, attempt, final_error } => {
@@ -33,7 +33,7 @@ async fn retry_third_attempt_answers_and_failures_stay_in_the_log() {
         }
         _ => None,
     };
-    assert_eq!(harness.until(ended).await, (true, 2, None));
+    assert_eq!(harness.wait_for_event(ended).await, (true, 2, None));
     assert_eq!(harness.settled().await, RunOutcome::Completed);
     assert_eq!(
         harness.message_lines(),
@@ -77,14 +77,14 @@ async fn retry_wait_can_be_cancelled_and_steer_now_ends_it() {
     };
     let mut harness = Harness::new(Access::Reads, slow_retry());
     harness.prompt("go").await;
-    assert!(harness.until(retry_started).await >= 200_000);
+    assert!(harness.wait_for_event(retry_started).await >= 200_000);
     harness.agent.abort_retry().await.unwrap();
     assert_eq!(harness.settled().await, RunOutcome::Failed);
     harness.agent.abort_retry().await.unwrap();
 
     let mut harness = Harness::new(Access::Reads, slow_retry());
     harness.prompt("go").await;
-    harness.until(retry_started).await;
+    harness.wait_for_event(retry_started).await;
     harness.agent.steer_now("now", PromptOptions::default()).await.unwrap();
     assert_eq!(harness.settled().await, RunOutcome::Completed);
     assert_eq!(harness.message_lines(), ["user go", "answer here Error", "user now", "answer here Stop"]);
@@ -92,8 +92,8 @@ async fn retry_wait_can_be_cancelled_and_steer_now_ends_it() {
 
 #[tokio::test]
 async fn steer_now_stops_the_stream_and_sends_the_partial_answer() {
-    let hangs = ScriptedAnswer { hang: true, ..text_answer("so far") };
-    let mut harness = Harness::new(Access::Reads, vec![hangs, text_answer("other way")]);
+    let hanging_answer = ScriptedAnswer { hang: true, ..text_answer("so far") };
+    let mut harness = Harness::new(Access::Reads, vec![hanging_answer, text_answer("other way")]);
     harness.prompt("go").await;
     let text_delta = |event: &EventKind| match event {
         EventKind::MessageUpdate { assistant_message_event: AssistantDelta::TextDelta { .. }, .. } => {
@@ -101,7 +101,7 @@ async fn steer_now_stops_the_stream_and_sends_the_partial_answer() {
         }
         _ => None,
     };
-    harness.until(text_delta).await;
+    harness.wait_for_event(text_delta).await;
     assert!(matches!(
         harness.agent.deliver_steering_now().await,
         Err(AgentError::NotFound("queued steering message"))

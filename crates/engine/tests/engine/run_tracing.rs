@@ -55,10 +55,10 @@ async fn tracing_logs_the_steps_of_a_run_without_content() {
     let log = Log::start();
     let failing =
         r#"{"text": "secret half", "error": {"failure": "transient", "message": "busy", "times": 1}}"#;
-    let asking = calls(&[json!({"note": "secret argument"})]);
+    let answer_with_call = calls(&[json!({"note": "secret argument"})]);
     let mut harness = Harness::new(
         Access::Executes,
-        vec![asking, serde_json::from_str(failing).unwrap(), text_answer("secret end")],
+        vec![answer_with_call, serde_json::from_str(failing).unwrap(), text_answer("secret end")],
     );
     harness.agent.execute_bash("echo secret command", BashContext::Exclude).await.unwrap();
     harness.prompt("secret prompt").await;
@@ -66,7 +66,7 @@ async fn tracing_logs_the_steps_of_a_run_without_content() {
         EventKind::ApprovalRequested(request) => Some(request.tool_call_id.clone()),
         _ => None,
     };
-    let call = harness.until(approval_requested).await;
+    let call = harness.wait_for_event(approval_requested).await;
     harness.agent.decide(call, Decision::Once).await.unwrap();
     harness.permits.add_permits(1);
     assert_eq!(harness.settled().await, RunOutcome::Completed);

@@ -101,7 +101,7 @@ async fn session_active_one_is_recognized_by_another_path() {
         harness.agent.reader().is_at(&link) && !harness.agent.reader().is_at(&path.with_extension("other"))
     );
     harness.agent.open_session(link.clone()).await.unwrap();
-    assert_eq!(harness.agent.reader().path(), Some(&*path), "nobody else holds it");
+    assert_eq!(harness.agent.reader().path(), Some(&*path), "no other process holds it");
     assert!(matches!(harness.agent.trash_session(link.clone()).await, Err(AgentError::SessionOpen)));
     harness.agent.name_session(link, "here").await.unwrap();
     assert_eq!(harness.agent.reader().name().as_deref(), Some("here"));
@@ -110,18 +110,18 @@ async fn session_active_one_is_recognized_by_another_path() {
 #[tokio::test]
 async fn fallback_model_answers_when_no_other_is_usable() {
     let harness = harness(vec![text_answer("one")]);
-    let no = || ("no".to_owned(), None);
-    let desk = CredentialStore::new(|| Ok(Vec::new()), move |_, _| Err(no()), move |_| Err(no()));
+    let failure = || ("no".to_owned(), None);
+    let store = CredentialStore::new(|| Ok(Vec::new()), move |_, _| Err(failure()), move |_| Err(failure()));
     let demo = Model { facts: Arc::new(Demo::facts()), provider: Arc::new(Demo) };
     let shut =
         |provider: &str| ProviderChange::Remove { provider: provider.into(), key_name: "A_KEY".into() };
     let provider = harness.agent.state().await.unwrap().state.model.provider;
-    let answers = harness.agent.change_key(&desk, shut("elsewhere")).await.unwrap();
+    let answers = harness.agent.change_key(&store, shut("elsewhere")).await.unwrap();
     assert_eq!(answers, KeyChangeOutcome::Unchanged);
-    let answers = harness.agent.change_key(&desk, shut(&provider)).await.unwrap();
+    let answers = harness.agent.change_key(&store, shut(&provider)).await.unwrap();
     assert_eq!(answers, KeyChangeOutcome::NoModel, "there is no last resort");
-    let desk = desk.with_fallback(demo);
-    let answers = harness.agent.change_key(&desk, shut(&provider)).await.unwrap();
+    let store = store.with_fallback(demo);
+    let answers = harness.agent.change_key(&store, shut(&provider)).await.unwrap();
     assert!(
         matches!(&answers, KeyChangeOutcome::SwitchedToFallback(model) if model.provider == "demo"),
         "{answers:?}"

@@ -46,7 +46,7 @@ async fn abort_during_a_sync_does_not_store_the_answer_twice() {
         EventKind::EntryAppended { entry, .. } => entry.get().contains("assistant").then_some(()),
         _ => None,
     };
-    harness.until(answered).await;
+    harness.wait_for_event(answered).await;
     harness.agent.abort().await.unwrap();
     harness.settled().await;
     let ones = harness.message_lines().iter().filter(|line| line.starts_with("answer one")).count();
@@ -55,9 +55,9 @@ async fn abort_during_a_sync_does_not_store_the_answer_twice() {
 
 #[tokio::test]
 async fn queue_at_close_or_interrupt_is_in_the_log() {
-    let hangs = || vec![ScriptedAnswer { hang: true, ..text_answer("so far") }];
+    let hanging_answer = || vec![ScriptedAnswer { hang: true, ..text_answer("so far") }];
     for interrupts in [false, true] {
-        let mut harness = Harness::new(Access::Reads, hangs());
+        let mut harness = Harness::new(Access::Reads, hanging_answer());
         harness.prompt("go").await;
         harness.agent.follow_up("later").await.unwrap();
         if interrupts {
@@ -81,11 +81,11 @@ async fn bash_record_during_a_retry_wait_is_logged_at_once() {
         r#"{"text": "x", "error": {"failure": "transient", "message": "busy", "retry_after_s": 200}}"#;
     let mut harness = Harness::new(Access::Reads, vec![serde_json::from_str(slow_harness).unwrap()]);
     harness.prompt("go").await;
-    harness.until(|event| matches!(event, EventKind::AutoRetryStart { .. }).then_some(())).await;
+    harness.wait_for_event(|event| matches!(event, EventKind::AutoRetryStart { .. }).then_some(())).await;
     let snapshot = harness.agent.snapshot().await.unwrap();
     assert_eq!(snapshot.in_progress.retry.map(|retry| (retry.attempt, retry.max_attempts)), Some((1, 5)));
     harness.agent.bash("echo hi", BashContext::Include).await.unwrap();
-    harness.until(|event| matches!(event, EventKind::BashExecutionEnd { .. }).then_some(())).await;
+    harness.wait_for_event(|event| matches!(event, EventKind::BashExecutionEnd { .. }).then_some(())).await;
     assert_eq!(harness.message_lines().last().unwrap(), "bash echo hi Some(0) hi");
     harness.agent.abort_retry().await.unwrap();
     assert_eq!(harness.settled().await, RunOutcome::Failed);

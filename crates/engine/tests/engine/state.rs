@@ -75,9 +75,9 @@ async fn set_model_without_key_is_refused_and_nothing_is_written() {
     harness.prompt("go").await;
     harness.settled().await;
     let entries = harness.agent.reader().entry_count();
-    let refused = harness.agent.set_model("gpt-4.1").await.unwrap_err();
+    let error = harness.agent.set_model("gpt-4.1").await.unwrap_err();
     assert_eq!(
-        refused.to_string(),
+        error.to_string(),
         "no API key for openai/gpt-4.1; set OPENAI_API_KEY, or store one with `tiller login openai` or /login"
     );
     let unknown = harness.agent.set_model("nonsense").await.unwrap_err();
@@ -139,10 +139,10 @@ async fn model_chosen_during_an_answer_is_restored() {
     let last = |reader: &Reader| message_lines(reader).pop().unwrap();
     assert_eq!(last(&harness.agent.reader()), "answer hm two Stop", "the next turn is the other one's");
 
-    let hangs = ScriptedAnswer { hang: true, ..text_answer("so far") };
-    let mut harness = self::harness(vec![hangs]);
+    let hanging_answer = ScriptedAnswer { hang: true, ..text_answer("so far") };
+    let mut harness = self::harness(vec![hanging_answer]);
     harness.prompt("go").await;
-    harness.until(|event| matches!(event, EventKind::MessageUpdate { .. }).then_some(())).await;
+    harness.wait_for_event(|event| matches!(event, EventKind::MessageUpdate { .. }).then_some(())).await;
     harness.agent.set_model("thinker:low").await.unwrap();
     harness.agent.abort().await.unwrap();
     harness.settled().await;
@@ -168,7 +168,7 @@ async fn open_session_of_another_directory_gives_a_notice() {
         EventKind::Warning { message, .. } => Some(message.clone()),
         _ => None,
     };
-    let warning = harness.until(warned).await;
+    let warning = harness.wait_for_event(warned).await;
     assert!(warning.contains("this session belongs to") && warning.contains("commands run in"), "{warning}");
 }
 
@@ -182,7 +182,7 @@ fn with_demo_only(parts: &mut SessionParts) {
 
 #[tokio::test]
 async fn demo_answers_only_where_chosen_or_in_a_new_session() {
-    let (demo, thinker) = ("demo/tour".to_owned(), "anthropic/claude-thinker".to_owned());
+    let (demo, thinking_model) = ("demo/tour".to_owned(), "anthropic/claude-thinker".to_owned());
     let mut harness = harness(vec![text_answer("one")]);
     harness.agent.set_model("thinker").await.unwrap();
     for words in ["first", "second"] {
@@ -191,18 +191,18 @@ async fn demo_answers_only_where_chosen_or_in_a_new_session() {
     }
     let log = harness.agent.reader().path().unwrap().to_owned();
     let first = harness.agent.reader().entries().unwrap().0;
-    let answer = first
-        .iter()
-        .find(|entry| entry.body.as_message().is_some_and(|said| matches!(**said, Message::Assistant(_))));
+    let answer = first.iter().find(|entry| {
+        entry.body.as_message().is_some_and(|message| matches!(**message, Message::Assistant(_)))
+    });
     let answer = answer.unwrap().id.clone();
     let mut harness = reopened(harness, with_demo_only).await;
-    assert_eq!(model_and_level(&harness).await.0, thinker);
+    assert_eq!(model_and_level(&harness).await.0, thinking_model);
     harness.prompt("go on").await;
     assert_eq!(harness.settled().await, RunOutcome::Failed);
     harness.agent.new_session().await.unwrap();
-    assert_eq!(model_and_level(&harness).await.0, demo, "that one names nobody");
+    assert_eq!(model_and_level(&harness).await.0, demo, "that log names no model");
     harness.agent.open_session(log).await.unwrap();
-    assert_eq!(model_and_level(&harness).await.0, thinker);
+    assert_eq!(model_and_level(&harness).await.0, thinking_model);
     harness.agent.set_model("demo/tour").await.unwrap();
     harness.agent.navigate(answer, BranchSummary::None).await.unwrap();
     assert_eq!(model_and_level(&harness).await.0, demo, "it was chosen here");
@@ -229,12 +229,12 @@ async fn model_unavailable_gives_a_notice_and_another_one_answers() {
         let reason = SessionChange::Open;
         matches!(event, EventKind::SessionChanged { reason: change, .. } if *change == reason).then_some(())
     };
-    harness.until(opened).await;
+    harness.wait_for_event(opened).await;
     let warned = |event: &EventKind| match event {
         EventKind::Warning { message, .. } => Some(message.clone()),
         _ => None,
     };
-    assert!(harness.until(warned).await.contains("continuing with scripted"));
+    assert!(harness.wait_for_event(warned).await.contains("continuing with scripted"));
     harness.prompt("second").await;
     assert_eq!(harness.settled().await, RunOutcome::Completed);
     let entries = harness.agent.reader().entries().unwrap().0;
@@ -299,7 +299,7 @@ async fn cost_is_priced_by_the_answering_model() {
     let answers = vec![serde_json::from_value(spends).unwrap()];
     let mut harness = Harness::configured(folder, (manager, None), Access::Writes, answers, configure);
     harness.prompt("go").await;
-    harness.until(|event| matches!(event, EventKind::MessageUpdate { .. }).then_some(())).await;
+    harness.wait_for_event(|event| matches!(event, EventKind::MessageUpdate { .. }).then_some(())).await;
     harness.agent.set_model(THINKER).await.unwrap();
     harness.settled().await;
     let stats = harness.agent.stats().await.unwrap();
@@ -331,7 +331,7 @@ async fn images_for_text_only_model_are_replaced_but_logged() {
         .await
         .unwrap();
     let warned = harness
-        .until(|event| match event {
+        .wait_for_event(|event| match event {
             EventKind::Warning { message, .. } => Some(message.clone()),
             _ => None,
         })
@@ -408,7 +408,7 @@ async fn retry_pending_is_shown_and_can_be_turned_off() {
     };
     let mut harness = harness(vec![busy_state(2)]);
     harness.prompt("go").await;
-    harness.until(|event| matches!(event, EventKind::AutoRetryStart { .. }).then_some(())).await;
+    harness.wait_for_event(|event| matches!(event, EventKind::AutoRetryStart { .. }).then_some(())).await;
     let state = harness.agent.state().await.unwrap();
     assert!(state.activity.is_running && state.activity.is_retrying);
     harness.agent.set_auto_retry(Switch::Off).await.unwrap();
@@ -482,7 +482,7 @@ async fn rename_is_emitted_and_belongs_to_its_session() {
         EventKind::SessionInfoChanged { name } => Some(name.clone()),
         _ => None,
     };
-    assert_eq!(harness.until(named).await.as_deref(), Some("parser"));
+    assert_eq!(harness.wait_for_event(named).await.as_deref(), Some("parser"));
     harness.prompt("go").await;
     harness.settled().await;
     let path = harness.agent.reader().path().unwrap().to_owned();
@@ -510,12 +510,12 @@ async fn change_provider_adds_and_removes_while_its_model_answers() {
     assert_eq!(harness.settled().await, RunOutcome::Completed);
 
     harness.agent.change_provider(ProviderChange::Remove { provider, key_name }).await.unwrap();
-    let refused = harness.agent.set_model("gpt-5-mini").await.unwrap_err();
+    let error = harness.agent.set_model("gpt-5-mini").await.unwrap_err();
     assert_eq!(
-        refused.to_string(),
+        error.to_string(),
         "no API key for openai/gpt-5-mini; set OPENAI_API_KEY, or store one with `tiller login openai` or /login"
     );
-    assert_eq!(model_and_level(&harness).await.0, "openai/gpt-5", "nobody chose another one");
+    assert_eq!(model_and_level(&harness).await.0, "openai/gpt-5", "no other model was chosen");
     harness.prompt("second").await;
     assert_eq!(harness.settled().await, RunOutcome::Failed);
     let answer = harness.agent.messages().await.unwrap().pop().unwrap();

@@ -556,8 +556,8 @@ mod tests {
             &stop("novelty")[..],
             [Ok(StreamEvent::Trace { .. }), Ok(StreamEvent::Finished(StopReason::Stop))]
         ));
-        let Err(refused) = &stop("refusal")[0] else { panic!("an error") };
-        assert_eq!(refused.failure, FailureKind::Fatal);
+        let Err(fault) = &stop("refusal")[0] else { panic!("an error") };
+        assert_eq!(fault.failure, FailureKind::Fatal);
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(super) struct ModelRow {
 #[derive(Clone, Copy)]
 pub(super) struct Surcharge {
     /// Prompts of up to this many tokens, cache reads included, have the ordinary price.
-    pub(super) above: Tokens,
+    pub(super) threshold: Tokens,
     /// Factor on all input, cached or not.
     pub(super) input: f64,
     /// Factor on output.
@@ -48,7 +48,7 @@ pub(crate) enum ThinkingControl {
     /// No thinking, or not together with tools.
     Never,
     /// OpenAI's `reasoning_effort`, from this level on.
-    Effort { least: ThinkingLevel },
+    Effort { min_level: ThinkingLevel },
     /// A token budget: `thinking: {type: enabled, budget_tokens}`.
     Budget,
     /// Adaptive thinking: `thinking: {type: adaptive}` and `output_config.effort`. Such models take no temperature.
@@ -85,10 +85,10 @@ impl ThinkingControl {
     pub(super) const NEWEST: Self = Self::ON_REQUEST;
 
     /// Returns the lowest thinking level.
-    const fn least(self) -> Option<ThinkingLevel> {
+    const fn min_level(self) -> Option<ThinkingLevel> {
         match self {
             Self::Never => None,
-            Self::Effort { least } => Some(least),
+            Self::Effort { min_level } => Some(min_level),
             Self::Adaptive { off: ThinkingOff::LowEffort, .. } => Some(ThinkingLevel::Low),
             Self::Budget | Self::Adaptive { .. } => Some(ThinkingLevel::Off),
         }
@@ -102,7 +102,7 @@ impl ModelRow {
             id: id.to_owned(),
             window: self.window,
             max_output: self.max_output,
-            least_thinking: self.thinking.least(),
+            least_thinking: self.thinking.min_level(),
             // According to the documentation of each model.
             image_input: ImageInput::Supported,
             price: Some(self.price()),
@@ -135,7 +135,7 @@ const CLAUDES: &[ModelRow] = &[
     ),
     ModelRow {
         // Five times the price for a prompt of more than 100,000 tokens.
-        surcharge: Some(Surcharge { above: Tokens(100_000), input: 5.0, output: 5.0 }),
+        surcharge: Some(Surcharge { threshold: Tokens(100_000), input: 5.0, output: 5.0 }),
         ..claude(
             "claude-haiku-5-5",
             [0.1, 0.5, 0.01, 0.125],
@@ -154,7 +154,7 @@ const CLAUDES: &[ModelRow] = &[
 ];
 
 /// Twice the input price and 1.5 times the output price, for a prompt of more than 272,000 tokens.
-const LONG_PROMPT: Surcharge = Surcharge { above: Tokens(272_000), input: 2.0, output: 1.5 };
+const LONG_PROMPT: Surcharge = Surcharge { threshold: Tokens(272_000), input: 2.0, output: 1.5 };
 
 /// A model with a window of 1,050,000 tokens that doesn't think with function tools.
 const fn gpt_without_thinking(id: &'static str, price: [f64; 4]) -> ModelRow {
@@ -184,25 +184,35 @@ const GPTS: &[ModelRow] = &[
     gpt_without_thinking("gpt-5.6-terra", [2.0, 12.0, 0.2, 2.5]),
     gpt_without_thinking("gpt-5.6-luna", [0.2, 1.2, 0.02, 0.25]),
     gpt_without_thinking("gpt-5.4", [2.5, 15.0, 0.25, 2.5]),
-    gpt("gpt-5.1", GPT_5, [1.25, 10.0, 0.125, 1.25], ThinkingControl::Effort { least: ThinkingLevel::Off }),
-    gpt("gpt-5", GPT_5, [1.25, 10.0, 0.125, 1.25], ThinkingControl::Effort { least: ThinkingLevel::Minimal }),
+    gpt(
+        "gpt-5.1",
+        GPT_5,
+        [1.25, 10.0, 0.125, 1.25],
+        ThinkingControl::Effort { min_level: ThinkingLevel::Off },
+    ),
+    gpt(
+        "gpt-5",
+        GPT_5,
+        [1.25, 10.0, 0.125, 1.25],
+        ThinkingControl::Effort { min_level: ThinkingLevel::Minimal },
+    ),
     gpt(
         "gpt-5-mini",
         GPT_5,
         [0.25, 2.0, 0.025, 0.25],
-        ThinkingControl::Effort { least: ThinkingLevel::Minimal },
+        ThinkingControl::Effort { min_level: ThinkingLevel::Minimal },
     ),
     gpt(
         "gpt-5-nano",
         GPT_5,
         [0.05, 0.4, 0.005, 0.05],
-        ThinkingControl::Effort { least: ThinkingLevel::Minimal },
+        ThinkingControl::Effort { min_level: ThinkingLevel::Minimal },
     ),
     gpt(
         "o3",
         (200_000, 100_000),
         [2.0, 8.0, 0.5, 2.0],
-        ThinkingControl::Effort { least: ThinkingLevel::Low },
+        ThinkingControl::Effort { min_level: ThinkingLevel::Low },
     ),
     gpt("gpt-4.1", GPT_4_1, [2.0, 8.0, 0.5, 2.0], ThinkingControl::Never),
     gpt("gpt-4.1-mini", GPT_4_1, [0.4, 1.6, 0.1, 0.4], ThinkingControl::Never),

@@ -52,11 +52,11 @@ impl ConnectionFailure {
     pub(crate) fn from_error(error: &(dyn Error + 'static)) -> Self {
         let chain = chain(error);
         let texts: Vec<String> = chain.iter().map(ToString::to_string).collect();
-        let says = |words: &str| texts.iter().any(|text| text.contains(words));
-        if says("tunnel error") || says("proxy") {
+        let contains = |words: &str| texts.iter().any(|text| text.contains(words));
+        if contains("tunnel error") || contains("proxy") {
             return Self::Proxy;
         }
-        if says("dns error") || says("failed to lookup address") {
+        if contains("dns error") || contains("failed to lookup address") {
             return Self::UnknownHost;
         }
         if let Some(error) = chain.iter().find_map(|error| error.downcast_ref::<rustls::Error>()) {
@@ -68,11 +68,11 @@ impl ConnectionFailure {
         if let Some(failure) = known {
             return failure;
         }
-        if says("timed out") || says("deadline has elapsed") {
+        if contains("timed out") || contains("deadline has elapsed") {
             Self::TimedOut
-        } else if CLOSED.into_iter().any(says) {
+        } else if CLOSED.into_iter().any(contains) {
             Self::Closed
-        } else if NOT_HTTP.into_iter().any(says) {
+        } else if NOT_HTTP.into_iter().any(contains) {
             Self::NotHttp
         } else {
             Self::Other
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn from_error_finds_cause_in_the_chain() {
         use io::ErrorKind as Kind;
-        let tls = |why| io::Error::new(Kind::InvalidData, rustls::Error::InvalidCertificate(why));
+        let tls = |error| io::Error::new(Kind::InvalidData, rustls::Error::InvalidCertificate(error));
         let cases = [
             (
                 "tcp connect error",

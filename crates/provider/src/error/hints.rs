@@ -62,9 +62,9 @@ pub(crate) fn for_missing_key(provider: &str, key_name: &str) -> String {
 }
 
 /// Returns the advice on storing a key, for the providers whose keys tiller stores.
-fn login_hint(provider: &str, which: &str) -> String {
+fn login_hint(provider: &str, object: &str) -> String {
     match ProviderDescriptor::find(provider) {
-        Some(_) => format!(", or store {which} with `tiller login {provider}` or /login"),
+        Some(_) => format!(", or store {object} with `tiller login {provider}` or /login"),
         None => String::new(),
     }
 }

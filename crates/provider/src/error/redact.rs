@@ -27,9 +27,9 @@ fn redact_key(text: &str, key: &str) -> String {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         match needles.iter().find_map(|needle| strip_encoded(rest, needle)) {
-            Some(after) => {
+            Some(remaining) => {
                 redacted.push_str("[key]");
-                rest = after;
+                rest = remaining;
             }
             None => {
                 redacted.push(first);
@@ -85,8 +85,8 @@ fn strip_percent(text: &str, c: char) -> Option<&str> {
         let mut digits = rest.strip_prefix('%')?;
         let hex = format!("{byte:02x}");
         loop {
-            let found = digits.get(..hex.len())?;
-            if found.eq_ignore_ascii_case(&hex) {
+            let candidate = digits.get(..hex.len())?;
+            if candidate.eq_ignore_ascii_case(&hex) {
                 return Some(&digits[hex.len()..]);
             }
             digits = digits.strip_prefix("25")?;
@@ -98,16 +98,16 @@ fn redact_key_like(text: &str) -> String {
     let mut redacted = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find(KEY_PREFIX) {
-        let (preceding, found) = rest.split_at(start);
-        let end = found.find(|c: char| !is_key_char(c)).unwrap_or(found.len());
+        let (preceding, candidate) = rest.split_at(start);
+        let end = candidate.find(|c: char| !is_key_char(c)).unwrap_or(candidate.len());
         let begins_word = !preceding.ends_with(is_key_char);
         redacted.push_str(preceding);
         redacted.push_str(if begins_word && end >= KEY_PREFIX.len() + MIN_KEY_LENGTH {
             "[key]"
         } else {
-            &found[..end]
+            &candidate[..end]
         });
-        rest = &found[end..];
+        rest = &candidate[end..];
     }
     redacted + rest
 }

@@ -15,7 +15,7 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duratio
     let value = text(RETRY_AFTER.as_str())?;
     match parse_number(value) {
         Some(number) => seconds(number),
-        None => until(value, now),
+        None => duration_until(value, now),
     }
 }
 
@@ -27,10 +27,10 @@ fn seconds(number: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(number).ok()
 }
 
-fn until(date: &str, now: Timestamp) -> Option<Duration> {
+fn duration_until(date: &str, now: Timestamp) -> Option<Duration> {
     static PARSER: DateTimeParser = DateTimeParser::new();
-    let then = PARSER.parse_timestamp(date).ok()?;
-    Some(Duration::try_from(then.duration_since(now)).unwrap_or(Duration::ZERO))
+    let time = PARSER.parse_timestamp(date).ok()?;
+    Some(Duration::try_from(time.duration_since(now)).unwrap_or(Duration::ZERO))
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub(super) struct ResponseStream<D> {
     bytes: BoxStream<'static, reqwest::Result<Bytes>>,
     sse: sse::SseDecoder,
     decoder: D,
-    ready: VecDeque<Result<StreamEvent, ProviderFault>>,
+    events: VecDeque<Result<StreamEvent, ProviderFault>>,
     progress: ResponseProgress,
     content: ContentCount,
 }
@@ -102,7 +102,7 @@ impl<D: Decode + 'static> ResponseStream<D> {
             bytes,
             sse: sse::SseDecoder::default(),
             decoder,
-            ready: VecDeque::new(),
+            events: VecDeque::new(),
             progress: ResponseProgress::Waiting(deadline),
             content: ContentCount { bytes: 0, blocks: 0, last_growth: Instant::now() },
         }
@@ -115,7 +115,7 @@ impl<D: Decode + 'static> ResponseStream<D> {
     /// Returns the next event. The stream ends after the first error or the last event.
     async fn next(&mut self) -> Option<Result<StreamEvent, ProviderError>> {
         loop {
-            match self.ready.pop_front() {
+            match self.events.pop_front() {
                 Some(Ok(part)) => {
                     if matches!(part, StreamEvent::Finished(_)) {
                         self.close();
@@ -133,7 +133,7 @@ impl<D: Decode + 'static> ResponseStream<D> {
     }
 
     fn close(&mut self) {
-        self.ready.clear();
+        self.events.clear();
         self.progress = ResponseProgress::Ended;
         self.bytes = stream::empty().boxed();
     }
@@ -170,7 +170,7 @@ impl<D: Decode + 'static> ResponseStream<D> {
         };
         // The timeout future fires only when the stream is pending; a flood of pings never is.
         if deadline <= Instant::now() {
-            return self.ready.push_back(Err(timeout.fault(timeouts)));
+            return self.events.push_back(Err(timeout.fault(timeouts)));
         }
         match timeout_at(deadline, self.bytes.next()).await {
             Ok(Some(Ok(bytes))) => {
@@ -182,10 +182,10 @@ impl<D: Decode + 'static> ResponseStream<D> {
             }
             Ok(Some(Err(error))) => {
                 let fault = self.wire.connection_fault(&error.without_url(), Stage::DuringAnswer);
-                self.ready.push_back(Err(fault));
+                self.events.push_back(Err(fault));
             }
             Ok(None) => self.end_stream(),
-            Err(_) => self.ready.push_back(Err(timeout.fault(timeouts))),
+            Err(_) => self.events.push_back(Err(timeout.fault(timeouts))),
         }
     }
 
@@ -193,7 +193,7 @@ impl<D: Decode + 'static> ResponseStream<D> {
         let events = match self.sse.push(bytes) {
             Ok(events) => events,
             Err(error) => {
-                return self.ready.push_back(Err(ProviderFault::new(FailureKind::Fatal, error.to_string())));
+                return self.events.push_back(Err(ProviderFault::new(FailureKind::Fatal, error.to_string())));
             }
         };
         for event in &events {
@@ -221,8 +221,8 @@ impl<D: Decode + 'static> ResponseStream<D> {
             return;
         }
         let mut parts = Vec::new();
-        let ended = self.decoder.end_stream(&mut parts);
-        self.queue(parts, ended);
+        let result = self.decoder.end_stream(&mut parts);
+        self.queue(parts, result);
     }
 
     /// Queues events, then the error, if any. Returns false if the answer has ended, successfully or not.
@@ -235,10 +235,10 @@ impl<D: Decode + 'static> ResponseStream<D> {
                 break;
             }
             is_finished |= matches!(part, StreamEvent::Finished(_));
-            self.ready.push_back(Ok(part));
+            self.events.push_back(Ok(part));
         }
         let is_open = decoded.is_ok() && !is_finished;
-        self.ready.extend(decoded.err().map(Err));
+        self.events.extend(decoded.err().map(Err));
         is_open
     }
 }
@@ -283,7 +283,7 @@ mod tests {
 
     /// Returns the number of texts and the result of an answer whose pieces arrive one after the other, each after its
     /// delay.
-    async fn play(pieces: Vec<(Duration, Bytes)>) -> (usize, Result<(), String>) {
+    async fn read_pieces(pieces: Vec<(Duration, Bytes)>) -> (usize, Result<(), String>) {
         let wire = Arc::new(wire());
         let bytes = stream::iter(pieces).then(|(wait, bytes)| async move {
             tokio::time::sleep(wait).await;
@@ -304,7 +304,7 @@ mod tests {
         let text = pieces(9, "data: a\n\n", 20);
         let pings = pieces(9, ": ping\n\n", 3);
         let end = pieces(1, "data: .\n\n", 1);
-        assert_eq!(play([pings.clone(), text, pings, end].concat()).await, (20, Ok(())));
+        assert_eq!(read_pieces([pings.clone(), text, pings, end].concat()).await, (20, Ok(())));
     }
 
     #[tokio::test(start_paused = true)]
@@ -312,14 +312,14 @@ mod tests {
         let message = "the answer stalled: no content within 30 s";
         for ping in [": ping\n\n", "data: \n\n", "\n"] {
             for wait_s in [9, 0] {
-                let began = Instant::now();
-                let mut all = pieces(0, "data: a\n\n", 1);
-                all.extend(pieces(wait_s, ping, 100));
-                all.extend(pieces(31, "data: .\n\n", 1));
-                let (_, ended) = play(all).await;
+                let start = Instant::now();
+                let mut body = pieces(0, "data: a\n\n", 1);
+                body.extend(pieces(wait_s, ping, 100));
+                body.extend(pieces(31, "data: .\n\n", 1));
+                let (_, result) = read_pieces(body).await;
                 let stalled = "the answer stalled: nothing within 10 s";
-                assert_eq!(ended, Err(if wait_s == 0 { stalled } else { message }.to_owned()), "{ping:?}");
-                assert!(began.elapsed() <= CONTENT);
+                assert_eq!(result, Err(if wait_s == 0 { stalled } else { message }.to_owned()), "{ping:?}");
+                assert!(start.elapsed() <= CONTENT);
             }
         }
     }
@@ -338,7 +338,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn response_with_too_much_content_is_an_error() {
         let piece = Bytes::from(format!("data: {}\n\n", "x".repeat(1024 * 1024)));
-        let (texts, ended) = play(vec![(Duration::ZERO, piece); 80]).await;
-        assert_eq!((texts, ended), (63, Err("the answer is longer than 64 MiB".to_owned())));
+        let (texts, result) = read_pieces(vec![(Duration::ZERO, piece); 80]).await;
+        assert_eq!((texts, result), (63, Err("the answer is longer than 64 MiB".to_owned())));
     }
 }

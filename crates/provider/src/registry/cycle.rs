@@ -53,12 +53,13 @@ impl ProviderRegistry {
     fn matching(&self, pattern: &str) -> Vec<ScopedModel> {
         let (name, thinking) = split_level(pattern.trim());
         if name.contains('*') {
-            let found = self.models.iter().filter(|facts| is_similar(facts, name));
-            let models = found.filter_map(|facts| self.model(Arc::clone(facts)));
+            let matching = self.models.iter().filter(|facts| is_similar(facts, name));
+            let models = matching.filter_map(|facts| self.model(Arc::clone(facts)));
             return models.map(|model| ScopedModel { model, thinking }).collect();
         }
-        let found = self.find(pattern).ok();
-        let scoped = found.map(|found| ScopedModel { model: found.model, thinking: found.thinking });
+        let resolved = self.find(pattern).ok();
+        let scoped =
+            resolved.map(|resolved| ScopedModel { model: resolved.model, thinking: resolved.thinking });
         scoped.into_iter().collect()
     }
 
@@ -135,15 +136,15 @@ mod tests {
     #[test]
     fn beside_wraps_around_and_is_none_without_another() {
         let (providers, _) = limited(&["gpt-5", "qwen3:8b", "deep:high"]);
-        let from = |provider: &str, id: &str, direction| {
+        let next = |provider: &str, id: &str, direction| {
             let current = ModelRef { provider: provider.into(), id: id.into() };
             providers.next_in_cycle(&current, direction).map(|scoped| scoped.model.facts.id.clone())
         };
-        assert_eq!(from("openai", "gpt-5", CycleDirection::Forward).as_deref(), Some("qwen3:8b"));
-        assert_eq!(from("openai", "gpt-5", CycleDirection::Back).as_deref(), Some("deep:high"));
-        assert_eq!(from("ollama", "deep:high", CycleDirection::Forward).as_deref(), Some("gpt-5"));
-        assert_eq!(from("else", "where", CycleDirection::Forward).as_deref(), Some("gpt-5"));
-        assert_eq!(from("else", "where", CycleDirection::Back).as_deref(), Some("deep:high"));
+        assert_eq!(next("openai", "gpt-5", CycleDirection::Forward).as_deref(), Some("qwen3:8b"));
+        assert_eq!(next("openai", "gpt-5", CycleDirection::Back).as_deref(), Some("deep:high"));
+        assert_eq!(next("ollama", "deep:high", CycleDirection::Forward).as_deref(), Some("gpt-5"));
+        assert_eq!(next("else", "where", CycleDirection::Forward).as_deref(), Some("gpt-5"));
+        assert_eq!(next("else", "where", CycleDirection::Back).as_deref(), Some("deep:high"));
         let (one, _) = limited(&["gpt-5"]);
         let current = ModelRef { provider: "openai".into(), id: "gpt-5".into() };
         assert!(one.next_in_cycle(&current, CycleDirection::Forward).is_none());

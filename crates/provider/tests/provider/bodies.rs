@@ -122,24 +122,24 @@ fn request(model: &str, messages: Vec<Message>) -> Request {
     }
 }
 
-async fn sent(provider: fn(&MockServer) -> Arc<dyn Provider>, request: Request) -> RecordedRequest {
-    let server = MockServer::start([Reply::says([AnswerPart::text("ok")])]);
+async fn record_request(provider: fn(&MockServer) -> Arc<dyn Provider>, request: Request) -> RecordedRequest {
+    let server = MockServer::start([Reply::answer([AnswerPart::text("ok")])]);
     collect(&*provider(&server), request).await.pop().unwrap().unwrap();
     server.requests().remove(0)
 }
 
-pub(super) async fn sent_to_anthropic(request: Request) -> RecordedRequest {
-    sent(|server| Arc::new(anthropic(server)), request).await
+pub(super) async fn record_anthropic_request(request: Request) -> RecordedRequest {
+    record_request(|server| Arc::new(anthropic(server)), request).await
 }
 
-pub(super) async fn sent_to_open_ai(request: Request) -> RecordedRequest {
-    sent(|server| Arc::new(open_ai(server)), request).await
+pub(super) async fn record_open_ai_request(request: Request) -> RecordedRequest {
+    record_request(|server| Arc::new(open_ai(server)), request).await
 }
 
 #[tokio::test]
 async fn anthropic_body_has_every_kind_of_message() {
     let request = Request { thinking: ThinkingLevel::Medium, ..request(MODEL, conversation()) };
-    let sent = sent_to_anthropic(request).await;
+    let recorded = record_anthropic_request(request).await;
     let ephemeral = json!({ "type": "ephemeral" });
     let picture =
         json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "aW1n" } });
@@ -175,18 +175,18 @@ async fn anthropic_body_has_every_kind_of_message() {
         "tool_choice": { "type": "auto" },
         "thinking": { "type": "enabled", "budget_tokens": 3_000 },
     });
-    assert_eq!(sent.body, expected);
-    assert_eq!(sent.path, "/v1/messages");
-    assert_eq!(sent.headers["x-api-key"], "hush-hush-key");
-    assert_eq!(sent.headers["anthropic-version"], "2023-06-01");
-    assert_eq!(sent.headers["content-type"], "application/json");
-    assert!(!sent.headers.contains_key("anthropic-beta"));
+    assert_eq!(recorded.body, expected);
+    assert_eq!(recorded.path, "/v1/messages");
+    assert_eq!(recorded.headers["x-api-key"], "hush-hush-key");
+    assert_eq!(recorded.headers["anthropic-version"], "2023-06-01");
+    assert_eq!(recorded.headers["content-type"], "application/json");
+    assert!(!recorded.headers.contains_key("anthropic-beta"));
 }
 
 #[tokio::test]
 async fn open_ai_body_has_every_kind_of_message() {
     let request = Request { tool_choice: ToolChoice::None, ..request("some-model", conversation()) };
-    let sent = sent_to_open_ai(request).await;
+    let recorded = record_open_ai_request(request).await;
     let picture = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,aW1n" } });
     let text = |text: &str| json!({ "type": "text", "text": text });
     let call = |id: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": "list_files", "arguments": arguments } });
@@ -225,20 +225,20 @@ async fn open_ai_body_has_every_kind_of_message() {
         "tool_choice": "none",
         "temperature": 0.5,
     });
-    assert_eq!(sent.body, expected);
-    assert_eq!(sent.path, "/v1/chat/completions");
-    assert_eq!(sent.headers["authorization"], "Bearer hush-hush-key");
+    assert_eq!(recorded.body, expected);
+    assert_eq!(recorded.path, "/v1/chat/completions");
+    assert_eq!(recorded.headers["authorization"], "Bearer hush-hush-key");
 }
 
 #[tokio::test]
 async fn body_of_empty_conversation_is_sent_unchanged() {
     for messages in [vec![], vec![answer("", "", vec![])], vec![user(vec![])]] {
-        let sent = sent_to_anthropic(request(MODEL, messages.clone())).await;
-        assert_eq!(sent.body["messages"], json!([]));
+        let recorded = record_anthropic_request(request(MODEL, messages.clone())).await;
+        assert_eq!(recorded.body["messages"], json!([]));
         let empty = Request { system: String::new(), tools: Arc::new([]), ..request("m", messages) };
-        let sent = sent_to_open_ai(empty).await;
-        assert_eq!(sent.body["messages"], json!([]));
-        assert!(sent.body.get("tools").is_none() && sent.body.get("tool_choice").is_none());
+        let recorded = record_open_ai_request(empty).await;
+        assert_eq!(recorded.body["messages"], json!([]));
+        assert!(recorded.body.get("tools").is_none() && recorded.body.get("tool_choice").is_none());
     }
 }
 
@@ -250,11 +250,11 @@ async fn body_of_unpaired_calls_and_results_is_no_panic() {
         answer("openai-completions", "m", vec![text_answer("again")]),
         result("late", vec![], false),
     ];
-    let body = sent_to_anthropic(request(MODEL, messages.clone())).await.body;
+    let body = record_anthropic_request(request(MODEL, messages.clone())).await.body;
     let roles: Vec<_> = body["messages"].as_array().unwrap().iter().map(|message| &message["role"]).collect();
     assert_eq!(roles, ["user", "assistant", "user"]);
     assert_eq!(body["messages"][0]["content"][0]["content"][0]["text"], "(no output)");
-    let body = sent_to_open_ai(request("m", messages)).await.body;
+    let body = record_open_ai_request(request("m", messages)).await.body;
     assert_eq!(body["messages"].as_array().unwrap().len(), 5);
 }
 
@@ -266,13 +266,13 @@ async fn thinking_sent(model: &str, level: ThinkingLevel) -> (Value, bool, Optio
         answer("anthropic-messages", model, vec![thinking("hm", Some("x")), text_answer("b")]),
         user(vec![text("c")]),
     ];
-    let asked = Request { thinking: level, max_tokens: Tokens(60_000), ..request(model, messages) };
-    let sent = sent_to_anthropic(asked).await;
+    let request = Request { thinking: level, max_tokens: Tokens(60_000), ..request(model, messages) };
+    let recorded = record_anthropic_request(request).await;
     let keys = ["max_tokens", "thinking", "output_config", "temperature"];
     let parameters =
-        keys.into_iter().filter_map(|key| Some((key.to_owned(), sent.body.get(key)?.clone()))).collect();
-    let has_thinking = sent.body["messages"][1]["content"][0]["type"] == "thinking";
-    (Value::Object(parameters), has_thinking, sent.headers.get("anthropic-beta").cloned())
+        keys.into_iter().filter_map(|key| Some((key.to_owned(), recorded.body.get(key)?.clone()))).collect();
+    let has_thinking = recorded.body["messages"][1]["content"][0]["type"] == "thinking";
+    (Value::Object(parameters), has_thinking, recorded.headers.get("anthropic-beta").cloned())
 }
 
 #[tokio::test]
@@ -304,15 +304,15 @@ async fn anthropic_thinking_parameters_match_the_model() {
 
 #[tokio::test]
 async fn anthropic_thinking_budget_is_limited_by_max_tokens() {
-    let asked = |max_tokens: u64| Request {
+    let with_max_tokens = |max_tokens: u64| Request {
         thinking: ThinkingLevel::High,
         max_tokens: Tokens(max_tokens),
         ..request("claude-haiku-4-5", vec![user(vec![text("a")])])
     };
-    let body = sent_to_anthropic(asked(64_000)).await.body;
+    let body = record_anthropic_request(with_max_tokens(64_000)).await.body;
     assert_eq!((&body["max_tokens"], &body["thinking"]["budget_tokens"]), (&json!(64_000), &json!(20_480)));
-    let body = sent_to_anthropic(asked(8_000)).await.body;
+    let body = record_anthropic_request(with_max_tokens(8_000)).await.body;
     assert_eq!((&body["max_tokens"], &body["thinking"]["budget_tokens"]), (&json!(8_000), &json!(6_000)));
-    let body = sent_to_anthropic(asked(1_000)).await.body;
+    let body = record_anthropic_request(with_max_tokens(1_000)).await.body;
     assert_eq!((&body["max_tokens"], body.get("thinking")), (&json!(1_000), None));
 }

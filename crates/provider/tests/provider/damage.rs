@@ -12,7 +12,7 @@ use tiller_core::message::{StopReason, ToolCall};
 use tiller_provider::{Provider, StreamEvent};
 use tiller_test_support::mock_server::{MockServer, Protocol, Reply, ScriptedStream, pieces};
 
-use super::streams::says;
+use super::streams::answer_parts;
 use crate::{anthropic, collect, hello, open_ai};
 
 /// A block of an answer: its kind, or the id and name of its call, and its text.
@@ -72,7 +72,7 @@ fn apply(damage: &Damage, frame: &[u8]) -> (Vec<u8>, bool) {
     }
 }
 
-fn ask(protocol: Protocol, bytes: Vec<u8>) -> Option<Complete> {
+fn read_answer(protocol: Protocol, bytes: Vec<u8>) -> Option<Complete> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let server = MockServer::start([Reply::Bytes(bytes)]);
     let provider: Box<dyn Provider> = match protocol {
@@ -124,14 +124,14 @@ fn fragment(frame: &[u8]) -> Option<String> {
 }
 
 /// Checks whether a block is the recorded one, or the recorded one without the fragment.
-fn is_without(block: &Block, recorded: &Block, fragment: &str) -> bool {
-    let mut places = recorded.1.match_indices(fragment);
+fn is_block_without(block: &Block, recorded: &Block, fragment: &str) -> bool {
+    let mut positions = recorded.1.match_indices(fragment);
     let is_match =
         |(at, _): (usize, &str)| [&recorded.1[..at], &recorded.1[at + fragment.len()..]].concat() == block.1;
-    block == recorded || (block.0 == recorded.0 && places.any(is_match))
+    block == recorded || (block.0 == recorded.0 && positions.any(is_match))
 }
 
-fn runs(block: &Block) -> bool {
+fn is_runnable(block: &Block) -> bool {
     let is_call = block.0.contains(' ');
     is_call && ToolCall::from_streamed("c".into(), "x".into(), &block.1).raw_arguments.is_none()
 }
@@ -139,11 +139,11 @@ fn runs(block: &Block) -> bool {
 /// Returns the undamaged answer.
 fn recorded(protocol: Protocol) -> &'static Complete {
     static ANSWERS: [OnceLock<Complete>; 2] = [const { OnceLock::new() }; 2];
-    let play = || {
-        let frames = pieces(&ScriptedStream { says: says(), ..ScriptedStream::default() }, protocol);
-        ask(protocol, frames.concat()).unwrap()
+    let record = || {
+        let frames = pieces(&ScriptedStream { parts: answer_parts(), ..ScriptedStream::default() }, protocol);
+        read_answer(protocol, frames.concat()).unwrap()
     };
-    ANSWERS[usize::from(protocol == Protocol::OpenAi)].get_or_init(play)
+    ANSWERS[usize::from(protocol == Protocol::OpenAi)].get_or_init(record)
 }
 
 proptest! {
@@ -156,15 +156,15 @@ proptest! {
         damage in damage(),
     ) {
         let protocol = if is_anthropic { Protocol::Anthropic } else { Protocol::OpenAi };
-        let mut frames = pieces(&ScriptedStream { says: says(), ..ScriptedStream::default() }, protocol);
+        let mut frames = pieces(&ScriptedStream { parts: answer_parts(), ..ScriptedStream::default() }, protocol);
         let recorded = recorded(protocol);
-        prop_assert_eq!(recorded.blocks.iter().filter(|block| runs(block)).count(), 2);
+        prop_assert_eq!(recorded.blocks.iter().filter(|block| is_runnable(block)).count(), 2);
         let at = at.index(frames.len());
         let (damaged, is_lost) = apply(&damage, &frames[at]);
         let fragment = fragment(&frames[at]).filter(|_| is_lost);
         let is_harmless = damaged == frames[at];
         frames[at] = damaged;
-        let Some(complete) = ask(protocol, frames.concat()) else {
+        let Some(complete) = read_answer(protocol, frames.concat()) else {
             prop_assert!(!is_harmless);
             return Ok(());
         };
@@ -172,7 +172,7 @@ proptest! {
         prop_assert_eq!(complete.blocks.len(), recorded.blocks.len());
         for (block, recorded) in complete.blocks.iter().zip(&recorded.blocks) {
             match &fragment {
-                Some(fragment) => prop_assert!(is_without(block, recorded, fragment), "{:?}", block),
+                Some(fragment) => prop_assert!(is_block_without(block, recorded, fragment), "{:?}", block),
                 None => prop_assert_eq!(block, recorded),
             }
         }
@@ -183,8 +183,8 @@ proptest! {
 #[test]
 fn damage_to_the_syntax_of_a_call_prevents_its_run() {
     for protocol in [Protocol::Anthropic, Protocol::OpenAi] {
-        let frames = pieces(&ScriptedStream { says: says(), ..ScriptedStream::default() }, protocol);
-        let mut lost = 0;
+        let frames = pieces(&ScriptedStream { parts: answer_parts(), ..ScriptedStream::default() }, protocol);
+        let mut prevented = 0;
         for at in 0..frames.len() {
             let Some(fragment) = fragment(&frames[at]).filter(|fragment| fragment.contains(['"', '{', '}']))
             else {
@@ -196,22 +196,22 @@ fn damage_to_the_syntax_of_a_call_prevents_its_run() {
                 .filter(|(other, _)| *other != at)
                 .map(|(_, frame)| &**frame)
                 .collect();
-            let complete = ask(protocol, frames.concat()).unwrap();
+            let complete = read_answer(protocol, frames.concat()).unwrap();
             let calls = complete.blocks.iter().filter(|block| block.0.contains(' ')).count();
-            let running = complete.blocks.iter().filter(|block| runs(block)).count();
+            let running = complete.blocks.iter().filter(|block| is_runnable(block)).count();
             if running < calls {
-                lost += 1;
+                prevented += 1;
             } else {
-                assert!(says_text(&fragment), "{protocol:?}: {fragment}");
+                assert!(is_answer_text(&fragment), "{protocol:?}: {fragment}");
             }
         }
-        assert!(lost >= 10, "{lost}");
+        assert!(prevented >= 10, "{prevented}");
     }
 }
 
 /// Checks whether the recorded text, rather than the arguments of a call, contains a fragment.
-fn says_text(fragment: &str) -> bool {
-    says().iter().any(|say| match say {
+fn is_answer_text(fragment: &str) -> bool {
+    answer_parts().iter().any(|part| match part {
         tiller_test_support::mock_server::AnswerPart::Text(text)
         | tiller_test_support::mock_server::AnswerPart::Thought { text, .. } => text.contains(fragment),
         tiller_test_support::mock_server::AnswerPart::Calls(_)

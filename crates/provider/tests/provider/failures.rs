@@ -6,7 +6,7 @@ use std::time::Duration;
 use tiller_provider::{Anthropic, Endpoint, FailureKind, OpenAiChat, Provider, Timeouts};
 use tiller_test_support::mock_server::{AnswerPart, MockServer, PING, Reply, StreamEnd};
 
-use crate::{anthropic, anthropic_endpoint, both, collect, failure, hello, open_ai_endpoint};
+use crate::{anthropic, anthropic_endpoint, collect, failure, hello, open_ai_endpoint, providers};
 
 const TRANSIENT: FailureKind = FailureKind::Transient { retry_after: None };
 
@@ -65,7 +65,7 @@ async fn failure_has_the_status_and_provider_message() {
     ];
     for (reply, expected, message) in cases {
         let server = MockServer::start([reply.clone(), reply]);
-        for provider in both(&server) {
+        for provider in providers(&server) {
             let error = failure(&*provider, hello("m")).await;
             assert_eq!((error.failure, error.message.as_str()), (expected, message));
             assert_eq!(error.provider, provider.name());
@@ -93,13 +93,13 @@ async fn failure_of_refused_key_has_a_hint_with_its_name() {
 
 #[tokio::test]
 async fn failure_of_interrupted_stream_keeps_earlier_events() {
-    for ending in [StreamEnd::Early(5), StreamEnd::Reset(5)] {
-        let reply = Reply::says([AnswerPart::text("a long text in many pieces")]).ending(ending);
+    for end in [StreamEnd::Early(5), StreamEnd::Reset(5)] {
+        let reply = Reply::answer([AnswerPart::text("a long text in many pieces")]).with_end(end);
         let server = MockServer::start([reply.clone(), reply]);
-        for provider in both(&server) {
+        for provider in providers(&server) {
             let mut parts = collect(&*provider, hello("m")).await;
             let error = parts.pop().unwrap().unwrap_err();
-            assert_eq!(error.failure, FailureKind::Interrupted, "{ending:?} {error}");
+            assert_eq!(error.failure, FailureKind::Interrupted, "{end:?} {error}");
             assert!(parts.len() >= 3 && parts.iter().all(Result::is_ok));
         }
     }
@@ -115,7 +115,7 @@ async fn timeout_without_data_is_interrupted() {
     ];
     for (count, timeouts, message) in cases {
         let server =
-            MockServer::start([Reply::says([AnswerPart::text("hello")]).ending(StreamEnd::Stall(count))]);
+            MockServer::start([Reply::answer([AnswerPart::text("hello")]).with_end(StreamEnd::Stall(count))]);
         let provider = Anthropic::new(Endpoint { timeouts, ..anthropic_endpoint(&server) }).unwrap();
         let error = tokio::time::timeout(long / 2, failure(&provider, hello("m"))).await.unwrap();
         assert_eq!((error.failure, error.message.as_str()), (FailureKind::Interrupted, message));
@@ -127,7 +127,7 @@ async fn timeout_is_extended_by_pings() {
     let limit = PING * 10;
     let (long, count) = (Duration::from_secs(60), 15);
     let timeouts = Timeouts { connect: long, first_byte: long, stall: limit };
-    let reply = Reply::says([AnswerPart::text("hello")]).ending(StreamEnd::Pings { after: 3, count });
+    let reply = Reply::answer([AnswerPart::text("hello")]).with_end(StreamEnd::Pings { after: 3, count });
     let server = MockServer::start([reply.clone(), reply]);
     let (anthropic, open_ai) = (anthropic_endpoint(&server), open_ai_endpoint(&server));
     let providers: [Arc<dyn Provider>; 2] = [
@@ -135,22 +135,22 @@ async fn timeout_is_extended_by_pings() {
         Arc::new(OpenAiChat::new(Endpoint { timeouts, ..open_ai }).unwrap()),
     ];
     for provider in providers {
-        let began = std::time::Instant::now();
+        let start = std::time::Instant::now();
         let parts = collect(&*provider, hello("m")).await;
         assert!(
             matches!(parts.last(), Some(Ok(tiller_provider::StreamEvent::Finished(_)))),
             "{:?}",
             parts.last()
         );
-        assert!(began.elapsed() > limit, "it took longer than the data timeout");
+        assert!(start.elapsed() > limit, "it took longer than the data timeout");
     }
 }
 
 #[tokio::test]
 async fn failure_of_missing_server_names_it() {
-    let gone = MockServer::start([]).url.clone();
-    let host = gone.trim_start_matches("http://").to_owned();
-    let endpoint = Endpoint::new("local", gone, "LOCAL_KEY");
+    let url = MockServer::start([]).url.clone();
+    let host = url.trim_start_matches("http://").to_owned();
+    let endpoint = Endpoint::new("local", url, "LOCAL_KEY");
     let error = failure(&OpenAiChat::new(endpoint).unwrap(), hello("m")).await;
     assert_eq!(error.failure, TRANSIENT);
     assert_eq!(error.message, format!("nothing listens at {host} (is the server running?)"));
@@ -159,7 +159,7 @@ async fn failure_of_missing_server_names_it() {
 
 #[tokio::test]
 async fn stream_sends_when_polled_and_nothing_after_its_end() {
-    let server = MockServer::start([Reply::says([AnswerPart::text("hi")])]);
+    let server = MockServer::start([Reply::answer([AnswerPart::text("hi")])]);
     let provider = anthropic(&server);
     drop(provider.stream(hello("m")));
     assert_eq!(server.requests().len(), 0);

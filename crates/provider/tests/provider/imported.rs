@@ -12,7 +12,7 @@ use tiller_provider::Request;
 use tiller_session::import::{ImportMode, Importer};
 use tiller_session::{Placement, Reader, SessionManager, context};
 
-use super::bodies::{sent_to_anthropic, sent_to_open_ai};
+use super::bodies::{record_anthropic_request, record_open_ai_request};
 use crate::hello;
 
 const SOURCES: [&str; 6] = [
@@ -32,12 +32,13 @@ fn conversations(source: &str) -> Vec<Vec<Arc<Message>>> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/foreign").join(source);
     let reader = Reader::open(&importer.file(&source).path.unwrap()).unwrap();
     let tree = reader.tree();
-    let ends = (0..tree.nodes().len()).filter(|&at| tree.children(at).is_empty());
-    ends.map(|at| {
-        let projection = context::project(&reader.branch(&tree.nodes()[at].id).unwrap().0);
-        context::request_messages(projection.messages.iter().map(|projected| &projected.message))
-    })
-    .collect()
+    let leaves = (0..tree.nodes().len()).filter(|&at| tree.children(at).is_empty());
+    leaves
+        .map(|at| {
+            let projection = context::project(&reader.branch(&tree.nodes()[at].id).unwrap().0);
+            context::request_messages(projection.messages.iter().map(|projected| &projected.message))
+        })
+        .collect()
 }
 
 fn ids(blocks: &Value, kind: &str, key: &str) -> Vec<String> {
@@ -49,17 +50,18 @@ fn ids(blocks: &Value, kind: &str, key: &str) -> Vec<String> {
 async fn anthropic_imported_results_follow_their_calls() {
     let mut calls_seen = BTreeSet::new();
     for messages in SOURCES.into_iter().flat_map(conversations) {
-        let body = sent_to_anthropic(Request { messages, ..hello("claude-opus-4-5") }).await.body;
-        let sent = body["messages"].as_array().unwrap();
-        for (at, message) in sent.iter().enumerate() {
+        let body = record_anthropic_request(Request { messages, ..hello("claude-opus-4-5") }).await.body;
+        let messages = body["messages"].as_array().unwrap();
+        for (at, message) in messages.iter().enumerate() {
             let expected = if at % 2 == 0 { "user" } else { "assistant" };
             assert_eq!(message["role"], expected, "{body:#}");
             let results = ids(&message["content"], "tool_result", "tool_use_id");
-            let calls = at.checked_sub(1).map(|before| ids(&sent[before]["content"], "tool_use", "id"));
+            let calls =
+                at.checked_sub(1).map(|previous| ids(&messages[previous]["content"], "tool_use", "id"));
             assert_eq!(calls.unwrap_or_default(), results, "{body:#}");
             calls_seen.extend(results);
         }
-        assert_eq!(ids(&sent.last().unwrap()["content"], "tool_use", "id"), [""; 0], "{body:#}");
+        assert_eq!(ids(&messages.last().unwrap()["content"], "tool_use", "id"), [""; 0], "{body:#}");
     }
     // The aborted call is not sent.
     assert_eq!(calls_seen.into_iter().collect::<Vec<_>>(), ["call_1", "call_2", "call_3", "t1", "t2", "t3"]);
@@ -68,17 +70,17 @@ async fn anthropic_imported_results_follow_their_calls() {
 #[tokio::test]
 async fn open_ai_imported_results_follow_their_calls() {
     for messages in SOURCES.into_iter().flat_map(conversations) {
-        let body = sent_to_open_ai(Request { messages, ..hello("gpt-5") }).await.body;
-        let mut waiting: Vec<String> = Vec::new();
+        let body = record_open_ai_request(Request { messages, ..hello("gpt-5") }).await.body;
+        let mut pending_ids: Vec<String> = Vec::new();
         for message in body["messages"].as_array().unwrap() {
             if message["role"] == "tool" {
-                assert_eq!(message["tool_call_id"], waiting.remove(0), "{body:#}");
+                assert_eq!(message["tool_call_id"], pending_ids.remove(0), "{body:#}");
                 continue;
             }
-            assert!(waiting.is_empty(), "{body:#}");
+            assert!(pending_ids.is_empty(), "{body:#}");
             let calls = message["tool_calls"].as_array().into_iter().flatten();
-            waiting = calls.map(|call| call["id"].as_str().unwrap().to_owned()).collect();
+            pending_ids = calls.map(|call| call["id"].as_str().unwrap().to_owned()).collect();
         }
-        assert!(waiting.is_empty(), "{body:#}");
+        assert!(pending_ids.is_empty(), "{body:#}");
     }
 }

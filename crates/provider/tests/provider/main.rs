@@ -21,7 +21,7 @@ use tiller_provider::{
 use tiller_test_support::mock_server::MockServer;
 
 /// Returns both providers for the server, with a key.
-fn both(server: &MockServer) -> [Arc<dyn Provider>; 2] {
+fn providers(server: &MockServer) -> [Arc<dyn Provider>; 2] {
     [Arc::new(anthropic(server)), Arc::new(open_ai(server))]
 }
 
@@ -41,7 +41,7 @@ fn open_ai_endpoint(server: &MockServer) -> Endpoint {
     Endpoint::new("openai", format!("{}/v1/", server.url), "OPENAI_API_KEY").with_key("hush-hush-key".into())
 }
 
-/// Returns a request that says hello.
+/// Returns a request with the prompt "hello".
 fn hello(model: &str) -> Request {
     Request {
         model: model.into(),

@@ -10,7 +10,7 @@ use tiller_core::unit::Tokens;
 use tiller_provider::{FailureKind, Provider, StreamEvent};
 use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply, ScriptedCall};
 
-use crate::{both, collect, hello};
+use crate::{collect, hello, providers};
 
 /// A reassembled block.
 #[derive(Debug, Default, PartialEq)]
@@ -32,7 +32,7 @@ struct Reassembled {
 }
 
 async fn reassemble(provider: &dyn Provider) -> Reassembled {
-    let mut whole = Reassembled::default();
+    let mut answer = Reassembled::default();
     for part in collect(provider, hello("some-model")).await {
         let part = part.unwrap();
         if let StreamEvent::Text { block, .. }
@@ -40,30 +40,30 @@ async fn reassemble(provider: &dyn Provider) -> Reassembled {
         | StreamEvent::Signature { block, .. }
         | StreamEvent::Call { block, .. }
         | StreamEvent::Arguments { block, .. } = &part
-            && *block >= whole.blocks.len()
+            && *block >= answer.blocks.len()
         {
-            assert_eq!(*block, whole.blocks.len(), "blocks begin in order");
-            whole.blocks.push(Block::default());
+            assert_eq!(*block, answer.blocks.len(), "blocks begin in order");
+            answer.blocks.push(Block::default());
         }
         match part {
-            StreamEvent::Text { block, text } => whole.blocks[block].text += &text,
-            StreamEvent::Thinking { block, text } => whole.blocks[block].thought += &text,
-            StreamEvent::Signature { block, text } => whole.blocks[block].signature += &text,
-            StreamEvent::Call { block, id, name } => whole.blocks[block].call = Some((id.to_string(), name)),
-            StreamEvent::Arguments { block, json } => whole.blocks[block].arguments += &json,
-            StreamEvent::End { block } => assert!(block < whole.blocks.len()),
-            StreamEvent::Usage(usage) => whole.usage = usage,
-            StreamEvent::Finished(reason) => whole.finished = Some(reason),
-            StreamEvent::Trace { data, .. } => whole.traces.push(data),
+            StreamEvent::Text { block, text } => answer.blocks[block].text += &text,
+            StreamEvent::Thinking { block, text } => answer.blocks[block].thought += &text,
+            StreamEvent::Signature { block, text } => answer.blocks[block].signature += &text,
+            StreamEvent::Call { block, id, name } => answer.blocks[block].call = Some((id.to_string(), name)),
+            StreamEvent::Arguments { block, json } => answer.blocks[block].arguments += &json,
+            StreamEvent::End { block } => assert!(block < answer.blocks.len()),
+            StreamEvent::Usage(usage) => answer.usage = usage,
+            StreamEvent::Finished(reason) => answer.finished = Some(reason),
+            StreamEvent::Trace { data, .. } => answer.traces.push(data),
         }
     }
-    whole
+    answer
 }
 
 const THOUGHT: &str = "Let me see — größer als 😀?";
 const TEXT: &str = "Zwei Dateien: \"a\" und „b“.\r\nReady.";
 
-pub(crate) fn says() -> Vec<AnswerPart> {
+pub(crate) fn answer_parts() -> Vec<AnswerPart> {
     let call = |id: &str, name: &str, arguments| ScriptedCall { id: id.into(), name: name.into(), arguments };
     vec![
         AnswerPart::thought(THOUGHT, "c2VhbA=="),
@@ -94,10 +94,10 @@ fn expected(signature: &str) -> Reassembled {
     }
 }
 
-fn play(reply: &Reply) {
+fn check_reply(reply: &Reply) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let server = MockServer::start([reply.clone(), reply.clone()]);
-    let [anthropic, open_ai] = both(&server);
+    let [anthropic, open_ai] = providers(&server);
     runtime.block_on(async {
         assert_eq!(reassemble(&*anthropic).await, expected("c2VhbA=="));
         assert_eq!(reassemble(&*open_ai).await, expected(""));
@@ -106,45 +106,46 @@ fn play(reply: &Reply) {
 
 #[test]
 fn stream_of_whole_events_gives_the_answer() {
-    play(&Reply::says(says()));
+    check_reply(&Reply::answer(answer_parts()));
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn stream_split_anywhere_gives_the_answer(seed: u64, crlf: bool, noise: bool) {
-        let reply = Reply::says(says()).cut(seed);
+    fn stream_split_anywhere_gives_the_answer(seed: u64, crlf: bool, with_noise: bool) {
+        let reply = Reply::answer(answer_parts()).split_at_random(seed);
         let reply = if crlf { reply.crlf() } else { reply };
-        play(&if noise { reply.noisy() } else { reply });
+        check_reply(&if with_noise { reply.with_noise() } else { reply });
     }
 }
 
 #[tokio::test]
 async fn stream_event_of_unknown_type_is_traced() {
-    let says = || {
+    let answer_parts = || {
         [
             AnswerPart::text("before"),
             AnswerPart::Raw("{\"type\":\"new hush-hush-key\"}".into()),
             AnswerPart::text("after"),
         ]
     };
-    let server = MockServer::start([Reply::says(says()), Reply::says(says())]);
-    for provider in both(&server) {
-        let whole = reassemble(&*provider).await;
-        let text: String = whole.blocks.iter().map(|block| block.text.as_str()).collect();
+    let server = MockServer::start([Reply::answer(answer_parts()), Reply::answer(answer_parts())]);
+    for provider in providers(&server) {
+        let answer = reassemble(&*provider).await;
+        let text: String = answer.blocks.iter().map(|block| block.text.as_str()).collect();
         assert_eq!(text, "beforeafter");
-        assert_eq!(whole.finished, Some(StopReason::Stop));
-        assert_eq!(whole.traces, [json!({ "event": "", "raw": "{\"type\":\"new [key]\"}" })]);
+        assert_eq!(answer.finished, Some(StopReason::Stop));
+        assert_eq!(answer.traces, [json!({ "event": "", "raw": "{\"type\":\"new [key]\"}" })]);
     }
 }
 
 #[tokio::test]
 async fn stream_event_that_is_no_json_interrupts_the_answer() {
     let garbage = r#"{"type": "content_block_del hush-hush-key"#;
-    let says = || [AnswerPart::text("before"), AnswerPart::Raw(garbage.into()), AnswerPart::text("after")];
-    let server = MockServer::start([Reply::says(says()), Reply::says(says())]);
-    for provider in both(&server) {
+    let answer_parts =
+        || [AnswerPart::text("before"), AnswerPart::Raw(garbage.into()), AnswerPart::text("after")];
+    let server = MockServer::start([Reply::answer(answer_parts()), Reply::answer(answer_parts())]);
+    for provider in providers(&server) {
         let mut parts = collect(&*provider, hello("some-model")).await;
         let error = parts.pop().unwrap().unwrap_err();
         assert_eq!(error.failure, FailureKind::Interrupted);
@@ -168,10 +169,10 @@ fn text_of(part: StreamEvent) -> Option<String> {
 #[tokio::test]
 async fn stream_cut_short_is_interrupted() {
     let server = MockServer::start([
-        Reply::says([AnswerPart::text("and")]).cut_short(),
-        Reply::says([AnswerPart::text("and")]).cut_short(),
+        Reply::answer([AnswerPart::text("and")]).cut_short(),
+        Reply::answer([AnswerPart::text("and")]).cut_short(),
     ]);
-    for provider in both(&server) {
+    for provider in providers(&server) {
         assert_eq!(reassemble(&*provider).await.finished, Some(StopReason::Length));
     }
 }
@@ -180,16 +181,16 @@ async fn stream_cut_short_is_interrupted() {
 async fn stream_that_lasts_is_read_in_batches() {
     const PROMPT_MS: u128 = 500;
     let text = "many small pieces ".repeat(300);
-    let fast = Reply::says([AnswerPart::text(&text)]).every(Duration::from_millis(1));
+    let fast = Reply::answer([AnswerPart::text(&text)]).with_interval(Duration::from_millis(1));
     let server = MockServer::start([fast.clone(), fast]);
-    for provider in both(&server) {
-        let began = Instant::now();
-        let bunches: Vec<_> = provider.stream(hello("some-model")).ready_chunks(1_000).collect().await;
-        let parts: usize = bunches.iter().map(Vec::len).sum();
+    for provider in providers(&server) {
+        let start = Instant::now();
+        let batches: Vec<_> = provider.stream(hello("some-model")).ready_chunks(1_000).collect().await;
+        let parts: usize = batches.iter().map(Vec::len).sum();
         assert!(parts > 1_000, "{parts}");
         // Piece by piece in the first half second, then one batch per ten milliseconds at most, however slow the
         // machine.
-        let most = PROMPT_MS + began.elapsed().as_millis().saturating_sub(PROMPT_MS) / 10 + 20;
-        assert!(bunches.len() as u128 <= most, "{} bunches, {most} at most", bunches.len());
+        let max_batches = PROMPT_MS + start.elapsed().as_millis().saturating_sub(PROMPT_MS) / 10 + 20;
+        assert!(batches.len() as u128 <= max_batches, "{} bunches, {max_batches} at most", batches.len());
     }
 }

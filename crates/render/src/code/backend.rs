@@ -12,7 +12,7 @@ use super::limits::{HighlightedPrefix, truncated};
 use super::{Highlighter, Language, MAX_BLOCK_BYTES, grammar};
 use crate::{Role, Span};
 
-/// Maximum number of blocks with remembered state, for code that streams in several places at once.
+/// Maximum number of blocks with remembered state, for code that streams in several blocks at once.
 const MAX_BLOCKS: usize = 8;
 
 /// The tokens of a line: length in bytes, and role. Text after the last one has no role.
@@ -39,7 +39,7 @@ impl HighlightRequest {
     /// A request for complete, sanitized code; the part beyond the size limit is left out.
     #[must_use]
     pub fn complete(language: Language<'_>, code: &str) -> Self {
-        let language = LanguageId::of(language);
+        let language = LanguageId::new(language);
         let mut prefix = HighlightedPrefix::new(&language);
         let lines = code.lines().take_while(|line| prefix.add(line)).map(|line| truncated(line).to_owned());
         Self { lines: lines.collect(), language, thread: None }
@@ -100,8 +100,8 @@ impl InProcess {
         let start = || Highlighter::with_limit(request.language.as_language(), MAX_BLOCK_BYTES);
         let Some(requested) = request.thread else { return Some(start()) };
         let at = self.threads.iter().position(|(thread, _)| thread.number == requested.number);
-        let found = at.and_then(|at| self.threads.remove(at)).filter(|(thread, _)| *thread == requested);
-        match (found, requested.from) {
+        let state = at.and_then(|at| self.threads.remove(at)).filter(|(thread, _)| *thread == requested);
+        match (state, requested.from) {
             (Some((_, highlighter)), _) => Some(highlighter),
             (None, 0) => Some(start()),
             (None, _) => None,
@@ -130,7 +130,7 @@ pub(crate) fn spans(line: &str, token_spans: &[(u32, Role)]) -> Vec<Span> {
 }
 
 impl LanguageId {
-    pub(crate) fn of(language: Language<'_>) -> Self {
+    pub(crate) fn new(language: Language<'_>) -> Self {
         match language {
             Language::Named(name) => Self::Named(grammar::first_word(name).to_lowercase()),
             // Files of one kind share a grammar.
@@ -152,7 +152,7 @@ mod tests {
 
     fn request(lines: &[&str], thread: Option<(u64, usize)>) -> HighlightRequest {
         HighlightRequest {
-            language: LanguageId::of(Language::Named("c")),
+            language: LanguageId::new(Language::Named("c")),
             thread: thread.map(|(number, from)| StreamPosition { number, from }),
             lines: lines.iter().map(|&line| line.to_owned()).collect(),
         }
@@ -166,19 +166,19 @@ mod tests {
     #[test]
     fn backend_streamed_code_is_highlighted_like_whole_code() {
         let lines = ["int a; /* one", "two", "three */ int b;", "int c;"];
-        let whole = first_roles(InProcess::default().highlight(&request(&lines, None)));
-        assert_eq!(whole[1], Role::Comment);
+        let expected = first_roles(InProcess::default().highlight(&request(&lines, None)));
+        assert_eq!(expected[1], Role::Comment);
         let (mut backend, mut parts) = (InProcess::default(), Vec::new());
         for (at, line) in lines.iter().enumerate() {
             parts.extend(first_roles(backend.highlight(&request(&[line], Some((7, at))))));
             // Other requests come in between.
             assert_eq!(
                 first_roles(backend.highlight(&request(&["int x;"], Some((8 + at as u64, 0)))))[0],
-                whole[3]
+                expected[3]
             );
-            assert_eq!(first_roles(backend.highlight(&request(&["int x;"], None)))[0], whole[3]);
+            assert_eq!(first_roles(backend.highlight(&request(&["int x;"], None)))[0], expected[3]);
         }
-        assert_eq!(parts, whole);
+        assert_eq!(parts, expected);
     }
 
     #[test]

@@ -105,18 +105,18 @@ impl SharedCache {
 
     /// Returns the highlighting of sanitized code; `None` queues it.
     fn look_up(&self, language: Language<'_>, code: &str) -> Option<Arc<Vec<TokenSpans>>> {
-        let extent = HighlightedPrefix::of_code(&LanguageId::of(language), code);
+        let extent = HighlightedPrefix::of_code(&LanguageId::new(language), code);
         let key = extent.key();
         let mut cache = self.lock();
-        let found = cache.entries.get(&key).map(Arc::clone);
-        if found.is_none() && !cache.is_queued(key) {
+        let tokens = cache.entries.get(&key).map(Arc::clone);
+        if tokens.is_none() && !cache.is_queued(key) {
             cache.enqueue(QueuedBlock {
                 key,
                 request: HighlightRequest::complete(language, code),
                 bytes: extent.bytes(),
             });
         }
-        found
+        tokens
     }
 
     /// Processes the queue. A panic affects only its own request, and resumes after the others.
@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn cache_code_is_plain_until_highlighted() {
         let cache = SharedCache::default();
-        let (language, code) = (Language::Named("rust"), "let shelf = 1;\n// told");
+        let (language, code) = (Language::Named("rust"), "let cache = 1;\n// comment");
         assert!(cache.look_up(language, code).is_none() && cache.lock().has_work());
         let mut count = 0;
         cache.run_all(&mut InProcess::default(), || {
@@ -298,9 +298,9 @@ mod tests {
             ControlFlow::Continue(())
         });
         assert_eq!((count, cache.lock().version), (1, 1));
-        let tokens = cache.look_up(language, code).expect("told");
+        let tokens = cache.look_up(language, code).expect("highlighted");
         assert_eq!(tokens[0][0], (3, Role::Keyword));
-        assert_eq!(spans("// told", &tokens[1])[0].style.role, Role::Comment);
+        assert_eq!(spans("// comment", &tokens[1])[0].style.role, Role::Comment);
         assert!(!cache.lock().has_work() && cache.look_up(Language::Named("c"), code).is_none());
     }
 
@@ -309,11 +309,11 @@ mod tests {
         let cache = SharedCache::default();
         cache.lock().enqueue(queue(0, "c", "int bad = 7;"));
         cache.lock().enqueue(queue(1, "rust", "let good = 7;"));
-        let telling = || cache.run_all(&mut PanicsOnBad(InProcess::default()), continue_work);
-        assert!(catch_unwind(AssertUnwindSafe(telling)).is_err(), "the fault is told");
+        let run = || cache.run_all(&mut PanicsOnBad(InProcess::default()), continue_work);
+        assert!(catch_unwind(AssertUnwindSafe(run)).is_err(), "the panic is reported");
         let cache = cache.lock();
-        assert!(!cache.is_working && cache.queue.is_empty(), "whoever comes next begins anew");
-        assert!(cache.entries[&CacheKey(0)].is_empty(), "plain, and not asked for again");
+        assert!(!cache.is_working && cache.queue.is_empty(), "the next run starts afresh");
+        assert!(cache.entries[&CacheKey(0)].is_empty(), "plain, and not requested again");
         assert_eq!(cache.entries[&CacheKey(1)][0][0], (3, Role::Keyword));
     }
 
@@ -326,7 +326,7 @@ mod tests {
         assert!(cache.lock().has_work());
         run_all(&cache);
         // Looked up again, for another layout.
-        assert_eq!(line(0, "/* it arrives").expect("told")[0].1, Role::Comment);
+        assert_eq!(line(0, "/* it arrives").expect("highlighted")[0].1, Role::Comment);
         assert_eq!(line(1, "bit by bit */"), None);
         cache.lock().end_streaming(1);
         let (language, code) = (Language::Named("rust"), "/* it arrives\nbit by bit */\n");
@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(cache.lock().version, 0);
         run_all(&cache);
         assert_eq!(cache.lock().version, 1, "it was laid out with a plain line");
-        assert_eq!(cache.look_up(language, code).expect("told")[1][0].1, Role::Comment);
+        assert_eq!(cache.look_up(language, code).expect("highlighted")[1][0].1, Role::Comment);
         assert_eq!(line(1, "").expect("still to be had")[0].1, Role::Comment);
         cache.lock().release(1);
         assert!(cache.lock().streaming.is_empty());
@@ -342,12 +342,12 @@ mod tests {
 
     #[test]
     fn cache_dropped_block_is_highlighted_and_removed() {
-        let streaming = StreamingCode::begin(Language::Named("rust"));
+        let streaming = StreamingCode::start(Language::Named("rust"));
         streaming.line(0, "let nobody_watches = 1;");
         drop(streaming);
         // Another test may process it too.
         highlight_queued(&mut InProcess::default(), continue_work);
-        let tokens = look_up(Language::Named("rust"), "let nobody_watches = 1;").expect("told");
+        let tokens = look_up(Language::Named("rust"), "let nobody_watches = 1;").expect("highlighted");
         assert_eq!(tokens[0][0].1, Role::Keyword);
         assert!(!cache().streaming.values().any(StreamingLines::is_done));
     }
@@ -362,7 +362,7 @@ mod tests {
         line(1, "two */");
         // A new backend has lost the state.
         run_all(&cache);
-        assert_eq!(line(1, "").expect("told")[0].1, Role::Comment);
+        assert_eq!(line(1, "").expect("highlighted")[0].1, Role::Comment);
 
         struct Failing(AtomicUsize);
         impl HighlightBackend for Failing {
@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(line(3, "let"), Some(TokenSpans::new()), "nor is it tried again");
         cache.run_all(&mut failing, continue_work);
         assert_eq!(failing.0.into_inner(), 1);
-        assert_eq!(line(1, "").expect("told before")[0].1, Role::Comment);
+        assert_eq!(line(1, "").expect("still cached")[0].1, Role::Comment);
     }
 
     #[test]

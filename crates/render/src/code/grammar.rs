@@ -83,8 +83,8 @@ static SCOPES: LazyLock<Vec<(Scope, Role)>> = LazyLock::new(|| {
 
 /// The role of a scope inside text of the role `around`.
 pub(super) fn role(scope: Scope, around: Role) -> Role {
-    let found = SCOPES.iter().find(|(prefix, _)| prefix.is_prefix_of(scope)).map(|(_, role)| *role);
-    match (around, found) {
+    let role = SCOPES.iter().find(|(prefix, _)| prefix.is_prefix_of(scope)).map(|(_, role)| *role);
+    match (around, role) {
         // A quoted key is a key first.
         (Role::Name, Some(Role::String)) => Role::Name,
         (_, Some(role)) => role,

@@ -62,10 +62,10 @@ mod tests {
         let language = LanguageId::Named("rust".into());
         let line = "x".repeat(MAX_LINE_BYTES - 1);
         let (mut one, mut other) = (HighlightedPrefix::new(&language), HighlightedPrefix::new(&language));
-        let taken = std::iter::repeat_with(|| one.add(&line)).take_while(|add| *add).count();
-        assert_eq!(taken, MAX_BLOCK_BYTES / MAX_LINE_BYTES);
+        let count = std::iter::repeat_with(|| one.add(&line)).take_while(|add| *add).count();
+        assert_eq!(count, MAX_BLOCK_BYTES / MAX_LINE_BYTES);
         assert!(!one.add("") && one.bytes() <= MAX_BLOCK_BYTES);
-        assert!((0..taken).all(|_| other.add(&line)));
+        assert!((0..count).all(|_| other.add(&line)));
         assert_eq!(one.key(), other.key());
         assert!(
             HighlightedPrefix::new(&language).key()
@@ -76,7 +76,9 @@ mod tests {
     #[test]
     fn truncated_long_line_shows_its_length_only() {
         assert_eq!(truncated("ü"), "ü");
-        let long = "ü".repeat(MAX_LINE_BYTES);
-        assert!(truncated(&long).len() > MAX_LINE_BYTES && truncated(&long).len() < MAX_LINE_BYTES + 4);
+        let long_line = "ü".repeat(MAX_LINE_BYTES);
+        assert!(
+            truncated(&long_line).len() > MAX_LINE_BYTES && truncated(&long_line).len() < MAX_LINE_BYTES + 4
+        );
     }
 }

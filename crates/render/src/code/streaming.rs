@@ -18,10 +18,10 @@ struct BlockNumber(u64);
 
 impl StreamingCode {
     /// Starts a block without lines.
-    pub(crate) fn begin(language: Language<'_>) -> Self {
+    pub(crate) fn start(language: Language<'_>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        cache().add_streaming(number, StreamingLines::new(LanguageId::of(language)));
+        cache().add_streaming(number, StreamingLines::new(LanguageId::new(language)));
         Self(Arc::new(BlockNumber(number)))
     }
 
@@ -105,9 +105,9 @@ impl StreamingLines {
 
     /// The request for the lines that await highlighting.
     pub(super) fn request(&self, number: u64) -> HighlightRequest {
-        let from = self.tokens.len();
-        let thread = Some(StreamPosition { number, from });
-        HighlightRequest { language: self.language.clone(), thread, lines: self.lines[from..].to_vec() }
+        let first = self.tokens.len();
+        let thread = Some(StreamPosition { number, from: first });
+        HighlightRequest { language: self.language.clone(), thread, lines: self.lines[first..].to_vec() }
     }
 
     /// Stores the result of such a request.

@@ -71,9 +71,9 @@ fn highlight_keeps_the_text() {
 
 #[test]
 fn highlight_beyond_limits_is_plain() {
-    let long = format!("let a = \"{}\";", "x".repeat(MAX_LINE_BYTES));
-    let lines = highlight(&format!("{long}\nlet b;"), Language::Named("rust"));
-    assert_eq!(lines[0], Line::new(long, Role::Text));
+    let long_line = format!("let a = \"{}\";", "x".repeat(MAX_LINE_BYTES));
+    let lines = highlight(&format!("{long_line}\nlet b;"), Language::Named("rust"));
+    assert_eq!(lines[0], Line::new(long_line, Role::Text));
     assert_eq!(marked(&lines[1]), [("let", Role::Keyword)]);
 
     let many = highlight(&"let a;\n".repeat(MAX_BLOCK_BYTES / 7 + 5), Language::Named("rust"));

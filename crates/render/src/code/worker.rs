@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn serve_ends_when_a_request_takes_too_long() {
         let requests = serde_json::to_string(&request(&["let a = 1;"; 5_000], 0)).expect("JSON") + "\n";
-        let ended = serve_highlighting(requests.as_bytes(), io::sink(), Duration::ZERO);
-        assert_eq!(ended.expect_err("too long").kind(), io::ErrorKind::TimedOut);
+        let result = serve_highlighting(requests.as_bytes(), io::sink(), Duration::ZERO);
+        assert_eq!(result.expect_err("too long").kind(), io::ErrorKind::TimedOut);
     }
 }

@@ -97,12 +97,13 @@ fn command_output_combining_mark_joins_previous_char() {
 
 #[test]
 fn command_output_run_colors_only_its_characters() {
-    let stroke = |start, length| StyleRun {
+    let style_run = |start, length| StyleRun {
         start,
         length,
         style: SgrState { fg: Some(AnsiColor::Basic(1)), ..SgrState::default() },
     };
-    let text = StyledText { text: "a\t\u{202e}b\nc\nde".into(), strokes: vec![stroke(1, 2), stroke(6, 99)] };
+    let text =
+        StyledText { text: "a\t\u{202e}b\nc\nde".into(), strokes: vec![style_run(1, 2), style_run(6, 99)] };
     let red = |style: Style| style.fg.is_some();
     let lines = command_output(&text, Role::Text);
     let pieces = |line: &Line| -> Vec<(String, bool)> {

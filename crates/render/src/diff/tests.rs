@@ -9,9 +9,9 @@ fn diff_only_newline_ends_a_line() {
     let lines = diff(unified, "a.txt", 60);
     assert_eq!(texts(&lines), ["  1   a␍b<U+2028>c␌d␍", "  2 - x   y␍", "  2 + x   z␍", "  3   e"]);
     let spans = lines[1].content().iter();
-    let stands: Vec<CopyAs> =
-        spans.map(|span| span.style.copy_as).filter(|stands| *stands != CopyAs::Itself).collect();
-    assert_eq!(stands, [CopyAs::Char('\t'), CopyAs::Nothing, CopyAs::Nothing]);
+    let copy_as: Vec<CopyAs> =
+        spans.map(|span| span.style.copy_as).filter(|copy_as| *copy_as != CopyAs::Itself).collect();
+    assert_eq!(copy_as, [CopyAs::Char('\t'), CopyAs::Nothing, CopyAs::Nothing]);
 }
 
 #[test]

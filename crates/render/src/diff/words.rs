@@ -20,8 +20,8 @@ pub(super) fn marked_lines(change: &ChangedLines) -> (Vec<Vec<Span>>, Vec<Vec<Sp
         return (unmarked(&change.removed, Role::DiffRemoved), unmarked(&change.added, Role::DiffAdded));
     }
     let joined = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
-    let (old, new) = (joined(&change.removed), joined(&change.added));
-    let diff = TextDiff::from_lines(&old, &new);
+    let (removed, added) = (joined(&change.removed), joined(&change.added));
+    let diff = TextDiff::from_lines(&removed, &added);
     let (mut removed, mut added) = (Vec::new(), Vec::new());
     for change in diff.ops().iter().flat_map(|op| diff.iter_inline_changes(op)) {
         let values: Vec<(bool, String)> =
@@ -97,6 +97,6 @@ fn merged_style(diff_style: Style, role: Role) -> Style {
     if is_word || matches!(role, Role::Text | Role::Code) {
         return diff_style;
     }
-    let ground = matches!(diff_style.role, Role::DiffAdded | Role::DiffRemoved).then_some(diff_style.role);
-    Style { role, background_role: ground, ..diff_style }
+    let line_role = matches!(diff_style.role, Role::DiffAdded | Role::DiffRemoved).then_some(diff_style.role);
+    Style { role, background_role: line_role, ..diff_style }
 }

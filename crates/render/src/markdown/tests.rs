@@ -1,14 +1,14 @@
 use super::*;
 use crate::{RenderOptions, texts};
 
-fn shown(text: &str, width: usize) -> Vec<String> {
+fn lines(text: &str, width: usize) -> Vec<String> {
     texts(&markdown(text, width))
 }
 
 #[test]
 fn markdown_blocks_are_separated_by_blank_lines() {
     assert_eq!(
-        shown("# Title\ntext\n\n---\n> quoted\n> more\n>\n> end", 20),
+        lines("# Title\ntext\n\n---\n> quoted\n> more\n>\n> end", 20),
         ["Title", "", "text", "", "────────────────────", "", "│ quoted more", "│", "│ end"]
     );
 }
@@ -17,36 +17,36 @@ fn markdown_blocks_are_separated_by_blank_lines() {
 fn markdown_lists_nest_number_and_wrap() {
     let text = "intro\n- one two three\n  1. first\n  2. second\n- [x] done\n- [ ] open\n\nafter";
     assert_eq!(
-        shown(text, 11),
+        lines(text, 11),
         ["intro", "", "• one two", "  three", "  1. first", "  2. second", "☑ done", "☐ open", "", "after"]
     );
 }
 
 #[test]
 fn markdown_list_keeps_blank_lines_of_source() {
-    assert_eq!(shown("- a\n\n  b\n\n- c", 20), ["• a", "", "  b", "", "• c"]);
+    assert_eq!(lines("- a\n\n  b\n\n- c", 20), ["• a", "", "  b", "", "• c"]);
     assert_eq!(
-        shown("- a\n  b\n\n- c\n- d", 20),
+        lines("- a\n  b\n\n- c\n- d", 20),
         ["• a b", "", "• c", "• d"],
         "whatever the parser calls loose"
     );
     let code = "- a\n  ```\n  x\n  ```\n\n- b\n  - c\n\n- d\n\ne";
-    assert_eq!(shown(code, 20), ["• a", "    x", "", "• b", "  • c", "", "• d", "", "e"]);
-    assert_eq!(shown("> - a\n>\n> - b", 20), ["│ • a", "│", "│ • b"]);
+    assert_eq!(lines(code, 20), ["• a", "    x", "", "• b", "  • c", "", "• d", "", "e"]);
+    assert_eq!(lines("> - a\n>\n> - b", 20), ["│ • a", "│", "│ • b"]);
 }
 
 #[test]
 fn markdown_code_block_has_language_and_wrap_marks() {
-    assert_eq!(shown("```\nlet a = b;\n```", 8), ["  let a", "↳ = b;"]);
+    assert_eq!(lines("```\nlet a = b;\n```", 8), ["  let a", "↳ = b;"]);
     assert_eq!(
-        shown("do\n```rust,ignore\nfn x() {\n\n\tlet  a;\n}\n```\nend", 30),
+        lines("do\n```rust,ignore\nfn x() {\n\n\tlet  a;\n}\n```\nend", 30),
         ["do", "", "  rust", "  fn x() {", "", "      let  a;", "  }", "", "end"]
     );
 }
 
 #[test]
 fn markdown_code_in_item_is_indented() {
-    assert_eq!(shown("1. run\n   ```\n   ls\n   ```", 30), ["1. run", "     ls"]);
+    assert_eq!(lines("1. run\n   ```\n   ls\n   ```", 30), ["1. run", "     ls"]);
 }
 
 #[test]
@@ -63,11 +63,11 @@ fn markdown_styles_combine() {
 fn markdown_table_cells_are_wrapped() {
     let text = "| name | n |\n|---|--:|\n| a long name | 1 |\n| b | 200 |\n";
     assert_eq!(
-        shown(text, 30),
+        lines(text, 30),
         [" name           n", "──────────────────", " a long name    1", " b            200"]
     );
     assert_eq!(
-        shown(text, 14),
+        lines(text, 14),
         [" name       n", "──────────────", " a long     1", " name", " b        200"]
     );
 }
@@ -75,12 +75,12 @@ fn markdown_table_cells_are_wrapped() {
 #[test]
 fn markdown_narrow_table_is_a_list() {
     let text = "| a | b | c |\n|---|---|---|\n| 12345678 | 12345678 | 12345678 |\n";
-    assert_eq!(shown(text, 13), ["a: 12345678", "b: 12345678", "c: 12345678"]);
+    assert_eq!(lines(text, 13), ["a: 12345678", "b: 12345678", "c: 12345678"]);
 }
 
 #[test]
 fn markdown_control_characters_are_removed() {
-    let lines = shown("a \u{1b}[2Jb `\u{1b}]0;x\u{7}c`\n\n```\n\u{1b}[31md\n```\n\n[x](http://\u{1b}c)", 40);
+    let lines = lines("a \u{1b}[2Jb `\u{1b}]0;x\u{7}c`\n\n```\n\u{1b}[31md\n```\n\n[x](http://\u{1b}c)", 40);
     assert!(lines.iter().all(|line| !line.contains(char::is_control)), "{lines:?}");
 }
 
@@ -115,13 +115,17 @@ fn markdown_link_address_is_written_unless_live_and_honest() {
         width: 80,
         rendering: RenderOptions { links: LinkStyle::Live, ..RenderOptions::default() },
     };
-    let both = |text: &str| [live, 80.into()].map(|page: LayoutOptions| markdown(text, page)[0].text());
-    assert_eq!(both("[site](https://a.b)"), ["site", "site (https://a.b)"]);
-    assert_eq!(both("<https://a.b>"), ["https://a.b", "https://a.b"]);
-    assert_eq!(both("[x](docs/a.md)"), ["x (docs/a.md)", "x (docs/a.md)"]);
-    assert_eq!(both("[good.example](https://evil.example)")[0], "good.example (https://evil.example)");
-    assert_eq!(both("[](https://a.b)")[0], " (https://a.b)");
-    assert_eq!(both("[![alt](https://a.b/i.png)](https://a.b)")[0], "▣ alt");
+    let at_both_widths =
+        |text: &str| [live, 80.into()].map(|page: LayoutOptions| markdown(text, page)[0].text());
+    assert_eq!(at_both_widths("[site](https://a.b)"), ["site", "site (https://a.b)"]);
+    assert_eq!(at_both_widths("<https://a.b>"), ["https://a.b", "https://a.b"]);
+    assert_eq!(at_both_widths("[x](docs/a.md)"), ["x (docs/a.md)", "x (docs/a.md)"]);
+    assert_eq!(
+        at_both_widths("[good.example](https://evil.example)")[0],
+        "good.example (https://evil.example)"
+    );
+    assert_eq!(at_both_widths("[](https://a.b)")[0], " (https://a.b)");
+    assert_eq!(at_both_widths("[![alt](https://a.b/i.png)](https://a.b)")[0], "▣ alt");
 }
 
 #[test]
@@ -144,10 +148,10 @@ fn markdown_wide_layout_limits_prose_not_code() {
 
 #[test]
 fn markdown_item_blocks_keep_gaps_of_source() {
-    let tight = "- one\n  ```\n  code\n  ```\n  - deep\n";
-    for text in [tight.to_owned(), format!("{tight}\n- two")] {
-        assert_eq!(shown(&text, 30)[..3], ["• one", "    code", "  • deep"], "{text}");
+    let tight_list = "- one\n  ```\n  code\n  ```\n  - deep\n";
+    for text in [tight_list.to_owned(), format!("{tight_list}\n- two")] {
+        assert_eq!(lines(&text, 30)[..3], ["• one", "    code", "  • deep"], "{text}");
     }
-    let apart = "> - one\n>\n>   more\n>   > said\n";
-    assert_eq!(shown(apart, 30), ["│ • one", "│", "│   more", "│   │ said"]);
+    let loose_quote = "> - one\n>\n>   more\n>   > said\n";
+    assert_eq!(lines(loose_quote, 30), ["│ • one", "│", "│   more", "│   │ said"]);
 }

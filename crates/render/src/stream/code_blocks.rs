@@ -31,11 +31,11 @@ struct PlainLine {
 
 impl BackgroundBlocks {
     /// The block that begins at `from` in the text.
-    pub(super) fn begin(&mut self, from: usize, language: Language<'_>) -> StreamingCode {
+    pub(super) fn start_block(&mut self, from: usize, language: Language<'_>) -> StreamingCode {
         if let Some((_, block)) = self.blocks.iter().find(|(begins, _)| *begins == from) {
             return block.clone();
         }
-        let block = StreamingCode::begin(language);
+        let block = StreamingCode::start(language);
         self.blocks.push((from, block.clone()));
         block
     }

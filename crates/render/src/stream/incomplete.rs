@@ -182,9 +182,9 @@ fn code_length(text: &str) -> Option<usize> {
     let mut at = length;
     loop {
         at += text[at..].find('`')?;
-        let found = marks(&text[at..]);
-        at += found;
-        if found == length {
+        let length_found = marks(&text[at..]);
+        at += length_found;
+        if length_found == length {
             return Some(at);
         }
     }

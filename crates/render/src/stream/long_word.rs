@@ -11,14 +11,14 @@ impl MarkdownStream {
     /// Finishes the rows of a word that continues beyond `end`, except for the last one.
     pub(super) fn begin_word(&mut self, end: usize) {
         self.gap();
-        let rows = self.rows(&self.text[self.from..end]);
+        let rows = self.rows(&self.text[self.unfinished..end]);
         self.finish_rows_of_word(rows, end);
         self.continues = Continuation::Word;
     }
 
     /// Finishes more of the word, and the word itself at its end.
     pub(super) fn finish_word(&mut self, end: usize) {
-        let rest = &self.text[self.from..end];
+        let rest = &self.text[self.unfinished..end];
         let Some(length) = rest.find([' ', '\n']) else {
             if rest.len() > MAX_LINE_BYTES {
                 let rows = self.rows(rest);
@@ -36,7 +36,7 @@ impl MarkdownStream {
         if length > 0 {
             self.finished.extend(self.continued_rows(&rest[..length]));
         }
-        self.from += length + 1;
+        self.unfinished += length + 1;
     }
 
     /// The rows of the unfinished part of the word.
@@ -71,11 +71,11 @@ impl MarkdownStream {
         let mut cut = end;
         // With replaced characters the start of a row in the text is unknown: then the last row ends here.
         if rows.len() > 1
-            && matches!(sanitize(&self.text[self.from..end], ControlChars::Visible), Cow::Borrowed(_))
+            && matches!(sanitize(&self.text[self.unfinished..end], ControlChars::Visible), Cow::Borrowed(_))
         {
             cut -= rows.pop().map_or(0, |row| row.text().len());
         }
         self.finished.extend(rows);
-        self.from = cut;
+        self.unfinished = cut;
     }
 }

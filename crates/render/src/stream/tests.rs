@@ -12,7 +12,7 @@ fn lines(stream: &mut MarkdownStream) -> Vec<Line> {
 
 #[test]
 fn stream_result_is_independent_of_chunks() {
-    let whole = texts(&markdown(TEXT, 30));
+    let complete = texts(&markdown(TEXT, 30));
     for size in [1, 2, 3, 7, 50] {
         let mut stream = MarkdownStream::new(30);
         let chars: Vec<char> = TEXT.chars().collect();
@@ -20,13 +20,13 @@ fn stream_result_is_independent_of_chunks() {
             stream.push(&piece.iter().collect::<String>());
             stream.update_lines();
         }
-        assert_eq!(texts(&lines(&mut stream)), whole, "pieces of {size}");
+        assert_eq!(texts(&lines(&mut stream)), complete, "pieces of {size}");
     }
 }
 
 #[test]
 fn stream_highlighting_is_independent_of_chunks() {
-    let whole = markdown(TEXT, 30);
+    let complete = markdown(TEXT, 30);
     for size in [1, 3, 40] {
         let mut stream = MarkdownStream::new(30);
         let chars: Vec<char> = TEXT.chars().collect();
@@ -38,7 +38,7 @@ fn stream_highlighting_is_independent_of_chunks() {
             let is_code = |line: &Line| line.text().contains("fn a()");
             lines.into_iter().find(is_code).map(|line| line.spans)
         };
-        assert_eq!(code(lines(&mut stream)), code(whole.clone()), "pieces of {size}");
+        assert_eq!(code(lines(&mut stream)), code(complete.clone()), "pieces of {size}");
     }
 }
 
@@ -46,13 +46,13 @@ fn stream_highlighting_is_independent_of_chunks() {
 fn stream_complete_code_line_is_highlighted() {
     let mut stream = MarkdownStream::new(30);
     stream.push("```rust\nlet a = 1;\nlet");
-    let shown = lines(&mut stream);
-    assert_eq!(shown[1].spans[1], Span::new("let", Role::Keyword));
-    assert_eq!(shown[2].spans[1], Span::new("let", Role::Text));
+    let rendered = lines(&mut stream);
+    assert_eq!(rendered[1].spans[1], Span::new("let", Role::Keyword));
+    assert_eq!(rendered[2].spans[1], Span::new("let", Role::Text));
     stream.push(" b;\n");
-    let then = lines(&mut stream);
-    assert_eq!(then[..2], shown[..2]);
-    assert_eq!(then[2].spans[1], Span::new("let", Role::Keyword));
+    let next_lines = lines(&mut stream);
+    assert_eq!(next_lines[..2], rendered[..2]);
+    assert_eq!(next_lines[2].spans[1], Span::new("let", Role::Keyword));
 }
 
 #[test]
@@ -65,33 +65,33 @@ fn stream_highlighting_limit_is_independent_of_chunks() {
         stream.update_lines();
     }
     stream.push("end\n");
-    let (highlighted, whole) = (lines(&mut stream), markdown(&format!("{text}end\n"), 30));
-    assert!(highlighted == whole);
-    let keywords = whole.iter().flat_map(|line| &line.spans).filter(|s| s.style.role == Role::Keyword);
+    let (highlighted, complete) = (lines(&mut stream), markdown(&format!("{text}end\n"), 30));
+    assert!(highlighted == complete);
+    let keywords = complete.iter().flat_map(|line| &line.spans).filter(|s| s.style.role == Role::Keyword);
     assert_eq!(keywords.count(), code::MAX_SYNC_BYTES / (11 + 7) * 2);
 }
 
 #[test]
 fn stream_line_count_never_shrinks() {
     let mut stream = MarkdownStream::new(30);
-    let mut most = 0;
+    let mut max_lines = 0;
     for c in TEXT.chars() {
         stream.push(&c.to_string());
         let count = lines(&mut stream).len();
-        assert!(count >= most, "{most} lines became {count} after {:?}", stream.text());
-        most = count;
+        assert!(count >= max_lines, "{max_lines} lines became {count} after {:?}", stream.text());
+        max_lines = count;
     }
 }
 
 #[test]
 fn stream_open_marks_are_not_shown() {
     let mut stream = MarkdownStream::new(30);
-    let mut shown = Vec::new();
+    let mut rendered = Vec::new();
     for c in "say **so** and `do`\n\n```sh\nls\n```\n".chars() {
         stream.push(&c.to_string());
-        shown.extend(texts(&lines(&mut stream)));
+        rendered.extend(texts(&lines(&mut stream)));
     }
-    assert!(shown.iter().all(|line| !line.contains(['*', '`'])), "{shown:?}");
+    assert!(rendered.iter().all(|line| !line.contains(['*', '`'])), "{rendered:?}");
 }
 
 #[test]
@@ -99,10 +99,10 @@ fn stream_finished_block_is_not_parsed_again() {
     let mut stream = MarkdownStream::new(30);
     stream.push("one\n\ntwo\n\nthree\nfo");
     stream.update_lines();
-    assert_eq!(&stream.text()[stream.from..], "three\nfo");
+    assert_eq!(&stream.text()[stream.unfinished..], "three\nfo");
     stream.push("ur\n\n```\na\nb\nc");
     stream.update_lines();
-    assert_eq!(&stream.text()[stream.from..], "c");
+    assert_eq!(&stream.text()[stream.unfinished..], "c");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn stream_endless_block_is_finished() {
     for _ in 0..20 {
         stream.push(&"- another item of a list\n".repeat(100));
         stream.update_lines();
-        assert!(stream.text.len() - stream.from <= MAX_BLOCK_BYTES);
+        assert!(stream.text.len() - stream.unfinished <= MAX_BLOCK_BYTES);
     }
     assert_eq!(texts(&lines(&mut stream)), vec!["• another item of a list"; 2_000]);
 }
@@ -122,7 +122,7 @@ fn stream_long_paragraph_and_table_are_finished() {
     for _ in 0..200 {
         stream.push("some **words** of a paragraph\n");
         stream.update_lines();
-        assert!(stream.text.len() - stream.from <= MAX_BLOCK_BYTES + 30);
+        assert!(stream.text.len() - stream.unfinished <= MAX_BLOCK_BYTES + 30);
     }
     assert_eq!(texts(&lines(&mut stream)).iter().filter(|line| line.is_empty()).count(), 0);
     stream.push("\n| a | b |\n|---|---|\n");
@@ -140,7 +140,7 @@ fn stream_long_line_is_finished() {
         stream.push(&"again and ".repeat(10));
         stream.update_lines();
     }
-    assert!(stream.text.len() - stream.from <= MAX_LINE_BYTES);
+    assert!(stream.text.len() - stream.unfinished <= MAX_LINE_BYTES);
 }
 
 #[test]
@@ -148,15 +148,15 @@ fn stream_large_backlog_is_processed_in_parts() {
     let text = format!("{TEXT}\n\n").repeat(3 * MAX_BYTES_AT_ONCE / TEXT.len());
     let mut stream = MarkdownStream::new(30);
     stream.push(&text);
-    let (mut from, mut shown, mut times) = (0, Vec::new(), 0);
+    let (mut from, mut rendered, mut times) = (0, Vec::new(), 0);
     while times == 0 || stream.has_pending_text() {
         let now = texts(&lines(&mut stream));
-        assert!(now.starts_with(&shown[..shown.len().saturating_sub(1)]));
-        assert!(from < stream.from && stream.from <= from + MAX_BYTES_AT_ONCE);
-        (from, shown, times) = (stream.from, now, times + 1);
+        assert!(now.starts_with(&rendered[..rendered.len().saturating_sub(1)]));
+        assert!(from < stream.unfinished && stream.unfinished <= from + MAX_BYTES_AT_ONCE);
+        (from, rendered, times) = (stream.unfinished, now, times + 1);
     }
     assert!(times >= 3, "{times}");
-    assert!(shown == texts(&markdown(&text, 30)));
+    assert!(rendered == texts(&markdown(&text, 30)));
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn stream_endless_code_line_rows_are_finished() {
             stream.push(&more);
             text.push_str(&more);
             stream.update_lines();
-            let unfinished = stream.text.len() - stream.from;
+            let unfinished = stream.text.len() - stream.unfinished;
             assert!(unfinished <= MAX_LINE_BYTES, "{unfinished} bytes are laid out with each frame");
             let rows = stream.tail.len();
             assert!(rows <= MAX_LINE_BYTES / 20, "{rows}");
@@ -189,14 +189,17 @@ fn stream_endless_code_line_rows_are_finished() {
         let mark = "```".repeat(100) + "\n]\n```\n\nend";
         stream.push(&mark);
         text.push_str(&mark);
-        let shown = lines(&mut stream);
-        let whole = markdown(&text, width);
+        let rendered = lines(&mut stream);
+        let complete = markdown(&text, width);
         if !piece.contains('\t') {
-            assert_eq!(texts(&shown), texts(&whole));
+            assert_eq!(texts(&rendered), texts(&complete));
         }
-        assert_eq!(texts(&shown)[texts(&shown).len() - 3..], texts(&whole)[texts(&whole).len() - 3..]);
+        assert_eq!(
+            texts(&rendered)[texts(&rendered).len() - 3..],
+            texts(&complete)[texts(&complete).len() - 3..]
+        );
         let begins = |lines: &[Line]| lines.iter().filter(|line| line.wrap == Wrap::Hard).count();
-        assert_eq!(begins(&shown), begins(&whole), "copied it is one line still");
+        assert_eq!(begins(&rendered), begins(&complete), "copied it is one line still");
     }
 }
 
@@ -208,7 +211,7 @@ fn stream_endless_word_rows_are_finished() {
         for _ in 0..300 {
             stream.push(&piece.repeat(40));
             stream.update_lines();
-            let unfinished = stream.text.len() - stream.from;
+            let unfinished = stream.text.len() - stream.unfinished;
             assert!(unfinished <= MAX_LINE_BYTES, "{unfinished} bytes are laid out with each frame");
             assert!(stream.tail.len() <= MAX_LINE_BYTES / 20, "{}", stream.tail.len());
         }
@@ -295,7 +298,7 @@ fn stream_long_paragraph_breaks_like_fresh_layout() {
                 stream.push(piece);
                 stream.set_layout(*width);
                 assert!(lines(&mut stream).iter().all(|line| line.width() <= *width));
-                assert!(stream.text.len() - stream.from <= MAX_TABLE_BYTES, "it is finished by and by");
+                assert!(stream.text.len() - stream.unfinished <= MAX_TABLE_BYTES, "it is finished by and by");
             }
             let width = stream.layout.width;
             assert_eq!(texts(&lines(&mut stream)), texts(&markdown(&text, width)), "{size} {widths:?}");
@@ -321,17 +324,17 @@ fn stream_open_elements_do_not_flicker() {
         "code with marks: `co``de`, `` `a` `` and `[` and \\[ x \\] and `*` end",
     ] {
         let mut stream = MarkdownStream::new(80);
-        let mut shown: Vec<String> = Vec::new();
+        let mut rendered: Vec<String> = Vec::new();
         for c in text.chars() {
             stream.push(c.encode_utf8(&mut [0; 4]));
             let now = texts(&lines(&mut stream));
             // All lines but the last are unchanged, and the last one continues.
-            let stable = shown.len().saturating_sub(1);
-            assert_eq!(now.get(..stable), Some(&shown[..stable]), "after {:?}", stream.text());
-            if let (Some(before), Some(after)) = (shown.last(), now.get(stable)) {
+            let stable = rendered.len().saturating_sub(1);
+            assert_eq!(now.get(..stable), Some(&rendered[..stable]), "after {:?}", stream.text());
+            if let (Some(before), Some(after)) = (rendered.last(), now.get(stable)) {
                 assert!(after.starts_with(before.as_str()), "{before:?} became {after:?}");
             }
-            shown = now;
+            rendered = now;
         }
     }
 }
@@ -359,8 +362,8 @@ fn stream_background_highlighting_updates_lines() {
     stream.set_layout(layout.with_width(30));
     assert_eq!(lines(&mut stream), highlighted);
     stream.push(" late = 2\n```\n\nend");
-    let late = lines(&mut stream);
-    assert!(is_highlighted(&late[..2]) && !is_highlighted(&late[2..]));
+    let updated = lines(&mut stream);
+    assert!(is_highlighted(&updated[..2]) && !is_highlighted(&updated[2..]));
     highlight_all();
     let highlighted = lines(&mut stream);
     assert!(is_highlighted(&highlighted[2..]));
@@ -424,18 +427,18 @@ proptest! {
     #[test]
     fn stream_shown_text_is_only_extended(text in nested()) {
         let mut stream = MarkdownStream::new(70);
-        let mut shown: Vec<String> = Vec::new();
+        let mut rendered: Vec<String> = Vec::new();
         for c in text.chars() {
             stream.push(c.encode_utf8(&mut [0; 4]));
             let now = texts(&lines(&mut stream));
-            let stable = shown.len().saturating_sub(1);
-            prop_assert_eq!(now.get(..stable), Some(&shown[..stable]), "after {:?}", stream.text());
-            if let (Some(before), Some(after)) = (shown.last(), now.get(stable)) {
+            let stable = rendered.len().saturating_sub(1);
+            prop_assert_eq!(now.get(..stable), Some(&rendered[..stable]), "after {:?}", stream.text());
+            if let (Some(before), Some(after)) = (rendered.last(), now.get(stable)) {
                 // The last word may move to the next row.
                 let before = &before[..before.rfind(' ').unwrap_or(0)];
                 prop_assert!(after.starts_with(before), "{:?} became {:?} after {:?}", before, after, stream.text());
             }
-            shown = now;
+            rendered = now;
         }
     }
 }

@@ -265,8 +265,8 @@ mod tests {
     fn rgb_parse_reads_hexadecimal_only() {
         assert_eq!(Rgb::parse("#88c0d0"), Some(Rgb(0x88, 0xc0, 0xd0)));
         assert_eq!(Rgb::parse("#f0A"), Some(Rgb(0xff, 0x00, 0xaa)));
-        for wrong in ["88c0d0", "#88c0d", "#88c0dg", "#", "#+88c0d", "#é12"] {
-            assert_eq!(Rgb::parse(wrong), None, "{wrong}");
+        for invalid in ["88c0d0", "#88c0d", "#88c0dg", "#", "#+88c0d", "#é12"] {
+            assert_eq!(Rgb::parse(invalid), None, "{invalid}");
         }
         assert_eq!(Rgb(1, 2, 255).to_string(), "#0102ff");
     }
@@ -277,8 +277,8 @@ mod tests {
         assert_eq!(Rgb::parse_x11("rgb:ff/ff/ff"), Some(Rgb::WHITE));
         assert_eq!(Rgb::parse_x11("rgb:f/0/f"), Some(Rgb(255, 0, 255)));
         assert_eq!(Rgb::parse_x11("rgba:fdfd/f6f6/e3e3/ffff"), Some(Rgb(0xfd, 0xf6, 0xe3)));
-        for wrong in ["rgb:", "rgb:ff/ff", "rgb:fffff/0/0", "#ffffff", "rgb:-1/0/0"] {
-            assert_eq!(Rgb::parse_x11(wrong), None, "{wrong}");
+        for invalid in ["rgb:", "rgb:ff/ff", "rgb:fffff/0/0", "#ffffff", "rgb:-1/0/0"] {
+            assert_eq!(Rgb::parse_x11(invalid), None, "{invalid}");
         }
     }
 

@@ -63,8 +63,8 @@ impl ColorDepth {
 mod tests {
     use super::*;
 
-    fn depth_of(term: &str, more: TerminalHints<'_>) -> ColorDepth {
-        ColorDepth::choose(&TerminalHints { term: Some(term), ..more })
+    fn depth_of(term: &str, hints: TerminalHints<'_>) -> ColorDepth {
+        ColorDepth::choose(&TerminalHints { term: Some(term), ..hints })
     }
 
     #[test]

@@ -13,12 +13,12 @@ pub enum ThemeError {
     #[error("can't read the file")]
     Io(#[from] io::Error),
     /// The text isn't JSON, or a value has the wrong type.
-    #[error("{}{what}", at(.path))]
+    #[error("{}{message}", at(.path))]
     Form {
         /// The path; empty for the whole file.
         path: String,
         /// The parser's message with line and column.
-        what: String,
+        message: String,
     },
     /// An unknown role.
     #[error("{}unknown role", at(.path))]

@@ -56,7 +56,7 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ThemeError> {
     let read = serde_path_to_error::deserialize(&mut json);
     read.map_err(|error| ThemeError::Form {
         path: error.path().to_string(),
-        what: error.into_inner().to_string(),
+        message: error.into_inner().to_string(),
     })
 }
 
@@ -65,22 +65,22 @@ pub(super) fn parse(text: &str) -> Result<Theme, ThemeError> {
     let parsed = parse_styles(&file.vars, &file.roles, "roles")?;
     let styles = role::complete(|role| parsed.get(role::name(role)).copied());
     let kind = file.kind.unwrap_or_else(|| guess_kind(&styles));
-    let ground = match &file.ground {
-        Some(written) => fixed_color(&file.vars, written, "ground")?,
+    let background = match &file.ground {
+        Some(value) => fixed_color(&file.vars, value, "ground")?,
         None => BACKGROUNDS[usize::from(kind == ThemeKind::Light)],
     };
     let styles_16 = parse_styles_16(&file)?;
     let ansi = file.ansi.as_ref().map(|colors| parse_ansi(&file.vars, colors)).transpose()?;
-    Ok(Theme { name: file.name, kind, background: ground, styles, styles_16, ansi })
+    Ok(Theme { name: file.name, kind, background, styles, styles_16, ansi })
 }
 
 fn parse_styles(
     vars: &Variables,
-    written: &BTreeMap<String, WrittenStyle>,
+    value: &BTreeMap<String, WrittenStyle>,
     section: &str,
 ) -> Result<BTreeMap<&'static str, ThemeStyle>, ThemeError> {
     let mut parsed = BTreeMap::new();
-    for (name, style) in written {
+    for (name, style) in value {
         let path = format!("{section}.{name}");
         match role::by_name(name) {
             Some(role) => parsed.insert(role::name(role), vars.style(style, &path)?),
@@ -106,21 +106,21 @@ fn parse_styles_16(file: &ThemeFile) -> Result<[ThemeStyle; role::ALL.len()], Th
     Ok(role::complete(|role| parsed.get(role::name(role)).copied()))
 }
 
-fn parse_ansi(vars: &Variables, written: &[WrittenColor; 16]) -> Result<[Rgb; 16], ThemeError> {
+fn parse_ansi(vars: &Variables, value: &[WrittenColor; 16]) -> Result<[Rgb; 16], ThemeError> {
     let mut colors = [Rgb::BLACK; 16];
-    for (at, (color, written)) in colors.iter_mut().zip(written).enumerate() {
-        *color = fixed_color(vars, written, &format!("ansi[{at}]"))?;
+    for (at, (color, value)) in colors.iter_mut().zip(value).enumerate() {
+        *color = fixed_color(vars, value, &format!("ansi[{at}]"))?;
     }
     Ok(colors)
 }
 
 /// A color with a fixed value.
-fn fixed_color(vars: &Variables, written: &WrittenColor, path: &str) -> Result<Rgb, ThemeError> {
-    match vars.color(written, path)? {
+fn fixed_color(vars: &Variables, value: &WrittenColor, path: &str) -> Result<Rgb, ThemeError> {
+    match vars.color(value, path)? {
         Some(color @ (ThemeColor::Rgb(_) | ThemeColor::Indexed(16..))) => Ok(color.value()),
         Some(ThemeColor::Indexed(_)) | None => Err(ThemeError::Form {
             path: path.to_owned(),
-            what: "this needs a color with a fixed value, such as #1a1b26".to_owned(),
+            message: "this needs a color with a fixed value, such as #1a1b26".to_owned(),
         }),
     }
 }

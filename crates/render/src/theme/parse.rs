@@ -119,11 +119,11 @@ impl FullStyle {
 
 impl Variables {
     /// Resolves a color; `None` is the terminal's default. `path` is the value's path for errors.
-    pub(super) fn color(&self, written: &WrittenColor, path: &str) -> Result<Option<ThemeColor>, ThemeError> {
-        let mut written = written;
+    pub(super) fn color(&self, value: &WrittenColor, path: &str) -> Result<Option<ThemeColor>, ThemeError> {
+        let mut value = value;
         // Each variable occurs at most once in a valid chain.
         for _ in 0..=self.0.len() {
-            let text = match written {
+            let text = match value {
                 WrittenColor::Index(index) => return Ok(Some(ThemeColor::Indexed(*index))),
                 WrittenColor::Text(text) => text,
             };
@@ -131,13 +131,13 @@ impl Variables {
                 return Ok(None);
             }
             match self.0.get(text) {
-                Some(next) => written = next,
+                Some(next) => value = next,
                 None => {
                     return ThemeColor::parse(text).map(Some).ok_or_else(|| self.unknown_color(text, path));
                 }
             }
         }
-        let WrittenColor::Text(variable) = written else { return Ok(None) };
+        let WrittenColor::Text(variable) = value else { return Ok(None) };
         Err(ThemeError::Cycle { path: path.to_owned(), variable: variable.clone() })
     }
 
@@ -148,15 +148,15 @@ impl Variables {
     }
 
     /// Resolves a style.
-    pub(super) fn style(&self, written: &WrittenStyle, path: &str) -> Result<ThemeStyle, ThemeError> {
-        let full = match written {
+    pub(super) fn style(&self, value: &WrittenStyle, path: &str) -> Result<ThemeStyle, ThemeError> {
+        let full = match value {
             WrittenStyle::Foreground(fg) => {
                 return Ok(ThemeStyle { fg: self.color(fg, path)?, ..ThemeStyle::PLAIN });
             }
             WrittenStyle::FullStyle(full) => full,
         };
-        let field_color = |written: &Option<WrittenColor>, name: &str| match written {
-            Some(written) => self.color(written, &format!("{path}.{name}")),
+        let field_color = |value: &Option<WrittenColor>, name: &str| match value {
+            Some(value) => self.color(value, &format!("{path}.{name}")),
             None => Ok(None),
         };
         Ok(ThemeStyle {

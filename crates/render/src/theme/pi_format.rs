@@ -64,8 +64,8 @@ pub(super) fn parse(text: &str) -> Result<Theme, ThemeError> {
     let mut own_styles: [Option<ThemeStyle>; role::ALL.len()] = [None; role::ALL.len()];
     for (style, role) in own_styles.iter_mut().zip(role::ALL) {
         let (token, emphasis) = token(role);
-        if let Some(written) = file.colors.get(token) {
-            let fg = file.vars.color(written, &format!("colors.{token}"))?;
+        if let Some(value) = file.colors.get(token) {
+            let fg = file.vars.color(value, &format!("colors.{token}"))?;
             *style = Some(ThemeStyle { fg, ..ThemeStyle::PLAIN }.with(emphasis));
         }
     }
@@ -76,21 +76,14 @@ pub(super) fn parse(text: &str) -> Result<Theme, ThemeError> {
         Some(Background::Dark) => ThemeKind::Dark,
         None => guess_kind(&styles),
     };
-    let ground = page_background.unwrap_or(BACKGROUNDS[usize::from(kind == ThemeKind::Light)]);
-    Ok(Theme {
-        name: file.name,
-        kind,
-        background: ground,
-        styles,
-        styles_16: role::complete(|_| None),
-        ansi: None,
-    })
+    let background = page_background.unwrap_or(BACKGROUNDS[usize::from(kind == ThemeKind::Light)]);
+    Ok(Theme { name: file.name, kind, background, styles, styles_16: role::complete(|_| None), ansi: None })
 }
 
 /// The background of the pages that pi exports: the only one in its themes that resembles a terminal's.
 fn page_background(file: &PiThemeFile) -> Result<Option<Rgb>, ThemeError> {
-    let Some(written) = file.export.get("pageBg") else { return Ok(None) };
-    let color = file.vars.color(written, "export.pageBg")?;
+    let Some(value) = file.export.get("pageBg") else { return Ok(None) };
+    let color = file.vars.color(value, "export.pageBg")?;
     Ok(color.filter(|color| !matches!(color, ThemeColor::Indexed(0..=15))).map(ThemeColor::value))
 }
 

@@ -197,8 +197,9 @@ impl ThemeRegistry {
                 choice.for_background(background)
             }
         };
-        let found = self.find(name).or_else(|| self.find(default)).expect("tiller's own themes are known");
-        &found.theme
+        let theme_found =
+            self.find(name).or_else(|| self.find(default)).expect("tiller's own themes are known");
+        &theme_found.theme
     }
 }
 
@@ -272,8 +273,8 @@ mod tests {
         fs::write(&path, theme("mine", "#ff00zz")).unwrap();
         let after = ThemeRegistry::load(&search_paths, &before);
         assert_eq!(after.find("mine").unwrap().theme, before.find("mine").unwrap().theme);
-        let what = "at roles.accent: `#ff00zz` is neither a color nor a variable (a color is #rrggbb, 0 to 255, a name such as blue or bright-blue, or a variable of `vars`)";
-        assert_eq!(after.problems(), [ResourceProblem::new(&path, what)]);
+        let message = "at roles.accent: `#ff00zz` is neither a color nor a variable (a color is #rrggbb, 0 to 255, a name such as blue or bright-blue, or a variable of `vars`)";
+        assert_eq!(after.problems(), [ResourceProblem::new(&path, message)]);
         assert!(ThemeRegistry::load(&search_paths, &ThemeRegistry::built_in()).find("mine").is_none());
     }
 
@@ -294,9 +295,9 @@ mod tests {
     #[test]
     fn registry_project_link_to_outside_is_rejected() {
         let (project, outside) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-        let real = outside.path().join("x.json");
-        fs::write(&real, theme("x", "red")).unwrap();
-        std::os::unix::fs::symlink(&real, project.path().join("x.json")).unwrap();
+        let real_path = outside.path().join("x.json");
+        fs::write(&real_path, theme("x", "red")).unwrap();
+        std::os::unix::fs::symlink(&real_path, project.path().join("x.json")).unwrap();
         let bounds = Some(project.path().to_owned());
         let search_path =
             SearchPath { path: project.path().to_owned(), origin: ResourceOrigin::Project, bounds };

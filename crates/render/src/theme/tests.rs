@@ -27,7 +27,7 @@ const DEUTERANOPIA: [[f64; 3]; 3] = [
     [-0.011_820, 0.042_940, 0.968_881],
 ];
 
-fn all() -> Vec<Arc<Theme>> {
+fn built_in_themes() -> Vec<Arc<Theme>> {
     ThemeRegistry::built_in().known().map(|known| Arc::clone(&known.theme)).collect()
 }
 
@@ -48,15 +48,15 @@ fn colors_at(theme: &Theme, role: Role, depth: ColorDepth) -> (Option<Rgb>, Rgb)
 
 #[test]
 fn themes_roles_have_enough_contrast_at_every_depth() {
-    for theme in all().iter().filter(|theme| theme.kind != ThemeKind::Both) {
+    for theme in built_in_themes().iter().filter(|theme| theme.kind != ThemeKind::Both) {
         let minimum = if theme.name.starts_with("high-contrast") { MIN_HIGH_CONTRAST } else { MIN_CONTRAST };
         for role in ROLES {
-            let (Some(text_color), ground) = colors(theme, role) else { continue };
-            let contrast = text_color.contrast(ground);
+            let (Some(text_color), background) = colors(theme, role) else { continue };
+            let contrast = text_color.contrast(background);
             assert!(contrast >= minimum, "{}: {role:?} has a contrast of {contrast:.2}", theme.name);
             // The nearest of 256 colors may have a little less contrast.
-            let (text_color, ground) = colors_at(theme, role, ColorDepth::TwoHundredFiftySix);
-            let contrast = text_color.unwrap().contrast(ground);
+            let (text_color, background) = colors_at(theme, role, ColorDepth::TwoHundredFiftySix);
+            let contrast = text_color.unwrap().contrast(background);
             assert!(contrast >= 0.85 * minimum, "{}: {role:?} of 256 colours has {contrast:.2}", theme.name);
         }
     }
@@ -64,10 +64,10 @@ fn themes_roles_have_enough_contrast_at_every_depth() {
 
 #[test]
 fn themes_diff_backgrounds_differ_at_every_depth() {
-    for theme in all().iter().filter(|theme| theme.kind != ThemeKind::Both) {
+    for theme in built_in_themes().iter().filter(|theme| theme.kind != ThemeKind::Both) {
         for depth in [ColorDepth::Millions, ColorDepth::TwoHundredFiftySix] {
-            let ground = |role| colors_at(theme, role, depth).1.point();
-            let distance = ground(Role::DiffAddedWord).distance(ground(Role::DiffRemovedWord));
+            let background = |role| colors_at(theme, role, depth).1.point();
+            let distance = background(Role::DiffAddedWord).distance(background(Role::DiffRemovedWord));
             assert!(distance >= MIN_DISTANCE, "{} at {depth:?}: {distance:.3}", theme.name);
         }
     }
@@ -86,7 +86,7 @@ fn themes_define_every_role_and_the_background() {
 
 #[test]
 fn themes_kind_matches_background() {
-    for theme in all().iter().filter(|theme| theme.kind != ThemeKind::Both) {
+    for theme in built_in_themes().iter().filter(|theme| theme.kind != ThemeKind::Both) {
         let dark = Background::from_color(theme.background) == Background::Dark;
         assert_eq!(theme.kind == ThemeKind::Dark, dark, "{}", theme.name);
         // The guess from a theme's colors gives the same.
@@ -116,9 +116,9 @@ fn themes_color_blind_safe_roles_differ() {
                 );
             }
         }
-        let ground = |role| colors(&theme, role).1;
+        let background = |role| colors(&theme, role).1;
         for matrix in [PROTANOPIA, DEUTERANOPIA] {
-            let (a, b) = (ground(Role::DiffAddedWord), ground(Role::DiffRemovedWord));
+            let (a, b) = (background(Role::DiffAddedWord), background(Role::DiffRemovedWord));
             assert!(
                 simulated(a, matrix).point().distance(simulated(b, matrix).point()) >= MIN_DISTANCE,
                 "{}",
@@ -163,7 +163,7 @@ fn themes_no_color_uses_emphasis_only() {
 
 #[test]
 fn themes_sixteen_colors_are_the_terminals_own() {
-    for theme in all() {
+    for theme in built_in_themes() {
         for role in ROLES {
             let style = theme.style(role, ColorDepth::Sixteen);
             for color in [style.fg, style.bg].into_iter().flatten() {
@@ -212,39 +212,39 @@ fn themes_schema_accepts_every_theme_and_role() {
             panic!("{}: {error}", theme["name"]);
         }
     }
-    let known: Vec<&str> =
+    let schema_roles: Vec<&str> =
         schema["$defs"]["roles"]["properties"].as_object().unwrap().keys().map(String::as_str).collect();
     let roles: Vec<&str> = ROLES.iter().map(|role| role_name(*role)).collect();
-    assert_eq!(known, roles);
-    let wrong = serde_json::json!({"name": "x", "roles": {"acent": "#fff"}});
-    assert!(schemas.validate(&wrong, root).is_err());
+    assert_eq!(schema_roles, roles);
+    let invalid = serde_json::json!({"name": "x", "roles": {"acent": "#fff"}});
+    assert!(schemas.validate(&invalid, root).is_err());
 }
 
 #[test]
 fn theme_parse_errors_name_path_and_hint() {
-    let wrong = |rest: &str| Theme::parse(&format!(r##"{{"name": "x", {rest}}}"##)).unwrap_err().full();
+    let error_text = |rest: &str| Theme::parse(&format!(r##"{{"name": "x", {rest}}}"##)).unwrap_err().full();
     assert_eq!(
-        wrong(r##""roles": {"acent": "#fff"}"##),
+        error_text(r##""roles": {"acent": "#fff"}"##),
         "at roles.acent: unknown role (did you mean accent?)"
     );
     assert_eq!(
-        wrong(r##""roles": {"accent": {"fg": "bleu"}}"##),
+        error_text(r##""roles": {"accent": {"fg": "bleu"}}"##),
         "at roles.accent.fg: `bleu` is neither a color nor a variable (did you mean blue?)"
     );
     assert_eq!(
-        wrong(r##""roles": {"accent": 300}"##),
+        error_text(r##""roles": {"accent": 300}"##),
         "at roles.accent: 300 is not one of the 256 colors, 0 to 255 at line 1 column 37"
     );
-    assert!(wrong(r##""roles": {"accent": {"bald": true}}"##).starts_with("at roles.accent"));
-    assert!(wrong(r##""roles": {}, "16": {"accent": "#123456"}"##).starts_with(
+    assert!(error_text(r##""roles": {"accent": {"bald": true}}"##).starts_with("at roles.accent"));
+    assert!(error_text(r##""roles": {}, "16": {"accent": "#123456"}"##).starts_with(
         "at 16.accent: `#123456` is not one of the sixteen colors (they are 0 to 15, or black,"
     ));
     assert!(
-        wrong(r##""roles": {}, "ground": "blue""##)
+        error_text(r##""roles": {}, "ground": "blue""##)
             .starts_with("at ground: this needs a color with a fixed value")
     );
     assert!(
-        wrong(r##""vars": {"a": "b", "b": "a"}, "roles": {"text": "a"}"##)
+        error_text(r##""vars": {"a": "b", "b": "a"}, "roles": {"text": "a"}"##)
             .contains("refers to itself (give it a color)")
     );
     assert!(Theme::parse("{").unwrap_err().full().contains("EOF while parsing"));

@@ -180,10 +180,10 @@ impl Database {
         let mut select = self.connection.prepare_cached(
             "SELECT path, size, modified, inode, cwd FROM sessions WHERE substr(path, 1, ?1) = ?2",
         )?;
-        let known = |row: &Row<'_>| {
+        let read_row = |row: &Row<'_>| {
             Ok((path_from_bytes(row.get(0)?), KnownLog { stamp: read_stamp(row, 1)?, cwd: row.get(4)? }))
         };
-        select.query_map(params![prefix.len(), prefix], known)?.collect()
+        select.query_map(params![prefix.len(), prefix], read_row)?.collect()
     }
 
     /// The record of a log, and the file stamp it belongs to.
@@ -191,16 +191,16 @@ impl Database {
         let mut select = self
             .connection
             .prepare_cached("SELECT size, modified, inode, digest FROM sessions WHERE path = ?1")?;
-        let found = |row: &Row<'_>| Ok((read_stamp(row, 0)?, parse_record(row.get(3)?)));
-        let found = select.query_row([path.as_os_str().as_bytes()], found).optional()?;
-        Ok(found.and_then(|(stamp, record)| Some((stamp, record?))))
+        let read_row = |row: &Row<'_>| Ok((read_stamp(row, 0)?, parse_record(row.get(3)?)));
+        let row = select.query_row([path.as_os_str().as_bytes()], read_row).optional()?;
+        Ok(row.and_then(|(stamp, record)| Some((stamp, record?))))
     }
 
     /// Stores scan results in one transaction. A log that another tiller has scanned further meanwhile is skipped.
     pub(super) fn store(&mut self, scans: &[(PathBuf, FileStamp, u64, LogScan)]) -> rusqlite::Result<()> {
         let mut transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
-        for (path, stamp, from, scan) in scans {
-            store_log(&mut transaction, path, stamp, *from, scan)?;
+        for (path, stamp, start, scan) in scans {
+            store_log(&mut transaction, path, stamp, *start, scan)?;
         }
         transaction.commit()
     }
@@ -252,12 +252,12 @@ impl Database {
              ORDER BY score, moment DESC",
         )?;
         let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
-        let each = match filter.unit {
+        let max_per_session = match filter.unit {
             SearchUnit::Entry => i64::MAX,
             SearchUnit::Session => 1,
         };
-        let wanted = params![words, prefix.len(), prefix, filter.cwd, limit, each];
-        let rows = select.query_map(wanted, read_match)?;
+        let query_params = params![words, prefix.len(), prefix, filter.cwd, limit, max_per_session];
+        let rows = select.query_map(query_params, read_match)?;
         rows.collect()
     }
 
@@ -290,19 +290,20 @@ fn store_log(
     transaction: &mut Transaction<'_>,
     path: &Path,
     stamp: &FileStamp,
-    from: u64,
+    start: u64,
     scan: &LogScan,
 ) -> rusqlite::Result<()> {
     let bytes = path.as_os_str().as_bytes();
-    let before = transaction
+    let stored_record = transaction
         .prepare_cached("SELECT key, digest FROM sessions WHERE path = ?1")?
         .query_row([bytes], |row| Ok((row.get::<_, i64>(0)?, parse_record(row.get(1)?))))
         .optional()?;
-    let upto = before.as_ref().and_then(|(_, record)| record.as_ref()).map(|record| record.progress.upto);
-    if !scan.is_from_start && upto != Some(from) {
+    let stored_end =
+        stored_record.as_ref().and_then(|(_, record)| record.as_ref()).map(|record| record.progress.upto);
+    if !scan.is_from_start && stored_end != Some(start) {
         return Ok(());
     }
-    if let Some((key, _)) = before.filter(|_| scan.is_from_start) {
+    if let Some((key, _)) = stored_record.filter(|_| scan.is_from_start) {
         remove_words(transaction, key)?;
     }
     let record = serde_json::to_string(&scan.record).expect("a record has only string keys");
@@ -316,15 +317,21 @@ fn store_log(
             params![bytes, stamp.size, stamp.modified_ns, stamp.inode, scan.record.cwd, record],
             |row| row.get(0),
         )?;
-    let mut place = transaction.prepare_cached(
+    let mut insert_position = transaction.prepare_cached(
         "INSERT INTO said (session, entry, position, start, length, moment) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
     let mut words = transaction.prepare_cached("INSERT INTO words (rowid, said) VALUES (?1, ?2)")?;
-    for said in &scan.texts {
-        let moment = said.timestamp.0;
-        let said_at =
-            place.insert(params![key, said.entry, said.position, said.offset, said.length, moment])?;
-        words.execute(params![said_at, said.text])?;
+    for text in &scan.texts {
+        let timestamp_ms = text.timestamp.0;
+        let row_id = insert_position.insert(params![
+            key,
+            text.entry,
+            text.position,
+            text.offset,
+            text.length,
+            timestamp_ms
+        ])?;
+        words.execute(params![row_id, text.text])?;
     }
     Ok(())
 }
@@ -401,7 +408,7 @@ mod tests {
     use crate::catalog::log_record::SearchText;
 
     /// The scan result of a process, for two that read from the same byte at the same time.
-    fn scan(upto: u64, words: &str, anew: bool) -> LogScan {
+    fn scan(end: u64, words: &str, is_from_start: bool) -> LogScan {
         let text = SearchText {
             entry: "e".into(),
             position: 0,
@@ -410,17 +417,17 @@ mod tests {
             timestamp: UnixMs(0),
             text: words.into(),
         };
-        let mut scan = LogScan { texts: vec![text], is_from_start: anew, ..LogScan::default() };
-        scan.record.progress.upto = upto;
+        let mut scan = LogScan { texts: vec![text], is_from_start, ..LogScan::default() };
+        scan.record.progress.upto = end;
         scan
     }
 
     #[test]
     fn store_same_range_twice_is_stored_once() {
         let mut database = Database::temporary().unwrap();
-        let mut store = |from: u64, scan: LogScan| {
+        let mut store = |start: u64, scan: LogScan| {
             let stamp = FileStamp { size: scan.record.progress.upto, modified_ns: 0, inode: 0 };
-            database.store(&[("/s/a.jsonl".into(), stamp, from, scan)]).unwrap();
+            database.store(&[("/s/a.jsonl".into(), stamp, start, scan)]).unwrap();
             let filter = SearchFilter { root: Path::new("/s"), cwd: None, limit: 9, unit: SearchUnit::Entry };
             database.search("alpha", &filter).unwrap().len()
         };

@@ -164,9 +164,8 @@ fn has_escaped_surrogate(line: &[u8]) -> bool {
 }
 
 fn extract(raw: Raw<'_>) -> ExtractedEntry {
-    let moment = raw.timestamp.as_deref().and_then(UnixMs::from_iso);
-    let mut entry =
-        ExtractedEntry { id: raw.id.unwrap_or_default(), timestamp: moment, ..ExtractedEntry::default() };
+    let timestamp = raw.timestamp.as_deref().and_then(UnixMs::from_iso);
+    let mut entry = ExtractedEntry { id: raw.id.unwrap_or_default(), timestamp, ..ExtractedEntry::default() };
     entry.usage = value(raw.usage);
     match &*raw.kind {
         "message" => {

@@ -44,11 +44,11 @@ impl IndexQueue {
     /// The progress so far.
     #[must_use]
     pub fn progress(&self) -> IndexProgress {
-        let left: u64 = self.pending.iter().map(|file| file.stamp.size).sum();
+        let pending_bytes: u64 = self.pending.iter().map(|file| file.stamp.size).sum();
         IndexProgress {
             done: self.files - self.pending.len(),
             files: self.files,
-            bytes_done: self.bytes.saturating_sub(left),
+            bytes_done: self.bytes.saturating_sub(pending_bytes),
             bytes: self.bytes,
         }
     }
@@ -114,9 +114,9 @@ impl Catalog {
     pub fn index_next(&mut self, queue: &mut IndexQueue) -> Result<(), SessionError> {
         let mut files = Vec::new();
         for file in queue.next_batch() {
-            let before = self.with_database(|database| database.record(&file.path))?;
-            let before = before.and_then(|before| if_appended_only(&file, before));
-            files.push((file, before));
+            let record = self.with_database(|database| database.record(&file.path))?;
+            let record = record.and_then(|record| if_appended_only(&file, record));
+            files.push((file, record));
         }
         let scans = scan_in_parallel(files);
         self.with_database(|database| database.store_with_long_timeout(&scans))
@@ -163,10 +163,10 @@ fn scan_in_parallel(files: Vec<(LogFile, Option<LogRecord>)>) -> Vec<(PathBuf, F
     })
 }
 
-fn scan_file((file, before): (LogFile, Option<LogRecord>)) -> Option<(PathBuf, FileStamp, u64, LogScan)> {
-    let from = before.as_ref().map_or(0, |record| record.progress.upto);
-    match log_record::scan_log(&file.path, before) {
-        Ok(look) => Some((file.path, file.stamp, from, look)),
+fn scan_file((file, record): (LogFile, Option<LogRecord>)) -> Option<(PathBuf, FileStamp, u64, LogScan)> {
+    let start = record.as_ref().map_or(0, |record| record.progress.upto);
+    match log_record::scan_log(&file.path, record) {
+        Ok(scan) => Some((file.path, file.stamp, start, scan)),
         Err(error) => {
             tracing::warn!(path = %file.path.display(), %error, "the session can't be read");
             None

@@ -89,14 +89,14 @@ pub(super) struct LogScan {
 }
 
 /// Scans a log from where `known` ended, or from the start if it did more than grow.
-pub(super) fn scan_log(path: &Path, known: Option<LogRecord>) -> io::Result<LogScan> {
+pub(super) fn scan_log(path: &Path, record: Option<LogRecord>) -> io::Result<LogScan> {
     let mut file = files::open(path)?;
-    let known = match known {
-        Some(known) if known.problem.is_none() && known.is_beginning_of(&mut file)? => Some(known),
+    let record = match record {
+        Some(record) if record.problem.is_none() && record.is_beginning_of(&mut file)? => Some(record),
         _ => None,
     };
     let mut scan =
-        LogScan { is_from_start: known.is_none(), record: known.unwrap_or_default(), texts: Vec::new() };
+        LogScan { is_from_start: record.is_none(), record: record.unwrap_or_default(), texts: Vec::new() };
     file.seek(SeekFrom::Start(scan.record.progress.upto))?;
     let mut reader = BufReader::with_capacity(1 << 20, &mut file);
     let mut line = Vec::new();
@@ -112,13 +112,13 @@ pub(super) fn scan_log(path: &Path, known: Option<LogRecord>) -> io::Result<LogS
 }
 
 /// Hashes of the first bytes, and of those before `upto`.
-fn hash_ends(file: &mut File, upto: u64) -> io::Result<(u64, u64)> {
-    let count = upto.min(COMPARED_BYTES);
-    Ok((hash(file, 0, count)?, hash(file, upto - count, count)?))
+fn hash_ends(file: &mut File, length: u64) -> io::Result<(u64, u64)> {
+    let count = length.min(COMPARED_BYTES);
+    Ok((hash(file, 0, count)?, hash(file, length - count, count)?))
 }
 
-fn hash(file: &mut File, from: u64, count: u64) -> io::Result<u64> {
-    file.seek(SeekFrom::Start(from))?;
+fn hash(file: &mut File, start: u64, count: u64) -> io::Result<u64> {
+    file.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
     file.take(count).read_to_end(&mut bytes)?;
     Ok(fnv1a(&bytes))

@@ -62,22 +62,25 @@ pub(super) fn hits(
     // A log that changed since its scan may have another text there; then the hit is dropped.
     let read: Vec<(EntryMatch, String)> = matches
         .into_iter()
-        .filter_map(|found| entry_text(&found).ok().flatten().map(|text| (found, text)))
+        .filter_map(|entry_match| entry_text(&entry_match).ok().flatten().map(|text| (entry_match, text)))
         .collect();
     let texts: Vec<String> = read.iter().map(|(_, text)| text.clone()).collect();
     let mut snippets = vec![None; texts.len()];
     for (at, snippet) in database.snippets(query, &texts, MATCH_MARKS)? {
         snippets[at] = Some(parse_snippet(&snippet));
     }
-    let shown = read.into_iter().zip(snippets).filter_map(|((found, _), snippet)| Some((found, snippet?)));
-    Ok(shown.map(|(found, snippet)| hit(found, snippet)).collect())
+    let matched = read
+        .into_iter()
+        .zip(snippets)
+        .filter_map(|((entry_match, _), snippet)| Some((entry_match, snippet?)));
+    Ok(matched.map(|(entry_match, snippet)| hit(entry_match, snippet)).collect())
 }
 
-fn hit(found: EntryMatch, snippet: Vec<Snippet>) -> SearchHit {
-    let entry = entry_id(&found);
-    let timestamp = UnixMs(found.timestamp);
+fn hit(entry_match: EntryMatch, snippet: Vec<Snippet>) -> SearchHit {
+    let entry = entry_id(&entry_match);
+    let timestamp = UnixMs(entry_match.timestamp);
     SearchHit {
-        session: SessionSummary::new(found.path, &found.stamp, found.record),
+        session: SessionSummary::new(entry_match.path, &entry_match.stamp, entry_match.record),
         entry,
         timestamp,
         snippet,
@@ -85,18 +88,19 @@ fn hit(found: EntryMatch, snippet: Vec<Snippet>) -> SearchHit {
 }
 
 /// The entry's id. Lines of version 1 have none; theirs is derived when the log is opened.
-fn entry_id(found: &EntryMatch) -> EntryId {
-    if !found.entry.is_empty() {
-        return EntryId::new(&found.entry);
+fn entry_id(entry_match: &EntryMatch) -> EntryId {
+    if !entry_match.entry.is_empty() {
+        return EntryId::new(&entry_match.entry);
     }
-    let nodes = Reader::open(&found.path).map(|reader| reader.tree().nodes().get(found.position).cloned());
+    let nodes = Reader::open(&entry_match.path)
+        .map(|reader| reader.tree().nodes().get(entry_match.position).cloned());
     nodes.ok().flatten().map_or_else(|| EntryId::new(""), |node| node.id)
 }
 
 /// The searchable text of an entry, read from its line.
-fn entry_text(found: &EntryMatch) -> io::Result<Option<String>> {
-    let mut bytes = vec![0; found.length];
-    files::open(&found.path)?.read_exact_at(&mut bytes, found.start)?;
+fn entry_text(entry_match: &EntryMatch) -> io::Result<Option<String>> {
+    let mut bytes = vec![0; entry_match.length];
+    files::open(&entry_match.path)?.read_exact_at(&mut bytes, entry_match.start)?;
     let text = extract::extract_entry(&bytes).and_then(|extracted| extracted.fact.into_search_text());
     // On one line, and without control characters.
     Ok(text.map(|text| text.replace(char::is_control, " ")))
@@ -105,9 +109,9 @@ fn entry_text(found: &EntryMatch) -> io::Result<Option<String>> {
 fn parse_snippet(snippet: &str) -> Vec<Snippet> {
     let mut pieces = Vec::new();
     for (at, part) in snippet.split(MATCH_MARKS[0]).enumerate() {
-        let (found, rest) =
+        let (entry_match, rest) =
             if at == 0 { ("", part) } else { part.split_once(MATCH_MARKS[1]).unwrap_or((part, "")) };
-        for (text, matched) in [(found, true), (rest, false)] {
+        for (text, matched) in [(entry_match, true), (rest, false)] {
             if !text.is_empty() {
                 pieces.push(Snippet { text: text.to_owned(), matched });
             }

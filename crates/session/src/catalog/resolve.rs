@@ -23,7 +23,7 @@ impl Catalog {
     /// # Errors
     /// When no log, or more than one, matches.
     pub fn find_by_id(&mut self, fragment: &str) -> Result<PathBuf, SessionError> {
-        let not_found = |what: String| Err(SessionError::NotFound(what));
+        let not_found = |query: String| Err(SessionError::NotFound(query));
         match self.match_id(fragment)? {
             IdMatches::One(path) => Ok(path),
             IdMatches::None if fragment.chars().count() < SHORTEST_FRAGMENT => not_found(format!(
@@ -45,9 +45,9 @@ impl Catalog {
                 id.matches(fragment).then_some((id, file.path))
             })
             .collect();
-        let whole = matches.iter().position(|(id, _)| id.as_str() == fragment);
-        let only = whole.or_else(|| (matches.len() == 1).then_some(0));
-        Ok(match only {
+        let exact = matches.iter().position(|(id, _)| id.as_str() == fragment);
+        let match_index = exact.or_else(|| (matches.len() == 1).then_some(0));
+        Ok(match match_index {
             Some(at) => IdMatches::One(matches.swap_remove(at).1),
             None if matches.is_empty() => IdMatches::None,
             None => IdMatches::Several(matches.len()),
@@ -62,14 +62,14 @@ impl Catalog {
     pub fn sessions_by_id(
         &mut self,
         fragment: &str,
-        most: usize,
+        max_matches: usize,
     ) -> Result<Vec<SessionSummary>, SessionError> {
         if fragment.chars().count() < SHORTEST_FRAGMENT || fragment.contains(char::is_whitespace) {
             return Ok(Vec::new());
         }
         let mut files = scan::scan_folders(&self.manager.folders()?).files;
         files.retain(|file| log_id(&file.path).is_some_and(|id| id.matches(fragment)));
-        if files.len() > most {
+        if files.len() > max_matches {
             return Ok(Vec::new());
         }
         let summary = |file: scan::LogFile| {
@@ -96,15 +96,15 @@ impl Catalog {
         }
         // A bare word is not a path, even if a file of that name exists.
         let path = Path::new(query);
-        let is_path = query.contains('/') || path.extension().is_some_and(|ending| ending == "jsonl");
+        let is_path = query.contains('/') || path.extension().is_some_and(|extension| extension == "jsonl");
         if is_path && path.is_file() {
             return Ok(Some(path.to_owned()));
         }
         self.refresh(SessionScope::ThisDirectory, on_progress)?;
         let lowercase = query.trim().to_lowercase();
         let sessions = self.indexed_sessions(SessionScope::ThisDirectory)?;
-        let find_name = |fits: &dyn Fn(&str) -> bool| {
-            let matches = sessions.iter().find(|session| session.name.as_deref().is_some_and(fits));
+        let find_name = |is_name_match: &dyn Fn(&str) -> bool| {
+            let matches = sessions.iter().find(|session| session.name.as_deref().is_some_and(is_name_match));
             matches.map(|session| session.path.clone())
         };
         let by_name = find_name(&|name| name.to_lowercase() == lowercase)
@@ -129,7 +129,7 @@ impl Catalog {
     /// When a folder is there and can't be read.
     pub fn moved_projects(&mut self, remote: Option<&str>) -> Result<Vec<SessionSummary>, SessionError> {
         let scan = self.scan()?;
-        let (mut moved, mut checked) = (Vec::new(), HashMap::new());
+        let (mut moved_projects, mut checked) = (Vec::new(), HashMap::new());
         let mut is_gone = |cwd: &str| {
             let is_missing = || !cwd.is_empty() && matches!(Path::new(cwd).try_exists(), Ok(false));
             *checked.entry(cwd.to_owned()).or_insert_with(is_missing)
@@ -151,10 +151,10 @@ impl Catalog {
             let has_remote = remote.is_some()
                 && record.remote.as_deref().map(normalize_remote) == remote.map(normalize_remote);
             if is_gone(&record.cwd) && (has_name || has_remote) {
-                moved.push(SessionSummary::new(file.path.clone(), &file.stamp, record));
+                moved_projects.push(SessionSummary::new(file.path.clone(), &file.stamp, record));
             }
         }
-        Ok(moved)
+        Ok(moved_projects)
     }
 }
 

@@ -30,15 +30,14 @@ pub(super) struct LogFile {
 
 impl FileStamp {
     pub(super) fn new(metadata: &Metadata) -> Self {
-        let age =
-            metadata.modified().ok().and_then(|moment| moment.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let age = metadata.modified().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
         let modified_ns = age.and_then(|age| i64::try_from(age.as_nanos()).ok()).unwrap_or(0);
         Self { size: metadata.len(), modified_ns, inode: metadata.ino().cast_signed() }
     }
 
     /// Returns true if the file may only have grown since `before`: same inode and longer.
-    pub(super) fn may_be_growth_of(&self, before: &Self) -> bool {
-        self.inode == before.inode && self.size > before.size
+    pub(super) fn may_be_growth_of(&self, earlier: &Self) -> bool {
+        self.inode == earlier.inode && self.size > earlier.size
     }
 
     pub(super) fn modified(&self) -> UnixMs {
@@ -57,26 +56,26 @@ pub(super) struct ScannedFolders {
 
 /// Lists the logs in these folders. A folder that can't be listed doesn't affect the others.
 pub(super) fn scan_folders(folders: &[PathBuf]) -> ScannedFolders {
-    let mut found = ScannedFolders::default();
+    let mut scanned = ScannedFolders::default();
     for folder in folders {
         match list_folder(folder) {
-            Ok(entries) => found.files.extend(entries.iter().filter_map(log_file)),
-            Err(error) => found.unlisted.push((folder.clone(), error)),
+            Ok(entries) => scanned.files.extend(entries.iter().filter_map(log_file)),
+            Err(error) => scanned.unlisted.push((folder.clone(), error)),
         }
     }
-    found.files.sort_by(|a, b| {
+    scanned.files.sort_by(|a, b| {
         b.stamp
             .modified_ns
             .cmp(&a.stamp.modified_ns)
             .then_with(|| b.path.file_name().cmp(&a.path.file_name()))
     });
-    found
+    scanned
 }
 
 /// The log file of a directory entry; `None` for anything else.
 fn log_file(entry: &DirEntry) -> Option<LogFile> {
     let path = entry.path();
-    if path.extension().is_none_or(|ending| ending != "jsonl") {
+    if path.extension().is_none_or(|extension| extension != "jsonl") {
         return None;
     }
     // The file may be gone since it was listed. Only regular files count: opening a pipe would block.
@@ -109,12 +108,15 @@ mod tests {
 
     #[test]
     fn scan_folders_unreadable_folder_is_reported() {
-        let good = tempfile::tempdir().unwrap();
-        fs::write(good.path().join("a.jsonl"), "").unwrap();
+        let readable = tempfile::tempdir().unwrap();
+        fs::write(readable.path().join("a.jsonl"), "").unwrap();
         // A zero byte in a path fails even for root, unlike permissions.
-        let found = scan_folders(&["/s/\0".into(), good.path().to_owned()]);
-        assert_eq!(found.files.len(), 1);
-        assert_eq!(found.unlisted.iter().map(|(folder, _)| folder).collect::<Vec<_>>(), [Path::new("/s/\0")]);
+        let scanned = scan_folders(&["/s/\0".into(), readable.path().to_owned()]);
+        assert_eq!(scanned.files.len(), 1);
+        assert_eq!(
+            scanned.unlisted.iter().map(|(folder, _)| folder).collect::<Vec<_>>(),
+            [Path::new("/s/\0")]
+        );
     }
 
     #[test]

@@ -182,7 +182,9 @@ impl Page {
         self.block(&format!("**Call of {}:**", inline(&call.name)));
         match (&call.raw_arguments, call.arguments["command"].as_str()) {
             (Some(raw), _) => self.fenced("", raw),
-            (None, Some(command)) if call.arguments.as_object().is_some_and(|all| all.len() == 1) => {
+            (None, Some(command))
+                if call.arguments.as_object().is_some_and(|arguments| arguments.len() == 1) =>
+            {
                 self.fenced("sh", command);
             }
             (None, _) => {
@@ -193,8 +195,8 @@ impl Page {
     }
 
     fn result(&mut self, result: &ToolResultMessage) {
-        let sign = if result.is_error { "Failed: " } else { "" };
-        self.block(&format!("**{sign}Result of {}:**", inline(&result.tool_name)));
+        let prefix = if result.is_error { "Failed: " } else { "" };
+        self.block(&format!("**{prefix}Result of {}:**", inline(&result.tool_name)));
         for block in &result.content {
             match block {
                 UserBlock::Text { text } => self.fenced("", text),
@@ -239,7 +241,7 @@ impl Page {
         if self.usage_by_model.is_empty() {
             return;
         }
-        let mut all = Usage::default();
+        let mut total = Usage::default();
         let mut table = String::from(
             "| model | input | from cache | to cache | output | cost |\n|---|--:|--:|--:|--:|--:|\n",
         );
@@ -250,10 +252,10 @@ impl Page {
         };
         for (model, usage) in &self.usage_by_model {
             row(&inline(model).replace('|', "\\|"), usage);
-            all.add(usage);
+            total.add(usage);
         }
         if self.usage_by_model.len() > 1 {
-            row("total", &all);
+            row("total", &total);
         }
         self.block("---");
         self.block(&table);
@@ -295,7 +297,9 @@ fn close_open_fence(text: &str) -> String {
         let rest = bare.trim_start_matches(mark);
         let length = bare.len() - rest.len();
         match open {
-            Some((fence, least)) if fence == mark && length >= least && rest.trim().is_empty() => open = None,
+            Some((fence, min_length)) if fence == mark && length >= min_length && rest.trim().is_empty() => {
+                open = None
+            }
             None if length >= 3 && !(mark == '`' && rest.contains('`')) => open = Some((mark, length)),
             Some(_) | None => {}
         }

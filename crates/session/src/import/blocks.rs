@@ -79,9 +79,9 @@ mod tests {
     #[test]
     fn image_invalid_data_is_dropped_with_warning() {
         let (mut warnings, span) = (ImportWarnings::default(), LineSpan::at(7));
-        let good = image_url("data:image/png;base64,iVBORw0KGgo=", span, &mut warnings);
+        let image = image_url("data:image/png;base64,iVBORw0KGgo=", span, &mut warnings);
         let expected = UserBlock::Image { data: "iVBORw0KGgo=".into(), mime_type: "image/png".into() };
-        assert_eq!(good, Some(expected));
+        assert_eq!(image, Some(expected));
         for url in ["data:image/png;base64,not base64!", "data:text/html;base64,iVBORw0KGgo="] {
             assert_eq!(image_url(url, span, &mut warnings), None);
         }

@@ -25,7 +25,7 @@ use head::ConversationLine;
 /// The structure of a log, before the content of its lines is read.
 #[derive(Debug)]
 pub(super) struct ClaudePlan {
-    pub(super) about: SourceInfo,
+    pub(super) info: SourceInfo,
     groups: Vec<MessageGroup>,
     heads: Vec<ConversationLine>,
     /// The group where the conversation would continue.
@@ -77,7 +77,7 @@ impl ClaudePlan {
         }
         let name = pass.name();
         let stem = source.path.file_stem().unwrap_or_default().to_string_lossy();
-        let about = SourceInfo {
+        let info = SourceInfo {
             origin: SourceFormat::Claude,
             session: pass.session.unwrap_or_else(|| stem.into_owned()),
             version: pass.version,
@@ -85,7 +85,7 @@ impl ClaudePlan {
             start: pass.start.unwrap_or_default(),
         };
         let tree = grouping::group_lines(&pass.heads, pass.noted_leaf, warnings);
-        let plan = Self { about, groups: tree.groups, leaf: tree.leaf, heads: pass.heads, name };
+        let plan = Self { info, groups: tree.groups, leaf: tree.leaf, heads: pass.heads, name };
         Ok(Inspection::Plan(super::ImportPlan::Claude(plan)))
     }
 
@@ -130,9 +130,9 @@ impl FirstPass {
 
     /// Sets the session's metadata from the first line that has them; later lines may differ.
     fn read_session(&mut self, line: &Value) {
-        let first = |known: &mut Option<String>, key: &str| {
-            if known.is_none() {
-                *known = text(line, key).filter(|value| !value.is_empty()).map(str::to_owned);
+        let first = |field: &mut Option<String>, key: &str| {
+            if field.is_none() {
+                *field = text(line, key).filter(|value| !value.is_empty()).map(str::to_owned);
             }
         };
         first(&mut self.session, "sessionId");
@@ -146,8 +146,8 @@ impl FirstPass {
     fn name(&mut self) -> Option<String> {
         let titles = std::mem::take(&mut self.titles);
         let uuids: HashSet<&str> = self.heads.iter().filter_map(|head| head.uuid.as_deref()).collect();
-        let own = |(_, leaf): &&(String, String)| uuids.contains(leaf.as_str());
-        let summary = titles.summaries.iter().rev().find(own).map(|(title, _)| title.clone());
+        let is_of_this_log = |(_, leaf): &&(String, String)| uuids.contains(leaf.as_str());
+        let summary = titles.summaries.iter().rev().find(is_of_this_log).map(|(title, _)| title.clone());
         titles.user.or(titles.model).or(summary).filter(|name| !name.trim().is_empty())
     }
 }

@@ -29,7 +29,7 @@ const NAME_LIST_DEPTH: usize = 6;
 /// The metadata of a log.
 #[derive(Debug)]
 pub(super) struct CodexPlan {
-    pub(super) about: SourceInfo,
+    pub(super) info: SourceInfo,
     provider: String,
     /// The name in Codex's list.
     listed_name: Option<String>,
@@ -56,7 +56,7 @@ impl CodexPlan {
         let stem = source.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let session = text(&meta, "id").map_or(stem, str::to_owned);
         let start = text(&meta, "timestamp").and_then(UnixMs::from_iso).or(first_time);
-        let about = SourceInfo {
+        let info = SourceInfo {
             origin: SourceFormat::Codex,
             version: text(&meta, "cli_version").map(str::to_owned),
             cwd: text(&meta, "cwd").unwrap_or_default().to_owned(),
@@ -64,8 +64,8 @@ impl CodexPlan {
             session,
         };
         let provider = text(&meta, "model_provider").unwrap_or("openai").to_owned();
-        let listed_name = listed_name(source, &about.session);
-        Ok(Inspection::Plan(super::ImportPlan::Codex(Self { about, provider, listed_name })))
+        let listed_name = listed_name(source, &info.session);
+        Ok(Inspection::Plan(super::ImportPlan::Codex(Self { info, provider, listed_name })))
     }
 
     pub(super) fn convert(

@@ -55,7 +55,7 @@ pub(super) fn detect(source: &SourceLog) -> Result<Option<SourceFormat>, Session
         (None, _) => Err(SessionError::Import {
             path: source.path.clone(),
             line: 1,
-            what: "not a log of Claude Code, Codex or pi".into(),
+            problem: "not a log of Claude Code, Codex or pi".into(),
         }),
     }
 }
@@ -108,7 +108,7 @@ fn list(folder: &Path, folders: &mut Vec<PathBuf>, logs: &mut Vec<PathBuf>) -> i
         let (kind, path) = (entry.file_type()?, entry.path());
         if kind.is_dir() {
             folders.push(path);
-        } else if path.extension().is_some_and(|ending| ending == "jsonl") && path.is_file() {
+        } else if path.extension().is_some_and(|extension| extension == "jsonl") && path.is_file() {
             logs.push(path);
         }
     }

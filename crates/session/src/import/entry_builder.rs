@@ -82,20 +82,20 @@ pub(super) struct EntryBuilder<'a> {
     output: LineOutput<'a>,
     existing: ExistingSession,
     /// The derived ids, each with the number of later entries with the same parent, source key and time.
-    made: HashMap<EntryId, u64>,
+    derived_ids: HashMap<EntryId, u64>,
     added: usize,
     message_count: usize,
     latest: UnixMs,
 }
 
 impl<'a> EntryBuilder<'a> {
-    pub(super) fn new(session: &SessionId, known: ExistingSession, out: LineOutput<'a>) -> Self {
-        let made = HashMap::new();
+    pub(super) fn new(session: &SessionId, existing: ExistingSession, out: LineOutput<'a>) -> Self {
+        let derived_ids = HashMap::new();
         Self {
             session: session.clone(),
             output: out,
-            existing: known,
-            made,
+            existing,
+            derived_ids,
             added: 0,
             message_count: 0,
             latest: UnixMs(0),
@@ -222,16 +222,16 @@ impl<'a> EntryBuilder<'a> {
 
     fn derive_id(&mut self, draft: &EntryDraft) -> EntryId {
         let id = self.numbered_id(draft, 0);
-        let Some(&after) = self.made.get(&id) else {
-            self.made.insert(id.clone(), 0);
+        let Some(&after) = self.derived_ids.get(&id) else {
+            self.derived_ids.insert(id.clone(), 0);
             return id;
         };
         // Starts at the last number used: a damaged log may repeat a line thousands of times.
         for repeat in after + 1.. {
             let other = self.numbered_id(draft, repeat);
-            if !self.made.contains_key(&other) {
-                self.made.insert(id, repeat);
-                self.made.insert(other.clone(), 0);
+            if !self.derived_ids.contains_key(&other) {
+                self.derived_ids.insert(id, repeat);
+                self.derived_ids.insert(other.clone(), 0);
                 return other;
             }
         }
@@ -249,12 +249,12 @@ impl<'a> EntryBuilder<'a> {
 }
 
 /// The id of a source's session.
-pub(super) fn session_id(about: &SourceInfo) -> SessionId {
-    SessionId::new(derived_ulid(about.start, &[about.origin.name(), &about.session]))
+pub(super) fn session_id(info: &SourceInfo) -> SessionId {
+    SessionId::new(derived_ulid(info.start, &[info.origin.name(), &info.session]))
 }
 
 /// A ULID of this time, with a digest of `parts` as its random part.
-fn derived_ulid(moment: UnixMs, parts: &[&str]) -> String {
+fn derived_ulid(time: UnixMs, parts: &[&str]) -> String {
     let mut digest = Sha256::new();
     for part in parts {
         digest.update((part.len() as u64).to_be_bytes());
@@ -262,5 +262,5 @@ fn derived_ulid(moment: UnixMs, parts: &[&str]) -> String {
     }
     let random =
         digest.finalize().iter().take(10).fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
-    Ulid::from_parts(u64::try_from(moment.0).unwrap_or(0).min(LATEST_MS), random).to_string()
+    Ulid::from_parts(u64::try_from(time.0).unwrap_or(0).min(LATEST_MS), random).to_string()
 }

@@ -69,7 +69,7 @@ impl Importer<'_> {
         imported: &mut Imported,
     ) -> Result<(), SessionError> {
         let mut writer = self.manager.open(target)?;
-        let before = modified_time(target);
+        let modified = modified_time(target);
         // Read again under the lock: another process may have appended since the count.
         let existing = existing_session(&writer.reader(), conversion.plan)?;
         let end = existing.end.clone();
@@ -91,7 +91,10 @@ impl Importer<'_> {
         imported.notes = notes.into_vec();
         let file = OpenOptions::new().append(true).open(target).map_err(io_error(target, "be synced"))?;
         // An import must not make a session the most recent one.
-        set_modified(&file, if matches!(end, SessionEnd::Continued { .. }) { before } else { Some(latest) });
+        set_modified(
+            &file,
+            if matches!(end, SessionEnd::Continued { .. }) { modified } else { Some(latest) },
+        );
         file.sync_all().map_err(io_error(target, "be synced"))?;
         Ok(())
     }
@@ -118,8 +121,8 @@ fn existing_session(reader: &Reader, plan: &ImportPlan) -> Result<ExistingSessio
     let nodes = tree.nodes();
     let (Some(leaf), Some(mut at)) = (reader.leaf(), nodes.len().checked_sub(1)) else { return Ok(existing) };
     existing.end = if is_import(&reader.entry(&leaf)?.body) {
-        while let Some(before) = nodes[at].parent.filter(|_| is_import_trailer(reader, &nodes[at], plan)) {
-            at = before;
+        while let Some(previous) = nodes[at].parent.filter(|_| is_import_trailer(reader, &nodes[at], plan)) {
+            at = previous;
         }
         SessionEnd::Imported { base: Some(nodes[at].id.clone()), last: leaf }
     } else {
@@ -188,8 +191,8 @@ impl PartialSession {
 
     fn create_with(target: &Path, open: impl Fn(&Path) -> io::Result<File>) -> Result<Self, SessionError> {
         let folder = target.parent().unwrap_or(Path::new("."));
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        made.map_err(folder_error(folder))?;
+        let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        created.map_err(folder_error(folder))?;
         let name = target.file_stem().unwrap_or_default().to_string_lossy();
         let path = folder.join(format!(".{name}.importing"));
         loop {

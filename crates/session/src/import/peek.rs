@@ -63,9 +63,10 @@ fn prompt_text(message: &Value) -> Option<String> {
     }
     let content = message.get("content")?;
     let blocks = content.as_array().into_iter().flatten();
-    let said = content.as_str().or_else(|| blocks.filter_map(|block| text(block, "text")).next())?;
-    let is_injected = said.trim_start().starts_with(['<', '#']);
-    (!is_injected && !said.trim().is_empty()).then(|| said.trim().chars().take(MAX_PROMPT_CHARS).collect())
+    let prompt = content.as_str().or_else(|| blocks.filter_map(|block| text(block, "text")).next())?;
+    let is_injected = prompt.trim_start().starts_with(['<', '#']);
+    (!is_injected && !prompt.trim().is_empty())
+        .then(|| prompt.trim().chars().take(MAX_PROMPT_CHARS).collect())
 }
 
 #[cfg(test)]

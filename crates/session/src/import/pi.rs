@@ -22,7 +22,7 @@ use crate::reader::Reader;
 /// The metadata of a log.
 #[derive(Debug)]
 pub(super) struct PiPlan {
-    pub(super) about: SourceInfo,
+    pub(super) info: SourceInfo,
     version: u64,
 }
 
@@ -33,7 +33,7 @@ impl PiPlan {
             header = line.bytes().and_then(|bytes| parse(bytes).ok()).map(|(value, _)| value);
             false
         })?;
-        let invalid = |what: String| SessionError::Import { path: source.path.clone(), line: 1, what };
+        let invalid = |problem: String| SessionError::Import { path: source.path.clone(), line: 1, problem };
         let header: Header = serde_json::from_value(header.unwrap_or(Value::Null))
             .map_err(|error| invalid(format!("not a session header ({error})")))?;
         if header.version > VERSION {
@@ -42,14 +42,14 @@ impl PiPlan {
                 header.version
             )));
         }
-        let about = SourceInfo {
+        let info = SourceInfo {
             origin: SourceFormat::Pi,
             session: header.id.to_string(),
             version: Some(header.version.to_string()),
             cwd: header.cwd,
             start: UnixMs::from_iso(&header.timestamp).unwrap_or_default(),
         };
-        Ok(Self { about, version: header.version })
+        Ok(Self { info, version: header.version })
     }
 
     pub(super) fn convert(

@@ -103,8 +103,8 @@ fn parse_object(line: &SourceLine<'_>, warnings: &mut ImportWarnings) -> Option<
         return None;
     };
     match parse(bytes) {
-        Ok((value @ Value::Object(_), mended)) => {
-            if mended {
+        Ok((value @ Value::Object(_), repaired)) => {
+            if repaired {
                 warnings.add(number, "lines with broken characters, read with a replacement character");
             }
             Some(value)
@@ -129,17 +129,17 @@ pub(super) fn parse(bytes: &[u8]) -> serde_json::Result<(Value, bool)> {
 /// Replaces invalid UTF-8 and lone surrogate escapes by U+FFFD.
 fn repair_escapes(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    let mut mended = String::with_capacity(text.len());
+    let mut repaired = String::with_capacity(text.len());
     let mut rest: &str = &text;
     while let Some(at) = rest.find('\\') {
         let (before, escape) = rest.split_at(at);
-        mended.push_str(before);
-        let (kept, length) = repair_escape(escape);
-        mended.push_str(&kept);
+        repaired.push_str(before);
+        let (replacement, length) = repair_escape(escape);
+        repaired.push_str(&replacement);
         rest = &escape[length..];
     }
-    mended.push_str(rest);
-    mended
+    repaired.push_str(rest);
+    repaired
 }
 
 /// Repairs the escape at the start of `text`; returns it with its length in bytes.
@@ -211,12 +211,12 @@ fn read_line(reader: &mut impl BufRead, longest: usize, line: &mut Vec<u8>) -> i
             chunk => chunk?,
         };
         let newline = memchr::memchr(b'\n', chunk);
-        let taken = newline.unwrap_or(chunk.len());
-        let fits = taken.min(longest.saturating_sub(line.len()));
-        line.extend_from_slice(&chunk[..fits]);
-        length += taken;
+        let line_bytes = newline.unwrap_or(chunk.len());
+        let copied_bytes = line_bytes.min(longest.saturating_sub(line.len()));
+        line.extend_from_slice(&chunk[..copied_bytes]);
+        length += line_bytes;
         let at_end = chunk.is_empty();
-        reader.consume(taken + usize::from(newline.is_some()));
+        reader.consume(line_bytes + usize::from(newline.is_some()));
         if newline.is_some() || at_end {
             return Ok((length, (length + usize::from(newline.is_some())) as u64));
         }
@@ -243,10 +243,10 @@ mod tests {
 
     #[test]
     fn parse_broken_characters_are_replaced() {
-        let (value, mended) = parse(br#"{"a":"\ud83d x \ud83e\udd80 \\ud83d \udd80"}"#).unwrap();
-        assert_eq!((text(&value, "a"), mended), (Some("\u{fffd} x \u{1f980} \\ud83d \u{fffd}"), true));
-        let (value, mended) = parse(b"{\"a\":\"caf\xe9\"}").unwrap();
-        assert_eq!((text(&value, "a"), mended), (Some("caf\u{fffd}"), true));
+        let (value, repaired) = parse(br#"{"a":"\ud83d x \ud83e\udd80 \\ud83d \udd80"}"#).unwrap();
+        assert_eq!((text(&value, "a"), repaired), (Some("\u{fffd} x \u{1f980} \\ud83d \u{fffd}"), true));
+        let (value, repaired) = parse(b"{\"a\":\"caf\xe9\"}").unwrap();
+        assert_eq!((text(&value, "a"), repaired), (Some("caf\u{fffd}"), true));
         assert!(!parse(br#"{"a":"\ud83e\udd80"}"#).unwrap().1);
         assert!(parse(br#"{"a":"\u00"#).is_err());
         assert!(parse("{\"a\":\"\\é".as_bytes()).is_err());

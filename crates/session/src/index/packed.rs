@@ -73,8 +73,8 @@ impl PackedEntry {
     /// Packs an entry without its line number; `None` if it doesn't fit.
     pub(super) fn pack(name: PackedId, entry: &IndexEntry) -> Option<Self> {
         let timestamp = entry.timestamp.0 << FLAG_BITS;
-        let fits = timestamp >> FLAG_BITS == entry.timestamp.0 && entry.stored == entry.offset;
-        let length = u32::try_from(entry.length).ok().filter(|length| fits && *length != UNPACKED)?;
+        let is_packable = timestamp >> FLAG_BITS == entry.timestamp.0 && entry.stored == entry.offset;
+        let length = u32::try_from(entry.length).ok().filter(|length| is_packable && *length != UNPACKED)?;
         let (number, is_ulid) = match name {
             PackedId::Ulid(number) => (number, 1),
             PackedId::Short(bytes) => (u128::from_be_bytes(bytes), 0),
@@ -204,9 +204,9 @@ mod tests {
             assert!(matches!(name, PackedId::Short(_)), "{id}");
             assert_eq!(name.to_id().as_str(), id);
         }
-        let others =
+        let other_flags =
             ["8".to_owned() + &"Z".repeat(25), ulids[0].to_lowercase(), "sixteen bytes it".to_owned()];
-        for id in others {
+        for id in other_flags {
             assert_eq!(PackedId::parse(&id), None, "{id}");
         }
         assert_ne!(PackedId::parse("a"), PackedId::parse("a\0"));

@@ -54,9 +54,9 @@ impl Log {
         {
             return Err(lock::lock_held_error(&*self.fs, path));
         }
-        let aside = self.unused_name(path, now);
-        match self.fs.rename(path, &aside) {
-            Ok(()) => Ok(Some(aside)),
+        let backup = self.unused_name(path, now);
+        match self.fs.rename(path, &backup) {
+            Ok(()) => Ok(Some(backup)),
             Err(error) if is_not_found(&error) => Ok(None),
             Err(error) => Err(io_error(path, "be moved aside")(error)),
         }

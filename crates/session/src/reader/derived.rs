@@ -68,13 +68,13 @@ impl Reader {
         for position in self.positions_on_path(leaf, |step| step.kind == EntryKind::ContextEdit) {
             self.load_entry(position, &mut loaded)?;
         }
-        let (from, unloaded) = self.load_newest(leaf, first, size, &mut loaded)?;
-        let before = self.find_back(leaf, |step| step.position < from);
+        let (first_position, unloaded) = self.load_newest(leaf, first, size, &mut loaded)?;
+        let before = self.find_back(leaf, |step| step.position < first_position);
         self.load_last(before, PathStep::is_model, context::names_model, &mut loaded)?;
         let is_level = |step: &PathStep| step.kind == EntryKind::ThinkingLevelChange;
         self.load_last(before, is_level, |_| true, &mut loaded)?;
-        replace_lost_first_kept(from, &mut loaded.entries);
-        let first = unloaded.map(|_| loaded.entries.range(..from).count());
+        replace_lost_first_kept(first_position, &mut loaded.entries);
+        let first = unloaded.map(|_| loaded.entries.range(..first_position).count());
         let entries: Vec<Entry> = loaded.entries.into_values().collect();
         let mut projection = context::project_from(&entries, first);
         projection.unloaded = unloaded;
@@ -94,14 +94,14 @@ impl Reader {
     ) -> Result<(usize, Option<UnloadedContext>), SessionError> {
         let removed = removed_by_edits(loaded);
         let mut rest = self.positions_on_path(leaf, |step| step.position >= first);
-        let (mut from, mut sum) = (leaf + 1, Tokens(0));
+        let (mut first_position, mut sum) = (leaf + 1, Tokens(0));
         while sum < size
             && let Some(position) = rest.pop()
         {
             self.load_entry(position, loaded)?;
             let entry = loaded.entries.get(&position).filter(|entry| !removed.contains(&entry.id));
             sum += entry.map_or(Tokens(0), context::estimate_entry);
-            from = position;
+            first_position = position;
         }
         let mut unloaded = UnloadedContext::default();
         for &position in &rest {
@@ -113,7 +113,7 @@ impl Reader {
             }
         }
         if unloaded.messages > 0 {
-            return Ok((from, Some(unloaded)));
+            return Ok((first_position, Some(unloaded)));
         }
         for position in rest {
             self.load_entry(position, loaded)?;
@@ -132,8 +132,8 @@ impl Reader {
         for position in self.positions_on_path(leaf, |step| step.role == Some(LineRole::User)) {
             let Ok(message) = self.entry_or_finding(position)? else { continue };
             let edited: Vec<Entry> = std::iter::once(message).chain(edits.iter().cloned()).collect();
-            if let Some(shown) = context::project(&edited).messages.pop() {
-                return Ok(Some(shown.message));
+            if let Some(projected) = context::project(&edited).messages.pop() {
+                return Ok(Some(projected.message));
             }
         }
         Ok(None)
@@ -160,9 +160,9 @@ impl Reader {
     /// # Errors
     /// When there is no such entry, or the file can't be read.
     pub fn abandoned_by(&self, leaf: &EntryId, to: Option<&EntryId>) -> Result<Projection, SessionError> {
-        let kept = to.map(|to| self.path_to(to)).transpose()?.unwrap_or_default();
+        let common_path = to.map(|to| self.path_to(to)).transpose()?.unwrap_or_default();
         let (projection, _) = self.projection(leaf)?;
-        Ok(projection.without(&kept.iter().collect()))
+        Ok(projection.without(&common_path.iter().collect()))
     }
 
     /// tiller's own entries that are looked up later, in file order: queue changes and the messages that delivered
@@ -171,8 +171,9 @@ impl Reader {
     /// # Errors
     /// When the file can't be read.
     pub fn tiller_entries(&self) -> Result<(Vec<Entry>, Vec<Finding>), SessionError> {
-        let own: Vec<usize> = self.shared.index().tiller_entries().iter().map(|&at| at as usize).collect();
-        let (entries, findings) = self.entries_at(own.iter().copied())?;
+        let tiller_positions: Vec<usize> =
+            self.shared.index().tiller_entries().iter().map(|&at| at as usize).collect();
+        let (entries, findings) = self.entries_at(tiller_positions.iter().copied())?;
         let mut roles = Vec::new();
         if !queued_ids(&entries).is_empty() {
             // A program that copied the log may have moved the queue id elsewhere in the line.
@@ -184,7 +185,7 @@ impl Reader {
         if roles.is_empty() {
             return Ok((entries, findings));
         }
-        let first = own.first().copied().unwrap_or_default();
+        let first = tiller_positions.first().copied().unwrap_or_default();
         let message: Vec<usize> = {
             let index = self.shared.index();
             let message = index.entries().iter().enumerate().skip(first);
@@ -193,8 +194,8 @@ impl Reader {
                 .map(|(at, _)| at)
                 .collect()
         };
-        let all: BTreeSet<usize> = own.into_iter().chain(message).collect();
-        self.entries_at(all)
+        let positions: BTreeSet<usize> = tiller_positions.into_iter().chain(message).collect();
+        self.entries_at(positions)
     }
 
     /// Those of [`Reader::own_facts`] on the path to `leaf`.
@@ -233,9 +234,10 @@ impl Reader {
             let EntryBody::Compaction(compaction) = &entry.body else { continue };
             let index = self.shared.index();
             let is_first_kept = index.matches_id(compaction.first_kept_entry_id.as_str());
-            let kept = next.and_then(|above| index.ancestry(above).find(|&at| is_first_kept(at)));
+            let first_kept =
+                next.and_then(|next_entry| index.ancestry(next_entry).find(|&at| is_first_kept(at)));
             let behind = || index.ancestry(leaf).take_while(|&behind| behind > at).last();
-            return Ok(kept.or_else(behind).unwrap_or(at + 1));
+            return Ok(first_kept.or_else(behind).unwrap_or(at + 1));
         }
         Ok(0)
     }
@@ -313,18 +315,18 @@ fn replace_lost_first_kept(from: usize, entries: &mut BTreeMap<usize, Entry>) {
 
 /// Messages that were queued and neither removed nor delivered, in order.
 pub(crate) fn queued_ids(entries: &[Entry]) -> Vec<QueueId> {
-    let mut waiting = Vec::new();
+    let mut pending = Vec::new();
     for entry in entries {
         let removed = match (&entry.body, entry.body.as_tiller()) {
             (EntryBody::Message(message), _) => message.tiller_queue_id.clone(),
             (_, Some(TillerEntry::Queue(QueueChange::Remove { queue_id }))) => Some(queue_id),
             (_, Some(TillerEntry::Queue(QueueChange::Add { queue_id, .. }))) => {
-                waiting.push(queue_id);
+                pending.push(queue_id);
                 None
             }
             _ => None,
         };
-        waiting.retain(|id| Some(id) != removed.as_ref());
+        pending.retain(|id| Some(id) != removed.as_ref());
     }
-    waiting
+    pending
 }

@@ -25,7 +25,7 @@ enum ValueType {
 
 impl ValueType {
     /// Returns true if JSON text is null or of this type.
-    fn fits(self, json: &str) -> bool {
+    fn is_valid(self, json: &str) -> bool {
         let first = json.bytes().next();
         match self {
             _ if json == "null" => true,
@@ -88,7 +88,7 @@ pub(super) fn entry_type_error(line: &[u8]) -> Option<String> {
 fn type_error(object: &str, expected: &[(&str, ValueType)]) -> Option<String> {
     let keys: HashMap<Cow<'_, str>, &RawValue> = serde_json::from_str(object).ok()?;
     expected.iter().find_map(|(name, shape)| {
-        let value = keys.get(*name).filter(|value| !shape.fits(value.get()))?;
+        let value = keys.get(*name).filter(|value| !shape.is_valid(value.get()))?;
         Some(format!("optional key `{name}` is {}", value.get().chars().take(80).collect::<String>()))
     })
 }

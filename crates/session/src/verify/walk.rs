@@ -10,8 +10,8 @@ use super::{CheckedEntry, Checker, EntryRelation, Findings};
 pub(super) struct VisitTimes(Vec<(usize, usize)>);
 
 impl VisitTimes {
-    fn is_descendant(&self, entry: usize, above: usize) -> bool {
-        let ((entered, _), (from, to)) = (self.0[entry], self.0[above]);
+    fn is_descendant(&self, entry: usize, ancestor: usize) -> bool {
+        let ((entered, _), (from, to)) = (self.0[entry], self.0[ancestor]);
         from <= entered && entered < to
     }
 
@@ -46,10 +46,10 @@ struct OpenCall {
 
 /// A call of the file.
 struct IssuedCall<'a> {
-    by: usize,
+    answer: usize,
     id: &'a CallId,
     needs_result: bool,
-    answered: bool,
+    has_result: bool,
 }
 
 #[derive(Default)]
@@ -114,7 +114,12 @@ impl<'a> TreeWalk<'a> {
                         .entry(id)
                         .or_default()
                         .push(OpenCall { call: self.calls.len(), result: None });
-                    self.calls.push(IssuedCall { by: at, id, needs_result: *needs_results, answered: false });
+                    self.calls.push(IssuedCall {
+                        answer: at,
+                        id,
+                        needs_result: *needs_results,
+                        has_result: false,
+                    });
                 }
             }
             EntryRelation::Result(id) => {
@@ -134,7 +139,7 @@ impl<'a> TreeWalk<'a> {
                     }
                     Some(open_calls) => {
                         open_calls.result = Some(at);
-                        self.calls[open_calls.call].answered = true;
+                        self.calls[open_calls.call].has_result = true;
                     }
                 }
             }
@@ -170,9 +175,9 @@ impl<'a> TreeWalk<'a> {
     }
 
     fn report_unanswered(&self, entries: &[CheckedEntry], findings: &mut Findings) {
-        for call in self.calls.iter().filter(|call| call.needs_result && !call.answered) {
+        for call in self.calls.iter().filter(|call| call.needs_result && !call.has_result) {
             let what = format!("call {} has no result; models are told that it was interrupted", call.id);
-            findings.note(entries[call.by].location, what);
+            findings.note(entries[call.answer].location, what);
         }
     }
 }

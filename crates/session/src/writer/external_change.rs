@@ -35,7 +35,7 @@ pub enum ExternalChange {
         /// The file.
         path: PathBuf,
         /// New path of the other file.
-        aside: PathBuf,
+        backup: PathBuf,
     },
     /// The file system has no locks.
     NoLocks {
@@ -81,12 +81,12 @@ impl fmt::Display for ExternalChange {
                     path.display()
                 )
             }
-            Self::Replaced { path, aside } => write!(
+            Self::Replaced { path, backup } => write!(
                 f,
                 "session file {}: another file replaced it; that file is now {}, and the session has been written \
                  again",
                 path.display(),
-                aside.display()
+                backup.display()
             ),
             Self::NoLocks { path } => write!(
                 f,
@@ -114,10 +114,10 @@ impl Writer {
                 Ok(())
             }
             PathState::Replaced => {
-                if let Some(aside) = self.shared.log.move_aside(now)? {
+                if let Some(backup) = self.shared.log.move_aside(now)? {
                     // Reported even if the rest fails: the user will look for that file.
                     let path = self.shared.log.display_path();
-                    self.external_changes.push(ExternalChange::Replaced { path, aside });
+                    self.external_changes.push(ExternalChange::Replaced { path, backup });
                 }
                 self.restore_file()
             }
@@ -153,23 +153,23 @@ impl Writer {
     fn catch_up(&mut self, expected: Option<u64>, length: u64, now: UnixMs) -> Result<(), SessionError> {
         let before = self.shared.index().entries().len();
         self.length = None;
-        let lost =
+        let lost_count =
             match expected.filter(|expected| *expected < length && self.last_line_is_unchanged(*expected)) {
                 Some(expected) => {
                     self.shared.index_range(expected..length)?;
-                    self.torn = !self.ends_closed(length)?;
+                    self.is_torn = !self.ends_closed(length)?;
                     self.length = Some(length);
                     0
                 }
                 None => match self.reread() {
-                    Ok(lost) => lost,
+                    Ok(lost_count) => lost_count,
                     Err(SessionError::Header { .. }) => return Err(self.abandon_file(now)),
                     Err(error) => return Err(error),
                 },
             };
         let path = self.shared.log.display_path();
-        if lost > 0 || expected.is_some_and(|expected| length < expected) {
-            return Err(SessionError::Cut { path, lost, aside: None });
+        if lost_count > 0 || expected.is_some_and(|expected| length < expected) {
+            return Err(SessionError::Cut { path, lost: lost_count, backup: None });
         }
         let entries = self.shared.index().entries().len().saturating_sub(before);
         if expected.is_some() {
@@ -182,7 +182,7 @@ impl Writer {
     fn last_line_is_unchanged(&self, end: u64) -> bool {
         let index = self.shared.index();
         let last = index.entries().last().zip(index.leaf());
-        let Some((last, id)) = last.filter(|_| !self.torn) else { return false };
+        let Some((last, id)) = last.filter(|_| !self.is_torn) else { return false };
         let has_same_id = |line: Vec<u8>| LineHead::parse(&line).is_ok_and(|head| head.id == id.as_str());
         last.offset + (last.length as u64) < end
             && self.shared.log.read_at(last.offset, last.length).is_ok_and(has_same_id)
@@ -192,11 +192,11 @@ impl Writer {
     /// Reads the whole file again; returns the number of entries that are no longer in it.
     fn reread(&mut self) -> Result<usize, SessionError> {
         let length = self.shared.log.length()?;
-        let old = self.shared.reread()?;
-        self.torn = !self.ends_closed(length)?;
+        let previous_log = self.shared.reread()?;
+        self.is_torn = !self.ends_closed(length)?;
         self.length = Some(length);
         let index = self.shared.index();
-        Ok(old.entries().ids().filter(|id| index.position(id.as_str()).is_none()).count())
+        Ok(previous_log.entries().ids().filter(|id| index.position(id.as_str()).is_none()).count())
     }
 
     fn restore_file(&mut self) -> Result<(), SessionError> {
@@ -208,13 +208,13 @@ impl Writer {
 
     /// Moves a file that is no session any more aside; the next append creates a new one.
     fn abandon_file(&mut self, now: UnixMs) -> SessionError {
-        let aside = match self.shared.log.move_aside(now) {
-            Ok(aside) => aside,
+        let backup = match self.shared.log.move_aside(now) {
+            Ok(backup) => backup,
             Err(error) => return error,
         };
         self.shared.log.close();
-        let lost = self.shared.replace_index(Index::default()).entries().len();
-        (self.length, self.torn) = (Some(0), false);
-        SessionError::Cut { path: self.shared.log.display_path(), lost, aside }
+        let lost_count = self.shared.replace_index(Index::default()).entries().len();
+        (self.length, self.is_torn) = (Some(0), false);
+        SessionError::Cut { path: self.shared.log.display_path(), lost: lost_count, backup }
     }
 }

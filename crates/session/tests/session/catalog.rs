@@ -407,9 +407,9 @@ fn moved_here_matches_name_or_remote() {
 #[test]
 fn most_recent_without_catalog_uses_last_run() {
     let sandbox = Sandbox::new();
-    let elsewhere = session(&sandbox.manager, &["moved away"]);
-    append(&elsewhere, run(Some("/elsewhere"), None));
-    touch(&elsewhere, 4_000_000_000);
+    let moved_away = session(&sandbox.manager, &["moved away"]);
+    append(&moved_away, run(Some("/elsewhere"), None));
+    touch(&moved_away, 4_000_000_000);
     assert_eq!(sandbox.manager_with_catalog().most_recent().unwrap(), None);
     let own_session = session(&sandbox.manager_of("/gone/old"), &["moved here"]);
     append(&own_session, run(Some(CWD), None));
@@ -425,7 +425,7 @@ fn list_fixtures_agree_with_reader() {
     let listing = manager.catalog().unwrap().page(SessionScope::Everywhere, PageRequest::default()).unwrap();
     let (mut listed, mut read) = (Vec::new(), Vec::new());
     for file in fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()) {
-        let is_log = file.extension().is_some_and(|ending| ending == "jsonl");
+        let is_log = file.extension().is_some_and(|extension| extension == "jsonl");
         let Some(reader) = is_log.then(|| Reader::open(&file).ok()).flatten() else { continue };
         let summary = listing.sessions.iter().find(|summary| summary.path == file);
         listed.push(summary.map(|summary| {
@@ -492,8 +492,8 @@ fn sessions_named_matches_prefix_and_suffix() {
     let own_session = session(&sandbox.manager_with_catalog(), &["one"]);
     let id = Reader::open(&own_session).unwrap().id().clone();
     let mut catalog = sandbox.manager_with_catalog().catalog().unwrap();
-    let mut paths = |part: &str, most| {
-        let search_texts = catalog.sessions_by_id(part, most).unwrap();
+    let mut paths = |part: &str, max_matches| {
+        let search_texts = catalog.sessions_by_id(part, max_matches).unwrap();
         search_texts.into_iter().map(|session| session.path).collect::<Vec<_>>()
     };
     let (start, end) = (&id.as_str()[..12], id.short().to_lowercase());

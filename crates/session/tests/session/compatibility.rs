@@ -16,36 +16,36 @@ struct Expected {
     leaf: &'static str,
     context: &'static [&'static str],
     /// The request messages: `user`, `answer`, and results by their calls, with `!` for failed ones.
-    sent: &'static [&'static str],
+    request: &'static [&'static str],
     model: &'static str,
     level: ThinkingLevel,
     tokens: u64,
     /// Total tokens, and cost in thousandths of a dollar.
-    spent: (u64, u64),
+    totals: (u64, u64),
 }
 
 /// Model and thinking level of all these logs except one.
-const SMALL: (&str, ThinkingLevel) = ("local/small-2", ThinkingLevel::Low);
+const DEFAULT_MODEL: (&str, ThinkingLevel) = ("local/small-2", ThinkingLevel::Low);
 
-fn assert_log(name: &str, expected: &Expected) {
+fn assert_fixture(name: &str, expected: &Expected) {
     let reader = fixture(name);
     let (projection, damaged) = reader.projection(&reader.leaf().unwrap()).unwrap();
     assert_eq!((reader.findings(), damaged), (vec![], vec![]), "{name}");
     assert_eq!(reader.leaf().unwrap().as_str(), expected.leaf, "{name}");
     let context: Vec<&str> = projection.messages.iter().map(|message| message.entry.as_str()).collect();
     assert_eq!(context, expected.context, "{name}");
-    let sent = request_messages(projection.messages.iter().map(|projected| &projected.message));
-    assert_eq!(sent.iter().map(|message| role(message)).collect::<Vec<_>>(), expected.sent, "{name}");
+    let request = request_messages(projection.messages.iter().map(|projected| &projected.message));
+    assert_eq!(request.iter().map(|message| role(message)).collect::<Vec<_>>(), expected.request, "{name}");
     assert_eq!(projection.model.as_ref().unwrap().to_string(), expected.model, "{name}");
     assert_eq!(
         (projection.thinking, projection.tokens()),
         (expected.level, Tokens(expected.tokens)),
         "{name}"
     );
-    let cost = Usd(expected.spent.1 as f64 / 1_000.0);
+    let cost = Usd(expected.totals.1 as f64 / 1_000.0);
     assert_eq!(
         (reader.usage().total(), reader.usage().cost.total),
-        (Tokens(expected.spent.0), cost),
+        (Tokens(expected.totals.0), cost),
         "{name}"
     );
 }
@@ -56,15 +56,15 @@ fn role(message: &Message) -> String {
         Message::Assistant(_) => "answer".into(),
         Message::ToolResult(result) if result.is_error => format!("{}!", result.tool_call_id),
         Message::ToolResult(result) => result.tool_call_id.to_string(),
-        Message::BashExecution(ran) => format!("$ {}", ran.command),
+        Message::BashExecution(execution) => format!("$ {}", execution.command),
         Message::System(_) => "system".into(),
     }
 }
 
 #[test]
 fn reader_foreign_steered_run_is_in_order() {
-    let (model, level) = SMALL;
-    assert_log(
+    let (model, level) = DEFAULT_MODEL;
+    assert_fixture(
         "foreign-steered",
         &Expected {
             leaf: "5eed0035",
@@ -72,36 +72,38 @@ fn reader_foreign_steered_run_is_in_order() {
                 "5eed0003", "5eed0010", "5eed0011", "5eed0020", "5eed0021", "5eed0022", "5eed0030",
                 "5eed0031", "5eed0032", "5eed0033", "5eed0034", "5eed0035",
             ],
-            sent: &["user", "answer", "k1", "k2", "k3", "user", "answer", "user", "answer", "user", "answer"],
+            request: &[
+                "user", "answer", "k1", "k2", "k3", "user", "answer", "user", "answer", "user", "answer",
+            ],
             model,
             level,
             tokens: 360,
-            spent: (220 + 480 + 320 + 360, 750),
+            totals: (220 + 480 + 320 + 360, 750),
         },
     );
 }
 
 #[test]
 fn sendable_foreign_failed_answer_is_dropped() {
-    let (model, level) = SMALL;
-    assert_log(
+    let (model, level) = DEFAULT_MODEL;
+    assert_fixture(
         "foreign-retried",
         &Expected {
             leaf: "5eed0013",
             context: &["5eed0003", "5eed0010", "5eed0013"],
-            sent: &["user", "answer"],
+            request: &["user", "answer"],
             model,
             level,
             tokens: 220,
-            spent: (220, 0),
+            totals: (220, 0),
         },
     );
 }
 
 #[test]
 fn sendable_foreign_stopped_calls_keep_results() {
-    let (model, level) = SMALL;
-    assert_log(
+    let (model, level) = DEFAULT_MODEL;
+    assert_fixture(
         "foreign-aborted-tools",
         &Expected {
             leaf: "5eed0031",
@@ -109,46 +111,46 @@ fn sendable_foreign_stopped_calls_keep_results() {
                 "5eed0003", "5eed0010", "5eed0011", "5eed0020", "5eed0021", "5eed0022", "5eed0030",
                 "5eed0031",
             ],
-            sent: &["user", "answer", "k1!", "k2!", "k3!", "user"],
+            request: &["user", "answer", "k1!", "k2!", "k3!", "user"],
             model,
             level,
             // 220 were measured; then three results of 19 characters, and a message of 13.
             tokens: 220 + 3 * 5 + 4,
-            spent: (220, 0),
+            totals: (220, 0),
         },
     );
 }
 
 #[test]
 fn sendable_foreign_killed_calls_get_results() {
-    let (model, level) = SMALL;
-    assert_log(
+    let (model, level) = DEFAULT_MODEL;
+    assert_fixture(
         "foreign-killed-tools",
         &Expected {
             leaf: "5eed0013",
             context: &["5eed0003", "5eed0010", "5eed0011", "5eed0012", "5eed0013"],
-            sent: &["user", "answer", "k1!", "k2!", "k3!", "user", "answer"],
+            request: &["user", "answer", "k1!", "k2!", "k3!", "user", "answer"],
             model,
             level,
             tokens: 300,
-            spent: (220 + 300, 0),
+            totals: (220 + 300, 0),
         },
     );
 }
 
 #[test]
 fn reader_foreign_commands_and_labels() {
-    assert_log(
+    assert_fixture(
         "foreign-bash",
         &Expected {
             leaf: "5eed0062",
             context: &["5eed0003", "5eed0010", "5eed0011", "5eed0020", "5eed0012", "5eed0050", "5eed0051"],
-            sent: &["user", "answer", "k1", "answer", "$ git branch"],
+            request: &["user", "answer", "k1", "answer", "$ git branch"],
             model: "local/large-2",
             level: ThinkingLevel::High,
             // 250 were measured; then `git branch` with `main\n`, and `cat .env` with what it printed.
             tokens: 250 + 4 + 5,
-            spent: (220 + 250, 125),
+            totals: (220 + 250, 125),
         },
     );
     let reader = fixture("foreign-bash");
@@ -181,7 +183,7 @@ fn entry_with(changes: Value) -> Value {
 fn format_check_rejects_wrong_entries() {
     assert_eq!(format_check::check(&line_of(entry_with(json!({})))), Ok(()));
     assert_eq!(format_check::check(&line_of(entry_with(json!({"tillerQueueId": "q"})))), Ok(()));
-    for (changes, error) in [
+    for (changes, reason) in [
         (json!({"queueId": "q"}), "nobody knows a key queueId"),
         (json!({"type": "note"}), "no type is called note"),
         (json!({"parentId": "z"}), "its parent z is not before it"),
@@ -196,8 +198,8 @@ fn format_check_rejects_wrong_entries() {
         (json!({"type": "session_info", "message": null}), "name is missing"),
         (json!({"type": "thinking_level_change", "thinkingLevel": "huge", "message": null}), "thinkingLevel"),
     ] {
-        let refused = format_check::check(&line_of(entry_with(changes))).unwrap_err();
-        assert!(refused.starts_with("line 2: ") && refused.contains(error), "{refused}");
+        let error = format_check::check(&line_of(entry_with(changes))).unwrap_err();
+        assert!(error.starts_with("line 2: ") && error.contains(reason), "{error}");
     }
     let duplicated = format!("{HEADER}\n{}\n{}\n", entry_with(json!({})), entry_with(json!({})));
     assert!(format_check::check(&duplicated).unwrap_err().contains("the id \"a\" is taken"));

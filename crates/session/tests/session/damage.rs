@@ -101,14 +101,14 @@ fn reader_unknown_parent_after_migrated_line_makes_root() {
         line("a", None, "one").replace(r#""role":"user""#, r#""role":"hookMessage","customType":"lint""#);
     let orphan = line("b", Some("lost"), "two");
     assert!(header != HEADER && hook.contains("hookMessage"));
-    let found = |hook: &str| {
+    let findings_of = |hook: &str| {
         let reader = Reader::open(&sandbox.file(format!("{header}\n{hook}\n{orphan}\n"))).unwrap();
         reader.findings().into_iter().map(|finding| finding.what).collect::<Vec<_>>()
     };
-    assert_eq!(found(&hook), ["its parent lost is not on an earlier line; the entry becomes a root"]);
+    assert_eq!(findings_of(&hook), ["its parent lost is not on an earlier line; the entry becomes a root"]);
     // The parent may be lost with the end of a line that is broken in its middle.
     assert_eq!(
-        found(&line("a", None, "one").replace(r#"one""#, "one")),
+        findings_of(&line("a", None, "one").replace(r#"one""#, "one")),
         ["its parent lost is lost with the unreadable lines before it; its parent is now a"]
     );
 }
@@ -171,8 +171,8 @@ fn reader_bad_header_is_error() {
     let entry = line("a", None, "one");
     for text in ["", "\n", "not json\n", "[]\n", entry.as_str(), r#"{"type":"session","version":3}"#] {
         let path = sandbox.file(text);
-        let refused = Reader::open(&path).unwrap_err();
-        assert!(matches!(refused, SessionError::Header { .. }), "{text:?}: {refused}");
+        let error = Reader::open(&path).unwrap_err();
+        assert!(matches!(error, SessionError::Header { .. }), "{text:?}: {error}");
         assert!(matches!(Writer::open(&path).unwrap_err(), SessionError::Header { .. }), "{text:?}");
         assert_eq!(fs::read_to_string(&path).unwrap(), text, "a file that is no session was changed");
     }

@@ -171,14 +171,16 @@ fn writer_replacing_file_is_moved_aside() {
     fs::write(&edited, "somebody's work\n").unwrap();
     fs::rename(&edited, &path).unwrap();
     append_user(&mut writer, "three");
-    let aside = siblings(&path);
-    assert_eq!(aside.len(), 1);
-    assert_eq!(fs::read_to_string(&aside[0]).unwrap(), "somebody's work\n");
-    assert!(!aside[0].display().to_string().ends_with(".jsonl"));
+    let backups = siblings(&path);
+    assert_eq!(backups.len(), 1);
+    assert_eq!(fs::read_to_string(&backups[0]).unwrap(), "somebody's work\n");
+    assert!(!backups[0].display().to_string().ends_with(".jsonl"));
     let changes = writer.take_external_changes();
-    assert_eq!(changes, [ExternalChange::Replaced { path: path.clone(), aside: aside[0].clone() }]);
+    assert_eq!(changes, [ExternalChange::Replaced { path: path.clone(), backup: backups[0].clone() }]);
     let text = changes[0].to_string();
-    assert!(text.contains(&format!("{}:", path.display())) && text.contains(&aside[0].display().to_string()));
+    assert!(
+        text.contains(&format!("{}:", path.display())) && text.contains(&backups[0].display().to_string())
+    );
     assert_texts(&writer, &["one", "two", "three"]);
 
     // The same millisecond again: the first file keeps its name.
@@ -198,8 +200,8 @@ fn writer_replacing_file_in_use_is_left_alone() {
     fs::rename(&path, sandbox.root.path().join("elsewhere")).unwrap();
     fs::write(&path, format!("{HEADER}\n{}\n", line("a", None, "theirs"))).unwrap();
     let mut other_writer = Writer::open(&path).unwrap();
-    let refused = writer.append(user("three"), NOW).unwrap_err();
-    assert!(matches!(refused, SessionError::Locked { holder: Some(_), .. }), "{refused}");
+    let error = writer.append(user("three"), NOW).unwrap_err();
+    assert!(matches!(error, SessionError::Locked { holder: Some(_), .. }), "{error}");
     append_user(&mut other_writer, "on");
     assert_texts(&other_writer, &["theirs", "on"]);
     assert_eq!(other_writer.take_external_changes(), []);
@@ -218,7 +220,7 @@ fn writer_truncated_log_is_error_counting_losses() {
     // Truncated in the middle of a line, which leaves a torn line.
     OpenOptions::new().write(true).open(&path).unwrap().set_len(length - 10).unwrap();
     let error = writer.append(user("four"), NOW).unwrap_err();
-    assert!(matches!(&error, SessionError::Cut { lost: 2, aside: None, .. }), "{error}");
+    assert!(matches!(&error, SessionError::Cut { lost: 2, backup: None, .. }), "{error}");
     assert!(error.to_string().contains(&path.display().to_string()) && error.hint().is_some(), "{error}");
     assert_texts(&writer, &["one"]);
     append_user(&mut writer, "four");
@@ -232,7 +234,7 @@ fn writer_overwritten_log_is_error() {
     let other_line = line("x", None, &"long".repeat(1_000));
     fs::write(&path, format!("{HEADER}\n{other_line}\n")).unwrap();
     let error = writer.append(user("three"), NOW).unwrap_err();
-    assert!(matches!(&error, SessionError::Cut { lost: 2, aside: None, .. }), "{error}");
+    assert!(matches!(&error, SessionError::Cut { lost: 2, backup: None, .. }), "{error}");
     append_user(&mut writer, "three");
     assert_texts(&writer, &[&"long".repeat(1_000), "three"]);
 }
@@ -246,7 +248,7 @@ fn writer_overwritten_entries_of_same_length_are_error() {
     let text = fs::read_to_string(&path).unwrap().replace(two.as_str(), &replacement);
     fs::write(&path, format!("{text}{}\n", line("y", Some(&replacement), "their three"))).unwrap();
     let error = writer.append(user("four"), NOW).unwrap_err();
-    assert!(matches!(&error, SessionError::Cut { lost: 1, aside: None, .. }), "{error}");
+    assert!(matches!(&error, SessionError::Cut { lost: 1, backup: None, .. }), "{error}");
     append_user(&mut writer, "four");
     assert_texts(&writer, &["one", "two", "their three", "four"]);
 }
@@ -259,9 +261,9 @@ fn writer_lost_header_moves_file_aside() {
         let id = writer.reader().id().clone();
         OpenOptions::new().write(true).open(&path).unwrap().set_len(length).unwrap();
         let error = writer.append(user("three"), NOW).unwrap_err();
-        let SessionError::Cut { lost: 2, aside: Some(aside), .. } = &error else { panic!("{error}") };
-        assert_eq!(fs::metadata(aside).unwrap().len(), length);
-        assert!(error.to_string().contains(&aside.display().to_string()), "{error}");
+        let SessionError::Cut { lost: 2, backup: Some(backup), .. } = &error else { panic!("{error}") };
+        assert_eq!(fs::metadata(backup).unwrap().len(), length);
+        assert!(error.to_string().contains(&backup.display().to_string()), "{error}");
         assert_eq!((writer.reader().leaf(), writer.reader().exists()), (None, false));
         append_user(&mut writer, "three");
         assert_texts(&writer, &["three"]);

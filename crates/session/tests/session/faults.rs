@@ -6,7 +6,7 @@ use tiller_test_support::faulty_disk::{Fault, FaultyDisk};
 use super::*;
 
 /// Number of writes of [`run_step`].
-const LIFE: usize = 6;
+const STEPS: usize = 6;
 
 /// Makes one of the writes: messages, a branch, a label.
 fn run_step(writer: &mut Writer, step: usize) -> Result<Vec<Appended>, SessionError> {
@@ -52,7 +52,7 @@ fn run_with_fault(fault: &Fault, failing: usize) {
     let sandbox = Sandbox::new();
     let (disk, manager) = faulty(&sandbox);
     let mut writer = manager.create(NOW);
-    for step in 0..LIFE {
+    for step in 0..STEPS {
         let (before, known_before) = (bytes(&writer), writer.reader().entry_count());
         if step == failing {
             disk.fail_write_after(0, fault.clone());
@@ -64,23 +64,23 @@ fn run_with_fault(fault: &Fault, failing: usize) {
             assert!(bytes(&writer).starts_with(&before), "what was written before is as it was");
             assert_equals_file(&writer);
         }
-        let torn = bytes(&writer).last().is_some_and(|last| *last != b'\n');
+        let is_torn = bytes(&writer).last().is_some_and(|last| *last != b'\n');
         let torn_at = bytes(&writer).len();
         assert_eq!(run_step(&mut writer, step).unwrap().len(), 1);
-        assert!(!torn || bytes(&writer)[torn_at] == b'\n', "a partial line is closed first");
+        assert!(!is_torn || bytes(&writer)[torn_at] == b'\n', "a partial line is closed first");
         assert!(bytes(&writer).starts_with(&before));
         assert_equals_file(&writer);
     }
-    assert_eq!(writer.reader().entry_count(), LIFE);
+    assert_eq!(writer.reader().entry_count(), STEPS);
     let path = writer.reader().path().unwrap().to_owned();
-    let lived = contents(&writer.reader());
+    let expected = contents(&writer.reader());
     drop(writer);
-    assert_eq!(contents(&manager.open(&path).unwrap().reader()), lived);
+    assert_eq!(contents(&manager.open(&path).unwrap().reader()), expected);
 }
 
 #[test]
 fn writer_disk_error_costs_only_the_entry() {
-    for failing in 0..LIFE {
+    for failing in 0..STEPS {
         run_with_fault(&Fault::Full, failing);
         run_with_fault(&Fault::Broken, failing);
     }
@@ -90,7 +90,7 @@ fn writer_disk_error_costs_only_the_entry() {
 fn writer_short_write_costs_only_the_line() {
     /// Lengths around closing braces.
     const END: usize = 16;
-    for failing in 0..LIFE {
+    for failing in 0..STEPS {
         // A line that lacks only its newline is complete, which another test covers.
         let max = line_length(failing) - 1;
         let lengths = (0..max).filter(|length| length % 7 == 0 || length + END > max);
@@ -113,7 +113,7 @@ fn line_length(step: usize) -> usize {
 
 #[test]
 fn writer_line_missing_newline_is_kept() {
-    for step in 1..LIFE {
+    for step in 1..STEPS {
         let sandbox = Sandbox::new();
         let (disk, manager) = faulty(&sandbox);
         let mut writer = manager.create(NOW);
@@ -184,14 +184,14 @@ fn writer_entry_is_one_write() {
     let mut writer = manager.create(NOW);
     writer.append(EntryBody::SessionInfo { name: Some("n".into()) }, NOW).unwrap();
     assert_eq!(disk.writes(), 0);
-    for step in 0..LIFE {
+    for step in 0..STEPS {
         run_step(&mut writer, step).unwrap();
         assert_eq!(disk.writes(), step + 1);
     }
     let path = writer.reader().path().unwrap().to_owned();
     drop(writer);
     let mut writer = manager.open(&path).unwrap();
-    assert_eq!(disk.writes(), LIFE);
+    assert_eq!(disk.writes(), STEPS);
     append_user(&mut writer, "on");
-    assert_eq!(disk.writes(), LIFE + 1);
+    assert_eq!(disk.writes(), STEPS + 1);
 }

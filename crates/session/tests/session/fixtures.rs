@@ -161,7 +161,7 @@ fn logs() -> Vec<LogProperties> {
 }
 
 /// Logs that can't be opened, with the error.
-const REFUSED: [(&str, &str); 3] = [
+const INVALID: [(&str, &str); 3] = [
     ("damaged-header", "session file PATH, line 1: not a session header"),
     ("empty", "session file PATH, line 1: the file is empty"),
     ("no-header", "session file PATH, line 1: not a session header"),
@@ -176,22 +176,22 @@ fn reader_fixtures_match_table() {
 
 #[test]
 fn reader_bad_fixtures_name_the_reason() {
-    for (name, reason) in REFUSED {
-        let refused = read(name).unwrap_err();
-        assert!(refused.starts_with(reason), "{refused}");
+    for (name, reason) in INVALID {
+        let error = read(name).unwrap_err();
+        assert!(error.starts_with(reason), "{error}");
     }
 }
 
 #[test]
 fn reader_table_has_every_fixture() {
-    let mut listed: Vec<String> = expected().into_iter().map(|row| row.name).collect();
-    listed.extend(REFUSED.map(|(name, _)| name.to_owned()));
-    listed.sort();
+    let mut names: Vec<String> = expected().into_iter().map(|row| row.name).collect();
+    names.extend(INVALID.map(|(name, _)| name.to_owned()));
+    names.sort();
     let files = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<String> =
         files.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
     files.sort();
-    assert_eq!(files, listed);
+    assert_eq!(files, names);
 }
 
 #[test]
@@ -202,13 +202,13 @@ fn writer_fixtures_are_extended_without_loss() {
         let path = sandbox.file(&before);
         let mut writer = Writer::open(&path).unwrap();
         append_user(&mut writer, "on");
-        let went_on = writer.reader().path().unwrap().to_owned();
+        let continued = writer.reader().path().unwrap().to_owned();
         drop(writer);
         let is_older = row.name.starts_with("version-");
-        assert_eq!(went_on == path, !is_older, "{}", row.name);
+        assert_eq!(continued == path, !is_older, "{}", row.name);
         let after = fs::read(&path).unwrap();
         assert!(if is_older { after == before } else { after.starts_with(&before) }, "{}", row.name);
-        let reader = Reader::open(&went_on).unwrap();
+        let reader = Reader::open(&continued).unwrap();
         assert_eq!(projection(&reader).message_count(), row.context_messages + 1, "{}", row.name);
         assert_eq!(texts(&reader).pop().as_deref(), Some("on"), "{}", row.name);
     }
@@ -217,8 +217,8 @@ fn writer_fixtures_are_extended_without_loss() {
 #[test]
 fn sendable_interrupted_fixture_gets_result() {
     let projection = projection(&fixture("interrupted-call"));
-    let sent = context::request_messages(projection.messages.iter().map(|projected| &projected.message));
-    let results: Vec<(&str, bool)> = sent
+    let request = context::request_messages(projection.messages.iter().map(|projected| &projected.message));
+    let results: Vec<(&str, bool)> = request
         .iter()
         .filter_map(|message| match &**message {
             Message::ToolResult(result) => Some((result.tool_call_id.as_str(), result.is_error)),
@@ -256,13 +256,13 @@ fn writer_version_1_continues_in_version_3_file() {
     let sandbox = Sandbox::new();
     let path = sandbox.file(fs::read(folder().join("version-1-compacted.jsonl")).unwrap());
     let files = || fs::read_dir(path.parent().unwrap()).unwrap().count();
-    let (old, before) = (Reader::open(&path).unwrap(), files());
-    assert_eq!((old.header().version, old.id().as_str()), (1, "version-1-compacted"));
+    let (older, before) = (Reader::open(&path).unwrap(), files());
+    assert_eq!((older.header().version, older.id().as_str()), (1, "version-1-compacted"));
     let expected = ["Files were listed.", "And now?", "", "Go on."];
-    let read = texts(&old);
+    let read = texts(&older);
     assert_eq!(read.len(), expected.len());
     assert!(read.iter().zip(expected).all(|(text, expected)| text.contains(expected)), "{read:?}");
-    assert_eq!(old.usage().total(), tiller_core::unit::Tokens(330));
+    assert_eq!(older.usage().total(), tiller_core::unit::Tokens(330));
 
     drop(Writer::open(&path).unwrap());
     assert_eq!(files(), before, "opening made a file");
@@ -273,7 +273,7 @@ fn writer_version_1_continues_in_version_3_file() {
     assert_eq!(new.header().parent_session.as_deref(), path.to_str());
     assert_eq!(new.path_to(&next).unwrap().len(), 10);
     assert_eq!(entries_of(&new), entries_of(&writer.reader()));
-    let old_ids = old.path_to(&old.leaf().unwrap()).unwrap();
+    let old_ids = older.path_to(&older.leaf().unwrap()).unwrap();
     assert_eq!(new.path_to(&next).unwrap()[..9], old_ids);
     let text = fs::read_to_string(new.path().unwrap()).unwrap();
     assert!(text.contains(r#""firstKeptEntryId":""#) && !text.contains("firstKeptEntryIndex"), "{text}");
@@ -351,6 +351,6 @@ fn reader_garbage_file_has_few_findings() {
     let findings = Reader::open(&path).unwrap().findings();
     assert_eq!(findings.len(), 100);
     assert!(findings.last().unwrap().what.ends_with("; so are the 99900 lines after it"), "{findings:?}");
-    let refused = Reader::open(&sandbox.file("{\n".repeat(100_000))).unwrap_err();
-    assert!(matches!(refused, tiller_session::SessionError::Header { .. }), "{refused}");
+    let error = Reader::open(&sandbox.file("{\n".repeat(100_000))).unwrap_err();
+    assert!(matches!(error, tiller_session::SessionError::Header { .. }), "{error}");
 }

@@ -90,20 +90,17 @@ fn list_non_unicode_directory_is_found() {
 #[test]
 fn list_unreadable_headers_are_reported() {
     let sandbox = Sandbox::new();
-    let good = session(&sandbox.manager, "good", 100);
-    let folder = good.parent().unwrap();
+    let readable = session(&sandbox.manager, "good", 100);
+    let folder = readable.parent().unwrap();
     fs::write(folder.join("torn.jsonl"), r#"{"type":"sess"#).unwrap();
     fs::write(folder.join("notes.txt"), "no log at all").unwrap();
     fs::create_dir(folder.join("folder.jsonl")).unwrap();
     let listing = sandbox.manager.list(SessionScope::ThisDirectory).unwrap();
     assert_eq!(prompts(&listing), ["good"]);
-    let mut reported: Vec<String> = listing.unreadable.iter().map(ToString::to_string).collect();
-    reported.sort();
-    assert_eq!(reported.len(), 2, "{reported:?}");
-    assert!(
-        reported[0].contains("folder.jsonl") && reported[1].contains("torn.jsonl, line 1: "),
-        "{reported:?}"
-    );
+    let mut errors: Vec<String> = listing.unreadable.iter().map(ToString::to_string).collect();
+    errors.sort();
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    assert!(errors[0].contains("folder.jsonl") && errors[1].contains("torn.jsonl, line 1: "), "{errors:?}");
 }
 
 #[test]
@@ -127,11 +124,11 @@ fn find_no_match_or_several_is_error() {
         let header = HEADER.replace(r#""id":"s1""#, &format!(r#""id":"{id}""#));
         fs::write(folder.join(format!("{id}.jsonl")), format!("{header}\n")).unwrap();
     }
-    let refused = |query: &str| sandbox.manager.find(query).unwrap_err().to_string();
-    assert_eq!(refused("abcd"), "`abcd` matches 3 sessions; give more of the id");
-    assert_eq!(refused("nope"), "no session's id begins or ends with `nope`");
-    assert_eq!(refused("abc"), "`abc` is too short; give at least 4 characters of the id");
-    assert_eq!(refused("gone.jsonl"), "there is no session file gone.jsonl");
+    let find_error = |query: &str| sandbox.manager.find(query).unwrap_err().to_string();
+    assert_eq!(find_error("abcd"), "`abcd` matches 3 sessions; give more of the id");
+    assert_eq!(find_error("nope"), "no session's id begins or ends with `nope`");
+    assert_eq!(find_error("abc"), "`abc` is too short; give at least 4 characters of the id");
+    assert_eq!(find_error("gone.jsonl"), "there is no session file gone.jsonl");
     // One session's id is a prefix of another's.
     assert_eq!(sandbox.manager.find("abcd1").unwrap(), folder.join("abcd1.jsonl"));
 }
@@ -150,8 +147,8 @@ fn list_unreadable_folder_is_reported() {
         // Root ignores permissions.
         return;
     }
-    let reported: Vec<String> = listing.unreadable.iter().map(ToString::to_string).collect();
-    assert!(reported.len() == 1 && reported[0].contains("--closed--: can't be listed"), "{reported:?}");
+    let errors: Vec<String> = listing.unreadable.iter().map(ToString::to_string).collect();
+    assert!(errors.len() == 1 && errors[0].contains("--closed--: can't be listed"), "{errors:?}");
     assert_eq!(sandbox.manager.most_recent().unwrap().as_ref(), Some(&path));
     assert_eq!(sandbox.manager.find(&id).unwrap(), path);
 }

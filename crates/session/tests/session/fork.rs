@@ -99,8 +99,8 @@ fn fork_drops_queued_messages() {
     let before = writer.reader().leaf().unwrap();
     writer.append(queue::removed(&"taken back".into()), NOW).unwrap();
     // A fork before the removal must not contain the removed message either.
-    for upto in [before, writer.reader().leaf().unwrap()] {
-        let fork = sandbox.manager.fork(&writer.reader(), Some(&upto), NOW).unwrap();
+    for last_entry in [before, writer.reader().leaf().unwrap()] {
+        let fork = sandbox.manager.fork(&writer.reader(), Some(&last_entry), NOW).unwrap();
         let file = fork.reader().path().unwrap().to_owned();
         assert_eq!(queued_texts(&file), Vec::<String>::new());
         assert_eq!(texts(&fork.reader()), ["one"]);
@@ -144,8 +144,8 @@ fn fork_unknown_entry_makes_no_file() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.create();
     append_user(&mut writer, "one");
-    let refused = sandbox.manager.fork(&writer.reader(), Some(&"nowhere".into()), NOW).unwrap_err();
-    assert_eq!(refused.to_string(), "no entry `nowhere` in this session");
+    let error = sandbox.manager.fork(&writer.reader(), Some(&"nowhere".into()), NOW).unwrap_err();
+    assert_eq!(error.to_string(), "no entry `nowhere` in this session");
     only_file(&only_file(&sandbox.sessions()));
 }
 
@@ -169,8 +169,8 @@ fn fork_newer_version_is_refused() {
     let sandbox = Sandbox::new();
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sessions-fixtures/version-4.jsonl");
     let reader = Reader::open(&fixture).unwrap();
-    let refused = sandbox.manager.fork(&reader, reader.leaf().as_ref(), NOW).unwrap_err();
-    assert!(matches!(refused, tiller_session::SessionError::Version { version: 4, .. }), "{refused}");
+    let error = sandbox.manager.fork(&reader, reader.leaf().as_ref(), NOW).unwrap_err();
+    assert!(matches!(error, tiller_session::SessionError::Version { version: 4, .. }), "{error}");
     assert!(!sandbox.sessions().exists());
 }
 

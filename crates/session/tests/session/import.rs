@@ -45,7 +45,7 @@ impl Sandbox {
 }
 
 /// Imports a source, asserts that the session has no findings, and opens it.
-fn imported(sandbox: &Sandbox, source: &Path) -> (Imported, Reader) {
+fn import_source(sandbox: &Sandbox, source: &Path) -> (Imported, Reader) {
     let imported = sandbox.import(source);
     let path = imported.path.as_ref().unwrap_or_else(|| panic!("{imported:?}"));
     let reader = Reader::open(path).unwrap();
@@ -55,7 +55,7 @@ fn imported(sandbox: &Sandbox, source: &Path) -> (Imported, Reader) {
 }
 
 /// The warnings in short: line, count, kind.
-fn notes(imported: &Imported) -> Vec<(u64, u64, &str)> {
+fn warnings(imported: &Imported) -> Vec<(u64, u64, &str)> {
     imported.notes.iter().map(|warning| (warning.line, warning.count, warning.what.as_str())).collect()
 }
 
@@ -104,10 +104,10 @@ fn part(part: &AssistantBlock) -> String {
 }
 
 /// The request messages at the current leaf.
-fn sent(reader: &Reader) -> Vec<String> {
+fn request(reader: &Reader) -> Vec<String> {
     let projection = projection(reader);
-    let sent = context::request_messages(projection.messages.iter().map(|projected| &projected.message));
-    sent.iter().map(|message| describe(message)).collect()
+    let request = context::request_messages(projection.messages.iter().map(|projected| &projected.message));
+    request.iter().map(|message| describe(message)).collect()
 }
 
 /// Every message in file order.
@@ -144,7 +144,8 @@ fn import_command_output_keeps_text_and_colors() {
         let sandbox = Sandbox::new();
         let log = fs::read_to_string(foreign(source)).unwrap();
         let log = log.replacen(expected, r#""10%\r20%\n\u001b[31mred\u001b[0m""#, 1);
-        let (_, reader) = imported(&sandbox, &sandbox.source("rollout-printed.jsonl", &[log.trim_end()]));
+        let (_, reader) =
+            import_source(&sandbox, &sandbox.source("rollout-printed.jsonl", &[log.trim_end()]));
         let results =
             entries_of(&reader).into_iter().filter_map(|entry| match &**entry.body.as_message()? {
                 Message::ToolResult(result) => Some((blocks(&result.content), result.details.clone())),

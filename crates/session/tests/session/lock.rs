@@ -24,8 +24,8 @@ fn lock_second_writer_is_refused() {
     let mut writer = sandbox.create();
     append_user(&mut writer, "one");
     let path = writer.reader().path().unwrap().to_owned();
-    let refused = Writer::open(&path).unwrap_err();
-    assert!(matches!(&refused, SessionError::Locked { path: held, .. } if *held == path), "{refused}");
+    let error = Writer::open(&path).unwrap_err();
+    assert!(matches!(&error, SessionError::Locked { path: held, .. } if *held == path), "{error}");
     assert_eq!(texts(&Reader::open(&path).unwrap()), ["one"]);
     drop(writer);
     let writer = Writer::open(&path).unwrap();
@@ -79,9 +79,9 @@ fn lock_note_names_holder_and_goes_with_lock() {
     assert_eq!(text, json!({"pid": std::process::id(), "host": holder.host, "since": holder.since}));
     let since = tiller_core::unit::UnixMs::from_iso(&holder.since).unwrap();
     assert!(since.0 > NOW.0 / 2, "{holder}");
-    let refused = Writer::open(&path).unwrap_err();
-    let named = format!("(pid {} on {}, since {})", std::process::id(), holder.host, holder.since);
-    assert!(refused.to_string().contains(&named), "{refused}");
+    let error = Writer::open(&path).unwrap_err();
+    let holder_text = format!("(pid {} on {}, since {})", std::process::id(), holder.host, holder.since);
+    assert!(error.to_string().contains(&holder_text), "{error}");
     drop(writer);
     assert!(!lock_note(&path).exists());
     let writer = Writer::open(&path).unwrap();
@@ -141,6 +141,6 @@ fn lock_unsupported_is_reported_once() {
     assert!(changes[0].to_string().contains("no locks") && !changes[0].hint().is_empty());
     append_user(&mut writer, "two");
     assert_eq!(writer.take_external_changes(), []);
-    assert!(!lock_note(&path).exists(), "without a lock nobody would believe it");
+    assert!(!lock_note(&path).exists(), "the note is not written without a lock");
     assert_eq!(manager.open(&path).unwrap().take_external_changes(), [ExternalChange::NoLocks { path }]);
 }

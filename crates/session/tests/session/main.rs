@@ -127,7 +127,7 @@ fn positions(findings: &[Finding]) -> Vec<(u64, u64)> {
 fn only_file(folder: &Path) -> PathBuf {
     let mut entries: Vec<PathBuf> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    entries.retain(|path| path.extension().is_none_or(|ending| ending != "lock"));
+    entries.retain(|path| path.extension().is_none_or(|extension| extension != "lock"));
     assert_eq!(entries.len(), 1, "{entries:?}");
     entries.remove(0)
 }

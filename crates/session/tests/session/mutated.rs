@@ -152,15 +152,15 @@ fn append_entries(path: &Path, version: u64) {
     let mut writer = match Writer::open(path) {
         Ok(writer) => writer,
         Err(SessionError::Version { .. }) if version > 3 => return,
-        Err(error) => panic!("it can be read and not be gone on with: {error}"),
+        Err(error) => panic!("it can be read, but not continued: {error}"),
     };
     let id = append_user(&mut writer, "on");
-    let went_on = writer.reader().path().unwrap().to_owned();
-    assert_eq!(went_on == path, version == 3);
+    let continued = writer.reader().path().unwrap().to_owned();
+    assert_eq!(continued == path, version == 3);
     drop(writer);
     let after = fs::read(path).unwrap();
     assert!(if version == 3 { after.starts_with(&before) } else { after == before });
-    let reader = Reader::open(&went_on).unwrap();
+    let reader = Reader::open(&continued).unwrap();
     assert_eq!(reader.leaf().as_ref(), Some(&id));
     assert_eq!(texts(&reader).pop().as_deref(), Some("on"));
 }
@@ -187,7 +187,7 @@ proptest! {
             }
             Err(error) => {
                 prop_assert!(error.hint().is_some(), "{} doesn't say what to do", error);
-                prop_assert!(Writer::open(&path).is_err(), "it can be gone on with and not be read");
+                prop_assert!(Writer::open(&path).is_err(), "it can be continued, but not read");
                 prop_assert_eq!(&fs::read(&path).unwrap(), &bytes, "looking at it changed it");
             }
         }

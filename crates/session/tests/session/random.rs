@@ -212,12 +212,12 @@ impl Harness {
             }
             _ if self.model.entries.is_empty() => {}
             Step::Unqueue(number) => {
-                if let Some(id) = self.waiting(*number) {
+                if let Some(id) = self.queued_id(*number) {
                     self.append(EntryContent::Unqueued(id), false);
                 }
             }
             Step::Deliver(number) => {
-                let delivers = self.waiting(*number);
+                let delivers = self.queued_id(*number);
                 self.append(EntryContent::User { text: "queued".into(), images: 0, delivers }, true);
             }
             step => self.run_on_entries(step),
@@ -284,9 +284,9 @@ impl Harness {
         self.append(EntryContent::Result { text: format!("of {call}"), call }, true);
     }
 
-    fn waiting(&self, number: usize) -> Option<String> {
-        let waiting = self.model.queued();
-        (!waiting.is_empty()).then(|| waiting[number % waiting.len()].clone())
+    fn queued_id(&self, number: usize) -> Option<String> {
+        let queued_id = self.model.queued();
+        (!queued_id.is_empty()).then(|| queued_id[number % queued_id.len()].clone())
     }
 
     fn branch(&mut self, to: Option<usize>, summary: Option<&str>) {
@@ -317,28 +317,27 @@ impl Harness {
         let (projection, _) = reader.projection(&leaf).unwrap();
         let first_message = reader.first_user_message(&leaf).unwrap().as_deref().and_then(first_message);
         let branch_details = reader.branch_details(&leaf).unwrap();
-        let material = CompactionInput { projection, first_message, branch_details, tools: built_in_tools() };
+        let input = CompactionInput { projection, first_message, branch_details, tools: built_in_tools() };
         // Messages are counted, because the texts are too short for a summary to be shorter.
         let options = CompactionOptions { strategy, max_messages: Some(1), ..CompactionOptions::default() };
         let keep = Keep { tokens: Tokens(u64::MAX), messages: Some(first_kept) };
-        let Ok(plan) = CompactionPlan::new(&material, keep, &options) else { return };
+        let Ok(plan) = CompactionPlan::new(&input, keep, &options) else { return };
         let answers = vec!["Much was done.".to_owned(); plan.requests().len()];
         let entry = match strategy {
             CompactionStrategy::Truncate => plan.truncation_entry(),
             CompactionStrategy::Summarize | CompactionStrategy::Off => plan.summary_entry(&answers),
         };
         let Ok(Compaction { summary, first_kept_entry_id, .. }) = entry else { return };
-        let before =
-            request_messages(material.projection.messages.iter().map(|projected| &projected.message));
+        let before = request_messages(input.projection.messages.iter().map(|projected| &projected.message));
         self.append(
             EntryContent::Compaction { summary, first_kept: first_kept_entry_id.as_str().to_owned() },
             true,
         );
         let (projection, _) = self.reader().projection(&self.reader().leaf().unwrap()).unwrap();
-        let sent = request_messages(projection.messages.iter().map(|projected| &projected.message));
-        assert!(matches!(*sent[0], Message::User(_)), "{sent:?}");
-        assert!(before.ends_with(&sent[1..]), "{sent:?} is not the end of {before:?}");
-        assert!(sent.len() > 1, "nothing is kept");
+        let request = request_messages(projection.messages.iter().map(|projected| &projected.message));
+        assert!(matches!(*request[0], Message::User(_)), "{request:?}");
+        assert!(before.ends_with(&request[1..]), "{request:?} is not the end of {before:?}");
+        assert!(request.len() > 1, "nothing is kept");
     }
 
     fn compact_all(&mut self) {
@@ -546,9 +545,9 @@ fn assert_context_agrees(reader: &Reader, model: &Session, leaf: usize) {
 }
 
 /// Asserts that every call has one result directly after its answer, in order, and every result its call.
-pub(super) fn assert_paired(sent: &[Arc<Message>]) {
+pub(super) fn assert_paired(request: &[Arc<Message>]) {
     let mut open: Vec<&CallId> = Vec::new();
-    for message in sent {
+    for message in request {
         match &**message {
             Message::ToolResult(result) => {
                 assert_eq!(open.first(), Some(&&result.tool_call_id));
@@ -582,23 +581,23 @@ struct RejectingServer {
 impl RejectingServer {
     fn new() -> Self {
         let server = MockServer::start([]);
-        let at = |name: &str, url: String| Endpoint::new(name, url, "KEY").with_key("key".into());
+        let endpoint = |name: &str, url: String| Endpoint::new(name, url, "KEY").with_key("key".into());
         let providers: [Box<dyn Provider>; 2] = [
-            Box::new(Anthropic::new(at("anthropic", server.url.clone())).unwrap()),
-            Box::new(OpenAiChat::new(at("openai", format!("{}/v1/", server.url))).unwrap()),
+            Box::new(Anthropic::new(endpoint("anthropic", server.url.clone())).unwrap()),
+            Box::new(OpenAiChat::new(endpoint("openai", format!("{}/v1/", server.url))).unwrap()),
         ];
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         Self { server, providers, runtime }
     }
 
     /// The messages as encoded by each provider.
-    fn encoded(&self, sent: &[Arc<Message>]) -> [Value; 2] {
+    fn encode(&self, request: &[Arc<Message>]) -> [Value; 2] {
         let before = self.server.requests().len();
         for provider in &self.providers {
             let request = Request {
                 model: "claude-opus-4-5".into(),
                 system: String::new(),
-                messages: sent.to_vec(),
+                messages: request.to_vec(),
                 tools: Arc::new([]),
                 tool_choice: ToolChoice::Auto,
                 max_tokens: Tokens(4_000),
@@ -657,15 +656,15 @@ fn assert_open_ai_accepts(messages: &Value) {
 }
 
 /// Asserts that a projection of the newest messages is the end of the whole one, and counts the missing ones.
-fn assert_end_of(newest: &Projection, whole: &Projection) {
-    assert_eq!((&newest.model, newest.thinking), (&whole.model, whole.thinking));
+fn assert_end_of(newest: &Projection, complete: &Projection) {
+    assert_eq!((&newest.model, newest.thinking), (&complete.model, complete.thinking));
     match newest.unloaded {
-        None => assert_eq!(newest, whole),
+        None => assert_eq!(newest, complete),
         Some(unloaded) => {
             let head = usize::from(newest.compaction.is_some());
-            assert!(whole.messages.ends_with(&newest.messages[head..]), "{newest:?}");
-            assert_eq!(newest.messages[..head], whole.messages[..head]);
-            assert_eq!(unloaded.messages + newest.messages.len(), whole.messages.len(), "{newest:?}");
+            assert!(complete.messages.ends_with(&newest.messages[head..]), "{newest:?}");
+            assert_eq!(newest.messages[..head], complete.messages[..head]);
+            assert_eq!(unloaded.messages + newest.messages.len(), complete.messages.len(), "{newest:?}");
         }
     }
 }
@@ -685,22 +684,22 @@ proptest! {
         let reader = harness.reader();
         for node in reader.tree().nodes() {
             let (branch, damaged) = reader.branch(&node.id).unwrap();
-            let whole = context::project(&branch);
+            let complete = context::project(&branch);
             for size in [0, 3, 50] {
-                assert_end_of(&reader.newest_projection(&node.id, Tokens(size)).unwrap().0, &whole);
+                assert_end_of(&reader.newest_projection(&node.id, Tokens(size)).unwrap().0, &complete);
             }
-            prop_assert_eq!(reader.projection(&node.id).unwrap(), (whole, damaged));
+            prop_assert_eq!(reader.projection(&node.id).unwrap(), (complete, damaged));
         }
         if let Some(path) = reader.path().filter(|path| path.exists()) {
             prop_assert_eq!(tiller_test_support::format_check::check(&fs::read_to_string(path).unwrap()), Ok(()));
         }
-        let refusal = RejectingServer::new();
-        for tip in harness.model.tips() {
-            assert_context_agrees(&reader, &harness.model, tip);
-            let (projection, _) = reader.projection(&EntryId::new(&harness.model.entries[tip].id)).unwrap();
-            let sent = request_messages(projection.messages.iter().map(|projected| &projected.message));
-            assert_paired(&sent);
-            let [anthropic, open_ai] = refusal.encoded(&sent);
+        let server = RejectingServer::new();
+        for leaf in harness.model.leaves() {
+            assert_context_agrees(&reader, &harness.model, leaf);
+            let (projection, _) = reader.projection(&EntryId::new(&harness.model.entries[leaf].id)).unwrap();
+            let request = request_messages(projection.messages.iter().map(|projected| &projected.message));
+            assert_paired(&request);
+            let [anthropic, open_ai] = server.encode(&request);
             assert_anthropic_accepts(&anthropic);
             assert_open_ai_accepts(&open_ai);
         }

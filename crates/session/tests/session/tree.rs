@@ -60,11 +60,13 @@ fn sections_add_up_to_path() {
             sections.iter().flat_map(|section| reader.ids(section).unwrap()).collect();
         assert_eq!(section_ids, path, "in sections of {size}");
     }
-    let missing = Section { last: "gone".into(), count: 3 };
-    assert!(matches!(reader.ids(&missing), Err(SessionError::NoEntry(id)) if id == missing.last));
-    assert!(reader.sections(&missing.last, 3).is_err());
-    let more = Section { last: ids[1].clone(), count: 300 };
-    assert_eq!(reader.ids(&more).unwrap(), ids[..2]);
+    let missing_section = Section { last: "gone".into(), count: 3 };
+    assert!(
+        matches!(reader.ids(&missing_section), Err(SessionError::NoEntry(id)) if id == missing_section.last)
+    );
+    assert!(reader.sections(&missing_section.last, 3).is_err());
+    let next_section = Section { last: ids[1].clone(), count: 300 };
+    assert_eq!(reader.ids(&next_section).unwrap(), ids[..2]);
 }
 
 #[test]
@@ -101,8 +103,8 @@ fn branch_unknown_entry_is_error() {
     append_user(&mut writer, "one");
     let path = writer.reader().path().unwrap().to_owned();
     let before = fs::read(&path).unwrap();
-    let refused = writer.branch(Some(&"nowhere".into()), NOW);
-    assert!(matches!(refused, Err(SessionError::NoEntry(id)) if id.as_str() == "nowhere"));
+    let error = writer.branch(Some(&"nowhere".into()), NOW);
+    assert!(matches!(error, Err(SessionError::NoEntry(id)) if id.as_str() == "nowhere"));
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
@@ -155,8 +157,8 @@ fn label_last_one_wins_and_can_be_removed() {
     writer.label(&second, None, NOW).unwrap();
     writer.label(&first, Some("  "), NOW).unwrap();
     assert_eq!(lines_of(&writer.reader()), ["one", "two"]);
-    let refused = writer.label(&"nowhere".into(), Some("x"), NOW);
-    assert!(matches!(refused, Err(SessionError::NoEntry(id)) if id.as_str() == "nowhere"));
+    let error = writer.label(&"nowhere".into(), Some("x"), NOW);
+    assert!(matches!(error, Err(SessionError::NoEntry(id)) if id.as_str() == "nowhere"));
     assert_eq!(texts(&writer.reader()), ["one", "two"]);
 }
 
@@ -185,9 +187,9 @@ fn hide_current_branch_is_error() {
     let first = append_user(&mut writer, "one");
     append_user(&mut writer, "two");
     let before = fs::read(writer.reader().path().unwrap()).unwrap();
-    let refused = writer.hide(&first, Visibility::Hidden, NOW).unwrap_err();
-    assert!(matches!(&refused, SessionError::InUse(id) if *id == first), "{refused}");
-    assert!(refused.hint().unwrap().contains("move to another branch first"));
+    let error = writer.hide(&first, Visibility::Hidden, NOW).unwrap_err();
+    assert!(matches!(&error, SessionError::InUse(id) if *id == first), "{error}");
+    assert!(error.hint().unwrap().contains("move to another branch first"));
     assert_eq!(fs::read(writer.reader().path().unwrap()).unwrap(), before);
 }
 

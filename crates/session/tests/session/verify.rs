@@ -304,13 +304,13 @@ fn verify_version_1_compaction_index_is_resolved() {
             r#"{{"type":"compaction","timestamp":"2026-11-21T03:16:58.249Z","summary":"x","firstKeptEntryIndex":{index},"tokensBefore":1}}"#
         )
     };
-    let found = |index| {
+    let findings_of = |index| {
         let path = sandbox.file([header, message, &compaction(index), ""].join("\n"));
         checked(&path).1.split_off(1)
     };
-    assert_eq!(found(1), Vec::<String>::new());
+    assert_eq!(findings_of(1), Vec::<String>::new());
     assert_eq!(
-        found(9),
+        findings_of(9),
         ["3@196 error: keeps the entries from entry 9 on, which is not on its branch; no entries are kept"]
     );
 }

@@ -143,13 +143,14 @@ fn writer_ids_follow_newest_ulid_in_log() {
     let sandbox = Sandbox::new();
     // In the year 2039.
     let newest = "01ZZZZZZZZZZZZZZZZZZZZZZZZ";
-    for stranger in ["zzzzzzzzzzzzzzzzzzzzzzzzzz", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "not-a-ulid-of-26-letters!!"]
+    for foreign_id in
+        ["zzzzzzzzzzzzzzzzzzzzzzzzzz", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "not-a-ulid-of-26-letters!!"]
     {
-        let path = sandbox.log(&[&line(newest, None, "a"), &line(stranger, Some(newest), "b")]);
+        let path = sandbox.log(&[&line(newest, None, "a"), &line(foreign_id, Some(newest), "b")]);
         let mut writer = Writer::open(&path).unwrap();
         let (first, second) = (append_user(&mut writer, "c"), append_user(&mut writer, "d"));
-        assert!(newest < first.as_str() && first < second, "{stranger}: {first} {second}");
-        assert_ne!(first.as_str(), stranger);
+        assert!(newest < first.as_str() && first < second, "{foreign_id}: {first} {second}");
+        assert_ne!(first.as_str(), foreign_id);
     }
 }
 
@@ -190,9 +191,9 @@ fn writer_newer_version_is_refused() {
     let path = sandbox.file(format!("{newer}\n{}\n", line("a", None, "hello")));
     let before = fs::read(&path).unwrap();
     assert_eq!(texts(&Reader::open(&path).unwrap()), ["hello"]);
-    let refused = Writer::open(&path).unwrap_err();
+    let error = Writer::open(&path).unwrap_err();
     assert_eq!(
-        refused.to_string(),
+        error.to_string(),
         format!(
             "session file {}: log version 4 can't be written; this tiller writes version 3",
             path.display()

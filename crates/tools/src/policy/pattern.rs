@@ -128,12 +128,12 @@ impl CommandPattern {
 
     fn cover_all(&self, words: &[String], folders: CommandFolders<'_>) -> bool {
         let operands = words.iter().filter(|word| !word.starts_with('-')).count();
-        let fits = match self.operands {
+        let is_count_allowed = match self.operands {
             Operands::Text | Operands::Names => true,
             Operands::Single => operands <= 1,
             Operands::None => operands == 0,
         };
-        fits && words.iter().all(|word| self.covers(word, folders))
+        is_count_allowed && words.iter().all(|word| self.covers(word, folders))
     }
 
     /// Checks whether a word is covered. A word that may name a credential file isn't, because the approved command
@@ -172,12 +172,12 @@ impl Options {
     /// Checks whether a word that begins with `-` consists of harmless options. The position doesn't matter: words
     /// after `--` and values of other options are checked in the same way.
     fn cover(self, word: &str) -> bool {
-        let (listed, is_joined) = match self {
+        let (options, is_joined) = match self {
             Self::Any => return true,
-            Self::Joined(listed) => (listed, true),
-            Self::Whole(listed) => (listed, false),
+            Self::Joined(options) => (options, true),
+            Self::Whole(options) => (options, false),
         };
-        let options = || split_options(UNIVERSAL_OPTIONS).chain(split_options(listed));
+        let options = || split_options(UNIVERSAL_OPTIONS).chain(split_options(options));
         let is_number = word.len() > 1 && word[1..].chars().all(|c| c.is_ascii_digit());
         let is_listed = options().any(|option| match option.strip_suffix('=') {
             Some(name) => {

@@ -59,13 +59,13 @@ pub(super) fn list_paths(
         return None;
     }
     let covered = CommandPattern::find(line, folders)?;
-    let (command, refused) = READING.iter().find(|(command, _)| *command == covered.command())?;
+    let (command, refused_options) = READING.iter().find(|(command, _)| *command == covered.command())?;
     if command.starts_with("git ") && repository() == RepositoryState::Unknown {
         return None;
     }
     let words = shell::simple_words(line)?;
     let words = &words[1..];
-    let is_refused = |word: &String| refused.iter().any(|option| may_be(word, option));
+    let is_refused = |word: &String| refused_options.iter().any(|option| may_be(word, option));
     if words.iter().any(|word| is_refused(word) || word.starts_with('~')) {
         return None;
     }

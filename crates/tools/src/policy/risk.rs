@@ -108,8 +108,8 @@ fn judge_segment(segment: &Segment, folders: CommandFolders<'_>, depth: usize) -
         let reads = outside::reads_credentials(&segment.words, folders);
         reads.then(|| outside::READS_CREDENTIALS.to_owned())
     };
-    let all = [judge_words(&segment.words, folders, depth), private(), output(), credentials()];
-    all.into_iter().flatten().min_by_key(|reason| rank(reason))
+    let findings = [judge_words(&segment.words, folders, depth), private(), output(), credentials()];
+    findings.into_iter().flatten().min_by_key(|reason| rank(reason))
 }
 
 fn judge_words(words: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<String> {
@@ -284,7 +284,7 @@ fn risk_in_work(line: &str) -> Option<String> {
     let protected = tiller_core::protected_path::ProtectedPaths {
         startup: Vec::new(),
         homes: vec!["/home/me".into()],
-        own: vec!["/home/me/.config/tiller".into(), "/data/tiller".into()],
+        tiller_folders: vec!["/home/me/.config/tiller".into(), "/data/tiller".into()],
         readable: vec!["/home/me/.config/tiller/skills".into()],
     };
     find_risk(line, CommandFolders::new(std::path::Path::new("/home/me/work"), &protected))

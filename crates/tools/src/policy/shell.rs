@@ -110,7 +110,7 @@ const OPEN: char = '\x01';
 const CLOSE: char = '\x02';
 const MARKS: [char; 3] = [SUBSTITUTION, OPEN, CLOSE];
 
-/// Prefix of a word that is no argument: the source of a redirected input, or an empty word in the place of `&>`.
+/// Prefix of a word that is no argument: the source of a redirected input, or an empty word for `&>`.
 const PART: char = '\x03';
 
 /// Maximum number of here-documents per line that are parsed, and their maximum nesting depth.
@@ -332,8 +332,8 @@ impl LineParser {
     /// them. Without a delimiter line there is no here-document: `$((1 << 2))`.
     fn parse_heredocs(&mut self, rest: &mut &str) {
         for last in std::mem::take(&mut self.heredoc_delimiters) {
-            let Some(left) = self.heredocs.checked_sub(1) else { return };
-            self.heredocs = left;
+            let Some(depth_left) = self.heredocs.checked_sub(1) else { return };
+            self.heredocs = depth_left;
             let ends = |line: &str| line.trim_end_matches('\n').trim_start_matches('\t') == last;
             let mut at = 0;
             let Some(end) = rest.split_inclusive('\n').find(|line| {
@@ -342,7 +342,7 @@ impl LineParser {
             }) else {
                 continue;
             };
-            let mut nested = segments_of(&rest[..at - end.len()], left);
+            let mut nested = segments_of(&rest[..at - end.len()], depth_left);
             let first = self.last_statement + 1;
             for segment in &mut nested {
                 segment.statement += first;
@@ -652,11 +652,11 @@ mod tests {
         let statements = |line: &str| -> Vec<String> {
             let segments = segments(line);
             let max = segments.iter().map(|segment| segment.statement).max().unwrap_or_default();
-            let of = |number| {
-                let own = segments.iter().filter(move |segment| segment.statement == number);
-                own.map(|segment| segment.words.join(" ")).collect::<Vec<_>>().join("|")
+            let join_statement = |number| {
+                let members = segments.iter().filter(move |segment| segment.statement == number);
+                members.map(|segment| segment.words.join(" ")).collect::<Vec<_>>().join("|")
             };
-            (0..=max).map(of).filter(|words| !words.is_empty()).collect()
+            (0..=max).map(join_statement).filter(|words| !words.is_empty()).collect()
         };
         for (line, expected) in [
             ("a | b |& c; d", vec!["a|b|c", "d"]),

@@ -96,11 +96,11 @@ fn supervise(arguments: &mut Peekable<impl Iterator<Item = OsString>>) -> Result
     let waiter =
         SignalWaiter::open(early_signals).map_err(|errno| format!("cannot watch the command: {errno}"))?;
     let tree = ProcessTree::new(&shell);
-    let ended = match shell.stdin.take() {
+    let status = match shell.stdin.take() {
         Some(stdin) => pass_stdin_on(&mut shell, &waiter, stdin)?,
         None => wait_for_end(&mut shell, &waiter)?,
     };
-    let end = match ended {
+    let end = match status {
         Some(status) => Exit { status: exit_status(status), leftovers: end_leftovers(&tree, &waiter) },
         None => {
             kill_all(&tree);

@@ -21,36 +21,36 @@ pub(super) struct FileContent {
 /// # Errors
 /// A sentence for the model.
 pub(super) fn read(workspace: &Workspace, resolved: &ResolvedPath) -> Result<FileContent, String> {
-    let shown = resolved.shown();
-    let mut file = workspace.open(resolved).map_err(|error| describe(shown, &error))?;
-    let metadata = file.metadata().map_err(|error| describe(shown, &error))?;
+    let display_path = resolved.display_path();
+    let mut file = workspace.open(resolved).map_err(|error| describe(display_path, &error))?;
+    let metadata = file.metadata().map_err(|error| describe(display_path, &error))?;
     if metadata.is_dir() {
-        return Err(format!("{shown} is a folder; list_files shows what is in it"));
+        return Err(format!("{display_path} is a folder; list_files shows what is in it"));
     }
     if !metadata.is_file() {
-        return Err(format!("{shown} is a device, pipe or socket, not a file"));
+        return Err(format!("{display_path} is a device, pipe or socket, not a file"));
     }
     if metadata.len() > MAX_READ {
         let megabytes = metadata.len() / (1024 * 1024);
         return Err(format!(
-            "{shown} has {megabytes} MiB, too much to read as a whole; use grep or bash (sed -n)"
+            "{display_path} has {megabytes} MiB, too much to read as a whole; use grep or bash (sed -n)"
         ));
     }
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(|error| describe(shown, &error))?;
+    file.read_to_end(&mut bytes).map_err(|error| describe(display_path, &error))?;
     Ok(FileContent { bytes, metadata })
 }
 
 /// Describes an error of the file system as a sentence about the path.
-pub(super) fn describe(shown: &str, error: &io::Error) -> String {
+pub(super) fn describe(display_path: &str, error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => format!("{shown} does not exist"),
-        io::ErrorKind::PermissionDenied => format!("{shown}: permission denied"),
+        io::ErrorKind::NotFound => format!("{display_path} does not exist"),
+        io::ErrorKind::PermissionDenied => format!("{display_path}: permission denied"),
         // `AlreadyExists` comes from creating folders where a file has the name of one.
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
-            format!("{shown}: a part of the path is a file, not a folder")
+            format!("{display_path}: a part of the path is a file, not a folder")
         }
-        _ => format!("{shown}: {error}"),
+        _ => format!("{display_path}: {error}"),
     }
 }
 
@@ -66,12 +66,12 @@ pub(super) fn write(
     bytes: &[u8],
     old: Option<&Metadata>,
 ) -> Result<(), String> {
-    let shown = resolved.shown();
+    let display_path = resolved.display_path();
     if old.is_some_and(|metadata| metadata.permissions().readonly()) {
-        return Err(format!("{shown} is write-protected"));
+        return Err(format!("{display_path} is write-protected"));
     }
     let outcome = try_write(workspace, resolved, bytes, old);
-    outcome.map_err(|error| describe(shown, &error))
+    outcome.map_err(|error| describe(display_path, &error))
 }
 
 fn try_write(
@@ -80,7 +80,7 @@ fn try_write(
     bytes: &[u8],
     old: Option<&Metadata>,
 ) -> io::Result<()> {
-    let folder = workspace.folder_of(resolved)?;
+    let folder = workspace.open_parent_folder(resolved)?;
     let mut file = tempfile::Builder::new()
         .prefix(".tiller-")
         // The mode of any new file, less the umask.

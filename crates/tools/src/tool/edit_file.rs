@@ -71,8 +71,8 @@ impl TypedTool for EditFile {
         let workspace = self.workspace.clone();
         Some(blocking::preview(move || {
             let PlannedEdit { resolved, old_text, edited, .. } = plan_edit(&workspace, &arguments)?;
-            let shown = resolved.shown();
-            Ok(FileDiff::new(shown, &old_text, &edited.text).preview(shown))
+            let display_path = resolved.display_path();
+            Ok(FileDiff::new(display_path, &old_text, &edited.text).preview(display_path))
         }))
     }
 }
@@ -88,30 +88,31 @@ struct PlannedEdit {
 fn plan_edit(workspace: &Workspace, arguments: &Arguments) -> Result<PlannedEdit, String> {
     let resolved =
         workspace.resolve(&arguments.path, FileAccess::Write).map_err(|error| error.to_string())?;
-    let shown = resolved.shown();
+    let display_path = resolved.display_path();
     let FileContent { bytes, metadata } = atomic_write::read(workspace, &resolved)?;
-    let old_text = String::from_utf8(bytes)
-        .map_err(|_| format!("{shown} is not UTF-8 text, and editing it here would damage it; use bash"))?;
+    let old_text = String::from_utf8(bytes).map_err(|_| {
+        format!("{display_path} is not UTF-8 text, and editing it here would damage it; use bash")
+    })?;
     let edit =
         Edit { old: &arguments.old_text, new: &arguments.new_text, replace_all: arguments.replace_all };
-    let edited = edit.apply(&old_text).map_err(|problem| problem.describe(shown))?;
+    let edited = edit.apply(&old_text).map_err(|problem| problem.describe(display_path))?;
     if edited.text == old_text {
-        return Err(format!("{shown} already reads like that; nothing changed"));
+        return Err(format!("{display_path} already reads like that; nothing changed"));
     }
     Ok(PlannedEdit { resolved, metadata, old_text, edited })
 }
 
 fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, String> {
     let PlannedEdit { resolved, metadata, old_text, edited } = plan_edit(workspace, arguments)?;
-    let shown = resolved.shown();
+    let display_path = resolved.display_path();
     atomic_write::write(workspace, &resolved, edited.text.as_bytes(), Some(&metadata))?;
-    let diff = FileDiff::new(shown, &old_text, &edited.text);
-    let mut text = format!("edited {shown}, line {}: +{} −{}", edited.line, diff.added, diff.removed);
+    let diff = FileDiff::new(display_path, &old_text, &edited.text);
+    let mut text = format!("edited {display_path}, line {}: +{} −{}", edited.line, diff.added, diff.removed);
     if edited.count > 1 {
         text.push_str(&format!(", {} places", edited.count));
     }
     if edited.fidelity == Fidelity::Similar {
         text.push_str("\n[old_text matched only with trailing spaces, quotes and dashes taken as alike]");
     }
-    Ok(ToolOutput { details: Some(diff.details(shown)), ..ToolOutput::text(text) })
+    Ok(ToolOutput { details: Some(diff.details(display_path)), ..ToolOutput::text(text) })
 }

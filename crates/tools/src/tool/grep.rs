@@ -138,39 +138,41 @@ fn grep(
     let resolved = workspace.resolve(path, FileAccess::Read).map_err(|error| error.to_string())?;
     let (matcher, mut searcher) = (arguments.matcher()?, arguments.searcher());
     let mut results = SearchResults::new(arguments.limit.unwrap_or(DEFAULT_LIMIT), limits.max_chars);
-    let metadata = resolved.path().metadata().map_err(|error| describe(resolved.shown(), &error))?;
-    let mut search = |file: &File, shown: &str| {
+    let metadata = resolved.path().metadata().map_err(|error| describe(resolved.display_path(), &error))?;
+    let mut search = |file: &File, display_path: &str| {
         // A file that can't be read to its end is searched as far as it can be read.
-        let _ = searcher.search_file(&matcher, file, results.file_sink(shown));
+        let _ = searcher.search_file(&matcher, file, results.file_sink(display_path));
         !results.is_full()
     };
     if metadata.is_dir() {
         let glob = arguments.glob.as_deref().map(|glob| Pattern::parse("glob", glob)).transpose()?;
         let options = WalkOptions { cancel: cancel.clone(), ..WalkOptions::default() };
         let entries =
-            workspace.walk(&resolved, options).map_err(|error| describe(resolved.shown(), &error))?;
+            workspace.walk(&resolved, options).map_err(|error| describe(resolved.display_path(), &error))?;
         let matches = |path: &Path| glob.as_ref().is_none_or(|glob| glob.matches(path));
         for entry in
             entries.filter(|entry| entry.kind == WalkEntryKind::File && matches(&entry.relative_path))
         {
-            let file_path = workspace.found(&resolved, &entry);
-            let Ok(file) = require_file(workspace.open(&file_path), file_path.shown()) else { continue };
-            if !search(&file, file_path.shown()) {
+            let file_path = workspace.resolve_entry(&resolved, &entry);
+            let Ok(file) = require_file(workspace.open(&file_path), file_path.display_path()) else {
+                continue;
+            };
+            if !search(&file, file_path.display_path()) {
                 break;
             }
         }
     } else {
-        search(&require_file(workspace.open(&resolved), resolved.shown())?, resolved.shown());
+        search(&require_file(workspace.open(&resolved), resolved.display_path())?, resolved.display_path());
     }
     Ok(show(results, limits))
 }
 
-fn require_file(opened: io::Result<File>, shown: &str) -> Result<File, String> {
-    let file = opened.map_err(|error| describe(shown, &error))?;
+fn require_file(opened: io::Result<File>, display_path: &str) -> Result<File, String> {
+    let file = opened.map_err(|error| describe(display_path, &error))?;
     match file.metadata() {
         Ok(metadata) if metadata.is_file() => Ok(file),
-        Ok(_) => Err(format!("{shown} is neither a file nor a folder")),
-        Err(error) => Err(describe(shown, &error)),
+        Ok(_) => Err(format!("{display_path} is neither a file nor a folder")),
+        Err(error) => Err(describe(display_path, &error)),
     }
 }
 

@@ -23,14 +23,15 @@ pub(super) fn mime_type(bytes: &[u8]) -> Option<&'static str> {
 }
 
 /// Returns an image as a tool's output.
-pub(super) fn output(shown: &str, mime_type: &str, bytes: &[u8]) -> ToolOutput {
+pub(super) fn output(display_path: &str, mime_type: &str, bytes: &[u8]) -> ToolOutput {
     if bytes.len() > MAX_BYTES {
-        let text = format!("{shown} is an image of {} bytes; at most {MAX_BYTES} can be shown", bytes.len());
+        let text =
+            format!("{display_path} is an image of {} bytes; at most {MAX_BYTES} can be shown", bytes.len());
         return ToolOutput::error(text);
     }
     ToolOutput {
         content: vec![
-            UserBlock::Text { text: format!("{shown} ({mime_type}, {} bytes)", bytes.len()) },
+            UserBlock::Text { text: format!("{display_path} ({mime_type}, {} bytes)", bytes.len()) },
             UserBlock::Image { data: STANDARD.encode(bytes), mime_type: mime_type.into() },
         ],
         details: Some(json!({ "mimeType": mime_type, "bytes": bytes.len() })),

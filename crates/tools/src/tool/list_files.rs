@@ -86,16 +86,16 @@ fn list(
 ) -> Result<ToolOutput, String> {
     let path = arguments.path.as_deref().unwrap_or(".");
     let resolved = workspace.resolve(path, FileAccess::Read).map_err(|error| error.to_string())?;
-    let shown = resolved.shown();
-    let metadata = resolved.path().metadata().map_err(|error| describe(shown, &error))?;
+    let display_path = resolved.display_path();
+    let metadata = resolved.path().metadata().map_err(|error| describe(display_path, &error))?;
     if !metadata.is_dir() {
-        return Err(format!("{shown} is not a folder; read_file shows files"));
+        return Err(format!("{display_path} is not a folder; read_file shows files"));
     }
     let pattern = arguments.pattern.as_deref().map(|glob| Pattern::parse("pattern", glob)).transpose()?;
     let max_depth = arguments.depth.or(if pattern.is_some() { None } else { Some(1) });
     let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
     let options = WalkOptions { max_depth, cancel: cancel.clone(), ..WalkOptions::default() };
-    let entries = workspace.walk(&resolved, options).map_err(|error| describe(shown, &error))?;
+    let entries = workspace.walk(&resolved, options).map_err(|error| describe(display_path, &error))?;
     let mut names = entries.filter_map(|entry| {
         let matches = pattern.as_ref().is_none_or(|pattern| pattern.matches(&entry.relative_path));
         let mark = if entry.kind == WalkEntryKind::Folder { "/" } else { "" };
@@ -103,10 +103,10 @@ fn list(
     });
     let listed: Vec<String> = names.by_ref().take(limit).collect();
     let has_more = names.next().is_some();
-    Ok(show(shown, &listed, limits, has_more))
+    Ok(show(display_path, &listed, limits, has_more))
 }
 
-fn show(shown: &str, listed: &[String], limits: OutputLimits, has_more: bool) -> ToolOutput {
+fn show(display_path: &str, listed: &[String], limits: OutputLimits, has_more: bool) -> ToolOutput {
     let text = listed.concat();
     let head = limits.head(&text);
     let is_cut = head.extent != TruncationExtent::Whole;
@@ -119,6 +119,7 @@ fn show(shown: &str, listed: &[String], limits: OutputLimits, has_more: bool) ->
         _ => ToolOutput::text(head.text),
     };
     output.details = Some(json!({ "files": head.lines }));
-    output.warning = is_cut.then(|| format!("{shown}: only {} entries fit into the result", head.lines));
+    output.warning =
+        is_cut.then(|| format!("{display_path}: only {} entries fit into the result", head.lines));
     output
 }

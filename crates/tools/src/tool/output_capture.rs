@@ -143,7 +143,7 @@ impl OutputCapture {
         let part = self.limits.tail(&printed.text);
         if part.extent == TruncationExtent::Whole && is_whole {
             self.remove_file();
-            return CapturedOutput::whole(printed);
+            return CapturedOutput::complete(printed);
         }
         if matches!(self.file, OutputFile::None) {
             self.create_file().await;
@@ -211,7 +211,7 @@ impl Drop for OutputCapture {
 }
 
 impl CapturedOutput {
-    fn whole(StyledText { text, strokes }: StyledText) -> Self {
+    fn complete(StyledText { text, strokes }: StyledText) -> Self {
         Self { text, strokes, ..Self::default() }
     }
 }
@@ -244,7 +244,7 @@ impl CaptureState {
         let (printed, is_whole) = self.printed();
         let part = limits.tail(&printed.text);
         if part.extent == TruncationExtent::Whole && is_whole {
-            return CapturedOutput::whole(printed);
+            return CapturedOutput::complete(printed);
         }
         self.is_file_reported = self.file.is_some();
         let path = self.file.clone().map_or_else(|| self.store(scratch), Ok);
@@ -378,7 +378,7 @@ mod tests {
         let output = capture.finish().await;
         assert_eq!((output.text.as_str(), output.notice), ("begin\n100%", None));
         assert_eq!(
-            output.strokes.iter().map(|stroke| (stroke.start, stroke.length)).collect::<Vec<_>>(),
+            output.strokes.iter().map(|style_run| (style_run.start, style_run.length)).collect::<Vec<_>>(),
             [(6, 4)]
         );
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "no file is left");
@@ -406,7 +406,7 @@ mod tests {
         capture.push(b"\x1b[31m1\n2\n3\x1b[m\n").await;
         let output = capture.finish().await;
         assert_eq!(output.text, "2\n3\n");
-        assert_eq!(output.strokes.iter().map(|stroke| stroke.start).collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(output.strokes.iter().map(|style_run| style_run.start).collect::<Vec<_>>(), [0, 2]);
     }
 
     #[tokio::test]

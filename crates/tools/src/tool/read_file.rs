@@ -74,26 +74,31 @@ impl TypedTool for ReadFile {
 
 fn read(workspace: &Workspace, limits: OutputLimits, arguments: &Arguments) -> Result<ToolOutput, String> {
     let resolved = workspace.resolve(&arguments.path, FileAccess::Read).map_err(|error| error.to_string())?;
-    let (shown, bytes) = (resolved.shown(), atomic_write::read(workspace, &resolved)?.bytes);
+    let (display_path, bytes) = (resolved.display_path(), atomic_write::read(workspace, &resolved)?.bytes);
     if let Some(mime_type) = image::mime_type(&bytes) {
-        return Ok(image::output(shown, mime_type, &bytes));
+        return Ok(image::output(display_path, mime_type, &bytes));
     }
     if bytes.iter().take(BINARY_PREFIX).any(|byte| *byte == 0) {
         return Err(format!(
-            "{shown} is a binary file of {} bytes; use bash (file, xxd, strings)",
+            "{display_path} is a binary file of {} bytes; use bash (file, xxd, strings)",
             bytes.len()
         ));
     }
     let text = String::from_utf8_lossy(&bytes);
     let is_lossy = matches!(text, Cow::Owned(_));
-    let mut output = show(shown, text.trim_start_matches('\u{feff}'), limits, arguments)?;
+    let mut output = show(display_path, text.trim_start_matches('\u{feff}'), limits, arguments)?;
     if is_lossy {
         push_notice(&mut output, "not UTF-8: invalid bytes are shown as \u{fffd}");
     }
     Ok(output)
 }
 
-fn show(shown: &str, text: &str, limits: OutputLimits, arguments: &Arguments) -> Result<ToolOutput, String> {
+fn show(
+    display_path: &str,
+    text: &str,
+    limits: OutputLimits,
+    arguments: &Arguments,
+) -> Result<ToolOutput, String> {
     let total = text.lines().count();
     let first = arguments.offset.unwrap_or(1);
     if total == 0 {
@@ -103,7 +108,7 @@ fn show(shown: &str, text: &str, limits: OutputLimits, arguments: &Arguments) ->
         });
     }
     if first > total {
-        return Err(format!("argument `offset`: {shown} has only {total} lines"));
+        return Err(format!("argument `offset`: {display_path} has only {total} lines"));
     }
     let part = lines_of(text, first, arguments.limit);
     let head = limits.head(part);
@@ -111,7 +116,8 @@ fn show(shown: &str, text: &str, limits: OutputLimits, arguments: &Arguments) ->
     output.details = Some(json!({ "lines": head.lines }));
     if head.extent != TruncationExtent::Whole {
         let lines = (thousands(head.lines), thousands(total));
-        output.warning = Some(format!("{shown}: only {} of {} lines fit into the result", lines.0, lines.1));
+        output.warning =
+            Some(format!("{display_path}: only {} of {} lines fit into the result", lines.0, lines.1));
     }
     if let Some(notice) = notice(&head, first, total) {
         push_notice(&mut output, &notice);

@@ -50,8 +50,9 @@ impl TypedTool for WriteFile {
         let workspace = self.workspace.clone();
         Some(blocking::preview(move || {
             let (resolved, old) = target(&workspace, &arguments)?;
-            let (shown, old_text) = (resolved.shown(), text_of(old.as_ref()).unwrap_or_default());
-            Ok(FileDiff::new(shown, &old_text, &arguments.content).preview(shown))
+            let (display_path, old_text) =
+                (resolved.display_path(), text_of(old.as_ref()).unwrap_or_default());
+            Ok(FileDiff::new(display_path, &old_text, &arguments.content).preview(display_path))
         }))
     }
 }
@@ -81,10 +82,10 @@ fn write(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, Str
         old.as_ref().map(|old| &old.metadata),
     )?;
     let old_text = text_of(old.as_ref());
-    let shown = resolved.shown();
-    let diff = FileDiff::new(shown, old_text.as_deref().unwrap_or_default(), &arguments.content);
+    let display_path = resolved.display_path();
+    let diff = FileDiff::new(display_path, old_text.as_deref().unwrap_or_default(), &arguments.content);
     let verb = if old_text.is_some() { "replaced" } else { "created" };
     let lines = arguments.content.lines().count();
-    let text = format!("{verb} {shown} ({lines} lines, {} bytes)", arguments.content.len());
-    Ok(ToolOutput { details: Some(diff.details(shown)), ..ToolOutput::text(text) })
+    let text = format!("{verb} {display_path} ({lines} lines, {} bytes)", arguments.content.len());
+    Ok(ToolOutput { details: Some(diff.details(display_path)), ..ToolOutput::text(text) })
 }

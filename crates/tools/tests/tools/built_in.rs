@@ -78,7 +78,7 @@ impl Bench {
     }
 
     /// Returns the text of a call that fails.
-    async fn fails(&self, tool: &str, arguments: Value) -> String {
+    async fn error_text(&self, tool: &str, arguments: Value) -> String {
         let output = self.call(tool, arguments).await;
         assert!(output.is_error, "{output:?}");
         joined_text(&output.content)
@@ -114,9 +114,9 @@ async fn preview_shows_the_diff_and_changes_nothing() {
     let tool = bench.tools.find("edit_file").unwrap();
     assert!(matches!(tool.preview(&edit).unwrap().await, Preview::Change(_)));
     assert_eq!(bench.content("a"), "one\ntwo\n", "nothing was changed");
-    let wrong = json!({"path": "gone", "old_text": "two", "new_text": "2"});
+    let edit = json!({"path": "gone", "old_text": "two", "new_text": "2"});
     let failure = Preview::Failure { message: "gone does not exist".into() };
-    assert_eq!(tool.preview(&wrong).unwrap().await, failure);
+    assert_eq!(tool.preview(&edit).unwrap().await, failure);
     assert!(bench.tools.find("bash").unwrap().preview(&json!({"command": "ls"})).is_none());
 }
 
@@ -228,7 +228,7 @@ async fn tools_outside_the_working_directory_are_refused() {
             ("edit_file", json!({ "path": path, "old_text": "secret", "new_text": "x" })),
             ("write_file", json!({ "path": path, "content": "x" })),
         ] {
-            let error = bench.fails(tool, arguments).await;
+            let error = bench.error_text(tool, arguments).await;
             assert!(
                 error.starts_with(&format!("{path} is outside the working directory /")),
                 "{tool}: {error}"
@@ -298,16 +298,16 @@ mod read_file {
         let image = UserBlock::Image { data: "iVBORw0KGgpyZXN0".into(), mime_type: "image/png".into() };
         assert_eq!(output.content[1], image);
         assert_eq!(output.details, Some(json!({"mimeType": "image/png", "bytes": 12})));
-        let fails = async |path: &str| bench.fails("read_file", json!({ "path": path })).await;
+        let error_text = async |path: &str| bench.error_text("read_file", json!({ "path": path })).await;
         assert_eq!(
-            fails("binary").await,
+            error_text("binary").await,
             "binary is a binary file of 3 bytes; use bash (file, xxd, strings)"
         );
-        assert_eq!(fails("folder").await, "folder is a folder; list_files shows what is in it");
-        assert_eq!(fails("none").await, "none does not exist");
+        assert_eq!(error_text("folder").await, "folder is a folder; list_files shows what is in it");
+        assert_eq!(error_text("none").await, "none does not exist");
         let text = bench.ok("read_file", json!({"path": "latin1"})).await;
         assert_eq!(text, "caf\u{fffd}\n[not UTF-8: invalid bytes are shown as \u{fffd}]");
-        let error = bench.fails("read_file", json!({"path": "latin1", "offset": 2})).await;
+        let error = bench.error_text("read_file", json!({"path": "latin1", "offset": 2})).await;
         assert_eq!(error, "argument `offset`: latin1 has only 1 lines");
     }
 
@@ -315,7 +315,7 @@ mod read_file {
     async fn read_file_pipe_without_writer_does_not_block() {
         let bench = Bench::new();
         nix::unistd::mkfifo(&bench.path("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-        let error = bench.fails("read_file", json!({"path": "pipe"})).await;
+        let error = bench.error_text("read_file", json!({"path": "pipe"})).await;
         assert_eq!(error, "pipe is a device, pipe or socket, not a file");
     }
 }
@@ -356,10 +356,11 @@ mod write_file {
         bench.write("folder/x", "x");
         bench.write("locked", "x");
         fs::set_permissions(bench.path("locked"), fs::Permissions::from_mode(0o444)).unwrap();
-        let fails = async |path: &str| bench.fails("write_file", json!({"path": path, "content": "y"})).await;
-        assert_eq!(fails("locked").await, "locked is write-protected");
-        assert_eq!(fails("folder").await, "folder is a folder; list_files shows what is in it");
-        assert!(fails("locked/x").await.starts_with("locked/x: a part of the path is a file"));
+        let error_text =
+            async |path: &str| bench.error_text("write_file", json!({"path": path, "content": "y"})).await;
+        assert_eq!(error_text("locked").await, "locked is write-protected");
+        assert_eq!(error_text("folder").await, "folder is a folder; list_files shows what is in it");
+        assert!(error_text("locked/x").await.starts_with("locked/x: a part of the path is a file"));
     }
 
     #[tokio::test]
@@ -421,14 +422,16 @@ mod edit_file {
     async fn edit_file_ambiguous_edit_changes_nothing() {
         let bench = Bench::new();
         bench.write("a", "x\ny\nx\n");
-        let fails = async |old: &str| bench.fails("edit_file", arguments(old, "new")).await;
-        assert!(fails("x").await.starts_with("old_text is in a 2 times (lines 1, 3); add the lines around"));
-        assert_eq!(fails("z z z").await, "old_text is not in a; read the file again");
+        let error_text = async |old: &str| bench.error_text("edit_file", arguments(old, "new")).await;
+        assert!(
+            error_text("x").await.starts_with("old_text is in a 2 times (lines 1, 3); add the lines around")
+        );
+        assert_eq!(error_text("z z z").await, "old_text is not in a; read the file again");
         assert_eq!(bench.content("a"), "x\ny\nx\n");
         bench.write("a", b"caf\xe9");
-        assert!(fails("caf").await.starts_with("a is not UTF-8 text"));
+        assert!(error_text("caf").await.starts_with("a is not UTF-8 text"));
         fs::remove_file(bench.path("a")).unwrap();
-        assert_eq!(fails("x").await, "a does not exist");
+        assert_eq!(error_text("x").await, "a does not exist");
     }
 
     #[tokio::test]
@@ -472,7 +475,7 @@ mod list_files {
         assert_eq!(list(json!({"pattern": "*.rs", "path": "src"})).await, "a.rs\ndeep/c.rs\n");
         assert_eq!(list(json!({"pattern": "*.rs", "depth": 2})).await, "b.rs\nsrc/a.rs\n");
         assert_eq!(list(json!({"path": "src", "depth": 2})).await, "a.rs\ndeep/\ndeep/c.rs\n");
-        assert_eq!(list(json!({"path": "target"})).await, "x.rs\n", "asked for by name");
+        assert_eq!(list(json!({"path": "target"})).await, "x.rs\n", "requested by name");
         assert_eq!(list(json!({"pattern": "*.py"})).await, "[nothing found]");
     }
 
@@ -492,9 +495,9 @@ mod list_files {
     #[tokio::test]
     async fn list_files_file_and_missing_folder_are_errors() {
         let bench = bench();
-        let fails = async |path: &str| bench.fails("list_files", json!({ "path": path })).await;
-        assert_eq!(fails("b.rs").await, "b.rs is not a folder; read_file shows files");
-        assert_eq!(fails("none").await, "none does not exist");
+        let error_text = async |path: &str| bench.error_text("list_files", json!({ "path": path })).await;
+        assert_eq!(error_text("b.rs").await, "b.rs is not a folder; read_file shows files");
+        assert_eq!(error_text("none").await, "none does not exist");
     }
 }
 
@@ -613,7 +616,7 @@ mod bash {
         assert_eq!(fs::read_to_string(&path).unwrap(), lines(2_001));
         let text = bench.ok("read_file", json!({"path": path, "limit": 1})).await;
         assert!(text.starts_with("1\n"));
-        let error = bench.fails("write_file", json!({"path": path, "content": ""})).await;
+        let error = bench.error_text("write_file", json!({"path": path, "content": ""})).await;
         assert!(error.contains("outside the working directory"), "{error}");
     }
 
@@ -657,21 +660,21 @@ mod bash {
     #[tokio::test]
     async fn bash_progress_shows_the_end_without_control_characters() {
         let bench = Bench::new();
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let keep = seen.clone();
-        let progress = ToolProgress::new(move |printed: StyledText| keep.lock().unwrap().push(printed.text));
+        let outputs = Arc::new(Mutex::new(Vec::new()));
+        let sink = outputs.clone();
+        let progress = ToolProgress::new(move |printed: StyledText| sink.lock().unwrap().push(printed.text));
         let command =
             r"seq 1 100; printf '\033[31mred\0\a\n'; while ! [ -e go ]; do sleep 0.01; done; echo end";
         let tool = bench.tools.find("bash").unwrap();
         let call = tool.run(ToolInvocation { arguments: json!({ "command": command }), progress });
         let go = async {
-            while !seen.lock().unwrap().iter().any(|text| text.ends_with("99\n100\nred\n")) {
+            while !outputs.lock().unwrap().iter().any(|text| text.ends_with("99\n100\nred\n")) {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
             bench.write("go", "");
         };
         let (output, ()) = tokio::join!(call, go);
         assert!(!output.is_error);
-        assert!(seen.lock().unwrap().iter().all(|text| text.lines().count() <= 40));
+        assert!(outputs.lock().unwrap().iter().all(|text| text.lines().count() <= 40));
     }
 }

@@ -292,7 +292,7 @@ async fn piped_child_that_neither_reads_nor_ends_is_killed() {
     // More than the capacity of every pipe and buffer in between.
     let flood = vec![b'x'; 1_000_000];
     let stuck = tokio::time::timeout(Duration::from_millis(300), child.stdin.write_all(&flood)).await;
-    assert!(stuck.is_err(), "somebody read a million bytes");
+    assert!(stuck.is_err(), "a million bytes were read");
     let (_, errors) = rest(child).await;
     assert_eq!(errors, "\nsignal 9 leftovers 0\n");
     assert_dies(shell);
@@ -364,8 +364,8 @@ async fn runner_prefix_shell_and_withheld_variables_apply() {
         "echo $greet $(/usr/bin/env | while read -r line; do case $line in PATH=*) echo leak;; esac; done)";
     let (output, exit) = run_with(&runner, folder.path(), line).await;
     assert_eq!((output.as_str(), exit.unwrap()), ("hello\n", code(0)));
-    let missing = Runner::with_supervisor("unused").with_shell("no-such-shell-anywhere").unwrap_err();
-    assert!(matches!(missing, ProcessError::NoShell { .. }), "{missing}");
+    let error = Runner::with_supervisor("unused").with_shell("no-such-shell-anywhere").unwrap_err();
+    assert!(matches!(error, ProcessError::NoShell { .. }), "{error}");
 }
 
 /// Returns a runner whose supervisor has a path of its own, by which its processes are found.
@@ -395,11 +395,11 @@ fn standbys(supervisor: &Path) -> Vec<Pid> {
 async fn wait_for_standbys(supervisor: &Path, count: usize) -> Vec<Pid> {
     let started = Instant::now();
     loop {
-        let found = standbys(supervisor);
-        if found.len() == count {
-            return found;
+        let children = standbys(supervisor);
+        if children.len() == count {
+            return children;
         }
-        assert!(started.elapsed() < TIMEOUT, "{} standbys, not {count}", found.len());
+        assert!(started.elapsed() < TIMEOUT, "{} standbys, not {count}", children.len());
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
@@ -434,12 +434,12 @@ async fn standby_runs_the_command_as_a_new_supervisor_would() {
     let (runner, supervisor) = runner_with_link(folder.path());
     let runner = runner.without_variables(["PATH".to_owned()]).with_prefix("greet='hello you'");
     runner.start_standby();
-    let waiting = wait_for_standbys(&supervisor, 1).await;
+    let standby_pids = wait_for_standbys(&supervisor, 1).await;
     // Its watchdog is the parent of the supervisor.
     let line =
         "echo $greet; pwd; /bin/cut -d' ' -f4 /proc/$PPID/stat; /usr/bin/env | /bin/grep -c ^PATH=; exit 3";
     let (output, exit) = run_with(&runner, folder.path(), line).await;
-    let expected = format!("hello you\n{}\n{}\n0\n", folder.path().display(), waiting[0]);
+    let expected = format!("hello you\n{}\n{}\n0\n", folder.path().display(), standby_pids[0]);
     assert_eq!((output, exit.unwrap()), (expected, code(3)));
     runner.start_standby();
     wait_for_standbys(&supervisor, 1).await;
@@ -475,9 +475,9 @@ async fn standby_too_small_for_a_long_line_is_left_waiting() {
     let folder = TempDir::new().unwrap();
     let (runner, supervisor) = runner_with_link(folder.path());
     runner.start_standby();
-    let waiting = wait_for_standbys(&supervisor, 1).await;
+    let standby_pids = wait_for_standbys(&supervisor, 1).await;
     let (output, _) = run_with(&runner, folder.path(), &format!("printf %s {}", "x".repeat(100_000))).await;
-    assert_eq!((output.len(), standbys(&supervisor)), (100_000, waiting));
+    assert_eq!((output.len(), standbys(&supervisor)), (100_000, standby_pids));
     runner.end_standby();
 }
 

@@ -38,8 +38,12 @@ pub(super) fn bytes(key: &str) -> Vec<u8> {
     sequence.into_bytes()
 }
 
-fn arrow(letter: char, modifiers: u8) -> String {
-    if modifiers == 0 { format!("\x1b[{letter}") } else { format!("\x1b[1;{}{letter}", modifiers + 1) }
+fn arrow(final_byte: char, modifiers: u8) -> String {
+    if modifiers == 0 {
+        format!("\x1b[{final_byte}")
+    } else {
+        format!("\x1b[1;{}{final_byte}", modifiers + 1)
+    }
 }
 
 fn numbered(number: u8, modifiers: u8) -> String {

@@ -1,6 +1,6 @@
 //! Keys in lists and pages.
 
-use super::at_rest;
+use super::open_idle;
 use super::walk::Check::{Has, Lacks};
 use super::walk::Step::{Type, Wait};
 use super::walk::{KeySequence, press};
@@ -9,7 +9,7 @@ use tiller_test_support::terminal::{Terminal, TerminalKey};
 
 pub(super) const SETTINGS: KeySequence = KeySequence {
     name: "a list",
-    open: at_rest,
+    open: open_idle,
     steps: &[
         Type("/settings"),
         Wait(Has("❯ /settings")),

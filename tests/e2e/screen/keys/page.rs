@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::SEQUENCES;
 
 /// Rows and keys in `docs/keys-and-terminals.md`.
-fn listed() -> BTreeSet<(String, String)> {
+fn listed_keys() -> BTreeSet<(String, String)> {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/keys-and-terminals.md"));
     let page = page.unwrap();
     let (_, keys) = page.split_once("<!-- keys -->").unwrap();
@@ -24,13 +24,13 @@ fn listed() -> BTreeSet<(String, String)> {
 
 #[test]
 fn keys_every_binding_is_pressed() {
-    let pressed = SEQUENCES.iter().flat_map(|sequence| sequence.pressed());
-    let pressed: BTreeSet<(String, String)> =
-        pressed.map(|(row, key)| (row.to_owned(), key.to_owned())).collect();
-    let listed = listed();
-    assert!(listed.len() > 150, "{listed:?}");
-    let missing: Vec<_> = listed.difference(&pressed).collect();
+    let pressed_keys = SEQUENCES.iter().flat_map(|sequence| sequence.pressed_keys());
+    let pressed_keys: BTreeSet<(String, String)> =
+        pressed_keys.map(|(row, key)| (row.to_owned(), key.to_owned())).collect();
+    let listed_keys = listed_keys();
+    assert!(listed_keys.len() > 150, "{listed_keys:?}");
+    let missing: Vec<_> = listed_keys.difference(&pressed_keys).collect();
     assert!(missing.is_empty(), "no sequence presses {missing:?}");
-    let unknown: Vec<_> = pressed.difference(&listed).collect();
+    let unknown: Vec<_> = pressed_keys.difference(&listed_keys).collect();
     assert!(unknown.is_empty(), "there is no such row or key: {unknown:?}");
 }

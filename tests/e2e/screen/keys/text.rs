@@ -1,13 +1,13 @@
 //! Keys for editing text.
 
-use super::at_rest;
+use super::open_idle;
 use super::walk::Check::{Cursor, Has};
 use super::walk::Step::{Type, Wait};
 use super::walk::{KeySequence, press};
 
 pub(super) const MOVES: KeySequence = KeySequence {
     name: "moving in the text",
-    open: at_rest,
+    open: open_idle,
     steps: &[
         Type("one two three"),
         Wait(Cursor(0, 16)),
@@ -42,7 +42,7 @@ pub(super) const MOVES: KeySequence = KeySequence {
 
 pub(super) const CUTS: KeySequence = KeySequence {
     name: "cutting and putting in",
-    open: at_rest,
+    open: open_idle,
     steps: &[
         Type("abcdef\x1b[H"),
         Wait(Cursor(0, 3)),
@@ -69,7 +69,7 @@ pub(super) const CUTS: KeySequence = KeySequence {
 
 pub(super) const UNDOES: KeySequence = KeySequence {
     name: "taking back",
-    open: at_rest,
+    open: open_idle,
     steps: &[
         Type("one two three four five six"),
         Wait(Has(" ❯ one two three four five six\n")),

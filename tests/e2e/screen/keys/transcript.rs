@@ -9,7 +9,7 @@ use tiller_test_support::terminal::Terminal;
 
 const END: &str = "the answer to 198";
 
-/// Many prompts, of which a screen shows ten.
+/// Many prompts; the screen shows ten of them.
 fn long(sandbox: &Sandbox) -> Terminal {
     let log = moving::log(sandbox, 200);
     let terminal = sandbox.open_scripted(&[], &["--session", &log]);
@@ -18,7 +18,7 @@ fn long(sandbox: &Sandbox) -> Terminal {
 }
 
 /// The same during a streaming answer.
-fn long_at_work(sandbox: &Sandbox) -> Terminal {
+fn open_long_running(sandbox: &Sandbox) -> Terminal {
     let log = moving::log(sandbox, 200);
     let endless = r#"{"when": "talk", "text": "I could go on", "hang": true}"#;
     let terminal = sandbox.open_scripted(&[endless], &["--session", &log, "talk"]);
@@ -43,8 +43,8 @@ const SCROLL: &[Step] = &[
 ];
 
 pub(super) const SCROLLS: KeySequence = KeySequence { name: "scrolling", open: long, steps: SCROLL };
-pub(super) const SCROLLS_AT_WORK: KeySequence =
-    KeySequence { name: "scrolling at work", open: long_at_work, steps: SCROLL };
+pub(super) const SCROLLS_RUNNING: KeySequence =
+    KeySequence { name: "scrolling at work", open: open_long_running, steps: SCROLL };
 
 const SEARCH: &[Step] = &[
     press("search", "ctrl+f", &[Has("stay · esc cancel")]),
@@ -72,8 +72,8 @@ const SEARCH: &[Step] = &[
 ];
 
 pub(super) const SEARCHES: KeySequence = KeySequence { name: "searching", open: long, steps: SEARCH };
-pub(super) const SEARCHES_AT_WORK: KeySequence =
-    KeySequence { name: "searching at work", open: long_at_work, steps: SEARCH };
+pub(super) const SEARCHES_RUNNING: KeySequence =
+    KeySequence { name: "searching at work", open: open_long_running, steps: SEARCH };
 
 const COUNT: &str = r#"{"think": "The line endings first, and what the lexer makes of them.\n\nThen the fixture, which may have mixed ones, and whoever wrote it.\n\nThe last thought of all.", "calls": [{"name": "bash", "arguments": {"command": "seq 100 130"}}]}"#;
 
@@ -84,7 +84,7 @@ fn counted(sandbox: &Sandbox) -> Terminal {
     terminal
 }
 
-fn counted_at_work(sandbox: &Sandbox) -> Terminal {
+fn open_counted_running(sandbox: &Sandbox) -> Terminal {
     let terminal = sandbox.open_scripted(&[COUNT, r#"{"text": "Counted.", "hang": true}"#], &["count"]);
     terminal.wait_for("Counted.");
     terminal.wait_for("esc stops");
@@ -114,5 +114,5 @@ const FOLD: &[Step] = &[
 ];
 
 pub(super) const FOLDS: KeySequence = KeySequence { name: "folding", open: counted, steps: FOLD };
-pub(super) const FOLDS_AT_WORK: KeySequence =
-    KeySequence { name: "folding at work", open: counted_at_work, steps: FOLD };
+pub(super) const FOLDS_RUNNING: KeySequence =
+    KeySequence { name: "folding at work", open: open_counted_running, steps: FOLD };

@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use super::walk::Check::{Has, Lacks};
-use super::walk::Step::{Notice, Type, Wait};
+use super::walk::Step::{Type, Wait, WaitForQuestion};
 use super::walk::{KeySequence, press};
 use crate::sandbox::Sandbox;
 use tiller_test_support::terminal::Terminal;
 
 /// An entry: its number, its parent's number, its author and text.
-type Said<'a> = (u32, Option<u32>, &'a str, &'a str);
+type EntryRow<'a> = (u32, Option<u32>, &'a str, &'a str);
 
-fn entry((id, parent, role, text): Said<'_>) -> Value {
+fn entry((id, parent, role, text): EntryRow<'_>) -> Value {
     let message = match role {
         "user" => json!({"role": "user", "content": text}),
         _ => {
@@ -30,9 +30,9 @@ fn entry((id, parent, role, text): Said<'_>) -> Value {
 fn tree(sandbox: &Sandbox) -> Terminal {
     let head = json!({"type": "session", "version": 3, "id": "01JD6X9QWERTYUIOPASDFGHJKL",
         "timestamp": "2026-11-21T14:02:00.000Z", "cwd": sandbox.project().canonicalize().unwrap()});
-    let long: Vec<String> = (1..=60).map(|n| format!("- item {n}")).collect();
-    let long = long.join("\n");
-    let said: [Said<'_>; 10] = [
+    let long_lines: Vec<String> = (1..=60).map(|n| format!("- item {n}")).collect();
+    let long_lines = long_lines.join("\n");
+    let entries: [EntryRow<'_>; 10] = [
         (1, None, "user", "root question"),
         (2, Some(1), "assistant", "root answer"),
         (3, Some(2), "user", "left question"),
@@ -40,12 +40,12 @@ fn tree(sandbox: &Sandbox) -> Terminal {
         (5, Some(2), "user", "middle question"),
         (6, Some(5), "assistant", "middle answer"),
         (7, Some(2), "user", "right question"),
-        (8, Some(7), "assistant", &long),
+        (8, Some(7), "assistant", &long_lines),
         (9, Some(8), "user", "last question"),
         (10, Some(9), "assistant", "last answer"),
     ];
     let lines: Vec<String> =
-        std::iter::once(head).chain(said.map(entry)).map(|line| line.to_string()).collect();
+        std::iter::once(head).chain(entries.map(entry)).map(|line| line.to_string()).collect();
     let log = sandbox.write("tree.jsonl", &(lines.join("\n") + "\n")).display().to_string();
     let mut terminal = sandbox.open_scripted(&[], &["--session", &log]);
     terminal.wait_for("last answer");
@@ -91,7 +91,7 @@ pub(super) const TREE: KeySequence = KeySequence {
         Type("middle q"),
         Wait(Has("1 found")),
         press("hide_branch", "ctrl+x", &[Has("hide this entry and the one after it")]),
-        Notice("▸ hide this"),
+        WaitForQuestion("▸ hide this"),
         Type("\r"),
         Wait(Lacks("hide this")),
         press("clear_filter", "ctrl+u", &[Has("left question"), Lacks("middle question")]),

@@ -26,9 +26,9 @@ pub(super) enum Step {
     Type(&'static str),
     Wait(Check),
     /// Waits for a question, and until it takes keys.
-    Notice(&'static str),
+    WaitForQuestion(&'static str),
     /// Acts outside the terminal.
-    Do(fn(&Sandbox)),
+    Run(fn(&Sandbox)),
 }
 
 /// The expected screen.
@@ -81,23 +81,23 @@ impl KeySequence {
         match step {
             Step::Press { row, key, checks } => {
                 let context = format!("{}: what {key} ({row}) does: {checks:?}", self.name);
-                let before = terminal.look(|screen| all_hold(checks, screen));
+                let before = terminal.inspect(|screen| all_hold(checks, screen));
                 assert!(!before, "{context}, is so already:\n{}", terminal.screen());
                 terminal.send(std::str::from_utf8(&chord::bytes(key)).unwrap());
-                terminal.wait_until_look(&context, |screen| all_hold(checks, screen));
+                terminal.wait_until_screen(&context, |screen| all_hold(checks, screen));
             }
             Step::Type(text) => terminal.send(text),
             Step::Wait(checks) => {
                 terminal
-                    .wait_until_look(&format!("{}: {checks:?}", self.name), |screen| checks.holds(screen));
+                    .wait_until_screen(&format!("{}: {checks:?}", self.name), |screen| checks.holds(screen));
             }
-            Step::Notice(text) => terminal.notice(text),
-            Step::Do(action) => action(sandbox),
+            Step::WaitForQuestion(text) => terminal.wait_for_question(text),
+            Step::Run(action) => action(sandbox),
         }
     }
 
     /// The rows and keys that it presses.
-    pub(super) fn pressed(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+    pub(super) fn pressed_keys(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.steps.iter().filter_map(|step| match step {
             Step::Press { row, key, .. } => Some((*row, *key)),
             _ => None,

@@ -1,9 +1,9 @@
 //! Keys that send messages, and global keys, idle and running.
 
 use super::walk::Check::{Cursor, Has, Lacks};
-use super::walk::Step::{Do, Notice, Type, Wait};
+use super::walk::Step::{Run, Type, Wait, WaitForQuestion};
 use super::walk::{KeySequence, Step, press};
-use super::{at_rest, at_work, furnished_at_rest, furnished_at_work};
+use super::{open_idle, open_idle_with_clipboard, open_running, open_running_with_clipboard};
 use crate::sandbox::Sandbox;
 use tiller_test_support::terminal::Terminal;
 
@@ -28,8 +28,8 @@ const ANYWHERE: &[Step] = &[
     press("clear", "ctrl+c", &[Has("Cleared; alt+u restores it."), Lacks("❯ half a thought")]),
 ];
 
-pub(super) const AT_REST: KeySequence = KeySequence { name: "at rest", open: at_rest, steps: ANYWHERE };
-pub(super) const AT_WORK: KeySequence = KeySequence { name: "at work", open: at_work, steps: ANYWHERE };
+pub(super) const IDLE: KeySequence = KeySequence { name: "at rest", open: open_idle, steps: ANYWHERE };
+pub(super) const RUNNING: KeySequence = KeySequence { name: "at work", open: open_running, steps: ANYWHERE };
 
 /// The same keys with another model. The footer is checked.
 const CHOOSING: &[Step] = &[
@@ -47,10 +47,10 @@ const CHOOSING: &[Step] = &[
     press("paste_image", "ctrl+v", &[Has("❯ see [image #1: 1×1]")]),
 ];
 
-pub(super) const CHOOSES: KeySequence =
-    KeySequence { name: "choosing at rest", open: furnished_at_rest, steps: CHOOSING };
-pub(super) const CHOOSES_AT_WORK: KeySequence =
-    KeySequence { name: "choosing at work", open: furnished_at_work, steps: CHOOSING };
+pub(super) const CHOICES_IDLE: KeySequence =
+    KeySequence { name: "choosing at rest", open: open_idle_with_clipboard, steps: CHOOSING };
+pub(super) const CHOICES_RUNNING: KeySequence =
+    KeySequence { name: "choosing at work", open: open_running_with_clipboard, steps: CHOOSING };
 
 fn answers(sandbox: &Sandbox) -> Terminal {
     let answer = |n: u8| format!(r#"{{"text": "Answer {n}."}}"#);
@@ -124,8 +124,9 @@ fn open_gate(sandbox: &Sandbox) {
 /// A slow call, and a failure after it, after which nothing is delivered automatically.
 fn queue(sandbox: &Sandbox) -> Terminal {
     let gate = r#"{"calls": [{"name": "bash", "arguments": {"command": "while [ ! -e gate ]; do sleep 0.02; done"}}]}"#;
-    let fails = r#"{"text": "Released.", "error": {"failure": "auth", "message": "no key", "times": 1}}"#;
-    let mut terminal = sandbox.open_scripted(&[gate, fails, r#"{"text": "Done."}"#], &["go"]);
+    let failing_answer =
+        r#"{"text": "Released.", "error": {"failure": "auth", "message": "no key", "times": 1}}"#;
+    let mut terminal = sandbox.open_scripted(&[gate, failing_answer, r#"{"text": "Done."}"#], &["go"]);
     terminal.wait_for("running bash");
     for text in ["first", "second", "third"] {
         terminal.send(text);
@@ -172,7 +173,7 @@ pub(super) const QUEUE: KeySequence = KeySequence {
         Type("\x1b[1;3A"),
         Wait(Has("▸ ↳")),
         press("queue_back", "ctrl+c", &[Lacks("▸")]),
-        Do(open_gate),
+        Run(open_gate),
         Wait(Has("no key")),
         Wait(Has("↳ held    first")),
         Type("\x1b[1;3A"),
@@ -186,13 +187,13 @@ pub(super) const QUEUE: KeySequence = KeySequence {
 };
 
 /// Calls that need approval: the first one is longer than its panel.
-fn asking(sandbox: &Sandbox) -> Terminal {
-    let long: Vec<String> = (1..=60).map(|n| format!("echo line {n}")).collect();
-    let long = format!("{}\\ntouch a", long.join("\\n"));
+fn open_with_request(sandbox: &Sandbox) -> Terminal {
+    let long_lines: Vec<String> = (1..=60).map(|n| format!("echo line {n}")).collect();
+    let long_lines = format!("{}\\ntouch a", long_lines.join("\\n"));
     let call = |command: &str| {
         format!(r#"{{"calls": [{{"name": "bash", "arguments": {{"command": "{command}"}}}}]}}"#)
     };
-    let calls = [long.as_str(), "touch b", "touch c", "touch d", "touch e", "touch e"].map(call);
+    let calls = [long_lines.as_str(), "touch b", "touch c", "touch d", "touch e", "touch e"].map(call);
     let lines: Vec<&str> = calls.iter().map(String::as_str).chain([r#"{"text": "All asked."}"#]).collect();
     let script = sandbox.script(&lines);
     sandbox.open(&["--provider", "scripted", "--model", &script, "go"])
@@ -205,9 +206,9 @@ fn c_was_not_made(sandbox: &Sandbox) {
 
 pub(super) const ASKS: KeySequence = KeySequence {
     name: "calls that ask",
-    open: asking,
+    open: open_with_request,
     steps: &[
-        Notice("echo line 1"),
+        WaitForQuestion("echo line 1"),
         press("question_down", "shift+down", &[Lacks("echo line 1\n")]),
         press("question_up", "shift+up", &[Has("echo line 1\n")]),
         press("show_whole", "v", &[Has("── bash needs approval")]),
@@ -222,21 +223,21 @@ pub(super) const ASKS: KeySequence = KeySequence {
         Type("\x1b[C\x1b[D\x1b[D\x1b[D"),
         Wait(Has("▸ y once")),
         press("take_answer", "enter", &[Has("│ touch b")]),
-        Notice("│ touch b"),
+        WaitForQuestion("│ touch b"),
         press("allow", "y", &[Has("│ touch c")]),
-        Notice("│ touch c"),
+        WaitForQuestion("│ touch c"),
         press("deny", "n", &[Has("│ touch d")]),
-        Do(c_was_not_made),
-        Notice("│ touch d"),
+        Run(c_was_not_made),
+        WaitForQuestion("│ touch d"),
         press("deny_with_word", "d", &[Has("type a reason for the model")]),
         Type("\x1b"),
         Wait(Lacks("type a reason")),
-        Notice("│ touch d"),
+        WaitForQuestion("│ touch d"),
         press("deny_with_word", "tab", &[Has("type a reason for the model")]),
         Type("because"),
         Wait(Has("❯ because")),
         Type("\r"),
-        Notice("│ touch e"),
+        WaitForQuestion("│ touch e"),
         press("allow_session", "a", &[Has("All asked.")]),
     ],
 };

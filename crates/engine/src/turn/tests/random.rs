@@ -163,7 +163,7 @@ impl Harness {
         self.jobs.stream.map(|_| AssistantMessage::default())
     }
 
-    fn so_far(&self) -> PartialOutput {
+    fn partial_output(&self) -> PartialOutput {
         partial_output(self.partial())
     }
 
@@ -171,16 +171,16 @@ impl Harness {
         let turn = self.jobs.stream.take()?;
         let names: Vec<String> = letters.iter().map(|letter| self.name(&letter.to_string())).collect();
         let content = names.iter().map(|id| AssistantBlock::ToolCall(call(id))).collect();
-        Some(answered(turn, stop, content))
+        Some(end_answer(turn, stop, content))
     }
 
     /// A failure with a call in it, which must never run. A request is compacted for once.
-    fn failure(&mut self, then: AfterFailure) -> Option<Input> {
-        let then = match then {
+    fn failure(&mut self, action: AfterFailure) -> Option<Input> {
+        let action = match action {
             AfterFailure::Compact if self.turn.has_compacted() => AfterFailure::GiveUp,
-            AfterFailure::Compact | AfterFailure::GiveUp | AfterFailure::Retry { .. } => then,
+            AfterFailure::Compact | AfterFailure::GiveUp | AfterFailure::Retry { .. } => action,
         };
-        let mut input = failed(self.jobs.stream.take()?, then);
+        let mut input = failure(self.jobs.stream.take()?, action);
         if let Input::Failed { answer, .. } = &mut input {
             answer.content = vec![AssistantBlock::ToolCall(call("never"))];
         }
@@ -193,22 +193,26 @@ impl Harness {
             Action::Prompt(kind) => Input::Prompt(self.prompt(kind)),
             Action::SteerNow => {
                 let prompt = Some(self.prompt(QueueKind::Steer));
-                Input::SteerNow { prompt, so_far: self.so_far() }
+                Input::SteerNow { prompt, partial_output: self.partial_output() }
             }
-            Action::DeliverSteering => Input::SteerNow { prompt: None, so_far: self.so_far() },
+            Action::DeliverSteering => {
+                Input::SteerNow { prompt: None, partial_output: self.partial_output() }
+            }
             Action::Hold(at) => Input::Hold { id: self.waiting(at)? },
             Action::Release(at) => Input::Release { id: self.waiting(at)? },
             Action::Answer(stop, letters) => self.answer(stop, &letters)?,
-            Action::Fail(then) => self.failure(then)?,
+            Action::Fail(action) => self.failure(action)?,
             Action::RetryDue => Input::RetryDue { turn: self.jobs.sleep.take()? },
             Action::CancelRetry => Input::CancelRetry,
             Action::ToolEnd(at) => {
                 let at = at.checked_rem(self.jobs.calls.len())?;
                 tool_ended(self.turn.turn, &self.jobs.calls.remove(at))
             }
-            Action::Decide(decision) => {
-                Input::Decided { call: CallId::new(self.jobs.approval.take()?), decision, by: Decider::User }
-            }
+            Action::Decide(decision) => Input::Decided {
+                call: CallId::new(self.jobs.approval.take()?),
+                decision,
+                decider: Decider::User,
+            },
             Action::Compacted(reason) => {
                 if reason == CompactionReason::Overflow && !std::mem::take(&mut self.jobs.compaction) {
                     return None;
@@ -226,7 +230,7 @@ impl Harness {
                 }
                 Input::NotCompacted { reason: CompactionReason::Overflow, cause }
             }
-            Action::Abort(queue) => Input::Abort { so_far: self.so_far(), queue },
+            Action::Abort(queue) => Input::Abort { partial_output: self.partial_output(), queue },
             Action::Unqueue(at) => Input::Unqueue(vec![self.waiting(at)?]),
             Action::Edit(at, kind, place) => Input::EditQueued {
                 id: self.waiting(at)?,
@@ -239,7 +243,7 @@ impl Harness {
             }
             Action::Late => {
                 let turn = self.turn.turn.checked_sub(1)?;
-                answered(turn, StopReason::ToolUse, vec![AssistantBlock::ToolCall(call("late"))])
+                end_answer(turn, StopReason::ToolUse, vec![AssistantBlock::ToolCall(call("late"))])
             }
             Action::Synced | Action::AppendFails => return None,
         })

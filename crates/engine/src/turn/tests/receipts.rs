@@ -115,7 +115,7 @@ fn put_back_when_idle_holds_and_steering_denies_the_call() {
     let put_back = || Input::PutBack { item: item.clone(), position: 9 };
     let mut idle = machine(TurnOptions::default());
     assert_eq!(step(&mut idle, put_back())[1], "emit queue_update [wait (held)]");
-    let mut asking = at_work(&["?1"]);
-    let effects = step(&mut asking, put_back());
+    let mut asking_turn = at_work(&["?1"]);
+    let effects = step(&mut asking_turn, put_back());
     assert!(effects.contains(&"append user wait after 0 skipped 1".to_owned()), "{effects:?}");
 }

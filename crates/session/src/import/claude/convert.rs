@@ -49,11 +49,11 @@ pub(super) fn write_groups(
     let tools = tools(heads);
     let mut written: Vec<WrittenGroup> = Vec::with_capacity(groups.len());
     for group in groups {
-        let above = match group.parent {
+        let parent = match group.parent {
             Some(parent) => written[parent].clone(),
             None => WrittenGroup { last: context.root.clone(), ..WrittenGroup::default() },
         };
-        let position = WrittenGroup { first: None, ..above };
+        let position = WrittenGroup { first: None, ..parent };
         let mut writer = GroupWriter { context, heads, tools: &tools, position, time: UnixMs(0) };
         writer.group(group, &written)?;
         written.push(writer.position);
@@ -95,9 +95,9 @@ impl GroupWriter<'_, '_, '_> {
             GroupKind::Expansion => self.expansion(&source_key, &lines),
             GroupKind::Results => self.results(&source_key, &lines),
             GroupKind::Answer { aborted } => self.answer(&source_key, &lines, *aborted),
-            GroupKind::Compaction { kept, tokens } => {
-                let kept = kept.and_then(|kept| written[kept].first.clone());
-                self.compaction(&source_key, &lines, kept, Tokens(*tokens))
+            GroupKind::Compaction { first_kept, tokens } => {
+                let first_entry = first_kept.and_then(|group| written[group].first.clone());
+                self.compaction(&source_key, &lines, first_entry, Tokens(*tokens))
             }
             GroupKind::Bash => self.bash(&source_key, &lines),
         }
@@ -258,7 +258,7 @@ impl GroupWriter<'_, '_, '_> {
         &mut self,
         source_key: &str,
         lines: &[(LineSpan, Value)],
-        kept: Option<EntryId>,
+        first_entry: Option<EntryId>,
         tokens_before: Tokens,
     ) -> Result<(), SessionError> {
         let summaries = lines.iter().filter(|(_, line)| flag(line, "isCompactSummary"));
@@ -274,7 +274,7 @@ impl GroupWriter<'_, '_, '_> {
             self.context.warnings.add(line, "compactions without a summary left out");
             return Ok(());
         }
-        let first_kept_entry_id = kept.unwrap_or_else(|| EntryId::new(""));
+        let first_kept_entry_id = first_entry.unwrap_or_else(|| EntryId::new(""));
         self.add_entry(
             source_key,
             EntryBody::Compaction(Compaction {
@@ -346,11 +346,11 @@ fn user_block(part: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Op
 }
 
 fn block(part: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Option<AssistantBlock> {
-    let of = |key: &str| text(part, key).unwrap_or_default().to_owned();
+    let field = |key: &str| text(part, key).unwrap_or_default().to_owned();
     match text(part, "type").unwrap_or_default() {
-        "text" => Some(AssistantBlock::Text { text: of("text") }).filter(|_| !of("text").is_empty()),
+        "text" => Some(AssistantBlock::Text { text: field("text") }).filter(|_| !field("text").is_empty()),
         "thinking" => Some(AssistantBlock::Thinking {
-            thinking: of("thinking"),
+            thinking: field("thinking"),
             thinking_signature: text(part, "signature").filter(|seal| !seal.is_empty()).map(str::to_owned),
         }),
         "tool_use" => {
@@ -360,7 +360,7 @@ fn block(part: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Option<
         }
         "server_tool_use" => {
             warnings.add(span.number, "searches by the provider, as text");
-            let name = of("name").replace('_', " ");
+            let name = field("name").replace('_', " ");
             let input = part.get("input").unwrap_or(&Value::Null);
             let argument = ShownArgument::FirstText.one_line(input);
             Some(AssistantBlock::Text { text: format!("[{name}: {argument}]") })

@@ -38,7 +38,7 @@ pub(super) enum GroupKind {
     /// A compaction of all earlier messages before the kept group.
     Compaction {
         /// The first kept group.
-        kept: Option<usize>,
+        first_kept: Option<usize>,
         /// Size of the context before, in tokens.
         tokens: u64,
     },
@@ -101,22 +101,22 @@ impl ParentLinks {
     /// The last line with this uuid before `at`, or else the first one after it.
     fn resolve(&self, uuid: &str, at: usize) -> Option<usize> {
         let indices = self.by_uuid.get(uuid)?;
-        let before = indices.partition_point(|&index| index < at);
-        before
+        let earlier = indices.partition_point(|&index| index < at);
+        earlier
             .checked_sub(1)
             .map(|last| indices[last])
             .or_else(|| indices.iter().copied().find(|&index| index != at))
     }
 
     fn parent(&self, at: usize, head: &ConversationLine, warnings: &mut ImportWarnings) -> Option<usize> {
-        let named = match (&head.parent, &head.kind) {
+        let parent_uuid = match (&head.parent, &head.kind) {
             // A boundary has no `parentUuid`; another key names its parent.
-            (None, LineKind::Boundary(boundary)) => boundary.before.as_ref(),
+            (None, LineKind::Boundary(boundary)) => boundary.previous_leaf.as_ref(),
             (parent, _) => parent.as_ref(),
         }?;
-        let found = self.resolve(named, at);
-        if found.is_some() {
-            return found;
+        let parent_index = self.resolve(parent_uuid, at);
+        if parent_index.is_some() {
+            return parent_index;
         }
         let line = head.span.number;
         if head.after_gap && at > 0 {
@@ -130,13 +130,13 @@ impl ParentLinks {
     /// Makes one line of every cycle of parents a root.
     fn break_cycles(&mut self, heads: &[ConversationLine], warnings: &mut ImportWarnings) {
         // The walk that first visited each line.
-        let mut walked = vec![usize::MAX; self.parents.len()];
+        let mut visitor = vec![usize::MAX; self.parents.len()];
         for start in 0..self.parents.len() {
             let mut at = start;
-            while walked[at] == usize::MAX {
-                walked[at] = start;
+            while visitor[at] == usize::MAX {
+                visitor[at] = start;
                 let Some(parent) = self.parents[at] else { break };
-                if walked[parent] == start {
+                if visitor[parent] == start {
                     warnings.add(heads[at].span.number, "circular parents: a new branch starts");
                     self.parents[at] = None;
                     break;
@@ -150,9 +150,9 @@ impl ParentLinks {
     fn order(&self) -> Vec<usize> {
         let (mut order, mut placed) = (Vec::new(), vec![false; self.parents.len()]);
         for start in 0..self.parents.len() {
-            let above = |&at: &usize| self.parents[at].filter(|&parent| !placed[parent]);
+            let parent = |&at: &usize| self.parents[at].filter(|&parent| !placed[parent]);
             let chain: Vec<usize> =
-                std::iter::successors(Some(start).filter(|&at| !placed[at]), above).collect();
+                std::iter::successors(Some(start).filter(|&at| !placed[at]), parent).collect();
             for at in chain.into_iter().rev() {
                 placed[at] = true;
                 order.push(at);
@@ -199,29 +199,29 @@ impl<'a> Grouper<'a> {
     fn add_line(&mut self, at: usize, warnings: &mut ImportWarnings) {
         let heads = self.heads;
         let head = &heads[at];
-        let above = self.group_above(at);
+        let parent = self.group_above(at);
         self.anchors[at] = match &head.kind {
-            LineKind::Passing => above,
+            LineKind::Passing => parent,
             LineKind::Interrupted => {
-                self.interrupt(above);
-                above
+                self.interrupt(parent);
+                parent
             }
-            LineKind::Prompt => self.group(GroupKind::Prompt, at, above),
-            LineKind::Results(calls) => self.results(at, above, calls),
-            LineKind::Answer(part) => self.answer(at, above, part),
-            LineKind::Boundary(boundary) => self.boundary(at, above, boundary),
-            LineKind::Summary => self.summary(at, above),
-            LineKind::Command if !self.local.contains(&at) => self.group(GroupKind::Command, at, above),
-            LineKind::Injected if self.is_expansion(at) => self.group(GroupKind::Expansion, at, above),
+            LineKind::Prompt => self.group(GroupKind::Prompt, at, parent),
+            LineKind::Results(calls) => self.results(at, parent, calls),
+            LineKind::Answer(part) => self.answer(at, parent, part),
+            LineKind::Boundary(boundary) => self.boundary(at, parent, boundary),
+            LineKind::Summary => self.summary(at, parent),
+            LineKind::Command if !self.local.contains(&at) => self.group(GroupKind::Command, at, parent),
+            LineKind::Injected if self.is_expansion(at) => self.group(GroupKind::Expansion, at, parent),
             LineKind::Injected => {
                 warnings.add(head.span.number, "injected texts left out");
-                above
+                parent
             }
-            LineKind::BashInput => self.group(GroupKind::Bash, at, above),
-            LineKind::BashOutput if self.add_bash_output(at, above) => above,
+            LineKind::BashInput => self.group(GroupKind::Bash, at, parent),
+            LineKind::BashOutput if self.add_bash_output(at, parent) => parent,
             LineKind::Command | LineKind::LocalOutput | LineKind::BashOutput => {
                 warnings.add(head.span.number, "local commands left out");
-                above
+                parent
             }
         };
     }
@@ -236,8 +236,8 @@ impl<'a> Grouper<'a> {
         }
     }
 
-    fn group(&mut self, kind: GroupKind, at: usize, above: Option<usize>) -> Option<usize> {
-        let parent = above.map(|above| self.after_results(above));
+    fn group(&mut self, kind: GroupKind, at: usize, parent: Option<usize>) -> Option<usize> {
+        let parent = parent.map(|parent| self.after_results(parent));
         Some(self.push(kind, at, parent))
     }
 
@@ -262,18 +262,18 @@ impl<'a> Grouper<'a> {
     }
 
     /// The answer that a line follows, directly or after its results.
-    fn answer_of(&self, above: Option<usize>) -> Option<usize> {
-        above.and_then(|above| self.groups[above].answer)
+    fn answer_of(&self, parent: Option<usize>) -> Option<usize> {
+        parent.and_then(|parent| self.groups[parent].answer)
     }
 
-    fn answer(&mut self, at: usize, above: Option<usize>, part: &'a AnswerPart) -> Option<usize> {
-        let before = self.answers.get(part.answer.as_str()).copied();
-        let group = match before.filter(|&before| self.answer_of(above) == Some(before)) {
+    fn answer(&mut self, at: usize, parent: Option<usize>, part: &'a AnswerPart) -> Option<usize> {
+        let previous = self.answers.get(part.answer.as_str()).copied();
+        let group = match previous.filter(|&previous| self.answer_of(parent) == Some(previous)) {
             Some(group) => {
                 self.groups[group].heads.push(at);
                 group
             }
-            None => self.group(GroupKind::Answer { aborted: false }, at, above)?,
+            None => self.group(GroupKind::Answer { aborted: false }, at, parent)?,
         };
         self.answers.insert(&part.answer, group);
         for (call, _) in &part.calls {
@@ -283,10 +283,10 @@ impl<'a> Grouper<'a> {
     }
 
     /// Adds results. They form a chain, whichever line of the answer is their parent.
-    fn results(&mut self, at: usize, above: Option<usize>, calls: &'a [String]) -> Option<usize> {
+    fn results(&mut self, at: usize, parent: Option<usize>, calls: &'a [String]) -> Option<usize> {
         let answer = calls.iter().find_map(|call| self.calls.get(call.as_str())).copied();
-        let answer = answer.filter(|&answer| self.answer_of(above) == Some(answer));
-        let Some(answer) = answer else { return self.group(GroupKind::Results, at, above) };
+        let answer = answer.filter(|&answer| self.answer_of(parent) == Some(answer));
+        let Some(answer) = answer else { return self.group(GroupKind::Results, at, parent) };
         // A second result of the same call starts a branch.
         let is_first = calls.iter().all(|call| self.results_seen.insert((answer, call)));
         let parent = if is_first { self.groups[answer].last_result.unwrap_or(answer) } else { answer };
@@ -297,23 +297,26 @@ impl<'a> Grouper<'a> {
         Some(group)
     }
 
-    fn boundary(&mut self, at: usize, above: Option<usize>, boundary: &Boundary) -> Option<usize> {
+    fn boundary(&mut self, at: usize, parent: Option<usize>, boundary: &Boundary) -> Option<usize> {
         // Without a named parent it is the previous group.
-        let above = above.or_else(|| self.groups.len().checked_sub(1));
-        let kept = boundary.kept.as_ref().and_then(|(first, last)| {
+        let parent = parent.or_else(|| self.groups.len().checked_sub(1));
+        let kept_groups = boundary.kept_range.as_ref().and_then(|(first, last)| {
             let first = self.links.resolve(first, at).and_then(|first| self.anchors[first]);
             first.zip(self.links.resolve(last, at))
         });
-        let kind = GroupKind::Compaction { kept: kept.map(|(first, _)| first), tokens: boundary.tokens };
-        let group = self.group(kind, at, above)?;
-        if let Some((_, last)) = kept {
+        let kind = GroupKind::Compaction {
+            first_kept: kept_groups.map(|(first, _)| first),
+            tokens: boundary.tokens,
+        };
+        let group = self.group(kind, at, parent)?;
+        if let Some((_, last)) = kept_groups {
             self.kept_ends.insert(last, (self.heads[at].span.number, group));
         }
         Some(group)
     }
 
-    fn summary(&mut self, at: usize, above: Option<usize>) -> Option<usize> {
-        if let Some(group) = above
+    fn summary(&mut self, at: usize, parent: Option<usize>) -> Option<usize> {
+        if let Some(group) = parent
             && matches!(self.groups[group].kind, GroupKind::Compaction { .. })
             && self.groups[group].heads.len() == 1
         {
@@ -321,8 +324,8 @@ impl<'a> Grouper<'a> {
             return Some(group);
         }
         // Older versions have no boundary: the summary is a root.
-        let above = above.or_else(|| self.groups.len().checked_sub(1));
-        self.group(GroupKind::Compaction { kept: None, tokens: 0 }, at, above)
+        let parent = parent.or_else(|| self.groups.len().checked_sub(1));
+        self.group(GroupKind::Compaction { first_kept: None, tokens: 0 }, at, parent)
     }
 
     fn is_expansion(&self, at: usize) -> bool {
@@ -331,8 +334,8 @@ impl<'a> Grouper<'a> {
         })
     }
 
-    fn add_bash_output(&mut self, at: usize, above: Option<usize>) -> bool {
-        let Some(group) = above.filter(|&group| self.groups[group].kind == GroupKind::Bash) else {
+    fn add_bash_output(&mut self, at: usize, parent: Option<usize>) -> bool {
+        let Some(group) = parent.filter(|&group| self.groups[group].kind == GroupKind::Bash) else {
             return false;
         };
         let is_output = self.groups[group].heads.len() == 1;
@@ -343,14 +346,14 @@ impl<'a> Grouper<'a> {
     }
 
     /// Marks an answer without a stop reason as aborted.
-    fn interrupt(&mut self, above: Option<usize>) {
-        let Some(group) = above else { return };
-        let ended = self.groups[group].heads.iter().any(|&at| match &self.heads[at].kind {
-            LineKind::Answer(part) => part.ended,
+    fn interrupt(&mut self, parent: Option<usize>) {
+        let Some(group) = parent else { return };
+        let has_ended = self.groups[group].heads.iter().any(|&at| match &self.heads[at].kind {
+            LineKind::Answer(part) => part.has_stop_reason,
             _ => false,
         });
         if let GroupKind::Answer { aborted } = &mut self.groups[group].kind {
-            *aborted = !ended;
+            *aborted = !has_ended;
         }
     }
 }

@@ -72,16 +72,16 @@ pub(super) struct AnswerPart {
     /// Its calls: id and tool.
     pub(super) calls: Vec<(String, String)>,
     /// True if it has the answer's stop reason.
-    pub(super) ended: bool,
+    pub(super) has_stop_reason: bool,
 }
 
 /// The boundary of a compaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Boundary {
     /// The leaf before the compaction.
-    pub(super) before: Option<String>,
+    pub(super) previous_leaf: Option<String>,
     /// First and last kept line.
-    pub(super) kept: Option<(String, String)>,
+    pub(super) kept_range: Option<(String, String)>,
     pub(super) tokens: u64,
 }
 
@@ -164,7 +164,7 @@ fn answer(span: LineSpan, line: &Value, warnings: &mut ImportWarnings) -> LineKi
         // An answer without an id is a single line.
         answer: text(message, "id").map_or_else(|| format!("line {}", span.number), str::to_owned),
         calls: calls.map(call).collect(),
-        ended: text(message, "stop_reason").is_some(),
+        has_stop_reason: text(message, "stop_reason").is_some(),
     })
 }
 
@@ -175,8 +175,8 @@ fn system(span: LineSpan, line: &Value, warnings: &mut ImportWarnings) -> LineKi
             let segment = metadata.get("preservedSegment").unwrap_or(&Value::Null);
             let end = |key| text(segment, key).map(str::to_owned);
             LineKind::Boundary(Boundary {
-                before: text(line, "logicalParentUuid").map(str::to_owned),
-                kept: end("headUuid").zip(end("tailUuid")),
+                previous_leaf: text(line, "logicalParentUuid").map(str::to_owned),
+                kept_range: end("headUuid").zip(end("tailUuid")),
                 tokens: count(metadata, "preTokens"),
             })
         }

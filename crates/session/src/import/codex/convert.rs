@@ -56,7 +56,7 @@ struct CountedTokens {
 /// The state before a prompt.
 struct TurnStart {
     /// The parent of the prompt.
-    before: Option<EntryId>,
+    parent: Option<EntryId>,
     model: String,
     level: ThinkingLevel,
 }
@@ -159,8 +159,8 @@ impl CodexConverter<'_, '_> {
         if content.is_empty() {
             return Ok(());
         }
-        let (before, model) = (self.leaf.clone(), self.model.clone());
-        self.turns.push(TurnStart { before, model, level: self.level });
+        let (parent, model) = (self.leaf.clone(), self.model.clone());
+        self.turns.push(TurnStart { parent, model, level: self.level });
         let message = UserMessage { content: Content::Blocks(content), timestamp: self.time, typed: None };
         self.add_message(format!("line {}", span.number), Message::User(message))
     }
@@ -260,10 +260,10 @@ impl CodexConverter<'_, '_> {
         if turns > self.turns.len() {
             warnings.add(span.number, "roll-backs past the beginning");
         }
-        let kept = self.turns.len().saturating_sub(turns);
-        if let Some(TurnStart { before, model, level }) = self.turns.drain(kept..).next() {
+        let kept_turns = self.turns.len().saturating_sub(turns);
+        if let Some(TurnStart { parent, model, level }) = self.turns.drain(kept_turns..).next() {
             // Model and level changes after that prompt are on the abandoned branch.
-            (self.leaf, self.model, self.level) = (before, model, level);
+            (self.leaf, self.model, self.level) = (parent, model, level);
         }
     }
 
@@ -279,17 +279,17 @@ impl CodexConverter<'_, '_> {
         for _ in sealed.filter(|item| text(item, "type") != Some("reasoning")) {
             warnings.add(span.number, "summaries left out, encrypted by the provider");
         }
-        let mut kept = item::replacement(history);
+        let mut kept_texts = item::replacement(history);
         let message = text(payload, "message").filter(|message| !message.trim().is_empty());
         let summary = match message {
             Some(message) => {
-                kept.retain(|text| !text.contains(message));
+                kept_texts.retain(|text| !text.contains(message));
                 message.to_owned()
             }
-            None => kept.pop().unwrap_or_default(),
+            None => kept_texts.pop().unwrap_or_default(),
         };
         let quoted: Vec<String> =
-            kept.iter().map(|text| format!("\n\nThe user had said:\n\n{text}")).collect();
+            kept_texts.iter().map(|text| format!("\n\nThe user had said:\n\n{text}")).collect();
         let summary = format!("{summary}{}", quoted.concat());
         if summary.trim().is_empty() {
             warnings.add(span.number, "compactions without a summary left out");

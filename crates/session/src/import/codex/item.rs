@@ -107,8 +107,8 @@ fn content(parts: &[Value], span: LineSpan, warnings: &mut ImportWarnings) -> Ve
 fn reasoning(item: &Value) -> Item {
     let texts =
         |key: &str| -> Vec<&str> { items(item, key).iter().filter_map(|part| text(part, "text")).collect() };
-    let (summary, whole) = (texts("summary"), texts("content"));
-    let thinking = if summary.is_empty() { whole.join("\n\n") } else { summary.join("\n\n") };
+    let (summary, full_texts) = (texts("summary"), texts("content"));
+    let thinking = if summary.is_empty() { full_texts.join("\n\n") } else { summary.join("\n\n") };
     let thinking_signature = text(item, "encrypted_content").map(|_| {
         let keys = ["type", "id", "summary", "encrypted_content"];
         let entries = keys.into_iter().filter_map(|key| Some((key.to_owned(), item.get(key)?.clone())));
@@ -152,8 +152,8 @@ fn output(item: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Item {
 /// The query of a web search.
 fn search_query(item: &Value) -> String {
     let action = item.get("action").unwrap_or(&Value::Null);
-    let what = ["query", "url", "pattern"].into_iter().find_map(|key| text(action, key));
-    what.unwrap_or("?").to_owned()
+    let detail = ["query", "url", "pattern"].into_iter().find_map(|key| text(action, key));
+    detail.unwrap_or("?").to_owned()
 }
 
 /// The texts of a compaction's new history: user messages, and the summary as the last one.

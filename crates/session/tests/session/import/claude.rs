@@ -5,9 +5,9 @@ use super::*;
 #[test]
 fn claude_split_answer_becomes_one_message() {
     let sandbox = Sandbox::new();
-    let (_, reader) = imported(&sandbox, &foreign("claude/orchard.jsonl"));
+    let (_, reader) = import_source(&sandbox, &foreign("claude/orchard.jsonl"));
     assert_eq!(
-        sent(&reader),
+        request(&reader),
         [
             "user: count the trees in this picture [image/png iVBORw0KGgo=]",
             "anthropic/claude-pear-4: {Two tools will do.|seal-1} I look at both rows. \
@@ -29,7 +29,7 @@ fn claude_split_answer_becomes_one_message() {
 #[test]
 fn claude_abandoned_lines_are_a_branch() {
     let sandbox = Sandbox::new();
-    let (_, reader) = imported(&sandbox, &foreign("claude/orchard.jsonl"));
+    let (_, reader) = import_source(&sandbox, &foreign("claude/orchard.jsonl"));
     let abandoned: Vec<String> = messages(&reader).into_iter().skip(6).take(7).collect();
     assert_eq!(
         abandoned,
@@ -61,7 +61,7 @@ fn claude_abandoned_lines_are_a_branch() {
 #[test]
 fn claude_usage_is_counted_once_per_answer() {
     let sandbox = Sandbox::new();
-    let (_, reader) = imported(&sandbox, &foreign("claude/orchard.jsonl"));
+    let (_, reader) = import_source(&sandbox, &foreign("claude/orchard.jsonl"));
     // Six answers; the last line of the first one has its complete output count.
     assert_eq!(total_usage(&reader), [600, 14 + 6 + 8 + 2 + 5 + 3, 120, 42, 800]);
     let models: Vec<String> = entries_of(&reader)
@@ -77,7 +77,7 @@ fn claude_usage_is_counted_once_per_answer() {
 #[test]
 fn claude_header_name_and_times_are_kept() {
     let sandbox = Sandbox::new();
-    let (imported, reader) = imported(&sandbox, &foreign("claude/orchard.jsonl"));
+    let (imported, reader) = import_source(&sandbox, &foreign("claude/orchard.jsonl"));
     let header = reader.header();
     assert_eq!(
         (header.cwd.as_str(), header.timestamp.as_str()),
@@ -115,7 +115,7 @@ fn claude_warnings_count_dropped_items() {
         (ImportStatus::Imported, 24, Some(SourceFormat::Claude))
     );
     assert_eq!(
-        notes(&imported),
+        warnings(&imported),
         [
             (3, 2, "local commands left out"),
             (6, 1, "attachments left out (todo_reminder)"),
@@ -133,11 +133,11 @@ fn claude_warnings_count_dropped_items() {
 #[test]
 fn claude_compaction_keeps_named_lines() {
     let sandbox = Sandbox::new();
-    let (_, reader) = imported(&sandbox, &foreign("claude/bees.jsonl"));
-    let sent = sent(&reader);
-    assert!(sent[0].contains("They talked about bees."), "{sent:?}");
+    let (_, reader) = import_source(&sandbox, &foreign("claude/bees.jsonl"));
+    let request = request(&reader);
+    assert!(request[0].contains("They talked about bees."), "{request:?}");
     assert_eq!(
-        sent[1..],
+        request[1..],
         [
             "user: and wasps?",
             "anthropic/claude-pear-4: In nests. (Stop)",
@@ -212,9 +212,12 @@ fn claude_entry_after_one_result_follows_all() {
         result("r2", "a2", "t2"),
         line("user", "v", "r1", "on"),
     ];
-    let (_, reader) = imported(&sandbox, &sandbox.source("parallel.jsonl", &lines));
+    let (_, reader) = import_source(&sandbox, &sandbox.source("parallel.jsonl", &lines));
     let answer = "anthropic/m: <t1 Bash {}> <t2 Bash {}> (ToolUse)";
-    assert_eq!(sent(&reader), ["user: go", answer, "result t1 Bash: r1", "result t2 Bash: r2", "user: on"]);
+    assert_eq!(
+        request(&reader),
+        ["user: go", answer, "result t1 Bash: r1", "result t2 Bash: r2", "user: on"]
+    );
 }
 
 #[test]
@@ -228,24 +231,24 @@ fn claude_odd_parents_make_roots() {
         line("user", "z", "y", "circle 3"),
         line("user", "o", "nobody", "orphan"),
     ];
-    let (imported, reader) = imported(&sandbox, &sandbox.source("odd.jsonl", &lines));
+    let (imported, reader) = import_source(&sandbox, &sandbox.source("odd.jsonl", &lines));
     assert_eq!(
         messages(&reader),
         ["user: first", "user: second", "user: circle 2", "user: circle 3", "user: circle 1", "user: orphan"]
     );
     assert_eq!(
-        notes(&imported),
+        warnings(&imported),
         [(2, 2, "missing parents: a new branch starts"), (4, 1, "circular parents: a new branch starts"),]
     );
-    assert_eq!(sent(&reader), ["user: orphan"]);
+    assert_eq!(request(&reader), ["user: orphan"]);
 }
 
 #[test]
 fn claude_lost_parent_is_bridged() {
     let sandbox = Sandbox::new();
     let lines = [line("user", "a", "", "first"), "{\"type\":\"us".into(), line("user", "c", "b", "third")];
-    let (_, reader) = imported(&sandbox, &sandbox.source("torn.jsonl", &lines));
-    assert_eq!(sent(&reader), ["user: first", "user: third"]);
+    let (_, reader) = import_source(&sandbox, &sandbox.source("torn.jsonl", &lines));
+    assert_eq!(request(&reader), ["user: first", "user: third"]);
 }
 
 #[test]
@@ -253,9 +256,9 @@ fn claude_last_noted_leaf_wins() {
     let sandbox = Sandbox::new();
     let last_prompt = |leaf: &str| format!(r#"{{"type":"last-prompt","leafUuid":"{leaf}","sessionId":"s"}}"#);
     let mut lines = vec![line("user", "a", "", "first"), line("user", "b", "a", "left"), last_prompt("a")];
-    let (_, reader) = imported(&sandbox, &sandbox.source("noted.jsonl", &lines));
-    assert_eq!(sent(&reader), ["user: first"]);
+    let (_, reader) = import_source(&sandbox, &sandbox.source("noted.jsonl", &lines));
+    assert_eq!(request(&reader), ["user: first"]);
     lines.push(line("user", "c", "b", "newest"));
-    let (_, reader) = imported(&sandbox, &sandbox.source("noted.jsonl", &lines));
-    assert_eq!(sent(&reader), ["user: first", "user: left", "user: newest"]);
+    let (_, reader) = import_source(&sandbox, &sandbox.source("noted.jsonl", &lines));
+    assert_eq!(request(&reader), ["user: first", "user: left", "user: newest"]);
 }

@@ -7,7 +7,7 @@ use super::*;
 #[test]
 fn codex_only_model_history_becomes_messages() {
     let sandbox = Sandbox::new();
-    let (_, reader) = imported(&sandbox, &foreign("codex/sessions/rollout-mill.jsonl"));
+    let (_, reader) = import_source(&sandbox, &foreign("codex/sessions/rollout-mill.jsonl"));
     let seal = r#"{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"Look first."},{"type":"summary_text","text":"Then tell."}],"encrypted_content":"gAAA"}"#;
     let expected = [
         "user: is the wheel turning? [image/png iVBORw0KGgo=]".to_owned(),
@@ -36,11 +36,11 @@ fn codex_only_model_history_becomes_messages() {
 #[test]
 fn codex_rolled_back_turns_are_a_branch() {
     let sandbox = Sandbox::new();
-    let (_, reader) = imported(&sandbox, &foreign("codex/sessions/rollout-mill.jsonl"));
+    let (_, reader) = import_source(&sandbox, &foreign("codex/sessions/rollout-mill.jsonl"));
     assert_eq!(reader.tree().branch_count(), 2);
-    let sent = sent(&reader);
-    assert!(sent[0].contains("They ground corn.\n\nThe user had said:\n\nslowly\n"), "{sent:?}");
-    assert_eq!(sent[1..], ["user: and now?", "openai/gpt-rye: Flour. (Stop)"]);
+    let request = request(&reader);
+    assert!(request[0].contains("They ground corn.\n\nThe user had said:\n\nslowly\n"), "{request:?}");
+    assert_eq!(request[1..], ["user: and now?", "openai/gpt-rye: Flour. (Stop)"]);
     let compaction = entries_of(&reader).into_iter().find_map(|entry| match entry.body {
         EntryBody::Compaction(compaction) => {
             Some((compaction.tokens_before.0, entry.id == compaction.first_kept_entry_id))
@@ -66,14 +66,14 @@ fn codex_rolled_back_turns_are_a_branch() {
 #[test]
 fn codex_repeated_token_counts_count_once() {
     let sandbox = Sandbox::new();
-    let (_, reader) = imported(&sandbox, &foreign("codex/sessions/rollout-mill.jsonl"));
+    let (_, reader) = import_source(&sandbox, &foreign("codex/sessions/rollout-mill.jsonl"));
     // 100 with 40 cached, 150 with 100 cached, 160, 200 and 50.
     assert_eq!(total_usage(&reader), [520, 26, 140, 0, 686]);
-    let (_, reader) = imported(&sandbox, &foreign("codex/sessions/rollout-hello.jsonl"));
+    let (_, reader) = import_source(&sandbox, &foreign("codex/sessions/rollout-hello.jsonl"));
     // Records count; the screen's count of the second one doesn't. One record ends one answer.
     assert_eq!(total_usage(&reader), [16, 11, 0, 6, 33]);
     assert_eq!(
-        sent(&reader),
+        request(&reader),
         ["user: hello", "openai/gpt-wheat: Let me see. (Stop)", "openai/gpt-wheat: Hello. (Stop)"]
     );
 }
@@ -81,7 +81,7 @@ fn codex_repeated_token_counts_count_once() {
 #[test]
 fn codex_names_models_and_times_are_kept() {
     let sandbox = Sandbox::new();
-    let (imported_mill, mill) = imported(&sandbox, &foreign("codex/sessions/rollout-mill.jsonl"));
+    let (imported_mill, mill) = import_source(&sandbox, &foreign("codex/sessions/rollout-mill.jsonl"));
     assert_eq!(mill.name().as_deref(), Some("The mill"));
     assert_eq!(
         (mill.header().cwd.as_str(), mill.header().timestamp.as_str()),
@@ -99,7 +99,7 @@ fn codex_names_models_and_times_are_kept() {
     assert_eq!(projection(&mill).thinking, ThinkingLevel::Off);
     assert_eq!(imported_mill.id.as_ref(), Some(mill.id()));
     // The other session's name is only in Codex's list.
-    let (_, hello) = imported(&sandbox, &foreign("codex/sessions/rollout-hello.jsonl"));
+    let (_, hello) = import_source(&sandbox, &foreign("codex/sessions/rollout-hello.jsonl"));
     assert_eq!(hello.name().as_deref(), Some("Greetings"));
 }
 
@@ -108,7 +108,7 @@ fn codex_warnings_count_dropped_items() {
     let sandbox = Sandbox::new();
     let imported = sandbox.import(&foreign("codex/sessions/rollout-mill.jsonl"));
     assert_eq!(
-        notes(&imported),
+        warnings(&imported),
         [
             (2, 4, "injected texts left out"),
             (6, 1, "images left out, not in the log"),
@@ -146,9 +146,9 @@ fn codex_roll_back_restores_model_and_level() {
             prompt("four"),
         ],
     );
-    let (_, reader) = imported(&sandbox, &source);
+    let (_, reader) = import_source(&sandbox, &source);
     let projection = projection(&reader);
-    assert_eq!(sent(&reader), ["user: one", "user: four"]);
+    assert_eq!(request(&reader), ["user: one", "user: four"]);
     assert_eq!(projection.thinking, ThinkingLevel::High);
     let model = projection.model.unwrap();
     assert_eq!((model.provider.as_str(), model.id.as_str()), ("openai", "gpt-b"));

@@ -128,33 +128,33 @@ proptest! {
         for (at, node) in tree.nodes().iter().enumerate() {
             if tree.children(at).is_empty() {
                 let projection = context::project(&reader.branch(&node.id).unwrap().0);
-                let sent = context::request_messages(projection.messages.iter().map(|projected| &projected.message));
-                prop_assert!(is_paired(&sent), "{:?}", sent);
+                let request = context::request_messages(projection.messages.iter().map(|projected| &projected.message));
+                prop_assert!(is_paired(&request), "{:?}", request);
             }
         }
     }
 }
 
-fn is_paired(sent: &[Arc<Message>]) -> bool {
-    let mut waiting = Vec::new();
-    for message in sent {
+fn is_paired(request: &[Arc<Message>]) -> bool {
+    let mut pending = Vec::new();
+    for message in request {
         match &**message {
-            Message::ToolResult(result) if waiting.first() == Some(&result.tool_call_id) => {
-                waiting.remove(0);
+            Message::ToolResult(result) if pending.first() == Some(&result.tool_call_id) => {
+                pending.remove(0);
             }
             Message::ToolResult(_) => return false,
-            _ if !waiting.is_empty() => return false,
+            _ if !pending.is_empty() => return false,
             Message::Assistant(answer) => {
                 for call in answer.tool_calls() {
-                    if !waiting.contains(&call.id) {
-                        waiting.push(call.id.clone());
+                    if !pending.contains(&call.id) {
+                        pending.push(call.id.clone());
                     }
                 }
             }
             _ => {}
         }
     }
-    waiting.is_empty()
+    pending.is_empty()
 }
 
 #[test]
@@ -167,8 +167,8 @@ fn import_unknown_format_is_error_with_hint() {
     assert!(reason.contains("notes.jsonl, line 1: not a log of Claude Code, Codex or pi; "), "{reason}");
     let empty = sandbox.import(&sandbox.source("empty.jsonl", &[] as &[&str]));
     assert_eq!((empty.status, empty.reason.as_deref()), (ImportStatus::Skipped, Some("the file is empty")));
-    let missing = sandbox.import(&sandbox.root.path().join("gone.jsonl"));
-    assert!(missing.reason.unwrap().contains("gone.jsonl: can't be opened"));
+    let imported = sandbox.import(&sandbox.root.path().join("gone.jsonl"));
+    assert!(imported.reason.unwrap().contains("gone.jsonl: can't be opened"));
 }
 
 /// Large enough that quadratic work would take minutes.
@@ -212,7 +212,7 @@ fn import_claude_results_without_calls_is_fast() {
     }
     let imported = sandbox.import(&sandbox.source("results.jsonl", &lines));
     assert_eq!((imported.status, imported.entries), (ImportStatus::Imported, 3));
-    assert_eq!(notes(&imported), [(2, 2 * MANY as u64, "results without their calls")]);
+    assert_eq!(warnings(&imported), [(2, 2 * MANY as u64, "results without their calls")]);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn import_unknown_kinds_is_fast_and_brief() {
     let mut lines = vec![claude("user", "u", "null", r#"{"role":"user","content":"hi"}"#)];
     lines.extend((0..3 * MANY).map(|at| claude(&format!("kind-{at}"), &format!("k{at}"), "null", "{}")));
     let imported = sandbox.import(&sandbox.source("kinds.jsonl", &lines));
-    let notes = notes(&imported);
+    let notes = warnings(&imported);
     assert_eq!((imported.status, notes.len()), (ImportStatus::Imported, 51));
     assert_eq!(notes[50], (52, 3 * MANY as u64 - 50, "and others"));
 }

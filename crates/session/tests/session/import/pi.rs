@@ -6,7 +6,7 @@ use super::*;
 fn pi_lines_are_copied_under_new_header() {
     let sandbox = Sandbox::new();
     let source = foreign("pi/pond.jsonl");
-    let (imported, reader) = imported(&sandbox, &source);
+    let (imported, reader) = import_source(&sandbox, &source);
     let (from, into) =
         (fs::read_to_string(&source).unwrap(), fs::read_to_string(reader.path().unwrap()).unwrap());
     let lines: Vec<&str> = into.lines().collect();
@@ -16,17 +16,17 @@ fn pi_lines_are_copied_under_new_header() {
     assert_eq!(header.parent_session, Some(imported.source.display().to_string()));
     assert_ne!(header.id.as_str(), "pi-1");
     assert_eq!(
-        sent(&reader),
+        request(&reader),
         ["user: feed the fish", "anthropic/claude-carp-1: Fed. (Stop)", "user: and the ducks?"]
     );
     assert_eq!((reader.name().as_deref(), reader.tree().branch_count()), (Some("Pond"), 2));
-    assert_eq!(notes(&imported), []);
+    assert_eq!(warnings(&imported), []);
 }
 
 #[test]
 fn pi_damaged_lines_are_dropped() {
     let sandbox = Sandbox::new();
-    let (imported, reader) = imported(&sandbox, &foreign("pi/damaged.jsonl"));
+    let (imported, reader) = import_source(&sandbox, &foreign("pi/damaged.jsonl"));
     let tree: Vec<(String, Option<String>)> = entries_of(&reader)
         .iter()
         .filter(|entry| entry.body.as_message().is_some())
@@ -42,9 +42,9 @@ fn pi_damaged_lines_are_dropped() {
         ("d8", Some("d7")),
     ];
     assert_eq!(tree, expected.map(|(id, parent)| (id.to_owned(), parent.map(str::to_owned))));
-    assert_eq!(sent(&reader), ["user: seven", "user: ei\u{fffd}ght"]);
+    assert_eq!(request(&reader), ["user: seven", "user: ei\u{fffd}ght"]);
     assert_eq!(
-        notes(&imported),
+        warnings(&imported),
         [
             (3, 2, "lines left out, not readable"),
             (4, 1, "parents lost with unreadable lines: the entry before becomes the parent"),
@@ -113,7 +113,7 @@ fn pi_reimport_new_lines_follow_last_import() {
     ];
     let mut ids = Vec::new();
     for count in 3..=lines.len() {
-        let (_, reader) = imported(&sandbox, &sandbox.source("grows.jsonl", &lines[..count]));
+        let (_, reader) = import_source(&sandbox, &sandbox.source("grows.jsonl", &lines[..count]));
         ids.push((reader.entry_count(), reader.tree().branch_count()));
         assert_eq!(sandbox.import(&sandbox.root.path().join("grows.jsonl")).status, ImportStatus::Unchanged);
     }

@@ -52,9 +52,9 @@ fn reimport_unchanged_source_changes_nothing() {
 fn dry_run_reports_and_writes_nothing() {
     for name in SOURCES {
         let sandbox = Sandbox::new();
-        let would = sandbox.importer(ImportMode::DryRun).file(&foreign(name));
+        let planned = sandbox.importer(ImportMode::DryRun).file(&foreign(name));
         assert!(!sandbox.sessions().exists());
-        assert_eq!(would, sandbox.import(&foreign(name)), "{name}");
+        assert_eq!(planned, sandbox.import(&foreign(name)), "{name}");
     }
 }
 
@@ -78,11 +78,11 @@ fn reimport_line_by_line_equals_whole_import() {
             statuses.push(imported.status);
         }
         assert!(statuses.contains(&ImportStatus::Updated), "{name}: {statuses:?}");
-        let (_, grown) = imported(&sandbox, &source);
+        let (_, reader) = import_source(&sandbox, &source);
         let second_sandbox = Sandbox::new();
-        let (_, expected) = imported(&second_sandbox, &foreign(name));
-        assert_eq!(sent(&grown), sent(&expected), "{name}");
-        assert_eq!(grown.name(), expected.name(), "{name}");
+        let (_, expected) = import_source(&second_sandbox, &foreign(name));
+        assert_eq!(request(&reader), request(&expected), "{name}");
+        assert_eq!(reader.name(), expected.name(), "{name}");
     }
 }
 
@@ -91,12 +91,12 @@ fn reimport_new_lines_follow_earlier_ones() {
     let sandbox = Sandbox::new();
     let lines = lines_of("claude/bees.jsonl");
     let source = sandbox.source("bees.jsonl", &lines[..4]);
-    let (first, reader) = imported(&sandbox, &source);
-    assert_eq!(sent(&reader).len(), 2);
+    let (first, reader) = import_source(&sandbox, &source);
+    assert_eq!(request(&reader).len(), 2);
     sandbox.source("bees.jsonl", &lines);
-    let (second, reader) = imported(&sandbox, &source);
+    let (second, reader) = import_source(&sandbox, &source);
     assert_eq!((second.status, &second.path, &second.id), (ImportStatus::Updated, &first.path, &first.id));
-    assert_eq!(sent(&reader).len(), 5);
+    assert_eq!(request(&reader).len(), 5);
     assert_eq!(reader.tree().branch_count(), 1);
     assert_eq!(second.entries, 7, "two messages, a compaction, two more, the name and the end");
 }
@@ -112,12 +112,12 @@ fn reimport_continued_session_keeps_leaf() {
     writer.append(EntryBody::SessionInfo { name: Some("mine".into()) }, NOW).unwrap();
     drop(writer);
     touch(&path, 1_795_231_100);
-    let before = sent(&Reader::open(&path).unwrap());
+    let before = request(&Reader::open(&path).unwrap());
     let bytes_before = bytes_and_time(&path);
     sandbox.source("bees.jsonl", &lines);
-    let (second, reader) = imported(&sandbox, &source);
+    let (second, reader) = import_source(&sandbox, &source);
     assert_eq!(second.status, ImportStatus::Updated);
-    assert_eq!(sent(&reader), before);
+    assert_eq!(request(&reader), before);
     assert_eq!(
         before,
         ["user: where do bees live?", "anthropic/claude-pear-4: In hives. (Stop)", "user: what of hornets?"]
@@ -127,7 +127,7 @@ fn reimport_continued_session_keeps_leaf() {
     let (bytes, time) = bytes_and_time(&path);
     assert!(bytes.starts_with(&bytes_before.0));
     assert_eq!(time, bytes_before.1, "it is as old as what the user did last");
-    assert!(notes(&second)[0].2.contains("your position is kept"), "{second:?}");
+    assert!(warnings(&second)[0].2.contains("your position is kept"), "{second:?}");
     // A third import changes nothing.
     assert_eq!(sandbox.import(&source).status, ImportStatus::Unchanged);
     assert_eq!(bytes_and_time(&path).0, bytes);
@@ -152,13 +152,13 @@ fn reimport_older_copy_changes_nothing() {
     let sandbox = Sandbox::new();
     let mut lines = lines_of("codex/sessions/rollout-mill.jsonl");
     let source = sandbox.source("mill.jsonl", &lines);
-    let (_, reader) = imported(&sandbox, &source);
-    let before = sent(&reader);
+    let (_, reader) = import_source(&sandbox, &source);
+    let before = request(&reader);
     lines.push(r#"{"type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":1}}"#.into());
     sandbox.source("mill.jsonl", &lines);
-    let (back, reader) = imported(&sandbox, &source);
+    let (back, reader) = import_source(&sandbox, &source);
     assert_eq!((back.status, back.entries), (ImportStatus::Updated, 1));
-    assert_eq!(sent(&reader), before[..before.len() - 2]);
+    assert_eq!(request(&reader), before[..before.len() - 2]);
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn reimport_interrupted_update_keeps_leaf() {
         let source = sandbox.source("bees.jsonl", &lines[..4]);
         let path = sandbox.import(&source).path.unwrap();
         append_user(&mut Writer::open(&path).unwrap(), "what of hornets?");
-        let before = sent(&Reader::open(&path).unwrap());
+        let before = request(&Reader::open(&path).unwrap());
         sandbox.source("bees.jsonl", &lines);
         let disk = FaultyDisk::default();
         disk.fail_write_after(writes, Fault::Full);
@@ -177,7 +177,7 @@ fn reimport_interrupted_update_keeps_leaf() {
         let importer = Importer { manager: &manager, only: None, mode: ImportMode::Write, now: NOW };
         let status = importer.file(&source).status;
         assert_eq!(status, if writes == 0 { ImportStatus::Failed } else { ImportStatus::Updated });
-        assert_eq!(sent(&Reader::open(&path).unwrap()), before, "after {writes} writes");
+        assert_eq!(request(&Reader::open(&path).unwrap()), before, "after {writes} writes");
     }
 }
 
@@ -213,8 +213,8 @@ fn import_partial_file_is_overwritten() {
     fs::write(&partial_file, "{\"type\":\"session\",\"version\":3".repeat(1_000)).unwrap();
     let listing = sandbox.manager.list(tiller_session::SessionScope::Everywhere).unwrap();
     assert_eq!((listing.sessions.len(), listing.unreadable.len()), (0, 0));
-    let (_, reader) = imported(&sandbox, &source);
-    assert_eq!(sent(&reader).len(), 5);
+    let (_, reader) = import_source(&sandbox, &source);
+    assert_eq!(request(&reader).len(), 5);
     assert!(!partial_file.exists());
 }
 

@@ -83,7 +83,7 @@ impl Session {
     }
 
     /// The entries without children.
-    pub(super) fn tips(&self) -> Vec<usize> {
+    pub(super) fn leaves(&self) -> Vec<usize> {
         (0..self.entries.len())
             .filter(|at| self.entries.iter().all(|entry| entry.parent != Some(*at)))
             .collect()
@@ -134,18 +134,18 @@ impl Session {
         let resets = |entry: &&ModelEntry| {
             matches!(entry.content, EntryContent::Compaction { .. } | EntryContent::Edit { .. })
         };
-        let since = path.iter().rposition(resets).map_or(0, |at| at + 1);
-        let newer: Vec<&str> = path[since..].iter().map(|entry| entry.id.as_str()).collect();
+        let start = path.iter().rposition(resets).map_or(0, |at| at + 1);
+        let newer: Vec<&str> = path[start..].iter().map(|entry| entry.id.as_str()).collect();
         let message = self.context_messages(leaf);
         let measured = message.iter().enumerate().rev().find_map(|(at, message)| {
             Some((at + 1, message.measured.filter(|_| newer.contains(&&*message.id))?))
         });
-        let (from, measured_tokens) = measured.unwrap_or((0, 0));
+        let (first_estimated, measured_tokens) = measured.unwrap_or((0, 0));
         let units = |(message, text): (&ContextMessage, &String)| match message.role {
             "system" => 0,
             _ => (text.encode_utf16().count() as u64 + message.units).div_ceil(4),
         };
-        measured_tokens + message.iter().zip(texts).skip(from).map(units).sum::<u64>()
+        measured_tokens + message.iter().zip(texts).skip(first_estimated).map(units).sum::<u64>()
     }
 
     /// The current model.

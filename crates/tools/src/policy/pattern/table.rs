@@ -63,13 +63,13 @@ const fn pattern(command: &'static str, options: Options) -> CommandPattern {
 }
 
 /// A command without operands.
-const fn goal(command: &'static str, options: Options) -> CommandPattern {
+const fn without_operands(command: &'static str, options: Options) -> CommandPattern {
     CommandPattern { operands: Operands::None, ..pattern(command, options) }
 }
 
 /// A command that runs a named script or target of a project; the rule includes that name.
-const fn named(command: &'static str, options: Options) -> CommandPattern {
-    CommandPattern { name: ScriptName::Fixed, ..goal(command, options) }
+const fn with_script_name(command: &'static str, options: Options) -> CommandPattern {
+    CommandPattern { name: ScriptName::Fixed, ..without_operands(command, options) }
 }
 
 /// A program that only prints, searches or records its operands.
@@ -204,14 +204,14 @@ pub(super) const TABLE: &[CommandPattern] = &[
     pattern("kubectl get pods", Whole("-A -n -o --all-namespaces --namespace= --show-labels")),
     pattern("kubectl logs", Whole("-n --namespace= --tail= --since= --previous --timestamps")),
     // Scripts and targets of projects. Left out for `make`: variables, files and shells.
-    goal("dotnet test", Whole("--no-build --no-restore")),
-    goal("gradle test", Whole("--info --stacktrace --offline")),
-    named("just", Whole("")),
-    named("make", Whole("-# -j -k -s -n --keep-going --silent --dry-run")),
-    goal("mvn test", Whole("-B -o --batch-mode --offline")),
-    named("npm run", Whole("-s --silent")),
-    named("pnpm run", Whole("-s --silent")),
-    named("yarn run", Whole("-s --silent")),
+    without_operands("dotnet test", Whole("--no-build --no-restore")),
+    without_operands("gradle test", Whole("--info --stacktrace --offline")),
+    with_script_name("just", Whole("")),
+    with_script_name("make", Whole("-# -j -k -s -n --keep-going --silent --dry-run")),
+    without_operands("mvn test", Whole("-B -o --batch-mode --offline")),
+    with_script_name("npm run", Whole("-s --silent")),
+    with_script_name("pnpm run", Whole("-s --silent")),
+    with_script_name("yarn run", Whole("-s --silent")),
     // The operands are filters for the project's own script.
     pattern("npm test", Whole("")),
     pattern("pnpm test", Whole("")),

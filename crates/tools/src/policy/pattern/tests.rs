@@ -440,7 +440,7 @@ const COVERED: &[(&str, &[&str])] = &[
 ];
 
 /// Checks whether the rule that is offered for a command, allowed for the session, covers another one.
-fn covers(allowed: &str, later: &str) -> bool {
+fn covers(allowed: &str, requested: &str) -> bool {
     let bash = ToolSpec {
         name: "bash".into(),
         description: String::new(),
@@ -452,7 +452,7 @@ fn covers(allowed: &str, later: &str) -> bool {
         protected: ProtectedPaths {
             startup: Vec::new(),
             homes: vec!["/home/me".into()],
-            own: vec!["/home/me/.config/tiller".into(), "/home/me/.local/state/tiller".into()],
+            tiller_folders: vec!["/home/me/.config/tiller".into(), "/home/me/.local/state/tiller".into()],
             readable: vec![
                 "/home/me/.config/tiller/skills".into(),
                 "/home/me/.local/state/tiller/outputs".into(),
@@ -467,25 +467,28 @@ fn covers(allowed: &str, later: &str) -> bool {
             panic!("{allowed} doesn't ask")
         }
     }
-    policy.judge(&bash, &json!({ "command": later }), &rules).runs()
+    policy.judge(&bash, &json!({ "command": requested }), &rules).runs()
 }
 
 fn pairs(table: &[(&'static str, &[&'static str])]) -> Vec<(&'static str, &'static str)> {
-    table.iter().flat_map(|(allowed, later)| later.iter().map(|later| (*allowed, *later))).collect()
+    table
+        .iter()
+        .flat_map(|(allowed, requested)| requested.iter().map(|requested| (*allowed, *requested)))
+        .collect()
 }
 
 #[test]
 fn session_rule_wider_command_asks() {
     let pairs = pairs(WIDENINGS);
-    let through: Vec<_> = pairs.iter().filter(|(allowed, later)| covers(allowed, later)).collect();
-    assert!(through.is_empty(), "{} of {} are covered: {through:#?}", through.len(), pairs.len());
+    let covered: Vec<_> = pairs.iter().filter(|(allowed, requested)| covers(allowed, requested)).collect();
+    assert!(covered.is_empty(), "{} of {} are covered: {covered:#?}", covered.len(), pairs.len());
 }
 
 #[test]
 fn session_rule_ordinary_command_is_covered() {
     let pairs = pairs(COVERED);
-    let asked: Vec<_> = pairs.iter().filter(|(allowed, later)| !covers(allowed, later)).collect();
-    assert!(asked.is_empty(), "{} of {} ask: {asked:#?}", asked.len(), pairs.len());
+    let uncovered: Vec<_> = pairs.iter().filter(|(allowed, requested)| !covers(allowed, requested)).collect();
+    assert!(uncovered.is_empty(), "{} of {} ask: {uncovered:#?}", uncovered.len(), pairs.len());
 }
 
 #[test]
@@ -493,8 +496,8 @@ fn table_command_is_no_beginning_of_another() {
     for first in TABLE {
         let begins = |other: &CommandPattern| other.command.starts_with(&format!("{} ", first.command));
         assert_eq!(TABLE.iter().find(|other| begins(other)), None, "{}", first.command);
-        let own = TABLE.iter().filter(|other| other.command == first.command).count();
-        assert_eq!(own, 1, "{}", first.command);
+        let count = TABLE.iter().filter(|other| other.command == first.command).count();
+        assert_eq!(count, 1, "{}", first.command);
     }
 }
 

@@ -60,11 +60,11 @@ impl<'a> CommandFolders<'a> {
 
     /// Returns the reason why writing to a path needs a question, in any folder that the command may run in.
     pub(in crate::policy) fn protection(self, path: &str) -> Option<Protection> {
-        let near = Self { visited: &[], ..self }.resolve(path);
-        near.iter().find_map(|path| self.protected.find(path)).or_else(|| {
+        let direct_paths = Self { visited: &[], ..self }.resolve(path);
+        direct_paths.iter().find_map(|path| self.protected.find(path)).or_else(|| {
             // A `cd` through a `.git` and out again is no write in it.
-            let far = self.resolve(path);
-            far.iter().filter_map(|path| self.protected.find(path)).find(|it| *it != Protection::Git)
+            let all_paths = self.resolve(path);
+            all_paths.iter().filter_map(|path| self.protected.find(path)).find(|it| *it != Protection::Git)
         })
     }
 
@@ -104,8 +104,8 @@ impl<'a> CommandFolders<'a> {
         if path.starts_with('~') || path.contains('$') {
             return true;
         }
-        [self.root, self.current].into_iter().any(|from| {
-            let real = normalize(&from.join(path.trim_end_matches('*')));
+        [self.root, self.current].into_iter().any(|folder| {
+            let real = normalize(&folder.join(path.trim_end_matches('*')));
             real == self.root || !real.starts_with(self.root)
         })
     }
@@ -123,8 +123,9 @@ impl<'a> CommandFolders<'a> {
 
     /// Lists the folders that the command may be in after a `cd`, whether it succeeds or fails.
     pub(super) fn list_cd_targets(self, segment: &Segment, previous: &Path) -> Vec<PathBuf> {
-        let from = [self.current, self.root].into_iter().chain(self.visited.iter().map(PathBuf::as_path));
-        let targets = from.filter_map(|current| Self { current, ..self }.find_cd_target(segment, previous));
+        let folders = [self.current, self.root].into_iter().chain(self.visited.iter().map(PathBuf::as_path));
+        let targets =
+            folders.filter_map(|current| Self { current, ..self }.find_cd_target(segment, previous));
         targets.chain([self.current.to_owned()]).collect()
     }
 
@@ -142,20 +143,20 @@ impl<'a> CommandFolders<'a> {
         [self.current, self.root]
             .into_iter()
             .chain(visited)
-            .map(|from| self.resolve_from(from, path))
+            .map(|folder| self.resolve_from(folder, path))
             .collect()
     }
 
-    pub(super) fn resolve_from(self, from: &Path, path: &str) -> PathBuf {
+    pub(super) fn resolve_from(self, folder: &Path, path: &str) -> PathBuf {
         let home = self.strip_home(path).and_then(|rest| Some(self.protected.homes.first()?.join(rest)));
-        home.unwrap_or_else(|| from.join(strip_current(path)))
+        home.unwrap_or_else(|| folder.join(strip_current(path)))
     }
 
     /// Strips the home directory from the beginning of a path: `~/x`, `$HOME/x`, `${HOME}/x`, `~NAME/x`.
     pub(super) fn strip_home(self, path: &str) -> Option<&str> {
         let (first, rest) = path.split_once('/').unwrap_or((path, ""));
         let is_own = |name: &str| {
-            self.protected.homes.iter().filter_map(|home| home.file_name()).any(|own| own == name)
+            self.protected.homes.iter().filter_map(|home| home.file_name()).any(|home_name| home_name == name)
         };
         let is_home = HOME_NAMES.contains(&first) || first.strip_prefix('~').is_some_and(is_own);
         is_home.then(|| rest.trim_start_matches('/'))

@@ -47,9 +47,9 @@ fn assigns_interpreter(segment: &Segment) -> bool {
 }
 
 /// Checks whether a variable is assigned the output of a download.
-fn assigns_output(segment: &Segment, all: &[Segment]) -> bool {
+fn assigns_output(segment: &Segment, segments: &[Segment]) -> bool {
     let is_match = |word: &String| is_assignment(word) && word.contains(SUBSTITUTION);
-    let mut same_statement = all.iter().filter(|other| other.statement == segment.statement);
+    let mut same_statement = segments.iter().filter(|other| other.statement == segment.statement);
     segment.words.iter().any(is_match) && same_statement.any(|other| runs_any(other, DOWNLOADERS))
 }
 
@@ -224,7 +224,7 @@ impl SavedFiles {
     }
 
     /// Checks whether a command runs a saved file: as a command, as the script of an interpreter, or as its input.
-    fn is_run_by(&self, segment: &Segment, all: &[Segment]) -> bool {
+    fn is_run_by(&self, segment: &Segment, segments: &[Segment]) -> bool {
         let words = &segment.words;
         let (name, arguments) = program(words);
         let command = words.iter().rev().nth(arguments.len());
@@ -245,7 +245,7 @@ impl SavedFiles {
                     .any(|word| self.may_name(word))
         });
         let is_input = || {
-            let mut same_statement = all.iter().filter(|other| other.statement == segment.statement);
+            let mut same_statement = segments.iter().filter(|other| other.statement == segment.statement);
             runs_input(words, DEPTH)
                 && same_statement.any(|other| other.words.iter().any(|word| self.may_name(word)))
         };
@@ -260,22 +260,23 @@ fn is_unknown(name: &str) -> bool {
 
 /// Checks whether a line runs a file that it downloads. Files are compared by name only, in any folder.
 pub(super) fn runs_saved(segments: &[Segment], variables: &[Variable]) -> bool {
-    let mut all = segments.to_vec();
-    add_nested(&mut all, segments, DEPTH);
-    let downloads: Vec<&Segment> = all.iter().filter(|segment| runs_any(segment, DOWNLOADERS)).collect();
+    let mut all_segments = segments.to_vec();
+    add_nested(&mut all_segments, segments, DEPTH);
+    let downloads: Vec<&Segment> =
+        all_segments.iter().filter(|segment| runs_any(segment, DOWNLOADERS)).collect();
     if downloads.is_empty() {
         return false;
     }
-    let is_everywhere = all.iter().any(|segment| assigns_output(segment, &all));
+    let is_everywhere = all_segments.iter().any(|segment| assigns_output(segment, &all_segments));
     let mut saved = SavedFiles::default();
-    for segment in &all {
+    for segment in &all_segments {
         let (name, arguments) = program(&segment.words);
         if DOWNLOADERS.contains(&name) {
             saved.add_addresses(name, arguments, variables);
         }
         if is_everywhere || downloads.iter().any(|download| download.statement == segment.statement) {
-            let written = writes::list_written(name, arguments);
-            written.iter().chain(&segment.outputs).for_each(|path| saved.add(path, variables));
+            let paths = writes::list_written(name, arguments);
+            paths.iter().chain(&segment.outputs).for_each(|path| saved.add(path, variables));
         }
         if ["cp", "install", "ln", "mv"].contains(&name)
             && targets(arguments).any(|path| saved.may_name(path))
@@ -283,19 +284,19 @@ pub(super) fn runs_saved(segments: &[Segment], variables: &[Variable]) -> bool {
             targets(arguments).for_each(|path| saved.add(path, variables));
         }
     }
-    all.iter().any(|segment| saved.is_run_by(segment, &all))
+    all_segments.iter().any(|segment| saved.is_run_by(segment, &all_segments))
 }
 
 /// Adds the commands of the lines that shells are given with `-c`.
-fn add_nested(all: &mut Vec<Segment>, segments: &[Segment], depth: usize) {
+fn add_nested(all_segments: &mut Vec<Segment>, segments: &[Segment], depth: usize) {
     let Some(depth) = depth.checked_sub(1) else { return };
     for segment in segments {
         let (name, arguments) = program(&segment.words);
         let Some(line) = line_of_shell(arguments).filter(|_| is_shell(name)) else { continue };
         let mut nested = shell::segments(line);
         nested.iter_mut().for_each(|inner| inner.statement = segment.statement);
-        add_nested(all, &nested, depth);
-        all.extend(nested);
+        add_nested(all_segments, &nested, depth);
+        all_segments.extend(nested);
     }
 }
 

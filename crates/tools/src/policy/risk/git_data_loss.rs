@@ -16,7 +16,7 @@ const WITH_VALUES: &[&str] =
 /// Finds the data loss by git with these arguments, or by a command that it runs.
 pub(super) fn judge_git(arguments: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<String> {
     let (command, rest) = split_command(arguments)?;
-    let lost = match command {
+    let loss = match command {
         "checkout" => discards_by_checkout(rest).then_some(UNCOMMITTED),
         "clean" | "push" | "reset" => judge_plain(command, rest),
         "restore" => {
@@ -36,7 +36,7 @@ pub(super) fn judge_git(arguments: &[String], folders: CommandFolders<'_>, depth
                 .or_else(|| judge_unknown(rest).map(str::to_owned));
         }
     };
-    lost.map(str::to_owned)
+    loss.map(str::to_owned)
 }
 
 /// Returns git's subcommand and the words after it.

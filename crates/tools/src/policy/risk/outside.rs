@@ -63,9 +63,9 @@ pub(super) fn find_written_outside(
 ) -> Option<String> {
     let changes_mode = ["chgrp", "chmod", "chown"].contains(&name);
     let owner = arguments.iter().find(|word| !word.starts_with('-')).filter(|_| changes_mode);
-    let written = writes::list_written(name, arguments).into_iter();
-    let written = written.filter(|path| path != "-" && !(path.contains('$') && Some(path) == owner));
-    written.into_iter().find_map(|path| folders.judge_output(&path))
+    let paths = writes::list_written(name, arguments).into_iter();
+    let paths = paths.filter(|path| path != "-" && !(path.contains('$') && Some(path) == owner));
+    paths.into_iter().find_map(|path| folders.judge_output(&path))
 }
 
 /// Lists the variables that the commands of a line set: by assignments, and by loops over words.
@@ -102,16 +102,16 @@ pub(super) fn expand(path: &str, variables: &[Variable], depth: usize) -> Option
     let end = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
     let (name, suffix) = rest.split_at(end);
     let suffix = braced.map_or(suffix, |_| suffix.find('}').map_or("", |at| &suffix[at + 1..]));
-    let known = variables.iter().filter(|variable| variable.name == name);
-    let known: Vec<&String> = known.flat_map(|variable| &variable.values).collect();
+    let assigned = variables.iter().filter(|variable| variable.name == name);
+    let assigned: Vec<&String> = assigned.flat_map(|variable| &variable.values).collect();
     let depth = depth.checked_sub(1)?;
-    if name == "TMPDIR" && known.is_empty() {
+    if name == "TMPDIR" && assigned.is_empty() {
         return Some(vec![format!("{}{suffix}", TEMPORARY[0])]);
     }
-    if ["HOME", "PWD"].contains(&name) || known.is_empty() {
+    if ["HOME", "PWD"].contains(&name) || assigned.is_empty() {
         return None;
     }
-    let values = known.into_iter().map(|value| expand(&format!("{value}{suffix}"), variables, depth));
+    let values = assigned.into_iter().map(|value| expand(&format!("{value}{suffix}"), variables, depth));
     values.collect::<Option<Vec<_>>>().map(|values| values.concat())
 }
 
@@ -171,9 +171,9 @@ impl CommandFolders<'_> {
         let is_unknown = self.strip_home(path).is_none() && relative.starts_with(['~', '$']);
         let real = normalize(&self.resolve_from(self.current, path));
         let temporary = TEMPORARY.iter().map(Path::new);
-        let mut free =
+        let mut allowed =
             [self.root].into_iter().chain(self.writable.iter().map(|it| it.as_path())).chain(temporary);
-        is_unknown || !free.any(|folder| real.starts_with(folder))
+        is_unknown || !allowed.any(|folder| real.starts_with(folder))
     }
 }
 

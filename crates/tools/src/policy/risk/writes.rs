@@ -55,7 +55,7 @@ fn list_link_sources(name: &str, arguments: &[String]) -> Vec<String> {
 
 /// Lists the paths that a program changes; an empty one stands for the current folder.
 pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
-    let named = |short, long| values(arguments, short, long).map(str::to_owned);
+    let option_values = |short, long| values(arguments, short, long).map(str::to_owned);
     let operands = || targets(arguments).cloned();
     let current = || std::iter::once(String::new());
     match name {
@@ -68,8 +68,8 @@ pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
         | "truncate" | "unlink" => operands().collect(),
         "perl" | "sed" if edits_in_place(arguments) => operands().collect(),
         "dd" => arguments.iter().filter_map(|word| word.strip_prefix("of=")).map(str::to_owned).collect(),
-        "sort" | "tree" => named('o', "output").collect(),
-        "ssh-keygen" => named('f', "").collect(),
+        "sort" | "tree" => option_values('o', "output").collect(),
+        "ssh-keygen" => option_values('f', "").collect(),
         "find" => {
             let outputs = arguments.windows(2).filter(|pair| FIND_OUTPUTS.contains(&pair[0].as_str()));
             outputs.map(|pair| pair[1].clone()).collect()
@@ -77,21 +77,21 @@ pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
         "git" => list_written_by_git(arguments),
         // The archive is extracted into the current folder; operands name members.
         "tar" | "bsdtar" if extracts(arguments) => {
-            current().chain(operands()).chain(named('C', "directory")).collect()
+            current().chain(operands()).chain(option_values('C', "directory")).collect()
         }
         "unzip" if !arguments.iter().any(|word| ["-l", "-p", "-t", "-v", "-Z"].contains(&word.as_str())) => {
-            current().chain(operands()).chain(named('d', "")).collect()
+            current().chain(operands()).chain(option_values('d', "")).collect()
         }
         "curl" => {
             let is_named_remotely =
                 has_flag(arguments, 'O', "remote-name") || has_flag(arguments, 'O', "remote-name-all");
-            let outputs = named('o', "output").chain(named('o', "output-dir"));
+            let outputs = option_values('o', "output").chain(option_values('o', "output-dir"));
             outputs.chain(current().filter(|_| is_named_remotely)).collect()
         }
         "wget" => {
-            let outputs: Vec<String> = named('O', "output-document").collect();
+            let outputs: Vec<String> = option_values('O', "output-document").collect();
             let writes_current = outputs.is_empty();
-            let folders = named('P', "directory-prefix");
+            let folders = option_values('P', "directory-prefix");
             outputs.into_iter().chain(folders).chain(current().filter(|_| writes_current)).collect()
         }
         _ => Vec::new(),
@@ -113,14 +113,14 @@ fn list_target_folders(arguments: &[String]) -> Vec<&str> {
 /// the names of the others. The first operand is only read; the last may be preceded by it and followed by a flag's
 /// value.
 fn list_copies(operands: &[&str], folders: &[&str]) -> Vec<String> {
-    let made = operands.iter().skip(1).copied().chain(folders.iter().copied());
+    let created = operands.iter().skip(1).copied().chain(folders.iter().copied());
     // `ln FILE` creates a link in the current folder.
     let current = if operands.len() == 1 { "." } else { "" };
     let last = operands.iter().skip(1).rev().take(2).chain(folders).copied();
     let last = last.chain(Some(current).filter(|current| !current.is_empty()));
     let within =
         last.flat_map(|folder| operands.iter().map(move |name| format!("{folder}/{}", copied_name(name))));
-    made.map(str::to_owned).chain(within).collect()
+    created.map(str::to_owned).chain(within).collect()
 }
 
 /// Returns the last name of a path, which may be on another machine: `host:x/y`.

@@ -38,7 +38,7 @@ impl ProcessTree {
             match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
                 Ok(WaitStatus::StillAlive) => return false,
                 Err(Errno::ECHILD) => return true,
-                // EINVAL: ended by a real-time signal, for which nix has no name; the child is reaped all the same.
+                // EINVAL: ended by a real-time signal, which nix has no name for; the child is reaped anyway.
                 Ok(_) | Err(Errno::EINVAL | Errno::EINTR) => {}
                 Err(_) => return false,
             }
@@ -89,27 +89,27 @@ mod descendants {
 
     /// Lists all living processes below `ancestor`.
     pub(super) fn list(ancestor: Pid) -> io::Result<Vec<Pid>> {
-        let all: Vec<Stat> = fs::read_dir("/proc")?
+        let stats: Vec<Stat> = fs::read_dir("/proc")?
             .flatten()
             .filter(|entry| entry.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit))
             .filter_map(|entry| fs::read(entry.path().join("stat")).ok())
             .filter_map(|stat| parse(&String::from_utf8_lossy(&stat)))
             .collect();
-        Ok(below(ancestor.as_raw(), &all))
+        Ok(list_descendants(ancestor.as_raw(), &stats))
     }
 
-    fn below(ancestor: i32, all: &[Stat]) -> Vec<Pid> {
+    fn list_descendants(ancestor: i32, stats: &[Stat]) -> Vec<Pid> {
         let mut parents = vec![ancestor];
-        let mut found = Vec::new();
+        let mut descendants = Vec::new();
         while let Some(parent) = parents.pop() {
-            for child in all.iter().filter(|stat| stat.parent == parent) {
+            for child in stats.iter().filter(|stat| stat.parent == parent) {
                 parents.push(child.pid);
                 if !child.is_zombie {
-                    found.push(Pid::from_raw(child.pid));
+                    descendants.push(Pid::from_raw(child.pid));
                 }
             }
         }
-        found
+        descendants
     }
 
     /// Parses `PID (NAME) STATE PARENT …`, proc_pid_stat(5). The name may contain any character, parentheses and spaces
@@ -135,8 +135,8 @@ mod descendants {
         #[test]
         fn below_grandchild_of_zombie_is_found() {
             let stat = |pid, parent, is_zombie| Stat { pid, parent, is_zombie };
-            let all = [stat(5, 4, false), stat(4, 3, true), stat(3, 1, false), stat(9, 1, false)];
-            assert_eq!(below(3, &all), [Pid::from_raw(5)]);
+            let stats = [stat(5, 4, false), stat(4, 3, true), stat(3, 1, false), stat(9, 1, false)];
+            assert_eq!(list_descendants(3, &stats), [Pid::from_raw(5)]);
         }
     }
 }

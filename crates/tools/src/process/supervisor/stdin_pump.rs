@@ -41,8 +41,8 @@ pub(super) struct Readiness {
 impl Readiness {
     pub(super) fn from_poll(poll_list: &[PollFd<'_>]) -> Self {
         let events = poll_list.first().and_then(PollFd::revents).unwrap_or(PollFlags::empty());
-        let gone = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
-        Self { readable: events.contains(PollFlags::POLLIN), hung_up: events.intersects(gone) }
+        let hangup = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
+        Self { readable: events.contains(PollFlags::POLLIN), hung_up: events.intersects(hangup) }
     }
 }
 
@@ -92,7 +92,7 @@ impl Pump {
         match nix::unistd::read(stdin, &mut chunk) {
             Ok(0) => self.stdin = StdinState::Ended,
             Ok(count) if self.sink.is_some() => self.buffer.extend_from_slice(&chunk[..count]),
-            // The program reads no more; the input is drained all the same, so that its end is noticed.
+            // The program no longer reads; the input is still drained, so that its end is noticed.
             Ok(_) => {}
             Err(Errno::EINTR | Errno::EAGAIN) => {}
             Err(_) => self.stdin = StdinState::Ended,

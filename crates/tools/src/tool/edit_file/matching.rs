@@ -54,15 +54,15 @@ pub(super) enum Problem {
 
 impl Problem {
     /// Describes the problem in a sentence for the model.
-    pub(super) fn describe(&self, shown: &str) -> String {
+    pub(super) fn describe(&self, display_path: &str) -> String {
         match self {
-            Self::Missing { hint: None } => format!("old_text is not in {shown}; read the file again"),
-            Self::Missing { hint: Some(hint) } => format!("old_text is not in {shown}; {hint}"),
+            Self::Missing { hint: None } => format!("old_text is not in {display_path}; read the file again"),
+            Self::Missing { hint: Some(hint) } => format!("old_text is not in {display_path}; {hint}"),
             Self::Ambiguous { lines } => {
                 let numbers: Vec<String> = lines.iter().take(10).map(usize::to_string).collect();
                 let more = if lines.len() > 10 { ", …" } else { "" };
                 format!(
-                    "old_text is in {shown} {} times (lines {}{more}); add the lines around the one you mean, or set \
+                    "old_text is in {display_path} {} times (lines {}{more}); add the lines around the one you mean, or set \
                      replace_all",
                     lines.len(),
                     numbers.join(", "),
@@ -78,7 +78,7 @@ impl Edit<'_> {
         for fidelity in [Fidelity::Exact, Fidelity::LineEnds, Fidelity::Similar] {
             let places = find(text, self.old, fidelity);
             if places.len() > 1 && !self.replace_all {
-                let lines = places.iter().map(|place| line_at(text, place.start)).collect();
+                let lines = places.iter().map(|range| line_at(text, range.start)).collect();
                 return Err(Problem::Ambiguous { lines });
             }
             if let Some(first) = places.first() {
@@ -97,23 +97,23 @@ impl Edit<'_> {
     fn replace(self, text: &str, places: &[Range<usize>], fidelity: Fidelity) -> String {
         let mut replaced = String::with_capacity(text.len() + self.new.len());
         let mut at = 0;
-        for place in places {
-            replaced.push_str(&text[at..place.start]);
-            replaced.push_str(&self.new_text(text, place, fidelity));
-            at = place.end;
+        for range in places {
+            replaced.push_str(&text[at..range.start]);
+            replaced.push_str(&self.new_text(text, range, fidelity));
+            at = range.end;
         }
         replaced.push_str(&text[at..]);
         replaced
     }
 
-    /// Returns the new text with the line ends that the file has at that place.
-    fn new_text(self, text: &str, place: &Range<usize>, fidelity: Fidelity) -> String {
+    /// Returns the new text with the line ends that the file has at that position.
+    fn new_text(self, text: &str, range: &Range<usize>, fidelity: Fidelity) -> String {
         // An old text with a `\r` is about the line ends themselves.
         if fidelity == Fidelity::Exact && self.old.contains('\r') {
             return self.new.to_owned();
         }
         let new = self.new.replace("\r\n", "\n");
-        if ends_with_crlf_at(text, place) { new.replace('\n', "\r\n") } else { new }
+        if ends_with_crlf_at(text, range) { new.replace('\n', "\r\n") } else { new }
     }
 }
 
@@ -121,10 +121,10 @@ fn line_at(text: &str, at: usize) -> usize {
     memchr::memchr_iter(b'\n', &text.as_bytes()[..at]).count() + 1
 }
 
-/// Returns true if lines at a place end with `\r\n`: the first line end in it, after it, or before it decides.
-fn ends_with_crlf_at(text: &str, place: &Range<usize>) -> bool {
-    let after = text[place.start..].find('\n').map(|at| place.start + at);
-    let newline = after.or_else(|| text[..place.start].rfind('\n'));
+/// Returns true if lines at a position end with `\r\n`: the first line end in it, after it, or before it decides.
+fn ends_with_crlf_at(text: &str, range: &Range<usize>) -> bool {
+    let after = text[range.start..].find('\n').map(|at| range.start + at);
+    let newline = after.or_else(|| text[..range.start].rfind('\n'));
     newline.is_some_and(|at| text[..at].ends_with('\r'))
 }
 
@@ -142,10 +142,10 @@ fn find(text: &str, old: &str, fidelity: Fidelity) -> Vec<Range<usize>> {
         .match_indices(&needle.text)
         .map(|(at, found)| at..at + found.len())
         // A trailing space that was dropped from the old text still means that the word ends there.
-        .filter(|place| {
-            !dropped_spaces || matches!(haystack.text[place.end..].chars().next(), None | Some('\n'))
+        .filter(|range| {
+            !dropped_spaces || matches!(haystack.text[range.end..].chars().next(), None | Some('\n'))
         })
-        .map(|place| haystack.original(&place))
+        .map(|range| haystack.original(&range))
         .collect()
 }
 
@@ -181,9 +181,9 @@ impl Folded {
         self.text.push(c);
     }
 
-    fn original(&self, place: &Range<usize>) -> Range<usize> {
-        let first = self.spans.partition_point(|(at, _)| *at < place.start);
-        let last = self.spans.partition_point(|(at, _)| *at < place.end) - 1;
+    fn original(&self, range: &Range<usize>) -> Range<usize> {
+        let first = self.spans.partition_point(|(at, _)| *at < range.start);
+        let last = self.spans.partition_point(|(at, _)| *at < range.end) - 1;
         self.spans[first].1.start..self.spans[last].1.end
     }
 }
@@ -199,7 +199,7 @@ fn fold(c: char) -> char {
     }
 }
 
-/// Returns a hint at the probable place: the line most similar to the first line of the old text.
+/// Returns a hint at the probable position: the line most similar to the first line of the old text.
 fn hint(text: &str, old: &str) -> Option<String> {
     let first_line = old.lines().map(str::trim).find(|line| !line.is_empty())?;
     let lines = || text.lines().enumerate().take(HINT_LINES).map(|(index, line)| (index + 1, line.trim()));

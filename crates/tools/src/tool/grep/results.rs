@@ -29,14 +29,14 @@ impl SearchResults {
     }
 
     /// Returns the sink for the lines of one file.
-    pub(super) fn file_sink<'a>(&'a mut self, shown: &'a str) -> impl Sink<Error = io::Error> + 'a {
-        FileSink { results: self, shown, is_first: true }
+    pub(super) fn file_sink<'a>(&'a mut self, display_path: &'a str) -> impl Sink<Error = io::Error> + 'a {
+        FileSink { results: self, display_path, is_first: true }
     }
 }
 
 struct FileSink<'a> {
     results: &'a mut SearchResults,
-    shown: &'a str,
+    display_path: &'a str,
     is_first: bool,
 }
 
@@ -54,7 +54,7 @@ impl FileSink<'_> {
             None => (line, ""),
         };
         let number = number.unwrap_or_default();
-        writeln!(self.results.text, "{}{mark}{number}{mark}{line}{rest}", self.shown)
+        writeln!(self.results.text, "{}{mark}{number}{mark}{line}{rest}", self.display_path)
             .expect("a String takes every text");
     }
 }
@@ -62,11 +62,11 @@ impl FileSink<'_> {
 impl Sink for FileSink<'_> {
     type Error = io::Error;
 
-    fn matched(&mut self, searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+    fn matched(&mut self, searcher: &Searcher, matched_line: &SinkMatch<'_>) -> io::Result<bool> {
         if self.results.is_full() {
             return Ok(false);
         }
-        self.push(':', found.line_number(), found.bytes(), searcher);
+        self.push(':', matched_line.line_number(), matched_line.bytes(), searcher);
         self.results.matches += 1;
         // The context after the last match still has to be collected.
         Ok(!self.results.is_full() || searcher.after_context() > 0)
