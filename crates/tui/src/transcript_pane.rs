@@ -287,3 +287,6 @@ fn image_limits(ui: &UiContext) -> Option<ImageLimits> {
     };
     Some(ImageLimits { cell: ui.cell_pixels, rows: ui.size.1 / 3, max_base64 })
 }
+
+#[cfg(test)]
+mod tests;

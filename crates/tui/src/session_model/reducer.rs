@@ -170,3 +170,6 @@ impl StreamingAnswer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

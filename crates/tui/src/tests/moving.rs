@@ -37,12 +37,6 @@ impl Harness {
         self.mouse(MouseEventKind::Up(MouseButton::Left), position)
     }
 
-    fn drag(&mut self, from: (u16, u16), to: (u16, u16)) -> Vec<Action> {
-        self.mouse(MouseEventKind::Down(MouseButton::Left), from);
-        self.mouse(MouseEventKind::Drag(MouseButton::Left), to);
-        self.mouse(MouseEventKind::Up(MouseButton::Left), to)
-    }
-
     fn alt(&mut self, c: char) {
         self.press(KeyCode::Char(c), KeyModifiers::ALT);
     }
@@ -142,37 +136,6 @@ fn click_toggles_one_block() {
 }
 
 #[test]
-fn drag_copies_text_without_margins() {
-    let mut harness = Harness::new(80, 40);
-    steered(&mut harness);
-    let row = harness.row("│ test case_1 ... ok");
-    harness.mouse(MouseEventKind::Down(MouseButton::Left), (0, row));
-    harness.mouse(MouseEventKind::Drag(MouseButton::Left), (13, row + 1));
-    assert_eq!(harness.cells_with(Modifier::REVERSED)[..2], ["test case_1 ... ok", "test cas"]);
-    let actions = harness.mouse(MouseEventKind::Up(MouseButton::Left), (13, row + 1));
-    assert_eq!(copied_text(&actions), Some(("test case_1 ... ok\ntest cas", "2 lines")));
-    let row = harness.row("▌ wait");
-    let actions = harness.drag((70, row), (0, row));
-    assert_eq!(copied_text(&actions).unwrap().0, "wait — the fixture itself has mixed endings");
-    harness.click((2, row));
-    assert!(!harness.app.transcript.content().is_selecting(), "a click lets it go");
-}
-
-#[test]
-fn double_click_word_triple_click_line() {
-    let mut harness = Harness::new(80, 40);
-    steered(&mut harness);
-    let row = harness.row("✗ bash");
-    let before = harness.screen();
-    harness.click((16, row));
-    assert_eq!(copied_text(&harness.click((16, row))), Some(("cargo", "5 characters")));
-    assert_eq!(harness.screen(), before, "what the first click unfolded is folded again");
-    harness.wait(100);
-    let actions = harness.click((16, row));
-    assert!(copied_text(&actions).unwrap().0.contains("cargo test parse -- --nocapture"), "{actions:?}");
-}
-
-#[test]
 fn drag_beyond_edge_scrolls() {
     let mut harness = Harness::new(80, 24);
     exchange_messages(&mut harness, 40);
@@ -253,36 +216,6 @@ fn search_highlights_and_steps() {
         harness.key(KeyCode::Esc);
         assert_eq!(harness.screen(), before, "cancel and scroll back");
     }
-}
-
-#[test]
-fn search_stay_focuses_block() {
-    let mut harness = Harness::new(80, 24);
-    exchange_messages(&mut harness, 30);
-    harness.screen();
-    harness.search("Answer 3 ");
-    assert!(harness.screen().contains("no match"), "the text is Markdown: {}", harness.screen());
-    harness.control('u');
-    harness.type_text("prompt 3");
-    assert!(harness.screen().contains("1 of 1"), "{}", harness.screen());
-    harness.key(KeyCode::Tab);
-    let screen = harness.screen();
-    assert!(screen.contains("▸ prompt 3") && !screen.contains("1 of 1"), "{screen}");
-    assert_eq!(copied_text(&harness.key(KeyCode::Char('c'))), Some(("prompt 3", "8 characters")));
-}
-
-#[test]
-fn search_hit_unfolds_temporarily() {
-    let mut harness = Harness::new(80, 40);
-    steered(&mut harness);
-    harness.screen();
-    harness.search("case_8");
-    assert!(harness.screen().contains("│ test case_8 ... ok") && harness.screen().contains("1 of 1"));
-    harness.control('u');
-    assert!(!harness.screen().contains("│ test case_8 ... ok"), "{}", harness.screen());
-    harness.type_text("case_9");
-    harness.key(KeyCode::Esc);
-    assert!(!harness.screen().contains("│ test case_8 ... ok"), "{}", harness.screen());
 }
 
 #[test]
