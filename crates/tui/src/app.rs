@@ -309,8 +309,8 @@ impl App {
 
     fn paste(&mut self, text: &str) -> Vec<Action> {
         self.compositor.forget_consumed();
-        if let Some(actions) = self.offer_transcript(|pane, cx| pane.paste(text, cx)) {
-            return actions;
+        if self.compositor.is_empty() && self.transcript.is_searching() {
+            return self.with_transcript(|pane, cx| pane.paste(text, cx));
         }
         let mut actions = self.defer_unread(KeyIntent::Text);
         if !self.compositor.is_empty() {

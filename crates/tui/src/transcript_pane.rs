@@ -71,6 +71,10 @@ impl Component for TranscriptPane {
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
         view::draw(self, area, buffer, view);
     }
+
+    fn paste(&mut self, text: &str, cx: &mut Context<'_>) {
+        self.paste_into_search(text, cx);
+    }
 }
 
 impl TranscriptPane {

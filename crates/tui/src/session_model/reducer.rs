@@ -11,6 +11,7 @@ use crate::agent_event::AgentEvent;
 
 impl SessionModel {
     /// Applies an event. The match is exhaustive, so a new event needs a decision here.
+    #[allow(clippy::too_many_lines, reason = "one arm an event")]
     pub(crate) fn apply(&mut self, event: &AgentEvent<'_>) {
         self.info.seq = event.seq;
         let activity = &mut self.activity;

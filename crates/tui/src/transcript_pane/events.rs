@@ -17,6 +17,7 @@ use crate::transcript::{LoadedPath, ScrollAnchor};
 
 impl TranscriptPane {
     /// Applies an event. The match is exhaustive, so a new event needs a decision here.
+    #[allow(clippy::too_many_lines, reason = "one arm an event")]
     pub(crate) fn apply(&mut self, event: &AgentEvent<'_>) {
         match event.kind {
             EventKind::AgentEnd { will_retry: false, outcome: RunOutcome::MaxTurns, .. } => {

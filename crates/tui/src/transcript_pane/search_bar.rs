@@ -235,29 +235,28 @@ impl TranscriptPane {
                 self.cancel_search(cx);
             }
             KeyCode::Backspace => self.edit_search(|typed| _ = typed.pop(), cx),
-            _ => match cx.ui.keymap.command(keymap::Context::Main, key) {
-                Some(
-                    KeyCommand::PageUp
-                    | KeyCommand::PageDown
-                    | KeyCommand::UnfoldOutput
-                    | KeyCommand::UnfoldThinking
-                    | KeyCommand::Suspend,
-                ) => return Outcome::Ignored,
-                _ => {}
-            },
+            _ => {
+                let passes_on = matches!(
+                    cx.ui.keymap.command(keymap::Context::Main, key),
+                    Some(
+                        KeyCommand::PageUp
+                            | KeyCommand::PageDown
+                            | KeyCommand::UnfoldOutput
+                            | KeyCommand::UnfoldThinking
+                            | KeyCommand::Suspend
+                    )
+                );
+                return if passes_on { Outcome::Ignored } else { Outcome::Consumed };
+            }
         }
         Outcome::Consumed
     }
 
-    /// Pastes into the search bar, if it is open and nothing covers it.
-    pub(crate) fn paste(&mut self, text: &str, cx: &mut Context<'_>) -> Outcome {
-        if cx.focus.is_covered || self.search.is_none() {
-            return Outcome::Ignored;
-        }
+    /// Pastes into the search bar.
+    pub(super) fn paste_into_search(&mut self, text: &str, cx: &mut Context<'_>) {
         // A line copied from elsewhere may include its line break.
         let line = LineInput::from(text.trim_matches(['\r', '\n']).replace("\r\n", "\n").as_str());
         self.edit_search(|typed| typed.push_str(line.text()), cx);
-        Outcome::Consumed
     }
 
     fn edit_search(&mut self, change: impl FnOnce(&mut String), cx: &mut Context<'_>) {

@@ -25,7 +25,7 @@ const SEARCH: &str = "  / ";
 /// Draws the rows laid out last.
 pub(super) fn draw(pane: &TranscriptPane, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
     let transcript = &pane.transcript;
-    let mut finder = pane.search.as_ref().map(SearchMatches::new);
+    let mut finder = pane.search.as_ref().map(|search| SearchMatches::new(search, transcript));
     let mut focus = pane.focused(view);
     let theme = &view.ui.theme;
     for (y, row) in (area.y..area.bottom()).zip(transcript.visible()) {
@@ -34,7 +34,7 @@ pub(super) fn draw(pane: &TranscriptPane, area: Rect, buffer: &mut Buffer, view:
         let own = Rect { x: area.x + inset, y, width: area.width - inset, height: 1 };
         put(row.line, own, buffer, theme);
         if let Some(finder) = &mut finder {
-            finder.mark(transcript, &row, own, buffer, theme);
+            finder.mark(&row, own, buffer, theme);
         }
         if let Some(columns) = transcript.selected(&row) {
             mark(&columns, Style::from(Role::Text).with(Emphasis::REVERSED), own, buffer, theme);
@@ -57,6 +57,7 @@ fn mark(columns: &Range<usize>, style: Style, line: Rect, buffer: &mut Buffer, t
 /// Finds search matches in the rows of the screen, from top to bottom; each logical line is searched once.
 struct SearchMatches<'a> {
     search: &'a SearchBar,
+    transcript: &'a Transcript,
     term: SearchTerm,
     block: Option<BlockPos>,
     lines: Range<usize>,
@@ -65,20 +66,14 @@ struct SearchMatches<'a> {
 }
 
 impl<'a> SearchMatches<'a> {
-    fn new(search: &'a SearchBar) -> Self {
-        Self { search, term: search.words(), block: None, lines: 0..0, places: Vec::new() }
+    fn new(search: &'a SearchBar, transcript: &'a Transcript) -> Self {
+        let term = search.words();
+        Self { search, transcript, term, block: None, lines: 0..0, places: Vec::new() }
     }
 
-    fn mark(
-        &mut self,
-        transcript: &Transcript,
-        row: &ShownRows<'_>,
-        line: Rect,
-        buffer: &mut Buffer,
-        theme: &ThemeState,
-    ) {
+    fn mark(&mut self, row: &ShownRows<'_>, line: Rect, buffer: &mut Buffer, theme: &ThemeState) {
         if self.block != Some(row.at) || !self.lines.contains(&row.number) {
-            self.search_row(transcript, row);
+            self.search_row(row);
         }
         for (_, columns, is_current) in self.places.iter().filter(|(line, ..)| *line == row.number) {
             let style = match is_current {
@@ -89,8 +84,8 @@ impl<'a> SearchMatches<'a> {
         }
     }
 
-    fn search_row(&mut self, transcript: &Transcript, row: &ShownRows<'_>) {
-        let Some(block) = transcript.block(row.at) else { return };
+    fn search_row(&mut self, row: &ShownRows<'_>) {
+        let Some(block) = self.transcript.block(row.at) else { return };
         let logical = LogicalLine::around(block, row.number);
         self.places.clear();
         for found in self.term.find(&logical.text) {
