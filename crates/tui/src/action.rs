@@ -1,19 +1,25 @@
 //! Actions: the app's decisions as data.
 
+use crate::list_kind::ListKind;
+use crate::navigate::Navigate;
 use std::path::PathBuf;
 
 use tiller_core::event::{CompactionChoice, Decision};
 use tiller_core::id::{CallId, EntryId};
 use tiller_core::message::{Image, ThinkingLevel};
 use tiller_core::setting::Setting;
-use tiller_engine::{ApprovalMode, BashContext, BranchSummary, CycleDirection, Permission};
+use tiller_engine::{ApprovalMode, BashContext, CycleDirection, Permission};
 use tiller_session::Visibility;
 
-use crate::completion::{self, ArgumentValues, Ranking};
-use crate::picker::{NarrowingJob, SessionExcerpt};
-use crate::session_search::SearchRequest;
-use crate::transcript::{CopiedText, SectionRequest};
-use crate::transcript_pane::Lookup;
+use crate::completion;
+use crate::completion::files::Ranking;
+use crate::completion::values::ArgumentValues;
+use crate::picker::narrowing::NarrowingJob;
+use crate::picker::session_query::SearchRequest;
+use crate::picker::session_query::SessionExcerpt;
+use crate::transcript::SectionRequest;
+
+use crate::transcript_pane::lookup::Lookup;
 use crate::{approval_panel, login, queue, tree};
 
 /// An action for the event loop or the executor.
@@ -85,7 +91,7 @@ pub(crate) enum ListAction {
     WalkFiles(PathBuf),
     RankFiles(Ranking),
     /// Lists the directory of a partially typed path.
-    ListPaths(completion::PathQuery),
+    ListPaths(completion::paths::PathQuery),
     /// Reads the last exchange of a session.
     Preview(PathBuf, SessionExcerpt),
     NameSession(PathBuf, String),
@@ -111,7 +117,7 @@ pub(crate) enum ListAction {
 /// A background job; it reports when it is done.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum BackgroundJob {
-    Tree(tree::TreeRequest),
+    Tree(tree::request::TreeRequest),
     /// Counts the entries that hiding this one would hide, then asks for confirmation.
     AskToHide(EntryId),
     /// Writes a setting to the user's settings file.
@@ -154,7 +160,7 @@ impl Action {
             Self::Edit(SessionEdit::SetModel(words)) => Some(format!("/model {words}").into()),
             Self::Queue(queue::QueueAction::Edit(_, words, _)) => Some(words.clone().into()),
             Self::Decide(_, Decision::Deny { reason }) => {
-                approval_panel::user_reason(reason).map(|reason| reason.to_owned().into())
+                approval_panel::decision::user_reason(reason).map(|reason| reason.to_owned().into())
             }
             _ => None,
         }
@@ -220,47 +226,10 @@ impl Submit {
     }
 }
 
-/// A change to another session or entry.
+/// A copied text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Navigate {
-    New,
-    Open(PathBuf),
-    Fork(EntryId),
-    /// Starts a new session with all entries of the session at this path.
-    ForkOf(PathBuf),
-    /// Creates a session with the path up to this entry, without switching to it.
-    ForkBeside(EntryId),
-    /// Starts a new session with the path of this one.
-    Clone,
-    /// Leaves this entry, after asking how to summarize the abandoned branch, if there is one.
-    AskForSummary(EntryId),
-    ToEntry(EntryId, BranchSummary),
-}
-
-/// The list in a picker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ListKind {
-    Models,
-    Thinking,
-    Approval,
-    Permissions,
-    Trust,
-    Tools,
-    Settings,
-    Themes,
-    Logins,
-    Logouts,
-    /// Logs of other programs.
-    ForeignLogs,
-}
-
-/// The delivery of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DeliveryTime {
-    /// Now, interrupting the request in flight.
-    Now,
-    /// At the next steering point.
-    NextStep,
-    /// After the run.
-    AfterRun,
+pub(crate) struct CopiedText {
+    pub(crate) text: String,
+    /// A short description for the message: `3 lines`.
+    pub(crate) what: String,
 }

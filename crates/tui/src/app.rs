@@ -9,6 +9,7 @@ macro_rules! view {
 }
 
 mod agent_events;
+pub(crate) mod double_key;
 mod keys;
 mod list_mouse;
 mod mouse;
@@ -19,26 +20,28 @@ use std::sync::Arc;
 
 use tiller_core::unit::UnixMs;
 
-use super::InitialPrompt;
-use super::action::Action;
-use super::approval_panel::ApprovalPanel;
-use super::attach;
-use super::block::NoticeLevel;
-use super::component::{Component, Context, FocusState, Outcome, ViewContext};
-use super::composer::{ComposePurpose, Composer};
-use super::compositor::{Compositor, KeyIntent};
-use super::effect::{Effect, FlashText, Opening};
-use super::flash::Flash;
-use super::frame_pacer::Dirty;
-use super::keymap::Keymap;
-use super::message::{Msg, TaskResult};
-use super::overlay::Overlay;
-use super::queue_panel::QueuePanel;
-use super::session_model::SessionModel;
-use super::transcript_pane::TranscriptPane;
-use super::ui_context::UiContext;
+use crate::InitialPrompt;
+use crate::action::Action;
+use crate::approval_panel::ApprovalPanel;
+use crate::attach;
+use crate::block::notice_level::NoticeLevel;
+use crate::component::{Component, Context, FocusState, Outcome, ViewContext};
+use crate::composer::Composer;
+use crate::composer::compose_purpose::ComposePurpose;
+use crate::compositor::Compositor;
+use crate::compositor::consumed_key::KeyIntent;
+use crate::effect::{Effect, FlashText, Opening};
+use crate::flash::Flash;
+use crate::frame_pacer::Dirty;
+use crate::keymap::Keymap;
+use crate::message::{Msg, TaskResult};
+use crate::overlay::Overlay;
+use crate::queue_panel::QueuePanel;
+use crate::session_model::SessionModel;
+use crate::transcript_pane::TranscriptPane;
+use crate::ui_context::UiContext;
 
-use self::keys::DoubleKey;
+use crate::app::double_key::DoubleKey;
 
 /// The front end's state.
 pub(super) struct App {

@@ -4,9 +4,13 @@
 //! 0.4 s; a call longer than its panel can be allowed only after it was opened.** Letters with other meanings go into
 //! the editor, so a message can be typed at any time. Text that arrives at once (a paste, fast typing) is no answer.
 
+pub(crate) mod answer;
 mod call_lines;
-mod view;
+pub(crate) mod decision;
+pub(crate) mod view;
 
+use crate::approval_panel::answer::ApprovalAnswer;
+use crate::approval_panel::decision::{decide, denial_reason};
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -14,21 +18,14 @@ use tiller_core::event::{ApprovalRequest, Decision};
 use tiller_core::id::CallId;
 use tiller_render::{self as render, Line};
 
-use self::call_lines::LayoutContext;
-use crate::action::Action;
+use crate::approval_panel::call_lines::LayoutContext;
 use crate::component::{Component, Context, Outcome, ViewContext};
 use crate::effect::{Effect, FlashText, Opening};
-use crate::keymap::{self, Chord, KeyCommand};
+use crate::keymap;
+use crate::keymap::KeyCommand;
+use crate::keymap::chord::Chord;
 use crate::shown_since::ShownSince;
-use crate::tool_call::one_line;
-
-pub(crate) use view::page_foot;
-
-/// The reason of a denial without a text from the user. The model reads it.
-const DENIED: &str = "the user rejected it";
-
-/// Separates it from the user's own reason.
-const REASON_SEPARATOR: &str = ": ";
+use crate::text::one_line;
 
 /// The panel's state; it belongs to the first pending call.
 #[derive(Debug, Default)]
@@ -55,50 +52,6 @@ struct CallLines {
     /// The first visible line, and the number of visible ones.
     top: usize,
     rows: usize,
-}
-
-/// An answer to an approval request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ApprovalAnswer {
-    Once,
-    Session,
-    Deny,
-    DenyWithReason,
-}
-
-impl ApprovalAnswer {
-    /// The possible answers; "this session" requires a rule.
-    fn possible(request: &ApprovalRequest) -> Vec<Self> {
-        let all = [Self::Once, Self::Session, Self::Deny, Self::DenyWithReason];
-        all.into_iter().filter(|answer| *answer != Self::Session || !request.rule.is_empty()).collect()
-    }
-
-    /// The command of the key that gives this answer.
-    fn command(self) -> KeyCommand {
-        match self {
-            Self::Once => KeyCommand::Allow,
-            Self::Session => KeyCommand::AllowSession,
-            Self::Deny => KeyCommand::Deny,
-            Self::DenyWithReason => KeyCommand::DenyWithReason,
-        }
-    }
-
-    fn denies(self) -> bool {
-        matches!(self, Self::Deny | Self::DenyWithReason)
-    }
-}
-
-/// The reason of a denial, with the user's text if there is one.
-pub(crate) fn denial_reason(text: &str) -> String {
-    match text.trim() {
-        "" => DENIED.to_owned(),
-        text => format!("{DENIED}{REASON_SEPARATOR}{text}"),
-    }
-}
-
-/// The part of a denial's reason that the user typed.
-pub(crate) fn user_reason(reason: &str) -> Option<&str> {
-    reason.strip_prefix(DENIED)?.strip_prefix(REASON_SEPARATOR)
 }
 
 impl Component for ApprovalPanel {
@@ -302,14 +255,6 @@ fn numbered_answer(key: KeyEvent, request: &ApprovalRequest) -> Option<KeyComman
 /// Shows a message that disappears with the pending call.
 fn flash_about(request: &ApprovalRequest, text: String, cx: &mut Context<'_>) {
     cx.push(Effect::Flash(FlashText { text, call: Some(request.tool_call_id.clone()) }));
-}
-
-/// Sends a decision.
-pub(crate) fn decide(request: &ApprovalRequest, decision: Decision, cx: &mut Context<'_>) {
-    let call = &request.tool_call_id;
-    cx.push(Effect::CloseCallPage(call.clone()));
-    cx.push(Effect::CallAnswered(call.clone()));
-    cx.push(Action::Decide(call.clone(), decision));
 }
 
 #[cfg(test)]

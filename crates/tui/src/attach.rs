@@ -2,8 +2,8 @@
 //!
 //! Everything here may block and must not run on the event loop's thread.
 
-mod clipboard;
-mod mentions;
+pub(crate) mod clipboard;
+pub(crate) mod mentions;
 
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -12,9 +12,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tiller_core::message::Image;
 use tiller_files as files;
-
-pub(super) use self::clipboard::{ClipboardContent, read_clipboard};
-pub(super) use self::mentions::{Mentions, mentioned_images, resolve_mentions};
 
 /// Maximum size of an image in bytes. Anthropic accepts 5 MiB of base64 per image (API docs, Vision, November
 /// 2026), other providers more.

@@ -1,13 +1,16 @@
 //! The blocks of a transcript and their lines.
 
-mod branch_point;
+pub(crate) mod banner;
+pub(crate) mod branch_point;
 mod lines;
-mod shell;
-mod thinking;
+pub(crate) mod notice_level;
+pub(crate) mod shell;
+pub(crate) mod thinking;
 
-pub(super) use branch_point::{BranchPoint, BranchSide};
-pub(super) use shell::{MAX_OUTPUT, Shell, ShellState, took_ms};
-pub(super) use thinking::Thinking;
+use crate::block::branch_point::BranchPoint;
+use crate::block::notice_level::NoticeLevel;
+use crate::block::shell::{Shell, ShellState};
+use crate::block::thinking::Thinking;
 
 use tiller_core::id::EntryId;
 use tiller_core::message::Image;
@@ -15,9 +18,9 @@ use tiller_core::unit::UnixMs;
 use tiller_render::{self as render, ControlChars, ImageLimits, Line, MarkdownStream, Wrap, sanitize};
 use tiller_session::entry::DeliveryReceipt;
 
-use super::layout::{Folds, RenderContext};
-use super::tool_call::{CallState, ToolCallBlock};
-use super::welcome::Banner;
+use crate::block::banner::Banner;
+use crate::layout::{Folds, RenderContext};
+use crate::tool_call::{CallState, ToolCallBlock};
 
 /// One block of a transcript.
 #[derive(Clone, Debug)]
@@ -99,13 +102,6 @@ pub(super) enum BlockKind {
         /// Time from the first request to the successful one.
         waited_ms: u64,
     },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NoticeLevel {
-    Note,
-    Warning,
-    Error,
 }
 
 #[derive(Clone, Debug)]

@@ -3,12 +3,13 @@
 //! Candidates depend on the text alone, so they are updated after every input that changes it. Files are listed and
 //! ranked in the background; until then the previous candidates stay visible but can't be accepted.
 
-mod arguments;
-mod candidate;
+pub(crate) mod arguments;
+pub(crate) mod candidate;
 mod commands;
-mod files;
-mod paths;
-mod word;
+pub(crate) mod files;
+pub(crate) mod paths;
+pub(crate) mod values;
+pub(crate) mod word;
 
 use std::sync::Arc;
 
@@ -18,16 +19,15 @@ use tiller_engine::AgentCommand;
 use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
 use tiller_engine::slash_command::certain_name;
 
-use self::arguments::ArgumentSources;
 use crate::action::{Action, ListAction};
+use crate::completion::values::ArgumentSources;
 use crate::component::{Context, ViewContext};
-use crate::picker::{FuzzyQuery, MatchMode};
+use crate::picker::fuzzy::{FuzzyQuery, MatchMode};
 
-pub(super) use arguments::ArgumentValues;
-pub(super) use candidate::{Candidate, OnAccept, Range};
-pub(super) use files::{FileList, Ranked, Ranking, list_files};
-pub(super) use paths::{PathKind, PathListing, PathQuery, common, list_paths_for};
-pub(super) use word::{CompletionKind, completion_kind, path};
+use crate::completion::candidate::{Candidate, Range};
+use crate::completion::files::{FileList, Ranked, Ranking};
+use crate::completion::paths::{PathKind, PathQuery};
+use crate::completion::word::{CompletionKind, completion_kind};
 
 /// Time in milliseconds before the project's files are listed again at the next `@`.
 const FILES_MAX_AGE_MS: u64 = 15_000;

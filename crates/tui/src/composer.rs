@@ -4,7 +4,8 @@
 
 mod commands;
 mod completing;
-mod purpose;
+pub(crate) mod compose_purpose;
+pub(crate) mod purpose;
 mod submit;
 
 use crossterm::event::KeyEvent;
@@ -15,18 +16,22 @@ use tiller_core::id::CallId;
 use tiller_core::unit::UnixMs;
 use tiller_provider::catalog::ImageInput;
 
-use crate::action::{Action, BackgroundJob, DeliveryTime, TerminalAction, UserText};
+use crate::action::{Action, BackgroundJob, TerminalAction, UserText};
 use crate::attach::AttachedImage;
 use crate::completion::Completion;
 use crate::component::{Component, Context, Outcome, ViewContext};
-use crate::editor::{EditCommand, Editor, EditorDraft};
+use crate::delivery::DeliveryTime;
+use crate::editor::edit_command::EditCommand;
+use crate::editor::{Editor, EditorDraft};
 use crate::effect::{Effect, Opening, QueueEdit};
-use crate::keymap::{self, KeyCommand};
+use crate::keymap;
+use crate::keymap::KeyCommand;
 use crate::list_data;
-use crate::picker::{ListSource, PromptList};
+use crate::picker::choices::PromptList;
+use crate::picker::source::ListSource;
 use crate::queue::in_order;
 
-pub(crate) use purpose::ComposePurpose;
+use crate::composer::compose_purpose::ComposePurpose;
 
 /// The editor with its completion.
 #[derive(Debug)]

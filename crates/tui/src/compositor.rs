@@ -3,9 +3,11 @@
 //! `deferred` holds what opens by itself once the user isn't typing; `key_guard` keeps keys from reaching what they
 //! were not meant for.
 
+pub(crate) mod consumed_key;
 mod deferred;
-mod key_guard;
-mod key_order;
+pub(crate) mod deferred_overlay;
+pub(crate) mod key_guard;
+pub(crate) mod key_order;
 mod results;
 
 use std::path::PathBuf;
@@ -15,19 +17,22 @@ use tiller_core::event::CompactionChoice;
 use tiller_core::id::CallId;
 use tiller_render::Line;
 
-use self::deferred::DeferredOverlay;
-use self::key_guard::ConsumedKey;
-use crate::action::{Action, ListAction, ListKind, Navigate, SessionEdit};
+use crate::action::{Action, ListAction, SessionEdit};
 use crate::component::{Component, Context, Outcome};
+use crate::compositor::consumed_key::ConsumedKey;
+use crate::compositor::deferred_overlay::DeferredOverlay;
 use crate::effect::{Effect, LeaveScope, Opening};
+use crate::list_kind::ListKind;
+use crate::navigate::Navigate;
 use crate::overlay::Overlay;
 use crate::pager::Pager;
-use crate::picker::{Picker, Question, SessionQueryId, list_source, theme_items};
+use crate::picker::Picker;
+use crate::picker::choices::Question;
+use crate::picker::list_sources::list_source;
+use crate::picker::session_query::SessionQueryId;
+use crate::picker::themes::theme_items;
 use crate::shown_since::ShownSince;
 use crate::tree::TreeView;
-
-pub(crate) use key_guard::KeyIntent;
-pub(crate) use key_order::{KeyReceiver, key_receivers};
 
 /// The overlays, and what outlives them.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! A question with its answers that opens by itself.
 
-use crate::picker::{PickerChoice, PickerItem};
+use crate::picker::item::{PickerChoice, PickerItem};
 
 /// A question with its answers that opens by itself.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 use tiller_render::{Emphasis, Line, Role, Span, Style};
 
 use crate::layout::right_aligned;
-use crate::terminal::mark;
+use crate::terminal::links::mark;
 use crate::theme::ThemeState;
 
 /// Draws lines from the top of an area.

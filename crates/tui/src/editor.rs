@@ -1,11 +1,13 @@
 //! The editor: a text with its edit commands, placeholders for pastes and images, and the prompt history.
 
+pub(crate) mod edit_command;
 mod history_cursor;
 mod kill_ring;
 mod placeholders;
 mod rows;
 mod text;
 
+use crate::editor::edit_command::EditCommand;
 use std::ops::Range;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -14,12 +16,12 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use tiller_core::message::Image;
 
-use self::history_cursor::HistoryCursor;
-use self::kill_ring::{KillRing, KillSide};
-use self::placeholders::Placeholders;
-use self::rows::{EditorRows, row_text};
-use self::text::EditorText;
-use super::keymap::{Context, KeyCommand, Keymap};
+use crate::editor::history_cursor::HistoryCursor;
+use crate::editor::kill_ring::{KillRing, KillSide};
+use crate::editor::placeholders::Placeholders;
+use crate::editor::rows::{EditorRows, row_text};
+use crate::editor::text::EditorText;
+use crate::keymap::{Context, KeyCommand, Keymap};
 
 /// Maximum size of an expanded prompt in the history, in bytes; the newest prompts are read whole at every start.
 const MAX_HISTORY_BYTES: usize = 16 * 1024;
@@ -42,31 +44,6 @@ pub(super) struct Editor {
 fn history_text(placeholders: &Placeholders, text: &str) -> String {
     let expanded = placeholders.expand(text);
     if expanded.len() <= MAX_HISTORY_BYTES { expanded } else { text.to_owned() }
-}
-
-/// An edit or a cursor movement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum EditCommand {
-    Left,
-    Right,
-    Up,
-    Down,
-    WordLeft,
-    WordRight,
-    LineStart,
-    LineEnd,
-    TextStart,
-    TextEnd,
-    DeleteBack,
-    DeleteForward,
-    DeleteWordBack,
-    DeleteWordForward,
-    DeleteToLineStart,
-    DeleteToLineEnd,
-    Yank,
-    YankBefore,
-    Undo,
-    Redo,
 }
 
 /// A stashed text.

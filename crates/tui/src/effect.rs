@@ -3,11 +3,15 @@
 use tiller_core::id::{CallId, EntryId, QueueId};
 use tiller_render::Line;
 
-use crate::action::{Action, DeliveryTime, ListKind, Navigate, TerminalAction, UserText};
-use crate::long_message::LongMessage;
-use crate::picker::{ListSource, PickerItem};
+use crate::action::{Action, TerminalAction, UserText};
+use crate::delivery::DeliveryTime;
+use crate::delivery::LongMessage;
+use crate::list_kind::ListKind;
+use crate::navigate::Navigate;
+use crate::picker::item::PickerItem;
+use crate::picker::source::ListSource;
 use crate::queue::AfterQueueEdit;
-use crate::tree::TreePurpose;
+use crate::tree::request::TreePurpose;
 
 /// An effect that a component asks for.
 #[derive(Clone, Debug, PartialEq)]

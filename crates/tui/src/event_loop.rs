@@ -8,6 +8,7 @@
 mod event;
 mod shutdown;
 mod suspend;
+pub(crate) mod suspend_reason;
 mod terminal_handle;
 
 use std::sync::Arc;
@@ -20,28 +21,33 @@ use tiller_render as render;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
-use self::event::{LoopEvent, Signals, next_event, next_result, next_terminal_event, next_themes};
-use self::suspend::SuspendReason;
-use self::terminal_handle::TerminalHandle;
-use super::block::NoticeLevel;
-use super::clipboard::{self, BySystem, ByTerminal, CopyFallback, MAX_BY_TERMINAL, SystemClipboard};
-use super::crash_report;
-use super::draft::DraftSaver;
-use super::executor::{Executor, now};
-use super::files;
-use super::frame_pacer::{Dirty, FramePacer};
-use super::history::HistoryReader;
-use super::input::TermEvent;
-use super::keymap::Keymap;
-use super::terminal::Screen;
-use super::terminal_signals::{Notifier, TerminalFocus};
-use super::theme::ThemeState;
-use super::transcript::CopiedText;
-use super::{ExitReason, OpenedSession, TuiError, TuiExit, TuiOptions};
+use crate::action::CopiedText;
 use crate::action::{Action, TerminalAction};
 use crate::app::App;
+use crate::block::notice_level::NoticeLevel;
+use crate::clipboard;
+use crate::clipboard::{BySystem, ByTerminal, CopyFallback, MAX_BY_TERMINAL, SystemClipboard};
+use crate::clock::now;
+use crate::crash_report;
+use crate::draft::DraftSaver;
+use crate::event_loop::event::{
+    LoopEvent, Signals, next_event, next_result, next_terminal_event, next_themes,
+};
+use crate::event_loop::suspend_reason::SuspendReason;
+use crate::event_loop::terminal_handle::TerminalHandle;
+use crate::executor::Executor;
+use crate::files;
+use crate::frame_pacer::{Dirty, FramePacer};
+use crate::history::HistoryReader;
+use crate::input::TermEvent;
+use crate::keymap::Keymap;
 use crate::message::{Msg, TaskResult};
+use crate::options::TuiOptions;
+use crate::terminal::Screen;
+use crate::terminal_signals::{Notifier, TerminalFocus};
+use crate::theme::ThemeState;
 use crate::ui_context::UiContext;
+use crate::{ExitReason, OpenedSession, TuiError, TuiExit};
 
 /// Time between two frames of a spinner.
 const TICK: Duration = Duration::from_millis(100);

@@ -5,10 +5,10 @@
 
 mod background;
 mod credentials;
-mod errors;
+pub(crate) mod errors;
 mod highlight_worker;
 mod lists;
-mod log_queries;
+pub(crate) mod log_queries;
 mod navigate;
 mod queue;
 
@@ -16,28 +16,31 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tokio::sync::mpsc::{self, error::TrySendError};
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::task::{JoinSet, spawn_blocking};
 
-pub(super) use self::errors::failure;
-pub(super) use self::log_queries::{count_branches, read_newest, read_part, search_log};
+use crate::executor::errors::failure;
+use crate::executor::log_queries::read_newest;
 
 use tiller_core::message::ThinkingLevel;
-use tiller_core::unit::UnixMs;
 use tiller_engine::{
     AgentError, AgentSession, CycleDirection, FileToAttach, Inventory, LengthCheck, PromptOptions,
     StreamingBehavior,
 };
 use tiller_session::annotations::Annotations;
 
-use self::highlight_worker::HighlightWorker;
-use super::attach::{self, Mentions};
-use super::list_data::ListContext;
-use super::session_search::{SearchRequest, browse};
-use super::{TuiOptions, files, list_data};
 use crate::action::{Action, LineExtra, SessionEdit, Submit};
+use crate::attach;
+use crate::attach::mentions::Mentions;
+use crate::executor::highlight_worker::HighlightWorker;
+use crate::list_data::ListContext;
 use crate::message::{LoadedSession, TaskResult};
+use crate::options::TuiOptions;
+use crate::picker::session_query::SearchRequest;
 use crate::session_model::Job;
+use crate::session_search::browse;
+use crate::{files, list_data};
 
 /// Capacity of the action queue: more than a user can produce while one action runs.
 const ACTIONS: usize = 256;
@@ -279,7 +282,7 @@ impl ExecutorWorker {
             return Ok(Mentions::default());
         }
         let (cwd, home) = (self.agent.state().await?.state.cwd, self.options.home.clone());
-        let read = move || attach::resolve_mentions(&text, &cwd, home.as_deref());
+        let read = move || attach::mentions::resolve_mentions(&text, &cwd, home.as_deref());
         Ok(spawn_blocking(read).await.unwrap_or_default())
     }
 
@@ -455,10 +458,6 @@ fn no_result((): ()) -> Vec<TaskResult> {
 /// A count with its noun.
 fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
-}
-
-pub(super) fn now() -> UnixMs {
-    UnixMs(jiff::Timestamp::now().as_millisecond())
 }
 
 #[cfg(test)]

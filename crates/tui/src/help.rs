@@ -6,7 +6,7 @@ use tiller_engine::slash_command::available_commands;
 use tiller_render::{Emphasis, Line, Role, Span, Style};
 
 use super::keymap::{Context, KeyBinding, KeyCommand as K, Keymap};
-use super::tool_call::one_line;
+use crate::text::one_line;
 
 /// The keys for newcomers, with short descriptions.
 const ESSENTIAL_KEYS: [(&[K], &str); 15] = [

@@ -9,11 +9,11 @@ use tiller_core::unit::UnixMs;
 use tiller_render::Role;
 use tiller_session::import::{ImportStatus, Imported, LogPeek};
 
-use super::dialog::Dialog;
-use super::picker::{PickerChoice, PickerItem};
-use super::tool_call::one_line;
-use crate::action::ListKind;
+use crate::dialog::Dialog;
+use crate::list_kind::ListKind;
 use crate::message::{TaskOrigin, TaskResult};
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::text::one_line;
 
 /// An error with a hint.
 type ImportError = (String, Option<String>);

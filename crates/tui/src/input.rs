@@ -8,7 +8,7 @@
 //! to `CSI ? 996 n`, and with it all keys up to the next `u` or `c`.
 
 mod coalesce;
-mod reader;
+pub(crate) mod reader;
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,7 +18,6 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use tokio::time::{Instant, timeout_at};
 
 use self::reader::EventReader;
-pub(super) use self::reader::open_terminal;
 use tiller_render::theme::Rgb;
 
 /// The query: OSC 11 (xterm's "Change VT100 text background color") with `?`.

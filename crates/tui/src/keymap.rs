@@ -4,15 +4,15 @@
 //! command checks them; a key whose command doesn't apply at the moment falls through to the next context.
 
 mod bindings;
-mod chord;
+pub(crate) mod chord;
 
 use std::collections::HashMap;
 
 use crossterm::event::KeyEvent;
 
-pub(super) use chord::Chord;
+use crate::keymap::chord::Chord;
 
-use super::editor::EditCommand;
+use crate::editor::edit_command::EditCommand;
 
 /// Where a key binding applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

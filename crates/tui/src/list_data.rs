@@ -12,11 +12,11 @@ use tiller_engine::{BranchSummary, ContextBreakdown, SessionState};
 use tiller_render::{Line, Role, Span, truncate_to};
 use tiller_session::Reader;
 
-use super::dialog::Dialog;
-use super::path_display::shortened;
-use super::picker::{PickerChoice, PickerItem};
-use super::tool_call::one_line;
+use crate::dialog::Dialog;
 use crate::message::{ListResult, TaskResult};
+use crate::path_display::shortened;
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::text::one_line;
 
 /// Characters of a label that are drawn and searched.
 pub(super) const LONGEST: usize = 300;

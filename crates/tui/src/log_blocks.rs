@@ -13,13 +13,17 @@ use tiller_core::message::{
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::built_in_tools;
-use tiller_session::context::{self, CutOffCall};
+use tiller_session::context;
+use tiller_session::context::CutOffCall;
 use tiller_session::entry::{Compaction, MessageEntry, TillerEntry};
 use tiller_session::{BranchPoints, Entry, EntryBody};
 
-use super::block::{Block, BlockKind, BranchPoint, BranchSide, NoticeLevel, Shell, ShellState, took_ms};
-use super::recovery::{Recovery, find_recovery};
-use super::tool_call::{CallState, ToolCallBlock};
+use crate::block::branch_point::{BranchPoint, BranchSide};
+use crate::block::notice_level::NoticeLevel;
+use crate::block::shell::{Shell, ShellState, took_ms};
+use crate::block::{Block, BlockKind};
+use crate::recovery::{Recovery, find_recovery};
+use crate::tool_call::{CallState, ToolCallBlock};
 
 /// Builds the blocks of a section of the log.
 #[derive(Debug, Default)]

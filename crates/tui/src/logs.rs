@@ -1,13 +1,14 @@
 //! The page of tiller's own log.
 
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use tiller_files as files;
 use tiller_render::{Line, Role};
 
-use super::tool_call::one_line;
 use crate::message::TaskResult;
+use crate::text::one_line;
 
 /// The end of the log, newest line first, and the directory of crash reports.
 pub(super) fn page(log: Option<&Path>, reports: Option<&Path>) -> TaskResult {

@@ -1,15 +1,7 @@
 //! Ways to send a message that fills most of the context window.
 
 use crate::action::{Action, LineExtra, Submit};
-
-/// The ways to send a long message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LongMessage {
-    /// Unchanged.
-    Whole,
-    /// As a file that the model reads in parts.
-    AsFile,
-}
+use crate::delivery::LongMessage;
 
 /// Limits the attached files to those that `typed` names, the text without the contents of pastes: a paste
 /// may come from anyone.

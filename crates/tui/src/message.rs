@@ -12,14 +12,21 @@ use tiller_render::Line;
 use tiller_render::theme::{Rgb, ThemeRegistry};
 use tiller_session::{BranchPoints, Entry, SessionScope};
 
-use crate::action::{ListKind, UserText};
+use crate::action::UserText;
 use crate::attach::AttachedImage;
-use crate::completion::{ArgumentValues, FileList, PathListing, Ranked};
+use crate::completion::files::{FileList, Ranked};
+use crate::completion::paths::PathListing;
+use crate::completion::values::ArgumentValues;
 use crate::dialog::Dialog;
-use crate::picker::{NarrowedList, PickerChoice, PickerItem, SessionQueryId, Sessions, StatusText};
+use crate::list_kind::ListKind;
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::picker::line_prompt::StatusText;
+use crate::picker::narrowing::NarrowedList;
+use crate::picker::session_query::SessionQueryId;
+use crate::picker::sessions::Sessions;
 use crate::session_model::Job;
 use crate::transcript::{LoadedPath, SectionRequest};
-use crate::transcript_pane::SearchHits;
+use crate::transcript_pane::lookup::SearchHits;
 use crate::welcome::Welcome;
 use crate::{login, queue, tree};
 
@@ -187,7 +194,7 @@ pub(crate) enum ListResult {
     /// A result for the tree of this session.
     Tree {
         session: SessionId,
-        news: tree::TreeResult,
+        news: tree::request::TreeResult,
     },
     /// A fork of this session was created without switching to it.
     ForkCreated(SessionId),

@@ -14,16 +14,17 @@ use tiller_engine::{Snapshot, built_in_tools};
 use tiller_render::RenderOptions;
 use tiller_session::Reader;
 
-use super::TuiOptions;
-use super::executor::{read_newest, read_part, search_log};
-use super::terminal::Images;
-use super::theme::ThemeState;
-use super::tree::{self, SearchControl};
-use super::view::view;
 use crate::action::{Action, BackgroundJob};
 use crate::app::App;
+use crate::executor::log_queries::{read_newest, read_part, search_log};
 use crate::message::{ListResult, LoadedSession, Msg, TaskResult};
+use crate::options::TuiOptions;
+use crate::terminal::capabilities::Images;
+use crate::theme::ThemeState;
+use crate::tree;
+use crate::tree::search_worker::SearchControl;
 use crate::ui_context::UiContext;
+use crate::view::view;
 
 /// A session's screen, drawn into memory exactly as [`run`](super::run) draws it on a terminal.
 ///
@@ -119,15 +120,15 @@ impl OffScreen {
     }
 
     /// Answers a request of the tree.
-    fn query_tree(&mut self, request: &tree::TreeRequest, now: UnixMs) {
-        let mut all: Vec<tree::TreeResult> =
-            tree::load(&self.reader, &built_in_tools(), request).into_iter().collect();
-        if let tree::TreeRequest::Search(query) = request {
+    fn query_tree(&mut self, request: &tree::request::TreeRequest, now: UnixMs) {
+        let mut all: Vec<tree::request::TreeResult> =
+            tree::loader::load(&self.reader, &built_in_tools(), request).into_iter().collect();
+        if let tree::request::TreeRequest::Search(query) = request {
             let tell = |result| {
                 all.push(result);
                 SearchControl::Yes
             };
-            tree::search_entries(&self.reader, query, || SearchControl::Yes, tell);
+            tree::search_worker::search_entries(&self.reader, query, || SearchControl::Yes, tell);
         }
         for result in all {
             let session = self.reader.id().clone();

@@ -1,16 +1,18 @@
 //! The kinds of overlays: lists, pages and the tree.
 
+pub(crate) mod scroll;
+
 use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Clear, Widget};
 use tiller_core::id::CallId;
 
-use crate::action::ListKind;
 use crate::component::{Component, Context, Outcome, ViewContext};
-use crate::keymap::KeyCommand;
+use crate::list_kind::ListKind;
 use crate::pager::Pager;
-use crate::picker::{Picker, PickerChoice, PickerItem};
+use crate::picker::Picker;
+use crate::picker::item::{PickerChoice, PickerItem};
 use crate::tree::TreeView;
 
 /// A panel over everything but the footer.
@@ -108,19 +110,5 @@ impl Overlay {
     /// Returns true if it is this list.
     pub(crate) fn is_list(&self, list: ListKind) -> bool {
         matches!(self, Self::Picker(picker) if picker.kind() == Some(list))
-    }
-}
-
-/// The rows by which a command scrolls a list or a page on a screen of this size; `None` for other commands.
-pub(crate) fn scroll_rows(command: KeyCommand, size: (u16, u16)) -> Option<isize> {
-    let page = isize::try_from(size.1 / 2).unwrap_or(10).max(1);
-    match command {
-        KeyCommand::Up => Some(-1),
-        KeyCommand::Down => Some(1),
-        KeyCommand::PopupPageUp => Some(-page),
-        KeyCommand::PopupPageDown => Some(page),
-        KeyCommand::First => Some(isize::MIN / 2),
-        KeyCommand::Last => Some(isize::MAX / 2),
-        _ => None,
     }
 }

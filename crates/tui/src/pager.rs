@@ -10,11 +10,12 @@ use tiller_render::{Breaks, Indent, Line, MAX_PROSE_WIDTH, Role, Span, wrap};
 use crate::component::{Component, Context, Outcome, ViewContext};
 use crate::draw::{put, row, title};
 use crate::effect::{Effect, LeaveScope};
-use crate::keymap::{self, KeyCommand};
+use crate::keymap;
+use crate::keymap::KeyCommand;
 use crate::layout::right_aligned;
-use crate::overlay::scroll_rows;
+use crate::overlay::scroll::scroll_rows;
 use crate::shown_since::ShownSince;
-use crate::tool_call::one_line;
+use crate::text::one_line;
 
 /// Maximum width of the left column; longer text is wrapped.
 const MOST_LEFT: usize = 31;

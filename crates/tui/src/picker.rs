@@ -2,50 +2,49 @@
 //!
 //! Each list is a [`ListSource`]: it says what Enter and its own keys do. `keys` handles keys, `view` draws.
 
-mod agent_options;
-mod browser;
-mod choices;
-mod credentials;
-mod foreign_logs;
-mod fuzzy;
-mod inline_prompt;
-mod item;
+pub(crate) mod agent_options;
+pub(crate) mod approval_modes;
+pub(crate) mod browser;
+pub(crate) mod choices;
+pub(crate) mod credentials;
+pub(crate) mod detail_lines;
+pub(crate) mod foreign_logs;
+pub(crate) mod fuzzy;
+pub(crate) mod inline_prompt;
+pub(crate) mod item;
 mod keys;
-mod line_input;
-mod models;
+pub(crate) mod line_input;
+pub(crate) mod line_prompt;
+pub(crate) mod list_sources;
+pub(crate) mod models;
+pub(crate) mod narrowing;
 mod session_lists;
-mod sessions;
-mod settings;
-mod source;
+pub(crate) mod session_query;
+pub(crate) mod sessions;
+pub(crate) mod settings;
+pub(crate) mod source;
+use crate::picker::narrowing::{NarrowedList, NarrowingJob, with_match_mode};
 #[cfg(test)]
 mod tests;
-mod themes;
-mod view;
+pub(crate) mod themes;
+pub(crate) mod view;
 
 use std::sync::Arc;
 
 use tiller_render::Line;
 
-use crate::action::ListKind;
-use crate::tool_call::one_line;
+use crate::list_kind::ListKind;
+use crate::text::one_line;
 
-pub(super) use agent_options::{Levels, levels, mode_about, modes, permissions, tools};
-pub(super) use browser::SessionBrowser;
-pub(super) use choices::{PromptList, Question};
-pub(super) use credentials::{logins, logouts};
-pub(super) use foreign_logs::{foreign_logs, searched_places};
-pub(super) use fuzzy::{FuzzyQuery, MatchMode};
-pub(super) use inline_prompt::{LinePrompt, StatusText};
-pub(super) use item::{MARKS, PickerChoice, PickerItem, SessionExcerpt, SessionQueryId};
-pub(super) use line_input::LineInput;
-pub(super) use models::{Models, models};
-pub(super) use sessions::{Sessions, age, hits, newest, read_excerpt, sessions, sessions_by_id};
-pub(super) use settings::{setting_problem, settings};
-pub(super) use source::{ListSource, list_source};
-pub(super) use themes::{theme_items, theme_names};
-pub(super) use view::{label, rows};
+use crate::picker::browser::SessionBrowser;
+use crate::picker::fuzzy::FuzzyQuery;
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::picker::line_input::LineInput;
+use crate::picker::line_prompt::{LinePrompt, StatusText};
+use crate::picker::session_query::SessionExcerpt;
+use crate::picker::source::ListSource;
 
-use inline_prompt::InlinePrompt;
+use crate::picker::inline_prompt::InlinePrompt;
 
 /// Number of items up to which filtering runs synchronously, within a few milliseconds. Longer lists are filtered in
 /// the background while the previous matches stay visible.
@@ -106,39 +105,6 @@ enum PendingQuery {
     None,
     Unasked,
     Asked,
-}
-
-/// A background job that filters a long list.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct NarrowingJob {
-    items: Arc<[PickerItem]>,
-    query: String,
-    match_mode: MatchMode,
-}
-
-impl NarrowingJob {
-    /// Filters the list; slow.
-    pub(super) fn run(self) -> NarrowedList {
-        let matches = with_match_mode(&self.items, &self.query, self.match_mode);
-        NarrowedList { job: self, matches }
-    }
-}
-
-/// The result of a [`NarrowingJob`].
-#[derive(Debug)]
-pub(super) struct NarrowedList {
-    job: NarrowingJob,
-    matches: Vec<usize>,
-}
-
-/// Indexes of the matching items, best first. A session whose id begins with the text comes before all others.
-pub(super) fn with_match_mode(items: &[PickerItem], query: &str, match_mode: MatchMode) -> Vec<usize> {
-    let others = FuzzyQuery::new(query, match_mode).rank(items, |item| (&item.label, &item.note));
-    let has_id = |item: &PickerItem| item.tag.as_ref().is_some_and(|tag| tag.id.matches(query.trim()));
-    let mut matches: Vec<usize> = (0..items.len()).filter(|at| has_id(&items[*at])).collect();
-    let by_id = matches.len();
-    matches.extend(others.into_iter().filter(|at| by_id == 0 || !has_id(&items[*at])));
-    matches
 }
 
 impl Picker {

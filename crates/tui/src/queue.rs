@@ -1,7 +1,9 @@
 //! Actions on queued messages, and their results.
 
-use tiller_core::event::{QueueItem, QueueKind};
+use tiller_core::event::QueueItem;
 use tiller_core::id::QueueId;
+
+use tiller_core::event::QueueKind;
 
 /// An action on queued messages.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,3 +56,6 @@ pub(crate) fn in_order(queue: &[QueueItem]) -> Vec<&QueueItem> {
     let of = |kind: QueueKind| queue.iter().filter(move |item| item.kind == kind);
     of(QueueKind::Steer).chain(of(QueueKind::FollowUp)).collect()
 }
+
+/// The message about a selected or edited message that left the queue.
+pub(crate) const MESSAGE_GONE: &str = "That message is no longer queued: it was delivered or removed.";

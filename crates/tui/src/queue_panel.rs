@@ -6,6 +6,7 @@
 mod keys;
 mod view;
 
+use crate::queue::MESSAGE_GONE;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tiller_core::event::QueueItem;
@@ -185,9 +186,6 @@ impl QueuePanel {
         }
     }
 }
-
-/// The message about a selected or edited message that left the queue.
-pub(crate) const MESSAGE_GONE: &str = "That message is no longer queued: it was delivered or removed.";
 
 /// The keys that restore removed messages after the panel was left.
 fn restore_hint(view: &ViewContext<'_>) -> String {

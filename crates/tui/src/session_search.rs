@@ -2,16 +2,17 @@
 //!
 //! Indexed sessions appear at once; unindexed logs are read in between, and their results follow.
 
+use crate::picker::session_query::SearchRequest;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
 use tiller_core::id::SessionId;
-use tiller_session::{Catalog, IndexQueue, PageRequest, SessionError, SessionScope, SessionSummary};
+use tiller_session::{Catalog, IndexQueue, PageRequest, SessionError, SessionSummary};
 use tokio::sync::mpsc;
 
-use super::executor::now;
-use super::picker::{SessionQueryId, hits, sessions, sessions_by_id};
+use crate::clock::now;
 use crate::message::{ListResult, SessionsResult, TaskResult};
+use crate::picker::sessions::{hits, session_items, sessions_by_id};
 
 /// Sessions in the first answer: more than a screen.
 const FIRST: usize = 60;
@@ -27,14 +28,6 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Interval between updated lists while logs are indexed.
 const LIST_INTERVAL: Duration = Duration::from_secs(2);
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SearchRequest {
-    /// The picker that asked; results carry it.
-    pub(super) look: SessionQueryId,
-    pub(super) scope: SessionScope,
-    pub(super) words: String,
-}
 
 /// The reason why the thread ends.
 enum SearchStop {
@@ -153,7 +146,7 @@ impl SearchThread {
 
     fn send_sessions(&self, list: &[SessionSummary]) -> Result<(), SearchStop> {
         self.send(SessionsResult::Sessions(
-            sessions(list, self.request.scope, now()).mark_open(&self.current),
+            session_items(list, self.request.scope, now()).mark_open(&self.current),
         ))
     }
 

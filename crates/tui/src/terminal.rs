@@ -4,13 +4,15 @@
 //! which drops it. The keyboard protocol is requested without checking for support: other terminals ignore
 //! the request, and waiting for a reply would delay the first frame where none comes.
 
-mod backend;
-mod capabilities;
-mod kitty_images;
-mod links;
+pub(crate) mod backend;
+pub(crate) mod capabilities;
+pub(crate) mod image_placement;
+pub(crate) mod kitty_images;
+pub(crate) mod links;
 mod wide_graphemes;
 
-use std::io::{self, BufWriter, Stdout, Write};
+use std::io;
+use std::io::{BufWriter, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -31,13 +33,11 @@ use ratatui::Terminal;
 use ratatui::backend::Backend;
 use ratatui::layout::Rect;
 
-use super::options::TerminalOptions;
-use super::view::{ScreenAreas, view};
 use crate::app::App;
-pub(super) use backend::TerminalBackend;
+use crate::options::TerminalOptions;
+use crate::terminal::backend::TerminalBackend;
+use crate::view::{ScreenAreas, view};
 pub use capabilities::{Abilities, Images, Italics};
-pub(super) use kitty_images::ImagePlacement;
-pub(super) use links::mark;
 use tiller_core::unit::UnixMs;
 
 /// Size of the write buffer in bytes, so that a frame takes few writes.

@@ -8,8 +8,8 @@ use tiller_core::id::CallId;
 use tiller_core::setting::{NotifyMode, ProgressMode, Switch};
 use tiller_core::unit::UnixMs;
 
-use super::tool_call::one_line;
 use crate::app::App;
+use crate::text::one_line;
 
 /// Maximum width of a title in columns; terminals truncate titles anyway.
 const MAX_TITLE: usize = 80;

@@ -1,8 +1,6 @@
 //! The current theme: ratatui styles for roles, and the theme being previewed.
 
-mod check;
-
-pub(super) use check::{AUTO, ThemeCheck, check, setting_of};
+pub(crate) mod check;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,9 +1,10 @@
 //! Tool calls as blocks: their summary line and their output.
 
 mod notes;
-mod output;
+pub(crate) mod output;
 
-pub(super) use output::ToolOutputBlock;
+use crate::text::{noticeable_time, one_line};
+use crate::tool_call::output::ToolOutputBlock;
 
 use serde_json::Value;
 use tiller_core::ansi::{StyleRun, StyledText, parse_style_runs};
@@ -18,8 +19,8 @@ use tiller_render::{
 };
 use tiller_session::context::CutOffCall;
 
-use super::block::image_lines;
-use super::layout::RenderContext;
+use crate::block::image_lines;
+use crate::layout::RenderContext;
 
 /// Column width of tool names.
 const NAME_WIDTH: usize = 10;
@@ -510,11 +511,6 @@ fn details_note(outcome: &ToolOutcome) -> String {
     }
 }
 
-/// A text on one line with visible line breaks.
-pub(super) fn one_line(text: &str) -> String {
-    sanitize(text.trim(), ControlChars::Visible).replace('\n', " ⏎ ")
-}
-
 /// The reason why a call didn't run. The part after a semicolon is for the model.
 fn not_run_note(text: &str) -> String {
     let line = first_line(text);
@@ -528,20 +524,6 @@ fn first_line(text: &str) -> String {
     sanitize(text.lines().next().unwrap_or_default(), ControlChars::Visible).into_owned()
 }
 
-/// A duration: `0.4s`, `12s`, `3m 05s`.
-pub(super) fn short_duration(ms: u64) -> String {
-    match ms / 1_000 {
-        0..=9 => format!("{}.{}s", ms / 1_000, ms % 1_000 / 100),
-        s @ 10..=59 => format!("{s}s"),
-        s => format!("{}m {:02}s", s / 60, s % 60),
-    }
-}
-
-/// A duration of at least a tenth of a second; `None` for shorter ones.
-pub(super) fn noticeable_time(ms: u64) -> Option<String> {
-    (ms >= 100).then(|| short_duration(ms))
-}
-
 #[cfg(test)]
 mod tests {
     use tiller_core::ansi::AnsiColor;
@@ -549,6 +531,7 @@ mod tests {
 
     use super::*;
     use crate::layout::{Folds, TEXT_WIDTH};
+    use crate::text::short_duration;
     use serde_json::json;
     use tiller_engine::built_in_tools;
 

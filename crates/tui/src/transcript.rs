@@ -6,13 +6,13 @@
 //! [`selection`] is the mouse selection.
 
 mod banner;
-mod chunk;
-mod jump;
-mod reload;
-mod selection;
+pub(crate) mod chunk;
+pub(crate) mod jump;
+pub(crate) mod reload;
+pub(crate) mod selection;
 #[cfg(test)]
 mod tests;
-mod viewport;
+pub(crate) mod viewport;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -22,22 +22,20 @@ use tiller_core::message::{ToolResultMessage, joined_text};
 use tiller_core::unit::UnixMs;
 use tiller_session::{BranchPoints, Entry, Section};
 
-use super::block::{Block, BlockKind, Fold, NoticeLevel};
-use super::layout::{Folds, RenderContext};
-use super::log_blocks::{BlockBuilder, PathContext, mark_cut_off, set_call_result};
-use super::logical_line::LogicalLine;
-use super::recovery::{Recovery, find_recovery};
-use super::search_term::SearchTerm;
-use super::tool_call::CallState;
+use crate::block::notice_level::NoticeLevel;
+use crate::block::{Block, BlockKind, Fold};
+use crate::layout::{Folds, RenderContext};
+use crate::log_blocks::{BlockBuilder, PathContext, mark_cut_off, set_call_result};
+use crate::logical_line::LogicalLine;
+use crate::recovery::{Recovery, find_recovery};
+use crate::search_term::SearchTerm;
+use crate::tool_call::CallState;
 
-pub(super) use chunk::BlockPos;
-pub(super) use chunk::ENTRIES;
-use chunk::{Chunk, ChunkContent};
-pub(super) use jump::{Direction, JumpTarget};
-pub(super) use reload::ScrollAnchor;
-pub(super) use selection::{CopiedText, Granularity, TextPos, amount};
-pub(super) use viewport::ShownRows;
-use viewport::Viewport;
+use crate::transcript::chunk::BlockPos;
+use crate::transcript::chunk::ENTRIES;
+use crate::transcript::chunk::{Chunk, ChunkContent};
+use crate::transcript::reload::ScrollAnchor;
+use crate::transcript::viewport::Viewport;
 
 /// Number of newest entries whose ids are remembered.
 const RECENT: usize = 500;

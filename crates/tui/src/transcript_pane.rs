@@ -4,8 +4,9 @@
 //! area, and draws. The search bar and a focused block take keys first; the screen's own bindings arrive as commands.
 
 mod events;
+pub(crate) mod lookup;
 mod mouse;
-mod search_bar;
+pub(crate) mod search_bar;
 mod shell;
 mod streaming;
 mod view;
@@ -19,21 +20,27 @@ use tiller_engine::BranchSummary;
 use tiller_render::{self as render, ImageLimits};
 use tiller_session::{BranchPoints, Entry};
 
-use self::mouse::Press;
-use self::search_bar::SearchBar;
-use crate::action::{Action, BackgroundJob, Navigate, TerminalAction};
-use crate::block::{Block, BlockKind, NoticeLevel};
+use crate::action::CopiedText;
+use crate::action::{Action, BackgroundJob, TerminalAction};
+use crate::block::banner::Banner;
+use crate::block::notice_level::NoticeLevel;
+use crate::block::{Block, BlockKind};
 use crate::component::{Component, Context, Outcome, ViewContext};
-use crate::editor::EditCommand;
+use crate::editor::edit_command::EditCommand;
 use crate::effect::Effect;
-use crate::keymap::{self, KeyCommand};
+use crate::keymap;
+use crate::keymap::KeyCommand;
 use crate::layout::{RenderContext, TEXT_WIDTH};
-use crate::terminal::Images;
-use crate::transcript::{BlockPos, CopiedText, Direction, JumpTarget, SectionRequest, Transcript, amount};
+use crate::navigate::Navigate;
+use crate::terminal::capabilities::Images;
+use crate::transcript::chunk::BlockPos;
+use crate::transcript::jump::{Direction, JumpTarget};
+use crate::transcript::selection::amount;
+use crate::transcript::{SectionRequest, Transcript};
+use crate::transcript_pane::mouse::Press;
+use crate::transcript_pane::search_bar::SearchBar;
 use crate::ui_context::UiContext;
-use crate::welcome::{Banner, banner};
-
-pub(crate) use search_bar::{Lookup, SearchHits, hits};
+use crate::welcome::banner;
 
 /// Maximum base64 length of a painted image: some tens of milliseconds of writing.
 const MAX_PAINTED: usize = 2 * 1024 * 1024;

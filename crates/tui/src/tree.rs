@@ -6,37 +6,35 @@
 //! pass over the nodes when the filter changes.
 
 mod click;
-mod draw;
+pub(crate) mod draw;
 mod entry_text;
-mod keys;
-mod loader;
-mod model;
+pub(crate) mod keys;
+pub(crate) mod loader;
+pub(crate) mod model;
 mod moves;
 mod preview;
+pub(crate) mod request;
 mod rows;
 mod search;
-mod search_worker;
+pub(crate) mod search_worker;
 mod text_cache;
 
+use crate::tree::request::{TreePurpose, TreeRequest, TreeResult};
 use std::collections::{HashMap, HashSet};
 
 use ratatui::layout::Rect;
 use tiller_core::id::{EntryId, SessionId};
 use tiller_session::{LineRole, Visibility};
 
-use super::block::Block;
-use crate::action::{Action, Navigate};
+use crate::action::Action;
+use crate::navigate::Navigate;
 
-pub(super) use draw::DrawnTree;
-use entry_text::EntryText;
-pub(super) use keys::hide_dialog;
-pub(super) use loader::load;
-pub(super) use model::{TreeFilter, TreeModel};
-use preview::EntryPreview;
-use rows::VisibleRows;
-use search::TreeSearch;
-pub(super) use search_worker::{SearchControl, TreeQuery, search_entries};
-use text_cache::TextCache;
+use crate::tree::draw::DrawnTree;
+use crate::tree::model::{TreeFilter, TreeModel};
+use crate::tree::preview::EntryPreview;
+use crate::tree::rows::VisibleRows;
+use crate::tree::search::TreeSearch;
+use crate::tree::text_cache::TextCache;
 
 /// Rows kept between the cursor and the edge of the list.
 const MARGIN: usize = 2;
@@ -46,62 +44,6 @@ const WIDE: u16 = 110;
 
 /// Body height from which on there is room for a preview below the list.
 const TALL: u16 = 12;
-
-/// A request for data.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum TreeRequest {
-    /// The current structure of the session.
-    Shape,
-    /// The texts of rows.
-    Texts(Vec<TextRequest>),
-    /// The full content of an entry.
-    Preview(usize),
-    Search(TreeQuery),
-    /// Ends the last search.
-    EndSearch,
-}
-
-/// A request for a row's text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TextRequest {
-    node: usize,
-    /// The answer whose model the row shows, if the row begins a branch.
-    answer: Option<usize>,
-}
-
-/// A row's text.
-#[derive(Clone, Debug)]
-pub(super) struct LoadedTexts {
-    request: TextRequest,
-    text: EntryText,
-    model: Option<String>,
-}
-
-/// An entry's full content.
-#[derive(Clone, Debug)]
-pub(super) struct LoadedPreview {
-    node: usize,
-    facts: Vec<String>,
-    blocks: Vec<Block>,
-}
-
-/// The result of a [`TreeRequest`].
-#[derive(Debug)]
-pub(super) enum TreeResult {
-    Shape(Box<TreeModel>),
-    Texts(Vec<LoadedTexts>),
-    Preview(Box<LoadedPreview>),
-    Found(search_worker::TreeHits),
-}
-
-/// The purpose of opening the tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TreePurpose {
-    /// Continue from an entry.
-    Go,
-    /// Fork a new session from an entry.
-    Fork,
-}
 
 /// Freshness of the structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

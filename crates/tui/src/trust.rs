@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tiller_render::Role;
 
-use super::picker::{PickerChoice, PickerItem};
+use crate::picker::item::{PickerChoice, PickerItem};
 
 type Find = dyn Fn() -> Result<UntrustedProject, String> + Send + Sync;
 type Trust = dyn Fn() -> Result<(), String> + Send + Sync;

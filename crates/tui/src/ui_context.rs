@@ -10,8 +10,10 @@ use tiller_render::theme::resolve_theme;
 
 use crate::ProviderKey;
 use crate::keymap::Keymap;
-use crate::terminal::Images;
-use crate::theme::{self, ThemeCheck, ThemeState};
+use crate::terminal::capabilities::Images;
+use crate::theme;
+use crate::theme::ThemeState;
+use crate::theme::check::ThemeCheck;
 
 /// The environment of the front end.
 #[derive(Clone, Debug)]
@@ -35,7 +37,7 @@ pub(crate) struct UiContext {
 impl UiContext {
     /// Checks a value for a theme setting.
     pub(crate) fn check_theme(&self, setting: &Setting, name: &str) -> ThemeCheck {
-        theme::check(&self.theme.library, setting, &self.resolve_theme(name))
+        theme::check::check(&self.theme.library, setting, &self.resolve_theme(name))
     }
 
     /// A theme's name, or the absolute path of its file.

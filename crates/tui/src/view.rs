@@ -1,11 +1,8 @@
 //! Drawing the screen: transcript, approval panel, status, queue, completion, editor, footer.
 
 mod footer;
-mod hit_test;
-mod prompt;
-
-pub(super) use self::hit_test::{HitRow, ScrollTarget};
-pub(super) use self::prompt::most_offers;
+pub(crate) mod hit_test;
+pub(crate) mod prompt;
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -13,7 +10,6 @@ use ratatui::layout::{Position, Rect};
 use tiller_core::unit::thousands;
 use tiller_render::{Emphasis, Line, Role, Span, Style};
 
-use super::approval_panel::page_foot;
 use super::component::{Component, ViewContext};
 use super::draw::{lines, put};
 use super::editor::EditKind;
@@ -22,6 +18,7 @@ use super::overlay::Overlay;
 use super::pager::Pager;
 use super::welcome::placeholder;
 use crate::app::App;
+use crate::approval_panel::view::page_foot;
 
 /// Columns of the prompt sign before the editor.
 pub(super) const MARK: u16 = 3;

@@ -1,33 +1,23 @@
 //! The welcome screen of a new session, shown until the first message. Data that must be looked up is added
 //! when it arrives, so that the start doesn't wait for it.
 
+use crate::block::banner::Banner;
 use std::path::{Path, PathBuf};
 
 use tiller_core::id::SessionId;
 use tiller_core::message::ModelRef;
 use tiller_core::unit::UnixMs;
 use tiller_engine::{AgentSession, ApprovalMode, CommandSource};
-use tiller_render::{self as render, Emphasis, Line, Role, Span, Style, truncate_to};
+use tiller_render::truncate_to;
 use tiller_session::{Catalog, PageRequest, SessionScope};
 
-use super::component::ViewContext;
-use super::keymap::KeyCommand;
-use super::path_display::at_home;
-use super::picker::{age, mode_about};
-use super::tool_call::one_line;
+use crate::component::ViewContext;
+use crate::keymap::KeyCommand;
 use crate::message::TaskResult;
-
-/// Width of a row's name in columns.
-const NAME_WIDTH: usize = 10;
-
-/// The text above the editor in a new session.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Banner {
-    /// Lines of text; the first is emphasized, long ones are wrapped.
-    lines: Vec<String>,
-    /// Rows of a name and a value, cut if too long.
-    facts: Vec<(&'static str, String)>,
-}
+use crate::path_display::at_home;
+use crate::picker::approval_modes::mode_about;
+use crate::text::age;
+use crate::text::one_line;
 
 /// The data that must be looked up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,32 +44,6 @@ fn last_session(mut catalog: Catalog, current: &SessionId) -> Option<(String, Un
     let sessions = catalog.page(SessionScope::ThisDirectory, page).ok()?.sessions;
     let last = sessions.into_iter().find(|session| session.id != *current)?;
     Some((one_line(last.title()?), last.modified))
-}
-
-impl Banner {
-    /// The texts for searching and copying.
-    pub(super) fn texts(&self) -> Vec<String> {
-        let facts = self.facts.iter().map(|(name, fact)| format!("{name}: {fact}"));
-        self.lines.iter().cloned().chain(facts).collect()
-    }
-
-    /// The rows for the screen.
-    pub(super) fn rows(&self, width: usize) -> Vec<Line> {
-        let title = Style::from(Role::Accent).with(Emphasis::BOLD);
-        let (first, rest) =
-            self.lines.split_first().map_or((None, &[][..]), |(first, rest)| (Some(first), rest));
-        let title = first.into_iter().flat_map(|line| render::plain(line, title, width));
-        let facts = self.facts.iter().map(|(name, fact)| {
-            let room = width.saturating_sub(NAME_WIDTH);
-            Line::from(vec![
-                Span::new(format!("{name:<NAME_WIDTH$}"), Role::Muted),
-                Span::new(truncate_to(&one_line(fact), room), Role::Text),
-            ])
-        });
-        let muted = Style::from(Role::Muted);
-        let rest = rest.iter().flat_map(|line| render::plain(line, muted, width));
-        title.chain(facts).chain(rest).collect()
-    }
 }
 
 /// The placeholder in an empty editor until the first message.

@@ -7,12 +7,12 @@
 use tiller_core::event::{CompactionChoice, Event, EventKind, SessionChange};
 use tiller_core::id::CallId;
 
-use super::App;
 use crate::action::{Action, BackgroundJob};
 use crate::agent_event::AgentEvent;
+use crate::app::App;
 use crate::dialog::Dialog;
-use crate::picker::{PickerChoice, PickerItem};
-use crate::tool_call::one_line;
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::text::one_line;
 
 impl App {
     /// Applies an event, unless a snapshot included it already.

@@ -1,19 +1,22 @@
 //! Keys of the whole screen: their dispatch, and the bindings that concern no single part.
 
+use crate::app::double_key::DoubleKey;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::UnixMs;
 use tiller_engine::{ApprovalMode, CycleDirection};
 
-use super::App;
-use crate::action::{Action, ListAction, ListKind, SessionEdit, TerminalAction};
+use crate::action::{Action, ListAction, SessionEdit, TerminalAction};
+use crate::app::App;
 use crate::component::{Component, Outcome};
-use crate::compositor::{KeyIntent, KeyReceiver, key_receivers};
+use crate::compositor::consumed_key::KeyIntent;
+use crate::compositor::key_order::{KeyReceiver, key_receivers};
 use crate::effect::{Effect, Opening};
 use crate::help;
 use crate::keymap::{Context, KeyCommand};
+use crate::list_kind::ListKind;
 use crate::queue_panel::QueuePanel;
-use crate::tree::TreePurpose;
+use crate::tree::request::TreePurpose;
 
 /// Maximum time between two presses of Esc that open the tree, in milliseconds.
 const TWICE_ESCAPE_MS: u64 = 600;
@@ -27,18 +30,6 @@ const TWICE_INTERRUPT_MS: u64 = 2_000;
 
 /// Maximum number of bytes that fast typing or a slow connection delivers at once; more are a paste.
 const FAST_TYPING: usize = 64;
-
-/// A key with another meaning when pressed twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DoubleKey {
-    Escape,
-    /// Esc that stopped a run, and its repeats; these never open the tree.
-    Stopping,
-    Interrupt,
-    /// The key that cleared the editor. A second press does nothing, but the flash about it also disappears
-    /// with the next key.
-    Clear,
-}
 
 impl App {
     pub(super) fn handle_key(&mut self, key: KeyEvent) -> Vec<Action> {

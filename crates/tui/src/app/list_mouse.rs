@@ -7,16 +7,17 @@
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Position;
 
-use super::App;
-use super::mouse::WHEEL_LINES;
 use crate::action::Action;
+use crate::app::App;
+use crate::app::mouse::WHEEL_LINES;
 use crate::composer::Composer;
-use crate::compositor::KeyIntent;
+use crate::compositor::consumed_key::KeyIntent;
 use crate::overlay::Overlay;
 use crate::queue_panel::QueuePanel;
 use crate::shown_since::ShownSince;
-use crate::transcript::Direction;
-use crate::view::{self, HitRow, ScrollTarget};
+use crate::transcript::jump::Direction;
+use crate::view;
+use crate::view::hit_test::{HitRow, ScrollTarget};
 
 impl App {
     /// Handles a click on a row of a list; `None` if there is none.
@@ -42,7 +43,7 @@ impl App {
             (HitRow::Popup { line, height }, Some(Overlay::Picker(picker))) => picker.click(line, height),
             (HitRow::Popup { line, .. }, Some(Overlay::Tree(tree))) => tree.click(line),
             (HitRow::Popup { .. }, Some(Overlay::Pager(_)) | None) => false,
-            (HitRow::Offer(line), _) => self.composer.completion.click(line, view::most_offers(self)),
+            (HitRow::Offer(line), _) => self.composer.completion.click(line, view::prompt::most_offers(self)),
             (HitRow::Waiting(row), _) => self.queue.click(row, &self.model.activity.queue),
         }
     }

@@ -4,10 +4,10 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-use super::App;
 use crate::action::Action;
-use crate::compositor::KeyIntent;
-use crate::transcript::Direction;
+use crate::app::App;
+use crate::compositor::consumed_key::KeyIntent;
+use crate::transcript::jump::Direction;
 use crate::view::{MARK, ScreenAreas};
 
 /// Lines per step of the wheel.

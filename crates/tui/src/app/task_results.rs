@@ -4,19 +4,20 @@ use tiller_core::event::QueueItem;
 use tiller_core::id::SessionId;
 use tiller_engine::{KeyChangeOutcome, SessionState, SessionSwitched};
 
-use crate::action::{Action, BackgroundJob, ListAction, ListKind, UserText};
+use crate::action::{Action, BackgroundJob, ListAction, UserText};
 use crate::app::App;
-use crate::block::NoticeLevel;
+use crate::block::notice_level::NoticeLevel;
 use crate::compositor::Compositor;
 use crate::frame_pacer::Dirty;
 use crate::keymap::KeyCommand;
+use crate::list_kind::ListKind;
 use crate::login::LoginResult;
 use crate::message::{ListResult, LoadedSession, TaskOrigin, TaskResult};
 use crate::pager::Pager;
 use crate::queue::{QueueAction, QueueOutcome};
 use crate::session_model::Job;
 use crate::transcript_pane::TranscriptPane;
-use crate::tree::hide_dialog;
+use crate::tree::keys::hide_dialog;
 use crate::welcome::banner;
 
 impl App {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use tiller_core::setting;
 use tiller_render::theme::{ColorDepth, ThemeRegistry};
 
-use super::App;
 use crate::action::{Action, BackgroundJob};
-use crate::block::NoticeLevel;
-use crate::theme::{ThemeCheck, ThemeProblems};
-use crate::tool_call::one_line;
+use crate::app::App;
+use crate::block::notice_level::NoticeLevel;
+use crate::text::one_line;
+use crate::theme::ThemeProblems;
+use crate::theme::check::ThemeCheck;
 
 impl App {
     /// Replaces the known themes, updates the list of themes, and reports problems in theme files.

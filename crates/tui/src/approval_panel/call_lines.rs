@@ -11,7 +11,7 @@ use tiller_render::{
     sanitize, wrap,
 };
 
-use crate::tool_call::{one_line, short_duration};
+use crate::text::{one_line, short_duration};
 
 /// The working directory of commands, the session's tools, and the options for laying out text.
 pub(crate) struct LayoutContext<'a> {

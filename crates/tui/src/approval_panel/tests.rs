@@ -3,6 +3,7 @@ use serde_json::json;
 use tiller_core::unit::UnixMs;
 
 use super::*;
+use crate::action::Action;
 use crate::component::FocusState;
 use crate::session_model::{PendingApproval, SessionModel};
 use crate::ui_context::UiContext;

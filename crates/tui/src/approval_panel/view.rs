@@ -3,10 +3,11 @@
 use tiller_core::event::ApprovalRequest;
 use tiller_render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, truncate_to, wrap};
 
-use super::{ApprovalAnswer, ApprovalPanel, first_request};
+use crate::approval_panel::answer::ApprovalAnswer;
+use crate::approval_panel::{ApprovalPanel, first_request};
 use crate::component::ViewContext;
 use crate::keymap::KeyCommand;
-use crate::tool_call::one_line;
+use crate::text::one_line;
 
 /// Minimum rows of the call; with fewer it isn't shown.
 const MIN_ROWS: usize = 3;

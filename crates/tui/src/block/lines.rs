@@ -9,10 +9,10 @@ use tiller_render::{
 };
 use tiller_session::entry::DeliveryReceipt;
 
-use super::NoticeLevel;
+use crate::block::notice_level::NoticeLevel;
 use crate::layout::{RenderContext, rule};
 use crate::receipt;
-use crate::tool_call::{one_line, short_duration};
+use crate::text::{one_line, short_duration};
 
 /// A user message of more lines is folded to its first `FOLDED_HEAD` and last `FOLDED_END` lines: the question often
 /// stands last.

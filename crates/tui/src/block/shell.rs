@@ -7,7 +7,8 @@ use tiller_core::unit::UnixMs;
 use tiller_render::{Breaks, Indent, Line, Role, Span, truncate_to, wrap};
 
 use crate::layout::RenderContext;
-use crate::tool_call::{self, ToolCallBlock, ToolOutputBlock};
+use crate::tool_call::output::ToolOutputBlock;
+use crate::tool_call::{self, ToolCallBlock};
 
 /// Output of a running command kept for the screen, in bytes.
 pub(crate) const MAX_OUTPUT: usize = 100_000;
@@ -68,7 +69,7 @@ impl Shell {
                 let sign =
                     if *failed { Span::new("✗ ", Role::Error) } else { Span::new("✓ ", Role::Success) };
                 let right =
-                    took_ms.and_then(tool_call::noticeable_time).map(|time| Span::new(time, Role::Muted));
+                    took_ms.and_then(crate::text::noticeable_time).map(|time| Span::new(time, Role::Muted));
                 let head = self.finished_head((sign, note), right, ctx);
                 (
                     head,
@@ -85,10 +86,11 @@ impl Shell {
     }
 
     pub(super) fn running_head(&self, since: UnixMs, ctx: &RenderContext) -> Line {
-        let elapsed = Span::new(tool_call::short_duration(ctx.now.since_ms(since)), Role::Muted);
+        let elapsed = Span::new(crate::text::short_duration(ctx.now.since_ms(since)), Role::Muted);
         let notes = self.notes();
         let used = 5 + elapsed.width() + notes.as_ref().map_or(0, Span::width);
-        let command = truncate_to(&tool_call::one_line(&self.command), ctx.width.saturating_sub(used).max(8));
+        let command =
+            truncate_to(&crate::text::one_line(&self.command), ctx.width.saturating_sub(used).max(8));
         let mut left = self.head(Span::new(format!("{} ", ctx.spinner()), Role::Accent), &command);
         left.extend(notes);
         ctx.right_aligned(left, Some(elapsed))
@@ -136,7 +138,7 @@ impl Shell {
 
     fn head(&self, sign: Span, command: &str) -> Vec<Span> {
         let marks = if self.excluded { "!! " } else { "! " };
-        vec![sign, Span::new(marks, Role::Accent), Span::new(tool_call::one_line(command), Role::Text)]
+        vec![sign, Span::new(marks, Role::Accent), Span::new(crate::text::one_line(command), Role::Text)]
     }
 
     fn notes(&self) -> Option<Span> {

@@ -1,40 +1,29 @@
 //! Completion of command arguments: values known to the app, values gathered in the background, paths.
 
-use tiller_core::setting::{self, SettingKind};
+use crate::completion::values::{ArgumentSources, ArgumentValues};
+use tiller_core::setting;
+use tiller_core::setting::SettingKind;
 use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
 use tiller_engine::slash_command::{BuiltInCommand, find_command};
 use tiller_engine::{AgentCommand, ApprovalMode};
 use tiller_render::Role;
 
-use super::Completion;
-use super::candidate::{Candidate, OnAccept, Range};
-use super::paths::PathKind;
-use super::word::CompletionKind;
-use crate::action::{Action, ListAction, ListKind};
+use crate::action::{Action, ListAction};
+use crate::completion::Completion;
+use crate::completion::candidate::{Candidate, OnAccept, Range};
+use crate::completion::paths::PathKind;
+use crate::completion::word::CompletionKind;
 use crate::component::{Context, ViewContext};
-use crate::picker::{
-    FuzzyQuery, MatchMode, PickerChoice, PickerItem, mode_about, theme_names, with_match_mode,
-};
-use crate::tool_call::one_line;
+use crate::list_kind::ListKind;
+use crate::picker::approval_modes::mode_about;
+use crate::picker::fuzzy::{FuzzyQuery, MatchMode};
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::picker::narrowing::with_match_mode;
+use crate::picker::themes::theme_names;
+use crate::text::one_line;
 
 /// Maximum number of candidates.
 const MAX_CANDIDATES: usize = 50;
-
-/// Argument values that are gathered in the background.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ArgumentValues {
-    /// The entries of a list.
-    List(ListKind),
-    /// The sessions of this directory.
-    Sessions,
-}
-
-/// The values gathered last.
-#[derive(Debug)]
-pub(super) struct ArgumentSources {
-    values: ArgumentValues,
-    items: Vec<PickerItem>,
-}
 
 /// The values of a command's argument.
 enum NextArgument {
@@ -151,15 +140,6 @@ fn hint(command: &str, agent_commands: &[AgentCommand]) -> Option<Candidate> {
     let agent = agent.and_then(|other| Some((other.argument_hint.clone()?, other.description.as_str())));
     let (argument, about) = agent.or(built_in).filter(|(argument, _)| !argument.is_empty())?;
     Some(Candidate { name: format!("/{command}"), argument, about: about.to_owned(), ..Candidate::default() })
-}
-
-impl ArgumentValues {
-    const fn range(self) -> Range {
-        match self {
-            Self::List(_) => Range::Closed,
-            Self::Sessions => Range::Open,
-        }
-    }
 }
 
 /// Converts a list's entry into a candidate; `None` for entries that can't be typed.

@@ -8,9 +8,9 @@ use std::time::SystemTime;
 use tiller_files::FileId;
 use tiller_files::walk::{HiddenFiles, WalkEntryKind, WalkOptions, walk};
 
-use super::candidate::{Candidate, OnAccept};
-use crate::picker::{FuzzyQuery, MatchMode};
-use crate::tool_call::one_line;
+use crate::completion::candidate::{Candidate, OnAccept};
+use crate::picker::fuzzy::{FuzzyQuery, MatchMode};
+use crate::text::one_line;
 
 /// Maximum number of listed files and folders; larger trees are listed in part.
 const MAX_FILES: usize = 200_000;

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::candidate::{Candidate, OnAccept};
-use super::files::mention;
-use crate::picker::{FuzzyQuery, MatchMode};
-use crate::tool_call::one_line;
+use crate::completion::candidate::{Candidate, OnAccept};
+use crate::completion::files::mention;
+use crate::picker::fuzzy::{FuzzyQuery, MatchMode};
+use crate::text::one_line;
 
 /// Maximum number of candidates.
 const MAX_CANDIDATES: usize = 200;

@@ -3,25 +3,27 @@
 //! Errors appear in one of two ways. An error in the typed text is a transient message, and the text returns to the
 //! editor for correction; an error during execution stays in the transcript, marked `✗`.
 
-use tiller_core::setting::{self, TABLE};
+use tiller_core::setting;
+use tiller_core::setting::TABLE;
 use tiller_core::suggest;
 use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
 use tiller_engine::slash_command::{BuiltInCommand, ParsedLine, parse, parse_level, parse_mode};
 use tiller_engine::{AgentCommand, BashContext, unrunnable};
 
-use super::Composer;
-use crate::action::{
-    Action, BackgroundJob, DeliveryTime, ListAction, ListKind, Navigate, SessionEdit, Submit,
-};
+use crate::action::{Action, BackgroundJob, ListAction, SessionEdit, Submit};
 use crate::component::Context;
+use crate::composer::Composer;
+use crate::delivery::DeliveryTime;
 use crate::effect::{Effect, Opening};
 use crate::help;
 use crate::keymap::KeyCommand;
+use crate::list_kind::ListKind;
 use crate::login::LoginRequest;
+use crate::navigate::Navigate;
 use crate::pager::Pager;
-use crate::picker::setting_problem;
-use crate::tool_call::one_line;
-use crate::tree::TreePurpose;
+use crate::picker::settings::setting_problem;
+use crate::text::one_line;
+use crate::tree::request::TreePurpose;
 
 /// The command of a shell line, and whether the model sees its output.
 fn shell_command(line: &str) -> Option<(&str, BashContext)> {

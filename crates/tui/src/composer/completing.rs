@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
-use super::Composer;
-use crate::action::{Action, Navigate};
+use crate::action::Action;
 use crate::attach;
-use crate::completion::{
-    ArgumentValues, CompletionKey, EditedText, EnterMeaning, FileList, OnAccept, PathKind, PathListing,
-    Ranked, common, list_paths_action, path,
-};
+use crate::completion::candidate::OnAccept;
+use crate::completion::files::{FileList, Ranked};
+use crate::completion::paths::{PathKind, PathListing, common};
+use crate::completion::values::ArgumentValues;
+use crate::completion::word::path;
+use crate::completion::{CompletionKey, EditedText, EnterMeaning, list_paths_action};
 use crate::component::{Context, Outcome};
-use crate::picker::PickerItem;
+use crate::composer::Composer;
+use crate::navigate::Navigate;
+use crate::picker::item::PickerItem;
 
 impl Composer {
     /// Updates the candidates if the text before the cursor has changed.
@@ -66,7 +69,7 @@ impl Composer {
     fn insert_selected(&mut self, cx: &mut Context<'_>) -> Option<OnAccept> {
         let (candidate, typed) = self.completion.take_selected()?;
         let is_file = self.completion.is_of_files() && self.accepts_images();
-        let images = attach::mentioned_images(&candidate.insert, cx.ui.home.as_deref());
+        let images = attach::mentions::mentioned_images(&candidate.insert, cx.ui.home.as_deref());
         match images.into_iter().next().filter(|_| is_file) {
             Some(image) => {
                 self.editor.replace_before(typed, "");

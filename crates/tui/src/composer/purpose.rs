@@ -1,30 +1,17 @@
 //! Texts that are no message: a denial's reason, a queued message, an instruction for a summary.
 
+use crate::composer::compose_purpose::ComposePurpose;
 use tiller_core::event::Decision;
-use tiller_core::id::{CallId, EntryId};
+use tiller_core::id::CallId;
 
-use super::Composer;
 use crate::action::Action;
-use crate::approval_panel::{decide, denial_reason};
+use crate::approval_panel::decision::{decide, denial_reason};
 use crate::component::{Context, Outcome};
+use crate::composer::Composer;
 use crate::effect::{Effect, QueueEdit};
 use crate::keymap::KeyCommand;
+use crate::queue::MESSAGE_GONE;
 use crate::queue::{AfterQueueEdit, QueueAction};
-use crate::queue_panel::MESSAGE_GONE;
-
-/// The purpose of the text in the editor.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum ComposePurpose {
-    /// A message to the model, or a command.
-    #[default]
-    Message,
-    /// The reason for denying a call.
-    DenialReason(CallId),
-    /// The new text of a queued message.
-    QueuedMessage(QueueEdit),
-    /// An instruction for the summary of the branch that is left for this entry.
-    SummaryInstruction(EntryId),
-}
 
 impl Composer {
     /// Handles a command as the text's purpose demands: sending applies the text, stopping leaves it.
@@ -142,7 +129,7 @@ impl Composer {
         if let Some(draft) = self.stashed.take() {
             self.editor.restore(*draft);
         }
-        self.purpose = super::ComposePurpose::Message;
+        self.purpose = crate::composer::compose_purpose::ComposePurpose::Message;
     }
 
     /// Reports that a message left the queue before its edit was applied; the text becomes a draft.

@@ -5,17 +5,21 @@ use tiller_engine::BranchSummary;
 use tiller_provider::catalog::ImageInput;
 use tiller_session::context::estimate_text;
 
-use super::commands::is_command;
-use super::{ComposePurpose, Composer};
 use crate::InitialPrompt;
-use crate::action::{Action, BackgroundJob, DeliveryTime, LineExtra, Navigate, Submit};
+use crate::action::{Action, BackgroundJob, LineExtra, Submit};
 use crate::attach;
 use crate::component::{Context, ViewContext};
+use crate::composer::Composer;
+use crate::composer::commands::is_command;
+use crate::composer::compose_purpose::ComposePurpose;
+use crate::delivery::DeliveryTime;
+use crate::delivery::LongMessage;
 use crate::effect::{Effect, Opening};
 use crate::keymap::KeyCommand;
 use crate::login::may_hold_key;
-use crate::long_message::{LongMessage, apply_long_choice, without_files_of_pastes};
-use crate::picker::{PickerChoice, PickerItem};
+use crate::long_message::{apply_long_choice, without_files_of_pastes};
+use crate::navigate::Navigate;
+use crate::picker::item::{PickerChoice, PickerItem};
 
 /// Time for which Enter is ignored after the editor's content changed its purpose, in milliseconds: longer
 /// than a key already on its way.
@@ -129,7 +133,8 @@ impl Composer {
     fn withhold_reason(&self, view: &ViewContext<'_>) -> Option<String> {
         let send = view.key_of(KeyCommand::Send);
         let has_images = !self.editor.images().is_empty()
-            || !attach::mentioned_images(&self.editor.expanded(), view.ui.home.as_deref()).is_empty();
+            || !attach::mentions::mentioned_images(&self.editor.expanded(), view.ui.home.as_deref())
+                .is_empty();
         let model = view.model.model_name();
         (has_images && view.model.info.image_input == ImageInput::Unsupported)
             .then(|| format!("{model} takes no images; {send} sends a line of text instead."))

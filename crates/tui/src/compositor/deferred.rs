@@ -1,42 +1,16 @@
 //! Overlays that open by themselves, once the user isn't typing and nothing else is open.
 
-use super::Compositor;
 use crate::action::Action;
 use crate::component::Context;
+use crate::compositor::Compositor;
+use crate::compositor::deferred_overlay::DeferredOverlay;
 use crate::dialog::Dialog;
 use crate::effect::Opening;
 use crate::overlay::Overlay;
 use crate::pager::Pager;
-use crate::picker::{Picker, Question};
+use crate::picker::Picker;
+use crate::picker::choices::Question;
 use crate::shown_since::ShownSince;
-
-/// An overlay that opens over the transcript once the user isn't typing.
-#[derive(Clone, Debug)]
-pub(super) enum DeferredOverlay {
-    Dialog(Dialog),
-    Page(Box<Pager>),
-    /// The session picker at the start.
-    Sessions,
-}
-
-impl DeferredOverlay {
-    /// Says that it is ready and how to see it.
-    pub(super) fn flash_hint(&self, cx: &mut Context<'_>) {
-        match self {
-            Self::Dialog(_) => {}
-            Self::Page(page) => {
-                let title = &page.title;
-                cx.flash(format!("{title}: ready. Clear the prompt and close other views to see it."));
-            }
-            Self::Sessions => cx.flash("Clear the prompt to see your sessions."),
-        }
-    }
-
-    /// Checks for the dialog about a failed summary.
-    fn is_of_failure(&self) -> bool {
-        matches!(self, Self::Dialog(dialog) if dialog.is_of_failure())
-    }
-}
 
 impl Compositor {
     /// Opens a dialog at once if it follows from an action in a list, otherwise once the user isn't typing.

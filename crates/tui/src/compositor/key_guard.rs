@@ -7,49 +7,18 @@
 //!
 //! In turn, the key that answered is consumed: its repeats don't reach what appears beneath.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crate::compositor::consumed_key::{ConsumedKey, FocusOwner, KeyIntent};
+use crossterm::event::KeyEvent;
 use tiller_core::id::CallId;
 use tiller_core::unit::UnixMs;
 
-use super::Compositor;
-use super::deferred::DeferredOverlay;
 use crate::component::{Context, ViewContext};
-use crate::keymap::{self, Chord, KeyCommand};
+use crate::compositor::Compositor;
+use crate::compositor::deferred_overlay::DeferredOverlay;
+use crate::keymap;
+use crate::keymap::KeyCommand;
 use crate::overlay::Overlay;
 use crate::shown_since::ShownSince;
-
-/// A key that answered something, and the time since when the next receiver of the key has been visible.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ConsumedKey {
-    key: (KeyCode, KeyModifiers),
-    since: ShownSince,
-}
-
-/// The owner of the next key that answers something.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum FocusOwner {
-    /// A dialog that opened by itself, with the number of open overlays. Any key that closes it is consumed.
-    Dialog(usize),
-    /// A list over another overlay, with the number of open overlays. The same key steps back through several
-    /// lists, so only the key that accepts is consumed.
-    List(usize),
-    Call(CallId),
-}
-
-/// The kind of a key that the user may have pressed before seeing a new overlay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KeyIntent {
-    /// Types or sends text.
-    Text,
-    /// Stops, leaves or moves.
-    Other,
-}
-
-impl KeyIntent {
-    pub(crate) fn from_key(key: KeyEvent) -> Self {
-        if key.code == KeyCode::Enter || Chord::from_event(key).is_text() { Self::Text } else { Self::Other }
-    }
-}
 
 impl Compositor {
     /// Defers the overlay over the transcript if it is too recent to have been read.

@@ -7,17 +7,21 @@ use tiller_core::setting::Settings;
 use tiller_render::Line;
 use tiller_session::SessionScope;
 
-use super::Compositor;
-use crate::action::{Action, ListKind};
+use crate::action::Action;
 use crate::component::Context;
+use crate::compositor::Compositor;
 use crate::keymap::KeyCommand;
+use crate::list_kind::ListKind;
 use crate::message::SessionsResult;
 use crate::overlay::Overlay;
-use crate::picker::{
-    NarrowedList, PickerChoice, PickerItem, SessionQueryId, StatusText, settings, theme_items,
-};
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::picker::line_prompt::StatusText;
+use crate::picker::narrowing::NarrowedList;
+use crate::picker::session_query::SessionQueryId;
+use crate::picker::settings::setting_items;
+use crate::picker::themes::theme_items;
 use crate::theme::ThemeState;
-use crate::tree::TreeResult;
+use crate::tree::request::TreeResult;
 
 impl Compositor {
     pub(crate) fn fill_list(&mut self, list: ListKind, items: Vec<PickerItem>, selected: usize) {
@@ -44,7 +48,7 @@ impl Compositor {
 
     /// Refreshes the settings list after settings have changed.
     pub(crate) fn settings_changed(&mut self, changed: &Settings) {
-        self.fill_list(ListKind::Settings, settings(changed), 0);
+        self.fill_list(ListKind::Settings, setting_items(changed), 0);
     }
 
     /// Refreshes the list of themes.

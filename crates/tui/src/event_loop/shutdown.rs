@@ -10,10 +10,10 @@ use tiller_session::Reader;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout_at};
 
-use super::{AgentConnection, EventLoop};
 use crate::action::Action;
 use crate::app::App;
-use crate::executor::now;
+use crate::clock::now;
+use crate::event_loop::{AgentConnection, EventLoop};
 use crate::history::History;
 use crate::message::Msg;
 use crate::{ExitReason, TuiExit};

@@ -1,38 +1,27 @@
 //! Suspending: releases the terminal for the shell or an external editor, and takes it back.
 
-use std::io::{self, IsTerminal, Write};
+use crate::event_loop::suspend_reason::SuspendReason;
+use std::io;
+use std::io::{IsTerminal, Write};
 use std::process::Command;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use nix::sys::signal::{Signal, raise};
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout};
 
-use super::EventLoop;
-use super::event::Signals;
 use crate::ExitReason;
-use crate::block::NoticeLevel;
+use crate::block::notice_level::NoticeLevel;
+use crate::event_loop::EventLoop;
+use crate::event_loop::event::Signals;
 use crate::frame_pacer::Dirty;
-use crate::input::open_terminal;
+use crate::input::reader::open_terminal;
 use crate::message::{Msg, TaskResult};
 use crate::terminal::Screen;
 
 /// Time for SIGCONT to arrive after the process continues: several thread switches on a busy machine.
 const CONTINUE_TIMEOUT: Duration = Duration::from_millis(50);
-
-/// The state of a suspension. It is kept here because the loop's future may be dropped and restarted in
-/// between, as when the session opens.
-pub(super) enum SuspendReason {
-    /// Stop the process until SIGCONT.
-    Stop,
-    /// Wait for SIGCONT.
-    AwaitContinue,
-    /// Open this draft in the external editor.
-    Edit(String),
-    /// Wait for the editor to exit.
-    Editing(JoinHandle<io::Result<String>>),
-}
 
 impl EventLoop {
     /// Releases the terminal, runs the suspension to its end, and takes the terminal back. No keys are read

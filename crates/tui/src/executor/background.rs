@@ -8,13 +8,15 @@ use tiller_core::setting::Setting;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::{ExecutorWorker, count_branches, read_part, search_log};
 use crate::action::BackgroundJob;
-use crate::attach::{self, ClipboardContent};
+use crate::attach;
+use crate::attach::clipboard::ClipboardContent;
+use crate::executor::ExecutorWorker;
+use crate::executor::log_queries::{count_branches, read_part, search_log};
 use crate::history::History;
 use crate::message::{ListResult, TaskResult};
 use crate::session_model::Job;
-use crate::transcript_pane::Lookup;
+use crate::transcript_pane::lookup::Lookup;
 use crate::{list_data, logs, tree, welcome};
 
 /// Reports the end of a job when dropped, so that a panicking job ends, too.
@@ -64,7 +66,7 @@ impl ExecutorWorker {
                 background.spawn(async move { _ = reports.send(welcome::gather(&agent).await).await });
             }
             BackgroundJob::PasteImage => {
-                self.read_in_background(background, || match attach::read_clipboard() {
+                self.read_in_background(background, || match attach::clipboard::read_clipboard() {
                     ClipboardContent::Image(picture) => TaskResult::Attached(picture),
                     ClipboardContent::Text(text) => TaskResult::Paste(text),
                     ClipboardContent::Nothing(reason) => TaskResult::Note(reason),
@@ -86,31 +88,41 @@ impl ExecutorWorker {
     }
 
     /// Looks up data for the tree.
-    fn query_tree(&self, request: tree::TreeRequest, background: &mut JoinSet<()>) {
+    fn query_tree(&self, request: tree::request::TreeRequest, background: &mut JoinSet<()>) {
         let (reader, reports) = (self.agent.reader(), self.results.clone());
         let session = reader.id().clone();
         let tell = move |result| {
             let report = TaskResult::List(ListResult::Tree { session: session.clone(), news: result });
             if reports.blocking_send(report).is_ok() {
-                tree::SearchControl::Yes
+                tree::search_worker::SearchControl::Yes
             } else {
-                tree::SearchControl::No
+                tree::search_worker::SearchControl::No
             }
         };
         let number = match &request {
-            tree::TreeRequest::Search(_) | tree::TreeRequest::EndSearch => {
+            tree::request::TreeRequest::Search(_) | tree::request::TreeRequest::EndSearch => {
                 self.searches.fetch_add(1, Ordering::Relaxed) + 1
             }
-            tree::TreeRequest::Shape | tree::TreeRequest::Texts(_) | tree::TreeRequest::Preview(_) => 0,
+            tree::request::TreeRequest::Shape
+            | tree::request::TreeRequest::Texts(_)
+            | tree::request::TreeRequest::Preview(_) => 0,
         };
         let (searches, tools) = (Arc::clone(&self.searches), self.agent.tool_catalog());
         background.spawn_blocking(move || match &request {
-            tree::TreeRequest::Search(query) => {
+            tree::request::TreeRequest::Search(query) => {
                 let newest = || searches.load(Ordering::Relaxed) == number;
-                let is_wanted = || if newest() { tree::SearchControl::Yes } else { tree::SearchControl::No };
-                tree::search_entries(&reader, query, is_wanted, tell);
+                let is_wanted = || {
+                    if newest() {
+                        tree::search_worker::SearchControl::Yes
+                    } else {
+                        tree::search_worker::SearchControl::No
+                    }
+                };
+                tree::search_worker::search_entries(&reader, query, is_wanted, tell);
             }
-            request => tree::load(&reader, &tools, request).into_iter().for_each(|result| _ = tell(result)),
+            request => {
+                tree::loader::load(&reader, &tools, request).into_iter().for_each(|result| _ = tell(result))
+            }
         });
     }
 

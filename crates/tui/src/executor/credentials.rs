@@ -4,13 +4,15 @@ use tiller_core::suggest;
 use tiller_engine::{AgentError, CredentialChange};
 use tokio::task::spawn_blocking;
 
-use super::{ExecutorWorker, now};
-use crate::action::ListKind;
+use crate::clock::now;
+use crate::executor::ExecutorWorker;
 use crate::import;
+use crate::list_kind::ListKind;
 use crate::login::{LoginRequest, LoginResult};
 use crate::message::{ListResult, TaskOrigin, TaskResult};
-use crate::picker::{self, StatusText};
-use crate::tool_call::one_line;
+use crate::picker;
+use crate::picker::line_prompt::StatusText;
+use crate::text::one_line;
 
 impl ExecutorWorker {
     /// The providers and the sources of their keys.
@@ -19,9 +21,9 @@ impl ExecutorWorker {
         vec![match spawn_blocking(move || service.list()).await {
             Ok(Ok(credentials)) => {
                 let items = if list == ListKind::Logins {
-                    picker::logins(&credentials)
+                    picker::credentials::logins(&credentials)
                 } else {
-                    picker::logouts(&credentials)
+                    picker::credentials::logouts(&credentials)
                 };
                 TaskResult::List(ListResult::Items { list, items, selected: 0 })
             }
@@ -84,8 +86,8 @@ impl ExecutorWorker {
             Ok(Ok(found)) => {
                 let home = self.options.home.as_deref();
                 let items = match found.logs.as_slice() {
-                    [] => picker::searched_places(&found.looked_in, home),
-                    logs => picker::foreign_logs(logs, now()),
+                    [] => picker::foreign_logs::searched_places(&found.looked_in, home),
+                    logs => picker::foreign_logs::foreign_logs(logs, now()),
                 };
                 TaskResult::List(ListResult::Items { list: ListKind::ForeignLogs, items, selected: 0 })
             }

@@ -4,22 +4,34 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use tiller_core::setting::{self, Setting, SettingSource, Settings};
+use tiller_core::setting;
+use tiller_core::setting::{Setting, SettingSource, Settings};
 use tiller_core::suggest;
 use tiller_engine::{AgentError, ApprovalMode, Permission};
 use tiller_render::theme::resolve_theme;
 use tiller_session::{PageRequest, SessionError, SessionScope};
 use tokio::task::{JoinSet, spawn_blocking};
 
-use super::{ExecutorWorker, failure, now};
-use crate::action::{ListAction, ListKind};
-use crate::completion::{ArgumentValues, list_files, list_paths_for};
+use crate::action::ListAction;
+use crate::clock::now;
+use crate::completion::files::list_files;
+use crate::completion::paths::list_paths_for;
+use crate::completion::values::ArgumentValues;
 use crate::dialog::Dialog;
+use crate::executor::ExecutorWorker;
+use crate::executor::errors::failure;
+use crate::list_kind::ListKind;
 use crate::message::{ListResult, TaskOrigin, TaskResult};
-use crate::picker::{self, Levels, Models, PickerChoice, PickerItem, SessionExcerpt, StatusText};
+use crate::picker;
+use crate::picker::agent_options::Levels;
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::picker::line_prompt::StatusText;
+use crate::picker::models::{Models, model_items};
+use crate::picker::session_query::SessionExcerpt;
 use crate::settings_store::{ProblemDiff, ProblemScope, SettingProblem, SettingsDiff};
-use crate::theme::{self, ThemeCheck};
-use crate::tool_call::one_line;
+use crate::text::one_line;
+use crate::theme;
+use crate::theme::check::ThemeCheck;
 
 /// Maximum number of sessions in the completion of `/resume`; the list itself has all.
 const MAX_SESSIONS: usize = 60;
@@ -28,12 +40,12 @@ impl ExecutorWorker {
     pub(super) async fn load_items(&self, list: ListKind) -> Result<Vec<TaskResult>, AgentError> {
         let agent = &self.agent;
         let (items, selected) = match list {
-            ListKind::Models => picker::models(&self.models().await?),
-            ListKind::Thinking => picker::levels(&self.levels().await?),
-            ListKind::Approval => picker::modes(&agent.state().await?.state.approval),
+            ListKind::Models => model_items(&self.models().await?),
+            ListKind::Thinking => picker::agent_options::levels(&self.levels().await?),
+            ListKind::Approval => picker::agent_options::modes(&agent.state().await?.state.approval),
             ListKind::Trust => (self.trust_items().await, 0),
-            ListKind::Permissions => (picker::permissions(&agent.permissions().await?), 0),
-            ListKind::Tools => (picker::tools(&agent.tools().await?), 0),
+            ListKind::Permissions => (picker::agent_options::permissions(&agent.permissions().await?), 0),
+            ListKind::Tools => (picker::agent_options::tools(&agent.tools().await?), 0),
             ListKind::Settings => return Ok(vec![self.settings().await]),
             // The app knows the themes itself.
             ListKind::Themes => return Ok(Vec::new()),
@@ -69,7 +81,7 @@ impl ExecutorWorker {
                     let sessions = newest.map(|listing| listing.sessions).unwrap_or_default();
                     TaskResult::List(ListResult::ArgumentValues {
                         of,
-                        items: picker::newest(&sessions, now()),
+                        items: picker::sessions::newest(&sessions, now()),
                     })
                 });
                 Ok(Vec::new())
@@ -177,7 +189,7 @@ impl ExecutorWorker {
         let reports = self.results.clone();
         background.spawn_blocking(move || {
             if looked.load(Ordering::Relaxed) == number {
-                let lines = picker::read_excerpt(&path, &extract);
+                let lines = picker::sessions::read_excerpt(&path, &extract);
                 // The loop may have ended.
                 let _ = reports.blocking_send(TaskResult::List(ListResult::Preview {
                     of: PickerChoice::Open(path),
@@ -264,7 +276,7 @@ impl ExecutorWorker {
             Ok(()) => StatusText::note(format!("revoked: {what}")),
             Err(error) => error_status(&error),
         };
-        let items = picker::permissions(&self.agent.permissions().await?);
+        let items = picker::agent_options::permissions(&self.agent.permissions().await?);
         Ok(vec![
             TaskResult::List(ListResult::Items { list: ListKind::Permissions, items, selected: 0 }),
             TaskResult::List(ListResult::Status(word)),
@@ -298,7 +310,7 @@ impl ExecutorWorker {
         let is_now = if meant.is_offered() { "disabled" } else { "enabled" };
         let offered = tools.iter().filter(|tool| tool.is_offered() != (tool.spec.name == name));
         self.agent.offer_tools(offered.map(|tool| tool.spec.name.clone()).collect()).await?;
-        let items = picker::tools(&self.agent.tools().await?);
+        let items = picker::agent_options::tools(&self.agent.tools().await?);
         let word = StatusText::note(format!("{} {is_now} from the next request on", one_line(&name)));
         Ok(vec![
             TaskResult::List(ListResult::Items { list: ListKind::Tools, items, selected: 0 }),
@@ -408,7 +420,7 @@ impl ExecutorWorker {
             agent.configure_approval(settings.approval_mode()).await?;
         } else if *setting == setting::THINKING {
             agent.set_thinking(settings.thinking()).await?;
-        } else if let Some(setting) = theme::setting_of(setting) {
+        } else if let Some(setting) = theme::check::setting_of(setting) {
             let name = settings.value(setting).0.map(ToString::to_string).unwrap_or_default();
             return Ok(self.apply_theme(setting, &name).await);
         } else {
@@ -423,7 +435,7 @@ impl ExecutorWorker {
     /// Applies the theme that a setting names; a theme file that isn't loaded takes effect at the next start.
     async fn apply_theme(&self, setting: &'static Setting, text: &str) -> SettingEffect {
         let name = resolve_theme(text, &self.options.cwd, self.options.home.as_deref());
-        match theme::check(&self.options.themes.library_now(), setting, &name) {
+        match theme::check::check(&self.options.themes.library_now(), setting, &name) {
             ThemeCheck::Known => {
                 // The loop may have ended.
                 let _ = self.results.send(TaskResult::List(ListResult::Theme(setting, name))).await;

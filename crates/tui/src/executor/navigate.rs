@@ -5,10 +5,11 @@ use tiller_engine::compaction::CompactionError;
 use tiller_engine::{AgentError, BranchSummary};
 use tokio::task::JoinSet;
 
-use super::{ExecutorWorker, failure};
-use crate::action::Navigate;
+use crate::executor::ExecutorWorker;
+use crate::executor::errors::failure;
 use crate::list_data;
 use crate::message::{ListResult, TaskResult};
+use crate::navigate::Navigate;
 use crate::session_model::Job;
 
 impl ExecutorWorker {

@@ -4,7 +4,7 @@ use tiller_core::id::QueueId;
 use tiller_engine::queue::QueueEdit;
 use tiller_engine::{AgentError, AgentSession};
 
-use super::failure;
+use crate::executor::errors::failure;
 use crate::message::TaskResult;
 use crate::queue::{AfterQueueEdit, QueueAction, QueueOutcome, RemovedMessage};
 

@@ -4,7 +4,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind};
 use tokio::time::Instant;
 
 use super::{InputStream, TermEvent};
-use crate::keymap::Chord;
+use crate::keymap::chord::Chord;
 use crate::message::Msg;
 
 /// Maximum number of bytes coalesced when characters arrive faster than keys can be pressed: an unmarked

@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 use tiller_core::suggest;
 
-use super::{Chord, Context, TABLE, defaults};
+use super::{Context, TABLE, defaults};
+use crate::keymap::chord::Chord;
 
 /// pi's old and new names of a command and the counterpart here (packages/coding-agent/docs/keybindings.md of
 /// badlogic/pi-mono; the names with dots are those of its versions of 2026).

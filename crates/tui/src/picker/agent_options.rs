@@ -1,18 +1,20 @@
 //! Lists of agent options: thinking level, approval mode, permissions, tools.
 
+use crate::picker::approval_modes::{mode_about, mode_effects};
 use tiller_core::message::{ModelRef, ThinkingLevel};
 use tiller_core::unit::{Tokens, thousands};
 use tiller_engine::{ApprovalMode, OfferState, OfferedTool, Permission};
 use tiller_provider::catalog;
 use tiller_render::{Line, Role};
 
-use super::item::{PickerChoice, PickerItem};
-use super::models::{fact, heading, mark};
-use super::source::{ListResponse, ListSource};
-use crate::action::{Action, ListAction, ListKind, SessionEdit};
+use crate::action::{Action, ListAction, SessionEdit};
 use crate::component::ViewContext;
 use crate::keymap::{Context, KeyCommand};
-use crate::tool_call::one_line;
+use crate::list_kind::ListKind;
+use crate::picker::detail_lines::{fact, heading, mark};
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::picker::source::{ListResponse, ListSource};
+use crate::text::one_line;
 
 /// The thinking levels.
 #[derive(Debug)]
@@ -203,40 +205,6 @@ pub(crate) fn levels(levels: &Levels) -> (Vec<PickerItem>, usize) {
     };
     let selected = ThinkingLevel::ALL.iter().position(|level| *level == levels.current).unwrap_or(0);
     (ThinkingLevel::ALL.map(item).to_vec(), selected)
-}
-
-/// A short description of a mode.
-pub(crate) const fn mode_about(mode: ApprovalMode) -> &'static str {
-    match mode {
-        ApprovalMode::Ask => "commands need approval, except read-only ones",
-        ApprovalMode::Auto => "only dangerous commands need approval",
-        ApprovalMode::ReadOnly => "nothing that makes changes runs",
-    }
-}
-
-/// The effect of a mode on each kind of call.
-pub(super) const fn mode_effects(mode: ApprovalMode) -> [(&'static str, &'static str); 4] {
-    let reading = ("reading", "runs freely here; needs approval elsewhere");
-    match mode {
-        ApprovalMode::Ask => [
-            reading,
-            ("editing", "runs freely here; needs approval in .git, startup and credential files"),
-            ("commands", "need approval, except those that only read here and those that you allowed"),
-            ("dangerous", "need approval, with the reason"),
-        ],
-        ApprovalMode::Auto => [
-            reading,
-            ("editing", "runs freely here; needs approval in .git, startup and credential files"),
-            ("commands", "run freely"),
-            ("dangerous", "need approval: sudo, git push, writes outside this folder, reading keys"),
-        ],
-        ApprovalMode::ReadOnly => [
-            ("reading", "runs freely here; denied elsewhere"),
-            ("editing", "denied; the model is told why"),
-            ("commands", "denied"),
-            ("dangerous", "denied"),
-        ],
-    }
 }
 
 /// The approval modes, and the index of the current one.

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use tiller_session::SessionScope;
 
-use super::Picker;
-use super::inline_prompt::{LinePrompt, StatusText};
-use super::item::{PickerChoice, PickerItem, SessionQueryId};
-use super::session_lists::SessionList;
-use super::sessions::{Sessions, SortOrder};
 use crate::message::SessionsResult;
-use crate::session_search::SearchRequest;
+use crate::picker::Picker;
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::picker::line_prompt::{LinePrompt, StatusText};
+use crate::picker::session_lists::SessionList;
+use crate::picker::session_query::SearchRequest;
+use crate::picker::session_query::SessionQueryId;
+use crate::picker::sessions::{Sessions, SortOrder};
 
 /// The state of a session list.
 #[derive(Debug)]

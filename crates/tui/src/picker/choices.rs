@@ -2,12 +2,13 @@
 
 use tiller_session::Visibility;
 
-use super::fuzzy::MatchMode;
-use super::item::PickerChoice;
-use super::source::{ListResponse, ListSource};
-use crate::action::{Action, Navigate, SessionEdit};
+use crate::action::{Action, SessionEdit};
 use crate::component::ViewContext;
 use crate::effect::Effect;
+use crate::navigate::Navigate;
+use crate::picker::fuzzy::MatchMode;
+use crate::picker::item::PickerChoice;
+use crate::picker::source::{ListResponse, ListSource};
 
 /// A question with its answers.
 #[derive(Debug)]

@@ -3,13 +3,14 @@
 use tiller_engine::{CredentialOrigin, ProviderCredential};
 use tiller_render::{Role, Span};
 
-use super::inline_prompt::{LinePrompt, StatusText};
-use super::item::{PickerChoice, PickerItem};
-use super::source::{ListResponse, ListSource};
-use crate::action::{Action, ListAction, ListKind};
+use crate::action::{Action, ListAction};
 use crate::component::ViewContext;
+use crate::list_kind::ListKind;
 use crate::login::{KeyInput, LoginRequest};
-use crate::tool_call::one_line;
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::picker::line_prompt::{LinePrompt, StatusText};
+use crate::picker::source::{ListResponse, ListSource};
+use crate::text::one_line;
 
 /// The providers; Enter asks for a key.
 #[derive(Debug)]

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use tiller_core::unit::UnixMs;
 use tiller_render::Role;
 
-use super::fuzzy::MatchMode;
-use super::item::{PickerChoice, PickerItem};
-use super::sessions::age;
-use super::source::{ListResponse, ListSource};
-use crate::action::{Action, ListAction, ListKind};
+use crate::action::{Action, ListAction};
 use crate::component::ViewContext;
 use crate::import::ForeignLog;
-use crate::tool_call::one_line;
+use crate::list_kind::ListKind;
+use crate::picker::fuzzy::MatchMode;
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::picker::source::{ListResponse, ListSource};
+use crate::text::age;
+use crate::text::one_line;
 
 /// The logs of other programs; Enter imports one.
 #[derive(Debug)]

@@ -1,12 +1,11 @@
 //! Inline prompts and status messages of a list.
 
+use crate::picker::line_prompt::{LinePrompt, StatusText};
 use tiller_core::unit::UnixMs;
-use tiller_render::Role;
 
-use super::Picker;
-use super::item::PickerChoice;
-use super::line_input::LineInput;
 use crate::dialog::Dialog;
+use crate::picker::Picker;
+use crate::picker::line_input::LineInput;
 use crate::shown_since::ShownSince;
 
 /// The prompt, status and appearance of a list.
@@ -16,64 +15,6 @@ pub(super) struct InlinePrompt {
     status: Option<StatusText>,
     /// When the list appeared, if no key opened it.
     appeared: Option<ShownSince>,
-}
-
-/// A line prompt; keys edit it until it is accepted or cancelled.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct LinePrompt {
-    /// The item it is about.
-    pub(crate) purpose: PickerChoice,
-    /// The label.
-    pub(crate) what: String,
-    pub(crate) typed: LineInput,
-    /// The initial value.
-    pub(crate) before: String,
-    /// A hint shown while the line is empty.
-    pub(crate) blank: &'static str,
-    pub(crate) echo: EchoMode,
-}
-
-impl LinePrompt {
-    /// A prompt about an item, with a label and an initial value.
-    pub(crate) fn new(purpose: PickerChoice, what: impl Into<String>, before: &str) -> Self {
-        let (what, typed, before) = (what.into(), before.into(), before.to_owned());
-        Self { purpose, what, typed, before, blank: "", echo: EchoMode::Open }
-    }
-
-    /// A prompt whose input is hidden.
-    pub(crate) fn masked(purpose: PickerChoice, what: impl Into<String>) -> Self {
-        Self { echo: EchoMode::Masked, ..Self::new(purpose, what, "") }
-    }
-
-    /// Sets the hint for an empty line.
-    pub(crate) fn with_blank_hint(self, blank: &'static str) -> Self {
-        Self { blank, ..self }
-    }
-}
-
-/// Visibility of the typed text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EchoMode {
-    Open,
-    /// Only its length is visible.
-    Masked,
-}
-
-/// The result of an action, shown until the next key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StatusText {
-    pub(crate) text: String,
-    pub(crate) role: Role,
-}
-
-impl StatusText {
-    pub(crate) fn note(text: impl Into<String>) -> Self {
-        Self { text: text.into(), role: Role::Text }
-    }
-
-    pub(crate) fn error(text: impl Into<String>) -> Self {
-        Self { text: format!("✗ {}", text.into()), role: Role::Error }
-    }
 }
 
 impl Picker {

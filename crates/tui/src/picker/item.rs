@@ -1,5 +1,6 @@
 //! List items and the choices that they stand for.
 
+use crate::picker::session_query::SessionExcerpt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,8 +11,9 @@ use tiller_core::setting::Setting;
 use tiller_engine::{ApprovalMode, BranchSummary, Permission};
 use tiller_render::{Line, Role};
 
-use crate::action::{DeliveryTime, Navigate};
-use crate::long_message::LongMessage;
+use crate::delivery::DeliveryTime;
+use crate::delivery::LongMessage;
+use crate::navigate::Navigate;
 
 /// Markers around the highlighted part of a label.
 pub(crate) const MARKS: [char; 2] = ['\u{2}', '\u{3}'];
@@ -41,20 +43,6 @@ pub(crate) struct SessionTag {
     pub(crate) extract: SessionExcerpt,
     /// True if it is the open session.
     pub(crate) is_open: bool,
-}
-
-/// The number of a session search. Results of an older search are dropped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SessionQueryId(pub(crate) u64);
-
-/// The part of a session that its preview shows.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum SessionExcerpt {
-    /// The last exchange.
-    #[default]
-    End,
-    /// An entry's text around the matched words.
-    Around(EntryId, String),
 }
 
 impl PickerItem {

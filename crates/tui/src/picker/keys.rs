@@ -5,17 +5,19 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tiller_session::SessionScope;
 
-use super::inline_prompt::StatusText;
-use super::item::PickerChoice;
-use super::line_input::LineInput;
-use super::sessions::SortOrder;
-use super::source::ListResponse;
-use super::{Picker, view};
-use crate::action::{Action, ListAction, Navigate};
+use crate::action::{Action, ListAction};
 use crate::component::{Component, Context, Outcome, ViewContext};
 use crate::effect::{Effect, LeaveScope};
-use crate::keymap::{self, KeyCommand};
-use crate::overlay::scroll_rows;
+use crate::keymap;
+use crate::keymap::KeyCommand;
+use crate::navigate::Navigate;
+use crate::overlay::scroll::scroll_rows;
+use crate::picker::item::PickerChoice;
+use crate::picker::line_input::LineInput;
+use crate::picker::line_prompt::StatusText;
+use crate::picker::sessions::SortOrder;
+use crate::picker::source::ListResponse;
+use crate::picker::{Picker, view};
 
 impl Component for Picker {
     fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {

@@ -1,18 +1,19 @@
 //! The list of models.
 
+use crate::picker::detail_lines::{fact, heading, mark};
 use tiller_core::message::ModelRef;
 use tiller_core::unit::{Usd, thousands};
 use tiller_engine::LockedModel;
 use tiller_provider::catalog::{ImageInput, ModelFacts};
-use tiller_render::{Emphasis, Line, Role, Span, Style};
+use tiller_render::{Line, Role};
 
-use super::item::{PickerChoice, PickerItem};
-use super::source::{ListResponse, ListSource};
-use crate::action::{Action, ListKind, SessionEdit};
+use crate::action::{Action, SessionEdit};
 use crate::component::ViewContext;
 use crate::effect::{Effect, Opening};
 use crate::keymap::{Context, KeyCommand};
-use crate::tool_call::one_line;
+use crate::list_kind::ListKind;
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::picker::source::{ListResponse, ListSource};
 
 /// The models; Enter selects one, or asks for the key that it needs.
 #[derive(Debug)]
@@ -72,7 +73,7 @@ pub(crate) struct Models {
 }
 
 /// The models as items, usable ones first, and the index of the current one.
-pub(crate) fn models(models: &Models) -> (Vec<PickerItem>, usize) {
+pub(crate) fn model_items(models: &Models) -> (Vec<PickerItem>, usize) {
     let is_current = |facts: &ModelFacts| models.current.as_ref() == Some(&reference(facts));
     let usable = models.usable.iter().map(|facts| {
         let is_cycled = models.cycled.contains(&reference(facts));
@@ -99,11 +100,6 @@ fn reference(facts: &ModelFacts) -> ModelRef {
     ModelRef { provider: facts.provider.clone(), id: facts.id.clone() }
 }
 
-/// The mark before the current entry.
-pub(super) const fn mark(is_current: bool) -> &'static str {
-    if is_current { "● " } else { "  " }
-}
-
 fn note(facts: &ModelFacts) -> String {
     let price = facts.price.map(|price| format!("{}/{}", dollars(price.input), dollars(price.output)));
     let thinks = facts.thinks().then(|| "thinks".to_owned());
@@ -116,16 +112,6 @@ fn note(facts: &ModelFacts) -> String {
 fn dollars(price: Usd) -> String {
     let text = price.to_string();
     text.strip_suffix(".00").map_or(text.clone(), str::to_owned)
-}
-
-/// A line with a name and a value.
-pub(super) fn fact(name: &str, value: impl Into<String>) -> Line {
-    Line::from(vec![Span::new(format!("{name:<11}"), Role::Muted), Span::new(value, Role::Text)])
-}
-
-/// A heading line.
-pub(super) fn heading(text: &str) -> Line {
-    Line::new(one_line(text), Style::from(Role::Text).with(Emphasis::BOLD))
 }
 
 fn detail(facts: &ModelFacts) -> Vec<Line> {
@@ -174,7 +160,7 @@ mod tests {
         let locked = vec![LockedModel { facts, key_name: "OPENAI_API_KEY".into() }];
         let cycled = vec![reference(&usable[0])];
         let count = usable.len();
-        let (items, selected) = models(&Models { usable, locked, cycled, current });
+        let (items, selected) = model_items(&Models { usable, locked, cycled, current });
         assert_eq!((items.len(), selected), (count + 1, 1));
         assert_eq!((items[1].lead.as_str(), items[0].lead.as_str()), ("● ", "  "));
         assert!(items[0].note.starts_with("cycled · "), "{}", items[0].note);

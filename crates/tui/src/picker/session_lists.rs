@@ -1,13 +1,14 @@
 //! The list of sessions, and the choices about one: the parts that don't depend on its items.
 
-use super::fuzzy::MatchMode;
-use super::inline_prompt::{LinePrompt, StatusText};
-use super::item::{PickerChoice, SessionExcerpt};
-use super::source::{ListResponse, ListSource};
 use crate::action::{Action, ListAction};
 use crate::component::ViewContext;
 use crate::effect::Effect;
 use crate::keymap::{Context, KeyCommand};
+use crate::picker::fuzzy::MatchMode;
+use crate::picker::item::PickerChoice;
+use crate::picker::line_prompt::{LinePrompt, StatusText};
+use crate::picker::session_query::SessionExcerpt;
+use crate::picker::source::{ListResponse, ListSource};
 
 /// The sessions of this directory or of all; Enter opens one.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! Session lists: rows, search hits, threads of forks, and previews.
 
+use crate::text::age;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -9,10 +10,11 @@ use tiller_core::unit::{UnixMs, thousands};
 use tiller_render::{self as render, ControlChars, Emphasis, Line, Role, Span, Style, Wrap, sanitize};
 use tiller_session::{Reader, SearchHit, SessionScope, SessionSummary, Snippet};
 
-use super::models::{fact, heading};
-use super::{MARKS, PickerChoice, PickerItem, SessionExcerpt};
 use crate::list_data::{LONGEST, spaced, typed};
-use crate::tool_call::one_line;
+use crate::picker::detail_lines::{fact, heading};
+use crate::picker::item::{MARKS, PickerChoice, PickerItem};
+use crate::picker::session_query::SessionExcerpt;
+use crate::text::one_line;
 
 /// Characters of a directory in a row.
 const MAX_DIRECTORY: usize = 28;
@@ -52,7 +54,7 @@ pub(crate) struct Sessions {
 }
 
 /// The sessions as items; their directories are shown if they may differ.
-pub(crate) fn sessions(list: &[SessionSummary], scope: SessionScope, now: UnixMs) -> Sessions {
+pub(crate) fn session_items(list: &[SessionSummary], scope: SessionScope, now: UnixMs) -> Sessions {
     let row = |session: &SessionSummary| {
         let size = match session.messages {
             1 => "1 message".to_owned(),
@@ -170,12 +172,12 @@ pub(crate) fn hits(hits: &[SearchHit], now: UnixMs) -> Vec<PickerItem> {
 
 /// Sessions in their order, without threads.
 pub(crate) fn newest(list: &[SessionSummary], now: UnixMs) -> Vec<PickerItem> {
-    sessions(list, SessionScope::ThisDirectory, now).items(SortOrder::Newest)
+    session_items(list, SessionScope::ThisDirectory, now).items(SortOrder::Newest)
 }
 
 /// Sessions found by a part of their id, in any directory.
 pub(crate) fn sessions_by_id(list: &[SessionSummary], now: UnixMs) -> Vec<PickerItem> {
-    let sessions = sessions(list, SessionScope::Everywhere, now);
+    let sessions = session_items(list, SessionScope::Everywhere, now);
     sessions.rows.into_iter().map(|(item, _)| item.with_lead("» ")).collect()
 }
 
@@ -213,12 +215,6 @@ fn tail(path: &str) -> String {
     } else {
         one_line(&format!("…{}", path.chars().skip(cut + 1).collect::<String>()))
     }
-}
-
-/// The age of a time: `now`, `5m ago`.
-pub(crate) fn age(time: UnixMs, now: UnixMs) -> String {
-    let age = time.age(now);
-    if age == "now" { age } else { format!("{age} ago") }
 }
 
 /// The preview of the session at `path`. Reads the file.

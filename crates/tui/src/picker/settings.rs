@@ -4,17 +4,19 @@ use tiller_core::setting::{APPROVAL, Setting, SettingKind, SettingScope, Setting
 use tiller_engine::ApprovalMode;
 use tiller_render::{Line, Role};
 
-use super::agent_options::{mode_about, mode_effects};
-use super::inline_prompt::{LinePrompt, StatusText};
-use super::item::{PickerChoice, PickerItem};
-use super::models::{fact, heading, mark};
-use super::source::{ListResponse, ListSource};
-use crate::action::{Action, ListAction, ListKind};
+use crate::action::{Action, ListAction};
 use crate::component::ViewContext;
 use crate::effect::{Effect, Opening};
 use crate::keymap::{Context, KeyCommand};
-use crate::theme::{self, ThemeCheck};
-use crate::tool_call::one_line;
+use crate::list_kind::ListKind;
+use crate::picker::approval_modes::{mode_about, mode_effects};
+use crate::picker::detail_lines::{fact, heading, mark};
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::picker::line_prompt::{LinePrompt, StatusText};
+use crate::picker::source::{ListResponse, ListSource};
+use crate::text::one_line;
+use crate::theme;
+use crate::theme::check::ThemeCheck;
 use crate::ui_context::UiContext;
 
 /// The settings; Enter changes one.
@@ -113,7 +115,7 @@ pub(crate) fn setting_problem(setting: &Setting, value: &str, ui: &UiContext) ->
     match setting.parse(value) {
         Err(error) => Some(error.to_string()),
         // An empty value resets the setting.
-        Ok(_) if theme::setting_of(setting).is_some() && !value.trim().is_empty() => {
+        Ok(_) if theme::check::setting_of(setting).is_some() && !value.trim().is_empty() => {
             match ui.check_theme(setting, value) {
                 ThemeCheck::Known | ThemeCheck::NotLoaded => None,
                 ThemeCheck::Invalid(problem) => Some(problem),
@@ -123,7 +125,7 @@ pub(crate) fn setting_problem(setting: &Setting, value: &str, ui: &UiContext) ->
     }
 }
 
-pub(crate) fn settings(settings: &Settings) -> Vec<PickerItem> {
+pub(crate) fn setting_items(settings: &Settings) -> Vec<PickerItem> {
     TABLE.iter().map(|setting| item(settings, setting)).collect()
 }
 
@@ -236,7 +238,7 @@ mod tests {
         let told = |setting: &Setting| setting.plain_about();
         assert!(TABLE.iter().any(|setting| setting.about.contains('`')), "or there is nothing to see here");
         assert!(TABLE.iter().all(|setting| !told(setting).contains('`')));
-        let shown = settings(&Settings::default());
+        let shown = setting_items(&Settings::default());
         let lines = shown.iter().flat_map(|item| item.detail.iter().take(2));
         assert!(lines.map(Line::text).all(|line| !line.contains('`')));
     }

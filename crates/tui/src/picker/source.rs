@@ -6,13 +6,14 @@
 use std::fmt::Debug;
 use std::path::PathBuf;
 
-use super::fuzzy::MatchMode;
-use super::inline_prompt::{LinePrompt, StatusText};
-use super::item::{PickerChoice, SessionExcerpt};
-use crate::action::ListKind;
 use crate::component::ViewContext;
 use crate::effect::Effect;
 use crate::keymap::{Context, KeyCommand};
+use crate::list_kind::ListKind;
+use crate::picker::fuzzy::MatchMode;
+use crate::picker::item::PickerChoice;
+use crate::picker::line_prompt::{LinePrompt, StatusText};
+use crate::picker::session_query::SessionExcerpt;
 
 /// A list that a [`Picker`](super::Picker) shows.
 pub(crate) trait ListSource: Debug + Sync {
@@ -114,22 +115,5 @@ impl ListResponse {
     /// The list stays open with this status, and this effect follows.
     pub(crate) fn stay_with(status: &str, effect: impl Into<Effect>) -> Self {
         Self::Stay(Some(StatusText::note(status)), vec![effect.into()])
-    }
-}
-
-/// The source of a list whose items are loaded in the background.
-pub(crate) fn list_source(kind: ListKind) -> &'static dyn ListSource {
-    match kind {
-        ListKind::Models => &super::models::ModelList,
-        ListKind::Thinking => &super::agent_options::ThinkingList,
-        ListKind::Approval => &super::agent_options::ApprovalModeList,
-        ListKind::Permissions => &super::agent_options::PermissionList,
-        ListKind::Trust => &super::agent_options::TrustQuestion,
-        ListKind::Tools => &super::agent_options::ToolList,
-        ListKind::Settings => &super::settings::SettingList,
-        ListKind::Themes => &super::themes::ThemeList,
-        ListKind::Logins => &super::credentials::LoginList,
-        ListKind::Logouts => &super::credentials::LogoutList,
-        ListKind::ForeignLogs => &super::foreign_logs::ForeignLogList,
     }
 }

@@ -4,6 +4,9 @@ use tiller_session::SessionScope;
 
 use super::*;
 use crate::message::SessionsResult;
+use crate::picker::list_sources::list_source;
+use crate::picker::session_query::SessionQueryId;
+use crate::picker::sessions::Sessions;
 
 fn items(labels: &[&str]) -> Vec<PickerItem> {
     labels.iter().map(|label| PickerItem::new(*label, PickerChoice::Model((*label).to_owned()))).collect()

@@ -4,12 +4,14 @@ use tiller_files::search_path::ResourceOrigin;
 use tiller_render::theme::RegisteredTheme;
 use tiller_render::{Line, Role, Span, diff};
 
-use super::item::{PickerChoice, PickerItem, SessionExcerpt};
-use super::source::{ListResponse, ListSource};
-use crate::action::ListKind;
 use crate::component::ViewContext;
 use crate::effect::Effect;
-use crate::theme::{AUTO, ThemeState};
+use crate::list_kind::ListKind;
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::picker::session_query::SessionExcerpt;
+use crate::picker::source::{ListResponse, ListSource};
+use crate::theme::ThemeState;
+use crate::theme::check::AUTO;
 
 /// Width of the sample diff in columns: the preview's width on a narrow screen.
 const DIFF_WIDTH: usize = 44;

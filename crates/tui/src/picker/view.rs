@@ -9,15 +9,15 @@ use tiller_core::unit::thousands;
 use tiller_render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, truncate_to, wrap};
 use tiller_session::SessionScope;
 
-use super::credentials::masked;
-use super::fuzzy::{FuzzyQuery, pieces};
-use super::inline_prompt::{EchoMode, StatusText};
-use super::item::{MARKS, PickerItem};
-use super::{ItemPreview, Picker};
-use crate::action::ListKind;
 use crate::draw::{put, row, spread, title};
 use crate::keymap::Keymap;
 use crate::layout::{limit_rows, truncate_start};
+use crate::list_kind::ListKind;
+use crate::picker::credentials::masked;
+use crate::picker::fuzzy::{FuzzyQuery, pieces};
+use crate::picker::item::{MARKS, PickerItem};
+use crate::picker::line_prompt::{EchoMode, StatusText};
+use crate::picker::{ItemPreview, Picker};
 use crate::ui_context::UiContext;
 
 /// Width from which on the preview is beside the rows.

@@ -3,11 +3,11 @@
 use tiller_core::event::{QueueItem, QueueKind};
 use tiller_render::{Emphasis, Line, Role, Span, Style, truncate_to};
 
-use super::QueuePanel;
 use crate::component::ViewContext;
 use crate::keymap::KeyCommand;
 use crate::queue::in_order;
-use crate::tool_call::one_line;
+use crate::queue_panel::QueuePanel;
+use crate::text::one_line;
 
 /// Maximum number of rows while the editor has the keys.
 const MAX_ROWS: usize = 5;

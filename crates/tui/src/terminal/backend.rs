@@ -1,7 +1,8 @@
 //! The ratatui backend: cells through crossterm, hyperlinks and images, and no output if nothing changed.
 
 use std::cell::Cell as Kept;
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 use std::sync::Arc;
 
 use crossterm::cursor::{Hide, MoveTo, Show};
@@ -14,10 +15,11 @@ use ratatui::layout::{Position, Size};
 use ratatui::style::{Color, Modifier};
 use tiller_core::unit::UnixMs;
 
-use super::capabilities::{Abilities, Italics};
-use super::kitty_images::{ImagePlacement, ScreenImages};
-use super::links::UrlMap;
-use super::wide_graphemes::{PlacedCell, WideGraphemes, has_disputed_width};
+use crate::terminal::capabilities::{Abilities, Italics};
+use crate::terminal::image_placement::ImagePlacement;
+use crate::terminal::kitty_images::ScreenImages;
+use crate::terminal::links::UrlMap;
+use crate::terminal::wide_graphemes::{PlacedCell, WideGraphemes, has_disputed_width};
 
 /// Writes frames, each as one synchronized update.
 #[derive(Debug)]

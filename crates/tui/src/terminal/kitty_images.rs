@@ -4,42 +4,19 @@
 //! between only its placement changes: the position and the visible part. Images lie over the cells, which
 //! stay blank beneath them. `iterm_images` handles terminals whose images lie in the cells.
 
-mod iterm_images;
+pub(crate) mod iterm_images;
 
+use crate::terminal::image_placement::ImagePlacement;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::sync::Arc;
 
-use super::Images;
-pub(super) use iterm_images::ItermImages;
+use crate::terminal::capabilities::Images;
+use crate::terminal::kitty_images::iterm_images::ItermImages;
 use tiller_core::unit::UnixMs;
 use tiller_render::RenderedImage;
 
 /// Bytes of data per control sequence: the protocol's limit.
 const CHUNK: usize = 4_096;
-
-/// An image on the screen, or its visible part.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ImagePlacement {
-    pub(crate) image: Arc<RenderedImage>,
-    pub(crate) column: u16,
-    pub(crate) row: u16,
-    /// The first visible row of the image, and the number of visible rows.
-    pub(crate) from: u16,
-    pub(crate) rows: u16,
-}
-
-impl ImagePlacement {
-    /// Reports whether all rows are visible.
-    fn is_whole(&self) -> bool {
-        self.from == 0 && self.rows == self.image.cells.1
-    }
-
-    fn holds(&self, column: u16, row: u16) -> bool {
-        (self.row..self.row + self.rows).contains(&row)
-            && (self.column..self.column + self.image.cells.0).contains(&column)
-    }
-}
 
 /// The images on the screen, by the terminal's protocol.
 #[derive(Debug)]
@@ -178,6 +155,8 @@ fn place(out: &mut String, (key, nth): ImagePosition, placement: &ImagePlacement
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     fn placement(row: u16, from: u16, rows: u16) -> ImagePlacement {

@@ -11,7 +11,7 @@ use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
 
 use super::harness::{Harness, SIZES, START, state, text};
 use crate::action::{Action, BackgroundJob};
-use crate::executor::{count_branches, read_newest, read_part, search_log};
+use crate::executor::log_queries::{count_branches, read_newest, read_part, search_log};
 use crate::message::{LoadedSession, Msg, TaskResult};
 
 /// A front end over a session that goes several ways.

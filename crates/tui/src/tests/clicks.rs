@@ -3,12 +3,13 @@
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use tiller_core::event::{CompactionChoice, Decision, EventKind, QueueItem, QueueKind};
 
-use super::harness::{Harness, at_work};
-use super::summaries::compaction_fails;
-use crate::action::{Action, BackgroundJob, ListKind, SessionEdit};
+use crate::action::{Action, BackgroundJob, SessionEdit};
+use crate::list_kind::ListKind;
 use crate::message::{ListResult, Msg, TaskResult};
-use crate::picker::{PickerChoice, PickerItem};
+use crate::picker::item::{PickerChoice, PickerItem};
 use crate::queue::QueueAction;
+use crate::tests::harness::{Harness, at_work};
+use crate::tests::summaries::compaction_fails;
 
 impl Harness {
     pub(super) fn mouse_at(&mut self, kind: MouseEventKind, row: u16) -> Vec<Action> {

@@ -8,12 +8,17 @@ use tiller_core::setting;
 use tiller_engine::{AgentCommand, ApprovalMode, CommandSource, SessionState};
 use tiller_provider::catalog::ImageInput;
 
-use super::harness::{Harness, SIZES, state};
-use crate::action::{Action, BackgroundJob, ListAction, ListKind, Navigate, SessionEdit, Submit};
+use crate::action::{Action, BackgroundJob, ListAction, SessionEdit, Submit};
 use crate::attach::AttachedImage;
-use crate::completion::{ArgumentValues, FileList, PathKind, PathQuery, Ranking, list_paths_for};
+use crate::completion::files::{FileList, Ranking};
+use crate::completion::paths::{PathKind, PathQuery, list_paths_for};
+use crate::completion::values::ArgumentValues;
+use crate::list_kind::ListKind;
 use crate::message::{ListResult, Msg, TaskResult};
-use crate::picker::{self, PickerChoice, PickerItem};
+use crate::navigate::Navigate;
+use crate::picker;
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::tests::harness::{Harness, SIZES, state};
 
 impl Harness {
     pub(super) fn report(&mut self, report: TaskResult) -> Vec<Action> {
@@ -362,8 +367,15 @@ fn completion_thinking_supported_levels() {
         harness.type_and_rank("/thinking");
         assert_eq!(harness.key(KeyCode::Char(' ')), [Action::List(ListAction::LoadArguments(of))]);
         let can = vec![ThinkingLevel::Off, ThinkingLevel::Low, ThinkingLevel::High];
-        let levels = picker::Levels { supported: can, current: ThinkingLevel::Low, model: state().model };
-        harness.report(TaskResult::List(ListResult::ArgumentValues { of, items: picker::levels(&levels).0 }));
+        let levels = picker::agent_options::Levels {
+            supported: can,
+            current: ThinkingLevel::Low,
+            model: state().model,
+        };
+        harness.report(TaskResult::List(ListResult::ArgumentValues {
+            of,
+            items: picker::agent_options::levels(&levels).0,
+        }));
         insta::assert_snapshot!(format!("levels_{width}x{height}"), harness.screen());
         harness.type_and_rank("xhi");
         assert!(!harness.screen().contains("xhigh"), "{}", harness.screen());

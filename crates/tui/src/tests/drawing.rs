@@ -14,10 +14,12 @@ use tiller_core::message::{AssistantBlock, Image, Message, ToolResultMessage, Us
 use tiller_core::unit::UnixMs;
 use tiller_render::{ControlChars, LinkStyle, sanitize};
 
-use super::harness::{Harness, SIZES, call, steered, text};
 use crate::frame_pacer::Dirty;
 use crate::message::{Msg, TaskResult};
-use crate::terminal::{Abilities, Images, Italics, TerminalBackend};
+use crate::terminal::backend::TerminalBackend;
+use crate::terminal::capabilities::Images;
+use crate::terminal::capabilities::{Abilities, Italics};
+use crate::tests::harness::{Harness, SIZES, call, steered, text};
 use crate::view::view;
 
 /// A PNG of one pixel.

@@ -8,14 +8,14 @@ use tiller_engine::slash_command::InteractiveFrontEnd::{Plain, Tui};
 use tiller_engine::slash_command::available_commands;
 use tiller_engine::{AgentError, InFlight, Snapshot};
 
-use super::clicks::queue_messages;
-use super::harness::{Harness, at_work, state, text};
-use crate::action::{
-    Action, BackgroundJob, ListAction, ListKind, Navigate, Submit, TerminalAction, UserText,
-};
+use crate::action::{Action, BackgroundJob, ListAction, Submit, TerminalAction, UserText};
 use crate::attach::AttachedImage;
-use crate::executor::failure;
+use crate::executor::errors::failure;
+use crate::list_kind::ListKind;
 use crate::message::{LoadedSession, Msg, TaskOrigin, TaskResult};
+use crate::navigate::Navigate;
+use crate::tests::clicks::queue_messages;
+use crate::tests::harness::{Harness, at_work, state, text};
 use crate::transcript::LoadedPath;
 
 impl Harness {

@@ -4,11 +4,13 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::event::{EventKind, QueueItem, QueueKind, RunOutcome};
 use tiller_engine::{AgentCommand, BashContext, CommandSource};
 
-use super::harness::{Harness, at_work};
-use crate::action::{Action, BackgroundJob, LineExtra, Navigate, SessionEdit, Submit, TerminalAction};
+use crate::InitialPrompt;
+use crate::action::{Action, BackgroundJob, LineExtra, SessionEdit, Submit, TerminalAction};
 use crate::keymap::Keymap;
 use crate::message::{Msg, TaskResult};
-use crate::{InitialPrompt, tree};
+use crate::navigate::Navigate;
+use crate::tests::harness::{Harness, at_work};
+use crate::tree;
 
 #[test]
 fn enter_steers_and_alt_enter_queues() {
@@ -277,7 +279,7 @@ fn completion_partial_command() {
     harness.type_text("/tre");
     assert_eq!(
         harness.key(KeyCode::Enter)[1..],
-        [Action::Background(BackgroundJob::Tree(tree::TreeRequest::Shape))]
+        [Action::Background(BackgroundJob::Tree(tree::request::TreeRequest::Shape))]
     );
 }
 

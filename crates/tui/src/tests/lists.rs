@@ -2,18 +2,25 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::message::{ModelRef, ThinkingLevel};
-use tiller_core::setting::{self, SettingSource, Settings};
+use tiller_core::setting;
+use tiller_core::setting::{SettingSource, Settings};
 use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
 use tiller_engine::{ApprovalMode, FolderAccess, LockedModel, OfferState, OfferedTool, Permission};
 use tiller_provider::catalog;
 use tiller_render::{Line, Role};
 use tiller_tools::tool::ToolSource;
 
-use super::harness::{Harness, SIZES};
-use crate::action::{Action, BackgroundJob, ListAction, ListKind, Navigate, SessionEdit};
+use crate::action::{Action, BackgroundJob, ListAction, SessionEdit};
 use crate::dialog::Dialog;
+use crate::list_kind::ListKind;
 use crate::message::{ListResult, TaskResult};
-use crate::picker::{self, Levels, Models, PickerChoice, PickerItem, StatusText};
+use crate::navigate::Navigate;
+use crate::picker;
+use crate::picker::agent_options::Levels;
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::picker::line_prompt::StatusText;
+use crate::picker::models::{Models, model_items};
+use crate::tests::harness::{Harness, SIZES};
 
 impl Harness {
     fn submit_typed(&mut self, line: &str) -> Vec<Action> {
@@ -46,7 +53,7 @@ fn models_narrow_keeps_distinguishing_part() {
     harness.control('l');
     let locked = catalog::list_models("anthropic").into_iter();
     let locked = locked.map(|facts| LockedModel { facts, key_name: "ANTHROPIC_API_KEY".into() }).collect();
-    harness.items(ListKind::Models, picker::models(&Models { locked, usable: Vec::new(), ..models() }));
+    harness.items(ListKind::Models, model_items(&Models { locked, usable: Vec::new(), ..models() }));
     let screen = harness.screen();
     let ids = ["anthropic/claude-opus-", "anthropic/claude-sonnet-"];
     assert!(ids.iter().all(|id| screen.contains(id)) && screen.contains("needs"), "{screen}");
@@ -57,7 +64,7 @@ fn models_show_price_and_missing_key() {
     for (width, height) in SIZES {
         let mut harness = Harness::new(width, height);
         assert_eq!(harness.control('l'), [Action::List(ListAction::LoadItems(ListKind::Models))]);
-        harness.items(ListKind::Models, picker::models(&models()));
+        harness.items(ListKind::Models, model_items(&models()));
         insta::assert_snapshot!(format!("models_{width}x{height}"), harness.screen());
         harness.type_text("gpt");
         assert_eq!(
@@ -87,7 +94,7 @@ fn esc_clears_filter_then_closes() {
     let mut harness = Harness::new(80, 24);
     harness.type_text("dear draft");
     harness.control('l');
-    harness.items(ListKind::Models, picker::models(&models()));
+    harness.items(ListKind::Models, model_items(&models()));
     harness.type_text("haiku");
     assert!(harness.screen().contains("esc show all"), "{}", harness.screen());
     harness.key(KeyCode::Esc);
@@ -104,7 +111,7 @@ fn thinking_unsupported_level_is_marked() {
     harness.submit_typed("/thinking");
     let can = vec![ThinkingLevel::Off];
     let levels = Levels { supported: can, current: ThinkingLevel::Off, ..all_levels("my-model") };
-    harness.items(ListKind::Thinking, picker::levels(&levels));
+    harness.items(ListKind::Thinking, picker::agent_options::levels(&levels));
     harness.type_text("high");
     assert_eq!(harness.key(KeyCode::Enter), []);
     assert!(harness.screen().contains("✗ not supported by my-model"), "{}", harness.screen());
@@ -118,7 +125,7 @@ fn thinking_and_approval_lists() {
             harness.submit_typed("/thinking"),
             [Action::List(ListAction::LoadItems(ListKind::Thinking))]
         );
-        harness.items(ListKind::Thinking, picker::levels(&all_levels("claude-haiku-4-5")));
+        harness.items(ListKind::Thinking, picker::agent_options::levels(&all_levels("claude-haiku-4-5")));
         insta::assert_snapshot!(format!("thinking_{width}x{height}"), harness.screen());
         harness.key(KeyCode::Down);
         assert_eq!(
@@ -129,7 +136,7 @@ fn thinking_and_approval_lists() {
             harness.submit_typed("/approval"),
             [Action::List(ListAction::LoadItems(ListKind::Approval))]
         );
-        harness.items(ListKind::Approval, picker::modes("ask"));
+        harness.items(ListKind::Approval, picker::agent_options::modes("ask"));
         insta::assert_snapshot!(format!("approval_modes_{width}x{height}"), harness.screen());
         harness.type_text("read");
         assert_eq!(
@@ -152,7 +159,10 @@ fn permissions_list_revokes() {
             harness.submit_typed("/permissions"),
             [Action::List(ListAction::LoadItems(ListKind::Permissions))]
         );
-        harness.items(ListKind::Permissions, (picker::permissions(std::slice::from_ref(&folder)), 0));
+        harness.items(
+            ListKind::Permissions,
+            (picker::agent_options::permissions(std::slice::from_ref(&folder)), 0),
+        );
         let screen = harness.screen();
         assert!(
             screen.contains("reading in /docs") && screen.contains("file tools · this session"),
@@ -187,7 +197,7 @@ fn tools_list_switches_and_stays() {
         harness.items(
             ListKind::Tools,
             (
-                picker::tools(&[
+                picker::agent_options::tools(&[
                     tool("read_file", ToolSource::BuiltIn, OfferState::Offered),
                     tool("bash", ToolSource::BuiltIn, off.clone()),
                     tool("ship", extension(), OfferState::Removed),
@@ -201,7 +211,7 @@ fn tools_list_switches_and_stays() {
         harness.items(
             ListKind::Tools,
             (
-                picker::tools(&[
+                picker::agent_options::tools(&[
                     tool("read_file", ToolSource::BuiltIn, OfferState::Offered),
                     tool("bash", ToolSource::BuiltIn, OfferState::Offered),
                 ]),
@@ -318,7 +328,7 @@ fn preview_of_models_needs_room_for_prices() {
     for (width, is_beside) in [(100, false), (104, false), (110, true), (120, true)] {
         let mut harness = Harness::new(width, 30);
         harness.control('l');
-        harness.items(ListKind::Models, picker::models(&models()));
+        harness.items(ListKind::Models, model_items(&models()));
         let screen = harness.screen();
         assert_eq!(screen.contains(" │ claude-opus"), is_beside, "{screen}");
         assert!(screen.contains("cycled · thinks · $4/$20 · 1.0M"), "{screen}");
@@ -347,11 +357,11 @@ fn list_data_of_closed_list_is_dropped() {
     harness.submit_typed("/thinking");
     harness.key(KeyCode::Esc);
     harness.control('l');
-    harness.items(ListKind::Thinking, picker::levels(&all_levels("claude-haiku-4-5")));
+    harness.items(ListKind::Thinking, picker::agent_options::levels(&all_levels("claude-haiku-4-5")));
     assert!(harness.screen().contains("loading…"), "{}", harness.screen());
     harness.key(KeyCode::Esc);
     harness.control('r');
-    harness.items(ListKind::Models, picker::models(&models()));
+    harness.items(ListKind::Models, model_items(&models()));
     assert!(harness.screen().contains("an earlier prompt"), "{}", harness.screen());
 }
 

@@ -5,13 +5,17 @@ use tiller_core::unit::UnixMs;
 use tiller_engine::{CredentialOrigin, KeyChangeOutcome, ProviderCredential};
 use tiller_session::import::{LogPeek, SourceFormat};
 
-use super::harness::{Harness, SIZES};
-use crate::action::{Action, BackgroundJob, ListAction, ListKind, Navigate};
+use crate::action::{Action, BackgroundJob, ListAction};
 use crate::dialog::Dialog;
 use crate::import::ForeignLog;
+use crate::list_kind::ListKind;
 use crate::login::{KeyInput, LoginRequest, LoginResult};
 use crate::message::{ListResult, Msg, TaskResult};
-use crate::picker::{self, PickerChoice, PickerItem, StatusText};
+use crate::navigate::Navigate;
+use crate::picker;
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::picker::line_prompt::StatusText;
+use crate::tests::harness::{Harness, SIZES};
 
 fn credentials() -> Vec<ProviderCredential> {
     let holder = |provider: &str, from| ProviderCredential { provider: provider.into(), origin: from };
@@ -47,7 +51,7 @@ fn login_key_is_masked() {
     for size in SIZES {
         let (mut harness, actions) = submit(size, "/login");
         assert!(actions.contains(&Action::List(ListAction::LoadItems(ListKind::Logins))), "{actions:?}");
-        load_items(&mut harness, ListKind::Logins, picker::logins(&credentials()));
+        load_items(&mut harness, ListKind::Logins, picker::credentials::logins(&credentials()));
         insta::assert_snapshot!(format!("login_{}x{}", size.0, size.1), harness.screen());
         assert_eq!(harness.key(KeyCode::Enter), []);
         harness.type_text("sk-ant-");
@@ -73,7 +77,7 @@ fn login_key_is_masked() {
 #[test]
 fn login_esc_leaves_prompt_then_list() {
     let (mut harness, _) = submit(SIZES[0], "/login");
-    load_items(&mut harness, ListKind::Logins, picker::logins(&credentials()));
+    load_items(&mut harness, ListKind::Logins, picker::credentials::logins(&credentials()));
     harness.key(KeyCode::Enter);
     harness.type_text("sk");
     harness.key(KeyCode::Esc);
@@ -93,7 +97,7 @@ fn login_esc_leaves_prompt_then_list() {
 #[test]
 fn login_rejected_key_can_be_corrected() {
     let (mut harness, _) = submit(SIZES[0], "/login anthropic");
-    load_items(&mut harness, ListKind::Logins, picker::logins(&credentials()));
+    load_items(&mut harness, ListKind::Logins, picker::credentials::logins(&credentials()));
     harness.type_text("sk-bad");
     harness.key(KeyCode::Enter);
     harness.input(Msg::TaskResult(TaskResult::List(ListResult::Status(StatusText::error("that is no key")))));
@@ -111,7 +115,7 @@ fn login_from_locked_model_and_back() {
     let locked = PickerItem::new("anthropic/claude", PickerChoice::LockedModel("anthropic".into()));
     load_items(&mut harness, ListKind::Models, vec![locked]);
     assert_eq!(harness.key(KeyCode::Enter), [Action::List(ListAction::LoadItems(ListKind::Logins))]);
-    load_items(&mut harness, ListKind::Logins, picker::logins(&credentials()));
+    load_items(&mut harness, ListKind::Logins, picker::credentials::logins(&credentials()));
     assert!(harness.screen().contains("key for anthropic ❯"), "{}", harness.screen());
     harness.actions.clear();
     let result = LoginResult {
@@ -129,7 +133,7 @@ fn login_named_provider_prompts_at_once() {
     let (mut harness, _) = submit(SIZES[0], "/login anth");
     harness.type_text("sk-hush");
     assert!(!harness.screen().contains("sk-hush"), "typed before the list is there: {}", harness.screen());
-    load_items(&mut harness, ListKind::Logins, picker::logins(&credentials()));
+    load_items(&mut harness, ListKind::Logins, picker::credentials::logins(&credentials()));
     assert!(harness.screen().contains("key for anthropic ❯ •••••••  7 characters"), "{}", harness.screen());
     let store =
         Action::List(ListAction::Key(LoginRequest::Store("anthropic".into(), KeyInput::new("sk-hush"))));
@@ -137,7 +141,7 @@ fn login_named_provider_prompts_at_once() {
 
     let (mut harness, _) = submit(SIZES[0], "/login nobody");
     harness.type_text("sk-hush");
-    load_items(&mut harness, ListKind::Logins, picker::logins(&credentials()));
+    load_items(&mut harness, ListKind::Logins, picker::credentials::logins(&credentials()));
     let screen = harness.screen();
     assert!(screen.contains("unknown provider `nobody`") && !screen.contains("hush"), "{screen}");
     assert!(screen.contains("anthropic"), "all of them are offered: {screen}");
@@ -148,7 +152,7 @@ fn login_key_argument_is_not_in_history() {
     let (mut harness, actions) = submit(SIZES[0], "/login anthropic sk-hush");
     assert_eq!(actions, [Action::List(ListAction::LoadItems(ListKind::Logins))]);
     assert!(!format!("{:?}", harness.app.composer.editor.history()).contains("hush"));
-    load_items(&mut harness, ListKind::Logins, picker::logins(&credentials()));
+    load_items(&mut harness, ListKind::Logins, picker::credentials::logins(&credentials()));
     assert!(harness.screen().contains("key for anthropic ❯"), "it is asked for: {}", harness.screen());
     let (harness, actions) = submit(SIZES[0], "/login anthropic");
     assert!(
@@ -163,7 +167,7 @@ fn logout_lists_stored_keys_only() {
     for size in SIZES {
         let (mut harness, actions) = submit(size, "/logout");
         assert!(actions.contains(&Action::List(ListAction::LoadItems(ListKind::Logouts))), "{actions:?}");
-        load_items(&mut harness, ListKind::Logouts, picker::logouts(&credentials()));
+        load_items(&mut harness, ListKind::Logouts, picker::credentials::logouts(&credentials()));
         insta::assert_snapshot!(format!("logout_{}x{}", size.0, size.1), harness.screen());
         harness.key(KeyCode::Down);
         assert_eq!(
@@ -201,7 +205,7 @@ fn import_lists_by_first_prompt() {
         load_items(
             &mut harness,
             ListKind::ForeignLogs,
-            picker::foreign_logs(&foreign(), UnixMs(super::harness::START)),
+            picker::foreign_logs::foreign_logs(&foreign(), UnixMs(super::harness::START)),
         );
         insta::assert_snapshot!(format!("import_{}x{}", size.0, size.1), harness.screen());
         harness.type_text("fish");

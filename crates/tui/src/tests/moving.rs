@@ -15,13 +15,14 @@ use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::{BashContext, BranchSummary, ContextUse, InFlight, RunningBash, SessionState, Snapshot};
 use tiller_session::{Entry, EntryBody};
 
-use super::harness::{Harness, SIZES, START, at_work, call, state, steered, text};
-use crate::action::{Action, BackgroundJob, Navigate, TerminalAction};
-use crate::block::NoticeLevel;
+use crate::action::{Action, BackgroundJob, TerminalAction};
+use crate::block::notice_level::NoticeLevel;
 use crate::frame_pacer::Dirty;
 use crate::message::{LoadedSession, Msg, TaskResult};
+use crate::navigate::Navigate;
+use crate::tests::harness::{Harness, SIZES, START, at_work, call, state, steered, text};
 use crate::transcript::LoadedPath;
-use crate::transcript_pane::{Lookup, SearchHits};
+use crate::transcript_pane::lookup::{Lookup, SearchHits};
 use crate::view::view;
 
 impl Harness {

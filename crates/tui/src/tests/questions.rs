@@ -5,12 +5,14 @@ use tiller_core::event::{CompactionChoice, EventKind, SessionChange};
 use tiller_engine::{InFlight, Snapshot};
 use tiller_render::{Line, Role};
 
-use super::harness::{Harness, at_work, state};
-use super::summaries::compaction_fails;
-use crate::action::{Action, ListKind, Navigate, SessionEdit, Submit};
+use crate::action::{Action, SessionEdit, Submit};
 use crate::dialog::Dialog;
+use crate::list_kind::ListKind;
 use crate::message::{LoadedSession, Msg, TaskResult};
-use crate::picker::{PickerChoice, PickerItem};
+use crate::navigate::Navigate;
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::tests::harness::{Harness, at_work, state};
+use crate::tests::summaries::compaction_fails;
 use crate::transcript::LoadedPath;
 
 /// A question that just came.

@@ -7,11 +7,16 @@ use tiller_engine::SessionSwitched;
 use tiller_render::{Line, Role};
 use tiller_session::{SearchHit, SessionScope, SessionSummary, Snippet};
 
-use super::harness::{Harness, SIZES, START};
-use crate::action::{Action, ListAction, Navigate};
+use crate::action::{Action, ListAction};
 use crate::message::{ListResult, Msg, SessionsResult, TaskResult};
-use crate::picker::{PickerChoice, SessionExcerpt, SessionQueryId, StatusText, hits, sessions};
-use crate::session_search::SearchRequest;
+use crate::navigate::Navigate;
+use crate::picker::item::PickerChoice;
+use crate::picker::line_prompt::StatusText;
+use crate::picker::session_query::{SessionExcerpt, SessionQueryId};
+use crate::tests::harness::{Harness, SIZES, START};
+
+use crate::picker::session_query::SearchRequest;
+use crate::picker::sessions::{hits, session_items};
 
 fn summary(number: i64, name: Option<&str>, prompt: &str, cwd: &str) -> SessionSummary {
     SessionSummary {
@@ -71,7 +76,7 @@ impl Harness {
     }
 
     fn load_sessions(&mut self, scope: SessionScope) {
-        let items = sessions(&summaries(), scope, UnixMs(self.now));
+        let items = session_items(&summaries(), scope, UnixMs(self.now));
         self.sessions_result(scope, SessionsResult::Sessions(items));
     }
 }
@@ -156,7 +161,7 @@ fn sessions_rename_trash_and_restore() {
         assert_eq!(harness.actions, [Action::EndSessionSearch, search_request_of(2, scope, "")]);
         assert!(harness.screen().contains("moved to the trash; restore with ctrl+z"));
         let ids: Vec<_> = summaries().into_iter().skip(1).collect();
-        let without = SessionsResult::Sessions(sessions(&ids, scope, UnixMs(harness.now)));
+        let without = SessionsResult::Sessions(session_items(&ids, scope, UnixMs(harness.now)));
         harness.sessions_result_of(2, scope, without);
         harness.key(KeyCode::Down);
         assert_eq!(harness.control('z'), [Action::List(ListAction::RestoreSession("/s/0.jsonl".into()))]);
@@ -165,7 +170,7 @@ fn sessions_rename_trash_and_restore() {
         harness.sessions_result_of(
             3,
             scope,
-            SessionsResult::Sessions(sessions(&summaries(), scope, UnixMs(harness.now))),
+            SessionsResult::Sessions(session_items(&summaries(), scope, UnixMs(harness.now))),
         );
         harness.actions.clear();
         assert_eq!(
@@ -236,7 +241,7 @@ fn sessions_rename_updates_preview() {
     harness.sessions_result_of(
         2,
         scope,
-        SessionsResult::Sessions(sessions(&renamed, scope, UnixMs(harness.now))),
+        SessionsResult::Sessions(session_items(&renamed, scope, UnixMs(harness.now))),
     );
     let screen = harness.screen();
     assert!(screen.contains("│ better") && !screen.contains("│ fix-crlf"), "{screen}");
@@ -286,7 +291,7 @@ fn sessions_stale_search_is_dropped() {
         trashed,
     })));
     let without = |harness: &Harness| {
-        SessionsResult::Sessions(sessions(
+        SessionsResult::Sessions(session_items(
             &summaries()[1..],
             SessionScope::ThisDirectory,
             UnixMs(harness.now),
@@ -307,7 +312,7 @@ fn sessions_found_by_either_end_of_id() {
     harness.app.open_sessions();
     let mut current = summaries();
     current[1].id = "7QRSTUVWXYZABCDEFGHJK".into();
-    let items = sessions(&current, SessionScope::ThisDirectory, UnixMs(harness.now));
+    let items = session_items(&current, SessionScope::ThisDirectory, UnixMs(harness.now));
     harness.sessions_result(SessionScope::ThisDirectory, SessionsResult::Sessions(items));
     for part in ["7qrs", "7QRSTUVWXY", "zabcdefghjk"] {
         harness.control('u');
@@ -331,7 +336,10 @@ fn sessions_threads_switch_to_newest() {
     let scope = SessionScope::ThisDirectory;
     let mut current = summaries();
     current[0].parent_session = Some("/s/30.jsonl".into());
-    harness.sessions_result(scope, SessionsResult::Sessions(sessions(&current, scope, UnixMs(harness.now))));
+    harness.sessions_result(
+        scope,
+        SessionsResult::Sessions(session_items(&current, scope, UnixMs(harness.now))),
+    );
     for (width, height) in SIZES {
         harness.resize(width, height);
         insta::assert_snapshot!(format!("threads_{width}x{height}"), harness.screen());
@@ -409,10 +417,10 @@ fn sessions_selection_follows_session() {
     harness.type_text("/resume");
     harness.key(KeyCode::Enter);
     let scope = SessionScope::ThisDirectory;
-    let items = sessions(&summaries(), scope, UnixMs(harness.now));
+    let items = session_items(&summaries(), scope, UnixMs(harness.now));
     harness.sessions_result(
         scope,
-        SessionsResult::Sessions(sessions(&summaries()[1..], scope, UnixMs(harness.now))),
+        SessionsResult::Sessions(session_items(&summaries()[1..], scope, UnixMs(harness.now))),
     );
     harness.key(KeyCode::Down);
     harness.sessions_result(scope, SessionsResult::Sessions(items));
@@ -450,7 +458,7 @@ fn start_typing_before_list_stays_in_editor() {
 fn start_early_enter_opens_nothing() {
     let mut harness = Harness::new(80, 24);
     harness.app.offer_sessions(UnixMs(harness.now));
-    let all = sessions(&summaries(), SessionScope::ThisDirectory, UnixMs(START));
+    let all = session_items(&summaries(), SessionScope::ThisDirectory, UnixMs(START));
     harness.sessions_result(SessionScope::ThisDirectory, SessionsResult::Sessions(all));
     harness.wait(300);
     assert!(!harness.key(KeyCode::Enter).iter().any(|action| matches!(action, Action::Navigate(_))));

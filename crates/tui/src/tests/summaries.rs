@@ -4,11 +4,12 @@ use crossterm::event::KeyCode;
 use tiller_core::event::{CompactionChoice, CompactionReason, EventKind};
 use tiller_engine::BranchSummary;
 
-use super::harness::Harness;
-use crate::action::{Action, Navigate, SessionEdit};
+use crate::action::{Action, SessionEdit};
 use crate::dialog::Dialog;
 use crate::message::{Msg, TaskResult};
-use crate::picker::{PickerChoice, PickerItem};
+use crate::navigate::Navigate;
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::tests::harness::Harness;
 
 pub(super) fn compaction_fails(harness: &mut Harness) {
     harness.event(EventKind::CompactionFailed {

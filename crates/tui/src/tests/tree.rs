@@ -14,12 +14,15 @@ use tiller_core::unit::{Tokens, UnixMs, Usd};
 use tiller_engine::{BranchSummary, SessionSwitched, built_in_tools};
 use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
 
-use super::harness::{Harness, SIZES, START, call, text};
-use crate::action::{Action, BackgroundJob, Navigate, SessionEdit};
+use crate::action::{Action, BackgroundJob, SessionEdit};
 use crate::effect::{Effect, Opening};
 use crate::list_data;
 use crate::message::{ListResult, Msg, TaskResult};
-use crate::tree::{self, SearchControl, TreeRequest};
+use crate::navigate::Navigate;
+use crate::tests::harness::{Harness, SIZES, START, call, text};
+use crate::tree;
+use crate::tree::request::TreeRequest;
+use crate::tree::search_worker::SearchControl;
 
 const HOUR: i64 = 3_600_000;
 
@@ -131,16 +134,16 @@ impl TreeHarness {
         rest
     }
 
-    fn run_request(&self, request: &TreeRequest) -> Vec<tree::TreeResult> {
+    fn run_request(&self, request: &TreeRequest) -> Vec<tree::request::TreeResult> {
         let reader = self.writer.reader();
-        let mut results: Vec<tree::TreeResult> =
-            tree::load(&reader, &built_in_tools(), request).into_iter().collect();
+        let mut results: Vec<tree::request::TreeResult> =
+            tree::loader::load(&reader, &built_in_tools(), request).into_iter().collect();
         if let TreeRequest::Search(query) = request {
             let collect = |found| {
                 results.push(found);
                 SearchControl::Yes
             };
-            tree::search_entries(&reader, query, || SearchControl::Yes, collect);
+            tree::search_worker::search_entries(&reader, query, || SearchControl::Yes, collect);
         }
         results
     }
@@ -641,7 +644,7 @@ fn tree_leave_dialog_closes_tree() {
 fn tree_second_enter_does_nothing() {
     let mut tree = TreeHarness::branched(80, 24);
     tree.harness.app.composer.editor.set_text("a draft");
-    tree.harness.app.apply(Effect::Open(Opening::Tree(tree::TreePurpose::Go)));
+    tree.harness.app.apply(Effect::Open(Opening::Tree(tree::request::TreePurpose::Go)));
     tree.report(TaskResult::Note(String::new()));
     tree.key(KeyCode::Up);
     let fixture = tree.entry(7);

@@ -5,11 +5,11 @@ use tiller_core::message::ModelRef;
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::{AgentCommand, CommandSource, ContextBreakdown, ContextKind, ContextPart, ContextUse};
 
-use super::harness::{Harness, SIZES, START};
 use crate::action::{Action, BackgroundJob, TerminalAction};
 use crate::list_data;
 use crate::message::{Msg, TaskResult};
 use crate::pager::Pager;
+use crate::tests::harness::{Harness, SIZES, START};
 use crate::welcome::Welcome;
 
 fn skill(name: &str) -> AgentCommand {
@@ -59,7 +59,7 @@ fn banner_follows_model_change() {
 #[test]
 fn banner_ends_with_first_message() {
     let mut harness = fresh(80, 24);
-    harness.app.add_notice(crate::block::NoticeLevel::Warning, "a notice", None);
+    harness.app.add_notice(crate::block::notice_level::NoticeLevel::Warning, "a notice", None);
     assert!(harness.screen().contains("Type what you want done"), "{}", harness.screen());
     harness.type_text("h");
     assert!(!harness.screen().contains("Type what you want done"), "{}", harness.screen());

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use tiller_core::setting::{self, Setting};
+use tiller_core::setting;
+use tiller_core::setting::Setting;
 use tiller_files::search_path::ResourceProblem;
 use tiller_render::theme::{ThemeRegistry, is_path};
 
-use crate::tool_call::one_line;
+use crate::text::one_line;
 
 /// The value of the setting that follows the terminal's background.
 pub(crate) const AUTO: &str = "auto";

@@ -1,8 +1,10 @@
 //! The welcome banner above an empty session.
 
-use super::chunk::Chunk;
-use super::{Block, BlockKind, BlockPos, Transcript};
-use crate::welcome::Banner;
+use crate::block::banner::Banner;
+use crate::block::{Block, BlockKind};
+use crate::transcript::Transcript;
+use crate::transcript::chunk::BlockPos;
+use crate::transcript::chunk::Chunk;
 
 impl Transcript {
     /// Inserts a block at the beginning of an empty session; parts without visible blocks may precede it.

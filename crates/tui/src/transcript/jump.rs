@@ -4,7 +4,8 @@ use super::super::block::{Block, BlockKind, Fold};
 use super::super::layout::RenderContext;
 use super::chunk::Chunk;
 use super::viewport::TranscriptRow;
-use super::{BlockPos, BlockStep, Transcript};
+use super::{BlockStep, Transcript};
+use crate::transcript::chunk::BlockPos;
 
 /// Rows shown above a jump target.
 const CONTEXT: usize = 3;

@@ -5,7 +5,9 @@ use std::ops::Range;
 use tiller_core::id::EntryId;
 
 use super::chunk::Chunk;
-use super::{Block, BlockPos, JumpTarget, Transcript};
+use super::{Block, Transcript};
+use crate::transcript::chunk::BlockPos;
+use crate::transcript::jump::JumpTarget;
 
 /// State handed over to the transcript that replaces this one.
 #[derive(Debug)]

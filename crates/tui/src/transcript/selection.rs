@@ -2,15 +2,17 @@
 //!
 //! A selection extends from one unit (character, word, line) to another; it belongs to the text, not to the screen.
 
+use crate::action::CopiedText;
 use std::ops::{Range, RangeInclusive};
 
 use tiller_render::{self as render, CopyAs, Line, Wrap};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::super::layout::RenderContext;
-use super::super::logical_line::{LogicalLine, content_columns};
-use super::viewport::{ShownRows, TranscriptRow};
-use super::{BlockPos, BlockStep, Transcript};
+use crate::layout::RenderContext;
+use crate::logical_line::{LogicalLine, content_columns};
+use crate::transcript::chunk::BlockPos;
+use crate::transcript::viewport::{ShownRows, TranscriptRow};
+use crate::transcript::{BlockStep, Transcript};
 
 /// A position in a block: line and column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,14 +37,6 @@ pub(crate) struct Selection {
     /// The first unit's range; the end is exclusive.
     anchor: (TextPos, TextPos),
     head: (TextPos, TextPos),
-}
-
-/// A copied text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CopiedText {
-    pub(crate) text: String,
-    /// A short description for the message: `3 lines`.
-    pub(crate) what: String,
 }
 
 impl Selection {

@@ -12,6 +12,9 @@ use tiller_session::context::{project, unanswered_calls};
 
 use super::super::block::BlockKind;
 use super::super::layout::Folds;
+use super::jump::{Direction, JumpTarget};
+use super::selection::{Granularity, TextPos};
+use super::viewport::ShownRows;
 use super::*;
 
 fn entry(at: usize, message: Message) -> Entry {

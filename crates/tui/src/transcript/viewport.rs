@@ -14,7 +14,9 @@ use super::super::layout::{Folds, RenderContext};
 use super::chunk::{Chunk, ChunkContent};
 use super::reload::{NextTop, TopRow};
 use super::selection::Selection;
-use super::{BlockPos, BlockStep, Direction, JumpTarget, Transcript};
+use super::{BlockStep, Transcript};
+use crate::transcript::chunk::BlockPos;
+use crate::transcript::jump::{Direction, JumpTarget};
 
 /// Distance in blocks at which an unloaded part is read.
 const NEAR: usize = 20;

@@ -6,14 +6,17 @@ use tiller_engine::{BashContext, InFlight};
 use tiller_render::MarkdownStream;
 use tiller_session::Entry;
 
-use super::TranscriptPane;
-use super::shell::ShellPlacement;
 use crate::agent_event::AgentEvent;
-use crate::block::{Block, BlockKind, NoticeLevel, Thinking};
+use crate::block::notice_level::NoticeLevel;
+use crate::block::thinking::Thinking;
+use crate::block::{Block, BlockKind};
 use crate::component::ViewContext;
 use crate::keymap::KeyCommand;
 use crate::tool_call::{CallState, ToolCallBlock};
-use crate::transcript::{LoadedPath, ScrollAnchor};
+use crate::transcript::LoadedPath;
+use crate::transcript::reload::ScrollAnchor;
+use crate::transcript_pane::TranscriptPane;
+use crate::transcript_pane::shell::ShellPlacement;
 
 impl TranscriptPane {
     /// Applies an event. The match is exhaustive, so a new event needs a decision here.

@@ -10,7 +10,8 @@ use super::TranscriptPane;
 use crate::action::{Action, TerminalAction};
 use crate::block::Block;
 use crate::component::{Context, Outcome, ViewContext};
-use crate::transcript::{Direction, Granularity, TextPos};
+use crate::transcript::jump::Direction;
+use crate::transcript::selection::{Granularity, TextPos};
 
 /// Lines scrolled per tick while a drag is beyond the edge.
 const DRAG_LINES: usize = 3;

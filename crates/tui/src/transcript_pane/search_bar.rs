@@ -4,40 +4,22 @@
 //! searched in the background, newest first; their hits arrive part by part. A hit is identified by its part and the
 //! block's number among the part's log blocks.
 
+use crate::transcript_pane::lookup::{Lookup, SearchHits, hits};
 use std::collections::BTreeMap;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::TranscriptPane;
 use crate::action::{Action, BackgroundJob};
-use crate::block::Block;
 use crate::component::{Context, Outcome, ViewContext};
-use crate::keymap::{self, KeyCommand};
+use crate::keymap;
+use crate::keymap::KeyCommand;
 use crate::log_blocks::PathContext;
-use crate::picker::LineInput;
+use crate::picker::line_input::LineInput;
 use crate::search_term::SearchTerm;
-use crate::transcript::{BlockPos, Direction, JumpTarget, PathSection, Transcript};
-
-/// A search job for the background.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Lookup {
-    /// Increases with every search; results of earlier ones are dropped.
-    pub(crate) number: u64,
-    pub(crate) words: SearchTerm,
-    /// The parts of the path, in search order.
-    pub(crate) parts: Vec<PathSection>,
-    pub(crate) context: PathContext,
-}
-
-/// The hits of one part: block numbers with their number of occurrences.
-#[derive(Debug)]
-pub(crate) struct SearchHits {
-    pub(crate) number: u64,
-    pub(crate) part: usize,
-    pub(crate) hits: Vec<(usize, usize)>,
-    /// No more results follow.
-    pub(crate) is_complete: bool,
-}
+use crate::transcript::Transcript;
+use crate::transcript::chunk::BlockPos;
+use crate::transcript::jump::{Direction, JumpTarget};
+use crate::transcript_pane::TranscriptPane;
 
 /// A block with hits: its part, and its number among the part's log blocks.
 type HitPosition = (usize, usize);
@@ -189,15 +171,6 @@ impl SearchBar {
         };
         true
     }
-}
-
-/// Numbers of the blocks that contain the term, with the number of occurrences.
-pub(crate) fn hits<'a>(
-    blocks: impl IntoIterator<Item = &'a Block>,
-    term: &SearchTerm,
-) -> Vec<(usize, usize)> {
-    let counted = blocks.into_iter().map(|block| block.texts().iter().map(|text| term.count(text)).sum());
-    counted.enumerate().filter(|(_, count)| *count > 0).collect()
 }
 
 impl TranscriptPane {

@@ -5,10 +5,12 @@ use tiller_core::id::EntryId;
 use tiller_core::message::BashExecutionMessage;
 use tiller_core::unit::UnixMs;
 
-use super::TranscriptPane;
-use crate::block::{Block, BlockKind, MAX_OUTPUT, NoticeLevel, Shell, ShellState};
+use crate::block::notice_level::NoticeLevel;
+use crate::block::shell::{MAX_OUTPUT, Shell, ShellState};
+use crate::block::{Block, BlockKind};
 use crate::log_blocks::shell_record;
-use crate::tool_call::one_line;
+use crate::text::one_line;
+use crate::transcript_pane::TranscriptPane;
 
 /// The position of a finished command's entry in the transcript.
 pub(super) enum ShellPlacement {

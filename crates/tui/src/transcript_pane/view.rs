@@ -7,17 +7,19 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tiller_render::{ControlChars, Emphasis, Line, LinkStyle, Role, Span, Style, sanitize, truncate_to};
 
-use super::TranscriptPane;
-use super::search_bar::SearchBar;
 use crate::component::ViewContext;
 use crate::draw::put;
 use crate::keymap::KeyCommand;
 use crate::layout::right_aligned;
 use crate::logical_line::LogicalLine;
 use crate::search_term::SearchTerm;
-use crate::terminal::ImagePlacement;
+use crate::terminal::image_placement::ImagePlacement;
 use crate::theme::ThemeState;
-use crate::transcript::{BlockPos, ShownRows, Transcript};
+use crate::transcript::Transcript;
+use crate::transcript::chunk::BlockPos;
+use crate::transcript::viewport::ShownRows;
+use crate::transcript_pane::TranscriptPane;
+use crate::transcript_pane::search_bar::SearchBar;
 
 /// The prompt of the search bar.
 const SEARCH: &str = "  / ";

@@ -7,11 +7,12 @@ use tiller_session::Visibility;
 use tiller_session::tree::TreeRow;
 use unicode_width::UnicodeWidthStr;
 
-use super::entry_text::kind_sign;
-use super::{PendingNavigation, TreeAreas, TreePurpose, TreeView, area};
 use crate::keymap::{KeyCommand, Keymap};
 use crate::layout::{RenderContext, right_aligned, truncate_start};
-use crate::tool_call::one_line;
+use crate::text::one_line;
+use crate::tree::entry_text::kind_sign;
+use crate::tree::request::TreePurpose;
+use crate::tree::{PendingNavigation, TreeAreas, TreeView, area};
 
 /// Width of a row's sign.
 const SIGN: usize = 2;

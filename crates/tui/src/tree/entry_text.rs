@@ -6,7 +6,7 @@ use tiller_render::{self as render, Line, Role};
 use tiller_session::tree::TreeNode;
 use tiller_session::{Entry, EntryBody, EntryKind, LineRole as Speaker};
 
-use crate::tool_call::one_line;
+use crate::text::one_line;
 
 /// Maximum characters of a row's text.
 const LONGEST: usize = 300;

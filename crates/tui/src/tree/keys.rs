@@ -6,14 +6,17 @@ use ratatui::layout::{Position, Rect};
 use tiller_core::id::EntryId;
 use tiller_session::Visibility;
 
-use super::{LabelInput, PendingNavigation, TreeEffect, TreePurpose, TreeRequest, TreeView};
-use crate::action::{Action, BackgroundJob, Navigate, SessionEdit};
+use crate::action::{Action, BackgroundJob, SessionEdit};
 use crate::component::{Component, Context, Outcome, ViewContext};
 use crate::dialog::Dialog;
 use crate::draw::put;
 use crate::effect::{Effect, LeaveScope, Opening};
-use crate::keymap::{self, KeyCommand, Keymap};
-use crate::picker::{PickerChoice, PickerItem};
+use crate::keymap;
+use crate::keymap::{KeyCommand, Keymap};
+use crate::navigate::Navigate;
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::tree::request::{TreePurpose, TreeRequest};
+use crate::tree::{LabelInput, PendingNavigation, TreeEffect, TreeView};
 
 /// Lines per scroll step of the preview.
 const PREVIEW_LINES: usize = 3;

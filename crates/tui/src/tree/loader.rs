@@ -5,11 +5,13 @@ use tiller_core::tool_catalog::ToolCatalog;
 use tiller_render::Role;
 use tiller_session::{Entry, EntryBody, Reader};
 
-use super::entry_text::EntryText;
-use super::model::TreeModel;
-use super::{LoadedPreview, LoadedTexts, TextRequest, TreeRequest, TreeResult};
-use crate::block::{Block, BlockKind, NoticeLevel, ShellState};
+use crate::block::notice_level::NoticeLevel;
+use crate::block::shell::ShellState;
+use crate::block::{Block, BlockKind};
 use crate::log_blocks::{BlockBuilder, PathContext, set_call_result};
+use crate::tree::entry_text::EntryText;
+use crate::tree::model::TreeModel;
+use crate::tree::request::{LoadedPreview, LoadedTexts, TextRequest, TreeRequest, TreeResult};
 
 /// Maximum bytes of a text in a preview: far more than fits on any screen.
 const LONGEST: usize = 8_000;
@@ -140,7 +142,7 @@ fn facts(entry: &Entry) -> Vec<String> {
     };
     let Some((model, usage)) = usage else { return Vec::new() };
     let read = usage.input + usage.cache_read + usage.cache_write;
-    let mut facts = vec![crate::tool_call::one_line(&model)];
+    let mut facts = vec![crate::text::one_line(&model)];
     if usage.total().0 > 0 {
         facts.push(format!("↑{read} ↓{}", usage.output));
     }

@@ -2,8 +2,8 @@
 
 use tiller_render::{Line, Span, truncate_to};
 
-use super::{LoadedPreview, TreeRequest};
 use crate::layout::RenderContext;
+use crate::tree::request::{LoadedPreview, TreeRequest};
 
 #[derive(Debug)]
 pub(super) struct EntryPreview {

@@ -2,9 +2,9 @@
 
 use tiller_core::unit::thousands;
 
-use super::TreeRequest;
-use super::model::TreeFilter;
-use super::search_worker::{TreeHits, TreeQuery};
+use crate::tree::model::TreeFilter;
+use crate::tree::request::TreeRequest;
+use crate::tree::request::{TreeHits, TreeQuery};
 
 /// The search text and its hits.
 #[derive(Debug, Default)]

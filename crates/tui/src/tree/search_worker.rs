@@ -1,37 +1,20 @@
 //! Full-text search over all entries, newest first, with incremental results.
 
+use crate::tree::request::{TreeHits, TreeQuery};
 use std::time::{Duration, Instant};
 
 use memchr::memmem::Finder;
 use tiller_session::Reader;
 
-use super::TreeResult;
-use super::entry_text::full_text;
-use super::model::{TreeFilter, TreeModel};
+use crate::tree::entry_text::full_text;
+use crate::tree::model::TreeModel;
+use crate::tree::request::TreeResult;
 
 /// Interval between results; shorter ones only cost drawing time.
 const REPORT_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Entries between two checks for cancellation.
 const CHECK_INTERVAL: usize = 64;
-
-/// A search query.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TreeQuery {
-    pub(super) words: String,
-    pub(super) filter: TreeFilter,
-}
-
-/// New hits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TreeHits {
-    pub(super) query: TreeQuery,
-    /// True if they are the first ones of this query.
-    pub(super) is_first: bool,
-    pub(super) nodes: Vec<usize>,
-    /// Number of searched entries and of all; `None` when done.
-    pub(super) progress: Option<(usize, usize)>,
-}
 
 /// The decision to continue a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

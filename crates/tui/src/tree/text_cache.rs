@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::model::TreeModel;
-use super::rows::VisibleRows;
-use super::{EntryText, LoadedTexts, TextRequest, TreeRequest};
+use crate::tree::entry_text::EntryText;
+use crate::tree::model::TreeModel;
+use crate::tree::request::{LoadedTexts, TextRequest, TreeRequest};
+use crate::tree::rows::VisibleRows;
 
 /// Maximum number of texts: some hundred kilobytes.
 const MAX_TEXTS: usize = 2_000;

@@ -5,12 +5,12 @@ use std::borrow::Borrow;
 use tiller_core::message::ThinkingLevel;
 use tiller_render::{Line, Role, Span, truncate_to};
 
-use super::super::keymap::KeyCommand;
-use super::super::overlay::Overlay;
-use super::super::path_display::shortened;
-use super::super::tool_call::one_line;
 use crate::app::App;
 use crate::draw::spread;
+use crate::keymap::KeyCommand;
+use crate::overlay::Overlay;
+use crate::path_display::shortened;
+use crate::text::one_line;
 
 /// An item of the right side; the highest rank is dropped first.
 struct FooterItem {

@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 use super::super::overlay::Overlay;
 use super::{ScreenAreas, prompt};
 use crate::app::App;
-use crate::picker::rows;
+use crate::picker::view::rows;
 
 /// A selectable row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

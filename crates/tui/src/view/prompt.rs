@@ -7,14 +7,14 @@ use tiller_engine::AnnouncedRetry;
 use tiller_engine::{Summarizing, SummaryOf};
 use tiller_render::{Breaks, Indent, Line, Role, Span, truncate_to, wrap};
 
-use super::super::block::BlockKind;
-use super::super::completion::Candidate;
-use super::super::composer::ComposePurpose;
-use super::super::keymap::KeyCommand;
-use super::super::layout::{limit_rows, spinner};
-use super::super::tool_call::{one_line, short_duration};
-use super::ROOMY;
 use crate::app::App;
+use crate::block::BlockKind;
+use crate::completion::candidate::Candidate;
+use crate::composer::compose_purpose::ComposePurpose;
+use crate::keymap::KeyCommand;
+use crate::layout::{limit_rows, spinner};
+use crate::text::{one_line, short_duration};
+use crate::view::ROOMY;
 
 /// Column of a candidate's description, unless its name is longer.
 const ABOUT: usize = 29;
@@ -272,7 +272,7 @@ pub(super) fn completion(app: &App) -> Vec<Line> {
         let name = one_line(&candidate.name);
         let room = if candidate.about.is_empty() { width.saturating_sub(4) } else { width / 2 };
         let mut line = Line::new(format!(" {mark}"), Role::Accent);
-        line.spans.extend(crate::picker::label(&name, role.into(), &mut query, room));
+        line.spans.extend(crate::picker::view::label(&name, role.into(), &mut query, room));
         line.spans.push(Span::new(argument(candidate, line.width(), width), Role::Muted));
         let gap = ABOUT.saturating_sub(line.width()).max(GAP);
         let about = truncate_to(&one_line(&candidate.about), width.saturating_sub(line.width() + gap + 1));

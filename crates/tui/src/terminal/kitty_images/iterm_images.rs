@@ -10,7 +10,7 @@ use std::fmt::Write;
 use tiller_core::unit::UnixMs;
 use tiller_render::RenderedImage;
 
-use super::ImagePlacement;
+use crate::terminal::image_placement::ImagePlacement;
 
 /// Time that an image must stay in place before it is written, in milliseconds.
 const STILL_MS: u64 = 100;

@@ -1,0 +1,19 @@
+//! The purpose of the text in the editor.
+
+use crate::effect::QueueEdit;
+use tiller_core::id::CallId;
+use tiller_core::id::EntryId;
+
+/// The purpose of the text in the editor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ComposePurpose {
+    /// A message to the model, or a command.
+    #[default]
+    Message,
+    /// The reason for denying a call.
+    DenialReason(CallId),
+    /// The new text of a queued message.
+    QueuedMessage(QueueEdit),
+    /// An instruction for the summary of the branch that is left for this entry.
+    SummaryInstruction(EntryId),
+}

@@ -1,0 +1,41 @@
+//! A key that answered something, its owner, and its intent.
+
+use crate::keymap::chord::Chord;
+use crate::shown_since::ShownSince;
+use crossterm::event::KeyCode;
+use crossterm::event::KeyEvent;
+use crossterm::event::KeyModifiers;
+use tiller_core::id::CallId;
+
+/// A key that answered something, and the time since when the next receiver of the key has been visible.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConsumedKey {
+    pub(crate) key: (KeyCode, KeyModifiers),
+    pub(crate) since: ShownSince,
+}
+
+/// The owner of the next key that answers something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum FocusOwner {
+    /// A dialog that opened by itself, with the number of open overlays. Any key that closes it is consumed.
+    Dialog(usize),
+    /// A list over another overlay, with the number of open overlays. The same key steps back through several
+    /// lists, so only the key that accepts is consumed.
+    List(usize),
+    Call(CallId),
+}
+
+/// The kind of a key that the user may have pressed before seeing a new overlay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyIntent {
+    /// Types or sends text.
+    Text,
+    /// Stops, leaves or moves.
+    Other,
+}
+
+impl KeyIntent {
+    pub(crate) fn from_key(key: KeyEvent) -> Self {
+        if key.code == KeyCode::Enter || Chord::from_event(key).is_text() { Self::Text } else { Self::Other }
+    }
+}

@@ -1,0 +1,27 @@
+//! Queries of the session lists.
+
+use tiller_session::SessionScope;
+
+use tiller_core::id::EntryId;
+
+/// The number of a session search. Results of an older search are dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SessionQueryId(pub(crate) u64);
+
+/// The part of a session that its preview shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum SessionExcerpt {
+    /// The last exchange.
+    #[default]
+    End,
+    /// An entry's text around the matched words.
+    Around(EntryId, String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SearchRequest {
+    /// The picker that asked; results carry it.
+    pub(crate) look: SessionQueryId,
+    pub(crate) scope: SessionScope,
+    pub(crate) words: String,
+}
