@@ -177,7 +177,7 @@ fn code(bencher: Bencher<'_, '_>, lines: usize) {
 "
     .repeat(lines);
     let highlight = move || {
-        black_box(render::highlight(&code, render::Language::Named("rust"), render::Highlighting::Sync))
+        black_box(render::highlight(&code, render::Language::Named("rust"), &render::Highlighting::Sync))
     };
     highlight();
     bencher.bench_local(highlight);

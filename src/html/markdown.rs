@@ -19,7 +19,7 @@ pub(super) fn markdown(text: &str) -> Markup {
 pub(super) fn code(text: &str, language: Language<'_>) -> Markup {
     let mut out = Markup::default();
     out.tags("<pre><code>");
-    for line in highlight(text, language, Highlighting::Sync) {
+    for line in highlight(text, language, &Highlighting::Sync) {
         out.spans(&line.spans).tags("\n");
     }
     out.tags("</code></pre>");

@@ -23,7 +23,7 @@ use super::{
 };
 
 pub use backend::{HighlightBackend, HighlightRequest, HighlightResponse, InProcess, TokenSpans};
-pub use cache::{has_queued_code, highlight_generation, highlight_queued};
+pub use cache::HighlightCache;
 pub use worker::{WORKER_ARGUMENT, request_highlighting, serve_highlighting};
 
 /// Indentation of code blocks.
@@ -45,10 +45,10 @@ pub(super) const MAX_SYNC_BYTES: usize = 16 * 1024;
 const MAX_BACKGROUND_BYTES: usize = 256 * 1024;
 
 /// The maximum size of an answer's highlighted code in bytes.
-pub(super) const fn max_answer_bytes(highlighting: Highlighting) -> usize {
+pub(super) const fn max_answer_bytes(highlighting: &Highlighting) -> usize {
     match highlighting {
         Highlighting::Sync => MAX_SYNC_BYTES,
-        Highlighting::Background | Highlighting::Off => MAX_BACKGROUND_BYTES,
+        Highlighting::Background(_) | Highlighting::Off => MAX_BACKGROUND_BYTES,
     }
 }
 
@@ -128,7 +128,7 @@ impl Highlighter {
 }
 
 /// Runs a layout, and returns true with its result if it contains code that awaits highlighting: its appearance
-/// may change with [`highlight_generation`].
+/// may change with [`HighlightCache::generation`].
 pub fn lay_out_tracking_plain_code<T>(lay_out: impl FnOnce() -> T) -> (T, bool) {
     let before = UNHIGHLIGHTED.get();
     let laid_out = lay_out();
@@ -197,11 +197,11 @@ fn push(spans: &mut Vec<Span>, text: &str, role: Role) {
 
 /// Highlights code; lines are not wrapped.
 #[must_use]
-pub fn highlight(code: &str, language: Language<'_>, highlighting: Highlighting) -> Vec<Line> {
+pub fn highlight(code: &str, language: Language<'_>, highlighting: &Highlighting) -> Vec<Line> {
     let source = code;
     let code = sanitize(source, ControlChars::Visible);
     let lines: Vec<Line> = match highlighting {
-        Highlighting::Background => cached_lines(&code, language),
+        Highlighting::Background(cache) => cached_lines(cache, &code, language),
         Highlighting::Off => code.lines().map(|line| Line::from(plain(line, plain_role(language)))).collect(),
         Highlighting::Sync => {
             let mut highlighter = Highlighter::new(language);
@@ -222,17 +222,17 @@ fn with_source(lines: Vec<Line>, source: &str) -> Vec<Line> {
 pub(super) fn code_block(
     code: &str,
     language: &str,
-    options: LayoutOptions,
+    options: &LayoutOptions,
     remaining_bytes: &mut usize,
 ) -> Vec<Line> {
     if options.rendering.code == Highlighting::Off {
         return plain_block(code, language, options);
     }
-    if options.rendering.code == Highlighting::Background {
+    if let Highlighting::Background(cache) = &options.rendering.code {
         let source = code;
         let code = sanitize(source, ControlChars::Visible);
         let highlighted = if code.len() <= *remaining_bytes {
-            cached_lines(&code, Language::Named(language))
+            cached_lines(cache, &code, Language::Named(language))
         } else {
             let role = plain_role(Language::Named(language));
             code.lines().map(|line| Line::from(plain(line, role))).collect()
@@ -249,8 +249,8 @@ pub(super) fn code_block(
 }
 
 /// Lays out sanitized code with the cached highlighting; code that isn't cached is plain and queued.
-pub(super) fn cached_lines(code: &str, language: Language<'_>) -> Vec<Line> {
-    let tokens = is_code(language).then(|| cache::look_up(language, code));
+pub(super) fn cached_lines(cache: &HighlightCache, code: &str, language: Language<'_>) -> Vec<Line> {
+    let tokens = is_code(language).then(|| cache.look_up(language, code));
     // The last lines of a streaming block may be highlighted later than the others.
     let is_complete = |tokens: &Arc<Vec<TokenSpans>>| tokens.len() >= code.lines().count();
     if tokens.as_ref().is_some_and(|tokens| !tokens.as_ref().is_some_and(is_complete)) {
@@ -266,10 +266,10 @@ pub(super) fn cached_lines(code: &str, language: Language<'_>) -> Vec<Line> {
 }
 
 /// A code block without highlighting, for a block that is soon laid out again.
-pub(super) fn plain_block(code: &str, language: &str, options: LayoutOptions) -> Vec<Line> {
+pub(super) fn plain_block(code: &str, language: &str, options: &LayoutOptions) -> Vec<Line> {
     let is_known = match options.rendering.code {
         Highlighting::Sync => grammar_of(Language::Named(language)).is_some(),
-        Highlighting::Background | Highlighting::Off => is_code(Language::Named(language)),
+        Highlighting::Background(_) | Highlighting::Off => is_code(Language::Named(language)),
     };
     let role = if is_known { Role::Text } else { Role::Code };
     block_with_label(code, language, |line| plain(line, role), options.width)

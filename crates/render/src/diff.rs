@@ -42,7 +42,7 @@ pub enum DiffKind {
 #[must_use]
 pub fn diff(unified: &str, path: &str, options: impl Into<LayoutOptions>) -> Vec<Line> {
     let options = options.into();
-    let lines = parse(unified, path, options.rendering.code);
+    let lines = parse(unified, path, &options.rendering.code);
     let gutter = Gutter::new(&lines, options.width);
     lines.iter().flat_map(|line| line.wrapped(gutter, options.width)).collect()
 }
@@ -51,10 +51,10 @@ pub fn diff(unified: &str, path: &str, options: impl Into<LayoutOptions>) -> Vec
 /// highlighted.
 #[must_use]
 pub fn diff_lines(unified: &str, path: &str) -> Vec<DiffLine> {
-    parse(unified, path, Highlighting::Sync)
+    parse(unified, path, &Highlighting::Sync)
 }
 
-fn parse(unified: &str, path: &str, highlighting: Highlighting) -> Vec<DiffLine> {
+fn parse(unified: &str, path: &str, highlighting: &Highlighting) -> Vec<DiffLine> {
     let mut lines = parse_lines(unified);
     highlight_lines(&mut lines, path, highlighting);
     let is_content = |line: &&mut DiffLine| line.kind != DiffKind::Gap;
@@ -64,14 +64,14 @@ fn parse(unified: &str, path: &str, highlighting: Highlighting) -> Vec<DiffLine>
     lines
 }
 
-fn highlight_lines(lines: &mut [DiffLine], path: &str, highlighting: Highlighting) {
+fn highlight_lines(lines: &mut [DiffLine], path: &str, highlighting: &Highlighting) {
     let language = Language::OfFile(path);
     if !code::is_code(language) {
         return;
     }
     let mut remaining_bytes = MAX_SYNC_BYTES;
     let mut highlight = |text: &str| match highlighting {
-        Highlighting::Background => code::cached_lines(text, language),
+        Highlighting::Background(cache) => code::cached_lines(cache, text, language),
         Highlighting::Off => Vec::new(),
         Highlighting::Sync => {
             let mut highlighter = Highlighter::with_limit(language, remaining_bytes);

@@ -21,9 +21,9 @@ mod wrap;
 use std::sync::Arc;
 
 pub use code::{
-    HighlightBackend, HighlightRequest, HighlightResponse, Highlighter, InProcess, Language, TokenSpans,
-    WORKER_ARGUMENT, has_queued_code, highlight, highlight_generation, highlight_queued,
-    lay_out_tracking_plain_code, request_highlighting, serve_highlighting,
+    HighlightBackend, HighlightCache, HighlightRequest, HighlightResponse, Highlighter, InProcess, Language,
+    TokenSpans, WORKER_ARGUMENT, highlight, lay_out_tracking_plain_code, request_highlighting,
+    serve_highlighting,
 };
 pub use command_output::command_output;
 pub use diff::{DiffKind, DiffLine, diff, diff_lines};

@@ -24,11 +24,12 @@ pub fn options() -> Options {
 #[must_use]
 pub fn markdown(text: &str, layout: impl Into<LayoutOptions>) -> Vec<Line> {
     let layout = layout.into();
-    render_part(text, layout, &mut { code::max_answer_bytes(layout.rendering.code) })
+    let mut left = code::max_answer_bytes(&layout.rendering.code);
+    render_part(text, &layout, &mut left)
 }
 
 /// Renders a part of a longer text; `left` is the remaining budget for highlighting in bytes.
-pub(super) fn render_part(text: &str, layout: LayoutOptions, remaining_bytes: &mut usize) -> Vec<Line> {
+pub(super) fn render_part(text: &str, layout: &LayoutOptions, remaining_bytes: &mut usize) -> Vec<Line> {
     let mut writer =
         MarkdownWriter::new(layout, CodeHighlighting::Enabled { remaining_bytes: *remaining_bytes });
     writer.read(text);
@@ -39,7 +40,7 @@ pub(super) fn render_part(text: &str, layout: LayoutOptions, remaining_bytes: &m
 }
 
 /// Renders a part that is soon rendered again, without highlighting.
-pub(super) fn render_transient(text: &str, layout: LayoutOptions) -> Vec<Line> {
+pub(super) fn render_transient(text: &str, layout: &LayoutOptions) -> Vec<Line> {
     let mut writer = MarkdownWriter::new(layout, CodeHighlighting::Disabled);
     writer.read(text);
     writer.lines
@@ -88,9 +89,9 @@ struct OpenCodeBlock {
 }
 
 impl MarkdownWriter {
-    fn new(layout: LayoutOptions, highlighting: CodeHighlighting) -> Self {
+    fn new(layout: &LayoutOptions, highlighting: CodeHighlighting) -> Self {
         Self {
-            layout,
+            layout: layout.clone(),
             highlighting,
             lines: Vec::new(),
             inline: Vec::new(),
@@ -233,9 +234,9 @@ impl MarkdownWriter {
         let layout = self.layout.with_width(self.available_width());
         let lines = match &mut self.highlighting {
             CodeHighlighting::Enabled { remaining_bytes } => {
-                code::code_block(&code.text, &code.language, layout, remaining_bytes)
+                code::code_block(&code.text, &code.language, &layout, remaining_bytes)
             }
-            CodeHighlighting::Disabled => code::plain_block(&code.text, &code.language, layout),
+            CodeHighlighting::Disabled => code::plain_block(&code.text, &code.language, &layout),
         };
         with_wrap_marks(lines).into_iter().for_each(|line| self.emit(line));
         self.needs_gap = true;

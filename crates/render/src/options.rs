@@ -1,10 +1,12 @@
 //! Options for the layout of Markdown, code and diffs.
 
+use super::HighlightCache;
+
 /// Maximum width of prose in columns, for readability; text at the end of a line stays close to its line.
 pub const MAX_PROSE_WIDTH: usize = 120;
 
 /// The width of lines, and rendering options. Converts from a number of columns with default options.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayoutOptions {
     /// Columns of a line.
     pub width: usize,
@@ -13,7 +15,7 @@ pub struct LayoutOptions {
 }
 
 /// Rendering options.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RenderOptions {
     /// The rendering of links.
     pub links: LinkStyle,
@@ -32,22 +34,22 @@ pub enum LinkStyle {
 }
 
 /// The time of syntax highlighting.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Highlighting {
     /// Immediately.
     #[default]
     Sync,
-    /// Later: code is plain until the background has highlighted it, see [`code_waits`](super::has_queued_code).
-    Background,
+    /// Later: code is plain until the cache's queue was processed, see [`HighlightCache::run_queued`].
+    Background(HighlightCache),
     /// Never.
     Off,
 }
 
 impl LayoutOptions {
-    /// Sets the width.
+    /// The same options with another width.
     #[must_use]
-    pub const fn with_width(self, width: usize) -> Self {
-        Self { width, ..self }
+    pub fn with_width(&self, width: usize) -> Self {
+        Self { width, ..self.clone() }
     }
 }
 

@@ -77,7 +77,7 @@ enum Continuation {
 /// closed.
 #[must_use]
 pub fn preview(text: &str, layout: impl Into<LayoutOptions>) -> Vec<Line> {
-    render_transient(&incomplete::close_open_marks(text), layout.into())
+    render_transient(&incomplete::close_open_marks(text), &layout.into())
 }
 
 /// The fence of an open code block.
@@ -117,6 +117,7 @@ impl MarkdownStream {
     #[must_use]
     pub fn new(layout: impl Into<LayoutOptions>) -> Self {
         let layout = layout.into();
+        let code_left = code::max_answer_bytes(&layout.rendering.code);
         Self {
             text: String::new(),
             layout,
@@ -125,7 +126,7 @@ impl MarkdownStream {
             fence: None,
             code_block: CodeBlockState::default(),
             blocks: BackgroundBlocks::default(),
-            code_left: code::max_answer_bytes(layout.rendering.code),
+            code_left,
             searched: 0,
             continues: Continuation::Nothing,
             tail: Vec::new(),
@@ -311,11 +312,11 @@ impl MarkdownStream {
         let lines = match &self.continues {
             Continuation::Paragraph(row) => {
                 paragraph::continue_paragraph(row, &self.text[self.unfinished - 1..end], |text| {
-                    render_part(text, self.layout, remaining_bytes)
+                    render_part(text, &self.layout, remaining_bytes)
                 })
             }
             Continuation::Nothing | Continuation::Block | Continuation::Word => {
-                render_part(&self.text[self.unfinished..end], self.layout, remaining_bytes)
+                render_part(&self.text[self.unfinished..end], &self.layout, remaining_bytes)
             }
         };
         if !lines.is_empty() {
@@ -414,14 +415,14 @@ impl MarkdownStream {
     /// Starts the highlighting of a code block.
     fn begin_highlighting(&mut self) {
         let language = Language::Named(&self.code_block.language);
-        self.code_block.highlighting = match self.layout.rendering.code {
+        self.code_block.highlighting = match &self.layout.rendering.code {
             Highlighting::Sync => {
                 BlockHighlighting::Immediate(Highlighter::with_limit(language, self.code_left))
             }
-            Highlighting::Background if code::is_code(language) => {
-                BlockHighlighting::Background(self.blocks.start_block(self.code_block.start, language))
+            Highlighting::Background(cache) if code::is_code(language) => {
+                BlockHighlighting::Background(self.blocks.start_block(self.code_block.start, cache, language))
             }
-            Highlighting::Background | Highlighting::Off => BlockHighlighting::Off,
+            Highlighting::Background(_) | Highlighting::Off => BlockHighlighting::Off,
         };
     }
 
@@ -453,11 +454,11 @@ impl MarkdownStream {
             Continuation::Paragraph(row) => {
                 let between = &self.text[self.unfinished - 1..self.unfinished];
                 paragraph::continue_paragraph(row, &format!("{between}{sanitized_spans}"), |text| {
-                    render_transient(text, self.layout)
+                    render_transient(text, &self.layout)
                 })
             }
             Continuation::Nothing | Continuation::Block | Continuation::Word => {
-                render_transient(&sanitized_spans, self.layout)
+                render_transient(&sanitized_spans, &self.layout)
             }
         };
         if !lines.is_empty() && !self.finished.is_empty() && self.continues == Continuation::Nothing {

@@ -16,7 +16,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tiller_core::event::{ApprovalRequest, Decision};
 use tiller_core::id::CallId;
-use tiller_render::{self as render, Line};
+use tiller_render::Line;
 
 use crate::approval_panel::call_lines::LayoutContext;
 use crate::component::{Component, Context, Outcome, ViewContext};
@@ -119,7 +119,7 @@ impl ApprovalPanel {
     }
 
     fn lay_out_lines(&mut self, request: &ApprovalRequest, cx: &mut Context<'_>) {
-        let (width, generation) = (usize::from(cx.ui.size.0), render::highlight_generation());
+        let (width, generation) = (usize::from(cx.ui.size.0), cx.ui.highlight_generation());
         let is_wider = self.lines.width != width || self.lines.lines.is_empty();
         if !is_wider && self.lines.highlight_generation == generation {
             return;
@@ -128,7 +128,7 @@ impl ApprovalPanel {
             cwd: &cx.ui.cwd,
             home: cx.ui.home.as_deref(),
             tools: &cx.model.info.tools,
-            options: cx.ui.render_options,
+            options: cx.ui.render_options.clone(),
         };
         let lines = call_lines::lines(request, &context, width);
         let (top, rows) = if is_wider { (0, 0) } else { (self.lines.top, self.lines.rows) };

@@ -17,7 +17,7 @@ use std::time::Duration;
 use crossterm::event::Event as TerminalEvent;
 use jiff::tz::TimeZone;
 use tiller_engine::{EventStream, Lagged};
-use tiller_render as render;
+use tiller_render::HighlightCache;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
@@ -129,7 +129,7 @@ impl EventLoop {
             banner: Vec::new(),
             provider_keys: Vec::new(),
             keymap: Arc::new(keymap),
-            render_options: options.terminal.abilities.render_options(),
+            render_options: options.terminal.abilities.render_options(HighlightCache::default()),
             images: options.terminal.abilities.images,
             size: (80, 24),
             cell_pixels: (8, 16),
@@ -178,7 +178,8 @@ impl EventLoop {
         self.app.model.activity.opening_since = None;
         // Subscribe before the reload takes its snapshot, so that no event falls between the two.
         let events = agent.subscribe();
-        let (performer, reports) = Executor::start(agent, self.options.clone());
+        let highlights = self.app.ui.highlight_cache().cloned().unwrap_or_default();
+        let (performer, reports) = Executor::start(agent, self.options.clone(), highlights);
         performer.queue(Action::Reload);
         self.app.expect_snapshot();
         self.connection = Some(AgentConnection { events, results: reports, executor: performer, notices });
@@ -377,9 +378,7 @@ impl EventLoop {
         self.update_signals();
         let at = self.timing.started.elapsed();
         self.timing.pacer.frame_drawn(at, at - before);
-        if render::has_queued_code()
-            && let Some(link) = &self.connection
-        {
+        if let Some(link) = &self.connection {
             link.executor.highlight();
         }
         result.err().map(|_| ExitReason::HungUp)

@@ -28,6 +28,7 @@ use tiller_engine::{
     AgentError, AgentSession, CycleDirection, FileToAttach, Inventory, LengthCheck, PromptOptions,
     StreamingBehavior,
 };
+use tiller_render::HighlightCache;
 use tiller_session::annotations::Annotations;
 
 use crate::action::{Action, LineExtra, SessionEdit, Submit};
@@ -58,12 +59,16 @@ pub(super) struct Executor {
 
 impl Executor {
     /// Starts the task; returns the receiver of its results.
-    pub(super) fn start(agent: AgentSession, options: TuiOptions) -> (Self, mpsc::Receiver<TaskResult>) {
+    pub(super) fn start(
+        agent: AgentSession,
+        options: TuiOptions,
+        highlights: HighlightCache,
+    ) -> (Self, mpsc::Receiver<TaskResult>) {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
         let weak_reports = reports.downgrade();
-        let highlighter = HighlightWorker::open(options.services.highlighter.clone(), &reports);
+        let highlighter = HighlightWorker::open(options.services.highlighter.clone(), highlights, &reports);
         let worker = ExecutorWorker {
             agent,
             options,
@@ -82,7 +87,7 @@ impl Executor {
         self.actions.try_send(action).err().map(TrySendError::into_inner)
     }
 
-    /// Starts highlighting all code that waits for it.
+    /// Starts highlighting the code that waits for it, if any.
     pub(super) fn highlight(&self) {
         self.highlighter.run();
     }

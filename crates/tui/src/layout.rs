@@ -71,7 +71,7 @@ impl RenderContext {
     }
 
     pub(super) fn layout_options(&self) -> LayoutOptions {
-        LayoutOptions { width: self.width, rendering: self.options }
+        LayoutOptions { width: self.width, rendering: self.options.clone() }
     }
 
     /// The current frame of the spinner.

@@ -17,7 +17,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tiller_engine::BranchSummary;
-use tiller_render::{self as render, ImageLimits};
+use tiller_render::ImageLimits;
 use tiller_session::{BranchPoints, Entry};
 
 use crate::action::CopiedText;
@@ -251,8 +251,8 @@ impl TranscriptPane {
             now: view.now,
             zone: view.ui.zone.clone(),
             unfold_key: view.key_of(KeyCommand::UnfoldOutput).into(),
-            options: view.ui.render_options,
-            code_generation: render::highlight_generation(),
+            options: view.ui.render_options.clone(),
+            code_generation: view.ui.highlight_generation(),
             images: image_limits(view.ui),
         }
     }

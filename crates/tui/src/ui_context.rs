@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use tiller_core::setting::Setting;
-use tiller_render::RenderOptions;
 use tiller_render::theme::resolve_theme;
+use tiller_render::{HighlightCache, Highlighting, RenderOptions};
 
 use crate::ProviderKey;
 use crate::keymap::Keymap;
@@ -43,6 +43,21 @@ impl UiContext {
     /// A theme's name, or the absolute path of its file.
     pub(crate) fn resolve_theme(&self, name: &str) -> String {
         resolve_theme(name, &self.cwd, self.home.as_deref())
+    }
+}
+
+impl UiContext {
+    /// The cache of highlighted code, if code is highlighted in the background.
+    pub(crate) fn highlight_cache(&self) -> Option<&HighlightCache> {
+        match &self.render_options.code {
+            Highlighting::Background(cache) => Some(cache),
+            Highlighting::Sync | Highlighting::Off => None,
+        }
+    }
+
+    /// The generation of the highlighted code; layouts with plain code are outdated by a new one.
+    pub(crate) fn highlight_generation(&self) -> u64 {
+        self.highlight_cache().map_or(0, HighlightCache::generation)
     }
 }
 

@@ -1,13 +1,13 @@
-//! The process-wide highlight cache, and the queue of code to highlight.
+//! The highlight cache of a front end, and the queue of code to highlight.
 //!
 //! Loading grammars takes tens of milliseconds, compiling a language's patterns hundreds, and a line a quarter
 //! of one: too slow for a frame. So a frame uses what is cached, shows the rest plain and queues it here, and
-//! [`tell_waiting`] does the work on the thread that calls it. Everything in the cache can be computed again.
+//! [`HighlightCache::run_queued`] does the work on the thread that calls it. Everything in the cache can be computed again.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Language;
 use super::backend::{HighlightBackend, HighlightRequest, HighlightResponse, LanguageId, TokenSpans};
@@ -40,7 +40,7 @@ enum HighlightTask {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct HighlightCache {
+pub(super) struct CachedCode {
     entries: HashMap<CacheKey, Arc<Vec<TokenSpans>>>,
     /// Oldest first, with the size of the code in bytes.
     order: VecDeque<(CacheKey, usize)>,
@@ -48,57 +48,79 @@ pub(super) struct HighlightCache {
     queue: VecDeque<QueuedBlock>,
     /// Streaming blocks, and ended ones that aren't completely highlighted.
     streaming: BTreeMap<u64, StreamingLines>,
+    /// Number of streaming blocks so far.
+    begun: u64,
     /// Number of changes that may affect earlier layouts.
     version: u64,
     /// True while a task is running.
     is_working: bool,
 }
 
-/// The shared cache.
+/// Highlighted code, and the queue of code to highlight. Clones share both; a front end needs one.
+///
+/// A layout with [`Highlighting::Background`](crate::Highlighting::Background) uses the highlighting that is cached
+/// and queues the other code.
+#[derive(Clone, Debug, Default)]
+pub struct HighlightCache(Arc<SharedCache>);
+
 #[derive(Debug, Default)]
 struct SharedCache {
-    cache: Mutex<HighlightCache>,
+    cache: Mutex<CachedCode>,
     /// Held while tasks run: two threads would do the same work.
     work: Mutex<()>,
 }
 
-static CACHE: LazyLock<SharedCache> = LazyLock::new(SharedCache::default);
-
-pub(super) fn cache() -> MutexGuard<'static, HighlightCache> {
-    CACHE.lock()
+impl PartialEq for HighlightCache {
+    /// Compares identities: two caches have different contents as soon as one is used.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
-/// Returns true if code is queued and no thread is working on it. Call [`highlight_queued`] to process it.
-#[must_use]
-pub fn has_queued_code() -> bool {
-    cache().has_work()
-}
+impl Eq for HighlightCache {}
 
-/// The generation of the cache: a layout made at another generation may be outdated. Streaming code doesn't
-/// count: [`MarkdownStream::settle`](crate::MarkdownStream::update_lines) checks for it.
-#[must_use]
-pub fn highlight_generation() -> u64 {
-    cache().version
-}
+impl HighlightCache {
+    /// Returns true if code is queued and no thread is working on it. Call [`run_queued`](Self::run_queued) to
+    /// process it.
+    #[must_use]
+    pub fn has_queued(&self) -> bool {
+        self.lock().has_work()
+    }
 
-/// Highlights all queued code with `backend`, and asks `after_each` after each request whether to continue. A request
-/// may take half a second, so this must not run where anyone waits.
-///
-/// # Panics
-///
-/// If a request made the highlighter panic: its code stays plain, and the panic resumes after the other
-/// requests.
-pub fn highlight_queued(backend: &mut impl HighlightBackend, after_each: impl FnMut() -> ControlFlow<()>) {
-    CACHE.run_all(backend, after_each);
-}
+    /// The generation of the cache: a layout made at another generation may be outdated. Streaming code doesn't
+    /// count: [`MarkdownStream::update_lines`](crate::MarkdownStream::update_lines) checks for it.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.lock().version
+    }
 
-/// Returns the highlighting of sanitized code; `None` queues it.
-pub(super) fn look_up(language: Language<'_>, code: &str) -> Option<Arc<Vec<TokenSpans>>> {
-    CACHE.look_up(language, code)
+    /// Highlights all queued code with `backend`, and asks `after_each` after each request whether to continue. A
+    /// request may take half a second, so this must not run where anyone waits.
+    ///
+    /// # Panics
+    ///
+    /// If a request made the highlighter panic: its code stays plain, and the panic resumes after the other
+    /// requests.
+    pub fn run_queued(
+        &self,
+        backend: &mut impl HighlightBackend,
+        after_each: impl FnMut() -> ControlFlow<()>,
+    ) {
+        self.0.run_all(backend, after_each);
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, CachedCode> {
+        self.0.lock()
+    }
+
+    /// Returns the highlighting of sanitized code; `None` queues it.
+    pub(super) fn look_up(&self, language: Language<'_>, code: &str) -> Option<Arc<Vec<TokenSpans>>> {
+        self.0.look_up(language, code)
+    }
 }
 
 impl SharedCache {
-    fn lock(&self) -> MutexGuard<'_, HighlightCache> {
+    fn lock(&self) -> MutexGuard<'_, CachedCode> {
         // A panic leaves at worst a request unprocessed.
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -154,7 +176,7 @@ impl HighlightTask {
     }
 }
 
-impl HighlightCache {
+impl CachedCode {
     /// Returns true if code is queued and no thread is working on it.
     fn has_work(&self) -> bool {
         !self.is_working && (!self.queue.is_empty() || self.streaming.values().any(StreamingLines::has_work))
@@ -192,9 +214,11 @@ impl HighlightCache {
         }
     }
 
-    /// Adds a streaming block.
-    pub(super) fn add_streaming(&mut self, number: u64, lines: StreamingLines) {
-        self.streaming.insert(number, lines);
+    /// Adds a streaming block; returns its number.
+    pub(super) fn add_streaming(&mut self, lines: StreamingLines) -> u64 {
+        self.begun += 1;
+        self.streaming.insert(self.begun, lines);
+        self.begun
     }
 
     pub(super) fn streaming(&mut self, number: u64) -> Option<&mut StreamingLines> {
@@ -320,7 +344,7 @@ mod tests {
     #[test]
     fn cache_streaming_lines_become_a_cached_block() {
         let cache = SharedCache::default();
-        cache.lock().add_streaming(1, StreamingLines::new(LanguageId::Named("rust".into())));
+        cache.lock().add_streaming(StreamingLines::new(LanguageId::Named("rust".into())));
         let line = |at, text| cache.lock().streaming(1).expect("there").line(at, text);
         assert_eq!(line(0, "/* it arrives"), None);
         assert!(cache.lock().has_work());
@@ -342,20 +366,20 @@ mod tests {
 
     #[test]
     fn cache_dropped_block_is_highlighted_and_removed() {
-        let streaming = StreamingCode::start(Language::Named("rust"));
+        let cache = HighlightCache::default();
+        let streaming = StreamingCode::start(&cache, Language::Named("rust"));
         streaming.line(0, "let nobody_watches = 1;");
         drop(streaming);
-        // Another test may process it too.
-        highlight_queued(&mut InProcess::default(), continue_work);
-        let tokens = look_up(Language::Named("rust"), "let nobody_watches = 1;").expect("highlighted");
+        cache.run_queued(&mut InProcess::default(), continue_work);
+        let tokens = cache.look_up(Language::Named("rust"), "let nobody_watches = 1;").expect("highlighted");
         assert_eq!(tokens[0][0].1, Role::Keyword);
-        assert!(!cache().streaming.values().any(StreamingLines::is_done));
+        assert!(cache.lock().streaming.is_empty());
     }
 
     #[test]
     fn cache_lost_block_restarts_and_failed_one_is_plain() {
         let cache = SharedCache::default();
-        cache.lock().add_streaming(1, StreamingLines::new(LanguageId::Named("rust".into())));
+        cache.lock().add_streaming(StreamingLines::new(LanguageId::Named("rust".into())));
         let line = |at, text| cache.lock().streaming(1).expect("there").line(at, text);
         line(0, "/* one");
         run_all(&cache);
@@ -383,7 +407,7 @@ mod tests {
 
     #[test]
     fn cache_and_queue_are_bounded() {
-        let mut cache = HighlightCache::default();
+        let mut cache = CachedCode::default();
         for at in 0..100 {
             cache.insert(CacheKey(at), vec![vec![(1, Role::Text)]], MAX_CACHED_BYTES / 10);
             cache.enqueue(queue(at, "", ""));

@@ -1,52 +1,54 @@
 //! Streaming code blocks: highlighted line by line; a line is plain until its highlighting is done.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Language;
 use super::backend::{HighlightRequest, HighlightResponse, LanguageId, StreamPosition, TokenSpans};
-use super::cache::{CacheKey, cache};
+use super::cache::{CacheKey, HighlightCache};
 use super::limits::{HighlightedPrefix, truncated};
 
 /// A handle of a streaming code block. The highlighting moves to the cache when the last handle is dropped, or
 /// when the block [ends](Self::end).
 #[derive(Clone, Debug)]
-pub(crate) struct StreamingCode(Arc<BlockNumber>);
+pub(crate) struct StreamingCode(Arc<StreamingBlock>);
 
+/// A block in its cache.
 #[derive(Debug)]
-struct BlockNumber(u64);
+struct StreamingBlock {
+    cache: HighlightCache,
+    number: u64,
+}
 
 impl StreamingCode {
     /// Starts a block without lines.
-    pub(crate) fn start(language: Language<'_>) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        cache().add_streaming(number, StreamingLines::new(LanguageId::new(language)));
-        Self(Arc::new(BlockNumber(number)))
+    pub(crate) fn start(cache: &HighlightCache, language: Language<'_>) -> Self {
+        let number = cache.lock().add_streaming(StreamingLines::new(LanguageId::new(language)));
+        Self(Arc::new(StreamingBlock { cache: cache.clone(), number }))
     }
 
     /// Adds the sanitized line with this index, and returns its token spans if it is highlighted.
     pub(crate) fn line(&self, at: usize, line: &str) -> Option<TokenSpans> {
-        cache().streaming(self.0.0)?.line(at, line)
+        self.0.cache.lock().streaming(self.0.number)?.line(at, line)
     }
 
     /// The token spans of a line.
     pub(crate) fn tokens(&self, at: usize) -> Option<TokenSpans> {
         // A block that was dropped is never highlighted.
-        cache().streaming(self.0.0).map_or_else(|| Some(TokenSpans::new()), |lines| lines.tokens(at))
+        let mut cache = self.0.cache.lock();
+        cache.streaming(self.0.number).map_or_else(|| Some(TokenSpans::new()), |lines| lines.tokens(at))
     }
 
     /// Marks the block as complete.
     pub(crate) fn end(&self) {
-        cache().end_streaming(self.0.0);
+        self.0.cache.lock().end_streaming(self.0.number);
     }
 }
 
-impl Drop for BlockNumber {
+impl Drop for StreamingBlock {
     fn drop(&mut self) {
-        let mut cache = cache();
-        cache.end_streaming(self.0);
-        cache.release(self.0);
+        let mut cache = self.cache.lock();
+        cache.end_streaming(self.number);
+        cache.release(self.number);
     }
 }
 

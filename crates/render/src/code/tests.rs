@@ -2,7 +2,7 @@ use super::{highlight as highlight_in_mode, *};
 use crate::texts;
 
 fn highlight(code: &str, language: Language<'_>) -> Vec<Line> {
-    highlight_in_mode(code, language, Highlighting::Sync)
+    highlight_in_mode(code, language, &Highlighting::Sync)
 }
 
 /// The spans with roles other than plain text.

@@ -116,7 +116,7 @@ fn markdown_link_address_is_written_unless_live_and_honest() {
         rendering: RenderOptions { links: LinkStyle::Live, ..RenderOptions::default() },
     };
     let at_both_widths =
-        |text: &str| [live, 80.into()].map(|page: LayoutOptions| markdown(text, page)[0].text());
+        |text: &str| [live.clone(), 80.into()].map(|page: LayoutOptions| markdown(text, page)[0].text());
     assert_eq!(at_both_widths("[site](https://a.b)"), ["site", "site (https://a.b)"]);
     assert_eq!(at_both_widths("<https://a.b>"), ["https://a.b", "https://a.b"]);
     assert_eq!(at_both_widths("[x](docs/a.md)"), ["x (docs/a.md)", "x (docs/a.md)"]);

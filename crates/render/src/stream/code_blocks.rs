@@ -7,7 +7,7 @@ use crate::code::streaming::StreamingCode;
 use crate::code::{self, backend};
 use crate::markdown::with_wrap_marks;
 use crate::sanitize::with_source_marks;
-use crate::{ControlChars, Language, Line, sanitize};
+use crate::{ControlChars, HighlightCache, Language, Line, sanitize};
 
 /// The code blocks of an answer, and the lines that await highlighting.
 #[derive(Clone, Debug, Default)]
@@ -31,11 +31,16 @@ struct PlainLine {
 
 impl BackgroundBlocks {
     /// The block that begins at `from` in the text.
-    pub(super) fn start_block(&mut self, from: usize, language: Language<'_>) -> StreamingCode {
+    pub(super) fn start_block(
+        &mut self,
+        from: usize,
+        cache: &HighlightCache,
+        language: Language<'_>,
+    ) -> StreamingCode {
         if let Some((_, block)) = self.blocks.iter().find(|(begins, _)| *begins == from) {
             return block.clone();
         }
-        let block = StreamingCode::start(language);
+        let block = StreamingCode::start(cache, language);
         self.blocks.push((from, block.clone()));
         block
     }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{RenderOptions, Role, markdown, texts};
+use crate::{HighlightCache, RenderOptions, Role, markdown, texts};
 
 const TEXT: &str = "# Plan\n\nFirst **look** at `x`:\n\n- one\n- two\n  - deep\n\n```rust\nfn a() {\n\n    b();\n}\n```\nThen\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quote\n\nend.";
 
@@ -343,18 +343,19 @@ fn is_highlighted(lines: &[Line]) -> bool {
     lines.iter().flat_map(|line| &line.spans).any(|span| span.style.role == Role::Keyword)
 }
 
-fn highlight_all() {
-    code::highlight_queued(&mut code::InProcess::default(), || std::ops::ControlFlow::Continue(()));
+fn highlight_all(cache: &HighlightCache) {
+    cache.run_queued(&mut code::InProcess::default(), || std::ops::ControlFlow::Continue(()));
 }
 
 #[test]
 fn stream_background_highlighting_updates_lines() {
-    let options = RenderOptions { code: Highlighting::Background, ..RenderOptions::default() };
+    let cache = HighlightCache::default();
+    let options = RenderOptions { code: Highlighting::Background(cache.clone()), ..RenderOptions::default() };
     let layout = LayoutOptions { width: 40, rendering: options };
-    let mut stream = MarkdownStream::new(layout);
+    let mut stream = MarkdownStream::new(layout.clone());
     stream.push("```kotlin\nval stream = 1\nval");
     assert!(!is_highlighted(&lines(&mut stream)));
-    highlight_all();
+    highlight_all(&cache);
     // No new text arrived.
     let highlighted = lines(&mut stream);
     assert!(is_highlighted(&highlighted[..2]) && !is_highlighted(&highlighted[2..]), "{highlighted:?}");
@@ -364,7 +365,7 @@ fn stream_background_highlighting_updates_lines() {
     stream.push(" late = 2\n```\n\nend");
     let updated = lines(&mut stream);
     assert!(is_highlighted(&updated[..2]) && !is_highlighted(&updated[2..]));
-    highlight_all();
+    highlight_all(&cache);
     let highlighted = lines(&mut stream);
     assert!(is_highlighted(&highlighted[2..]));
     assert_eq!(markdown(stream.text(), layout.with_width(30)), highlighted);
@@ -372,12 +373,13 @@ fn stream_background_highlighting_updates_lines() {
 
 #[test]
 fn stream_final_code_block_keeps_highlighting() {
-    let options = RenderOptions { code: Highlighting::Background, ..RenderOptions::default() };
+    let cache = HighlightCache::default();
+    let options = RenderOptions { code: Highlighting::Background(cache.clone()), ..RenderOptions::default() };
     let layout = LayoutOptions { width: 40, rendering: options };
-    let mut stream = MarkdownStream::new(layout);
+    let mut stream = MarkdownStream::new(layout.clone());
     stream.push("```kotlin\nval last = 1\n```");
     lines(&mut stream);
-    highlight_all();
+    highlight_all(&cache);
     let (text, highlighted) = (stream.text().to_owned(), lines(&mut stream));
     drop(stream);
     assert!(is_highlighted(&highlighted));
@@ -386,14 +388,15 @@ fn stream_final_code_block_keeps_highlighting() {
 
 #[test]
 fn stream_late_highlighting_finds_its_rows() {
-    let options = RenderOptions { code: Highlighting::Background, ..RenderOptions::default() };
+    let cache = HighlightCache::default();
+    let options = RenderOptions { code: Highlighting::Background(cache.clone()), ..RenderOptions::default() };
     let layout = LayoutOptions { width: 20, rendering: options };
     let code = "val row = \"one that is wrapped\"\n// two\nval three = 3\n";
     let text = format!("Before.\n\n```kotlin\n{code}```\n\nAfter.\n\n```kotlin\n{code}// four\n```\n");
-    let mut stream = MarkdownStream::new(layout);
+    let mut stream = MarkdownStream::new(layout.clone());
     stream.push(&text);
     let plain = texts(&lines(&mut stream));
-    highlight_all();
+    highlight_all(&cache);
     let highlighted = lines(&mut stream);
     assert_eq!(texts(&highlighted), plain);
     assert_eq!(highlighted, markdown(&text, layout));

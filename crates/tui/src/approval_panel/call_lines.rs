@@ -31,7 +31,7 @@ const BAR_WIDTH: usize = 4;
 pub(super) fn lines(request: &ApprovalRequest, context: &LayoutContext<'_>, width: usize) -> Vec<Line> {
     match &request.preview {
         Some(Preview::Change(change)) => {
-            change_lines(change, LayoutOptions { width, rendering: context.options })
+            change_lines(change, LayoutOptions { width, rendering: context.options.clone() })
         }
         Some(Preview::Failure { message }) => {
             let mut lines =
@@ -76,7 +76,7 @@ fn command_lines(
     context: &LayoutContext<'_>,
     width: usize,
 ) -> Vec<Line> {
-    let code = highlight(command, Language::Named("bash"), context.options.code);
+    let code = highlight(command, Language::Named("bash"), &context.options.code);
     let mut lines: Vec<Line> = code.iter().flat_map(|line| row(&line.spans, width)).collect();
     let mut facts = vec![format!("in {}", display_cwd(context))];
     if let Some(limit_s) = request.args["timeout"].as_u64() {

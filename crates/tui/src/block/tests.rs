@@ -1,33 +1,33 @@
-use tiller_render::{Highlighting, RenderOptions, Role};
+use tiller_render::{HighlightCache, Highlighting, InProcess, RenderOptions, Role};
 
 use super::*;
 
-fn ctx(code_told: u64) -> RenderContext {
-    let manner = RenderOptions { code: Highlighting::Background, ..RenderOptions::default() };
-    RenderContext { width: 40, options: manner, code_generation: code_told, ..RenderContext::default() }
+fn ctx(cache: &HighlightCache, code_generation: u64) -> RenderContext {
+    let code = Highlighting::Background(cache.clone());
+    let options = RenderOptions { code, ..RenderOptions::default() };
+    RenderContext { width: 40, options, code_generation, ..RenderContext::default() }
 }
 
 /// Returns true if a block is laid out anew when some code was told.
-fn is_laid_out_anew(kind: BlockKind) -> bool {
+fn is_laid_out_anew(cache: &HighlightCache, kind: BlockKind) -> bool {
     let mut block = Block::new(kind);
-    block.lay_out(&ctx(1));
+    block.lay_out(&ctx(cache, 1));
     let lines = &mut block.cache.as_mut().expect("laid out").lines;
     lines.push(Line::new("as it was", Role::Text));
     let count = lines.len();
-    block.lay_out(&ctx(2)) != count
+    block.lay_out(&ctx(cache, 2)) != count
 }
 
 #[test]
 fn block_relayout_only_for_pending_highlights() {
+    let cache = HighlightCache::default();
     let answer = |text: &str| BlockKind::Answer(text.to_owned());
-    assert!(!is_laid_out_anew(answer("no `code` but this")));
-    assert!(!is_laid_out_anew(answer("```\nof no language\n```")));
+    assert!(!is_laid_out_anew(&cache, answer("no `code` but this")));
+    assert!(!is_laid_out_anew(&cache, answer("```\nof no language\n```")));
     let code = "```rust\nlet laid_out_anew_until_told = 1;\n```";
-    assert!(is_laid_out_anew(answer(code)));
-    assert!(is_laid_out_anew(answer(code)), "it still waits");
-    tiller_render::highlight_queued(&mut tiller_render::InProcess::default(), || {
-        std::ops::ControlFlow::Continue(())
-    });
-    assert!(!is_laid_out_anew(answer(code)), "it was told");
-    assert!(!is_laid_out_anew(BlockKind::Thinking(code.to_owned())), "a thought's code stays plain");
+    assert!(is_laid_out_anew(&cache, answer(code)));
+    assert!(is_laid_out_anew(&cache, answer(code)), "it still waits");
+    cache.run_queued(&mut InProcess::default(), || std::ops::ControlFlow::Continue(()));
+    assert!(!is_laid_out_anew(&cache, answer(code)), "it was told");
+    assert!(!is_laid_out_anew(&cache, BlockKind::Thinking(code.to_owned())), "a thought's code stays plain");
 }

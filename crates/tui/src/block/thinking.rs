@@ -201,7 +201,7 @@ impl Thinking {
 
 impl Unfolded {
     fn new(page: LayoutOptions) -> Self {
-        let stream = MarkdownStream::new(page);
+        let stream = MarkdownStream::new(page.clone());
         Self { stream, breaks: LineBreaks::default(), consumed: 0, page, lines: Vec::new(), finished: 0 }
     }
 

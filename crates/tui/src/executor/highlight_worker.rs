@@ -1,7 +1,7 @@
 //! Highlights code in a child process, driven by one thread; ends the process when it is idle.
 //!
 //! A loaded grammar takes fifteen megabytes that a long-running process doesn't return to the system; a child
-//! process does when it exits. The queue of waiting code and the results are in [`render`].
+//! process does when it exits. The queue of waiting code and the results are in the [`HighlightCache`].
 
 use std::io::{self, BufReader};
 use std::ops::ControlFlow;
@@ -14,7 +14,8 @@ use std::thread;
 use std::time::Duration;
 
 use tiller_render::{
-    self as render, HighlightBackend, HighlightRequest, HighlightResponse, InProcess, WORKER_ARGUMENT,
+    self as render, HighlightBackend, HighlightCache, HighlightRequest, HighlightResponse, InProcess,
+    WORKER_ARGUMENT,
 };
 use tokio::sync::mpsc;
 
@@ -28,23 +29,32 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 pub(super) struct HighlightWorker {
     /// `None` if there is no thread: code stays plain.
     wake: Option<SyncSender<()>>,
+    cache: HighlightCache,
 }
 
 impl HighlightWorker {
     /// Starts the thread. It uses the program, or highlights in this process without one; it reports each
     /// finished piece of code.
-    pub(super) fn open(program: Option<PathBuf>, reports: &mpsc::Sender<TaskResult>) -> Self {
+    pub(super) fn open(
+        program: Option<PathBuf>,
+        cache: HighlightCache,
+        reports: &mpsc::Sender<TaskResult>,
+    ) -> Self {
         let (wake_tx, wake_rx) = sync_channel(1);
         let thread = thread::Builder::new().name("words".into());
         // A weak sender: highlighting doesn't keep the result channel open.
         let reports = reports.downgrade();
-        let thread_started =
-            thread.spawn(move || run_thread(&wake_rx, &mut ProcessHighlighter::new(program), &reports));
-        Self { wake: thread_started.is_ok().then_some(wake_tx) }
+        let queue = cache.clone();
+        let run = move || run_thread(&wake_rx, &queue, &mut ProcessHighlighter::new(program), &reports);
+        let thread_started = thread.spawn(run);
+        Self { wake: thread_started.is_ok().then_some(wake_tx), cache }
     }
 
-    /// Starts highlighting all code that waits.
+    /// Starts highlighting the code that waits, if any.
     pub(super) fn run(&self) {
+        if !self.cache.has_queued() {
+            return;
+        }
         // A full channel means that the thread is about to look anyway; a closed one that it has ended.
         let _ = self.wake.as_ref().map(|wake_tx| wake_tx.try_send(()));
     }
@@ -52,6 +62,7 @@ impl HighlightWorker {
 
 fn run_thread(
     wake_rx: &Receiver<()>,
+    cache: &HighlightCache,
     highlighter: &mut ProcessHighlighter,
     reports: &mpsc::WeakSender<TaskResult>,
 ) {
@@ -64,8 +75,7 @@ fn run_thread(
         match wakeup {
             WorkerWakeup::Work => {
                 let response = || report(TaskResult::CodeHighlighted);
-                if catch_unwind(AssertUnwindSafe(|| render::highlight_queued(highlighter, response))).is_err()
-                {
+                if catch_unwind(AssertUnwindSafe(|| cache.run_queued(highlighter, response))).is_err() {
                     let _ = report(errors::internal_error());
                 }
             }

@@ -1,7 +1,7 @@
 //! The terminal's capabilities according to the environment: querying the terminal would delay the first
 //! frame.
 
-use tiller_render::{Highlighting, LinkStyle, RenderOptions};
+use tiller_render::{HighlightCache, Highlighting, LinkStyle, RenderOptions};
 
 /// Values of `TERM_PROGRAM` for terminals with hyperlinks (OSC 8).
 const LINKING_PROGRAMS: [&str; 7] =
@@ -59,9 +59,9 @@ impl Abilities {
         }
     }
 
-    /// The options for laying out text on this terminal.
-    pub(crate) fn render_options(self) -> RenderOptions {
-        RenderOptions { links: self.links, code: Highlighting::Background }
+    /// The options for laying out text on this terminal, with the cache for its code.
+    pub(crate) fn render_options(self, cache: HighlightCache) -> RenderOptions {
+        RenderOptions { links: self.links, code: Highlighting::Background(cache) }
     }
 }
 
