@@ -3,7 +3,7 @@
 //! [`run`] owns the terminal from its first byte to its last. Decisions are pure: `App::update` takes an
 //! input and the time and returns actions as data; `view` draws the state. One event loop performs the
 //! actions and talks to the agent. Transcript blocks are derived from the log, so the screen can be rebuilt
-//! at any time. Start with `app`, then `keys`, `agent_events` and `transcript`.
+//! at any time. Start with `app`, then `session_model` and `transcript_pane`.
 
 mod action;
 mod agent_event;
