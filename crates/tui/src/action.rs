@@ -1,7 +1,10 @@
 //! Actions: the app's decisions as data.
 
+use crate::completion::paths::PathQuery;
+use crate::denial::user_reason;
 use crate::list_kind::ListKind;
 use crate::navigate::Navigate;
+use crate::tree::request::TreeRequest;
 use std::path::PathBuf;
 
 use tiller_core::event::{CompactionChoice, Decision};
@@ -11,16 +14,15 @@ use tiller_core::setting::Setting;
 use tiller_engine::{ApprovalMode, BashContext, CycleDirection, Permission};
 use tiller_session::Visibility;
 
-use crate::completion;
 use crate::completion::files::Ranking;
 use crate::completion::values::ArgumentValues;
 use crate::picker::narrowing::NarrowingJob;
 use crate::picker::session_query::SearchRequest;
 use crate::picker::session_query::SessionExcerpt;
-use crate::transcript::SectionRequest;
+use crate::transcript::section::SectionRequest;
 
 use crate::transcript_pane::lookup::Lookup;
-use crate::{approval_panel, login, queue, tree};
+use crate::{login, queue};
 
 /// An action for the event loop or the executor.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,7 +93,7 @@ pub(crate) enum ListAction {
     WalkFiles(PathBuf),
     RankFiles(Ranking),
     /// Lists the directory of a partially typed path.
-    ListPaths(completion::paths::PathQuery),
+    ListPaths(PathQuery),
     /// Reads the last exchange of a session.
     Preview(PathBuf, SessionExcerpt),
     NameSession(PathBuf, String),
@@ -117,7 +119,7 @@ pub(crate) enum ListAction {
 /// A background job; it reports when it is done.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum BackgroundJob {
-    Tree(tree::request::TreeRequest),
+    Tree(TreeRequest),
     /// Counts the entries that hiding this one would hide, then asks for confirmation.
     AskToHide(EntryId),
     /// Writes a setting to the user's settings file.
@@ -160,7 +162,7 @@ impl Action {
             Self::Edit(SessionEdit::SetModel(words)) => Some(format!("/model {words}").into()),
             Self::Queue(queue::QueueAction::Edit(_, words, _)) => Some(words.clone().into()),
             Self::Decide(_, Decision::Deny { reason }) => {
-                approval_panel::decision::user_reason(reason).map(|reason| reason.to_owned().into())
+                user_reason(reason).map(|reason| reason.to_owned().into())
             }
             _ => None,
         }

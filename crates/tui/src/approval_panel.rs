@@ -10,7 +10,8 @@ pub(crate) mod decision;
 pub(crate) mod view;
 
 use crate::approval_panel::answer::ApprovalAnswer;
-use crate::approval_panel::decision::{decide, denial_reason};
+use crate::approval_panel::decision::decide;
+use crate::denial::denial_reason;
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -90,7 +91,7 @@ impl Component for ApprovalPanel {
     }
 
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
-        crate::draw::lines(&view::lines(self, usize::from(area.height), view), area, buffer, &view.ui.theme);
+        crate::draw::lines(&self.rows(usize::from(area.height), view), area, buffer, &view.ui.theme);
     }
 }
 
@@ -105,14 +106,9 @@ impl ApprovalPanel {
         self.is_whole || self.is_opened
     }
 
-    /// Rows that the panel needs.
-    pub(crate) fn rows_needed(&self, view: &ViewContext<'_>) -> usize {
-        view::rows_needed(self, view)
-    }
-
     /// Lays the panel out for `height` rows.
     pub(crate) fn lay_out(&mut self, height: usize, view: &ViewContext<'_>) {
-        let rows = view::body_rows(self, height, view);
+        let rows = self.body_rows(height, view);
         self.lines.rows = rows;
         self.is_whole = !self.lines.lines.is_empty() && rows >= self.lines.lines.len();
         self.lines.scroll(0);

@@ -2,15 +2,18 @@
 
 pub(crate) mod banner;
 pub(crate) mod branch_point;
+pub(crate) mod image;
 mod lines;
 pub(crate) mod notice_level;
 pub(crate) mod shell;
 pub(crate) mod thinking;
 
 use crate::block::branch_point::BranchPoint;
+use crate::block::image::image_lines;
 use crate::block::notice_level::NoticeLevel;
 use crate::block::shell::{Shell, ShellState};
 use crate::block::thinking::Thinking;
+use tiller_session::BranchPoints;
 
 use tiller_core::id::EntryId;
 use tiller_core::message::Image;
@@ -417,9 +420,24 @@ impl Block {
     }
 }
 
-/// An image: its description line, and the image where the terminal can paint it.
-pub(super) fn image_lines(mime_type: &str, data: &str, ctx: &RenderContext) -> Vec<Line> {
-    render::render_image(mime_type, data, ctx.width, ctx.images)
+impl Block {
+    /// Returns true if it is a branch point without a summary.
+    pub(crate) fn is_bare_point(&self) -> bool {
+        matches!(&self.kind, BlockKind::BranchPoint(point) if point.summary.is_none())
+    }
+
+    /// Updates a branch point after branches were hidden or restored.
+    pub(crate) fn recount(&mut self, points: &BranchPoints) {
+        if let (BlockKind::BranchPoint(point), Some(entry)) = (&mut self.kind, &self.entry) {
+            point.update_branch_count(entry, points);
+            self.invalidate();
+        }
+    }
+
+    /// Returns true if it is a branch point that needs no line.
+    pub(crate) fn is_silent(&self) -> bool {
+        matches!(&self.kind, BlockKind::BranchPoint(point) if point.is_empty_point())
+    }
 }
 
 impl Fold {

@@ -27,8 +27,6 @@ use crate::effect::{Effect, Opening, QueueEdit};
 use crate::keymap;
 use crate::keymap::KeyCommand;
 use crate::list_data;
-use crate::picker::choices::PromptList;
-use crate::picker::source::ListSource;
 use crate::queue::in_order;
 
 use crate::composer::compose_purpose::ComposePurpose;
@@ -129,8 +127,7 @@ impl Composer {
 
     fn search_history(&self, cx: &mut Context<'_>) {
         let items = list_data::prompts(self.editor.history());
-        let (source, title) = (&PromptList, PromptList.title().to_owned());
-        cx.push(Effect::Open(Opening::Items { source, title, items, selected: 0 }));
+        cx.push(Effect::Open(Opening::Prompts(items)));
     }
 
     /// Reports whether the text is a message or command, without a special purpose.

@@ -27,9 +27,11 @@ use crate::navigate::Navigate;
 use crate::overlay::Overlay;
 use crate::pager::Pager;
 use crate::picker::Picker;
-use crate::picker::choices::Question;
+use crate::picker::choices::{PromptList, Question};
 use crate::picker::list_sources::list_source;
 use crate::picker::session_query::SessionQueryId;
+use crate::picker::settings::SettingValueList;
+use crate::picker::source::ListSource;
 use crate::picker::themes::theme_items;
 use crate::shown_since::ShownSince;
 use crate::tree::TreeView;
@@ -137,8 +139,11 @@ impl Compositor {
                 cx.push(Action::List(ListAction::LoadItems(ListKind::Logins)));
                 Overlay::picker(Picker::asking_for_key(provider))
             }
-            Opening::Items { source, title, items, selected } => {
-                Overlay::picker(Picker::with_items(source, title, items, selected))
+            Opening::SettingValues { title, items, selected } => {
+                Overlay::picker(Picker::with_items(&SettingValueList, title, items, selected))
+            }
+            Opening::Prompts(items) => {
+                Overlay::picker(Picker::with_items(&PromptList, PromptList.title().to_owned(), items, 0))
             }
             Opening::Question { title, items } => {
                 Overlay::picker(Picker::with_items(&Question, title, items, 0))

@@ -9,7 +9,6 @@ use crate::delivery::LongMessage;
 use crate::list_kind::ListKind;
 use crate::navigate::Navigate;
 use crate::picker::item::PickerItem;
-use crate::picker::source::ListSource;
 use crate::queue::AfterQueueEdit;
 use crate::tree::request::TreePurpose;
 
@@ -99,13 +98,14 @@ pub(crate) enum Opening {
     },
     /// The list of providers, asking for the key of the one with this name.
     Login(String),
-    /// A list with its items.
-    Items {
-        source: &'static dyn ListSource,
+    /// The values of a setting, and the index of the current one.
+    SettingValues {
         title: String,
         items: Vec<PickerItem>,
         selected: usize,
     },
+    /// The prompts of the history.
+    Prompts(Vec<PickerItem>),
     /// A question with its answers.
     Question {
         title: String,

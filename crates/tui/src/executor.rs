@@ -11,6 +11,7 @@ mod lists;
 pub(crate) mod log_queries;
 mod navigate;
 mod queue;
+pub(crate) mod welcome;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,11 +1,12 @@
 //! The data for dialogs and pages about the current session: summaries when leaving a branch, prompts, session
 //! information.
 
+use crate::text::{LONGEST, spaced};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use tiller_core::id::EntryId;
-use tiller_core::message::{Message, UserMessage};
+use tiller_core::message::Message;
 use tiller_core::unit::Tokens;
 use tiller_engine::compaction::BranchPlan;
 use tiller_engine::{BranchSummary, ContextBreakdown, SessionState};
@@ -17,9 +18,6 @@ use crate::message::{ListResult, TaskResult};
 use crate::path_display::shortened;
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::text::one_line;
-
-/// Characters of a label that are drawn and searched.
-pub(super) const LONGEST: usize = 300;
 
 /// Columns of a name on the page of `/session`.
 const NAME_WIDTH: usize = 15;
@@ -72,16 +70,6 @@ pub(super) fn newest_message(reader: &Reader) -> Option<EntryId> {
             )
         })
     })
-}
-
-/// The text of a message as the user typed it.
-pub(super) fn typed(user: &UserMessage) -> String {
-    user.as_typed()
-}
-
-/// A text on one line with whitespace collapsed.
-pub(super) fn spaced(text: &str) -> String {
-    one_line(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Earlier prompts, newest first, without duplicates.

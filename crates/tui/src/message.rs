@@ -25,9 +25,9 @@ use crate::picker::narrowing::NarrowedList;
 use crate::picker::session_query::SessionQueryId;
 use crate::picker::sessions::Sessions;
 use crate::session_model::Job;
-use crate::transcript::{LoadedPath, SectionRequest};
+use crate::session_model::Welcome;
+use crate::transcript::section::{LoadedPath, SectionRequest};
 use crate::transcript_pane::lookup::SearchHits;
-use crate::welcome::Welcome;
 use crate::{login, queue, tree};
 
 /// A message to the app.

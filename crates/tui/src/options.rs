@@ -6,12 +6,13 @@ use std::sync::Arc;
 use tiller_engine::CredentialStore;
 use tiller_session::Reader;
 
-use super::import::ImportService;
-use super::settings_store::SettingsStore;
-use super::terminal::{Abilities, MouseUse};
-use super::terminal_signals::SignalSupport;
-use super::theme::ThemeOptions;
-use super::trust::TrustService;
+use crate::import::ImportService;
+use crate::settings_store::SettingsStore;
+use crate::terminal::capabilities::Abilities;
+use crate::terminal::capabilities::MouseUse;
+use crate::terminal_signals::SignalSupport;
+use crate::theme::ThemeOptions;
+use crate::trust::TrustService;
 
 /// The options of the terminal front end, which reads neither environment nor settings itself.
 #[derive(Clone, Debug, Default)]

@@ -2,20 +2,21 @@
 //!
 //! Every component reads it; only [`SessionModel::apply`] and snapshots change it.
 
+use std::path::PathBuf;
+use tiller_core::message::ModelRef;
+use tiller_core::unit::UnixMs;
 mod reducer;
 
 use std::sync::Arc;
 
 use tiller_core::event::{ApprovalRequest, Event, QueueItem, QueueKind};
 use tiller_core::id::{CallId, SessionId};
-use tiller_core::message::{ModelRef, ThinkingLevel, Usage};
+use tiller_core::message::{ThinkingLevel, Usage};
 use tiller_core::tool_catalog::ToolCatalog;
-use tiller_core::unit::{Tokens, UnixMs};
+use tiller_core::unit::Tokens;
 use tiller_engine::AnnouncedRetry;
 use tiller_engine::{AgentCommand, ContextUse, RunningCall, Summarizing};
 use tiller_provider::catalog::ImageInput;
-
-use crate::welcome::Welcome;
 
 /// The session as far as known here.
 #[derive(Clone, Debug, Default)]
@@ -191,6 +192,14 @@ pub(crate) struct SessionActivity {
     pub(crate) streaming: StreamingAnswer,
     /// The last run ended with an error.
     pub(crate) last_run_failed: bool,
+}
+
+/// The data that must be looked up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Welcome {
+    pub(crate) files: Vec<PathBuf>,
+    /// Title and modification time of the newest other session of this directory.
+    pub(crate) last: Option<(String, UnixMs)>,
 }
 
 #[cfg(test)]

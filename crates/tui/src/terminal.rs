@@ -11,6 +11,7 @@ pub(crate) mod kitty_images;
 pub(crate) mod links;
 mod wide_graphemes;
 
+use crate::terminal::capabilities::MouseUse;
 use std::io;
 use std::io::{BufWriter, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +38,6 @@ use crate::app::App;
 use crate::options::TerminalOptions;
 use crate::terminal::backend::TerminalBackend;
 use crate::view::{ScreenAreas, view};
-pub use capabilities::{Abilities, Images, Italics};
 use tiller_core::unit::UnixMs;
 
 /// Size of the write buffer in bytes, so that a frame takes few writes.
@@ -46,16 +46,6 @@ const BUFFER_SIZE: usize = 64 * 1024;
 /// Enables presses, wheel and drags with columns beyond 223, but not plain motion, which would wake the loop
 /// needlessly.
 const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
-
-/// The owner of the mouse.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MouseUse {
-    /// tiller: the wheel scrolls, a click folds, dragging selects and copies.
-    #[default]
-    Tiller,
-    /// The terminal.
-    Terminal,
-}
 
 /// The terminal-specific sequences written last when the terminal is restored.
 static TEARDOWN: Mutex<String> = Mutex::new(String::new());

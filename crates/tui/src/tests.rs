@@ -11,9 +11,9 @@ use tiller_core::unit::UnixMs;
 use tiller_engine::{InFlight, Snapshot};
 use tiller_session::{Entry, EntryBody};
 
-use super::frame_pacer::{Dirty, FramePacer};
-use super::transcript::LoadedPath;
+use crate::frame_pacer::{Dirty, FramePacer};
 use crate::message::{LoadedSession, Msg, TaskResult};
+use crate::transcript::section::LoadedPath;
 
 mod approval;
 mod branches;

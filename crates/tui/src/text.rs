@@ -1,10 +1,10 @@
 //! Short texts for one line of the screen.
 
+use tiller_core::message::UserMessage;
+
 use tiller_core::unit::UnixMs;
 use tiller_render::ControlChars;
 use tiller_render::sanitize;
-
-use tiller_render;
 
 /// A text on one line with visible line breaks.
 pub(crate) fn one_line(text: &str) -> String {
@@ -29,4 +29,17 @@ pub(crate) fn noticeable_time(ms: u64) -> Option<String> {
 pub(crate) fn age(time: UnixMs, now: UnixMs) -> String {
     let age = time.age(now);
     if age == "now" { age } else { format!("{age} ago") }
+}
+
+/// Characters of a label that are drawn and searched.
+pub(crate) const LONGEST: usize = 300;
+
+/// The text of a message as the user typed it.
+pub(crate) fn typed(user: &UserMessage) -> String {
+    user.as_typed()
+}
+
+/// A text on one line with whitespace collapsed.
+pub(crate) fn spaced(text: &str) -> String {
+    one_line(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -4,6 +4,7 @@ mod notes;
 pub(crate) mod output;
 
 use crate::text::{noticeable_time, one_line};
+use crate::tool_call::output::MAX_LINES;
 use crate::tool_call::output::ToolOutputBlock;
 
 use serde_json::Value;
@@ -19,7 +20,7 @@ use tiller_render::{
 };
 use tiller_session::context::CutOffCall;
 
-use crate::block::image_lines;
+use crate::block::image::image_lines;
 use crate::layout::RenderContext;
 
 /// Column width of tool names.
@@ -48,9 +49,6 @@ const NO_OUTPUT: &str = "[no output]";
 
 /// Prefix of the result of a denied call.
 const DENIED: &str = "denied:";
-
-/// Maximum number of output lines; the rest is in the log.
-const MAX_LINES: usize = 2_000;
 
 /// Lines shown of folded output, besides the line that counts the hidden ones.
 #[derive(Clone, Copy)]

@@ -8,8 +8,12 @@
 mod banner;
 pub(crate) mod chunk;
 pub(crate) mod jump;
+pub(crate) mod jump_target;
 pub(crate) mod reload;
+pub(crate) mod row;
+pub(crate) mod section;
 pub(crate) mod selection;
+use crate::transcript::section::{LoadedPath, PathSection, SectionRequest};
 #[cfg(test)]
 mod tests;
 pub(crate) mod viewport;
@@ -20,7 +24,7 @@ use std::sync::Arc;
 use tiller_core::id::{CallId, EntryId};
 use tiller_core::message::{ToolResultMessage, joined_text};
 use tiller_core::unit::UnixMs;
-use tiller_session::{BranchPoints, Entry, Section};
+use tiller_session::{BranchPoints, Entry};
 
 use crate::block::notice_level::NoticeLevel;
 use crate::block::{Block, BlockKind, Fold};
@@ -63,59 +67,6 @@ pub(super) struct Transcript {
     /// Ids of the newest entries, oldest first.
     recent: VecDeque<EntryId>,
     context: PathContext,
-}
-
-/// A path whose newest entries are loaded.
-#[derive(Debug, Default)]
-pub(super) struct LoadedPath {
-    /// The sections before them.
-    pub(super) older: Vec<Section>,
-    /// The section of the newest entries; `None` if there are none.
-    pub(super) section: Option<Section>,
-    /// Ids of those that could be read.
-    pub(super) ids: Vec<EntryId>,
-    /// Their blocks.
-    pub(super) stretch: BlockBuilder,
-    /// Their context.
-    pub(super) context: PathContext,
-}
-
-#[cfg(test)]
-impl LoadedPath {
-    /// A path from its entries and the ids of those before them.
-    pub(super) fn from_path(older: &[EntryId], entries: Vec<Entry>) -> Self {
-        let section = |last: &EntryId, count| Section { last: last.clone(), count };
-        Self {
-            older: older.chunks(ENTRIES).map(|ids| section(&ids[ids.len() - 1], ids.len())).collect(),
-            section: entries.last().map(|last| section(&last.id, entries.len())),
-            ids: entries.iter().map(|entry| entry.id.clone()).collect(),
-            stretch: BlockBuilder::from_entries(&entries, &PathContext::default()),
-            context: PathContext::default(),
-        }
-    }
-}
-
-/// A request to read a part of the path.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct SectionRequest {
-    epoch: u64,
-    part: usize,
-    pub(super) section: Section,
-    /// The section after it, which may hold results of its calls.
-    pub(super) ahead: Option<Section>,
-}
-
-impl SectionRequest {
-    pub(super) fn part(&self) -> usize {
-        self.part
-    }
-}
-
-/// A section of the path to search.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct PathSection {
-    pub(super) part: usize,
-    pub(super) section: Section,
 }
 
 /// The neighbor of a block.

@@ -6,6 +6,8 @@
 mod events;
 pub(crate) mod lookup;
 mod mouse;
+pub(crate) mod press;
+pub(crate) mod search;
 pub(crate) mod search_bar;
 mod shell;
 mod streaming;
@@ -33,12 +35,13 @@ use crate::keymap::KeyCommand;
 use crate::layout::{RenderContext, TEXT_WIDTH};
 use crate::navigate::Navigate;
 use crate::terminal::capabilities::Images;
+use crate::transcript::Transcript;
 use crate::transcript::chunk::BlockPos;
-use crate::transcript::jump::{Direction, JumpTarget};
+use crate::transcript::jump_target::{Direction, JumpTarget};
+use crate::transcript::section::SectionRequest;
 use crate::transcript::selection::amount;
-use crate::transcript::{SectionRequest, Transcript};
-use crate::transcript_pane::mouse::Press;
-use crate::transcript_pane::search_bar::SearchBar;
+use crate::transcript_pane::press::Press;
+use crate::transcript_pane::search::SearchBar;
 use crate::ui_context::UiContext;
 use crate::welcome::banner;
 

@@ -7,6 +7,7 @@
 
 mod click;
 pub(crate) mod draw;
+pub(crate) mod drawn_tree;
 mod entry_text;
 pub(crate) mod keys;
 pub(crate) mod loader;
@@ -29,7 +30,7 @@ use tiller_session::{LineRole, Visibility};
 use crate::action::Action;
 use crate::navigate::Navigate;
 
-use crate::tree::draw::DrawnTree;
+use crate::tree::drawn_tree::DrawnTree;
 use crate::tree::model::{TreeFilter, TreeModel};
 use crate::tree::preview::EntryPreview;
 use crate::tree::rows::VisibleRows;

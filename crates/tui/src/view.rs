@@ -18,7 +18,6 @@ use super::overlay::Overlay;
 use super::pager::Pager;
 use super::welcome::placeholder;
 use crate::app::App;
-use crate::approval_panel::view::page_foot;
 
 /// Columns of the prompt sign before the editor.
 pub(super) const MARK: u16 = 3;
@@ -129,7 +128,7 @@ impl App {
         }
         let footer = ScreenAreas::compute(self).footer.height;
         let (width, height) = self.ui.size;
-        let foot = u16::try_from(page_foot(&self.approvals, &self.view_context()).len()).unwrap_or(u16::MAX);
+        let foot = u16::try_from(self.approvals.page_foot(&self.view_context()).len()).unwrap_or(u16::MAX);
         if let Some(Overlay::Pager(page)) = self.compositor.top_mut() {
             let rows = height.saturating_sub(footer).saturating_sub(2).saturating_sub(foot);
             page.lay_out(Pager::columns(width), usize::from(rows));
@@ -159,7 +158,7 @@ pub(super) fn view(app: &App, areas: &ScreenAreas, frame: &mut Frame<'_>) {
         let view = app.view_context();
         overlay.render(area, frame.buffer_mut(), &view);
         let cursor = overlay.cursor(area, &view).map(Into::into);
-        let foot = page_foot(&app.approvals, &app.view_context());
+        let foot = app.approvals.page_foot(&app.view_context());
         let rows = u16::try_from(foot.len()).unwrap_or(u16::MAX).min(area.height);
         let area = Rect { y: area.bottom() - rows, height: rows, ..area };
         lines(&foot, area, frame.buffer_mut(), &app.ui.theme);

@@ -4,47 +4,15 @@
 use crate::block::banner::Banner;
 use std::path::{Path, PathBuf};
 
-use tiller_core::id::SessionId;
 use tiller_core::message::ModelRef;
-use tiller_core::unit::UnixMs;
-use tiller_engine::{AgentSession, ApprovalMode, CommandSource};
+use tiller_engine::{ApprovalMode, CommandSource};
 use tiller_render::truncate_to;
-use tiller_session::{Catalog, PageRequest, SessionScope};
 
 use crate::component::ViewContext;
 use crate::keymap::KeyCommand;
-use crate::message::TaskResult;
 use crate::path_display::at_home;
 use crate::picker::approval_modes::mode_about;
 use crate::text::age;
-use crate::text::one_line;
-
-/// The data that must be looked up.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Welcome {
-    pub(super) files: Vec<PathBuf>,
-    /// Title and modification time of the newest other session of this directory.
-    pub(super) last: Option<(String, UnixMs)>,
-}
-
-/// Looks up the data.
-pub(super) async fn gather(agent: &AgentSession) -> TaskResult {
-    let breakdown = agent.context_breakdown().await;
-    let files = breakdown.map(|breakdown| breakdown.files().cloned().collect()).unwrap_or_default();
-    let current = agent.reader().id().clone();
-    let last = match agent.catalog().await {
-        Ok(catalog) => tokio::task::spawn_blocking(move || last_session(catalog, &current)).await,
-        Err(_) => Ok(None),
-    };
-    TaskResult::Welcome(Welcome { files, last: last.unwrap_or_default() })
-}
-
-fn last_session(mut catalog: Catalog, current: &SessionId) -> Option<(String, UnixMs)> {
-    let page = PageRequest { offset: 0, limit: Some(2) };
-    let sessions = catalog.page(SessionScope::ThisDirectory, page).ok()?.sessions;
-    let last = sessions.into_iter().find(|session| session.id != *current)?;
-    Some((one_line(last.title()?), last.modified))
-}
 
 /// The placeholder in an empty editor until the first message.
 pub(super) fn placeholder(view: &ViewContext<'_>) -> Option<String> {

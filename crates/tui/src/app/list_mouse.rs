@@ -15,7 +15,7 @@ use crate::compositor::consumed_key::KeyIntent;
 use crate::overlay::Overlay;
 use crate::queue_panel::QueuePanel;
 use crate::shown_since::ShownSince;
-use crate::transcript::jump::Direction;
+use crate::transcript::jump_target::Direction;
 use crate::view;
 use crate::view::hit_test::{HitRow, ScrollTarget};
 

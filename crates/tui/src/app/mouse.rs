@@ -7,7 +7,7 @@ use ratatui::layout::Position;
 use crate::action::Action;
 use crate::app::App;
 use crate::compositor::consumed_key::KeyIntent;
-use crate::transcript::jump::Direction;
+use crate::transcript::jump_target::Direction;
 use crate::view::{MARK, ScreenAreas};
 
 /// Lines per step of the wheel.

@@ -59,7 +59,7 @@ impl Harness {
 
     fn rows(&self) -> String {
         let view = view(&self.model, &self.ui, self.now, self.focus);
-        let lines = view::lines(&self.panel, 8, &view);
+        let lines = self.panel.rows(8, &view);
         lines.iter().map(|line| line.text().trim_end().to_owned()).collect::<Vec<_>>().join("\n")
     }
 }

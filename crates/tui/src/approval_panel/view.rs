@@ -28,16 +28,41 @@ struct PanelAreas {
     foot: Vec<Line>,
 }
 
-/// Rows that the panel needs.
-pub(super) fn rows_needed(panel: &ApprovalPanel, view: &ViewContext<'_>) -> usize {
-    let Some(request) = first_request(view) else { return 0 };
-    1 + head(request, view).len() + panel.lines.lines.len() + foot_rows(panel, request, view)
-}
+impl ApprovalPanel {
+    /// Rows that the panel needs.
+    pub(crate) fn rows_needed(&self, view: &ViewContext<'_>) -> usize {
+        let Some(request) = first_request(view) else { return 0 };
+        1 + head(request, view).len() + self.lines.lines.len() + foot_rows(self, request, view)
+    }
 
-/// Visible rows of the call from its scroll position in a panel of `height` rows.
-pub(super) fn body_rows(panel: &ApprovalPanel, height: usize, view: &ViewContext<'_>) -> usize {
-    let Some(request) = first_request(view) else { return 0 };
-    split(panel, areas(panel, request, height, view).body.unwrap_or(0)).0
+    /// Visible rows of the call from its scroll position in a panel of `height` rows.
+    pub(super) fn body_rows(&self, height: usize, view: &ViewContext<'_>) -> usize {
+        let Some(request) = first_request(view) else { return 0 };
+        split(self, areas(self, request, height, view).body.unwrap_or(0)).0
+    }
+
+    /// The panel in `height` rows.
+    pub(super) fn rows(&self, height: usize, view: &ViewContext<'_>) -> Vec<Line> {
+        let Some(request) = first_request(view).filter(|_| height > 0) else { return Vec::new() };
+        let PanelAreas { above, head, body, foot } = areas(self, request, height, view);
+        let Some(body) = body else { return without_call(self, request, height, view) };
+        let mut lines = vec![Line::default(); above];
+        lines.extend(head);
+        let call = &self.lines.lines;
+        let (rows, end) = split(self, body);
+        lines.extend(call.iter().skip(self.lines.top).take(rows).cloned());
+        lines.extend(hidden_lines(self, (rows, end), view));
+        lines.extend(call[call.len() - end..].iter().cloned());
+        lines.extend(foot);
+        lines
+    }
+
+    /// The answers below the call's own page; empty if the page shows something else or has hardly room for the call.
+    pub(crate) fn page_foot(&self, view: &ViewContext<'_>) -> Vec<Line> {
+        let request = first_request(view).filter(|_| view.focus.is_on_call_page);
+        let lines = request.map(|request| answers(self, request, view)).unwrap_or_default();
+        if usize::from(view.ui.size.1) < 4 * lines.len() + MIN_ROWS { Vec::new() } else { lines }
+    }
 }
 
 /// Splits `room` rows between the call's current position and its end; a line between them counts the hidden ones. A
@@ -49,22 +74,6 @@ fn split(panel: &ApprovalPanel, room: usize) -> (usize, usize) {
     let rows = room.saturating_sub(1);
     let end = if panel.lines.top == 0 && rows >= MIN_ROWS_WITH_END { rows / END_SHARE } else { 0 };
     (rows - end, end)
-}
-
-/// The panel in `height` rows.
-pub(super) fn lines(panel: &ApprovalPanel, height: usize, view: &ViewContext<'_>) -> Vec<Line> {
-    let Some(request) = first_request(view).filter(|_| height > 0) else { return Vec::new() };
-    let PanelAreas { above, head, body, foot } = areas(panel, request, height, view);
-    let Some(body) = body else { return without_call(panel, request, height, view) };
-    let mut lines = vec![Line::default(); above];
-    lines.extend(head);
-    let call = &panel.lines.lines;
-    let (rows, end) = split(panel, body);
-    lines.extend(call.iter().skip(panel.lines.top).take(rows).cloned());
-    lines.extend(hidden_lines(panel, (rows, end), view));
-    lines.extend(call[call.len() - end..].iter().cloned());
-    lines.extend(foot);
-    lines
 }
 
 fn areas(
@@ -202,13 +211,6 @@ fn answers_with(
         spans.extend(answer_spans(panel, request, answer, view));
     }
     wrapped(&spans, view)
-}
-
-/// The answers below the call's own page; empty if the page shows something else or has hardly room for the call.
-pub(crate) fn page_foot(panel: &ApprovalPanel, view: &ViewContext<'_>) -> Vec<Line> {
-    let request = first_request(view).filter(|_| view.focus.is_on_call_page);
-    let lines = request.map(|request| answers(panel, request, view)).unwrap_or_default();
-    if usize::from(view.ui.size.1) < 4 * lines.len() + MIN_ROWS { Vec::new() } else { lines }
 }
 
 /// An answer with its key.

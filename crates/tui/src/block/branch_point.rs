@@ -5,7 +5,6 @@ use tiller_render::Line;
 use tiller_session::BranchPoints;
 
 use super::lines::unfolding_rule;
-use super::{Block, BlockKind};
 use crate::layout::{RenderContext, rule};
 
 /// A point of the path where other branches begin, or where another branch was left for this one.
@@ -27,7 +26,7 @@ pub(crate) enum BranchSide {
 
 impl BranchPoint {
     /// Updates the count after branches were hidden or restored.
-    fn update_branch_count(&mut self, entry: &EntryId, points: &BranchPoints) {
+    pub(crate) fn update_branch_count(&mut self, entry: &EntryId, points: &BranchPoints) {
         let others = match self.side {
             BranchSide::Before => points.before(entry),
             BranchSide::After => points.after(entry),
@@ -36,7 +35,7 @@ impl BranchPoint {
     }
 
     /// Returns true if it needs no line: the other branches are hidden.
-    fn is_empty_point(&self) -> bool {
+    pub(crate) fn is_empty_point(&self) -> bool {
         self.others == 0 && self.summary.is_none()
     }
 
@@ -65,29 +64,10 @@ impl BranchPoint {
     }
 }
 
-impl Block {
-    /// Returns true if it is a branch point without a summary.
-    pub(crate) fn is_bare_point(&self) -> bool {
-        matches!(&self.kind, BlockKind::BranchPoint(point) if point.summary.is_none())
-    }
-
-    /// Updates a branch point after branches were hidden or restored.
-    pub(crate) fn recount(&mut self, points: &BranchPoints) {
-        if let (BlockKind::BranchPoint(point), Some(entry)) = (&mut self.kind, &self.entry) {
-            point.update_branch_count(entry, points);
-            self.invalidate();
-        }
-    }
-
-    /// Returns true if it is a branch point that needs no line.
-    pub(crate) fn is_silent(&self) -> bool {
-        matches!(&self.kind, BlockKind::BranchPoint(point) if point.is_empty_point())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::{Block, BlockKind};
     use crate::logical_line::LogicalLine;
 
     fn drawn(others: usize, summary: Option<&str>) -> Block {

@@ -5,9 +5,10 @@ use tiller_core::event::Decision;
 use tiller_core::id::CallId;
 
 use crate::action::Action;
-use crate::approval_panel::decision::{decide, denial_reason};
+use crate::approval_panel::decision::decide;
 use crate::component::{Context, Outcome};
 use crate::composer::Composer;
+use crate::denial::denial_reason;
 use crate::effect::{Effect, QueueEdit};
 use crate::keymap::KeyCommand;
 use crate::queue::MESSAGE_GONE;

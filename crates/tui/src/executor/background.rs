@@ -17,7 +17,7 @@ use crate::history::History;
 use crate::message::{ListResult, TaskResult};
 use crate::session_model::Job;
 use crate::transcript_pane::lookup::Lookup;
-use crate::{list_data, logs, tree, welcome};
+use crate::{list_data, logs, tree};
 
 /// Reports the end of a job when dropped, so that a panicking job ends, too.
 struct FinishedJob<'a> {
@@ -63,7 +63,9 @@ impl ExecutorWorker {
             BackgroundJob::AppendHistory(prompts) => self.append_history(prompts, background),
             BackgroundJob::Welcome => {
                 let (agent, reports) = (self.agent.clone(), self.results.clone());
-                background.spawn(async move { _ = reports.send(welcome::gather(&agent).await).await });
+                background.spawn(async move {
+                    _ = reports.send(crate::executor::welcome::gather(&agent).await).await
+                });
             }
             BackgroundJob::PasteImage => {
                 self.read_in_background(background, || match attach::clipboard::read_clipboard() {

@@ -11,7 +11,7 @@ use tiller_session::{BranchPoints, Entry, Reader, Section};
 use crate::log_blocks::{BlockBuilder, PathContext};
 use crate::message::TaskResult;
 use crate::transcript::chunk::ENTRIES;
-use crate::transcript::{LoadedPath, SectionRequest};
+use crate::transcript::section::{LoadedPath, SectionRequest};
 use crate::transcript_pane::lookup::{Lookup, SearchHits, hits};
 
 /// Minimum number of entries read before the first frame, if there are as many: usually more than a screen

@@ -10,11 +10,11 @@ use tiller_core::unit::{UnixMs, thousands};
 use tiller_render::{self as render, ControlChars, Emphasis, Line, Role, Span, Style, Wrap, sanitize};
 use tiller_session::{Reader, SearchHit, SessionScope, SessionSummary, Snippet};
 
-use crate::list_data::{LONGEST, spaced, typed};
 use crate::picker::detail_lines::{fact, heading};
 use crate::picker::item::{MARKS, PickerChoice, PickerItem};
 use crate::picker::session_query::SessionExcerpt;
 use crate::text::one_line;
+use crate::text::{LONGEST, spaced, typed};
 
 /// Characters of a directory in a row.
 const MAX_DIRECTORY: usize = 28;

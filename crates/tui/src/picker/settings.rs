@@ -57,8 +57,7 @@ impl ListSource for SettingList {
             SettingChange::Among(all) => {
                 let (items, selected) = values(setting, all, &now);
                 let title = setting.name.to_owned();
-                let source = &SettingValueList;
-                ListResponse::stay(Effect::Open(Opening::Items { source, title, items, selected }))
+                ListResponse::stay(Effect::Open(Opening::SettingValues { title, items, selected }))
             }
             SettingChange::Typed => {
                 let prompt = LinePrompt::new(PickerChoice::Setting(setting, now.clone()), setting.name, &now);
@@ -89,7 +88,7 @@ impl ListSource for SettingList {
 
 /// The values of one setting.
 #[derive(Debug)]
-pub(super) struct SettingValueList;
+pub(crate) struct SettingValueList;
 
 impl ListSource for SettingValueList {
     fn title(&self) -> &'static str {

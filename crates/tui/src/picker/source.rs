@@ -71,13 +71,6 @@ pub(crate) trait ListSource: Debug + Sync {
     }
 }
 
-/// Lists are equal if their titles are.
-impl PartialEq for dyn ListSource {
-    fn eq(&self, other: &Self) -> bool {
-        self.title() == other.title()
-    }
-}
-
 /// The result of a key in a list.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ListResponse {

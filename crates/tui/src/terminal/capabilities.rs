@@ -137,6 +137,16 @@ impl<F: Fn(&str) -> Option<String>> TerminalEnv<F> {
     }
 }
 
+/// The owner of the mouse.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MouseUse {
+    /// tiller: the wheel scrolls, a click folds, dragging selects and copies.
+    #[default]
+    Tiller,
+    /// The terminal.
+    Terminal,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,10 +6,10 @@ use tiller_core::event::{ApprovalRequest, Decision, EventKind, FileChange, Previ
 use tiller_core::unit::UnixMs;
 use tiller_engine::{ApprovalMode, InFlight, Snapshot};
 
-use super::harness::{Harness, SIZES, at_work, state};
 use crate::action::{Action, ListAction, Submit};
 use crate::message::{LoadedSession, Msg, TaskResult};
-use crate::transcript::LoadedPath;
+use crate::tests::harness::{Harness, SIZES, at_work, state};
+use crate::transcript::section::LoadedPath;
 
 fn request(id: &str, tool: &str, args: Value) -> ApprovalRequest {
     ApprovalRequest {

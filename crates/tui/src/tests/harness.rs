@@ -20,7 +20,7 @@ use tiller_session::entry::{DeliveryReceipt, MessageEntry};
 use crate::action::Action;
 use crate::app::App;
 use crate::message::{LoadedSession, Msg, TaskResult};
-use crate::transcript::LoadedPath;
+use crate::transcript::section::LoadedPath;
 use crate::ui_context::UiContext;
 use crate::view::view;
 

@@ -16,7 +16,7 @@ use crate::message::{LoadedSession, Msg, TaskOrigin, TaskResult};
 use crate::navigate::Navigate;
 use crate::tests::clicks::queue_messages;
 use crate::tests::harness::{Harness, at_work, state, text};
-use crate::transcript::LoadedPath;
+use crate::transcript::section::LoadedPath;
 
 impl Harness {
     /// The actions of a submitted line, except for storing it in the history.

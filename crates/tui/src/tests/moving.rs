@@ -21,7 +21,7 @@ use crate::frame_pacer::Dirty;
 use crate::message::{LoadedSession, Msg, TaskResult};
 use crate::navigate::Navigate;
 use crate::tests::harness::{Harness, SIZES, START, at_work, call, state, steered, text};
-use crate::transcript::LoadedPath;
+use crate::transcript::section::LoadedPath;
 use crate::transcript_pane::lookup::{Lookup, SearchHits};
 use crate::view::view;
 

@@ -13,7 +13,7 @@ use crate::navigate::Navigate;
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::tests::harness::{Harness, at_work, state};
 use crate::tests::summaries::compaction_fails;
-use crate::transcript::LoadedPath;
+use crate::transcript::section::LoadedPath;
 
 /// A question that just came.
 fn show_dialog(harness: &mut Harness) {

@@ -9,8 +9,8 @@ use crate::action::{Action, BackgroundJob, TerminalAction};
 use crate::list_data;
 use crate::message::{Msg, TaskResult};
 use crate::pager::Pager;
+use crate::session_model::Welcome;
 use crate::tests::harness::{Harness, SIZES, START};
-use crate::welcome::Welcome;
 
 fn skill(name: &str) -> AgentCommand {
     AgentCommand {

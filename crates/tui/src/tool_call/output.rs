@@ -1,10 +1,14 @@
 //! Output under a tool call or a user's shell command.
 
-use tiller_core::ansi::{StyleRun, StyledText};
-use tiller_render::{self as render, AddressStyle, Breaks, Indent, Line, Role, wrap};
-
-use super::{MAX_LINES, notes};
 use crate::layout::RenderContext;
+use tiller_core::ansi::StyleRun;
+use tiller_core::ansi::StyledText;
+use tiller_render::Line;
+use tiller_render::Role;
+
+use tiller_render::{self as render, AddressStyle, Breaks, Indent, wrap};
+
+use crate::tool_call::notes;
 
 /// A piece of output.
 #[derive(Clone, Copy, Debug)]
@@ -78,3 +82,6 @@ impl<'a> ToolOutputBlock<'a> {
         StyledText { text: self.text().to_owned(), strokes }
     }
 }
+
+/// Maximum number of output lines; the rest is in the log.
+pub(crate) const MAX_LINES: usize = 2_000;

@@ -1,55 +1,15 @@
 //! Jumps to positions that may have to be read first, and the focused block.
 
-use super::super::block::{Block, BlockKind, Fold};
-use super::super::layout::RenderContext;
-use super::chunk::Chunk;
-use super::viewport::TranscriptRow;
-use super::{BlockStep, Transcript};
+use crate::block::{Block, BlockKind, Fold};
+use crate::layout::RenderContext;
 use crate::transcript::chunk::BlockPos;
+use crate::transcript::chunk::Chunk;
+use crate::transcript::jump_target::{Direction, JumpTarget};
+use crate::transcript::row::TranscriptRow;
+use crate::transcript::{BlockStep, Transcript};
 
 /// Rows shown above a jump target.
 const CONTEXT: usize = 3;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    Older,
-    Newer,
-}
-
-/// The target of a jump.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum JumpTarget {
-    Top,
-    /// The nearest prompt before or after a position.
-    Prompt {
-        from: BlockPos,
-        toward: Direction,
-    },
-    Row {
-        at: BlockPos,
-        row: usize,
-    },
-    /// A part with a search hit.
-    Hit {
-        part: usize,
-    },
-    /// The part with the top line before a reload.
-    Former {
-        part: usize,
-    },
-}
-
-impl JumpTarget {
-    /// The part of the target, as far as known.
-    pub(super) fn part(&self) -> usize {
-        match self {
-            Self::Top => 0,
-            Self::Prompt { from, .. } => from.part,
-            Self::Row { at, .. } => at.part,
-            Self::Hit { part } | Self::Former { part } => *part,
-        }
-    }
-}
 
 impl Transcript {
     /// Starts a jump; the screen stays until the target is in memory.
@@ -219,8 +179,8 @@ impl Transcript {
     /// The position of the top line, to return to; `None` at the end.
     pub(crate) fn place(&self) -> Option<JumpTarget> {
         match self.view.scroll {
-            super::viewport::Scroll::Follows => None,
-            super::viewport::Scroll::From { at, row } => Some(JumpTarget::Row { at, row }),
+            crate::transcript::row::Scroll::Follows => None,
+            crate::transcript::row::Scroll::From { at, row } => Some(JumpTarget::Row { at, row }),
         }
     }
 

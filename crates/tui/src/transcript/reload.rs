@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use tiller_core::id::EntryId;
 
-use super::chunk::Chunk;
-use super::{Block, Transcript};
+use crate::block::Block;
+use crate::transcript::Transcript;
 use crate::transcript::chunk::BlockPos;
-use crate::transcript::jump::JumpTarget;
+use crate::transcript::chunk::Chunk;
+use crate::transcript::jump_target::JumpTarget;
 
 /// State handed over to the transcript that replaces this one.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::layout::RenderContext;
 use crate::logical_line::{LogicalLine, content_columns};
 use crate::transcript::chunk::BlockPos;
-use crate::transcript::viewport::{ShownRows, TranscriptRow};
+use crate::transcript::row::{ShownRows, TranscriptRow};
 use crate::transcript::{BlockStep, Transcript};
 
 /// A position in a block: line and column.

@@ -10,12 +10,14 @@ use tiller_render::MarkdownStream;
 use tiller_session::EntryBody;
 use tiller_session::context::{project, unanswered_calls};
 
-use super::super::block::BlockKind;
-use super::super::layout::Folds;
-use super::jump::{Direction, JumpTarget};
-use super::selection::{Granularity, TextPos};
-use super::viewport::ShownRows;
+use tiller_session::Section;
+
 use super::*;
+use crate::block::BlockKind;
+use crate::layout::Folds;
+use crate::transcript::jump_target::{Direction, JumpTarget};
+use crate::transcript::row::ShownRows;
+use crate::transcript::selection::{Granularity, TextPos};
 
 fn entry(at: usize, message: Message) -> Entry {
     let body = EntryBody::message(Arc::new(message));

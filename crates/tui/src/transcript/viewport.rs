@@ -3,20 +3,19 @@
 //! While following, the last row is at the bottom. Otherwise the top line stays in place whatever is appended, read,
 //! folded or wrapped again.
 
+use crate::transcript::row::{Scroll, ShownRows, TranscriptRow};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tiller_render::Line;
-
-use super::super::block::{Block, Mark};
-use super::super::layout::{Folds, RenderContext};
-use super::chunk::{Chunk, ChunkContent};
-use super::reload::{NextTop, TopRow};
-use super::selection::Selection;
-use super::{BlockStep, Transcript};
+use crate::block::{Block, Mark};
+use crate::layout::{Folds, RenderContext};
 use crate::transcript::chunk::BlockPos;
-use crate::transcript::jump::{Direction, JumpTarget};
+use crate::transcript::chunk::{Chunk, ChunkContent};
+use crate::transcript::jump_target::{Direction, JumpTarget};
+use crate::transcript::reload::{NextTop, TopRow};
+use crate::transcript::selection::Selection;
+use crate::transcript::{BlockStep, Transcript};
 
 /// Distance in blocks at which an unloaded part is read.
 const NEAR: usize = 20;
@@ -53,33 +52,6 @@ struct NewBelow {
     /// Number of blocks when the end was left.
     known: usize,
     any: bool,
-}
-
-/// The scroll position.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Scroll {
-    /// Follows the end.
-    #[default]
-    Follows,
-    /// Starts at this row of a block; the blank row above a block is its row 0.
-    From { at: BlockPos, row: usize },
-}
-
-/// A row of the screen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TranscriptRow {
-    Free,
-    Line { at: BlockPos, line: usize },
-}
-
-/// A row to draw.
-pub(crate) struct ShownRows<'a> {
-    pub(crate) at: BlockPos,
-    /// Line number in the block.
-    pub(crate) number: usize,
-    /// Indentation in columns.
-    pub(crate) inset: usize,
-    pub(crate) line: &'a Line,
 }
 
 impl Transcript {

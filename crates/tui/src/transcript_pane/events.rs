@@ -13,8 +13,8 @@ use crate::block::{Block, BlockKind};
 use crate::component::ViewContext;
 use crate::keymap::KeyCommand;
 use crate::tool_call::{CallState, ToolCallBlock};
-use crate::transcript::LoadedPath;
 use crate::transcript::reload::ScrollAnchor;
+use crate::transcript::section::LoadedPath;
 use crate::transcript_pane::TranscriptPane;
 use crate::transcript_pane::shell::ShellPlacement;
 

@@ -3,7 +3,7 @@
 use crate::block::Block;
 use crate::log_blocks::PathContext;
 use crate::search_term::SearchTerm;
-use crate::transcript::PathSection;
+use crate::transcript::section::PathSection;
 
 /// A search job for the background.
 #[derive(Clone, Debug, PartialEq)]

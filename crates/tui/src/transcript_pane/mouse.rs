@@ -2,48 +2,22 @@
 //!
 //! While tiller captures the mouse, terminals select with Shift.
 
+use crate::transcript_pane::press::{Press, PressState};
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
-use tiller_core::unit::UnixMs;
 
-use super::TranscriptPane;
 use crate::action::{Action, TerminalAction};
 use crate::block::Block;
 use crate::component::{Context, Outcome, ViewContext};
-use crate::transcript::jump::Direction;
+use crate::transcript::jump_target::Direction;
 use crate::transcript::selection::{Granularity, TextPos};
+use crate::transcript_pane::TranscriptPane;
 
 /// Lines scrolled per tick while a drag is beyond the edge.
 const DRAG_LINES: usize = 3;
 
 /// Maximum time between the clicks of a double click, in milliseconds.
 const TWICE_MS: u64 = 400;
-
-/// A press of the button in the transcript.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Press {
-    /// The position on the screen.
-    position: Position,
-    /// The position in the transcript.
-    text_pos: TextPos,
-    since: UnixMs,
-    /// Number of successive clicks.
-    clicks: usize,
-    state: PressState,
-}
-
-/// The state of a press.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PressState {
-    /// Held without motion.
-    Still,
-    /// Dragged.
-    Dragged,
-    /// Dragged beyond an edge.
-    Beyond(Direction),
-    /// Released; `folded` if it folded a block.
-    Released { folded: bool },
-}
 
 impl TranscriptPane {
     /// Handles a press, drag or release of the left button; ignores a press outside of the transcript.

@@ -20,7 +20,7 @@ use crate::component::FocusState;
 use crate::effect::{Effect, FlashText};
 use crate::search_term::SearchTerm;
 use crate::session_model::SessionModel;
-use crate::transcript::LoadedPath;
+use crate::transcript::section::LoadedPath;
 use crate::transcript_pane::lookup::Lookup;
 
 const AREA: Rect = Rect::new(0, 0, 60, 12);

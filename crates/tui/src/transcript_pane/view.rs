@@ -17,9 +17,9 @@ use crate::terminal::image_placement::ImagePlacement;
 use crate::theme::ThemeState;
 use crate::transcript::Transcript;
 use crate::transcript::chunk::BlockPos;
-use crate::transcript::viewport::ShownRows;
+use crate::transcript::row::ShownRows;
 use crate::transcript_pane::TranscriptPane;
-use crate::transcript_pane::search_bar::SearchBar;
+use crate::transcript_pane::search::SearchBar;
 
 /// The prompt of the search bar.
 const SEARCH: &str = "  / ";

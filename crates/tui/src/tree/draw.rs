@@ -1,5 +1,6 @@
 //! Layout of the tree: visible rows, preview, search line, key hints.
 
+use crate::tree::drawn_tree::DrawnTree;
 use ratatui::layout::Rect;
 use tiller_core::unit::thousands;
 use tiller_render::{Emphasis, Line, Role, Span, Style, truncate_to};
@@ -23,15 +24,6 @@ const TEXT: usize = 36;
 /// Maximum width of a label, and the columns that it leaves for the rest of the row.
 const LABEL: usize = 40;
 const MIN_BESIDE_LABEL: usize = 12;
-
-/// The laid-out tree.
-#[derive(Debug, Default)]
-pub(crate) struct DrawnTree {
-    /// Lines with their areas.
-    pub(crate) lines: Vec<(Rect, Line)>,
-    /// The cursor position.
-    pub(crate) cursor: (u16, u16),
-}
 
 impl TreeView {
     /// Lays out the screen; drawing then only reads.

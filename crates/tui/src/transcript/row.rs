@@ -1,0 +1,31 @@
+//! Rows of the transcript on the screen.
+
+use crate::transcript::chunk::BlockPos;
+use tiller_render::Line;
+
+/// The scroll position.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Scroll {
+    /// Follows the end.
+    #[default]
+    Follows,
+    /// Starts at this row of a block; the blank row above a block is its row 0.
+    From { at: BlockPos, row: usize },
+}
+
+/// A row of the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TranscriptRow {
+    Free,
+    Line { at: BlockPos, line: usize },
+}
+
+/// A row to draw.
+pub(crate) struct ShownRows<'a> {
+    pub(crate) at: BlockPos,
+    /// Line number in the block.
+    pub(crate) number: usize,
+    /// Indentation in columns.
+    pub(crate) inset: usize,
+    pub(crate) line: &'a Line,
+}

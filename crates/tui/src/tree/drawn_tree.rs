@@ -1,0 +1,13 @@
+//! The tree as laid out.
+
+use ratatui::layout::Rect;
+use tiller_render::Line;
+
+/// The laid-out tree.
+#[derive(Debug, Default)]
+pub(crate) struct DrawnTree {
+    /// Lines with their areas.
+    pub(crate) lines: Vec<(Rect, Line)>,
+    /// The cursor position.
+    pub(crate) cursor: (u16, u16),
+}
