@@ -17,9 +17,11 @@ pub use plan::{CompactionInput, CompactionPlan, first_message};
 pub use prompt::{Prompt, RenderedRequest, SummaryRequest};
 pub use retention::{Keep, truncate};
 
+use tiller_core::event::CompactionResult;
 use tiller_core::setting::{CompactionStrategy, Settings, Switch};
 use tiller_core::unit::Tokens;
 use tiller_session::context::Projection;
+use tiller_session::entry::Compaction;
 
 /// Default of the most tokens that stay free for the next answer.
 const RESERVE: Tokens = Tokens(16_384);
@@ -79,6 +81,14 @@ impl CompactionOptions {
         limit_to_share(self.reserve, RESERVE, window, 4)
     }
 
+    /// Returns whether compaction is due: the context leaves less than the reserve free, or has too many messages.
+    #[must_use]
+    pub(crate) fn is_due(&self, size: ContextSize, window: Tokens) -> bool {
+        let max_tokens = window.0.saturating_sub(self.reserve(window).0);
+        self.is_automatic()
+            && (size.tokens > Tokens(max_tokens) || self.max_messages.is_some_and(|max| size.messages > max))
+    }
+
     /// Returns the limits of the messages that stay in a window of this size.
     #[must_use]
     pub fn keep(&self, window: Tokens) -> Keep {
@@ -110,15 +120,35 @@ fn limit_to_share(configured: Option<Tokens>, usual: Tokens, window: Tokens, par
     }
 }
 
-/// Returns whether compaction is due: the context leaves less than the reserve free, or has too many messages.
+/// Size of a context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ContextSize {
+    /// Tokens, by the provider's count where there is one.
+    pub tokens: Tokens,
+    /// Number of messages, those that aren't loaded included.
+    pub messages: usize,
+}
+
+impl From<&Projection> for ContextSize {
+    fn from(projection: &Projection) -> Self {
+        Self { tokens: projection.tokens(), messages: projection.message_count() }
+    }
+}
+
+/// Returns whether a context is compacted automatically ([`CompactionOptions`]).
 #[must_use]
 pub fn due(projection: &Projection, window: Tokens, options: &CompactionOptions) -> bool {
-    if !options.is_automatic() {
-        return false;
+    options.is_due(projection.into(), window)
+}
+
+/// Converts a compaction entry for events.
+pub(crate) fn to_result(entry: &Compaction) -> CompactionResult {
+    CompactionResult {
+        summary: entry.summary.clone(),
+        first_kept_entry_id: entry.first_kept_entry_id.clone(),
+        tokens_before: entry.tokens_before,
+        details: entry.details.clone(),
     }
-    let max_tokens = window.0.saturating_sub(options.reserve(window).0);
-    projection.tokens() > Tokens(max_tokens)
-        || options.max_messages.is_some_and(|max| projection.message_count() > max)
 }
 
 /// The reason why a context was not compacted.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use tiller_core::setting::CompactionStrategy;
 
 use serde_json::Value;
+use tiller_core::event::CompactionReason;
 use tiller_core::id::EntryId;
 use tiller_core::message::{Message, UserMessage};
 use tiller_core::tool_catalog::ToolCatalog;
@@ -12,7 +13,9 @@ use tiller_session::context::{ProjectedMessage, Projection, UnloadedContext, est
 use tiller_session::entry::Compaction;
 
 use super::retention::{first_kept_without_fragment, is_sent, sent_tokens, split_turn};
-use super::{CompactionError, CompactionOptions, Files, Keep, Prompt, SummaryRequest, truncate};
+use super::{
+    CompactionError, CompactionOptions, Files, Keep, Prompt, SummaryRequest, keep_after_overflow, truncate,
+};
 
 /// Maximum characters of the first message that a summary quotes.
 const QUOTED_CHARS: usize = 2_000;
@@ -127,10 +130,26 @@ impl CompactionPlan {
         })
     }
 
-    /// Returns the estimated size of the part that stays.
-    #[must_use]
-    pub(crate) fn kept_tokens(&self) -> Tokens {
-        self.kept_tokens
+    /// Selects the messages for a compaction with this cause, in a window of this size.
+    ///
+    /// # Errors
+    /// As [`CompactionPlan::new`]; [`CompactionError::TooLong`] when the part that stays would not fit into the
+    /// window, however short the summary is.
+    pub(crate) fn for_window(
+        input: &CompactionInput,
+        reason: CompactionReason,
+        options: &CompactionOptions,
+        window: Tokens,
+    ) -> Result<Self, CompactionError> {
+        let keep = match reason {
+            CompactionReason::Overflow => keep_after_overflow(&input.projection, options.keep(window)),
+            CompactionReason::Manual | CompactionReason::Threshold => options.keep(window),
+        };
+        let plan = Self::new(input, keep, options)?;
+        match plan.kept_tokens {
+            kept if kept > window => Err(CompactionError::TooLong { kept, window }),
+            _ => Ok(plan),
+        }
     }
 
     /// Returns the summary requests. [`CompactionPlan::summary_entry`] expects the answers in the same order.

@@ -14,8 +14,7 @@ use super::commands::send_reply;
 use super::compaction_state::{PendingCompaction, Purpose, SummaryCost, SummaryPhase};
 use crate::approvals::Approver;
 use crate::compaction::{
-    CompactionError, CompactionInput, CompactionOptions, CompactionPlan, due, first_message,
-    keep_after_overflow,
+    CompactionError, CompactionInput, CompactionOptions, CompactionPlan, due, first_message, to_result,
 };
 use crate::handle::{AgentError, Reply};
 use crate::retry::TOO_LONG_HELP;
@@ -184,16 +183,7 @@ impl Driver {
         instructions: Option<String>,
     ) -> Result<PendingCompaction, CompactionError> {
         let window = self.active.model.facts.window;
-        let keep = options.keep(window);
-        let keep = match reason {
-            CompactionReason::Overflow => keep_after_overflow(&self.active.projection, keep),
-            CompactionReason::Manual | CompactionReason::Threshold => keep,
-        };
-        let plan = CompactionPlan::new(&self.compaction_input(), keep, options)?;
-        // The kept part would not fit, however short the summary is.
-        if plan.kept_tokens() > window {
-            return Err(CompactionError::TooLong { kept: plan.kept_tokens(), window });
-        }
+        let plan = CompactionPlan::for_window(&self.compaction_input(), reason, options, window)?;
         let cost = SummaryCost::zero(self.active.model.reference());
         let after = self.active.compaction();
         Ok(PendingCompaction { reason, plan, instructions, after, cost, reply: None })
@@ -365,14 +355,4 @@ fn overflow_error(error: &CompactionError) -> String {
         error => format!(": {error}"),
     };
     format!("the conversation is longer than the model's window{reason}; {TOO_LONG_HELP}")
-}
-
-/// Converts a compaction entry for events.
-fn to_result(entry: &Compaction) -> CompactionResult {
-    CompactionResult {
-        summary: entry.summary.clone(),
-        first_kept_entry_id: entry.first_kept_entry_id.clone(),
-        tokens_before: entry.tokens_before,
-        details: entry.details.clone(),
-    }
 }

@@ -1,7 +1,7 @@
 //! Reactions to a failed request: retry, compaction, or the end of the run. Also compactions in general, because
 //! they are appended between two turns for any cause.
 
-use tiller_core::event::{CompactionReason, CompactionResult, EventKind, QueueKind, RunOutcome};
+use tiller_core::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
 use tiller_core::message::AssistantMessage;
 use tiller_core::setting::DeliveryMode;
 use tiller_session::EntryBody;
@@ -9,6 +9,7 @@ use tiller_session::entry::{Compaction, DeliveryReceipt};
 
 use super::effect::Effects;
 use super::{AfterFailure, Effect, NotCompacted, Phase, Turn};
+use crate::compaction::to_result;
 
 /// Attempts for the current request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -167,12 +168,7 @@ impl Turn {
     /// Appends a finished compaction, then emits it.
     pub(super) fn flush_compaction(&mut self, will_retry: bool, out: &mut Effects) {
         let Some((reason, compaction)) = self.deferred.compaction.take() else { return };
-        let result = CompactionResult {
-            summary: compaction.summary.clone(),
-            first_kept_entry_id: compaction.first_kept_entry_id.clone(),
-            tokens_before: compaction.tokens_before,
-            details: compaction.details.clone(),
-        };
+        let result = to_result(&compaction);
         out.append(EntryBody::Compaction(compaction));
         out.emit(EventKind::CompactionEnd {
             reason,
