@@ -1,11 +1,13 @@
 //! Compaction: replaces the older part of a conversation with a summary. Pure.
 //!
-//! [`due`] says when it is time, `retention` selects the messages that stay, `plan` makes the requests and turns the
-//! answers into an entry, and `summary_input` renders a conversation for the model that summarizes it. Nothing here
-//! sends a request or writes a log: the driver does. User guide: docs/compaction.md.
+//! `machine` decides when a context is compacted and what becomes of the summary. `retention` selects the messages
+//! that stay, `plan` makes the requests and turns the answers into an entry, and `summary_input` renders a
+//! conversation for the model that summarizes it. Nothing here sends a request or writes a log: the driver does. User
+//! guide: docs/compaction.md.
 
 mod branch;
 mod files;
+pub(crate) mod machine;
 mod plan;
 mod prompt;
 mod retention;

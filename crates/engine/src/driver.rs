@@ -1,15 +1,13 @@
 //! The task that owns a session: the log's writer, the turn machine, and all jobs.
 //!
-//! Commands and job events come in; the machine in [`turn`](super::turn) decides; the effects are performed in
-//! order. An effect that waits for the disk delays the effects after it, never the loop. Order: persist, act, then
+//! Commands and job events come in; the machines in [`turn`](super::turn) and [`compaction`](super::compaction)
+//! decide; the effects are performed in order. An effect that waits for the disk delays the effects after it, never the loop. Order: persist, act, then
 //! emit events.
 
 mod active_session;
 mod bash;
-mod branch_summary;
 mod commands;
 mod compaction;
-mod compaction_state;
 mod effects;
 mod external_appends;
 mod hooks;
@@ -51,7 +49,7 @@ use super::system_prompt::SystemPrompt;
 use super::turn::{Effect, Input, OpenEvents, Turn, TurnOptions};
 
 use active_session::{ActiveSession, RunFacts};
-use compaction_state::SummaryState;
+use compaction::SummaryState;
 use hooks::Hooks;
 use jobs::Jobs;
 use resource_state::ResourceState;
@@ -473,7 +471,7 @@ impl Driver {
     /// Starts a new, idle turn machine on the current session.
     fn reset_turn(&mut self, queue: Queue) {
         self.turn = Turn::new(self.turn.options(), queue).after(&self.turn);
-        self.summaries.futile_size = None;
+        self.summaries.machine.forget_failure();
         self.bus.reader.send_replace(self.active.reader());
     }
 

@@ -152,6 +152,12 @@ impl CompactionPlan {
         }
     }
 
+    /// Returns the first entry that stays.
+    #[must_use]
+    pub(crate) fn first_kept(&self) -> &EntryId {
+        &self.first_kept
+    }
+
     /// Returns the summary requests. [`CompactionPlan::summary_entry`] expects the answers in the same order.
     #[must_use]
     pub fn requests(&self) -> Vec<SummaryRequest> {

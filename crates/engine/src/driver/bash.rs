@@ -40,7 +40,7 @@ impl Driver {
         if self.jobs.bash_running().is_some() {
             return Err(AgentError::BashRunning);
         }
-        if self.summaries.is_summarizing_branch() {
+        if self.summaries.machine.is_summarizing_branch() {
             return Err(AgentError::Summarizing);
         }
         let exclude = context == BashContext::Exclude;

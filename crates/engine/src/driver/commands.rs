@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use tiller_core::setting::CompactionStrategy;
 
 use tiller_core::event::{Decider, Decision, EventKind, QueueItem, QueueKind, SessionChange};
 use tiller_core::id::{CallId, EntryId, QueueId};
@@ -23,6 +22,7 @@ use super::{Driver, now, run_tracing};
 
 use crate::approvals::Approver;
 use crate::attachment::{FileToAttach, attach_text, read_attachment};
+use crate::compaction::machine::SummaryInput;
 use crate::handle::{
     AgentError, AttachCommand, DriverCommand, Expansion, ForkedSession, LengthCheck, OtherSessionOp,
     PermissionCommand, PromptOptions, Reply, SessionSwitched, StreamingBehavior, SwitchTarget,
@@ -81,10 +81,8 @@ impl Driver {
             DriverCommand::LeaveBranch { entry, instructions, reply } => {
                 self.leave_branch(entry, instructions, reply)
             }
-            DriverCommand::Compact { instructions, reply } => {
-                self.compact(self.summaries.options.strategy, instructions, reply);
-            }
-            DriverCommand::Truncate { reply } => self.compact(CompactionStrategy::Truncate, None, reply),
+            DriverCommand::Compact { instructions, reply } => self.compact(instructions, reply),
+            DriverCommand::Truncate { reply } => self.truncate(reply),
             DriverCommand::AbortCompaction { reply } => send_reply(reply, self.abort_compaction()),
             DriverCommand::ResolveCompaction { choice, reply } => {
                 send_reply(reply, self.resolve_compaction(choice))
@@ -113,7 +111,7 @@ impl Driver {
     }
 
     pub(super) fn prompt(&mut self, text: String, options: PromptOptions, reply: Reply<()>) {
-        if self.summaries.is_summarizing_branch() {
+        if self.summaries.machine.is_summarizing_branch() {
             return send_reply(reply, Err(AgentError::Summarizing));
         }
         let Some((text, options, reply)) = self.extension_command(text, options, reply) else { return };
@@ -133,7 +131,7 @@ impl Driver {
     }
 
     fn steer_now(&mut self, text: Option<String>, options: PromptOptions, reply: Reply<()>) {
-        if self.summaries.is_summarizing_branch() {
+        if self.summaries.machine.is_summarizing_branch() {
             return send_reply(reply, Err(AgentError::Summarizing));
         }
         if text.is_none() && !self.turn.queue().has_waiting(QueueKind::Steer) {
@@ -257,7 +255,7 @@ impl Driver {
         if self.turn.queue().items().iter().all(|item| item.id != id) {
             return send_reply(reply, Err(AgentError::NotFound("queued message with that id")));
         }
-        if self.summaries.is_summarizing_branch() {
+        if self.summaries.machine.is_summarizing_branch() {
             return send_reply(reply, Err(AgentError::Summarizing));
         }
         self.apply_and_reply(Input::Release { id }, |result| send_reply(reply, result));
@@ -279,7 +277,7 @@ impl Driver {
     }
 
     fn abort_compaction(&mut self) -> Result<(), AgentError> {
-        if !self.summaries.is_compacting() {
+        if !self.summaries.machine.is_compacting() {
             return Err(AgentError::NotFound("summary in progress"));
         }
         self.stop_summary();
@@ -309,7 +307,8 @@ impl Driver {
     fn set_approver(&mut self, approver: Approver) -> Result<(), AgentError> {
         self.approvals.set_approver(approver);
         if approver == Approver::Absent {
-            self.decide_compaction_alone()?;
+            let facts = self.conversation_facts();
+            self.apply_summary(SummaryInput::ApproverLeft { facts });
             for request in self.approvals.take_pending() {
                 let (call, decider) = (request.tool_call_id, Decider::Nobody);
                 self.apply(Input::Decided { call, decision: no_approver(), decider });
@@ -398,7 +397,7 @@ impl Driver {
         if is_working || self.jobs.bash_running().is_some() || is_writing {
             return Err(AgentError::Running);
         }
-        if self.summaries.is_summarizing_branch() { Err(AgentError::Summarizing) } else { Ok(()) }
+        if self.summaries.machine.is_summarizing_branch() { Err(AgentError::Summarizing) } else { Ok(()) }
     }
 
     fn switch(&mut self, to: SwitchTarget) -> Result<SessionSwitched, AgentError> {

@@ -9,10 +9,10 @@ use tiller_provider::{FailureKind, ImageInput, ModelFacts, ProviderError, Reques
 use tiller_session::context::unanswered_calls;
 use tiller_session::{Appended, EntryBody, ExternalChange, SessionError, chain};
 
-use super::compaction::CompactionPoint;
 use super::external_appends::{self, AppendNotice};
 use super::{Driver, QueuedEffect, ReturnQueued, now};
 use crate::approvals::Approver;
+use crate::compaction::machine::{CompactionPoint, StopOrigin, SummaryInput};
 use crate::handle::AgentError;
 use crate::message_builder::MessageBuilder;
 use crate::queue::Queue;
@@ -24,7 +24,7 @@ impl Driver {
     pub(super) fn perform(&mut self) {
         while self.effects.syncs == 0 {
             match self.effects.items.pop_front() {
-                None => return self.emit_deferred_settled(),
+                None => return self.step_summary(SummaryInput::Drained),
                 Some(QueuedEffect::Reply(reply)) => reply(Ok(())),
                 Some(QueuedEffect::ReturnQueued(ReturnQueued { items, reply })) => reply(Ok(items)),
                 Some(QueuedEffect::Effect(effect)) => self.perform_one(*effect),
@@ -52,7 +52,7 @@ impl Driver {
             // The run may have been stopped while this waited for the disk.
             Effect::Request { turn, .. } if self.turn.streaming() != Some(turn) => {}
             Effect::Request { turn, tool_choice } => {
-                self.compact_if_due(CompactionPoint::Request);
+                self.check_context(CompactionPoint::Request);
                 // A preceding write may have failed.
                 if self.turn.streaming() == Some(turn) {
                     self.open_request(turn, tool_choice);
@@ -61,9 +61,11 @@ impl Driver {
             Effect::Sleep { turn, delay } => self.jobs.sleep(turn, delay),
             // The run may have been stopped meanwhile.
             Effect::Compact if !self.turn.is_compacting() => {}
-            Effect::Compact => self.compact_for_overflow(),
+            Effect::Compact => self.step_summary(SummaryInput::Overflow),
             Effect::Plan { turn, calls } => self.plan_calls(turn, &calls),
-            Effect::StopCompaction => self.drop_summary(),
+            Effect::StopCompaction => {
+                self.step_summary(SummaryInput::Stop(StopOrigin::TurnMachine));
+            }
             Effect::Run { turn, calls } => self.run_calls(turn, calls),
             Effect::Ask { call, reason, rule } => self.ask(call, reason, rule),
             Effect::StopStream => {
@@ -163,8 +165,7 @@ impl Driver {
     ) {
         let reason = chain(error);
         tracing::error!(reason, "the session could not be written");
-        self.summaries.is_settle_deferred = false;
-        self.compaction_lost(&reason);
+        self.step_summary(SummaryInput::StoreFailed { reason: reason.clone() });
         let hint = error.hint().map(str::to_owned);
         let mut records = Vec::from_iter(record);
         let logged = self.active.reader().tiller_entries().map(|(entries, _)| Queue::restore(&entries));
@@ -191,39 +192,23 @@ impl Driver {
         self.enqueue(effects);
     }
 
-    /// Emits the deferred `agent_settled` of a run that waited for its summary.
-    fn emit_deferred_settled(&mut self) {
-        if self.summaries.is_settle_deferred && !self.summaries.is_compacting() {
-            self.summaries.is_settle_deferred = false;
-            self.emit(EventKind::AgentSettled);
-        }
-    }
-
     fn emit(&mut self, event: EventKind) {
         match &event {
             // An operation without a start event gets no end event.
             EventKind::CompactionEnd { .. } if self.bus.open.compaction.is_none() => return,
             EventKind::AutoRetryEnd { .. } if self.bus.open.retry.is_none() => return,
-            // Without an approver the process ends with the run, and the cost of the summary would be lost.
-            EventKind::AgentSettled if !self.has_approver() && self.summaries.is_compacting() => {
-                self.summaries.is_settle_deferred = true;
-                return;
+            EventKind::AgentSettled => {
+                let approver = self.approvals.approver();
+                return self.step_summary(SummaryInput::RunSettled { approver });
             }
             EventKind::AgentEnd {
                 will_retry: false,
                 outcome: RunOutcome::Completed | RunOutcome::MaxTurns,
                 ..
-            } => self.compact_if_due(CompactionPoint::End),
+            } => self.check_context(CompactionPoint::End),
             EventKind::AgentStart => {
-                if std::mem::take(&mut self.summaries.is_settle_deferred) {
-                    self.reply_settled();
-                    self.bus.emit(EventKind::AgentSettled);
-                }
+                self.step_summary(SummaryInput::RunStarted);
                 self.mark_run_start();
-            }
-            EventKind::AgentSettled => {
-                self.services.runner.end_standby();
-                self.reply_settled();
             }
             EventKind::ToolExecutionEnd { tool_call_id, .. } => self.jobs.remove_call(tool_call_id),
             EventKind::ApprovalResolved { tool_call_id, .. } => {
@@ -238,7 +223,7 @@ impl Driver {
         };
         self.bus.emit(event);
         // The caller that requested the compaction gets its reply last.
-        compacted.into_iter().for_each(|result| self.finish_compaction(result));
+        compacted.into_iter().for_each(|result| self.step_summary(SummaryInput::Appended(result)));
     }
 
     pub(super) fn send_request(&mut self, turn: TurnNumber, tool_choice: ToolChoice) {
@@ -266,7 +251,7 @@ impl Driver {
                 &model.facts,
                 self.active.thinking,
                 self.active.projection.tokens(),
-                self.summaries.options.reserve(model.facts.window),
+                self.summaries.machine.options().reserve(model.facts.window),
             ),
             temperature: self.services.options.answers.temperature,
             thinking: self.active.thinking,

@@ -77,7 +77,7 @@ impl Driver {
         self.lower_window(error);
         let mut answer = self.partial_answer();
         answer.stop_reason = StopReason::Error;
-        let has_compacted = self.turn.has_compacted() || !self.summaries.options().is_automatic();
+        let has_compacted = self.turn.has_compacted() || !self.summaries.machine.options().is_automatic();
         let tried = Attempts { retries: self.turn.retries(), has_compacted };
         let (action, notice) = retry::decide(error.failure, tried, &self.retry, jitter());
         let notice = notice.map(|notice| format!("; {notice}")).unwrap_or_default();

@@ -22,9 +22,10 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::hooks::CallInReview;
-use super::summarize_job::{SummaryEvent, SummaryJob};
+use super::summarize_job::SummaryJob;
 use super::{now, resource_state};
 use crate::bash::{BashEnd, BashJob};
+use crate::compaction::machine::SummaryEvent;
 use crate::extension::{CommandOutcome, ExtensionHost, RequestContext};
 use crate::handle::{Reply, RunningBash, RunningCall};
 use crate::resources::{ReloadResult, ResourceReloader};

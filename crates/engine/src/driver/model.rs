@@ -62,7 +62,7 @@ impl Driver {
         let reference = model.reference();
         self.record_change(model_change(&reference))?;
         self.active.set_model(model);
-        self.summaries.futile_size = None;
+        self.summaries.machine.forget_failure();
         self.bus.emit(EventKind::ModelChanged { model: reference });
         self.set_thinking(thinking.unwrap_or(self.active.requested_thinking))?;
         Ok(())
@@ -104,7 +104,7 @@ impl Driver {
             let facts = (*self.active.model.facts).clone().with_window(window);
             self.active.model.facts = Arc::new(facts);
         }
-        self.summaries.futile_size = None;
+        self.summaries.machine.forget_failure();
         self.bus.warn(format!(
             "the server of {model} reports a context window of {window} tokens instead of {}; it is used from now on",
             self.active.requested_model.window

@@ -9,7 +9,7 @@ use tiller_session::{Reader, SessionError, Totals};
 use tiller_tools::tool::ToolSource;
 
 use super::commands::send_reply;
-use super::{Driver, ToolOffer};
+use super::{Driver, ToolOffer, now};
 use crate::context_breakdown::{ContextBreakdown, ContextSource};
 use crate::handle::{
     Activity, AgentError, ContextUse, InFlight, LockedModel, OfferState, OfferedTool, OptionChange,
@@ -26,7 +26,7 @@ impl Driver {
             queue: self.turn.queue().select(|_| true),
             approvals: self.approvals.pending().to_vec(),
             bash: self.jobs.bash_running().cloned(),
-            summary: self.summaries.status(),
+            summary: self.summaries.machine.status(now()),
         };
         Snapshot { seq: self.bus.seq, state: self.state(), in_progress: live }
     }
@@ -56,10 +56,10 @@ impl Driver {
         let options = self.turn.options();
         Status {
             state: self.state(),
-            auto_compaction: self.summaries.options().automatic,
+            auto_compaction: self.summaries.machine.options().automatic,
             activity: Activity {
                 is_running: self.bus.open.since.is_some() || self.turn.is_running(),
-                is_compacting: self.summaries.is_compacting(),
+                is_compacting: self.summaries.machine.is_compacting(),
                 is_retrying: self.turn.is_retrying(),
             },
             queue: QueueStatus {
@@ -171,7 +171,7 @@ impl Driver {
             OptionChange::SteeringMode(mode) => options.steering_mode = mode,
             OptionChange::FollowUpMode(mode) => options.follow_up_mode = mode,
             OptionChange::Retry(mode) => self.retry.mode = mode,
-            OptionChange::Compaction(automatic) => self.summaries.set_automatic(automatic),
+            OptionChange::Compaction(automatic) => self.summaries.machine.set_automatic(automatic),
             OptionChange::Approval(mode) => self.approvals.set_mode(mode),
             OptionChange::ConfiguredApproval(mode) => self.approvals.configure_mode(mode),
         }

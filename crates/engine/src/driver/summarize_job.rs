@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 
 use super::jobs::JobEvent;
 use super::{job_events, now};
+use crate::compaction::machine::SummaryEvent;
 use crate::compaction::{CompactionError, SummaryRequest};
 use crate::message_builder::{MessageBuilder, MessageUpdate};
 use crate::retry::{self, Attempts, RetryOptions};
@@ -30,16 +31,6 @@ pub(super) struct SummaryJob {
     pub(super) requests: Vec<SummaryRequest>,
     /// The user's instructions.
     pub(super) instructions: Option<String>,
-}
-
-/// An event of the summary job.
-pub(crate) enum SummaryEvent {
-    /// Usage of a request that is over.
-    Usage(Usage),
-    /// A request failed and is retried after a delay.
-    Retry { attempt: u32, max_attempts: u32, delay: Duration, reason: String },
-    /// The answers in the order of the requests, or the error.
-    Ended(Result<Vec<String>, CompactionError>),
 }
 
 impl SummaryJob {

@@ -1,0 +1,357 @@
+//! The compaction machine: a pure state machine from inputs to effects, beside the turn machine.
+//!
+//! It decides when a context is compacted and what becomes of a summary. At most one summary is made at a time, of
+//! the older part of the context or of a branch that is left. A finished compaction is submitted to the turn machine,
+//! which appends it between two turns. The driver performs the effects in order. No clock, no I/O: time and the
+//! conversation come with the inputs; replies to callers are effects with an id.
+//!
+//! [`input`] and [`effect`] define inputs and effects; `context` decides on compactions, this file on the job, on
+//! branch summaries and on the end of a run.
+
+mod context;
+pub(crate) mod effect;
+pub(crate) mod input;
+#[cfg(test)]
+mod tests;
+
+use tiller_core::event::{CompactionReason, CompactionResult, EventKind};
+use tiller_core::id::EntryId;
+use tiller_core::setting::{CompactionStrategy, Switch};
+use tiller_core::unit::UnixMs;
+use tiller_session::BranchSummaryText;
+
+use super::{BranchPlan, CompactionError, CompactionOptions, CompactionPlan, ContextSize, SummaryRequest};
+use crate::approvals::Approver;
+use crate::handle::{Summarizing, SummaryOf};
+use crate::turn::AnnouncedRetry;
+
+pub(crate) use effect::{PlanRequest, SummaryCost, SummaryEffect, SummaryError};
+pub(crate) use input::{
+    BranchTarget, CallerId, CompactionPoint, ConversationFacts, JobNumber, StopOrigin, SummaryEvent,
+    SummaryInput,
+};
+
+/// The compaction machine.
+#[derive(Debug)]
+pub(crate) struct CompactionMachine {
+    options: CompactionOptions,
+    phase: SummaryPhase,
+    /// Number of the newest job.
+    job: JobNumber,
+    /// Size of a context that could not be made smaller.
+    futile_size: Option<ContextSize>,
+    /// True if a run is over whose last event waits for a compaction.
+    is_settle_deferred: bool,
+}
+
+#[derive(Debug)]
+enum SummaryPhase {
+    Idle,
+    /// A job makes a summary.
+    Summarizing(Box<RunningSummary>),
+    /// The summary failed; the user is asked what to do.
+    AwaitingDecision(Box<PendingCompaction>, CompactionError),
+    /// The turn machine has the entry, and the caller waits until it is appended.
+    Ready(Option<CallerId>),
+}
+
+#[derive(Debug)]
+struct RunningSummary {
+    since: UnixMs,
+    /// The latest retry of a failed request.
+    retry: Option<AnnouncedRetry>,
+    purpose: SummaryPurpose,
+}
+
+#[derive(Debug)]
+enum SummaryPurpose {
+    Compaction(Box<PendingCompaction>),
+    Branch(Box<PendingSwitch>),
+}
+
+/// A compaction in progress.
+#[derive(Debug)]
+struct PendingCompaction {
+    reason: CompactionReason,
+    plan: Box<CompactionPlan>,
+    instructions: Option<String>,
+    caller: Option<CallerId>,
+    /// The newest compaction on the path when this one began.
+    after: Option<EntryId>,
+    cost: SummaryCost,
+}
+
+/// A switch to another branch that waits for the summary.
+#[derive(Debug)]
+struct PendingSwitch {
+    target: BranchTarget,
+    plan: BranchPlan,
+    caller: CallerId,
+    cost: SummaryCost,
+}
+
+impl CompactionMachine {
+    /// Creates an idle machine.
+    #[must_use]
+    pub(crate) fn new(options: CompactionOptions) -> Self {
+        Self { options, phase: SummaryPhase::Idle, job: 0, futile_size: None, is_settle_deferred: false }
+    }
+
+    /// Returns the options.
+    #[must_use]
+    pub(crate) fn options(&self) -> &CompactionOptions {
+        &self.options
+    }
+
+    /// Turns automatic compaction on or off.
+    pub(crate) fn set_automatic(&mut self, automatic: Switch) {
+        self.options.automatic = automatic;
+        self.forget_failure();
+    }
+
+    /// Forgets that the context could not be made smaller: it is another one, or the model has another window.
+    pub(crate) fn forget_failure(&mut self) {
+        self.futile_size = None;
+    }
+
+    /// Returns whether a branch is being summarized in order to be left.
+    #[must_use]
+    pub(crate) fn is_summarizing_branch(&self) -> bool {
+        matches!(&self.phase, SummaryPhase::Summarizing(running) if matches!(running.purpose, SummaryPurpose::Branch(_)))
+    }
+
+    /// Returns whether a compaction is in progress.
+    #[must_use]
+    pub(crate) fn is_compacting(&self) -> bool {
+        !matches!(self.phase, SummaryPhase::Idle) && !self.is_summarizing_branch()
+    }
+
+    /// Returns whether the user is asked what to do about a failed summary.
+    #[must_use]
+    pub(crate) fn is_awaiting_decision(&self) -> bool {
+        matches!(self.phase, SummaryPhase::AwaitingDecision(..))
+    }
+
+    /// Returns the first entry that the compaction in progress keeps.
+    #[must_use]
+    pub(crate) fn first_kept(&self) -> Option<&EntryId> {
+        match &self.phase {
+            SummaryPhase::Idle | SummaryPhase::Ready(_) => None,
+            SummaryPhase::AwaitingDecision(pending, _) => Some(pending.plan.first_kept()),
+            SummaryPhase::Summarizing(running) => match &running.purpose {
+                SummaryPurpose::Compaction(pending) => Some(pending.plan.first_kept()),
+                SummaryPurpose::Branch(_) => None,
+            },
+        }
+    }
+
+    /// Returns the state for front ends.
+    #[must_use]
+    pub(crate) fn status(&self, now: UnixMs) -> Option<Summarizing> {
+        match &self.phase {
+            SummaryPhase::Idle | SummaryPhase::Ready(_) => None,
+            SummaryPhase::Summarizing(running) => {
+                let of = match &running.purpose {
+                    SummaryPurpose::Compaction(pending) => SummaryOf::Context(pending.reason),
+                    SummaryPurpose::Branch(_) => SummaryOf::Branch,
+                };
+                let (since, retry) = (running.since, running.retry.clone());
+                Some(Summarizing { of, since, retry, failed: None })
+            }
+            SummaryPhase::AwaitingDecision(pending, error) => {
+                let (of, failed) = (SummaryOf::Context(pending.reason), Some(error.to_string()));
+                Some(Summarizing { of, since: now, retry: None, failed })
+            }
+        }
+    }
+
+    /// Applies an input and returns its effects.
+    pub(crate) fn step(&mut self, input: SummaryInput) -> Vec<SummaryEffect> {
+        let mut effects = Vec::new();
+        let out = &mut effects;
+        match input {
+            SummaryInput::CheckContext { point, facts } => self.check_context(point, &facts, out),
+            SummaryInput::Overflow => self.overflow(out),
+            SummaryInput::Compact { instructions, caller } => {
+                self.request(self.options, instructions, caller, out);
+            }
+            SummaryInput::Truncate { caller } => {
+                let strategy = CompactionStrategy::Truncate;
+                self.request(CompactionOptions { strategy, ..self.options }, None, caller, out);
+            }
+            SummaryInput::Planned { request, plan, facts } => self.planned(request, plan, &facts, out),
+            SummaryInput::LeaveBranch { plan, target, instructions, caller, facts } => {
+                let cost = SummaryCost::zero(facts.model);
+                self.leave_branch(PendingSwitch { target, plan, caller, cost }, instructions, facts.now, out);
+            }
+            SummaryInput::Job { number, event, facts } if number == self.job => {
+                self.job_event(event, &facts, out);
+            }
+            // From a job that was aborted.
+            SummaryInput::Job { .. } => {}
+            SummaryInput::Decide { choice, facts } => self.decide(choice, &facts, out),
+            SummaryInput::ApproverLeft { facts } => self.decide_alone(&facts, out),
+            SummaryInput::Stop(origin) => self.stop(origin, out),
+            SummaryInput::Appended(result) => self.appended(result, out),
+            SummaryInput::StoreFailed { reason } => {
+                self.is_settle_deferred = false;
+                self.end_ready(Err(SummaryError::Store(reason)), out);
+            }
+            SummaryInput::RunSettled { approver: Approver::Absent } if self.is_compacting() => {
+                // The process ends with the run, and the cost of the summary would be lost.
+                self.is_settle_deferred = true;
+            }
+            SummaryInput::RunSettled { .. } => out.push(SummaryEffect::Settle),
+            SummaryInput::Drained if self.is_compacting() => {}
+            SummaryInput::Drained | SummaryInput::RunStarted => {
+                out.extend(std::mem::take(&mut self.is_settle_deferred).then_some(SummaryEffect::Settle));
+            }
+        }
+        effects
+    }
+
+    /// Starts a job in the next phase.
+    fn start_job(
+        &mut self,
+        requests: Vec<SummaryRequest>,
+        instructions: Option<String>,
+        (purpose, since): (SummaryPurpose, UnixMs),
+        out: &mut Vec<SummaryEffect>,
+    ) {
+        self.job += 1;
+        self.phase = SummaryPhase::Summarizing(Box::new(RunningSummary { since, retry: None, purpose }));
+        out.push(SummaryEffect::StartJob { number: self.job, requests, instructions });
+    }
+
+    /// Applies an event of the current job.
+    fn job_event(&mut self, event: SummaryEvent, facts: &ConversationFacts, out: &mut Vec<SummaryEffect>) {
+        let SummaryPhase::Summarizing(running) = &mut self.phase else { return };
+        match event {
+            SummaryEvent::Usage(usage) => running.cost().usage.add(&usage),
+            SummaryEvent::Retry { attempt, max_attempts, delay, reason: error_message } => {
+                let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+                let retry = AnnouncedRetry::new((attempt, max_attempts), facts.now, delay_ms, &error_message);
+                running.retry = Some(retry);
+                let event = EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message };
+                out.push(SummaryEffect::Emit(event));
+            }
+            SummaryEvent::Ended(answers) => {
+                if let SummaryPhase::Summarizing(running) = self.take_phase() {
+                    match running.purpose {
+                        SummaryPurpose::Compaction(pending) => self.summarized(pending, answers, facts, out),
+                        SummaryPurpose::Branch(switch) => switch_branch(*switch, answers, out),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Summarizes the branch that is left. A summary of its context would be useless, so that one is stopped.
+    fn leave_branch(
+        &mut self,
+        switch: PendingSwitch,
+        instructions: Option<String>,
+        now: UnixMs,
+        out: &mut Vec<SummaryEffect>,
+    ) {
+        self.stop(StopOrigin::Command, out);
+        self.end_ready(Err(SummaryError::Failed(CompactionError::Outdated)), out);
+        out.push(SummaryEffect::Emit(EventKind::BranchSummaryStart));
+        let (prompt, messages) = switch.plan.prompt();
+        let requests = vec![SummaryRequest { prompt, messages: messages.to_vec(), unloaded: 0 }];
+        self.start_job(
+            requests,
+            without_blank(instructions),
+            (SummaryPurpose::Branch(Box::new(switch)), now),
+            out,
+        );
+    }
+
+    /// Stops the summary in progress and everything that waits for it. A submitted compaction stays.
+    fn stop(&mut self, origin: StopOrigin, out: &mut Vec<SummaryEffect>) {
+        let pending = match self.take_phase() {
+            SummaryPhase::Idle => return,
+            ready @ SummaryPhase::Ready(_) => {
+                self.phase = ready;
+                return;
+            }
+            SummaryPhase::AwaitingDecision(pending, _) => pending,
+            SummaryPhase::Summarizing(running) => {
+                out.push(SummaryEffect::AbortJob);
+                match running.purpose {
+                    SummaryPurpose::Compaction(pending) => pending,
+                    SummaryPurpose::Branch(switch) => {
+                        return fail_branch_summary(&switch, CompactionError::Stopped, out);
+                    }
+                }
+            }
+        };
+        let is_end_emitted =
+            origin == StopOrigin::TurnMachine && pending.reason == CompactionReason::Overflow;
+        let end = context::end_without_entry(*pending, CompactionError::Stopped, out);
+        out.extend((!is_end_emitted).then_some(end));
+    }
+
+    fn appended(&mut self, result: CompactionResult, out: &mut Vec<SummaryEffect>) {
+        self.forget_failure();
+        self.end_ready(Ok(result), out);
+    }
+
+    /// Replies to the caller of a submitted compaction.
+    fn end_ready(&mut self, outcome: Result<CompactionResult, SummaryError>, out: &mut Vec<SummaryEffect>) {
+        if let SummaryPhase::Ready(caller) = self.phase {
+            self.phase = SummaryPhase::Idle;
+            out.extend(caller.map(|caller| SummaryEffect::Reply { caller, outcome }));
+        }
+    }
+
+    fn take_phase(&mut self) -> SummaryPhase {
+        std::mem::replace(&mut self.phase, SummaryPhase::Idle)
+    }
+}
+
+impl RunningSummary {
+    fn cost(&mut self) -> &mut SummaryCost {
+        match &mut self.purpose {
+            SummaryPurpose::Compaction(pending) => &mut pending.cost,
+            SummaryPurpose::Branch(switch) => &mut switch.cost,
+        }
+    }
+}
+
+/// Moves the leaf once the summary is made, or reports its failure.
+fn switch_branch(
+    switch: PendingSwitch,
+    answers: Result<Vec<String>, CompactionError>,
+    out: &mut Vec<SummaryEffect>,
+) {
+    match answers.and_then(|answers| switch.plan.build_summary(&answers.concat())) {
+        Ok((summary, details)) => {
+            let (usage, made_by) = (switch.cost.nonzero(), Some(switch.cost.model.into()));
+            let summary = BranchSummaryText { summary, details: Some(details), usage, made_by };
+            let PendingSwitch { caller, target, .. } = switch;
+            out.push(SummaryEffect::SwitchBranch { caller, target, summary });
+        }
+        Err(error) => fail_branch_summary(&switch, error, out),
+    }
+}
+
+/// Reports the failure of a branch summary; the leaf stays where it is.
+fn fail_branch_summary(switch: &PendingSwitch, error: CompactionError, out: &mut Vec<SummaryEffect>) {
+    append_cost("branch_summary", &switch.cost, out);
+    let aborted = error == CompactionError::Stopped;
+    let error_message = (!aborted).then(|| error.to_string());
+    out.push(SummaryEffect::Emit(EventKind::BranchSummaryEnd { aborted, error_message }));
+    out.push(SummaryEffect::Reply { caller: switch.caller, outcome: Err(SummaryError::Failed(error)) });
+}
+
+/// Appends the cost of a summary that isn't used, if it has any.
+fn append_cost(kind: &'static str, cost: &SummaryCost, out: &mut Vec<SummaryEffect>) {
+    if cost.nonzero().is_some() {
+        out.push(SummaryEffect::AppendCost { kind, cost: cost.clone() });
+    }
+}
+
+fn without_blank(instructions: Option<String>) -> Option<String> {
+    instructions.filter(|text| !text.trim().is_empty())
+}

@@ -1,0 +1,166 @@
+//! Inputs of the compaction machine.
+
+use std::time::Duration;
+
+use tiller_core::event::{CompactionChoice, CompactionResult};
+use tiller_core::id::EntryId;
+use tiller_core::message::{ModelRef, Usage};
+use tiller_core::unit::{Tokens, UnixMs};
+
+use super::effect::PlanRequest;
+use crate::approvals::Approver;
+use crate::compaction::{BranchPlan, CompactionError, CompactionPlan, ContextSize};
+
+/// Number of a summary job. Events carry it, so that late ones are dropped.
+pub(crate) type JobNumber = u64;
+
+/// Id of a caller that waits for a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct CallerId(pub(crate) u64);
+
+/// An input of the compaction machine.
+#[derive(Clone, Debug)]
+pub(crate) enum SummaryInput {
+    /// The context may have grown.
+    CheckContext {
+        /// The point in the run.
+        point: CompactionPoint,
+        /// The conversation.
+        facts: ConversationFacts,
+    },
+    /// A request was longer than the model's window; the run waits for a compaction.
+    Overflow,
+    /// Compact on the user's request, by the configured strategy.
+    Compact {
+        /// The user's instructions.
+        instructions: Option<String>,
+        /// The caller.
+        caller: CallerId,
+    },
+    /// Leave the older part out on the user's request.
+    Truncate {
+        /// The caller.
+        caller: CallerId,
+    },
+    /// The plan of a requested compaction.
+    Planned {
+        /// The request.
+        request: PlanRequest,
+        /// The plan, or the reason why there is none.
+        plan: Result<Box<CompactionPlan>, CompactionError>,
+        /// The conversation.
+        facts: ConversationFacts,
+    },
+    /// Summarize a branch, then leave it.
+    LeaveBranch {
+        /// The plan of the summary.
+        plan: BranchPlan,
+        /// The new leaf.
+        target: BranchTarget,
+        /// The user's instructions.
+        instructions: Option<String>,
+        /// The caller.
+        caller: CallerId,
+        /// The conversation.
+        facts: ConversationFacts,
+    },
+    /// An event of a summary job.
+    Job {
+        /// Number of the job.
+        number: JobNumber,
+        /// The event.
+        event: SummaryEvent,
+        /// The conversation.
+        facts: ConversationFacts,
+    },
+    /// The user's decision on a failed summary.
+    Decide {
+        /// The decision.
+        choice: CompactionChoice,
+        /// The conversation.
+        facts: ConversationFacts,
+    },
+    /// The approver has left: no one can decide on a failed summary.
+    ApproverLeft {
+        /// The conversation.
+        facts: ConversationFacts,
+    },
+    /// Stop the summary in progress.
+    Stop(StopOrigin),
+    /// The submitted compaction is in the log, and its end was emitted.
+    Appended(CompactionResult),
+    /// An append failed; the submitted compaction is lost.
+    StoreFailed {
+        /// The reason.
+        reason: String,
+    },
+    /// A run begins.
+    RunStarted,
+    /// A run is over; its last event is due.
+    RunSettled {
+        /// Presence of an approver.
+        approver: Approver,
+    },
+    /// No effect of the turn machine is pending.
+    Drained,
+}
+
+/// The point in a run at which the context is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CompactionPoint {
+    /// Before a request is sent.
+    Request,
+    /// At the end of a run.
+    End,
+}
+
+/// The origin of a stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StopOrigin {
+    /// A command.
+    Command,
+    /// The turn machine, which has emitted the end of a compaction that it waited for.
+    TurnMachine,
+}
+
+/// The conversation at the time of an input.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ConversationFacts {
+    /// The time.
+    pub now: UnixMs,
+    /// Size of the context.
+    pub size: ContextSize,
+    /// True if the whole context is loaded, so that it can be sent.
+    pub is_loaded: bool,
+    /// The model.
+    pub model: ModelRef,
+    /// The model's window.
+    pub window: Tokens,
+    /// Presence of an approver.
+    pub approver: Approver,
+    /// The newest compaction on the path to the leaf.
+    pub compaction: Option<EntryId>,
+    /// True if the path to the leaf contains [`first_kept`](super::CompactionMachine::first_kept), or if there is no
+    /// such entry.
+    pub is_first_kept_on_path: bool,
+}
+
+/// The leaf after a switch to another branch.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct BranchTarget {
+    /// The new leaf; `None` for the root.
+    pub entry: Option<EntryId>,
+    /// Text for the editor.
+    pub editor: Option<String>,
+}
+
+/// An event of a summary job.
+#[derive(Clone, Debug)]
+pub(crate) enum SummaryEvent {
+    /// Usage of a request that is over.
+    Usage(Usage),
+    /// A request failed and is retried after a delay.
+    Retry { attempt: u32, max_attempts: u32, delay: Duration, reason: String },
+    /// The answers in the order of the requests, or the error.
+    Ended(Result<Vec<String>, CompactionError>),
+}
