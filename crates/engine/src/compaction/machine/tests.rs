@@ -3,6 +3,7 @@
 
 mod branch;
 mod decision;
+mod random;
 mod settle;
 mod trigger;
 
