@@ -393,6 +393,10 @@ pub fn key_name(provider: &str) -> String {
 /// The other programs' variable that turns the agent into a plain chat.
 const AGENT_MODE: &str = "AGENT_MODE";
 
+/// The other programs' variable that holds a fraction of the context window in some of them, a number of messages in
+/// others.
+const COMPACT_THRESHOLD: &str = "COMPACT_THRESHOLD";
+
 /// Returns true if a project's `.env` may set the variable: keys and servers of providers, and project
 /// settings.
 fn may_project_set(name: &str) -> bool {
@@ -508,7 +512,10 @@ fn apply_environment(settings: &mut Settings, environment: &Environment) -> Resu
     for setting in TABLE {
         let own_name = setting.env_name();
         let names = std::iter::once(own_name.as_str()).chain(setting.aliases.iter().copied());
-        let variable = names.filter_map(|name| environment.value(name).map(|value| (name, value))).next();
+        let mut values = names.filter_map(|name| environment.value(name).map(|value| (name, value)));
+        let variable = values.find(|(name, value)| {
+            *name != COMPACT_THRESHOLD || compact_threshold(value).name == setting.name
+        });
         if let Some((name, value)) = variable {
             let invalid = |source| ConfigError::Setting { origin: name.to_owned(), source };
             settings.set(
@@ -519,6 +526,14 @@ fn apply_environment(settings: &mut Settings, environment: &Environment) -> Resu
         }
     }
     apply_agent_mode(settings, environment)
+}
+
+/// Returns the setting that a value of `COMPACT_THRESHOLD` is for.
+fn compact_threshold(value: &str) -> &'static Setting {
+    match value.trim().parse::<f64>() {
+        Ok(fraction) if fraction > 0.0 && fraction < 1.0 => &setting::COMPACTION_THRESHOLD,
+        Ok(_) | Err(_) => &setting::COMPACTION_MAX_MESSAGES,
+    }
 }
 
 /// Disables all tools if `AGENT_MODE` is off. It takes precedence over `TOOLS_ENABLED`, which may hold the list
@@ -710,6 +725,7 @@ mod tests {
             ("AGENT_MAX_TOKENS", "900", &setting::MAX_TOKENS, "900"),
             ("AGENT_MAX_MESSAGES", "40", &setting::COMPACTION_MAX_MESSAGES, "40"),
             ("COMPACT_THRESHOLD", "50", &setting::COMPACTION_MAX_MESSAGES, "50"),
+            ("COMPACT_THRESHOLD", "0.8", &setting::COMPACTION_THRESHOLD, "0.8"),
             ("COMPACT_KEEP_RECENT", "9", &setting::COMPACTION_KEEP_MESSAGES, "9"),
             ("COMPACT_ENABLED", "false", &setting::COMPACTION_ENABLED, "off"),
             ("TOOLS_ENABLED", "grep,bash", &setting::TOOLS, "grep,bash"),
@@ -732,6 +748,29 @@ mod tests {
         let home = home_with("{}");
         let variables = [("AGENT_MAX_ITERATIONS", "7"), ("TILLER_MAX_TURNS", "3")];
         assert_eq!(load(&home, &variables, &[]).unwrap().settings.max_turns(), Some(3));
+    }
+
+    #[test]
+    fn config_compact_threshold_is_fraction_or_messages() {
+        let home = home_with("{}");
+        let threshold = |text: &str| {
+            let settings = load(&home, &[("COMPACT_THRESHOLD", text)], &[]).unwrap().settings;
+            (settings.compaction_threshold(), settings.compaction_max_messages())
+        };
+        assert_eq!(threshold("0.8"), (Some(0.8), None));
+        assert_eq!(threshold("50"), (None, Some(50)));
+        for invalid in ["0", "1", "1.5", "-0.5", "most"] {
+            let error = load(&home, &[("COMPACT_THRESHOLD", invalid)], &[]).unwrap_err();
+            assert_eq!(error.to_string(), "COMPACT_THRESHOLD", "{invalid}");
+        }
+        let variables = [("COMPACT_THRESHOLD", "0.8"), ("AGENT_MAX_MESSAGES", "40")];
+        let settings = load(&home, &variables, &[]).unwrap().settings;
+        assert_eq!(
+            (settings.compaction_threshold(), settings.compaction_max_messages()),
+            (Some(0.8), Some(40))
+        );
+        let own = [("COMPACT_THRESHOLD", "0.8"), ("TILLER_COMPACTION_THRESHOLD", "0.5")];
+        assert_eq!(load(&home, &own, &[]).unwrap().settings.compaction_threshold(), Some(0.5));
     }
 
     #[test]

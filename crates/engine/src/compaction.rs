@@ -32,7 +32,7 @@ const RESERVE: Tokens = Tokens(16_384);
 const KEEP: Tokens = Tokens(20_000);
 
 /// Limits and strategy of compaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CompactionOptions {
     /// The replacement of the older part.
     pub strategy: CompactionStrategy,
@@ -41,8 +41,11 @@ pub struct CompactionOptions {
     /// Tokens that stay free; by default 16,384, at most a quarter of the window. Never more than half of it.
     pub reserve: Option<Tokens>,
     /// Tokens of the newest messages that stay; by default 20,000, at most a third of the window. Never more than
-    /// half of it.
+    /// half of it, or of `threshold`.
     pub keep: Option<Tokens>,
+    /// Fraction of the window above which a context is compacted, even if more than `reserve` is free; `None` for no
+    /// such limit.
+    pub threshold: Option<f64>,
     /// Maximum number of messages of a context; `None` for no limit.
     pub max_messages: Option<usize>,
     /// Messages that stay; by default half of `max_messages`, or all of them if the strategy is to truncate. The
@@ -64,6 +67,7 @@ impl From<&Settings> for CompactionOptions {
             automatic: settings.compaction_enabled(),
             reserve: settings.compaction_reserve_tokens().map(Tokens),
             keep: settings.compaction_keep_tokens().map(Tokens),
+            threshold: settings.compaction_threshold().filter(|threshold| *threshold > 0.0),
             max_messages: settings.compaction_max_messages(),
             keep_messages: settings.compaction_keep_messages(),
         }
@@ -83,12 +87,20 @@ impl CompactionOptions {
         limit_to_share(self.reserve, RESERVE, window, 4)
     }
 
-    /// Returns whether compaction is due: the context leaves less than the reserve free, or has too many messages.
+    /// Returns whether compaction is due: the context is larger than the threshold, leaves less than the reserve free,
+    /// or has too many messages.
     #[must_use]
     pub(crate) fn is_due(&self, size: ContextSize, window: Tokens) -> bool {
-        let max_tokens = window.0.saturating_sub(self.reserve(window).0);
+        let max_tokens = Tokens(window.0.saturating_sub(self.reserve(window).0));
         self.is_automatic()
-            && (size.tokens > Tokens(max_tokens) || self.max_messages.is_some_and(|max| size.messages > max))
+            && (size.tokens > max_tokens
+                || self.threshold(window).is_some_and(|max| size.tokens > max)
+                || self.max_messages.is_some_and(|max| size.messages > max))
+    }
+
+    /// Returns the threshold in tokens.
+    fn threshold(&self, window: Tokens) -> Option<Tokens> {
+        self.threshold.map(|fraction| Tokens((window.0 as f64 * fraction) as u64))
     }
 
     /// Returns the limits of the messages that stay in a window of this size.
@@ -99,8 +111,10 @@ impl CompactionOptions {
             CompactionStrategy::Truncate => max,
             CompactionStrategy::Summarize | CompactionStrategy::Off => (max / 2).max(1),
         });
+        // A context that is due must have something to replace.
+        let max_tokens = self.threshold(window).map_or(window, |threshold| Tokens(threshold.0 / 2));
         Keep {
-            tokens: limit_to_share(self.keep, KEEP, window, 3),
+            tokens: limit_to_share(self.keep, KEEP, window, 3).min(max_tokens),
             messages: self.keep_messages.or(max_messages),
         }
     }
@@ -219,6 +233,7 @@ impl CompactionError {
 #[cfg(test)]
 mod tests {
     use tiller_core::message::{Message, UserMessage};
+    use tiller_core::setting::{COMPACTION_THRESHOLD, SettingSource};
     use tiller_core::unit::UnixMs;
     use tiller_session::context::project;
     use tiller_session::{Entry, EntryBody};
@@ -266,6 +281,35 @@ mod tests {
         assert_eq!(options.keep(Tokens(200_000)).messages, Some(2));
         let truncated = CompactionOptions { strategy: CompactionStrategy::Truncate, ..options };
         assert_eq!(truncated.keep(Tokens(200_000)).messages, Some(4));
+    }
+
+    #[test]
+    fn due_above_a_fraction_of_the_window() {
+        let options = |threshold| CompactionOptions { threshold, ..CompactionOptions::default() };
+        let window = Tokens(1_000);
+        assert!(!due(&context(7, 400), window, &options(Some(0.7))));
+        assert!(due(&context(7, 401), window, &options(Some(0.7))));
+        assert!(!due(&context(7, 401), window, &options(None)));
+        assert!(due(&context(8, 400), window, &options(Some(1.0))), "the reserve is reached first");
+    }
+
+    #[test]
+    fn keep_is_at_most_half_of_the_threshold() {
+        let options = |threshold| CompactionOptions { threshold, ..CompactionOptions::default() };
+        assert_eq!(options(Some(0.5)).keep(Tokens(200_000)).tokens, Tokens(20_000));
+        assert_eq!(options(Some(0.1)).keep(Tokens(200_000)).tokens, Tokens(10_000));
+    }
+
+    #[test]
+    fn options_threshold_zero_is_off() {
+        let options = |text: &str| {
+            let mut settings = Settings::default();
+            let value = COMPACTION_THRESHOLD.parse(text).unwrap();
+            settings.set(&COMPACTION_THRESHOLD, value, SettingSource::Flag(String::new()));
+            CompactionOptions::from(&settings).threshold
+        };
+        assert_eq!([options(""), options("0"), options("0.8")], [None, None, Some(0.8)]);
+        assert!(COMPACTION_THRESHOLD.parse("1.1").is_err() && COMPACTION_THRESHOLD.parse("80").is_err());
     }
 
     #[test]

@@ -119,6 +119,9 @@ table! {
     COMPACTION_RESERVE_TOKENS, compaction_reserve_tokens: Option<u64> = "compaction.reserve_tokens", SettingKind::Count { min: 1, max: 10_000_000 }, "";
     /// Tokens of recent messages that compaction keeps; unset: 20,000, at most a third of the window.
     COMPACTION_KEEP_TOKENS, compaction_keep_tokens: Option<u64> = "compaction.keep_tokens", SettingKind::Count { min: 1, max: 10_000_000 }, "";
+    /// Fraction of the context window above which a conversation is compacted, such as 0.8; unset or 0: only
+    /// compaction.reserve_tokens counts.
+    COMPACTION_THRESHOLD, compaction_threshold: Option<f64> = "compaction.threshold", SettingKind::Number { min: 0.0, max: 1.0 }, "", aliases &["COMPACT_THRESHOLD"];
     /// Number of messages above which a conversation is compacted; unset: no limit.
     COMPACTION_MAX_MESSAGES, compaction_max_messages: Option<usize> = "compaction.max_messages", SettingKind::Count { min: 2, max: 1_000_000 }, "", aliases &["AGENT_MAX_MESSAGES", "COMPACT_THRESHOLD"];
     /// Number of recent messages that compaction keeps; unset: half of compaction.max_messages, or all of it with

@@ -36,6 +36,14 @@ fn check_context_within_the_threshold_does_nothing() {
 }
 
 #[test]
+fn check_fraction_of_the_window_is_planned() {
+    let options = CompactionOptions { threshold: Some(0.5), ..CompactionOptions::default() };
+    let mut machine = CompactionMachine::new(options);
+    assert!(step(&mut machine, check_with(sized(50_000, 4))).is_empty());
+    assert_eq!(step(&mut machine, check_with(sized(50_001, 4))), ["plan threshold Summarize"]);
+}
+
+#[test]
 fn check_more_messages_than_allowed_is_planned() {
     let options = CompactionOptions { max_messages: Some(9), ..CompactionOptions::default() };
     let mut machine = CompactionMachine::new(options);
