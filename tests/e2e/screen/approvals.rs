@@ -99,11 +99,11 @@ fn approval_several_calls_in_order() {
     let mut terminal = ask(&sandbox, &[&calls.replace('\n', ""), r#"{"text": "All made."}"#]);
     assert!(terminal.screen().contains("runs a command  1 of 3"), "{}", terminal.screen());
     terminal.send("y");
-    terminal.wait_for("whose files git may run  1 of 2");
+    terminal.wait_for_question("whose files git may run  1 of 2");
     terminal.send("d");
     terminal.send("not there");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("│ touch three");
+    terminal.wait_for_question("│ touch three");
     terminal.send("y");
     terminal.wait_for("All made.");
     assert!(sandbox.project().join("three").exists() && !sandbox.project().join(".git/hooks").exists());
