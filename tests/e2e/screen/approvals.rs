@@ -101,6 +101,7 @@ fn approval_several_calls_in_order() {
     terminal.send("y");
     terminal.wait_for_question("whose files git may run  1 of 2");
     terminal.send("d");
+    terminal.wait_for("type a reason for the model");
     terminal.send("not there");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for_question("│ touch three");
