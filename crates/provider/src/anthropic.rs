@@ -15,16 +15,11 @@ use super::error::ProviderFault;
 use super::http::{Endpoint, Post, Wire, headers};
 use super::{Provider, ProviderError, ProviderStream, Request};
 use decode::MessagesDecoder;
-
-/// The name of the wire format in logs.
-pub const API: &str = "anthropic-messages";
+pub use encode::API;
 
 /// The beta header of requests that ask the server to drop thinking that no longer fits the conversation, instead of
 /// rejecting the request.
 const BINDING_CONTROLS: &str = "thinking-binding-controls-2026-08-01";
-
-/// Prefix of a signature that holds the encrypted text of hidden thinking; base64 has no colon.
-const REDACTED: &str = "redacted:";
 
 /// A server with the Messages API.
 pub struct Anthropic {

@@ -3,12 +3,13 @@
 //! The rows are in `table`; [`assumed`] returns facts of unlisted models. No server is queried: a model can be used
 //! whether it is listed or not.
 
+mod facts;
 mod table;
 
-use serde::Serialize;
 use tiller_core::message::{Cost, ModelRef, ThinkingLevel, Usage};
 use tiller_core::unit::{Tokens, Usd};
 
+pub use facts::{ImageInput, ModelFacts, Price};
 pub(super) use table::{ThinkingControl, ThinkingOff};
 
 /// Context window of an unlisted model, as most models of the last two years have.
@@ -16,38 +17,6 @@ const ASSUMED_WINDOW: Tokens = Tokens(128_000);
 
 /// Maximum answer length of an unlisted model; servers refuse a number above their own limit.
 const ASSUMED_MAX_OUTPUT: Tokens = Tokens(8_192);
-
-/// Facts about one model.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ModelFacts {
-    /// The provider's name.
-    pub provider: String,
-    /// The provider's id of the model.
-    pub id: String,
-    /// Context window: maximum tokens of prompt and answer together.
-    pub window: Tokens,
-    /// Maximum tokens of one answer.
-    pub max_output: Tokens,
-    /// The lowest thinking level: above `Off` for a model that always thinks. `None` for a model that doesn't think, or
-    /// not with the parameters that tiller sends.
-    pub least_thinking: Option<ThinkingLevel>,
-    /// Support of images.
-    pub image_input: ImageInput,
-    /// Its prices, if known.
-    pub price: Option<Price>,
-}
-
-/// A model's support of images.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ImageInput {
-    /// Not known; images are sent.
-    #[default]
-    Unknown,
-    /// Images are accepted.
-    Supported,
-    /// Only text is accepted; an image is replaced with a line of text.
-    Unsupported,
-}
 
 impl ModelFacts {
     /// Returns the cost of `usage`; zero if no price is known.
@@ -74,47 +43,6 @@ impl ModelFacts {
         let cache_write = part(usage.cache_write, price.cache_write, factor.0);
         Cost { input, output, cache_read, cache_write, total: input + output + cache_read + cache_write }
     }
-
-    /// Sets the window. An answer takes at most a quarter of it, because it shares the window with the prompt.
-    #[must_use]
-    pub fn with_window(self, window: Tokens) -> Self {
-        Self { window, max_output: self.max_output.min(Tokens(window.0 / 4)), ..self }
-    }
-
-    /// Returns true if the model can think before it answers.
-    #[must_use]
-    pub const fn thinks(&self) -> bool {
-        self.least_thinking.is_some()
-    }
-
-    /// Returns the supported level nearest to `wanted`; `Off` for a model that doesn't think.
-    #[must_use]
-    pub fn clamp(&self, requested: ThinkingLevel) -> ThinkingLevel {
-        self.least_thinking.map_or(ThinkingLevel::Off, |lowest| requested.max(lowest))
-    }
-
-    /// Returns the selectable levels, in ascending order.
-    #[must_use]
-    pub fn levels(&self) -> &'static [ThinkingLevel] {
-        match self.least_thinking {
-            Some(lowest) => &ThinkingLevel::ALL[lowest as usize..],
-            None => &ThinkingLevel::ALL[..1],
-        }
-    }
-}
-
-/// Prices in US dollars per million tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Price {
-    /// Input.
-    pub input: Usd,
-    /// Output.
-    pub output: Usd,
-    /// Input read from the cache.
-    pub cache_read: Usd,
-    /// Input written to the cache.
-    pub cache_write: Usd,
 }
 
 /// Lists the cataloged models of a provider, recommended ones first; empty for an unknown provider.

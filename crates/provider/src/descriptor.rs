@@ -1,11 +1,7 @@
 //! The providers with a public server: one [`ProviderDescriptor`] each. The command line, `/login`, hints, the registry and
 //! the README's table read this list.
 
-use std::sync::Arc;
-
-use crate::anthropic::Anthropic;
-use crate::openai_chat::OpenAiChat;
-use crate::{Endpoint, Provider, ProviderError};
+use crate::Endpoint;
 
 /// The format of requests and answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,17 +65,6 @@ impl ProviderDescriptor {
     #[must_use]
     pub fn endpoint(&self, base_url: Option<&str>) -> Endpoint {
         Endpoint::new(self.name, base_url.unwrap_or(self.base_url), self.key_variable)
-    }
-
-    /// Makes a provider that sends requests to an endpoint in this one's wire format.
-    ///
-    /// # Errors
-    /// When the endpoint's URL is invalid, or the system's certificates can't be read.
-    pub fn connect(&self, endpoint: Endpoint) -> Result<Arc<dyn Provider>, ProviderError> {
-        Ok(match self.wire_format {
-            WireFormat::AnthropicMessages => Arc::new(Anthropic::new(endpoint)?),
-            WireFormat::OpenAiChat => Arc::new(OpenAiChat::new(endpoint)?),
-        })
     }
 }
 

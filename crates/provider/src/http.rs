@@ -1,13 +1,14 @@
-//! HTTP requests to providers: one POST, its answer as a stream of [`StreamEvent`]s, every failure a [`ProviderError`].
+//! HTTP requests to providers: one POST, its answer as a stream of events, every failure a [`ProviderError`].
 //!
 //! A wire format supplies the request's body and a [`Decode`] for the events; this module handles timeouts, statuses
 //! and the removal of secrets. The engine retries requests, because it reports retries to the user.
 
+mod decode;
 mod endpoint;
+mod fault;
 mod network_thread;
 mod response;
 
-use std::error::Error as _;
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
@@ -18,16 +19,14 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION
 use reqwest::redirect::Policy;
 use reqwest::{Body, Client, Response, Url};
 use secrecy::ExposeSecret;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use super::error::{
-    ConnectionFailure, ErrorResponse, ProviderFault, Stage, classify, hints, parse_error_response,
-    redact_secrets, retry_after,
-};
-use super::sse::SseEvent;
-use super::{FailureKind, ProviderError, ProviderStream, StreamEvent};
+use super::error::{ErrorResponse, ProviderFault, Stage, classify, hints, parse_error_response, retry_after};
+use super::{FailureKind, ProviderError, ProviderStream};
+pub(super) use decode::{Damage, Decode, incomplete, trace};
 pub use endpoint::{Endpoint, Timeouts};
+use fault::{ResponseTimeout, causes, connection_fault, explain, host};
 use response::ResponseStream;
 
 /// Timeout for reading an error's body.
@@ -35,9 +34,6 @@ const ERROR_BODY: Duration = Duration::from_secs(10);
 
 /// Maximum size of an error's body, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
-
-/// Maximum characters of the stream's data in a trace.
-const MAX_TRACE_CHARS: usize = 2_000;
 
 /// Installs ring as the process's crypto provider. rustls has none by default, and building a client without one
 /// panics. Further calls do nothing, and a provider that an embedder has installed stays.
@@ -49,42 +45,6 @@ pub fn ensure_crypto() {
     });
 }
 
-/// A decoder of a wire format's events.
-pub(super) trait Decode: Send {
-    /// Decodes an event. An event of an unknown type is traced; one that violates the protocol ends the answer.
-    fn decode_event(&mut self, event: &SseEvent, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault>;
-
-    /// Ends the stream: adds the events that complete the answer, or returns an error if it is incomplete.
-    fn end_stream(&mut self, parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault>;
-}
-
-/// A violation of the protocol within an answer. The events before it may be incomplete, so the answer counts as
-/// interrupted and the request is retried.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Damage {
-    #[error("an event is not valid UTF-8")]
-    Encoding,
-    #[error("invalid event: {0}")]
-    Shape(#[from] serde_json::Error),
-    #[error("{0}")]
-    Order(&'static str),
-}
-
-impl Damage {
-    /// Traces the damaged event and returns the error that ends the answer.
-    pub(super) fn report(self, event: &SseEvent, parts: &mut Vec<StreamEvent>) -> ProviderFault {
-        parts.push(trace("damaged_event", event));
-        ProviderFault::new(FailureKind::Interrupted, format!("the answer is damaged: {self}"))
-            .with_hint(hints::INTERRUPTED)
-    }
-}
-
-/// Returns the error of an answer that ended too early.
-pub(super) fn incomplete() -> ProviderFault {
-    ProviderFault::new(FailureKind::Interrupted, "the answer ended before it was complete")
-        .with_hint(hints::INTERRUPTED)
-}
-
 /// An encoded request of a wire format.
 pub(super) struct Post {
     pub(super) path: &'static str,
@@ -94,7 +54,7 @@ pub(super) struct Post {
 
 /// An HTTP client for one endpoint. Connections are reused.
 pub(super) struct Wire {
-    endpoint: Endpoint,
+    endpoint: Arc<Endpoint>,
     client: Client,
 }
 
@@ -119,7 +79,7 @@ impl Wire {
             explain(&endpoint, fault)
         })?;
         match base_url_fault(&endpoint.base_url) {
-            None => Ok(Self { endpoint, client }),
+            None => Ok(Self { endpoint: Arc::new(endpoint), client }),
             Some(fault) => {
                 let setting = hints::server_setting(&endpoint.name);
                 let message = format!("{setting} is `{}`: {fault}", endpoint.base_url);
@@ -160,7 +120,10 @@ impl Wire {
                 Err(fault) => Err(fault),
             };
             match response {
-                Ok(response) => Ok(ResponseStream::new(wire, response, decoder, deadline).into_stream()),
+                Ok(response) => {
+                    let endpoint = Arc::clone(&wire.endpoint);
+                    Ok(ResponseStream::new(endpoint, response, decoder, deadline).into_stream())
+                }
                 Err(fault) => Err(explain(&wire.endpoint, fault)),
             }
         };
@@ -179,7 +142,7 @@ impl Wire {
     ) -> ProviderStream {
         let deadline = Instant::now() + self.endpoint.timeouts.first_byte;
         let bytes = stream::iter(pieces.into_iter().map(Ok)).boxed();
-        ResponseStream::from_bytes(Arc::clone(self), bytes, decoder, deadline).into_stream()
+        ResponseStream::from_bytes(Arc::clone(&self.endpoint), bytes, decoder, deadline).into_stream()
     }
 
     async fn open(&self, post: Post, deadline: Instant) -> Result<Response, ProviderFault> {
@@ -188,7 +151,7 @@ impl Wire {
         let request = request.map_err(|error| self.unreachable(error))?;
         let (provider, started) = (self.name(), Instant::now());
         let bytes = request.body().and_then(Body::as_bytes).map_or(0, <[u8]>::len);
-        tracing::debug!(provider, host = self.host(), bytes, "sending the request");
+        tracing::debug!(provider, host = host(&self.endpoint), bytes, "sending the request");
         let response = match timeout_at(deadline, self.client.execute(request)).await {
             Ok(response) => response.map_err(|error| self.unreachable(error))?,
             Err(_) => return Err(ResponseTimeout::FirstByte.fault(self.endpoint.timeouts)),
@@ -201,17 +164,6 @@ impl Wire {
         }
     }
 
-    /// Returns the server's host, with its port if the URL has one.
-    fn host(&self) -> String {
-        let url = Url::parse(&self.endpoint.base_url).ok();
-        let host = url.as_ref().and_then(|url| Some((url.host_str()?, url.port())));
-        match host {
-            Some((host, Some(port))) => format!("{host}:{port}"),
-            Some((host, None)) => host.to_owned(),
-            None => self.endpoint.base_url.clone(),
-        }
-    }
-
     fn unreachable(&self, error: reqwest::Error) -> ProviderFault {
         let error = error.without_url();
         if error.is_builder() {
@@ -220,20 +172,7 @@ impl Wire {
                 format!("the request can't be sent: {}", causes(&error)),
             );
         }
-        self.connection_fault(&error, Stage::BeforeAnswer)
-    }
-
-    /// Returns the fault of a failed connection; the libraries' own messages go to the log.
-    fn connection_fault(&self, error: &reqwest::Error, stage: Stage) -> ProviderFault {
-        let (provider, host) = (self.name(), self.host());
-        tracing::debug!(provider, host, error = causes(error), "connection failed");
-        let cause = ConnectionFailure::from_error(error);
-        let advice = hints::for_connection(&cause, &hints::server_setting(provider));
-        let failure = match stage {
-            Stage::BeforeAnswer => FailureKind::Transient { retry_after: None },
-            Stage::DuringAnswer => FailureKind::Interrupted,
-        };
-        ProviderFault::new(failure, cause.message(&host, stage)).with_hint(advice)
+        connection_fault(&self.endpoint, &error, Stage::BeforeAnswer)
     }
 }
 
@@ -299,70 +238,6 @@ async fn error_text(response: Response) -> String {
     String::from_utf8_lossy(&body).into_owned()
 }
 
-/// A timeout while waiting for the server.
-#[derive(Clone, Copy)]
-enum ResponseTimeout {
-    /// Before the first byte of an answer.
-    FirstByte,
-    /// During an answer, without any data.
-    Data,
-    /// During an answer that continues without content: pings, comments, empty deltas.
-    Content,
-}
-
-impl ResponseTimeout {
-    fn fault(self, timeouts: Timeouts) -> ProviderFault {
-        let (description, limit, setting) = match self {
-            Self::FirstByte => ("no answer", timeouts.first_byte, "request.first_byte_s"),
-            Self::Data => ("the answer stalled: nothing", timeouts.stall, "request.stall_s"),
-            Self::Content => {
-                ("the answer stalled: no content", timeouts.without_content(), "request.first_byte_s")
-            }
-        };
-        ProviderFault::new(
-            FailureKind::Interrupted,
-            format!("{description} within {} s", limit.as_secs_f64()),
-        )
-        .with_hint(hints::for_timeout(setting))
-    }
-}
-
-/// Joins the causes of an error; reqwest's own message is used only without a cause, because it says little.
-fn causes(error: &reqwest::Error) -> String {
-    let mut texts: Vec<String> = Vec::new();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !texts.iter().any(|earlier| earlier.contains(&text)) {
-            texts.push(text);
-        }
-        cause = error.source();
-    }
-    if texts.is_empty() { error.to_string() } else { texts.join(": ") }
-}
-
-/// Adds the provider's name and the hint to a fault, and removes secrets.
-fn explain(endpoint: &Endpoint, fault: ProviderFault) -> ProviderError {
-    let key = endpoint.key.as_ref().map(ExposeSecret::expose_secret);
-    let hint = fault.hint.or_else(|| {
-        let is_present = endpoint.key.is_some();
-        let advice = || hints::for_key(&endpoint.name, &endpoint.key_name, is_present);
-        (fault.failure == FailureKind::Auth).then(advice)
-    });
-    ProviderError {
-        provider: endpoint.name.clone(),
-        failure: fault.failure,
-        message: redact_secrets(&fault.message, key),
-        hint,
-    }
-}
-
-/// Returns a trace of an event that was not understood.
-pub(super) fn trace(name: &'static str, event: &SseEvent) -> StreamEvent {
-    let raw: String = event.data.chars().take(MAX_TRACE_CHARS).collect();
-    StreamEvent::Trace { name, data: json!({ "event": event.name, "raw": raw }) }
-}
-
 /// Builds headers from constant names and values.
 pub(super) fn headers<const N: usize>(pairs: [(&'static str, &'static str); N]) -> HeaderMap {
     pairs
@@ -384,17 +259,5 @@ mod tests {
         let error = Wire::new(Endpoint::new("openai", "htp://localhost", "X_KEY")).err().unwrap();
         let message = "OPENAI_BASE_URL is `htp://localhost`: the scheme is `htp`, not http or https";
         assert_eq!(error.message, message);
-    }
-
-    #[test]
-    fn explain_hint_names_the_key_variable() {
-        let endpoint = Endpoint::new("x", "http://localhost", "X_KEY");
-        let error = explain(&endpoint, ProviderFault::new(FailureKind::Auth, "no"));
-        assert_eq!(error.hint.as_deref(), Some("no key: set X_KEY"));
-        let error = explain(
-            &endpoint.with_key("hush-hush-key".into()),
-            ProviderFault::new(FailureKind::Auth, "hush-hush-key refused"),
-        );
-        assert_eq!((error.hint.as_deref(), error.message.as_str()), (Some("check X_KEY"), "[key] refused"));
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod anthropic;
 pub mod catalog;
+mod connect;
 pub mod demo;
 pub mod descriptor;
 pub mod error;

@@ -4,8 +4,10 @@
 //! remembered, so that an error can name the missing key; `cycle` handles the models to cycle through.
 
 mod cycle;
+mod error;
 mod join_names;
 mod keys;
+mod model;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,34 +17,12 @@ use tiller_core::unit::Tokens;
 
 use super::Provider;
 use super::catalog::{self, ModelFacts};
-use super::error::hints;
 use super::{ProviderError, UnavailableProvider, demo};
 
-pub use cycle::{CycleDirection, ScopedModel};
+pub use cycle::CycleDirection;
+pub use error::ModelError;
 use join_names::join_names;
-
-/// A model together with its provider.
-#[derive(Clone)]
-pub struct Model {
-    /// Facts about the model.
-    pub facts: Arc<ModelFacts>,
-    /// The provider that serves it.
-    pub provider: Arc<dyn Provider>,
-}
-
-impl Model {
-    /// Returns the model's reference for requests and logs.
-    #[must_use]
-    pub fn reference(&self) -> ModelRef {
-        ModelRef { provider: self.facts.provider.clone(), id: self.facts.id.clone() }
-    }
-}
-
-impl std::fmt::Debug for Model {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Model({})", self.reference())
-    }
-}
+pub use model::{FactSource, Model, ResolvedModel, ScopedModel};
 
 /// The usable providers: those with a key, local servers, the demo.
 #[derive(Clone, Default)]
@@ -73,68 +53,6 @@ enum UnavailableCause {
     NoKey(String),
     /// Its settings are invalid; the error message.
     Misconfigured(String),
-}
-
-/// The model that a name resolves to.
-#[derive(Clone, Debug)]
-pub struct ResolvedModel {
-    /// The model.
-    pub model: Model,
-    /// The thinking level at the end of the name, if any; not clamped.
-    pub thinking: Option<ThinkingLevel>,
-    /// The source of the model's facts.
-    pub source: FactSource,
-}
-
-/// The source of a model's facts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FactSource {
-    /// The catalog, or the code that added the provider.
-    Known,
-    /// [`catalog::assumed`]: worth a notice.
-    Assumed,
-}
-
-/// A model that can't be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ModelError {
-    /// No usable model matches.
-    #[error("no usable model matches `{requested}`; usable: {usable}")]
-    Unknown {
-        /// The requested name.
-        requested: String,
-        /// The usable models, as a list for people.
-        usable: String,
-    },
-    /// The model is known, but its provider has no key.
-    #[error("no API key for {model}; {}", hints::for_missing_key(provider_of(model), key_name))]
-    NoKey {
-        /// The model, as `provider/id`.
-        model: String,
-        /// The environment variable for the key.
-        key_name: String,
-    },
-    /// The provider's settings are invalid.
-    #[error("{model} can't be used: {reason}")]
-    Misconfigured {
-        /// The model, as `provider/id`.
-        model: String,
-        /// The setting and its error.
-        reason: String,
-    },
-    /// The provider doesn't exist.
-    #[error("provider `{provider}` is not available; available: {usable}")]
-    NoProvider {
-        /// The requested name.
-        provider: String,
-        /// The available providers, as a list for people.
-        usable: String,
-    },
-}
-
-/// Returns the provider in `provider/id`; an id may contain slashes.
-fn provider_of(model: &str) -> &str {
-    model.split_once('/').map_or(model, |(provider, _)| provider)
 }
 
 impl ProviderRegistry {

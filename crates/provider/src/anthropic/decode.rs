@@ -14,7 +14,7 @@ use tiller_core::message::{StopReason, Usage};
 use tiller_core::surrogates::{Joiner, Wtf8};
 use tiller_core::unit::Tokens;
 
-use super::REDACTED;
+use super::encode::REDACTED;
 use crate::error::{ProviderFault, classify, parse_error_response};
 use crate::http::{Damage, Decode, incomplete, trace};
 use crate::sse::SseEvent;

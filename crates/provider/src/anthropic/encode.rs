@@ -14,9 +14,14 @@ use tiller_core::message::{
 use tiller_core::tool_spec::ToolSpec;
 use tiller_core::unit::Tokens;
 
-use super::{API, REDACTED};
 use crate::catalog::{self, ThinkingControl, ThinkingOff};
 use crate::{Request, ToolChoice, placeholders};
+
+/// The name of the wire format in logs.
+pub const API: &str = "anthropic-messages";
+
+/// Prefix of a signature that holds the encrypted text of hidden thinking; base64 has no colon.
+pub(super) const REDACTED: &str = "redacted:";
 
 /// Minimum thinking budget that the API accepts, in tokens.
 const MIN_BUDGET: u64 = 1_024;

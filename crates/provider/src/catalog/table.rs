@@ -14,7 +14,7 @@
 use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::{Tokens, Usd};
 
-use super::{ImageInput, ModelFacts, Price};
+use super::facts::{ImageInput, ModelFacts, Price};
 
 /// The provider of the Claude rows.
 pub(super) const ANTHROPIC: &str = "anthropic";

@@ -11,7 +11,9 @@ use secrecy::ExposeSecret;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Damage, Decode, ResponseTimeout, Wire, explain};
+use super::decode::{Damage, Decode};
+use super::endpoint::Endpoint;
+use super::fault::{ResponseTimeout, connection_fault, explain};
 use crate::error::{ProviderFault, Stage, redact_secrets};
 use crate::{FailureKind, ProviderError, ProviderStream, StreamEvent, sse};
 
@@ -24,7 +26,7 @@ const BLOCK_BYTES: usize = 1024;
 
 /// A response that is being streamed.
 pub(super) struct ResponseStream<D> {
-    wire: Arc<Wire>,
+    endpoint: Arc<Endpoint>,
     bytes: BoxStream<'static, reqwest::Result<Bytes>>,
     sse: sse::SseDecoder,
     decoder: D,
@@ -86,19 +88,19 @@ enum ResponseProgress {
 }
 
 impl<D: Decode + 'static> ResponseStream<D> {
-    pub(super) fn new(wire: Arc<Wire>, response: Response, decoder: D, deadline: Instant) -> Self {
-        Self::from_bytes(wire, response.bytes_stream().boxed(), decoder, deadline)
+    pub(super) fn new(endpoint: Arc<Endpoint>, response: Response, decoder: D, deadline: Instant) -> Self {
+        Self::from_bytes(endpoint, response.bytes_stream().boxed(), decoder, deadline)
     }
 
     /// An answer whose body comes from `bytes`.
     pub(super) fn from_bytes(
-        wire: Arc<Wire>,
+        endpoint: Arc<Endpoint>,
         bytes: BoxStream<'static, reqwest::Result<Bytes>>,
         decoder: D,
         deadline: Instant,
     ) -> Self {
         Self {
-            wire,
+            endpoint,
             bytes,
             sse: sse::SseDecoder::default(),
             decoder,
@@ -124,7 +126,7 @@ impl<D: Decode + 'static> ResponseStream<D> {
                 }
                 Some(Err(fault)) => {
                     self.close();
-                    return Some(Err(explain(&self.wire.endpoint, fault)));
+                    return Some(Err(explain(&self.endpoint, fault)));
                 }
                 None if matches!(self.progress, ResponseProgress::Ended) => return None,
                 None => self.read().await,
@@ -142,7 +144,7 @@ impl<D: Decode + 'static> ResponseStream<D> {
     fn redact_trace(&self, part: StreamEvent) -> StreamEvent {
         match part {
             StreamEvent::Trace { name, data: Value::Object(mut fields) } => {
-                let key = self.wire.endpoint.key.as_ref().map(ExposeSecret::expose_secret);
+                let key = self.endpoint.key.as_ref().map(ExposeSecret::expose_secret);
                 for value in fields.values_mut() {
                     if let Value::String(text) = value {
                         *text = redact_secrets(text, key);
@@ -155,7 +157,7 @@ impl<D: Decode + 'static> ResponseStream<D> {
     }
 
     async fn read(&mut self) {
-        let timeouts = self.wire.endpoint.timeouts;
+        let timeouts = self.endpoint.timeouts;
         let (deadline, timeout) = match self.progress {
             ResponseProgress::Waiting(deadline) => (deadline, ResponseTimeout::FirstByte),
             ResponseProgress::Started | ResponseProgress::Ended => {
@@ -181,7 +183,7 @@ impl<D: Decode + 'static> ResponseStream<D> {
                 self.decode_bytes(&bytes);
             }
             Ok(Some(Err(error))) => {
-                let fault = self.wire.connection_fault(&error.without_url(), Stage::DuringAnswer);
+                let fault = connection_fault(&self.endpoint, &error.without_url(), Stage::DuringAnswer);
                 self.events.push_back(Err(fault));
             }
             Ok(None) => self.end_stream(),
@@ -250,7 +252,7 @@ mod tests {
     use tiller_core::message::StopReason;
 
     use super::*;
-    use crate::{Endpoint, Timeouts};
+    use crate::http::Timeouts;
 
     /// Decodes each event's data as text; `.` ends the answer.
     struct Plain;
@@ -269,27 +271,27 @@ mod tests {
         }
 
         fn end_stream(&mut self, _parts: &mut Vec<StreamEvent>) -> Result<(), ProviderFault> {
-            Err(crate::http::incomplete())
+            Err(crate::http::decode::incomplete())
         }
     }
 
     const STALL: Duration = Duration::from_secs(10);
     const CONTENT: Duration = Duration::from_secs(30);
 
-    fn wire() -> Wire {
+    fn endpoint() -> Endpoint {
         let timeouts = Timeouts { connect: STALL, first_byte: CONTENT, stall: STALL };
-        Wire::new(Endpoint { timeouts, ..Endpoint::new("x", "http://localhost", "X_KEY") }).unwrap()
+        Endpoint { timeouts, ..Endpoint::new("x", "http://localhost", "X_KEY") }
     }
 
     /// Returns the number of texts and the result of an answer whose pieces arrive one after the other, each after its
     /// delay.
     async fn read_pieces(pieces: Vec<(Duration, Bytes)>) -> (usize, Result<(), String>) {
-        let wire = Arc::new(wire());
+        let endpoint = Arc::new(endpoint());
         let bytes = stream::iter(pieces).then(|(wait, bytes)| async move {
             tokio::time::sleep(wait).await;
             Ok(bytes)
         });
-        let answer = ResponseStream::from_bytes(wire, bytes.boxed(), Plain, Instant::now() + CONTENT);
+        let answer = ResponseStream::from_bytes(endpoint, bytes.boxed(), Plain, Instant::now() + CONTENT);
         let parts: Vec<_> = answer.into_stream().collect().await;
         let texts = parts.iter().filter(|part| matches!(part, Ok(StreamEvent::Text { .. }))).count();
         (texts, parts.into_iter().last().unwrap().map(drop).map_err(|error| error.message))
@@ -326,9 +328,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn response_with_a_flood_of_pings_is_interrupted() {
-        let wire = Arc::new(wire());
+        let endpoint = Arc::new(endpoint());
         let pings = stream::iter((0..1_000).map(|_| Ok(Bytes::from_static(b": ping\n\n"))));
-        let mut answer = ResponseStream::from_bytes(wire, pings.boxed(), Plain, Instant::now() + CONTENT);
+        let mut answer = ResponseStream::from_bytes(endpoint, pings.boxed(), Plain, Instant::now() + CONTENT);
         answer.progress = ResponseProgress::Started;
         tokio::time::advance(CONTENT).await;
         let error = answer.next().await.unwrap().unwrap_err();

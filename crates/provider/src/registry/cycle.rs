@@ -2,18 +2,10 @@
 
 use std::sync::Arc;
 
-use tiller_core::message::{ModelRef, ThinkingLevel};
+use tiller_core::message::ModelRef;
 
-use super::{Model, ProviderRegistry, is_similar, split_level};
-
-/// A model to cycle to.
-#[derive(Clone, Debug)]
-pub struct ScopedModel {
-    /// The model.
-    pub model: Model,
-    /// The thinking level to set; `None` leaves it unchanged. Not clamped.
-    pub thinking: Option<ThinkingLevel>,
-}
+use super::model::ScopedModel;
+use super::{ProviderRegistry, is_similar, split_level};
 
 /// The direction of cycling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,80 @@
+//! The facts about a model, listed or assumed.
+
+use serde::Serialize;
+use tiller_core::message::ThinkingLevel;
+use tiller_core::unit::{Tokens, Usd};
+
+/// Facts about one model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelFacts {
+    /// The provider's name.
+    pub provider: String,
+    /// The provider's id of the model.
+    pub id: String,
+    /// Context window: maximum tokens of prompt and answer together.
+    pub window: Tokens,
+    /// Maximum tokens of one answer.
+    pub max_output: Tokens,
+    /// The lowest thinking level: above `Off` for a model that always thinks. `None` for a model that doesn't think, or
+    /// not with the parameters that tiller sends.
+    pub least_thinking: Option<ThinkingLevel>,
+    /// Support of images.
+    pub image_input: ImageInput,
+    /// Its prices, if known.
+    pub price: Option<Price>,
+}
+
+/// A model's support of images.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ImageInput {
+    /// Not known; images are sent.
+    #[default]
+    Unknown,
+    /// Images are accepted.
+    Supported,
+    /// Only text is accepted; an image is replaced with a line of text.
+    Unsupported,
+}
+
+impl ModelFacts {
+    /// Sets the window. An answer takes at most a quarter of it, because it shares the window with the prompt.
+    #[must_use]
+    pub fn with_window(self, window: Tokens) -> Self {
+        Self { window, max_output: self.max_output.min(Tokens(window.0 / 4)), ..self }
+    }
+
+    /// Returns true if the model can think before it answers.
+    #[must_use]
+    pub const fn thinks(&self) -> bool {
+        self.least_thinking.is_some()
+    }
+
+    /// Returns the supported level nearest to `wanted`; `Off` for a model that doesn't think.
+    #[must_use]
+    pub fn clamp(&self, requested: ThinkingLevel) -> ThinkingLevel {
+        self.least_thinking.map_or(ThinkingLevel::Off, |lowest| requested.max(lowest))
+    }
+
+    /// Returns the selectable levels, in ascending order.
+    #[must_use]
+    pub fn levels(&self) -> &'static [ThinkingLevel] {
+        match self.least_thinking {
+            Some(lowest) => &ThinkingLevel::ALL[lowest as usize..],
+            None => &ThinkingLevel::ALL[..1],
+        }
+    }
+}
+
+/// Prices in US dollars per million tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Price {
+    /// Input.
+    pub input: Usd,
+    /// Output.
+    pub output: Usd,
+    /// Input read from the cache.
+    pub cache_read: Usd,
+    /// Input written to the cache.
+    pub cache_write: Usd,
+}

@@ -1,0 +1,22 @@
+//! The connection of a [`ProviderDescriptor`] to its wire format. Apart from the descriptors, because hints on failed
+//! requests read those.
+
+use std::sync::Arc;
+
+use crate::anthropic::Anthropic;
+use crate::descriptor::{ProviderDescriptor, WireFormat};
+use crate::openai_chat::OpenAiChat;
+use crate::{Endpoint, Provider, ProviderError};
+
+impl ProviderDescriptor {
+    /// Makes a provider that sends requests to an endpoint in this one's wire format.
+    ///
+    /// # Errors
+    /// When the endpoint's URL is invalid, or the system's certificates can't be read.
+    pub fn connect(&self, endpoint: Endpoint) -> Result<Arc<dyn Provider>, ProviderError> {
+        Ok(match self.wire_format {
+            WireFormat::AnthropicMessages => Arc::new(Anthropic::new(endpoint)?),
+            WireFormat::OpenAiChat => Arc::new(OpenAiChat::new(endpoint)?),
+        })
+    }
+}

@@ -1,0 +1,45 @@
+//! The error of a model that can't be used.
+
+use crate::error::hints;
+
+/// A model that can't be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    /// No usable model matches.
+    #[error("no usable model matches `{requested}`; usable: {usable}")]
+    Unknown {
+        /// The requested name.
+        requested: String,
+        /// The usable models, as a list for people.
+        usable: String,
+    },
+    /// The model is known, but its provider has no key.
+    #[error("no API key for {model}; {}", hints::for_missing_key(provider_of(model), key_name))]
+    NoKey {
+        /// The model, as `provider/id`.
+        model: String,
+        /// The environment variable for the key.
+        key_name: String,
+    },
+    /// The provider's settings are invalid.
+    #[error("{model} can't be used: {reason}")]
+    Misconfigured {
+        /// The model, as `provider/id`.
+        model: String,
+        /// The setting and its error.
+        reason: String,
+    },
+    /// The provider doesn't exist.
+    #[error("provider `{provider}` is not available; available: {usable}")]
+    NoProvider {
+        /// The requested name.
+        provider: String,
+        /// The available providers, as a list for people.
+        usable: String,
+    },
+}
+
+/// Returns the provider in `provider/id`; an id may contain slashes.
+fn provider_of(model: &str) -> &str {
+    model.split_once('/').map_or(model, |(provider, _)| provider)
+}
