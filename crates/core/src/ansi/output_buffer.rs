@@ -4,8 +4,9 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::decoder::Utf8Decoder;
 use super::sequence::{self, Sequence, next_sequence};
+use super::style::{Emphasis, SgrState};
+use super::styled_text::{MAX_STYLE_RUNS, StyleRun, StyledText, shift_runs};
 use super::width::grapheme_width;
-use super::{Emphasis, MAX_STYLE_RUNS, SgrState, StyleRun, StyledText, shift_runs};
 
 /// Columns between tab stops, as in terminals.
 pub const TAB: usize = 8;

@@ -1,6 +1,6 @@
 //! Escape sequences (ECMA-48): their end, and the meaning of the supported ones.
 
-use super::{AnsiColor, Emphasis, SgrState};
+use super::style::{AnsiColor, Emphasis, SgrState};
 
 /// Maximum number of SGR parameters that are parsed; the longest useful sequence has five for each of two colors.
 const MAX_PARAMETERS: usize = 32;
