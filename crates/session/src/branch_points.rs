@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use tiller_core::id::EntryId;
 
 use super::annotations::Annotations;
-use super::index::EntryKind;
+use super::entry_kind::EntryKind;
 use super::line_scan::LineRole;
 use super::reader::Reader;
 use super::tree::{Tree, TreeNode};

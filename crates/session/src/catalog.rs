@@ -11,7 +11,7 @@ mod index_queue;
 mod log_record;
 mod query;
 mod resolve;
-mod scan;
+pub(super) mod scan;
 mod summary;
 
 use std::collections::{HashMap, HashSet};
@@ -20,8 +20,7 @@ use std::path::{Path, PathBuf};
 use self::database::{Database, KnownLog, SearchFilter, SearchUnit, is_busy, is_damage};
 use self::log_record::LogRecord;
 use self::scan::{FileStamp, LogFile, ScannedFolders};
-use super::error::SessionError;
-use super::log::io_error;
+use super::error::{SessionError, io_error};
 use super::manager::{SessionManager, SessionScope};
 
 pub use self::index_queue::{IndexProgress, IndexQueue};
@@ -65,6 +64,24 @@ impl Scan {
             Some(_) => RecordState::Stale,
             None => RecordState::Unknown,
         }
+    }
+}
+
+impl SessionManager {
+    /// Opens the catalog, for lists, searches and look-ups.
+    ///
+    /// # Errors
+    /// When it can be stored neither in its file nor in a temporary one.
+    pub fn catalog(&self) -> Result<Catalog, SessionError> {
+        Catalog::open(self.clone())
+    }
+
+    /// Lists the sessions of this working directory, or of all.
+    ///
+    /// # Errors
+    /// When the folder is there and can't be read.
+    pub fn list(&self, scope: SessionScope) -> Result<SessionList, SessionError> {
+        self.catalog()?.page(scope, PageRequest::default())
     }
 }
 
@@ -342,19 +359,4 @@ fn require_session(path: &Path, record: LogRecord) -> Result<LogRecord, SessionE
         Some(problem) => Err(SessionError::Header { path: path.to_owned(), problem }),
         None => Ok(record),
     }
-}
-
-/// All logs in these folders.
-pub(super) fn log_files(folders: &[PathBuf]) -> Result<Vec<PathBuf>, SessionError> {
-    let scanned = scan::scan_folders(folders);
-    match scanned.unlisted.into_iter().next() {
-        Some((_, error)) => Err(error),
-        None => Ok(scanned.files.into_iter().map(|file| file.path).collect()),
-    }
-}
-
-/// The subfolders of a folder.
-pub(super) fn subfolders(folder: &Path) -> Result<Vec<PathBuf>, SessionError> {
-    let entries = scan::list_folder(folder)?.into_iter();
-    Ok(entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect())
 }

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::error::SessionError;
+use super::error::{SessionError, io_error};
 use super::fs::OsFs;
-use super::log::{Log, io_error};
+use super::log::Log;
 
 /// The way to delete a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

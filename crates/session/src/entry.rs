@@ -10,8 +10,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 pub use super::delivery_receipt::{DeliveryReceipt, QueueHistory};
+use super::entry_kind::EntryKind;
 use super::id_gen::IdGenerator;
-use super::index::EntryKind;
 use super::line_scan::LineRole;
 use tiller_core::event::QueueKind;
 use tiller_core::id::{CallId, EntryId, QueueId, SessionId};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tiller_core::id::EntryId;
 
-use super::lock::LockHolder;
+use super::lock_holder::LockHolder;
 
 /// A failed operation on a log or on the folder of logs.
 #[derive(Debug, thiserror::Error)]
@@ -194,6 +194,18 @@ fn backup_note(backup: Option<&Path>) -> String {
     backup
         .map(|backup| format!("; the rest is not a session and was moved to {}", backup.display()))
         .unwrap_or_default()
+}
+
+/// The error of a file operation: `action` stands after "can't".
+pub(super) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> SessionError + use<> {
+    let path = path.to_owned();
+    move |source| SessionError::Io { path, action, source }
+}
+
+/// The error of creating a log's folder.
+pub(super) fn folder_error(folder: &Path) -> impl FnOnce(io::Error) -> SessionError + use<> {
+    let path = folder.to_owned();
+    move |source| SessionError::CreateFolder { path, source }
 }
 
 /// An error and its causes, on one line.

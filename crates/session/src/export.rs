@@ -12,9 +12,8 @@ use tiller_core::unit::UnixMs;
 use tiller_files as files;
 
 use super::entry::{Header, HeaderKind, VERSION, absolute_path};
-use super::error::SessionError;
+use super::error::{SessionError, io_error};
 use super::id_gen::IdGenerator;
-use super::log::io_error;
 use super::reader::Reader;
 
 pub use markdown::{partial_transcript, transcript};

@@ -8,6 +8,7 @@
 mod blocks;
 mod claude;
 mod codex;
+mod conversion;
 mod detect;
 mod entry_builder;
 mod foreign_tools;
@@ -15,23 +16,26 @@ mod output;
 mod peek;
 mod pi;
 mod source;
+mod source_info;
 mod warning;
 
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use tiller_core::id::{EntryId, SessionId};
+use tiller_core::id::SessionId;
 use tiller_core::unit::UnixMs;
 
 use super::entry::{EntryBody, Header, HeaderKind, TillerEntry, VERSION};
 use super::error::SessionError;
 use super::manager::SessionManager;
 
+use conversion::{ConversionContext, Inspection};
 pub use detect::{FoundLogs, SourceFormat, find_logs};
 use entry_builder::{EntryBuilder, EntryDraft};
 pub use foreign_tools::foreign_file_tools;
 pub use peek::{LogPeek, peek};
 use source::SourceLog;
+use source_info::SourceInfo;
 pub use warning::ImportWarning;
 use warning::ImportWarnings;
 
@@ -95,47 +99,12 @@ pub enum ImportStatus {
     Failed,
 }
 
-/// Metadata of a source.
-#[derive(Clone, Debug)]
-struct SourceInfo {
-    origin: SourceFormat,
-    /// The session's id in the program that wrote it.
-    session: String,
-    /// The program's version.
-    version: Option<String>,
-    cwd: String,
-    start: UnixMs,
-}
-
-/// The end of a conversion.
-#[derive(Debug, Default)]
-struct ConversionEnd {
-    /// The entry where the source would continue.
-    leaf: Option<EntryId>,
-    name: Option<String>,
-}
-
 /// The plan to convert a source, by format.
 #[derive(Debug)]
 enum ImportPlan {
     Claude(claude::ClaudePlan),
     Codex(codex::CodexPlan),
     Pi(pi::PiPlan),
-}
-
-/// Arguments of every format's conversion.
-struct ConversionContext<'a, 'b> {
-    source: &'a SourceLog,
-    builder: &'a mut EntryBuilder<'b>,
-    warnings: &'a mut ImportWarnings,
-    /// The parent of the source's roots.
-    root: Option<EntryId>,
-}
-
-/// The result of inspecting a source: a plan, or the reason to skip it.
-enum Inspection {
-    Plan(ImportPlan),
-    Skip(Option<SourceFormat>, &'static str),
 }
 
 impl Importer<'_> {
@@ -204,10 +173,10 @@ fn inspect(
     origin: SourceFormat,
     source: &SourceLog,
     notes: &mut ImportWarnings,
-) -> Result<Inspection, SessionError> {
+) -> Result<Inspection<ImportPlan>, SessionError> {
     match origin {
-        SourceFormat::Claude => claude::ClaudePlan::inspect(source, notes),
-        SourceFormat::Codex => codex::CodexPlan::inspect(source),
+        SourceFormat::Claude => Ok(claude::ClaudePlan::inspect(source, notes)?.map(ImportPlan::Claude)),
+        SourceFormat::Codex => Ok(codex::CodexPlan::inspect(source)?.map(ImportPlan::Codex)),
         SourceFormat::Pi => Ok(Inspection::Plan(ImportPlan::Pi(pi::PiPlan::new(source)?))),
     }
 }

@@ -5,25 +5,25 @@
 
 mod entries;
 mod id_map;
+mod index_entry;
 mod packed;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
 
-use serde::de::IgnoredAny;
 use tiller_core::id::EntryId;
 use tiller_core::message::Usage;
-use tiller_core::unit::UnixMs;
 use ulid::Ulid;
 
 use super::error::SessionError;
 use super::id_gen;
-use super::line_scan::{LineHead, LineRole};
+use super::line_scan::{LineHead, is_json};
 use super::lines::LogLine;
 
 use entries::{Entries, IdQuery};
 use id_map::IdMap;
+pub(super) use index_entry::IndexEntry;
 
 /// A problem in a log.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -34,90 +34,6 @@ pub struct Finding {
     pub byte: u64,
     /// The problem.
     pub what: String,
-}
-
-/// The kind of an entry, by its `type`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are those of the entry types")]
-pub enum EntryKind {
-    Message,
-    ModelChange,
-    ThinkingLevelChange,
-    Compaction,
-    BranchSummary,
-    ContextEdit,
-    Custom,
-    CustomMessage,
-    Label,
-    SessionInfo,
-    Usage,
-    Unknown,
-}
-
-impl EntryKind {
-    /// All variants, each at the index of its discriminant.
-    const ALL: [Self; 12] = [
-        Self::Message,
-        Self::ModelChange,
-        Self::ThinkingLevelChange,
-        Self::Compaction,
-        Self::BranchSummary,
-        Self::ContextEdit,
-        Self::Custom,
-        Self::CustomMessage,
-        Self::Label,
-        Self::SessionInfo,
-        Self::Usage,
-        Self::Unknown,
-    ];
-
-    /// Returns true if such an entry is a message of the context. (A compaction's summary comes before all of them.)
-    pub(super) fn makes_message(self) -> bool {
-        matches!(self, Self::Message | Self::BranchSummary | Self::CustomMessage)
-    }
-
-    pub(super) fn parse(name: &str) -> Self {
-        match name {
-            "message" => Self::Message,
-            "model_change" => Self::ModelChange,
-            "thinking_level_change" => Self::ThinkingLevelChange,
-            "compaction" => Self::Compaction,
-            "branch_summary" => Self::BranchSummary,
-            "context_edit" => Self::ContextEdit,
-            "custom" => Self::Custom,
-            "custom_message" => Self::CustomMessage,
-            "label" => Self::Label,
-            "session_info" => Self::SessionInfo,
-            "usage" => Self::Usage,
-            _ => Self::Unknown,
-        }
-    }
-}
-
-/// An entry's position and its head, without the id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct IndexEntry {
-    pub(super) parent: Option<u32>,
-    pub(super) kind: EntryKind,
-    pub(super) role: Option<LineRole>,
-    pub(super) timestamp: UnixMs,
-    pub(super) line: u64,
-    /// Byte offset in the file.
-    pub(super) offset: u64,
-    /// Offset to read from: the same, except in a migrated log.
-    pub(super) stored: u64,
-    pub(super) length: usize,
-}
-
-impl IndexEntry {
-    pub(super) fn parent(&self) -> Option<usize> {
-        self.parent.map(|parent| parent as usize)
-    }
-
-    /// Offset of the line's newline.
-    fn end(&self) -> u64 {
-        self.stored + self.length as u64
-    }
 }
 
 /// Number of consecutive unreadable lines that are reported one by one.
@@ -330,9 +246,4 @@ impl Index {
         self.findings
             .push(FindingRun { finding: Finding { line: line.number, byte: line.offset, what }, more: 0 });
     }
-}
-
-/// Returns true if these bytes are complete JSON.
-pub(super) fn is_json(bytes: &[u8]) -> bool {
-    serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
 }

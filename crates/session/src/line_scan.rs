@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use tiller_core::message::Usage;
 use tiller_core::unit::UnixMs;
 
-use super::index::{EntryKind, is_json};
+use super::entry_kind::EntryKind;
 use super::lossy::repair_text;
 
 /// The role of a `message` entry.
@@ -341,4 +341,9 @@ fn parse_fully(line: &[u8]) -> serde_json::Result<LineHead<'_>> {
         is_tiller_entry: own,
         usage,
     })
+}
+
+/// Returns true if these bytes are complete JSON.
+pub(super) fn is_json(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
 }

@@ -3,58 +3,18 @@
 //! The lock is the operating system's, on the log itself, so it ends with its process however that ends. The note,
 //! `<file>.lock`, is for people: it is written after the lock was acquired, and read only while the lock is held.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
 
-use nix::errno::Errno;
-use nix::sys::signal::kill;
-use nix::unistd::{Pid, gethostname};
-use serde::{Deserialize, Serialize};
-use tiller_core::unit::UnixMs;
 use tiller_files as files;
 
-use super::error::SessionError;
+use super::error::{SessionError, io_error};
 use super::fs::{Fs, FsFile};
-use super::log::io_error;
+use super::lock_holder::LockHolder;
 
 /// Maximum length of a note, in bytes; real ones are far shorter.
 const MAX_NOTE_LENGTH: usize = 4_096;
-
-/// The process that has a log open for writing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LockHolder {
-    /// Process id.
-    pub pid: i32,
-    /// The machine it runs on.
-    pub host: String,
-    /// When it acquired the lock, ISO-8601 UTC.
-    pub since: String,
-}
-
-impl LockHolder {
-    fn this_process() -> Self {
-        let since = UnixMs::from(SystemTime::now()).to_iso();
-        Self { pid: Pid::this().as_raw(), host: this_host(), since }
-    }
-
-    /// True if the process is gone: the note outlived it, and the present holder has not written its own yet.
-    fn is_stale(&self) -> bool {
-        self.host == this_host() && kill(Pid::from_raw(self.pid), None) == Err(Errno::ESRCH)
-    }
-}
-
-impl fmt::Display for LockHolder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "pid {} on {}, since {}", self.pid, self.host, self.since)
-    }
-}
-
-fn this_host() -> String {
-    gethostname().map_or_else(|_| "an unnamed host".to_owned(), |name| name.to_string_lossy().into_owned())
-}
 
 /// The exclusive right to write to a log; released on drop.
 #[derive(Debug)]

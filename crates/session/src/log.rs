@@ -10,7 +10,7 @@ use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::error::SessionError;
+use super::error::{SessionError, folder_error, io_error};
 use super::fs::{FileIdentity, Fs, FsFile, OsFs};
 use super::lines::{self, LogLine};
 use super::lock::Lock;
@@ -245,17 +245,6 @@ impl Log {
     fn io(&self, action: &'static str) -> impl FnOnce(io::Error) -> SessionError {
         io_error(&self.display_path(), action)
     }
-}
-
-pub(super) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> SessionError + use<> {
-    let path = path.to_owned();
-    move |source| SessionError::Io { path, action, source }
-}
-
-/// The error of creating a log's folder.
-pub(super) fn folder_error(folder: &Path) -> impl FnOnce(io::Error) -> SessionError + use<> {
-    let path = folder.to_owned();
-    move |source| SessionError::CreateFolder { path, source }
 }
 
 /// A reader with its own position, so that readers don't affect each other or the writer.

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use tiller_core::id::EntryId;
 use tiller_core::unit::UnixMs;
 
-use super::catalog::{Catalog, PageRequest, SessionList, log_files, subfolders};
+use super::catalog::scan::{log_files, subfolders};
 use super::entry::{Header, VERSION, absolute_path};
 use super::error::SessionError;
+use super::fnv::fnv1a;
 use super::fork;
 use super::fs::{Fs, OsFs};
 use super::id_gen::IdGenerator;
@@ -183,22 +184,6 @@ impl SessionManager {
         Ok(logs)
     }
 
-    /// Opens the catalog, for lists, searches and look-ups.
-    ///
-    /// # Errors
-    /// When it can be stored neither in its file nor in a temporary one.
-    pub fn catalog(&self) -> Result<Catalog, SessionError> {
-        Catalog::open(self.clone())
-    }
-
-    /// Lists the sessions of this working directory, or of all.
-    ///
-    /// # Errors
-    /// When the folder is there and can't be read.
-    pub fn list(&self, scope: SessionScope) -> Result<SessionList, SessionError> {
-        self.catalog()?.page(scope, PageRequest::default())
-    }
-
     /// The most recently written log of this working directory.
     ///
     /// # Errors
@@ -305,13 +290,6 @@ fn folder_name(cwd: &Path) -> String {
     }
     let cut = (0..=MAX_FOLDER_NAME - 17).rev().find(|&at| flat.is_char_boundary(at)).unwrap_or(0);
     format!("--{}-{:016x}--", &flat[..cut], fnv1a(flat.as_bytes()))
-}
-
-/// FNV-1a, 64 bits: the same in every process and version, which std's hasher doesn't promise.
-pub(super) fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]

@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::entry::Header;
-use super::index::{IndexEntry, is_json};
+use super::index::IndexEntry;
+use super::line_scan::is_json;
 use super::lines::LogLine;
 use super::lossy::repair_text;
 

@@ -63,7 +63,7 @@ mod tests {
     use tiller_core::unit::UnixMs;
 
     use super::*;
-    use crate::index::EntryKind;
+    use crate::entry_kind::EntryKind;
     use crate::tree::TreeNode;
 
     fn tree(entries: &[(Option<usize>, Option<LineRole>)]) -> Tree {

@@ -4,8 +4,8 @@ use serde_json::value::RawValue;
 use tiller_core::id::EntryId;
 
 use super::entry::{self, EntryBody};
+use super::entry_kind::EntryKind;
 use super::error::SessionError;
-use super::index::EntryKind;
 use super::reader::Reader;
 use super::tree::Tree;
 

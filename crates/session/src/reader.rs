@@ -15,8 +15,9 @@ use tiller_core::message::Message;
 
 use super::entry::{self, Entry, EntryBody, Header};
 use super::error::{SessionError, chain};
-use super::index::{Finding, Index, IndexEntry, is_json};
+use super::index::{Finding, Index, IndexEntry};
 use super::line_scan::LineRole;
+use super::line_scan::is_json;
 use super::lines::LogLine;
 use super::log::Log;
 use super::migrate::Migration;

@@ -3,7 +3,7 @@
 use tiller_core::id::EntryId;
 use tiller_core::unit::UnixMs;
 
-use super::index::EntryKind;
+use super::entry_kind::EntryKind;
 use super::line_scan::LineRole;
 
 /// One entry in the tree.

@@ -4,6 +4,8 @@
 //! is a problem that tiller handles without loss; an *error* means lost or contradictory data. The file is only read.
 
 mod body;
+mod checked_entry;
+mod findings;
 mod walk;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -17,49 +19,19 @@ use tiller_core::message::{AssistantMessage, Message, StopReason};
 use tiller_core::unit::UnixMs;
 
 use super::entry::{Compaction, EntryBody, Header, TillerEntry, VERSION, strip_bom};
+use super::entry_kind::EntryKind;
 use super::error::SessionError;
-use super::index::EntryKind;
 use super::line_scan::LineHead;
 use super::lines::LogLine;
 use super::log::Log;
 use super::migrate::Migration;
 
+use checked_entry::{CheckedEntry, EntryRelation};
+use findings::{Findings, LineLocation};
+pub use findings::{GradedFinding, Severity};
+
 /// Number of consecutive unreadable lines reported one by one; a file that is no log may have a million.
 const MAX_NAMED_LINES: usize = 1_000;
-
-/// Severity of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Lost or contradictory data.
-    Error,
-    /// An irregularity without loss.
-    Note,
-}
-
-impl Severity {
-    /// The name in reports.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Note => "note",
-        }
-    }
-}
-
-/// A problem in a log, with its severity.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct GradedFinding {
-    /// The line, from 1.
-    pub line: u64,
-    /// Byte offset of the line.
-    pub byte: u64,
-    /// The problem, and how tiller handles it.
-    pub what: String,
-    /// The severity.
-    pub severity: Severity,
-}
 
 /// The result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,62 +53,6 @@ pub fn verify(path: &Path) -> Result<VerifyReport, SessionError> {
         ControlFlow::Continue(())
     })?;
     Ok(check.finish())
-}
-
-/// Location of a line.
-#[derive(Clone, Copy, Debug)]
-struct LineLocation {
-    line: u64,
-    byte: u64,
-}
-
-impl From<&LogLine<'_>> for LineLocation {
-    fn from(line: &LogLine<'_>) -> Self {
-        Self { line: line.number, byte: line.offset }
-    }
-}
-
-/// The collected findings.
-#[derive(Debug, Default)]
-struct Findings(Vec<GradedFinding>);
-
-impl Findings {
-    fn error(&mut self, location: LineLocation, what: impl Into<String>) {
-        self.add(location, Severity::Error, what.into());
-    }
-
-    fn note(&mut self, location: LineLocation, what: impl Into<String>) {
-        self.add(location, Severity::Note, what.into());
-    }
-
-    fn add(&mut self, LineLocation { line, byte }: LineLocation, severity: Severity, what: String) {
-        self.0.push(GradedFinding { line, byte, what, severity });
-    }
-}
-
-/// The data kept for an entry.
-#[derive(Debug)]
-struct CheckedEntry {
-    location: LineLocation,
-    /// Position of the first entry with the same id, which represents the id.
-    first_with_id: usize,
-    parent: Option<usize>,
-    relation: EntryRelation,
-}
-
-/// Relation of an entry to others on its path.
-#[derive(Debug)]
-enum EntryRelation {
-    None,
-    /// An answer with these calls; `needs_results` is false if they were never run.
-    Calls {
-        ids: Vec<CallId>,
-        needs_results: bool,
-    },
-    /// The result of this call.
-    Result(CallId),
-    /// A compaction that keeps the entries from this one on; `None` if that doesn't exist.
-    Compaction(Option<usize>, EntryId),
 }
 
 /// An unreadable line; later lines decide what to report.
@@ -185,6 +101,26 @@ struct IdPositions {
 }
 
 impl Checker {
+    /// Findings for entries whose parent is not on an earlier line.
+    fn report_orphans(&self, visits: &walk::VisitTimes) -> Vec<(usize, String)> {
+        let report = |(position, parent): &(usize, tiller_core::id::EntryId)| {
+            let what = match self.by_id.get(parent).map(|positions| positions.first) {
+                None => format!("its parent {parent} is not in the file; the entry becomes a root"),
+                Some(at) if at == *position => "the entry is its own parent; it becomes a root".to_owned(),
+                Some(at) => {
+                    let line = self.entries[at].location.line;
+                    let circle =
+                        if visits.is_descendant(at, *position) { ", and is its descendant" } else { "" };
+                    format!(
+                        "its parent {parent} comes later, on line {line}{circle}; the entry becomes a root"
+                    )
+                }
+            };
+            (*position, what)
+        };
+        self.orphans.iter().map(report).collect()
+    }
+
     fn check_line(&mut self, line: &LogLine<'_>) {
         if std::mem::replace(&mut self.has_started, true) {
             self.check_entry_line(line);
@@ -506,7 +442,10 @@ impl Checker {
         for location in self.commands.values().flatten() {
             self.findings.note(*location, "a user command started here and has no result; it is recorded as interrupted when the session continues");
         }
-        let orphans = walk::walk(&self.entries, &mut self.findings).report_orphans(&self);
+        let orphans = {
+            let visits = walk::walk(&self.entries, &mut self.findings);
+            self.report_orphans(&visits)
+        };
         for (position, what) in orphans {
             self.findings.error(self.entries[position].location, what);
         }

@@ -5,6 +5,7 @@
 //! are detected before each append: [`external_change`].
 
 mod external_change;
+mod file_check;
 
 use std::io;
 use std::path::Path;

@@ -12,7 +12,7 @@ use tiller_files as files;
 
 use super::extract::{self, EntryFact, ExtractedEntry};
 use crate::entry::Header;
-use crate::manager::fnv1a;
+use crate::fnv::fnv1a;
 
 /// Maximum length of a parsed line, in bytes; a longer one is skipped.
 const MAX_LINE: usize = 64 << 20;

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use tiller_core::unit::UnixMs;
 
 use crate::SessionError;
-use crate::log::io_error;
+use crate::error::io_error;
 
 /// Length, modification time and inode of a file: while they are unchanged, its record is valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,6 +100,21 @@ pub(super) fn id_from_name(path: &Path) -> Option<&str> {
     let is_stamp =
         stamp.len() >= 20 && stamp.starts_with(|c: char| c.is_ascii_digit()) && stamp.ends_with('Z');
     (is_stamp && !id.is_empty()).then_some(id)
+}
+
+/// All logs in these folders.
+pub(crate) fn log_files(folders: &[PathBuf]) -> Result<Vec<PathBuf>, SessionError> {
+    let scanned = scan_folders(folders);
+    match scanned.unlisted.into_iter().next() {
+        Some((_, error)) => Err(error),
+        None => Ok(scanned.files.into_iter().map(|file| file.path).collect()),
+    }
+}
+
+/// The subfolders of a folder.
+pub(crate) fn subfolders(folder: &Path) -> Result<Vec<PathBuf>, SessionError> {
+    let entries = list_folder(folder)?.into_iter();
+    Ok(entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect())
 }
 
 #[cfg(test)]

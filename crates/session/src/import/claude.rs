@@ -14,9 +14,12 @@ use std::collections::HashSet;
 use serde_json::Value;
 use tiller_core::unit::UnixMs;
 
+use super::conversion::{ConversionContext, Inspection};
+use super::detect::SourceFormat;
+use super::entry_builder::ConversionEnd;
 use super::source::{LineSpan, SourceLog, flag, text};
+use super::source_info::SourceInfo;
 use super::warning::ImportWarnings;
-use super::{ConversionContext, ConversionEnd, Inspection, SourceFormat, SourceInfo};
 use crate::error::SessionError;
 
 use grouping::MessageGroup;
@@ -62,7 +65,7 @@ impl ClaudePlan {
     pub(super) fn inspect(
         source: &SourceLog,
         warnings: &mut ImportWarnings,
-    ) -> Result<Inspection, SessionError> {
+    ) -> Result<Inspection<Self>, SessionError> {
         let mut pass = FirstPass::default();
         source.objects(warnings, |span, line, warnings| {
             match line {
@@ -86,7 +89,7 @@ impl ClaudePlan {
         };
         let tree = grouping::group_lines(&pass.heads, pass.noted_leaf, warnings);
         let plan = Self { info, groups: tree.groups, leaf: tree.leaf, heads: pass.heads, name };
-        Ok(Inspection::Plan(super::ImportPlan::Claude(plan)))
+        Ok(Inspection::Plan(plan))
     }
 
     pub(super) fn convert(

@@ -12,9 +12,11 @@ use serde_json::Value;
 use tiller_core::unit::UnixMs;
 use tiller_files as files;
 
+use super::conversion::{ConversionContext, Inspection};
+use super::detect::SourceFormat;
+use super::entry_builder::ConversionEnd;
 use super::source::{self, SourceLog, text};
-use super::warning::ImportWarnings;
-use super::{ConversionContext, ConversionEnd, Inspection, SourceFormat, SourceInfo};
+use super::source_info::SourceInfo;
 use crate::error::SessionError;
 
 /// Maximum size of the list of names, in bytes.
@@ -36,7 +38,7 @@ pub(super) struct CodexPlan {
 }
 
 impl CodexPlan {
-    pub(super) fn inspect(source: &SourceLog) -> Result<Inspection, SessionError> {
+    pub(super) fn inspect(source: &SourceLog) -> Result<Inspection<Self>, SessionError> {
         let (mut meta, mut first_time) = (None, None);
         source.scan(|line| {
             let read = line.bytes().and_then(|bytes| source::parse(bytes).ok());
@@ -65,7 +67,7 @@ impl CodexPlan {
         };
         let provider = text(&meta, "model_provider").unwrap_or("openai").to_owned();
         let listed_name = listed_name(source, &info.session);
-        Ok(Inspection::Plan(super::ImportPlan::Codex(Self { info, provider, listed_name })))
+        Ok(Inspection::Plan(Self { info, provider, listed_name }))
     }
 
     pub(super) fn convert(
@@ -88,16 +90,4 @@ fn listed_name(source: &SourceLog, session: &str) -> Option<String> {
         text(&value, "thread_name").filter(|name| is_this && !name.is_empty()).map(str::to_owned)
     };
     lines.into_iter().find_map(named)
-}
-
-/// Visits the objects of a source.
-fn visit_lines(
-    source: &SourceLog,
-    warnings: &mut ImportWarnings,
-    mut visit: impl FnMut(source::LineSpan, &Value, &mut ImportWarnings) -> Result<(), SessionError>,
-) -> Result<(), SessionError> {
-    source.objects(warnings, |span, line, warnings| match line {
-        Some(line) => visit(span, &line, warnings),
-        None => Ok(()),
-    })
 }

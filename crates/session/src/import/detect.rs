@@ -8,8 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::source::{self, SourceLog, text};
-use crate::error::SessionError;
-use crate::log::io_error;
+use crate::error::{SessionError, io_error};
 
 /// Maximum number of lines read.
 const MAX_LINES: u64 = 200;

@@ -13,10 +13,9 @@ use tiller_core::id::{EntryId, SessionId};
 use tiller_core::unit::UnixMs;
 use ulid::Ulid;
 
-use super::{ConversionEnd, SourceInfo};
+use super::source_info::SourceInfo;
 use crate::entry::{self, Entry, EntryBody};
-use crate::error::SessionError;
-use crate::log::io_error;
+use crate::error::{SessionError, io_error};
 
 /// The latest time for an id that leaves room for later ids: the end of the year 9999.
 const LATEST_MS: u64 = 253_402_300_799_999;
@@ -40,6 +39,14 @@ impl EntryDraft {
     ) -> Self {
         Self { parent, source_key: source_key.into(), timestamp, body }
     }
+}
+
+/// The end of a conversion.
+#[derive(Debug, Default)]
+pub(super) struct ConversionEnd {
+    /// The entry where the source would continue.
+    pub(super) leaf: Option<EntryId>,
+    pub(super) name: Option<String>,
 }
 
 /// An entry's id and its encoded line.

@@ -13,10 +13,9 @@ use super::entry_builder::{EncodedLine, EntryBuilder, ExistingSession, LineOutpu
 use super::warning::ImportWarnings;
 use super::{Conversion, ImportMode, ImportPlan, ImportStatus, Imported, Importer, skip};
 use crate::entry::{self, Entry, EntryBody, TillerEntry};
-use crate::error::SessionError;
+use crate::entry_kind::EntryKind;
+use crate::error::{SessionError, folder_error, io_error};
 use crate::id_gen::{IdGenerator, can_generate_after};
-use crate::index::EntryKind;
-use crate::log::{folder_error, io_error};
 use crate::reader::Reader;
 use crate::tree::TreeNode;
 

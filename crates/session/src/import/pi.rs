@@ -12,9 +12,12 @@ use serde_json::Value;
 use tiller_core::id::EntryId;
 use tiller_core::unit::UnixMs;
 
+use super::conversion::ConversionContext;
+use super::detect::SourceFormat;
+use super::entry_builder::ConversionEnd;
 use super::source::{SourceLine, SourceLog, parse, text};
+use super::source_info::SourceInfo;
 use super::warning::ImportWarnings;
-use super::{ConversionContext, ConversionEnd, SourceFormat, SourceInfo};
 use crate::entry::{Entry, EntryBody, Header, VERSION};
 use crate::error::SessionError;
 use crate::reader::Reader;

@@ -12,8 +12,7 @@ use serde_json::Value;
 use tiller_files as files;
 
 use super::warning::ImportWarnings;
-use crate::error::SessionError;
-use crate::log::io_error;
+use crate::error::{SessionError, io_error};
 
 /// Maximum length of a line, in bytes: a few dozen large images in one message.
 const MAX_LINE: usize = 256 << 20;

@@ -6,8 +6,9 @@ use std::collections::HashMap;
 
 use tiller_core::id::EntryId;
 
+use super::index_entry::IndexEntry;
 use super::packed::{PackedEntry, PackedId};
-use super::{EntryKind, IndexEntry};
+use crate::entry_kind::EntryKind;
 use crate::line_scan::LineRole;
 
 /// All entries of a log in the order of their lines.

@@ -4,7 +4,8 @@ use tiller_core::id::EntryId;
 use tiller_core::unit::UnixMs;
 use ulid::{ULID_LEN, Ulid};
 
-use super::{EntryKind, IndexEntry};
+use super::index_entry::IndexEntry;
+use crate::entry_kind::EntryKind;
 use crate::line_scan::LineRole;
 
 /// Maximum bytes of a packed id that is no ULID; eight hex digits are usual.

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use tiller_core::unit::UnixMs;
 
-use super::{Bytes, Log, OpenFile, folder_error, folder_of, io_error};
-use crate::error::SessionError;
+use super::{Bytes, Log, OpenFile, folder_of};
+use crate::error::{SessionError, folder_error, io_error};
 use crate::fs::{FileIdentity, FsFile};
 use crate::lock::{self, Lock};
 

@@ -11,8 +11,9 @@ use tiller_core::unit::Tokens;
 use super::Reader;
 use crate::context::{self, Projection, UnloadedContext};
 use crate::entry::{Entry, EntryBody, QueueChange, TillerEntry};
+use crate::entry_kind::EntryKind;
 use crate::error::SessionError;
-use crate::index::{EntryKind, Finding, Index};
+use crate::index::{Finding, Index};
 use crate::line_scan::LineRole;
 
 /// The head of an entry on a path. Paths are walked instead of collected: on a long one few entries matter.

@@ -4,35 +4,16 @@ use std::collections::HashMap;
 
 use tiller_core::id::CallId;
 
-use super::{CheckedEntry, Checker, EntryRelation, Findings};
+use super::checked_entry::{CheckedEntry, EntryRelation};
+use super::findings::Findings;
 
 /// Times when the walk entered each entry and left its subtree; they determine who is whose descendant.
 pub(super) struct VisitTimes(Vec<(usize, usize)>);
 
 impl VisitTimes {
-    fn is_descendant(&self, entry: usize, ancestor: usize) -> bool {
+    pub(super) fn is_descendant(&self, entry: usize, ancestor: usize) -> bool {
         let ((entered, _), (from, to)) = (self.0[entry], self.0[ancestor]);
         from <= entered && entered < to
-    }
-
-    /// Findings for entries whose parent is not on an earlier line.
-    pub(super) fn report_orphans(self, check: &Checker) -> Vec<(usize, String)> {
-        let report = |(position, parent): &(usize, tiller_core::id::EntryId)| {
-            let what = match check.by_id.get(parent).map(|positions| positions.first) {
-                None => format!("its parent {parent} is not in the file; the entry becomes a root"),
-                Some(at) if at == *position => "the entry is its own parent; it becomes a root".to_owned(),
-                Some(at) => {
-                    let line = check.entries[at].location.line;
-                    let circle =
-                        if self.is_descendant(at, *position) { ", and is its descendant" } else { "" };
-                    format!(
-                        "its parent {parent} comes later, on line {line}{circle}; the entry becomes a root"
-                    )
-                }
-            };
-            (*position, what)
-        };
-        check.orphans.iter().map(report).collect()
     }
 }
 

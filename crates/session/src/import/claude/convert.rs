@@ -12,10 +12,11 @@ use tiller_core::message::{
 use tiller_core::tool_spec::ShownArgument;
 use tiller_core::unit::{Tokens, UnixMs, Usd};
 
+use super::super::blocks;
+use super::super::conversion::ConversionContext;
 use super::super::entry_builder::EntryDraft;
 use super::super::source::{LineSpan, count, flag, items, text};
 use super::super::warning::ImportWarnings;
-use super::super::{ConversionContext, blocks};
 use super::grouping::{GroupKind, MessageGroup};
 use super::head::{ConversationLine, LineKind, first_text};
 use crate::entry::{Compaction, EntryBody};

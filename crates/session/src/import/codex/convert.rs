@@ -7,10 +7,11 @@ use tiller_core::id::EntryId;
 use tiller_core::message::{Content, Message, ThinkingLevel, ToolResultMessage, UserBlock, UserMessage};
 use tiller_core::unit::{Tokens, UnixMs};
 
-use super::super::entry_builder::{EntryBuilder, EntryDraft};
-use super::super::source::{LineSpan, count, items, text};
+use super::super::blocks;
+use super::super::conversion::ConversionContext;
+use super::super::entry_builder::{ConversionEnd, EntryBuilder, EntryDraft};
+use super::super::source::{LineSpan, SourceLog, count, items, text};
 use super::super::warning::ImportWarnings;
-use super::super::{ConversionContext, ConversionEnd, blocks};
 use super::answer::{self, PendingAnswer};
 use super::item::{self, Item};
 use crate::entry::{Compaction, EntryBody};
@@ -39,9 +40,21 @@ pub(super) fn convert(
         name: None,
         time: UnixMs(0),
     };
-    super::visit_lines(source, warnings, |span, line, warnings| walk.line(span, line, warnings))?;
+    visit_lines(source, warnings, |span, line, warnings| walk.line(span, line, warnings))?;
     walk.flush()?;
     Ok(ConversionEnd { leaf: walk.leaf, name: walk.name })
+}
+
+/// Visits the objects of a source.
+fn visit_lines(
+    source: &SourceLog,
+    warnings: &mut ImportWarnings,
+    mut visit: impl FnMut(LineSpan, &Value, &mut ImportWarnings) -> Result<(), SessionError>,
+) -> Result<(), SessionError> {
+    source.objects(warnings, |span, line, warnings| match line {
+        Some(line) => visit(span, &line, warnings),
+        None => Ok(()),
+    })
 }
 
 /// State of token counting.

@@ -1,0 +1,43 @@
+//! The process that holds a log's lock, as its note names it.
+
+use std::fmt;
+use std::time::SystemTime;
+
+use nix::errno::Errno;
+use nix::sys::signal::kill;
+use nix::unistd::{Pid, gethostname};
+use serde::{Deserialize, Serialize};
+use tiller_core::unit::UnixMs;
+
+/// The process that has a log open for writing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockHolder {
+    /// Process id.
+    pub pid: i32,
+    /// The machine it runs on.
+    pub host: String,
+    /// When it acquired the lock, ISO-8601 UTC.
+    pub since: String,
+}
+
+impl LockHolder {
+    pub(super) fn this_process() -> Self {
+        let since = UnixMs::from(SystemTime::now()).to_iso();
+        Self { pid: Pid::this().as_raw(), host: this_host(), since }
+    }
+
+    /// True if the process is gone: the note outlived it, and the present holder has not written its own yet.
+    pub(super) fn is_stale(&self) -> bool {
+        self.host == this_host() && kill(Pid::from_raw(self.pid), None) == Err(Errno::ESRCH)
+    }
+}
+
+impl fmt::Display for LockHolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pid {} on {}, since {}", self.pid, self.host, self.since)
+    }
+}
+
+fn this_host() -> String {
+    gethostname().map_or_else(|_| "an unnamed host".to_owned(), |name| name.to_string_lossy().into_owned())
+}
