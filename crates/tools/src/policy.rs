@@ -22,6 +22,7 @@ pub use pattern::{CommandPattern, CoveredCommand};
 pub use rule::{FolderAccess, PermissionRule, SessionRules};
 pub use tiller_core::setting::ApprovalMode;
 
+pub use reading::RepositoryState;
 use risk::CommandFolders;
 
 /// The source of the answer where the policy would ask.
@@ -70,17 +71,6 @@ impl PolicyVerdict {
     pub const fn runs(&self) -> bool {
         matches!(self, Self::Allow | Self::Granted(_))
     }
-}
-
-/// State of the repository whose `.git` lies in the working directory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RepositoryState {
-    /// There is no repository, it wasn't checked, or its configuration may run something: files that a tool wrote could
-    /// pass for a repository, and git runs programs that its configuration names.
-    #[default]
-    Unknown,
-    /// A real repository whose configuration runs nothing.
-    Harmless,
 }
 
 /// The policy of a session.

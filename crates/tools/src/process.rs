@@ -19,16 +19,20 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, ChildStdout};
 use tokio::time::Instant;
 
+mod exit;
 mod exit_report;
 mod launcher;
 mod order;
 mod piped_child;
+mod program_path;
 pub mod supervisor;
 
+pub use exit::{Exit, ExitStatus};
 use exit_report::ExitReport;
 use launcher::{Launcher, Standby, Supervisor};
 use order::CommandOrder;
 pub use piped_child::{PipedChild, Program};
+pub use program_path::this_program;
 
 /// Maximum time for which output is still read after the supervisor has ended. Usually no process of the command is
 /// left and the pipe ends at once; only a process that the supervisor may not kill (another user's, through sudo) can
@@ -92,35 +96,6 @@ pub struct ShellCommand {
     pub line: String,
     /// The working directory.
     pub cwd: PathBuf,
-}
-
-/// The end of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exit {
-    /// The shell's own exit status.
-    pub status: ExitStatus,
-    /// The number of processes that it left behind and that were killed.
-    pub leftovers: usize,
-}
-
-/// The exit status of the shell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExitStatus {
-    /// It exited with this code.
-    Code(i32),
-    /// It was killed by this signal.
-    Signal(i32),
-}
-
-impl ExitStatus {
-    /// Returns the exit code; `None` if a signal killed the command.
-    #[must_use]
-    pub const fn code(self) -> Option<i32> {
-        match self {
-            Self::Code(code) => Some(code),
-            Self::Signal(_) => None,
-        }
-    }
 }
 
 impl Runner {
@@ -235,15 +210,6 @@ impl Runner {
             None => command.line.clone(),
         }
     }
-}
-
-/// Returns the path of the running program, to start it again as a supervisor.
-///
-/// # Errors
-/// When the system can't determine it (never on Linux).
-pub fn this_program() -> io::Result<PathBuf> {
-    // The link stays valid when an upgrade replaces the file; the path from `current_exe` would not.
-    if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() }
 }
 
 fn find_shell() -> PathBuf {

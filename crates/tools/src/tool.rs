@@ -23,6 +23,7 @@ mod bash;
 mod blocking;
 mod diff;
 mod edit_file;
+mod environment;
 mod grep;
 mod image;
 mod list_files;
@@ -35,9 +36,9 @@ mod truncation;
 mod typed_tool;
 mod write_file;
 
-pub use bash::BashTimes;
+pub use environment::{BashTimes, ToolEnvironment};
 pub use output_capture::{CapturedOutput, OutputCapture, PREVIEW_INTERVAL, glance, store_text};
-pub use registry::{ToolEnvironment, ToolSource, Tools, UnknownTool, built_in_tools};
+pub use registry::{ToolSource, Tools, UnknownTool, built_in_tools};
 pub use truncation::{OutputLimits, Truncated, TruncationExtent};
 pub use typed_tool::{TypedTool, TypedToolAdapter};
 

@@ -7,74 +7,20 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tiller_core::protected_path::ProtectedPaths;
 use tiller_files::open_beneath::{self, stable_path};
 use tiller_files::walk::{FileWalk, WalkEntry, WalkOptions, walk};
 
+pub use self::error::WorkspaceError;
+use self::links::resolve_links;
 use self::protected::ProtectedFolders;
 
+mod error;
+mod links;
 mod protected;
-
-/// The reason why a path can't be accessed. The messages are for the model.
-#[derive(Debug, thiserror::Error)]
-pub enum WorkspaceError {
-    /// The working directory can't be used.
-    #[error("working directory {path}: not a folder that can be read")]
-    NoRoot {
-        /// The folder.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
-    /// The path leads out of the workspace.
-    #[error(
-        "{path} is outside the working directory {root}, where tools have no access; start tiller with --add-dir FOLDER to \
-         add the folder"
-    )]
-    Outside {
-        /// The path, as given.
-        path: String,
-        /// The working directory.
-        root: PathBuf,
-    },
-    /// The path is read-only.
-    #[error("{path} may be read but not written")]
-    ReadOnly {
-        /// The path, as given.
-        path: String,
-    },
-    /// The path lies in one of tiller's own folders.
-    #[error("{path} is one of tiller's own files, which tools can't access; ask the user to change it")]
-    Protected {
-        /// The path, as given.
-        path: String,
-    },
-    /// A link in the path leads nowhere, so the file that a write through it would create isn't known.
-    #[error("{path} is a symbolic link that leads nowhere")]
-    BrokenLink {
-        /// The link.
-        path: PathBuf,
-    },
-    /// A link in the path leads to a target that needs approval for writing, which the path itself doesn't show.
-    #[error("{path} is a symbolic link to a file that needs approval for writing; use its real path: {real}")]
-    HiddenTarget {
-        /// The path, as given.
-        path: String,
-        /// The path with links resolved.
-        real: PathBuf,
-    },
-    /// An error of the file system.
-    #[error("{path}: {source}")]
-    Io {
-        /// The path.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
-}
 
 /// The access that a call needs to a path, or that a folder allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -422,41 +368,6 @@ impl Folder {
 /// Returns the deepest existing folder in a path.
 fn deepest_folder(real: &Path) -> PathBuf {
     real.ancestors().find(|path| path.is_dir()).unwrap_or_else(|| Path::new("/")).to_owned()
-}
-
-/// Resolves every link in the existing part of `path`, as the system would.
-fn resolve_links(root: &Path, path: &Path) -> Result<PathBuf, WorkspaceError> {
-    let mut real = root.to_owned();
-    for component in path.components() {
-        match component {
-            Component::RootDir => real = PathBuf::from("/"),
-            Component::ParentDir => {
-                real.pop();
-            }
-            Component::Normal(name) => real = resolve_component(&real, Path::new(name))?,
-            Component::CurDir | Component::Prefix(_) => {}
-        }
-    }
-    Ok(real)
-}
-
-fn resolve_component(from: &Path, name: &Path) -> Result<PathBuf, WorkspaceError> {
-    let next = from.join(name);
-    let is_link = match next.symlink_metadata() {
-        Ok(metadata) => metadata.is_symlink(),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => false,
-        Err(source) => return Err(WorkspaceError::Io { path: next, source }),
-    };
-    if !is_link {
-        return Ok(next);
-    }
-    match fs::canonicalize(&next) {
-        Ok(real) => Ok(real),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(WorkspaceError::BrokenLink { path: next })
-        }
-        Err(source) => Err(WorkspaceError::Io { path: next, source }),
-    }
 }
 
 #[cfg(test)]

@@ -7,28 +7,14 @@ use std::fmt;
 use super::risk::CommandFolders;
 use super::shell;
 
+mod command_pattern;
 mod table;
 #[cfg(test)]
 mod tests;
 
+pub use command_pattern::CommandPattern;
+use command_pattern::{Operands, Options, ScriptName};
 use table::{GLOBAL_OPTIONS, TABLE, UNIVERSAL_OPTIONS};
-
-/// A command whose operands don't change its effect on the machine, and its harmless options.
-#[derive(Debug, PartialEq, Eq)]
-pub struct CommandPattern {
-    /// The program and its subcommands, as they are typed.
-    command: &'static str,
-    options: Options,
-    operands: Operands,
-    name: ScriptName,
-}
-
-/// The script or target name that follows the command and is part of the rule: `npm run NAME`, `make NAME`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ScriptName {
-    None,
-    Fixed,
-}
 
 /// The part of a command that a session rule covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,48 +22,6 @@ pub struct CoveredCommand {
     pattern: &'static CommandPattern,
     /// The script or target, if the pattern has one.
     name: Option<String>,
-}
-
-/// The operands that a pattern covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operands {
-    /// Any text: the program only prints, searches or records.
-    Text,
-    /// None that
-    /// - begins with `@`, and so may name a file with options in it;
-    /// - is an address, and so names a remote;
-    /// - sets a variable of a build.
-    Names,
-    /// At most one of [`Operands::Names`]: a second one would be written to.
-    Single,
-    /// No operands: each would be another script, target or goal, or an argument of one.
-    None,
-}
-
-/// The options that a pattern covers in addition to [`UNIVERSAL_OPTIONS`], separated by spaces. `-n=` and `--format=`
-/// may have a value, `-#` is a number (`-20`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Options {
-    /// Any option: the program can neither write nor run anything.
-    Any,
-    /// The listed options, and words that join short ones: `-la`, `-n5`.
-    Joined(&'static str),
-    /// The listed options. The program doesn't join short options, or not as getopt does.
-    Whole(&'static str),
-}
-
-impl fmt::Display for CommandPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let covered = match (self.operands, self.options) {
-            (Operands::None, _) => "safe options",
-            (Operands::Single, _) => "any file, safe options",
-            (Operands::Text | Operands::Names, Options::Any) => "any arguments",
-            (Operands::Text | Operands::Names, Options::Joined(_) | Options::Whole(_)) => {
-                "any arguments, safe options"
-            }
-        };
-        write!(f, "[{covered}]")
-    }
 }
 
 impl fmt::Display for CoveredCommand {

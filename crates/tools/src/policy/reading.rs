@@ -1,9 +1,19 @@
 //! Read-only commands and the paths that they read: one plain command from the table of patterns, without wildcards.
 
-use super::RepositoryState;
 use super::pattern::CommandPattern;
 use super::risk::CommandFolders;
 use super::shell;
+
+/// State of the repository whose `.git` lies in the working directory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RepositoryState {
+    /// There is no repository, it wasn't checked, or its configuration may run something: files that a tool wrote could
+    /// pass for a repository, and git runs programs that its configuration names.
+    #[default]
+    Unknown,
+    /// A real repository whose configuration runs nothing.
+    Harmless,
+}
 
 /// The read-only commands, each with the options that disqualify it: they follow links out of the operands, wait
 /// forever, or read a file that the option names. Commands that may write, run or send something are left out, and so
@@ -97,7 +107,8 @@ fn may_be(word: &str, option: &str) -> bool {
 mod tests {
     use tiller_core::protected_path::ProtectedPaths;
 
-    use crate::policy::{Policy, RepositoryState};
+    use super::RepositoryState;
+    use crate::policy::Policy;
 
     fn paths(line: &str) -> Option<Vec<String>> {
         let protected = ProtectedPaths { homes: vec!["/home/me".into()], ..ProtectedPaths::default() };

@@ -4,29 +4,19 @@ use tiller_core::protected_path::Protection;
 
 use super::shell::{self, Segment};
 
+mod arguments;
 mod command_folders;
 mod download;
 mod find;
 mod git_data_loss;
 mod git_exec;
 mod outside;
+mod variables;
 mod writes;
 
+use arguments::{HARMLESS_DEVICES, SHELLS, has_flag, is_recursive, line_of_shell, programs, targets};
 pub(super) use command_folders::CommandFolders;
 pub(super) use outside::READS_CREDENTIALS;
-
-const SHELLS: &[&str] = &["bash", "dash", "fish", "ksh", "sh", "zsh"];
-const INTERPRETERS: &[&str] = &["node", "perl", "php", "python", "python3", "ruby"];
-const DOWNLOADERS: &[&str] = &["curl", "wget"];
-
-/// Programs that run the command that follows them.
-const WRAPPERS: &[&str] = &[
-    "builtin", "command", "do", "elif", "else", "env", "exec", "if", "nice", "nohup", "setsid", "stdbuf",
-    "then", "time", "timeout", "until", "while", "xargs",
-];
-
-/// Devices that are safe to write to.
-const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
 /// The nesting depth up to which commands of shells and other programs (`bash -c "sh -c …"`) are parsed.
 const DEPTH: usize = 4;
@@ -43,7 +33,7 @@ pub(super) fn find_risk(line: &str, folders: CommandFolders<'_>) -> Option<Strin
 
 fn judge_line(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<String> {
     let segments = shell::segments(line);
-    let variables = outside::list_variables(&segments);
+    let variables = variables::list_variables(&segments);
     if download::runs_download(line, &segments) || download::runs_saved(&segments, &variables) {
         return Some("runs what it downloads".into());
     }
@@ -147,8 +137,13 @@ fn judge_program(
             .map(|device| format!("writes to the device {device}")),
         "fdisk" | "parted" | "sfdisk" | "wipefs" => Some(format!("changes a disk ({name})")),
         "shutdown" | "reboot" | "halt" | "poweroff" => Some(format!("stops the machine ({name})")),
-        "find" => find::judge_find(arguments, folders, depth),
-        "git" => git_data_loss::judge_git(arguments, folders, depth)
+        "find" => find::judge_find(arguments, folders).or_else(|| {
+            find::list_runs(arguments).into_iter().find_map(|words| judge_run(words, folders, depth))
+        }),
+        "git" => git_data_loss::list_runs(arguments)
+            .iter()
+            .find_map(|words| judge_run(words, folders, depth))
+            .or_else(|| git_data_loss::judge_git(arguments))
             .or_else(|| git_exec::find_git_setting(arguments))
             .or_else(|| {
                 let is_system = writes::changes_system_config(arguments);
@@ -186,83 +181,16 @@ fn judge_deeper(depth: usize, judge: impl FnOnce(usize) -> Option<String>) -> Op
     }
 }
 
-/// Returns the line that a shell is given with `-c`.
-fn line_of_shell(arguments: &[String]) -> Option<&String> {
-    arguments.iter().skip_while(|word| !is_command_flag(word)).nth(1)
-}
-
-/// Checks for `-c`, `-lc` and the like.
-fn is_command_flag(word: &str) -> bool {
-    word.starts_with('-') && !word.starts_with("--") && word.ends_with('c')
-}
-
-/// Returns the program of a command, and the path assigned before it, because a later command may run that one:
-/// `X=/usr/bin/sudo; $X ls`.
-fn programs(words: &[String]) -> Vec<(&str, &[String])> {
-    let (name, arguments) = program(words);
-    let prefix = &words[..words.len() - arguments.len()];
-    let assigned = prefix.iter().position(|word| is_assignment(word) && word.contains('/'));
-    let assigned = assigned.map(|at| (base_name(&words[at]), &words[at + 1..]));
-    [(name, arguments)].into_iter().chain(assigned).collect()
-}
-
-/// Checks whether a word is an assignment: `X=…`, `X+=…`, `X[1]=…`.
-fn is_assignment(word: &str) -> bool {
-    let Some((name, _)) = word.split_once('=') else { return false };
-    let name = name.trim_end_matches('+').split('[').next().unwrap_or(name);
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-fn base_name(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or(word)
-}
-
-/// Returns the program of a command without its folder, and its arguments. Assignments and wrappers are skipped.
-fn program(mut words: &[String]) -> (&str, &[String]) {
-    let mut is_wrapped = false;
-    while let [word, rest @ ..] = words {
-        let name = base_name(word);
-        let is_wrapper_option =
-            is_wrapped && (word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_digit()));
-        // The variable may be empty.
-        if WRAPPERS.contains(&name) || name.starts_with('$') {
-            is_wrapped = true;
-        } else if !is_wrapper_option && !name.contains('=') && !is_assignment(word) && name != "!" {
-            return (name, rest);
-        }
-        words = rest;
-    }
-    ("", &[])
-}
-
 fn judge_rm(arguments: &[String], folders: CommandFolders<'_>) -> Option<String> {
     let target =
         targets(arguments).find(|path| folders.leads_out(path)).filter(|_| is_recursive(arguments))?;
     Some(format!("deletes everything under {target}"))
 }
 
-/// Checks whether `rm` with these arguments deletes folders.
-fn is_recursive(arguments: &[String]) -> bool {
-    has_flag(arguments, 'r', "recursive") || has_flag(arguments, 'R', "recursive")
-}
-
 fn changes_recursively(arguments: &[String]) -> bool {
     let is_long =
         |word: &String| word.len() > 4 && word.starts_with("--") && "--recursive".starts_with(word.as_str());
     has_flag(arguments, 'R', "recursive") || arguments.iter().any(is_long)
-}
-
-/// Iterates over the arguments that aren't flags.
-fn targets(arguments: &[String]) -> impl Iterator<Item = &String> {
-    arguments.iter().filter(|word| !word.starts_with('-'))
-}
-
-fn has_flag(arguments: &[String], short: char, long: &str) -> bool {
-    arguments.iter().any(|word| match word.strip_prefix("--") {
-        Some(name) => name == long,
-        None => word.starts_with('-') && word.contains(short),
-    })
 }
 
 fn is_device(path: &str) -> bool {

@@ -3,6 +3,8 @@
 
 mod braces;
 
+use braces::{CLOSE, OPEN};
+
 /// One command of a line: its words, without quotes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Segment {
@@ -103,11 +105,10 @@ fn is_risky_before_wildcard(word: &str) -> bool {
     word.is_empty() || rest.starts_with(['/', '~', '.']) || rest.contains("/.")
 }
 
-/// Marks in a word that is being parsed: a substitution, and unquoted braces. A command can't contain the first
-/// character, and is unlikely to contain the others.
+/// The mark of a substitution in a word that is being parsed; a command can't contain the character.
 const SUBSTITUTION: char = '\0';
-const OPEN: char = '\x01';
-const CLOSE: char = '\x02';
+
+/// All marks.
 const MARKS: [char; 3] = [SUBSTITUTION, OPEN, CLOSE];
 
 /// Prefix of a word that is no argument: the source of a redirected input, or an empty word for `&>`.

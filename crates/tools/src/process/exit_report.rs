@@ -1,6 +1,6 @@
 //! The supervisor's exit report: one line, `code 0 leftovers 2`, `signal 9 leftovers 0` or `failed REASON`.
 
-use super::{Exit, ExitStatus};
+use super::exit::{Exit, ExitStatus};
 
 /// The result of a supervised command.
 #[derive(Debug, PartialEq, Eq)]

@@ -20,50 +20,35 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
+use super::exit::{Exit, ExitStatus};
 use super::exit_report::ExitReport;
 use super::order::ReceivedOrder;
-use super::{Exit, ExitStatus};
 
+mod arguments;
+mod kill;
 mod process_tree;
 mod stdin_pump;
 mod wait;
 #[cfg(target_os = "linux")]
 mod watchdog;
 
+pub use arguments::NAME;
+pub(crate) use arguments::{CONVERSE, STANDBY};
+use kill::{LEAVE_TIMEOUT, POLL_INTERVAL, kill_all, until_true};
 use process_tree::ProcessTree;
 use stdin_pump::Pump;
 use wait::{EarlySignals, SignalWaiter, Wakeup};
 
-/// The argument that makes our binary run as the supervisor.
-pub const NAME: &str = "__run";
-
-/// The argument after [`NAME`] that passes stdin through and keeps stderr apart.
-pub(crate) const CONVERSE: &str = "--converse";
-
-/// The argument after [`NAME`] that makes the supervisor read its order from stdin.
-pub(crate) const STANDBY: &str = "--standby";
-
 /// The time that leftover processes have to end by themselves: bash doesn't wait for `>(tee log)`, which may still
 /// write.
 const GRACE: Duration = Duration::from_millis(250);
-
-/// The time that a program with piped stdio has after its stdin has ended: buffered input has to be read, also on a
-/// busy machine.
-const LEAVE_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// The time for which kills are repeated. Only processes stuck in the kernel survive a kill, and they die when they
-/// leave it.
-const KILL_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Poll interval for remaining processes.
-const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Runs the program that `arguments` (those after [`NAME`]) name, under supervision. `main` calls it before anything
 /// else, above all before it starts a thread.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let mut arguments = arguments.peekable();
     #[cfg(target_os = "linux")]
-    if arguments.next_if(|first| first == watchdog::SUPERVISED).is_none() {
+    if arguments.next_if(|first| first == arguments::SUPERVISED).is_none() {
         return match watchdog::watch(arguments) {
             Ok(()) => ExitCode::SUCCESS,
             Err(reason) => report(&ExitReport::Failed(reason)),
@@ -220,18 +205,4 @@ fn end_leftovers(tree: &ProcessTree, waiter: &SignalWaiter) -> usize {
         }
     }
     0
-}
-
-/// Repeats the kill until no process is left; returns the number of processes hit by the first one.
-fn kill_all(tree: &ProcessTree) -> usize {
-    let first = tree.kill();
-    until_true(|| tree.kill() == 0);
-    first
-}
-
-fn until_true(is_done: impl Fn() -> bool) {
-    let deadline = Instant::now() + KILL_TIMEOUT;
-    while !is_done() && Instant::now() < deadline {
-        std::thread::sleep(POLL_INTERVAL);
-    }
 }

@@ -9,36 +9,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tiller_core::ansi::StyleRun;
-use tiller_core::setting::Settings;
 use tiller_core::tool_spec::{Access, OutputKind, ShownArgument, ToolTraits};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
+use super::environment::{BashTimes, ToolEnvironment};
 use super::output_capture::{CapturedOutput, OutputCapture, PREVIEW_INTERVAL};
 use super::truncation::OutputLimits;
-use super::{ToolEnvironment, ToolOutput, ToolProgress, TypedTool};
+use super::{ToolOutput, ToolProgress, TypedTool};
 use crate::process::{Exit, ExitStatus, ProcessError, Runner, Running, ShellCommand};
-
-/// Time limits for commands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BashTimes {
-    /// Default timeout, in seconds.
-    pub timeout_s: u64,
-    /// Maximum timeout of a call, in seconds.
-    pub max_timeout_s: u64,
-}
-
-impl Default for BashTimes {
-    /// The defaults of the settings.
-    fn default() -> Self {
-        Self::from(&Settings::default())
-    }
-}
-
-impl From<&Settings> for BashTimes {
-    fn from(settings: &Settings) -> Self {
-        Self { timeout_s: settings.bash_timeout_s(), max_timeout_s: settings.bash_max_timeout_s() }
-    }
-}
 
 #[derive(Debug)]
 pub(super) struct BashTool {

@@ -1,19 +1,18 @@
 //! The tools of a session, by name.
 
-use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
 
-use super::bash::{BashTimes, BashTool};
+use super::bash::BashTool;
 use super::edit_file::EditFile;
+use super::environment::ToolEnvironment;
 use super::grep::Grep;
 use super::list_files::ListFiles;
 use super::read_file::ReadFile;
 use super::write_file::WriteFile;
-use super::{OutputLimits, Tool, TypedTool, TypedToolAdapter};
-use crate::process::Runner;
+use super::{Tool, TypedTool, TypedToolAdapter};
 use crate::workspace::Workspace;
 
 /// The built-in tools, in the order in which the model sees them.
@@ -49,35 +48,6 @@ pub fn built_in_tools() -> ToolCatalog {
     static CATALOG: LazyLock<ToolCatalog> =
         LazyLock::new(|| BUILT_IN.iter().map(|tool| (tool.name.to_owned(), tool.traits)).collect());
     CATALOG.clone()
-}
-
-/// The dependencies of the built-in tools.
-#[derive(Clone, Debug)]
-pub struct ToolEnvironment {
-    /// The files that the tools may reach.
-    pub workspace: Workspace,
-    /// The runner of commands.
-    pub runner: Runner,
-    /// Limits of one result.
-    pub limits: OutputLimits,
-    /// Time limits of commands.
-    pub bash: BashTimes,
-    /// Folder for outputs that are over the limits; created when needed, readable by the tools.
-    pub scratch: PathBuf,
-}
-
-impl ToolEnvironment {
-    /// Creates an environment with default limits and times.
-    #[must_use]
-    pub fn new(workspace: Workspace, runner: Runner, scratch: impl Into<PathBuf>) -> Self {
-        let (limits, bash) = (OutputLimits::default(), BashTimes::default());
-        Self { workspace, runner, limits, bash, scratch: scratch.into() }
-    }
-
-    /// Returns the workspace with the stored outputs, for tools that read.
-    pub(super) fn readable(&self) -> Workspace {
-        self.workspace.clone().with_readable(&self.scratch)
-    }
 }
 
 /// An error for a name that no tool has.

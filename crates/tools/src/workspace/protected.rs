@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tiller_files::{FileId, link_target, list_own_entries};
 
-use super::resolve_links;
+use super::links::resolve_links;
 
 /// Absolute folders; they need not exist.
 #[derive(Clone, Debug, Default)]

@@ -11,8 +11,8 @@
 //! another folder, and if it neither deletes nor forces. Sources: the manual pages of git 2.47, cargo 1.90, ripgrep 14,
 //! GNU and BSD tools, Go 1.24, pytest 8, gh 2, docker 28, kubectl 1.33.
 
-use super::Options::{Any, Joined, Whole};
-use super::{CommandPattern, Operands, Options, ScriptName};
+use super::command_pattern::Options::{Any, Joined, Whole};
+use super::command_pattern::{CommandPattern, Operands, Options, ScriptName};
 
 /// Options that are harmless to every command of the table.
 pub(super) const UNIVERSAL_OPTIONS: &str = "-- -q -v --quiet --verbose";

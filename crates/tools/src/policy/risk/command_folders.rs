@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use tiller_core::protected_path::{ProtectedPaths, Protection, normalize};
 
 use super::super::shell::Segment;
-use super::outside::Variable;
-use super::{program, targets};
+use super::arguments::{program, targets};
+use super::variables::Variable;
 
 /// Shell names of the home directory.
 const HOME_NAMES: &[&str] = &["~", "$HOME", "${HOME}"];

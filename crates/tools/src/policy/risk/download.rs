@@ -1,11 +1,13 @@
 //! Recognizes downloads that are run: an interpreter that reads its code from a pipe or a substitution with a download
 //! in it, and a file that is downloaded and run by the same line.
 
-use super::outside::{EXPANSIONS, Variable, expand};
-use super::{
-    DOWNLOADERS, INTERPRETERS, SHELLS, Segment, base_name, has_flag, is_assignment, is_command_flag,
-    line_of_shell, program, programs, shell, targets, writes,
+use super::super::shell::{self, Segment};
+use super::arguments::{
+    DOWNLOADERS, INTERPRETERS, SHELLS, base_name, has_flag, is_assignment, is_command_flag, line_of_shell,
+    program, programs, targets,
 };
+use super::variables::{EXPANSIONS, Variable, expand};
+use super::writes;
 
 /// The placeholder of a substitution in a word.
 const SUBSTITUTION: &str = "$(…)";

@@ -1,31 +1,32 @@
 //! Judges `find`: the files that it deletes and the commands that it runs.
 
-use super::shell::{self, Segment};
-use super::{CommandFolders, SHELLS, base_name, is_recursive, judge_run, line_of_shell, program};
+use super::super::shell::{self, Segment};
+use super::arguments::{SHELLS, base_name, is_recursive, line_of_shell, program};
+use super::command_folders::CommandFolders;
 
 /// Actions that are followed by a command, up to `;` or `+`.
 const RUNNERS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
 
-/// Finds the danger of `find` with these arguments: deleting outside the working directory or the directory itself, or
-/// a dangerous command.
-pub(super) fn judge_find(arguments: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<String> {
+/// Finds the danger of `find` with these arguments: deleting outside the working directory or the directory itself.
+pub(super) fn judge_find(arguments: &[String], folders: CommandFolders<'_>) -> Option<String> {
     let runs_rm = arguments.split(|word| is_runner(word)).skip(1).any(|words| deletes(words, |_| true));
     if runs_rm || arguments.iter().any(|word| word == "-delete") {
         let searched = list_searched(arguments).into_iter().find(|path| folders.leads_out(path));
-        if searched.is_some() {
-            return searched.map(|path| format!("deletes files found under {path}"));
-        }
+        return searched.map(|path| format!("deletes files found under {path}"));
     }
-    let mut rest = arguments;
+    None
+}
+
+/// Lists the commands that `find` with these arguments runs.
+pub(super) fn list_runs(arguments: &[String]) -> Vec<&[String]> {
+    let (mut runs, mut rest) = (Vec::new(), arguments);
     while let Some(at) = rest.iter().position(|word| is_runner(word)) {
         rest = &rest[at + 1..];
         let end = rest.iter().position(|word| word == ";" || word == "+").unwrap_or(rest.len());
-        if let Some(reason) = judge_run(&rest[..end], folders, depth) {
-            return Some(reason);
-        }
+        runs.push(&rest[..end]);
         rest = &rest[end..];
     }
-    None
+    runs
 }
 
 fn is_runner(word: &str) -> bool {

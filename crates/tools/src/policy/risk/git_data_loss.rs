@@ -1,8 +1,7 @@
 //! Recognizes git commands that lose changes which aren't committed, stashed or pushed. Only the words are known:
 //! whether `git checkout x` means a branch or a file depends on the repository.
 
-use super::writes::values;
-use super::{CommandFolders, has_flag, judge_nested, judge_run};
+use super::arguments::{has_flag, values};
 
 const UNCOMMITTED: &str = "discards uncommitted changes";
 const PUSHED: &str = "overwrites pushed commits";
@@ -13,8 +12,8 @@ const UNKNOWN: &str = "deletes untracked files";
 const WITH_VALUES: &[&str] =
     &["-C", "-c", "--attr-source", "--config-env", "--git-dir", "--namespace", "--work-tree"];
 
-/// Finds the data loss by git with these arguments, or by a command that it runs.
-pub(super) fn judge_git(arguments: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<String> {
+/// Finds the data loss by git with these arguments.
+pub(super) fn judge_git(arguments: &[String]) -> Option<String> {
     let (command, rest) = split_command(arguments)?;
     let loss = match command {
         "checkout" => discards_by_checkout(rest).then_some(UNCOMMITTED),
@@ -31,10 +30,7 @@ pub(super) fn judge_git(arguments: &[String], folders: CommandFolders<'_>, depth
             let discards = rest.iter().any(|word| word == "--discard-changes");
             (discards || forces(rest, ['c', 'C'])).then_some(UNCOMMITTED)
         }
-        _ => {
-            return judge_runner(command, rest, folders, depth)
-                .or_else(|| judge_unknown(rest).map(str::to_owned));
-        }
+        _ => judge_unknown(rest),
     };
     loss.map(str::to_owned)
 }
@@ -66,13 +62,13 @@ fn judge_plain(command: &str, rest: &[String]) -> Option<&'static str> {
     }
 }
 
-/// Judges git commands that run another command.
-fn judge_runner(command: &str, rest: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<String> {
-    match command {
-        "bisect" => judge_run(words_after(rest, "run"), folders, depth),
-        "rebase" => values(rest, 'x', "exec").find_map(|line| judge_nested(line, folders, depth)),
-        "submodule" => judge_run(words_after(rest, "foreach"), folders, depth),
-        _ => None,
+/// Lists the commands that git with these arguments runs. A single word is a line for a shell.
+pub(super) fn list_runs(arguments: &[String]) -> Vec<Vec<String>> {
+    match split_command(arguments) {
+        Some(("bisect", rest)) => vec![words_after(rest, "run").to_vec()],
+        Some(("rebase", rest)) => values(rest, 'x', "exec").map(|line| vec![line.to_owned()]).collect(),
+        Some(("submodule", rest)) => vec![words_after(rest, "foreach").to_vec()],
+        Some(_) | None => Vec::new(),
     }
 }
 

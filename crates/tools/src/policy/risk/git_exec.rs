@@ -1,7 +1,6 @@
 //! Recognizes commands that configure a program for git to run.
 
-use super::writes::values;
-use super::{HARMLESS_DEVICES, INTERPRETERS, SHELLS, targets};
+use super::arguments::{HARMLESS_DEVICES, INTERPRETERS, SHELLS, targets, values};
 
 /// The keys of git's configuration whose values it runs, by section and last part, in lower case: `filter.lfs.clean` is
 /// `filter` and `clean`. `git help config` lists them.

@@ -5,7 +5,10 @@ use std::path::Path;
 
 use tiller_core::protected_path::normalize;
 
-use super::{CommandFolders, HARMLESS_DEVICES, Segment, has_flag, is_assignment, program, targets, writes};
+use super::arguments::{HARMLESS_DEVICES, has_flag, program, targets};
+use super::command_folders::{CommandFolders, list_paths, strip_current};
+use super::variables::{EXPANSIONS, TEMPORARY, expand};
+use super::writes;
 
 /// The reason for a command that reads credential files.
 pub(in crate::policy) const READS_CREDENTIALS: &str = "reads keys or passwords in your home directory";
@@ -21,16 +24,6 @@ const NAMING: &[&str] = &["[", "cd", "du", "ls", "pushd", "stat", "test"];
 
 /// Programs that read a folder recursively, whatever their options.
 const RECURSIVE: &[&str] = &["7z", "ag", "rg", "rsync", "tar", "zip"];
-
-/// Folders for temporary files.
-const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/dev/shm"];
-
-/// A variable that a line sets, and its values.
-#[derive(Debug)]
-pub(in crate::policy) struct Variable {
-    name: String,
-    values: Vec<String>,
-}
 
 /// Checks whether a command names credential files, or recursively reads a folder that contains some.
 pub(super) fn reads_credentials(words: &[String], folders: CommandFolders<'_>) -> bool {
@@ -68,59 +61,9 @@ pub(super) fn find_written_outside(
     paths.into_iter().find_map(|path| folders.judge_output(&path))
 }
 
-/// Lists the variables that the commands of a line set: by assignments, and by loops over words.
-pub(super) fn list_variables(segments: &[Segment]) -> Vec<Variable> {
-    let mut variables = Vec::new();
-    for segment in segments {
-        let makes_temporary = || {
-            let mut same_statement = segments.iter().filter(|other| other.statement == segment.statement);
-            same_statement.any(|other| program(&other.words).0 == "mktemp")
-        };
-        for word in segment.words.iter().filter(|word| is_assignment(word)) {
-            let Some((name, value)) = word.split_once('=') else { continue };
-            let value = if value == "$(…)" && makes_temporary() { TEMPORARY[0] } else { value };
-            let name = name.trim_end_matches('+').to_owned();
-            variables.push(Variable { name, values: vec![value.to_owned()] });
-        }
-        let words = segment.words.iter().map(String::as_str).collect::<Vec<_>>();
-        if let Some(at) = words.iter().position(|word| *word == "for")
-            && let [name, "in", values @ ..] = &words[at + 1..]
-        {
-            let values = values.iter().map(|value| (*value).to_owned()).collect();
-            variables.push(Variable { name: (*name).to_owned(), values });
-        }
-    }
-    variables
-}
-
-/// Replaces a variable at the beginning of a path by its values; `None` if they aren't known.
-pub(super) fn expand(path: &str, variables: &[Variable], depth: usize) -> Option<Vec<String>> {
-    let Some(rest) = path.strip_prefix('$') else { return Some(vec![path.to_owned()]) };
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let braced = rest.strip_prefix('{');
-    let rest = braced.unwrap_or(rest);
-    let end = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
-    let (name, suffix) = rest.split_at(end);
-    let suffix = braced.map_or(suffix, |_| suffix.find('}').map_or("", |at| &suffix[at + 1..]));
-    let assigned = variables.iter().filter(|variable| variable.name == name);
-    let assigned: Vec<&String> = assigned.flat_map(|variable| &variable.values).collect();
-    let depth = depth.checked_sub(1)?;
-    if name == "TMPDIR" && assigned.is_empty() {
-        return Some(vec![format!("{}{suffix}", TEMPORARY[0])]);
-    }
-    if ["HOME", "PWD"].contains(&name) || assigned.is_empty() {
-        return None;
-    }
-    let values = assigned.into_iter().map(|value| expand(&format!("{value}{suffix}"), variables, depth));
-    values.collect::<Option<Vec<_>>>().map(|values| values.concat())
-}
-
-/// Maximum depth of variables that name other variables.
-pub(super) const EXPANSIONS: usize = 4;
-
 impl CommandFolders<'_> {
     fn names_credential(self, word: &str) -> bool {
-        let paths = super::command_folders::list_paths(word);
+        let paths = list_paths(word);
         let paths =
             paths.into_iter().map(|path| path.trim_start_matches('@')).flat_map(|path| self.expand_all(path));
         paths.into_iter().flat_map(|path| self.resolve(&path)).any(|path| self.protected.is_credential(&path))
@@ -150,8 +93,7 @@ impl CommandFolders<'_> {
         let paths = self.expand_all(path);
         let outside: Vec<&String> = paths.iter().filter(|path| self.is_outside(path)).collect();
         let is_unknown = |path: &&String| {
-            let is_variable = self.strip_home(path).is_none()
-                && super::command_folders::strip_current(path).starts_with('$');
+            let is_variable = self.strip_home(path).is_none() && strip_current(path).starts_with('$');
             is_variable || !self.resolve_from(self.current, path).is_absolute()
         };
         match outside.as_slice() {
@@ -167,7 +109,7 @@ impl CommandFolders<'_> {
         if HARMLESS_DEVICES.contains(&path) || path.starts_with("/dev/fd/") {
             return false;
         }
-        let relative = super::command_folders::strip_current(path);
+        let relative = strip_current(path);
         let is_unknown = self.strip_home(path).is_none() && relative.starts_with(['~', '$']);
         let real = normalize(&self.resolve_from(self.current, path));
         let temporary = TEMPORARY.iter().map(Path::new);

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use tiller_core::protected_path::Protection;
 
-use super::{CommandFolders, base_name, git_data_loss, has_flag, targets};
+use super::arguments::{base_name, has_flag, targets, values};
+use super::command_folders::CommandFolders;
+use super::git_data_loss;
 
 /// Actions of find with a file to write in the next word (GNU findutils 4.10).
 const FIND_OUTPUTS: &[&str] = &["-fls", "-fprint", "-fprint0", "-fprintf"];
@@ -206,24 +208,6 @@ fn is_option(word: &str, option: &str) -> bool {
 pub(super) fn extracts(arguments: &[String]) -> bool {
     let is_bundled = arguments.first().is_some_and(|word| !word.starts_with('-') && word.contains('x'));
     is_bundled || ["extract", "get"].iter().any(|long| has_flag(arguments, 'x', long))
-}
-
-/// Returns the values of a flag, in any of its spellings; its long name may be abbreviated.
-pub(super) fn values<'a>(
-    arguments: &'a [String],
-    short: char,
-    long: &'a str,
-) -> impl Iterator<Item = &'a str> {
-    arguments.iter().enumerate().filter_map(move |(at, word)| {
-        let value = match word.strip_prefix("--") {
-            Some(word) => {
-                let (name, value) = word.split_once('=').unwrap_or((word, ""));
-                (long.starts_with(name) && !name.is_empty()).then_some(value)?
-            }
-            None => word.strip_prefix('-')?.split_once(short)?.1,
-        };
-        if value.is_empty() { arguments.get(at + 1).map(String::as_str) } else { Some(value) }
-    })
 }
 
 #[cfg(test)]

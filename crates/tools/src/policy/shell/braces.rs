@@ -1,7 +1,9 @@
 //! Brace expansion: `a{b,c}` is two words. `{}`, `@{0}` and `{1..3}` stay as they are, because they lead to no other
 //! path. Unquoted braces arrive as marks; quoted ones are plain text.
 
-use super::{CLOSE, OPEN};
+/// Marks of unquoted braces in a word that is being parsed; a command is unlikely to contain the characters.
+pub(super) const OPEN: char = '\x01';
+pub(super) const CLOSE: char = '\x02';
 
 /// Maximum number of words from one with braces; nobody types more.
 const MOST_EXPANDED: usize = 64;

@@ -13,13 +13,12 @@ use nix::sys::prctl;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use super::arguments::{NAME, SUPERVISED};
+use super::kill::{KILL_TIMEOUT, LEAVE_TIMEOUT, kill_all, until_true};
+use super::process_tree;
 use super::process_tree::ProcessTree;
 use super::wait::{EarlySignals, SignalWaiter, WatchdogWakeup};
-use super::{KILL_TIMEOUT, LEAVE_TIMEOUT, NAME, kill_all, process_tree, until_true};
-use crate::process::this_program;
-
-/// The argument after [`NAME`] that makes the process the supervisor.
-pub(super) const SUPERVISED: &str = "--supervised";
+use crate::process::program_path::this_program;
 
 /// The time that a supervisor may take to stop: its own timeouts, plus one second to report. A suspended supervisor
 /// never stops.

@@ -1,0 +1,99 @@
+//! The words of a command: its program, flags and operands.
+
+pub(super) const SHELLS: &[&str] = &["bash", "dash", "fish", "ksh", "sh", "zsh"];
+pub(super) const INTERPRETERS: &[&str] = &["node", "perl", "php", "python", "python3", "ruby"];
+pub(super) const DOWNLOADERS: &[&str] = &["curl", "wget"];
+
+/// Programs that run the command that follows them.
+const WRAPPERS: &[&str] = &[
+    "builtin", "command", "do", "elif", "else", "env", "exec", "if", "nice", "nohup", "setsid", "stdbuf",
+    "then", "time", "timeout", "until", "while", "xargs",
+];
+
+/// Devices that are safe to write to.
+pub(super) const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
+
+/// Returns the line that a shell is given with `-c`.
+pub(super) fn line_of_shell(arguments: &[String]) -> Option<&String> {
+    arguments.iter().skip_while(|word| !is_command_flag(word)).nth(1)
+}
+
+/// Checks for `-c`, `-lc` and the like.
+pub(super) fn is_command_flag(word: &str) -> bool {
+    word.starts_with('-') && !word.starts_with("--") && word.ends_with('c')
+}
+
+/// Returns the program of a command, and the path assigned before it, because a later command may run that one:
+/// `X=/usr/bin/sudo; $X ls`.
+pub(super) fn programs(words: &[String]) -> Vec<(&str, &[String])> {
+    let (name, arguments) = program(words);
+    let prefix = &words[..words.len() - arguments.len()];
+    let assigned = prefix.iter().position(|word| is_assignment(word) && word.contains('/'));
+    let assigned = assigned.map(|at| (base_name(&words[at]), &words[at + 1..]));
+    [(name, arguments)].into_iter().chain(assigned).collect()
+}
+
+/// Checks whether a word is an assignment: `X=…`, `X+=…`, `X[1]=…`.
+pub(super) fn is_assignment(word: &str) -> bool {
+    let Some((name, _)) = word.split_once('=') else { return false };
+    let name = name.trim_end_matches('+').split('[').next().unwrap_or(name);
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+pub(super) fn base_name(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
+}
+
+/// Returns the program of a command without its folder, and its arguments. Assignments and wrappers are skipped.
+pub(super) fn program(mut words: &[String]) -> (&str, &[String]) {
+    let mut is_wrapped = false;
+    while let [word, rest @ ..] = words {
+        let name = base_name(word);
+        let is_wrapper_option =
+            is_wrapped && (word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_digit()));
+        // The variable may be empty.
+        if WRAPPERS.contains(&name) || name.starts_with('$') {
+            is_wrapped = true;
+        } else if !is_wrapper_option && !name.contains('=') && !is_assignment(word) && name != "!" {
+            return (name, rest);
+        }
+        words = rest;
+    }
+    ("", &[])
+}
+
+/// Checks whether `rm` with these arguments deletes folders.
+pub(super) fn is_recursive(arguments: &[String]) -> bool {
+    has_flag(arguments, 'r', "recursive") || has_flag(arguments, 'R', "recursive")
+}
+
+/// Iterates over the arguments that aren't flags.
+pub(super) fn targets(arguments: &[String]) -> impl Iterator<Item = &String> {
+    arguments.iter().filter(|word| !word.starts_with('-'))
+}
+
+pub(super) fn has_flag(arguments: &[String], short: char, long: &str) -> bool {
+    arguments.iter().any(|word| match word.strip_prefix("--") {
+        Some(name) => name == long,
+        None => word.starts_with('-') && word.contains(short),
+    })
+}
+
+/// Returns the values of a flag, in any of its spellings; its long name may be abbreviated.
+pub(super) fn values<'a>(
+    arguments: &'a [String],
+    short: char,
+    long: &'a str,
+) -> impl Iterator<Item = &'a str> {
+    arguments.iter().enumerate().filter_map(move |(at, word)| {
+        let value = match word.strip_prefix("--") {
+            Some(word) => {
+                let (name, value) = word.split_once('=').unwrap_or((word, ""));
+                (long.starts_with(name) && !name.is_empty()).then_some(value)?
+            }
+            None => word.strip_prefix('-')?.split_once(short)?.1,
+        };
+        if value.is_empty() { arguments.get(at + 1).map(String::as_str) } else { Some(value) }
+    })
+}

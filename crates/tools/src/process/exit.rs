@@ -1,0 +1,30 @@
+//! The end of a command.
+
+/// The end of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// The shell's own exit status.
+    pub status: ExitStatus,
+    /// The number of processes that it left behind and that were killed.
+    pub leftovers: usize,
+}
+
+/// The exit status of the shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitStatus {
+    /// It exited with this code.
+    Code(i32),
+    /// It was killed by this signal.
+    Signal(i32),
+}
+
+impl ExitStatus {
+    /// Returns the exit code; `None` if a signal killed the command.
+    #[must_use]
+    pub const fn code(self) -> Option<i32> {
+        match self {
+            Self::Code(code) => Some(code),
+            Self::Signal(_) => None,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The error of a path that can't be accessed.
+
+use std::io;
+use std::path::PathBuf;
+
+/// The reason why a path can't be accessed. The messages are for the model.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// The working directory can't be used.
+    #[error("working directory {path}: not a folder that can be read")]
+    NoRoot {
+        /// The folder.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The path leads out of the workspace.
+    #[error(
+        "{path} is outside the working directory {root}, where tools have no access; start tiller with --add-dir FOLDER to \
+         add the folder"
+    )]
+    Outside {
+        /// The path, as given.
+        path: String,
+        /// The working directory.
+        root: PathBuf,
+    },
+    /// The path is read-only.
+    #[error("{path} may be read but not written")]
+    ReadOnly {
+        /// The path, as given.
+        path: String,
+    },
+    /// The path lies in one of tiller's own folders.
+    #[error("{path} is one of tiller's own files, which tools can't access; ask the user to change it")]
+    Protected {
+        /// The path, as given.
+        path: String,
+    },
+    /// A link in the path leads nowhere, so the file that a write through it would create isn't known.
+    #[error("{path} is a symbolic link that leads nowhere")]
+    BrokenLink {
+        /// The link.
+        path: PathBuf,
+    },
+    /// A link in the path leads to a target that needs approval for writing, which the path itself doesn't show.
+    #[error("{path} is a symbolic link to a file that needs approval for writing; use its real path: {real}")]
+    HiddenTarget {
+        /// The path, as given.
+        path: String,
+        /// The path with links resolved.
+        real: PathBuf,
+    },
+    /// An error of the file system.
+    #[error("{path}: {source}")]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+}
