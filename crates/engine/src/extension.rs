@@ -12,6 +12,7 @@ mod host;
 pub mod process;
 mod protocol;
 mod remote_tool;
+mod shared_process;
 mod transport;
 
 use std::future::ready;

@@ -6,11 +6,15 @@ mod compaction;
 mod error;
 mod events;
 mod model;
+mod model_change;
+mod offered_tool;
 mod prompt;
 mod resources;
 mod session;
+mod session_status;
 mod snapshot;
 mod status;
+mod summarizing;
 mod tools;
 
 use std::sync::Arc;
@@ -31,14 +35,14 @@ pub(super) use command::{
     AttachCommand, DriverCommand, OptionChange, OtherSessionOp, PermissionCommand, Reply, SwitchTarget,
 };
 pub use command::{ForkedSession, SessionSwitched};
-pub use compaction::{BranchSummary, Summarizing, SummaryOf};
 pub use error::AgentError;
 pub use events::{EventStream, Lagged};
-pub use model::{ChosenModel, CycleScope, LockedModel, ProviderChange};
+pub use model_change::{ChosenModel, CycleScope, LockedModel, ProviderChange};
+pub use offered_tool::{OfferState, OfferedTool};
 pub use prompt::{BashContext, Expansion, LengthCheck, PromptOptions, StreamingBehavior};
+pub use session_status::{Activity, QueueStatus, SessionStats, Settled, Status};
 pub use snapshot::{ContextUse, InFlight, RunningBash, RunningCall, SessionState, Snapshot};
-pub use status::{Activity, QueueStatus, SessionStats, Settled, Status};
-pub use tools::{OfferState, OfferedTool};
+pub use summarizing::{BranchSummary, Summarizing, SummaryOf};
 
 /// Capacity of the command channel; a person can't type faster than the driver empties it.
 pub(super) const COMMANDS: usize = 64;

@@ -7,42 +7,20 @@
 mod arguments;
 mod built_in;
 mod expand;
+mod parse;
 
 use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use serde::Deserialize;
-use tiller_core::front_matter;
 use tiller_files::search_path::{self, ResourceOrigin, ResourceProblem, SearchPath};
 
-/// Maximum bytes of a template: it is a prompt, and 64 KiB are about 16,000 tokens.
-pub const MAX_BYTES: usize = 64 * 1024;
+use parse::parse;
+pub use parse::{MAX_BYTES, Template};
 
 /// Most templates that are loaded.
 pub(crate) const MAX_TEMPLATES: usize = 500;
-
-/// Maximum characters of a description, which has one line in a list.
-const MAX_DESCRIPTION: usize = 200;
-
-/// A valid template.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Template {
-    /// The file's name without `.md`.
-    pub name: String,
-    /// Purpose in one line; by default the body's first line.
-    pub description: String,
-    /// Hint on its arguments.
-    pub argument_hint: Option<String>,
-    /// Its text.
-    pub body: Arc<str>,
-    /// Path of the file; for a built-in template a name in angle brackets.
-    pub path: PathBuf,
-    /// Its origin.
-    pub origin: ResourceOrigin,
-}
 
 /// The loaded templates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -179,56 +157,6 @@ impl TemplateLoader<'_> {
     }
 }
 
-/// Front matter of a template file.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case")]
-struct TemplateFrontMatter {
-    description: Option<String>,
-    argument_hint: Option<ArgumentHint>,
-}
-
-/// `argument-hint: [file]` is a list in YAML, but means a text.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum ArgumentHint {
-    Text(String),
-    List(Vec<String>),
-}
-
-impl ArgumentHint {
-    fn text(&self) -> String {
-        match self {
-            Self::Text(text) => one_line(text),
-            Self::List(items) => format!("[{}]", one_line(&items.join(", "))),
-        }
-    }
-}
-
-fn parse(bytes: &[u8], path: &Path, origin: ResourceOrigin) -> Result<Template, String> {
-    if bytes.len() > MAX_BYTES {
-        return Err(format!("larger than {} KiB", MAX_BYTES / 1024));
-    }
-    let text = std::str::from_utf8(bytes).map_err(|_| "not UTF-8 text".to_owned())?;
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
-        return Err(format!("`/{name}` can't be typed; a name is made of letters, digits, - and _"));
-    }
-    let (head, body) = front_matter::parse::<TemplateFrontMatter>(text).map_err(|error| error.to_string())?;
-    if body.is_empty() {
-        return Err("it is empty".to_owned());
-    }
-    let described = head.description.as_deref().map(one_line).filter(|text| !text.is_empty());
-    let description = described.unwrap_or_else(|| one_line(body.lines().next().unwrap_or_default()));
-    Ok(Template {
-        name,
-        description: description.chars().take(MAX_DESCRIPTION).collect(),
-        argument_hint: head.argument_hint.map(|hint| hint.text()).filter(|hint| !hint.is_empty()),
-        body: body.into(),
-        path: path.to_owned(),
-        origin,
-    })
-}
-
 /// Returns the template files in a folder, sorted by name.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
@@ -243,10 +171,6 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     }
     files.sort();
     Ok(files)
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

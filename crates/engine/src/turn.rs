@@ -16,9 +16,11 @@ mod failure;
 pub(crate) mod input;
 mod interrupt;
 mod open_events;
+mod retry;
 #[cfg(test)]
 mod tests;
 mod tool_calls;
+mod tool_phase;
 
 use std::sync::Arc;
 use tiller_core::setting::{DeliveryMode, Settings, SteeringPoint, Switch};
@@ -36,19 +38,16 @@ use tiller_session::entry::{Compaction, MessageEntry};
 
 use super::queue::Queue;
 use effect::Effects;
-use failure::RetryState;
-use tool_calls::ToolPhase;
+use retry::RetryState;
+use tool_phase::ToolPhase;
 
 pub(crate) use effect::Effect;
 pub(crate) use input::{
     AfterFailure, CallDecision, DeniedCall, Input, NotCompacted, PartialOutput, PlannedCall, QueueHandling,
-    StoreFailed, TurnPrompt,
+    StoreFailed, TurnNumber, TurnPrompt,
 };
 pub use open_events::AnnouncedRetry;
 pub(crate) use open_events::OpenEvents;
-
-/// Most reading calls that run in parallel.
-pub(crate) const LARGEST_GROUP: usize = 8;
 
 /// Options of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,9 +82,6 @@ impl From<&Settings> for TurnOptions {
         }
     }
 }
-
-/// Number of a request. Jobs carry the number of their request, so that late events are dropped.
-pub(crate) type TurnNumber = u64;
 
 /// The turn machine.
 #[derive(Debug, Default)]
@@ -341,7 +337,7 @@ impl Turn {
         if calls.is_empty() {
             if last { self.end_run(phase, RunOutcome::MaxTurns, out) } else { self.next_step(phase, out) }
         } else if last || is_cut_off {
-            let reason = if is_cut_off { tool_calls::CUT_OFF } else { tool_calls::NO_TURN_LEFT };
+            let reason = if is_cut_off { tool_phase::CUT_OFF } else { tool_phase::NO_TURN_LEFT };
             self.refuse_rest(&mut phase, reason, out);
             if last { self.end_run(phase, RunOutcome::MaxTurns, out) } else { self.next_step(phase, out) }
         } else {

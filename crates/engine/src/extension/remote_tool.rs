@@ -8,8 +8,8 @@ use tiller_core::tool_spec::{ToolSpec, ToolTraits};
 use tiller_tools::tool::{OutputLimits, RunFuture, Tool, ToolInvocation, ToolOutput};
 
 use super::argument_schema::ArgumentSchema;
-use super::process::SharedProcess;
 use super::protocol::{self, DeclaredTool};
+use super::shared_process::SharedProcess;
 
 /// A tool of an extension's process.
 pub(super) struct RemoteTool {

@@ -13,11 +13,11 @@ use tiller_tools::policy::{ApprovalMode, PermissionRule};
 use tokio::sync::oneshot;
 
 use super::error::AgentError;
-use super::model::{ChosenModel, LockedModel, ProviderChange};
+use super::model_change::{ChosenModel, LockedModel, ProviderChange};
+use super::offered_tool::OfferedTool;
 use super::prompt::{BashContext, PromptOptions};
+use super::session_status::{SessionStats, Settled, Status};
 use super::snapshot::Snapshot;
-use super::status::{SessionStats, Settled, Status};
-use super::tools::OfferedTool;
 use crate::approvals::Approver;
 use crate::attachment::FileToAttach;
 use crate::context_breakdown::ContextBreakdown;

@@ -6,7 +6,7 @@ use tiller_core::id::EntryId;
 use tiller_session::{Catalog, SessionList, SessionScope, Visibility};
 
 use super::command::{DriverCommand, ForkedSession, OtherSessionOp, SessionSwitched, SwitchTarget};
-use super::compaction::BranchSummary;
+use super::summarizing::BranchSummary;
 use super::{AgentError, AgentSession};
 
 impl AgentSession {

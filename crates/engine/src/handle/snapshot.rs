@@ -11,8 +11,8 @@ use tiller_core::unit::{Tokens, UnixMs};
 use tiller_provider::ImageInput;
 use tiller_tools::tool::glance;
 
-use super::compaction::Summarizing;
 use super::prompt::BashContext;
+use super::summarizing::Summarizing;
 use crate::turn::AnnouncedRetry;
 
 /// A snapshot of a session.

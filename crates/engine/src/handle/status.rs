@@ -1,80 +1,14 @@
 //! Status, statistics and run-time options of a session.
 
 use std::sync::Arc;
+
+use tiller_core::message::{Message, StopReason};
 use tiller_core::setting::{DeliveryMode, SteeringPoint, Switch};
 
-use tiller_core::event::{QueueItem, RunOutcome};
-use tiller_core::id::EntryId;
-use tiller_core::message::{Message, StopReason};
-use tiller_session::Totals;
-
 use super::command::{DriverCommand, OptionChange};
-use super::snapshot::{ContextUse, SessionState};
+use super::session_status::{SessionStats, Settled, Status};
 use super::{AgentError, AgentSession};
 use crate::context_breakdown::ContextBreakdown;
-
-/// The state of a session without operations in progress: cheap to get at any time.
-#[derive(Clone, Debug)]
-pub struct Status {
-    /// Names, model, thinking level, context use, approval mode.
-    pub state: SessionState,
-    /// Current activities.
-    pub activity: Activity,
-    /// Queued messages and their delivery modes.
-    pub queue: QueueStatus,
-    /// Retry of failed requests.
-    pub auto_retry: Switch,
-    /// Automatic compaction.
-    pub auto_compaction: Switch,
-    /// The parent of the next entry.
-    pub leaf: Option<EntryId>,
-    /// Number of messages that the model would get, without other programs' system prompts.
-    pub messages: usize,
-}
-
-/// Activities of a session; all three are possible at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Activity {
-    /// A run is in progress.
-    pub is_running: bool,
-    /// A compaction is in progress.
-    pub is_compacting: bool,
-    /// A failed request waits for its retry.
-    pub is_retrying: bool,
-}
-
-/// Queued messages and their delivery modes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct QueueStatus {
-    /// The messages, in the order of delivery within each kind.
-    pub items: Vec<QueueItem>,
-    /// Point of delivery of steering messages.
-    pub steering_point: SteeringPoint,
-    /// Number of steering messages that are delivered at once.
-    pub steering_mode: DeliveryMode,
-    /// Number of follow-ups that are delivered at once.
-    pub follow_up_mode: DeliveryMode,
-}
-
-/// Statistics of a session.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SessionStats {
-    /// The whole log, all branches.
-    pub session: Totals,
-    /// The current branch.
-    pub branch: Totals,
-    /// Use of the model's window.
-    pub context: ContextUse,
-}
-
-/// The end of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settled {
-    /// The outcome.
-    pub outcome: RunOutcome,
-    /// The messages that it added, in order.
-    pub messages: Vec<Arc<Message>>,
-}
 
 impl AgentSession {
     /// Returns the session's status without operations in progress.

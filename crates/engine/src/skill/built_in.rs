@@ -6,8 +6,9 @@ use std::path::Path;
 use tiller_files as files;
 use tiller_files::search_path::{ResourceOrigin, ResourceProblem};
 
+use super::definition::LoadedSkills;
+use super::parse;
 use super::walk::SkillFile;
-use super::{LoadedSkills, parse};
 
 /// Name and text of each skill.
 const TEXTS: [(&str, &str); 4] = [

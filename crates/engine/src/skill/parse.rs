@@ -4,8 +4,8 @@ use serde::Deserialize;
 use tiller_core::front_matter;
 use tiller_files::search_path::ResourceOrigin;
 
+use super::definition::{MAX_BYTES, Skill, SkillInvocation};
 use super::walk::SkillFile;
-use super::{MAX_BYTES, Skill, SkillInvocation};
 
 /// Maximum characters of a name.
 const MAX_NAME: usize = 64;

@@ -5,6 +5,8 @@ use std::os::unix::fs::symlink;
 
 use tempfile::TempDir;
 
+use tiller_files::search_path::ResourceOrigin;
+
 use super::*;
 
 /// Writes a file in a folder, and creates the folders it needs.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tiller_files::search_path::ResourceOrigin;
 
-use super::{Template, parse};
+use super::parse::{Template, parse};
 
 /// File name and text of each template.
 const TEXTS: [(&str, &str); 5] = [

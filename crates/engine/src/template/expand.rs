@@ -3,8 +3,8 @@
 //! The body is read once from left to right, and inserted text is not scanned again: an argument that reads `$1`
 //! stays `$1`.
 
-use super::Template;
 use super::arguments::TemplateArguments;
+use super::parse::Template;
 
 /// A placeholder in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

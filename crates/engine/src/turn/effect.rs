@@ -9,7 +9,7 @@ use tiller_core::unit::UnixMs;
 use tiller_provider::ToolChoice;
 use tiller_session::EntryBody;
 
-use super::TurnNumber;
+use super::input::TurnNumber;
 
 /// An effect for the driver to perform.
 #[derive(Clone, Debug)]

@@ -8,17 +8,9 @@ use tiller_session::EntryBody;
 use tiller_session::entry::{Compaction, DeliveryReceipt};
 
 use super::effect::Effects;
+use super::retry::RetryState;
 use super::{AfterFailure, Effect, NotCompacted, Phase, Turn};
 use crate::compaction::to_result;
-
-/// Attempts for the current request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct RetryState {
-    /// Number of retries.
-    retries: u32,
-    /// True if the context was compacted for it.
-    has_compacted: bool,
-}
 
 impl Turn {
     /// Returns the number of retries of the current request.

@@ -12,8 +12,11 @@ use tiller_core::message::{AssistantMessage, BashExecutionMessage, Image, ToolCa
 use tiller_core::tool_spec::Access;
 use tiller_session::entry::Compaction;
 
-use super::{OpenEvents, TurnNumber};
+use super::open_events::OpenEvents;
 use crate::queue::{Queue, QueueEdit};
+
+/// Number of a request. Jobs carry the number of their request, so that late events are dropped.
+pub(crate) type TurnNumber = u64;
 
 /// An input of the turn machine.
 #[derive(Clone, Debug)]

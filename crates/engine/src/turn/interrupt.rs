@@ -9,7 +9,7 @@ use tiller_session::entry::DeliveryReceipt;
 
 use super::effect::Effects;
 use super::failure::emit_not_compacted;
-use super::tool_calls::{ABORT, STEER_NOW, ToolPhase, TurnInterruption};
+use super::tool_phase::{ABORT, STEER_NOW, ToolPhase, TurnInterruption};
 use super::{
     AnnouncedRetry, Effect, NotCompacted, PartialOutput, Phase, QueueHandling, RetryState, StoreFailed, Turn,
     TurnPrompt,

@@ -1,0 +1,67 @@
+//! A skill, and the loaded skills.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tiller_files::search_path::{ResourceOrigin, ResourceProblem};
+
+/// Maximum bytes of a skill's file: 128 KiB are about 32,000 tokens, and the format recommends fewer than 5,000.
+pub const MAX_BYTES: usize = 128 * 1024;
+
+/// A valid skill.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skill {
+    /// Its name.
+    pub name: String,
+    /// Purpose and time of use, in one line.
+    pub description: String,
+    /// The instructions, without the front matter.
+    pub body: Arc<str>,
+    /// Absolute path of its file.
+    pub path: PathBuf,
+    /// Its origin.
+    pub origin: ResourceOrigin,
+    /// The permitted callers.
+    pub invocation: SkillInvocation,
+}
+
+/// The callers of a skill.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SkillInvocation {
+    /// The user, and the model where it sees fit.
+    #[default]
+    Anyone,
+    /// The user only: `disable-model-invocation: true`.
+    UserOnly,
+}
+
+/// The loaded skills.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoadedSkills {
+    /// In order of precedence; names are unique.
+    pub skills: Vec<Skill>,
+    /// Problems of files.
+    pub problems: Vec<ResourceProblem>,
+    /// The folders that were read: a change in one of them requires a reload.
+    pub folders: Vec<PathBuf>,
+}
+
+impl Skill {
+    /// Returns the folder that paths in its body are relative to.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("/"))
+    }
+}
+
+impl LoadedSkills {
+    /// Adds the built-in skills. A user's skill takes precedence over a built-in one of the same name.
+    pub(crate) fn add_built_in(&mut self, built_in: Self) {
+        for skill in built_in.skills {
+            if self.skills.iter().all(|other| other.name != skill.name) {
+                self.skills.push(skill);
+            }
+        }
+        self.problems.extend(built_in.problems);
+    }
+}
