@@ -6,6 +6,7 @@ mod add_dir;
 mod args;
 mod console;
 mod extensions;
+mod failure;
 mod first_prompt;
 mod frontend;
 mod git_remote;
@@ -22,9 +23,13 @@ mod resource_paths;
 mod resume;
 mod rpc;
 mod run;
+mod run_input;
+mod scratch;
 mod sessions;
 mod settings;
 mod signals;
+mod start;
+mod startup;
 mod stdout;
 mod themes;
 mod trace;
@@ -41,52 +46,7 @@ use clap::Parser;
 
 use self::console::{stderr_line, stderr_text};
 use args::{CliArgs, CliCommand};
-
-/// The run completed.
-const DONE: u8 = 0;
-/// The run failed: provider error, abort, or a forced final answer.
-const FAILED: u8 = 1;
-/// Wrong usage or configuration.
-const USAGE: u8 = 2;
-/// Interrupted from the keyboard.
-const INTERRUPTED: u8 = 130;
-
-/// An error with a hint and an exit code.
-#[derive(Debug)]
-struct CliFailure {
-    error: anyhow::Error,
-    hint: Option<String>,
-    code: u8,
-}
-
-impl CliFailure {
-    fn usage(error: impl Into<anyhow::Error>) -> Self {
-        Self { error: error.into(), hint: None, code: USAGE }
-    }
-
-    fn run(error: impl Into<anyhow::Error>) -> Self {
-        Self { error: error.into(), hint: None, code: FAILED }
-    }
-
-    fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
-}
-
-impl From<crate::session::SessionError> for CliFailure {
-    fn from(error: crate::session::SessionError) -> Self {
-        let hint = error.hint().map(str::to_owned);
-        Self { hint, ..Self::usage(error) }
-    }
-}
-
-impl From<crate::config::ConfigError> for CliFailure {
-    fn from(error: crate::config::ConfigError) -> Self {
-        let hint = error.hint().map(str::to_owned);
-        Self { hint, ..Self::usage(error) }
-    }
-}
+use failure::{CliFailure, DONE, USAGE};
 
 /// Runs the program with these arguments; the first is the program's name.
 #[must_use]

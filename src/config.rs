@@ -8,12 +8,13 @@ mod auth;
 mod dirs;
 mod dotenv;
 mod edit;
+mod environment;
+mod error;
 mod import_dirs;
 mod invalid;
 mod trust;
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
@@ -30,51 +31,12 @@ use crate::suggest;
 pub use auth::{KeyRemoval, remove_key, store_key};
 pub use dirs::Folders;
 pub use edit::store_setting;
+pub use environment::Environment;
+pub use error::ConfigError;
+use error::{read, unreadable};
 pub use import_dirs::ImportDirs;
 pub use invalid::WrongSetting;
 pub use trust::{Project, TrustAnswer, TrustStore};
-
-/// Environment variables: the process's own, or a test's.
-#[derive(Clone, Debug, Default)]
-pub struct Environment {
-    variables: BTreeMap<String, String>,
-    /// The `.env` files of the variables that were read from files.
-    files: BTreeMap<String, PathBuf>,
-}
-
-impl Environment {
-    /// The process's own variables, except those that aren't UTF-8.
-    #[must_use]
-    pub fn of_process() -> Self {
-        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        };
-        Self { variables: std::env::vars_os().filter_map(text).collect(), files: BTreeMap::new() }
-    }
-
-    /// The value of a variable that is set and not empty.
-    #[must_use]
-    pub fn value(&self, name: &str) -> Option<&str> {
-        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
-    }
-
-    /// Adds variables of a file that aren't set yet.
-    fn fill(&mut self, variables: Vec<(String, String)>, file: &Path) {
-        for (name, value) in variables {
-            if let Entry::Vacant(free) = self.variables.entry(name) {
-                self.files.insert(free.key().clone(), file.to_owned());
-                free.insert(value);
-            }
-        }
-    }
-}
-
-impl<const N: usize> From<[(&str, &str); N]> for Environment {
-    fn from(variables: [(&str, &str); N]) -> Self {
-        let owned = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Self { variables: owned.into_iter().collect(), files: BTreeMap::new() }
-    }
-}
 
 /// A setting's value on the command line.
 #[derive(Clone, Debug)]
@@ -134,72 +96,6 @@ pub struct Config {
     environment: Environment,
     /// Keys of `auth.json` by provider.
     keys: BTreeMap<String, SecretString>,
-}
-
-/// An error that makes the configuration unusable.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// Neither a home directory nor `TILLER_HOME` is known.
-    #[error("no home directory found; set TILLER_HOME to a folder for tiller's files")]
-    NoHome,
-    /// A file can't be read or written.
-    #[error("can't access {path}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// A settings file isn't a JSON object.
-    #[error("{path}, line {line}, column {column}: not a JSON object ({message})")]
-    Json {
-        /// The file.
-        path: PathBuf,
-        /// The line where parsing ended, from 1.
-        line: usize,
-        /// The column, from 1; 0 if the file as a whole is not an object.
-        column: usize,
-        /// The parser's message.
-        message: String,
-    },
-    /// A setting's value is invalid.
-    #[error("{origin}")]
-    Setting {
-        /// The file or variable.
-        origin: String,
-        /// The problem.
-        source: InvalidSetting,
-    },
-    /// A flag's value is invalid.
-    #[error("{flag}: `{value}` is not {expected}")]
-    Flag {
-        /// The flag.
-        flag: &'static str,
-        /// The rejected value.
-        value: String,
-        /// The accepted values.
-        expected: String,
-    },
-}
-
-impl ConfigError {
-    /// The next step for the user, if it isn't obvious.
-    #[must_use]
-    pub fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Json { .. } => {
-                Some("fix the file in an editor; tiller won't write to it until it is valid")
-            }
-            Self::NoHome | Self::Io { .. } | Self::Setting { .. } | Self::Flag { .. } => None,
-        }
-    }
-
-    fn not_json(path: &Path, error: &serde_json::Error) -> Self {
-        let (line, column) = (error.line(), error.column());
-        let message = error.to_string();
-        let message = message.trim_end_matches(&format!(" at line {line} column {column}")).to_owned();
-        Self::Json { path: path.to_owned(), line, column, message }
-    }
 }
 
 impl Config {
@@ -429,16 +325,8 @@ fn contains_url_password(text: &str) -> bool {
     })
 }
 
-fn read(path: &Path) -> Result<String, ConfigError> {
-    files::read_text(path, CONFIG_LIMIT).map_err(unreadable(path))
-}
-
 fn read_of_project(project: &Project, path: &Path) -> Result<String, ConfigError> {
     files::read_text_within(project.root(), path, CONFIG_LIMIT).map_err(unreadable(path))
-}
-
-fn unreadable(path: &Path) -> impl FnOnce(std::io::Error) -> ConfigError {
-    |source| ConfigError::Io { path: path.to_owned(), source }
 }
 
 /// The messages about settings files.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 
-use super::CliFailure;
+use super::failure::CliFailure;
 use crate::tui::at_home;
 use crate::workspace::{FileAccess, describe_folder, parse_folder};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::CliFailure;
+use super::failure::CliFailure;
 use super::wiring::{self, OpenedLog};
 use crate::agent::extension::Extensions;
 use crate::agent::extension::process::{Launch, ProcessOptions, StartPermission};

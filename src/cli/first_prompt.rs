@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use super::CliFailure;
+use super::failure::CliFailure;
 use crate::agent::{AgentError, AgentSession, FileToAttach, LARGEST_FILE, PromptOptions, read_attachment};
 use crate::files;
 use crate::tool::OutputLimits;

@@ -6,10 +6,11 @@ use std::time::SystemTime;
 
 use anyhow::anyhow;
 
-use super::run::RunInput;
+use super::args::CliArgs;
+use super::failure::CliFailure;
+use super::run_input::RunInput;
 use super::sessions::import::{default_folders, find_all, find_in};
 use super::wiring;
-use super::{CliFailure, args::CliArgs};
 use crate::config::Config;
 use crate::session::import::{ImportMode, Imported, Importer, peek};
 use crate::tui::{ForeignLog, ForeignLogs, ImportService};

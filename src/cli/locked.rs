@@ -11,11 +11,11 @@ use anyhow::{Context, anyhow};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
+use super::failure::{CliFailure, DONE, INTERRUPTED};
 use super::login::disable_echo;
-use super::sessions::branch;
 use super::transcript::transcript;
-use super::{CliFailure, DONE, INTERRUPTED};
 use crate::cli::console::{self, stderr_line, stderr_text};
+use crate::cli::sessions::output::branch;
 use crate::session::entry::TillerEntry;
 use crate::session::{Entry, Reader, SessionError, is_locked};
 

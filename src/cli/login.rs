@@ -10,11 +10,11 @@ use anyhow::{Context, anyhow};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::args::CliArgs;
-use super::run::RunInput;
+use super::failure::{CliFailure, DONE, INTERRUPTED};
+use super::run_input::RunInput;
 use super::stdout::print_text;
 use super::trust::{self, TrustPrompt};
 use super::wiring;
-use super::{CliFailure, DONE, INTERRUPTED};
 use crate::agent::{CredentialChange, CredentialOrigin, CredentialStore, ProviderChange, ProviderCredential};
 use crate::cli::console::stderr_line;
 use crate::config::{Config, KeyRemoval, KeySource, Project, key_name, remove_key, store_key};

@@ -5,8 +5,8 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 use super::args::CliArgs;
+use super::failure::{CliFailure, DONE};
 use super::stdout::write;
-use super::{CliFailure, DONE};
 
 pub(super) fn completions(shell: Shell) -> Result<u8, CliFailure> {
     let mut script = Vec::new();

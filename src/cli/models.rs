@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::args::CliArgs;
 use super::console::stderr_line;
+use super::failure::{CliFailure, DONE};
 use super::stdout::print_text;
 use super::trust::{self, TrustPrompt};
 use super::wiring::{self, ModelList};
-use super::{CliFailure, DONE};
 use crate::config::Config;
 use crate::message::ThinkingLevel;
 use crate::provider::ImageInput;

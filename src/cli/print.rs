@@ -5,12 +5,13 @@ use std::io::{self, Write};
 use anyhow::{Context, anyhow};
 
 use super::args::PrintMode;
+use super::failure::{CliFailure, DONE, FAILED, INTERRUPTED, USAGE};
 use super::first_prompt::{self, Stdin};
 use super::frontend::FrontEnd;
-use super::run::{RunInput, print_notices, start, wire};
+use super::run_input::RunInput;
 use super::signals::SignalGuard;
+use super::start::{print_notices, start, wire};
 use super::wiring::output_limits;
-use super::{CliFailure, DONE, FAILED, INTERRUPTED, USAGE};
 use crate::agent::AgentError;
 use crate::cli::console;
 use crate::event::RunOutcome;

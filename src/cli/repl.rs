@@ -4,11 +4,13 @@ use std::io;
 
 use super::first_prompt::{self, Stdin};
 use super::frontend::FrontEnd;
-use super::run::{RunInput, print_notices, start, wire};
+use super::run_input::RunInput;
 use super::signals;
+use super::start::{print_notices, start, wire};
 
+use super::failure::{CliFailure, DONE, FAILED, INTERRUPTED};
+use super::login;
 use super::wiring::{key_variables, output_limits};
-use super::{CliFailure, DONE, FAILED, INTERRUPTED, login};
 use crate::agent::Approver;
 use crate::cli::console;
 use crate::provider::demo;

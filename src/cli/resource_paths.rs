@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::CliArgs;
 use super::frontend::FrontEnd;
-use super::wiring::Scratch;
+use super::scratch::Scratch;
 use crate::agent::slash_command::InteractiveFrontEnd::Tui;
 use crate::agent::slash_command::available_commands;
 use crate::agent::{ResourcePaths, WatchMode};

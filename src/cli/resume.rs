@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 
+use super::failure::CliFailure;
 use super::frontend::FrontEnd;
 use super::progress::ProgressLine;
-use super::{CliFailure, sessions};
+use super::sessions::output;
 use crate::cli::console;
 use crate::render::{ControlChars, sanitize};
 use crate::session::{Catalog, SessionManager, SessionSummary};
@@ -131,7 +132,7 @@ fn resolve_moved(
                 "{directory} has no session, and {} belong to a project that may have moved here",
                 several.len()
             );
-            let id = |session: &SessionSummary| sessions::one_line(session.id.short());
+            let id = |session: &SessionSummary| output::one_line(session.id.short());
             let ids: Vec<String> = several.iter().take(MAX_OFFERED).map(id).collect();
             Err(CliFailure::usage(error).hint(format!("choose one with --session: {}", ids.join(", "))))
         }
@@ -145,7 +146,7 @@ fn is_of_this_directory(session: &SessionSummary, manager: &SessionManager) -> b
 
 fn continue_moved(session: &SessionSummary) -> Resolution {
     // Text from a log must not move the cursor.
-    let (id, cwd) = (sessions::one_line(session.id.short()), sanitize(&session.cwd, ControlChars::Visible));
+    let (id, cwd) = (output::one_line(session.id.short()), sanitize(&session.cwd, ControlChars::Visible));
     let notice = format!(
         "continuing session {id} of {cwd}, which no longer exists; `tiller sessions move {cwd}` reassigns all of its sessions to this directory"
     );
@@ -160,7 +161,7 @@ fn ask_user(
 ) -> io::Result<Resolution> {
     writeln!(output, "This directory has no sessions. Was the project moved here?\n")?;
     for (number, session) in (1..).zip(candidates) {
-        writeln!(output, "  {number}  {}", sessions::row(session, sessions::DirectoryColumn::Shown))?;
+        writeln!(output, "  {number}  {}", output::row(session, output::DirectoryColumn::Shown))?;
     }
     let last = candidates.len();
     let numbers = if last == 1 { "1".to_owned() } else { format!("1-{last}") };

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 
 use super::args::ExportFormat;
+use super::failure::{CliFailure, DONE, INTERRUPTED};
 use super::frontend::FrontEnd;
-use super::run::{RunInput, print_notices, start, wire};
+use super::run_input::RunInput;
 use super::sessions::export::{self, ExportRequest};
 use super::settings;
 use super::signals::SignalGuard;
-use super::{CliFailure, DONE, INTERRUPTED};
+use super::start::{print_notices, start, wire};
 use crate::cli::console;
 use crate::process;
 use crate::rpc::{self, RpcExporter, RpcOptions};

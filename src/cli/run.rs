@@ -6,30 +6,14 @@ use anyhow::{Context, anyhow};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::CliArgs;
+use super::failure::CliFailure;
 use super::frontend::{FrontEnd, Stdio};
+use super::run_input::RunInput;
 use super::trace::EventTrace;
 use super::trust::{self, TrustPrompt};
-use super::wiring::{self, SessionChoice, Wired};
-use super::{CliFailure, extensions, log, print, repl, rpc, tui};
-use crate::agent::{AgentSession, SessionParts};
+use super::{log, print, repl, rpc, tui};
 use crate::cli::console::stderr_line;
-use crate::config::{Config, Project, WrongSetting};
-
-/// The inputs of a session. Shared, because the TUI opens sessions on other threads.
-#[derive(Clone)]
-pub(super) struct RunInput {
-    pub(super) arguments: Arc<CliArgs>,
-    pub(super) config: Arc<Config>,
-    pub(super) project: Option<Project>,
-    pub(super) trace: Option<Arc<EventTrace>>,
-}
-
-impl RunInput {
-    /// Writes the agent's events to the file of `--trace`, if there is one.
-    pub(super) fn trace(&self, agent: &AgentSession) {
-        self.trace.iter().for_each(|trace| trace.attach(agent));
-    }
-}
+use crate::config::{Config, WrongSetting};
 
 pub(super) fn run(arguments: CliArgs) -> Result<u8, CliFailure> {
     let stdio = Stdio::from_process();
@@ -84,41 +68,5 @@ fn reject_wrong_settings(config: &Config, front: FrontEnd) -> Result<(), CliFail
 fn ignore_file_size_signal() {
     if let Err(error) = signal(SignalKind::from_raw(nix::sys::signal::Signal::SIGXFSZ as i32)) {
         tracing::warn!(%error, "a file over the limit on files will end tiller");
-    }
-}
-
-/// Opens the session that the arguments name, starts the extensions, and wires everything.
-pub(super) async fn wire(input: &RunInput, front: FrontEnd) -> Result<Wired, CliFailure> {
-    let RunInput { arguments, config, project, .. } = input;
-    let opened = wiring::open(arguments, config, front, SessionChoice::Named)?;
-    let extensions = extensions::start(config, project.as_ref(), &opened).await?;
-    wiring::assemble(opened, arguments, config, front, extensions)
-}
-
-/// Starts the session, and names it if a name was given.
-pub(super) async fn start(input: &RunInput, parts: SessionParts) -> Result<AgentSession, CliFailure> {
-    let agent = AgentSession::start(parts)?;
-    input.trace(&agent);
-    name(&input.arguments, &agent).await?;
-    Ok(agent)
-}
-
-/// Names the session if a name was given.
-pub(super) async fn name(arguments: &CliArgs, agent: &AgentSession) -> Result<(), CliFailure> {
-    match &arguments.session.name {
-        Some(name) => agent.rename(name.clone()).await.map_err(CliFailure::run),
-        None => Ok(()),
-    }
-}
-
-/// Prints notices on stderr, and a warning if an earlier process left queued messages, which stay queued.
-pub(super) async fn print_notices(notices: &[String], agent: &AgentSession, release: &str) {
-    for notice in notices.iter().chain(agent.notices()) {
-        stderr_line!("warning: {notice}");
-    }
-
-    let queued = agent.snapshot().await.map(|snapshot| snapshot.in_progress.queue.len()).unwrap_or_default();
-    if queued > 0 {
-        stderr_line!("warning: {queued} queued message(s) were not delivered; {release}");
     }
 }

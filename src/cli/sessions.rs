@@ -6,37 +6,28 @@ mod html_worker;
 pub(super) mod import;
 mod list;
 mod move_dir;
+pub(super) mod output;
 mod rm;
 mod search;
 mod show;
 mod tree;
 mod verify;
 
-use std::io::{self, Write};
-use std::path::Path;
-
 use super::args::{CliArgs, SessionsCommand};
-use super::stdout::{columns, fit, ignore_broken_pipe, print_text};
-use super::{CliFailure, DONE, log, wiring};
-use crate::cli::console::{self, stderr_line};
+use super::failure::{CliFailure, DONE};
+use super::{log, startup, wiring};
+use crate::cli::console::stderr_line;
 use crate::config::WrongSetting;
-use crate::render::{ControlChars, sanitize};
-use crate::session::{
-    DeleteMode, Entry, Finding, PageRequest, Reader, SessionScope, SessionSummary, Visibility,
-};
-use crate::unit::UnixMs;
-
-/// Maximum length of a text in a list or tree, in characters.
-const MAX_CHARS: usize = 72;
+use crate::session::{DeleteMode, PageRequest, Reader, SessionScope, Visibility};
 
 pub(super) fn run(arguments: &CliArgs, command: &SessionsCommand) -> Result<u8, CliFailure> {
     // Settings of a project can't influence sessions.
-    let config = wiring::config(arguments, None)?;
+    let config = startup::config(arguments, None)?;
     let invalid = config.invalid.iter().map(WrongSetting::warning);
     for warning in invalid.chain(log::begin(&config, log::LogTargets::for_command(arguments))) {
         stderr_line!("warning: {warning}");
     }
-    let manager = wiring::manager(arguments, &config, wiring::cwd(arguments)?);
+    let manager = wiring::manager(arguments, &config, startup::cwd(arguments)?);
     let open = |query: &str| -> Result<Reader, CliFailure> { Ok(Reader::open(&manager.find(query)?)?) };
     match command {
         SessionsCommand::List { all, json, limit, offset } => {
@@ -88,91 +79,4 @@ pub(super) fn run(arguments: &CliArgs, command: &SessionsCommand) -> Result<u8, 
 
 fn scope(all: bool) -> SessionScope {
     if all { SessionScope::Everywhere } else { SessionScope::ThisDirectory }
-}
-
-/// The directory column of a session list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DirectoryColumn {
-    /// Sessions of several directories.
-    Shown,
-    /// Sessions of one directory.
-    Hidden,
-}
-
-/// Formats a session as one line: id, date, title and, if asked for, directory.
-pub(super) fn row(session: &SessionSummary, column: DirectoryColumn) -> String {
-    let title = one_line(session.title().unwrap_or("(empty)"));
-    let cwd = if column == DirectoryColumn::Shown {
-        format!("  {}", one_line(&session.cwd))
-    } else {
-        String::new()
-    };
-    fit(
-        &format!("{}  {}  {title}{cwd}", one_line(session.id.short()), format_time(session.modified)),
-        columns(),
-    )
-}
-
-/// `2026-11-21 03:16`, UTC.
-fn format_time(time: UnixMs) -> String {
-    let iso = time.to_iso();
-    format!("{} {}", &iso[..10], &iso[11..16])
-}
-
-/// Prints entries as stored in the file, as a JSON list between `begin` and `end`, one a line.
-fn print_raw(
-    reader: &Reader,
-    positions: impl IntoIterator<Item = usize>,
-    (begin, end): (&str, &str),
-) -> Result<(), CliFailure> {
-    let mut out = io::BufWriter::new(console::stdout());
-    let (mut separator, mut outcome) = ("\n", write!(out, "{begin}["));
-    let mut unreadable = 0;
-    reader.raw_lines(positions, |_, line| match line {
-        Some(line) if outcome.is_ok() => {
-            outcome = write!(out, "{separator}  {line}");
-            separator = ",\n";
-        }
-        Some(_) => {}
-        None => unreadable += 1,
-    })?;
-    if unreadable > 0 {
-        stderr_line!(
-            "warning: {unreadable} entries are invalid JSON and left out; `tiller sessions verify` lists them"
-        );
-    }
-    ignore_broken_pipe(outcome.and_then(|()| writeln!(out, "\n]{end}")).and_then(|()| out.flush()))
-}
-
-fn warn(reader: &Reader, findings: &[Finding]) {
-    let path = reader.path().unwrap_or(Path::new("")).display();
-    for Finding { line, byte, what } in findings {
-        stderr_line!("warning: {path}, line {line} (byte {byte}): {}", sanitize(what, ControlChars::Visible));
-    }
-}
-
-/// The current branch; its problems are reported on stderr.
-pub(super) fn branch(reader: &Reader) -> Result<Vec<Entry>, CliFailure> {
-    let Some(leaf) = reader.leaf() else { return Ok(Vec::new()) };
-    let (entries, damaged) = reader.branch(&leaf)?;
-    warn(reader, &reader.findings());
-    warn(reader, &damaged);
-    Ok(entries)
-}
-
-/// Formats a text of a log for one line of a list.
-pub(super) fn one_line(text: &str) -> String {
-    // Text from a log must not move the cursor.
-    let line =
-        sanitize(&text.split_whitespace().collect::<Vec<_>>().join(" "), ControlChars::Visible).into_owned();
-    if line.chars().count() <= MAX_CHARS {
-        line
-    } else {
-        line.chars().take(MAX_CHARS - 1).chain(['…']).collect()
-    }
-}
-
-fn print_json(value: &impl serde::Serialize) -> Result<(), CliFailure> {
-    let text = serde_json::to_string_pretty(value).map_err(CliFailure::run)?;
-    print_text(&(text + "\n"))
 }

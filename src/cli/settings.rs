@@ -4,9 +4,9 @@ use serde::Serialize;
 use std::fmt::Write;
 
 use super::args::CliArgs;
+use super::failure::{CliFailure, DONE};
 use super::stdout::print_text;
 use super::trust::{self, TrustPrompt};
-use super::{CliFailure, DONE};
 use crate::cli::console::stderr_line;
 use crate::config::{Config, WrongSetting};
 use crate::setting::{Setting, TABLE};

@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::INTERRUPTED;
+use super::failure::INTERRUPTED;
 use crate::agent::AgentSession;
 use crate::repl::{InputMode, Interrupt};
 

@@ -6,7 +6,7 @@ use anyhow::Context;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::CliFailure;
+use super::failure::CliFailure;
 use crate::cli::console;
 use crate::render::{ControlChars, sanitize};
 

@@ -9,8 +9,8 @@ use anyhow::Context;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::CliFailure;
 use super::console::stderr_line;
+use super::failure::CliFailure;
 use crate::agent::{AgentSession, BufferedSubscription, Subscription};
 use crate::files;
 use crate::session::entry::Header;

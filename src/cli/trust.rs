@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
 
-use super::CliFailure;
 use super::args::CliArgs;
 use super::console;
-use super::wiring;
+use super::failure::CliFailure;
+use super::startup;
 use crate::config::{Config, Environment, Folders, Project, TrustAnswer, TrustStore};
 use crate::render::{ControlChars, sanitize};
 use crate::tui::{TrustService, UntrustedProject};
@@ -32,15 +32,15 @@ pub(super) fn config(
     arguments: &CliArgs,
     prompt: TrustPrompt,
 ) -> Result<(Config, Option<Project>), CliFailure> {
-    let cwd = wiring::cwd(arguments)?;
+    let cwd = startup::cwd(arguments)?;
     let environment = Environment::of_process();
     let folders = Folders::find(&environment)?;
     let Some(project) = Project::find(&cwd, &folders.config) else {
-        return Ok((wiring::config(arguments, None)?, None));
+        return Ok((startup::config(arguments, None)?, None));
     };
     let store = TrustStore::new(folders.state.join("trust.json"));
     let answer = decide(&project, &store, arguments, prompt)?;
-    let load = |trusted: Option<&Project>| wiring::config(arguments, trusted);
+    let load = |trusted: Option<&Project>| startup::config(arguments, trusted);
     let (mut config, answer) = load_unchanged(&project, answer, load)?;
     if answer == TrustAnswer::Trusted {
         return Ok((config, Some(project)));
@@ -94,7 +94,7 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn find_untrusted(arguments: &CliArgs, trusted: Option<&Project>) -> Result<Project, String> {
     let describe = |failure: CliFailure| format!("{:#}", failure.error);
-    let cwd = wiring::cwd(arguments).map_err(describe)?;
+    let cwd = startup::cwd(arguments).map_err(describe)?;
     let folders = Folders::find(&Environment::of_process()).map_err(|error| error.to_string())?;
     let project = Project::find(&cwd, &folders.config);
     let project = project.ok_or("nothing to trust: the project has no settings, .env or extensions")?;
@@ -112,7 +112,7 @@ fn remember(project: &Project, arguments: &CliArgs) -> Result<(), CliFailure> {
     }
     let folders = Folders::find(&Environment::of_process())?;
     let store = TrustStore::new(folders.state.join("trust.json"));
-    Ok(store.remember(project, TrustAnswer::Trusted, wiring::now())?)
+    Ok(store.remember(project, TrustAnswer::Trusted, startup::now())?)
 }
 
 /// Reloads the configuration at runtime: with a trusted project's files only while they are unchanged,
@@ -121,7 +121,7 @@ pub(super) fn reload(
     arguments: &CliArgs,
     trusted: Option<&Project>,
 ) -> Result<(Config, Option<String>), CliFailure> {
-    reload_with(trusted, |project| wiring::config(arguments, project))
+    reload_with(trusted, |project| startup::config(arguments, project))
 }
 
 fn reload_with<T>(
@@ -160,7 +160,7 @@ fn decide(
     };
     // `--no-session` stores nothing on disk, trust included.
     if answer != stored && !arguments.session.no_session {
-        store.remember(project, answer, wiring::now())?;
+        store.remember(project, answer, startup::now())?;
     }
     Ok(answer)
 }

@@ -8,16 +8,20 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
+use super::failure::{CliFailure, DONE, FAILED, INTERRUPTED, USAGE};
 use super::first_prompt::{self, PromptInput, Stdin};
 use super::frontend::FrontEnd;
 use super::locked::{self, LockedChoice};
 use super::resume::MovedProject;
-use super::run::{RunInput, name};
+use super::run_input::RunInput;
+use super::scratch::Scratch;
 use super::sessions::export::{self, ExportRequest};
+use super::start::name;
+use super::startup;
 use super::themes::Themes;
 use super::wiring::key_variables;
-use super::wiring::{self, Scratch, SessionChoice};
-use super::{CliFailure, DONE, FAILED, INTERRUPTED, USAGE, add_dir, extensions, log, login, trust};
+use super::wiring::{self, SessionChoice};
+use super::{add_dir, extensions, log, login, trust};
 use crate::agent::AgentSession;
 use crate::config::{Config, Project, WrongSetting, store_setting};
 use crate::process;
@@ -39,7 +43,7 @@ type SessionResources = Option<(Scratch, JoinSet<()>)>;
 
 pub(super) async fn run(input: RunInput) -> Result<u8, CliFailure> {
     let mut choice = SessionChoice::Named;
-    let cwd = wiring::cwd(&input.arguments)?;
+    let cwd = startup::cwd(&input.arguments)?;
     let themes = Themes::load(&input.arguments, &input.config, (&cwd, input.project.as_ref()));
     loop {
         let mut resources = None;

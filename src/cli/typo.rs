@@ -9,8 +9,8 @@
 use anyhow::anyhow;
 use clap::{Command, CommandFactory};
 
-use super::CliFailure;
 use super::args::CliArgs;
+use super::failure::CliFailure;
 use crate::provider::descriptor::ProviderDescriptor;
 use crate::suggest;
 

@@ -7,10 +7,7 @@ mod models;
 mod options;
 mod session;
 
-use std::path::{Path, PathBuf};
-
-use anyhow::{Context, anyhow};
-use tempfile::TempDir;
+use std::path::Path;
 
 pub(super) use self::models::{ModelList, connect_provider, key_variables, named_models};
 pub(super) use self::options::{output_limits, runner};
@@ -19,34 +16,18 @@ pub(super) use self::session::{OpenedLog, SessionChoice, manager, open};
 use self::session::SessionStart;
 use super::add_dir::{self, AddedFolder};
 use super::args::CliArgs;
+use super::failure::CliFailure;
 use super::frontend::FrontEnd;
-use super::{CliFailure, first_prompt, resource_paths};
+use super::scratch::Scratch;
+use super::startup::now;
+use super::{first_prompt, resource_paths};
 use crate::agent::extension::Extensions;
 use crate::agent::{AgentOptions, OutputOptions, Resources, SessionParts, SystemPrompt, ToolOffer};
-use crate::config::{Config, Environment, GivenValues, Project};
+use crate::config::Config;
 use crate::protected_path::ProtectedPaths;
 use crate::setting::{self, SettingSource};
 use crate::tool::{ToolEnvironment, Tools};
-use crate::unit::UnixMs;
 use crate::workspace::Workspace;
-
-/// Loads the configuration for these arguments, with the trusted project's part.
-pub(super) fn config(arguments: &CliArgs, trusted: Option<&Project>) -> Result<Config, CliFailure> {
-    let (flags, env_file) = (arguments.settings(), arguments.environment.env_file.as_deref());
-    Ok(Config::load(Environment::of_process(), GivenValues { flags: &flags, env_file, trusted })?)
-}
-
-/// The canonical path of the working directory.
-pub(super) fn cwd(arguments: &CliArgs) -> Result<PathBuf, CliFailure> {
-    let cwd = arguments.environment.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
-    let canonical = cwd.canonicalize().with_context(|| format!("can't work in {}", cwd.display()));
-    let canonical = canonical.map_err(CliFailure::usage)?;
-    if canonical.is_dir() {
-        Ok(canonical)
-    } else {
-        Err(CliFailure::usage(anyhow!("{} is not a directory", canonical.display())))
-    }
-}
 
 /// The parts of a session, and the notices for the user.
 pub(super) struct Wired {
@@ -56,30 +37,6 @@ pub(super) struct Wired {
     pub(super) pick: bool,
     /// Kept until the session is closed.
     pub(super) scratch: Scratch,
-}
-
-/// The folder for outputs that exceed the limits.
-pub(super) enum Scratch {
-    Persistent(PathBuf),
-    /// For sessions that store nothing: removed on drop.
-    Temporary(TempDir),
-}
-
-impl Scratch {
-    fn choose(arguments: &CliArgs, config: &Config) -> Result<Self, CliFailure> {
-        if !arguments.session.no_session {
-            return Ok(Self::Persistent(config.folders.state.join("outputs")));
-        }
-        let folder = tempfile::Builder::new().prefix("tiller-").tempdir();
-        folder.map(Self::Temporary).context("can't make a folder for long outputs").map_err(CliFailure::run)
-    }
-
-    pub(super) fn path(&self) -> PathBuf {
-        match self {
-            Self::Persistent(path) => path.clone(),
-            Self::Temporary(folder) => folder.path().to_owned(),
-        }
-    }
 }
 
 /// Assembles everything around an open session log and its extensions.
@@ -143,10 +100,6 @@ pub(super) fn assemble(
     // The agent logs its own notices.
     notices.iter().for_each(|notice| tracing::warn!("{notice}"));
     Ok(Wired { parts, notices, pick, scratch })
-}
-
-pub(super) fn now() -> UnixMs {
-    std::time::SystemTime::now().into()
 }
 
 fn workspace(

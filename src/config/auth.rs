@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value, json};
 
 use super::edit::{FilePermissions, replace};
-use super::{ConfigError, read};
+use super::error::{ConfigError, read};
 
 /// Mode bits for group and others.
 const OTHERS_MODE_BITS: u32 = 0o077;

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use super::environment::Environment;
+use super::error::ConfigError;
 use super::trust::executables;
-use super::{ConfigError, Environment};
 
 /// tiller's folders; they may not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::{ConfigError, read};
+use super::error::{ConfigError, read};
 use crate::files;
 use crate::setting::{Setting, SettingValue};
 

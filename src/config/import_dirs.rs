@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{ConfigError, Environment};
+use super::environment::Environment;
+use super::error::ConfigError;
 
 /// Log folders by program; they may not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::ConfigError;
+use super::error::ConfigError;
 use crate::setting::{APPROVAL, InvalidSetting, Setting, SettingSource, Settings};
 
 /// An invalid value of a setting, or a file that isn't JSON.

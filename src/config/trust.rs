@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::ConfigError;
+use super::error::ConfigError;
 use crate::files;
 use crate::files::git::up_to_repository;
 use crate::unit::UnixMs;

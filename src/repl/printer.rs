@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use super::{InputMode, Outputs};
+use super::options::{InputMode, Outputs};
 use crate::agent::Received;
 use crate::event::{AssistantDelta, CompactionReason, EventKind, QueueKind, RunOutcome, ToolOutcome};
 use crate::id::CallId;

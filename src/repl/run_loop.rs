@@ -12,9 +12,9 @@ use super::commands::{self, CommandResult};
 use super::input::{InputLine, ReplCommand};
 use super::lines::LineResult;
 use super::login::{KeyPrompt, PendingLogin};
+use super::options::{InputMode, Interrupt, Outputs, ReplError, ReplExit, ReplOptions};
 use super::printer::EventPrinter;
 use super::question::{self, ReplQuestion};
-use super::{InputMode, Interrupt, Outputs, ReplError, ReplExit, ReplOptions};
 use crate::agent::{
     AgentError, AgentSession, BufferedSubscription, PromptOptions, Received, Snapshot, StreamingBehavior,
     Subscription,

@@ -10,8 +10,8 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::RpcOptions;
 use super::command::RpcCommand;
+use super::options::RpcOptions;
 use super::params::{ImageParam, SummaryParam};
 use super::response::ResponseOutcome;
 use super::views::{QueueView, SessionListView, SwitchedView};

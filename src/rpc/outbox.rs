@@ -10,10 +10,10 @@ use std::io::{self, Write};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use super::id::Id;
+use super::outbox_item::{OutboxItem, SendMode};
 use super::response::ResponseBody;
 use super::writer::LineWriter;
-use crate::agent::{Received, Subscription};
+use crate::agent::Subscription;
 
 /// Capacity for messages to the pump; when it is full, commands wait.
 const MAX_MESSAGES: usize = 64;
@@ -36,25 +36,6 @@ pub(super) enum PumpMessage {
     /// A response that follows all events until now.
     Last(ResponseBody),
     /// Changes how events are written.
-    SetMode(SendMode),
-}
-
-/// A change of how events are written.
-#[derive(Debug)]
-pub(super) enum SendMode {
-    /// Sends or skips the deltas of an answer.
-    Deltas(bool),
-    /// The next user command with this line has this client id.
-    Bash { line: String, id: Option<Id> },
-    /// That command was refused, or has ended.
-    BashOver { id: Option<Id> },
-}
-
-/// An item for the writer.
-#[derive(Debug)]
-pub(super) enum OutboxItem {
-    Event(Received),
-    Response(ResponseBody),
     SetMode(SendMode),
 }
 

@@ -17,9 +17,10 @@ use super::command::RpcCommand;
 use super::framing::FramedLine;
 use super::handler::Handler;
 use super::id::Id;
-use super::outbox::{Outbox, PumpMessage, SendMode};
+use super::options::{RpcError, RpcOptions};
+use super::outbox::{Outbox, PumpMessage};
+use super::outbox_item::SendMode;
 use super::response::ResponseBody;
-use super::{RpcError, RpcOptions};
 use crate::agent::{AgentSession, Subscription};
 
 /// Time that the next command waits for a usually quick one, such as an append on a slow disk or a hook.

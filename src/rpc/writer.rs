@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
 use super::id::Id;
-use super::outbox::{OutboxItem, SendMode};
+use super::outbox_item::{OutboxItem, SendMode};
 use crate::agent::Received;
 use crate::event::{Event, EventKind};
 use crate::id::EntryId;

@@ -6,9 +6,11 @@ use std::time::SystemTime;
 
 use serde_json::json;
 
-use super::{print_json, print_text};
+use super::output::print_json;
 use crate::cli::console::stderr_line;
-use crate::cli::{CliFailure, wiring};
+use crate::cli::failure::CliFailure;
+use crate::cli::startup;
+use crate::cli::stdout::print_text;
 use crate::session::{Appended, SessionManager, Visibility, Writer, sync};
 
 /// Queries for a session and for one of its entries.
@@ -21,7 +23,7 @@ pub(super) fn rename(
     as_json: bool,
 ) -> Result<(), CliFailure> {
     let (mut writer, modified) = open(manager, session)?;
-    let appended = writer.name(Some(name), wiring::now())?;
+    let appended = writer.name(Some(name), startup::now())?;
     let message = match writer.reader().name() {
         Some(name) => format!("{} is now called {name}", writer.reader().id().short()),
         None => format!("{} no longer has a name", writer.reader().id().short()),
@@ -37,7 +39,7 @@ pub(super) fn label(
 ) -> Result<(), CliFailure> {
     let (mut writer, modified) = open(manager, session)?;
     let entry = writer.reader().find(entry)?;
-    let appended = writer.label(&entry, label, wiring::now())?;
+    let appended = writer.label(&entry, label, startup::now())?;
     let message = match label.map(str::trim).filter(|label| !label.is_empty()) {
         Some(label) => format!("entry {} is now labeled {label}", entry.short()),
         None => format!("entry {} no longer has a label", entry.short()),
@@ -53,7 +55,7 @@ pub(super) fn hide(
 ) -> Result<(), CliFailure> {
     let (mut writer, modified) = open(manager, session)?;
     let entry = writer.reader().find(entry)?;
-    let appended = writer.hide(&entry, visibility, wiring::now())?;
+    let appended = writer.hide(&entry, visibility, startup::now())?;
     let message = match visibility {
         Visibility::Hidden => {
             format!("hid entry {} and its descendants; --undo shows them again", entry.short())
@@ -73,8 +75,8 @@ pub(super) fn branch(
     let parent = if entry == "root" { None } else { Some(writer.reader().find(entry)?) };
     let summary = summary.map(str::trim).filter(|summary| !summary.is_empty());
     let appended = match summary {
-        Some(summary) => writer.branch_with_summary(parent.as_ref(), summary, wiring::now())?,
-        None => writer.branch(parent.as_ref(), wiring::now())?,
+        Some(summary) => writer.branch_with_summary(parent.as_ref(), summary, startup::now())?,
+        None => writer.branch(parent.as_ref(), startup::now())?,
     };
     let position =
         parent.map_or("before its first entry".to_owned(), |parent| format!("from entry {}", parent.short()));

@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use serde_json::json;
 
+use super::html_worker;
+use super::output::{print_json, warn};
 use super::tree::is_message;
-use super::{html_worker, print_json, print_text, warn};
 use crate::cli::args::ExportFormat;
-use crate::cli::{CliFailure, stdout, wiring};
+use crate::cli::failure::CliFailure;
+use crate::cli::stdout::print_text;
+use crate::cli::{startup, stdout};
 use crate::id::EntryId;
 use crate::session::export::{self, transcript};
 use crate::session::{Entry, Reader, SessionError};
@@ -116,7 +119,7 @@ fn encode(reader: &Reader, format: ExportFormat, request: &ExportRequest<'_>) ->
             export::export_log(reader, &mut bytes).map_err(CliFailure::run)?
         }
         (ExportFormat::Jsonl, ExportPart::Current | ExportPart::UpTo(_)) => {
-            export::export_branch(reader, leaf.as_ref(), wiring::now(), &mut bytes)
+            export::export_branch(reader, leaf.as_ref(), startup::now(), &mut bytes)
                 .map_err(CliFailure::run)?;
         }
         (ExportFormat::Md, ExportPart::All) => bytes = markdown_of_all(reader)?.into_bytes(),

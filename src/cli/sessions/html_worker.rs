@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use anyhow::{Context, anyhow};
 use tempfile::NamedTempFile;
 
-use crate::cli::CliFailure;
+use crate::cli::failure::CliFailure;
 use crate::html::{self, WORKER_ARGUMENT};
 use crate::id::EntryId;
 use crate::session::{Reader, export};

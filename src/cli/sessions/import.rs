@@ -7,10 +7,11 @@ use std::time::SystemTime;
 use anyhow::anyhow;
 use serde_json::json;
 
-use super::{print_json, print_text};
+use super::output::print_json;
 use crate::cli::args::ForeignProgram;
 use crate::cli::console::{clear_line, stderr_line, stderr_text};
-use crate::cli::{CliFailure, DONE, FAILED};
+use crate::cli::failure::{CliFailure, DONE, FAILED};
+use crate::cli::stdout::print_text;
 use crate::config::Config;
 use crate::session::SessionManager;
 use crate::session::import::{

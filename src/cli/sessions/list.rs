@@ -1,8 +1,9 @@
 //! `tiller sessions list`.
 
-use super::{DirectoryColumn, print_json, print_text, row};
-use crate::cli::CliFailure;
+use super::output::{DirectoryColumn, print_json, row};
 use crate::cli::console::stderr_line;
+use crate::cli::failure::CliFailure;
+use crate::cli::stdout::print_text;
 use crate::session::{PageRequest, SessionManager, SessionScope};
 
 pub(super) fn list(

@@ -6,9 +6,11 @@ use anyhow::anyhow;
 use serde_json::json;
 
 use super::edit::{open, restore_time};
-use super::{one_line, print_json, print_text};
+use super::output::{one_line, print_json};
 use crate::cli::console::stderr_line;
-use crate::cli::{CliFailure, DONE, FAILED, git_remote, wiring};
+use crate::cli::failure::{CliFailure, DONE, FAILED};
+use crate::cli::stdout::print_text;
+use crate::cli::{git_remote, startup};
 use crate::session::entry::TillerEntry;
 use crate::session::{EntryBody, PageRequest, SessionManager, SessionScope, SessionSummary, sync};
 
@@ -61,7 +63,7 @@ fn append_move(manager: &SessionManager, session: &SessionSummary) -> Result<(),
         cwd: Some(manager.cwd().display().to_string()),
         remote: git_remote::find_remote(manager.cwd()),
     };
-    writer.append(EntryBody::from_tiller(&entry), wiring::now())?;
+    writer.append(EntryBody::from_tiller(&entry), startup::now())?;
     if let Some(file) = writer.file() {
         sync(&*file).map_err(CliFailure::run)?;
     }

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use serde_json::json;
 
-use super::{one_line, print_json, print_text};
-use crate::cli::CliFailure;
+use super::output::{one_line, print_json};
 use crate::cli::console::{stderr_line, stderr_text};
+use crate::cli::failure::CliFailure;
+use crate::cli::stdout::print_text;
 use crate::session::{DeleteMode, PendingDelete, Reader, SessionManager, SessionScope};
 
 /// Confirmation before sessions are removed.

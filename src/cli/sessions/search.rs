@@ -2,10 +2,11 @@
 
 use std::io::{self, Write as _};
 
-use super::{DirectoryColumn, format_time, ignore_broken_pipe, one_line, print_json};
-use crate::cli::CliFailure;
+use super::output::{DirectoryColumn, format_time, one_line, print_json};
 use crate::cli::console::{self, Stdout, stderr_line};
+use crate::cli::failure::CliFailure;
 use crate::cli::progress::ProgressLine;
+use crate::cli::stdout::ignore_broken_pipe;
 use crate::render::{ControlChars, sanitize};
 use crate::session::{SearchHit, SessionManager, SessionScope, Snippet};
 

@@ -5,8 +5,10 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{branch, print_json, print_raw, print_text, warn};
-use crate::cli::{CliFailure, transcript};
+use super::output::{branch, print_json, print_raw, warn};
+use crate::cli::failure::CliFailure;
+use crate::cli::stdout::print_text;
+use crate::cli::transcript;
 use crate::id::{EntryId, SessionId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::session::context::{Projection, request_messages};

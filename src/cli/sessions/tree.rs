@@ -4,8 +4,10 @@ use std::fmt::Write;
 
 use serde_json::json;
 
-use super::{columns, fit, one_line, print_raw, print_text, warn};
-use crate::cli::{CliFailure, wiring};
+use super::output::{one_line, print_raw, warn};
+use crate::cli::failure::CliFailure;
+use crate::cli::startup;
+use crate::cli::stdout::{columns, fit, print_text};
 use crate::message::{Message, ModelRef, StopReason, joined_text};
 use crate::session::annotations::Annotations;
 use crate::session::tree::{BranchMark, Tree, TreeNode, TreeRow};
@@ -27,7 +29,7 @@ pub(super) fn tree(reader: &Reader, all: bool, as_json: bool) -> Result<(), CliF
     for row in drawing.tree.rows(reader.leaf().as_ref(), |at, node| {
         is_message(node) && (all || drawing.hidden_with[at].is_none())
     }) {
-        drawing.draw(&row, wiring::now(), &mut text);
+        drawing.draw(&row, startup::now(), &mut text);
     }
     if !all {
         text.push_str(&drawing.hidden_summary());

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::{print_json, print_text};
-use crate::cli::{CliFailure, DONE, FAILED};
+use super::output::print_json;
+use crate::cli::failure::{CliFailure, DONE, FAILED};
+use crate::cli::stdout::print_text;
 use crate::session::verify::{GradedFinding, Severity, VerifyReport, verify as check};
 use crate::session::{SessionManager, SessionScope};
 

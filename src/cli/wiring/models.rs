@@ -8,8 +8,8 @@ use secrecy::SecretString;
 
 use crate::agent::{FirstModel, ModelChoice, ProviderChange};
 use crate::cli::args::CliArgs;
+use crate::cli::failure::{CliFailure, USAGE};
 use crate::cli::frontend::FrontEnd;
-use crate::cli::{CliFailure, USAGE};
 use crate::config::Config;
 use crate::message::ThinkingLevel;
 use crate::provider::demo::{self, Demo};

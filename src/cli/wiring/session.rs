@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{cwd, now};
 use crate::cli::args::CliArgs;
+use crate::cli::failure::CliFailure;
 use crate::cli::frontend::FrontEnd;
+use crate::cli::git_remote;
 use crate::cli::resume::{self, Resolution};
-use crate::cli::{CliFailure, git_remote};
+use crate::cli::startup::{cwd, now};
 use crate::config::Config;
 use crate::id::SessionId;
 use crate::session::{Placement, Reader, SessionError, SessionManager, Writer};

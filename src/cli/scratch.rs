@@ -1,0 +1,34 @@
+//! The folder for outputs that exceed the limits.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use tempfile::TempDir;
+
+use super::args::CliArgs;
+use super::failure::CliFailure;
+use crate::config::Config;
+
+/// The folder for outputs that exceed the limits.
+pub(super) enum Scratch {
+    Persistent(PathBuf),
+    /// For sessions that store nothing: removed on drop.
+    Temporary(TempDir),
+}
+
+impl Scratch {
+    pub(super) fn choose(arguments: &CliArgs, config: &Config) -> Result<Self, CliFailure> {
+        if !arguments.session.no_session {
+            return Ok(Self::Persistent(config.folders.state.join("outputs")));
+        }
+        let folder = tempfile::Builder::new().prefix("tiller-").tempdir();
+        folder.map(Self::Temporary).context("can't make a folder for long outputs").map_err(CliFailure::run)
+    }
+
+    pub(super) fn path(&self) -> PathBuf {
+        match self {
+            Self::Persistent(path) => path.clone(),
+            Self::Temporary(folder) => folder.path().to_owned(),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The error of an unusable configuration, and reading a file with it.
+
+use std::path::{Path, PathBuf};
+
+use crate::files::{self, CONFIG_LIMIT};
+use crate::setting::InvalidSetting;
+
+/// An error that makes the configuration unusable.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// Neither a home directory nor `TILLER_HOME` is known.
+    #[error("no home directory found; set TILLER_HOME to a folder for tiller's files")]
+    NoHome,
+    /// A file can't be read or written.
+    #[error("can't access {path}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// A settings file isn't a JSON object.
+    #[error("{path}, line {line}, column {column}: not a JSON object ({message})")]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// The line where parsing ended, from 1.
+        line: usize,
+        /// The column, from 1; 0 if the file as a whole is not an object.
+        column: usize,
+        /// The parser's message.
+        message: String,
+    },
+    /// A setting's value is invalid.
+    #[error("{origin}")]
+    Setting {
+        /// The file or variable.
+        origin: String,
+        /// The problem.
+        source: InvalidSetting,
+    },
+    /// A flag's value is invalid.
+    #[error("{flag}: `{value}` is not {expected}")]
+    Flag {
+        /// The flag.
+        flag: &'static str,
+        /// The rejected value.
+        value: String,
+        /// The accepted values.
+        expected: String,
+    },
+}
+
+impl ConfigError {
+    /// The next step for the user, if it isn't obvious.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Json { .. } => {
+                Some("fix the file in an editor; tiller won't write to it until it is valid")
+            }
+            Self::NoHome | Self::Io { .. } | Self::Setting { .. } | Self::Flag { .. } => None,
+        }
+    }
+
+    pub(super) fn not_json(path: &Path, error: &serde_json::Error) -> Self {
+        let (line, column) = (error.line(), error.column());
+        let message = error.to_string();
+        let message = message.trim_end_matches(&format!(" at line {line} column {column}")).to_owned();
+        Self::Json { path: path.to_owned(), line, column, message }
+    }
+}
+
+pub(super) fn read(path: &Path) -> Result<String, ConfigError> {
+    files::read_text(path, CONFIG_LIMIT).map_err(unreadable(path))
+}
+
+pub(super) fn unreadable(path: &Path) -> impl FnOnce(std::io::Error) -> ConfigError {
+    |source| ConfigError::Io { path: path.to_owned(), source }
+}

@@ -1,0 +1,71 @@
+//! Options of the REPL, its streams, signals and end.
+
+use std::io;
+
+use super::login::EchoGuard;
+use crate::agent::{AgentError, CredentialStore};
+
+/// Options of the REPL.
+#[derive(Clone, Debug)]
+pub struct ReplOptions {
+    /// First prompt.
+    pub prompt: Option<String>,
+    /// Attachments of the first prompt, as blocks of text.
+    pub attached: String,
+    /// The source of lines.
+    pub input_mode: InputMode,
+    /// Stores API keys for `/login` and `/logout`; without it, both are refused.
+    pub keys: Option<CredentialStore>,
+    /// Disables the terminal's echo while a key is typed; `None` if input is not a terminal.
+    pub echo_guard: Option<EchoGuard>,
+    /// Lines printed at the start.
+    pub banner: Vec<String>,
+}
+
+/// The source of lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputMode {
+    /// A terminal: lines are read at any time, and the user can be asked.
+    Conversation,
+    /// A pipe: lines are processed one after the other.
+    Batch,
+}
+
+/// A signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interrupt {
+    /// Ctrl+C: SIGINT.
+    Keyboard,
+    /// SIGTERM.
+    Termination,
+}
+
+/// The reason for the REPL's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplExit {
+    /// Input ended, or the user quit.
+    Done,
+    /// Input ended, and a run or a command of a pipe failed.
+    Failed,
+    /// A signal was received.
+    Interrupted,
+}
+
+/// An error that ends the REPL.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplError {
+    /// The session failed.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// Stdout or stderr can't be written.
+    #[error("can't write to stdout")]
+    Output(#[from] io::Error),
+}
+
+/// The output streams.
+pub struct Outputs<Out, Err> {
+    /// Answers and output of commands.
+    pub out: Out,
+    /// Progress and notices.
+    pub err: Err,
+}
