@@ -7,14 +7,15 @@
 pub(super) mod backend;
 mod cache;
 mod grammar;
+mod highlighter;
+mod language;
 mod limits;
 pub(super) mod streaming;
+mod streaming_lines;
 mod worker;
 
 use std::cell::Cell;
-use std::sync::{Arc, LazyLock};
-
-use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
+use std::sync::Arc;
 
 use super::sanitize::with_source_marks;
 use super::{
@@ -24,17 +25,13 @@ use super::{
 
 pub use backend::{HighlightBackend, HighlightRequest, HighlightResponse, InProcess, TokenSpans};
 pub use cache::HighlightCache;
+pub use highlighter::Highlighter;
+use highlighter::{grammar_of, plain};
+pub use language::Language;
 pub use worker::{WORKER_ARGUMENT, request_highlighting, serve_highlighting};
 
 /// Indentation of code blocks.
 pub(super) const INDENT: &str = "  ";
-
-/// Maximum length of a highlighted line in bytes; longer ones are data or minified code, where grammars are
-/// slow and of little use.
-const MAX_LINE_BYTES: usize = 1_000;
-
-/// Maximum size of a highlighted block in bytes. A line takes a quarter of a millisecond.
-const MAX_BLOCK_BYTES: usize = 64 * 1024;
 
 /// Maximum size of the code in one answer that is highlighted immediately, in bytes: some 300 lines, or a tenth
 /// of a second when the whole answer is laid out.
@@ -52,79 +49,9 @@ pub(super) const fn max_answer_bytes(highlighting: &Highlighting) -> usize {
     }
 }
 
-/// The way to find the language of code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language<'a> {
-    /// By name, as after a fence: `rust`, `sh`, `C++`.
-    Named(&'a str),
-    /// By file name.
-    OfFile(&'a str),
-}
-
-/// Highlights code line by line, starting with the first line.
-#[derive(Clone, Debug, Default)]
-pub struct Highlighter {
-    /// `None` for a language without a grammar, and after a limit was reached.
-    grammar_state: Option<GrammarState>,
-    /// Remaining bytes.
-    remaining_bytes: usize,
-}
-
-/// A grammar's state in the middle of code.
-#[derive(Clone, Debug)]
-struct GrammarState {
-    state: ParseState,
-    scopes: ScopeStack,
-    /// The role of each scope on the stack.
-    roles: Vec<Role>,
-}
-
 thread_local! {
     /// Number of code blocks laid out on this thread that await highlighting.
     static UNHIGHLIGHTED: Cell<u64> = const { Cell::new(0) };
-}
-
-static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);
-
-impl Highlighter {
-    /// Starts at the first line of code in this language.
-    #[must_use]
-    pub fn new(language: Language<'_>) -> Self {
-        Self::with_limit(language, MAX_BLOCK_BYTES)
-    }
-
-    /// Starts with a limit in bytes.
-    pub(super) fn with_limit(language: Language<'_>, remaining_bytes: usize) -> Self {
-        let state = grammar_of(language).map(ParseState::new);
-        let grammar_state =
-            |state| GrammarState { state, scopes: ScopeStack::new(), roles: vec![Role::Text] };
-        Self { grammar_state: state.map(grammar_state), remaining_bytes }
-    }
-
-    /// The remaining bytes.
-    pub(super) fn remaining_bytes(&self) -> usize {
-        self.remaining_bytes
-    }
-
-    /// The role of unmarked code: [`Role::Code`] if the language is unknown.
-    #[must_use]
-    pub fn base_role(&self) -> Role {
-        if self.grammar_state.is_some() { Role::Text } else { Role::Code }
-    }
-
-    /// Highlights the next line, which is sanitized and has no newline.
-    pub fn line(&mut self, line: &str) -> Vec<Span> {
-        let Some(grammar_state) = &mut self.grammar_state else { return plain(line, Role::Code) };
-        if line.len() > MAX_LINE_BYTES {
-            return plain(line, Role::Text);
-        }
-        // Lines after an omitted one couldn't be highlighted either.
-        self.remaining_bytes = self.remaining_bytes.saturating_sub(line.len() + 1);
-        if self.remaining_bytes == 0 {
-            return plain(line, Role::Text);
-        }
-        grammar_state.line(line)
-    }
 }
 
 /// Runs a layout, and returns true with its result if it contains code that awaits highlighting: its appearance
@@ -133,66 +60,6 @@ pub fn lay_out_tracking_plain_code<T>(lay_out: impl FnOnce() -> T) -> (T, bool) 
     let before = UNHIGHLIGHTED.get();
     let laid_out = lay_out();
     (laid_out, UNHIGHLIGHTED.get() != before)
-}
-
-fn plain(line: &str, role: Role) -> Vec<Span> {
-    if line.is_empty() { Vec::new() } else { vec![Span::new(line, role)] }
-}
-
-fn grammar_of(language: Language<'_>) -> Option<&'static SyntaxReference> {
-    match language {
-        Language::Named(name) => {
-            let token = grammar::token(name)?;
-            GRAMMARS.find_syntax_by_token(&token)
-        }
-        Language::OfFile(path) => {
-            let name = path.rsplit('/').next().filter(|name| !name.is_empty())?;
-            let extension = name.rsplit_once('.').map(|(_, extension)| extension);
-            let by_name = GRAMMARS.find_syntax_by_extension(name);
-            by_name.or_else(|| GRAMMARS.find_syntax_by_token(&grammar::token(extension?)?))
-        }
-    }
-}
-
-impl GrammarState {
-    fn line(&mut self, line: &str) -> Vec<Span> {
-        let line_with_newline = format!("{line}\n");
-        // A grammar's failure on a line leaves the line plain.
-        let Ok(changes) = self.state.parse_line(&line_with_newline, &GRAMMARS) else {
-            return plain(line, Role::Text);
-        };
-        let (mut spans, mut start) = (Vec::new(), 0);
-        for (at, change) in changes {
-            let at = at.min(line.len());
-            push(&mut spans, &line[start..at], self.role());
-            start = at;
-            let roles = &mut self.roles;
-            let applied = self.scopes.apply_with_hook(&change, |change, _| match change {
-                syntect::parsing::BasicScopeStackOp::Push(scope) => {
-                    let around = roles.last().copied().unwrap_or_default();
-                    roles.push(grammar::role(scope, around));
-                }
-                syntect::parsing::BasicScopeStackOp::Pop => _ = roles.pop(),
-            });
-            if applied.is_err() {
-                break;
-            }
-        }
-        push(&mut spans, &line[start..], self.role());
-        spans
-    }
-
-    fn role(&self) -> Role {
-        self.roles.last().copied().unwrap_or_default()
-    }
-}
-
-fn push(spans: &mut Vec<Span>, text: &str, role: Role) {
-    match spans.last_mut() {
-        _ if text.is_empty() => {}
-        Some(last) if last.style.role == role => last.text.push_str(text),
-        _ => spans.push(Span::new(text, role)),
-    }
 }
 
 /// Highlights code; lines are not wrapped.

@@ -22,17 +22,6 @@ pub fn command_output(output: &StyledText, style: impl Into<Style>) -> Vec<Line>
     lines
 }
 
-/// The same as text without styles.
-pub(super) fn plain_text(text: &str) -> String {
-    let lines: Vec<String> =
-        command_output(&StyledText::parse(text), Style::default()).iter().map(Line::text).collect();
-    let mut out = lines.join("\n");
-    if text.ends_with('\n') {
-        out.push('\n');
-    }
-    out
-}
-
 /// Splits a line's spans by style runs; the line's first character has the number `at`.
 fn split_by_runs(spans: Vec<Span>, strokes: &[StyleRun], mut at: usize) -> Vec<Span> {
     if strokes.is_empty() {

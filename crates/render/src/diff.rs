@@ -1,5 +1,6 @@
 //! Diffs: colored lines with line numbers, marked changed words and highlighted code.
 
+mod line;
 mod words;
 
 use super::code::{self, MAX_SYNC_BYTES};
@@ -9,34 +10,11 @@ use super::{
     sanitize, wrap,
 };
 
+use line::ChangedLines;
+pub use line::{DiffKind, DiffLine};
+
 /// Minimum width in columns for the line numbers of both sides.
 const MIN_WIDTH_FOR_BOTH: usize = 90;
-
-/// A line of a diff.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DiffLine {
-    /// The line's kind.
-    pub kind: DiffKind,
-    /// Line number in the old file, if it is there.
-    pub old: Option<usize>,
-    /// Line number in the new file, if it is there.
-    pub new: Option<usize>,
-    /// The text; changed words have a role of their own. For a gap, the reason of the omission, if known.
-    pub spans: Vec<Span>,
-}
-
-/// The kind of a diff line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DiffKind {
-    /// In both files.
-    Same,
-    /// In the old file.
-    Removed,
-    /// In the new file.
-    Added,
-    /// Omitted lines.
-    Gap,
-}
 
 /// Renders a unified diff of the file at `path`, wrapped to a width; file headers are left out.
 #[must_use]
@@ -105,12 +83,6 @@ fn parse_lines(unified: &str) -> Vec<DiffLine> {
     }
     parser.flush();
     parser.lines
-}
-
-#[derive(Default)]
-struct ChangedLines {
-    removed: Vec<String>,
-    added: Vec<String>,
 }
 
 struct DiffParser {
@@ -230,10 +202,6 @@ impl DiffLine {
     #[must_use]
     pub fn number(&self) -> Option<usize> {
         self.new.or(self.old)
-    }
-
-    fn text(&self) -> String {
-        self.spans.iter().map(|span| span.text.as_str()).collect()
     }
 
     fn wrapped(&self, gutter: Gutter, width: usize) -> Vec<Line> {

@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 
+use super::image_row::{ImageRow, RenderedImage};
 use super::{ControlChars, Line, Role, sanitize, truncate_to};
 
 /// Length of base64 that is searched for an image's size: sufficient for all but a few photographs.
@@ -18,28 +19,6 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::Indifferent)
         .with_decode_allow_trailing_bits(true),
 );
-
-/// An image with a place on the page.
-#[derive(Debug, PartialEq, Eq)]
-pub struct RenderedImage {
-    /// PNG data in base64.
-    pub data: String,
-    /// A hash of the data, never 0.
-    pub key: u32,
-    /// Width and height in pixels.
-    pub pixels: (u32, u32),
-    /// Columns and rows.
-    pub cells: (u16, u16),
-}
-
-/// A row of an image.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ImageRow {
-    /// The image.
-    pub image: Arc<RenderedImage>,
-    /// The row's index, from 0.
-    pub row: u16,
-}
 
 /// Limits for images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

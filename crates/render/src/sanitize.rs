@@ -7,9 +7,8 @@
 
 use std::borrow::Cow;
 
-use tiller_core::ansi::columns;
+use tiller_core::ansi::{self, StyledText, columns};
 
-use super::command_output::plain_text;
 use super::invisible::{InvisibleChars, name};
 use super::{CopyAs, Span, Style};
 
@@ -64,6 +63,17 @@ fn make_visible(text: &str) -> Cow<'_, str> {
     }
     out.push_str(&text[copied..]);
     Cow::Owned(out)
+}
+
+/// The text of [`command_output`](super::command_output).
+fn plain_text(text: &str) -> String {
+    let output = StyledText::parse(text).text;
+    let plain = |line| expand(line, Style::default(), ansi::TAB).into_iter().map(|span| span.text).collect();
+    let mut out = output.split_terminator('\n').map(plain).collect::<Vec<String>>().join("\n");
+    if text.ends_with('\n') {
+        out.push('\n');
+    }
+    out
 }
 
 /// Sanitizes a line, marking replaced characters with their source text for copying. Tabs expand to every

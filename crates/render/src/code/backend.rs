@@ -8,8 +8,9 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::limits::{HighlightedPrefix, truncated};
-use super::{Highlighter, Language, MAX_BLOCK_BYTES, grammar};
+use super::highlighter::Highlighter;
+use super::language::{Language, LanguageId};
+use super::limits::{HighlightedPrefix, MAX_BLOCK_BYTES, truncated};
 use crate::{Role, Span};
 
 /// Maximum number of blocks with remembered state, for code that streams in several blocks at once.
@@ -17,13 +18,6 @@ const MAX_BLOCKS: usize = 8;
 
 /// The tokens of a line: length in bytes, and role. Text after the last one has no role.
 pub type TokenSpans = Vec<(u32, Role)>;
-
-/// An owned [`Language`].
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) enum LanguageId {
-    Named(String),
-    OfFile(String),
-}
 
 /// Lines of code to highlight.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,23 +121,6 @@ pub(crate) fn spans(line: &str, token_spans: &[(u32, Role)]) -> Vec<Span> {
         spans.push(Span::new(rest, Role::Text));
     }
     spans
-}
-
-impl LanguageId {
-    pub(crate) fn new(language: Language<'_>) -> Self {
-        match language {
-            Language::Named(name) => Self::Named(grammar::first_word(name).to_lowercase()),
-            // Files of one kind share a grammar.
-            Language::OfFile(path) => Self::OfFile(grammar::kind_of_file(path).to_owned()),
-        }
-    }
-
-    fn as_language(&self) -> Language<'_> {
-        match self {
-            Self::Named(name) => Language::Named(name),
-            Self::OfFile(path) => Language::OfFile(path),
-        }
-    }
 }
 
 #[cfg(test)]

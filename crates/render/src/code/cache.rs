@@ -9,20 +9,16 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Language;
-use super::backend::{HighlightBackend, HighlightRequest, HighlightResponse, LanguageId, TokenSpans};
-use super::limits::HighlightedPrefix;
-use super::streaming::StreamingLines;
+use super::backend::{HighlightBackend, HighlightRequest, HighlightResponse, TokenSpans};
+use super::language::{Language, LanguageId};
+use super::limits::{CacheKey, HighlightedPrefix};
+use super::streaming_lines::StreamingLines;
 
 /// Capacity of the cache in bytes of code: many screens.
 const MAX_CACHED_BYTES: usize = 1024 * 1024;
 
 /// Capacity of the queue; the oldest requests are dropped, and made again when their code is shown again.
 const MAX_QUEUED: usize = 64;
-
-/// Cache key: hash of language and text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct CacheKey(pub(super) u64);
 
 /// A complete block in the queue.
 #[derive(Debug)]

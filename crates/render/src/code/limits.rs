@@ -2,9 +2,18 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::backend::LanguageId;
-use super::cache::CacheKey;
-use super::{MAX_BLOCK_BYTES, MAX_LINE_BYTES};
+use super::language::LanguageId;
+
+/// Maximum length of a highlighted line in bytes; longer ones are data or minified code, where grammars are
+/// slow and of little use.
+pub(super) const MAX_LINE_BYTES: usize = 1_000;
+
+/// Maximum size of a highlighted block in bytes. A line takes a quarter of a millisecond.
+pub(super) const MAX_BLOCK_BYTES: usize = 64 * 1024;
+
+/// Cache key: hash of language and text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct CacheKey(pub(super) u64);
 
 /// The leading lines of a block that are highlighted.
 #[derive(Clone, Debug)]

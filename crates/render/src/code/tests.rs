@@ -1,3 +1,4 @@
+use super::limits::{MAX_BLOCK_BYTES, MAX_LINE_BYTES};
 use super::{highlight as highlight_in_mode, *};
 use crate::texts;
 

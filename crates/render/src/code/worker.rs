@@ -67,7 +67,8 @@ pub fn request_highlighting(
 
 #[cfg(test)]
 mod tests {
-    use super::super::backend::{LanguageId, StreamPosition};
+    use super::super::backend::StreamPosition;
+    use super::super::language::LanguageId;
     use super::*;
     use crate::Role;
 

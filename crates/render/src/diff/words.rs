@@ -2,7 +2,7 @@
 
 use similar::{ChangeTag, TextDiff};
 
-use super::{ChangedLines, DiffKind, DiffLine};
+use super::line::{ChangedLines, DiffKind, DiffLine};
 use crate::{Line, Role, Span, Style};
 
 /// Maximum number of lines in a change whose words are compared: a larger change is a rewrite.

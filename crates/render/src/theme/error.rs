@@ -4,7 +4,8 @@ use std::io;
 
 use tiller_core::suggest;
 
-use super::{ROLES, color, role_name};
+use super::color;
+use super::role::{ALL as ROLES, name as role_name};
 
 /// An error of a theme. The path of a value looks like `roles.accent.fg`.
 #[derive(Debug, thiserror::Error)]

@@ -6,11 +6,11 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::color::{Rgb, ThemeColor};
+use super::definition::{Theme, ThemeKind};
 use super::error::ThemeError;
 use super::parse::{Variables, WrittenColor, WrittenStyle};
 use super::role;
 use super::style::ThemeStyle;
-use super::{Theme, ThemeKind};
 
 /// The default backgrounds of dark and light themes.
 pub(super) const BACKGROUNDS: [Rgb; 2] = [Rgb(0x16, 0x19, 0x1f), Rgb(0xff, 0xff, 0xff)];

@@ -8,14 +8,13 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::Theme;
 use super::color::{Rgb, ThemeColor};
+use super::definition::{Background, Theme, ThemeKind};
 use super::error::ThemeError;
 use super::file::{BACKGROUNDS, guess_kind, read};
 use super::parse::{Variables, WrittenColor};
 use super::role;
 use super::style::ThemeStyle;
-use super::{Background, ThemeKind};
 use crate::{Emphasis, Role};
 
 #[derive(Debug, Deserialize)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::*;
-use crate::Emphasis;
+use crate::{AnsiColor, Emphasis, Role};
 
 /// Minimum contrast of text (WCAG 2.2, 1.4.3), and of text in high-contrast themes (1.4.6).
 const MIN_CONTRAST: f64 = 4.5;
