@@ -9,7 +9,7 @@ use tiller_tools::tool::{CapturedOutput, OutputCapture, PREVIEW_INTERVAL};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::driver::JobEvent;
+use super::driver::job_event::{BashEnd, JobEvent};
 use super::handle::{BashContext, Reply, RunningBash};
 
 /// Bytes of unreported output that trigger a report at once.
@@ -24,15 +24,6 @@ pub(super) struct BashJob {
     snapshot: Box<dyn Fn() -> CapturedOutput + Send>,
     /// Receives the command's record.
     pub(super) reply: Option<Reply<BashExecutionMessage>>,
-}
-
-/// The end of a command.
-pub(super) struct BashEnd {
-    /// `None` if the command was stopped or its status was lost.
-    pub(super) status: Option<ExitStatus>,
-    /// The error that running it led to.
-    pub(super) error: Option<String>,
-    pub(super) output: CapturedOutput,
 }
 
 impl BashJob {

@@ -8,7 +8,7 @@ use tiller_core::tool_spec::ToolSpec;
 use tiller_core::unit::Tokens;
 use tiller_session::context::{estimate, estimate_text, request_messages};
 
-use super::handle::ContextUse;
+use super::handle::snapshot::ContextUse;
 
 /// The parts of the context that the next request would send.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,31 +6,37 @@
 
 mod active_session;
 mod bash;
+mod clock;
 mod commands;
 mod compaction;
 mod effects;
 mod external_appends;
+mod first_model;
+mod hook_state;
 mod hooks;
+pub(super) mod job_event;
 mod job_events;
 mod jobs;
 mod model;
 mod queries;
 mod resource_state;
+mod resources;
 mod run_tracing;
 mod summarize_job;
+mod summary_state;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tiller_core::setting::SyncPolicy;
 
 use tiller_core::event::{Event, EventKind, QueueItem};
 use tiller_core::message::{Message, ModelRef, ThinkingLevel};
 use tiller_core::tool_catalog::ToolCatalog;
-use tiller_core::unit::{Tokens, UnixMs};
+use tiller_core::unit::Tokens;
 use tiller_provider::catalog::thinking_budget;
-use tiller_provider::{Model, ModelFacts, ProviderRegistry};
+use tiller_provider::{ModelFacts, ProviderRegistry};
 use tiller_session::{Reader, SessionError, SessionManager, Writer};
 use tiller_tools::policy::Policy;
 use tiller_tools::process::Runner;
@@ -49,13 +55,15 @@ use super::system_prompt::SystemPrompt;
 use super::turn::{Effect, Input, OpenEvents, Turn, TurnOptions};
 
 use active_session::{ActiveSession, RunFacts};
-use compaction::SummaryState;
-use hooks::Hooks;
+use clock::now;
+use hook_state::Hooks;
+use job_event::JobEvent;
 use jobs::Jobs;
 use resource_state::ResourceState;
 use run_tracing::RunTracer;
+use summary_state::SummaryState;
 
-pub(super) use jobs::JobEvent;
+pub use first_model::{FirstModel, ModelChoice};
 
 /// Capacity of the job event channel; a full channel slows the stream down, not the loop.
 const JOB_EVENT_CAPACITY: usize = 1_024;
@@ -87,28 +95,6 @@ pub struct SessionParts {
     pub resources: Resources,
     /// Options of the session.
     pub options: AgentOptions,
-}
-
-/// The initial model, used unless the session's log names another one and the log takes precedence.
-#[derive(Clone, Debug)]
-pub struct FirstModel {
-    /// The model.
-    pub model: Model,
-    /// The thinking level.
-    pub thinking: ThinkingLevel,
-    /// Precedence when the log names another model.
-    pub choice: ModelChoice,
-    /// Precedence when the log names another level.
-    pub thinking_choice: ModelChoice,
-}
-
-/// Precedence between caller and log for the model and thinking level of a resumed session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ModelChoice {
-    /// The caller: a model was named on the command line.
-    Caller,
-    /// The log.
-    Log,
 }
 
 /// Options of an agent session.
@@ -361,10 +347,6 @@ impl EventBus {
     fn warn_unlogged(&mut self, message: String) {
         self.emit(EventKind::Warning { message, hint: None });
     }
-}
-
-fn now() -> UnixMs {
-    SystemTime::now().into()
 }
 
 impl AgentSession {

@@ -12,7 +12,7 @@ mod prompt;
 mod resources;
 mod session;
 mod session_status;
-mod snapshot;
+pub(super) mod snapshot;
 mod status;
 mod summarizing;
 mod tools;

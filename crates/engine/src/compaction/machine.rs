@@ -23,12 +23,13 @@ use tiller_session::BranchSummaryText;
 use super::{BranchPlan, CompactionError, CompactionOptions, CompactionPlan, ContextSize, SummaryRequest};
 use crate::approvals::Approver;
 use crate::handle::{Summarizing, SummaryOf};
-use crate::turn::AnnouncedRetry;
+use crate::retry::TOO_LONG_HELP;
+use crate::turn::{AnnouncedRetry, NotCompacted};
 
-pub(crate) use effect::{PlanRequest, SummaryCost, SummaryEffect, SummaryError};
+pub(crate) use effect::{SummaryCost, SummaryEffect, SummaryError};
 pub(crate) use input::{
-    BranchTarget, CallerId, CompactionPoint, ConversationFacts, JobNumber, StopOrigin, SummaryEvent,
-    SummaryInput,
+    BranchTarget, CallerId, CompactionPoint, ConversationFacts, JobNumber, PlanRequest, StopOrigin,
+    SummaryEvent, SummaryInput,
 };
 
 /// The compaction machine.
@@ -288,7 +289,7 @@ impl CompactionMachine {
         };
         let is_end_emitted =
             origin == StopOrigin::TurnMachine && pending.reason == CompactionReason::Overflow;
-        let end = context::end_without_entry(*pending, CompactionError::Stopped, out);
+        let end = end_without_entry(*pending, CompactionError::Stopped, out);
         out.extend((!is_end_emitted).then_some(end));
     }
 
@@ -350,6 +351,34 @@ fn append_cost(kind: &'static str, cost: &SummaryCost, out: &mut Vec<SummaryEffe
     if cost.nonzero().is_some() {
         out.push(SummaryEffect::AppendCost { kind, cost: cost.clone() });
     }
+}
+
+/// Ends a compaction without an entry: appends its cost, replies to its caller, and returns the effect that reports
+/// it to the turn machine.
+fn end_without_entry(
+    pending: PendingCompaction,
+    error: CompactionError,
+    out: &mut Vec<SummaryEffect>,
+) -> SummaryEffect {
+    append_cost("compaction", &pending.cost, out);
+    let reason = pending.reason;
+    let cause = match &error {
+        CompactionError::Stopped => NotCompacted::Stopped,
+        error if reason == CompactionReason::Overflow => NotCompacted::Failed(overflow_error(error)),
+        error => NotCompacted::Failed(error.to_string()),
+    };
+    let reply = |caller| SummaryEffect::Reply { caller, outcome: Err(SummaryError::Failed(error)) };
+    out.extend(pending.caller.map(reply));
+    SummaryEffect::NotCompacted { reason, cause }
+}
+
+/// Returns the error of a run whose context doesn't fit and could not be made smaller, with the next step.
+fn overflow_error(error: &CompactionError) -> String {
+    let reason = match error {
+        CompactionError::Nothing { .. } => " and can't be shortened".to_owned(),
+        error => format!(": {error}"),
+    };
+    format!("the conversation is longer than the model's window{reason}; {TOO_LONG_HELP}")
 }
 
 fn without_blank(instructions: Option<String>) -> Option<String> {

@@ -11,8 +11,9 @@ use tiller_session::context::{Projection, RequestMessages};
 use tiller_session::entry::TillerEntry;
 use tiller_session::{Appended, Entry, EntryBody, Finding, Reader, SessionError, Writer};
 
+use super::clock::now;
 use super::external_appends::ExternalAppends;
-use super::{ModelChoice, now};
+use super::first_model::ModelChoice;
 use crate::queue::Queue;
 
 /// The active session.

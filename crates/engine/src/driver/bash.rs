@@ -11,8 +11,9 @@ use tiller_session::entry::TillerEntry;
 use tiller_tools::process;
 use tiller_tools::tool::OutputCapture;
 
-use super::{Driver, now};
-use crate::bash::BashEnd;
+use super::Driver;
+use super::clock::now;
+use super::job_event::BashEnd;
 use crate::handle::{AgentError, BashContext, Reply, RunningBash};
 use crate::turn::Input;
 

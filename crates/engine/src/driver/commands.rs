@@ -17,8 +17,8 @@ use tiller_tools::policy::{FolderAccess, PermissionRule};
 use tiller_tools::workspace::{FileAccess, parse_folder};
 use tokio::sync::oneshot;
 
-use super::effects::no_approver;
-use super::{Driver, now, run_tracing};
+use super::clock::now;
+use super::{Driver, run_tracing};
 
 use crate::approvals::Approver;
 use crate::attachment::{FileToAttach, attach_text, read_attachment};
@@ -579,4 +579,9 @@ fn folder_rule(typed: &str, cwd: &Path, home: Option<&Path>) -> io::Result<Permi
 /// Sends a reply; it is fine if the caller is gone.
 pub(super) fn send_reply<T>(reply: oneshot::Sender<Result<T, AgentError>>, result: Result<T, AgentError>) {
     let _ = reply.send(result);
+}
+
+/// Returns the denial in the absence of an approver.
+pub(super) fn no_approver() -> Decision {
+    Decision::Deny { reason: "no one can approve it any more".to_owned() }
 }

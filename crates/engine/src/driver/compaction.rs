@@ -2,55 +2,26 @@
 //!
 //! The machine in [`compaction`](crate::compaction) decides; `summarize_job` sends the requests.
 
-use std::collections::HashMap;
-
 use tiller_core::event::{CompactionChoice, CompactionResult, EventKind};
 use tiller_core::id::EntryId;
 use tiller_core::message::ModelRef;
 use tiller_session::{EntryBody, NavigationTarget};
-use tokio::task::AbortHandle;
 
+use super::Driver;
+use super::clock::now;
 use super::commands::send_reply;
 use super::summarize_job::SummaryJob;
-use super::{Driver, now};
+use super::summary_state::SummaryReply;
 use crate::compaction::machine::{
-    BranchTarget, CallerId, CompactionMachine, CompactionPoint, ConversationFacts, PlanRequest, StopOrigin,
-    SummaryCost, SummaryEffect, SummaryError, SummaryEvent, SummaryInput,
+    BranchTarget, CallerId, CompactionPoint, ConversationFacts, PlanRequest, StopOrigin, SummaryCost,
+    SummaryEffect, SummaryError, SummaryEvent, SummaryInput,
 };
-use crate::compaction::{BranchPlan, CompactionInput, CompactionOptions, CompactionPlan, first_message};
+use crate::compaction::{BranchPlan, CompactionInput, CompactionPlan, first_message};
 use crate::handle::{AgentError, Reply, SessionSwitched};
 use crate::turn::Input;
 
-/// The compaction machine, its job, and the callers that wait for it.
-pub(super) struct SummaryState {
-    pub(super) machine: CompactionMachine,
-    job: Option<AbortHandle>,
-    callers: HashMap<CallerId, SummaryReply>,
-    last_caller: u64,
-}
-
-/// The reply to a caller.
-enum SummaryReply {
-    Compaction(Reply<CompactionResult>),
-    Switch(Reply<SessionSwitched>),
-}
-
 /// Applies an input to the turn machine: [`Driver::apply`], or [`Driver::step_next`] while effects are performed.
 type ApplyToTurn = fn(&mut Driver, Input);
-
-impl SummaryState {
-    pub(super) fn new(options: CompactionOptions) -> Self {
-        let machine = CompactionMachine::new(options);
-        Self { machine, job: None, callers: HashMap::new(), last_caller: 0 }
-    }
-
-    fn add_caller(&mut self, reply: SummaryReply) -> CallerId {
-        self.last_caller += 1;
-        let caller = CallerId(self.last_caller);
-        self.callers.insert(caller, reply);
-        caller
-    }
-}
 
 impl From<SummaryError> for AgentError {
     fn from(error: SummaryError) -> Self {

@@ -9,8 +9,10 @@ use tiller_provider::{FailureKind, ImageInput, ModelFacts, ProviderError, Reques
 use tiller_session::context::unanswered_calls;
 use tiller_session::{Appended, EntryBody, ExternalChange, SessionError, chain};
 
+use super::clock::now;
+use super::commands::no_approver;
 use super::external_appends::{self, AppendNotice};
-use super::{Driver, QueuedEffect, ReturnQueued, now};
+use super::{Driver, QueuedEffect, ReturnQueued};
 use crate::approvals::Approver;
 use crate::compaction::machine::{CompactionPoint, StopOrigin, SummaryInput};
 use crate::handle::AgentError;
@@ -389,11 +391,6 @@ impl Driver {
         }
         self.perform();
     }
-}
-
-/// Returns the denial in the absence of an approver.
-pub(super) fn no_approver() -> Decision {
-    Decision::Deny { reason: "no one can approve it any more".to_owned() }
 }
 
 /// Returns the error of a request that no model could take. It leads to a compaction, like a request that the

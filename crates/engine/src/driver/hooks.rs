@@ -2,84 +2,20 @@
 //!
 //! Hooks run in jobs outside the loop. Without extensions nothing waits and nothing is copied.
 
-use std::collections::HashMap;
-
 use tiller_core::event::{EventKind, RunOutcome};
-use tiller_core::id::CallId;
 use tiller_core::message::{Content, Message, ToolCall, ToolResultMessage, UserBlock};
 use tiller_provider::ToolChoice;
 use tiller_session::EntryBody;
 use tiller_session::entry::Replacement;
 use tiller_tools::tool::Tools;
-use tokio::task::AbortHandle;
 
-use super::jobs::JobEvent;
+use super::hook_state::{OpenedRequest, PendingCommand};
+use super::job_event::{CallInReview, JobEvent};
 use super::{Driver, QueuedEffect};
-use crate::extension::{
-    CommandOutcome, ExtensionCommand, ExtensionHost, RequestContext, RequestPosition, ReviewedCall,
-};
+use crate::extension::{CommandOutcome, ExtensionCommand, RequestContext, RequestPosition, ReviewedCall};
 use crate::handle::{AgentError, Expansion, PromptOptions, Reply};
 use crate::resources::{AgentCommand, CommandSource};
 use crate::turn::{CallDecision, Effect, Input, PlannedCall, TurnNumber};
-
-/// The extensions and the state of their hooks.
-#[derive(Debug)]
-pub(super) struct Hooks {
-    extensions: ExtensionHost,
-    /// True if the next request is the first of a run.
-    begins_run: bool,
-    /// Changes by extensions to the current request.
-    opened: Option<OpenedRequest>,
-    /// Calls of the current answer whose arguments were changed, and the extensions that changed them.
-    rewritten: HashMap<CallId, Vec<String>>,
-    commands: HashMap<u64, PendingCommand>,
-    /// Number of the next command.
-    next: u64,
-}
-
-#[derive(Debug)]
-struct OpenedRequest {
-    turn: TurnNumber,
-    system: String,
-    tools: Tools,
-}
-
-/// A running command and the caller that waits for it.
-#[derive(Debug)]
-struct PendingCommand {
-    options: PromptOptions,
-    reply: Reply<()>,
-    task: AbortHandle,
-}
-
-/// A call on its way through the extensions.
-pub(crate) enum CallInReview {
-    /// Refused before any extension sees it.
-    Refused(PlannedCall),
-    Reviewed(ReviewedCall),
-}
-
-impl Hooks {
-    pub(super) fn new(host: ExtensionHost) -> Self {
-        Self {
-            extensions: host,
-            begins_run: false,
-            opened: None,
-            rewritten: HashMap::new(),
-            commands: HashMap::new(),
-            next: 0,
-        }
-    }
-
-    /// Returns whether an extension's command is running.
-    pub(super) fn is_running_command(&self) -> bool {
-        !self.commands.is_empty()
-    }
-
-    pub(super) fn extensions(&self) -> &ExtensionHost {
-        &self.extensions
-    }
-}
 
 impl Driver {
     /// Marks the begin of a run. A retry belongs to the same run.

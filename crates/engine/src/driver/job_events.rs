@@ -7,8 +7,9 @@ use tiller_core::id::CallId;
 use tiller_core::message::{AssistantMessage, StopReason, ToolCall, ToolResultMessage, UserBlock};
 use tiller_provider::{FailureKind, ProviderError, StreamEvent};
 
-use super::jobs::JobEvent;
-use super::{Driver, now};
+use super::Driver;
+use super::clock::jitter;
+use super::job_event::JobEvent;
 use crate::message_builder::MessageUpdate;
 use crate::retry::{self, Attempts};
 use crate::turn::{CallDecision, Input, PartialOutput, PlannedCall, TurnNumber};
@@ -160,10 +161,4 @@ impl Driver {
         }
         self.apply(Input::ToolEnded { turn, result });
     }
-}
-
-/// Returns a seed for a retry's jitter that two processes are unlikely to share.
-pub(super) fn jitter() -> u64 {
-    use std::hash::{BuildHasher, RandomState};
-    RandomState::new().hash_one(now().0)
 }

@@ -10,68 +10,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{FutureExt, Stream, StreamExt, stream};
-use tiller_core::ansi::{OutputBuffer, StyledText};
 use tiller_core::event::{ApprovalRequest, ToolOutcome};
-use tiller_core::id::{CallId, EntryId};
+use tiller_core::id::CallId;
 use tiller_core::message::{BashExecutionMessage, ToolCall, ToolResultMessage, joined_text};
-use tiller_provider::{Provider, ProviderError, ProviderStream, Request, StreamEvent, ToolChoice};
+use tiller_provider::{Provider, ProviderError, ProviderStream, Request};
 use tiller_session::FsFile;
 use tiller_tools::process::Running;
 use tiller_tools::tool::{OutputCapture, Tool, ToolInvocation, ToolOutput, ToolProgress};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::hooks::CallInReview;
+use super::clock::now;
+use super::job_event::JobEvent;
+use super::resource_state;
 use super::summarize_job::SummaryJob;
-use super::{now, resource_state};
-use crate::bash::{BashEnd, BashJob};
-use crate::compaction::machine::SummaryEvent;
-use crate::extension::{CommandOutcome, ExtensionHost, RequestContext};
+use crate::bash::BashJob;
+use crate::extension::ExtensionHost;
 use crate::handle::{Reply, RunningBash, RunningCall};
-use crate::resources::{ReloadResult, ResourceReloader};
+use crate::resources::ResourceReloader;
 use crate::turn::TurnNumber;
 
 /// Timeout of a preview before an approval request: enough for a slow disk to read a large file.
 const PREVIEW_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// An event from a job.
-pub(crate) enum JobEvent {
-    /// A stream event.
-    StreamPart { turn: TurnNumber, part: Result<StreamEvent, ProviderError> },
-    /// The stream ended without a final event.
-    StreamEnded { turn: TurnNumber },
-    /// The wait before a retry is over.
-    RetryDue { turn: TurnNumber },
-    /// Extensions' changes to a request that is about to be sent.
-    RequestOpened {
-        turn: TurnNumber,
-        tool_choice: ToolChoice,
-        before: Box<RequestContext>,
-        after: Box<RequestContext>,
-    },
-    /// An approval request with its preview.
-    Previewed(ApprovalRequest),
-    /// Extensions' reviews of the calls of an answer.
-    CallsReviewed { turn: TurnNumber, reviewed: Vec<CallInReview> },
-    /// The end of an extension's command.
-    CommandEnded { id: u64, outcome: Result<CommandOutcome, String> },
-    /// A problem with an extension.
-    ExtensionWarning(String),
-    /// The newest output of a running call.
-    ToolProgress { call: CallId, printed: StyledText },
-    /// An event of the summary job.
-    Summary { number: u64, event: SummaryEvent },
-    /// The result of a call.
-    ToolEnded { turn: TurnNumber, result: ToolResultMessage, warning: Option<String> },
-    /// Output of the user's command.
-    BashOutput { id: EntryId, delta: String, output: Box<OutputBuffer> },
-    /// The end of the user's command.
-    BashEnded { id: EntryId, end: BashEnd },
-    /// Skills, templates and context files were reloaded.
-    ResourcesRead(ReloadResult),
-    /// The end of a sync.
-    Synced(io::Result<()>),
-}
 
 /// The running jobs.
 pub(super) struct Jobs {

@@ -8,8 +8,9 @@ use tiller_core::tool_spec::ToolSpec;
 use tiller_session::{Reader, SessionError, Totals};
 use tiller_tools::tool::ToolSource;
 
+use super::clock::now;
 use super::commands::send_reply;
-use super::{Driver, ToolOffer, now};
+use super::{Driver, ToolOffer};
 use crate::context_breakdown::{ContextBreakdown, ContextSource};
 use crate::handle::{
     Activity, AgentError, ContextUse, InFlight, LockedModel, OfferState, OfferedTool, OptionChange,

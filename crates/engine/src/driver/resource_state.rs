@@ -5,16 +5,14 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tiller_core::event::EventKind;
 use tiller_core::tool_spec::{Access, ToolSpec, TouchedPaths};
 use tiller_tools::tool::Tools;
 use tokio::sync::mpsc;
 
-use super::Driver;
-use super::jobs::JobEvent;
+use super::job_event::JobEvent;
 use crate::expand::{UnknownSkill, expand};
 use crate::handle::{AgentError, Expansion, Reply};
-use crate::resources::{Inventory, ReloadRequest, ReloadResult, ResourceReloader, Resources};
+use crate::resources::{Inventory, ReloadRequest, ResourceReloader, Resources};
 use crate::skill::Skill;
 use crate::system_prompt::{SystemPrompt, skill_list};
 
@@ -31,7 +29,7 @@ pub(super) struct ResourceState {
     skills: SkillListing,
     requests: mpsc::Sender<ReloadRequest>,
     /// Callers of pending reload requests, in order.
-    waiting: VecDeque<Reply<Inventory>>,
+    pub(super) waiting: VecDeque<Reply<Inventory>>,
 }
 
 /// Listing of skills in the system prompt.
@@ -86,7 +84,7 @@ impl ResourceState {
         }
     }
 
-    fn write_system(&mut self) {
+    pub(super) fn write_system(&mut self) {
         let mut prompt = self.prompt.clone();
         prompt.folders.extend_from_slice(&self.session_folders);
         self.system = prompt.text(&self.cwd, self.resources.instructions(), self.listed_skills());
@@ -116,32 +114,6 @@ impl ResourceState {
         match self.requests.try_send(request) {
             Ok(()) => self.waiting.push_back(reply),
             Err(_) => _ = reply.send(Err(AgentError::Running)),
-        }
-    }
-}
-
-impl Driver {
-    /// Replaces the resources; the next request and the next prompt use the new ones.
-    pub(super) fn resources_read(&mut self, read: ReloadResult) {
-        let ReloadResult { resources, requested, watch_error } = read;
-        let before = std::mem::replace(&mut self.resources.resources, resources);
-        let now = Arc::clone(&self.resources.resources);
-        if let Some(error) = watch_error {
-            self.bus.warn(error);
-        }
-        // A caller that requested the reload gets all problems.
-        let known = if requested { Arc::default() } else { Arc::clone(&before) };
-        for problem in now.new_problems(&known) {
-            self.bus.warn(problem.to_string());
-        }
-        let inventory = now.inventory();
-        if !now.has_same_content(&before) {
-            self.resources.write_system();
-            let Inventory { skills, templates, context_files, .. } = inventory;
-            self.bus.emit(EventKind::ResourcesChanged { skills, templates, context_files });
-        }
-        if let Some(reply) = requested.then(|| self.resources.waiting.pop_front()).flatten() {
-            let _ = reply.send(Ok(inventory));
         }
     }
 }

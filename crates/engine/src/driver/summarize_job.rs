@@ -10,8 +10,8 @@ use tiller_core::message::{AssistantMessage, StopReason, Usage};
 use tiller_provider::{FailureKind, Model, ProviderError, Request};
 use tokio::sync::mpsc;
 
-use super::jobs::JobEvent;
-use super::{job_events, now};
+use super::clock::{jitter, now};
+use super::job_event::JobEvent;
 use crate::compaction::machine::SummaryEvent;
 use crate::compaction::{CompactionError, SummaryRequest};
 use crate::message_builder::{MessageBuilder, MessageUpdate};
@@ -82,7 +82,7 @@ impl SummaryJob {
     /// Returns the delay before the next retry and the most retries; an error when there is no retry.
     fn retry_delay(&self, error: &ProviderError, times: u32) -> Result<(Duration, u32), CompactionError> {
         let tried = Attempts { retries: times, has_compacted: true };
-        match retry::decide(error.failure, tried, &self.retry, job_events::jitter()).0 {
+        match retry::decide(error.failure, tried, &self.retry, jitter()).0 {
             AfterFailure::Retry { delay, max_attempts } => Ok((delay, max_attempts)),
             AfterFailure::Compact | AfterFailure::GiveUp => {
                 Err(CompactionError::Provider(error.message_with_hint()))

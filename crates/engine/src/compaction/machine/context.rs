@@ -8,11 +8,10 @@ use tiller_session::entry::Compaction;
 use super::{
     CallerId, CompactionMachine, CompactionPoint, ConversationFacts, PendingCompaction, PlanRequest,
     StopOrigin, SummaryCost, SummaryEffect, SummaryError, SummaryPhase, SummaryPurpose, append_cost,
-    without_blank,
+    end_without_entry, overflow_error, without_blank,
 };
 use crate::approvals::Approver;
 use crate::compaction::{CompactionError, CompactionOptions, CompactionPlan, to_result};
-use crate::retry::TOO_LONG_HELP;
 use crate::turn::NotCompacted;
 
 /// Number of messages by which a context must grow before a failed compaction is tried again.
@@ -302,34 +301,6 @@ impl CompactionMachine {
     }
 }
 
-/// Ends a compaction without an entry: appends its cost, replies to its caller, and returns the effect that reports
-/// it to the turn machine.
-pub(super) fn end_without_entry(
-    pending: PendingCompaction,
-    error: CompactionError,
-    out: &mut Vec<SummaryEffect>,
-) -> SummaryEffect {
-    append_cost("compaction", &pending.cost, out);
-    let reason = pending.reason;
-    let cause = match &error {
-        CompactionError::Stopped => NotCompacted::Stopped,
-        error if reason == CompactionReason::Overflow => NotCompacted::Failed(overflow_error(error)),
-        error => NotCompacted::Failed(error.to_string()),
-    };
-    let reply = |caller| SummaryEffect::Reply { caller, outcome: Err(SummaryError::Failed(error)) };
-    out.extend(pending.caller.map(reply));
-    SummaryEffect::NotCompacted { reason, cause }
-}
-
 fn is_threshold(purpose: &SummaryPurpose) -> bool {
     matches!(purpose, SummaryPurpose::Compaction(pending) if pending.reason == CompactionReason::Threshold)
-}
-
-/// Returns the error of a run whose context doesn't fit and could not be made smaller, with the next step.
-fn overflow_error(error: &CompactionError) -> String {
-    let reason = match error {
-        CompactionError::Nothing { .. } => " and can't be shortened".to_owned(),
-        error => format!(": {error}"),
-    };
-    format!("the conversation is longer than the model's window{reason}; {TOO_LONG_HELP}")
 }

@@ -6,8 +6,8 @@ use tiller_core::unit::Tokens;
 use tiller_session::BranchSummaryText;
 use tiller_session::entry::Compaction;
 
-use super::input::{BranchTarget, CallerId, JobNumber};
-use crate::compaction::{CompactionError, CompactionOptions, SummaryRequest};
+use super::input::{BranchTarget, CallerId, JobNumber, PlanRequest};
+use crate::compaction::{CompactionError, SummaryRequest};
 use crate::turn::NotCompacted;
 
 /// An effect for the driver to perform.
@@ -73,19 +73,6 @@ pub(crate) enum SummaryEffect {
     Warn(String),
     /// Emits the end of a run, and replies to the callers that wait for it.
     Settle,
-}
-
-/// A compaction to plan.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct PlanRequest {
-    /// Its cause.
-    pub reason: CompactionReason,
-    /// Limits and strategy.
-    pub options: CompactionOptions,
-    /// The user's instructions.
-    pub instructions: Option<String>,
-    /// The caller that requested it.
-    pub caller: Option<CallerId>,
 }
 
 /// Cost of a summary so far.

@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use tiller_core::event::{CompactionChoice, CompactionResult};
+use tiller_core::event::{CompactionChoice, CompactionReason, CompactionResult};
 use tiller_core::id::EntryId;
 use tiller_core::message::{ModelRef, Usage};
 use tiller_core::unit::{Tokens, UnixMs};
 
-use super::effect::PlanRequest;
 use crate::approvals::Approver;
-use crate::compaction::{BranchPlan, CompactionError, CompactionPlan, ContextSize};
+use crate::compaction::{BranchPlan, CompactionError, CompactionOptions, CompactionPlan, ContextSize};
 
 /// Number of a summary job. Events carry it, so that late ones are dropped.
 pub(crate) type JobNumber = u64;
@@ -17,6 +16,19 @@ pub(crate) type JobNumber = u64;
 /// Id of a caller that waits for a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct CallerId(pub(crate) u64);
+
+/// A compaction to plan.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PlanRequest {
+    /// Its cause.
+    pub reason: CompactionReason,
+    /// Limits and strategy.
+    pub options: CompactionOptions,
+    /// The user's instructions.
+    pub instructions: Option<String>,
+    /// The caller that requested it.
+    pub caller: Option<CallerId>,
+}
 
 /// An input of the compaction machine.
 #[derive(Clone, Debug)]

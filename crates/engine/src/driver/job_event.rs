@@ -1,0 +1,71 @@
+//! Events of the jobs that run outside the loop.
+
+use std::io;
+
+use tiller_core::ansi::{OutputBuffer, StyledText};
+use tiller_core::event::ApprovalRequest;
+use tiller_core::id::{CallId, EntryId};
+use tiller_core::message::ToolResultMessage;
+use tiller_provider::{ProviderError, StreamEvent, ToolChoice};
+use tiller_tools::process::ExitStatus;
+use tiller_tools::tool::CapturedOutput;
+
+use crate::compaction::machine::SummaryEvent;
+use crate::extension::{CommandOutcome, RequestContext, ReviewedCall};
+use crate::resources::ReloadResult;
+use crate::turn::{PlannedCall, TurnNumber};
+
+/// An event from a job.
+pub(crate) enum JobEvent {
+    /// A stream event.
+    StreamPart { turn: TurnNumber, part: Result<StreamEvent, ProviderError> },
+    /// The stream ended without a final event.
+    StreamEnded { turn: TurnNumber },
+    /// The wait before a retry is over.
+    RetryDue { turn: TurnNumber },
+    /// Extensions' changes to a request that is about to be sent.
+    RequestOpened {
+        turn: TurnNumber,
+        tool_choice: ToolChoice,
+        before: Box<RequestContext>,
+        after: Box<RequestContext>,
+    },
+    /// An approval request with its preview.
+    Previewed(ApprovalRequest),
+    /// Extensions' reviews of the calls of an answer.
+    CallsReviewed { turn: TurnNumber, reviewed: Vec<CallInReview> },
+    /// The end of an extension's command.
+    CommandEnded { id: u64, outcome: Result<CommandOutcome, String> },
+    /// A problem with an extension.
+    ExtensionWarning(String),
+    /// The newest output of a running call.
+    ToolProgress { call: CallId, printed: StyledText },
+    /// An event of the summary job.
+    Summary { number: u64, event: SummaryEvent },
+    /// The result of a call.
+    ToolEnded { turn: TurnNumber, result: ToolResultMessage, warning: Option<String> },
+    /// Output of the user's command.
+    BashOutput { id: EntryId, delta: String, output: Box<OutputBuffer> },
+    /// The end of the user's command.
+    BashEnded { id: EntryId, end: BashEnd },
+    /// Skills, templates and context files were reloaded.
+    ResourcesRead(ReloadResult),
+    /// The end of a sync.
+    Synced(io::Result<()>),
+}
+
+/// A call on its way through the extensions.
+pub(crate) enum CallInReview {
+    /// Refused before any extension sees it.
+    Refused(PlannedCall),
+    Reviewed(ReviewedCall),
+}
+
+/// The end of a command.
+pub(crate) struct BashEnd {
+    /// `None` if the command was stopped or its status was lost.
+    pub(crate) status: Option<ExitStatus>,
+    /// The error that running it led to.
+    pub(crate) error: Option<String>,
+    pub(crate) output: CapturedOutput,
+}
