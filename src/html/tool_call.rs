@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::markdown::code;
 use super::markup::Markup;
 use crate::message::{BashExecutionMessage, ToolCall, ToolResultMessage, UserBlock, joined_text};
-use crate::render::{DiffKind, DiffLine, Language, diff_lines};
+use crate::render::{DiffKind, DiffLine, Language, diff_lines, result_note};
 use crate::tool_catalog::ToolCatalog;
 use crate::tool_spec::OutputKind;
 
@@ -244,18 +244,5 @@ fn note(result: &ToolResultMessage, state: ResultState) -> String {
     if state == ResultState::NotRun {
         return joined_text(&result.content).lines().next().unwrap_or_default().to_owned();
     }
-    let Some(details) = &result.details else { return String::new() };
-    let count = |key: &str| details[key].as_u64();
-    let plural = |n: u64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
-    match (count("added").zip(count("removed")), exit_code(result)) {
-        (Some((added, removed)), _) => format!("+{added} −{removed}"),
-        (None, _) if details["timedOut"].as_bool() == Some(true) => "timed out".to_owned(),
-        (None, Some(code)) if code != 0 => format!("exit {code}"),
-        (None, _) => match (count("lines"), count("matches"), count("files")) {
-            (Some(n), ..) => plural(n, "line", "lines"),
-            (_, Some(n), _) => plural(n, "match", "matches"),
-            (.., Some(n)) => plural(n, "entry", "entries"),
-            (None, None, None) => String::new(),
-        },
-    }
+    result_note(result.details.as_ref())
 }

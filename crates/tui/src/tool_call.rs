@@ -300,8 +300,8 @@ impl ToolCallBlock {
             CallState::NotRun => (not_run_note(CutOffCall::NotStarted.text()), Role::Muted),
             CallState::Done { outcome, .. } => match self.end() {
                 CallEnd::NotRun => (not_run_note(&joined_text(&outcome.content)), Role::Muted),
-                CallEnd::Success => (details_note(outcome), Role::Muted),
-                CallEnd::Failure => (details_note(outcome), Role::Error),
+                CallEnd::Success => (render::result_note(outcome.details.as_ref()), Role::Muted),
+                CallEnd::Failure => (render::result_note(outcome.details.as_ref()), Role::Error),
             },
         }
     }
@@ -487,26 +487,6 @@ fn was_run(outcome: &ToolOutcome) -> bool {
 
 fn exit_code(outcome: &ToolOutcome) -> Option<i64> {
     outcome.details.as_ref()?["exitCode"].as_i64()
-}
-
-/// A short form of a result's details.
-fn details_note(outcome: &ToolOutcome) -> String {
-    let Some(details) = &outcome.details else { return String::new() };
-    let count = |key: &str| details[key].as_u64();
-    if let (Some(added), Some(removed)) = (count("added"), count("removed")) {
-        return format!("+{added} −{removed}");
-    }
-    if details["timedOut"].as_bool() == Some(true) {
-        return "timed out".to_owned();
-    }
-    let plural = |n: u64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
-    match (count("lines"), count("matches"), count("files"), exit_code(outcome)) {
-        (Some(n), ..) => plural(n, "line", "lines"),
-        (_, Some(n), ..) => plural(n, "match", "matches"),
-        (_, _, Some(n), _) => plural(n, "entry", "entries"),
-        (.., Some(code)) if code != 0 => format!("exit {code}"),
-        _ => String::new(),
-    }
 }
 
 /// The reason why a call didn't run. The part after a semicolon is for the model.
