@@ -5,11 +5,27 @@ use std::path::{Path, PathBuf};
 
 use super::{CONFIG_LIMIT, open_beneath, read_limited, read_text};
 
+/// Returns the root of the repository that contains `cwd`: the nearest folder with a `.git`.
+pub(crate) fn root(cwd: &Path) -> Option<&Path> {
+    cwd.ancestors().find(|folder| folder.join(".git").exists())
+}
+
 /// Finds the `.git` of the repository that contains `cwd`: a folder, or in a worktree or submodule a file that names
 /// one.
 #[must_use]
 pub fn find(cwd: &Path) -> Option<PathBuf> {
-    cwd.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists())
+    Some(root(cwd)?.join(".git"))
+}
+
+/// Returns the current branch of the repository that contains `cwd`, or the start of the commit's hash without one.
+#[must_use]
+pub fn branch(cwd: &Path) -> Option<String> {
+    let head = read_file(&folder(&find(cwd)?)?, "HEAD")?;
+    let head = head.trim();
+    match head.strip_prefix("ref: ") {
+        Some(name) => Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()),
+        None => head.get(..7).map(str::to_owned),
+    }
 }
 
 /// Returns the folder with this working tree's own state (`HEAD`), given its `.git`. `None` if `.git` is a symbolic
@@ -52,16 +68,31 @@ pub fn up_to_repository(cwd: &Path) -> Vec<&Path> {
 }
 
 fn up_to_repository_of(cwd: &Path, user: u32) -> Vec<&Path> {
-    let at = cwd.ancestors().position(|folder| folder.join(".git").exists());
     let is_owned =
-        |folder: &Path| folder.join(".git").symlink_metadata().is_ok_and(|metadata| metadata.uid() == user);
-    let depth = at.filter(|at| cwd.ancestors().nth(*at).is_some_and(is_owned)).unwrap_or(0);
-    cwd.ancestors().take(depth + 1).collect()
+        |root: &&Path| root.join(".git").symlink_metadata().is_ok_and(|metadata| metadata.uid() == user);
+    let top = root(cwd).filter(is_owned).unwrap_or(cwd);
+    cwd.ancestors().take_while(|folder| folder.starts_with(top)).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    #[test]
+    fn branch_is_read_from_files_also_in_worktree() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir_all(root.join("repo/.git/worktrees/w")).unwrap();
+        fs::create_dir_all(root.join("repo/src")).unwrap();
+        fs::create_dir_all(root.join("w")).unwrap();
+        fs::write(root.join("repo/.git/HEAD"), "ref: refs/heads/fix/crlf\n").unwrap();
+        fs::write(root.join("repo/.git/worktrees/w/HEAD"), "0123456789abcdef\n").unwrap();
+        fs::write(root.join("w/.git"), "gitdir: ../repo/.git/worktrees/w\n").unwrap();
+        assert_eq!(branch(&root.join("repo/src")).as_deref(), Some("fix/crlf"));
+        assert_eq!(branch(&root.join("w")).as_deref(), Some("0123456"));
+    }
 
     #[test]
     fn up_to_repository_of_another_user_is_none() {

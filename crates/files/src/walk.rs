@@ -205,15 +205,10 @@ struct LevelRules {
 impl Rules {
     /// Reads the rules of a folder's ancestors up to its repository's root; without a repository, of all ancestors.
     fn for_ancestors_of(path: &Path) -> Self {
-        let has_git = |folder: &&Path| folder.join(".git").exists();
-        let mut ancestors: Vec<&Path> = path.ancestors().skip(1).collect();
-        if has_git(&path) {
-            ancestors.clear();
-        } else if let Some(at) = ancestors.iter().position(has_git) {
-            ancestors.truncate(at + 1);
-        }
-        ancestors.reverse();
-        let levels = ancestors.into_iter().filter_map(|folder| {
+        let top = git::root(path);
+        let is_inside = |folder: &&Path| top.is_none_or(|top| folder.starts_with(top));
+        let ancestors: Vec<&Path> = path.ancestors().skip(1).take_while(is_inside).collect();
+        let levels = ancestors.into_iter().rev().filter_map(|folder| {
             let opened = open_beneath::open_root(folder).ok()?;
             let names = [".git", ".gitignore", ".ignore"].map(OsString::from);
             Some(LevelRules::read(&opened, folder, &names))

@@ -17,6 +17,7 @@ use std::time::Duration;
 use crossterm::event::Event as TerminalEvent;
 use jiff::tz::TimeZone;
 use tiller_engine::{EventStream, Lagged};
+use tiller_files::{CONFIG_LIMIT, read_text};
 use tiller_render::HighlightCache;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
@@ -36,7 +37,6 @@ use crate::event_loop::event::{
 use crate::event_loop::suspend_reason::SuspendReason;
 use crate::event_loop::terminal_handle::TerminalHandle;
 use crate::executor::Executor;
-use crate::files;
 use crate::frame_pacer::{Dirty, FramePacer};
 use crate::history::HistoryReader;
 use crate::input::TermEvent;
@@ -432,8 +432,11 @@ impl EventLoop {
     }
 }
 
+/// Reads the user's keymap file; an unreadable one counts as missing.
 fn keymap(options: &TuiOptions) -> Keymap {
-    options.files.keybindings.as_deref().map(files::load_keymap).unwrap_or_default()
+    let Some(path) = &options.files.keybindings else { return Keymap::default() };
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    Keymap::parse(&read_text(path, CONFIG_LIMIT).unwrap_or_default(), &name)
 }
 
 /// Writes problems of the keymap file to the log, too.

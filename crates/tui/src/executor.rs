@@ -29,6 +29,7 @@ use tiller_engine::{
     AgentError, AgentSession, CycleDirection, FileToAttach, Inventory, LengthCheck, PromptOptions,
     StreamingBehavior,
 };
+use tiller_files::git;
 use tiller_render::HighlightCache;
 use tiller_session::annotations::Annotations;
 
@@ -36,13 +37,13 @@ use crate::action::{Action, LineExtra, SessionEdit, Submit};
 use crate::attach;
 use crate::attach::mentions::Mentions;
 use crate::executor::highlight_worker::HighlightWorker;
+use crate::list_data;
 use crate::list_data::ListContext;
 use crate::message::{LoadedSession, TaskResult};
 use crate::options::TuiOptions;
 use crate::picker::session_query::SearchRequest;
 use crate::session_model::Job;
 use crate::session_search::browse;
-use crate::{files, list_data};
 
 /// Capacity of the action queue: more than a user can produce while one action runs.
 const ACTIONS: usize = 256;
@@ -318,7 +319,7 @@ impl ExecutorWorker {
     async fn refresh(&self, background: &mut JoinSet<()>) -> Result<Vec<TaskResult>, AgentError> {
         let state = self.agent.state().await?.state;
         let cwd = state.cwd.clone();
-        self.read_in_background(background, move || TaskResult::Branch(files::git_branch(&cwd)));
+        self.read_in_background(background, move || TaskResult::Branch(git::branch(&cwd)));
         Ok(vec![TaskResult::State(Box::new(state))])
     }
 
@@ -406,7 +407,7 @@ impl ExecutorWorker {
         let (reader, tools) = (self.agent.reader(), self.agent.tool_catalog());
         let cwd = snapshot.state.cwd.clone();
         let fork_id = reader.header().parent_session.as_ref().map(|_| snapshot.state.session.clone());
-        let read = move || (read_newest(&reader, tools), files::git_branch(&cwd));
+        let read = move || (read_newest(&reader, tools), git::branch(&cwd));
         let read = spawn_blocking(read).await;
         let fault = read.is_err().then(errors::internal_error);
         let (newest, branch) = read.unwrap_or_default();

@@ -27,7 +27,6 @@ mod editor;
 mod effect;
 mod event_loop;
 mod executor;
-mod files;
 mod flash;
 mod frame_pacer;
 mod help;
