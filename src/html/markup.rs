@@ -1,5 +1,7 @@
 //! An HTML builder that escapes all text and attribute values.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 use crate::render::{ControlChars, Role, Span, sanitize};
 
 /// HTML written so far. Only string literals of this program are written unescaped.
@@ -106,16 +108,8 @@ const fn class(role: Role) -> Option<&'static str> {
 
 /// The link to an entry's anchor, percent-encoded.
 pub(super) fn fragment(anchor: &str) -> String {
-    let mut address = String::from("#");
-    for byte in anchor.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                address.push(char::from(byte))
-            }
-            byte => address.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    address
+    const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+    format!("#{}", utf8_percent_encode(anchor, ESCAPED))
 }
 
 /// Returns the address if a link may lead to it: the web or mail, nothing that runs or loads anything.

@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use percent_encoding::{CONTROLS, utf8_percent_encode};
+
 use super::{Emphasis, Role, Span};
 
 /// Maximum length of a link's address in bytes; some terminals support no longer ones.
@@ -32,15 +34,7 @@ pub fn safe_address(address: &str) -> Option<Arc<str>> {
     if address.len() == scheme.len() || address.contains(is_forbidden) {
         return None;
     }
-    let escaped: Cow<'_, str> = if address.is_ascii() {
-        Cow::Borrowed(address)
-    } else {
-        let escape = |byte: u8| match byte {
-            b'!'..=b'~' => char::from(byte).to_string(),
-            byte => format!("%{byte:02X}"),
-        };
-        address.bytes().map(escape).collect::<String>().into()
-    };
+    let escaped: Cow<'_, str> = utf8_percent_encode(address, CONTROLS).into();
     (escaped.len() <= MAX_BYTES).then(|| Arc::from(escaped.as_ref()))
 }
 

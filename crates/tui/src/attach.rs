@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use percent_encoding::percent_decode_str;
 use tiller_core::message::Image;
 use tiller_files as files;
 
@@ -78,8 +79,8 @@ pub(super) fn image_path(paste: &str, home: Option<&Path>) -> Option<PathBuf> {
     let quoted = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
     let path = match (quoted('\'').or_else(|| quoted('"')), text.strip_prefix("file://")) {
         (Some(inside), _) => inside.to_owned(),
-        (None, Some(address)) => unescape(address, '%'),
-        (None, None) => unescape(text, '\\'),
+        (None, Some(address)) => percent_decode_str(address).decode_utf8_lossy().into_owned(),
+        (None, None) => unescape(text),
     };
     let is_rooted = path.starts_with(['/', '.']) || path.starts_with("~/") || path.contains('/');
     (has_image_extension(&path) && is_rooted).then(|| at_home(&path, home))
@@ -98,30 +99,10 @@ fn at_home(path: &str, home: Option<&Path>) -> PathBuf {
     }
 }
 
-/// Removes escapes from a path: backslashes, or `%` with two hex digits.
-fn unescape(text: &str, prefix: char) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(prefix) {
-        bytes.extend_from_slice(&rest.as_bytes()[..at]);
-        rest = &rest[at + 1..];
-        let number = rest.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match number.filter(|_| prefix == '%') {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &rest[2..];
-            }
-            None if prefix == '%' => bytes.push(b'%'),
-            // Copied here so that an escaped backslash isn't taken for another escape.
-            None => {
-                let next = rest.chars().next().map_or(0, char::len_utf8);
-                bytes.extend_from_slice(&rest.as_bytes()[..next]);
-                rest = &rest[next..];
-            }
-        }
-    }
-    bytes.extend_from_slice(rest.as_bytes());
-    String::from_utf8_lossy(&bytes).into_owned()
+/// Removes the backslashes that escape characters of a path.
+fn unescape(text: &str) -> String {
+    let mut chars = text.chars();
+    std::iter::from_fn(|| chars.next().and_then(|c| if c == '\\' { chars.next() } else { Some(c) })).collect()
 }
 
 #[cfg(test)]
