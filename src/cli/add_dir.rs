@@ -27,12 +27,10 @@ fn folder(argument: &str, cwd: &Path) -> Result<AddedFolder, CliFailure> {
     })
 }
 
-/// Describes the folder to the model.
 pub(super) fn describe_for_model((path, access): &AddedFolder) -> String {
     describe_folder(path, *access)
 }
 
-/// Describes the folder to the user.
 pub(super) fn describe_for_user((path, access): &AddedFolder, home: Option<&Path>) -> String {
     let path = at_home(path, home);
     match access {

@@ -223,7 +223,6 @@ fn removal_hint(source: &str) -> String {
     }
 }
 
-/// Resolves a provider's name.
 fn resolve_provider(name_argument: &str) -> Result<&'static ProviderDescriptor, CliFailure> {
     ProviderDescriptor::find(name_argument).ok_or_else(|| {
         let names: Vec<&str> = descriptor::names().collect();

@@ -89,7 +89,6 @@ impl ModelRow {
     }
 }
 
-/// A model as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ModelJson<'a> {

@@ -23,7 +23,6 @@ pub(super) enum InputLine {
     Invalid(String),
 }
 
-/// A command of the REPL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ReplCommand {
     Help,

@@ -30,7 +30,6 @@ pub(super) struct EventPrinter<Out, Err> {
     calls: Vec<RunningToolCall>,
 }
 
-/// A running tool call.
 struct RunningToolCall {
     id: CallId,
     summary: String,

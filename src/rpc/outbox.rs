@@ -24,7 +24,6 @@ const MAX_LINES: usize = 16_384;
 /// Maximum number of events that are sent before a response that follows them.
 const MAX_EVENTS_BEFORE_RESPONSE: usize = 8_192;
 
-/// A message to the pump.
 #[derive(Debug)]
 pub(super) enum PumpMessage {
     /// Holds back events until the next response is sent.

@@ -200,7 +200,6 @@ impl Resources {
         prompts.chain(skills).collect()
     }
 
-    /// Returns the problems that are new.
     pub(super) fn new_problems<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a ResourceProblem> {
         self.problems.iter().filter(|problem| !before.problems.contains(problem))
     }

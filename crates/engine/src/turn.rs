@@ -150,7 +150,6 @@ impl Turn {
         &self.queue
     }
 
-    /// Returns the options.
     #[must_use]
     pub(crate) fn options(&self) -> TurnOptions {
         self.options

@@ -252,7 +252,6 @@ pub(super) fn answers_in(request: &Request) -> impl Iterator<Item = &AssistantMe
     })
 }
 
-/// Returns the text of a message.
 pub(super) fn text_of_message(message: &Message) -> String {
     match message {
         Message::User(user) => user.content.joined_text(),

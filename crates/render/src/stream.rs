@@ -468,7 +468,6 @@ impl MarkdownStream {
     }
 }
 
-/// A highlighted line.
 struct HighlightedLine {
     spans: Vec<Span>,
     /// The block that will be highlighted later.
@@ -518,7 +517,6 @@ impl Fence {
 /// The last top-level block of a text.
 #[derive(Clone, Copy)]
 struct LastBlock {
-    /// Its start.
     start: usize,
     /// A position where it may be split: before its last item or line; `None` if it may not be.
     split: Option<usize>,

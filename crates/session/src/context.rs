@@ -130,7 +130,6 @@ pub(super) fn project_from(path: &[Entry], first: Option<usize>) -> Projection {
     projection
 }
 
-/// Returns true if an entry names a model.
 pub(super) fn names_model(body: &EntryBody) -> bool {
     let mut projection = Projection::default();
     projection.apply_settings(body);

@@ -128,7 +128,6 @@ impl Index {
         start..entry.end()
     }
 
-    /// The position of the entry with this id.
     pub(super) fn position_of(&self, id: &EntryId) -> Result<usize, SessionError> {
         self.position(id.as_str()).ok_or_else(|| SessionError::NoEntry(id.clone()))
     }

@@ -35,7 +35,6 @@ enum Bytes {
     Staged(Vec<u8>),
 }
 
-/// An open file.
 #[derive(Debug)]
 struct OpenFile {
     file: Arc<dyn FsFile>,

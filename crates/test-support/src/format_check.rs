@@ -16,7 +16,6 @@ enum Requirement {
 
 use Requirement::{Optional, Required};
 
-/// The shape of a value.
 #[derive(Clone, Copy)]
 enum ValueShape {
     Text,

@@ -47,7 +47,6 @@ fn projection(reader: &Reader) -> Result<(Projection, Vec<Finding>), CliFailure>
     }
 }
 
-/// The output of `--stats`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct StatsOutput<'a> {

@@ -5,7 +5,6 @@ use serde::Serialize;
 use crate::provider::catalog::{ImageInput, ModelFacts, Price};
 use crate::unit::Tokens;
 
-/// A model.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::rpc) struct ModelView {

@@ -241,7 +241,6 @@ impl Hook {
     }
 }
 
-/// The failure of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HookFailure {
     TimedOut,

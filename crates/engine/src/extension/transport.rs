@@ -260,7 +260,6 @@ struct InvalidLines {
     in_a_row: u32,
 }
 
-/// A pending request.
 struct PendingRequest {
     answer: oneshot::Sender<Result<Value, HookError>>,
     progress: Option<ToolProgress>,

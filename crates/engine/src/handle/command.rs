@@ -33,7 +33,6 @@ pub(crate) enum AttachCommand {
     Text { text: String, reply: Reply<String> },
 }
 
-/// A command to the driver.
 pub(crate) enum DriverCommand {
     Prompt { text: String, options: PromptOptions, reply: Reply<()> },
     Abort { queue: QueueHandling, reply: Reply<Vec<QueueItem>> },
@@ -108,7 +107,6 @@ pub(crate) enum OptionChange {
     ConfiguredApproval(ApprovalMode),
 }
 
-/// The target of a switch.
 pub(crate) enum SwitchTarget {
     New,
     NewAfter(PathBuf),

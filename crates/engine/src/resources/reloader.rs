@@ -24,7 +24,6 @@ pub(crate) enum ReloadRequest {
     Change(Box<dyn FnOnce(&mut ResourcePaths) + Send>),
 }
 
-/// The result of a reload.
 pub(crate) struct ReloadResult {
     pub(crate) resources: Arc<Resources>,
     /// True if a caller waits for it.
@@ -152,7 +151,6 @@ impl ResourceReloader {
     }
 }
 
-/// The cause of a reload.
 enum ReloadCause {
     /// The watcher starts, or reported a change.
     Watch,

@@ -34,7 +34,6 @@ pub(crate) enum Effect {
     Sleep {
         /// Number of the failed request.
         turn: TurnNumber,
-        /// The delay.
         delay: Duration,
     },
     /// Compacts the context, because it is longer than the model's window; reports
@@ -44,21 +43,17 @@ pub(crate) enum Effect {
     Plan {
         /// Number of the request whose answer made them.
         turn: TurnNumber,
-        /// The calls.
         calls: Vec<ToolCall>,
     },
     /// Runs calls in parallel.
     Run {
         /// Number of the request whose answer made them.
         turn: TurnNumber,
-        /// The calls.
         calls: Vec<ToolCall>,
     },
     /// Requests approval of a call; the answer comes as [`Input::Decided`](super::Input::Decided).
     Ask {
-        /// The call.
         call: ToolCall,
-        /// The reason.
         reason: String,
         /// The rule that "always" would add.
         rule: String,

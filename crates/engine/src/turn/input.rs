@@ -44,7 +44,6 @@ pub(crate) enum Input {
     Answered {
         /// Number of the request.
         turn: TurnNumber,
-        /// The answer.
         answer: AssistantMessage,
     },
     /// A request failed.
@@ -74,28 +73,18 @@ pub(crate) enum Input {
     ToolEnded {
         /// Number of the request whose answer made the call.
         turn: TurnNumber,
-        /// The result.
         result: ToolResultMessage,
     },
     /// The decision on a pending approval request.
-    Decided {
-        /// The call.
-        call: CallId,
-        /// The decision.
-        decision: Decision,
-        /// The decider.
-        decider: Decider,
-    },
+    Decided { call: CallId, decision: Decision, decider: Decider },
     /// A call that was to ask is allowed by now.
     ApprovalWaived {
-        /// The call.
         call: CallId,
         /// The decider and the rule, unless the mode allows the call.
         grant: Option<(Decider, Option<String>)>,
     },
     /// A call that was to ask is denied by now.
     ApprovalDenied {
-        /// The call.
         call: CallId,
         /// The reason.
         denied: DeniedCall,
@@ -197,7 +186,6 @@ pub(crate) struct TurnPrompt {
 pub(crate) enum AfterFailure {
     /// Retry after a delay.
     Retry {
-        /// The delay.
         delay: Duration,
         /// Maximum number of retries.
         max_attempts: u32,
@@ -226,21 +214,14 @@ pub(crate) struct PlannedCall {
     pub decision: CallDecision,
 }
 
-/// The decision on a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CallDecision {
     /// It may run.
     Run(Access),
     /// It may run, because a rule or flag grants the approval.
-    Granted {
-        /// The decider.
-        decider: Decider,
-        /// The rule.
-        rule: Option<String>,
-    },
+    Granted { decider: Decider, rule: Option<String> },
     /// It needs approval.
     Ask {
-        /// The reason.
         reason: String,
         /// The rule that "always" would add.
         rule: String,
@@ -276,7 +257,6 @@ impl DeniedCall {
         format!("denied: {}{advice}", self.reason)
     }
 
-    /// Returns the decider.
     #[must_use]
     pub(crate) const fn decider(&self) -> Decider {
         match self.cause {

@@ -259,7 +259,6 @@ impl Turn {
     }
 }
 
-/// Returns the entry of a decision on a call.
 fn approval_entry(call: &CallId, decision: &Decision, rule: Option<String>, decider: Decider) -> EntryBody {
     EntryBody::from_tiller(&TillerEntry::Approval {
         tool_call_id: call.clone(),

@@ -151,7 +151,6 @@ pub(super) struct MessagesDecoder {
     stop: Option<StopReason>,
 }
 
-/// A content block.
 struct ContentBlock {
     kind: ContentBlockKind,
     is_open: bool,

@@ -20,7 +20,6 @@ use super::facts::{ImageInput, ModelFacts, Price};
 pub(super) const ANTHROPIC: &str = "anthropic";
 const OPENAI: &str = "openai";
 
-/// One model.
 pub(super) struct ModelRow {
     pub(super) id: &'static str,
     window: Tokens,

@@ -14,7 +14,6 @@ use super::{FailureKind, ProviderFault, hints, one_line};
 /// Maximum characters of a body that isn't JSON: enough to recognize a proxy's error page.
 const MAX_RAW_CHARS: usize = 200;
 
-/// An error response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ErrorResponse {
     /// The HTTP status; 0 inside a stream.

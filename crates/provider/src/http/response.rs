@@ -76,7 +76,6 @@ impl ContentCount {
     }
 }
 
-/// The progress of a response.
 #[derive(Clone, Copy)]
 enum ResponseProgress {
     /// No data yet; the first byte is due at this time.

@@ -55,7 +55,6 @@ fn hello(model: &str) -> Request {
     }
 }
 
-/// Returns a tool that lists files.
 fn list_files() -> ToolSpec {
     let parameters = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
     ToolSpec {
@@ -66,7 +65,6 @@ fn list_files() -> ToolSpec {
     }
 }
 
-/// Collects all events of a provider's stream.
 async fn collect(provider: &dyn Provider, request: Request) -> Vec<Result<StreamEvent, ProviderError>> {
     provider.stream(request).collect().await
 }

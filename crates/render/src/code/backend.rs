@@ -43,7 +43,6 @@ impl HighlightRequest {
 /// Code that is highlighted in several requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct StreamPosition {
-    /// The block's number.
     pub(super) number: u64,
     /// The number of lines in earlier requests.
     pub(super) from: usize,
@@ -103,7 +102,6 @@ impl InProcess {
     }
 }
 
-/// The token spans of a highlighted line.
 fn token_spans(spans: &[Span]) -> TokenSpans {
     let length = |span: &Span| u32::try_from(span.text.len()).unwrap_or(u32::MAX);
     spans.iter().map(|span| (length(span), span.style.role)).collect()

@@ -28,7 +28,6 @@ struct QueuedBlock {
     bytes: usize,
 }
 
-/// The next task.
 enum HighlightTask {
     Whole(QueuedBlock),
     /// Lines of the streaming block with this number.
@@ -121,7 +120,6 @@ impl SharedCache {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the highlighting of sanitized code; `None` queues it.
     fn look_up(&self, language: Language<'_>, code: &str) -> Option<Arc<Vec<TokenSpans>>> {
         let extent = HighlightedPrefix::of_code(&LanguageId::new(language), code);
         let key = extent.key();

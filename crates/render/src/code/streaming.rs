@@ -31,7 +31,6 @@ impl StreamingCode {
         self.0.cache.lock().streaming(self.0.number)?.line(at, line)
     }
 
-    /// The token spans of a line.
     pub(crate) fn tokens(&self, at: usize) -> Option<TokenSpans> {
         // A block that was dropped is never highlighted.
         let mut cache = self.0.cache.lock();

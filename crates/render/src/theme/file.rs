@@ -15,7 +15,6 @@ use super::style::ThemeStyle;
 /// The default backgrounds of dark and light themes.
 pub(super) const BACKGROUNDS: [Rgb; 2] = [Rgb(0x16, 0x19, 0x1f), Rgb(0xff, 0xff, 0xff)];
 
-/// The format of a theme file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ThemeFormat {
     Tiller,
@@ -44,7 +43,6 @@ struct ThemeFile {
     ansi: Option<[WrittenColor; 16]>,
 }
 
-/// Detects the format.
 pub(super) fn detect_format(text: &str) -> Result<ThemeFormat, ThemeError> {
     let probe: Probe = read(text)?;
     Ok(if probe.roles.is_none() && probe.colors.is_some() { ThemeFormat::Pi } else { ThemeFormat::Tiller })
@@ -114,7 +112,6 @@ fn parse_ansi(vars: &Variables, value: &[WrittenColor; 16]) -> Result<[Rgb; 16],
     Ok(colors)
 }
 
-/// A color with a fixed value.
 fn fixed_color(vars: &Variables, value: &WrittenColor, path: &str) -> Result<Rgb, ThemeError> {
     match vars.color(value, path)? {
         Some(color @ (ThemeColor::Rgb(_) | ThemeColor::Indexed(16..))) => Ok(color.value()),

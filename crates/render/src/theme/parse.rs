@@ -147,7 +147,6 @@ impl Variables {
         ThemeError::UnknownColor { path: path.to_owned(), value: value.to_owned(), nearest }
     }
 
-    /// Resolves a style.
     pub(super) fn style(&self, value: &WrittenStyle, path: &str) -> Result<ThemeStyle, ThemeError> {
         let full = match value {
             WrittenStyle::Foreground(fg) => {

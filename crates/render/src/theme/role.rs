@@ -44,7 +44,6 @@ roles! {
     Name = "name",
 }
 
-/// The fallback of a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RoleFallback {
     /// The style of another role with more emphasis.

@@ -21,7 +21,6 @@ pub(super) struct FileStamp {
     pub(super) inode: i64,
 }
 
-/// A log file.
 #[derive(Clone, Debug)]
 pub(super) struct LogFile {
     pub(super) path: PathBuf,

@@ -18,7 +18,6 @@ pub struct ImportWarning {
 /// Maximum number of distinct kinds; an arbitrary file may have as many kinds as lines.
 const MAX_KINDS: usize = 50;
 
-/// The warnings of one import.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ImportWarnings {
     warnings: Vec<ImportWarning>,

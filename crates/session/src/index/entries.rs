@@ -52,7 +52,6 @@ impl Entries {
         self.packed.len()
     }
 
-    /// The entry at a position.
     pub(crate) fn at(&self, position: usize) -> Option<IndexEntry> {
         let packed = self.packed.get(position)?;
         if packed.is_placeholder() {
@@ -63,7 +62,6 @@ impl Entries {
         Some(packed.unpack(position as u64 + 1 + skipped))
     }
 
-    /// Kind and role of the entry at a position.
     pub(crate) fn kind_and_role(&self, position: usize) -> (EntryKind, Option<LineRole>) {
         match self.packed.get(position) {
             Some(packed) if !packed.is_placeholder() => packed.kind_and_role(),
@@ -71,7 +69,6 @@ impl Entries {
         }
     }
 
-    /// The id of the entry at a position.
     pub(crate) fn id(&self, position: usize) -> Option<EntryId> {
         let packed = self.packed.get(position)?;
         if packed.is_placeholder() {

@@ -54,7 +54,6 @@ impl PackedId {
     }
 }
 
-/// A packed entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PackedEntry {
     /// The halves of the id: a `u128` would be aligned to 16 bytes.
@@ -109,7 +108,6 @@ impl PackedEntry {
         }
     }
 
-    /// The entry's kind and role.
     pub(super) fn kind_and_role(&self) -> (EntryKind, Option<LineRole>) {
         let role = (self.timestamp_and_flags >> 1 & 0x7) as usize;
         let role = role.checked_sub(1).and_then(|role| LineRole::ALL.get(role)).copied();

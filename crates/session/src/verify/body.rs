@@ -122,7 +122,6 @@ pub(super) fn check(head: &LineHead<'_>, line: &[u8]) -> BodyCheck {
     read
 }
 
-/// The value of a key of a line.
 pub(super) fn key_value(line: &[u8], name: &str) -> Option<Value> {
     value(line)?.as_object_mut()?.remove(name)
 }

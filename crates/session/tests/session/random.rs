@@ -494,7 +494,6 @@ fn answer(text: &str, calls: &[String], end: StopReason, total: u64, model: &str
     }
 }
 
-/// Role and text of a message.
 fn role_and_text(projected: &ProjectedMessage) -> (&'static str, String) {
     match &*projected.message {
         Message::User(user) => ("user", user.content.joined_text()),

@@ -46,7 +46,6 @@ pub(super) enum GroupKind {
     Bash,
 }
 
-/// The tree of groups.
 pub(super) struct GroupTree {
     /// Groups; a parent comes before its children.
     pub(super) groups: Vec<MessageGroup>,

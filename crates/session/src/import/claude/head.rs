@@ -24,7 +24,6 @@ pub(super) const HOUSEKEEPING: [&str; 12] = [
 /// The model name of synthetic answers.
 const SYNTHETIC: &str = "<synthetic>";
 
-/// One line of the conversation.
 #[derive(Debug)]
 pub(super) struct ConversationLine {
     pub(super) span: LineSpan,
@@ -35,7 +34,6 @@ pub(super) struct ConversationLine {
     pub(super) kind: LineKind,
 }
 
-/// The kind of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum LineKind {
     /// Not imported; its children become children of its parent.
@@ -111,7 +109,6 @@ impl ConversationLine {
     }
 }
 
-/// The first text of a message.
 pub(super) fn first_text(message: &Value) -> &str {
     text(message, "content")
         .or_else(|| items(message, "content").iter().find_map(|block| text(block, "text")))

@@ -52,7 +52,6 @@ impl PendingAnswer {
         self.blocks.push(part);
     }
 
-    /// The tool of a call.
     pub(super) fn tool(&self, call: &str) -> Option<&str> {
         self.tools.get(call).map(String::as_str)
     }
@@ -99,7 +98,6 @@ impl PendingAnswer {
     }
 }
 
-/// A failed answer.
 pub(super) fn failed_answer(message: &str, timestamp: UnixMs) -> AssistantMessage {
     AssistantMessage {
         api: API.to_owned(),

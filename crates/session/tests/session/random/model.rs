@@ -49,7 +49,6 @@ impl Name {
     }
 }
 
-/// A message of the context.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ContextMessage {
     pub(super) id: String,
@@ -63,7 +62,6 @@ pub(super) struct ContextMessage {
     measured: Option<u64>,
 }
 
-/// A session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Session {
     pub(super) entries: Vec<ModelEntry>,
@@ -110,7 +108,6 @@ impl Session {
         (fork, added)
     }
 
-    /// The messages of the context at `leaf`.
     pub(super) fn context_messages(&self, leaf: Option<usize>) -> Vec<ContextMessage> {
         let path = self.path(leaf);
         let cut = path.iter().rposition(|entry| matches!(entry.content, EntryContent::Compaction { .. }));

@@ -62,7 +62,6 @@ const fn pattern(command: &'static str, options: Options) -> CommandPattern {
     CommandPattern { command, options, operands: Operands::Names, name: ScriptName::None }
 }
 
-/// A command without operands.
 const fn without_operands(command: &'static str, options: Options) -> CommandPattern {
     CommandPattern { operands: Operands::None, ..pattern(command, options) }
 }

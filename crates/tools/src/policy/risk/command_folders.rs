@@ -29,7 +29,6 @@ pub(in crate::policy) struct CommandFolders<'a> {
     pub(super) current: &'a Path,
     /// Other folders that the command may run in, because a `cd` may have failed or ended with its subshell.
     pub(super) visited: &'a [PathBuf],
-    /// The protected paths.
     pub(super) protected: &'a ProtectedPaths,
     /// Folders outside the working directory that may be written to.
     pub(super) writable: &'a [PathBuf],
