@@ -1,10 +1,5 @@
 //! Actions: the app's decisions as data.
 
-use crate::completion::paths::PathQuery;
-use crate::denial::user_reason;
-use crate::list_kind::ListKind;
-use crate::navigate::Navigate;
-use crate::tree::request::TreeRequest;
 use std::path::PathBuf;
 
 use tiller_core::event::{CompactionChoice, Decision};
@@ -15,13 +10,16 @@ use tiller_engine::{ApprovalMode, BashContext, CycleDirection, Permission};
 use tiller_session::Visibility;
 
 use crate::completion::files::Ranking;
+use crate::completion::paths::PathQuery;
 use crate::completion::values::ArgumentValues;
+use crate::denial::user_reason;
+use crate::list_kind::ListKind;
+use crate::navigate::Navigate;
 use crate::picker::narrowing::NarrowingJob;
-use crate::picker::session_query::SearchRequest;
-use crate::picker::session_query::SessionExcerpt;
+use crate::picker::session_query::{SearchRequest, SessionExcerpt};
 use crate::transcript::section::SectionRequest;
-
 use crate::transcript_pane::lookup::Lookup;
+use crate::tree::request::TreeRequest;
 use crate::{login, queue};
 
 /// An action for the event loop or the executor.

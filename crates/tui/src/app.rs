@@ -20,10 +20,9 @@ use std::sync::Arc;
 
 use tiller_core::unit::UnixMs;
 
-use crate::InitialPrompt;
 use crate::action::Action;
+use crate::app::double_key::DoubleKey;
 use crate::approval_panel::ApprovalPanel;
-use crate::attach;
 use crate::block::notice_level::NoticeLevel;
 use crate::component::{Component, Context, FocusState, Outcome, ViewContext};
 use crate::composer::Composer;
@@ -40,8 +39,7 @@ use crate::queue_panel::QueuePanel;
 use crate::session_model::SessionModel;
 use crate::transcript_pane::TranscriptPane;
 use crate::ui_context::UiContext;
-
-use crate::app::double_key::DoubleKey;
+use crate::{InitialPrompt, attach};
 
 /// The front end's state.
 pub(super) struct App {

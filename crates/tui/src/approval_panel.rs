@@ -9,9 +9,6 @@ mod call_lines;
 pub(crate) mod decision;
 pub(crate) mod view;
 
-use crate::approval_panel::answer::ApprovalAnswer;
-use crate::approval_panel::decision::decide;
-use crate::denial::denial_reason;
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -19,8 +16,11 @@ use tiller_core::event::{ApprovalRequest, Decision};
 use tiller_core::id::CallId;
 use tiller_render::Line;
 
+use crate::approval_panel::answer::ApprovalAnswer;
 use crate::approval_panel::call_lines::LayoutContext;
+use crate::approval_panel::decision::decide;
 use crate::component::{Component, Context, Outcome, ViewContext};
+use crate::denial::denial_reason;
 use crate::effect::{Effect, FlashText, Opening};
 use crate::keymap;
 use crate::keymap::KeyCommand;

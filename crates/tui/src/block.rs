@@ -8,20 +8,19 @@ pub(crate) mod notice_level;
 pub(crate) mod shell;
 pub(crate) mod thinking;
 
+use tiller_core::id::EntryId;
+use tiller_core::message::Image;
+use tiller_core::unit::UnixMs;
+use tiller_render::{self as render, ControlChars, ImageLimits, Line, MarkdownStream, Wrap, sanitize};
+use tiller_session::BranchPoints;
+use tiller_session::entry::DeliveryReceipt;
+
+use crate::block::banner::Banner;
 use crate::block::branch_point::BranchPoint;
 use crate::block::image::image_lines;
 use crate::block::notice_level::NoticeLevel;
 use crate::block::shell::{Shell, ShellState};
 use crate::block::thinking::Thinking;
-use tiller_session::BranchPoints;
-
-use tiller_core::id::EntryId;
-use tiller_core::message::Image;
-use tiller_core::unit::UnixMs;
-use tiller_render::{self as render, ControlChars, ImageLimits, Line, MarkdownStream, Wrap, sanitize};
-use tiller_session::entry::DeliveryReceipt;
-
-use crate::block::banner::Banner;
 use crate::layout::{Folds, RenderContext};
 use crate::tool_call::{CallState, ToolCallBlock};
 

@@ -20,14 +20,13 @@ use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
 use tiller_engine::slash_command::certain_name;
 
 use crate::action::{Action, ListAction};
-use crate::completion::values::ArgumentSources;
-use crate::component::{Context, ViewContext};
-use crate::picker::fuzzy::{FuzzyQuery, MatchMode};
-
 use crate::completion::candidate::{Candidate, Range};
 use crate::completion::files::{FileList, Ranked, Ranking};
 use crate::completion::paths::{PathKind, PathQuery};
+use crate::completion::values::ArgumentSources;
 use crate::completion::word::{CompletionKind, completion_kind};
+use crate::component::{Context, ViewContext};
+use crate::picker::fuzzy::{FuzzyQuery, MatchMode};
 
 /// Time in milliseconds before the project's files are listed again at the next `@`.
 const FILES_MAX_AGE_MS: u64 = 15_000;

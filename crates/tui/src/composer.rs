@@ -20,16 +20,14 @@ use crate::action::{Action, BackgroundJob, TerminalAction, UserText};
 use crate::attach::AttachedImage;
 use crate::completion::Completion;
 use crate::component::{Component, Context, Outcome, ViewContext};
+use crate::composer::compose_purpose::ComposePurpose;
 use crate::delivery::DeliveryTime;
 use crate::editor::edit_command::EditCommand;
 use crate::editor::{Editor, EditorDraft};
 use crate::effect::{Effect, Opening, QueueEdit};
-use crate::keymap;
 use crate::keymap::KeyCommand;
-use crate::list_data;
 use crate::queue::in_order;
-
-use crate::composer::compose_purpose::ComposePurpose;
+use crate::{keymap, list_data};
 
 /// The editor with its completion.
 #[derive(Debug)]

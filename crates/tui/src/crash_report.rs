@@ -5,12 +5,11 @@
 //! the user.
 
 use std::backtrace::Backtrace;
-use std::fs;
 use std::io::{self, Write as _};
 use std::panic::PanicHookInfo;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
-use std::thread;
+use std::{fs, thread};
 
 use tiller_files as files;
 use tiller_render::SanitizingWriter;

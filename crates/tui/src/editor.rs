@@ -7,7 +7,6 @@ mod placeholders;
 mod rows;
 mod text;
 
-use crate::editor::edit_command::EditCommand;
 use std::ops::Range;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -16,6 +15,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use tiller_core::message::Image;
 
+use crate::editor::edit_command::EditCommand;
 use crate::editor::history_cursor::HistoryCursor;
 use crate::editor::kill_ring::{KillRing, KillSide};
 use crate::editor::placeholders::Placeholders;

@@ -4,8 +4,7 @@ use tiller_core::id::{CallId, EntryId, QueueId};
 use tiller_render::Line;
 
 use crate::action::{Action, TerminalAction, UserText};
-use crate::delivery::DeliveryTime;
-use crate::delivery::LongMessage;
+use crate::delivery::{DeliveryTime, LongMessage};
 use crate::list_kind::ListKind;
 use crate::navigate::Navigate;
 use crate::picker::item::PickerItem;

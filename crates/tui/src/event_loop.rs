@@ -22,14 +22,11 @@ use tiller_render::HighlightCache;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
-use crate::action::CopiedText;
-use crate::action::{Action, TerminalAction};
+use crate::action::{Action, CopiedText, TerminalAction};
 use crate::app::App;
 use crate::block::notice_level::NoticeLevel;
-use crate::clipboard;
 use crate::clipboard::{BySystem, ByTerminal, CopyFallback, MAX_BY_TERMINAL, SystemClipboard};
 use crate::clock::now;
-use crate::crash_report;
 use crate::draft::DraftSaver;
 use crate::event_loop::event::{
     LoopEvent, Signals, next_event, next_result, next_terminal_event, next_themes,
@@ -47,7 +44,7 @@ use crate::terminal::Screen;
 use crate::terminal_signals::{Notifier, TerminalFocus};
 use crate::theme::ThemeState;
 use crate::ui_context::UiContext;
-use crate::{ExitReason, OpenedSession, TuiError, TuiExit};
+use crate::{ExitReason, OpenedSession, TuiError, TuiExit, clipboard, crash_report};
 
 /// Time between two frames of a spinner.
 const TICK: Duration = Duration::from_millis(100);

@@ -17,13 +17,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tokio::sync::mpsc;
-use tokio::sync::mpsc::error::TrySendError;
-use tokio::task::{JoinSet, spawn_blocking};
-
-use crate::executor::errors::failure;
-use crate::executor::log_queries::read_newest;
-
 use tiller_core::message::ThinkingLevel;
 use tiller_engine::{
     AgentError, AgentSession, CycleDirection, FileToAttach, Inventory, LengthCheck, PromptOptions,
@@ -32,18 +25,22 @@ use tiller_engine::{
 use tiller_files::git;
 use tiller_render::HighlightCache;
 use tiller_session::annotations::Annotations;
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::task::{JoinSet, spawn_blocking};
 
 use crate::action::{Action, LineExtra, SessionEdit, Submit};
-use crate::attach;
 use crate::attach::mentions::Mentions;
+use crate::executor::errors::failure;
 use crate::executor::highlight_worker::HighlightWorker;
-use crate::list_data;
+use crate::executor::log_queries::read_newest;
 use crate::list_data::ListContext;
 use crate::message::{LoadedSession, TaskResult};
 use crate::options::TuiOptions;
 use crate::picker::session_query::SearchRequest;
 use crate::session_model::Job;
 use crate::session_search::browse;
+use crate::{attach, list_data};
 
 /// Capacity of the action queue: more than a user can produce while one action runs.
 const ACTIONS: usize = 256;

@@ -15,10 +15,10 @@ use std::io;
 use std::time::Duration;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use tiller_render::theme::Rgb;
 use tokio::time::{Instant, timeout_at};
 
 use self::reader::EventReader;
-use tiller_render::theme::Rgb;
 
 /// The query: OSC 11 (xterm's "Change VT100 text background color") with `?`.
 pub(super) const BACKGROUND_QUERY: &str = "\x1b]11;?\x07";

@@ -10,9 +10,8 @@ use std::collections::HashMap;
 
 use crossterm::event::KeyEvent;
 
-use crate::keymap::chord::Chord;
-
 use crate::editor::edit_command::EditCommand;
+use crate::keymap::chord::Chord;
 
 /// Where a key binding applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

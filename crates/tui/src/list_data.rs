@@ -1,7 +1,6 @@
 //! The data for dialogs and pages about the current session: summaries when leaving a branch, prompts, session
 //! information.
 
-use crate::text::{LONGEST, spaced};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +16,7 @@ use crate::dialog::Dialog;
 use crate::message::{ListResult, TaskResult};
 use crate::path_display::shortened;
 use crate::picker::item::{PickerChoice, PickerItem};
-use crate::text::one_line;
+use crate::text::{LONGEST, one_line, spaced};
 
 /// Columns of a name on the page of `/session`.
 const NAME_WIDTH: usize = 15;

@@ -13,10 +13,9 @@ use tiller_core::message::{
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::built_in_tools;
-use tiller_session::context;
 use tiller_session::context::CutOffCall;
 use tiller_session::entry::{Compaction, MessageEntry, TillerEntry};
-use tiller_session::{BranchPoints, Entry, EntryBody};
+use tiller_session::{BranchPoints, Entry, EntryBody, context};
 
 use crate::block::branch_point::{BranchPoint, BranchSide};
 use crate::block::notice_level::NoticeLevel;

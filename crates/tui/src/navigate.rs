@@ -1,6 +1,7 @@
 //! A change to another session or entry.
 
 use std::path::PathBuf;
+
 use tiller_core::id::EntryId;
 use tiller_engine::BranchSummary;
 

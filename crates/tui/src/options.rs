@@ -8,8 +8,7 @@ use tiller_session::Reader;
 
 use crate::import::ImportService;
 use crate::settings_store::SettingsStore;
-use crate::terminal::capabilities::Abilities;
-use crate::terminal::capabilities::MouseUse;
+use crate::terminal::capabilities::{Abilities, MouseUse};
 use crate::terminal_signals::SignalSupport;
 use crate::theme::ThemeOptions;
 use crate::trust::TrustService;

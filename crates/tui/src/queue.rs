@@ -1,9 +1,7 @@
 //! Actions on queued messages, and their results.
 
-use tiller_core::event::QueueItem;
+use tiller_core::event::{QueueItem, QueueKind};
 use tiller_core::id::QueueId;
-
-use tiller_core::event::QueueKind;
 
 /// An action on queued messages.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,6 @@
 mod keys;
 mod view;
 
-use crate::queue::MESSAGE_GONE;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tiller_core::event::QueueItem;
@@ -16,7 +15,7 @@ use tiller_core::unit::UnixMs;
 use crate::component::{Component, Context, Outcome, ViewContext};
 use crate::draw;
 use crate::keymap::KeyCommand;
-use crate::queue::{AfterQueueEdit, QueueOutcome, RemovedMessage, in_order};
+use crate::queue::{AfterQueueEdit, MESSAGE_GONE, QueueOutcome, RemovedMessage, in_order};
 
 /// Time for which typing keys are ignored after the panel closed by itself, in milliseconds: enough to notice
 /// it and stop typing.

@@ -3,6 +3,7 @@
 //! Every component reads it; only [`SessionModel::apply`] and snapshots change it.
 
 use std::path::PathBuf;
+
 use tiller_core::message::ModelRef;
 use tiller_core::unit::UnixMs;
 mod reducer;

@@ -2,7 +2,6 @@
 //!
 //! Indexed sessions appear at once; unindexed logs are read in between, and their results follow.
 
-use crate::picker::session_query::SearchRequest;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
@@ -12,6 +11,7 @@ use tokio::sync::mpsc;
 
 use crate::clock::now;
 use crate::message::{ListResult, SessionsResult, TaskResult};
+use crate::picker::session_query::SearchRequest;
 use crate::picker::sessions::{hits, session_items, sessions_by_id};
 
 /// Sessions in the first answer: more than a screen.

@@ -11,12 +11,10 @@ pub(crate) mod kitty_images;
 pub(crate) mod links;
 mod wide_graphemes;
 
-use crate::terminal::capabilities::MouseUse;
-use std::io;
 use std::io::{BufWriter, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::{io, thread};
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::cursor::{SetCursorStyle, Show};
@@ -33,12 +31,13 @@ use crossterm::{execute, queue};
 use ratatui::Terminal;
 use ratatui::backend::Backend;
 use ratatui::layout::Rect;
+use tiller_core::unit::UnixMs;
 
 use crate::app::App;
 use crate::options::TerminalOptions;
 use crate::terminal::backend::TerminalBackend;
+use crate::terminal::capabilities::MouseUse;
 use crate::view::{ScreenAreas, view};
-use tiller_core::unit::UnixMs;
 
 /// Size of the write buffer in bytes, so that a frame takes few writes.
 const BUFFER_SIZE: usize = 64 * 1024;

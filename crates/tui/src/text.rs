@@ -1,10 +1,8 @@
 //! Short texts for one line of the screen.
 
 use tiller_core::message::UserMessage;
-
 use tiller_core::unit::UnixMs;
-use tiller_render::ControlChars;
-use tiller_render::sanitize;
+use tiller_render::{ControlChars, sanitize};
 
 /// A text on one line with visible line breaks.
 pub(crate) fn one_line(text: &str) -> String {

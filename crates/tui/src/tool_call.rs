@@ -3,10 +3,6 @@
 mod notes;
 pub(crate) mod output;
 
-use crate::text::{noticeable_time, one_line};
-use crate::tool_call::output::MAX_LINES;
-use crate::tool_call::output::ToolOutputBlock;
-
 use serde_json::Value;
 use tiller_core::ansi::{StyleRun, StyledText, parse_style_runs};
 use tiller_core::event::ToolOutcome;
@@ -22,6 +18,8 @@ use tiller_session::context::CutOffCall;
 
 use crate::block::image::image_lines;
 use crate::layout::RenderContext;
+use crate::text::{noticeable_time, one_line};
+use crate::tool_call::output::{MAX_LINES, ToolOutputBlock};
 
 /// Column width of tool names.
 const NAME_WIDTH: usize = 10;

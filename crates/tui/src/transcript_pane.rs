@@ -22,8 +22,7 @@ use tiller_engine::BranchSummary;
 use tiller_render::ImageLimits;
 use tiller_session::{BranchPoints, Entry};
 
-use crate::action::CopiedText;
-use crate::action::{Action, BackgroundJob, TerminalAction};
+use crate::action::{Action, BackgroundJob, CopiedText, TerminalAction};
 use crate::block::banner::Banner;
 use crate::block::notice_level::NoticeLevel;
 use crate::block::{Block, BlockKind};

@@ -20,7 +20,6 @@ mod search;
 pub(crate) mod search_worker;
 mod text_cache;
 
-use crate::tree::request::{TreePurpose, TreeRequest, TreeResult};
 use std::collections::{HashMap, HashSet};
 
 use ratatui::layout::Rect;
@@ -29,10 +28,10 @@ use tiller_session::{LineRole, Visibility};
 
 use crate::action::Action;
 use crate::navigate::Navigate;
-
 use crate::tree::drawn_tree::DrawnTree;
 use crate::tree::model::{TreeFilter, TreeModel};
 use crate::tree::preview::EntryPreview;
+use crate::tree::request::{TreePurpose, TreeRequest, TreeResult};
 use crate::tree::rows::VisibleRows;
 use crate::tree::search::TreeSearch;
 use crate::tree::text_cache::TextCache;

@@ -1,13 +1,13 @@
 //! The welcome screen of a new session, shown until the first message. Data that must be looked up is added
 //! when it arrives, so that the start doesn't wait for it.
 
-use crate::block::banner::Banner;
 use std::path::{Path, PathBuf};
 
 use tiller_core::message::ModelRef;
 use tiller_engine::{ApprovalMode, CommandSource};
 use tiller_render::truncate_to;
 
+use crate::block::banner::Banner;
 use crate::component::ViewContext;
 use crate::keymap::KeyCommand;
 use crate::path_display::at_home;

@@ -1,6 +1,5 @@
 //! Keys of the whole screen: their dispatch, and the bindings that concern no single part.
 
-use crate::app::double_key::DoubleKey;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::UnixMs;
@@ -8,6 +7,7 @@ use tiller_engine::{ApprovalMode, CycleDirection};
 
 use crate::action::{Action, ListAction, SessionEdit, TerminalAction};
 use crate::app::App;
+use crate::app::double_key::DoubleKey;
 use crate::component::{Component, Outcome};
 use crate::compositor::consumed_key::KeyIntent;
 use crate::compositor::key_order::{KeyReceiver, key_receivers};

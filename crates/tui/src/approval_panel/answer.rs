@@ -1,7 +1,8 @@
 //! The answers to an approval request.
 
-use crate::keymap::KeyCommand;
 use tiller_core::event::ApprovalRequest;
+
+use crate::keymap::KeyCommand;
 
 /// An answer to an approval request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

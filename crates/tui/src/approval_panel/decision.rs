@@ -1,10 +1,10 @@
 //! Decisions about pending calls, and the reason of a denial.
 
+use tiller_core::event::{ApprovalRequest, Decision};
+
 use crate::action::Action;
 use crate::component::Context;
 use crate::effect::Effect;
-use tiller_core::event::ApprovalRequest;
-use tiller_core::event::Decision;
 
 /// Sends a decision.
 pub(crate) fn decide(request: &ApprovalRequest, decision: Decision, cx: &mut Context<'_>) {

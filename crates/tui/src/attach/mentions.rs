@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use tiller_core::message::Image;
 use tiller_engine::FileToAttach;
 
-use crate::attach::at_home;
-use crate::attach::{file, has_image_extension};
+use crate::attach::{at_home, file, has_image_extension};
 use crate::text::one_line;
 
 /// Punctuation that may follow a name without belonging to it.

@@ -1,13 +1,9 @@
 //! The banner of a new session.
 
-use crate::text::one_line;
 use tiller_render as render;
-use tiller_render::Emphasis;
-use tiller_render::Line;
-use tiller_render::Role;
-use tiller_render::Span;
-use tiller_render::Style;
-use tiller_render::truncate_to;
+use tiller_render::{Emphasis, Line, Role, Span, Style, truncate_to};
+
+use crate::text::one_line;
 
 /// Width of a row's name in columns.
 pub(crate) const NAME_WIDTH: usize = 10;

@@ -1,8 +1,9 @@
 //! Lines of an image.
 
-use crate::layout::RenderContext;
 use tiller_render as render;
 use tiller_render::Line;
+
+use crate::layout::RenderContext;
 
 /// An image: its description line, and the image where the terminal can paint it.
 pub(crate) fn image_lines(mime_type: &str, data: &str, ctx: &RenderContext) -> Vec<Line> {

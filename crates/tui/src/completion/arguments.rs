@@ -1,6 +1,5 @@
 //! Completion of command arguments: values known to the app, values gathered in the background, paths.
 
-use crate::completion::values::{ArgumentSources, ArgumentValues};
 use tiller_core::setting;
 use tiller_core::setting::SettingKind;
 use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
@@ -12,6 +11,7 @@ use crate::action::{Action, ListAction};
 use crate::completion::Completion;
 use crate::completion::candidate::{Candidate, OnAccept, Range};
 use crate::completion::paths::PathKind;
+use crate::completion::values::{ArgumentSources, ArgumentValues};
 use crate::completion::word::CompletionKind;
 use crate::component::{Context, ViewContext};
 use crate::list_kind::ListKind;

@@ -3,9 +3,8 @@
 //! Errors appear in one of two ways. An error in the typed text is a transient message, and the text returns to the
 //! editor for correction; an error during execution stays in the transcript, marked `✗`.
 
-use tiller_core::setting;
 use tiller_core::setting::TABLE;
-use tiller_core::suggest;
+use tiller_core::{setting, suggest};
 use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
 use tiller_engine::slash_command::{BuiltInCommand, ParsedLine, parse, parse_level, parse_mode};
 use tiller_engine::{AgentCommand, BashContext, unrunnable};

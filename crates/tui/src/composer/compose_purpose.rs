@@ -1,8 +1,8 @@
 //! The purpose of the text in the editor.
 
+use tiller_core::id::{CallId, EntryId};
+
 use crate::effect::QueueEdit;
-use tiller_core::id::CallId;
-use tiller_core::id::EntryId;
 
 /// The purpose of the text in the editor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

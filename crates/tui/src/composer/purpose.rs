@@ -1,6 +1,5 @@
 //! Texts that are no message: a denial's reason, a queued message, an instruction for a summary.
 
-use crate::composer::compose_purpose::ComposePurpose;
 use tiller_core::event::Decision;
 use tiller_core::id::CallId;
 
@@ -8,11 +7,11 @@ use crate::action::Action;
 use crate::approval_panel::decision::decide;
 use crate::component::{Context, Outcome};
 use crate::composer::Composer;
+use crate::composer::compose_purpose::ComposePurpose;
 use crate::denial::denial_reason;
 use crate::effect::{Effect, QueueEdit};
 use crate::keymap::KeyCommand;
-use crate::queue::MESSAGE_GONE;
-use crate::queue::{AfterQueueEdit, QueueAction};
+use crate::queue::{AfterQueueEdit, MESSAGE_GONE, QueueAction};
 
 impl Composer {
     /// Handles a command as the text's purpose demands: sending applies the text, stopping leaves it.

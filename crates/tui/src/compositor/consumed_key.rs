@@ -1,11 +1,10 @@
 //! A key that answered something, its owner, and its intent.
 
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use tiller_core::id::CallId;
+
 use crate::keymap::chord::Chord;
 use crate::shown_since::ShownSince;
-use crossterm::event::KeyCode;
-use crossterm::event::KeyEvent;
-use crossterm::event::KeyModifiers;
-use tiller_core::id::CallId;
 
 /// A key that answered something, and the time since when the next receiver of the key has been visible.
 #[derive(Clone, Copy, Debug)]

@@ -7,13 +7,13 @@
 //!
 //! In turn, the key that answered is consumed: its repeats don't reach what appears beneath.
 
-use crate::compositor::consumed_key::{ConsumedKey, FocusOwner, KeyIntent};
 use crossterm::event::KeyEvent;
 use tiller_core::id::CallId;
 use tiller_core::unit::UnixMs;
 
 use crate::component::{Context, ViewContext};
 use crate::compositor::Compositor;
+use crate::compositor::consumed_key::{ConsumedKey, FocusOwner, KeyIntent};
 use crate::compositor::deferred_overlay::DeferredOverlay;
 use crate::keymap;
 use crate::keymap::KeyCommand;

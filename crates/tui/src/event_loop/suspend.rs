@@ -1,6 +1,5 @@
 //! Suspending: releases the terminal for the shell or an external editor, and takes it back.
 
-use crate::event_loop::suspend_reason::SuspendReason;
 use std::io;
 use std::io::{IsTerminal, Write};
 use std::process::Command;
@@ -15,6 +14,7 @@ use crate::ExitReason;
 use crate::block::notice_level::NoticeLevel;
 use crate::event_loop::EventLoop;
 use crate::event_loop::event::Signals;
+use crate::event_loop::suspend_reason::SuspendReason;
 use crate::frame_pacer::Dirty;
 use crate::input::reader::open_terminal;
 use crate::message::{Msg, TaskResult};

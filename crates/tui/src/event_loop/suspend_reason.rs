@@ -1,6 +1,7 @@
 //! The reason to release the terminal.
 
 use std::io;
+
 use tokio::task::JoinHandle;
 
 /// The state of a suspension. It is kept here because the loop's future may be dropped and restarted in

@@ -9,7 +9,6 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::action::BackgroundJob;
-use crate::attach;
 use crate::attach::clipboard::ClipboardContent;
 use crate::executor::ExecutorWorker;
 use crate::executor::log_queries::{count_branches, read_part, search_log};
@@ -17,7 +16,7 @@ use crate::history::History;
 use crate::message::{ListResult, TaskResult};
 use crate::session_model::Job;
 use crate::transcript_pane::lookup::Lookup;
-use crate::{list_data, logs, tree};
+use crate::{attach, list_data, logs, tree};
 
 /// Reports the end of a job when dropped, so that a panicking job ends, too.
 struct FinishedJob<'a> {

@@ -6,13 +6,12 @@ use tokio::task::spawn_blocking;
 
 use crate::clock::now;
 use crate::executor::ExecutorWorker;
-use crate::import;
 use crate::list_kind::ListKind;
 use crate::login::{LoginRequest, LoginResult};
 use crate::message::{ListResult, TaskOrigin, TaskResult};
-use crate::picker;
 use crate::picker::line_prompt::StatusText;
 use crate::text::one_line;
+use crate::{import, picker};
 
 impl ExecutorWorker {
     /// The providers and the sources of their keys.

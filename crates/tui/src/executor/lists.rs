@@ -4,9 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use tiller_core::setting;
 use tiller_core::setting::{Setting, SettingSource, Settings};
-use tiller_core::suggest;
+use tiller_core::{setting, suggest};
 use tiller_engine::{AgentError, ApprovalMode, Permission};
 use tiller_render::theme::resolve_theme;
 use tiller_session::{PageRequest, SessionError, SessionScope};
@@ -22,7 +21,6 @@ use crate::executor::ExecutorWorker;
 use crate::executor::errors::failure;
 use crate::list_kind::ListKind;
 use crate::message::{ListResult, TaskOrigin, TaskResult};
-use crate::picker;
 use crate::picker::agent_options::Levels;
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::picker::line_prompt::StatusText;
@@ -30,8 +28,8 @@ use crate::picker::models::{Models, model_items};
 use crate::picker::session_query::SessionExcerpt;
 use crate::settings_store::{ProblemDiff, ProblemScope, SettingProblem, SettingsDiff};
 use crate::text::one_line;
-use crate::theme;
 use crate::theme::check::ThemeCheck;
+use crate::{picker, theme};
 
 /// Maximum number of sessions in the completion of `/resume`; the list itself has all.
 const MAX_SESSIONS: usize = 60;

@@ -1,14 +1,13 @@
 //! Looks up the data of the welcome screen.
 
-use crate::message::TaskResult;
-use crate::session_model::Welcome;
-use crate::text::one_line;
 use tiller_core::id::SessionId;
 use tiller_core::unit::UnixMs;
 use tiller_engine::AgentSession;
-use tiller_session::Catalog;
-use tiller_session::PageRequest;
-use tiller_session::SessionScope;
+use tiller_session::{Catalog, PageRequest, SessionScope};
+
+use crate::message::TaskResult;
+use crate::session_model::Welcome;
+use crate::text::one_line;
 
 /// Looks up the data.
 pub(crate) async fn gather(agent: &AgentSession) -> TaskResult {

@@ -1,6 +1,5 @@
 //! Lists of agent options: thinking level, approval mode, permissions, tools.
 
-use crate::picker::approval_modes::{mode_about, mode_effects};
 use tiller_core::message::{ModelRef, ThinkingLevel};
 use tiller_core::unit::{Tokens, thousands};
 use tiller_engine::{ApprovalMode, OfferState, OfferedTool, Permission};
@@ -11,6 +10,7 @@ use crate::action::{Action, ListAction, SessionEdit};
 use crate::component::ViewContext;
 use crate::keymap::{Context, KeyCommand};
 use crate::list_kind::ListKind;
+use crate::picker::approval_modes::{mode_about, mode_effects};
 use crate::picker::detail_lines::{fact, heading, mark};
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::picker::source::{ListResponse, ListSource};

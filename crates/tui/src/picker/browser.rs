@@ -9,8 +9,7 @@ use crate::picker::Picker;
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::picker::line_prompt::{LinePrompt, StatusText};
 use crate::picker::session_lists::SessionList;
-use crate::picker::session_query::SearchRequest;
-use crate::picker::session_query::SessionQueryId;
+use crate::picker::session_query::{SearchRequest, SessionQueryId};
 use crate::picker::sessions::{Sessions, SortOrder};
 
 /// The state of a session list.

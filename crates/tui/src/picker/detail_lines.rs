@@ -1,11 +1,8 @@
 //! Lines of an item's detail.
 
+use tiller_render::{Emphasis, Line, Role, Span, Style};
+
 use crate::text::one_line;
-use tiller_render::Emphasis;
-use tiller_render::Line;
-use tiller_render::Role;
-use tiller_render::Span;
-use tiller_render::Style;
 
 /// The mark before the current entry.
 pub(crate) const fn mark(is_current: bool) -> &'static str {

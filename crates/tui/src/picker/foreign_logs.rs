@@ -12,8 +12,7 @@ use crate::list_kind::ListKind;
 use crate::picker::fuzzy::MatchMode;
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::picker::source::{ListResponse, ListSource};
-use crate::text::age;
-use crate::text::one_line;
+use crate::text::{age, one_line};
 
 /// The logs of other programs; Enter imports one.
 #[derive(Debug)]

@@ -1,11 +1,11 @@
 //! Inline prompts and status messages of a list.
 
-use crate::picker::line_prompt::{LinePrompt, StatusText};
 use tiller_core::unit::UnixMs;
 
 use crate::dialog::Dialog;
 use crate::picker::Picker;
 use crate::picker::line_input::LineInput;
+use crate::picker::line_prompt::{LinePrompt, StatusText};
 use crate::shown_since::ShownSince;
 
 /// The prompt, status and appearance of a list.

@@ -1,6 +1,5 @@
 //! List items and the choices that they stand for.
 
-use crate::picker::session_query::SessionExcerpt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,9 +10,9 @@ use tiller_core::setting::Setting;
 use tiller_engine::{ApprovalMode, BranchSummary, Permission};
 use tiller_render::{Line, Role};
 
-use crate::delivery::DeliveryTime;
-use crate::delivery::LongMessage;
+use crate::delivery::{DeliveryTime, LongMessage};
 use crate::navigate::Navigate;
+use crate::picker::session_query::SessionExcerpt;
 
 /// Markers around the highlighted part of a label.
 pub(crate) const MARKS: [char; 2] = ['\u{2}', '\u{3}'];

@@ -1,8 +1,9 @@
 //! A line that a list asks for, and a list's status.
 
+use tiller_render::Role;
+
 use crate::picker::item::PickerChoice;
 use crate::picker::line_input::LineInput;
-use tiller_render::Role;
 
 /// A line prompt; keys edit it until it is accepted or cancelled.
 #[derive(Clone, Debug, PartialEq)]

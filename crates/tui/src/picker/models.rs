@@ -1,6 +1,5 @@
 //! The list of models.
 
-use crate::picker::detail_lines::{fact, heading, mark};
 use tiller_core::message::ModelRef;
 use tiller_core::unit::{Usd, thousands};
 use tiller_engine::LockedModel;
@@ -12,6 +11,7 @@ use crate::component::ViewContext;
 use crate::effect::{Effect, Opening};
 use crate::keymap::{Context, KeyCommand};
 use crate::list_kind::ListKind;
+use crate::picker::detail_lines::{fact, heading, mark};
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::picker::source::{ListResponse, ListSource};
 

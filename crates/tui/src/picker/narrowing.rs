@@ -1,9 +1,9 @@
 //! Filtering of lists, in the background for long ones.
 
-use crate::picker::fuzzy::FuzzyQuery;
-use crate::picker::fuzzy::MatchMode;
-use crate::picker::item::PickerItem;
 use std::sync::Arc;
+
+use crate::picker::fuzzy::{FuzzyQuery, MatchMode};
+use crate::picker::item::PickerItem;
 
 /// A background job that filters a long list.
 #[derive(Clone, Debug, PartialEq)]

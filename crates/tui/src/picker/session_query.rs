@@ -1,8 +1,7 @@
 //! Queries of the session lists.
 
-use tiller_session::SessionScope;
-
 use tiller_core::id::EntryId;
+use tiller_session::SessionScope;
 
 /// The number of a session search. Results of an older search are dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! Session lists: rows, search hits, threads of forks, and previews.
 
-use crate::text::age;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -13,8 +12,7 @@ use tiller_session::{Reader, SearchHit, SessionScope, SessionSummary, Snippet};
 use crate::picker::detail_lines::{fact, heading};
 use crate::picker::item::{MARKS, PickerChoice, PickerItem};
 use crate::picker::session_query::SessionExcerpt;
-use crate::text::one_line;
-use crate::text::{LONGEST, spaced, typed};
+use crate::text::{LONGEST, age, one_line, spaced, typed};
 
 /// Characters of a directory in a row.
 const MAX_DIRECTORY: usize = 28;

@@ -1,6 +1,7 @@
 //! The place of an image on the screen.
 
 use std::sync::Arc;
+
 use tiller_render::RenderedImage;
 
 /// An image on the screen, or its visible part.

@@ -6,14 +6,15 @@
 
 pub(crate) mod iterm_images;
 
-use crate::terminal::image_placement::ImagePlacement;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use crate::terminal::capabilities::Images;
-use crate::terminal::kitty_images::iterm_images::ItermImages;
 use tiller_core::unit::UnixMs;
 use tiller_render::RenderedImage;
+
+use crate::terminal::capabilities::Images;
+use crate::terminal::image_placement::ImagePlacement;
+use crate::terminal::kitty_images::iterm_images::ItermImages;
 
 /// Bytes of data per control sequence: the protocol's limit.
 const CHUNK: usize = 4_096;

@@ -17,8 +17,7 @@ use tiller_render::{ControlChars, LinkStyle, sanitize};
 use crate::frame_pacer::Dirty;
 use crate::message::{Msg, TaskResult};
 use crate::terminal::backend::TerminalBackend;
-use crate::terminal::capabilities::Images;
-use crate::terminal::capabilities::{Abilities, Italics};
+use crate::terminal::capabilities::{Abilities, Images, Italics};
 use crate::tests::harness::{Harness, SIZES, call, steered, text};
 use crate::view::view;
 

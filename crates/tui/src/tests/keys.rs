@@ -4,13 +4,12 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::event::{EventKind, QueueItem, QueueKind, RunOutcome};
 use tiller_engine::{AgentCommand, BashContext, CommandSource};
 
-use crate::InitialPrompt;
 use crate::action::{Action, BackgroundJob, LineExtra, SessionEdit, Submit, TerminalAction};
 use crate::keymap::Keymap;
 use crate::message::{Msg, TaskResult};
 use crate::navigate::Navigate;
 use crate::tests::harness::{Harness, at_work};
-use crate::tree;
+use crate::{InitialPrompt, tree};
 
 #[test]
 fn enter_steers_and_alt_enter_queues() {

@@ -12,11 +12,9 @@ use crate::message::{ListResult, Msg, SessionsResult, TaskResult};
 use crate::navigate::Navigate;
 use crate::picker::item::PickerChoice;
 use crate::picker::line_prompt::StatusText;
-use crate::picker::session_query::{SessionExcerpt, SessionQueryId};
-use crate::tests::harness::{Harness, SIZES, START};
-
-use crate::picker::session_query::SearchRequest;
+use crate::picker::session_query::{SearchRequest, SessionExcerpt, SessionQueryId};
 use crate::picker::sessions::{hits, session_items};
+use crate::tests::harness::{Harness, SIZES, START};
 
 fn summary(number: i64, name: Option<&str>, prompt: &str, cwd: &str) -> SessionSummary {
     SessionSummary {

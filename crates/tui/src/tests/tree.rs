@@ -16,13 +16,12 @@ use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
 
 use crate::action::{Action, BackgroundJob, SessionEdit};
 use crate::effect::{Effect, Opening};
-use crate::list_data;
 use crate::message::{ListResult, Msg, TaskResult};
 use crate::navigate::Navigate;
 use crate::tests::harness::{Harness, SIZES, START, call, text};
-use crate::tree;
 use crate::tree::request::TreeRequest;
 use crate::tree::search_worker::SearchControl;
+use crate::{list_data, tree};
 
 const HOUR: i64 = 3_600_000;
 

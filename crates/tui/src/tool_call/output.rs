@@ -1,13 +1,9 @@
 //! Output under a tool call or a user's shell command.
 
+use tiller_core::ansi::{StyleRun, StyledText};
+use tiller_render::{self as render, AddressStyle, Breaks, Indent, Line, Role, wrap};
+
 use crate::layout::RenderContext;
-use tiller_core::ansi::StyleRun;
-use tiller_core::ansi::StyledText;
-use tiller_render::Line;
-use tiller_render::Role;
-
-use tiller_render::{self as render, AddressStyle, Breaks, Indent, wrap};
-
 use crate::tool_call::notes;
 
 /// A piece of output.

@@ -3,8 +3,7 @@
 use crate::block::banner::Banner;
 use crate::block::{Block, BlockKind};
 use crate::transcript::Transcript;
-use crate::transcript::chunk::BlockPos;
-use crate::transcript::chunk::Chunk;
+use crate::transcript::chunk::{BlockPos, Chunk};
 
 impl Transcript {
     /// Inserts a block at the beginning of an empty session; parts without visible blocks may precede it.

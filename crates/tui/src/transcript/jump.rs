@@ -2,8 +2,7 @@
 
 use crate::block::{Block, BlockKind, Fold};
 use crate::layout::RenderContext;
-use crate::transcript::chunk::BlockPos;
-use crate::transcript::chunk::Chunk;
+use crate::transcript::chunk::{BlockPos, Chunk};
 use crate::transcript::jump_target::{Direction, JumpTarget};
 use crate::transcript::row::TranscriptRow;
 use crate::transcript::{BlockStep, Transcript};

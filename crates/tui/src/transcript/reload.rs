@@ -6,8 +6,7 @@ use tiller_core::id::EntryId;
 
 use crate::block::Block;
 use crate::transcript::Transcript;
-use crate::transcript::chunk::BlockPos;
-use crate::transcript::chunk::Chunk;
+use crate::transcript::chunk::{BlockPos, Chunk};
 use crate::transcript::jump_target::JumpTarget;
 
 /// State handed over to the transcript that replaces this one.

@@ -1,7 +1,8 @@
 //! Rows of the transcript on the screen.
 
-use crate::transcript::chunk::BlockPos;
 use tiller_render::Line;
+
+use crate::transcript::chunk::BlockPos;
 
 /// The scroll position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

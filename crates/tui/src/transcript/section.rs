@@ -1,8 +1,8 @@
 //! Sections of the path: requests for them, and the newest one.
 
-use crate::log_blocks::BlockBuilder;
-use crate::log_blocks::PathContext;
 use tiller_core::id::EntryId;
+
+use crate::log_blocks::{BlockBuilder, PathContext};
 #[cfg(test)]
 use tiller_session::Entry;
 use tiller_session::Section;

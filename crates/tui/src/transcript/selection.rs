@@ -2,12 +2,12 @@
 //!
 //! A selection extends from one unit (character, word, line) to another; it belongs to the text, not to the screen.
 
-use crate::action::CopiedText;
 use std::ops::{Range, RangeInclusive};
 
 use tiller_render::{self as render, CopyAs, Line, Wrap};
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::action::CopiedText;
 use crate::layout::RenderContext;
 use crate::logical_line::{LogicalLine, content_columns};
 use crate::transcript::chunk::BlockPos;

@@ -7,10 +7,8 @@ use tiller_core::message::{
 };
 use tiller_engine::built_in_tools;
 use tiller_render::MarkdownStream;
-use tiller_session::EntryBody;
 use tiller_session::context::{project, unanswered_calls};
-
-use tiller_session::Section;
+use tiller_session::{EntryBody, Section};
 
 use super::*;
 use crate::block::BlockKind;

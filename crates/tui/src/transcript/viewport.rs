@@ -3,17 +3,16 @@
 //! While following, the last row is at the bottom. Otherwise the top line stays in place whatever is appended, read,
 //! folded or wrapped again.
 
-use crate::transcript::row::{Scroll, ShownRows, TranscriptRow};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::block::{Block, Mark};
 use crate::layout::{Folds, RenderContext};
-use crate::transcript::chunk::BlockPos;
-use crate::transcript::chunk::{Chunk, ChunkContent};
+use crate::transcript::chunk::{BlockPos, Chunk, ChunkContent};
 use crate::transcript::jump_target::{Direction, JumpTarget};
 use crate::transcript::reload::{NextTop, TopRow};
+use crate::transcript::row::{Scroll, ShownRows, TranscriptRow};
 use crate::transcript::selection::Selection;
 use crate::transcript::{BlockStep, Transcript};
 

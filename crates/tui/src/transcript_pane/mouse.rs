@@ -2,7 +2,6 @@
 //!
 //! While tiller captures the mouse, terminals select with Shift.
 
-use crate::transcript_pane::press::{Press, PressState};
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
@@ -12,6 +11,7 @@ use crate::component::{Context, Outcome, ViewContext};
 use crate::transcript::jump_target::Direction;
 use crate::transcript::selection::{Granularity, TextPos};
 use crate::transcript_pane::TranscriptPane;
+use crate::transcript_pane::press::{Press, PressState};
 
 /// Lines scrolled per tick while a drag is beyond the edge.
 const DRAG_LINES: usize = 3;

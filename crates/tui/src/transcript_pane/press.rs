@@ -1,9 +1,10 @@
 //! A press of the mouse button.
 
-use crate::transcript::jump_target::Direction;
-use crate::transcript::selection::TextPos;
 use ratatui::layout::Position;
 use tiller_core::unit::UnixMs;
+
+use crate::transcript::jump_target::Direction;
+use crate::transcript::selection::TextPos;
 
 /// A press of the button in the transcript.
 #[derive(Clone, Copy, Debug)]

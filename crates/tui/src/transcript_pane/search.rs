@@ -1,12 +1,12 @@
 //! The state of a search: its text, its hits, and the current one.
 
+use std::collections::BTreeMap;
+
 use crate::search_term::SearchTerm;
 use crate::transcript::Transcript;
 use crate::transcript::chunk::BlockPos;
-use crate::transcript::jump_target::Direction;
-use crate::transcript::jump_target::JumpTarget;
+use crate::transcript::jump_target::{Direction, JumpTarget};
 use crate::transcript_pane::lookup::hits;
-use std::collections::BTreeMap;
 
 /// A block with hits: its part, and its number among the part's log blocks.
 pub(crate) type HitPosition = (usize, usize);

@@ -4,9 +4,6 @@
 //! searched in the background, newest first; their hits arrive part by part. A hit is identified by its part and the
 //! block's number among the part's log blocks.
 
-use crate::transcript_pane::lookup::{Lookup, SearchHits};
-use crate::transcript_pane::search::{HitPosition, SearchBar, SearchTail};
-
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::action::{Action, BackgroundJob};
@@ -19,6 +16,8 @@ use crate::search_term::SearchTerm;
 use crate::transcript::chunk::BlockPos;
 use crate::transcript::jump_target::{Direction, JumpTarget};
 use crate::transcript_pane::TranscriptPane;
+use crate::transcript_pane::lookup::{Lookup, SearchHits};
+use crate::transcript_pane::search::{HitPosition, SearchBar, SearchTail};
 
 impl TranscriptPane {
     /// Reports whether the search bar is open.

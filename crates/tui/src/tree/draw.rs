@@ -1,6 +1,5 @@
 //! Layout of the tree: visible rows, preview, search line, key hints.
 
-use crate::tree::drawn_tree::DrawnTree;
 use ratatui::layout::Rect;
 use tiller_core::unit::thousands;
 use tiller_render::{Emphasis, Line, Role, Span, Style, truncate_to};
@@ -11,6 +10,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::keymap::{KeyCommand, Keymap};
 use crate::layout::{RenderContext, right_aligned, truncate_start};
 use crate::text::one_line;
+use crate::tree::drawn_tree::DrawnTree;
 use crate::tree::entry_text::kind_sign;
 use crate::tree::request::TreePurpose;
 use crate::tree::{PendingNavigation, TreeAreas, TreeView, area};

@@ -3,8 +3,7 @@
 use tiller_core::unit::thousands;
 
 use crate::tree::model::TreeFilter;
-use crate::tree::request::TreeRequest;
-use crate::tree::request::{TreeHits, TreeQuery};
+use crate::tree::request::{TreeHits, TreeQuery, TreeRequest};
 
 /// The search text and its hits.
 #[derive(Debug, Default)]

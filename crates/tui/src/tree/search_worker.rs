@@ -1,6 +1,5 @@
 //! Full-text search over all entries, newest first, with incremental results.
 
-use crate::tree::request::{TreeHits, TreeQuery};
 use std::time::{Duration, Instant};
 
 use memchr::memmem::Finder;
@@ -8,7 +7,7 @@ use tiller_session::Reader;
 
 use crate::tree::entry_text::full_text;
 use crate::tree::model::TreeModel;
-use crate::tree::request::TreeResult;
+use crate::tree::request::{TreeHits, TreeQuery, TreeResult};
 
 /// Interval between results; shorter ones only cost drawing time.
 const REPORT_INTERVAL: Duration = Duration::from_millis(50);

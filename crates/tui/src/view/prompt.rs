@@ -3,8 +3,7 @@
 use tiller_core::event::CompactionReason;
 use tiller_core::message::split_advice;
 use tiller_core::unit::{Tokens, UnixMs};
-use tiller_engine::AnnouncedRetry;
-use tiller_engine::{Summarizing, SummaryOf};
+use tiller_engine::{AnnouncedRetry, Summarizing, SummaryOf};
 use tiller_render::{Breaks, Indent, Line, Role, Span, truncate_to, wrap};
 
 use crate::app::App;
