@@ -25,7 +25,7 @@ pub enum PrintError {
     /// The session refused the prompt.
     #[error(transparent)]
     Agent(#[from] AgentError),
-    /// Stdout said no.
+    /// Writing to stdout failed.
     #[error("can't write to stdout")]
     Stdout(#[from] io::Error),
     /// The session ended before the run was complete.

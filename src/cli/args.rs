@@ -79,7 +79,7 @@ pub(super) struct SessionArgs {
     /// Store nothing on disk
     #[arg(long, group = "which")]
     pub(super) no_session: bool,
-    /// Folder of the session files
+    /// Folder for session files
     #[arg(long, value_name = "DIR", global = true)]
     pub(super) session_dir: Option<String>,
     /// Name the session
@@ -108,7 +108,7 @@ pub(super) struct ModelArgs {
     /// Sampling temperature
     #[arg(long, value_name = "T")]
     pub(super) temperature: Option<String>,
-    /// Maximum tokens of one answer
+    /// Maximum tokens per answer
     #[arg(long, value_name = "N")]
     pub(super) max_tokens: Option<String>,
 }
@@ -122,7 +122,7 @@ pub(super) struct AgentArgs {
     /// Offer no tools
     #[arg(long)]
     pub(super) no_tools: bool,
-    /// Maximum model requests of one run
+    /// Maximum model requests per run
     #[arg(long, value_name = "N")]
     pub(super) max_turns: Option<String>,
     /// Approval mode: which tool calls need approval

@@ -35,7 +35,7 @@ fn usage_error_exits_with_2_and_names_the_problem() {
         (&["-p", "--provider", "demo", "-c", "hi"], "has no session to continue"),
         (
             &["-p", "--provider", "demo", "--session", "zzzz", "hi"],
-            "no session's id begins or ends with `zzzz`",
+            "no session id begins or ends with `zzzz`",
         ),
         (&["-p", "--provider", "demo", "--max-turns", "0", "hi"], "--max-turns: `0` is not a whole number"),
     ];

@@ -312,7 +312,7 @@ fn fork_ends_at_the_given_entry() {
     for (from, expected) in [
         ("session-two@zzzz", "no entry `zzzz` in this session"),
         ("session-two@0002", "`0002` matches 2 entries"),
-        ("session-six@er0002", "no session's id begins or ends with `session-six`"),
+        ("session-six@er0002", "no session id begins or ends with `session-six`"),
     ] {
         let run_output = fork(from);
         assert_eq!(run_output.code, Some(2), "{from}: {}", run_output.err);

@@ -92,7 +92,7 @@ pub struct AgentSession {
 }
 
 impl AgentSession {
-    /// Sends a message to the agent: starts a run, or steers or follows up if the options say so.
+    /// Sends a message to the agent: starts a run, or steers or follows up as set in `options`.
     ///
     /// Returns once the message is accepted, not when it is answered.
     ///
@@ -141,7 +141,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::SteerNow { text, options, reply }).await
     }
 
-    /// Works as [`AgentSession::steer_now`], with the steering messages that wait already.
+    /// Like [`AgentSession::steer_now`], for the steering messages already queued.
     ///
     /// # Errors
     /// When no steering message waits.
@@ -189,7 +189,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Abort { queue: QueueHandling::Return, reply }).await
     }
 
-    /// Works as [`AgentSession::abort`], but queued messages stay, held: for callers that can't take them.
+    /// Like [`AgentSession::abort`], but holds queued messages, for callers that can't take them.
     ///
     /// # Errors
     /// When the session is closed.

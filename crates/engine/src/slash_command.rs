@@ -231,7 +231,7 @@ const TABLE: &[CommandSpec] = &[
         C::Compact,
         "compact",
         Optional("FOCUS"),
-        "summarize the older part of the conversation; FOCUS says what matters",
+        "summarize the older part of the conversation; FOCUS: what to stress",
     )
     .also(&["summarize"]),
     row(C::Truncate, "truncate", NoArgument, "drop the older part of the conversation without a summary"),
@@ -245,7 +245,7 @@ const TABLE: &[CommandSpec] = &[
     .also(&["effort"]),
     row(C::Approval, "approval", Optional("MODE"), "choose the approval mode: ask, auto, read-only")
         .also(&["approvals"]),
-    row(C::Permissions, "permissions", NoArgument, "show or revoke what you allowed for this session")
+    row(C::Permissions, "permissions", NoArgument, "show or revoke this session's rules")
         .with_plain_argument(Optional("revoke N")),
     row(
         C::AddDir,
@@ -253,7 +253,7 @@ const TABLE: &[CommandSpec] = &[
         Required("PATH[:ro]"),
         "give tools access to another folder for this session; :ro for read-only",
     ),
-    row(C::Trust, "trust", NoArgument, "decide again whether this project's own files take effect").only(Tui),
+    row(C::Trust, "trust", NoArgument, "change whether you trust this project").only(Tui),
     row(C::Tools, "tools", Optional("NAME"), "show the model's tools; NAME switches a tool on or off")
         .only(Tui),
     row(C::Settings, "settings", Optional("NAME [VALUE]"), "show or change settings")
@@ -273,7 +273,7 @@ const TABLE: &[CommandSpec] = &[
     row(C::Drop, "drop", Required("N"), "remove a queued message; /queue shows its number").only(Plain),
     row(C::Stop, "stop", NoArgument, "stop the run").only(Plain),
     row(C::Session, "session", NoArgument, "show information about this session").also(&["status", "cost"]),
-    row(C::Context, "context", NoArgument, "show the use of the context window"),
+    row(C::Context, "context", NoArgument, "show context window usage"),
     row(
         C::Export,
         "export",
@@ -285,7 +285,7 @@ const TABLE: &[CommandSpec] = &[
     row(C::Theme, "theme", Optional("NAME"), "choose the color theme").only(Tui),
     row(C::Reload, "reload", NoArgument, "reload settings, skills, templates and context files")
         .with_plain_usage(NoArgument, "reload skills, templates and context files"),
-    row(C::Logs, "logs", NoArgument, "show the end of tiller's log, and where crash reports are").only(Tui),
+    row(C::Logs, "logs", NoArgument, "show the end of tiller's log and the crash report folder").only(Tui),
     row(C::Login, "login", Optional("PROVIDER"), "store a provider's API key").also(&["connect"]),
     row(C::Logout, "logout", Optional("PROVIDER"), "remove a provider's API key")
         .with_plain_argument(Required("PROVIDER")),

@@ -79,7 +79,8 @@ impl SessionManager {
         Self { fs, ..self }
     }
 
-    /// Stores the session catalog in this file, so that logs need not be read every time. The file is derived from the
+    /// Stores the session catalog in this file, so that logs need not be read every time. The file is derived from
+    /// the
     /// logs and may be deleted at any time.
     #[must_use]
     pub fn with_catalog(self, file: PathBuf) -> Self {
@@ -92,7 +93,7 @@ impl SessionManager {
         &self.cwd
     }
 
-    /// Creates a session. Its file is created by the first entry worth keeping.
+    /// Creates a session. The first message, summary or command creates its file.
     #[must_use]
     pub fn create(&self, now: UnixMs) -> Writer {
         self.create_from(None, now)
@@ -112,8 +113,9 @@ impl SessionManager {
         Writer::open_on(Arc::clone(&self.fs), path)
     }
 
-    /// Creates a session whose log starts with a copy of another one's path up to and including `upto`, or empty. With
-    /// `upto` the file is created at once. Queued messages of the original are removed, and a name gets a fork suffix.
+    /// Creates a session whose log starts with a copy of `from`'s path through `last_entry`, or empty without it.
+    /// With `last_entry` the file is created at once. Queued messages of the original are removed, and a name gets a
+    /// fork suffix.
     ///
     /// # Errors
     /// When there is no such entry, or reading or writing fails.

@@ -1,11 +1,14 @@
 //! Tools of the model: the [`Tool`] trait and the built-in tools.
 //!
-//! A tool gets checked arguments and returns a [`ToolOutput`]. A failure that the model can act on (a missing file, an
-//! exit code) is an output with `is_error`, never a Rust error. The [policy](crate::policy) decides whether a call may
+//! A tool takes valid arguments and returns a [`ToolOutput`]. A failure that the model can act on (a missing file, an
+//! exit code) is an output with `is_error`, never a Rust error. The [policy](crate::policy) decides whether a call
+//! may
 //! run.
 //!
-//! `registry` lists the built-in tools, one file each; no other code compares their names. `typed_tool` derives a tool's
-//! schema and checks from its argument struct. Front ends find in `details`: `{diff, path, added, removed}` of `edit_file` and `write_file`,
+//! `registry` lists the built-in tools, one file each; no other code compares their names. `typed_tool` derives a
+//! tool's
+//! schema and checks from its argument struct. Front ends find in `details`: `{diff, path, added, removed}` of
+//! `edit_file` and `write_file`,
 //! `{exitCode, timedOut, fullOutputPath?, strokes?}` of `bash`, `{lines}` or `{mimeType, bytes}` of `read_file`,
 //! `{matches}` of `grep`, `{files}` of `list_files`.
 
@@ -44,7 +47,7 @@ pub use typed_tool::{TypedTool, TypedToolAdapter};
 
 /// A function that the model may call. Built-in tools, tools of extensions and an embedder's own tools implement it.
 ///
-/// A [`TypedTool`] declares its arguments as a struct and gets its schema and checks derived.
+/// A [`TypedTool`] declares its arguments as a struct, which defines its schema and checks.
 ///
 /// # Examples
 /// ```
@@ -91,16 +94,16 @@ pub trait Tool: Send + Sync {
     /// A sentence for the model that names the argument and the expected value.
     fn check(&self, arguments: &Value) -> Result<(), String>;
 
-    /// Prepares for a call, to make it start sooner: the model has named the tool and still writes the arguments.
-    /// Called within a tokio runtime; must return at once. The call may never come.
+    /// Prepares for a call while the model is still streaming its arguments, so that it starts sooner.
+    /// Called within a tokio runtime; must return at once. The call may not follow.
     fn prepare(&self) {}
 
-    /// Runs the call. Dropping the future stops it, with every process it started; its partial result is then the one
-    /// given to [`ToolProgress::on_cancel`], or else the text shown last.
+    /// Runs the call. Dropping the future stops it, with every process it started; its partial result then
+    /// comes from [`ToolProgress::on_cancel`], or else is the last text shown.
     fn run(&self, invocation: ToolInvocation) -> RunFuture<'_>;
 
-    /// Previews a call with arguments that passed [`Tool::check`], for the user who is asked about it; it changes
-    /// nothing. Returns `None` by default: then the arguments are shown.
+    /// Previews a call with arguments that passed [`Tool::check`], for the approval request, without side effects. By
+    /// default returns `None`: the arguments are shown.
     fn preview(&self, _arguments: &Value) -> Option<PreviewFuture<'_>> {
         None
     }
@@ -138,7 +141,7 @@ impl ToolProgress {
         Self { show: Arc::new(show), partial_result: Arc::default() }
     }
 
-    /// Shows the newest part of the output. Each text replaces the previous one, so that some may be dropped; call it a
+    /// Shows the newest part of the output. Each text replaces the previous one, so some may be dropped; call it a
     /// few times per second at most.
     pub fn show(&self, text: String) {
         self.show_styled(StyledText { text, strokes: Vec::new() });
@@ -149,7 +152,8 @@ impl ToolProgress {
         (self.show)(styled);
     }
 
-    /// Sets the function that returns the output so far if the tool is stopped. It is called once, at that moment, and
+    /// Sets the function that returns the output so far if the tool is stopped. It is called once, at that moment,
+    /// and
     /// has to be fast.
     pub fn on_cancel(&self, partial_result: impl Fn() -> ToolOutput + Send + 'static) {
         *self.partial_result.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(partial_result));

@@ -1,6 +1,6 @@
 //! The terminal front end.
 //!
-//! [`run`] owns the terminal from its first byte to its last. Decisions are pure: `App::update` takes an
+//! [`run`] owns the terminal until it returns. Decisions are pure: `App::update` takes an
 //! input and the time and returns actions as data; `view` draws the state. One event loop performs the
 //! actions and talks to the agent. Transcript blocks are derived from the log, so the screen can be rebuilt
 //! at any time. Start with `app`, then `session_model` and `transcript_pane`.
@@ -162,7 +162,7 @@ pub enum TuiError<E: std::fmt::Debug> {
 }
 
 /// Takes over the terminal at once and runs until the user quits; then closes the session and prints on the
-/// normal screen how to resume it. The session is opened meanwhile: input that arrives earlier waits for it.
+/// normal screen how to resume it. Input that arrives before the session is open is buffered.
 ///
 /// `open` is polled between keys and frames, so slow work in it belongs on another thread.
 ///

@@ -50,7 +50,7 @@ pub(in crate::cli) enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Import sessions from Claude Code, Codex and pi; repeating it adds only what is new
+    /// Import sessions from Claude Code, Codex and pi; rerunning adds only new data
     Import {
         /// Log files, or folders of them
         paths: Vec<PathBuf>,

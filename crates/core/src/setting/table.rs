@@ -59,7 +59,7 @@ table! {
     TEMPERATURE, temperature: Option<f64> = "temperature", SettingKind::Number { min: 0.0, max: 2.0 }, "";
     /// Maximum tokens per answer, thinking included, capped at the model's own limit; unset: that limit, at most 32,000.
     MAX_TOKENS, max_tokens: Option<u64> = "max_tokens", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_TOKENS"];
-    /// Approval mode: `ask` for commands that don't only read, `auto` for dangerous ones only, `read-only` to deny commands
+    /// Approval mode: `ask` for all but read-only commands, `auto` for dangerous ones only, `read-only` to deny commands
     /// and changes.
     APPROVAL, approval_mode: ApprovalMode = "approval", ApprovalMode::KIND, "ask";
     /// Maximum number of model requests in a run; unset: no limit in the TUI, 100 elsewhere.
@@ -78,9 +78,9 @@ table! {
     WATCH, watch: Switch = "watch", Switch::KIND, "on";
     /// When steering messages are delivered.
     STEERING_POINT, steering_point: SteeringPoint = "steering_point", SteeringPoint::KIND, "between-tools";
-    /// Number of waiting steering messages delivered at once.
+    /// Deliver waiting steering messages together or singly.
     STEERING_MODE, steering_mode: DeliveryMode = "steering_mode", DeliveryMode::KIND, "all";
-    /// Number of waiting follow-up messages delivered at once.
+    /// Deliver waiting follow-up messages together or singly.
     FOLLOW_UP_MODE, follow_up_mode: DeliveryMode = "follow_up_mode", DeliveryMode::KIND, "one-at-a-time";
     /// Run consecutive calls of read-only tools in parallel.
     PARALLEL_TOOLS, parallel_tools: Switch = "parallel_tools", Switch::KIND, "on";

@@ -29,7 +29,7 @@ impl Catalog {
             IdMatches::None if fragment.chars().count() < SHORTEST_FRAGMENT => not_found(format!(
                 "`{fragment}` is too short; give at least {SHORTEST_FRAGMENT} characters of the id"
             )),
-            IdMatches::None => not_found(format!("no session's id begins or ends with `{fragment}`")),
+            IdMatches::None => not_found(format!("no session id begins or ends with `{fragment}`")),
             IdMatches::Several(count) => Err(ambiguous(fragment, count)),
         }
     }

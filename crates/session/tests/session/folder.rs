@@ -126,7 +126,7 @@ fn find_no_match_or_several_is_error() {
     }
     let find_error = |query: &str| sandbox.manager.find(query).unwrap_err().to_string();
     assert_eq!(find_error("abcd"), "`abcd` matches 3 sessions; give more of the id");
-    assert_eq!(find_error("nope"), "no session's id begins or ends with `nope`");
+    assert_eq!(find_error("nope"), "no session id begins or ends with `nope`");
     assert_eq!(find_error("abc"), "`abc` is too short; give at least 4 characters of the id");
     assert_eq!(find_error("gone.jsonl"), "there is no session file gone.jsonl");
     // One session's id is a prefix of another's.
