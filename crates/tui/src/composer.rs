@@ -214,3 +214,6 @@ impl Composer {
         self.purpose = ComposePurpose::QueuedMessage(edit);
     }
 }
+
+#[cfg(test)]
+mod tests;

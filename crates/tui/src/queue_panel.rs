@@ -206,3 +206,6 @@ impl Component for QueuePanel {
         draw::lines(&lines, area, buffer, &view.ui.theme);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+use crossterm::event::{KeyCode, KeyModifiers};
+use serde_json::json;
+use tiller_core::event::{ApprovalRequest, Decision, QueueKind};
+use tiller_engine::BranchSummary;
+
+use super::*;
+use crate::action::Submit;
+use crate::component::FocusState;
+use crate::effect::FlashText;
+use crate::navigate::Navigate;
+use crate::queue::{AfterQueueEdit, QueueAction};
+use crate::session_model::{PendingApproval, SessionModel};
+use crate::ui_context::UiContext;
+
+struct Harness {
+    composer: Composer,
+    model: SessionModel,
+    ui: UiContext,
+    now: i64,
+}
+
+impl Harness {
+    fn new() -> Self {
+        let composer = Composer::new(Vec::new());
+        Self { composer, model: SessionModel::default(), ui: UiContext::example(), now: 0 }
+    }
+
+    /// With this text in the editor.
+    fn with_text(text: &str) -> Self {
+        let mut harness = Self::new();
+        harness.composer.editor.set_text(text);
+        harness
+    }
+
+    fn work(&mut self, work: impl FnOnce(&mut Composer, &mut Context<'_>)) -> Vec<Effect> {
+        let focus = FocusState::default();
+        let (model, ui, now) = (&self.model, &self.ui, UnixMs(self.now));
+        let mut cx = Context::new(ViewContext { model, ui, now, focus });
+        work(&mut self.composer, &mut cx);
+        cx.into_effects()
+    }
+
+    fn press(&mut self, key: KeyEvent) -> (Outcome, Vec<Effect>) {
+        let mut outcome = Outcome::Ignored;
+        let effects = self.work(|composer, cx| outcome = composer.handle(key, cx));
+        (outcome, effects)
+    }
+
+    fn enter(&mut self) -> Vec<Effect> {
+        self.press(KeyEvent::from(KeyCode::Enter)).1
+    }
+}
+
+fn flash(text: &str) -> Effect {
+    Effect::Flash(FlashText { text: text.into(), call: None })
+}
+
+/// The effects of sending these submissions, with the prompt that is added to the history.
+fn sent(prompt: &str, submit: Submit, to_model: bool) -> Vec<Effect> {
+    let history = Action::Background(BackgroundJob::AppendHistory(vec![prompt.into()]));
+    vec![Effect::ClearFlash, history.into(), Action::Submit(submit).into(), Effect::Sent { to_model }]
+}
+
+#[test]
+fn composer_enter_sends_message_or_shell_command() {
+    let steer = Submit::Steer("look".into());
+    assert_eq!(Harness::with_text("look").enter(), sent("look", steer, true));
+    let shell = Submit::Bash("ls".into(), tiller_engine::BashContext::Exclude);
+    assert_eq!(Harness::with_text("!!ls").enter(), sent("!!ls", shell, false));
+    let mut harness = Harness::with_text("look\\");
+    assert_eq!((harness.enter(), harness.composer.editor.text()), (Vec::new(), "look\n".to_owned()));
+}
+
+#[test]
+fn composer_wrong_command_returns_for_correction() {
+    let mut harness = Harness::with_text("/copy x");
+    let effects = harness.enter();
+    let says = flash("invalid number; /copy 1 copies the last answer, /copy 2 the one before");
+    assert!(effects.contains(&says), "{effects:?}");
+    assert_eq!(harness.composer.editor.text(), "/copy x");
+}
+
+#[test]
+fn composer_enter_in_empty_editor_takes_prompt_back() {
+    assert_eq!(Harness::new().enter(), [Effect::TakeBackPrompt]);
+    let mut harness = Harness::new();
+    harness.model.activity.running_since = Some(UnixMs(0));
+    assert_eq!(harness.enter(), [], "nothing waits for the run");
+}
+
+#[test]
+fn composer_ctrl_c_clears_only_a_draft() {
+    let ctrl_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+    let mut harness = Harness::with_text("a draft");
+    let cleared = vec![flash("Cleared; alt+u restores it."), Effect::DraftCleared];
+    assert_eq!(harness.press(ctrl_c), (Outcome::Consumed, cleared));
+    assert!(harness.composer.editor.is_empty());
+    assert_eq!(
+        harness.press(ctrl_c),
+        (Outcome::Ignored, Vec::new()),
+        "stopping and quitting are the screen's"
+    );
+}
+
+/// A call waits for approval, and its reason is being written.
+fn writing_reason() -> Harness {
+    let mut harness = Harness::new();
+    let request = ApprovalRequest {
+        tool_call_id: "c1".into(),
+        tool_name: "bash".into(),
+        args: json!({ "command": "ls" }),
+        reason: String::new(),
+        rule: String::new(),
+        preview: None,
+        later: 0,
+    };
+    harness.model.activity.approvals = vec![PendingApproval { request, since: UnixMs(0) }];
+    harness.composer.write_reason("c1".into());
+    harness.composer.editor.set_text("use nextest");
+    harness
+}
+
+#[test]
+fn composer_reason_is_sent_or_put_aside() {
+    let reason = "the user rejected it: use nextest".to_owned();
+    let decide = Action::Decide("c1".into(), Decision::Deny { reason });
+    let expected =
+        [Effect::CloseCallPage("c1".into()), Effect::CallAnswered("c1".into()), Effect::Perform(decide)];
+    assert_eq!(writing_reason().enter(), expected);
+    let mut harness = writing_reason();
+    harness.press(KeyEvent::from(KeyCode::Esc));
+    assert!(harness.composer.editor.is_empty() && harness.composer.is_for_message());
+    harness.composer.write_reason("c1".into());
+    assert_eq!(harness.composer.editor.text(), "use nextest");
+}
+
+#[test]
+fn composer_reason_of_answered_call_becomes_a_draft() {
+    let mut harness = writing_reason();
+    harness.model.activity.approvals.clear();
+    let effects = harness.work(Composer::refresh);
+    assert_eq!(effects, [flash("Already answered elsewhere; your text is kept as a draft.")]);
+    let ignored = [flash("Your text is a message of its own now. Press the key again to send it.")];
+    assert_eq!(harness.enter(), ignored);
+    assert_eq!(harness.enter(), sent("use nextest", Submit::Steer("use nextest".into()), true));
+}
+
+/// A queued message is being edited; the editor held a draft before.
+fn editing() -> Harness {
+    let mut harness = Harness::with_text("a draft");
+    let item = QueueItem {
+        id: "q1".into(),
+        kind: QueueKind::FollowUp,
+        text: "old".into(),
+        typed: None,
+        images: [].into(),
+        held: false,
+    };
+    harness.model.activity.queue = vec![item];
+    let then = AfterQueueEdit::Release;
+    harness.composer.edit_queued(QueueEdit { id: "q1".into(), shown: "old".into(), then });
+    harness
+}
+
+#[test]
+fn composer_queue_edit_restores_the_draft() {
+    let mut harness = editing();
+    assert_eq!(harness.composer.unsent_text(), "a draft");
+    harness.composer.editor.set_text("new");
+    let edit = Action::Queue(QueueAction::Edit("q1".into(), "new".into(), AfterQueueEdit::Release));
+    assert_eq!(harness.enter(), [Effect::QueueEditEnded, edit.into()]);
+    assert_eq!(harness.composer.editor.text(), "a draft");
+    let mut harness = editing();
+    assert_eq!(harness.press(KeyEvent::from(KeyCode::Esc)).1, [Effect::QueueEditEnded]);
+    assert_eq!(harness.composer.editor.text(), "a draft");
+}
+
+#[test]
+fn composer_queue_edit_of_gone_message_is_a_draft() {
+    let mut harness = editing();
+    harness.composer.editor.set_text("new");
+    harness.model.activity.queue.clear();
+    let effects = harness.work(Composer::refresh);
+    assert_eq!(effects, [flash("Already delivered unedited; your edit is kept as a draft.")]);
+    assert_eq!(harness.composer.editor.text(), "new\n\na draft");
+}
+
+#[test]
+fn composer_summary_instruction_is_sent_or_canceled() {
+    let mut harness = Harness::with_text("keep the plan");
+    harness.composer.purpose = ComposePurpose::SummaryInstruction("e1".into());
+    let instructions = Some("keep the plan".to_owned());
+    let navigate = Navigate::ToEntry("e1".into(), BranchSummary::Made { instructions });
+    assert_eq!(harness.enter(), [Action::Navigate(navigate).into()]);
+    let mut harness = Harness::new();
+    harness.composer.purpose = ComposePurpose::SummaryInstruction("e1".into());
+    let canceled = vec![flash("Canceled: you stay on this branch.")];
+    assert_eq!(harness.press(KeyEvent::from(KeyCode::Esc)), (Outcome::Consumed, canceled));
+    assert!(harness.composer.is_for_message());
+}

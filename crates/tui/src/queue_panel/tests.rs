@@ -1,0 +1,146 @@
+use crossterm::event::{KeyCode, KeyEvent};
+use tiller_core::event::QueueKind;
+
+use super::*;
+use crate::action::Action;
+use crate::component::FocusState;
+use crate::effect::{Effect, FlashText, QueueEdit};
+use crate::queue::QueueAction;
+use crate::session_model::SessionModel;
+use crate::ui_context::UiContext;
+
+/// A panel over a queue of one steering message and two follow-ups, the second of them held.
+struct Harness {
+    panel: QueuePanel,
+    model: SessionModel,
+    ui: UiContext,
+}
+
+fn item(id: &str, kind: QueueKind, held: bool) -> QueueItem {
+    QueueItem { id: id.into(), kind, text: format!("text of {id}"), typed: None, images: [].into(), held }
+}
+
+fn view<'a>(model: &'a SessionModel, ui: &'a UiContext) -> ViewContext<'a> {
+    let focus = FocusState { is_editor_empty: true, ..FocusState::default() };
+    ViewContext { model, ui, now: UnixMs(0), focus }
+}
+
+impl Harness {
+    fn new() -> Self {
+        let mut model = SessionModel::default();
+        model.activity.queue = vec![
+            item("q1", QueueKind::Steer, false),
+            item("q2", QueueKind::FollowUp, false),
+            item("q3", QueueKind::FollowUp, true),
+        ];
+        let mut harness = Self { panel: QueuePanel::default(), model, ui: UiContext::example() };
+        harness.work(QueuePanel::enter);
+        harness
+    }
+
+    fn work(&mut self, work: impl FnOnce(&mut QueuePanel, &mut Context<'_>)) -> Vec<Effect> {
+        let mut cx = Context::new(view(&self.model, &self.ui));
+        work(&mut self.panel, &mut cx);
+        cx.into_effects()
+    }
+
+    fn press(&mut self, code: KeyCode) -> Vec<Effect> {
+        self.work(|panel, cx| assert_eq!(panel.handle(KeyEvent::from(code), cx), Outcome::Consumed))
+    }
+
+    /// The queue becomes this one.
+    fn set_queue(&mut self, queue: Vec<QueueItem>) -> Vec<Effect> {
+        self.model.activity.queue = queue;
+        self.work(QueuePanel::refresh)
+    }
+
+    fn rows(&self) -> String {
+        let lines = view::lines(&self.panel, 5, &view(&self.model, &self.ui));
+        lines.iter().map(|line| line.text().trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn action(action: QueueAction) -> Vec<Effect> {
+    vec![Action::Queue(action).into()]
+}
+
+fn flashed(text: &str) -> Vec<Effect> {
+    vec![Effect::Flash(FlashText { text: text.into(), call: None })]
+}
+
+#[test]
+fn queue_panel_enter_selects_the_last_message() {
+    insta::assert_snapshot!(Harness::new().rows(), @r"
+      ↳ steer   text of q1
+      ↳ next    text of q2
+    ▸ ↳ held    text of q3
+        enter edit · r release · d remove · p as steering · esc back
+    ");
+    let mut empty = Harness::new();
+    empty.panel = QueuePanel::default();
+    empty.model.activity.queue.clear();
+    assert_eq!(empty.work(QueuePanel::enter), flashed("No messages are queued."));
+    assert!(!empty.panel.has_keys());
+}
+
+#[test]
+fn queue_panel_keys_act_on_the_selected_message() {
+    let removed = QueueAction::Remove("q3".into(), 2);
+    for (key, expected) in [
+        ('r', action(QueueAction::Release("q3".into()))),
+        ('d', action(removed)),
+        ('p', action(QueueAction::SetKind("q3".into(), QueueKind::Steer))),
+        ('D', action(QueueAction::Clear)),
+        ('x', Vec::new()),
+    ] {
+        assert_eq!(Harness::new().press(KeyCode::Char(key)), expected, "{key}");
+    }
+}
+
+#[test]
+fn queue_panel_edit_moves_the_text_to_the_editor() {
+    let mut harness = Harness::new();
+    harness.press(KeyCode::Up);
+    let then = AfterQueueEdit::Release;
+    let edit = QueueEdit { id: "q2".into(), shown: "text of q2".into(), then };
+    let hold = Action::Queue(QueueAction::Hold("q2".into()));
+    assert_eq!(harness.press(KeyCode::Enter), [Effect::EditQueued(edit), hold.into()]);
+    assert!(harness.panel.is_editing() && !harness.panel.has_keys());
+    harness.panel.end_edit();
+    assert!(harness.panel.has_keys());
+    assert!(harness.rows().contains("▸ ↳ next    text of q2"), "{}", harness.rows());
+}
+
+#[test]
+fn queue_panel_selection_follows_or_reports_its_message() {
+    let mut harness = Harness::new();
+    let [first, second, third] = ["q1", "q2", "q3"].map(|id| item(id, QueueKind::FollowUp, false));
+    assert_eq!(harness.set_queue(vec![third, first.clone(), second]), []);
+    assert!(harness.rows().starts_with("▸ ↳ next    text of q3"), "{}", harness.rows());
+    assert_eq!(harness.set_queue(vec![first]), flashed(MESSAGE_GONE));
+    assert!(harness.rows().starts_with("▸ ↳ next    text of q1"), "{}", harness.rows());
+}
+
+#[test]
+fn queue_panel_removed_messages_come_back() {
+    let mut harness = Harness::new();
+    harness.press(KeyCode::Char('D'));
+    assert_eq!(harness.set_queue(Vec::new()), [], "it was removed here");
+    let removed = vec![RemovedMessage { item: item("q1", QueueKind::Steer, false), place: 0 }];
+    let outcome = QueueOutcome::Removed(removed.clone());
+    let effects = harness.work(|panel, cx| assert_eq!(panel.apply_outcome(outcome, cx), None));
+    assert_eq!(effects, flashed("Removed; u restores it."));
+    let restore = Action::Queue(QueueAction::Restore(removed));
+    assert_eq!(harness.press(KeyCode::Char('u')), [Effect::ClearFlash, restore.into()]);
+}
+
+#[test]
+fn queue_panel_closed_by_itself_ignores_typing() {
+    let mut harness = Harness::new();
+    harness.set_queue(Vec::new());
+    assert!(!harness.panel.has_keys());
+    let typed = KeyEvent::from(KeyCode::Char('d'));
+    let effects = harness.work(|panel, cx| assert!(panel.ignores(typed, cx)));
+    assert_eq!(effects, flashed("Ignored: the queue is empty. Keys go to the editor again."));
+    harness.work(|panel, cx| assert!(!panel.ignores(KeyEvent::from(KeyCode::Esc), cx), "it types nothing"));
+}
