@@ -29,7 +29,7 @@ use crate::composer::Composer;
 use crate::composer::compose_purpose::ComposePurpose;
 use crate::compositor::Compositor;
 use crate::compositor::consumed_key::KeyIntent;
-use crate::effect::{Effect, FlashText, Opening};
+use crate::effect::{Effect, FlashText};
 use crate::flash::Flash;
 use crate::frame_pacer::Dirty;
 use crate::keymap::Keymap;
@@ -124,11 +124,6 @@ impl App {
         actions
     }
 
-    /// Buffers events from now on until the requested snapshot arrives.
-    pub(super) fn expect_snapshot(&mut self) {
-        self.model.info.gap.open();
-    }
-
     fn tick(&mut self) {
         let view = view!(self);
         if self.transcript.continue_drag(&view) {
@@ -166,18 +161,21 @@ impl App {
         let is_editor_empty = self.composer.editor.is_empty();
         let (is_searching, is_in_queue) = (self.transcript.is_searching(), self.queue.has_keys());
         let has_purpose = !self.composer.is_for_message();
+        let page = self.compositor.top().and_then(Overlay::call);
+        let first = self.model.activity.approvals.first().map(|pending| &pending.request.tool_call_id);
         FocusState {
             is_editor_empty,
             is_editor_at_line_end: self.composer.editor.is_at_line_end(),
             is_writing_reason: self.composer.is_writing_reason(),
             is_in_queue,
+            is_choosing_answer: self.approvals.has_selection(),
             is_searching,
             is_typing: !is_editor_empty || has_purpose || is_searching || is_in_queue,
             is_start_screen: self.transcript.content().has_banner()
                 && is_editor_empty
                 && !self.model.is_working(),
             is_covered: !self.compositor.is_empty(),
-            is_on_call_page: self.is_on_call_page(),
+            is_on_call_page: page.is_some() && page == first,
         }
     }
 
@@ -196,11 +194,6 @@ impl App {
         (outcome == Outcome::Consumed).then_some(actions)
     }
 
-    /// Opens the list of sessions.
-    pub(super) fn open_sessions(&mut self) -> Vec<Action> {
-        self.apply(Effect::Open(Opening::Sessions { filter: String::new() }))
-    }
-
     /// Opens the session picker at the start, once the user isn't typing.
     pub(super) fn offer_sessions(&mut self, now: UnixMs) -> Vec<Action> {
         self.now = now;
@@ -212,17 +205,13 @@ impl App {
         self.with_overlays(|overlays, cx| overlays.defer_unread(intent, cx))
     }
 
-    /// Applies effects in order; returns the actions that leave the screen.
-    fn apply_effects(&mut self, effects: Vec<Effect>) -> Vec<Action> {
-        effects.into_iter().flat_map(|effect| self.apply(effect)).collect()
-    }
-
     /// Applies an effect; returns the actions that leave the screen.
     pub(super) fn apply(&mut self, effect: Effect) -> Vec<Action> {
         match effect {
             Effect::Perform(action) => return vec![action],
             Effect::ClearFlash => self.flash.clear(),
             Effect::Flash(message) => self.flash.show(message, self.now),
+            Effect::Notice { level, text, hint } => self.add_notice(level, text, hint),
             Effect::Open(opening) => return self.with_overlays(|overlays, cx| overlays.open(opening, cx)),
             Effect::CloseTop => self.compositor.close_top(),
             Effect::CloseAll => self.compositor.overlays.clear(),
@@ -282,13 +271,6 @@ impl App {
         self.with_composer(|composer, cx| composer.send_first_prompt(prompt, cx))
     }
 
-    /// Reports whether the overlay on top is the page of the first pending call.
-    fn is_on_call_page(&self) -> bool {
-        let shown = self.compositor.top().and_then(Overlay::call);
-        let first = self.model.activity.approvals.first().map(|pending| &pending.request.tool_call_id);
-        shown.is_some() && shown == first
-    }
-
     /// Adds a notice to the transcript.
     pub(super) fn add_notice(&mut self, level: NoticeLevel, text: impl Into<String>, hint: Option<String>) {
         self.transcript.notice(level, text, hint);
@@ -339,8 +321,7 @@ macro_rules! component_methods {
             ) -> Vec<Action> {
                 let mut cx = Context::new(view!(self));
                 work(&mut self.$field, &mut cx);
-                let effects = cx.into_effects();
-                self.apply_effects(effects)
+                cx.into_effects().into_iter().flat_map(|effect| self.apply(effect)).collect()
             })*
         }
     };

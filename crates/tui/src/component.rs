@@ -9,7 +9,9 @@ use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tiller_core::unit::UnixMs;
+use tiller_render::Line;
 
+use crate::block::notice_level::NoticeLevel;
 use crate::effect::{Effect, FlashText};
 use crate::keymap::KeyCommand;
 use crate::session_model::SessionModel;
@@ -28,6 +30,11 @@ pub(crate) trait Component {
 
     /// The position of the cursor, if it has one.
     fn cursor(&self, _area: Rect, _view: &ViewContext<'_>) -> Option<Position> {
+        None
+    }
+
+    /// What the status line says while this component has the keys or waits for an answer.
+    fn status_hint(&self, _view: &ViewContext<'_>) -> Option<Line> {
         None
     }
 
@@ -64,6 +71,8 @@ pub(crate) struct FocusState {
     pub(crate) is_writing_reason: bool,
     /// The user is entering text: a message, a search, an edit in the queue, or a reason.
     pub(crate) is_typing: bool,
+    /// An answer of the approval panel is selected.
+    pub(crate) is_choosing_answer: bool,
     /// The search bar is open.
     pub(crate) is_searching: bool,
     /// The session is new and nothing was typed or done yet.
@@ -108,6 +117,11 @@ impl<'a> Context<'a> {
     /// Shows a message at the bottom of the screen for a while.
     pub(crate) fn flash(&mut self, text: impl Into<String>) {
         self.push(Effect::Flash(FlashText { text: text.into(), call: None }));
+    }
+
+    /// Adds a note to the transcript.
+    pub(crate) fn note(&mut self, text: String, hint: Option<String>) {
+        self.push(Effect::Notice { level: NoticeLevel::Note, text, hint });
     }
 
     /// The effects asked for, in order.

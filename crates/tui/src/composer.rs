@@ -7,14 +7,16 @@ mod completing;
 pub(crate) mod compose_purpose;
 pub(crate) mod purpose;
 mod submit;
+pub(crate) mod view;
 
 use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use tiller_core::event::QueueItem;
 use tiller_core::id::CallId;
 use tiller_core::unit::UnixMs;
 use tiller_provider::catalog::ImageInput;
+use tiller_render::{Line, Role, Span};
 
 use crate::action::{Action, BackgroundJob, TerminalAction, UserText};
 use crate::attach::AttachedImage;
@@ -61,7 +63,23 @@ impl Component for Composer {
         self.update_completion(cx);
     }
 
-    fn render(&self, _area: Rect, _buffer: &mut Buffer, _view: &ViewContext<'_>) {}
+    fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
+        if !area.is_empty() {
+            view::draw(self, area, buffer, view);
+        }
+    }
+
+    fn cursor(&self, area: Rect, _view: &ViewContext<'_>) -> Option<Position> {
+        (!area.is_empty()).then(|| self.editor.cursor(view::text_area(area)))
+    }
+
+    fn status_hint(&self, view: &ViewContext<'_>) -> Option<Line> {
+        let ComposePurpose::SummaryInstruction(_) = self.purpose else { return None };
+        let (send, stop) = (view.key_of(KeyCommand::Send), view.key_of(KeyCommand::Stop));
+        let text =
+            format!("what matters in the summary of the branch you leave? {send} starts it · {stop} cancels");
+        Some(Line::from(vec![Span::new("  ? ", Role::Warning), Span::new(text, Role::Text)]))
+    }
 }
 
 impl Composer {

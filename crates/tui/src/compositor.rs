@@ -188,11 +188,6 @@ impl Compositor {
         typed.into_iter().for_each(|typed| cx.push(Effect::PutBeforeDraft(typed)));
     }
 
-    /// Cancels a pending session switch that has failed; the list stays as it is.
-    pub(crate) fn drop_switch(&mut self) {
-        _ = self.overlays.iter_mut().filter_map(Overlay::cancel_navigation).next();
-    }
-
     /// Closes the overlay on top after a choice.
     pub(crate) fn close_top(&mut self) {
         self.overlays.pop();
@@ -204,6 +199,24 @@ impl Compositor {
             overlay.as_picker().is_some_and(|picker| picker.session_browser().is_some())
         };
         self.overlays.retain_mut(|overlay| !is_session_list(overlay));
+    }
+
+    /// Selects the row of the list on top at this visible line; returns whether the user had selected it before.
+    pub(crate) fn select_row(&mut self, line: usize, height: usize) -> bool {
+        match self.overlays.last_mut() {
+            Some(Overlay::Picker(picker)) => picker.click(line, height),
+            Some(Overlay::Tree(tree)) => tree.click(line),
+            Some(Overlay::Pager(_)) | None => false,
+        }
+    }
+
+    /// Accepts the selected row of the list on top.
+    pub(crate) fn accept_selected(&mut self, cx: &mut Context<'_>) {
+        match self.overlays.last_mut() {
+            Some(Overlay::Picker(picker)) => picker.accept_selected(cx),
+            Some(Overlay::Tree(tree)) => tree.accept_selected(cx),
+            Some(Overlay::Pager(_)) | None => {}
+        }
     }
 
     /// Navigates once the agent has stopped.

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use tiller_core::message::Image;
 
@@ -475,18 +475,22 @@ impl Editor {
         [top, self.rows.count().saturating_sub(top + usize::from(height))]
     }
 
-    /// Draws the text as laid out; returns the cursor position.
-    pub(super) fn draw(&self, area: Rect, style: Style, buffer: &mut Buffer) -> (u16, u16) {
+    /// Draws the text as laid out.
+    pub(super) fn draw(&self, area: Rect, style: Style, buffer: &mut Buffer) {
         let text = self.text.as_str();
-        let (row, column) = self.rows.place(text, self.text.cursor());
-        let top = self.top(area.height);
-        for (y, at) in (area.y..area.bottom()).zip(top..self.rows.count()) {
+        for (y, at) in (area.y..area.bottom()).zip(self.top(area.height)..self.rows.count()) {
             let shown = row_text(&text[self.rows.row(at)]);
             buffer.set_stringn(area.x, y, shown, usize::from(area.width), style);
         }
+    }
+
+    /// The position of the cursor in the area of the text.
+    pub(super) fn cursor(&self, area: Rect) -> Position {
+        let (row, column) = self.rows.place(self.text.as_str(), self.text.cursor());
         let clamp =
             |at: usize, length: u16| u16::try_from(at).unwrap_or(u16::MAX).min(length.saturating_sub(1));
-        (area.x + clamp(column, area.width), area.y + clamp(row.saturating_sub(top), area.height))
+        let row = row.saturating_sub(self.top(area.height));
+        Position { x: area.x + clamp(column, area.width), y: area.y + clamp(row, area.height) }
     }
 }
 

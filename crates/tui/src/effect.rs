@@ -4,6 +4,7 @@ use tiller_core::id::{CallId, EntryId, QueueId};
 use tiller_render::Line;
 
 use crate::action::{Action, TerminalAction, UserText};
+use crate::block::notice_level::NoticeLevel;
 use crate::delivery::{DeliveryTime, LongMessage};
 use crate::list_kind::ListKind;
 use crate::navigate::Navigate;
@@ -20,6 +21,12 @@ pub(crate) enum Effect {
     ClearFlash,
     /// Shows a message at the bottom of the screen for a while.
     Flash(FlashText),
+    /// Adds a notice to the transcript.
+    Notice {
+        level: NoticeLevel,
+        text: String,
+        hint: Option<String>,
+    },
     /// Opens an overlay.
     Open(Opening),
     /// Closes the overlay on top, after a choice.
@@ -131,6 +138,11 @@ impl Opening {
     /// A list without a filter.
     pub(crate) fn list(kind: ListKind) -> Self {
         Self::List { kind, filter: String::new() }
+    }
+
+    /// The list of sessions without a filter.
+    pub(crate) fn sessions() -> Self {
+        Self::Sessions { filter: String::new() }
     }
 }
 

@@ -28,6 +28,7 @@ use crate::block::notice_level::NoticeLevel;
 use crate::clipboard::{BySystem, ByTerminal, CopyFallback, MAX_BY_TERMINAL, SystemClipboard};
 use crate::clock::now;
 use crate::draft::DraftSaver;
+use crate::effect::{Effect, Opening};
 use crate::event_loop::event::{
     LoopEvent, Signals, next_event, next_result, next_terminal_event, next_themes,
 };
@@ -178,7 +179,7 @@ impl EventLoop {
         let highlights = self.app.ui.highlight_cache().cloned().unwrap_or_default();
         let (performer, reports) = Executor::start(agent, self.options.clone(), highlights);
         performer.queue(Action::Reload);
-        self.app.expect_snapshot();
+        self.app.model.info.gap.open();
         self.connection = Some(AgentConnection { events, results: reports, executor: performer, notices });
         let has_paste = paste.is_some();
         paste.iter().for_each(|text| self.app.composer.editor.paste_on_new_line(text));
@@ -186,11 +187,11 @@ impl EventLoop {
             // The prompt is for the session that is picked.
             Some(prompt) if pick => {
                 self.app.composer.editor.put_before(&[prompt.text]);
-                self.app.open_sessions()
+                self.app.apply(Effect::Open(Opening::sessions()))
             }
             Some(prompt) => self.app.send_first_prompt(prompt),
             // With text in the editor, the picker opens only on request.
-            None if pick && has_paste => self.app.open_sessions(),
+            None if pick && has_paste => self.app.apply(Effect::Open(Opening::sessions())),
             None if pick => self.app.offer_sessions(now()),
             None => Vec::new(),
         };

@@ -101,8 +101,12 @@ pub(crate) enum TaskResult {
     /// The result of a queue action.
     QueueOutcome(queue::QueueOutcome),
     SessionSwitched(SessionSwitched),
-    /// A result for a list, the tree or the completion.
+    /// A result for a list or the tree.
     List(ListResult),
+    /// A result for the completion.
+    Completion(CompletionResult),
+    /// The current value of one of the theme settings.
+    ThemeSetting(&'static Setting, String),
     /// A dialog to answer before the list beneath continues.
     Dialog(Dialog),
     Page {
@@ -136,7 +140,20 @@ pub(crate) enum TaskResult {
     CodeHighlighted,
 }
 
-/// A result for a list, the tree or the completion.
+/// A result for the completion.
+#[derive(Debug)]
+pub(crate) enum CompletionResult {
+    ArgumentValues {
+        of: ArgumentValues,
+        items: Vec<PickerItem>,
+    },
+    Files(Arc<FileList>),
+    /// The files that match the completed word.
+    Ranked(Ranked),
+    Paths(PathListing),
+}
+
+/// A result for a list or the tree.
 #[derive(Debug)]
 pub(crate) enum ListResult {
     /// The items of a list and the initially selected one.
@@ -151,17 +168,7 @@ pub(crate) enum ListResult {
         of: PickerChoice,
         lines: Vec<Line>,
     },
-    ArgumentValues {
-        of: ArgumentValues,
-        items: Vec<PickerItem>,
-    },
-    Files(Arc<FileList>),
-    /// The files that match the completed word.
-    Ranked(Ranked),
-    Paths(PathListing),
     Settings(Box<Settings>),
-    /// The current value of one of the theme settings.
-    Theme(&'static Setting, String),
     /// A status text for the list on top.
     Status(StatusText),
     /// The session list changed; `trashed` is a session that was moved to the trash.

@@ -11,6 +11,7 @@ use ratatui::layout::Rect;
 use tiller_core::event::QueueItem;
 use tiller_core::id::QueueId;
 use tiller_core::unit::UnixMs;
+use tiller_render::{Line, Role, Span};
 
 use crate::component::{Component, Context, Outcome, ViewContext};
 use crate::draw;
@@ -204,6 +205,14 @@ impl Component for QueuePanel {
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
         let lines = view::lines(self, usize::from(area.height), view);
         draw::lines(&lines, area, buffer, &view.ui.theme);
+    }
+
+    fn status_hint(&self, view: &ViewContext<'_>) -> Option<Line> {
+        let QueueFocus::Editing(..) = self.focus else { return None };
+        let (send, stop) = (view.key_of(KeyCommand::Send), view.key_of(KeyCommand::Stop));
+        let does = if self.editing_sends(view) { "sends it" } else { "puts it back" };
+        let text = format!("editing a queued message: {send} {does} · {stop} discards the change");
+        Some(Line::from(vec![Span::new("  ✎ ", Role::Accent), Span::new(text, Role::Text)]))
     }
 }
 

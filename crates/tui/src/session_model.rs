@@ -16,7 +16,7 @@ use tiller_core::message::{ThinkingLevel, Usage};
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::unit::Tokens;
 use tiller_engine::AnnouncedRetry;
-use tiller_engine::{AgentCommand, ContextUse, RunningCall, Summarizing};
+use tiller_engine::{AgentCommand, ApprovalMode, ContextUse, RunningCall, Summarizing};
 use tiller_provider::catalog::ImageInput;
 
 /// The session as far as known here.
@@ -41,6 +41,27 @@ impl SessionModel {
     pub(crate) fn has_waiting_steering(&self) -> bool {
         let is_waiting = |item: &QueueItem| item.kind == QueueKind::Steer && !item.held;
         self.activity.running_since.is_some() && self.activity.queue.iter().any(is_waiting)
+    }
+
+    /// Removes a job that has ended.
+    pub(crate) fn end_job(&mut self, job: Job) {
+        if let Some(at) = self.activity.jobs.iter().position(|(started, _)| *started == job) {
+            self.activity.jobs.remove(at);
+        }
+    }
+
+    /// The thinking level after the current one.
+    pub(crate) fn next_thinking(&self) -> ThinkingLevel {
+        let levels = ThinkingLevel::ALL;
+        let at = levels.iter().position(|level| *level == self.info.thinking).unwrap_or(0);
+        levels[(at + 1) % levels.len()]
+    }
+
+    /// The approval mode after the current one.
+    pub(crate) fn next_approval(&self) -> ApprovalMode {
+        let modes = ApprovalMode::ALL;
+        let at = modes.iter().position(|mode| mode.name() == self.info.approval);
+        modes[at.map_or(0, |at| (at + 1) % modes.len())]
     }
 
     /// The name of the current model.

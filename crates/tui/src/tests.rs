@@ -320,7 +320,7 @@ fn of_a_message_beside_a_command_it_is_said_that_the_model_does_not_wait() {
 #[test]
 fn snapshot_keeps_events_in_flight() {
     let mut harness = Harness::new(80, 24);
-    harness.app.expect_snapshot();
+    harness.app.model.info.gap.open();
     harness.event(EventKind::AgentStart);
     let snapshot = Snapshot { seq: 0, state: state(), in_progress: InFlight::default() };
     harness.input(Msg::TaskResult(TaskResult::Loaded(Box::new(LoadedSession {

@@ -19,7 +19,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tiller_engine::BranchSummary;
-use tiller_render::ImageLimits;
+use tiller_render::{ImageLimits, Line};
 use tiller_session::{BranchPoints, Entry};
 
 use crate::action::{Action, BackgroundJob, CopiedText, TerminalAction};
@@ -79,6 +79,10 @@ impl Component for TranscriptPane {
 
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
         view::draw(self, area, buffer, view);
+    }
+
+    fn status_hint(&self, view: &ViewContext<'_>) -> Option<Line> {
+        self.focus_hints(view)
     }
 
     fn paste(&mut self, text: &str, cx: &mut Context<'_>) {

@@ -1,32 +1,25 @@
 //! Drawing the screen: transcript, approval panel, status, queue, completion, editor, footer.
 
-mod footer;
 pub(crate) mod hit_test;
-pub(crate) mod prompt;
 
 use ratatui::Frame;
-use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tiller_core::unit::thousands;
-use tiller_render::{Emphasis, Line, Role, Span, Style};
+use tiller_render::{Line, Role, Span};
 
 use super::component::{Component, ViewContext};
-use super::draw::{lines, put};
-use super::editor::EditKind;
+use super::composer;
+use super::composer::view::SIGN_WIDTH;
+use super::draw::lines;
+use super::footer;
 use super::frame_pacer::Dirty;
 use super::overlay::Overlay;
 use super::pager::Pager;
-use super::welcome::placeholder;
+use super::status_line::StatusLine;
 use crate::app::App;
 
-/// Columns of the prompt sign before the editor.
-pub(super) const MARK: u16 = 3;
-
-/// Maximum number of visible completion rows.
-const MAX_COMPLETIONS: u16 = 7;
-
 /// Screen height from which on optional blank rows are shown.
-const ROOMY: u16 = 16;
+pub(super) const ROOMY: u16 = 16;
 
 /// Rows that the transcript keeps while an approval panel is shown, from `ROOMY` on.
 const TRANSCRIPT_ROWS: u16 = 4;
@@ -48,7 +41,7 @@ pub(super) struct ScreenAreas {
 impl ScreenAreas {
     /// Divides the screen: parts take what they need in order of importance.
     pub(super) fn compute(app: &App) -> Self {
-        let (width, height) = app.ui.size;
+        let ((width, height), view) = (app.ui.size, &app.view_context());
         let count = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
         let mut room = height;
         let mut take = |rows: u16, leave: u16| {
@@ -60,16 +53,15 @@ impl ScreenAreas {
         let footer = take(u16::from(height >= 4), 1);
         let top_rule = take(u16::from(height >= 8), 1);
         let bottom_rule = take(u16::from(height >= 12), 1);
-        let approval = take(
-            count(app.approvals.rows_needed(&app.view_context())),
-            if height >= ROOMY { TRANSCRIPT_ROWS } else { 0 },
-        );
+        let approval =
+            take(count(app.approvals.rows_needed(view)), if height >= ROOMY { TRANSCRIPT_ROWS } else { 0 });
         // One blank row below the transcript.
-        let status = take(count(prompt::status(app).len()) + u16::from(height >= ROOMY), 1);
-        let queue = take(count(app.queue.rows_needed(&app.view_context())), 3);
+        let status = take(count(app.status_lines(view).len()) + u16::from(height >= ROOMY), 1);
+        let queue = take(count(app.queue.rows_needed(view)), 3);
         // The search bar has the keys, so completion is hidden.
         let offers = if app.transcript.is_searching() { 0 } else { app.composer.completion.rows() };
-        let completion = take(count(offers).min(MAX_COMPLETIONS).min(height / 3), 1);
+        let most = if height < 3 { 0 } else { composer::view::max_candidates(view) };
+        let completion = take(count(offers.min(most)), 1);
         let mut y = 0;
         let mut area = |height: u16| {
             y += height;
@@ -110,7 +102,7 @@ impl App {
     /// Lays out the editor and the approval panel; gives the rest to the transcript.
     pub(super) fn lay_out_panels(&mut self) -> ScreenAreas {
         let (width, height) = self.ui.size;
-        self.composer.editor.lay_out(width.saturating_sub(MARK), height / 3);
+        self.composer.editor.lay_out(width.saturating_sub(SIGN_WIDTH), height / 3);
         let areas = ScreenAreas::compute(self);
         let focus = self.focus_state();
         let view = ViewContext { model: &self.model, ui: &self.ui, now: self.now, focus };
@@ -118,9 +110,16 @@ impl App {
         self.transcript.set_area(areas.transcript);
         areas
     }
-}
 
-impl App {
+    /// The lines of the status line.
+    fn status_lines(&self, view: &ViewContext<'_>) -> Vec<Line> {
+        let hint = self.transcript.status_hint(view);
+        let hint = hint.or_else(|| self.composer.status_hint(view)).or_else(|| self.queue.status_hint(view));
+        let arriving = self.transcript.content().live.last().map(|block| &block.kind);
+        let search = self.transcript.search_line(view);
+        StatusLine { search, flash: self.flash.text(), hint, arriving }.lines(view)
+    }
+
     /// Lays out the page over the transcript, if any.
     pub(super) fn lay_out_page(&mut self) {
         if !matches!(self.compositor.top(), Some(Overlay::Pager(_))) {
@@ -138,34 +137,31 @@ impl App {
 
 /// Draws the screen as laid out.
 pub(super) fn view(app: &App, areas: &ScreenAreas, frame: &mut Frame<'_>) {
+    let (view, theme) = (&app.view_context(), &app.ui.theme);
     let buffer = frame.buffer_mut();
-    let theme = &app.ui.theme;
-    app.transcript.render(areas.transcript, buffer, &app.view_context());
-    app.approvals.render(areas.approval, buffer, &app.view_context());
-    let status = prompt::status(app);
+    app.transcript.render(areas.transcript, buffer, view);
+    app.approvals.render(areas.approval, buffer, view);
+    let status = app.status_lines(view);
     lines(&status, bottom_rows(areas.status, status.len()), buffer, theme);
-    app.queue.render(areas.queue, buffer, &app.view_context());
-    lines(&prompt::completion(app), areas.completion, buffer, theme);
+    app.queue.render(areas.queue, buffer, view);
+    lines(&app.composer.completion_lines(view), areas.completion, buffer, theme);
     let [above, below] = hidden(app, areas.editor);
-    lines(&[top_rule(app, above)], areas.top_rule, buffer, theme);
-    let cursor = editor(app, areas.editor, buffer);
-    let cursor = app.transcript.search_cursor(bottom_rows(areas.status, 1)).unwrap_or(cursor);
-    lines(&[bottom_rule(app, below)], areas.bottom_rule, buffer, theme);
-    lines(&[footer::line(app)], areas.footer, buffer, theme);
-    let over = app.compositor.top().map(|overlay| {
+    lines(&[top_rule(above, app.transcript.below_label(view), view)], areas.top_rule, buffer, theme);
+    app.composer.render(areas.editor, buffer, view);
+    lines(&[bottom_rule(below, view)], areas.bottom_rule, buffer, theme);
+    lines(&[footer::line(view)], areas.footer, buffer, theme);
+    let search_cursor = app.transcript.search_cursor(bottom_rows(areas.status, 1)).map(Position::from);
+    let mut cursor = search_cursor.or_else(|| app.composer.cursor(areas.editor, view));
+    if let Some(overlay) = app.compositor.top() {
         let area = frame.area();
         let area = Rect { height: area.height - areas.footer.height, ..area };
-        let view = app.view_context();
-        overlay.render(area, frame.buffer_mut(), &view);
-        let cursor = overlay.cursor(area, &view).map(Into::into);
-        let foot = app.approvals.page_foot(&app.view_context());
-        let rows = u16::try_from(foot.len()).unwrap_or(u16::MAX).min(area.height);
-        let area = Rect { y: area.bottom() - rows, height: rows, ..area };
-        lines(&foot, area, frame.buffer_mut(), &app.ui.theme);
-        cursor
-    });
-    if let Some(cursor) = over.unwrap_or(Some(cursor)) {
-        frame.set_cursor_position(Position::from(cursor));
+        overlay.render(area, frame.buffer_mut(), view);
+        cursor = overlay.cursor(area, view);
+        let foot = app.approvals.page_foot(view);
+        lines(&foot, bottom_rows(area, foot.len()), frame.buffer_mut(), theme);
+    }
+    if let Some(cursor) = cursor {
+        frame.set_cursor_position(cursor);
     }
 }
 
@@ -180,10 +176,10 @@ fn hidden(app: &App, area: Rect) -> [usize; 2] {
 }
 
 /// The rule above the editor: hidden prompt rows, and new output below the screen.
-fn top_rule(app: &App, above: usize) -> Line {
-    let width = usize::from(app.ui.size.0);
+fn top_rule(above: usize, label: Option<Span>, view: &ViewContext<'_>) -> Line {
+    let width = usize::from(view.ui.size.0);
     let mut line = hidden_rows_rule('↑', above);
-    let Some(label) = app.transcript.below_label(&app.view_context()) else {
+    let Some(label) = label else {
         line.spans.push(Span::new("─".repeat(width.saturating_sub(line.width())), Role::Muted));
         return line;
     };
@@ -193,8 +189,8 @@ fn top_rule(app: &App, above: usize) -> Line {
 }
 
 /// The rule below the editor: hidden prompt rows.
-fn bottom_rule(app: &App, below: usize) -> Line {
-    let width = usize::from(app.ui.size.0);
+fn bottom_rule(below: usize, view: &ViewContext<'_>) -> Line {
+    let width = usize::from(view.ui.size.0);
     let mut line = hidden_rows_rule('↓', below);
     line.spans.push(Span::new("─".repeat(width.saturating_sub(line.width())), Role::Muted));
     line
@@ -206,24 +202,4 @@ fn hidden_rows_rule(arrow: char, hidden: usize) -> Line {
         0 => Line::default(),
         count => Line::new(format!("── {arrow} {} more ", thousands(count)), Role::Muted),
     }
-}
-
-fn editor(app: &App, area: Rect, buffer: &mut Buffer) -> (u16, u16) {
-    if area.is_empty() {
-        return (0, 0);
-    }
-    let (sign, role) = match app.composer.editor.kind() {
-        EditKind::Message if app.model.is_working() => (" ❯ ", Role::Muted),
-        EditKind::Message => (" ❯ ", Role::Accent),
-        EditKind::Command => (" ! ", Role::Warning),
-        EditKind::PrivateCommand => ("!! ", Role::Warning),
-    };
-    let mark = Line::new(sign, Style::from(role).with(Emphasis::BOLD));
-    put(&mark, Rect { height: 1, ..area }, buffer, &app.ui.theme);
-    let inset = MARK.min(area.width.saturating_sub(1));
-    let inner = Rect { x: area.x + inset, width: area.width - inset, ..area };
-    if let Some(words) = placeholder(&app.view_context()) {
-        put(&Line::new(words, Role::Muted), Rect { height: 1, ..inner }, buffer, &app.ui.theme);
-    }
-    app.composer.editor.draw(inner, app.ui.theme.style(Role::Text.into()), buffer)
 }

@@ -4,15 +4,11 @@
 //! [`SessionModel::apply`]: crate::session_model::SessionModel::apply
 //! [`TranscriptPane::apply`]: crate::transcript_pane::TranscriptPane::apply
 
-use tiller_core::event::{CompactionChoice, Event, EventKind, SessionChange};
-use tiller_core::id::CallId;
+use tiller_core::event::{Event, EventKind, SessionChange};
 
 use crate::action::{Action, BackgroundJob};
 use crate::agent_event::AgentEvent;
 use crate::app::App;
-use crate::dialog::Dialog;
-use crate::picker::item::{PickerChoice, PickerItem};
-use crate::text::one_line;
 
 impl App {
     /// Applies an event, unless a snapshot included it already.
@@ -31,7 +27,9 @@ impl App {
     fn follow_event(&mut self, event: &AgentEvent<'_>) -> Vec<Action> {
         match event.kind {
             EventKind::CompactionStart { .. } => self.compositor.close_failure_dialog(),
-            EventKind::CompactionFailed { error_message, .. } => self.open_failure_dialog(error_message),
+            EventKind::CompactionFailed { error_message, .. } => {
+                return self.with_overlays(|overlays, cx| overlays.open_failure_dialog(error_message, cx));
+            }
             EventKind::CompactionEnd { .. } => {
                 self.compositor.close_failure_dialog();
                 return vec![Action::Refresh];
@@ -45,7 +43,7 @@ impl App {
                 return vec![Action::Reload];
             }
             EventKind::ToolExecutionEnd { tool_call_id, .. }
-            | EventKind::ApprovalResolved { tool_call_id, .. } => self.approval_ended(tool_call_id),
+            | EventKind::ApprovalResolved { tool_call_id, .. } => self.flash.clear_about(tool_call_id),
             EventKind::EntryAppended { .. } => {
                 self.compositor.outdate_tree();
                 if event.hides() {
@@ -69,27 +67,5 @@ impl App {
             self.transcript.keep_anchor();
         }
         vec![Action::Reload]
-    }
-
-    /// Ends what is about a pending call that was answered here or elsewhere, or whose run ended.
-    pub(crate) fn approval_ended(&mut self, call: &CallId) {
-        self.flash.clear_about(call);
-    }
-
-    /// Opens the dialog about a failed summary.
-    pub(crate) fn open_failure_dialog(&mut self, error: &str) {
-        self.compositor.close_failure_dialog();
-        let item = |choice: CompactionChoice| {
-            let label = match choice {
-                CompactionChoice::Retry => "try again",
-                CompactionChoice::Truncate => "drop the older messages without a summary",
-                CompactionChoice::GoOn => "continue without compacting",
-            };
-            PickerItem::new(label, PickerChoice::AfterFailure(choice))
-        };
-        let title = format!("summary failed: {}", one_line(error));
-        let items = CompactionChoice::ALL.map(item).to_vec();
-        let dialog = Dialog { title, items };
-        _ = self.with_overlays(|overlays, cx| overlays.open_dialog(dialog, cx));
     }
 }

@@ -1,9 +1,8 @@
 //! Keys of the whole screen: their dispatch, and the bindings that concern no single part.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
-use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::UnixMs;
-use tiller_engine::{ApprovalMode, CycleDirection};
+use tiller_engine::CycleDirection;
 
 use crate::action::{Action, ListAction, SessionEdit, TerminalAction};
 use crate::app::App;
@@ -123,13 +122,23 @@ impl App {
             KeyCommand::Quit if at_rest && !self.model.is_working() => {
                 vec![Action::Terminal(TerminalAction::Quit)]
             }
-            KeyCommand::Quit if at_rest => self.flash_how_to_quit(),
+            // It does nothing during a run, so that no run is stopped by accident.
+            KeyCommand::Quit if at_rest => {
+                let (stop, quit) =
+                    [KeyCommand::Stop, KeyCommand::Quit].map(|key| self.ui.keymap.key_of(key)).into();
+                self.flash(format!("Still running: {stop} stops it, then {quit} quits."));
+                Vec::new()
+            }
             KeyCommand::EditQueue => self.with_queue(QueuePanel::enter),
             KeyCommand::PickModel => self.apply(Effect::Open(Opening::list(ListKind::Models))),
             KeyCommand::NextModel => vec![Action::Edit(SessionEdit::CycleModel(CycleDirection::Forward))],
             KeyCommand::PreviousModel => vec![Action::Edit(SessionEdit::CycleModel(CycleDirection::Back))],
-            KeyCommand::NextThinking => self.next_thinking(),
-            KeyCommand::NextApproval => self.next_approval(),
+            KeyCommand::NextThinking => {
+                vec![Action::Edit(SessionEdit::SetThinking(self.model.next_thinking()))]
+            }
+            KeyCommand::NextApproval => {
+                vec![Action::List(ListAction::SetApproval(self.model.next_approval()))]
+            }
             KeyCommand::Suspend => vec![Action::Terminal(TerminalAction::Suspend)],
             KeyCommand::Help if at_rest => {
                 let lines = help::page(&self.ui.keymap, &self.model.info.commands);
@@ -169,27 +178,7 @@ impl App {
         Vec::new()
     }
 
-    /// Tells how to quit: the quit key does nothing during a run, so that no run is stopped by accident.
-    fn flash_how_to_quit(&mut self) -> Vec<Action> {
-        let key = |command| self.ui.keymap.key_of(command);
-        let (stop, quit) = (key(KeyCommand::Stop), key(KeyCommand::Quit));
-        self.flash(format!("Still running: {stop} stops it, then {quit} quits."));
-        Vec::new()
-    }
-
     fn is_second(&self, pressed: Option<(DoubleKey, UnixMs)>, key: DoubleKey, within_ms: u64) -> bool {
         pressed.is_some_and(|(before, at)| before == key && self.now.since_ms(at) <= within_ms)
-    }
-
-    fn next_thinking(&mut self) -> Vec<Action> {
-        let at = ThinkingLevel::ALL.iter().position(|level| *level == self.model.info.thinking).unwrap_or(0);
-        vec![Action::Edit(SessionEdit::SetThinking(ThinkingLevel::ALL[(at + 1) % ThinkingLevel::ALL.len()]))]
-    }
-
-    fn next_approval(&mut self) -> Vec<Action> {
-        let modes = ApprovalMode::ALL;
-        let at = modes.iter().position(|mode| mode.name() == self.model.info.approval);
-        let next = modes[at.map_or(0, |at| (at + 1) % modes.len())];
-        vec![Action::List(ListAction::SetApproval(next))]
     }
 }

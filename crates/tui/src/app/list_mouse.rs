@@ -11,12 +11,12 @@ use crate::action::Action;
 use crate::app::App;
 use crate::app::mouse::WHEEL_LINES;
 use crate::composer::Composer;
+use crate::composer::view::max_candidates;
+use crate::compositor::Compositor;
 use crate::compositor::consumed_key::KeyIntent;
-use crate::overlay::Overlay;
 use crate::queue_panel::QueuePanel;
 use crate::shown_since::ShownSince;
 use crate::transcript::jump_target::Direction;
-use crate::view;
 use crate::view::hit_test::{HitRow, ScrollTarget};
 
 impl App {
@@ -26,34 +26,22 @@ impl App {
         if self.compositor.accepted_click.is_some_and(|accepted| !accepted.is_long_enough(self.now)) {
             return Some(Vec::new());
         }
-        if !self.choose_row_at(row) {
+        let was_selected = match row {
+            HitRow::Popup { line, height } => self.compositor.select_row(line, height),
+            HitRow::Offer(line) => {
+                let height = max_candidates(&view!(self));
+                self.composer.completion.click(line, height)
+            }
+            HitRow::Waiting(row) => self.queue.click(row, &self.model.activity.queue),
+        };
+        if !was_selected {
             return Some(Vec::new());
         }
         self.compositor.accepted_click = Some(ShownSince::at(self.now));
         Some(match row {
-            HitRow::Popup { .. } => self.accept_row(),
+            HitRow::Popup { .. } => self.with_overlays(Compositor::accept_selected),
             HitRow::Offer(_) => self.with_composer(Composer::accept_candidate),
             HitRow::Waiting(_) => self.with_queue(QueuePanel::edit_selected),
-        })
-    }
-
-    /// Selects a row; returns whether the user had selected it before.
-    fn choose_row_at(&mut self, row: HitRow) -> bool {
-        match (row, self.compositor.top_mut()) {
-            (HitRow::Popup { line, height }, Some(Overlay::Picker(picker))) => picker.click(line, height),
-            (HitRow::Popup { line, .. }, Some(Overlay::Tree(tree))) => tree.click(line),
-            (HitRow::Popup { .. }, Some(Overlay::Pager(_)) | None) => false,
-            (HitRow::Offer(line), _) => self.composer.completion.click(line, view::prompt::most_offers(self)),
-            (HitRow::Waiting(row), _) => self.queue.click(row, &self.model.activity.queue),
-        }
-    }
-
-    /// Accepts the selected row of the top list.
-    fn accept_row(&mut self) -> Vec<Action> {
-        self.with_overlays(|overlays, cx| match overlays.top_mut() {
-            Some(Overlay::Picker(picker)) => picker.accept_selected(cx),
-            Some(Overlay::Tree(tree)) => tree.accept_selected(cx),
-            Some(Overlay::Pager(_)) | None => {}
         })
     }
 

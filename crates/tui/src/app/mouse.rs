@@ -6,9 +6,10 @@ use ratatui::layout::Position;
 
 use crate::action::Action;
 use crate::app::App;
+use crate::composer::view::SIGN_WIDTH;
 use crate::compositor::consumed_key::KeyIntent;
 use crate::transcript::jump_target::Direction;
-use crate::view::{MARK, ScreenAreas};
+use crate::view::ScreenAreas;
 
 /// Lines per step of the wheel.
 pub(super) const WHEEL_LINES: usize = 3;
@@ -43,7 +44,7 @@ impl App {
         if areas.top_rule.contains(position) {
             self.transcript.follow();
         } else if areas.editor.contains(position) {
-            let (row, column) = (position.y - areas.editor.y, position.x.saturating_sub(MARK));
+            let (row, column) = (position.y - areas.editor.y, position.x.saturating_sub(SIGN_WIDTH));
             self.composer.editor.click(row, column, areas.editor.height);
         }
     }

@@ -1,41 +1,30 @@
 //! Applies task results to the app's state.
 
 use tiller_core::event::QueueItem;
-use tiller_core::id::SessionId;
-use tiller_engine::{KeyChangeOutcome, SessionState, SessionSwitched};
+use tiller_engine::{SessionState, SessionSwitched};
 
 use crate::action::{Action, BackgroundJob, ListAction, UserText};
 use crate::app::App;
 use crate::block::notice_level::NoticeLevel;
 use crate::compositor::Compositor;
 use crate::frame_pacer::Dirty;
-use crate::keymap::KeyCommand;
-use crate::list_kind::ListKind;
-use crate::login::LoginResult;
-use crate::message::{ListResult, LoadedSession, TaskOrigin, TaskResult};
+use crate::message::{LoadedSession, TaskOrigin, TaskResult};
 use crate::pager::Pager;
 use crate::queue::{QueueAction, QueueOutcome};
-use crate::session_model::Job;
 use crate::transcript_pane::TranscriptPane;
-use crate::tree::keys::hide_dialog;
 use crate::welcome::banner;
 
 impl App {
     /// Switches to another session. A prompt that returns with it, and text typed while it was opening, are
     /// put before the draft.
     fn session_switched(&mut self, switched: SessionSwitched) {
-        self.restore_typed_ahead();
+        _ = self.with_overlays(Compositor::cancel_switch);
         self.compositor.overlays.clear();
         self.compositor.drop_deferred();
         self.queue.forget_removed();
         if let Some(text) = switched.editor {
             self.composer.editor.put_before(&[text]);
         }
-    }
-
-    /// Cancels a pending session switch; the text typed during it goes to the editor.
-    fn restore_typed_ahead(&mut self) {
-        _ = self.with_overlays(Compositor::cancel_switch);
     }
 
     pub(super) fn apply_result(&mut self, report: TaskResult) -> Vec<Action> {
@@ -58,9 +47,11 @@ impl App {
                 return self.with_overlays(|overlays, cx| overlays.open_dialog(dialog, cx));
             }
             TaskResult::CodeHighlighted => {}
-            TaskResult::Began(errand) => self.model.activity.jobs.push((errand, self.now)),
-            TaskResult::Ended(errand) => self.job_ended(errand),
-            TaskResult::Login(result) => return self.key_changed(result),
+            TaskResult::Began(job) => self.model.activity.jobs.push((job, self.now)),
+            TaskResult::Ended(job) => self.model.end_job(job),
+            TaskResult::Login(result) => {
+                return self.with_overlays(|overlays, cx| overlays.key_changed(result, cx));
+            }
             TaskResult::Page { title, lines } => {
                 let page = Pager::new(&title, lines);
                 return self.with_overlays(|overlays, cx| overlays.defer_page(page, cx));
@@ -81,91 +72,15 @@ impl App {
             }
             TaskResult::Edited(text) => self.composer.editor.set_text(&text),
             TaskResult::Paste(text) => self.composer.editor.paste(&text),
-            TaskResult::List(result) => return self.apply_list_result(result),
+            TaskResult::ThemeSetting(setting, name) => self.ui.theme.set_theme(setting, &name),
+            TaskResult::List(result) => {
+                return self.with_overlays(|overlays, cx| overlays.apply_result(result, cx));
+            }
+            TaskResult::Completion(result) => {
+                return self.with_composer(|composer, cx| composer.apply_completion(result, cx));
+            }
         }
         Vec::new()
-    }
-
-    /// Applies a result for a list, the tree or the completion.
-    fn apply_list_result(&mut self, result: ListResult) -> Vec<Action> {
-        match result {
-            ListResult::Items { list, items, selected } => self.compositor.fill_list(list, items, selected),
-            ListResult::Narrowed(done) => self.compositor.apply_narrowed(&done),
-            ListResult::Preview { of, lines } => self.compositor.show_preview(&of, &lines),
-            ListResult::ArgumentValues { of, items } => self.composer.show_argument_values(of, items),
-            ListResult::Files(files) => {
-                return self.with_composer(|composer, cx| composer.set_project_files(files, cx));
-            }
-            ListResult::Ranked(ranked) => {
-                return self.with_composer(|composer, cx| composer.show_ranked_files(ranked, cx));
-            }
-            ListResult::Paths(listing) => {
-                return self.with_composer(|composer, cx| composer.show_listed_paths(listing, cx));
-            }
-            ListResult::Settings(settings) => self.compositor.settings_changed(&settings),
-            ListResult::Theme(setting, name) => self.ui.theme.set_theme(setting, &name),
-            ListResult::Status(status) => {
-                return self.with_overlays(|overlays, cx| {
-                    // The text typed ahead stays in the list: its switch has failed.
-                    overlays.drop_switch();
-                    overlays.show_status(status, cx);
-                });
-            }
-            ListResult::SessionsChanged { word, trashed } => {
-                return self.with_overlays(|overlays, cx| overlays.sessions_changed(word, trashed, cx));
-            }
-            ListResult::RenameFailed { path, name, reason } => {
-                return self.with_overlays(|overlays, cx| overlays.rename_failed(&path, &name, reason, cx));
-            }
-            ListResult::RestoreFailed { path, reason } => {
-                self.compositor.restore_failed(path);
-                return self.with_overlays(|overlays, cx| overlays.show_status(reason, cx));
-            }
-            ListResult::Sessions { look, scope, what } => self.compositor.show_sessions(look, scope, &what),
-            ListResult::AskToHide { entry, count } => {
-                let dialog = hide_dialog(entry, count, &self.ui.keymap);
-                return self.with_overlays(|overlays, cx| overlays.open_dialog(dialog, cx));
-            }
-            ListResult::Tree { session, news } => self.compositor.apply_tree_result(&session, news),
-            ListResult::ForkCreated(session) => self.fork_created(&session),
-        }
-        Vec::new()
-    }
-
-    /// Reports a new fork.
-    fn fork_created(&mut self, session: &SessionId) {
-        self.compositor.overlays.clear();
-        let short = session.short();
-        let hint = format!("open it with tiller --session {short}; the chosen prompt is in its editor");
-        self.add_notice(NoticeLevel::Note, format!("forked into session {short}"), Some(hint));
-    }
-
-    /// Reports a stored or removed API key. If a model was being chosen, choosing continues.
-    fn key_changed(&mut self, result: LoginResult) -> Vec<Action> {
-        let LoginResult { message, hint, outcome } = result;
-        let key = self.ui.keymap.key_of(KeyCommand::PickModel);
-        let hint = match outcome {
-            KeyChangeOutcome::ActiveProvider | KeyChangeOutcome::Unchanged => hint,
-            KeyChangeOutcome::OtherProvider => hint.or_else(|| Some(format!("{key} chooses a model"))),
-            KeyChangeOutcome::SwitchedToProvider(model) => {
-                let chosen = format!("{model} answers from the next request on; {key} chooses another");
-                Some(hint.map_or(chosen.clone(), |hint| format!("{chosen}; {hint}")))
-            }
-            KeyChangeOutcome::NoModel => {
-                Some(format!("the next prompt needs another model: {key} chooses one"))
-            }
-            KeyChangeOutcome::SwitchedToFallback(model) => {
-                Some(format!("{model} is the only model left; /login adds a key"))
-            }
-        };
-        self.add_notice(NoticeLevel::Note, message, hint);
-        let is_choosing = self.compositor.key_changed();
-        is_choosing.then_some(Action::List(ListAction::LoadItems(ListKind::Models))).into_iter().collect()
-    }
-
-    fn job_ended(&mut self, job: Job) {
-        let at = self.model.activity.jobs.iter().position(|(started, _)| *started == job);
-        at.map(|at| self.model.activity.jobs.remove(at));
     }
 
     /// Applies the result of a queue action. The text of an edit that came too late becomes a draft.
@@ -201,7 +116,7 @@ impl App {
             Action::List(ListAction::LoadArguments(_)) => self.composer.completion.cancel_gathering(),
             Action::List(ListAction::RestoreSession(path)) => self.compositor.restore_failed(path),
             Action::Attach(_, text) => self.composer.editor.paste(&text),
-            Action::Navigate(_) => self.restore_typed_ahead(),
+            Action::Navigate(_) => _ = self.with_overlays(Compositor::cancel_switch),
             Action::Queue(QueueAction::Restore(removed)) => {
                 let items: Vec<QueueItem> = removed.into_iter().map(|removed| removed.item).collect();
                 self.composer.restore_messages(&items);
@@ -245,7 +160,7 @@ impl App {
         self.set_session_state(snapshot.state);
         self.model.info.tools = self.transcript.content().context().tools.clone();
         let answered = self.model.restore(snapshot.seq, &live, self.now);
-        answered.iter().for_each(|call| self.approval_ended(call));
+        answered.iter().for_each(|call| self.flash.clear_about(call));
         // The snapshot says whether that dialog is still open; other deferred dialogs exist only here.
         self.compositor.close_failure_dialog();
         // If entries are still unread, the context's size shows whether the session is new.
@@ -255,7 +170,7 @@ impl App {
             self.with_transcript(|pane, cx| pane.show_banner(banner(cx)));
         }
         if let Some(error) = live.summary.as_ref().and_then(|summary| summary.failed.clone()) {
-            self.open_failure_dialog(&error);
+            _ = self.with_overlays(|overlays, cx| overlays.open_failure_dialog(&error, cx));
         }
         self.with_transcript(|pane, cx| pane.restore(&live, former, cx));
         let arrived = self.transcript.content().arrived();

@@ -1,19 +1,17 @@
 //! Completion of the text in the editor.
 
-use std::sync::Arc;
 
 use crate::action::Action;
 use crate::attach;
 use crate::completion::candidate::OnAccept;
-use crate::completion::files::{FileList, Ranked};
+use crate::completion::files::Ranked;
 use crate::completion::paths::{PathKind, PathListing, common};
-use crate::completion::values::ArgumentValues;
 use crate::completion::word::path;
 use crate::completion::{CompletionKey, EditedText, EnterMeaning, list_paths_action};
 use crate::component::{Context, Outcome};
 use crate::composer::Composer;
+use crate::message::CompletionResult;
 use crate::navigate::Navigate;
-use crate::picker::item::PickerItem;
 
 impl Composer {
     /// Updates the candidates if the text before the cursor has changed.
@@ -87,24 +85,26 @@ impl Composer {
         }
     }
 
-    pub(crate) fn set_project_files(&mut self, files: Arc<FileList>, cx: &mut Context<'_>) {
-        self.completion.set_project_files(files, cx);
+    /// Applies a result for the completion.
+    pub(crate) fn apply_completion(&mut self, result: CompletionResult, cx: &mut Context<'_>) {
+        match result {
+            CompletionResult::ArgumentValues { of, items } => self.completion.show_argument_values(of, items),
+            CompletionResult::Files(files) => self.completion.set_project_files(files, cx),
+            CompletionResult::Ranked(ranked) => self.show_ranked_files(ranked, cx),
+            CompletionResult::Paths(listing) => self.show_listed_paths(listing, cx),
+        }
     }
 
     /// Shows ranked files, if the query is still the same.
-    pub(crate) fn show_ranked_files(&mut self, ranked: Ranked, cx: &mut Context<'_>) {
+    fn show_ranked_files(&mut self, ranked: Ranked, cx: &mut Context<'_>) {
         if self.completion.show_ranked_files(ranked) {
             self.accept_awaited(cx);
         }
     }
 
-    pub(crate) fn show_argument_values(&mut self, values: ArgumentValues, items: Vec<PickerItem>) {
-        self.completion.show_argument_values(values, items);
-    }
-
     /// Handles a directory listing: a single name is inserted; for several, their common prefix is, and they are
     /// shown.
-    pub(crate) fn show_listed_paths(&mut self, listing: PathListing, cx: &mut Context<'_>) {
+    fn show_listed_paths(&mut self, listing: PathListing, cx: &mut Context<'_>) {
         let is_current = self.completion.expects_paths(listing.purpose);
         if self.editor.line_before_cursor() != listing.before || !is_current {
             return;

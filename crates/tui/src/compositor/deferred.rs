@@ -1,5 +1,7 @@
 //! Overlays that open by themselves, once the user isn't typing and nothing else is open.
 
+use tiller_core::event::CompactionChoice;
+
 use crate::action::Action;
 use crate::component::Context;
 use crate::compositor::Compositor;
@@ -10,7 +12,9 @@ use crate::overlay::Overlay;
 use crate::pager::Pager;
 use crate::picker::Picker;
 use crate::picker::choices::Question;
+use crate::picker::item::{PickerChoice, PickerItem};
 use crate::shown_since::ShownSince;
+use crate::text::one_line;
 
 impl Compositor {
     /// Opens a dialog at once if it follows from an action in a list, otherwise once the user isn't typing.
@@ -52,7 +56,7 @@ impl Compositor {
             DeferredOverlay::Sessions => {
                 // Results of an earlier list don't belong to this one.
                 cx.push(Action::EndSessionSearch);
-                self.open(Opening::Sessions { filter: String::new() }, cx);
+                self.open(Opening::sessions(), cx);
                 self.top_picker().into_iter().for_each(|picker| picker.set_appeared(appeared));
             }
         }
@@ -63,6 +67,21 @@ impl Compositor {
         let mut picker = Picker::with_items(&Question, title, items, 0);
         picker.set_appeared(ShownSince::at(cx.now));
         self.overlays.push(Overlay::picker(picker));
+    }
+
+    /// Opens the dialog about a failed summary.
+    pub(crate) fn open_failure_dialog(&mut self, error: &str, cx: &mut Context<'_>) {
+        self.close_failure_dialog();
+        let item = |choice: CompactionChoice| {
+            let label = match choice {
+                CompactionChoice::Retry => "try again",
+                CompactionChoice::Truncate => "drop the older messages without a summary",
+                CompactionChoice::GoOn => "continue without compacting",
+            };
+            PickerItem::new(label, PickerChoice::AfterFailure(choice))
+        };
+        let title = format!("summary failed: {}", one_line(error));
+        self.open_dialog(Dialog { title, items: CompactionChoice::ALL.map(item).to_vec() }, cx);
     }
 
     /// Closes the dialog about a failed summary, open or deferred.

@@ -1,54 +1,81 @@
 //! Results of jobs for lists and the tree.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use tiller_core::id::SessionId;
-use tiller_core::setting::Settings;
-use tiller_render::Line;
-use tiller_session::SessionScope;
+use tiller_engine::KeyChangeOutcome;
 
-use crate::action::Action;
+use crate::action::{Action, ListAction};
 use crate::component::Context;
 use crate::compositor::Compositor;
 use crate::keymap::KeyCommand;
 use crate::list_kind::ListKind;
-use crate::message::SessionsResult;
+use crate::login::LoginResult;
+use crate::message::ListResult;
 use crate::overlay::Overlay;
-use crate::picker::item::{PickerChoice, PickerItem};
+use crate::picker::item::PickerItem;
 use crate::picker::line_prompt::StatusText;
-use crate::picker::narrowing::NarrowedList;
-use crate::picker::session_query::SessionQueryId;
 use crate::picker::settings::setting_items;
 use crate::picker::themes::theme_items;
 use crate::theme::ThemeState;
-use crate::tree::request::TreeResult;
+use crate::tree::keys::hide_dialog;
 
 impl Compositor {
-    pub(crate) fn fill_list(&mut self, list: ListKind, items: Vec<PickerItem>, selected: usize) {
+    /// Applies a result for a list or the tree.
+    pub(crate) fn apply_result(&mut self, result: ListResult, cx: &mut Context<'_>) {
+        match result {
+            ListResult::Items { list, items, selected } => self.fill_list(list, items, selected),
+            ListResult::Narrowed(done) => self.pickers().for_each(|picker| picker.apply_narrowed(&done)),
+            ListResult::Preview { of, lines } => {
+                self.pickers().for_each(|picker| picker.show_preview(&of, lines.clone()));
+            }
+            ListResult::Settings(settings) => self.fill_list(ListKind::Settings, setting_items(&settings), 0),
+            ListResult::Status(status) => {
+                // A pending session switch has failed; the text typed ahead stays in the list.
+                _ = self.overlays.iter_mut().filter_map(Overlay::cancel_navigation).next();
+                self.show_status(status, cx);
+            }
+            ListResult::SessionsChanged { word, trashed } => self.sessions_changed(word, trashed, cx),
+            ListResult::RenameFailed { path, name, reason } => {
+                self.top_picker().into_iter().for_each(|picker| picker.ask_for_name_again(&path, &name));
+                self.show_status(reason, cx);
+            }
+            ListResult::RestoreFailed { path, reason } => {
+                self.restore_failed(path);
+                self.show_status(reason, cx);
+            }
+            ListResult::Sessions { look, scope, what } => {
+                self.pickers().for_each(|picker| picker.browsed(look, scope, &what));
+            }
+            ListResult::AskToHide { entry, count } => {
+                self.open_dialog(hide_dialog(entry, count, &cx.ui.keymap), cx);
+            }
+            ListResult::Tree { session, news } => {
+                if let Some(tree) = self.tree() {
+                    tree.take(&session, news);
+                }
+            }
+            ListResult::ForkCreated(session) => {
+                self.overlays.clear();
+                let short = session.short();
+                let hint =
+                    format!("open it with tiller --session {short}; the chosen prompt is in its editor");
+                cx.note(format!("forked into session {short}"), Some(hint));
+            }
+        }
+    }
+
+    fn fill_list(&mut self, list: ListKind, items: Vec<PickerItem>, selected: usize) {
         if let Some(picker) = self.pickers().rfind(|picker| picker.kind() == Some(list)) {
             picker.fill(items, selected);
         }
     }
 
-    pub(crate) fn apply_narrowed(&mut self, done: &NarrowedList) {
-        self.pickers().for_each(|picker| picker.apply_narrowed(done));
-    }
-
-    pub(crate) fn show_preview(&mut self, of: &PickerChoice, lines: &[Line]) {
-        self.pickers().for_each(|picker| picker.show_preview(of, lines.to_vec()));
-    }
-
     /// Shows a status in the list on top, or as a flash if there is none.
-    pub(crate) fn show_status(&mut self, status: StatusText, cx: &mut Context<'_>) {
+    fn show_status(&mut self, status: StatusText, cx: &mut Context<'_>) {
         match self.top_picker() {
             Some(picker) => picker.set_status(Some(status)),
             None => cx.flash(status.text),
         }
-    }
-
-    /// Refreshes the settings list after settings have changed.
-    pub(crate) fn settings_changed(&mut self, changed: &Settings) {
-        self.fill_list(ListKind::Settings, setting_items(changed), 0);
     }
 
     /// Refreshes the list of themes.
@@ -59,23 +86,8 @@ impl Compositor {
         }
     }
 
-    /// Shows the results of a session search.
-    pub(crate) fn show_sessions(
-        &mut self,
-        query: SessionQueryId,
-        scope: SessionScope,
-        what: &SessionsResult,
-    ) {
-        self.pickers().for_each(|picker| picker.browsed(query, scope, what));
-    }
-
     /// Searches again after a session was renamed, trashed or restored.
-    pub(crate) fn sessions_changed(
-        &mut self,
-        status: StatusText,
-        trashed: Option<PathBuf>,
-        cx: &mut Context<'_>,
-    ) {
+    fn sessions_changed(&mut self, status: StatusText, trashed: Option<PathBuf>, cx: &mut Context<'_>) {
         let status = match &trashed {
             Some(_) => {
                 let undo = cx.key_of(KeyCommand::Untrash);
@@ -93,18 +105,6 @@ impl Compositor {
         }
     }
 
-    /// Asks for a session's name again after renaming it failed.
-    pub(crate) fn rename_failed(
-        &mut self,
-        path: &Path,
-        name: &str,
-        reason: StatusText,
-        cx: &mut Context<'_>,
-    ) {
-        self.top_picker().into_iter().for_each(|picker| picker.ask_for_name_again(path, name));
-        self.show_status(reason, cx);
-    }
-
     /// Puts a session that could not be restored at the front, so that it doesn't block the others.
     pub(crate) fn restore_failed(&mut self, path: PathBuf) {
         self.sessions.trashed.insert(0, path);
@@ -118,12 +118,32 @@ impl Compositor {
         is_shown
     }
 
-    /// Closes the lists of providers after a key has changed; returns true if models are being chosen beneath.
-    pub(crate) fn key_changed(&mut self) -> bool {
+    /// Reports a stored or removed API key, and closes the lists of providers. If a model is being chosen beneath,
+    /// choosing continues.
+    pub(crate) fn key_changed(&mut self, result: LoginResult, cx: &mut Context<'_>) {
+        let LoginResult { message, hint, outcome } = result;
+        let key = cx.key_of(KeyCommand::PickModel);
+        let hint = match outcome {
+            KeyChangeOutcome::ActiveProvider | KeyChangeOutcome::Unchanged => hint,
+            KeyChangeOutcome::OtherProvider => hint.or_else(|| Some(format!("{key} chooses a model"))),
+            KeyChangeOutcome::SwitchedToProvider(model) => {
+                let chosen = format!("{model} answers from the next request on; {key} chooses another");
+                Some(hint.map_or(chosen.clone(), |hint| format!("{chosen}; {hint}")))
+            }
+            KeyChangeOutcome::NoModel => {
+                Some(format!("the next prompt needs another model: {key} chooses one"))
+            }
+            KeyChangeOutcome::SwitchedToFallback(model) => {
+                Some(format!("{model} is the only model left; /login adds a key"))
+            }
+        };
+        cx.note(message, hint);
         let is_done =
             |overlay: &Overlay| overlay.is_list(ListKind::Logins) || overlay.is_list(ListKind::Logouts);
         self.overlays.retain(|overlay| !is_done(overlay));
-        self.overlays.iter().any(|overlay| overlay.is_list(ListKind::Models))
+        if self.overlays.iter().any(|overlay| overlay.is_list(ListKind::Models)) {
+            cx.push(Action::List(ListAction::LoadItems(ListKind::Models)));
+        }
     }
 
     /// Closes lists and the tree, which would cover an error; the dialog about a failed summary blocks the agent, so it
@@ -139,12 +159,6 @@ impl Compositor {
     pub(crate) fn outdate_tree(&mut self) {
         if let Some(tree) = self.tree() {
             tree.mark_stale();
-        }
-    }
-
-    pub(crate) fn apply_tree_result(&mut self, session: &SessionId, result: TreeResult) {
-        if let Some(tree) = self.tree() {
-            tree.take(session, result);
         }
     }
 }

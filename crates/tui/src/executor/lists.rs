@@ -20,7 +20,7 @@ use crate::dialog::Dialog;
 use crate::executor::ExecutorWorker;
 use crate::executor::errors::failure;
 use crate::list_kind::ListKind;
-use crate::message::{ListResult, TaskOrigin, TaskResult};
+use crate::message::{CompletionResult, ListResult, TaskOrigin, TaskResult};
 use crate::picker::agent_options::Levels;
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::picker::line_prompt::StatusText;
@@ -63,7 +63,7 @@ impl ExecutorWorker {
             ArgumentValues::List(list) => {
                 let words = |report| match report {
                     TaskResult::List(ListResult::Items { items, .. }) => {
-                        TaskResult::List(ListResult::ArgumentValues { of, items })
+                        TaskResult::Completion(CompletionResult::ArgumentValues { of, items })
                     }
                     report => report,
                 };
@@ -77,7 +77,7 @@ impl ExecutorWorker {
                         PageRequest { offset: 0, limit: Some(MAX_SESSIONS) },
                     );
                     let sessions = newest.map(|listing| listing.sessions).unwrap_or_default();
-                    TaskResult::List(ListResult::ArgumentValues {
+                    TaskResult::Completion(CompletionResult::ArgumentValues {
                         of,
                         items: picker::sessions::newest(&sessions, now()),
                     })
@@ -128,19 +128,19 @@ impl ExecutorWorker {
             }
             ListAction::WalkFiles(cwd) => {
                 let protected = self.options.files.hidden_folders.clone();
-                let list = move || ListResult::Files(Arc::new(list_files(&cwd, &protected)));
-                self.read_in_background(background, move || TaskResult::List(list()));
+                let list = move || CompletionResult::Files(Arc::new(list_files(&cwd, &protected)));
+                self.read_in_background(background, move || TaskResult::Completion(list()));
                 Ok(Vec::new())
             }
             ListAction::RankFiles(ranking) => {
                 self.read_in_background(background, move || {
-                    TaskResult::List(ListResult::Ranked(ranking.run()))
+                    TaskResult::Completion(CompletionResult::Ranked(ranking.run()))
                 });
                 Ok(Vec::new())
             }
             ListAction::ListPaths(text) => {
                 self.read_in_background(background, move || {
-                    TaskResult::List(ListResult::Paths(list_paths_for(text)))
+                    TaskResult::Completion(CompletionResult::Paths(list_paths_for(text)))
                 });
                 Ok(Vec::new())
             }
@@ -436,7 +436,7 @@ impl ExecutorWorker {
         match theme::check::check(&self.options.themes.library_now(), setting, &name) {
             ThemeCheck::Known => {
                 // The loop may have ended.
-                let _ = self.results.send(TaskResult::List(ListResult::Theme(setting, name))).await;
+                let _ = self.results.send(TaskResult::ThemeSetting(setting, name)).await;
                 SettingEffect::Now
             }
             ThemeCheck::NotLoaded => SettingEffect::NextStart,

@@ -14,7 +14,7 @@ use crate::completion::files::{FileList, Ranking};
 use crate::completion::paths::{PathKind, PathQuery, list_paths_for};
 use crate::completion::values::ArgumentValues;
 use crate::list_kind::ListKind;
-use crate::message::{ListResult, Msg, TaskResult};
+use crate::message::{CompletionResult, ListResult, Msg, TaskResult};
 use crate::navigate::Navigate;
 use crate::picker;
 use crate::picker::item::{PickerChoice, PickerItem};
@@ -31,7 +31,7 @@ impl Harness {
     fn rank_files(&mut self, actions: Vec<Action>) {
         for action in actions {
             if let Action::List(ListAction::RankFiles(ranking)) = action {
-                self.report(TaskResult::List(ListResult::Ranked(ranking.run())));
+                self.report(TaskResult::Completion(CompletionResult::Ranked(ranking.run())));
             }
         }
     }
@@ -57,7 +57,7 @@ fn completion_file_after_at_sign() {
             harness.key(KeyCode::Char('@')),
             [Action::List(ListAction::WalkFiles("/home/ada/code/conf".into()))]
         );
-        let actions = harness.report(TaskResult::List(ListResult::Files(files())));
+        let actions = harness.report(TaskResult::Completion(CompletionResult::Files(files())));
         assert_eq!(
             actions,
             [Action::List(ListAction::RankFiles(Ranking { files: files(), query: String::new() }))]
@@ -79,7 +79,7 @@ fn completion_file_after_at_sign() {
 fn completion_early_tab_accepts_first_result() {
     let mut harness = Harness::new(80, 24);
     harness.key(KeyCode::Char('@'));
-    let actions = harness.report(TaskResult::List(ListResult::Files(files())));
+    let actions = harness.report(TaskResult::Completion(CompletionResult::Files(files())));
     harness.rank_files(actions);
     let actions: Vec<Action> = "ma".chars().flat_map(|c| harness.key(KeyCode::Char(c))).collect();
     assert_eq!(harness.key(KeyCode::Tab), []);
@@ -108,7 +108,7 @@ fn completion_rejected_walk_is_retried() {
 #[test]
 fn completion_image_is_attached() {
     let mut harness = Harness::new(80, 24);
-    harness.report(TaskResult::List(ListResult::Files(files())));
+    harness.report(TaskResult::Completion(CompletionResult::Files(files())));
     harness.type_and_rank("what is @sho");
     assert_eq!(harness.key(KeyCode::Tab), [Action::Attach("shot.png".into(), "@shot.png ".into())]);
     assert_eq!(harness.app.composer.editor.text(), "what is ");
@@ -146,7 +146,7 @@ fn image_for_text_only_model_is_held_once() {
 #[test]
 fn completion_esc_dismisses() {
     let mut harness = Harness::new(80, 24);
-    harness.report(TaskResult::List(ListResult::Files(files())));
+    harness.report(TaskResult::Completion(CompletionResult::Files(files())));
     harness.type_and_rank("see @src");
     assert!(harness.screen().contains("src/main.rs"));
     harness.key(KeyCode::Esc);
@@ -158,7 +158,7 @@ fn completion_esc_dismisses() {
 #[test]
 fn completion_complete_file_is_sent() {
     let mut harness = Harness::new(80, 24);
-    harness.report(TaskResult::List(ListResult::Files(files())));
+    harness.report(TaskResult::Completion(CompletionResult::Files(files())));
     harness.type_and_rank("see @docs/map.md");
     assert!(harness.key(KeyCode::Enter).contains(&Action::Submit(Submit::Steer("see @docs/map.md".into()))));
 }
@@ -171,7 +171,7 @@ fn completion_tab_enters_folders() {
     ];
     for (names, typed, expected) in cases {
         let mut harness = Harness::new(80, 24);
-        harness.report(TaskResult::List(ListResult::Files(Arc::new(FileList::from(names)))));
+        harness.report(TaskResult::Completion(CompletionResult::Files(Arc::new(FileList::from(names)))));
         harness.type_and_rank(typed);
         for expected in expected {
             // What follows from the text is looked at after the key.
@@ -182,7 +182,7 @@ fn completion_tab_enters_folders() {
     }
     // A folder that is meant as it stands is sent.
     let mut harness = Harness::new(80, 24);
-    harness.report(TaskResult::List(ListResult::Files(files())));
+    harness.report(TaskResult::Completion(CompletionResult::Files(files())));
     harness.type_and_rank("@src/");
     assert!(harness.screen().contains(" ▸ src/main.rs"), "{}", harness.screen());
     assert!(harness.key(KeyCode::Enter).contains(&Action::Submit(Submit::Steer("@src/".into()))));
@@ -191,7 +191,7 @@ fn completion_tab_enters_folders() {
 #[test]
 fn completion_stale_ranking_is_dropped() {
     let mut harness = Harness::new(80, 24);
-    harness.report(TaskResult::List(ListResult::Files(files())));
+    harness.report(TaskResult::Completion(CompletionResult::Files(files())));
     let early = harness.key(KeyCode::Char('@'));
     harness.key(KeyCode::Char('m'));
     harness.rank_files(early);
@@ -215,7 +215,7 @@ fn completion_tab_completes_common_prefix() {
         home: harness.app.ui.home.clone(),
     };
     assert_eq!(harness.key(KeyCode::Tab), [Action::List(ListAction::ListPaths(query.clone()))]);
-    harness.report(TaskResult::List(ListResult::Paths(list_paths_for(query))));
+    harness.report(TaskResult::Completion(CompletionResult::Paths(list_paths_for(query))));
     assert_eq!(harness.app.composer.editor.text(), "see ./ma");
     assert!(harness.screen().contains("map.rs"), "{}", harness.screen());
     harness.key(KeyCode::Down);
@@ -237,7 +237,9 @@ fn completion_explicit_path_after_at_sign() {
             actions.iter().position(|action| matches!(action, Action::List(ListAction::ListPaths(_))))
         {
             let Action::List(ListAction::ListPaths(query)) = actions.remove(at) else { unreachable!() };
-            actions.extend(harness.report(TaskResult::List(ListResult::Paths(list_paths_for(query)))));
+            actions.extend(
+                harness.report(TaskResult::Completion(CompletionResult::Paths(list_paths_for(query)))),
+            );
         }
         actions
     };
@@ -276,7 +278,7 @@ fn completion_tab_on_explicit_path_waits() {
         panic!("it is looked for")
     };
     assert_eq!(harness.key(KeyCode::Tab), []);
-    harness.report(TaskResult::List(ListResult::Paths(list_paths_for(query.clone()))));
+    harness.report(TaskResult::Completion(CompletionResult::Paths(list_paths_for(query.clone()))));
     assert_eq!(harness.app.composer.editor.text(), "@~/map.md ");
 }
 
@@ -290,7 +292,7 @@ fn completion_argument_candidates() {
         |name: &str| PickerItem::new(name, PickerChoice::Model(name.into())).with_note("thinks · 200k");
     let locked = PickerItem::new("openai/o3", PickerChoice::Unavailable("no key".into()));
     let items = vec![model("anthropic/claude-haiku-4-5"), model("openai/gpt-5"), locked];
-    harness.report(TaskResult::List(ListResult::ArgumentValues { of: models, items }));
+    harness.report(TaskResult::Completion(CompletionResult::ArgumentValues { of: models, items }));
     harness.type_and_rank("hai");
     for (width, height) in SIZES {
         harness.resize(width, height);
@@ -372,7 +374,7 @@ fn completion_thinking_supported_levels() {
             current: ThinkingLevel::Low,
             model: state().model,
         };
-        harness.report(TaskResult::List(ListResult::ArgumentValues {
+        harness.report(TaskResult::Completion(CompletionResult::ArgumentValues {
             of,
             items: picker::agent_options::levels(&levels).0,
         }));
@@ -410,12 +412,12 @@ fn completion_tools_and_providers_are_current() {
         assert_eq!(harness.key(KeyCode::Char(' ')), [Action::List(ListAction::LoadArguments(of))]);
         harness.type_and_rank("b");
         let late = ArgumentValues::List(ListKind::Models);
-        harness.report(TaskResult::List(ListResult::ArgumentValues {
+        harness.report(TaskResult::Completion(CompletionResult::ArgumentValues {
             of: late,
             items: vec![PickerItem::new("big", PickerChoice::Model("big".into()))],
         }));
         assert!(!harness.screen().contains("big"), "that was for another command");
-        harness.report(TaskResult::List(ListResult::ArgumentValues {
+        harness.report(TaskResult::Completion(CompletionResult::ArgumentValues {
             of,
             items: vec![PickerItem::new("bash", choice)],
         }));
@@ -433,7 +435,10 @@ fn completion_resume_opens_or_searches() {
     };
     harness.type_and_rank("/resume ");
     let items = vec![session("lexer"), session("parser")];
-    harness.report(TaskResult::List(ListResult::ArgumentValues { of: ArgumentValues::Sessions, items }));
+    harness.report(TaskResult::Completion(CompletionResult::ArgumentValues {
+        of: ArgumentValues::Sessions,
+        items,
+    }));
     for (width, height) in SIZES {
         harness.resize(width, height);
         insta::assert_snapshot!(format!("session_offers_{width}x{height}"), harness.screen());
@@ -447,7 +452,7 @@ fn completion_resume_opens_or_searches() {
     harness.key(KeyCode::Esc);
     harness.key(KeyCode::Esc);
     harness.type_and_rank("/resume ");
-    harness.report(TaskResult::List(ListResult::ArgumentValues {
+    harness.report(TaskResult::Completion(CompletionResult::ArgumentValues {
         of: ArgumentValues::Sessions,
         items: vec![session("lexer"), session("parser")],
     }));
@@ -466,7 +471,7 @@ fn completion_path_argument() {
         for c in text.chars() {
             for action in harness.key(KeyCode::Char(c)) {
                 if let Action::List(ListAction::ListPaths(query)) = action {
-                    harness.report(TaskResult::List(ListResult::Paths(list_paths_for(query))));
+                    harness.report(TaskResult::Completion(CompletionResult::Paths(list_paths_for(query))));
                 }
             }
         }
@@ -544,7 +549,7 @@ fn completion_description_column_is_fixed() {
 fn completion_other_directory_lists_files_again() {
     let mut harness = Harness::new(80, 24);
     harness.type_text("@");
-    harness.report(TaskResult::List(ListResult::Files(files())));
+    harness.report(TaskResult::Completion(CompletionResult::Files(files())));
     harness.control('u');
     let elsewhere = SessionState { cwd: "/srv".into(), ..state() };
     harness.report(TaskResult::State(Box::new(elsewhere)));

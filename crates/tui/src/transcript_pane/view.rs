@@ -147,7 +147,7 @@ impl TranscriptPane {
     }
 
     /// Key hints for the focused block.
-    pub(crate) fn focus_hints(&self, view: &ViewContext<'_>) -> Option<Line> {
+    pub(super) fn focus_hints(&self, view: &ViewContext<'_>) -> Option<Line> {
         self.focused(view)?;
         let text = format!(
             "{} fold · {} copy · {} {} select · {} leave",

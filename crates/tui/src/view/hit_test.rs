@@ -3,8 +3,9 @@
 use ratatui::layout::{Position, Rect};
 
 use super::super::overlay::Overlay;
-use super::{ScreenAreas, prompt};
+use super::ScreenAreas;
 use crate::app::App;
+use crate::composer::view::max_candidates;
 use crate::picker::view::rows;
 
 /// A selectable row.
@@ -47,8 +48,9 @@ impl HitRow {
             }
             Some(Overlay::Pager(_)) => None,
             None => {
-                let has_offer =
-                    |line: &usize| app.composer.completion.has_line(*line, prompt::most_offers(app));
+                let has_offer = |line: &usize| {
+                    app.composer.completion.has_line(*line, max_candidates(&app.view_context()))
+                };
                 let offer = line_of(areas.completion, position).filter(has_offer);
                 let height = usize::from(areas.queue.height);
                 let waiting = || {

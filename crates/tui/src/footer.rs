@@ -5,10 +5,9 @@ use std::borrow::Borrow;
 use tiller_core::message::ThinkingLevel;
 use tiller_render::{Line, Role, Span, truncate_to};
 
-use crate::app::App;
+use crate::component::ViewContext;
 use crate::draw::spread;
 use crate::keymap::KeyCommand;
-use crate::overlay::Overlay;
 use crate::path_display::shortened;
 use crate::text::one_line;
 
@@ -58,13 +57,13 @@ const CONTEXT: u8 = 2;
 const COST: u8 = 3;
 const TOKENS: u8 = 4;
 
-pub(super) fn line(app: &App) -> Line {
-    let width = usize::from(app.ui.size.0).saturating_sub(2);
-    let (facts, with_key) = (right(app, FooterHint::None), right(app, FooterHint::Key));
+pub(crate) fn line(view: &ViewContext<'_>) -> Line {
+    let width = usize::from(view.ui.size.0).saturating_sub(2);
+    let (facts, with_key) = (right(view, FooterHint::None), right(view, FooterHint::Key));
     // The key of the approval mode is dropped first.
     let layouts = LAYOUTS.iter().take(1).map(|space| (space, &with_key));
     for (space, facts) in layouts.chain(LAYOUTS.iter().map(|space| (space, &facts))) {
-        let left = left(app, space);
+        let left = left(view, space);
         let right: Vec<&FooterItem> = facts.iter().filter(|fact| fact.rank <= space.rank).collect();
         if right.is_empty() || total_width(&left) + total_width(&right) + 2 > width {
             continue;
@@ -101,30 +100,29 @@ fn span(fact: &FooterItem) -> Span {
     Span::new(fact.text.clone(), fact.role)
 }
 
-fn left(app: &App, space: &FooterSpace) -> Vec<FooterItem> {
+fn left(view: &ViewContext<'_>, space: &FooterSpace) -> Vec<FooterItem> {
     let mut facts = Vec::new();
     let mut add = |text: String, role| facts.push(FooterItem { text, role, rank: MODEL });
     if space.folder > 0 {
-        let folder = shortened(&app.ui.cwd, app.ui.home.as_deref(), space.folder);
-        let branch = app.model.info.branch.as_ref().filter(|_| space.branch > 0);
+        let folder = shortened(&view.ui.cwd, view.ui.home.as_deref(), space.folder);
+        let branch = view.model.info.branch.as_ref().filter(|_| space.branch > 0);
         let branch =
             branch.map(|branch| format!(" ({})", truncate_to(branch, space.branch))).unwrap_or_default();
         add(format!("{folder}{branch}"), Role::Muted);
     }
     // An unnamed fork looks like its parent: its id distinguishes it.
-    let fork = app.model.info.fork_id.as_ref().map(|id| format!("fork {}", id.short()));
-    if let Some(name) = app.model.info.name.as_ref().or(fork.as_ref()).filter(|_| space.name > 0) {
+    let fork = view.model.info.fork_id.as_ref().map(|id| format!("fork {}", id.short()));
+    if let Some(name) = view.model.info.name.as_ref().or(fork.as_ref()).filter(|_| space.name > 0) {
         add(truncate_to(name, space.name), Role::Text);
     }
     facts
 }
 
 /// The tool of a pending call that is covered by an overlay other than its own page.
-fn covered_question(app: &App) -> Option<&str> {
-    let pending = app.model.activity.approvals.first()?;
-    let is_its_page = |popup: &Overlay| popup.call() == Some(&pending.request.tool_call_id);
-    let over = app.compositor.top()?;
-    (!is_its_page(over)).then_some(pending.request.tool_name.as_str())
+fn covered_question<'a>(view: &ViewContext<'a>) -> Option<&'a str> {
+    let is_covered = view.focus.is_covered && !view.focus.is_on_call_page;
+    let pending = view.model.activity.approvals.first().filter(|_| is_covered)?;
+    Some(pending.request.tool_name.as_str())
 }
 
 /// Display of the approval mode: with its key, or alone.
@@ -134,11 +132,11 @@ enum FooterHint {
     Key,
 }
 
-fn right(app: &App, hint: FooterHint) -> Vec<FooterItem> {
-    let facts = &app.model.info;
+fn right(view: &ViewContext<'_>, hint: FooterHint) -> Vec<FooterItem> {
+    let facts = &view.model.info;
     let mut shown = Vec::new();
     let mut add = |text: String, role, rank| shown.push(FooterItem { text, role, rank });
-    if let Some(tool) = covered_question(app) {
+    if let Some(tool) = covered_question(view) {
         add(format!("? {} needs approval", truncate_to(&one_line(tool), 20)), Role::Warning, MODEL);
     }
     if let Some(model) = &facts.model {
@@ -166,7 +164,7 @@ fn right(app: &App, hint: FooterHint) -> Vec<FooterItem> {
     }
     if !facts.approval.is_empty() {
         let role = if facts.approval == "yes" { Role::Warning } else { Role::Muted };
-        let key = Some(app.ui.keymap.key_of(KeyCommand::NextApproval));
+        let key = Some(view.ui.keymap.key_of(KeyCommand::NextApproval));
         let key = key.filter(|key| hint == FooterHint::Key && !key.is_empty());
         let key = key.map(|key| format!(" ({key})")).unwrap_or_default();
         add(format!("{}{key}", facts.approval), role, APPROVAL);

@@ -1,0 +1,229 @@
+//! The status line between transcript and editor: the search bar, a flash, a hint, or what the agent is doing.
+
+use tiller_core::event::CompactionReason;
+use tiller_core::message::split_advice;
+use tiller_core::unit::{Tokens, UnixMs};
+use tiller_engine::{AnnouncedRetry, Summarizing, SummaryOf};
+use tiller_render::{Breaks, Indent, Line, Role, Span, truncate_to, wrap};
+
+use crate::block::BlockKind;
+use crate::component::ViewContext;
+use crate::keymap::KeyCommand;
+use crate::layout::{limit_rows, spinner};
+use crate::text::{one_line, short_duration};
+use crate::view::ROOMY;
+
+/// Maximum rows of a flash on a screen that isn't small.
+const FLASH_ROWS: usize = 3;
+
+/// What the status line shows besides the activity.
+#[derive(Debug)]
+pub(crate) struct StatusLine<'a> {
+    pub(crate) search: Option<Line>,
+    pub(crate) flash: Option<&'a str>,
+    /// The hint of the component that has the keys.
+    pub(crate) hint: Option<Line>,
+    /// The block that is arriving.
+    pub(crate) arriving: Option<&'a BlockKind>,
+}
+
+impl StatusLine<'_> {
+    /// The search bar, the flash, a hint or the activity; empty if there is none. Only a flash takes more than one
+    /// line.
+    pub(crate) fn lines(self, view: &ViewContext<'_>) -> Vec<Line> {
+        let Self { search, flash: text, hint, arriving } = self;
+        match text {
+            Some(text) if search.is_none() => flash(view, text, arriving),
+            _ => search.or(hint).or_else(|| lasting(view, arriving)).into_iter().collect(),
+        }
+    }
+}
+
+/// The activity, with the keys that apply to it.
+fn lasting(view: &ViewContext<'_>, arriving: Option<&BlockKind>) -> Option<Line> {
+    if let Some(since) = view.model.activity.opening_since {
+        return opening(view, since);
+    }
+    let Some(mut spans) = activity(view, arriving) else { return background_job(view) };
+    // While another panel has the keys, Esc and Enter have other meanings.
+    if view.focus.is_in_queue || view.focus.is_writing_reason || view.focus.is_choosing_answer {
+        return Some(spans.into());
+    }
+    let steerable = view.model.activity.running_since.is_some() && view.model.activity.approvals.is_empty();
+    let used: usize = spans.iter().map(Span::width).sum();
+    let stops = format!(" · {} stops", view.key_of(KeyCommand::Stop));
+    let send = view.key_of(KeyCommand::Send);
+    let hints = match view.model.has_waiting_steering() && view.focus.is_editor_empty {
+        true => format!(" · {send} sends the queued message now"),
+        false => format!(" · {send} steers · {} queues", view.key_of(KeyCommand::FollowUp)),
+    };
+    let fits = used + stops.chars().count() + hints.chars().count() <= usize::from(view.ui.size.0);
+    spans.push(Span::new(if steerable && fits { stops + &hints } else { stops }, Role::Muted));
+    Some(spans.into())
+}
+
+/// The flash, next to the activity, so that a running turn never looks stopped.
+fn flash(view: &ViewContext<'_>, text: &str, arriving: Option<&BlockKind>) -> Vec<Line> {
+    let width = usize::from(view.ui.size.0);
+    let (sign, text) = match (activity(view, arriving), text.strip_prefix("✗ ")) {
+        (Some(mut spans), _) => {
+            let used: usize = spans.iter().map(Span::width).sum();
+            let message = Span::new(one_line(text), Role::Text);
+            if used + 3 + message.width() <= width {
+                spans.extend([Span::new(" · ", Role::Accent), message]);
+                return vec![spans.into()];
+            }
+            // Without room for both, only the spinner shows the activity.
+            (spinning(view), text)
+        }
+        // A text with its own sign gets no other.
+        (None, Some(trouble)) => (Span::new("  ✗ ", Role::Error), trouble),
+        (None, None) => (Span::new("  · ", Role::Accent), text),
+    };
+    let rows = if view.ui.size.1 < ROOMY { 1 } else { FLASH_ROWS };
+    let indent = Indent { rest: vec![Span::new(" ".repeat(sign.width()), Role::Text)], first: vec![sign] };
+    let message = [Span::new(one_line(text), Role::Text)];
+    limit_rows(wrap(&message, width, &indent, Breaks::Words), rows, width)
+}
+
+fn spinning(view: &ViewContext<'_>) -> Span {
+    Span::new(format!("  {} ", spinner(view.now)), Role::Accent)
+}
+
+/// The current activity with its duration; `None` when idle.
+fn activity(view: &ViewContext<'_>, arriving: Option<&BlockKind>) -> Option<Vec<Span>> {
+    let duration = short_duration(view.now.since_ms(started_at(view)?));
+    let mut spans = vec![
+        spinning(view),
+        Span::new(activity_text(view, arriving), Role::Text),
+        Span::new(format!(" {duration}"), Role::Text),
+    ];
+    let progress = view.model.activity.streaming.label();
+    spans.extend(progress.map(|progress| Span::new(format!(" · {progress}"), Role::Muted)));
+    if let Some(summary) = background_summary(view) {
+        let note = match pending_try(view, summary) {
+            Some(retry) => format!(" · summary failed, {}", countdown(view, retry)),
+            None => " · compacting".to_owned(),
+        };
+        spans.push(Span::new(note, Role::Muted));
+    }
+    if let Some(errand) = long_job(view) {
+        spans.push(Span::new(format!(" · {errand}"), Role::Muted));
+    }
+    Some(spans)
+}
+
+/// The start of the displayed activity: approvals and calls have their own, everything else that of the run.
+fn started_at(view: &ViewContext<'_>) -> Option<UnixMs> {
+    let summary = view.model.activity.summary.as_ref().map(|summary| summary.since);
+    let run_start = view.model.activity.running_since.or(view.model.activity.bash_since).or(summary);
+    let pending = view.model.activity.approvals.first().map(|pending| pending.since);
+    let calls = view.model.activity.calls.iter().map(|call| call.since).min();
+    run_start.map(|run_start| pending.or(calls).unwrap_or(run_start))
+}
+
+/// The countdown to a retry.
+fn countdown(view: &ViewContext<'_>, retry: &AnnouncedRetry) -> String {
+    let seconds = retry.due.since_ms(view.now).div_ceil(1_000);
+    format!("retrying in {seconds}s ({} of {})", retry.attempt, retry.max_attempts)
+}
+
+/// The countdown with the error, cut to fit beside the duration and the key that stops it.
+fn failed_try(view: &ViewContext<'_>, subject: &str, retry: &AnnouncedRetry) -> String {
+    /// Columns of the spinner before it, and of the duration and the key after it.
+    const BESIDE: usize = 4 + 24;
+    let status = format!("{subject}{}", countdown(view, retry));
+    let room = usize::from(view.ui.size.0).saturating_sub(BESIDE + status.chars().count() + 3);
+    // The hint is in the transcript.
+    match truncate_to(&one_line(split_advice(&retry.error).0), room) {
+        why if why.chars().count() < 8 => format!("{status} ·"),
+        why => format!("{status} · {why} ·"),
+    }
+}
+
+/// The status while a session opens, once that takes noticeably long.
+fn opening(view: &ViewContext<'_>, since: UnixMs) -> Option<Line> {
+    is_noticeable(view, since).then(|| {
+        let mut spans = with_duration(view, "opening the session…", since);
+        spans.push(Span::new(" · messages sent now go to it", Role::Muted));
+        spans.into()
+    })
+}
+
+/// A background job, if nothing else runs.
+fn background_job(view: &ViewContext<'_>) -> Option<Line> {
+    let (_, since) = view.model.activity.jobs.first()?;
+    Some(with_duration(view, long_job(view)?, *since).into())
+}
+
+/// A background job that takes noticeably long.
+fn long_job(view: &ViewContext<'_>) -> Option<&'static str> {
+    let (errand, since) = view.model.activity.jobs.first()?;
+    is_noticeable(view, *since).then(|| errand.label())
+}
+
+fn with_duration(view: &ViewContext<'_>, doing: &str, since: UnixMs) -> Vec<Span> {
+    let taken = short_duration(view.now.since_ms(since));
+    vec![spinning(view), Span::new(format!("{doing} {taken}"), Role::Text)]
+}
+
+/// Returns true if something runs for a noticeably long time.
+fn is_noticeable(view: &ViewContext<'_>, since: UnixMs) -> bool {
+    /// Milliseconds without a message.
+    const THRESHOLD_MS: u64 = 200;
+    view.now.since_ms(since) >= THRESHOLD_MS
+}
+
+/// A summary made in the background, which nothing waits for.
+fn background_summary<'a>(view: &ViewContext<'a>) -> Option<&'a Summarizing> {
+    let is_waited_for = |of| matches!(of, SummaryOf::Branch | SummaryOf::Context(CompactionReason::Overflow));
+    view.model
+        .activity
+        .summary
+        .as_ref()
+        .filter(|summary| view.model.is_working() && !is_waited_for(summary.of))
+}
+
+/// The compaction with the size of the context, which determines its duration.
+fn compacting(view: &ViewContext<'_>) -> String {
+    match view.model.info.context.used {
+        Tokens(0) => "compacting…".to_owned(),
+        used => format!("compacting {used} tokens…"),
+    }
+}
+
+/// The retry that a summary waits for.
+fn pending_try<'a>(view: &ViewContext<'_>, summary: &'a Summarizing) -> Option<&'a AnnouncedRetry> {
+    summary.retry.as_ref().filter(|retry| retry.due.since_ms(view.now) > 0)
+}
+
+fn activity_text(view: &ViewContext<'_>, arriving: Option<&BlockKind>) -> String {
+    if !view.model.activity.approvals.is_empty() {
+        return "waiting for your approval".to_owned();
+    }
+    match view.model.activity.calls.as_slice() {
+        [] => {}
+        [call] => return format!("running {}", one_line(&call.name)),
+        several => return format!("running {} calls", several.len()),
+    }
+    if let Some(retry) = &view.model.activity.retry {
+        return failed_try(view, "", retry);
+    }
+    if let Some(summary) = view.model.activity.summary.as_ref().filter(|_| background_summary(view).is_none())
+    {
+        return match (pending_try(view, summary), summary.of) {
+            (Some(retry), _) => failed_try(view, "summary failed, ", retry),
+            (None, SummaryOf::Branch) => "summarizing the branch…".to_owned(),
+            (None, SummaryOf::Context(_)) => compacting(view),
+        };
+    }
+    if view.model.activity.running_since.is_none() {
+        return "running your command".to_owned();
+    }
+    match arriving {
+        Some(BlockKind::Thinking(_) | BlockKind::StreamingThinking(_)) => "thinking…".to_owned(),
+        Some(BlockKind::Call(call)) => format!("calling {}…", one_line(&call.name)),
+        Some(_) => "answering…".to_owned(),
+        None => "waiting for the model…".to_owned(),
+    }
+}
