@@ -23,6 +23,7 @@ use tiller_core::unit::UnixMs;
 use crate::action::Action;
 use crate::app::double_key::DoubleKey;
 use crate::approval_panel::ApprovalPanel;
+use crate::attach;
 use crate::block::notice_level::NoticeLevel;
 use crate::component::{Component, Context, FocusState, Outcome, ViewContext};
 use crate::composer::Composer;
@@ -34,12 +35,12 @@ use crate::flash::Flash;
 use crate::frame_pacer::Dirty;
 use crate::keymap::Keymap;
 use crate::message::{Msg, TaskResult};
+use crate::opened_session::InitialPrompt;
 use crate::overlay::Overlay;
 use crate::queue_panel::QueuePanel;
 use crate::session_model::SessionModel;
 use crate::transcript_pane::TranscriptPane;
 use crate::ui_context::UiContext;
-use crate::{InitialPrompt, attach};
 
 /// The front end's state.
 pub(super) struct App {

@@ -35,17 +35,19 @@ use crate::event_loop::event::{
 use crate::event_loop::suspend_reason::SuspendReason;
 use crate::event_loop::terminal_handle::TerminalHandle;
 use crate::executor::Executor;
+use crate::exit::{ExitReason, TuiError, TuiExit};
 use crate::frame_pacer::{Dirty, FramePacer};
 use crate::history::HistoryReader;
 use crate::input::TermEvent;
 use crate::keymap::Keymap;
 use crate::message::{Msg, TaskResult};
+use crate::opened_session::OpenedSession;
 use crate::options::TuiOptions;
 use crate::terminal::Screen;
 use crate::terminal_signals::{Notifier, TerminalFocus};
 use crate::theme::ThemeState;
 use crate::ui_context::UiContext;
-use crate::{ExitReason, OpenedSession, TuiError, TuiExit, clipboard, crash_report};
+use crate::{clipboard, crash_report};
 
 /// Time between two frames of a spinner.
 const TICK: Duration = Duration::from_millis(100);

@@ -11,6 +11,9 @@ use tiller_render::{
 /// Frames of the spinner, 100 ms each.
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
+/// Screen height from which on optional blank rows are shown.
+pub(super) const ROOMY: u16 = 16;
+
 /// Maximum width of prose, in the column of answers. Prose and right-aligned labels keep to it; code, diffs, tables,
 /// command output and horizontal rules take the whole width.
 pub(super) const TEXT_WIDTH: usize = MAX_PROSE_WIDTH + 2;

@@ -27,6 +27,7 @@ mod editor;
 mod effect;
 mod event_loop;
 mod executor;
+mod exit;
 mod flash;
 mod footer;
 mod frame_pacer;
@@ -46,6 +47,7 @@ mod long_message;
 mod message;
 mod navigate;
 mod offscreen;
+mod opened_session;
 mod options;
 mod overlay;
 mod pager;
@@ -77,11 +79,10 @@ mod welcome;
 #[cfg(test)]
 mod tests;
 
-use tiller_core::id::SessionId;
-use tiller_engine::AgentSession;
-
+pub use exit::{ExitReason, TuiError, TuiExit};
 pub use import::{ForeignLog, ForeignLogs, ImportService};
 pub use offscreen::OffScreen;
+pub use opened_session::{InitialPrompt, OpenedSession, ProviderKey};
 pub use options::{Exporter, TerminalOptions, TuiFiles, TuiOptions, TuiServices};
 pub use path_display::at_home;
 pub use settings_store::{ProblemScope, ReadSettings, SettingProblem, SettingsStore};
@@ -89,79 +90,6 @@ pub use terminal::capabilities::{Abilities, Images, Italics, MouseUse};
 pub use terminal_signals::{Alert, SignalSettings, SignalSupport};
 pub use theme::{ThemeOptions, ThemeQuery};
 pub use trust::{TrustService, UntrustedProject};
-
-/// An open session, with the data that is known only once it is open.
-#[derive(Clone)]
-pub struct OpenedSession {
-    /// The session.
-    pub agent: AgentSession,
-    /// Sources of the providers' API keys, as far as known.
-    pub keys: Vec<ProviderKey>,
-    /// A prompt to send at once.
-    pub prompt: Option<InitialPrompt>,
-    /// A text to paste into the editor.
-    pub paste: Option<String>,
-    /// Opens the session picker first; the prompt then waits in the editor.
-    pub pick: bool,
-    /// Lines that an empty session shows; the first is emphasized. Instructions for connecting a model belong
-    /// here. A key binding's name in braces is replaced with its key: `{send} sends`.
-    pub banner: Vec<String>,
-    /// Warnings to show at the start, one sentence each.
-    pub notices: Vec<String>,
-}
-
-/// The source of a provider's key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProviderKey {
-    /// The provider's name.
-    pub provider: String,
-    /// A short description: `key from auth.json`.
-    pub source: String,
-}
-
-/// A prompt from the command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InitialPrompt {
-    /// The text to send.
-    pub text: String,
-    /// Text blocks for the model that accompany the prompt: the contents of the files it names.
-    pub attached: String,
-    /// The prompt as typed, for the prompt history.
-    pub typed: String,
-}
-
-/// The result of a run of the front end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TuiExit {
-    /// The session that was open at the end; `None` if the user quit before one was open.
-    pub session: Option<SessionId>,
-    /// The reason for the end.
-    pub reason: ExitReason,
-}
-
-/// The reason why the front end ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExitReason {
-    /// The user quit.
-    Quit,
-    /// SIGTERM or SIGINT arrived.
-    Signal,
-    /// The terminal hung up; nothing was printed.
-    HungUp,
-    /// The agent's session closed.
-    Closed,
-}
-
-/// An error that kept the front end from running; `E` is the error of opening the session.
-#[derive(Debug, thiserror::Error)]
-pub enum TuiError<E: std::fmt::Debug> {
-    /// The terminal can't be set up.
-    #[error("the terminal can't be used")]
-    Terminal(#[source] std::io::Error),
-    /// The session can't be opened.
-    #[error("the session can't be opened")]
-    Open(E),
-}
 
 /// Takes over the terminal at once and runs until the user quits; then closes the session and prints on the
 /// normal screen how to resume it. Input that arrives before the session is open is buffered.

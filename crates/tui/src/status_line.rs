@@ -9,9 +9,8 @@ use tiller_render::{Breaks, Indent, Line, Role, Span, truncate_to, wrap};
 use crate::block::BlockKind;
 use crate::component::ViewContext;
 use crate::keymap::KeyCommand;
-use crate::layout::{limit_rows, spinner};
+use crate::layout::{ROOMY, limit_rows, spinner};
 use crate::text::{one_line, short_duration};
-use crate::view::ROOMY;
 
 /// Maximum rows of a flash on a screen that isn't small.
 const FLASH_ROWS: usize = 3;

@@ -9,10 +9,11 @@ use tiller_render::theme::resolve_theme;
 use tiller_render::{HighlightCache, Highlighting, RenderOptions};
 
 use crate::keymap::Keymap;
+use crate::opened_session::ProviderKey;
 use crate::terminal::capabilities::Images;
+use crate::theme;
 use crate::theme::ThemeState;
 use crate::theme::check::ThemeCheck;
-use crate::{ProviderKey, theme};
 
 /// The environment of the front end.
 #[derive(Clone, Debug)]

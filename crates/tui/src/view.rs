@@ -13,13 +13,11 @@ use super::composer::view::SIGN_WIDTH;
 use super::draw::lines;
 use super::footer;
 use super::frame_pacer::Dirty;
+use super::layout::ROOMY;
 use super::overlay::Overlay;
 use super::pager::Pager;
 use super::status_line::StatusLine;
 use crate::app::App;
-
-/// Screen height from which on optional blank rows are shown.
-pub(super) const ROOMY: u16 = 16;
 
 /// Rows that the transcript keeps while an approval panel is shown, from `ROOMY` on.
 const TRANSCRIPT_ROWS: u16 = 4;

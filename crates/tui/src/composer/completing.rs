@@ -1,6 +1,5 @@
 //! Completion of the text in the editor.
 
-
 use crate::action::Action;
 use crate::attach;
 use crate::completion::candidate::OnAccept;

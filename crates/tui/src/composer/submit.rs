@@ -6,6 +6,7 @@ use tiller_provider::catalog::ImageInput;
 use tiller_session::context::estimate_text;
 
 use crate::action::{Action, BackgroundJob, LineExtra, Submit};
+use crate::attach;
 use crate::component::{Context, ViewContext};
 use crate::composer::Composer;
 use crate::composer::commands::is_command;
@@ -16,8 +17,8 @@ use crate::keymap::KeyCommand;
 use crate::login::may_hold_key;
 use crate::long_message::{apply_long_choice, without_files_of_pastes};
 use crate::navigate::Navigate;
+use crate::opened_session::InitialPrompt;
 use crate::picker::item::{PickerChoice, PickerItem};
-use crate::{InitialPrompt, attach};
 
 /// Time for which Enter is ignored after the editor's content changed its purpose, in milliseconds: longer
 /// than a key already on its way.

@@ -14,9 +14,9 @@ use crate::action::Action;
 use crate::app::App;
 use crate::clock::now;
 use crate::event_loop::{AgentConnection, EventLoop};
+use crate::exit::{ExitReason, TuiExit};
 use crate::history::History;
 use crate::message::Msg;
-use crate::{ExitReason, TuiExit};
 
 /// Time for messages sent just before the end to reach the agent: several syncs of a slow disk.
 const SETTLE: Duration = Duration::from_secs(2);

@@ -10,11 +10,11 @@ use nix::sys::signal::{Signal, raise};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout};
 
-use crate::ExitReason;
 use crate::block::notice_level::NoticeLevel;
 use crate::event_loop::EventLoop;
 use crate::event_loop::event::Signals;
 use crate::event_loop::suspend_reason::SuspendReason;
+use crate::exit::ExitReason;
 use crate::frame_pacer::Dirty;
 use crate::input::reader::open_terminal;
 use crate::message::{Msg, TaskResult};

@@ -2,7 +2,7 @@
 
 use super::super::input::{self, InputStream};
 use super::super::terminal::Screen;
-use crate::ThemeQuery;
+use crate::theme::ThemeQuery;
 
 /// The terminal. Both parts are `None` while another program uses it.
 pub(super) struct TerminalHandle {

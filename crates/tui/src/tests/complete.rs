@@ -14,7 +14,7 @@ use crate::completion::files::{FileList, Ranking};
 use crate::completion::paths::{PathKind, PathQuery, list_paths_for};
 use crate::completion::values::ArgumentValues;
 use crate::list_kind::ListKind;
-use crate::message::{CompletionResult, ListResult, Msg, TaskResult};
+use crate::message::{CompletionResult, Msg, TaskResult};
 use crate::navigate::Navigate;
 use crate::picker;
 use crate::picker::item::{PickerChoice, PickerItem};

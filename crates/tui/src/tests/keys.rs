@@ -8,8 +8,9 @@ use crate::action::{Action, BackgroundJob, LineExtra, SessionEdit, Submit, Termi
 use crate::keymap::Keymap;
 use crate::message::{Msg, TaskResult};
 use crate::navigate::Navigate;
+use crate::opened_session::InitialPrompt;
 use crate::tests::harness::{Harness, at_work};
-use crate::{InitialPrompt, tree};
+use crate::tree;
 
 #[test]
 fn enter_steers_and_alt_enter_queues() {

@@ -12,7 +12,7 @@ use tiller_render::theme::{ColorDepth, Rgb, ThemeRegistry};
 
 use super::harness::Harness;
 use crate::action::{Action, BackgroundJob, ListAction};
-use crate::message::{ListResult, Msg, TaskResult};
+use crate::message::{Msg, TaskResult};
 use crate::theme::{ThemeOptions, ThemeState};
 
 /// The accent colors of the themes used here.
