@@ -64,7 +64,7 @@ pub(super) struct SessionArgs {
     /// Continue the most recent session of this directory
     #[arg(short = 'c', long = "continue", group = "which")]
     pub(super) recent: bool,
-    /// Resume a session: open the picker, or the best match for QUERY (id fragment, name or text)
+    /// Resume a session: open the session list, or the best match for QUERY (id fragment, name or text)
     #[arg(short = 'r', long = "resume", value_name = "QUERY", num_args = 0..=1, default_missing_value = "", group = "which")]
     pub(super) resume: Option<String>,
     /// Open this session: a file, an id, or at least 4 characters of an id's beginning or end

@@ -121,6 +121,6 @@ fn read(path: &str, cwd: &Path) -> Result<String, CliFailure> {
 fn unreadable(path: &str, read: std::io::Result<String>) -> Result<String, CliFailure> {
     let read = read.with_context(|| format!("can't read {path}"));
     read.map_err(|error| {
-        CliFailure::usage(error).hint("an argument that begins with @ names a file to attach")
+        CliFailure::usage(error).hint("an argument that begins with @ is the name of a file")
     })
 }

@@ -87,7 +87,9 @@ fn log_file(config: &Config) -> Option<Result<LazyFile, String>> {
         && let Err(error) = files::make_private(&config.folders.state)
     {
         let folder = config.folders.state.display();
-        return Some(Err(format!("{folder}: can't make it private, others may read its files: {error}")));
+        return Some(Err(format!(
+            "{folder}: can't restrict its permissions; other users may be able to read its files: {error}"
+        )));
     }
     let path = path(config)?;
     Some(match prepare(&path) {

@@ -43,7 +43,7 @@ pub(super) fn keys(path: &Path) -> Result<StoredKeys, ConfigError> {
             Some(_) | None => {
                 stored
                     .warnings
-                    .push(format!("{}: `{provider}` has no key; expected a text in `key`", path.display()));
+                    .push(format!("{}: `{provider}` has no key; expected a string in `key`", path.display()));
             }
         }
     }
@@ -187,7 +187,7 @@ mod tests {
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         let stored = keys(&path).unwrap();
         assert!(stored.keys.is_empty());
-        let expected = format!("{}: `anthropic` has no key; expected a text in `key`", path.display());
+        let expected = format!("{}: `anthropic` has no key; expected a string in `key`", path.display());
         assert_eq!(stored.warnings, [expected]);
     }
 }

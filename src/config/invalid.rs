@@ -19,8 +19,7 @@ pub struct WrongSetting {
 
 impl WrongSetting {
     /// The next step for the user.
-    pub const HINT: &str =
-        "fix it in an editor; `tiller settings` shows each setting's current and allowed values";
+    pub const HINT: &str = "fix the file in an editor; `/settings` shows the allowed values";
 
     /// The problem and the value used, in a line.
     #[must_use]

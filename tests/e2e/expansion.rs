@@ -172,7 +172,7 @@ fn skill_unknown_is_a_usage_error() {
     let sandbox = sandbox(&server);
     let output = ask(&sandbox, &["/skill:comit now"]);
     assert_eq!(output.code, Some(2), "{}", output.err);
-    assert!(output.err.contains("there is no skill `comit`; did you mean `commit`?"), "{}", output.err);
+    assert!(output.err.contains("unknown skill `comit`; did you mean `commit`?"), "{}", output.err);
     assert!(server.requests().is_empty() && sandbox.logs().is_empty());
 }
 

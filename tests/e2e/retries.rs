@@ -114,7 +114,7 @@ fn retry_unreachable_server_up_to_the_setting() {
     let sandbox = sandbox(&url).with_variable("TILLER_RETRY_MAX", "2");
     let output = ask(&sandbox);
     assert_eq!((output.code, endings(&sandbox).len()), (Some(1), 3));
-    assert!(output.out.contains("nothing listens at 127.0.0.1"), "{}", output.out);
+    assert!(output.out.contains("nothing is listening at 127.0.0.1"), "{}", output.out);
     assert!(output.out.contains("→ start the server, or check"), "{}", output.out);
 }
 

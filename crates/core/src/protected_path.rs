@@ -172,7 +172,7 @@ impl Protection {
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
-            Self::Git => "writes in .git, whose files git may run",
+            Self::Git => "writes to .git, whose files git may run",
             Self::Home => "changes startup or credential files in your home directory",
             Self::Own => "accesses tiller's own configuration, keys or sessions",
         }

@@ -44,7 +44,7 @@ pub struct SessionBuilder {
 /// A change of the options, applied last.
 type OptionsChange = Box<dyn FnOnce(&mut AgentOptions) + Send>;
 
-/// The reason why a session could not be set up, or a run not be started.
+/// The reason why a session could not be set up, or a run could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
     /// The model is unknown, or no model is available.

@@ -51,7 +51,7 @@ pub(super) const COMMANDS: usize = 64;
 /// stream.
 pub(super) const EVENTS: usize = 8_192;
 
-/// A handle on a session with an agent. Clones share the session; it closes when the last one is dropped.
+/// A handle to a session with an agent. Clones share the session; it closes when the last one is dropped.
 ///
 /// [`SessionBuilder`](crate::SessionBuilder) starts a session with defaults.
 ///
@@ -144,7 +144,7 @@ impl AgentSession {
     /// Like [`AgentSession::steer_now`], for the steering messages already queued.
     ///
     /// # Errors
-    /// When no steering message waits.
+    /// When no steering message is queued.
     pub async fn deliver_steering_now(&self) -> Result<(), AgentError> {
         let options = PromptOptions::default();
         self.send(|reply| DriverCommand::SteerNow { text: None, options, reply }).await
@@ -248,7 +248,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::PutBack { item, position, reply }).await
     }
 
-    /// Sets the presence of an approver. Without one, calls that need approval are denied, pending ones included.
+    /// Sets whether an approver is present. Without one, calls that need approval are denied, pending ones included.
     ///
     /// # Errors
     /// When the session is closed.

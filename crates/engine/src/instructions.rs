@@ -85,7 +85,7 @@ fn read_file(
             }
             Some((mut text, FileExtent::Cut)) => {
                 add_problem("only the first 64 KiB are used".to_owned(), 0);
-                text.push_str("\n[the file goes on; only its first 64 KiB are shown here]\n");
+                text.push_str("\n[truncated: only the first 64 KiB are shown]\n");
                 return ReadOutcome::Instructions(Instructions { path: path.to_owned(), text, origin });
             }
             None => ("not UTF-8 text".to_owned(), search_path::content_hash(&bytes)),
@@ -126,7 +126,7 @@ fn truncate_total(loaded: &mut LoadedInstructions) {
         };
         problems.push(ResourceProblem::new(&instructions.path, message));
         if end > 0 {
-            instructions.text.push_str("\n[the file goes on; there is no room for the rest of it]\n");
+            instructions.text.push_str("\n[truncated: no room for the rest]\n");
         }
         end > 0
     });
@@ -246,8 +246,7 @@ mod tests {
         let loaded = load_one(&folder);
         let text = &loaded.instructions[0].text;
         assert!(
-            text.starts_with("xéé")
-                && text.ends_with("é\n[the file goes on; only its first 64 KiB are shown here]\n")
+            text.starts_with("xéé") && text.ends_with("é\n[truncated: only the first 64 KiB are shown]\n")
         );
         assert!(text.len() < MAX_BYTES + 80);
         assert_eq!(loaded.problems.len(), 1);
@@ -269,7 +268,7 @@ mod tests {
         assert_eq!(begins, ["1", "2", "3", "4"]);
         let total: usize = loaded.instructions.iter().map(|loaded| loaded.text.len()).sum();
         assert!((MAX_TOTAL..MAX_TOTAL + 100).contains(&total), "{total}");
-        assert!(loaded.instructions[0].text.ends_with("no room for the rest of it]\n"));
+        assert!(loaded.instructions[0].text.ends_with("no room for the rest]\n"));
         assert_eq!(loaded.problems.len(), 2);
     }
 }

@@ -104,7 +104,7 @@ impl Unrunnable {
     pub fn message(&self, other_place: &str) -> String {
         match self {
             Self::NeedsTerminal(program) => {
-                format!("not run: {program} needs its own terminal; run it {other_place}")
+                format!("not run: {program} is interactive; run it {other_place}")
             }
             Self::OnlyChangesDirectory => "not run: each command starts in the session's directory, so cd \
                 has no effect on the next one; write cd DIR && COMMAND, or start tiller with --cwd DIR"

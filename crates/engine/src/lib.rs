@@ -1,8 +1,7 @@
 //! The engine: runs an agent on a session.
 //!
 //! [`AgentSession`] is a handle for commands, events and queries. Behind it one task, the driver, owns the log's
-//! writer, the queue and every job; two pure machines decide what to do, that in `turn` on runs, that in
-//! [`compaction`] on summaries. Front ends hold a handle and a [`Reader`](tiller_session::Reader), and nothing else.
+//! writer, the queue and every job; two pure state machines decide what to do: `turn` for runs, [`compaction`] for summaries. Front ends hold a handle and a [`Reader`](tiller_session::Reader), and nothing else.
 
 mod approvals;
 mod attachment;

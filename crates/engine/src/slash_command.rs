@@ -231,7 +231,7 @@ const TABLE: &[CommandSpec] = &[
         C::Compact,
         "compact",
         Optional("FOCUS"),
-        "summarize the older part of the conversation; FOCUS: what to stress",
+        "summarize the older part of the conversation; FOCUS: what to emphasize",
     )
     .also(&["summarize"]),
     row(C::Truncate, "truncate", NoArgument, "drop the older part of the conversation without a summary"),

@@ -30,9 +30,9 @@ fn strip_blocks(blocks: &[UserBlock]) -> Option<Vec<UserBlock>> {
 
 fn strip_block(block: &UserBlock) -> UserBlock {
     match block.as_image() {
-        Some((mime_type, _)) => {
-            UserBlock::Text { text: format!("[an image, {mime_type}; this model takes none]") }
-        }
+        Some((mime_type, _)) => UserBlock::Text {
+            text: format!("[image omitted ({mime_type}): this model doesn't accept images]"),
+        },
         None => block.clone(),
     }
 }
@@ -67,9 +67,9 @@ mod tests {
         assert_eq!(
             stripped.iter().map(|message| texts(message)).collect::<Vec<_>>(),
             [
-                "look\n[an image, image/png; this model takes none]",
+                "look\n[image omitted (image/png): this model doesn't accept images]",
                 "hello",
-                "[an image, image/gif; this model takes none]"
+                "[image omitted (image/gif): this model doesn't accept images]"
             ]
         );
         assert!(Arc::ptr_eq(&stripped[1], &plain));

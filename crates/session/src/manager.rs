@@ -79,8 +79,7 @@ impl SessionManager {
         Self { fs, ..self }
     }
 
-    /// Stores the session catalog in this file, so that logs need not be read every time. The file is derived from
-    /// the
+    /// Stores the session catalog in this file, so that logs need not be read every time. The file is derived from the
     /// logs and may be deleted at any time.
     #[must_use]
     pub fn with_catalog(self, file: PathBuf) -> Self {

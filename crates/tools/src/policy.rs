@@ -280,7 +280,7 @@ mod tests {
         let mut rules = SessionRules::default();
         for mode in [ApprovalMode::Ask, ApprovalMode::Auto] {
             for path in [".git/hooks/pre-commit", "sub/.git", "a/../.git/config", "/work/.GIT/x"] {
-                let expected = format!("ask exactly `{path}`: writes in .git, whose files git may run");
+                let expected = format!("ask exactly `{path}`: writes to .git, whose files git may run");
                 assert_eq!(verdict_for(path, mode, AskBehavior::User, "/work", &rules), expected);
                 assert_eq!(verdict_for(path, mode, AskBehavior::Yes, "/work", &rules), "allow");
             }

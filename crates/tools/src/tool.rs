@@ -1,16 +1,13 @@
 //! Tools of the model: the [`Tool`] trait and the built-in tools.
 //!
 //! A tool takes valid arguments and returns a [`ToolOutput`]. A failure that the model can act on (a missing file, an
-//! exit code) is an output with `is_error`, never a Rust error. The [policy](crate::policy) decides whether a call
-//! may
+//! exit code) is an output with `is_error`, never a Rust error. The [policy](crate::policy) decides whether a call may
 //! run.
 //!
 //! `registry` lists the built-in tools, one file each; no other code compares their names. `typed_tool` derives a
-//! tool's
-//! schema and checks from its argument struct. Front ends find in `details`: `{diff, path, added, removed}` of
-//! `edit_file` and `write_file`,
-//! `{exitCode, timedOut, fullOutputPath?, strokes?}` of `bash`, `{lines}` or `{mimeType, bytes}` of `read_file`,
-//! `{matches}` of `grep`, `{files}` of `list_files`.
+//! tool's schema and checks from its argument struct. Front ends find in `details`: `{diff, path, added, removed}` of
+//! `edit_file` and `write_file`, `{exitCode, timedOut, fullOutputPath?, strokes?}` of `bash`, `{lines}` or `{mimeType,
+//! bytes}` of `read_file`, `{matches}` of `grep`, `{files}` of `list_files`.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -95,7 +92,7 @@ pub trait Tool: Send + Sync {
     fn check(&self, arguments: &Value) -> Result<(), String>;
 
     /// Prepares for a call while the model is still streaming its arguments, so that it starts sooner.
-    /// Called within a tokio runtime; must return at once. The call may not follow.
+    /// Called within a tokio runtime; must return at once. The call isn't guaranteed to follow.
     fn prepare(&self) {}
 
     /// Runs the call. Dropping the future stops it, with every process it started; its partial result then
@@ -152,8 +149,7 @@ impl ToolProgress {
         (self.show)(styled);
     }
 
-    /// Sets the function that returns the output so far if the tool is stopped. It is called once, at that moment,
-    /// and
+    /// Sets the function that returns the output so far if the tool is stopped. It is called once, at that moment, and
     /// has to be fast.
     pub fn on_cancel(&self, partial_result: impl Fn() -> ToolOutput + Send + 'static) {
         *self.partial_result.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(partial_result));

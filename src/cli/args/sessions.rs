@@ -38,7 +38,7 @@ pub(in crate::cli) enum SessionsCommand {
     },
     /// Print the transcript of a session's current branch
     Show {
-        /// Session file or part of an id
+        /// Session file, or at least 4 characters from the start or end of an id
         session: String,
         /// Show the messages as sent to the model
         #[arg(long, conflicts_with = "stats")]
@@ -52,7 +52,7 @@ pub(in crate::cli) enum SessionsCommand {
     },
     /// Import sessions from Claude Code, Codex and pi; rerunning adds only new data
     Import {
-        /// Log files, or folders of them
+        /// Log files, or folders that contain them
         paths: Vec<PathBuf>,
         /// All logs in the default locations of these programs
         #[arg(long, conflicts_with = "paths")]
@@ -69,7 +69,7 @@ pub(in crate::cli) enum SessionsCommand {
     },
     /// Draw a session's tree
     Tree {
-        /// Session file or part of an id
+        /// Session file, or at least 4 characters from the start or end of an id
         session: String,
         /// Include hidden branches
         #[arg(long)]
@@ -92,7 +92,7 @@ pub(in crate::cli) enum SessionsCommand {
     },
     /// Name a session
     Rename {
-        /// Session file or part of an id
+        /// Session file, or at least 4 characters from the start or end of an id
         session: String,
         /// New name; empty removes the name
         name: String,
@@ -102,7 +102,7 @@ pub(in crate::cli) enum SessionsCommand {
     },
     /// Label an entry in the tree
     Label {
-        /// Session file or part of an id
+        /// Session file, or at least 4 characters from the start or end of an id
         session: String,
         /// Entry id or part of it
         entry: String,
@@ -114,7 +114,7 @@ pub(in crate::cli) enum SessionsCommand {
     },
     /// Hide an entry and its descendants in the tree; nothing is deleted
     Hide {
-        /// Session file or part of an id
+        /// Session file, or at least 4 characters from the start or end of an id
         session: String,
         /// Entry id or part of it
         entry: String,
@@ -127,9 +127,9 @@ pub(in crate::cli) enum SessionsCommand {
     },
     /// Continue a session from an earlier entry; later entries stay as another branch
     Branch {
-        /// Session file or part of an id
+        /// Session file, or at least 4 characters from the start or end of an id
         session: String,
-        /// Entry id or part of it; `root` for before the first entry
+        /// Entry id or part of it; `root` goes back to before the first entry
         #[arg(value_name = "ENTRY|root")]
         entry: String,
         /// Summary of the abandoned branch for the model
@@ -164,9 +164,9 @@ pub(in crate::cli) enum SessionsCommand {
     },
     /// Export a session as an HTML page, Markdown or JSON lines
     Export {
-        /// Session file or part of an id
+        /// Session file, or at least 4 characters from the start or end of an id
         session: String,
-        /// Output format [default: by the file's extension, else html]
+        /// Output format [default: from the file extension, else html]
         #[arg(long, value_enum)]
         format: Option<ExportFormat>,
         /// Export every branch; HTML always contains every branch and opens the current one

@@ -109,7 +109,7 @@ fn problems_of_user_files_are_logged_once() {
     fs::write(config.join("keybindings.json"), r#"{"quitt": "f2"}"#).unwrap();
     fs::write(config.join("themes/mine.json"), "{").unwrap();
     let mut terminal = sandbox.open_scripted(&[r#"{"text": "One."}"#], &[]);
-    terminal.wait_for("unknown key binding \"quitt\"");
+    terminal.wait_for("unknown action \"quitt\"");
     fs::write(config.join("keybindings.json"), "{\"quitt\": \"f2\",\n\"send\": 7}").unwrap();
     fs::write(config.join("settings.json"), r#"{"mouse": "maybe", "nonsense": 1, "folly": 2}"#).unwrap();
     terminal.send("/reload\r");

@@ -378,7 +378,7 @@ fn clipboard_missing_is_reported() {
     let sandbox = Sandbox::new();
     let mut terminal = open_idle(&sandbox);
     terminal.key(TerminalKey::Ctrl('v'));
-    terminal.wait_for("There is no clipboard here");
+    terminal.wait_for("No clipboard available");
 }
 
 #[test]

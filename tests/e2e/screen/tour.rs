@@ -54,7 +54,7 @@ fn tour_of_a_new_user() {
     terminal.key(TerminalKey::AltEnter);
     terminal.wait_for("↳ next    what comes next?");
     // It streams for half a minute.
-    terminal.wait_for("4. What I said so far");
+    terminal.wait_for("4. My partial answer");
     terminal.wait_for("3 · The tree and the shell. Your message, “what comes next?”");
     terminal.wait_for("To connect a real model:");
     terminal.wait_without("esc stops");

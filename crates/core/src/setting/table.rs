@@ -78,9 +78,9 @@ table! {
     WATCH, watch: Switch = "watch", Switch::KIND, "on";
     /// When steering messages are delivered.
     STEERING_POINT, steering_point: SteeringPoint = "steering_point", SteeringPoint::KIND, "between-tools";
-    /// Deliver waiting steering messages together or singly.
+    /// Deliver waiting steering messages all at once or one at a time.
     STEERING_MODE, steering_mode: DeliveryMode = "steering_mode", DeliveryMode::KIND, "all";
-    /// Deliver waiting follow-up messages together or singly.
+    /// Deliver waiting follow-up messages all at once or one at a time.
     FOLLOW_UP_MODE, follow_up_mode: DeliveryMode = "follow_up_mode", DeliveryMode::KIND, "one-at-a-time";
     /// Run consecutive calls of read-only tools in parallel.
     PARALLEL_TOOLS, parallel_tools: Switch = "parallel_tools", Switch::KIND, "on";
@@ -95,7 +95,7 @@ table! {
     /// Seconds to wait for the first byte of an answer, and for further content within it (pings don't count); unset:
     /// 300, or 900 for a server on this machine or the local network.
     REQUEST_FIRST_BYTE_S, request_first_byte_s: Option<u64> = "request.first_byte_s", SettingKind::Count { min: 1, max: 86_400 }, "";
-    /// Seconds without any data, pings included, after which an answer counts as interrupted.
+    /// Seconds without any data (pings count as data) after which an answer counts as interrupted.
     REQUEST_STALL_S, request_stall_s: u64 = "request.stall_s", SettingKind::Count { min: 1, max: 86_400 }, "120";
     /// Seconds after which a command of the bash tool is stopped, unless the call asks for more.
     BASH_TIMEOUT_S, bash_timeout_s: u64 = "bash.timeout_s", SettingKind::Count { min: 1, max: 86_400 }, "120";
@@ -113,7 +113,7 @@ table! {
     TOOL_OUTPUT_MAX_CHARS, tool_output_max_chars: usize = "tool_output.max_chars", SettingKind::Count { min: 1, max: 10_000_000 }, "40000";
     /// Compact the conversation automatically before it exceeds the model's context window.
     COMPACTION_ENABLED, compaction_enabled: Switch = "compaction.enabled", Switch::KIND, "on", aliases &["COMPACT_ENABLED"];
-    /// Replacement for older messages: a summary by the model, or only the first message.
+    /// Handling of older messages: `summarize` replaces them with a summary, `truncate` drops all but the first, `off` keeps everything.
     COMPACTION_STRATEGY, compaction_strategy: CompactionStrategy = "compaction.strategy", CompactionStrategy::KIND, "summarize";
     /// Tokens of the context window to keep free; unset: 16,384, at most a quarter of the window.
     COMPACTION_RESERVE_TOKENS, compaction_reserve_tokens: Option<u64> = "compaction.reserve_tokens", SettingKind::Count { min: 1, max: 10_000_000 }, "";
@@ -130,9 +130,9 @@ table! {
     /// When the session log is synced to disk: after every entry (`always`), before each request and at the end of a run
     /// (`turn`), or only on close (`never`).
     SYNC, sync_policy: SyncPolicy = "sync", SyncPolicy::KIND, "turn";
-    /// Folder for session logs, without a subfolder for each working directory.
+    /// Folder that holds all session logs directly, without a subfolder for each working directory.
     SESSION_DIR, session_dir: Option<&str> = "session_dir", SettingKind::Text, "", scope SettingScope::User;
-    /// Maximum milliseconds for an extension's hook; if a hook that guards calls takes longer, the call needs approval.
+    /// Timeout of an extension's hook, in milliseconds; if a hook that guards calls times out, the call needs approval.
     EXTENSIONS_TIMEOUT_MS, extensions_timeout_ms: u64 = "extensions.timeout_ms", SettingKind::Count { min: 10, max: 600_000 }, "5000";
     /// Show images inline if the terminal supports it, or as a line of text.
     IMAGES, image_mode: ImageMode = "images", ImageMode::KIND, "auto";
@@ -143,7 +143,7 @@ table! {
     THEME_DARK, theme_dark: &str = "theme_dark", SettingKind::Text, "dark";
     /// Theme for light terminal backgrounds.
     THEME_LIGHT, theme_light: &str = "theme_light", SettingKind::Text, "light";
-    /// Number of colors of the terminal; auto detects it from the environment.
+    /// Number of colors that the terminal supports; auto detects it from the environment.
     COLOURS, color_mode: ColorMode = "colours", ColorMode::KIND, "auto";
     /// Show the session's name and state in the terminal title.
     TERMINAL_TITLE, terminal_title: Switch = "terminal.title", Switch::KIND, "on";

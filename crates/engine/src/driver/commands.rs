@@ -303,7 +303,7 @@ impl Driver {
         }
     }
 
-    /// Sets the presence of an approver. Without one, pending requests are denied.
+    /// Sets whether an approver is present. Without one, pending requests are denied.
     fn set_approver(&mut self, approver: Approver) -> Result<(), AgentError> {
         self.approvals.set_approver(approver);
         if approver == Approver::Absent {

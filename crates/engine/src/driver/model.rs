@@ -106,7 +106,7 @@ impl Driver {
         }
         self.summaries.machine.forget_failure();
         self.bus.warn(format!(
-            "the server of {model} reports a context window of {window} tokens instead of {}; it is used from now on",
+            "the server of {model} reports a context window of {window} tokens instead of {}; using the reported value",
             self.active.requested_model.window
         ));
     }

@@ -6,7 +6,7 @@ use super::command::DriverCommand;
 use super::{AgentError, AgentSession};
 
 impl AgentSession {
-    /// Replaces the older part of the context by a summary; `instructions` set its focus. During a run the summary
+    /// Replaces the older part of the context with a summary; `instructions` set its focus. During a run the summary
     /// is made in the background and appended at the end of the turn.
     ///
     /// Returns when it is in the log.

@@ -47,7 +47,7 @@ pub enum AgentError {
     #[error(transparent)]
     Session(#[from] SessionError),
     /// A prompt names an unknown skill.
-    #[error("there is no skill `{name}`{}", suggestion(nearest.as_deref()))]
+    #[error("unknown skill `{name}`{}", suggestion(nearest.as_deref()))]
     UnknownSkill {
         /// The name as typed.
         name: String,

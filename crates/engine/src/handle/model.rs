@@ -26,7 +26,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::SetModel { words, reply }).await
     }
 
-    /// Switches to the next or previous model of [`AgentSession::scoped_models`], from the last to the first; `None`
+    /// Switches to the next or previous model of [`AgentSession::scoped_models`], wrapping from the last to the first; `None`
     /// if there is no other.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::SetThinking { level, reply }).await
     }
 
-    /// Switches to the next level that the model supports, from the highest to the lowest; `None` if it doesn't
+    /// Switches to the next level that the model supports, wrapping from the highest to the lowest; `None` if it doesn't
     /// think.
     ///
     /// # Errors

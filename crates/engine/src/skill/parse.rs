@@ -49,7 +49,8 @@ pub(super) fn parse(bytes: &[u8], file: &SkillFile, origin: ResourceOrigin) -> R
     let mut remarks = Vec::new();
     let name = name(head.name.as_deref(), &file.name, &mut remarks);
     if description.chars().count() > MAX_DESCRIPTION {
-        remarks.push(format!("the description is longer than {MAX_DESCRIPTION} characters and is cut"));
+        remarks
+            .push(format!("the description is longer than {MAX_DESCRIPTION} characters and was truncated"));
     }
     if head.compatibility.is_some_and(|text| text.chars().count() > MAX_COMPATIBILITY) {
         remarks.push(format!("`compatibility` is longer than {MAX_COMPATIBILITY} characters"));
@@ -90,7 +91,7 @@ fn broken_rule(name: &str) -> Option<String> {
         return Some(format!("is longer than {MAX_NAME} characters"));
     }
     if !name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
-        return Some("has other characters than a-z, 0-9 and -".to_owned());
+        return Some("has characters other than a-z, 0-9 and -".to_owned());
     }
     let is_loose = name.starts_with('-') || name.ends_with('-') || name.contains("--");
     is_loose.then(|| "has a hyphen that is not between letters or digits".to_owned())

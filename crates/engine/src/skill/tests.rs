@@ -120,9 +120,9 @@ fn load_format_violations_are_reported_and_mostly_harmless() {
         [
             "skill not used: no `description` in its front matter, which tells the model when to use it",
             "its name `other` differs from that of its file or folder, `b`",
-            "the name `Pdf Tools` has other characters than a-z, 0-9 and -",
+            "the name `Pdf Tools` has characters other than a-z, 0-9 and -",
             "it has no name; using `d`",
-            "the description is longer than 1024 characters and is cut",
+            "the description is longer than 1024 characters and was truncated",
             "the name `f--g` has a hyphen that is not between letters or digits",
         ]
     );

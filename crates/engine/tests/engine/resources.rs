@@ -89,7 +89,7 @@ async fn expansion_verbatim_is_kept_and_unknown_skill_is_rejected() {
         let options = PromptOptions { streaming_behavior: behavior, ..PromptOptions::default() };
         let error = harness.agent.prompt("/skill:tody x", options).await.unwrap_err();
         assert!(matches!(&error, AgentError::UnknownSkill { name, .. } if name == "tody"), "{error:?}");
-        assert_eq!(error.to_string(), "there is no skill `tody`; did you mean `tidy`?");
+        assert_eq!(error.to_string(), "unknown skill `tody`; did you mean `tidy`?");
     }
     let error = harness.agent.steer_now("/skill:tody", PromptOptions::default()).await;
     assert!(matches!(error, Err(AgentError::UnknownSkill { .. })), "{error:?}");

@@ -342,7 +342,10 @@ async fn images_for_text_only_model_are_replaced_but_logged() {
     );
     harness.settled().await;
     let Message::User(sent) = &*harness.requests()[0].messages[0] else { panic!("no user message") };
-    assert_eq!(sent.content.joined_text(), "look\n[an image, image/png; this model takes none]");
+    assert_eq!(
+        sent.content.joined_text(),
+        "look\n[image omitted (image/png): this model doesn't accept images]"
+    );
     assert_eq!(sent.content.images().count(), 0);
     let logged = harness.agent.messages().await.unwrap();
     let Message::User(logged) = &*logged[0] else { panic!("no user message") };

@@ -90,8 +90,8 @@ impl ConnectionFailure {
     pub(crate) fn message(&self, host: &str, stage: Stage) -> String {
         let within = stage == Stage::DuringAnswer;
         match self {
-            Self::UnknownHost => format!("cannot find the host {} (no network?)", without_port(host)),
-            Self::Refused => format!("nothing listens at {host} (is the server running?)"),
+            Self::UnknownHost => format!("can't resolve the host name {} (no network?)", without_port(host)),
+            Self::Refused => format!("nothing is listening at {host} (is the server running?)"),
             Self::Unreachable => format!("cannot reach {host} (no network?)"),
             Self::Reset if within => "connection reset in the middle of the answer".to_owned(),
             Self::Reset => format!("{host} reset the connection"),
@@ -190,12 +190,12 @@ mod tests {
             (
                 "tcp connect error",
                 Kind::ConnectionRefused.into(),
-                "nothing listens at h:1 (is the server running?)",
+                "nothing is listening at h:1 (is the server running?)",
             ),
             (
                 "dns error",
                 io::Error::other("failed to lookup address"),
-                "cannot find the host h (no network?)",
+                "can't resolve the host name h (no network?)",
             ),
             ("tcp connect error", Kind::NetworkUnreachable.into(), "cannot reach h:1 (no network?)"),
             ("connection error", Kind::ConnectionReset.into(), "h:1 reset the connection"),

@@ -95,7 +95,7 @@ async fn connection_reset_before_an_answer_is_named() {
 async fn connection_to_no_listener_is_named() {
     let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
     let error = error_at(format!("http://127.0.0.1:{port}")).await;
-    assert_eq!(error.message, format!("nothing listens at 127.0.0.1:{port} (is the server running?)"));
+    assert_eq!(error.message, format!("nothing is listening at 127.0.0.1:{port} (is the server running?)"));
     assert_eq!(error.hint.as_deref(), Some("start the server, or check the base URL"));
 }
 
@@ -103,7 +103,7 @@ async fn connection_to_no_listener_is_named() {
 async fn connection_to_an_unknown_host_is_named() {
     // RFC 6761, section 6.4: no name below .invalid has an address.
     let error = error_at("http://api.example.invalid".to_owned()).await;
-    assert_eq!(error.message, "cannot find the host api.example.invalid (no network?)");
+    assert_eq!(error.message, "can't resolve the host name api.example.invalid (no network?)");
 }
 
 #[tokio::test]

@@ -153,7 +153,7 @@ async fn failure_of_missing_server_names_it() {
     let endpoint = Endpoint::new("local", url, "LOCAL_KEY");
     let error = failure(&OpenAiChat::new(endpoint).unwrap(), hello("m")).await;
     assert_eq!(error.failure, TRANSIENT);
-    assert_eq!(error.message, format!("nothing listens at {host} (is the server running?)"));
+    assert_eq!(error.message, format!("nothing is listening at {host} (is the server running?)"));
     assert_eq!(error.message_with_hint(), format!("{error} → start the server, or check the base URL"));
 }
 

@@ -91,7 +91,7 @@ fn diff_long_line_is_wrapped() {
 #[test]
 fn diff_truncation_note_is_a_gap() {
     assert_eq!(
-        texts(&diff("@@ -1 +1 @@\n+a\n\\ the diff goes on\n", "", 40)),
-        ["  1 + a", "  ⋯ the diff goes on"]
+        texts(&diff("@@ -1 +1 @@\n+a\n\\ diff truncated\n", "", 40)),
+        ["  1 + a", "  ⋯ diff truncated"]
     );
 }

@@ -1,7 +1,7 @@
 //! Codex CLI's logs: `<home>/sessions/**/rollout-*.jsonl`.
 //!
 //! They hold two histories: the model's (`response_item`) and the screen's (`event_msg`). The first becomes the
-//! messages; the second supplies only missing data: usage, names, aborts, failures and roll-backs. The log is linear,
+//! messages; the second supplies only missing data: usage, names, aborts, failures and rollbacks. The log is linear,
 //! not a tree; a roll-back starts a branch. The format is described in docs/import.md.
 
 mod answer;

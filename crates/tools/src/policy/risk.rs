@@ -136,7 +136,9 @@ fn judge_program(
             .filter(|path| is_device(path))
             .map(|device| format!("writes to the device {device}")),
         "fdisk" | "parted" | "sfdisk" | "wipefs" => Some(format!("changes a disk ({name})")),
-        "shutdown" | "reboot" | "halt" | "poweroff" => Some(format!("stops the machine ({name})")),
+        "shutdown" | "reboot" | "halt" | "poweroff" => {
+            Some(format!("shuts down or restarts the machine ({name})"))
+        }
         "find" => find::judge_find(arguments, folders).or_else(|| {
             find::list_runs(arguments).into_iter().find_map(|words| judge_run(words, folders, depth))
         }),
@@ -177,7 +179,7 @@ fn judge_run(words: &[String], folders: CommandFolders<'_>, depth: usize) -> Opt
 fn judge_deeper(depth: usize, judge: impl FnOnce(usize) -> Option<String>) -> Option<String> {
     match depth.checked_sub(1) {
         Some(depth) => judge(depth),
-        None => Some("nests too many shells to check".into()),
+        None => Some("too many nested shells to check".into()),
     }
 }
 
@@ -368,7 +370,7 @@ mod tests {
             (":(){ :|:& };:", "looks like a fork bomb"),
             ("f () { f | f & }; f", "looks like a fork bomb"),
             ("git config --system user.name x", "changes git's configuration for all users"),
-            ("reboot", "stops the machine (reboot)"),
+            ("reboot", "shuts down or restarts the machine (reboot)"),
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
         }

@@ -68,18 +68,17 @@ fn report(report: &ExitReport) -> ExitCode {
 }
 
 fn supervise(arguments: &mut Peekable<impl Iterator<Item = OsString>>) -> Result<Option<ExitReport>, String> {
-    nix::unistd::setsid().map_err(|errno| format!("cannot leave the terminal: {errno}"))?;
+    nix::unistd::setsid().map_err(|errno| format!("can't detach from the terminal: {errno}"))?;
     process_tree::adopt_orphans();
     #[cfg(target_os = "linux")]
     watchdog::die_with_parent();
     let Some((mut command, stdio)) = parse_command(arguments)? else { return Ok(None) };
-    let early_signals =
-        EarlySignals::install().map_err(|error| format!("cannot listen to signals: {error}"))?;
+    let early_signals = EarlySignals::install().map_err(|error| format!("can't handle signals: {error}"))?;
     let mut shell = start(&mut command, stdio)
-        .map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))?;
+        .map_err(|error| format!("can't start {}: {error}", command.get_program().display()))?;
     // After the start, because the program would inherit blocked signals.
     let waiter =
-        SignalWaiter::open(early_signals).map_err(|errno| format!("cannot watch the command: {errno}"))?;
+        SignalWaiter::open(early_signals).map_err(|errno| format!("can't watch the command: {errno}"))?;
     let tree = ProcessTree::new(&shell);
     let status = match shell.stdin.take() {
         Some(stdin) => pass_stdin_on(&mut shell, &waiter, stdin)?,
@@ -146,7 +145,7 @@ fn pass_stdin_on(
     waiter: &SignalWaiter,
     stdin: process::ChildStdin,
 ) -> Result<Option<process::ExitStatus>, String> {
-    let mut pump = Pump::new(stdin).map_err(|errno| format!("cannot pass stdin on: {errno}"))?;
+    let mut pump = Pump::new(stdin).map_err(|errno| format!("can't forward stdin: {errno}"))?;
     let mut deadline = None;
     loop {
         if let Some(status) = program.try_wait().map_err(|error| error.to_string())? {

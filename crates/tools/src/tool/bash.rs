@@ -174,7 +174,7 @@ fn end_line(text: &mut String) {
 
 fn failure(error: &ProcessError) -> ToolOutput {
     let cause = error.source().map(|source| format!(": {source}")).unwrap_or_default();
-    ToolOutput::error(format!("the command was not run to its end: {error}{cause}"))
+    ToolOutput::error(format!("the command did not finish: {error}{cause}"))
 }
 
 fn output(capture: CapturedOutput, exit: Exit, end_reason: EndReason, seconds: u64) -> ToolOutput {

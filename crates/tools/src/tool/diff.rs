@@ -36,7 +36,7 @@ impl FileDiff {
         let head = LIMITS.head(&unified);
         if head.extent != TruncationExtent::Whole {
             // In a unified diff, a line that begins with a backslash is a remark.
-            unified = format!("{}\n\\ the diff goes on\n", head.text.trim_end());
+            unified = format!("{}\n\\ diff truncated\n", head.text.trim_end());
         }
         Self { unified, added, removed }
     }
@@ -94,6 +94,6 @@ mod tests {
     fn file_diff_very_long_is_cut_with_remark() {
         let diff = FileDiff::new("a", "", &"x\n".repeat(5_000));
         assert_eq!((diff.added, diff.unified.lines().count()), (5_000, 2_001));
-        assert!(diff.unified.ends_with("+x\n\\ the diff goes on\n"));
+        assert!(diff.unified.ends_with("+x\n\\ diff truncated\n"));
     }
 }

@@ -97,7 +97,7 @@ fn plan_edit(workspace: &Workspace, arguments: &Arguments) -> Result<PlannedEdit
         Edit { old: &arguments.old_text, new: &arguments.new_text, replace_all: arguments.replace_all };
     let edited = edit.apply(&old_text).map_err(|problem| problem.describe(display_path))?;
     if edited.text == old_text {
-        return Err(format!("{display_path} already reads like that; nothing changed"));
+        return Err(format!("{display_path} already has this text; nothing changed"));
     }
     Ok(PlannedEdit { resolved, metadata, old_text, edited })
 }
@@ -112,7 +112,7 @@ fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, Stri
         text.push_str(&format!(", {} places", edited.count));
     }
     if edited.fidelity == Fidelity::Similar {
-        text.push_str("\n[old_text matched only with trailing spaces, quotes and dashes taken as alike]");
+        text.push_str("\n[old_text matched only after normalizing trailing spaces, quotes and dashes]");
     }
     Ok(ToolOutput { details: Some(diff.details(display_path)), ..ToolOutput::text(text) })
 }

@@ -413,7 +413,7 @@ mod edit_file {
         bench.write("a", "say “hi”  \nend\n");
         let text = bench.ok("edit_file", arguments("say \"hi\"\nend", "bye")).await;
         assert!(
-            text.ends_with("[old_text matched only with trailing spaces, quotes and dashes taken as alike]")
+            text.ends_with("[old_text matched only after normalizing trailing spaces, quotes and dashes]")
         );
         assert_eq!(bench.content("a"), "bye\n");
     }

@@ -307,7 +307,7 @@ async fn piped_child_that_cannot_be_started_is_named_at_its_end() {
         Runner::with_supervisor(env!("CARGO_BIN_EXE_tools-supervisor")).start_piped(&program).unwrap();
     let (_, errors) = rest(child).await;
     let end = PipedChild::end(errors.trim()).unwrap_err().to_string();
-    assert!(end.starts_with("cannot start /no/such/program: "), "{end}");
+    assert!(end.starts_with("can't start /no/such/program: "), "{end}");
 }
 
 /// The folder in which [`holder_for_kill_tests`] runs its command.

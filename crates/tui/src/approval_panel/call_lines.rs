@@ -184,14 +184,14 @@ mod tests {
     fn detail_of_change_is_its_diff() {
         let change = FileChange {
             path: "src/a.rs".into(),
-            diff: "@@ -3 +3 @@\n-a\n+b\n\\ the diff goes on\n".into(),
+            diff: "@@ -3 +3 @@\n-a\n+b\n\\ diff truncated\n".into(),
             added: 1,
             removed: 1,
         };
         let request = request("edit_file", json!({"path": "src/a.rs"}), Some(Preview::Change(change)));
         assert_eq!(
             shown_lines(&request, 60),
-            ["  │ src/a.rs  +1 −1", "  │   3 - a", "  │   3 + b", "  │   ⋯ the diff goes on"]
+            ["  │ src/a.rs  +1 −1", "  │   3 - a", "  │   3 + b", "  │   ⋯ diff truncated"]
         );
     }
 

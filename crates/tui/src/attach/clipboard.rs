@@ -75,9 +75,9 @@ fn from_programs(picture: &[&[&str]], text: &[&[&str]], timeout: Duration) -> Cl
 
 fn no_clip(any_installed: bool) -> &'static str {
     if any_installed {
-        "The clipboard is empty or out of reach; paste with the terminal's own key."
+        "The clipboard is empty or unavailable; use the terminal's paste shortcut."
     } else {
-        "There is no clipboard here: install wl-clipboard or xclip, or paste with the terminal's own key."
+        "No clipboard available: install wl-clipboard or xclip, or use the terminal's paste shortcut."
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
         let ClipboardContent::Nothing(why) = from_programs(&[MISSING], &[MISSING], LONG) else {
             panic!("no program")
         };
-        assert!(why.starts_with("There is no clipboard here: install"), "{why}");
+        assert!(why.starts_with("No clipboard available: install"), "{why}");
     }
 
     #[test]

@@ -224,7 +224,7 @@ fn log_in(argument: &str, cx: &mut Context<'_>) {
     let mut words = argument.split_whitespace();
     let provider = words.next().map(str::to_owned);
     if words.next().is_some() {
-        cx.flash("Don't type the key here: tiller prompts for it, hidden.");
+        cx.flash("Don't type the key here: tiller prompts for it and hides it.");
     }
     cx.push(Effect::Open(provider.map_or_else(|| Opening::list(ListKind::Logins), Opening::Login)));
 }

@@ -33,7 +33,7 @@ const MAX_SHORT: usize = 500;
 impl Composer {
     pub(super) fn submit(&mut self, when: DeliveryTime, cx: &mut Context<'_>) {
         if self.repurposed_at.take().is_some_and(|at| cx.now.since_ms(at) < REPURPOSED_MS) {
-            return cx.flash("Your text is a message of its own now. Press the key again to send it.");
+            return cx.flash("Ignored: your text is now a new message. Press the key again to send it.");
         }
         if let ComposePurpose::SummaryInstruction(entry) = self.purpose.clone() {
             self.purpose = ComposePurpose::Message;

@@ -140,7 +140,7 @@ fn composer_reason_of_answered_call_becomes_a_draft() {
     harness.model.activity.approvals.clear();
     let effects = harness.work(Composer::refresh);
     assert_eq!(effects, [flash("Already answered elsewhere; your text is kept as a draft.")]);
-    let ignored = [flash("Your text is a message of its own now. Press the key again to send it.")];
+    let ignored = [flash("Ignored: your text is now a new message. Press the key again to send it.")];
     assert_eq!(harness.enter(), ignored);
     assert_eq!(harness.enter(), sent("use nextest", Submit::Steer("use nextest".into()), true));
 }

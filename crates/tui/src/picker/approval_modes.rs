@@ -7,28 +7,28 @@ pub(crate) const fn mode_about(mode: ApprovalMode) -> &'static str {
     match mode {
         ApprovalMode::Ask => "commands need approval, except read-only ones",
         ApprovalMode::Auto => "only dangerous commands need approval",
-        ApprovalMode::ReadOnly => "nothing that makes changes runs",
+        ApprovalMode::ReadOnly => "commands and changes are denied",
     }
 }
 
 /// The effect of a mode on each kind of call.
 pub(crate) const fn mode_effects(mode: ApprovalMode) -> [(&'static str, &'static str); 4] {
-    let reading = ("reading", "runs freely here; needs approval elsewhere");
+    let reading = ("reading", "allowed here; needs approval elsewhere");
     match mode {
         ApprovalMode::Ask => [
             reading,
-            ("editing", "runs freely here; needs approval in .git, startup and credential files"),
+            ("editing", "allowed here; needs approval in .git, startup and credential files"),
             ("commands", "need approval, except those that only read here and those that you allowed"),
             ("dangerous", "need approval, with the reason"),
         ],
         ApprovalMode::Auto => [
             reading,
-            ("editing", "runs freely here; needs approval in .git, startup and credential files"),
+            ("editing", "allowed here; needs approval in .git, startup and credential files"),
             ("commands", "run freely"),
             ("dangerous", "need approval: sudo, git push, writes outside this folder, reading keys"),
         ],
         ApprovalMode::ReadOnly => [
-            ("reading", "runs freely here; denied elsewhere"),
+            ("reading", "allowed here; denied elsewhere"),
             ("editing", "denied; the model is told why"),
             ("commands", "denied"),
             ("dangerous", "denied"),

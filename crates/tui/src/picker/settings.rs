@@ -254,7 +254,7 @@ mod tests {
         let expected = [
             "  ask commands need approval, except read-only ones · default",
             "● auto only dangerous commands need approval",
-            "  read-only nothing that makes changes runs",
+            "  read-only commands and changes are denied",
         ];
         assert_eq!((shown.as_slice(), selected), (expected.map(str::to_owned).as_slice(), 1));
     }

@@ -199,7 +199,7 @@ fn approval_whole_call_is_on_the_screen() {
 fn approval_small_screen_can_deny() {
     for (width, height) in [(40, 12), (40, 10), (30, 8), (20, 5)] {
         let mut harness = running_command(width, height);
-        harness.show_request(ApprovalRequest { reason: "writes in .git".into(), ..long_command() });
+        harness.show_request(ApprovalRequest { reason: "writes to .git".into(), ..long_command() });
         insta::assert_snapshot!(format!("small_{width}x{height}"), harness.screen());
         assert_eq!(harness.press_letter('n'), deny("c2", "the user rejected it"));
     }

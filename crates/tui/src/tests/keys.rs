@@ -438,7 +438,7 @@ fn keybindings_reload_reports_changes_only() {
         let lines = screen.lines().filter(|line| line.contains("keys.json"));
         lines.map(|line| line.trim().chars().take(30).collect::<String>()).collect::<Vec<_>>()
     };
-    let (quit, send) = ("keys.json, line 1: unknown key ", "keys.json, line 2: send takes ");
+    let (quit, send) = ("keys.json, line 1: unknown acti", "keys.json, line 2: send takes ");
     let shown = |sign: &str, text: &str| format!("{sign} {text}").chars().take(30).collect::<String>();
     let both = "{\"quitt\": \"f2\",\n\"send\": 7}";
     assert_eq!(read_key(both), [shown("!", quit), shown("!", send)]);
@@ -485,7 +485,7 @@ fn status_queued_steering_names_enter() {
 #[test]
 fn shell_program_that_needs_a_terminal_is_not_run() {
     for (line, told) in [
-        ("!vim notes.md", "vim needs its own terminal"),
+        ("!vim notes.md", "vim is interactive"),
         ("!!ssh host", "or suspend tiller with ctrl+z"),
         ("!cd src", "--cwd DIR"),
     ] {

@@ -16,7 +16,7 @@ const ANYWHERE: &[Step] = &[
     press("next_thinking", "shift+tab", &[Has("doesn't support thinking")]),
     press("next_approval", "alt+a", &[Has("Approval: ")]),
     press("previous_model", "ctrl+shift+p", &[Has("No other model is available.")]),
-    press("paste_image", "ctrl+v", &[Has("There is no clipboard here")]),
+    press("paste_image", "ctrl+v", &[Has("No clipboard available")]),
     press("search_history", "ctrl+r", &[Has("── earlier prompts")]),
     press("close", "ctrl+c", &[Lacks("── earlier prompts")]),
     press("help", "?", &[Has("Type what you want done.")]),

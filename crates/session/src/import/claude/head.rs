@@ -139,7 +139,7 @@ fn user(span: LineSpan, line: &Value, warnings: &mut ImportWarnings) -> LineKind
     } else if begins(&["<bash-stdout>", "<bash-stderr>"]) {
         LineKind::BashOutput
     } else if begins(&["[Request interrupted by user"]) {
-        warnings.add(span.number, "marks of an interruption left out");
+        warnings.add(span.number, "interruption markers left out");
         LineKind::Interrupted
     } else {
         LineKind::Prompt

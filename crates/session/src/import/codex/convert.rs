@@ -271,7 +271,7 @@ impl CodexConverter<'_, '_> {
     fn roll_back(&mut self, turns: u64, span: LineSpan, warnings: &mut ImportWarnings) {
         let turns = usize::try_from(turns).unwrap_or(usize::MAX);
         if turns > self.turns.len() {
-            warnings.add(span.number, "roll-backs past the beginning");
+            warnings.add(span.number, "rollbacks past the beginning");
         }
         let kept_turns = self.turns.len().saturating_sub(turns);
         if let Some(TurnStart { parent, model, level }) = self.turns.drain(kept_turns..).next() {

@@ -123,7 +123,7 @@ fn claude_warnings_count_dropped_items() {
             (20, 1, "blocks left out (web_search_tool_result)"),
             (21, 1, "injected texts left out"),
             (22, 1, "lines of sub-agents left out"),
-            (25, 1, "marks of an interruption left out"),
+            (25, 1, "interruption markers left out"),
             (34, 1, "lines left out, of an unknown kind (hologram)"),
             (35, 1, "lines left out, not readable"),
         ]

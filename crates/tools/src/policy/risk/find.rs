@@ -123,7 +123,7 @@ mod tests {
             ("find / | xargs -I {} rm -rf {}", "deletes files found under /"),
             ("find .. | xargs -I% sh -c 'ls % && /bin/rm -fr %'", "deletes files found under .."),
             ("find . | env X=1 xargs -P4 env rm -R", "deletes files found under ."),
-            ("find x -exec cp {} .git/hooks \\;", "writes in .git, whose files git may run"),
+            ("find x -exec cp {} .git/hooks \\;", "writes to .git, whose files git may run"),
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
         }

@@ -138,7 +138,7 @@ mod tests {
     use super::super::risk_in_work;
     use super::{PUSHED, STASHED, UNCOMMITTED, UNKNOWN};
 
-    const DEEP: &str = "nests too many shells to check";
+    const DEEP: &str = "too many nested shells to check";
 
     #[test]
     fn git_that_loses_data_asks() {

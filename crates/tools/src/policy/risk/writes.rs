@@ -20,7 +20,7 @@ pub(super) fn protection(
     list_written(name, arguments).iter().filter(|path| *path != "-").find_map(|path| folders.protection(path))
 }
 
-const LINKS_OUT: &str = "makes a link that leads out of the working directory";
+const LINKS_OUT: &str = "creates a link that leads out of the working directory";
 
 /// Returns the reason why the target of a link needs a question: a command may write or read through the link.
 pub(super) fn judge_links(name: &str, arguments: &[String], folders: CommandFolders<'_>) -> Option<String> {

@@ -27,17 +27,16 @@ const STOP_TIMEOUT: Duration =
 
 /// Starts the supervisor with these arguments, waits for its end, and kills all remaining processes.
 pub(super) fn watch(arguments: impl Iterator<Item = OsString>) -> Result<(), String> {
-    nix::unistd::setsid().map_err(|errno| format!("cannot leave the terminal: {errno}"))?;
+    nix::unistd::setsid().map_err(|errno| format!("can't detach from the terminal: {errno}"))?;
     process_tree::adopt_orphans();
-    let early_signals =
-        EarlySignals::install().map_err(|error| format!("cannot listen to signals: {error}"))?;
-    let program = this_program().map_err(|error| format!("cannot name this program: {error}"))?;
+    let early_signals = EarlySignals::install().map_err(|error| format!("can't handle signals: {error}"))?;
+    let program = this_program().map_err(|error| format!("can't determine this program's path: {error}"))?;
     let mut command = Command::new(program);
     command.args([NAME, SUPERVISED]).args(arguments);
-    let mut supervisor = command.spawn().map_err(|error| format!("cannot start the supervisor: {error}"))?;
+    let mut supervisor = command.spawn().map_err(|error| format!("can't start the supervisor: {error}"))?;
     // After the start, because the supervisor would inherit blocked signals.
     let waiter =
-        SignalWaiter::open(early_signals).map_err(|errno| format!("cannot watch the supervisor: {errno}"))?;
+        SignalWaiter::open(early_signals).map_err(|errno| format!("can't watch the supervisor: {errno}"))?;
     wait_for_end(&mut supervisor, &waiter);
     let tree = ProcessTree::new(&supervisor);
     if !tree.is_gone() {
