@@ -26,7 +26,7 @@ use super::{
 pub use backend::{HighlightBackend, HighlightRequest, HighlightResponse, InProcess, TokenSpans};
 pub use cache::HighlightCache;
 pub use highlighter::Highlighter;
-use highlighter::{grammar_of, plain};
+pub(super) use highlighter::plain;
 pub use language::Language;
 pub use worker::{WORKER_ARGUMENT, request_highlighting, serve_highlighting};
 
@@ -134,11 +134,7 @@ pub(super) fn cached_lines(cache: &HighlightCache, code: &str, language: Languag
 
 /// A code block without highlighting, for a block that is soon laid out again.
 pub(super) fn plain_block(code: &str, language: &str, options: &LayoutOptions) -> Vec<Line> {
-    let is_known = match options.rendering.code {
-        Highlighting::Sync => grammar_of(Language::Named(language)).is_some(),
-        Highlighting::Background(_) | Highlighting::Off => is_code(Language::Named(language)),
-    };
-    let role = if is_known { Role::Text } else { Role::Code };
+    let role = base_role(Language::Named(language), &options.rendering.code);
     block_with_label(code, language, |line| plain(line, role), options.width)
 }
 
@@ -150,8 +146,16 @@ pub(super) fn is_code(language: Language<'_>) -> bool {
     }
 }
 
+/// The role of unmarked code in a block.
+pub(super) fn base_role(language: Language<'_>, highlighting: &Highlighting) -> Role {
+    match highlighting {
+        Highlighting::Sync => Highlighter::new(language).base_role(),
+        Highlighting::Background(_) | Highlighting::Off => plain_role(language),
+    }
+}
+
 /// The role of code that isn't highlighted.
-pub(super) fn plain_role(language: Language<'_>) -> Role {
+fn plain_role(language: Language<'_>) -> Role {
     if is_code(language) { Role::Text } else { Role::Code }
 }
 

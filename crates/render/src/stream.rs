@@ -1,38 +1,35 @@
 //! Rendering of streaming Markdown.
 //!
-//! A block that is followed by another one is finished: its lines are kept and its text isn't parsed again.
-//! Only the last block is rendered again when lines are requested; of an open code block, only the last line,
-//! which is highlighted once it is complete, as are code blocks inside lists and quotes. With background
-//! highlighting a line is plain until the result arrives. Text whose meaning depends on what follows (a fence,
-//! a table's head) is held back rather than shown and taken away.
+//! The text up to the last top-level block is finished: its lines are kept, and it isn't parsed again. The
+//! last block is rendered again when lines are requested; of an open code block, only the last line (see
+//! `code_lines`). A huge block or line is finished in parts of one size, so that the cost of a frame stays
+//! flat. Text whose meaning depends on what follows (a fence, a table's head) is held back rather than shown
+//! and taken away.
 
-mod code_blocks;
+mod code_block;
+mod code_lines;
+mod continuation;
 mod incomplete;
-mod long_word;
-mod paragraph;
 
-use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
 
-use pulldown_cmark::{Event, Parser, Tag};
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 
-use self::code_blocks::BackgroundBlocks;
-use super::code::Highlighter;
-use super::code::backend;
+use self::code_block::{CodeBlock, PlainLine};
+use self::continuation::Continuation;
+use self::incomplete::line_start;
 use super::code::streaming::StreamingCode;
-use super::markdown::{options, render_part, render_transient, with_wrap_marks};
-use super::sanitize::{sanitized_spans, with_source_marks};
-use super::{ControlChars, Highlighting, Language, LayoutOptions, Line, Role, Span, Wrap, code, sanitize};
+use super::markdown::{options, render_part, render_transient};
+use super::{LayoutOptions, Line, code};
 
-/// Maximum size in bytes of an unfinished block; a larger one is finished at a line's end, so that rendering
-/// stays cheap. Most blocks are smaller. A larger paragraph continues in its last row; lines of a larger quote
-/// break as in the source until the answer is complete.
-const MAX_BLOCK_BYTES: usize = 2 * 1024;
+/// Size in bytes of the parts in which a huge block is finished. Most blocks are smaller; a larger paragraph or
+/// line of code continues in its last row. Other blocks look as in the source from there on until the answer is
+/// complete, so this leaves room for a table.
+const MAX_PART_BYTES: usize = 8 * 1024;
 
-/// The same for a line without end, finished at a space; for code, at the end of a row.
-const MAX_LINE_BYTES: usize = 4 * 1024;
-
-/// The same for a block that can't be split without changing its meaning: a table.
-const MAX_TABLE_BYTES: usize = 16 * 1024;
+/// Size in bytes of the text that is searched for blocks first: many small blocks of code in a backlog would
+/// each take a search of a whole part.
+const NEAR_BYTES: usize = 1024;
 
 /// Maximum number of bytes parsed at once, some milliseconds' work: a backlog is processed over several frames.
 const MAX_BYTES_AT_ONCE: usize = 128 * 1024;
@@ -46,31 +43,18 @@ pub struct MarkdownStream {
     finished: Vec<Line>,
     /// Start of the unfinished text.
     unfinished: usize,
-    fence: Option<Fence>,
+    continues: Continuation,
     /// The open code block.
-    code_block: CodeBlockState,
-    /// Code blocks that are highlighted in the background.
-    blocks: BackgroundBlocks,
+    code: Option<CodeBlock>,
+    /// Code blocks that are highlighted in the background, by their start in the text; kept when the text is
+    /// laid out again.
+    background: BTreeMap<usize, StreamingCode>,
+    /// Finished lines that await highlighting, oldest first.
+    plain: VecDeque<PlainLine>,
     /// Remaining budget for highlighting in bytes, without the blocks above.
     code_left: usize,
-    /// End of the text that was searched for finished blocks.
-    searched: usize,
-    continues: Continuation,
     tail: Vec<Line>,
     is_stale: bool,
-}
-
-/// The element that the unfinished text continues.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-enum Continuation {
-    #[default]
-    Nothing,
-    /// A block whose beginning is finished.
-    Block,
-    /// A paragraph whose beginning is finished, except for this row.
-    Paragraph(Line),
-    /// A word whose beginning is finished.
-    Word,
 }
 
 /// Renders a preview of Markdown that may be incomplete: code stays plain, and open marks at the end are
@@ -78,38 +62,6 @@ enum Continuation {
 #[must_use]
 pub fn preview(text: &str, layout: impl Into<LayoutOptions>) -> Vec<Line> {
     render_transient(&incomplete::close_open_marks(text), &layout.into())
-}
-
-/// The fence of an open code block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Fence {
-    mark: char,
-    length: usize,
-}
-
-/// The state of an open code block.
-#[derive(Clone, Debug, Default)]
-struct CodeBlockState {
-    language: String,
-    /// Its start in the text.
-    start: usize,
-    highlighting: BlockHighlighting,
-    /// The number of finished lines.
-    lines: usize,
-    /// Start of a line in the text whose first rows are finished, if any.
-    line: Option<usize>,
-}
-
-/// The highlighter of an open code block.
-#[derive(Clone, Debug, Default)]
-enum BlockHighlighting {
-    /// None: it is no code, or no line is finished.
-    #[default]
-    Off,
-    /// Immediate highlighting.
-    Immediate(Highlighter),
-    /// Background highlighting.
-    Background(StreamingCode),
 }
 
 impl MarkdownStream {
@@ -123,12 +75,11 @@ impl MarkdownStream {
             layout,
             finished: Vec::new(),
             unfinished: 0,
-            fence: None,
-            code_block: CodeBlockState::default(),
-            blocks: BackgroundBlocks::default(),
-            code_left,
-            searched: 0,
             continues: Continuation::Nothing,
+            code: None,
+            background: BTreeMap::new(),
+            plain: VecDeque::new(),
+            code_left,
             tail: Vec::new(),
             is_stale: false,
         }
@@ -151,28 +102,22 @@ impl MarkdownStream {
         let layout = layout.into();
         if layout != self.layout {
             let text = std::mem::take(&mut self.text);
-            let blocks = std::mem::take(&mut self.blocks).reset();
-            *self = Self { blocks, ..Self::new(layout) };
+            let background = std::mem::take(&mut self.background);
+            *self = Self { background, ..Self::new(layout) };
             self.push(&text);
         }
     }
 
-    /// Updates the lines, or some of them if there is much text; [`lags`](Self::has_pending_text) then returns true.
+    /// Updates the lines, or some of them if there is much text:
+    /// [`has_pending_text`](Self::has_pending_text) then returns true.
     pub fn update_lines(&mut self) {
-        self.blocks.update(&mut self.finished, self.layout.width);
-        if !std::mem::take(&mut self.is_stale) {
-            return;
+        if std::mem::take(&mut self.is_stale) {
+            let end = self.text.floor_char_boundary(self.unfinished + MAX_BYTES_AT_ONCE);
+            while self.finish_part(end) {}
+            self.tail = self.render_tail(end);
+            self.is_stale = end < self.text.len();
         }
-        let start = self.unfinished;
-        let mut end = self.text.floor_char_boundary(start + MAX_BYTES_AT_ONCE);
-        self.finish_up_to(end);
-        if self.unfinished == start && end < self.text.len() {
-            // A longer line without a space.
-            end = self.text.len();
-            self.finish_up_to(end);
-        }
-        self.tail = self.render_tail(end);
-        self.is_stale = end < self.text.len();
+        self.highlight_plain_lines();
     }
 
     /// Returns true if the lines don't show all text yet.
@@ -181,21 +126,7 @@ impl MarkdownStream {
         self.is_stale
     }
 
-    /// Finishes as much as possible of the text before `end`.
-    fn finish_up_to(&mut self, end: usize) {
-        loop {
-            let before = (self.unfinished, self.fence);
-            match self.fence {
-                Some(fence) => self.finish_code_lines(fence, end),
-                None => self.finish_blocks(end),
-            }
-            if before == (self.unfinished, self.fence) {
-                break;
-            }
-        }
-    }
-
-    /// The lines as of the last [`settle`](Self::update_lines).
+    /// The lines as of the last [`update_lines`](Self::update_lines).
     pub fn lines(&self) -> impl Iterator<Item = &Line> {
         self.finished.iter().chain(&self.tail)
     }
@@ -224,243 +155,94 @@ impl MarkdownStream {
         self.finished.get(at).or_else(|| self.tail.get(at.checked_sub(self.finished.len())?))
     }
 
-    /// Finishes blocks up to the first code block, which is entered, or up to the last block.
-    fn finish_blocks(&mut self, end: usize) {
-        if self.continues == Continuation::Word {
-            return self.finish_word(end);
-        }
-        if self.enter_code(end) {
-            return;
-        }
-        // Only complete lines decide: `|` alone ends a table that `| 1 |` continues.
-        let complete = self.text[self.unfinished..end]
-            .rfind('\n')
-            .map_or(self.unfinished, |at| self.unfinished + at + 1);
-        if complete > self.searched {
-            if let Some(code) = first_code(&self.text[self.unfinished..complete]) {
-                return self.finish(self.unfinished + code);
-            }
-            self.searched = complete;
-            if let Some(last) = last_block(&self.text[self.unfinished..complete]) {
-                self.finish_before(last);
-            }
-        }
-        let rest = &self.text[self.unfinished..end];
-        if rest.len() > if rest.contains('\n') { MAX_TABLE_BYTES } else { MAX_LINE_BYTES } {
-            match rest.rfind(['\n', ' ']) {
-                Some(split) => {
-                    let is_prose = last_block(&rest[..split]).is_some_and(|last| last.is_prose);
-                    self.finish_beginning(self.unfinished + split + 1, is_prose);
-                }
-                None => {
-                    self.finish_row(Continuation::Block);
-                    self.begin_word(end);
-                }
-            }
+    /// Finishes the next part of the text before `end`. Returns false if there is none but the last block, or
+    /// the last line of an open code block.
+    fn finish_part(&mut self, end: usize) -> bool {
+        match self.code.take() {
+            Some(block) => self.finish_code(block, end),
+            None => self.finish_blocks(end),
         }
     }
 
-    /// Enters a code block if it comes next.
-    fn enter_code(&mut self, end: usize) -> bool {
-        let Some((fence, language, body)) = open_fence(&self.text[self.unfinished..end]) else {
-            return false;
-        };
-        let (label, language) = (code::label(language), language.to_owned());
-        self.finish_row(Continuation::Nothing);
-        self.gap();
-        self.finished.extend(label);
-        self.unfinished += body;
-        self.fence = Some(fence);
-        self.code_block = CodeBlockState { language, start: self.unfinished, ..CodeBlockState::default() };
+    /// Finishes the blocks before the last one or the first code block, enters that code block, or finishes the
+    /// beginning of a huge block.
+    fn finish_blocks(&mut self, end: usize) -> bool {
+        let limit = self.text.floor_char_boundary(end.min(self.unfinished + MAX_PART_BYTES));
+        let part = self.part(limit);
+        // Only complete lines decide: `|` alone ends a table that `| 1 |` continues.
+        let complete = &part[..line_start(&part, part.len())];
+        let near = line_start(complete, complete.floor_char_boundary(NEAR_BYTES));
+        let near_block = last_block(&complete[..near]).filter(TopBlock::ends_others);
+        match near_block.or_else(|| last_block(complete)) {
+            Some(TopBlock { start: 0, kind: BlockKind::Fence(language), .. }) => self.enter_code(&language),
+            Some(block) if block.start > 0 => {
+                self.finish(&part[..block.start]);
+                if let BlockKind::Fence(language) = block.kind {
+                    self.enter_code(&language);
+                }
+            }
+            block if limit < end => self.finish_beginning(&part, block.or_else(|| last_block(&part))),
+            _ => return false,
+        }
         true
     }
 
-    /// Finishes the blocks before the last one, and a long last one except for its last item or line.
-    fn finish_before(&mut self, last: LastBlock) {
-        let start = self.unfinished;
-        if last.start > 0 {
-            self.finish(start + last.start);
-        }
-        if self.searched - self.unfinished > MAX_BLOCK_BYTES
-            && let Some(split) = last.split.filter(|split| *split > last.start)
-        {
-            self.finish_beginning(start + split, last.is_prose);
-        }
-    }
-
-    /// Finishes the beginning of a block. A paragraph's last row stays open, because the next text may continue
-    /// it.
-    fn finish_beginning(&mut self, end: usize, is_prose: bool) {
-        let before = self.finished.len();
-        let continues_row = is_prose && paragraph::continues_row(&self.text[..end]);
-        self.finish(end);
-        let row = self.finished.pop_if(|row| continues_row && row.width() > 0);
-        debug_assert!(row.is_none() || self.finished.len() >= before, "a row that stood there before");
-        self.continues = row.map_or(Continuation::Block, Continuation::Paragraph);
-    }
-
-    /// Finishes the last row of a paragraph that isn't continued, and sets the new state to `then`.
-    fn finish_row(&mut self, next: Continuation) {
-        if let Continuation::Paragraph(row) = &mut self.continues {
-            self.finished.push(std::mem::take(row));
-            self.continues = next;
+    /// Finishes the beginning of a huge block: up to its last item, line or word. A paragraph's last row stays
+    /// open, because the next text continues it.
+    fn finish_beginning(&mut self, part: &str, block: Option<TopBlock>) {
+        let from = part.ceil_char_boundary(self.continues.placeholder().len() + 1);
+        let last = |c: char| part[from..].rfind(c).map(|at| from + at);
+        let split = last('\n').or_else(|| last(' ')).unwrap_or(part.len());
+        let next = part.len().min(split + 1);
+        let is_hard_break = part[..next].ends_with("  \n") || part[..next].ends_with("\\\n");
+        if matches!(block, Some(TopBlock { kind: BlockKind::Paragraph, .. })) && !is_hard_break {
+            self.finish(&part[..split]);
+            self.reopen_row();
+        } else {
+            let last_item = block.and_then(|block| block.last_item);
+            self.finish(&part[..last_item.unwrap_or(next)]);
+            self.continues = Continuation::Block;
         }
     }
 
-    fn finish(&mut self, end: usize) {
-        let remaining_bytes = &mut self.code_left;
-        let lines = match &self.continues {
-            Continuation::Paragraph(row) => {
-                paragraph::continue_paragraph(row, &self.text[self.unfinished - 1..end], |text| {
-                    render_part(text, &self.layout, remaining_bytes)
-                })
-            }
-            Continuation::Nothing | Continuation::Block | Continuation::Word => {
-                render_part(&self.text[self.unfinished..end], &self.layout, remaining_bytes)
-            }
-        };
+    /// Finishes this beginning of the unfinished [`part`](Self::part).
+    fn finish(&mut self, part: &str) {
+        let placeholder = self.continues.placeholder().len();
+        let lines = render_part(part, &self.layout, &mut self.code_left);
+        let lines = self.continues.with_row(lines);
         if !lines.is_empty() {
             self.gap();
             self.finished.extend(lines);
         }
-        self.unfinished = end;
+        self.continues = Continuation::Nothing;
+        self.unfinished += part.len() - placeholder;
+    }
+
+    /// Makes the last finished row one that the next text continues.
+    fn reopen_row(&mut self) {
+        let row = self.finished.pop_if(|row| row.width() > 0);
+        self.continues = row.map_or(Continuation::Block, Continuation::Row);
     }
 
     /// Adds a blank line, unless the same block continues.
     fn gap(&mut self) {
-        if std::mem::take(&mut self.continues) == Continuation::Nothing && !self.finished.is_empty() {
+        if self.continues == Continuation::Nothing && !self.finished.is_empty() {
             self.finished.push(Line::default());
         }
     }
 
-    fn finish_code_lines(&mut self, fence: Fence, end: usize) {
-        let rest = &self.text[self.unfinished..end];
-        if self.unfinished == self.code_block.start && (rest.contains('\n') || rest.len() > MAX_LINE_BYTES) {
-            self.begin_highlighting();
-        }
-        while let Some(length) = self.text[self.unfinished..end].find('\n') {
-            let line = &self.text[self.unfinished..self.unfinished + length];
-            let closes = self.code_block.line.is_none() && fence.is_closed_by(line);
-            if !closes {
-                self.finish_code_line(self.unfinished + length);
-            }
-            self.unfinished += length + 1;
-            if closes {
-                self.fence = None;
-                self.searched = self.unfinished;
-                return self.end_highlighting();
-            }
-        }
-        if end - self.unfinished > MAX_LINE_BYTES {
-            self.finish_rows(end);
-        }
-    }
-
-    /// Finishes a line of code that ends before `end`.
-    fn finish_code_line(&mut self, end: usize) {
-        let line_start = self.code_block.line;
-        let source = self.text[line_start.unwrap_or(self.unfinished)..end].trim_end_matches('\r');
-        let line = sanitize(source, ControlChars::Visible);
-        let rest = self.text[self.unfinished..end].trim_end_matches('\r');
-        let number = self.code_block.lines;
-        let highlighted = self.code_block.highlight_line(&line);
-        match line_start {
-            None => {
-                let spans = with_source_marks(highlighted.spans, source);
-                let rows = with_wrap_marks(code::code_line(&spans, self.layout.width));
-                let first_row = self.finished.len();
-                if let Some(block) = highlighted.pending {
-                    self.blocks.add_plain_line(
-                        block,
-                        number,
-                        source.to_owned(),
-                        first_row..first_row + rows.len(),
-                    );
-                }
-                self.finished.extend(rows);
-            }
-            Some(_) if rest.is_empty() => {}
-            Some(_) => self.finished.extend(self.rows_of_rest(rest)),
-        }
-        self.code_block.line = None;
-    }
-
-    /// Finishes the rows of a long line of code that continues beyond `end`, except for the last one. It isn't
-    /// highlighted.
-    fn finish_rows(&mut self, end: usize) {
-        let rest = &self.text[self.unfinished..end];
-        let (mut rows, mut split) = (self.rows_of_rest(rest), end);
-        // With replaced characters the start of a row in the text is unknown: then the last row ends here.
-        if matches!(sanitize(rest, ControlChars::Visible), Cow::Borrowed(_)) {
-            let last = rows.pop().unwrap_or_default();
-            split = end - last.content().iter().map(|span| span.text.len()).sum::<usize>();
-        }
-        if !rows.is_empty() {
-            self.code_block.line.get_or_insert(self.unfinished);
-            self.finished.extend(rows);
-            self.unfinished = split;
-        }
-    }
-
-    /// The rows of the rest of an unfinished line of code.
-    fn rows_of_rest(&self, rest: &str) -> Vec<Line> {
-        let spans = sanitized_spans(rest, self.code_block.base_role().into());
-        let mut rows = code::code_line(&spans, self.layout.width);
-        if let (Some(_), Some(first)) = (self.code_block.line, rows.first_mut()) {
-            first.wrap = Wrap::Soft { spaces: 0 };
-        }
-        with_wrap_marks(rows)
-    }
-
-    /// Starts the highlighting of a code block.
-    fn begin_highlighting(&mut self) {
-        let language = Language::Named(&self.code_block.language);
-        self.code_block.highlighting = match &self.layout.rendering.code {
-            Highlighting::Sync => {
-                BlockHighlighting::Immediate(Highlighter::with_limit(language, self.code_left))
-            }
-            Highlighting::Background(cache) if code::is_code(language) => {
-                BlockHighlighting::Background(self.blocks.start_block(self.code_block.start, cache, language))
-            }
-            Highlighting::Background(_) | Highlighting::Off => BlockHighlighting::Off,
-        };
-    }
-
-    /// Ends a code block. Its highlighting is cached for the final layout of the answer.
-    fn end_highlighting(&mut self) {
-        match std::mem::take(&mut self.code_block).highlighting {
-            BlockHighlighting::Immediate(highlighter) => self.code_left = highlighter.remaining_bytes(),
-            BlockHighlighting::Background(block) => block.end(),
-            BlockHighlighting::Off => {}
-        }
+    /// The unfinished text before `end`, after a placeholder for the row that it continues.
+    fn part(&self, end: usize) -> String {
+        self.continues.placeholder() + &self.text[self.unfinished..end]
     }
 
     fn render_tail(&self, end: usize) -> Vec<Line> {
-        let rest = &self.text[self.unfinished..end];
-        if let Some(fence) = self.fence {
-            let may_close = self.code_block.line.is_none();
-            let begins_to_close =
-                may_close && !rest.is_empty() && rest.trim().chars().all(|c| c == fence.mark);
-            if begins_to_close || rest.is_empty() {
-                return Vec::new();
-            }
-            return self.rows_of_rest(rest);
+        if let Some(block) = &self.code {
+            return self.tail_of_code(block, end);
         }
-        if self.continues == Continuation::Word {
-            return self.tail_of_word(rest);
-        }
-        let sanitized_spans = incomplete::shown_part(rest);
-        let mut lines = match &self.continues {
-            Continuation::Paragraph(row) => {
-                let between = &self.text[self.unfinished - 1..self.unfinished];
-                paragraph::continue_paragraph(row, &format!("{between}{sanitized_spans}"), |text| {
-                    render_transient(text, &self.layout)
-                })
-            }
-            Continuation::Nothing | Continuation::Block | Continuation::Word => {
-                render_transient(&sanitized_spans, &self.layout)
-            }
-        };
+        let part = self.part(end);
+        let lines = render_transient(&incomplete::shown_part(&part), &self.layout);
+        let mut lines = self.continues.with_row(lines);
         if !lines.is_empty() && !self.finished.is_empty() && self.continues == Continuation::Nothing {
             lines.insert(0, Line::default());
         }
@@ -468,113 +250,66 @@ impl MarkdownStream {
     }
 }
 
-struct HighlightedLine {
-    spans: Vec<Span>,
-    /// The block that will be highlighted later.
-    pending: Option<StreamingCode>,
-}
-
-impl CodeBlockState {
-    /// Highlights the next complete line.
-    fn highlight_line(&mut self, line: &str) -> HighlightedLine {
-        let number = self.lines;
-        self.lines += 1;
-        let plain = |role| if line.is_empty() { Vec::new() } else { vec![Span::new(line, role)] };
-        let base_role = self.base_role();
-        match &mut self.highlighting {
-            BlockHighlighting::Off => HighlightedLine { spans: plain(base_role), pending: None },
-            BlockHighlighting::Immediate(highlighter) => {
-                HighlightedLine { spans: highlighter.line(line), pending: None }
-            }
-            BlockHighlighting::Background(block) => match block.line(number, line) {
-                Some(highlighting) => {
-                    HighlightedLine { spans: backend::spans(line, &highlighting), pending: None }
-                }
-                None => HighlightedLine { spans: plain(base_role), pending: Some(block.clone()) },
-            },
-        }
-    }
-
-    /// The role of unmarked code.
-    fn base_role(&self) -> Role {
-        match &self.highlighting {
-            BlockHighlighting::Immediate(highlighter) => highlighter.base_role(),
-            BlockHighlighting::Background(_) | BlockHighlighting::Off => {
-                code::plain_role(Language::Named(&self.language))
-            }
-        }
-    }
-}
-
-impl Fence {
-    fn is_closed_by(self, line: &str) -> bool {
-        let line = line.trim_end();
-        let mark = line.trim_start_matches(' ');
-        line.len() - mark.len() < 4 && mark.len() >= self.length && mark.chars().all(|c| c == self.mark)
-    }
-}
-
-/// The last top-level block of a text.
-#[derive(Clone, Copy)]
-struct LastBlock {
+/// A top-level block.
+struct TopBlock {
     start: usize,
-    /// A position where it may be split: before its last item or line; `None` if it may not be.
-    split: Option<usize>,
-    is_prose: bool,
+    kind: BlockKind,
+    /// The start of the last item of a list, if it has several.
+    last_item: Option<usize>,
 }
 
-fn last_block(text: &str) -> Option<LastBlock> {
-    let before_last_line = text.trim_end_matches('\n').rfind('\n').map(|at| at + 1);
-    let (mut depth, mut last) = (0_usize, None);
+enum BlockKind {
+    Paragraph,
+    /// Fenced code, with its language.
+    Fence(String),
+    Other,
+}
+
+/// The last top-level block of a text, or the first one with fenced code.
+fn last_block(text: &str) -> Option<TopBlock> {
+    let (mut depth, mut last) = (0_usize, None::<TopBlock>);
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
-        match event {
-            Event::Start(tag) => {
-                let split = match tag {
-                    Tag::Paragraph | Tag::BlockQuote(_) if depth == 0 => before_last_line,
-                    _ => None,
-                };
-                match (&mut last, &tag) {
-                    (_, _) if depth == 0 => {
-                        let is_prose = tag == Tag::Paragraph;
-                        // The indentation makes it code.
-                        let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
-                        last = Some(LastBlock { start, split, is_prose });
-                    }
-                    (Some(list), Tag::Item) if depth == 1 => list.split = Some(range.start),
-                    _ => {}
+        // The indentation belongs to the block: it may make it code.
+        let start = || line_start(text, range.start);
+        match (&event, &mut last) {
+            (Event::Start(_) | Event::Rule, _) if depth == 0 => {
+                let kind = BlockKind::of(&event);
+                let block = last.insert(TopBlock { start: start(), kind, last_item: None });
+                if matches!(block.kind, BlockKind::Fence(_)) {
+                    break;
                 }
-                depth += 1;
             }
+            (Event::Start(Tag::Item), Some(list)) if depth == 1 => {
+                list.last_item = Some(start()).filter(|start| *start > list.start);
+            }
+            _ => {}
+        }
+        match event {
+            Event::Start(_) => depth += 1,
             Event::End(_) => depth -= 1,
-            Event::Rule if depth == 0 => {
-                last = Some(LastBlock { start: range.start, split: None, is_prose: false });
-            }
             _ => {}
         }
     }
     last
 }
 
-/// The start of the first top-level code block that follows other blocks, unless another fence precedes it.
-fn first_code(text: &str) -> Option<usize> {
-    let mut lines = text.split_inclusive('\n').scan(0, |start, line| {
-        *start += line.len();
-        Some((*start - line.len(), line))
-    });
-    let (start, line) = lines.find(|(_, line)| open_fence(line).is_some())?;
-    let is_block = || last_block(&text[..start + line.len()]).is_some_and(|last| last.start == start);
-    (start > 0 && is_block()).then_some(start)
+impl TopBlock {
+    /// Returns true if the blocks before it can be finished, or if it is code, which is entered.
+    fn ends_others(&self) -> bool {
+        self.start > 0 || matches!(self.kind, BlockKind::Fence(_))
+    }
 }
 
-/// The fence that opens `text`, its language, and the start of its first line.
-fn open_fence(text: &str) -> Option<(Fence, &str, usize)> {
-    let (first, _) = text.split_once('\n')?;
-    let line = first.trim_start_matches(' ');
-    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-    let language = line.trim_start_matches(mark);
-    let length = line.len() - language.len();
-    let opens = length >= 3 && first.len() - line.len() < 4 && !(mark == '`' && language.contains('`'));
-    opens.then(|| (Fence { mark, length }, language.trim(), first.len() + 1))
+impl BlockKind {
+    fn of(event: &Event<'_>) -> Self {
+        match event {
+            Event::Start(Tag::Paragraph) => Self::Paragraph,
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) => {
+                Self::Fence(language.to_string())
+            }
+            _ => Self::Other,
+        }
+    }
 }
 
 #[cfg(test)]

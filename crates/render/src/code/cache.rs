@@ -301,6 +301,14 @@ mod tests {
         ControlFlow::Continue(())
     }
 
+    /// Adds a line to the first streaming block, and returns its highlighting.
+    fn add_line(cache: &SharedCache, at: usize, line: &str) -> Option<TokenSpans> {
+        let mut cache = cache.lock();
+        let lines = cache.streaming(1).expect("there");
+        lines.add_line(at, line);
+        lines.tokens(at)
+    }
+
     fn run_all(cache: &SharedCache) {
         cache.run_all(&mut InProcess::default(), continue_work);
     }
@@ -339,7 +347,7 @@ mod tests {
     fn cache_streaming_lines_become_a_cached_block() {
         let cache = SharedCache::default();
         cache.lock().add_streaming(StreamingLines::new(LanguageId::Named("rust".into())));
-        let line = |at, text| cache.lock().streaming(1).expect("there").line(at, text);
+        let line = |at, text| add_line(&cache, at, text);
         assert_eq!(line(0, "/* it arrives"), None);
         assert!(cache.lock().has_work());
         run_all(&cache);
@@ -362,7 +370,7 @@ mod tests {
     fn cache_dropped_block_is_highlighted_and_removed() {
         let cache = HighlightCache::default();
         let streaming = StreamingCode::start(&cache, Language::Named("rust"));
-        streaming.line(0, "let nobody_watches = 1;");
+        streaming.add_line(0, "let nobody_watches = 1;");
         drop(streaming);
         cache.run_queued(&mut InProcess::default(), continue_work);
         let tokens = cache.look_up(Language::Named("rust"), "let nobody_watches = 1;").expect("highlighted");
@@ -374,7 +382,7 @@ mod tests {
     fn cache_lost_block_restarts_and_failed_one_is_plain() {
         let cache = SharedCache::default();
         cache.lock().add_streaming(StreamingLines::new(LanguageId::Named("rust".into())));
-        let line = |at, text| cache.lock().streaming(1).expect("there").line(at, text);
+        let line = |at, text| add_line(&cache, at, text);
         line(0, "/* one");
         run_all(&cache);
         line(1, "two */");

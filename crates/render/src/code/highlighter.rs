@@ -70,11 +70,11 @@ impl Highlighter {
     }
 }
 
-pub(super) fn plain(line: &str, role: Role) -> Vec<Span> {
+pub(crate) fn plain(line: &str, role: Role) -> Vec<Span> {
     if line.is_empty() { Vec::new() } else { vec![Span::new(line, role)] }
 }
 
-pub(super) fn grammar_of(language: Language<'_>) -> Option<&'static SyntaxReference> {
+fn grammar_of(language: Language<'_>) -> Option<&'static SyntaxReference> {
     match language {
         Language::Named(name) => {
             let token = grammar::token(name)?;

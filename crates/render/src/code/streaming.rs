@@ -26,11 +26,14 @@ impl StreamingCode {
         Self(Arc::new(StreamingBlock { cache: cache.clone(), number }))
     }
 
-    /// Adds the sanitized line with this index, and returns its token spans if it is highlighted.
-    pub(crate) fn line(&self, at: usize, line: &str) -> Option<TokenSpans> {
-        self.0.cache.lock().streaming(self.0.number)?.line(at, line)
+    /// Adds the sanitized line with this index, unless it is known.
+    pub(crate) fn add_line(&self, at: usize, line: &str) {
+        if let Some(lines) = self.0.cache.lock().streaming(self.0.number) {
+            lines.add_line(at, line);
+        }
     }
 
+    /// The token spans of a line; `None` if it awaits highlighting.
     pub(crate) fn tokens(&self, at: usize) -> Option<TokenSpans> {
         // A block that was dropped is never highlighted.
         let mut cache = self.0.cache.lock();

@@ -31,11 +31,10 @@ impl StreamingLines {
         }
     }
 
-    pub(super) fn line(&mut self, at: usize, line: &str) -> Option<TokenSpans> {
+    pub(super) fn add_line(&mut self, at: usize, line: &str) {
         if at == self.lines.len() && self.prefix.add(line) {
             self.lines.push(truncated(line).to_owned());
         }
-        self.tokens(at)
     }
 
     pub(super) fn tokens(&self, at: usize) -> Option<TokenSpans> {

@@ -89,7 +89,7 @@ fn stable_part(text: &str, leaf: Leaf) -> &str {
 }
 
 /// The start of the line at this position.
-fn line_start(text: &str, at: usize) -> usize {
+pub(super) fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |at| at + 1)
 }
 
