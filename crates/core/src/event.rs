@@ -10,11 +10,14 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::id::{CallId, EntryId, QueueId, SessionId};
+use crate::background_job::CommandJob;
+use crate::elicitation::{ElicitationAction, ElicitationRequest};
+use crate::id::{CallId, ElicitationId, EntryId, QueueId, SessionId};
 use crate::message::{
     BashExecutionMessage, Image, Message, ModelRef, ThinkingLevel, ToolCall, ToolResultMessage, Usage,
     UserBlock,
 };
+use crate::proposed_rules::ProposedRules;
 use crate::skill_message::typed_skill;
 use crate::unit::{Tokens, UnixMs};
 
@@ -115,6 +118,15 @@ pub enum EventKind {
         /// The decision.
         decision: Decision,
     },
+    /// A tool's server asks the user for input.
+    ElicitationRequested(ElicitationRequest),
+    /// A server's question was answered or withdrawn. The values of the answer go to the server alone.
+    ElicitationResolved {
+        /// The question.
+        elicitation_id: ElicitationId,
+        /// The kind of answer.
+        action: ElicitationAction,
+    },
     /// The queues changed.
     QueueUpdate {
         /// Texts of the steering messages that are [`listed`].
@@ -181,6 +193,10 @@ pub enum EventKind {
         /// Its record.
         message: Arc<BashExecutionMessage>,
     },
+    /// A command keeps running as a background job.
+    BackgroundJobStart(CommandJob),
+    /// A background job has ended. The model is told with the next request, unless it asked for the end itself.
+    BackgroundJobEnd(CommandJob),
     /// A request failed, and is retried after a delay.
     AutoRetryStart {
         /// The number of the next retry, from 1.
@@ -261,6 +277,9 @@ pub enum EventKind {
         /// The number of context files.
         context_files: usize,
     },
+    /// The slash commands or the resources of servers have changed: an MCP server has started, ended, or changed its
+    /// prompts or resources.
+    CommandsChanged,
     /// An extension's command shows a message to the user. If no run is active, it comes with the start and the end of
     /// a run that adds no message.
     Notice {
@@ -370,6 +389,8 @@ pub enum DenialCause {
     Policy,
     /// An extension forbids it.
     Extension,
+    /// The model repeats it, and no one can be asked.
+    Loop,
 }
 
 /// A flag under which a call would run without a question.
@@ -394,9 +415,13 @@ pub struct ApprovalRequest {
     pub args: Value,
     /// The reason for the question.
     pub reason: String,
-    /// The calls that "always" would allow for the rest of this session. Empty if an extension requires approval of
-    /// every call; then "always" means once.
+    /// The calls that [`Decision::Session`] would allow for the rest of this session. Empty if an extension requires
+    /// approval of every call; then it means [`Decision::Once`].
     pub rule: String,
+    /// The rules of the settings that would allow the call and others like it, in this session and later ones. `None`
+    /// if no rule can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposed: Option<ProposedRules>,
     /// A preview of the call, if its tool provides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preview: Option<Preview>,
@@ -462,7 +487,7 @@ impl Decision {
 pub enum Decider {
     /// The user answered the question, or stopped the run.
     User,
-    /// A rule: one that the user gave for the session, or the approval mode.
+    /// A rule: one of the settings, one that the user gave for the session, or the approval mode.
     Rule,
     /// `--yes` answered beforehand.
     YesFlag,

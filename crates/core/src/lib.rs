@@ -1,15 +1,19 @@
 //! Shared types of all crates of tiller: ids, units, messages, events, the table of settings, terminal text and front
 //! matter. Types and pure functions: no files, clock, task or terminal.
 pub mod ansi;
+pub mod background_job;
+pub mod elicitation;
 pub mod event;
 pub mod front_matter;
 pub mod id;
 pub mod message;
+pub mod proposed_rules;
 pub mod protected_path;
 pub mod setting;
 pub mod skill_message;
 pub mod suggest;
 pub mod surrogates;
+pub mod task_plan;
 pub mod tool_catalog;
 pub mod tool_spec;
 pub mod unit;

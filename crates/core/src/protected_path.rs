@@ -209,7 +209,7 @@ impl ProtectedPaths {
     #[must_use]
     pub fn find(&self, path: &Path) -> Option<Protection> {
         // A `.git` that `..` leaves again counts, because it may be a link.
-        if path.components().any(|component| is_name(component, ".git")) {
+        if path.components().any(is_git) {
             return Some(Protection::Git);
         }
         let path = normalize(path);
@@ -287,7 +287,7 @@ fn strip_folder<'a>(folder: &Path, path: &'a Path) -> Option<&'a Path> {
     let mut rest = path.components();
     let is_inside = normalize(folder)
         .components()
-        .all(|name| rest.next().is_some_and(|part| part.as_os_str().eq_ignore_ascii_case(name)));
+        .all(|name| rest.next().is_some_and(|part| fold_case(part) == fold_case(name)));
     is_inside.then_some(rest.as_path())
 }
 
@@ -306,9 +306,8 @@ fn is_protected_in(home: &Path, path: &Path) -> bool {
 fn strip_matching_folder<'a>(path: &'a Path, folder: &Path) -> Option<&'a Path> {
     let mut rest = path.components();
     let is_match = normalize(folder).components().all(|name| {
-        rest.next().is_some_and(|pattern| {
-            name_may_match(pattern.as_os_str().as_encoded_bytes(), name.as_os_str().as_encoded_bytes())
-        })
+        rest.next()
+            .is_some_and(|pattern| name_may_match(fold_case(pattern).as_bytes(), fold_case(name).as_bytes()))
     });
     is_match.then_some(rest.as_path())
 }
@@ -316,9 +315,9 @@ fn strip_matching_folder<'a>(path: &'a Path, folder: &Path) -> Option<&'a Path> 
 /// Checks whether the names of two paths match one by one, up to the end of the shorter one. Those of the first may
 /// have wildcards.
 fn may_match(pattern: Components<'_>, names: Components<'_>) -> bool {
-    pattern.zip(names).all(|(pattern, name)| {
-        name_may_match(pattern.as_os_str().as_encoded_bytes(), name.as_os_str().as_encoded_bytes())
-    })
+    pattern
+        .zip(names)
+        .all(|(pattern, name)| name_may_match(fold_case(pattern).as_bytes(), fold_case(name).as_bytes()))
 }
 
 /// Checks whether a shell may replace a pattern with a name. A wildcard matches no dot at the beginning of a name; after
@@ -358,7 +357,26 @@ fn begins_with(path: &Path, folder: &str) -> bool {
 }
 
 fn is_name(component: Component<'_>, name: &str) -> bool {
-    component.as_os_str().eq_ignore_ascii_case(name)
+    fold_case(component) == name.to_ascii_lowercase()
+}
+
+/// Returns a name without differences of case, as some file systems compare it: there `ſ` is an `s` and `ﬁ` is `fi`.
+fn fold_case(component: Component<'_>) -> String {
+    let name = component.as_os_str().to_string_lossy();
+    name.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+}
+
+/// Checks whether a file system may take a name for `.git`. FAT and NTFS drop dots and spaces at the end and know short
+/// names, a colon in NTFS begins the name of a stream, and HFS+ ignores some invisible characters.
+fn is_git(component: Component<'_>) -> bool {
+    let name = fold_case(component).replace(is_ignored_by_hfs, "");
+    let name = name.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
+    name == ".git" || name == "git~1"
+}
+
+/// Checks for the characters that HFS+ ignores, as `next_hfs_char` in git's `utf8.c` lists them (git 2.47).
+const fn is_ignored_by_hfs(c: char) -> bool {
+    matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
 }
 
 /// Resolves `.` and `..` in a path as text, without following links.
@@ -402,6 +420,20 @@ mod tests {
             "/../home/me/bin/ls",
         ] {
             assert_eq!(find(path), Some(Protection::Home), "{path}");
+        }
+    }
+
+    #[test]
+    fn find_name_of_other_file_systems_is_protected() {
+        for name in [".git", ".GIT", ".git.", ".git ", ".git. .", "git~1", "GIT~1", ".g\u{200c}it"] {
+            assert_eq!(find(&format!("/work/{name}/config")), Some(Protection::Git), "{name:?}");
+        }
+        assert_eq!(find("/work/.git::$INDEX_ALLOCATION/config"), Some(Protection::Git));
+        for name in [".ſſh/config", ".conﬁg/x", ".\u{212a}ube/config"] {
+            assert_eq!(find(&format!("/home/me/{name}")), Some(Protection::Home), "{name:?}");
+        }
+        for name in [".gitignore", ".github", "git", "x.git", ".gi", "git~2"] {
+            assert_eq!(find(&format!("/work/{name}")), None, "{name:?}");
         }
     }
 

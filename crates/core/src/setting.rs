@@ -9,7 +9,7 @@ mod value;
 
 pub use choice::{
     ApprovalMode, ColorMode, CompactionStrategy, DeliveryMode, ImageMode, LogLevel, NotifyMode, ProgressMode,
-    SteeringPoint, Switch, SyncPolicy, ThinkingLevel,
+    SandboxMode, SteeringPoint, Switch, SyncPolicy, ThinkingLevel,
 };
 pub use table::*;
 pub use value::SettingValue;

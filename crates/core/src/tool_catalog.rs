@@ -20,6 +20,11 @@ impl ToolCatalog {
         Self { tools: Arc::new(known) }
     }
 
+    /// Iterates over the names and traits of the tools, sorted by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, ToolTraits)> {
+        self.tools.iter().map(|(name, traits)| (name.as_str(), *traits))
+    }
+
     /// Returns the traits of a known tool.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<ToolTraits> {

@@ -31,6 +31,16 @@ pub struct ToolTraits {
     pub output: OutputKind,
     /// The files that a call reads or writes.
     pub paths: TouchedPaths,
+    /// The argument without which a call only reads, whatever `access` says.
+    pub reads_without: Option<&'static str>,
+    /// The set that it is chosen with.
+    pub set: Option<ToolSet>,
+    /// True if the programs that it runs are restricted by the sandbox, unless a call says `unsandboxed`.
+    pub uses_sandbox: bool,
+    /// True if a running call can be moved to the background.
+    pub has_jobs: bool,
+    /// True if equal calls are no loop, because each returns what is new.
+    pub is_polled: bool,
 }
 
 impl ToolTraits {
@@ -42,7 +52,27 @@ impl ToolTraits {
             shown_argument: ShownArgument::FirstText,
             output: OutputKind::Text,
             paths: TouchedPaths::Undeclared,
+            reads_without: None,
+            set: None,
+            uses_sandbox: false,
+            has_jobs: false,
+            is_polled: false,
         }
+    }
+
+    /// Returns the access of a call with these arguments.
+    #[must_use]
+    pub fn access_with(&self, arguments: &Value) -> Access {
+        match self.reads_without {
+            Some(argument) if arguments[argument].is_null() => Access::Reads,
+            _ => self.access,
+        }
+    }
+
+    /// Returns true if no call of the tool runs in parallel with others.
+    #[must_use]
+    pub fn always_runs_alone(&self) -> bool {
+        self.access != Access::Reads && self.reads_without.is_none()
     }
 }
 
@@ -60,8 +90,51 @@ pub enum Access {
     Reads,
     /// Changes files in the working directory.
     Writes,
+    /// Reads from hosts of the network, named by the argument `url`.
+    Network,
+    /// Publishes something in the user's name.
+    Publishes,
     /// Runs programs, with any effect.
     Executes,
+}
+
+/// Tools that are chosen together, by the name of their set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolSet {
+    /// Tools for files.
+    Files,
+    /// The shell.
+    Bash,
+    /// Tools for the Git repository, offered in one.
+    Git,
+    /// Tools for the repository on GitHub, offered where there is one and a token.
+    Github,
+    /// Tools for web pages.
+    Web,
+    /// The plan.
+    Plan,
+    /// Tools of MCP servers.
+    Mcp,
+}
+
+impl ToolSet {
+    /// All sets.
+    pub const ALL: &[Self] =
+        &[Self::Files, Self::Bash, Self::Git, Self::Github, Self::Web, Self::Plan, Self::Mcp];
+
+    /// Returns the name for the setting `tools`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Files => "files",
+            Self::Bash => "bash",
+            Self::Git => "git",
+            Self::Github => "github",
+            Self::Web => "web",
+            Self::Plan => "plan",
+            Self::Mcp => "mcp",
+        }
+    }
 }
 
 /// The argument that identifies a call on the screen.
@@ -72,6 +145,10 @@ pub enum ShownArgument {
     FirstText,
     /// The text argument of this name.
     Named(&'static str),
+    /// The first text of these arguments.
+    FirstOf(&'static [&'static str]),
+    /// The texts of these arguments, separated by spaces.
+    Joined(&'static [&'static str]),
     /// `pattern` in quotes, and `path`.
     PatternAndPath,
 }
@@ -91,6 +168,13 @@ impl ShownArgument {
                 usual.or_else(any).unwrap_or_default().to_owned()
             }
             Self::Named(name) => text(name).to_owned(),
+            Self::FirstOf(names) => {
+                names.iter().find_map(|name| arguments[*name].as_str()).unwrap_or_default().to_owned()
+            }
+            Self::Joined(names) => {
+                let texts: Vec<&str> = names.iter().filter_map(|name| arguments[*name].as_str()).collect();
+                texts.join(" ")
+            }
             Self::PatternAndPath => format!("{:?} {}", text("pattern"), text("path")).trim_end().to_owned(),
         }
     }
@@ -116,7 +200,7 @@ pub enum OutputKind {
     Command,
     /// The content of the file in the argument `path`. A successful result is folded away.
     File,
-    /// Names or lines of files. A successful result is folded away.
+    /// Names or lines of files, or a page. A successful result is folded away.
     Listing,
     /// A change of a file, with the diff in `details`.
     Diff,
@@ -158,6 +242,12 @@ mod tests {
             (command, json!({"path": "x"}), ""),
             (search, json!({"path": "src", "pattern": "\\n"}), r#""\\n" src"#),
             (search, json!({"pattern": "fn main"}), r#""fn main""#),
+            (
+                ShownArgument::Joined(&["action", "id"]),
+                json!({"id": "job_1", "action": "stop"}),
+                "stop job_1",
+            ),
+            (ShownArgument::Joined(&["action", "id"]), json!({"action": "list"}), "list"),
             (search, Value::Null, "\"\""),
         ] {
             assert_eq!(argument.text(&arguments), expected, "{argument:?} of {arguments}");

@@ -44,7 +44,8 @@ pub struct OutputBuffer {
     characters: usize,
     /// Number of newlines received.
     lines: usize,
-    is_cut: bool,
+    /// Number of characters at the beginning that were dropped.
+    dropped: usize,
 }
 
 /// One column.
@@ -84,7 +85,7 @@ impl OutputBuffer {
             finished: StyledText { text: String::new(), strokes: Vec::new() },
             characters: 0,
             lines: 0,
-            is_cut: false,
+            dropped: 0,
         }
     }
 
@@ -127,20 +128,27 @@ impl OutputBuffer {
     /// Returns true if the beginning of the text was dropped.
     #[must_use]
     pub const fn is_cut(&self) -> bool {
-        self.is_cut
+        self.dropped > 0
+    }
+
+    /// Returns the number of characters that were dropped from the beginning of the text.
+    #[must_use]
+    pub const fn dropped(&self) -> usize {
+        self.dropped
     }
 
     fn end(&self, bytes: usize) -> Self {
         let cut = self.finished.text.len().saturating_sub(bytes);
         let finished = self.finished.suffix_from(cut);
+        let characters = finished.text.chars().count();
         Self {
-            characters: finished.text.chars().count(),
+            dropped: self.dropped + (self.characters - characters),
+            characters,
             finished,
             cells: self.cells.clone(),
             leading_marks: self.leading_marks.clone(),
             pending: self.pending.clone(),
             decoder: self.decoder.clone(),
-            is_cut: self.is_cut || cut > 0,
             ..*self
         }
     }
@@ -350,7 +358,7 @@ impl OutputBuffer {
         text.drain(..cut);
         self.characters -= characters;
         self.finished.strokes = shift_runs(&self.finished.strokes, characters);
-        self.is_cut = true;
+        self.dropped += characters;
     }
 }
 

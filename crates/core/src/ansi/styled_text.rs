@@ -59,6 +59,24 @@ impl StyledText {
         text.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\t'))
     }
 
+    /// Returns the beginning of the text up to a byte index, which lies between two characters.
+    #[must_use]
+    pub fn prefix_to(&self, byte: usize) -> Self {
+        let text = self.text[..byte].to_owned();
+        let count = text.chars().count();
+        let remaining = self.strokes.iter().filter(|run| run.start < count);
+        let strokes =
+            remaining.map(|run| StyleRun { length: run.length.min(count - run.start), ..*run }).collect();
+        Self { text, strokes }
+    }
+
+    /// Appends a text with its styles.
+    pub fn append(&mut self, other: &Self) {
+        let offset = self.text.chars().count();
+        self.text.push_str(&other.text);
+        self.strokes.extend(other.strokes.iter().map(|run| StyleRun { start: run.start + offset, ..*run }));
+    }
+
     /// Returns the end of the text from a byte index on; an index inside a character is moved to the next one.
     #[must_use]
     pub fn suffix_from(&self, byte: usize) -> Self {

@@ -60,8 +60,23 @@ choice! {
         Ask = "ask",
         /// Commands that look dangerous ask, and so do writes to a protected path.
         Auto = "auto",
+        /// Only reading is allowed, and the model is told to present a plan.
+        Plan = "plan",
         /// Calls that may change anything are denied.
         ReadOnly = "read-only",
+    }
+}
+
+choice! {
+    /// The sandbox of the model's commands.
+    SandboxMode {
+        /// Commands write only in the workspace, temporary folders and listed caches.
+        #[default]
+        Workspace = "workspace",
+        /// Commands write only in temporary folders.
+        ReadOnly = "read-only",
+        /// Commands have the user's rights.
+        Off = "off",
     }
 }
 
@@ -217,6 +232,6 @@ mod tests {
             assert_eq!(ApprovalMode::parse(mode.name()), Some(mode));
         }
         assert_eq!(ApprovalMode::parse("never"), None);
-        assert_eq!(ApprovalMode::KIND, SettingKind::Choice(&["ask", "auto", "read-only"]));
+        assert_eq!(ApprovalMode::KIND, SettingKind::Choice(&["ask", "auto", "plan", "read-only"]));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::choice::{
     ApprovalMode, ColorMode, CompactionStrategy, DeliveryMode, ImageMode, LogLevel, NotifyMode, ProgressMode,
-    SteeringPoint, Switch, SyncPolicy, ThinkingLevel,
+    SandboxMode, SteeringPoint, Switch, SyncPolicy, ThinkingLevel,
 };
 use super::value::FromSetting;
 use super::{Setting, SettingKind, SettingScope, Settings};
@@ -107,6 +107,16 @@ table! {
     BASH_PREFIX, bash_prefix: Option<&str> = "bash.prefix", SettingKind::Text, "", scope SettingScope::User;
     /// Pass the environment variables with providers' API keys to commands.
     BASH_INHERIT_KEYS, bash_inherit_keys: Switch = "bash.inherit_keys", Switch::KIND, "off", scope SettingScope::User;
+    /// Address of GitHub's REST API for the `github` tools; unset: that of github.com. GitHub Enterprise Server has its
+    /// own at `/api/v3`.
+    GITHUB_API_URL, github_api_url: Option<&str> = "github.api_url", SettingKind::Text, "", aliases &["GITHUB_API_URL"], scope SettingScope::User;
+    /// Sandbox of the model's commands: `workspace` lets them write only in the workspace, temporary folders and caches,
+    /// `read-only` only in temporary folders; without effect where the system has no sandbox.
+    SANDBOX_MODE, sandbox_mode: SandboxMode = "sandbox.mode", SandboxMode::KIND, "workspace", scope SettingScope::User;
+    /// Let commands in the sandbox use TCP.
+    SANDBOX_NETWORK, sandbox_network: Switch = "sandbox.network", Switch::KIND, "off", scope SettingScope::User;
+    /// Further folders and files that commands may write to in sandbox mode `workspace`: absolute paths or `~/…`.
+    SANDBOX_WRITABLE, sandbox_writable: Option<&[String]> = "sandbox.writable", SettingKind::List, "", scope SettingScope::User;
     /// Maximum lines of a tool result.
     TOOL_OUTPUT_MAX_LINES, tool_output_max_lines: usize = "tool_output.max_lines", SettingKind::Count { min: 1, max: 1_000_000 }, "2000";
     /// Maximum characters of a tool result.
@@ -134,6 +144,12 @@ table! {
     SESSION_DIR, session_dir: Option<&str> = "session_dir", SettingKind::Text, "", scope SettingScope::User;
     /// Timeout of an extension's hook, in milliseconds; if a hook that guards calls times out, the call needs approval.
     EXTENSIONS_TIMEOUT_MS, extensions_timeout_ms: u64 = "extensions.timeout_ms", SettingKind::Count { min: 10, max: 600_000 }, "5000";
+    /// Seconds that an MCP server has to start; the first request waits until all have started or failed.
+    MCP_START_TIMEOUT_S, mcp_start_timeout_s: u64 = "mcp.start_timeout_s", SettingKind::Count { min: 1, max: 600 }, "30";
+    /// Seconds without an answer or progress after which a call of an MCP server's tool is cancelled.
+    MCP_TIMEOUT_S, mcp_timeout_s: u64 = "mcp.timeout_s", SettingKind::Count { min: 1, max: 86_400 }, "300";
+    /// Fraction of the context window above which the tools of MCP servers are offered by a search tool; 1: never.
+    MCP_SEARCH_THRESHOLD, mcp_search_threshold: f64 = "mcp.search_threshold", SettingKind::Number { min: 0.0, max: 1.0 }, "0.1";
     /// Show images inline if the terminal supports it, or as a line of text.
     IMAGES, image_mode: ImageMode = "images", ImageMode::KIND, "auto";
     /// Theme: a name, the path of a theme file, or `auto` to follow the terminal background (`theme_dark` /

@@ -1,0 +1,103 @@
+//! Questions of tool servers to the user (MCP: elicitation): forms and addresses, the answers, and their validation.
+//! Pure.
+
+mod field;
+mod format;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+pub use self::field::{ChoiceOption, FieldKind, FormField, Limits};
+pub use self::format::TextFormat;
+use crate::id::ElicitationId;
+
+/// A question of a server that waits for the user's answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ElicitationRequest {
+    /// The question.
+    pub elicitation_id: ElicitationId,
+    /// The server that asks, by its configured name.
+    pub server: String,
+    /// The server's text.
+    pub message: String,
+    /// The requested answer.
+    #[serde(flatten)]
+    pub kind: ElicitationKind,
+}
+
+/// The answer that a server requests.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "mode", rename_all = "camelCase")]
+pub enum ElicitationKind {
+    /// Values for fields.
+    Form {
+        /// The fields, in the server's order.
+        fields: Vec<FormField>,
+    },
+    /// A visit to a web page, where the user answers.
+    Url {
+        /// The address: `https` or `http`.
+        url: String,
+    },
+}
+
+/// The user's answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ElicitationAnswer {
+    /// The values of the form by field name, or consent to open the address.
+    Accept(Map<String, Value>),
+    /// The user refuses; the server may go on without the answer.
+    Decline,
+    /// The user left the question without a choice.
+    Cancel,
+}
+
+impl ElicitationAnswer {
+    /// Returns the action's name in the protocol.
+    #[must_use]
+    pub const fn action(&self) -> ElicitationAction {
+        match self {
+            Self::Accept(_) => ElicitationAction::Accept,
+            Self::Decline => ElicitationAction::Decline,
+            Self::Cancel => ElicitationAction::Cancel,
+        }
+    }
+}
+
+/// The kind of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ElicitationAction {
+    /// The user answered.
+    Accept,
+    /// The user refused.
+    Decline,
+    /// The user left the question, or it was withdrawn.
+    Cancel,
+}
+
+impl ElicitationKind {
+    /// Checks the values of an accepted answer against the fields.
+    ///
+    /// # Errors
+    /// A sentence about the first invalid, missing or unknown field.
+    pub fn check(&self, values: &Map<String, Value>) -> Result<(), String> {
+        let fields = match self {
+            Self::Form { fields } => fields.as_slice(),
+            Self::Url { .. } => &[],
+        };
+        if let Some(unknown) = values.keys().find(|name| fields.iter().all(|field| field.name != **name)) {
+            return Err(format!("no field is named {unknown}"));
+        }
+        for field in fields {
+            let checked = match values.get(&field.name) {
+                Some(value) => field.kind.check(value),
+                None if field.required => Err("a value is required".to_owned()),
+                None => Ok(()),
+            };
+            checked.map_err(|problem| format!("{}: {problem}", field.name))?;
+        }
+        Ok(())
+    }
+}

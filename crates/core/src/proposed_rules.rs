@@ -1,0 +1,91 @@
+//! Rules of the settings that would allow a call, and the line in which a person edits them.
+
+use serde::Serialize;
+
+/// Stands between the patterns of a line's commands, as between the commands themselves.
+const SEPARATOR: &str = "&&";
+
+/// Rules that would allow a call: one for each command of its line that needs one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProposedRules {
+    /// The tool that the rules are for.
+    pub tool: String,
+    /// What the rules match: commands, a path or a host. None for a rule that covers every call of the tool.
+    #[serde(rename = "match")]
+    pub patterns: Vec<String>,
+}
+
+impl ProposedRules {
+    /// Rules for a tool, with the patterns of an edited line: `cargo build* && npm test*`. A blank line has none.
+    #[must_use]
+    pub fn parse(tool: &str, line: &str) -> Self {
+        let mut patterns = vec![Vec::new()];
+        for word in line.split_whitespace() {
+            match patterns.last_mut() {
+                Some(pattern) if word != SEPARATOR => pattern.push(word),
+                _ => patterns.push(Vec::new()),
+            }
+        }
+        let is_blank = line.trim().is_empty();
+        let patterns = if is_blank { Vec::new() } else { patterns };
+        Self { tool: tool.to_owned(), patterns: patterns.iter().map(|words| words.join(" ")).collect() }
+    }
+
+    /// The line to edit.
+    #[must_use]
+    pub fn line(&self) -> String {
+        self.patterns.join(&format!(" {SEPARATOR} "))
+    }
+
+    /// Returns true if a pattern names a path relative to the working directory, which means something else in every
+    /// project: `./run.sh`, `rm -rf ../build`, `--output=target/report`.
+    #[must_use]
+    pub fn has_relative_path(&self) -> bool {
+        let is_relative = |word: &str| {
+            let word = word.rsplit('=').next().unwrap_or(word).trim_matches(['"', '\'']);
+            word.contains('/') && !word.starts_with(['/', '~']) && !word.contains("://")
+        };
+        self.patterns.iter().flat_map(|pattern| pattern.split_whitespace()).any(is_relative)
+    }
+
+    /// The pattern of each rule; `None` for one that covers every call of the tool.
+    pub fn rules(&self) -> impl Iterator<Item = Option<&str>> {
+        let general = self.patterns.is_empty().then_some(None);
+        general.into_iter().chain(self.patterns.iter().map(|pattern| Some(pattern.as_str())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proposed_rules_are_parsed_from_their_line() {
+        let rules = ProposedRules::parse("bash", " cargo  build* && npm test* ");
+        assert_eq!(rules.patterns, ["cargo build*", "npm test*"]);
+        assert_eq!(rules.line(), "cargo build* && npm test*");
+        assert_eq!(ProposedRules::parse("bash", &rules.line()), rules);
+        assert_eq!(ProposedRules::parse("bash", "make &&").patterns, ["make", ""], "a rule is missing");
+    }
+
+    #[test]
+    fn proposed_rules_find_relative_paths() {
+        let has = |line| ProposedRules::parse("bash", line).has_relative_path();
+        for line in
+            ["./run.sh *", "bash scripts/check.sh", "ls && rm -rf ../build", "x --out='a/b'", "src/**"]
+        {
+            assert!(has(line), "{line}");
+        }
+        for line in ["cargo test*", "/usr/bin/x ~/y", "x --out=/tmp/y", "curl https://example.com/x", ""] {
+            assert!(!has(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn proposed_rules_of_blank_line_cover_the_tool() {
+        let rules = ProposedRules::parse("mcp__x__y", "  ");
+        assert_eq!((rules.patterns.len(), rules.line().as_str()), (0, ""));
+        assert_eq!(rules.rules().collect::<Vec<_>>(), [None]);
+    }
+}
