@@ -3,6 +3,8 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::OFlag;
+
 use super::{CONFIG_LIMIT, open_beneath, read_limited, read_text};
 
 /// Returns the root of the repository that contains `cwd`: the nearest folder with a `.git`.
@@ -53,7 +55,8 @@ pub fn common_folder(git: &Path) -> Option<PathBuf> {
 /// Reads a text file by its path in a folder from [`folder`] or [`common_folder`].
 #[must_use]
 pub fn read_file(folder: &Path, name: &str) -> Option<String> {
-    let file = open_beneath::open(folder, Path::new(name)).ok()?;
+    let folder = open_beneath::open_root(folder).ok()?;
+    let file = open_beneath::open_at(&folder, Path::new(name), OFlag::O_RDONLY).ok()?;
     let is_regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
     let bytes = is_regular.then(|| read_limited(file, CONFIG_LIMIT).ok()).flatten()?;
     String::from_utf8(bytes).ok()

@@ -28,6 +28,7 @@ pub mod git;
 pub mod open_beneath;
 pub mod search_path;
 pub mod walk;
+pub mod web_page;
 
 /// Maximum size of a configuration or ignore file, in bytes.
 pub const CONFIG_LIMIT: u64 = 1024 * 1024;
@@ -206,6 +207,15 @@ pub fn create_private(path: &Path) -> io::Result<File> {
     file.set_permissions(Permissions::from_mode(0o600))?;
     file.set_len(0)?;
     Ok(file)
+}
+
+/// Opens or creates an empty file that is only locked. A link isn't followed, so that no file is created elsewhere.
+///
+/// # Errors
+/// When it can't be opened or created.
+pub fn open_lock(path: &Path) -> io::Result<File> {
+    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags.bits()).open(path)
 }
 
 /// Removes all permissions of other users from a file or folder of tiller's own.

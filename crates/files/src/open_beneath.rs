@@ -25,28 +25,65 @@ pub(crate) fn open_root(root: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags.bits()).open(root)
 }
 
-/// Opens a file for reading, without blocking on a pipe or a device. An empty `below` is the root itself.
+/// Opens a folder by a path whose links were resolved before.
 ///
 /// # Errors
-/// When it can't be opened, or the path from `root` has a link.
+/// When it can't be opened, isn't a folder, or its path has a link now.
+fn open_resolved_root(root: &Path) -> io::Result<File> {
+    let flags = FOLDER | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    open_without_links(root, flags)
+}
+
+#[cfg(target_os = "linux")]
+fn open_without_links(path: &Path, flags: OFlag) -> io::Result<File> {
+    use nix::fcntl::{AT_FDCWD, OpenHow, ResolveFlag, openat2};
+
+    let open_how = OpenHow::new().flags(flags).resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
+    match openat2(AT_FDCWD, path, open_how) {
+        Ok(descriptor) => Ok(File::from(descriptor)),
+        Err(Errno::ENOSYS | Errno::EPERM) => open_if_resolved(path, flags),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_without_links(path: &Path, flags: OFlag) -> io::Result<File> {
+    open_if_resolved(path, flags)
+}
+
+/// Checks the path a moment before it is opened: its folders may be closed for reading, so that they can't be opened
+/// one by one.
+fn open_if_resolved(path: &Path, flags: OFlag) -> io::Result<File> {
+    if path.canonicalize()? != path {
+        return Err(Errno::ELOOP.into());
+    }
+    let flags = flags | OFlag::O_NOFOLLOW;
+    OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
+}
+
+/// Opens a file for reading, without blocking on a pipe or a device. The links of `root` are resolved; an empty `below`
+/// is the root itself.
+///
+/// # Errors
+/// When it can't be opened, or one of the paths has a link.
 pub fn open(root: &Path, below: &Path) -> io::Result<File> {
-    open_at(&open_root(root)?, below, OFlag::O_RDONLY)
+    open_at(&open_resolved_root(root)?, below, OFlag::O_RDONLY)
 }
 
-/// Opens a folder.
+/// Opens a folder. The links of `root` are resolved.
 ///
 /// # Errors
-/// When it can't be opened, isn't a folder, or the path from `root` has a link.
+/// When it can't be opened, isn't a folder, or one of the paths has a link.
 pub fn open_folder(root: &Path, below: &Path) -> io::Result<File> {
-    open_at(&open_root(root)?, below, FOLDER)
+    open_at(&open_resolved_root(root)?, below, FOLDER)
 }
 
-/// Opens a folder, and creates the missing part of the path to it.
+/// Opens a folder, and creates the missing part of the path from `root`, whose links are resolved.
 ///
 /// # Errors
-/// When it can't be created or opened, or the path from `root` has a link.
+/// When it can't be created or opened, or one of the paths has a link.
 pub fn make_folder(root: &Path, below: &Path) -> io::Result<File> {
-    let mut folder = open_root(root)?;
+    let mut folder = open_resolved_root(root)?;
     for component in below.components() {
         let name = name_of(component)?;
         let next = open_at(&folder, name, FOLDER);
@@ -171,6 +208,25 @@ mod tests {
             assert!(open(&opened, Path::new("real/../../outside"), FOLDER).is_err());
             assert!(open(&opened, Path::new("."), FOLDER).is_ok());
         }
+    }
+
+    #[test]
+    fn open_root_that_became_a_link_is_refused() {
+        let (folder, root) = folders();
+        let flags = FOLDER | OFlag::O_CLOEXEC;
+        for path in [root.clone(), root.join("real")] {
+            assert!(open_without_links(&path, flags).is_ok());
+            assert!(open_if_resolved(&path, flags).is_ok());
+        }
+        fs::rename(&root, folder.path().join("moved")).unwrap();
+        symlink("moved", &root).unwrap();
+        for path in [root.clone(), root.join("real")] {
+            assert!(open_without_links(&path, flags).is_err());
+            assert!(open_if_resolved(&path, flags).is_err());
+        }
+        assert!(open(&root, Path::new("real/file")).is_err());
+        assert!(open_folder(&root, Path::new("real")).is_err());
+        assert!(make_folder(&root, Path::new("real/new")).is_err());
     }
 
     #[test]

@@ -1,0 +1,87 @@
+//! Opens a web page in the user's browser.
+
+use std::env;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longest wait for a starting program. One that still runs then is the browser itself.
+const START_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Interval of looks at a starting program.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Opens an address in the user's browser, which outlives tiller. Waits for the starting program, so call it on a
+/// blocking thread.
+///
+/// # Errors
+/// If there is no browser here, such as in an SSH session, or if it can't be started.
+pub fn open_web_page(url: &str) -> io::Result<()> {
+    let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    let browser = env::var("BROWSER").unwrap_or_default();
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "no browser");
+    for (program, arguments) in starters(&browser, cfg!(target_os = "macos"), is_set) {
+        match start(&program, &arguments, url) {
+            Ok(()) => return Ok(()),
+            Err(error) => last = io::Error::new(error.kind(), format!("{program}: {error}")),
+        }
+    }
+    Err(last)
+}
+
+/// Starts a browser in a process group of its own, so that keys of this terminal don't stop it.
+fn start(program: &str, arguments: &[String], url: &str) -> io::Result<()> {
+    let mut command = Command::new(program);
+    command.args(arguments).arg(url);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.process_group(0).spawn()?;
+    let started = Instant::now();
+    while started.elapsed() < START_TIMEOUT {
+        match child.try_wait()? {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => return Err(io::Error::other(status.to_string())),
+            None => std::thread::sleep(LOOK_INTERVAL),
+        }
+    }
+    Ok(())
+}
+
+/// The programs that may open a page, with the arguments before its address. Without a display there is no browser but
+/// the one that `BROWSER` names: `xdg-open` would start a text browser in this terminal.
+fn starters(browser: &str, is_mac: bool, is_set: impl Fn(&str) -> bool) -> Vec<(String, Vec<String>)> {
+    let named = browser.split(':').next().unwrap_or_default();
+    let mut words = named.split_whitespace().filter(|word| *word != "%s").map(str::to_owned);
+    let mut starters: Vec<(String, Vec<String>)> =
+        words.next().map(|program| (program, words.collect())).into_iter().collect();
+    let others: &[&str] = match () {
+        () if is_mac => &["open"],
+        () if is_set("WSL_DISTRO_NAME") => &["wslview", "xdg-open"],
+        () if is_set("DISPLAY") || is_set("WAYLAND_DISPLAY") => &["xdg-open"],
+        () => &[],
+    };
+    starters.extend(others.iter().map(|program| ((*program).to_owned(), Vec::new())));
+    starters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn programs(browser: &str, is_mac: bool, set: &[&str]) -> Vec<String> {
+        let starters = starters(browser, is_mac, |name| set.contains(&name));
+        starters
+            .into_iter()
+            .map(|(program, arguments)| [vec![program], arguments].concat().join(" "))
+            .collect()
+    }
+
+    #[test]
+    fn starters_need_a_display_or_a_named_browser() {
+        assert_eq!(programs("", false, &[]), [""; 0]);
+        assert_eq!(programs("", false, &["WAYLAND_DISPLAY"]), ["xdg-open"]);
+        assert_eq!(programs("", true, &[]), ["open"]);
+        assert_eq!(programs("firefox --new-tab %s:chromium", false, &[]), ["firefox --new-tab"]);
+        assert_eq!(programs("", false, &["WSL_DISTRO_NAME", "DISPLAY"]), ["wslview", "xdg-open"]);
+    }
+}
