@@ -2,7 +2,8 @@
 //! and the session's rules.
 //!
 //! Pure: it reads only its arguments. It protects a careful user from mistakes and is no sandbox: an allowed command
-//! can do everything that the user can. Paths are checked by [`workspace`](crate::workspace).
+//! can do all that the [sandbox](crate::sandbox) lets it do, and without one, everything that the user can. Paths are
+//! checked by [`workspace`](crate::workspace).
 
 use std::path::{Path, PathBuf};
 
@@ -10,20 +11,31 @@ use serde_json::Value;
 use tiller_core::protected_path::{ProtectedPaths, Protection};
 use tiller_core::tool_spec::{Access, ToolSpec, TouchedPaths};
 
+mod command_rules;
+mod configured_rule;
+mod explanation;
 mod git_config;
+mod line_rules;
+mod network;
 mod pattern;
+mod proposal;
 mod reading;
 mod risk;
 mod rule;
+mod run_command;
 mod shell;
 
+pub use configured_rule::{ConfiguredRule, ConfiguredRules, RuleDecision, RuleSource, write_proposed};
+pub use explanation::ExplainedCommand;
 pub use git_config::is_harmless as is_harmless_git_config;
+pub use network::{is_private, is_private_address};
 pub use pattern::{CommandPattern, CoveredCommand};
 pub use rule::{FolderAccess, PermissionRule, SessionRules};
 pub use tiller_core::setting::ApprovalMode;
 
+use command_rules::CommandRules;
 pub use reading::RepositoryState;
-use risk::CommandFolders;
+use risk::{CommandFolders, RiskKind};
 
 /// The source of the answer where the policy would ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +45,18 @@ pub enum AskBehavior {
     User,
     /// The answer is yes (`--yes`).
     Yes,
+}
+
+/// The sandbox in which commands run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SandboxStrength {
+    /// None.
+    #[default]
+    None,
+    /// Writing is limited; TCP isn't.
+    Writes,
+    /// Writing is limited, and TCP is refused.
+    WritesAndTcp,
 }
 
 /// The decision on a call.
@@ -46,8 +70,13 @@ pub enum PolicyVerdict {
     Ask {
         /// The reason, for the user.
         reason: String,
-        /// The calls that "always" allows for the rest of the session; its `Display` is the text to show.
+        /// The calls that can be allowed for the rest of the session; its `Display` is the text to show.
         rule: PermissionRule,
+    },
+    /// The call may run only if its command just reads.
+    DenyUnlessReading {
+        /// The reason, for the model.
+        reason: String,
     },
     /// The call may not run.
     Deny {
@@ -61,17 +90,35 @@ pub enum PolicyVerdict {
 pub enum Grant {
     /// A rule of the session covers the call.
     Rule(PermissionRule),
+    /// A rule of the settings allows the call.
+    Setting(Box<ConfiguredRule>),
     /// `--yes`.
     Yes,
 }
 
 impl PolicyVerdict {
+    /// The denial by a rule of the settings.
+    #[must_use]
+    pub fn denied_by(rule: &ConfiguredRule) -> Self {
+        Self::Deny { reason: format!("{DENIED_BY_RULE} ({rule}, in {})", rule.source()) }
+    }
+
     /// Checks whether the call runs without a question.
     #[must_use]
     pub const fn runs(&self) -> bool {
         matches!(self, Self::Allow | Self::Granted(_))
     }
 }
+
+/// The reason of a denial by a rule of the settings.
+const DENIED_BY_RULE: &str = "a rule of the settings denies this";
+
+fn plan_reason(tool: &str) -> String {
+    format!("{tool} may change things, and the mode is plan: only read, then present the plan in your answer")
+}
+
+/// The end of the reason for what no mode runs.
+const NEVER_RUN: &str = "tiller runs this in no mode";
 
 /// The policy of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -86,24 +133,154 @@ pub struct Policy {
     pub protected: ProtectedPaths,
     /// Folders outside the working directory that may be written to, with links resolved.
     pub writable: Vec<PathBuf>,
+    /// The sandbox of commands.
+    pub sandbox: SandboxStrength,
+    /// Folders and files that the user has opened to commands in the sandbox.
+    pub sandbox_writable: Vec<PathBuf>,
+    /// The rules of the settings.
+    pub rules: ConfiguredRules,
 }
 
 impl Policy {
     /// Decides on a call of the tool with this spec.
     #[must_use]
     pub fn judge(&self, spec: &ToolSpec, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
-        match (self.mode, spec.traits.access) {
+        let rule = self.find_configured(spec, arguments);
+        if let Some(rule) = rule.filter(|rule| rule.decision() == RuleDecision::Deny) {
+            return PolicyVerdict::denied_by(rule);
+        }
+        let verdict = self.judge_by_mode(spec, arguments, rules);
+        match (rule, verdict) {
+            (Some(rule), PolicyVerdict::Allow) if rule.decision() == RuleDecision::Ask => {
+                self.ask_for_rule(rule, spec, arguments, rules)
+            }
+            (Some(rule), verdict) if rule.decision() == RuleDecision::Allow => {
+                self.apply_allow(rule, spec, arguments, verdict)
+            }
+            (_, verdict) => verdict,
+        }
+    }
+
+    /// Finds the rule of the settings that decides on a call: by its command, its path, its address or the tool alone.
+    pub fn find_configured<'a>(
+        &'a self,
+        spec: &'a ToolSpec,
+        arguments: &Value,
+    ) -> Option<&'a ConfiguredRule> {
+        let tool = &*spec.name;
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+        if let Some(line) = text("command").filter(|_| spec.traits.access == Access::Executes) {
+            return line_rules::find_rule(CommandRules::new(&self.rules, tool), line);
+        }
+        let default = Some(".").filter(|_| spec.traits.paths == TouchedPaths::Tree);
+        match (text("path").or(default), text("url")) {
+            (Some(path), _) => self.find_path_rule(tool, &self.folders().resolve_path(path)),
+            (None, Some(address)) => self.rules.find(tool, |rule| rule.covers_address(address)),
+            (None, None) => self.rules.find(tool, ConfiguredRule::is_general),
+        }
+    }
+
+    /// Finds the rule of the settings that decides on calls of a tool with a path.
+    #[must_use]
+    pub fn find_path_rule(&self, tool: &str, path: &Path) -> Option<&ConfiguredRule> {
+        self.rules.find(tool, |rule| rule.covers_path(path, &self.root, &self.protected.homes))
+    }
+
+    /// Asks because a rule says so, unless the user has answered beforehand.
+    fn ask_for_rule(
+        &self,
+        rule: &ConfiguredRule,
+        spec: &ToolSpec,
+        arguments: &Value,
+        rules: &SessionRules,
+    ) -> PolicyVerdict {
+        let subject = ["command", "path"].iter().find_map(|name| arguments.get(name).and_then(Value::as_str));
+        match self.find_grant(rules.find(&spec.name, subject, None)) {
+            Some(grant) => PolicyVerdict::Granted(grant),
+            None => PolicyVerdict::Ask {
+                reason: format!("a rule asks ({rule}, in {})", rule.source()),
+                rule: PermissionRule::for_call(&spec.name, subject, None),
+            },
+        }
+    }
+
+    /// Lets a rule answer a question, and open a path outside the working directory. A rule for every call of a tool
+    /// answers for no protected path, credential file or host of the own network; risky commands are judged with the
+    /// rules in mind.
+    fn apply_allow(
+        &self,
+        rule: &ConfiguredRule,
+        spec: &ToolSpec,
+        arguments: &Value,
+        verdict: PolicyVerdict,
+    ) -> PolicyVerdict {
+        let granted = || PolicyVerdict::Granted(Grant::Setting(Box::new(rule.clone())));
+        let access = spec.traits.access_with(arguments);
+        let is_command = access == Access::Executes && arguments.get("command").is_some();
+        let path =
+            arguments.get("path").and_then(Value::as_str).map(|path| self.folders().resolve_path(path));
+        let is_outside = path.as_ref().is_some_and(|path| !path.starts_with(&self.root));
+        match verdict {
+            PolicyVerdict::Ask { .. } if is_command => verdict,
+            PolicyVerdict::Ask { .. } if path.is_some() && !rule.is_exact() => verdict,
+            PolicyVerdict::Ask { .. } if access == Access::Network && !rule.is_exact() => {
+                let address = arguments.get("url").and_then(Value::as_str).unwrap_or_default();
+                if network::is_private_address(address) { verdict } else { granted() }
+            }
+            PolicyVerdict::Ask { .. } => granted(),
+            PolicyVerdict::Allow if is_outside && !rule.is_general() => granted(),
+            PolicyVerdict::Allow
+            | PolicyVerdict::Granted(_)
+            | PolicyVerdict::DenyUnlessReading { .. }
+            | PolicyVerdict::Deny { .. } => verdict,
+        }
+    }
+
+    /// Decides on a call without a rule of the settings.
+    fn judge_by_mode(&self, spec: &ToolSpec, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
+        match (self.mode, spec.traits.access_with(arguments)) {
             (_, Access::Reads) => self.judge_named_read(spec, arguments, rules),
             (ApprovalMode::Ask | ApprovalMode::Auto, Access::Writes) => {
                 self.judge_writing(&spec.name, arguments, rules)
             }
-            (ApprovalMode::ReadOnly, Access::Writes | Access::Executes) => PolicyVerdict::Deny {
-                reason: format!("{} may change things, and the mode is read-only", spec.name),
-            },
+            (_, Access::Network) => self.judge_network(&spec.name, arguments, rules),
+            (ApprovalMode::ReadOnly, Access::Writes | Access::Publishes | Access::Executes) => {
+                PolicyVerdict::Deny {
+                    reason: format!("{} may change things, and the mode is read-only", spec.name),
+                }
+            }
+            (ApprovalMode::Plan, Access::Writes | Access::Publishes) => {
+                PolicyVerdict::Deny { reason: plan_reason(&spec.name) }
+            }
+            (ApprovalMode::Plan, Access::Executes) => {
+                PolicyVerdict::DenyUnlessReading { reason: plan_reason(&spec.name) }
+            }
+            (ApprovalMode::Ask | ApprovalMode::Auto, Access::Publishes) => {
+                self.judge_publishing(&spec.name, rules)
+            }
             (ApprovalMode::Ask | ApprovalMode::Auto, Access::Executes) => {
-                self.judge_execution(&spec.name, arguments, rules)
+                self.judge_execution(spec, arguments, rules)
             }
         }
+    }
+
+    /// Checks whether a call asks for a command without the sandbox that is in force.
+    #[must_use]
+    pub fn leaves_sandbox(&self, spec: &ToolSpec, arguments: &Value) -> bool {
+        let is_asked_for = arguments.get("unsandboxed").and_then(Value::as_bool) == Some(true);
+        self.sandbox != SandboxStrength::None && spec.traits.uses_sandbox && is_asked_for
+    }
+
+    /// Decides on a command without the sandbox: only this command can be allowed for the session.
+    fn judge_unsandboxed(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
+        let line = arguments.get("command").and_then(Value::as_str).unwrap_or_default();
+        let rule = PermissionRule::Unsandboxed { tool: tool.to_owned(), line: line.to_owned() };
+        if let Some(grant) = self.find_grant(rules.iter().find(|known| **known == rule)) {
+            return PolicyVerdict::Granted(grant);
+        }
+        let risk = risk::find_risk(line, self.folders());
+        let risk = risk.map(|risk| format!("; {}", risk.reason)).unwrap_or_default();
+        PolicyVerdict::Ask { reason: format!("runs a command without the sandbox{risk}"), rule }
     }
 
     /// Decides on a call that reads, by its argument `path` or the default of the tool.
@@ -154,24 +331,80 @@ impl Policy {
         }
     }
 
-    fn judge_execution(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
-        let command = arguments.get("command").and_then(Value::as_str);
-        let risk = command.and_then(|line| risk::find_risk(line, self.folders()));
-        let is_free = self.mode == ApprovalMode::Auto && risk.is_none();
-        let pattern =
-            command.filter(|_| risk.is_none()).and_then(|line| CommandPattern::find(line, self.folders()));
-        if is_free {
+    /// Decides on a call that reads from the host in its argument `url`.
+    fn judge_network(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
+        let address = arguments.get("url").and_then(Value::as_str).unwrap_or_default();
+        let is_private = network::is_private_address(address);
+        if self.mode == ApprovalMode::Auto && !is_private {
             return PolicyVerdict::Allow;
         }
+        let host = network::host_of(address).unwrap_or_else(|| address.to_owned());
+        let rule = PermissionRule::Host { tool: tool.to_owned(), host: host.clone() };
+        let known = rules.iter().find(|known| **known == rule);
+        match self.find_grant(known) {
+            Some(grant) => PolicyVerdict::Granted(grant),
+            None => {
+                let place = if is_private { "a host of your own network" } else { "the network" };
+                PolicyVerdict::Ask { reason: format!("reads from {place}: {host}"), rule }
+            }
+        }
+    }
+
+    /// Decides on a call that publishes something, which can't be taken back.
+    fn judge_publishing(&self, tool: &str, rules: &SessionRules) -> PolicyVerdict {
+        match self.find_grant(rules.find(tool, None, None)) {
+            Some(grant) => PolicyVerdict::Granted(grant),
+            None => PolicyVerdict::Ask {
+                reason: "publishes in your name".into(),
+                rule: PermissionRule::for_call(tool, None, None),
+            },
+        }
+    }
+
+    fn judge_execution(&self, spec: &ToolSpec, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
+        let tool = &*spec.name;
+        let command = arguments.get("command").and_then(Value::as_str);
+        let configured = CommandRules::new(&self.rules, tool);
+        let folders = self.folders().with_rules(configured);
+        let risk = command.and_then(|line| risk::find_risk(line, folders));
+        if let Some(risk) = risk.as_ref().filter(|risk| risk.kind == RiskKind::Destroys) {
+            return PolicyVerdict::Deny { reason: format!("{}: {NEVER_RUN}", risk.reason) };
+        }
+        if self.leaves_sandbox(spec, arguments) {
+            return self.judge_unsandboxed(tool, arguments, rules);
+        }
+        let is_contained = command.is_some() && spec.traits.uses_sandbox && self.contains_commands();
+        if risk.is_none() && (self.mode == ApprovalMode::Auto || is_contained) {
+            return PolicyVerdict::Allow;
+        }
+        let allowed = command.and_then(|line| line_rules::find_rule(configured, line));
+        let allowed = allowed.filter(|rule| risk.is_none() && rule.decision() == RuleDecision::Allow);
+        if let Some(rule) = allowed {
+            return PolicyVerdict::Granted(Grant::Setting(Box::new(rule.clone())));
+        }
+        let pattern =
+            command.filter(|_| risk.is_none()).and_then(|line| CommandPattern::find(line, self.folders()));
         if let Some(grant) = self.find_grant(rules.find(tool, command, pattern.as_ref())) {
             return PolicyVerdict::Granted(grant);
         }
         let rule = PermissionRule::for_call(tool, command, pattern);
-        let reason = risk.unwrap_or_else(|| match command {
+        let reason = risk.map(|risk| risk.reason).unwrap_or_else(|| match command {
             Some(_) => "runs a command".into(),
+            None if spec.traits.uses_sandbox => format!("{tool} runs hooks and filters of the repository"),
             None => format!("{tool} may do anything"),
         });
         PolicyVerdict::Ask { reason, rule }
+    }
+
+    /// Checks whether commands in the sandbox can change only what file tools may change without a question.
+    fn contains_commands(&self) -> bool {
+        let ProtectedPaths { homes, tiller_folders, startup, .. } = &self.protected;
+        let folders = || [&self.root].into_iter().chain(&self.writable).chain(&self.sandbox_writable);
+        let is_writable = |path: &PathBuf| folders().any(|folder| path.starts_with(folder));
+        // Caches lie in the home directory, but are none of its protected folders.
+        let is_inside = || folders().any(|folder| self.protected.find(folder) == Some(Protection::Home));
+        let mut protected = homes.iter().chain(tiller_folders).chain(startup);
+        self.sandbox == SandboxStrength::WritesAndTcp && !protected.any(is_writable) && !is_inside()
     }
 
     /// Lists the paths that a read-only command reads; such a command needs no question if all of them lie in the
@@ -194,7 +427,10 @@ impl Policy {
     }
 
     fn folders(&self) -> CommandFolders<'_> {
-        CommandFolders::new(&self.root, &self.protected).with_writable(&self.writable)
+        let is_contained = self.mode == ApprovalMode::Ask && self.contains_commands();
+        CommandFolders::new(&self.root, &self.protected)
+            .with_writable(&self.writable)
+            .with_containment(is_contained)
     }
 }
 
@@ -225,7 +461,7 @@ mod tests {
     fn judge(policy: &Policy, name: &str, access: Access, arguments: &Value, rules: &SessionRules) -> String {
         match policy.judge(&spec(name, access), arguments, rules) {
             PolicyVerdict::Allow | PolicyVerdict::Granted(_) => "allow".into(),
-            PolicyVerdict::Deny { .. } => "deny".into(),
+            PolicyVerdict::Deny { .. } | PolicyVerdict::DenyUnlessReading { .. } => "deny".into(),
             PolicyVerdict::Ask { reason, rule } => format!("ask {rule}: {reason}"),
         }
     }
@@ -268,6 +504,103 @@ mod tests {
                 judge(&policy, name, access, &json!({ "command": command }), &SessionRules::default());
             assert_eq!(verdict, expected, "{mode:?} {ask_behavior:?} {name} {command}");
         }
+    }
+
+    #[test]
+    fn judge_publishing_asks_in_auto_too() {
+        let verdict_for = |mode, ask_behavior| {
+            let policy = Policy { mode, ask_behavior, ..Policy::default() };
+            judge(&policy, "comment", Access::Publishes, &json!({}), &SessionRules::default())
+        };
+        let asks = "ask every call of comment: publishes in your name";
+        assert_eq!(verdict_for(ApprovalMode::Auto, AskBehavior::User), asks);
+        assert_eq!(verdict_for(ApprovalMode::Ask, AskBehavior::User), asks);
+        assert_eq!(verdict_for(ApprovalMode::Ask, AskBehavior::Yes), "allow");
+        assert_eq!(verdict_for(ApprovalMode::ReadOnly, AskBehavior::Yes), "deny");
+    }
+
+    #[test]
+    fn judge_sandboxed_command_runs_unless_dangerous() {
+        let run = |sandbox, name: &str, arguments: &Value| {
+            let policy = Policy { sandbox, root: "/work".into(), ..Policy::default() };
+            judge(&policy, name, Access::Executes, arguments, &SessionRules::default())
+        };
+        let test = json!({ "command": "./configure && make" });
+        assert_eq!(run(SandboxStrength::WritesAndTcp, "bash", &test), "allow");
+        let asks = "ask exactly `./configure && make`: runs a command";
+        assert_eq!(run(SandboxStrength::Writes, "bash", &test), asks);
+        assert_eq!(run(SandboxStrength::WritesAndTcp, "tool_of_an_extension", &test), asks);
+        // Its startup files are writable.
+        let sandbox = SandboxStrength::WritesAndTcp;
+        let home = Policy { sandbox, root: "/home".into(), protected: at_home(), ..Policy::default() };
+        let verdict = judge(&home, "bash", Access::Executes, &test, &SessionRules::default());
+        assert_eq!(verdict, asks);
+        let inside = Policy {
+            sandbox,
+            root: "/home/me/.config/nvim".into(),
+            protected: at_home(),
+            ..Policy::default()
+        };
+        assert_eq!(judge(&inside, "bash", Access::Executes, &test, &SessionRules::default()), asks);
+        let opened = vec!["/home".into()];
+        let opened = Policy { sandbox_writable: opened, root: "/work".into(), ..home };
+        assert_eq!(judge(&opened, "bash", Access::Executes, &test, &SessionRules::default()), asks);
+        let docker = json!({ "command": "cd x && docker run -v /:/h a" });
+        let asks = "ask exactly `cd x && docker run -v /:/h a`: lets another program act outside the sandbox (docker)";
+        assert_eq!(run(SandboxStrength::WritesAndTcp, "bash", &docker), asks);
+        let push = json!({ "command": "git push" });
+        assert!(run(SandboxStrength::WritesAndTcp, "bash", &push).starts_with("ask"));
+        assert!(run(SandboxStrength::WritesAndTcp, "git_commit", &json!({})).starts_with("ask"));
+    }
+
+    #[test]
+    fn judge_unsandboxed_asks_in_every_mode_but_yes() {
+        let arguments = json!({ "command": "cargo test", "unsandboxed": true });
+        let run = |policy: &Policy, rules: &SessionRules| {
+            judge(policy, "bash", Access::Executes, &arguments, rules)
+        };
+        let mut rules = SessionRules::default();
+        let pattern = CommandPattern::find("cargo test", Policy::default().folders());
+        rules.add(PermissionRule::for_call("bash", Some("cargo test"), pattern));
+        rules.add(PermissionRule::for_call("bash", Some("cargo test"), None));
+        let asks = "ask exactly `cargo test`, without the sandbox: runs a command without the sandbox";
+        for (mode, ask_behavior, sandbox, expected) in [
+            (ApprovalMode::Ask, AskBehavior::User, SandboxStrength::WritesAndTcp, asks),
+            (ApprovalMode::Auto, AskBehavior::User, SandboxStrength::Writes, asks),
+            (ApprovalMode::Auto, AskBehavior::Yes, SandboxStrength::Writes, "allow"),
+            (ApprovalMode::ReadOnly, AskBehavior::Yes, SandboxStrength::Writes, "deny"),
+            (ApprovalMode::Auto, AskBehavior::User, SandboxStrength::None, "allow"),
+        ] {
+            let policy = Policy { mode, ask_behavior, sandbox, ..Policy::default() };
+            assert_eq!(run(&policy, &rules), expected, "{mode:?} {ask_behavior:?} {sandbox:?}");
+        }
+        rules.add(PermissionRule::Unsandboxed { tool: "bash".into(), line: "cargo test".into() });
+        let policy = Policy { sandbox: SandboxStrength::WritesAndTcp, ..Policy::default() };
+        assert_eq!(run(&policy, &rules), "allow");
+    }
+
+    #[test]
+    fn judge_web_page_asks_for_each_host() {
+        let mut rules = SessionRules::default();
+        let verdict_for = |mode, address: &str, rules: &SessionRules| {
+            let policy = Policy { mode, ..Policy::default() };
+            judge(&policy, "web_fetch", Access::Network, &json!({ "url": address }), rules)
+        };
+        let (public, private) = ("https://docs.rs/x", "http://localhost:3000/");
+        let asks_public = "ask reading from docs.rs: reads from the network: docs.rs";
+        let asks_private = "ask reading from localhost: reads from a host of your own network: localhost";
+        for (mode, address, expected) in [
+            (ApprovalMode::Ask, public, asks_public),
+            (ApprovalMode::Ask, private, asks_private),
+            (ApprovalMode::Auto, public, "allow"),
+            (ApprovalMode::Auto, private, asks_private),
+            (ApprovalMode::ReadOnly, public, asks_public),
+        ] {
+            assert_eq!(verdict_for(mode, address, &rules), expected, "{mode:?} {address}");
+        }
+        rules.add(PermissionRule::Host { tool: "web_fetch".into(), host: "docs.rs".into() });
+        assert_eq!(verdict_for(ApprovalMode::Ask, "http://DOCS.rs/y", &rules), "allow");
+        assert_ne!(verdict_for(ApprovalMode::Ask, "https://docs.rs.example.org/", &rules), "allow");
     }
 
     #[test]

@@ -103,7 +103,7 @@ impl Operands {
 }
 
 /// Checks whether a word can only be the name of a script or a target.
-fn is_plain_name(word: &str) -> bool {
+pub(super) fn is_plain_name(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_alphanumeric())
         && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_:.".contains(c))
 }

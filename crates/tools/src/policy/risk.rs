@@ -1,8 +1,10 @@
 //! Recognizes shell commands that look dangerous. The list is small: it catches mistakes, not malice.
 
+use std::path::PathBuf;
+
 use tiller_core::protected_path::Protection;
 
-use super::shell::{self, Segment};
+use super::shell::{self, Segment, UnreadableLine};
 
 mod arguments;
 mod command_folders;
@@ -10,13 +12,20 @@ mod download;
 mod find;
 mod git_data_loss;
 mod git_exec;
+mod kind;
 mod outside;
+mod runs;
+mod unknown;
 mod variables;
 mod writes;
 
-use arguments::{HARMLESS_DEVICES, SHELLS, has_flag, is_recursive, line_of_shell, programs, targets};
+use arguments::{HARMLESS_DEVICES, has_flag, is_recursive, line_of_shell, programs, targets};
+pub(super) use arguments::{SHELLS, base_name};
 pub(super) use command_folders::CommandFolders;
+pub(super) use download::{runs_any_input, runs_code};
+pub(super) use kind::{Risk, RiskKind};
 pub(super) use outside::READS_CREDENTIALS;
+pub(super) use runs::{MOST_COMMANDS, list_commands, list_runs};
 
 /// The nesting depth up to which commands of shells and other programs (`bash -c "sh -c …"`) are parsed.
 const DEPTH: usize = 4;
@@ -24,37 +33,50 @@ const DEPTH: usize = 4;
 /// Maximum number of folders in which a command is checked, when its line has several `cd`.
 const MOST_VISITED: usize = 64;
 
-/// Finds the danger of a command line, for the user; `None` if none is known.
-pub(super) fn find_risk(line: &str, folders: CommandFolders<'_>) -> Option<String> {
-    is_fork_bomb(line)
-        .then(|| "looks like a fork bomb".to_owned())
-        .or_else(|| judge_line(line, folders, DEPTH))
+/// Finds the worst danger of a command line; `None` if none is known.
+pub(super) fn find_risk(line: &str, folders: CommandFolders<'_>) -> Option<Risk> {
+    let fork_bomb = || Risk::new(RiskKind::Destroys, "looks like a fork bomb");
+    is_fork_bomb(line).then(fork_bomb).or_else(|| judge_line(line, folders, DEPTH))
 }
 
-fn judge_line(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<String> {
-    let segments = shell::segments(line);
+/// Returns the first of the worst risks.
+pub(super) fn find_worst(risks: impl IntoIterator<Item = Risk>) -> Option<Risk> {
+    risks.into_iter().min_by_key(|risk| risk.kind)
+}
+
+fn judge_line(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<Risk> {
+    let segments = match shell::parse(line) {
+        Ok(segments) => segments,
+        Err(unreadable) => return Some(Risk::dangerous(unreadable.to_string())),
+    };
     let variables = variables::list_variables(&segments);
+    let mut risks = Vec::new();
     if download::runs_download(line, &segments) || download::runs_saved(&segments, &variables) {
-        return Some("runs what it downloads".into());
+        risks.push(Risk::dangerous("runs what it downloads"));
     }
+    let (of_commands, last) = judge_segments(&segments, &variables, folders, depth);
+    risks.extend(of_commands.into_iter().flatten());
+    let xargs = find::judge_xargs(&segments, CommandFolders { current: &last, ..folders });
+    risks.extend(xargs.map(Risk::dangerous));
+    find_worst(risks)
+}
+
+/// Finds the risks of each command of a line; also returns the folder that the last one runs in.
+fn judge_segments(
+    segments: &[Segment],
+    variables: &[variables::Variable],
+    folders: CommandFolders<'_>,
+    depth: usize,
+) -> (Vec<Vec<Risk>>, PathBuf) {
     let (mut current, mut previous) = (folders.current.to_owned(), folders.current.to_owned());
     let mut visited = folders.visited.to_vec();
-    let mut reached: Option<String> = None;
+    let mut risks = Vec::with_capacity(segments.len());
     for (at, segment) in segments.iter().enumerate() {
         let known = visited.clone();
-        let folders = CommandFolders { current: &current, visited: &known, variables: &variables, ..folders };
-        let finds_credentials = || {
-            let finds = find::passes_on_credentials(segment, &segments[at + 1..], folders);
-            finds.then(|| outside::READS_CREDENTIALS.to_owned())
-        };
-        if let Some(reason) = judge_segment(segment, folders, depth).or_else(finds_credentials) {
-            // A later command may be worse than a file access.
-            let Some(rank) = rank(&reason) else { return Some(reason) };
-            let is_worse = |previous: &String| self::rank(previous).is_some_and(|previous| rank < previous);
-            if reached.as_ref().is_none_or(is_worse) {
-                reached = Some(reason);
-            }
-        }
+        let folders = CommandFolders { current: &current, visited: &known, variables, ..folders };
+        let passes_on = find::passes_on_credentials(segment, &segments[at + 1..], folders)
+            .then(|| Risk::new(RiskKind::ReadsCredentials, outside::READS_CREDENTIALS));
+        risks.push(list_segment_risks(segment, folders, depth).into_iter().chain(passes_on).collect());
         if let Some(next) = folders.find_cd_target(segment, &previous) {
             visited.extend(folders.list_cd_targets(segment, &previous));
             visited.dedup();
@@ -62,101 +84,139 @@ fn judge_line(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<S
             previous = std::mem::replace(&mut current, next);
         }
     }
-    find::judge_xargs(&segments, CommandFolders { current: &current, ..folders }).or(reached)
+    (risks, current)
 }
 
-/// Severity of a file access, the worst first; `None` for dangers that outrank all of them.
-fn rank(reason: &str) -> Option<u8> {
-    match reason {
-        outside::READS_CREDENTIALS => Some(1),
-        _ if Protection::ALL.iter().any(|it| it.reason() == reason) => Some(0),
-        _ if [outside::WRITES_OUTSIDE, outside::MAY_WRITE_OUTSIDE]
-            .iter()
-            .any(|it| reason.starts_with(it)) =>
-        {
-            Some(2)
-        }
-        _ => None,
-    }
+/// Lists the commands of a line, each with its risks.
+pub(super) fn list_risks(
+    line: &str,
+    folders: CommandFolders<'_>,
+) -> Result<Vec<(Segment, Vec<Risk>)>, UnreadableLine> {
+    let segments = shell::parse(line)?;
+    let variables = variables::list_variables(&segments);
+    let (risks, _) = judge_segments(&segments, &variables, folders, DEPTH);
+    Ok(segments.into_iter().zip(risks).collect())
 }
 
-fn judge_segment(segment: &Segment, folders: CommandFolders<'_>, depth: usize) -> Option<String> {
-    if let Some(device) = segment.outputs.iter().find(|path| is_device(path)) {
-        return Some(format!("writes to the device {device}"));
-    }
-    let private = || {
-        let words = segment.words.iter().chain(&segment.outputs);
-        words.into_iter().any(|word| folders.names_private(word)).then(|| Protection::Own.reason().to_owned())
-    };
-    let output = || {
-        let protection = segment.outputs.iter().find_map(|path| folders.protection(path));
-        protection
-            .map(|it| it.reason().to_owned())
-            .or_else(|| segment.outputs.iter().find_map(|path| folders.judge_output(path)))
-    };
-    let credentials = || {
-        let reads = outside::reads_credentials(&segment.words, folders);
-        reads.then(|| outside::READS_CREDENTIALS.to_owned())
-    };
-    let findings = [judge_words(&segment.words, folders, depth), private(), output(), credentials()];
-    findings.into_iter().flatten().min_by_key(|reason| rank(reason))
+/// Beginnings of the names of disks in `/dev`.
+const DISKS: &[&str] =
+    &["disk", "dm-", "hd", "loop", "mapper", "md", "mmcblk", "nvme", "rdisk", "sd", "vd", "xvd", "zd"];
+
+/// Programs that pass work on to a service, which no sandbox of the command restricts.
+const SERVICE_CLIENTS: &[&str] = &[
+    "at",
+    "batch",
+    "busctl",
+    "crontab",
+    "dbus-send",
+    "docker",
+    "gdbus",
+    "launchctl",
+    "nerdctl",
+    "open",
+    "osascript",
+    "podman",
+    "screen",
+    "systemctl",
+    "systemd-run",
+    "tmux",
+    "xdg-open",
+];
+
+fn list_segment_risks(segment: &Segment, folders: CommandFolders<'_>, depth: usize) -> Vec<Risk> {
+    let devices = segment.outputs.iter().filter(|path| is_device(path)).map(|path| write_to_device(path));
+    let mut named = segment.words.iter().chain(&segment.outputs).chain(&segment.inputs);
+    let private = named.any(|word| folders.names_private(word)).then(|| Risk::protected(Protection::Own));
+    let protection = segment.outputs.iter().find_map(|path| folders.protection(path)).map(Risk::protected);
+    let outside = segment.outputs.iter().find_map(|path| folders.judge_output(path)).map(writes_outside);
+    let read = [segment.words.as_slice(), &segment.inputs].concat();
+    let credentials = outside::reads_credentials(&read, folders)
+        .then(|| Risk::new(RiskKind::ReadsCredentials, outside::READS_CREDENTIALS));
+    let unknown = unknown::find_unknown(segment, folders.variables).map(Risk::dangerous);
+    let mut of_words = list_word_risks(&segment.words, folders, depth);
+    of_words.extend(unknown);
+    of_words.retain(|risk| !folders.rules.cover_risk(&segment.words, risk.kind));
+    let of_files = [private, protection, outside, credentials].into_iter().flatten();
+    devices.chain(of_words).chain(of_files).collect()
 }
 
-fn judge_words(words: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<String> {
-    programs(words).into_iter().find_map(|(name, arguments)| {
-        judge_program((name, arguments), folders, depth)
-            .or_else(|| writes::protection(name, arguments, folders).map(|it| it.reason().to_owned()))
-            .or_else(|| writes::judge_links(name, arguments, folders))
-            .or_else(|| outside::find_written_outside(name, arguments, folders))
-    })
+fn writes_outside(reason: String) -> Risk {
+    Risk::new(RiskKind::WritesOutside, reason)
+}
+
+fn writes_link(reason: String) -> Risk {
+    Risk::new(RiskKind::WritesProtected, reason)
+}
+
+fn write_to_device(path: &str) -> Risk {
+    let is_disk =
+        path.strip_prefix("/dev/").is_some_and(|name| DISKS.iter().any(|disk| name.starts_with(disk)));
+    let kind = if is_disk { RiskKind::Destroys } else { RiskKind::Dangerous };
+    Risk::new(kind, format!("writes to the device {path}"))
+}
+
+fn judge_words(words: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<Risk> {
+    find_worst(list_word_risks(words, folders, depth))
+}
+
+/// Lists the risks of a command's words, apart from its redirections.
+pub(super) fn list_command_risks(words: &[String], folders: CommandFolders<'_>) -> Vec<Risk> {
+    list_word_risks(words, folders, DEPTH)
+}
+
+/// Lists all risks of a command's words.
+fn list_word_risks(words: &[String], folders: CommandFolders<'_>, depth: usize) -> Vec<Risk> {
+    let risks = |(name, arguments)| {
+        [
+            judge_program((name, arguments), folders, depth),
+            writes::protection(name, arguments, folders).map(Risk::protected),
+            writes::judge_links(name, arguments, folders).map(writes_link),
+            outside::find_written_outside(name, arguments, folders).map(writes_outside),
+        ]
+    };
+    programs(words).into_iter().flat_map(risks).flatten().collect()
 }
 
 fn judge_program(
     (name, arguments): (&str, &[String]),
     folders: CommandFolders<'_>,
     depth: usize,
-) -> Option<String> {
+) -> Option<Risk> {
+    let destroys = |reason: String| Some(Risk::new(RiskKind::Destroys, reason));
     match name {
-        "sudo" | "doas" | "su" | "pkexec" => Some(format!("runs as another user ({name})")),
-        "rm" => judge_rm(arguments, folders),
-        "chmod" | "chown" | "chgrp" if changes_recursively(arguments) => {
-            // The first operand may be a mode or an owner, or the only path.
-            let is_path = |at: usize, word: &str| at > 0 || word.starts_with(['/', '~', '.']);
-            let mut paths = targets(arguments).enumerate().filter(|(at, word)| is_path(*at, word));
-            let (_, target) = paths.find(|(_, path)| folders.leads_out(path))?;
-            Some(format!("changes everything under {target}"))
+        "sudo" | "doas" | "su" | "pkexec" => {
+            let run = judge_deeper(depth, |depth| judge_words(arguments, folders, depth));
+            let destroying = run.filter(|risk| risk.kind == RiskKind::Destroys);
+            destroying.or_else(|| Some(Risk::dangerous(format!("runs as another user ({name})"))))
         }
-        "killall" | "pkill" => Some(format!("kills processes by name ({name})")),
+        "rm" => judge_rm(arguments, folders),
+        "chmod" | "chown" | "chgrp" if changes_recursively(arguments) => judge_chmod(arguments, folders),
+        name if folders.is_contained && SERVICE_CLIENTS.contains(&name) => {
+            Some(Risk::dangerous(format!("lets another program act outside the sandbox ({name})")))
+        }
+        "killall" | "pkill" => Some(Risk::dangerous(format!("kills processes by name ({name})"))),
         "kill" if arguments.iter().skip(1).any(|word| word == "-1") => {
-            Some("kills all of your processes".into())
+            Some(Risk::dangerous("kills all of your processes"))
         }
         "dd" => arguments
             .iter()
             .find_map(|argument| argument.strip_prefix("of="))
             .filter(|path| is_device(path))
-            .map(|device| format!("writes to the device {device}")),
-        "fdisk" | "parted" | "sfdisk" | "wipefs" => Some(format!("changes a disk ({name})")),
+            .map(write_to_device),
+        "fdisk" | "parted" | "sfdisk" | "wipefs" => destroys(format!("changes a disk ({name})")),
         "shutdown" | "reboot" | "halt" | "poweroff" => {
-            Some(format!("shuts down or restarts the machine ({name})"))
+            Some(Risk::dangerous(format!("shuts down or restarts the machine ({name})")))
         }
-        "find" => find::judge_find(arguments, folders).or_else(|| {
-            find::list_runs(arguments).into_iter().find_map(|words| judge_run(words, folders, depth))
-        }),
-        "git" => git_data_loss::list_runs(arguments)
-            .iter()
-            .find_map(|words| judge_run(words, folders, depth))
-            .or_else(|| git_data_loss::judge_git(arguments))
-            .or_else(|| git_exec::find_git_setting(arguments))
-            .or_else(|| {
-                let is_system = writes::changes_system_config(arguments);
-                is_system.then(|| "changes git's configuration for all users".into()).or_else(|| {
-                    let pushes =
-                        git_data_loss::split_command(arguments).is_some_and(|(command, _)| command == "push");
-                    pushes.then(|| "pushes to a remote (git push)".into())
-                })
-            }),
+        "find" => {
+            let runs = find::list_runs(arguments).into_iter();
+            let runs = runs.filter_map(|words| judge_run(words, folders, depth));
+            find_worst(find::judge_find(arguments, folders).map(Risk::dangerous).into_iter().chain(runs))
+        }
+        "git" => judge_git(arguments, folders, depth),
         "eval" => judge_nested(&arguments.join(" "), folders, depth),
-        _ if name.starts_with("mkfs") => Some(format!("changes a disk ({name})")),
+        "trap" => arguments.first().and_then(|line| judge_nested(line, folders, depth)),
+        "ssh" => find_worst(ends(arguments).filter_map(|words| judge_run(words, folders, depth))),
+        _ if name.starts_with("mkfs") => destroys(format!("changes a disk ({name})")),
         _ if SHELLS.contains(&name) => {
             line_of_shell(arguments).and_then(|line| judge_nested(line, folders, depth))
         }
@@ -164,29 +224,67 @@ fn judge_program(
     }
 }
 
-fn judge_nested(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<String> {
+/// The number of words of `ssh` after which its command may begin.
+const STARTS: usize = 8;
+
+/// Lists the arguments from the second, third, … on: the command may begin after any of the options and the host.
+fn ends(arguments: &[String]) -> impl Iterator<Item = &[String]> {
+    (1..arguments.len()).take(STARTS).map(|at| &arguments[at..])
+}
+
+fn judge_git(arguments: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<Risk> {
+    let runs = git_data_loss::list_runs(arguments);
+    let pushes = || git_data_loss::split_command(arguments).is_some_and(|(command, _)| command == "push");
+    let own = git_data_loss::judge_git(arguments)
+        .or_else(|| git_exec::find_git_setting(arguments))
+        .or_else(|| {
+            writes::changes_system_config(arguments)
+                .then(|| "changes git's configuration for all users".into())
+        })
+        .or_else(|| pushes().then(|| "pushes to a remote (git push)".into()));
+    find_worst(runs.iter().filter_map(|words| judge_run(words, folders, depth)))
+        .or_else(|| own.map(Risk::dangerous))
+}
+
+fn judge_nested(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<Risk> {
     judge_deeper(depth, |depth| judge_line(line, folders, depth))
 }
 
 /// Finds the danger of a command that another program runs. A single word is a line for a shell.
-fn judge_run(words: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<String> {
+fn judge_run(words: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<Risk> {
     match words {
         [line] => judge_nested(line, folders, depth),
         words => judge_deeper(depth, |depth| judge_words(words, folders, depth)),
     }
 }
 
-fn judge_deeper(depth: usize, judge: impl FnOnce(usize) -> Option<String>) -> Option<String> {
+fn judge_deeper(depth: usize, judge: impl FnOnce(usize) -> Option<Risk>) -> Option<Risk> {
     match depth.checked_sub(1) {
         Some(depth) => judge(depth),
-        None => Some("too many nested shells to check".into()),
+        None => Some(Risk::dangerous("too many nested shells to check")),
     }
 }
 
-fn judge_rm(arguments: &[String], folders: CommandFolders<'_>) -> Option<String> {
-    let target =
-        targets(arguments).find(|path| folders.leads_out(path)).filter(|_| is_recursive(arguments))?;
-    Some(format!("deletes everything under {target}"))
+fn judge_rm(arguments: &[String], folders: CommandFolders<'_>) -> Option<Risk> {
+    let paths = || targets(arguments).filter(|_| is_recursive(arguments));
+    let essential = paths().find(|path| folders.is_essential(path)).map(|path| (RiskKind::Destroys, path));
+    let (kind, target) =
+        essential.or_else(|| Some((RiskKind::Dangerous, paths().find(|path| folders.leads_out(path))?)))?;
+    Some(Risk::new(kind, format!("deletes everything under {target}")))
+}
+
+fn judge_chmod(arguments: &[String], folders: CommandFolders<'_>) -> Option<Risk> {
+    // The first operand may be a mode or an owner, or the only path.
+    let is_path = |at: usize, word: &str| at > 0 || word.starts_with(['/', '~', '.']);
+    let paths: Vec<&String> = targets(arguments)
+        .enumerate()
+        .filter(|(at, word)| is_path(*at, word))
+        .map(|(_, path)| path)
+        .collect();
+    let essential = paths.iter().find(|path| folders.is_essential(path));
+    let kind = if essential.is_some() { RiskKind::Destroys } else { RiskKind::Dangerous };
+    let target = essential.or_else(|| paths.iter().find(|path| folders.leads_out(path)))?;
+    Some(Risk::new(kind, format!("changes everything under {target}")))
 }
 
 fn changes_recursively(arguments: &[String]) -> bool {
@@ -211,6 +309,11 @@ fn is_fork_bomb(line: &str) -> bool {
 /// Finds the risk of a line in the working directory `/home/me/work` of the user `me`.
 #[cfg(test)]
 fn risk_in_work(line: &str) -> Option<String> {
+    risk_and_kind(line).map(|risk| risk.reason)
+}
+
+#[cfg(test)]
+fn risk_and_kind(line: &str) -> Option<Risk> {
     let protected = tiller_core::protected_path::ProtectedPaths {
         startup: Vec::new(),
         homes: vec!["/home/me".into()],
@@ -338,8 +441,8 @@ mod tests {
             ("ssh ${host} sudo reboot", "runs as another user (sudo)"),
             ("ls | xargs -I {} sudo rm {}", "runs as another user (sudo)"),
             ("$(true) sudo ls", "runs as another user (sudo)"),
-            ("$(true)sudo ls", "runs as another user (sudo)"),
-            ("echo $(case x in y) sudo ls;; esac)", "runs as another user (sudo)"),
+            ("$(true)sudo ls", "runs what can't be known: $(…)sudo"),
+            ("echo $(case x in (y) sudo ls;; esac)", "runs as another user (sudo)"),
             ("git checkout src/$(x)", UNCOMMITTED),
             ("cd x; ls > /dev/sda$(n)", "writes to the device /dev/sda$(…)"),
             ("dd if=x of=/dev/sda", "writes to the device /dev/sda"),
@@ -357,7 +460,7 @@ mod tests {
             ("git push &> /dev/null -f", "overwrites pushed commits"),
             ("true &> x sudo ls", "runs as another user (sudo)"),
             ("# don't\nsudo ls", "runs as another user (sudo)"),
-            ("ls # it's; sudo ls", "runs as another user (sudo)"),
+            ("ls # it's\nsudo ls", "runs as another user (sudo)"),
             ("cat > x <<EOF\ndon't\nEOF\nsudo ls", "runs as another user (sudo)"),
             ("bash <<EOF\nsudo ls\nEOF", "runs as another user (sudo)"),
             ("git commit -m \"$(cat <<'E'\ndon't\nE\n)\" && git push -f", "overwrites pushed commits"),
@@ -377,16 +480,77 @@ mod tests {
     }
 
     #[test]
-    fn risk_deep_in_substitutions_asks() {
-        let deep = "$(".repeat(50_000);
-        assert_eq!(risk_in_work(&deep), None);
+    fn risk_of_unreadable_line_asks() {
         for (line, expected) in [
-            ("sudo ls", "runs as another user (sudo)"),
-            ("rm -rf $(pwd)", "deletes everything under $(…)"),
-            ("true) rm -rf ../x", "deletes everything under ../x"),
+            ("$(".repeat(50_000) + "ls", "can't be checked: too many commands in commands"),
+            ("if ".repeat(200), "can't be checked: too many commands in commands"),
+            (
+                "a \"$(".repeat(17) + "b" + &")\"".repeat(17),
+                "can't be checked: too many commands in commands",
+            ),
+            ("ls | | x".into(), "can't be checked"),
+            ("ls 'x".into(), "can't be checked"),
+            ("bash <<E\nls 'x\nE".into(), "can't be checked"),
         ] {
-            let risk = risk_in_work(&format!("{deep}{line}"));
-            assert_eq!(risk.as_deref(), Some(expected), "{line}");
+            let risk = risk_in_work(&line).unwrap_or_default();
+            assert!(risk.starts_with(expected), "{risk}");
+        }
+        assert_eq!(risk_in_work(&("a $(".repeat(12) + "b" + &")".repeat(12))), None);
+    }
+
+    #[test]
+    fn risk_of_unknown_program_asks() {
+        for (line, expected) in [
+            ("$CMD x", "runs what can't be known: $CMD"),
+            ("X=1 \"$(cat cmd)\" x", "runs what can't be known: $(…)"),
+            ("echo cm0gLXJmIC8= | base64 -d | sh", "runs what another command writes (sh)"),
+            ("xxd -r -p x | bash -s a", "runs what another command writes (bash)"),
+            ("cat x.py | python3", "runs what another command writes (python3)"),
+            ("eval \"$X\"", "runs what can't be known: $X"),
+            ("eval ls \"$X\"", "runs what can't be known (eval)"),
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
+        }
+        for line in [
+            "CARGO=cargo; $CARGO test",
+            "for c in ls pwd; do $c; done",
+            "cat x | python3 -m json.tool",
+            "cat x | python3 -c 'print(1)'",
+            "cat x | sh script.sh",
+            "eval 'ls -la'",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn risk_that_destroys_is_of_its_own_kind() {
+        for (line, destroys) in [
+            ("rm -rf /", true),
+            ("rm -rf /*", true),
+            ("sudo rm -rf --no-preserve-root /", true),
+            ("rm -rf ~", true),
+            ("rm -rf $HOME/*", true),
+            ("rm -rf /home", true),
+            ("cd / && rm -rf *", true),
+            ("bash -c 'rm -rf /usr'", true),
+            ("chmod -R 777 /", true),
+            ("mkfs.ext4 /dev/sda1", true),
+            ("dd if=/dev/zero of=/dev/sda", true),
+            ("ls > /dev/nvme0n1", true),
+            (":(){ :|:& };:", true),
+            ("ls; sudo ls; rm -rf /etc", true),
+            ("echo x > /dev/ttyUSB0", false),
+            ("echo x > /dev/tcp/127.0.0.1/80", false),
+            ("rm -rf ~/other", false),
+            ("rm -rf ../other", false),
+            ("rm -rf $DIR", false),
+            ("cd /; cd -; rm -rf *", false),
+            ("sudo rm -rf /opt/x", false),
+            ("git push --force", false),
+        ] {
+            let is_worst = risk_and_kind(line).is_some_and(|risk| risk.kind == RiskKind::Destroys);
+            assert_eq!(is_worst, destroys, "{line}");
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::pattern::CoveredCommand;
 
-/// The calls that one "always" covers.
+/// The calls that one answer "for this session" covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PermissionRule {
     /// Commands that match a pattern, unless they look dangerous.
@@ -22,10 +22,24 @@ pub enum PermissionRule {
         /// The line, or the path as given.
         line: String,
     },
+    /// One command line, without the sandbox.
+    Unsandboxed {
+        /// The tool's name.
+        tool: String,
+        /// The line.
+        line: String,
+    },
     /// Every call of a tool that takes no command.
     Tool {
         /// The tool's name.
         tool: String,
+    },
+    /// Calls of a tool that reads from one host.
+    Host {
+        /// The tool's name.
+        tool: String,
+        /// The host, as in the address.
+        host: String,
     },
     /// Files in a folder outside the working directory.
     Folder {
@@ -52,7 +66,9 @@ impl fmt::Display for PermissionRule {
         match self {
             Self::Pattern { pattern, .. } => pattern.fmt(f),
             Self::Exact { line, .. } => write!(f, "exactly `{line}`"),
+            Self::Unsandboxed { line, .. } => write!(f, "exactly `{line}`, without the sandbox"),
             Self::Tool { tool } => write!(f, "every call of {tool}"),
+            Self::Host { host, .. } => write!(f, "reading from {host}"),
             Self::Folder { folder, access: FolderAccess::Write } => {
                 write!(f, "reading and writing in {}", folder.display())
             }
@@ -68,7 +84,11 @@ impl PermissionRule {
     #[must_use]
     pub fn tool(&self) -> &str {
         match self {
-            Self::Pattern { tool, .. } | Self::Exact { tool, .. } | Self::Tool { tool } => tool,
+            Self::Pattern { tool, .. }
+            | Self::Exact { tool, .. }
+            | Self::Unsandboxed { tool, .. }
+            | Self::Tool { tool }
+            | Self::Host { tool, .. } => tool,
             Self::Folder { .. } => "file tools",
         }
     }

@@ -463,9 +463,7 @@ fn covers(allowed: &str, requested: &str) -> bool {
     let mut rules = SessionRules::default();
     match policy.judge(&bash, &json!({ "command": allowed }), &rules) {
         PolicyVerdict::Ask { rule, .. } => rules.add(rule),
-        PolicyVerdict::Allow | PolicyVerdict::Granted(_) | PolicyVerdict::Deny { .. } => {
-            panic!("{allowed} doesn't ask")
-        }
+        verdict => panic!("{allowed} doesn't ask: {verdict:?}"),
     }
     policy.judge(&bash, &json!({ "command": requested }), &rules).runs()
 }

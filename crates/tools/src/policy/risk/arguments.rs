@@ -1,13 +1,34 @@
 //! The words of a command: its program, flags and operands.
 
-pub(super) const SHELLS: &[&str] = &["bash", "dash", "fish", "ksh", "sh", "zsh"];
+pub(in crate::policy) const SHELLS: &[&str] = &["bash", "dash", "fish", "ksh", "sh", "zsh"];
 pub(super) const INTERPRETERS: &[&str] = &["node", "perl", "php", "python", "python3", "ruby"];
 pub(super) const DOWNLOADERS: &[&str] = &["curl", "wget"];
 
 /// Programs that run the command that follows them.
 const WRAPPERS: &[&str] = &[
-    "builtin", "command", "do", "elif", "else", "env", "exec", "if", "nice", "nohup", "setsid", "stdbuf",
-    "then", "time", "timeout", "until", "while", "xargs",
+    "builtin",
+    "caffeinate",
+    "command",
+    "do",
+    "elif",
+    "else",
+    "env",
+    "exec",
+    "if",
+    "ionice",
+    "nice",
+    "nohup",
+    "parallel",
+    "setsid",
+    "stdbuf",
+    "then",
+    "time",
+    "timeout",
+    "unbuffer",
+    "until",
+    "watch",
+    "while",
+    "xargs",
 ];
 
 /// Devices that are safe to write to.
@@ -18,9 +39,9 @@ pub(super) fn line_of_shell(arguments: &[String]) -> Option<&String> {
     arguments.iter().skip_while(|word| !is_command_flag(word)).nth(1)
 }
 
-/// Checks for `-c`, `-lc` and the like.
+/// Checks for `-c`, `-lc`, `-ce` and the like.
 pub(super) fn is_command_flag(word: &str) -> bool {
-    word.starts_with('-') && !word.starts_with("--") && word.ends_with('c')
+    word.starts_with('-') && !word.starts_with("--") && word.contains('c')
 }
 
 /// Returns the program of a command, and the path assigned before it, because a later command may run that one:
@@ -41,21 +62,53 @@ pub(super) fn is_assignment(word: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-pub(super) fn base_name(word: &str) -> &str {
+pub(in crate::policy) fn base_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// Returns the program of a command without its folder, and its arguments. Assignments and wrappers are skipped.
+/// The options of wrappers that have a value in the next word: letters, and long names.
+const WRAPPER_VALUES: &[(&str, &str, &[&str])] = &[
+    ("env", "Cu", &["--chdir", "--unset"]),
+    ("exec", "a", &[]),
+    ("ionice", "cn", &["--class", "--classdata"]),
+    ("nice", "n", &["--adjustment"]),
+    ("parallel", "ajINnLP", &["--jobs", "--arg-file", "--max-args", "--sshlogin"]),
+    ("stdbuf", "eio", &["--error", "--input", "--output"]),
+    ("timeout", "ks", &["--kill-after", "--signal"]),
+    ("watch", "n", &["--interval"]),
+    ("xargs", "EILPadns", &["--arg-file", "--delimiter", "--max-args", "--max-chars", "--max-procs"]),
+];
+
+/// Checks whether an option of a wrapper has its value in the next word.
+fn has_value(wrapper: &str, option: &str) -> bool {
+    let row = WRAPPER_VALUES.iter().find(|(name, _, _)| *name == wrapper);
+    row.is_some_and(|(_, letters, names)| {
+        let is_short = option.len() > 1 && option.starts_with('-') && !option.starts_with("--");
+        names.contains(&option) || (is_short && option.ends_with(|c| letters.contains(c)))
+    })
+}
+
+/// Returns the program of a command without its folder, and its arguments. Assignments, `{fd}` before a redirection, and
+/// wrappers are skipped.
 pub(super) fn program(mut words: &[String]) -> (&str, &[String]) {
-    let mut is_wrapped = false;
+    let mut wrapper = None;
     while let [word, rest @ ..] = words {
         let name = base_name(word);
         let is_wrapper_option =
-            is_wrapped && (word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_digit()));
+            wrapper.is_some() && (word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_digit()));
+        let is_descriptor = word.starts_with('{') && word.ends_with('}') && word.len() > 2;
         // The variable may be empty.
         if WRAPPERS.contains(&name) || name.starts_with('$') {
-            is_wrapped = true;
-        } else if !is_wrapper_option && !name.contains('=') && !is_assignment(word) && name != "!" {
+            wrapper = Some(name);
+        } else if is_wrapper_option && wrapper.is_some_and(|wrapper| has_value(wrapper, word)) {
+            words = rest.get(1..).unwrap_or_default();
+            continue;
+        } else if !is_wrapper_option
+            && !is_descriptor
+            && !name.contains('=')
+            && !is_assignment(word)
+            && name != "!"
+        {
             return (name, rest);
         }
         words = rest;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tiller_core::protected_path::{ProtectedPaths, Protection, normalize};
 
+use super::super::command_rules::CommandRules;
 use super::super::shell::Segment;
 use super::arguments::{program, targets};
 use super::variables::Variable;
@@ -16,6 +17,35 @@ const CURRENT_NAMES: &[&str] = &["~+", "$PWD", "${PWD}"];
 
 /// Prefix of a folder that the line doesn't show; no path in it counts as part of the working directory.
 const UNKNOWN: &str = "$";
+
+/// The root of the file system, and folders without which the system doesn't work.
+const SYSTEM_FOLDERS: &[&str] = &[
+    "/",
+    "/Applications",
+    "/Library",
+    "/System",
+    "/Users",
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/home",
+    "/lib",
+    "/lib64",
+    "/opt",
+    "/private",
+    "/proc",
+    "/root",
+    "/run",
+    "/sbin",
+    "/srv",
+    "/sys",
+    "/usr",
+    "/usr/bin",
+    "/usr/lib",
+    "/var",
+    "/var/lib",
+];
 
 /// Folders of links to anything that is open or running.
 const LINK_FOLDERS: &[&str] = &["/proc", "/dev/fd"];
@@ -32,19 +62,42 @@ pub(in crate::policy) struct CommandFolders<'a> {
     pub(super) protected: &'a ProtectedPaths,
     /// Folders outside the working directory that may be written to.
     pub(super) writable: &'a [PathBuf],
+    /// True if commands run without a question because the sandbox contains them.
+    pub(super) is_contained: bool,
     /// The variables that the line sets.
     pub(super) variables: &'a [Variable],
+    /// The rules of the settings for its commands.
+    pub(super) rules: CommandRules<'a>,
 }
 
 impl<'a> CommandFolders<'a> {
     /// Creates the folders of a line before any `cd`.
-    pub(in crate::policy) const fn new(root: &'a Path, protected: &'a ProtectedPaths) -> Self {
-        Self { root, current: root, visited: &[], protected, writable: &[], variables: &[] }
+    pub(in crate::policy) fn new(root: &'a Path, protected: &'a ProtectedPaths) -> Self {
+        Self {
+            root,
+            current: root,
+            visited: &[],
+            protected,
+            writable: &[],
+            is_contained: false,
+            variables: &[],
+            rules: CommandRules::default(),
+        }
+    }
+
+    /// Sets the rules of the settings.
+    pub(in crate::policy) fn with_rules(self, rules: CommandRules<'a>) -> Self {
+        Self { rules, ..self }
     }
 
     /// Adds folders that may be written to.
     pub(in crate::policy) const fn with_writable(self, writable: &'a [PathBuf]) -> Self {
         Self { writable, ..self }
+    }
+
+    /// Sets whether commands run without a question because the sandbox contains them.
+    pub(in crate::policy) const fn with_containment(self, is_contained: bool) -> Self {
+        Self { is_contained, ..self }
     }
 
     /// Resolves the path argument of a tool call in the working directory.
@@ -107,6 +160,14 @@ impl<'a> CommandFolders<'a> {
             let real = normalize(&folder.join(path.trim_end_matches('*')));
             real == self.root || !real.starts_with(self.root)
         })
+    }
+
+    /// Checks whether a path, with `*` at its end or not, is the root of the file system, a folder of the system directly
+    /// in it, or a home directory.
+    pub(super) fn is_essential(self, path: &str) -> bool {
+        let real = normalize(&self.resolve_from(self.current, path.trim_end_matches('*')));
+        let is_home = self.protected.homes.iter().any(|home| home.starts_with(&real));
+        (is_home && real.is_absolute()) || SYSTEM_FOLDERS.iter().any(|folder| real == Path::new(folder))
     }
 
     /// Returns the folder that a `cd` leads to; `None` for other commands. `previous` is the folder before this one.

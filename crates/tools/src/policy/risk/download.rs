@@ -64,7 +64,17 @@ fn is_interpreter(name: &str) -> bool {
     INTERPRETERS.contains(&name) || version.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
 
+/// Checks whether a program runs code that it is given: a shell or an interpreter, by any path.
+pub(in crate::policy) fn runs_code(program: &str) -> bool {
+    let name = base_name(program);
+    is_shell(name) || is_interpreter(name)
+}
+
 /// Checks whether a command runs code from its input or from a substitution.
+pub(in crate::policy) fn runs_any_input(words: &[String]) -> bool {
+    runs_input(words, DEPTH)
+}
+
 fn runs_input(words: &[String], depth: usize) -> bool {
     let first = words.iter().find(|word| !is_assignment(word));
     if first.is_some_and(|word| word == SUBSTITUTION) {
@@ -97,6 +107,34 @@ fn shell_runs_input(name: &str, arguments: &[String], depth: usize) -> bool {
         word.starts_with('-') && !word.starts_with("--") && !is_command_flag(word) && word.contains('s')
     };
     arguments.iter().any(reads_input) || script(name, arguments).is_none_or(|script| is_input(script))
+}
+
+/// Checks whether a program runs its input: a shell or an interpreter with neither a script nor code in its arguments.
+pub(super) fn takes_program_from_input(name: &str, arguments: &[String]) -> bool {
+    let is_shell = is_shell(name) && line_of_shell(arguments).is_none();
+    (is_shell && shell_runs_input(name, arguments, DEPTH))
+        || (is_interpreter(name)
+            && !arguments.iter().any(|word| is_code_flag(name, word))
+            && interpreter_runs_input(name, arguments))
+}
+
+/// Checks whether the script of a shell or an interpreter, or an interpreter's code, is the output of another command.
+pub(super) fn takes_program_from_substitution(name: &str, arguments: &[String]) -> bool {
+    let is_substitution = |word: &String| word.starts_with(SUBSTITUTION);
+    let code = || {
+        let at = arguments.iter().position(|word| is_code_flag(name, word))?;
+        arguments.get(at + 1)
+    };
+    match name {
+        "." | "source" => arguments.first().is_some_and(is_substitution),
+        _ if is_shell(name) => {
+            line_of_shell(arguments).is_none() && script(name, arguments).is_some_and(is_substitution)
+        }
+        _ if is_interpreter(name) => {
+            code().is_some_and(is_substitution) || script(name, arguments).is_some_and(is_substitution)
+        }
+        _ => false,
+    }
 }
 
 /// Checks whether an interpreter has neither a script, nor code in its arguments, nor a module that reads data.
@@ -249,7 +287,8 @@ impl SavedFiles {
         let is_input = || {
             let mut same_statement = segments.iter().filter(|other| other.statement == segment.statement);
             runs_input(words, DEPTH)
-                && same_statement.any(|other| other.words.iter().any(|word| self.may_name(word)))
+                && same_statement
+                    .any(|other| other.words.iter().chain(&other.inputs).any(|word| self.may_name(word)))
         };
         is_command || is_sourced || is_script || is_input()
     }

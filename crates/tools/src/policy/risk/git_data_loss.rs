@@ -97,6 +97,7 @@ fn discards_by_checkout(rest: &[String]) -> bool {
             || word.starts_with("./")
             || word.starts_with("../")
             || word.ends_with('/')
+            || word.contains("/$(…)")
     };
     // A comment neither names paths nor creates a branch.
     let end = rest.iter().position(|word| word.starts_with('#')).unwrap_or(rest.len());

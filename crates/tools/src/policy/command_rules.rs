@@ -1,0 +1,58 @@
+//! The rules of the settings for the commands of a tool.
+
+use super::configured_rule::{ConfiguredRule, ConfiguredRules, RuleDecision};
+use super::risk::RiskKind;
+use super::run_command::RunCommand;
+
+/// The rules for the commands of one tool.
+#[derive(Clone, Copy, Default)]
+pub(super) struct CommandRules<'a> {
+    rules: Option<(&'a ConfiguredRules, &'a str)>,
+}
+
+impl<'a> CommandRules<'a> {
+    pub(super) const fn new(rules: &'a ConfiguredRules, tool: &'a str) -> Self {
+        Self { rules: Some((rules, tool)) }
+    }
+
+    /// Finds the rule that decides on a command.
+    pub(super) fn find(self, words: &[String]) -> Option<&'a ConfiguredRule> {
+        let (rules, tool) = self.rules?;
+        rules.find(tool, |rule| rule.covers_words(words))
+    }
+
+    /// Checks whether a rule allows a command although it is risky: for a danger it has to name the program and another
+    /// word, for anything else it has to spell the whole command out.
+    pub(super) fn cover_risk(self, words: &[String], kind: RiskKind) -> bool {
+        self.find(words).is_some_and(|rule| {
+            let is_named = match kind {
+                RiskKind::Dangerous => rule.names_second_word(),
+                RiskKind::Destroys
+                | RiskKind::WritesProtected
+                | RiskKind::ReadsCredentials
+                | RiskKind::WritesOutside => rule.is_exact(),
+            };
+            rule.decision() == RuleDecision::Allow && is_named
+        })
+    }
+
+    /// Finds the strictest of the rules that decide on commands, those for short forms included.
+    pub(super) fn find_strictest(self, commands: &[RunCommand]) -> Option<&'a ConfiguredRule> {
+        let found = commands.iter().filter_map(|command| {
+            let rule = self.find(&command.words)?;
+            (!command.is_short_form || rule.decision() != RuleDecision::Allow).then_some(rule)
+        });
+        found.min_by_key(|rule| rule.decision())
+    }
+
+    /// Finds the first rule that denies commands of the tool.
+    pub(super) fn find_denying(self) -> Option<&'a ConfiguredRule> {
+        let (rules, tool) = self.rules?;
+        rules.iter().find(|rule| rule.decision() == RuleDecision::Deny && rule.covers_tool(tool))
+    }
+
+    /// Returns true if there are none.
+    pub(super) fn is_empty(self) -> bool {
+        self.rules.is_none_or(|(rules, _)| rules.iter().next().is_none())
+    }
+}

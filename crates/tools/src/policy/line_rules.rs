@@ -1,0 +1,52 @@
+//! The rule of the settings that decides on a command line.
+
+use super::command_rules::CommandRules;
+use super::configured_rule::{ConfiguredRule, RuleDecision};
+use super::risk::{self, CommandFolders};
+use super::run_command::RunCommand;
+use super::shell::{self, Segment};
+
+/// Programs that only print, filter their input or change the folder; they need no rule of their own beside a command
+/// that has one.
+const HARMLESS_FILTERS: &[&str] = &["cd", "cut", "echo", "false", "grep", "head", "tail", "tr", "true", "wc"];
+
+/// Finds the rule that decides on a line: the strictest of those that decide on its commands, however they are run. A line
+/// is allowed if each of its commands is, and each that those run, or only prints or filters. A line that can't be read
+/// may have a command that is denied.
+pub(super) fn find_rule<'a>(rules: CommandRules<'a>, line: &str) -> Option<&'a ConfiguredRule> {
+    if rules.is_empty() {
+        return None;
+    }
+    let Ok(segments) = shell::parse(line) else { return rules.find_denying() };
+    let commands = risk::list_commands(line);
+    if commands.len() >= risk::MOST_COMMANDS {
+        return rules.find_denying();
+    }
+    let strictest = rules.find_strictest(&commands);
+    if strictest.is_some_and(|rule| rule.decision() != RuleDecision::Allow) {
+        return strictest;
+    }
+    let has_rule = |command: &RunCommand| command.is_short_form || rules.find(&command.words).is_some();
+    let is_covered = |segment: &Segment| {
+        is_harmless_filter(segment)
+            || (!segment.words.is_empty() && risk::list_runs(&segment.words).iter().all(has_rule))
+    };
+    strictest.filter(|_| segments.iter().all(is_covered))
+}
+
+/// Checks whether a command only prints, filters its input or changes the folder, inside of the working directory.
+pub(super) fn is_harmless_filter(segment: &Segment) -> bool {
+    let Some((name, arguments)) = segment.words.split_first() else { return segment.inputs.is_empty() };
+    let leads_out = |path: &str| path.starts_with(['/', '~']) || path.split('/').any(|part| part == "..");
+    let is_inside = |word: &String| {
+        !word.contains(['$', '`']) && !CommandFolders::list_paths(word).into_iter().any(leads_out)
+    };
+    let is_single = name != "cd" || (arguments.len() == 1 && !arguments[0].starts_with('-'));
+    HARMLESS_FILTERS.contains(&name.as_str())
+        && segment.inputs.is_empty()
+        && is_single
+        && arguments.iter().all(is_inside)
+}
+
+#[cfg(test)]
+mod tests;

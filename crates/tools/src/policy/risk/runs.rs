@@ -1,0 +1,116 @@
+//! The commands that a line or a command runs, each in the forms that a rule may be written for.
+
+use super::super::run_command::RunCommand;
+use super::super::shell;
+use super::arguments::{SHELLS, line_of_shell, programs, values};
+use super::variables::{EXPANSIONS, expand, list_variables};
+use super::{find, git_data_loss};
+
+/// The nesting depth up to which commands in commands are listed.
+const DEPTH: usize = 6;
+
+/// Maximum number of commands that are listed: with `sudo` before `sudo` their number grows by a factor with each.
+pub(in crate::policy) const MOST_COMMANDS: usize = 2_000;
+
+/// The number of words after `sudo` and the like at which their command may begin.
+const STARTS: usize = 8;
+
+/// Lists all commands that a line runs, those in the arguments of other programs included.
+pub(in crate::policy) fn list_commands(line: &str) -> Vec<RunCommand> {
+    let mut commands = Vec::new();
+    add_line(line, DEPTH, &mut commands);
+    commands
+}
+
+/// Lists a command and those that it runs.
+pub(in crate::policy) fn list_runs(words: &[String]) -> Vec<RunCommand> {
+    let mut commands = Vec::new();
+    add_command(words, DEPTH, &mut commands);
+    commands
+}
+
+fn add_line(line: &str, depth: usize, commands: &mut Vec<RunCommand>) {
+    let segments = shell::segments(line);
+    let variables = list_variables(&segments);
+    for segment in &segments {
+        add_command(&segment.words, depth, commands);
+        // `G=git; $G push`
+        let Some((first, rest)) = segment.words.split_first().filter(|(first, _)| first.contains('$')) else {
+            continue;
+        };
+        for name in expand(first, &variables, EXPANSIONS).unwrap_or_default() {
+            add_command(&[&[name], rest].concat(), depth, commands);
+        }
+    }
+}
+
+fn add_command(words: &[String], depth: usize, commands: &mut Vec<RunCommand>) {
+    let has_room = !words.is_empty() && commands.len() < MOST_COMMANDS;
+    let Some(depth) = depth.checked_sub(1).filter(|_| has_room) else { return };
+    commands.push(RunCommand { words: words.to_vec(), is_short_form: false });
+    for (name, arguments) in programs(words) {
+        let plain = [&[name.to_owned()], arguments].concat();
+        if !name.is_empty() && plain != words {
+            // Only the program's folder is left out.
+            let is_short_form = plain.len() == words.len();
+            commands.push(RunCommand { words: plain, is_short_form });
+        }
+        commands.extend(short_forms(name, arguments));
+        add_run_by(name, arguments, depth, commands);
+    }
+}
+
+/// Adds the commands in the arguments of a program.
+fn add_run_by(name: &str, arguments: &[String], depth: usize, commands: &mut Vec<RunCommand>) {
+    match name {
+        "eval" => add_line(&arguments.join(" "), depth, commands),
+        "trap" => arguments.first().into_iter().for_each(|line| add_line(line, depth, commands)),
+        "find" => {
+            find::list_runs(arguments).into_iter().for_each(|words| add_command(words, depth, commands))
+        }
+        "git" => git_data_loss::list_runs(arguments).iter().for_each(|words| add_run(words, depth, commands)),
+        "su" | "runuser" => {
+            values(arguments, 'c', "command").for_each(|line| add_line(line, depth, commands))
+        }
+        "sudo" | "doas" | "ssh" => {
+            let starts = arguments.iter().enumerate().filter(|(_, word)| !word.starts_with('-')).take(STARTS);
+            starts.for_each(|(at, _)| add_run(&arguments[at..], depth, commands));
+        }
+        _ if SHELLS.contains(&name) => {
+            line_of_shell(arguments).into_iter().for_each(|line| add_line(line, depth, commands));
+        }
+        _ => {}
+    }
+}
+
+/// Adds a command that another program runs. A single word is a line for a shell.
+fn add_run(words: &[String], depth: usize, commands: &mut Vec<RunCommand>) {
+    match words {
+        [line] if line.contains(char::is_whitespace) => add_line(line, depth, commands),
+        words => add_command(words, depth, commands),
+    }
+}
+
+/// Returns a command without the options before its subcommand: `npm --prefix web publish` is `npm publish` if
+/// `--prefix` has a value.
+fn short_forms(name: &str, arguments: &[String]) -> Vec<RunCommand> {
+    let is_option = |word: &String| word.starts_with(['-', '+']);
+    let mut short_forms = Vec::new();
+    for has_values in [false, true] {
+        let mut rest = arguments;
+        while let Some((_, after)) = rest.split_first().filter(|(first, _)| is_option(first)) {
+            let with_value = has_values && after.first().is_some_and(|word| !is_option(word));
+            rest = if with_value { &after[1..] } else { after };
+        }
+        if rest.len() < arguments.len() {
+            let words = [&[name.to_owned()], rest].concat();
+            short_forms.push(RunCommand { words, is_short_form: true });
+        }
+    }
+    if name == "git" {
+        let command = git_data_loss::split_command(arguments);
+        let words = command.map(|(command, rest)| [&["git".to_owned(), command.to_owned()], rest].concat());
+        short_forms.extend(words.map(|words| RunCommand { words, is_short_form: true }));
+    }
+    short_forms
+}

@@ -1,0 +1,34 @@
+//! Finds commands whose program isn't known before they run.
+
+use super::super::shell::Segment;
+use super::arguments::{is_assignment, program};
+use super::download;
+use super::variables::{EXPANSIONS, Variable, expand};
+
+/// Returns the reason why it can't be known what a command runs: its program comes from a variable or a substitution, or
+/// it is a shell or an interpreter that runs the output of another command.
+pub(super) fn find_unknown(segment: &Segment, variables: &[Variable]) -> Option<String> {
+    let words = &segment.words;
+    let command = words.iter().find(|word| !is_assignment(word))?;
+    if command.contains(['$', '`']) && !is_known(command, variables) {
+        return Some(format!("runs what can't be known: {command}"));
+    }
+    let (name, arguments) = program(words);
+    match name {
+        "eval" if arguments.iter().any(|word| word.contains('$')) => {
+            Some("runs what can't be known (eval)".into())
+        }
+        _ if download::takes_program_from_substitution(name, arguments) => {
+            Some(format!("runs what another command writes ({name})"))
+        }
+        _ if segment.reads_pipe && download::takes_program_from_input(name, arguments) => {
+            Some(format!("runs what another command writes ({name})"))
+        }
+        _ => None,
+    }
+}
+
+/// Checks whether a word begins with a variable that the line sets, or names a program in a folder of a variable.
+fn is_known(command: &str, variables: &[Variable]) -> bool {
+    expand(command, variables, EXPANSIONS).is_some_and(|texts| !texts.iter().any(|text| text.contains('$')))
+}

@@ -1,0 +1,58 @@
+//! A command of a line, and the reason why a line has none.
+
+use std::fmt;
+
+/// One command of a line: its words, without quotes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::policy) struct Segment {
+    pub words: Vec<String>,
+    /// Files that its output is redirected to.
+    pub outputs: Vec<String>,
+    /// Files that its input is redirected from.
+    pub inputs: Vec<String>,
+    /// The number of its statement in the line. A pipeline, with its substitutions, groups and loops, is one statement.
+    pub statement: usize,
+    /// True if its input is the output of a command before it.
+    pub reads_pipe: bool,
+}
+
+impl Segment {
+    pub(super) fn is_empty(&self) -> bool {
+        self.words.is_empty() && self.outputs.is_empty() && self.inputs.is_empty()
+    }
+}
+
+impl fmt::Display for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words.join(" "))?;
+        self.inputs.iter().try_for_each(|path| write!(f, " < {path}"))?;
+        self.outputs.iter().try_for_each(|path| write!(f, " > {path}"))
+    }
+}
+
+/// The reason why the commands of a line are unknown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::policy) enum UnreadableLine {
+    /// The line isn't in the shell's grammar; the parser's message.
+    Syntax(String),
+    /// A word isn't.
+    Word(String),
+    /// The line has too many commands in commands.
+    TooNested,
+}
+
+impl UnreadableLine {
+    pub(super) fn word(word: &str) -> Self {
+        Self::Word(word.into())
+    }
+}
+
+impl fmt::Display for UnreadableLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Syntax(message) => write!(f, "can't be checked: {message}"),
+            Self::Word(word) => write!(f, "can't be checked: the word {word}"),
+            Self::TooNested => write!(f, "can't be checked: too many commands in commands"),
+        }
+    }
+}
