@@ -7,7 +7,7 @@
 //! ([`Runner::start_standby`]). A program with piped stdio ([`Runner::start_piped`]) gets the bytes that are written to
 //! the lifeline. The policy decides which commands may run, not this module.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,7 @@ mod launcher;
 mod order;
 mod piped_child;
 mod program_path;
+mod sandbox;
 pub mod supervisor;
 
 pub use exit::{Exit, ExitStatus};
@@ -33,6 +34,7 @@ use launcher::{Launcher, Standby, Supervisor};
 use order::CommandOrder;
 pub use piped_child::{PipedChild, Program};
 pub use program_path::this_program;
+pub use sandbox::{NetworkAccess, SandboxProfile, SandboxSupport};
 
 /// Maximum time for which output is still read after the supervisor has ended. Usually no process of the command is
 /// left and the pipe ends at once; only a process that the supervisor may not kill (another user's, through sudo) can
@@ -87,6 +89,7 @@ pub struct Runner {
     shell: PathBuf,
     /// A shell line that runs before every command.
     prefix: Option<String>,
+    sandbox: Option<SandboxProfile>,
 }
 
 /// A command line and its working directory.
@@ -118,7 +121,7 @@ impl Runner {
     #[must_use]
     pub fn with_supervisor(supervisor: impl Into<PathBuf>) -> Self {
         let launcher = Launcher { program: supervisor.into(), withheld: Arc::default() };
-        Self { launcher, standby: Arc::default(), shell: find_shell(), prefix: None }
+        Self { launcher, standby: Arc::default(), shell: find_shell(), prefix: None, sandbox: None }
     }
 
     /// Sets the shell: a path, or the name of a program on `PATH`. It has to accept `-c LINE`.
@@ -140,6 +143,12 @@ impl Runner {
     #[must_use]
     pub fn with_prefix(self, prefix: impl Into<String>) -> Self {
         Self { prefix: Some(prefix.into()), ..self }
+    }
+
+    /// Runs everything that is started from now on in this sandbox.
+    #[must_use]
+    pub fn with_sandbox(self, profile: SandboxProfile) -> Self {
+        Self { sandbox: Some(profile), ..self }
     }
 
     /// Removes variables of tiller's own environment from that of commands.
@@ -179,28 +188,46 @@ impl Runner {
     /// # Errors
     /// When the folder is missing or the supervisor can't be started.
     pub fn start(&self, command: &ShellCommand) -> Result<Running, ProcessError> {
+        let arguments: [OsString; 2] = ["-c".into(), self.line(command).into()];
+        self.start_program(&command.cwd, self.shell.as_os_str(), &arguments)
+    }
+
+    /// Starts a program, found on `PATH` unless given by its path, as [`Runner::start`] does a command.
+    ///
+    /// # Errors
+    /// As for [`Runner::start`].
+    pub fn start_program(
+        &self,
+        cwd: &Path,
+        program: &OsStr,
+        arguments: &[OsString],
+    ) -> Result<Running, ProcessError> {
         if self.launcher.program.as_os_str().is_empty() {
             return Err(ProcessError::NoSupervisor);
         }
-        if !command.cwd.is_dir() {
-            return Err(ProcessError::NoFolder { path: command.cwd.clone() });
+        if !cwd.is_dir() {
+            return Err(ProcessError::NoFolder { path: cwd.to_owned() });
         }
-        let arguments: [OsString; 2] = ["-c".into(), self.line(command).into()];
-        let order =
-            CommandOrder { cwd: &command.cwd, program: self.shell.as_os_str(), arguments: &arguments };
-        let supervisor = match self.standby.take(&order) {
+        let mut words = self.sandbox_words();
+        words.push(program.to_owned());
+        words.extend_from_slice(arguments);
+        let supervisor = match self.standby.take(&CommandOrder { cwd, words: &words }) {
             Some(supervisor) => supervisor,
-            None => self.start_supervisor(&order)?,
+            None => self.start_supervisor(cwd, &words)?,
         };
         let Supervisor { lifeline, output, reports, process } = supervisor;
         Ok(Running { lifeline: Some(lifeline), output, reports, supervisor: process, drain_until: None })
     }
 
-    fn start_supervisor(&self, order: &CommandOrder<'_>) -> Result<Supervisor, ProcessError> {
-        let arguments = [order.program].into_iter().chain(order.arguments.iter().map(OsString::as_os_str));
+    fn start_supervisor(&self, cwd: &Path, words: &[OsString]) -> Result<Supervisor, ProcessError> {
         self.launcher
-            .start(arguments, order.cwd)
+            .start(words, cwd)
             .map_err(|source| ProcessError::Start { program: self.launcher.program.clone(), source })
+    }
+
+    /// Returns the supervisor's arguments before the program.
+    fn sandbox_words(&self) -> Vec<OsString> {
+        self.sandbox.as_ref().map(SandboxProfile::words).unwrap_or_default()
     }
 
     /// Returns the line for the shell's `-c`.
@@ -217,7 +244,8 @@ fn find_shell() -> PathBuf {
 }
 
 /// Finds a program on `PATH`, as a shell would.
-fn on_path(program: &str) -> Option<PathBuf> {
+#[must_use]
+pub fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut candidates = std::env::split_paths(&path).map(|folder| folder.join(program));
     candidates.find(|path| path.is_absolute() && path.is_file())

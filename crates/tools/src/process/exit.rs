@@ -1,5 +1,7 @@
 //! The end of a command.
 
+use nix::sys::signal::Signal;
+
 /// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit {
@@ -25,6 +27,19 @@ impl ExitStatus {
         match self {
             Self::Code(code) => Some(code),
             Self::Signal(_) => None,
+        }
+    }
+
+    /// Describes a failure for the model: `exit code 1`, `killed by signal 9 (SIGKILL)`; `None` after a success.
+    #[must_use]
+    pub fn failure(self) -> Option<String> {
+        match self {
+            Self::Code(0) => None,
+            Self::Code(code) => Some(format!("exit code {code}")),
+            Self::Signal(signal) => Some(match Signal::try_from(signal) {
+                Ok(name) => format!("killed by signal {signal} ({name})"),
+                Err(_) => format!("killed by signal {signal}"),
+            }),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The order that a waiting supervisor reads: the command and its folder.
 //!
-//! Encoding: the length of the rest as four bytes (big endian), then the folder, the program and its arguments,
-//! separated by NUL.
+//! Encoding: the length of the rest as four bytes (big endian), then the folder and the words of the command, separated
+//! by NUL. The words are those that a supervisor without standby gets as arguments: the sandbox, if any, the program and
+//! its arguments.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
@@ -16,23 +17,21 @@ const MAX_LEN: usize = 16 * 1024;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CommandOrder<'a> {
     pub cwd: &'a Path,
-    pub program: &'a OsStr,
-    pub arguments: &'a [OsString],
+    pub words: &'a [OsString],
 }
 
 /// A decoded order.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ReceivedOrder {
     pub cwd: PathBuf,
-    pub program: OsString,
-    pub arguments: Vec<OsString>,
+    pub words: Vec<OsString>,
 }
 
 impl CommandOrder<'_> {
     /// Encodes the order. Returns `None` if it is longer than [`MAX_LEN`], or contains a NUL.
     pub(super) fn encode(&self) -> Option<Vec<u8>> {
-        let mut parts = vec![self.cwd.as_os_str(), self.program];
-        parts.extend(self.arguments.iter().map(OsString::as_os_str));
+        let words = self.words.iter().map(OsString::as_os_str);
+        let parts: Vec<&OsStr> = [self.cwd.as_os_str()].into_iter().chain(words).collect();
         if parts.iter().any(|part| part.as_bytes().contains(&0)) {
             return None;
         }
@@ -63,8 +62,11 @@ impl ReceivedOrder {
         source.read_exact(&mut rest)?;
         let mut parts = rest.split(|byte| *byte == 0).map(|part| OsString::from_vec(part.to_vec()));
         let cwd = parts.next().unwrap_or_default().into();
-        let program = parts.next().ok_or_else(|| io::Error::other("the order names no program"))?;
-        Ok(Some(Self { cwd, program, arguments: parts.collect() }))
+        let words: Vec<OsString> = parts.collect();
+        if words.is_empty() {
+            return Err(io::Error::other("the order names no program"));
+        }
+        Ok(Some(Self { cwd, words }))
     }
 }
 
@@ -74,24 +76,22 @@ mod tests {
 
     #[test]
     fn order_encoded_is_read_back_exactly() {
-        let arguments = ["-c".into(), OsString::from_vec(b"echo \xff\n'a b'".to_vec()), "".into()];
-        let order =
-            CommandOrder { cwd: Path::new("/a b"), program: OsStr::new("/bin/sh"), arguments: &arguments };
+        let words =
+            ["/bin/sh".into(), "-c".into(), OsString::from_vec(b"echo \xff\n'a b'".to_vec()), "".into()];
+        let order = CommandOrder { cwd: Path::new("/a b"), words: &words };
         let mut bytes = order.encode().unwrap();
         bytes.extend_from_slice(b"more");
         let mut source = bytes.as_slice();
         let received = ReceivedOrder::read(&mut source).unwrap();
-        let expected =
-            ReceivedOrder { cwd: "/a b".into(), program: "/bin/sh".into(), arguments: arguments.into() };
+        let expected = ReceivedOrder { cwd: "/a b".into(), words: words.into() };
         assert_eq!((received, source), (Some(expected), b"more".as_slice()));
     }
 
     #[test]
     fn order_too_long_or_with_nul_is_not_encoded() {
         for argument in ["x".repeat(MAX_LEN), "a\0b".to_owned()] {
-            let arguments = [argument.into()];
-            let order =
-                CommandOrder { cwd: Path::new("/"), program: OsStr::new("sh"), arguments: &arguments };
+            let words = ["sh".into(), argument.into()];
+            let order = CommandOrder { cwd: Path::new("/"), words: &words };
             assert_eq!(order.encode(), None);
         }
     }

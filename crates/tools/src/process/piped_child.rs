@@ -12,8 +12,10 @@ use super::{Exit, ProcessError, Runner, supervisor};
 /// A program to start with piped stdio.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// The executable, as an absolute path.
+    /// The executable: an absolute path, or a name on `PATH`.
     pub path: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
     /// The working directory.
     pub cwd: PathBuf,
     /// Names of environment variables that are removed, because they hold secrets.
@@ -47,7 +49,8 @@ impl Runner {
             return Err(ProcessError::NoFolder { path: program.cwd.clone() });
         }
         let mut command = tokio::process::Command::new(&self.launcher.program);
-        command.arg(supervisor::NAME).arg(supervisor::CONVERSE).arg(&program.path).current_dir(&program.cwd);
+        command.arg(supervisor::NAME).arg(supervisor::CONVERSE).args(self.sandbox_words());
+        command.arg(&program.path).args(&program.arguments).current_dir(&program.cwd);
         for name in &program.withheld {
             command.env_remove(name);
         }

@@ -1,5 +1,5 @@
-//! The supervisor of a command: `tiller __run PROGRAM ARGUMENT…`, `tiller __run --converse PROGRAM ARGUMENT…`, or
-//! `tiller __run --standby`, which reads its order from stdin.
+//! The supervisor of a command: `tiller __run [--sandbox …] PROGRAM ARGUMENT…`, `tiller __run --converse [--sandbox …]
+//! PROGRAM ARGUMENT…`, or `tiller __run --standby`, which reads its order from stdin.
 //!
 //! It leads its own session without a terminal, starts the program in its own process group with empty stdin, and waits
 //! for the program's end or the end of its own stdin, which means that tiller died or stops the command. In both cases
@@ -23,6 +23,7 @@ use nix::sys::signal::Signal;
 use super::exit::{Exit, ExitStatus};
 use super::exit_report::ExitReport;
 use super::order::ReceivedOrder;
+use super::sandbox::SandboxProfile;
 
 mod arguments;
 mod kill;
@@ -72,7 +73,14 @@ fn supervise(arguments: &mut Peekable<impl Iterator<Item = OsString>>) -> Result
     process_tree::adopt_orphans();
     #[cfg(target_os = "linux")]
     watchdog::die_with_parent();
-    let Some((mut command, stdio)) = parse_command(arguments)? else { return Ok(None) };
+    let Some(SupervisedCommand { mut command, stdio, sandbox }) = parse_command(arguments)? else {
+        return Ok(None);
+    };
+    // This process needs no right to write, and the program inherits the restriction.
+    #[cfg(target_os = "linux")]
+    sandbox.map_or(Ok(()), |profile| profile.restrict_this_process())?;
+    #[cfg(not(target_os = "linux"))]
+    let _ = sandbox;
     let early_signals = EarlySignals::install().map_err(|error| format!("can't handle signals: {error}"))?;
     let mut shell = start(&mut command, stdio)
         .map_err(|error| format!("can't start {}: {error}", command.get_program().display()))?;
@@ -96,28 +104,49 @@ fn supervise(arguments: &mut Peekable<impl Iterator<Item = OsString>>) -> Result
     Ok(Some(ExitReport::Ended(end)))
 }
 
+/// A command to supervise.
+struct SupervisedCommand {
+    command: Command,
+    stdio: ChildStdio,
+    sandbox: Option<SandboxProfile>,
+}
+
 /// Returns the command to run, from the arguments or the order on stdin; `None` if stdin was closed before an order.
 fn parse_command(
     arguments: &mut Peekable<impl Iterator<Item = OsString>>,
-) -> Result<Option<(Command, ChildStdio)>, String> {
+) -> Result<Option<SupervisedCommand>, String> {
     if arguments.next_if(|first| first == STANDBY).is_some() {
         // Unbuffered, and a duplicate: bytes after the order stay unread.
         let source = io::stdin().as_fd().try_clone_to_owned().map(File::from);
         let order = source.and_then(ReceivedOrder::read).map_err(|error| format!("no order: {error}"))?;
-        return Ok(order.map(|ReceivedOrder { cwd, program, arguments }| {
-            let mut command = Command::new(program);
-            command.args(arguments).current_dir(cwd);
-            (command, ChildStdio::Command)
-        }));
+        let Some(ReceivedOrder { cwd, words }) = order else { return Ok(None) };
+        let mut supervised = parse_words(&mut words.into_iter().peekable(), ChildStdio::Command)?;
+        supervised.command.current_dir(cwd);
+        return Ok(Some(supervised));
     }
     let stdio = if arguments.next_if(|first| first == CONVERSE).is_some() {
         ChildStdio::Piped
     } else {
         ChildStdio::Command
     };
-    let mut command = Command::new(arguments.next().ok_or("no program to run")?);
-    command.args(arguments);
-    Ok(Some((command, stdio)))
+    parse_words(arguments, stdio).map(Some)
+}
+
+/// Parses the sandbox, if any, the program and its arguments.
+fn parse_words(
+    words: &mut Peekable<impl Iterator<Item = OsString>>,
+    stdio: ChildStdio,
+) -> Result<SupervisedCommand, String> {
+    let sandbox = SandboxProfile::take(words)?;
+    let program = words.next().ok_or("no program to run")?;
+    #[cfg(not(target_os = "linux"))]
+    let (program, words) = {
+        let mut wrapped = sandbox.as_ref().map_or(vec![program.clone()], |profile| profile.wrap(program));
+        (wrapped.remove(0), wrapped.into_iter().chain(words))
+    };
+    let mut command = Command::new(program);
+    command.args(words);
+    Ok(SupervisedCommand { command, stdio, sandbox })
 }
 
 /// The program's standard streams.

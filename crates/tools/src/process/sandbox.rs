@@ -1,0 +1,47 @@
+//! The sandbox of a command: the files that it may write to, and whether it may use TCP.
+//!
+//! A [`SandboxProfile`] travels with the command to the supervisor, as words before the program. On Linux the supervisor
+//! restricts itself with Landlock before it starts the program, so that the program and all that it starts inherit the
+//! restriction, which can't be lifted. Killing them needs no right that the restriction takes away. On macOS the program
+//! is started through `sandbox-exec`.
+
+#[cfg(target_os = "linux")]
+mod landlock;
+mod profile;
+#[cfg(any(target_os = "macos", test))]
+mod seatbelt;
+
+pub use profile::{NetworkAccess, SandboxProfile, SandboxSupport};
+
+impl SandboxSupport {
+    /// Asks the system.
+    #[must_use]
+    pub fn detect() -> Self {
+        #[cfg(target_os = "linux")]
+        return landlock::detect();
+        #[cfg(target_os = "macos")]
+        return seatbelt::detect();
+        #[cfg(not(any(target_os = "linux", target_os = "macos")))]
+        return Self::Missing;
+    }
+}
+
+impl SandboxProfile {
+    /// Restricts this process, which must have one thread, and all that it starts from now on.
+    ///
+    /// # Errors
+    /// When the kernel refuses, or has no Landlock.
+    #[cfg(target_os = "linux")]
+    pub(super) fn restrict_this_process(&self) -> Result<(), String> {
+        landlock::restrict(self)
+    }
+
+    /// Returns the command that starts the program in the sandbox.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn wrap(&self, program: std::ffi::OsString) -> Vec<std::ffi::OsString> {
+        #[cfg(target_os = "macos")]
+        return seatbelt::wrap(self, program);
+        #[cfg(not(target_os = "macos"))]
+        return vec![program];
+    }
+}

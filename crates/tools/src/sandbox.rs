@@ -1,0 +1,265 @@
+//! The sandbox of the model's commands: its mode, and the files that commands may write to.
+//!
+//! Derives the [`SandboxProfile`] of each command from the settings and the workspace.
+//! [`process`](crate::process) puts it into force.
+
+use std::path::{Path, PathBuf};
+
+pub use tiller_core::setting::SandboxMode;
+use tiller_files::git;
+
+use crate::policy::SandboxStrength;
+use crate::process::{NetworkAccess, SandboxProfile, SandboxSupport};
+use crate::workspace::Workspace;
+
+/// Folders for temporary files, besides `TMPDIR`.
+const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
+
+/// Caches of common tools in the home directory: they hold downloads and build results, and no programs that are on
+/// `PATH`. Cargo and npm lock a file of their own before they use them.
+const CACHES: &[&str] = &[
+    ".cache",
+    ".cargo/.global-cache",
+    ".cargo/.package-cache",
+    ".cargo/.package-cache-mutate",
+    ".cargo/git",
+    ".cargo/registry",
+    ".rustup/downloads",
+    ".rustup/tmp",
+    ".bun/install/cache",
+    ".gradle/caches",
+    ".ivy2/cache",
+    ".local/share/pnpm/store",
+    ".m2/repository",
+    ".npm",
+    ".nuget/packages",
+    ".yarn/berry/cache",
+    "Library/Caches",
+    "go/pkg",
+];
+
+/// The sandbox of a session's commands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sandbox {
+    mode: SandboxMode,
+    network: NetworkAccess,
+    support: SandboxSupport,
+    /// Paths that may be written to in mode `workspace`, besides the workspace's.
+    writable: Vec<PathBuf>,
+    /// The paths that the user has listed, all of them in `writable` in mode `workspace`.
+    listed: Vec<PathBuf>,
+}
+
+/// The settings of a sandbox.
+#[derive(Clone, Debug)]
+pub struct SandboxOptions<'a> {
+    /// The mode.
+    pub mode: SandboxMode,
+    /// Use of TCP.
+    pub network: NetworkAccess,
+    /// The home directory, whose caches are writable.
+    pub home: Option<&'a Path>,
+    /// The folder for temporary files (`TMPDIR`), if it isn't the system's.
+    pub temporary: Option<&'a Path>,
+    /// Further folders or files, absolute or with `~`.
+    pub writable: &'a [String],
+}
+
+impl Sandbox {
+    /// Creates a sandbox that restricts nothing.
+    #[must_use]
+    pub const fn off() -> Self {
+        let (mode, network) = (SandboxMode::Off, NetworkAccess::Allowed);
+        let support = SandboxSupport::Missing;
+        Self { mode, network, support, writable: Vec::new(), listed: Vec::new() }
+    }
+
+    /// Creates a sandbox for a working directory. The folders of its repository are found now, before a command can
+    /// change where `.git` leads.
+    #[must_use]
+    pub fn new(options: &SandboxOptions<'_>, cwd: &Path, support: SandboxSupport) -> Self {
+        let SandboxOptions { mode, network, home, temporary, writable } = options;
+        let temporary = temporary.iter().map(|path| path.to_path_buf());
+        let temporary = temporary.chain(TEMPORARY.iter().map(PathBuf::from));
+        let caches = home.iter().flat_map(|home| CACHES.iter().map(|name| home.join(name)));
+        let listed: Vec<PathBuf> = writable.iter().filter_map(|path| expand(path, *home)).collect();
+        let writable = match mode {
+            SandboxMode::Off => Vec::new(),
+            SandboxMode::ReadOnly => temporary.collect(),
+            SandboxMode::Workspace => {
+                temporary.chain(caches).chain(listed.iter().cloned()).chain(repository_folders(cwd)).collect()
+            }
+        };
+        Self { mode: *mode, network: *network, support, writable, listed }
+    }
+
+    /// Returns the folders and files that the user has opened to commands.
+    #[must_use]
+    pub fn listed(&self) -> &[PathBuf] {
+        &self.listed
+    }
+
+    /// Returns the mode that is in force: off where the system has no sandbox.
+    #[must_use]
+    pub fn mode(&self) -> SandboxMode {
+        if self.support.restricts_writing() { self.mode } else { SandboxMode::Off }
+    }
+
+    /// Returns the restrictions in force.
+    #[must_use]
+    pub fn strength(&self) -> SandboxStrength {
+        match (self.mode(), self.network) {
+            (SandboxMode::Off, _) => SandboxStrength::None,
+            (_, NetworkAccess::Denied) if self.support.restricts_tcp() => SandboxStrength::WritesAndTcp,
+            (_, NetworkAccess::Denied | NetworkAccess::Allowed) => SandboxStrength::Writes,
+        }
+    }
+
+    /// Returns the profile of a command that starts now; `None` without a sandbox.
+    #[must_use]
+    pub fn profile(&self, workspace: &Workspace) -> Option<SandboxProfile> {
+        let own = match self.mode() {
+            SandboxMode::Off => return None,
+            SandboxMode::ReadOnly => Vec::new(),
+            SandboxMode::Workspace => {
+                [workspace.root().to_owned()].into_iter().chain(workspace.list_writable()).collect()
+            }
+        };
+        let writable = own.into_iter().chain(self.writable.iter().cloned()).collect();
+        Some(SandboxProfile { writable, network: self.network })
+    }
+
+    /// Describes the restrictions in force, after "commands"; `None` without a sandbox.
+    #[must_use]
+    pub fn describe(&self) -> Option<String> {
+        let places = match self.mode() {
+            SandboxMode::Off => return None,
+            SandboxMode::ReadOnly => "can write only to temporary folders",
+            SandboxMode::Workspace => {
+                "can write only to the working directory, added folders, temporary folders and caches"
+            }
+        };
+        let tcp = match self.strength() {
+            SandboxStrength::WritesAndTcp => ", and can't use TCP",
+            SandboxStrength::Writes | SandboxStrength::None => "",
+        };
+        Some(format!("{places}{tcp}"))
+    }
+}
+
+/// Expands `~`; other relative paths are ignored.
+fn expand(path: &str, home: Option<&Path>) -> Option<PathBuf> {
+    let path = match path.strip_prefix("~/") {
+        Some(rest) => home?.join(rest),
+        None => PathBuf::from(path),
+    };
+    path.is_absolute().then_some(path)
+}
+
+/// Returns the folders that git writes to if they lie outside the working directory: the repository of an upper folder,
+/// or that of a worktree.
+fn repository_folders(cwd: &Path) -> Vec<PathBuf> {
+    let Some(dot_git) = git::find(cwd) else { return Vec::new() };
+    match git::folder(&dot_git) {
+        Some(folder) if folder == dot_git && folder.parent() != Some(cwd) => vec![folder],
+        Some(folder) if folder != dot_git => worktree_repository(&dot_git, &folder).into_iter().collect(),
+        Some(_) | None => Vec::new(),
+    }
+}
+
+/// Returns the repository of a worktree, if it knows the worktree. A command in the sandbox can change the file `.git`,
+/// but it can't create a repository elsewhere.
+fn worktree_repository(dot_git: &Path, folder: &Path) -> Option<PathBuf> {
+    let folder = folder.canonicalize().ok()?;
+    let back = git::read_file(&folder, "gitdir")?;
+    let worktrees =
+        folder.parent().filter(|parent| parent.file_name().is_some_and(|name| name == "worktrees"))?;
+    let repository = worktrees.parent()?;
+    let is_repository = repository.join("HEAD").is_file() && repository.join("objects").is_dir();
+    let knows = Path::new(back.trim()).canonicalize().ok()? == dot_git.canonicalize().ok()?;
+    (is_repository && knows).then(|| repository.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const LANDLOCK: SandboxSupport = SandboxSupport::Landlock { abi: 4 };
+
+    fn options<'a>(mode: SandboxMode, writable: &'a [String]) -> SandboxOptions<'a> {
+        let home = Some(Path::new("/home/me"));
+        let temporary = Some(Path::new("/scratch"));
+        SandboxOptions { mode, network: NetworkAccess::Denied, home, temporary, writable }
+    }
+
+    fn writable(sandbox: &Sandbox, root: &Path) -> Vec<PathBuf> {
+        let workspace = Workspace::new(root).unwrap();
+        sandbox.profile(&workspace).map(|profile| profile.writable).unwrap_or_default()
+    }
+
+    #[test]
+    fn sandbox_profile_follows_the_mode() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let listed = ["~/out".to_owned(), "/srv".to_owned(), "relative".to_owned()];
+        let of_mode = |mode| writable(&Sandbox::new(&options(mode, &listed), &root, LANDLOCK), &root);
+        let temporary = ["/scratch", "/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
+        assert_eq!(of_mode(SandboxMode::ReadOnly), temporary);
+        assert_eq!(of_mode(SandboxMode::Off), Vec::<PathBuf>::new());
+        let workspace = of_mode(SandboxMode::Workspace);
+        assert_eq!((&workspace[0], &workspace[1..5]), (&root, &temporary[..]));
+        assert_eq!(workspace[workspace.len() - 2..], [PathBuf::from("/home/me/out"), PathBuf::from("/srv")]);
+        assert!(workspace.contains(&PathBuf::from("/home/me/.cargo/registry")));
+        assert!(!workspace.contains(&PathBuf::from("/home/me")));
+    }
+
+    #[test]
+    fn sandbox_without_support_is_off() {
+        let sandbox =
+            Sandbox::new(&options(SandboxMode::Workspace, &[]), Path::new("/"), SandboxSupport::Missing);
+        assert_eq!(
+            (sandbox.mode(), sandbox.strength(), sandbox.describe()),
+            (SandboxMode::Off, SandboxStrength::None, None)
+        );
+    }
+
+    #[test]
+    fn sandbox_strength_depends_on_tcp() {
+        for (abi, network, expected) in [
+            (4, NetworkAccess::Denied, SandboxStrength::WritesAndTcp),
+            (3, NetworkAccess::Denied, SandboxStrength::Writes),
+            (4, NetworkAccess::Allowed, SandboxStrength::Writes),
+        ] {
+            let options = SandboxOptions { network, ..options(SandboxMode::Workspace, &[]) };
+            let sandbox = Sandbox::new(&options, Path::new("/"), SandboxSupport::Landlock { abi });
+            let says_so = sandbox.describe().unwrap().ends_with("can't use TCP");
+            assert_eq!(sandbox.strength(), expected, "{abi} {network:?}");
+            assert_eq!(says_so, expected == SandboxStrength::WritesAndTcp);
+        }
+    }
+
+    #[test]
+    fn repository_folders_outside_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (main, tree) = (root.join("main"), root.join("tree"));
+        let own = main.join(".git/worktrees/tree");
+        for path in [&own, &main.join(".git/objects"), &main.join("src"), &tree] {
+            fs::create_dir_all(path).unwrap();
+        }
+        fs::write(main.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(tree.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
+        fs::write(own.join("gitdir"), format!("{}\n", tree.join(".git").display())).unwrap();
+        assert_eq!(repository_folders(&main), Vec::<PathBuf>::new());
+        assert_eq!(repository_folders(&main.join("src")), [main.join(".git")]);
+        assert_eq!(repository_folders(&tree), [main.join(".git")]);
+        // Folders that merely look like a worktree's.
+        fs::write(own.join("gitdir"), "/elsewhere/.git\n").unwrap();
+        assert_eq!(repository_folders(&tree), Vec::<PathBuf>::new());
+        fs::write(own.join("gitdir"), format!("{}\n", tree.join(".git").display())).unwrap();
+        fs::remove_file(main.join(".git/HEAD")).unwrap();
+        assert_eq!(repository_folders(&tree), Vec::<PathBuf>::new());
+    }
+}
