@@ -216,6 +216,11 @@ impl MockServer {
         Self { url, state, stop: Some(stop), thread: Some(thread) }
     }
 
+    /// Adds a reply to the script, one that names the server's URL.
+    pub fn push(&self, reply: Reply) {
+        self.state.lock().unwrap().script.push_back(reply);
+    }
+
     /// The requests so far.
     pub fn requests(&self) -> Vec<RecordedRequest> {
         self.state.lock().unwrap().requests.clone()

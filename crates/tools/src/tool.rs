@@ -6,8 +6,10 @@
 //!
 //! `registry` lists the built-in tools, one file each; no other code compares their names. `typed_tool` derives a
 //! tool's schema and checks from its argument struct. Front ends find in `details`: `{diff, path, added, removed}` of
-//! `edit_file` and `write_file`, `{exitCode, timedOut, fullOutputPath?, strokes?}` of `bash`, `{lines}` or `{mimeType,
-//! bytes}` of `read_file`, `{matches}` of `grep`, `{files}` of `list_files`.
+//! `edit_file` and `write_file`, `{exitCode, timedOut, fullOutputPath?, strokes?}` of `bash`, `{jobId,
+//! exitCode?, fullOutputPath?, strokes?}` of background jobs, `{lines}` or `{mimeType,
+//! bytes}` of `read_file`, `{matches,
+//! files}` of `grep`, `{files}` of `list_files` and `find_files`.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,28 +19,60 @@ use tiller_core::ansi::StyledText;
 use tiller_core::event::Preview;
 use tiller_core::message::UserBlock;
 use tiller_core::tool_spec::ToolSpec;
+use tokio::sync::watch;
 
+mod argument_schema;
 mod atomic_write;
 mod bash;
 mod blocking;
+mod command_run;
+mod diagnostic;
 mod diff;
 mod edit_file;
 mod environment;
+mod find_files;
+mod git;
+mod github;
 mod grep;
+mod http_client;
 mod image;
+mod job;
+mod job_table;
+mod limited_output;
 mod list_files;
+mod listing;
+mod notice;
 mod output_capture;
+mod output_reader;
 mod pattern;
 mod read_file;
 mod registry;
+mod repair;
+mod sandboxed_run;
 mod schema;
+mod seen_files;
+mod servers;
 mod truncation;
 mod typed_tool;
+mod update_plan;
+mod web_fetch;
 mod write_file;
 
+pub use argument_schema::ArgumentSchema;
+pub use diagnostic::{ArgumentDiagnostic, DiagnosticKind};
 pub use environment::{BashTimes, ToolEnvironment};
+pub use github::{GITHUB_API, GithubRepository, GithubToken};
+pub use http_client::{ensure_crypto, with_causes};
+pub use job_table::{JobChange, JobEndNote, JobTable};
+pub use limited_output::{OutputOptions, limit_output};
 pub use output_capture::{CapturedOutput, OutputCapture, PREVIEW_INTERVAL, glance, store_text};
 pub use registry::{ToolSource, Tools, UnknownTool, built_in_tools};
+pub use repair::repair;
+pub use seen_files::SeenFiles;
+pub use servers::{
+    ConnectedServers, PromptFuture, ServedPrompt, ServedResource, ServedTool, ServedToolSummary,
+    ServerQuestion, ToolServerState, ToolServerStatus, ToolServers, ToolServersEvent,
+};
 pub use truncation::{OutputLimits, Truncated, TruncationExtent};
 pub use typed_tool::{TypedTool, TypedToolAdapter};
 
@@ -121,10 +155,12 @@ pub struct ToolInvocation {
     pub progress: ToolProgress,
 }
 
-/// Intermediate output of a running tool: shown while it runs, and kept as the result if it is stopped.
+/// The connection of a running tool to its caller: its intermediate output, shown while it runs and kept as the result
+/// if it is stopped, and the caller's requests.
 #[derive(Clone)]
 pub struct ToolProgress {
     show: Arc<dyn Fn(StyledText) + Send + Sync>,
+    requests: watch::Sender<CallRequests>,
     /// A mutex, because the result is requested on another thread when the tool is stopped; it is held only briefly.
     partial_result: Arc<Mutex<Option<Box<PartialResult>>>>,
 }
@@ -135,7 +171,8 @@ type PartialResult = dyn Fn() -> ToolOutput + Send;
 impl ToolProgress {
     /// Creates a progress sink that passes each text to `show`.
     pub fn new(show: impl Fn(StyledText) + Send + Sync + 'static) -> Self {
-        Self { show: Arc::new(show), partial_result: Arc::default() }
+        let requests = watch::Sender::default();
+        Self { show: Arc::new(show), requests, partial_result: Arc::default() }
     }
 
     /// Shows the newest part of the output. Each text replaces the previous one, so some may be dropped; call it a
@@ -160,6 +197,35 @@ impl ToolProgress {
         let partial_result = self.partial_result.lock().unwrap_or_else(PoisonError::into_inner);
         partial_result.as_ref().map(|current| current())
     }
+
+    /// Requests that the call return, and that its command keep running as a background job. Only tools that
+    /// [declare](tiller_core::tool_spec::ToolTraits::has_jobs) it do so.
+    pub fn move_to_background(&self) {
+        self.requests.send_modify(|requests| requests.background = true);
+    }
+
+    /// Requests that the call stop waiting, because a message of the user is about to be delivered.
+    pub fn end_wait(&self) {
+        self.requests.send_modify(|requests| requests.end_wait = true);
+    }
+
+    /// Waits for [`ToolProgress::move_to_background`].
+    pub async fn background_requested(&self) {
+        // This handle holds the sender.
+        let _ = self.requests.subscribe().wait_for(|requests| requests.background).await;
+    }
+
+    /// Waits for [`ToolProgress::end_wait`].
+    pub async fn end_wait_requested(&self) {
+        let _ = self.requests.subscribe().wait_for(|requests| requests.end_wait).await;
+    }
+}
+
+/// The caller's requests to a running tool.
+#[derive(Clone, Copy, Debug, Default)]
+struct CallRequests {
+    background: bool,
+    end_wait: bool,
 }
 
 /// The result of a call.
@@ -184,5 +250,25 @@ impl ToolOutput {
     /// Creates a failed result with a message for the model.
     pub fn error(text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::text(text) }
+    }
+
+    /// Adds a notice for the model to the first text.
+    fn push_notice(&mut self, notice: &str) {
+        let mut texts = self.content.iter_mut();
+        let text =
+            texts.find_map(|block| if let UserBlock::Text { text } = block { Some(text) } else { None });
+        text.into_iter().for_each(|text| notice::push_notice(text, notice));
+    }
+
+    /// Adds a notice about a cut, for the model and the user.
+    fn push_cut(&mut self, notice: String) {
+        self.push_notice(&notice);
+        self.push_warning(notice);
+    }
+
+    /// Adds a warning for the user to the one that is there.
+    fn push_warning(&mut self, warning: String) {
+        self.warning =
+            Some(self.warning.take().map_or_else(|| warning.clone(), |first| format!("{first}; {warning}")));
     }
 }

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tiller_core::protected_path::ProtectedPaths;
+use tiller_core::protected_path::{ProtectedPaths, Protection};
 use tiller_files::open_beneath::{self, stable_path};
 use tiller_files::walk::{FileWalk, WalkEntry, WalkOptions, walk};
 
@@ -76,7 +76,7 @@ fn expand_home(path: &str, home: Option<&Path>) -> Option<PathBuf> {
 pub struct Workspace {
     /// The working directory, with links resolved.
     root: PathBuf,
-    /// Additional folders, as given: they may be created later.
+    /// Additional folders, with links resolved; they may be created later.
     added: Vec<(PathBuf, FileAccess)>,
     /// Folders that are always readable; they don't restrict the access that other folders allow.
     readable: Vec<PathBuf>,
@@ -147,10 +147,11 @@ impl Workspace {
 
     /// Adds an absolute folder, which need not exist yet, or a single file, for reading or for reading and writing. If
     /// folders contain each other, or the working directory, the deepest decides; for a folder that is added twice, the
-    /// read-only entry does.
+    /// read-only entry does. Links in its path are followed now; if it becomes a link later, it can't be reached.
     #[must_use]
     pub fn with_folder(mut self, folder: impl Into<PathBuf>, access: FileAccess) -> Self {
-        self.added.push((folder.into(), access));
+        let folder = folder.into();
+        self.added.push((resolve_links(Path::new("/"), &folder).unwrap_or(folder), access));
         self
     }
 
@@ -193,15 +194,13 @@ impl Workspace {
         let outside = || WorkspaceError::Outside { path: path.to_owned(), root: self.root.clone() };
         let expanded = self.expand_home(path).ok_or_else(outside)?;
         let real = resolve_links(&self.root, &expanded)?;
+        if self.is_protected(&real, access) {
+            return Err(WorkspaceError::Protected { path: path.to_owned() });
+        }
         // Approvals check the path that a call names.
         let (protection, named) = (self.approved.find(&real), self.approved.find(&self.root.join(&expanded)));
         if access == FileAccess::Write && protection.is_some() && named != protection {
             return Err(WorkspaceError::HiddenTarget { path: path.to_owned(), real });
-        }
-        if self.protected.contains(&real)
-            && (access == FileAccess::Write || !self.is_readable_though_protected(&real))
-        {
-            return Err(WorkspaceError::Protected { path: path.to_owned() });
         }
         if self.is_allowed_once(&real, access) {
             return Ok(self.resolved(deepest_folder(&real), &real));
@@ -239,7 +238,7 @@ impl Workspace {
     pub fn list_writable(&self) -> Vec<PathBuf> {
         let added = self.session().0.added.clone();
         let writable = self.added.iter().chain(&added).filter(|(_, access)| *access == FileAccess::Write);
-        writable.filter_map(|(folder, _)| folder.canonicalize().ok()).collect()
+        writable.map(|(folder, _)| folder).filter(|folder| is_resolved(folder)).cloned().collect()
     }
 
     fn session(&self) -> MutexGuard<'_, (SessionFolders, AllowedOnce)> {
@@ -257,6 +256,17 @@ impl Workspace {
         expand_home(path, self.approved.homes.last().map(PathBuf::as_path))
     }
 
+    /// Checks whether a path with links resolved is one of tiller's own that may not be accessed so.
+    fn is_protected(&self, real: &Path, access: FileAccess) -> bool {
+        match access {
+            // The name counts regardless of case: in some file systems, a new folder of that name is tiller's.
+            FileAccess::Write => {
+                self.protected.contains(real) || self.approved.find(real) == Some(Protection::Own)
+            }
+            FileAccess::Read => self.protected.contains(real) && !self.is_readable_though_protected(real),
+        }
+    }
+
     fn is_readable_though_protected(&self, real: &Path) -> bool {
         let readable = self.readable.iter().filter_map(|folder| folder.canonicalize().ok());
         readable.filter(|folder| real.starts_with(folder)).any(|folder| self.protected.allow_reading(&folder))
@@ -265,23 +275,22 @@ impl Workspace {
     /// Returns the folder that decides on a path, with links resolved, and the access that it allows.
     fn grant(&self, real: &Path, access: FileAccess) -> Option<(PathBuf, FileAccess)> {
         let session = self.session().0.clone();
-        let containing = |(folder, access): (&PathBuf, FileAccess)| {
-            let folder = fs::canonicalize(folder).ok()?;
-            real.starts_with(&folder).then_some((folder, access))
-        };
         let root = real.starts_with(&self.root).then(|| (self.root.clone(), FileAccess::Write));
         let added = self
             .added
             .iter()
             .chain(&session.added)
-            .filter_map(|(folder, access)| containing((folder, *access)));
+            .filter(|(folder, _)| real.starts_with(folder) && is_resolved(folder))
+            .cloned();
         let depth = |(folder, access): &(PathBuf, FileAccess)| {
             (folder.components().count(), *access == FileAccess::Read)
         };
         let decisive = root.into_iter().chain(added).max_by_key(depth);
         let read = if access == FileAccess::Read { session.readable.as_slice() } else { &[] };
         decisive.or_else(|| {
-            self.readable.iter().chain(read).find_map(|folder| containing((folder, FileAccess::Read)))
+            let mut readable =
+                self.readable.iter().chain(read).filter_map(|folder| folder.canonicalize().ok());
+            readable.find(|folder| real.starts_with(folder)).map(|folder| (folder, FileAccess::Read))
         })
     }
 
@@ -339,19 +348,25 @@ impl Workspace {
         let name = resolved.below.file_name().unwrap_or_default().to_owned();
         let handle = open_beneath::make_folder(&resolved.root, below)?;
         let path = stable_path(&handle, resolved.root.join(below));
-        Ok(Folder { _handle: handle, path, name })
+        Ok(Folder { handle, path, name })
     }
 }
 
 /// An open folder to write in, and the name of the target file.
 #[derive(Debug)]
 pub struct Folder {
-    _handle: File,
+    handle: File,
     path: PathBuf,
     name: OsString,
 }
 
 impl Folder {
+    /// Waits until no other writer, in this process or another, holds the folder; released with this value. Some
+    /// network file systems can't lock a folder: then writers don't wait.
+    pub fn lock(&self) {
+        let _ = self.handle.lock();
+    }
+
     /// Returns a path to the folder, valid as long as this value lives.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -363,6 +378,11 @@ impl Folder {
     pub fn file(&self) -> PathBuf {
         self.path.join(&self.name)
     }
+}
+
+/// Checks that a path whose links were resolved exists and still has none.
+fn is_resolved(path: &Path) -> bool {
+    path.canonicalize().is_ok_and(|real| real == path)
 }
 
 /// Returns the deepest existing folder in a path.
@@ -594,6 +614,33 @@ mod tests {
         assert!(workspace.open(&resolved).is_err());
         assert!(workspace.open(&fresh).is_err());
         assert!(workspace.open_parent_folder(&fresh).is_err());
+    }
+
+    #[test]
+    fn root_swapped_for_link_is_not_followed() {
+        let (folder, workspace) = folders();
+        let parent = folder.path().canonicalize().unwrap();
+        let (inside, outside, added) = (parent.join("inside"), parent.join("outside"), parent.join("added"));
+        fs::create_dir(&added).unwrap();
+        fs::write(added.join("secret"), "mine").unwrap();
+        let workspace = workspace.with_folder(&added, FileAccess::Write);
+        let path = added.join("secret").display().to_string();
+        let resolved = workspace.resolve(&path, FileAccess::Write).unwrap();
+        assert!(workspace.open(&resolved).is_ok());
+        for swapped in [&inside, &added] {
+            fs::rename(swapped, swapped.with_extension("moved")).unwrap();
+            symlink(&outside, swapped).unwrap();
+        }
+        assert!(workspace.open(&resolved).is_err());
+        assert!(workspace.open_parent_folder(&resolved).is_err());
+        assert!(
+            workspace.resolve(&path, FileAccess::Read).is_err(),
+            "an added folder isn't followed elsewhere"
+        );
+        assert!(workspace.list_writable().is_empty());
+        let below = workspace.resolve("secret", FileAccess::Read).unwrap();
+        assert!(workspace.open(&below).is_err());
+        assert!(workspace.walk(&below, WalkOptions::default()).is_err());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fs::{self, Metadata, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
 
-use crate::workspace::{ResolvedPath, Workspace};
+use crate::workspace::{Folder, ResolvedPath, Workspace};
 
 /// Maximum size of a file that is read as a whole, in bytes. Larger files are for grep and the shell.
 const MAX_READ: u64 = 64 * 1024 * 1024;
@@ -22,7 +22,7 @@ pub(super) struct FileContent {
 /// A sentence for the model.
 pub(super) fn read(workspace: &Workspace, resolved: &ResolvedPath) -> Result<FileContent, String> {
     let display_path = resolved.display_path();
-    let mut file = workspace.open(resolved).map_err(|error| describe(display_path, &error))?;
+    let file = workspace.open(resolved).map_err(|error| describe(display_path, &error))?;
     let metadata = file.metadata().map_err(|error| describe(display_path, &error))?;
     if metadata.is_dir() {
         return Err(format!("{display_path} is a folder; list_files shows what is in it"));
@@ -31,14 +31,25 @@ pub(super) fn read(workspace: &Workspace, resolved: &ResolvedPath) -> Result<Fil
         return Err(format!("{display_path} is a device, pipe or socket, not a file"));
     }
     if metadata.len() > MAX_READ {
-        let megabytes = metadata.len() / (1024 * 1024);
-        return Err(format!(
-            "{display_path} has {megabytes} MiB, too much to read as a whole; use grep or bash (sed -n)"
-        ));
+        return Err(too_large(display_path));
     }
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(|error| describe(display_path, &error))?;
+    let bytes = read_whole(file, display_path)?;
     Ok(FileContent { bytes, metadata })
+}
+
+/// Reads to the end. The size that was checked may be wrong: a file may grow, and those of `/proc` have no size.
+fn read_whole(file: impl io::Read, display_path: &str) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let read = file.take(MAX_READ + 1).read_to_end(&mut bytes);
+    read.map_err(|error| describe(display_path, &error))?;
+    if bytes.len() as u64 > MAX_READ { Err(too_large(display_path)) } else { Ok(bytes) }
+}
+
+fn too_large(display_path: &str) -> String {
+    let megabytes = MAX_READ / (1024 * 1024);
+    format!(
+        "{display_path} has more than {megabytes} MiB, too much to read as a whole; use grep or bash (sed -n)"
+    )
 }
 
 /// Describes an error of the file system as a sentence about the path.
@@ -54,51 +65,73 @@ pub(super) fn describe(display_path: &str, error: &io::Error) -> String {
     }
 }
 
-/// Writes a file atomically: into a temporary file in the same folder, which is then renamed, so that concurrent
-/// readers see the old or the new content and a crash leaves one of them. Mode and, if possible, owner stay those of
-/// `old`.
-///
-/// # Errors
-/// A sentence for the model.
-pub(super) fn write(
-    workspace: &Workspace,
-    resolved: &ResolvedPath,
-    bytes: &[u8],
-    old: Option<&Metadata>,
-) -> Result<(), String> {
-    let display_path = resolved.display_path();
-    if old.is_some_and(|metadata| metadata.permissions().readonly()) {
-        return Err(format!("{display_path} is write-protected"));
-    }
-    let outcome = try_write(workspace, resolved, bytes, old);
-    outcome.map_err(|error| describe(display_path, &error))
+/// A file to write, in a folder that no other writer changes meanwhile.
+pub(super) struct WriteTarget<'a> {
+    resolved: &'a ResolvedPath,
+    folder: Folder,
 }
 
-fn try_write(
-    workspace: &Workspace,
-    resolved: &ResolvedPath,
-    bytes: &[u8],
-    old: Option<&Metadata>,
-) -> io::Result<()> {
-    let folder = workspace.open_parent_folder(resolved)?;
-    let mut file = tempfile::Builder::new()
-        .prefix(".tiller-")
-        // The mode of any new file, less the umask.
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder.path())?;
-    file.write_all(bytes)?;
-    if let Some(metadata) = old {
-        let current = file.as_file().metadata()?;
-        if (current.uid(), current.gid()) != (metadata.uid(), metadata.gid()) {
-            // Only root may change the owner; other users continue as the owner.
-            let _ = fchown(file.as_file(), Some(metadata.uid()), Some(metadata.gid()));
+impl<'a> WriteTarget<'a> {
+    /// Opens the folder, with missing ones on the way, and waits for other writers in it.
+    ///
+    /// # Errors
+    /// A sentence for the model.
+    pub(super) fn open(workspace: &Workspace, resolved: &'a ResolvedPath) -> Result<Self, String> {
+        let folder = workspace.open_parent_folder(resolved);
+        let folder = folder.map_err(|error| describe(resolved.display_path(), &error))?;
+        folder.lock();
+        Ok(Self { resolved, folder })
+    }
+
+    /// Writes the file atomically: into a temporary file in the same folder, which is then renamed, so that concurrent
+    /// readers see the old or the new content and a crash leaves one of them. Mode and, if possible, owner stay those
+    /// of `old`. Returns the new metadata.
+    ///
+    /// # Errors
+    /// A sentence for the model.
+    pub(super) fn write(&self, bytes: &[u8], old: Option<&Metadata>) -> Result<Metadata, String> {
+        let display_path = self.resolved.display_path();
+        if old.is_some_and(|metadata| metadata.permissions().readonly()) {
+            return Err(format!("{display_path} is write-protected"));
         }
-        file.as_file().set_permissions(metadata.permissions())?;
+        self.try_write(bytes, old).map_err(|error| describe(display_path, &error))
     }
-    let target = folder.file();
-    if fs::symlink_metadata(&target).is_ok_and(|metadata| !metadata.is_file()) {
-        return Err(io::Error::other("not a file"));
+
+    fn try_write(&self, bytes: &[u8], old: Option<&Metadata>) -> io::Result<Metadata> {
+        let mut file = tempfile::Builder::new()
+            .prefix(".tiller-")
+            // The mode of any new file, less the umask.
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(self.folder.path())?;
+        file.write_all(bytes)?;
+        if let Some(metadata) = old {
+            let current = file.as_file().metadata()?;
+            if (current.uid(), current.gid()) != (metadata.uid(), metadata.gid()) {
+                // Only root may change the owner; other users continue as the owner.
+                let _ = fchown(file.as_file(), Some(metadata.uid()), Some(metadata.gid()));
+            }
+            // Without set-user-ID and set-group-ID, which writing to the old file would clear as well.
+            file.as_file().set_permissions(Permissions::from_mode(metadata.mode() & 0o1777))?;
+        }
+        let target = self.folder.file();
+        if fs::symlink_metadata(&target).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(io::Error::other("not a file"));
+        }
+        file.persist(target)?.metadata()
     }
-    file.persist(target)?;
-    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn read_whole_file_without_end_is_refused() {
+        let error = read_whole(io::repeat(b'x'), "endless").unwrap_err();
+        assert_eq!(
+            error,
+            "endless has more than 64 MiB, too much to read as a whole; use grep or bash (sed -n)"
+        );
+        assert_eq!(read_whole(&b"text"[..], "a").unwrap(), b"text");
+    }
 }

@@ -1,30 +1,29 @@
 //! `bash`: runs a command in the shell.
 
-use std::error::Error as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use nix::sys::signal::Signal;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
-use tiller_core::ansi::StyleRun;
-use tiller_core::tool_spec::{Access, OutputKind, ShownArgument, ToolTraits};
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+use serde_json::{Map, json};
+use tiller_core::tool_spec::{Access, OutputKind, ShownArgument, ToolSet, ToolTraits};
 
+use super::command_run::{self, CommandEnd, CommandLimits, ForegroundCommand};
 use super::environment::{BashTimes, ToolEnvironment};
-use super::output_capture::{CapturedOutput, OutputCapture, PREVIEW_INTERVAL};
+use super::job_table::{EndNotices, JobReview, JobTable, NewJob};
+use super::notice::push_notice;
+use super::sandboxed_run::{SandboxReview, SandboxedRunner};
 use super::truncation::OutputLimits;
 use super::{ToolOutput, ToolProgress, TypedTool};
-use crate::process::{Exit, ExitStatus, ProcessError, Runner, Running, ShellCommand};
+use crate::process::ShellCommand;
 
 #[derive(Debug)]
 pub(super) struct BashTool {
-    runner: Runner,
+    runner: SandboxedRunner,
     cwd: PathBuf,
-    limits: OutputLimits,
+    limits: CommandLimits,
     times: BashTimes,
-    scratch: PathBuf,
+    jobs: JobTable,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -36,12 +35,19 @@ pub(super) struct Arguments {
     #[serde(default)]
     #[schemars(range(min = 1))]
     timeout: Option<u64>,
+    /// Return at once and keep the command running as a job, until it ends or is stopped. For servers, watchers and long builds. Default: false.
+    #[serde(default)]
+    background: bool,
+    /// Run it without the sandbox, if the user allows that. Only for a command that the sandbox has refused. Default: false.
+    #[serde(default)]
+    unsandboxed: bool,
 }
 
 impl From<&ToolEnvironment> for BashTool {
     fn from(environment: &ToolEnvironment) -> Self {
-        let ToolEnvironment { workspace, runner, limits, bash, scratch } = environment.clone();
-        Self { runner, cwd: workspace.root().to_owned(), limits, times: bash, scratch }
+        let ToolEnvironment { workspace, bash, jobs, .. } = environment;
+        let (limits, cwd) = (CommandLimits::new(Self::NAME, environment), workspace.root().to_owned());
+        Self { runner: environment.into(), cwd, limits, times: *bash, jobs: jobs.clone() }
     }
 }
 
@@ -51,18 +57,24 @@ impl TypedTool for BashTool {
     const TRAITS: ToolTraits = ToolTraits {
         shown_argument: ShownArgument::Named("command"),
         output: OutputKind::Command,
+        set: Some(ToolSet::Bash),
+        uses_sandbox: true,
+        has_jobs: true,
         ..ToolTraits::new(Access::Executes)
     };
 
     fn description(&self) -> String {
         let BashTimes { timeout_s, max_timeout_s } = self.times;
-        let OutputLimits { max_lines, max_chars } = self.limits;
+        let OutputLimits { max_lines, max_chars } = self.limits.output;
+        let sandbox = self.runner.describe();
+        let sandbox = sandbox.map(|restrictions| format!(" Commands {restrictions}.")).unwrap_or_default();
         format!(
             "Runs a command line in {} in the working directory, and answers with what it printed and its exit code. \
              There is no terminal and no stdin; each call is a new shell. It is stopped after {timeout_s} seconds \
-             (timeout: at most {max_timeout_s}), and what it leaves running in the background is stopped when it ends. \
-             Of output over {max_lines} lines or {max_chars} characters the end is shown.",
-            self.runner.shell().file_name().unwrap_or_default().display()
+             (timeout: at most {max_timeout_s}), and what it leaves running in the background is stopped when it ends; \
+             with background: true it has no timeout and keeps running as a job, see the tool job. \
+             Of output over {max_lines} lines or {max_chars} characters the beginning and the end are shown.{sandbox}",
+            self.runner.unrestricted().shell().file_name().unwrap_or_default().display()
         )
     }
 
@@ -82,134 +94,66 @@ impl TypedTool for BashTool {
     }
 
     fn prepare(&self) {
-        self.runner.start_standby();
+        self.runner.unrestricted().start_standby();
     }
 
     async fn run(&self, arguments: Arguments, progress: ToolProgress) -> ToolOutput {
-        let seconds = arguments.timeout.unwrap_or(self.times.timeout_s);
-        let command = ShellCommand { line: arguments.command, cwd: self.cwd.clone() };
-        let mut running = match self.runner.start(&command) {
-            Ok(running) => running,
-            Err(error) => return failure(&error),
+        let Arguments { command: line, timeout, unsandboxed, background } = arguments;
+        let review = if unsandboxed { None } else { self.runner.review() };
+        let runner = if unsandboxed { self.runner.unrestricted().clone() } else { self.runner.runner() };
+        let started = runner.start(&ShellCommand { line: line.clone(), cwd: self.cwd.clone() });
+        if background {
+            let timeout = timeout.map(Duration::from_secs);
+            let command = match started {
+                Ok(running) => ForegroundCommand::new(running, &self.limits),
+                Err(error) => return command_run::failure(&error),
+            };
+            return self
+                .keep_as_job(command, JobOrigin { line, review, timeout, text: "runs in the background as" })
+                .await;
+        }
+        let limits = self.limits.with_timeout(timeout.unwrap_or(self.times.timeout_s));
+        match command_run::run_until(started, &limits, &progress, progress.background_requested()).await {
+            CommandEnd::Output(mut output) => {
+                review.into_iter().for_each(|review| review.complete(&mut output));
+                output
+            }
+            CommandEnd::Interrupted((), command) => {
+                let text = "moved to the background by the user as";
+                self.keep_as_job(*command, JobOrigin { line, review, timeout: None, text }).await
+            }
+        }
+    }
+}
+
+/// The facts about a command that becomes a job.
+struct JobOrigin {
+    line: String,
+    review: Option<SandboxReview>,
+    timeout: Option<Duration>,
+    /// The text for the model before the id.
+    text: &'static str,
+}
+
+impl BashTool {
+    /// Makes a running command a job. `details` of the result are `{jobId, fullOutputPath?, strokes?}`.
+    async fn keep_as_job(&self, command: ForegroundCommand, origin: JobOrigin) -> ToolOutput {
+        let ForegroundCommand { running, capture } = command;
+        let JobOrigin { line, review, timeout, text: origin } = origin;
+        let review: JobReview = match review {
+            Some(review) => Box::new(move |text, is_error| review.notices(text, is_error)),
+            None => Box::new(|_, _| EndNotices::default()),
         };
-        let mut capture = OutputCapture::new(self.limits, &self.scratch);
-        let deadline = Instant::now() + Duration::from_secs(seconds);
-        let snapshot = capture.snapshot_fn();
-        progress.on_cancel(move || partial_output(snapshot()));
-        let end_reason = read_output(&mut running, &mut capture, deadline, &progress).await;
-        match running.wait().await {
-            Ok(exit) => output(capture.finish().await, exit, end_reason, seconds),
-            Err(error) => failure(&error),
+        let job = self.jobs.adopt(NewJob { command: line, running, capture, timeout, review }).await;
+        let Some(reading) = self.jobs.read(&job) else { return ToolOutput::error("the session has ended") };
+        let file = reading.file.as_ref().map(|path| format!("; its whole output goes to {}", path.display()));
+        let mut text = reading.output.text;
+        let started = format!("{origin} {job}{}", file.unwrap_or_default());
+        for notice in reading.output.notice.iter().chain([&started]) {
+            push_notice(&mut text, notice);
         }
+        let mut details = Map::from_iter([("jobId".to_owned(), json!(job))]);
+        command_run::add_details(&mut details, &reading.output.strokes, reading.file);
+        ToolOutput { details: Some(details.into()), ..ToolOutput::text(text) }
     }
-}
-
-/// The reason why the command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum EndReason {
-    Exited,
-    Timeout,
-}
-
-async fn read_output(
-    running: &mut Running,
-    capture: &mut OutputCapture,
-    deadline: Instant,
-    progress: &ToolProgress,
-) -> EndReason {
-    let mut end_reason = EndReason::Exited;
-    let mut ticks = interval(PREVIEW_INTERVAL);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut is_new = false;
-    loop {
-        tokio::select! {
-            biased;
-            () = sleep_until(deadline), if end_reason == EndReason::Exited => {
-                running.stop();
-                end_reason = EndReason::Timeout;
-            }
-            _ = ticks.tick(), if is_new => {
-                progress.show_styled(capture.preview_tail());
-                is_new = false;
-            }
-            chunk = running.chunk() => match chunk {
-                Some(chunk) => {
-                    capture.push(&chunk).await;
-                    is_new = true;
-                }
-                None => return end_reason,
-            },
-        }
-    }
-}
-
-/// Returns the output of a stopped command.
-fn partial_output(capture: CapturedOutput) -> ToolOutput {
-    let CapturedOutput { mut text, strokes, notice, full_output } = capture;
-    if let Some(notice) = notice {
-        end_line(&mut text);
-        text.push_str(&format!("[{notice}]"));
-    }
-    let mut details = Map::new();
-    add_details(&mut details, &strokes, full_output);
-    let details = (!details.is_empty()).then_some(Value::Object(details));
-    ToolOutput { details, ..ToolOutput::text(text) }
-}
-
-/// Adds styles and the path of the full output to `details`.
-fn add_details(details: &mut Map<String, Value>, strokes: &[StyleRun], full_output: Option<PathBuf>) {
-    if let Some(path) = full_output {
-        details.insert("fullOutputPath".into(), json!(path.display().to_string()));
-    }
-    if !strokes.is_empty() {
-        details.insert("strokes".into(), json!(strokes));
-    }
-}
-
-fn end_line(text: &mut String) {
-    if !text.ends_with('\n') {
-        text.push('\n');
-    }
-}
-
-fn failure(error: &ProcessError) -> ToolOutput {
-    let cause = error.source().map(|source| format!(": {source}")).unwrap_or_default();
-    ToolOutput::error(format!("the command did not finish: {error}{cause}"))
-}
-
-fn output(capture: CapturedOutput, exit: Exit, end_reason: EndReason, seconds: u64) -> ToolOutput {
-    let CapturedOutput { mut text, strokes, notice, full_output } = capture;
-    if text.is_empty() {
-        text.push_str("[no output]");
-    }
-    for notice in notice.clone().into_iter().chain(notices(exit, end_reason, seconds)) {
-        end_line(&mut text);
-        text.push_str(&format!("[{notice}]"));
-    }
-    let is_timeout = end_reason == EndReason::Timeout;
-    let mut details = Map::new();
-    details.insert("exitCode".into(), json!(exit.status.code()));
-    details.insert("timedOut".into(), json!(is_timeout));
-    add_details(&mut details, &strokes, full_output);
-    let is_error = is_timeout || exit.status != ExitStatus::Code(0);
-    ToolOutput { details: Some(Value::Object(details)), warning: notice, is_error, ..ToolOutput::text(text) }
-}
-
-/// Lists the notices about the end, for the model.
-fn notices(exit: Exit, end_reason: EndReason, seconds: u64) -> Vec<String> {
-    let reason = match (end_reason, exit.status) {
-        (EndReason::Timeout, _) => Some(format!("stopped after {seconds} s, with everything it had started")),
-        (EndReason::Exited, ExitStatus::Code(0)) => None,
-        (EndReason::Exited, ExitStatus::Code(code)) => Some(format!("exit code {code}")),
-        (EndReason::Exited, ExitStatus::Signal(signal)) => Some(match Signal::try_from(signal) {
-            Ok(name) => format!("killed by signal {signal} ({name})"),
-            Err(_) => format!("killed by signal {signal}"),
-        }),
-    };
-    let leftovers = match exit.leftovers {
-        0 => None,
-        1 => Some("a process that it left in the background was stopped".into()),
-        count => Some(format!("{count} processes that it left in the background were stopped")),
-    };
-    reason.into_iter().chain(leftovers).collect()
 }

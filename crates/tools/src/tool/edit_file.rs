@@ -4,20 +4,22 @@ use std::fs::Metadata;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tiller_core::tool_spec::{Access, OutputKind, ToolTraits, TouchedPaths};
+use tiller_core::tool_spec::{Access, OutputKind, ToolSet, ToolTraits, TouchedPaths};
 
-use super::atomic_write::FileContent;
+use super::atomic_write::{FileContent, WriteTarget, describe};
 use super::diff::FileDiff;
+use super::seen_files::SeenFiles;
 use super::{PreviewFuture, ToolEnvironment, ToolOutput, ToolProgress, TypedTool, atomic_write, blocking};
 use crate::workspace::{FileAccess, ResolvedPath, Workspace};
 
 mod matching;
 
-use matching::{Edit, Edited, Fidelity};
+use matching::{Edit, EditedText, FailedEdit, Fidelity};
 
 #[derive(Debug)]
 pub(super) struct EditFile {
     workspace: Workspace,
+    seen: SeenFiles,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -26,6 +28,26 @@ pub(super) struct Arguments {
     /// File to edit, relative to the working directory.
     path: String,
     /// Text to replace, exactly as it is in the file, with enough lines around it to be there only once.
+    #[serde(default)]
+    old_text: Option<String>,
+    /// Text to put in its place; empty to delete.
+    #[serde(default)]
+    new_text: Option<String>,
+    /// Replace every occurrence instead of the only one. Default: false.
+    #[serde(default)]
+    replace_all: bool,
+    /// Several edits of the file, instead of old_text and new_text. Each is matched against the original file, so they
+    /// must not overlap.
+    #[serde(default)]
+    edits: Option<Vec<EditArguments>>,
+}
+
+/// One of several edits.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct EditArguments {
+    /// Text to replace, exactly as it is in the file, and there only once.
     old_text: String,
     /// Text to put in its place; empty to delete.
     new_text: String,
@@ -34,43 +56,88 @@ pub(super) struct Arguments {
     replace_all: bool,
 }
 
+impl Arguments {
+    /// Returns the edits in the order in which they are given.
+    ///
+    /// # Errors
+    /// A sentence for the model.
+    fn edits(&self) -> Result<Vec<Edit<'_>>, String> {
+        match (&self.edits, &self.old_text, &self.new_text) {
+            (Some(_), None, None) if self.replace_all => {
+                Err("argument `replace_all`: set it in each of `edits`".into())
+            }
+            (Some(edits), None, None) => Ok(edits.iter().map(EditArguments::edit).collect()),
+            (Some(_), ..) => {
+                Err("argument `edits`: replaces old_text and new_text; give one or the other".into())
+            }
+            (None, Some(old), Some(new)) => Ok(vec![Edit { old, new, replace_all: self.replace_all }]),
+            (None, None, _) => Err("missing argument `old_text`".into()),
+            (None, Some(_), None) => Err("missing argument `new_text`".into()),
+        }
+    }
+
+    /// Returns the name of an argument of the edit with this index.
+    fn name(&self, index: usize, argument: &str) -> String {
+        if self.edits.is_some() { format!("edits[{index}].{argument}") } else { argument.to_owned() }
+    }
+}
+
+impl EditArguments {
+    fn edit(&self) -> Edit<'_> {
+        Edit { old: &self.old_text, new: &self.new_text, replace_all: self.replace_all }
+    }
+}
+
 impl From<&ToolEnvironment> for EditFile {
     fn from(environment: &ToolEnvironment) -> Self {
-        Self { workspace: environment.workspace.clone() }
+        Self { workspace: environment.workspace.clone(), seen: environment.seen.clone() }
     }
 }
 
 impl TypedTool for EditFile {
     type Arguments = Arguments;
     const NAME: &'static str = "edit_file";
-    const TRAITS: ToolTraits =
-        ToolTraits { output: OutputKind::Diff, paths: TouchedPaths::File, ..ToolTraits::new(Access::Writes) };
+    const TRAITS: ToolTraits = ToolTraits {
+        output: OutputKind::Diff,
+        paths: TouchedPaths::File,
+        set: Some(ToolSet::Files),
+        ..ToolTraits::new(Access::Writes)
+    };
 
     fn description(&self) -> String {
-        "Changes a file: replaces old_text, which must occur exactly once, with new_text. To make a file, use \
-         write_file."
+        "Changes a file: replaces old_text, which must occur exactly once, with new_text; or makes several edits at \
+         once. To make a file, use write_file."
             .into()
     }
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {
-        if arguments.old_text.is_empty() {
-            return Err("argument `old_text`: must not be empty; to make a file, use write_file".into());
+        let edits = arguments.edits()?;
+        if edits.is_empty() {
+            return Err("argument `edits`: at least one edit".into());
         }
-        if arguments.old_text == arguments.new_text {
-            return Err("argument `new_text`: is the same as old_text, so nothing would change".into());
+        for (index, edit) in edits.iter().enumerate() {
+            if edit.old.is_empty() {
+                let name = arguments.name(index, "old_text");
+                return Err(format!("argument `{name}`: must not be empty; to make a file, use write_file"));
+            }
+            if edit.old == edit.new {
+                let name = arguments.name(index, "new_text");
+                return Err(format!("argument `{name}`: is the same as old_text, so nothing would change"));
+            }
         }
         Ok(())
     }
 
     async fn run(&self, arguments: Arguments, _progress: ToolProgress) -> ToolOutput {
-        let workspace = self.workspace.clone();
-        blocking::run(move |_| edit(&workspace, &arguments).unwrap_or_else(ToolOutput::error)).await
+        let (workspace, seen) = (self.workspace.clone(), self.seen.clone());
+        blocking::run(move |_| edit(&workspace, &seen, &arguments).unwrap_or_else(ToolOutput::error)).await
     }
 
     fn preview(&self, arguments: Arguments) -> Option<PreviewFuture<'_>> {
         let workspace = self.workspace.clone();
         Some(blocking::preview(move || {
-            let PlannedEdit { resolved, old_text, edited, .. } = plan_edit(&workspace, &arguments)?;
+            let resolved = resolve(&workspace, &arguments)?;
+            let PlannedEdit { old_text, edited, .. } = plan_edit(&workspace, &resolved, &arguments)?;
             let display_path = resolved.display_path();
             Ok(FileDiff::new(display_path, &old_text, &edited.text).preview(display_path))
         }))
@@ -79,33 +146,53 @@ impl TypedTool for EditFile {
 
 /// The result of an edit, before it is written.
 struct PlannedEdit {
-    resolved: ResolvedPath,
     metadata: Metadata,
     old_text: String,
-    edited: Edited,
+    edited: EditedText,
 }
 
-fn plan_edit(workspace: &Workspace, arguments: &Arguments) -> Result<PlannedEdit, String> {
-    let resolved =
-        workspace.resolve(&arguments.path, FileAccess::Write).map_err(|error| error.to_string())?;
+fn resolve(workspace: &Workspace, arguments: &Arguments) -> Result<ResolvedPath, String> {
+    workspace.resolve(&arguments.path, FileAccess::Write).map_err(|error| error.to_string())
+}
+
+fn plan_edit(
+    workspace: &Workspace,
+    resolved: &ResolvedPath,
+    arguments: &Arguments,
+) -> Result<PlannedEdit, String> {
     let display_path = resolved.display_path();
-    let FileContent { bytes, metadata } = atomic_write::read(workspace, &resolved)?;
+    let FileContent { bytes, metadata } = atomic_write::read(workspace, resolved)?;
     let old_text = String::from_utf8(bytes).map_err(|_| {
         format!("{display_path} is not UTF-8 text, and editing it here would damage it; use bash")
     })?;
-    let edit =
-        Edit { old: &arguments.old_text, new: &arguments.new_text, replace_all: arguments.replace_all };
-    let edited = edit.apply(&old_text).map_err(|problem| problem.describe(display_path))?;
+    let edited =
+        matching::apply(&arguments.edits()?, &old_text).map_err(|FailedEdit { index, problem }| {
+            let reason = problem.describe(display_path);
+            if arguments.edits.is_some() {
+                format!("edits[{index}]: {reason}; nothing changed")
+            } else {
+                reason
+            }
+        })?;
     if edited.text == old_text {
         return Err(format!("{display_path} already has this text; nothing changed"));
     }
-    Ok(PlannedEdit { resolved, metadata, old_text, edited })
+    Ok(PlannedEdit { metadata, old_text, edited })
 }
 
-fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, String> {
-    let PlannedEdit { resolved, metadata, old_text, edited } = plan_edit(workspace, arguments)?;
-    let display_path = resolved.display_path();
-    atomic_write::write(workspace, &resolved, edited.text.as_bytes(), Some(&metadata))?;
+fn edit(workspace: &Workspace, seen: &SeenFiles, arguments: &Arguments) -> Result<ToolOutput, String> {
+    let resolved = resolve(workspace, arguments)?;
+    let (path, display_path) = (resolved.path(), resolved.display_path());
+    // Opening the target would create missing folders.
+    path.symlink_metadata().map_err(|error| describe(display_path, &error))?;
+    let target = WriteTarget::open(workspace, &resolved)?;
+    let PlannedEdit { metadata, old_text, edited } = plan_edit(workspace, &resolved, arguments)?;
+    let is_known = !seen.has_changed(&path, &metadata);
+    let written = target.write(edited.text.as_bytes(), Some(&metadata))?;
+    // The model still hasn't seen changes by others, which the edit has kept.
+    if is_known {
+        seen.record(&path, &written);
+    }
     let diff = FileDiff::new(display_path, &old_text, &edited.text);
     let mut text = format!("edited {display_path}, line {}: +{} −{}", edited.line, diff.added, diff.removed);
     if edited.count > 1 {

@@ -3,9 +3,16 @@
 use std::path::PathBuf;
 
 use tiller_core::setting::Settings;
+use tiller_core::tool_spec::ToolSet;
+use tiller_files::git;
 
+use super::github::GithubRepository;
+use super::job_table::JobTable;
+use super::limited_output::OutputOptions;
+use super::seen_files::SeenFiles;
 use super::truncation::OutputLimits;
 use crate::process::Runner;
+use crate::sandbox::Sandbox;
 use crate::workspace::Workspace;
 
 /// The dependencies of the built-in tools.
@@ -15,20 +22,43 @@ pub struct ToolEnvironment {
     pub workspace: Workspace,
     /// The runner of commands.
     pub runner: Runner,
+    /// The sandbox of commands.
+    pub sandbox: Sandbox,
     /// Limits of one result.
     pub limits: OutputLimits,
     /// Time limits of commands.
     pub bash: BashTimes,
     /// Folder for outputs that are over the limits; created when needed, readable by the tools.
     pub scratch: PathBuf,
+    /// The repository on GitHub, if there is one and a token for it.
+    pub github: Option<GithubRepository>,
+    /// The files that the model has seen.
+    pub seen: SeenFiles,
+    /// The background jobs of the session.
+    pub jobs: JobTable,
 }
 
 impl ToolEnvironment {
-    /// Creates an environment with default limits and times.
+    /// Creates an environment with default limits and times, and without a sandbox.
     #[must_use]
     pub fn new(workspace: Workspace, runner: Runner, scratch: impl Into<PathBuf>) -> Self {
         let (limits, bash) = (OutputLimits::default(), BashTimes::default());
-        Self { workspace, runner, limits, bash, scratch: scratch.into() }
+        let (scratch, seen, jobs) = (scratch.into(), SeenFiles::default(), JobTable::default());
+        Self { workspace, runner, sandbox: Sandbox::off(), limits, bash, scratch, github: None, seen, jobs }
+    }
+
+    /// Returns the limits of results.
+    pub(super) fn output_options(&self) -> OutputOptions {
+        OutputOptions { limits: self.limits, scratch: self.scratch.clone() }
+    }
+
+    /// Returns true if the tools of a set can work here.
+    pub(super) fn has(&self, set: Option<ToolSet>) -> bool {
+        match set {
+            Some(ToolSet::Git) => git::find(self.workspace.root()).is_some(),
+            Some(ToolSet::Github) => self.github.is_some(),
+            Some(ToolSet::Files | ToolSet::Bash | ToolSet::Web | ToolSet::Plan | ToolSet::Mcp) | None => true,
+        }
     }
 
     /// Returns the workspace with the stored outputs, for tools that read.

@@ -9,11 +9,12 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tiller_core::tool_spec::{Access, OutputKind, ShownArgument, ToolTraits, TouchedPaths};
+use tiller_core::tool_spec::{Access, OutputKind, ShownArgument, ToolSet, ToolTraits, TouchedPaths};
 use tiller_files::walk::{CancelFlag, WalkEntryKind, WalkOptions};
 
 use super::atomic_write::describe;
 use super::blocking;
+use super::notice::truncation_notice;
 use super::pattern::Pattern;
 use super::truncation::{OutputLimits, TruncationExtent};
 use super::{ToolEnvironment, ToolOutput, ToolProgress, TypedTool};
@@ -21,7 +22,7 @@ use crate::workspace::{FileAccess, Workspace};
 
 mod results;
 
-use results::SearchResults;
+use results::{SearchResults, ShownMatches};
 
 /// Default limit of matching lines.
 const DEFAULT_LIMIT: usize = 200;
@@ -56,7 +57,10 @@ pub(super) struct Arguments {
     #[serde(default)]
     #[schemars(range(max = 50))]
     context: Option<usize>,
-    /// Maximum number of matching lines to show. Default: 200.
+    /// Kind of the result: the matching `lines`, the `files` that have any, or their `counts` in each file. Default: lines.
+    #[serde(default)]
+    show: ShownMatches,
+    /// Maximum number of matching lines, or of files, to show. Default: 200.
     #[serde(default)]
     #[schemars(range(min = 1))]
     limit: Option<usize>,
@@ -73,7 +77,7 @@ impl Arguments {
     }
 
     fn searcher(&self) -> Searcher {
-        let context = self.context.unwrap_or(0);
+        let context = self.context.filter(|_| self.show == ShownMatches::Lines).unwrap_or(0);
         SearcherBuilder::new()
             .line_number(true)
             .before_context(context)
@@ -96,12 +100,13 @@ impl TypedTool for Grep {
         shown_argument: ShownArgument::PatternAndPath,
         output: OutputKind::Listing,
         paths: TouchedPaths::Tree,
+        set: Some(ToolSet::Files),
         ..ToolTraits::new(Access::Reads)
     };
 
     fn description(&self) -> String {
-        "Searches files for lines that match a regular expression; answers with `path:line:text`. What git ignores and \
-         binary files are left out."
+        "Searches files for lines that match a regular expression; answers with `path:line:text`, or with the files or \
+         counts. What git ignores and binary files are left out."
             .into()
     }
 
@@ -137,7 +142,8 @@ fn grep(
     let path = arguments.path.as_deref().unwrap_or(".");
     let resolved = workspace.resolve(path, FileAccess::Read).map_err(|error| error.to_string())?;
     let (matcher, mut searcher) = (arguments.matcher()?, arguments.searcher());
-    let mut results = SearchResults::new(arguments.limit.unwrap_or(DEFAULT_LIMIT), limits.max_chars);
+    let mut results =
+        SearchResults::new(arguments.show, arguments.limit.unwrap_or(DEFAULT_LIMIT), limits.max_chars);
     let metadata = resolved.path().metadata().map_err(|error| describe(resolved.display_path(), &error))?;
     let mut search = |file: &File, display_path: &str| {
         // A file that can't be read to its end is searched as far as it can be read.
@@ -179,17 +185,16 @@ fn require_file(opened: io::Result<File>, display_path: &str) -> Result<File, St
 fn show(results: SearchResults, limits: OutputLimits) -> ToolOutput {
     let head = limits.head(&results.text);
     let is_cut = head.extent != TruncationExtent::Whole;
-    let mut text = head.text.to_owned();
-    if is_cut || results.is_full() {
-        text.push_str(
-            "[there may be more matches than are shown; narrow it down with path, glob or pattern]",
-        );
+    let details = json!({ "matches": results.matches, "files": results.files });
+    let mut output = ToolOutput { details: Some(details), ..ToolOutput::text(head.text) };
+    let hint = "there may be more matches than are shown; narrow it down with path, glob or pattern";
+    if is_cut {
+        let total = (!results.is_full()).then(|| results.text.chars().count());
+        output.push_cut(truncation_notice(head.text.chars().count(), total, Grep::NAME, hint));
+    } else if results.is_full() {
+        output.push_notice(hint);
     } else if results.matches == 0 {
-        text.push_str("[no matches]");
+        output.push_notice("no matches");
     }
-    ToolOutput {
-        details: Some(json!({ "matches": results.matches })),
-        warning: is_cut.then(|| "only some of the matches fit into the result".into()),
-        ..ToolOutput::text(text)
-    }
+    output
 }

@@ -1,17 +1,16 @@
-//! `list_files`: lists a folder, or finds files by a glob.
+//! `list_files`: lists a folder.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
-use tiller_core::tool_spec::{Access, OutputKind, ToolTraits, TouchedPaths};
+use tiller_core::tool_spec::{Access, OutputKind, ToolSet, ToolTraits, TouchedPaths};
 use tiller_files::walk::{CancelFlag, WalkEntryKind, WalkOptions};
 
 use super::atomic_write::describe;
 use super::blocking;
-use super::pattern::Pattern;
-use super::truncation::{OutputLimits, TruncationExtent};
+use super::listing::{resolve_folder, show};
+use super::truncation::OutputLimits;
 use super::{ToolEnvironment, ToolOutput, ToolProgress, TypedTool};
-use crate::workspace::{FileAccess, Workspace};
+use crate::workspace::Workspace;
 
 /// Default limit of entries.
 const DEFAULT_LIMIT: usize = 1_000;
@@ -28,10 +27,7 @@ pub(super) struct Arguments {
     /// Folder to list, relative to the working directory. Default: the working directory.
     #[serde(default)]
     path: Option<String>,
-    /// List only what matches this glob, at any depth: `*.rs` by name, `src/**/*.{ts,tsx}` by path from the folder.
-    #[serde(default)]
-    pattern: Option<String>,
-    /// How many levels deep to list. Default: 1, with a pattern all.
+    /// How many levels deep to list. Default: 1.
     #[serde(default)]
     #[schemars(range(min = 1))]
     depth: Option<usize>,
@@ -53,11 +49,12 @@ impl TypedTool for ListFiles {
     const TRAITS: ToolTraits = ToolTraits {
         output: OutputKind::Listing,
         paths: TouchedPaths::Tree,
+        set: Some(ToolSet::Files),
         ..ToolTraits::new(Access::Reads)
     };
 
     fn description(&self) -> String {
-        "Lists a folder, or finds files by a glob. Folders end with `/`. What git ignores is left out.".into()
+        "Lists a folder. Folders end with `/`. What git ignores is left out.".into()
     }
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {
@@ -66,7 +63,7 @@ impl TypedTool for ListFiles {
                 return Err(format!("argument `{name}`: at least 1"));
             }
         }
-        arguments.pattern.as_deref().map_or(Ok(()), |glob| Pattern::parse("pattern", glob).map(drop))
+        Ok(())
     }
 
     async fn run(&self, arguments: Arguments, _progress: ToolProgress) -> ToolOutput {
@@ -84,42 +81,17 @@ fn list(
     arguments: &Arguments,
     cancel: &CancelFlag,
 ) -> Result<ToolOutput, String> {
-    let path = arguments.path.as_deref().unwrap_or(".");
-    let resolved = workspace.resolve(path, FileAccess::Read).map_err(|error| error.to_string())?;
+    let resolved = resolve_folder(workspace, arguments.path.as_deref())?;
     let display_path = resolved.display_path();
-    let metadata = resolved.path().metadata().map_err(|error| describe(display_path, &error))?;
-    if !metadata.is_dir() {
-        return Err(format!("{display_path} is not a folder; read_file shows files"));
-    }
-    let pattern = arguments.pattern.as_deref().map(|glob| Pattern::parse("pattern", glob)).transpose()?;
-    let max_depth = arguments.depth.or(if pattern.is_some() { None } else { Some(1) });
     let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
+    let max_depth = Some(arguments.depth.unwrap_or(1));
     let options = WalkOptions { max_depth, cancel: cancel.clone(), ..WalkOptions::default() };
     let entries = workspace.walk(&resolved, options).map_err(|error| describe(display_path, &error))?;
-    let mut names = entries.filter_map(|entry| {
-        let matches = pattern.as_ref().is_none_or(|pattern| pattern.matches(&entry.relative_path));
+    let mut names = entries.map(|entry| {
         let mark = if entry.kind == WalkEntryKind::Folder { "/" } else { "" };
-        matches.then(|| format!("{}{mark}\n", entry.relative_path.display()))
+        format!("{}{mark}\n", entry.relative_path.display())
     });
     let listed: Vec<String> = names.by_ref().take(limit).collect();
     let has_more = names.next().is_some();
-    Ok(show(display_path, &listed, limits, has_more))
-}
-
-fn show(display_path: &str, listed: &[String], limits: OutputLimits, has_more: bool) -> ToolOutput {
-    let text = listed.concat();
-    let head = limits.head(&text);
-    let is_cut = head.extent != TruncationExtent::Whole;
-    let mut output = match head.lines {
-        0 => ToolOutput::text("[nothing found]"),
-        count if is_cut || has_more => ToolOutput::text(format!(
-            "{}[only the first {count} entries are shown; narrow it down with path, pattern or depth]",
-            head.text
-        )),
-        _ => ToolOutput::text(head.text),
-    };
-    output.details = Some(json!({ "files": head.lines }));
-    output.warning =
-        is_cut.then(|| format!("{display_path}: only {} entries fit into the result", head.lines));
-    output
+    Ok(show(ListFiles::NAME, &listed, limits, has_more))
 }

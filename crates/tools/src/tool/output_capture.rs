@@ -1,4 +1,5 @@
-//! Capture of a command's output: its end in memory, and the whole output in a file once it is long.
+//! Capture of a command's output: its beginning and end in memory, and the whole output in a file once it is long.
+//! `output_reader` reads it piece by piece while the command runs.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -7,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use tiller_core::ansi::{OutputBuffer, StyleRun, StyledText};
+use tiller_core::ansi::{MAX_STYLE_RUNS, OutputBuffer, StyleRun, StyledText};
 use tiller_core::unit::thousands;
 use tokio::io::AsyncWriteExt as _;
 
-use super::truncation::{self, OutputLimits, TruncationExtent};
+use super::notice::truncation_notice;
+use super::truncation::{OutputLimits, TruncationExtent};
 
 /// Maximum size of an output file, in bytes. A command that prints forever must not fill the disk.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
@@ -34,25 +36,68 @@ const SNAPSHOT_BYTES: usize = 100_000;
 /// The output of a running command.
 #[derive(Debug)]
 pub struct OutputCapture {
-    limits: OutputLimits,
+    /// The name of what prints, for the notice of a cut.
+    pub(super) source: &'static str,
+    pub(super) limits: OutputLimits,
     scratch: PathBuf,
     /// A mutex, because the output is requested on another thread when the command is stopped; it is held across no
     /// await.
     state: Arc<Mutex<CaptureState>>,
     file: OutputFile,
+    /// True if the file stays, and others read it while the command prints.
+    keeps_file: bool,
 }
 
 /// The part in memory.
 #[derive(Debug)]
-struct CaptureState {
+pub(super) struct CaptureState {
     /// The output as a terminal would show it; of a long one, the end.
-    buffer: OutputBuffer,
+    pub(super) buffer: OutputBuffer,
+    /// The beginning.
+    head: OutputHead,
     /// The raw output while there is no file; if no file can be written, its end.
     raw: Vec<u8>,
     /// The file with the whole output.
-    file: Option<PathBuf>,
+    pub(super) file: Option<PathBuf>,
     /// True if the file's path was reported.
     is_file_reported: bool,
+}
+
+/// The beginning of the output.
+#[derive(Debug)]
+struct OutputHead {
+    buffer: OutputBuffer,
+    /// Number of bytes that it still takes.
+    room: usize,
+}
+
+impl OutputHead {
+    fn new(limits: OutputLimits) -> Self {
+        // A character has at most four bytes; as much again for styles.
+        Self { buffer: OutputBuffer::default(), room: limits.max_chars.saturating_mul(8) }
+    }
+
+    fn push(&mut self, chunk: &[u8]) {
+        let taken = chunk.len().min(self.room);
+        if taken > 0 {
+            self.room -= taken;
+            self.buffer.push(&chunk[..taken]);
+        }
+    }
+
+    /// Returns the whole lines within the limits.
+    fn lines(&self, limits: OutputLimits) -> StyledText {
+        first_lines(&self.buffer.styled_text(), limits)
+    }
+}
+
+/// Returns the whole lines within the limits at the beginning of a text.
+pub(super) fn first_lines(printed: &StyledText, limits: OutputLimits) -> StyledText {
+    let end = printed.text.rfind('\n').map_or(0, |at| at + 1);
+    match limits.head(&printed.text[..end]) {
+        part if part.extent == TruncationExtent::PartOfLine => StyledText::default(),
+        part => printed.prefix_to(part.text.len()),
+    }
 }
 
 /// The file with the whole output.
@@ -71,7 +116,7 @@ enum OutputFile {
 /// A complete output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CapturedOutput {
-    /// Its end as a terminal shows it, within the limits and without escape sequences.
+    /// What a terminal shows of it, without escape sequences; of a long one, its beginning and end within the limits.
     pub text: String,
     /// The styles of `text`.
     pub strokes: Vec<StyleRun>,
@@ -82,14 +127,16 @@ pub struct CapturedOutput {
 }
 
 impl OutputCapture {
-    /// Creates an empty capture. Output over the limits goes to a file in the folder `scratch`, which is created when
-    /// needed.
+    /// Creates an empty capture of the output of `source`. Output over the limits goes to a file in the folder
+    /// `scratch`, which is created when needed.
     #[must_use]
-    pub fn new(limits: OutputLimits, scratch: impl Into<PathBuf>) -> Self {
+    pub fn new(source: &'static str, limits: OutputLimits, scratch: impl Into<PathBuf>) -> Self {
         // A character has at most four bytes.
         let buffer = OutputBuffer::with_limit(limits.max_chars.saturating_mul(4).max(SNAPSHOT_BYTES));
-        let state = CaptureState { buffer, raw: Vec::new(), file: None, is_file_reported: false };
-        Self { limits, scratch: scratch.into(), state: Arc::new(Mutex::new(state)), file: OutputFile::None }
+        let head = OutputHead::new(limits.split().0);
+        let state = CaptureState { buffer, head, raw: Vec::new(), file: None, is_file_reported: false };
+        let state = Arc::new(Mutex::new(state));
+        Self { source, limits, scratch: scratch.into(), state, file: OutputFile::None, keeps_file: false }
     }
 
     /// Appends output.
@@ -121,8 +168,9 @@ impl OutputCapture {
     /// Returns a function that returns the output at the moment of its call, for a command that is stopped then. Output
     /// over the limits is written to a file in this case too.
     pub fn snapshot_fn(&self) -> impl Fn() -> CapturedOutput + Send + use<> {
-        let (limits, scratch, state) = (self.limits, self.scratch.clone(), Arc::clone(&self.state));
-        move || lock(&state).snapshot(limits, &scratch)
+        let (source, limits) = (self.source, self.limits);
+        let (scratch, state) = (self.scratch.clone(), Arc::clone(&self.state));
+        move || lock(&state).snapshot(source, limits, &scratch)
     }
 
     /// Returns the last lines, to show while the command runs.
@@ -137,21 +185,32 @@ impl OutputCapture {
         self.state().buffer.continuation(SNAPSHOT_BYTES)
     }
 
-    /// Ends the capture and returns the output.
-    pub async fn finish(mut self) -> CapturedOutput {
-        let (printed, is_whole) = self.state().printed();
-        let part = self.limits.tail(&printed.text);
-        if part.extent == TruncationExtent::Whole && is_whole {
-            self.remove_file();
-            return CapturedOutput::complete(printed);
-        }
+    /// Keeps the whole output in a file from now on, however short it is.
+    pub(super) async fn keep_file(&mut self) {
+        self.keeps_file = true;
         if matches!(self.file, OutputFile::None) {
             self.create_file().await;
         }
-        let describe_part = self.state().describe_part(&part);
-        let StyledText { text, strokes } = printed.suffix_from(printed.text.len() - part.text.len());
+        self.state().is_file_reported = true;
+    }
+
+    /// Returns the part in memory, for readers.
+    pub(super) fn shared_state(&self) -> Arc<Mutex<CaptureState>> {
+        Arc::clone(&self.state)
+    }
+
+    /// Ends the capture and returns the output.
+    pub async fn finish(mut self) -> CapturedOutput {
+        let (StyledText { text, strokes }, cut) = self.state().fit(self.limits);
+        let Some(cut) = cut else {
+            self.remove_file();
+            return CapturedOutput { text, strokes, ..CapturedOutput::default() };
+        };
+        if matches!(self.file, OutputFile::None) {
+            self.create_file().await;
+        }
         let (notice, full_output) = self.end_file().await;
-        let notice = Some(format!("output cut: {describe_part} shown; {notice}"));
+        let notice = Some(cut.notice(self.source, &notice));
         CapturedOutput { text, strokes, notice, full_output }
     }
 
@@ -180,7 +239,11 @@ impl OutputCapture {
         let room = usize::try_from(MAX_FILE - *bytes).unwrap_or(usize::MAX);
         let chunk = &chunk[..chunk.len().min(room)];
         *bytes += chunk.len() as u64;
-        if let Err(error) = file.write_all(chunk).await {
+        let mut written = file.write_all(chunk).await;
+        if self.keeps_file && written.is_ok() {
+            written = file.flush().await;
+        }
+        if let Err(error) = written {
             self.file = OutputFile::Failed(error);
         }
     }
@@ -210,51 +273,42 @@ impl Drop for OutputCapture {
     }
 }
 
-impl CapturedOutput {
-    fn complete(StyledText { text, strokes }: StyledText) -> Self {
-        Self { text, strokes, ..Self::default() }
-    }
-}
-
 impl CaptureState {
     /// Appends output; returns the number of raw bytes in memory.
     fn append(&mut self, chunk: &[u8]) -> usize {
         self.buffer.push(chunk);
+        self.head.push(chunk);
         self.raw.extend_from_slice(chunk);
         self.raw.len()
     }
 
-    /// Returns the output as a terminal would show it, and true if that is all of it.
-    fn printed(&self) -> (StyledText, bool) {
-        (self.buffer.styled_text(), !self.buffer.is_cut())
+    /// Returns what is shown of the output, and the cut unless that is all: the first lines, as many
+    /// as fit into a quarter of the limits, and the last ones.
+    fn fit(&self, limits: OutputLimits) -> (StyledText, Option<OutputCut>) {
+        let printed = self.buffer.styled_text();
+        if !self.buffer.is_cut() && limits.tail(&printed.text).extent == TruncationExtent::Whole {
+            return (printed, None);
+        }
+        let (head_limits, tail_limits) = limits.split();
+        let head = self.head.lines(head_limits);
+        let total = PrintedSize {
+            characters: self.buffer.dropped() + printed.text.chars().count(),
+            lines: self.buffer.lines(),
+        };
+        let (shown, cut) = join_ends(head, &printed, tail_limits, total);
+        (shown, Some(cut))
     }
 
-    /// Describes the part of the output that `kept` holds.
-    fn describe_part(&self, part: &truncation::Truncated<'_>) -> String {
-        match part.extent {
-            TruncationExtent::PartOfLine => "a part of the last line is".to_owned(),
-            TruncationExtent::Lines | TruncationExtent::Whole => {
-                let lines = self.buffer.lines();
-                format!("the last {} of {} lines are", thousands(part.lines), thousands(lines))
-            }
-        }
-    }
-
-    fn snapshot(&mut self, limits: OutputLimits, scratch: &Path) -> CapturedOutput {
-        let (printed, is_whole) = self.printed();
-        let part = limits.tail(&printed.text);
-        if part.extent == TruncationExtent::Whole && is_whole {
-            return CapturedOutput::complete(printed);
-        }
+    fn snapshot(&mut self, source: &str, limits: OutputLimits, scratch: &Path) -> CapturedOutput {
+        let (StyledText { text, strokes }, cut) = self.fit(limits);
+        let Some(cut) = cut else { return CapturedOutput { text, strokes, ..CapturedOutput::default() } };
         self.is_file_reported = self.file.is_some();
         let path = self.file.clone().map_or_else(|| self.store(scratch), Ok);
-        let notice = match &path {
+        let kept = match &path {
             Ok(path) => format!("what was kept of the rest is in {}", path.display()),
             Err(error) => format!("the rest could not be kept: {error}"),
         };
-        let notice = Some(format!("output cut: {} shown; {notice}", self.describe_part(&part)));
-        let StyledText { text, strokes } = printed.suffix_from(printed.text.len() - part.text.len());
-        CapturedOutput { text, strokes, notice, full_output: path.ok() }
+        CapturedOutput { text, strokes, notice: Some(cut.notice(source, &kept)), full_output: path.ok() }
     }
 
     fn store(&self, scratch: &Path) -> io::Result<PathBuf> {
@@ -262,6 +316,48 @@ impl CaptureState {
         file.write_all(&self.raw)?;
         Ok(path)
     }
+}
+
+/// The size of an output, shown or not.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PrintedSize {
+    pub(super) characters: usize,
+    pub(super) lines: usize,
+}
+
+/// The extent of a cut, in characters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OutputCut {
+    shown: usize,
+    total: usize,
+}
+
+impl OutputCut {
+    /// Returns the notice about the output of `source`; `rest` says how to get at the rest.
+    pub(super) fn notice(self, source: &str, rest: &str) -> String {
+        truncation_notice(self.shown, Some(self.total), source, rest)
+    }
+}
+
+/// Joins the first lines of an output with the last ones of `printed`.
+pub(super) fn join_ends(
+    head: StyledText,
+    printed: &StyledText,
+    tail_limits: OutputLimits,
+    total: PrintedSize,
+) -> (StyledText, OutputCut) {
+    let mut shown = head;
+    let tail = tail_limits.tail(&printed.text);
+    let cut =
+        OutputCut { shown: shown.text.chars().count() + tail.text.chars().count(), total: total.characters };
+    if !shown.text.is_empty() {
+        let missing = total.lines.saturating_sub(shown.text.lines().count() + tail.lines);
+        let lines = if missing == 1 { "line" } else { "lines" };
+        shown.text.push_str(&format!("[… {} {lines} left out …]\n", thousands(missing)));
+    }
+    shown.append(&printed.suffix_from(printed.text.len() - tail.text.len()));
+    shown.strokes.drain(..shown.strokes.len().saturating_sub(MAX_STYLE_RUNS));
+    (shown, cut)
 }
 
 /// Returns the last screenful of an output.
@@ -272,7 +368,7 @@ pub fn glance(buffer: &OutputBuffer) -> StyledText {
     printed.suffix_from(printed.text.len() - part)
 }
 
-fn lock(state: &Mutex<CaptureState>) -> MutexGuard<'_, CaptureState> {
+pub(super) fn lock(state: &Mutex<CaptureState>) -> MutexGuard<'_, CaptureState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -318,7 +414,7 @@ mod tests {
     #[tokio::test]
     async fn capture_short_output_stays_in_memory() {
         let folder = tempfile::TempDir::new().unwrap();
-        let mut capture = OutputCapture::new(LIMITS, folder.path().join("scratch"));
+        let mut capture = OutputCapture::new("bash", LIMITS, folder.path().join("scratch"));
         capture.push(b"\x1b[1ma\x1b[0m\n").await;
         capture.push(b"b").await;
         let bold = SgrState { emphasis: Emphasis::BOLD, ..SgrState::default() };
@@ -330,9 +426,9 @@ mod tests {
 
     #[tokio::test]
     async fn capture_output_is_available_before_its_end() {
-        for (count, describe_part) in [(2, "1\n2\n"), (3, "2\n3\n"), (500, "499\n500\n")] {
+        for (count, expected) in [(2, "1\n2\n"), (3, "2\n3\n"), (500, "499\n500\n")] {
             let folder = tempfile::TempDir::new().unwrap();
-            let mut capture = OutputCapture::new(LIMITS, folder.path());
+            let mut capture = OutputCapture::new("bash", LIMITS, folder.path());
             let snapshot = capture.snapshot_fn();
             let whole: String = (1..=count).map(|n| format!("{n}\n")).collect();
             capture.push(whole.as_bytes()).await;
@@ -340,7 +436,7 @@ mod tests {
                 file.flush().await.unwrap();
             }
             let CapturedOutput { text, notice, full_output, .. } = snapshot();
-            assert_eq!(text, describe_part);
+            assert_eq!(text, expected);
             let part = full_output.map(|path| fs::read_to_string(path).unwrap());
             assert_eq!(part, (count > 2).then_some(whole));
             assert_eq!(notice.is_some(), count > 2, "{notice:?}");
@@ -351,7 +447,7 @@ mod tests {
     async fn capture_long_output_shows_end_and_keeps_whole() {
         for count in [3, 500] {
             let folder = tempfile::TempDir::new().unwrap();
-            let mut capture = OutputCapture::new(LIMITS, folder.path().join("scratch"));
+            let mut capture = OutputCapture::new("bash", LIMITS, folder.path().join("scratch"));
             let whole: String = (1..=count).map(|n| format!("{n}\n")).collect();
             for line in whole.split_inclusive('\n') {
                 capture.push(line.as_bytes()).await;
@@ -361,15 +457,37 @@ mod tests {
             let path = output.full_output.unwrap();
             assert_eq!(output.text, format!("{}\n{count}\n", count - 1));
             assert_eq!(fs::read_to_string(&path).unwrap(), whole);
-            let notice = format!("the last 2 of {count} lines are shown; all of it is in {}", path.display());
-            assert_eq!(output.notice.unwrap(), format!("output cut: {notice}"));
+            let (shown, total) = (output.text.chars().count(), thousands(whole.chars().count()));
+            let notice = format!("showing {shown} of {total} characters from bash; all of it is in");
+            assert_eq!(output.notice.unwrap(), format!("OUTPUT TRUNCATED: {notice} {}", path.display()));
+        }
+    }
+
+    #[tokio::test]
+    async fn capture_long_output_shows_both_ends_with_styles() {
+        let limits = OutputLimits { max_lines: 8, max_chars: 400 };
+        for count in [9, 20_000] {
+            let folder = tempfile::TempDir::new().unwrap();
+            let mut capture = OutputCapture::new("bash", limits, folder.path());
+            for n in 1..=count {
+                capture.push(format!("\x1b[31m{n}\x1b[m\n").as_bytes()).await;
+            }
+            let CapturedOutput { text, strokes, .. } = capture.finish().await;
+            let end: String = (count - 5..=count).map(|n| format!("{n}\n")).collect();
+            let missing = if count == 9 { "1 line".to_owned() } else { "19,992 lines".to_owned() };
+            assert_eq!(text, format!("1\n2\n[… {missing} left out …]\n{end}"));
+            let styled: Vec<String> =
+                strokes.iter().map(|run| text.chars().skip(run.start).take(run.length).collect()).collect();
+            let numbers: Vec<String> =
+                [1, 2].into_iter().chain(count - 5..=count).map(|n| n.to_string()).collect();
+            assert_eq!(styled, numbers);
         }
     }
 
     #[tokio::test]
     async fn capture_progress_bar_is_only_its_last_state() {
         let folder = tempfile::TempDir::new().unwrap();
-        let mut capture = OutputCapture::new(LIMITS, folder.path());
+        let mut capture = OutputCapture::new("bash", LIMITS, folder.path());
         capture.push(b"begin\n").await;
         for percent in 0..=100 {
             capture.push(format!("\x1b[32m{percent}%\x1b[0m\r").as_bytes()).await;
@@ -389,7 +507,7 @@ mod tests {
         let bar: String = (0..=100).map(|percent| format!("\r{percent}%")).collect();
         for (printed, is_named) in [(bar.as_str(), false), (&*"line\n".repeat(40), true)] {
             let folder = tempfile::TempDir::new().unwrap();
-            let mut capture = OutputCapture::new(LIMITS, folder.path());
+            let mut capture = OutputCapture::new("bash", LIMITS, folder.path());
             let snapshot = capture.snapshot_fn();
             capture.push(printed.as_bytes()).await;
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -402,7 +520,7 @@ mod tests {
     #[tokio::test]
     async fn capture_cut_output_has_styles_of_shown_part() {
         let folder = tempfile::TempDir::new().unwrap();
-        let mut capture = OutputCapture::new(LIMITS, folder.path());
+        let mut capture = OutputCapture::new("bash", LIMITS, folder.path());
         capture.push(b"\x1b[31m1\n2\n3\x1b[m\n").await;
         let output = capture.finish().await;
         assert_eq!(output.text, "2\n3\n");
@@ -411,7 +529,7 @@ mod tests {
 
     #[tokio::test]
     async fn capture_unwritable_output_is_still_shown() {
-        let mut capture = OutputCapture::new(LIMITS, "/dev/null/no");
+        let mut capture = OutputCapture::new("bash", LIMITS, "/dev/null/no");
         capture.push(b"1\n2\n3\n").await;
         let output = capture.finish().await;
         assert_eq!((output.text.as_str(), output.full_output), ("2\n3\n", None));

@@ -5,9 +5,11 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tiller_core::tool_spec::{Access, OutputKind, ToolTraits, TouchedPaths};
-use tiller_core::unit::thousands;
+use tiller_core::tool_spec::{Access, OutputKind, ToolSet, ToolTraits, TouchedPaths};
 
+use super::atomic_write::FileContent;
+use super::notice::truncation_notice;
+use super::seen_files::SeenFiles;
 use super::truncation::{OutputLimits, Truncated, TruncationExtent};
 use super::{ToolEnvironment, ToolOutput, ToolProgress, TypedTool, atomic_write, blocking, image};
 use crate::workspace::{FileAccess, Workspace};
@@ -19,6 +21,7 @@ const BINARY_PREFIX: usize = 8_000;
 pub(super) struct ReadFile {
     workspace: Workspace,
     limits: OutputLimits,
+    seen: SeenFiles,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -38,15 +41,20 @@ pub(super) struct Arguments {
 
 impl From<&ToolEnvironment> for ReadFile {
     fn from(environment: &ToolEnvironment) -> Self {
-        Self { workspace: environment.readable(), limits: environment.limits }
+        let (limits, seen) = (environment.limits, environment.seen.clone());
+        Self { workspace: environment.readable(), limits, seen }
     }
 }
 
 impl TypedTool for ReadFile {
     type Arguments = Arguments;
     const NAME: &'static str = "read_file";
-    const TRAITS: ToolTraits =
-        ToolTraits { output: OutputKind::File, paths: TouchedPaths::File, ..ToolTraits::new(Access::Reads) };
+    const TRAITS: ToolTraits = ToolTraits {
+        output: OutputKind::File,
+        paths: TouchedPaths::File,
+        set: Some(ToolSet::Files),
+        ..ToolTraits::new(Access::Reads)
+    };
 
     fn description(&self) -> String {
         let OutputLimits { max_lines, max_chars } = self.limits;
@@ -67,14 +75,22 @@ impl TypedTool for ReadFile {
     }
 
     async fn run(&self, arguments: Arguments, _progress: ToolProgress) -> ToolOutput {
-        let (workspace, limits) = (self.workspace.clone(), self.limits);
-        blocking::run(move |_| read(&workspace, limits, &arguments).unwrap_or_else(ToolOutput::error)).await
+        let (workspace, limits, seen) = (self.workspace.clone(), self.limits, self.seen.clone());
+        blocking::run(move |_| read(&workspace, limits, &seen, &arguments).unwrap_or_else(ToolOutput::error))
+            .await
     }
 }
 
-fn read(workspace: &Workspace, limits: OutputLimits, arguments: &Arguments) -> Result<ToolOutput, String> {
+fn read(
+    workspace: &Workspace,
+    limits: OutputLimits,
+    seen: &SeenFiles,
+    arguments: &Arguments,
+) -> Result<ToolOutput, String> {
     let resolved = workspace.resolve(&arguments.path, FileAccess::Read).map_err(|error| error.to_string())?;
-    let (display_path, bytes) = (resolved.display_path(), atomic_write::read(workspace, &resolved)?.bytes);
+    let FileContent { bytes, metadata } = atomic_write::read(workspace, &resolved)?;
+    seen.record(&resolved.path(), &metadata);
+    let display_path = resolved.display_path();
     if let Some(mime_type) = image::mime_type(&bytes) {
         return Ok(image::output(display_path, mime_type, &bytes));
     }
@@ -88,7 +104,7 @@ fn read(workspace: &Workspace, limits: OutputLimits, arguments: &Arguments) -> R
     let is_lossy = matches!(text, Cow::Owned(_));
     let mut output = show(display_path, text.trim_start_matches('\u{feff}'), limits, arguments)?;
     if is_lossy {
-        push_notice(&mut output, "not UTF-8: invalid bytes are shown as \u{fffd}");
+        output.push_notice("not UTF-8: invalid bytes are shown as \u{fffd}");
     }
     Ok(output)
 }
@@ -114,13 +130,13 @@ fn show(
     let head = limits.head(part);
     let mut output = ToolOutput::text(head.text);
     output.details = Some(json!({ "lines": head.lines }));
+    let notice = notice(&head, first, total);
     if head.extent != TruncationExtent::Whole {
-        let lines = (thousands(head.lines), thousands(total));
-        output.warning =
-            Some(format!("{display_path}: only {} of {} lines fit into the result", lines.0, lines.1));
-    }
-    if let Some(notice) = notice(&head, first, total) {
-        push_notice(&mut output, &notice);
+        let (shown, whole) = (head.text.chars().count(), part.chars().count());
+        let rest = notice.as_deref().unwrap_or_default();
+        output.push_cut(truncation_notice(shown, Some(whole), ReadFile::NAME, rest));
+    } else if let Some(notice) = notice {
+        output.push_notice(&notice);
     }
     Ok(output)
 }
@@ -145,13 +161,4 @@ fn notice(head: &Truncated<'_>, first: usize, total: usize) -> Option<String> {
     }
     (last < total)
         .then(|| format!("lines {first} to {last} of {total} are shown; continue with offset {}", last + 1))
-}
-
-fn push_notice(output: &mut ToolOutput, notice: &str) {
-    if let Some(tiller_core::message::UserBlock::Text { text }) = output.content.first_mut() {
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text.push_str(&format!("[{notice}]"));
-    }
 }

@@ -3,14 +3,21 @@
 use std::sync::{Arc, LazyLock};
 
 use tiller_core::tool_catalog::ToolCatalog;
-use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
+use tiller_core::tool_spec::{Access, ToolSet, ToolSpec, ToolTraits};
 
 use super::bash::BashTool;
 use super::edit_file::EditFile;
 use super::environment::ToolEnvironment;
+use super::find_files::FindFiles;
+use super::git::{GitAdd, GitBranch, GitCommit, GitDiff, GitLog, GitStatus};
+use super::github::{GithubCreateComment, GithubGetIssue, GithubListIssues};
 use super::grep::Grep;
+use super::job::JobTool;
+use super::job_table::JobTable;
 use super::list_files::ListFiles;
 use super::read_file::ReadFile;
+use super::update_plan::UpdatePlan;
+use super::web_fetch::WebFetch;
 use super::write_file::WriteFile;
 use super::{Tool, TypedTool, TypedToolAdapter};
 use crate::workspace::Workspace;
@@ -19,10 +26,23 @@ use crate::workspace::Workspace;
 const BUILT_IN: &[BuiltInTool] = &[
     BuiltInTool::new::<ReadFile>(),
     BuiltInTool::new::<ListFiles>(),
+    BuiltInTool::new::<FindFiles>(),
     BuiltInTool::new::<Grep>(),
     BuiltInTool::new::<EditFile>(),
     BuiltInTool::new::<WriteFile>(),
     BuiltInTool::new::<BashTool>(),
+    BuiltInTool::new::<JobTool>(),
+    BuiltInTool::new::<GitStatus>(),
+    BuiltInTool::new::<GitDiff>(),
+    BuiltInTool::new::<GitLog>(),
+    BuiltInTool::new::<GitBranch>(),
+    BuiltInTool::new::<GitAdd>(),
+    BuiltInTool::new::<GitCommit>(),
+    BuiltInTool::new::<GithubListIssues>(),
+    BuiltInTool::new::<GithubGetIssue>(),
+    BuiltInTool::new::<GithubCreateComment>(),
+    BuiltInTool::new::<WebFetch>(),
+    BuiltInTool::new::<UpdatePlan>(),
 ];
 
 /// A row of the built-in tools.
@@ -52,12 +72,14 @@ pub fn built_in_tools() -> ToolCatalog {
 
 /// An error for a name that no tool has.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown tool `{name}`; available tools: {known}")]
+#[error("unknown tool `{name}`; available tools: {known}; sets of tools: {sets}")]
 pub struct UnknownTool {
     /// The unknown name.
     pub name: String,
     /// The existing names, separated by commas.
     pub known: String,
+    /// The names of the sets, separated by commas.
+    pub sets: String,
 }
 
 /// The origin of a tool.
@@ -67,6 +89,8 @@ pub enum ToolSource {
     BuiltIn,
     /// An extension, by its name.
     Extension(String),
+    /// A server, by its name.
+    Server(String),
     /// The program that embeds the session.
     Host,
 }
@@ -76,6 +100,7 @@ impl std::fmt::Display for ToolSource {
         match self {
             Self::BuiltIn => f.write_str("built in"),
             Self::Extension(name) => write!(f, "extension {name}"),
+            Self::Server(name) => write!(f, "MCP server {name}"),
             Self::Host => f.write_str("given by the host program"),
         }
     }
@@ -86,8 +111,16 @@ impl std::fmt::Display for ToolSource {
 pub struct Tools {
     tools: Vec<ToolEntry>,
     specs: Arc<[ToolSpec]>,
-    /// The folders that the built-in tools may reach.
+    shared: SharedState,
+}
+
+/// State that the built-in tools share with the session.
+#[derive(Clone, Default)]
+struct SharedState {
+    /// The folders that they may reach.
     workspace: Option<Workspace>,
+    /// Their background jobs.
+    jobs: JobTable,
 }
 
 /// A tool and its origin.
@@ -128,20 +161,28 @@ impl Tools {
             }
         }
         let specs = unique.iter().map(|entry| entry.tool.spec().clone()).collect();
-        Self { tools: unique, specs, workspace: None }
+        Self { tools: unique, specs, shared: SharedState::default() }
     }
 
-    /// Creates the built-in tools.
+    /// Creates the built-in tools, as far as the environment has what they need.
     #[must_use]
     pub fn built_in(environment: ToolEnvironment) -> Self {
-        let tools = BUILT_IN.iter().map(|tool| (tool.create)(&environment));
-        Self { workspace: Some(environment.readable()), ..Self::with_source(tools, &ToolSource::BuiltIn) }
+        let offered = BUILT_IN.iter().filter(|tool| environment.has(tool.traits.set));
+        let tools = offered.map(|tool| (tool.create)(&environment));
+        let shared = SharedState { workspace: Some(environment.readable()), jobs: environment.jobs.clone() };
+        Self { shared, ..Self::with_source(tools, &ToolSource::BuiltIn) }
     }
 
     /// Returns the folders that the built-in tools may reach; `None` without such tools.
     #[must_use]
     pub fn workspace(&self) -> Option<&Workspace> {
-        self.workspace.as_ref()
+        self.shared.workspace.as_ref()
+    }
+
+    /// Returns the background jobs of the built-in tools.
+    #[must_use]
+    pub fn jobs(&self) -> &JobTable {
+        &self.shared.jobs
     }
 
     /// Adds a tool, or replaces the one with its name.
@@ -153,8 +194,33 @@ impl Tools {
     /// Adds a tool from another origin, or replaces the one with its name.
     #[must_use]
     pub fn with_from(self, tool: Arc<dyn Tool>, source: ToolSource) -> Self {
-        let workspace = self.workspace;
-        Self { workspace, ..Self::from_entries(self.tools.into_iter().chain([ToolEntry { tool, source }])) }
+        let shared = self.shared;
+        Self { shared, ..Self::from_entries(self.tools.into_iter().chain([ToolEntry { tool, source }])) }
+    }
+
+    /// Replaces the names of [sets](ToolSet) by those of their tools.
+    #[must_use]
+    pub fn expand_sets(&self, names: &[String]) -> Vec<String> {
+        let tools_of = |set: ToolSet| self.specs.iter().filter(move |spec| spec.traits.set == Some(set));
+        let expand = |name: &String| match ToolSet::ALL.iter().find(|set| set.name() == *name) {
+            Some(set) => tools_of(*set).map(|spec| spec.name.clone()).collect(),
+            None => vec![name.clone()],
+        };
+        names.iter().flat_map(expand).collect()
+    }
+
+    /// Adds tools at the end. One whose name is taken is left out.
+    #[must_use]
+    pub fn with_others(self, others: impl IntoIterator<Item = (Arc<dyn Tool>, ToolSource)>) -> Self {
+        let shared = self.shared;
+        let mut tools = self.tools;
+        for (tool, source) in others {
+            let entry = ToolEntry { tool, source };
+            if tools.iter().all(|known| known.name() != entry.name()) {
+                tools.push(entry);
+            }
+        }
+        Self { shared, ..Self::from_entries(tools) }
     }
 
     /// Selects the tools with these names, in this order.
@@ -162,22 +228,25 @@ impl Tools {
     /// # Errors
     /// When no tool has one of the names.
     pub fn restrict(&self, names: &[String]) -> Result<Self, UnknownTool> {
-        let tools: Result<Vec<_>, _> = names
-            .iter()
-            .map(|name| {
-                let known = || self.names().collect::<Vec<_>>().join(", ");
-                self.entry(name).cloned().ok_or_else(|| UnknownTool { name: name.clone(), known: known() })
-            })
-            .collect();
-        Ok(Self { workspace: self.workspace.clone(), ..Self::from_entries(tools?) })
+        let tools: Result<Vec<_>, _> =
+            names.iter().map(|name| self.entry(name).cloned().ok_or_else(|| self.unknown(name))).collect();
+        Ok(Self { shared: self.shared.clone(), ..Self::from_entries(tools?) })
     }
 
-    /// Removes the tools with this access.
+    fn unknown(&self, name: &str) -> UnknownTool {
+        let sets: Vec<&str> = ToolSet::ALL.iter().map(|set| set.name()).collect();
+        let known = self.names().collect::<Vec<_>>().join(", ");
+        UnknownTool { name: name.to_owned(), known, sets: sets.join(", ") }
+    }
+
+    /// Removes the tools that run programs, and those of the shell.
     #[must_use]
-    pub fn without_access(self, access: Access) -> Self {
-        let workspace = self.workspace;
-        let others = self.tools.into_iter().filter(|entry| entry.tool.spec().traits.access != access);
-        Self { workspace, ..Self::from_entries(others) }
+    pub fn without_programs(self) -> Self {
+        let shared = self.shared;
+        let runs_none =
+            |traits: ToolTraits| traits.access != Access::Executes && traits.set != Some(ToolSet::Bash);
+        let others = self.tools.into_iter().filter(|entry| runs_none(entry.tool.spec().traits));
+        Self { shared, ..Self::from_entries(others) }
     }
 
     /// Returns the specs for the model.

@@ -12,14 +12,22 @@ pub(super) fn for_type<T: JsonSchema>() -> Value {
         object.remove("$schema");
         object.remove("title");
         object.remove("description");
-        if let Some(Value::Object(properties)) = object.get_mut("properties") {
-            properties.values_mut().filter_map(Value::as_object_mut).for_each(simplify);
-        }
+        simplify_properties(object);
     }
     schema
 }
 
+fn simplify_properties(object: &mut Map<String, Value>) {
+    if let Some(Value::Object(properties)) = object.get_mut("properties") {
+        properties.values_mut().filter_map(Value::as_object_mut).for_each(simplify);
+    }
+}
+
 fn simplify(property: &mut Map<String, Value>) {
+    if let Some(Value::Object(items)) = property.get_mut("items") {
+        items.remove("description");
+        simplify_properties(items);
+    }
     property.remove("format");
     property.remove("default");
     let kinds = property.get("type").and_then(Value::as_array).cloned().unwrap_or_default();

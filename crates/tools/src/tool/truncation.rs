@@ -70,6 +70,13 @@ impl OutputLimits {
         Truncated { text: &text[text.len() - bytes..], lines, extent: extent_of(bytes, text) }
     }
 
+    /// Divides the limits: a quarter for the beginning of a text, the rest for its end.
+    pub(super) const fn split(self) -> (Self, Self) {
+        let (lines, chars) = (self.max_lines / 4, self.max_chars / 4);
+        let end = Self { max_lines: self.max_lines - lines, max_chars: self.max_chars - chars };
+        (Self { max_lines: lines, max_chars: chars }, end)
+    }
+
     /// Counts the lines that fit, and their bytes.
     fn count_fitting<'a>(&self, lines: impl Iterator<Item = &'a str>) -> (usize, usize) {
         let (mut count, mut chars, mut bytes) = (0, 0, 0);

@@ -2,16 +2,18 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tiller_core::tool_spec::{Access, OutputKind, ToolTraits, TouchedPaths};
+use tiller_core::tool_spec::{Access, OutputKind, ToolSet, ToolTraits, TouchedPaths};
 
-use super::atomic_write::FileContent;
+use super::atomic_write::{FileContent, WriteTarget};
 use super::diff::FileDiff;
+use super::seen_files::SeenFiles;
 use super::{PreviewFuture, ToolEnvironment, ToolOutput, ToolProgress, TypedTool, atomic_write, blocking};
 use crate::workspace::{FileAccess, ResolvedPath, Workspace};
 
 #[derive(Debug)]
 pub(super) struct WriteFile {
     workspace: Workspace,
+    seen: SeenFiles,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -25,15 +27,19 @@ pub(super) struct Arguments {
 
 impl From<&ToolEnvironment> for WriteFile {
     fn from(environment: &ToolEnvironment) -> Self {
-        Self { workspace: environment.workspace.clone() }
+        Self { workspace: environment.workspace.clone(), seen: environment.seen.clone() }
     }
 }
 
 impl TypedTool for WriteFile {
     type Arguments = Arguments;
     const NAME: &'static str = "write_file";
-    const TRAITS: ToolTraits =
-        ToolTraits { output: OutputKind::Diff, paths: TouchedPaths::File, ..ToolTraits::new(Access::Writes) };
+    const TRAITS: ToolTraits = ToolTraits {
+        output: OutputKind::Diff,
+        paths: TouchedPaths::File,
+        set: Some(ToolSet::Files),
+        ..ToolTraits::new(Access::Writes)
+    };
 
     fn description(&self) -> String {
         "Writes a file as a whole: makes it, with the folders on the way, or replaces what it held. \
@@ -42,14 +48,15 @@ impl TypedTool for WriteFile {
     }
 
     async fn run(&self, arguments: Arguments, _progress: ToolProgress) -> ToolOutput {
-        let workspace = self.workspace.clone();
-        blocking::run(move |_| write(&workspace, &arguments).unwrap_or_else(ToolOutput::error)).await
+        let (workspace, seen) = (self.workspace.clone(), self.seen.clone());
+        blocking::run(move |_| write(&workspace, &seen, &arguments).unwrap_or_else(ToolOutput::error)).await
     }
 
     fn preview(&self, arguments: Arguments) -> Option<PreviewFuture<'_>> {
         let workspace = self.workspace.clone();
         Some(blocking::preview(move || {
-            let (resolved, old) = target(&workspace, &arguments)?;
+            let resolved = resolve(&workspace, &arguments)?;
+            let old = read_existing(&workspace, &resolved)?;
             let (display_path, old_text) =
                 (resolved.display_path(), text_of(old.as_ref()).unwrap_or_default());
             Ok(FileDiff::new(display_path, &old_text, &arguments.content).preview(display_path))
@@ -57,32 +64,33 @@ impl TypedTool for WriteFile {
     }
 }
 
-/// Resolves the target of a call, and reads its current content.
-fn target(
-    workspace: &Workspace,
-    arguments: &Arguments,
-) -> Result<(ResolvedPath, Option<FileContent>), String> {
-    let resolved =
-        workspace.resolve(&arguments.path, FileAccess::Write).map_err(|error| error.to_string())?;
+fn resolve(workspace: &Workspace, arguments: &Arguments) -> Result<ResolvedPath, String> {
+    workspace.resolve(&arguments.path, FileAccess::Write).map_err(|error| error.to_string())
+}
+
+/// Reads the current content of the file, if it exists.
+fn read_existing(workspace: &Workspace, resolved: &ResolvedPath) -> Result<Option<FileContent>, String> {
     let exists = resolved.path().symlink_metadata().is_ok();
-    let old = exists.then(|| atomic_write::read(workspace, &resolved)).transpose()?;
-    Ok((resolved, old))
+    exists.then(|| atomic_write::read(workspace, resolved)).transpose()
 }
 
 fn text_of(old: Option<&FileContent>) -> Option<String> {
     old.map(|old| String::from_utf8_lossy(&old.bytes).into_owned())
 }
 
-fn write(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, String> {
-    let (resolved, old) = target(workspace, arguments)?;
-    atomic_write::write(
-        workspace,
-        &resolved,
-        arguments.content.as_bytes(),
-        old.as_ref().map(|old| &old.metadata),
-    )?;
+fn write(workspace: &Workspace, seen: &SeenFiles, arguments: &Arguments) -> Result<ToolOutput, String> {
+    let resolved = resolve(workspace, arguments)?;
+    let (path, display_path) = (resolved.path(), resolved.display_path());
+    let target = WriteTarget::open(workspace, &resolved)?;
+    let old = read_existing(workspace, &resolved)?;
+    if old.as_ref().is_some_and(|old| seen.has_changed(&path, &old.metadata)) {
+        return Err(format!(
+            "{display_path} has changed since you read or wrote it; read it again, so that no change is lost"
+        ));
+    }
+    let metadata = target.write(arguments.content.as_bytes(), old.as_ref().map(|old| &old.metadata))?;
+    seen.record(&path, &metadata);
     let old_text = text_of(old.as_ref());
-    let display_path = resolved.display_path();
     let diff = FileDiff::new(display_path, old_text.as_deref().unwrap_or_default(), &arguments.content);
     let verb = if old_text.is_some() { "replaced" } else { "created" };
     let lines = arguments.content.lines().count();

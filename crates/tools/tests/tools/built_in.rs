@@ -14,8 +14,7 @@ use tempfile::TempDir;
 use tiller_core::ansi::StyledText;
 use tiller_core::event::Preview;
 use tiller_core::message::{UserBlock, joined_text};
-use tiller_core::tool_catalog::ToolCatalog;
-use tiller_core::tool_spec::{Access, OutputKind, ShownArgument, ToolTraits, TouchedPaths};
+use tiller_core::tool_spec::{Access, OutputKind, ShownArgument, ToolSet, ToolTraits, TouchedPaths};
 use tiller_tools::process::Runner;
 use tiller_tools::tool::{
     OutputLimits, ToolEnvironment, ToolInvocation, ToolOutput, ToolProgress, Tools, built_in_tools,
@@ -124,42 +123,80 @@ async fn preview_shows_the_diff_and_changes_nothing() {
 fn restrict_unknown_tool_lists_the_available() {
     let tools = Bench::new().tools;
     let names: Vec<&str> = tools.names().collect();
-    assert_eq!(names, ["read_file", "list_files", "grep", "edit_file", "write_file", "bash"]);
+    assert_eq!(
+        names,
+        [
+            "read_file",
+            "list_files",
+            "find_files",
+            "grep",
+            "edit_file",
+            "write_file",
+            "bash",
+            "job",
+            "web_fetch",
+            "update_plan"
+        ]
+    );
     let some = tools.restrict(&["bash".into(), "grep".into()]).unwrap();
     assert_eq!(some.specs().iter().map(|spec| spec.name.as_str()).collect::<Vec<_>>(), ["bash", "grep"]);
     let error = some.restrict(&["read_file".into()]).unwrap_err();
-    assert_eq!(error.to_string(), "unknown tool `read_file`; available tools: bash, grep");
+    assert_eq!(
+        error.to_string(),
+        "unknown tool `read_file`; available tools: bash, grep; sets of tools: files, bash, git, github, web, plan, mcp"
+    );
 }
 
 #[test]
 fn catalog_has_built_in_tools_and_those_of_the_session() {
-    let session = Bench::new().tools.without_access(Access::Executes);
+    let session = Bench::new().tools.without_programs();
     assert_eq!(
         session.names().collect::<Vec<_>>(),
-        ["read_file", "list_files", "grep", "edit_file", "write_file"]
+        [
+            "read_file",
+            "list_files",
+            "find_files",
+            "grep",
+            "edit_file",
+            "write_file",
+            "web_fetch",
+            "update_plan"
+        ]
     );
     let tree = ToolTraits {
         output: OutputKind::Listing,
         paths: TouchedPaths::Tree,
+        set: Some(ToolSet::Files),
         ..ToolTraits::new(Access::Reads)
     };
-    let file = |access, output| ToolTraits { output, paths: TouchedPaths::File, ..ToolTraits::new(access) };
+    let search = ToolTraits { shown_argument: ShownArgument::PatternAndPath, ..tree };
+    let file = |access, output| ToolTraits {
+        output,
+        paths: TouchedPaths::File,
+        set: Some(ToolSet::Files),
+        ..ToolTraits::new(access)
+    };
     let command = ToolTraits {
         shown_argument: ShownArgument::Named("command"),
         output: OutputKind::Command,
+        set: Some(ToolSet::Bash),
+        uses_sandbox: true,
+        has_jobs: true,
         ..ToolTraits::new(Access::Executes)
     };
     let expected = [
         ("read_file", file(Access::Reads, OutputKind::File)),
         ("list_files", tree),
-        ("grep", ToolTraits { shown_argument: ShownArgument::PatternAndPath, ..tree }),
+        ("find_files", search),
+        ("grep", search),
         ("edit_file", file(Access::Writes, OutputKind::Diff)),
         ("write_file", file(Access::Writes, OutputKind::Diff)),
         ("bash", command),
     ];
-    let expected = expected.map(|(name, traits)| (name.to_owned(), traits));
-    assert_eq!(built_in_tools(), ToolCatalog::from_iter(expected.clone()));
-    assert_eq!(session.catalog(), ToolCatalog::from_iter(expected));
+    for (name, traits) in expected {
+        assert_eq!(built_in_tools().find(name), Some(traits), "{name}");
+    }
+    assert_eq!(session.catalog(), built_in_tools());
 }
 
 #[test]
@@ -177,7 +214,9 @@ fn schema_of_each_tool_is_plain_closed_object() {
     }
     let specs = Bench::new().tools.specs();
     let edit = specs.iter().find(|spec| spec.name == "edit_file").unwrap();
-    assert_eq!(edit.parameters["required"], json!(["path", "old_text", "new_text"]));
+    assert_eq!(edit.parameters["required"], json!(["path"]));
+    let edits = &edit.parameters["properties"]["edits"]["items"];
+    assert_eq!(edits["required"], json!(["old_text", "new_text"]));
 }
 
 #[test]
@@ -200,11 +239,38 @@ fn check_invalid_argument_is_named() {
             json!({"path": "a", "old_text": "x", "new_text": "x"}),
             "argument `new_text`: is the same",
         ),
-        ("list_files", json!({"pattern": "a{"}), "argument `pattern`"),
+        ("edit_file", json!({"path": "a", "new_text": "x"}), "missing argument `old_text`"),
+        ("edit_file", json!({"path": "a", "edits": []}), "argument `edits`: at least one edit"),
+        (
+            "edit_file",
+            json!({"path": "a", "old_text": "x", "edits": []}),
+            "argument `edits`: replaces old_text and new_text",
+        ),
+        (
+            "edit_file",
+            json!({"path": "a", "edits": [{"old_text": "x", "new_text": "y"}, {"old_text": "", "new_text": "y"}]}),
+            "argument `edits[1].old_text`: must not be",
+        ),
+        ("find_files", json!({"pattern": "a{"}), "argument `pattern`"),
         ("list_files", json!({"depth": 0}), "argument `depth`: at least 1"),
         ("grep", json!({"pattern": "("}), "argument `pattern`"),
         ("grep", json!({"pattern": "x", "glob": "["}), "argument `glob`"),
         ("grep", json!({"pattern": "x", "context": 51}), "argument `context`: at most 50 lines"),
+        (
+            "update_plan",
+            json!({"steps": [{"step": "a", "status": "open"}]}),
+            "argument `steps[0].status`: unknown variant `open`",
+        ),
+        (
+            "update_plan",
+            json!({"steps": [{"step": "a", "status": "in_progress"}, {"step": "b", "status": "in_progress"}]}),
+            "argument `steps`: at most one step may be in progress",
+        ),
+        (
+            "update_plan",
+            json!({"steps": [{"step": " ", "status": "done"}]}),
+            "argument `steps[0].step`: must not be empty",
+        ),
         ("bash", json!({"command": "  "}), "argument `command`: must not be empty"),
         ("bash", json!({"command": "a\0b"}), "argument `command`: must not contain NUL"),
         ("bash", json!({"command": "ls", "timeout": 601}), "argument `timeout`: at most 600 seconds"),
@@ -224,6 +290,7 @@ async fn tools_outside_the_working_directory_are_refused() {
         for (tool, arguments) in [
             ("read_file", json!({ "path": path })),
             ("list_files", json!({ "path": path })),
+            ("find_files", json!({ "path": path, "pattern": "*" })),
             ("grep", json!({ "path": path, "pattern": "secret" })),
             ("edit_file", json!({ "path": path, "old_text": "secret", "new_text": "x" })),
             ("write_file", json!({ "path": path, "content": "x" })),
@@ -237,7 +304,17 @@ async fn tools_outside_the_working_directory_are_refused() {
     }
     assert_eq!(fs::read_to_string(secret).unwrap(), "secret text\n");
     assert_eq!(bench.ok("grep", json!({"pattern": "secret"})).await, "[no matches]");
-    assert_eq!(bench.ok("list_files", json!({"pattern": "**/secret"})).await, "[nothing found]");
+    assert_eq!(bench.ok("find_files", json!({"pattern": "**/secret"})).await, "[nothing found]");
+}
+
+#[tokio::test]
+async fn update_plan_result_holds_the_plan() {
+    let steps = json!([{"step": "a", "status": "done"}, {"step": "b", "status": "pending"}]);
+    let output = Bench::new().call("update_plan", json!({ "steps": steps })).await;
+    assert_eq!(
+        output,
+        ToolOutput { details: Some(json!({ "plan": steps })), ..ToolOutput::text("1 of 2 steps done") }
+    );
 }
 
 mod read_file {
@@ -260,11 +337,12 @@ mod read_file {
         let bench = Bench::new();
         bench.write("long", lines(2_001));
         let output = bench.call("read_file", json!({"path": "long"})).await;
-        let notice = "[lines 1 to 2000 of 2001 are shown; continue with offset 2001]";
+        let notice = "OUTPUT TRUNCATED: showing 8,893 of 8,898 characters from read_file; lines 1 to 2000 of 2001 are \
+                      shown; continue with offset 2001";
         let expected = ToolOutput {
             details: Some(json!({"lines": 2_000})),
-            warning: Some("long: only 2,000 of 2,001 lines fit into the result".into()),
-            ..ToolOutput::text(format!("{}{notice}", lines(2_000)))
+            warning: Some(notice.into()),
+            ..ToolOutput::text(format!("{}[{notice}]", lines(2_000)))
         };
         assert_eq!(output, expected);
         bench.write("long", lines(2_000));
@@ -277,14 +355,16 @@ mod read_file {
         let line = format!("{}\n", "ä".repeat(9_999));
         bench.write("wide", line.repeat(5));
         let output = bench.call("read_file", json!({"path": "wide"})).await;
-        let notice = "[lines 1 to 4 of 5 are shown; continue with offset 5]";
-        assert_eq!(joined_text(&output.content), format!("{}{notice}", line.repeat(4)));
-        assert_eq!(output.warning.unwrap(), "wide: only 4 of 5 lines fit into the result");
+        let notice = "OUTPUT TRUNCATED: showing 40,000 of 50,000 characters from read_file; lines 1 to 4 of 5 are \
+                      shown; continue with offset 5";
+        assert_eq!(joined_text(&output.content), format!("{}[{notice}]", line.repeat(4)));
+        assert_eq!(output.warning.unwrap(), notice);
         bench.write("one-line", "x".repeat(40_001));
         let output = bench.call("read_file", json!({"path": "one-line"})).await;
-        let notice = "[only the first 40000 characters of line 1 are shown; use bash (cut -c) for its rest]";
-        assert_eq!(joined_text(&output.content), format!("{}\n{notice}", "x".repeat(40_000)));
-        assert!(output.warning.is_some());
+        let notice = "OUTPUT TRUNCATED: showing 40,000 of 40,001 characters from read_file; only the first 40000 \
+                      characters of line 1 are shown; use bash (cut -c) for its rest";
+        assert_eq!(joined_text(&output.content), format!("{}\n[{notice}]", "x".repeat(40_000)));
+        assert_eq!(output.warning.unwrap(), notice);
     }
 
     #[tokio::test]
@@ -337,17 +417,47 @@ mod write_file {
     }
 
     #[tokio::test]
-    async fn write_file_replaced_file_keeps_its_mode() {
+    async fn write_file_replaced_file_keeps_its_mode_but_no_set_id() {
         let bench = Bench::new();
         bench.write("run.sh", "old\n");
-        fs::set_permissions(bench.path("run.sh"), fs::Permissions::from_mode(0o754)).unwrap();
+        fs::set_permissions(bench.path("run.sh"), fs::Permissions::from_mode(0o6754)).unwrap();
         let text = bench.ok("write_file", json!({"path": "run.sh", "content": "new\n"})).await;
         assert_eq!(
             (text.as_str(), bench.content("run.sh").as_str()),
             ("replaced run.sh (1 lines, 4 bytes)", "new\n")
         );
-        assert_eq!(fs::metadata(bench.path("run.sh")).unwrap().permissions().mode() & 0o777, 0o754);
+        assert_eq!(fs::metadata(bench.path("run.sh")).unwrap().permissions().mode() & 0o7777, 0o754);
         assert_eq!(fs::read_dir(bench.path("")).unwrap().count(), 1, "no temporary file is left");
+    }
+
+    #[tokio::test]
+    async fn write_file_change_by_others_is_not_overwritten_unseen() {
+        let bench = Bench::new();
+        bench.write("a", "old\n");
+        bench.ok("read_file", json!({"path": "a"})).await;
+        bench.write("a", "changed by others\n");
+        let write = |content: &str| json!({"path": "a", "content": content});
+        let error = bench.error_text("write_file", write("new\n")).await;
+        assert_eq!(
+            error,
+            "a has changed since you read or wrote it; read it again, so that no change is lost"
+        );
+        assert_eq!(bench.content("a"), "changed by others\n");
+        bench.ok("read_file", json!({"path": "a"})).await;
+        bench.ok("write_file", write("new\n")).await;
+        bench.ok("write_file", write("newer\n")).await;
+        assert_eq!(bench.content("a"), "newer\n", "the model knows what it wrote");
+    }
+
+    #[tokio::test]
+    async fn write_file_after_an_edit_keeps_unseen_changes() {
+        let bench = Bench::new();
+        bench.write("a", "one\n");
+        bench.ok("read_file", json!({"path": "a"})).await;
+        bench.write("a", "one\nby others\n");
+        bench.ok("edit_file", json!({"path": "a", "old_text": "one", "new_text": "1"})).await;
+        bench.error_text("write_file", json!({"path": "a", "content": "1\n"})).await;
+        assert_eq!(bench.content("a"), "1\nby others\n");
     }
 
     #[tokio::test]
@@ -395,6 +505,38 @@ mod edit_file {
             ..ToolOutput::text("edited a, line 2: +2 −1")
         };
         assert_eq!(output, expected);
+    }
+
+    #[tokio::test]
+    async fn edit_file_several_edits_are_made_together_or_not_at_all() {
+        let bench = Bench::new();
+        bench.write("a", "one\ntwo\nthree\n");
+        let edits = |second: &str| {
+            json!({"path": "a", "edits": [
+                {"old_text": "three", "new_text": "one"},
+                {"old_text": second, "new_text": "1"},
+            ]})
+        };
+        let error = bench.error_text("edit_file", edits("four")).await;
+        assert_eq!(error, "edits[1]: old_text is not in a; read the file again; nothing changed");
+        let text = bench.ok("edit_file", edits("one")).await;
+        assert_eq!(text, "edited a, line 1: +2 −2, 2 places");
+        assert_eq!(bench.content("a"), "1\ntwo\none\n");
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn edit_file_edits_at_the_same_time_are_all_kept() {
+        let bench = std::sync::Arc::new(Bench::new());
+        bench.write("a", (0..20).map(|n| format!("<{n}>\n")).collect::<String>());
+        let edits = (0..20).map(|n| {
+            let bench = std::sync::Arc::clone(&bench);
+            let arguments = json!({"path": "a", "old_text": format!("<{n}>"), "new_text": format!("[{n}]")});
+            tokio::spawn(async move { bench.ok("edit_file", arguments).await })
+        });
+        for edit in edits.collect::<Vec<_>>() {
+            edit.await.unwrap();
+        }
+        assert_eq!(bench.content("a"), (0..20).map(|n| format!("[{n}]\n")).collect::<String>());
     }
 
     #[tokio::test]
@@ -467,29 +609,43 @@ mod list_files {
     }
 
     #[tokio::test]
-    async fn list_files_pattern_finds_files_at_any_depth() {
+    async fn list_files_depth_and_folder_are_chosen() {
         let bench = bench();
         let list = async |arguments: Value| bench.ok("list_files", arguments).await;
-        assert_eq!(list(json!({"pattern": "*.rs"})).await, "b.rs\nsrc/a.rs\nsrc/deep/c.rs\n");
-        assert_eq!(list(json!({"pattern": "src/*.rs"})).await, "src/a.rs\n");
-        assert_eq!(list(json!({"pattern": "*.rs", "path": "src"})).await, "a.rs\ndeep/c.rs\n");
-        assert_eq!(list(json!({"pattern": "*.rs", "depth": 2})).await, "b.rs\nsrc/a.rs\n");
         assert_eq!(list(json!({"path": "src", "depth": 2})).await, "a.rs\ndeep/\ndeep/c.rs\n");
         assert_eq!(list(json!({"path": "target"})).await, "x.rs\n", "requested by name");
-        assert_eq!(list(json!({"pattern": "*.py"})).await, "[nothing found]");
+        fs::create_dir(bench.path("empty")).unwrap();
+        assert_eq!(list(json!({"path": "empty"})).await, "[nothing found]");
+    }
+
+    #[tokio::test]
+    async fn find_files_newest_first_at_any_depth() {
+        let bench = bench();
+        for (name, age) in [("src/a.rs", 30), ("b.rs", 20), ("src/deep/c.rs", 10)] {
+            let time = std::time::SystemTime::now() - Duration::from_secs(age);
+            fs::File::options().append(true).open(bench.path(name)).unwrap().set_modified(time).unwrap();
+        }
+        let find = async |arguments: Value| bench.ok("find_files", arguments).await;
+        assert_eq!(find(json!({"pattern": "*.rs"})).await, "src/deep/c.rs\nb.rs\nsrc/a.rs\n");
+        assert_eq!(find(json!({"pattern": "src/*.rs"})).await, "src/a.rs\n");
+        assert_eq!(find(json!({"pattern": "*.rs", "path": "src"})).await, "src/deep/c.rs\nsrc/a.rs\n");
+        assert_eq!(find(json!({"pattern": "*.py"})).await, "[nothing found]");
+        let limited = find(json!({"pattern": "*.rs", "limit": 1})).await;
+        assert_eq!(limited, "src/deep/c.rs\n[only the first 1 entries are shown; narrow it down]");
     }
 
     #[tokio::test]
     async fn list_files_is_cut_at_its_limit_and_the_output_limit() {
         let bench = bench();
-        let text = bench.ok("list_files", json!({"pattern": "*.rs", "limit": 1})).await;
-        let notice = "[only the first 1 entries are shown; narrow it down with path, pattern or depth]";
-        assert_eq!(text, format!("b.rs\n{notice}"));
+        let text = bench.ok("list_files", json!({"limit": 1})).await;
+        assert_eq!(text, ".github/\n[only the first 1 entries are shown; narrow it down]");
         let bench = Bench::with_limits(OutputLimits { max_lines: 2, max_chars: 40_000 });
         ["a", "b", "c"].iter().for_each(|name| bench.write(name, ""));
         let output = bench.call("list_files", json!({})).await;
-        assert!(joined_text(&output.content).starts_with("a\nb\n[only the first 2 entries"));
-        assert_eq!(output.warning.unwrap(), ".: only 2 entries fit into the result");
+        let notice = "OUTPUT TRUNCATED: showing 4 of 6 characters from list_files; only the first 2 entries are shown; \
+                      narrow it down";
+        assert_eq!(joined_text(&output.content), format!("a\nb\n[{notice}]"));
+        assert_eq!(output.warning.unwrap(), notice);
     }
 
     #[tokio::test]
@@ -518,7 +674,10 @@ mod grep {
     async fn grep_matching_lines_have_path_and_number() {
         let output = bench().call("grep", json!({"pattern": "alpha"})).await;
         let text = "a/x.rs:1:fn alpha() {}\nb.txt:1:alpha\n";
-        assert_eq!(output, ToolOutput { details: Some(json!({"matches": 2})), ..ToolOutput::text(text) });
+        assert_eq!(
+            output,
+            ToolOutput { details: Some(json!({"matches": 2, "files": 2})), ..ToolOutput::text(text) }
+        );
     }
 
     #[tokio::test]
@@ -532,6 +691,9 @@ mod grep {
             (json!({"pattern": "^g", "context": 1}), "b.txt-2-beta\nb.txt:3:gamma\nb.txt-4-delta\n"),
             (json!({"pattern": "none"}), "[no matches]"),
             (json!({"pattern": "alpha", "path": "ignored.log"}), "ignored.log:1:alpha\n"),
+            (json!({"pattern": "a", "show": "files", "context": 1}), "a/x.rs\nb.txt\n"),
+            (json!({"pattern": "a", "show": "counts"}), "a/x.rs:2\nb.txt:4\n"),
+            (json!({"pattern": "none", "show": "counts"}), "[no matches]"),
         ] {
             assert_eq!(bench.ok("grep", arguments.clone()).await, expected, "{arguments}");
         }
@@ -547,13 +709,18 @@ mod grep {
         let notice = "[there may be more matches than are shown; narrow it down with path, glob or pattern]";
         let text = bench.ok("grep", json!({"pattern": "x", "limit": 2})).await;
         assert_eq!(text, format!("a:1:x\na:2:x\n{notice}"));
+        let text = bench.ok("grep", json!({"pattern": "x", "show": "counts", "limit": 1})).await;
+        assert_eq!(text, format!("a:3\n{notice}"));
         let text = bench.ok("grep", json!({"pattern": "x", "path": "b"})).await;
         assert_eq!(text, format!("b:1:x{}… [line cut]\n", "y".repeat(499)));
         bench.write("a", "x\n".repeat(3_000));
         let output = bench.call("grep", json!({"pattern": "x", "path": "a", "limit": 5_000})).await;
         let text = joined_text(&output.content);
-        assert_eq!((text.lines().count(), text.lines().last()), (2_001, Some(notice)));
-        assert_eq!(output.warning.unwrap(), "only some of the matches fit into the result");
+        let warning = output.warning.unwrap();
+        let last = format!("[{warning}]");
+        assert_eq!((text.lines().count(), text.lines().last()), (2_001, Some(last.as_str())));
+        let cut = "OUTPUT TRUNCATED: showing 16,893 of 25,893 characters from grep; there may be more";
+        assert!(warning.starts_with(cut), "{warning}");
     }
 }
 
@@ -609,9 +776,11 @@ mod bash {
         let bench = Bench::new();
         let output = bench.call("bash", json!({"command": "seq 1 2001"})).await;
         let path = output.details.unwrap()["fullOutputPath"].as_str().unwrap().to_owned();
-        let notice = format!("output cut: the last 2,000 of 2,001 lines are shown; all of it is in {path}");
-        let end: String = (2..=2_001).map(|n| format!("{n}\n")).collect();
-        assert_eq!(joined_text(&output.content), format!("{end}[{notice}]"));
+        let notice =
+            format!("OUTPUT TRUNCATED: showing 8,894 of 8,898 characters from bash; all of it is in {path}");
+        let end: String = (502..=2_001).map(|n| format!("{n}\n")).collect();
+        let text = joined_text(&output.content);
+        assert_eq!(text, format!("{}[… 1 line left out …]\n{end}[{notice}]", lines(500)));
         assert_eq!(output.warning, Some(notice));
         assert_eq!(fs::read_to_string(&path).unwrap(), lines(2_001));
         let text = bench.ok("read_file", json!({"path": path, "limit": 1})).await;
@@ -626,7 +795,7 @@ mod bash {
         let output = bench.call("bash", json!({"command": "yes xxxxxxxxx | head -n 4001 | tr x ä"})).await;
         let text = joined_text(&output.content);
         let notice = text.lines().last().unwrap();
-        assert!(notice.starts_with("[output cut: the last "), "{notice}");
+        assert!(notice.starts_with("[OUTPUT TRUNCATED: showing "), "{notice}");
         assert!(text[..text.len() - notice.len()].chars().count() <= 40_000);
         assert!(output.warning.is_some());
     }

@@ -8,7 +8,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 use tiller_tools::process::{
-    Exit, ExitStatus, PipedChild, ProcessError, Program, Runner, Running, ShellCommand,
+    Exit, ExitStatus, NetworkAccess, PipedChild, ProcessError, Program, Runner, Running, SandboxProfile,
+    SandboxSupport, ShellCommand,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -224,7 +225,7 @@ fn script(folder: &Path, text: &str) -> Program {
     let path = folder.join("program");
     std::fs::write(&path, format!("#!/bin/bash\n{text}\n")).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    Program { path, cwd: folder.into(), withheld: vec!["HOME".into()], variables: vec![] }
+    Program { path, arguments: vec![], cwd: folder.into(), withheld: vec!["HOME".into()], variables: vec![] }
 }
 
 fn converse(folder: &Path, text: &str) -> PipedChild {
@@ -425,6 +426,28 @@ async fn run_with(runner: &Runner, folder: &Path, line: &str) -> (String, Result
         output.extend_from_slice(&chunk);
     }
     (String::from_utf8(output).unwrap(), running.wait().await)
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn standby_command_runs_in_the_sandbox() {
+    if !SandboxSupport::detect().restricts_writing() {
+        eprintln!("SKIPPED: this kernel has no Landlock");
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let inside = folder.path().join("inside");
+    std::fs::create_dir(&inside).unwrap();
+    let (runner, supervisor) = runner_with_link(folder.path());
+    let profile = SandboxProfile { writable: vec![inside.clone()], network: NetworkAccess::Denied };
+    let runner = runner.with_sandbox(profile);
+    runner.start_standby();
+    let standby_pids = wait_for_standbys(&supervisor, 1).await;
+    let line = "cut -d' ' -f4 /proc/$PPID/stat; echo x > f && echo x > ../outside";
+    let (output, exit) = run_with(&runner, &inside, line).await;
+    assert_eq!(output.lines().next(), Some(standby_pids[0].to_string().as_str()), "{output}");
+    assert_eq!((exit.unwrap(), inside.join("f").exists()), (code(1), true));
+    assert!(!folder.path().join("outside").exists());
 }
 
 #[cfg(target_os = "linux")]

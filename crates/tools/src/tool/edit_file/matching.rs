@@ -1,11 +1,14 @@
 //! Finds the text to replace, exactly or approximately, and replaces only that text. Pure.
 //!
-//! Models often get line ends, trailing spaces, and typographic quotes, dashes and spaces wrong. If the exact text
-//! isn't found, these are treated as equal; all bytes outside the replaced text are kept.
+//! Models often get line ends, trailing spaces, typographic quotes, dashes and spaces, and the Unicode normalization
+//! wrong. If the exact text isn't found, these are treated as equal; all bytes outside the replaced text are kept.
+//! Several edits are all matched against the original text, and may not overlap.
 
 use std::ops::Range;
 
+use icu_normalizer::ComposingNormalizerBorrowed;
 use similar::TextDiff;
+use unicode_segmentation::UnicodeSegmentation as _;
 
 /// Maximum number of lines that are compared to find the closest one for a hint, and of characters of each.
 const HINT_LINES: usize = 5_000;
@@ -24,20 +27,21 @@ pub(super) struct Edit<'a> {
 }
 
 /// The tolerance with which the old text matched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fidelity {
     /// Byte for byte.
     Exact,
     /// Except for line ends, `\n` or `\r\n`.
     LineEnds,
-    /// Also except for trailing spaces, and the form of quotes, dashes and spaces.
+    /// Also except for trailing spaces, the form of quotes, dashes and spaces, and the normalization of accents.
     Similar,
 }
 
-/// A text after the replacement.
+/// A text after the replacements.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Edited {
+pub(super) struct EditedText {
     pub text: String,
+    /// The least tolerance with which all old texts matched.
     pub fidelity: Fidelity,
     /// The number of replaced occurrences.
     pub count: usize,
@@ -45,11 +49,27 @@ pub(super) struct Edited {
     pub line: usize,
 }
 
+/// A replacement that can't be made.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FailedEdit {
+    /// The index of the edit.
+    pub index: usize,
+    pub problem: Problem,
+}
+
 /// The reason why a replacement can't be made.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Problem {
-    Missing { hint: Option<String> },
-    Ambiguous { lines: Vec<usize> },
+    Missing {
+        hint: Option<String>,
+    },
+    Ambiguous {
+        lines: Vec<usize>,
+    },
+    /// The text also belongs to an earlier edit, which begins at this line.
+    Overlapping {
+        line: usize,
+    },
 }
 
 impl Problem {
@@ -68,42 +88,66 @@ impl Problem {
                     numbers.join(", "),
                 )
             }
+            Self::Overlapping { line } => format!(
+                "old_text overlaps with that of another edit at line {line} of {display_path}; join the two edits"
+            ),
         }
     }
 }
 
+/// The new text for a range of the original.
+struct Replacement {
+    range: Range<usize>,
+    text: String,
+    /// The index of the edit.
+    index: usize,
+}
+
+/// Makes all replacements, each matched against the original text.
+pub(super) fn apply(edits: &[Edit<'_>], text: &str) -> Result<EditedText, FailedEdit> {
+    let (mut replacements, mut fidelity) = (Vec::new(), Fidelity::Exact);
+    for (index, edit) in edits.iter().enumerate() {
+        let (ranges, found) = edit.find(text).map_err(|problem| FailedEdit { index, problem })?;
+        fidelity = fidelity.max(found);
+        replacements.extend(ranges.into_iter().map(|range| {
+            let text = edit.new_text(text, &range, found);
+            Replacement { range, text, index }
+        }));
+    }
+    replacements.sort_by_key(|replacement| replacement.range.start);
+    if let Some([first, second]) = replacements.array_windows().find(|[a, b]| a.range.end > b.range.start) {
+        let (index, line) = (first.index.max(second.index), line_at(text, first.range.start));
+        return Err(FailedEdit { index, problem: Problem::Overlapping { line } });
+    }
+    let line = replacements.first().map_or(1, |first| line_at(text, first.range.start));
+    Ok(EditedText { text: replace(text, &replacements), fidelity, count: replacements.len(), line })
+}
+
+fn replace(text: &str, replacements: &[Replacement]) -> String {
+    let (mut replaced, mut at) = (String::with_capacity(text.len()), 0);
+    for replacement in replacements {
+        replaced.push_str(&text[at..replacement.range.start]);
+        replaced.push_str(&replacement.text);
+        at = replacement.range.end;
+    }
+    replaced.push_str(&text[at..]);
+    replaced
+}
+
 impl Edit<'_> {
-    /// Makes the replacement.
-    pub(super) fn apply(self, text: &str) -> Result<Edited, Problem> {
+    /// Finds the text to replace.
+    fn find(self, text: &str) -> Result<(Vec<Range<usize>>, Fidelity), Problem> {
         for fidelity in [Fidelity::Exact, Fidelity::LineEnds, Fidelity::Similar] {
             let places = find(text, self.old, fidelity);
             if places.len() > 1 && !self.replace_all {
                 let lines = places.iter().map(|range| line_at(text, range.start)).collect();
                 return Err(Problem::Ambiguous { lines });
             }
-            if let Some(first) = places.first() {
-                let line = line_at(text, first.start);
-                return Ok(Edited {
-                    text: self.replace(text, &places, fidelity),
-                    fidelity,
-                    count: places.len(),
-                    line,
-                });
+            if !places.is_empty() {
+                return Ok((places, fidelity));
             }
         }
         Err(Problem::Missing { hint: hint(text, self.old) })
-    }
-
-    fn replace(self, text: &str, places: &[Range<usize>], fidelity: Fidelity) -> String {
-        let mut replaced = String::with_capacity(text.len() + self.new.len());
-        let mut at = 0;
-        for range in places {
-            replaced.push_str(&text[at..range.start]);
-            replaced.push_str(&self.new_text(text, range, fidelity));
-            at = range.end;
-        }
-        replaced.push_str(&text[at..]);
-        replaced
     }
 
     /// Returns the new text with the line ends that the file has at that position.
@@ -164,9 +208,11 @@ impl Folded {
             let body = line.strip_suffix('\n').unwrap_or(line);
             let body = body.strip_suffix('\r').filter(|_| line.ends_with('\n')).unwrap_or(body);
             let content = if fidelity == Fidelity::Similar { body.trim_end() } else { body };
-            for (at, c) in content.char_indices() {
-                let span = start + at..start + at + c.len_utf8();
-                folded.push(if fidelity == Fidelity::Similar { fold(c) } else { c }, span);
+            if fidelity == Fidelity::Similar {
+                folded.push_similar(content, start);
+            } else {
+                let spans = content.char_indices().map(|(at, c)| (c, start + at..start + at + c.len_utf8()));
+                spans.for_each(|(c, span)| folded.push(c, span));
             }
             if line.ends_with('\n') {
                 folded.push('\n', start + body.len()..start + line.len());
@@ -174,6 +220,19 @@ impl Folded {
             start += line.len();
         }
         folded
+    }
+
+    /// Adds a text in its plain form; accents are composed with their letters.
+    fn push_similar(&mut self, content: &str, start: usize) {
+        let normalizer = ComposingNormalizerBorrowed::new_nfc();
+        for (at, grapheme) in content.grapheme_indices(true) {
+            let span = start + at..start + at + grapheme.len();
+            if grapheme.is_ascii() {
+                grapheme.chars().for_each(|c| self.push(c, span.clone()));
+            } else {
+                normalizer.normalize(grapheme).chars().for_each(|c| self.push(fold(c), span.clone()));
+            }
+        }
     }
 
     fn push(&mut self, c: char, span: Range<usize>) {
@@ -226,8 +285,8 @@ mod tests {
     use super::*;
 
     fn apply(text: &str, old: &str, new: &str) -> Result<(String, Fidelity), String> {
-        let edited = Edit { old, new, replace_all: false }.apply(text);
-        edited.map(|edited| (edited.text, edited.fidelity)).map_err(|problem| problem.describe("f"))
+        let edited = super::apply(&[Edit { old, new, replace_all: false }], text);
+        edited.map(|edited| (edited.text, edited.fidelity)).map_err(|failed| failed.problem.describe("f"))
     }
 
     #[test]
@@ -244,6 +303,8 @@ mod tests {
             ("say “hi” – now", "say \"hi\" - now", "x", "x", Fidelity::Similar),
             ("ä “b” ö", "\"b\"", "x", "ä x ö", Fidelity::Similar),
             ("a\nfoo\nbar", "foo  ", "x", "a\nx\nbar", Fidelity::Similar),
+            ("let cafe\u{301} = 1", "café", "x", "let x = 1", Fidelity::Similar),
+            ("le café", "cafe\u{301}", "x", "le x", Fidelity::Similar),
         ] {
             assert_eq!(apply(text, old, new), Ok((expected.into(), fidelity)), "{text:?} {old:?}");
         }
@@ -269,10 +330,25 @@ mod tests {
 
     #[test]
     fn apply_replace_all_replaces_every_place() {
-        let edited = Edit { old: "a", new: "bb", replace_all: true }.apply("x\na a\na").unwrap();
+        let edited = super::apply(&[Edit { old: "a", new: "bb", replace_all: true }], "x\na a\na").unwrap();
         assert_eq!(
             edited,
-            Edited { text: "x\nbb bb\nbb".into(), fidelity: Fidelity::Exact, count: 3, line: 2 }
+            EditedText { text: "x\nbb bb\nbb".into(), fidelity: Fidelity::Exact, count: 3, line: 2 }
         );
+    }
+
+    fn edit<'a>(old: &'a str, new: &'a str) -> Edit<'a> {
+        Edit { old, new, replace_all: false }
+    }
+
+    #[test]
+    fn apply_several_edits_match_the_original() {
+        let edited = super::apply(&[edit("c\n", "a\n"), edit("a\n", "c\n")], "a\nb\nc\n").unwrap();
+        assert_eq!((edited.text.as_str(), edited.line, edited.count), ("c\nb\na\n", 1, 2));
+        let second = |edits: &[Edit<'_>]| super::apply(edits, "one two\nthree\n").unwrap_err();
+        let missing = second(&[edit("one", "1"), edit("four", "4")]);
+        assert_eq!((missing.index, missing.problem), (1, Problem::Missing { hint: None }));
+        let overlapping = second(&[edit("two\nthree", "x"), edit("one two", "y")]);
+        assert_eq!((overlapping.index, overlapping.problem), (1, Problem::Overlapping { line: 1 }));
     }
 }

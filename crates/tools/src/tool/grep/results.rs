@@ -3,44 +3,74 @@
 use std::fmt::Write as _;
 use std::io;
 
-use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
+use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 /// Maximum length of a line in characters; minified files have very long lines.
 const MAX_LINE: usize = 500;
 
-/// Matching lines, up to a limit.
+/// The part of the matches that is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(super) enum ShownMatches {
+    #[default]
+    Lines,
+    Files,
+    Counts,
+}
+
+/// Matching lines or files, up to a limit.
 #[derive(Debug)]
 pub(super) struct SearchResults {
     pub text: String,
+    /// The number of lines that match.
     pub matches: usize,
+    /// The number of files with such lines.
+    pub files: usize,
+    shown: ShownMatches,
+    /// Limit of shown lines or files.
     limit: usize,
     /// Text beyond this is cut anyway.
     max_bytes: usize,
 }
 
 impl SearchResults {
-    pub(super) fn new(limit: usize, max_chars: usize) -> Self {
+    pub(super) fn new(shown: ShownMatches, limit: usize, max_chars: usize) -> Self {
         // A character has at most four bytes; text beyond the limit is cut later, and shows that there is more.
-        Self { text: String::new(), matches: 0, limit, max_bytes: max_chars.saturating_mul(4) }
+        let max_bytes = max_chars.saturating_mul(4);
+        Self { text: String::new(), matches: 0, files: 0, shown, limit, max_bytes }
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.matches >= self.limit || self.text.len() > self.max_bytes
+        let count = if self.shown == ShownMatches::Lines { self.matches } else { self.files };
+        count >= self.limit || self.text.len() > self.max_bytes
     }
 
     /// Returns the sink for the lines of one file.
     pub(super) fn file_sink<'a>(&'a mut self, display_path: &'a str) -> impl Sink<Error = io::Error> + 'a {
-        FileSink { results: self, display_path, is_first: true }
+        FileSink { results: self, display_path, matches: 0, is_first: true }
     }
 }
 
 struct FileSink<'a> {
     results: &'a mut SearchResults,
     display_path: &'a str,
+    /// The number of the file's lines that match.
+    matches: usize,
+    /// True until the first line of the file is shown.
     is_first: bool,
 }
 
 impl FileSink<'_> {
+    /// Counts a line that matches.
+    fn count(&mut self) {
+        self.results.matches += 1;
+        self.results.files += usize::from(self.matches == 0);
+        self.matches += 1;
+    }
+
     /// Writes `path:12:text`, or `path-12-text` for context, in grep's format.
     fn push(&mut self, mark: char, number: Option<u64>, line: &[u8], searcher: &Searcher) {
         let has_context = searcher.before_context() + searcher.after_context() > 0;
@@ -63,13 +93,19 @@ impl Sink for FileSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, searcher: &Searcher, matched_line: &SinkMatch<'_>) -> io::Result<bool> {
-        if self.results.is_full() {
-            return Ok(false);
+        match self.results.shown {
+            ShownMatches::Lines if self.results.is_full() => Ok(false),
+            ShownMatches::Lines => {
+                self.push(':', matched_line.line_number(), matched_line.bytes(), searcher);
+                self.count();
+                // The context after the last match still has to be collected.
+                Ok(!self.results.is_full() || searcher.after_context() > 0)
+            }
+            shown => {
+                self.count();
+                Ok(shown == ShownMatches::Counts)
+            }
         }
-        self.push(':', matched_line.line_number(), matched_line.bytes(), searcher);
-        self.results.matches += 1;
-        // The context after the last match still has to be collected.
-        Ok(!self.results.is_full() || searcher.after_context() > 0)
     }
 
     fn context(&mut self, searcher: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
@@ -83,5 +119,17 @@ impl Sink for FileSink<'_> {
         }
         self.results.text.push_str("--\n");
         Ok(true)
+    }
+
+    fn finish(&mut self, _searcher: &Searcher, _finish: &SinkFinish) -> io::Result<()> {
+        let counts = match self.results.shown {
+            ShownMatches::Files => String::new(),
+            ShownMatches::Counts => format!(":{}", self.matches),
+            ShownMatches::Lines => return Ok(()),
+        };
+        if self.matches > 0 {
+            writeln!(self.results.text, "{}{counts}", self.display_path).expect("a String takes every text");
+        }
+        Ok(())
     }
 }

@@ -1,0 +1,219 @@
+//! Runs of commands by tools: streams the output, stops the command at its timeout, and reports its end.
+
+use std::convert::Infallible;
+use std::error::Error as _;
+use std::future::pending;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tiller_core::ansi::StyleRun;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+
+use super::environment::ToolEnvironment;
+use super::notice::push_notice;
+use super::output_capture::{CapturedOutput, OutputCapture, PREVIEW_INTERVAL};
+use super::truncation::OutputLimits;
+use super::{ToolOutput, ToolProgress};
+use crate::process::{Exit, ExitStatus, ProcessError, Running};
+
+/// Limits of a command.
+#[derive(Clone, Debug)]
+pub(super) struct CommandLimits {
+    /// The name of the tool, for the notice of a cut output.
+    pub tool: &'static str,
+    /// Limits of the output that the model gets.
+    pub output: OutputLimits,
+    /// Time after which the command is stopped, in seconds.
+    pub timeout_s: u64,
+    /// Folder for outputs that are over the limits.
+    pub scratch: PathBuf,
+    /// The text in place of an empty output.
+    pub empty_notice: &'static str,
+}
+
+impl CommandLimits {
+    /// Returns the limits for a tool.
+    pub(super) fn new(tool: &'static str, environment: &ToolEnvironment) -> Self {
+        Self {
+            tool,
+            output: environment.limits,
+            timeout_s: environment.bash.timeout_s,
+            scratch: environment.scratch.clone(),
+            empty_notice: "[no output]",
+        }
+    }
+
+    /// Returns the same limits with another timeout, in seconds.
+    pub(super) fn with_timeout(&self, timeout_s: u64) -> Self {
+        Self { timeout_s, ..self.clone() }
+    }
+}
+
+/// Runs a started command to its end. `details` are `{exitCode, timedOut, fullOutputPath?, strokes?}`.
+pub(super) async fn run(
+    started: Result<Running, ProcessError>,
+    limits: &CommandLimits,
+    progress: &ToolProgress,
+) -> ToolOutput {
+    match run_until(started, limits, progress, pending::<Infallible>()).await {
+        CommandEnd::Output(output) => output,
+        CommandEnd::Interrupted(never, _) => match never {},
+    }
+}
+
+/// The end of a foreground command.
+pub(super) enum CommandEnd<I> {
+    /// It has ended; this is the result of its call.
+    Output(ToolOutput),
+    /// It was interrupted, and runs on.
+    Interrupted(I, Box<ForegroundCommand>),
+}
+
+/// A running command and its output so far.
+pub(super) struct ForegroundCommand {
+    pub(super) running: Running,
+    pub(super) capture: OutputCapture,
+}
+
+impl ForegroundCommand {
+    pub(super) fn new(running: Running, limits: &CommandLimits) -> Self {
+        Self { running, capture: OutputCapture::new(limits.tool, limits.output, &limits.scratch) }
+    }
+}
+
+/// Runs a started command as [`run`] does, to its end or until `interruption`.
+pub(super) async fn run_until<I>(
+    started: Result<Running, ProcessError>,
+    limits: &CommandLimits,
+    progress: &ToolProgress,
+    interruption: impl Future<Output = I>,
+) -> CommandEnd<I> {
+    let mut command = match started {
+        Ok(running) => Box::new(ForegroundCommand::new(running, limits)),
+        Err(error) => return CommandEnd::Output(failure(&error)),
+    };
+    let deadline = Instant::now() + Duration::from_secs(limits.timeout_s);
+    let snapshot = command.capture.snapshot_fn();
+    progress.on_cancel(move || partial_output(snapshot()));
+    let end_reason = match read_output(&mut command, deadline, progress, interruption).await {
+        ReadEnd::Ended(reason) => reason,
+        ReadEnd::Interrupted(interruption) => return CommandEnd::Interrupted(interruption, command),
+    };
+    let ForegroundCommand { running, capture } = *command;
+    CommandEnd::Output(match running.wait().await {
+        Ok(exit) => output(capture.finish().await, exit, end_reason, limits),
+        Err(error) => failure(&error),
+    })
+}
+
+/// The reason why the command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EndReason {
+    Exited,
+    Timeout,
+}
+
+/// The reason for which no more output is read.
+enum ReadEnd<I> {
+    Ended(EndReason),
+    Interrupted(I),
+}
+
+async fn read_output<I>(
+    ForegroundCommand { running, capture }: &mut ForegroundCommand,
+    deadline: Instant,
+    progress: &ToolProgress,
+    interruption: impl Future<Output = I>,
+) -> ReadEnd<I> {
+    tokio::pin!(interruption);
+    let mut end_reason = EndReason::Exited;
+    let mut ticks = interval(PREVIEW_INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut is_new = false;
+    loop {
+        tokio::select! {
+            biased;
+            interruption = &mut interruption, if end_reason == EndReason::Exited => {
+                return ReadEnd::Interrupted(interruption);
+            }
+            () = sleep_until(deadline), if end_reason == EndReason::Exited => {
+                running.stop();
+                end_reason = EndReason::Timeout;
+            }
+            _ = ticks.tick(), if is_new => {
+                progress.show_styled(capture.preview_tail());
+                is_new = false;
+            }
+            chunk = running.chunk() => match chunk {
+                Some(chunk) => {
+                    capture.push(&chunk).await;
+                    is_new = true;
+                }
+                None => return ReadEnd::Ended(end_reason),
+            },
+        }
+    }
+}
+
+/// Returns the output of a stopped command.
+fn partial_output(capture: CapturedOutput) -> ToolOutput {
+    let CapturedOutput { mut text, strokes, notice, full_output } = capture;
+    if let Some(notice) = notice {
+        push_notice(&mut text, &notice);
+    }
+    let mut details = Map::new();
+    add_details(&mut details, &strokes, full_output);
+    let details = (!details.is_empty()).then_some(Value::Object(details));
+    ToolOutput { details, ..ToolOutput::text(text) }
+}
+
+/// Adds styles and the path of the full output to `details`.
+pub(super) fn add_details(
+    details: &mut Map<String, Value>,
+    strokes: &[StyleRun],
+    full_output: Option<PathBuf>,
+) {
+    if let Some(path) = full_output {
+        details.insert("fullOutputPath".into(), json!(path.display().to_string()));
+    }
+    if !strokes.is_empty() {
+        details.insert("strokes".into(), json!(strokes));
+    }
+}
+
+pub(super) fn failure(error: &ProcessError) -> ToolOutput {
+    let cause = error.source().map(|source| format!(": {source}")).unwrap_or_default();
+    ToolOutput::error(format!("the command did not finish: {error}{cause}"))
+}
+
+fn output(capture: CapturedOutput, exit: Exit, end_reason: EndReason, limits: &CommandLimits) -> ToolOutput {
+    let CapturedOutput { mut text, strokes, notice, full_output } = capture;
+    if text.is_empty() {
+        text.push_str(limits.empty_notice);
+    }
+    for notice in notice.clone().into_iter().chain(notices(exit, end_reason, limits.timeout_s)) {
+        push_notice(&mut text, &notice);
+    }
+    let is_timeout = end_reason == EndReason::Timeout;
+    let mut details = Map::new();
+    details.insert("exitCode".into(), json!(exit.status.code()));
+    details.insert("timedOut".into(), json!(is_timeout));
+    add_details(&mut details, &strokes, full_output);
+    let is_error = is_timeout || exit.status != ExitStatus::Code(0);
+    ToolOutput { details: Some(Value::Object(details)), warning: notice, is_error, ..ToolOutput::text(text) }
+}
+
+/// Lists the notices about the end, for the model.
+fn notices(exit: Exit, end_reason: EndReason, seconds: u64) -> Vec<String> {
+    let reason = match (end_reason, exit.status) {
+        (EndReason::Timeout, _) => Some(format!("stopped after {seconds} s, with everything it had started")),
+        (EndReason::Exited, status) => status.failure(),
+    };
+    let leftovers = match exit.leftovers {
+        0 => None,
+        1 => Some("a process that it left in the background was stopped".into()),
+        count => Some(format!("{count} processes that it left in the background were stopped")),
+    };
+    reason.into_iter().chain(leftovers).collect()
+}

@@ -1,0 +1,102 @@
+//! `find_files`: finds files by a glob.
+
+use std::cmp::Reverse;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tiller_core::tool_spec::{Access, OutputKind, ShownArgument, ToolSet, ToolTraits, TouchedPaths};
+use tiller_files::walk::{CancelFlag, WalkEntry, WalkEntryKind, WalkOptions};
+
+use super::atomic_write::describe;
+use super::blocking;
+use super::listing::{resolve_folder, show};
+use super::pattern::Pattern;
+use super::truncation::OutputLimits;
+use super::{ToolEnvironment, ToolOutput, ToolProgress, TypedTool};
+use crate::workspace::Workspace;
+
+/// Default limit of files.
+const DEFAULT_LIMIT: usize = 200;
+
+#[derive(Debug)]
+pub(super) struct FindFiles {
+    workspace: Workspace,
+    limits: OutputLimits,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// Glob that a file has to match: `*.rs` by name at any depth, `src/**/*.{ts,tsx}` by path from the folder.
+    pattern: String,
+    /// Folder to search, relative to the working directory. Default: the working directory.
+    #[serde(default)]
+    path: Option<String>,
+    /// Maximum number of files to list. Default: 200.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    limit: Option<usize>,
+}
+
+impl From<&ToolEnvironment> for FindFiles {
+    fn from(environment: &ToolEnvironment) -> Self {
+        Self { workspace: environment.readable(), limits: environment.limits }
+    }
+}
+
+impl TypedTool for FindFiles {
+    type Arguments = Arguments;
+    const NAME: &'static str = "find_files";
+    const TRAITS: ToolTraits = ToolTraits {
+        shown_argument: ShownArgument::PatternAndPath,
+        output: OutputKind::Listing,
+        paths: TouchedPaths::Tree,
+        set: Some(ToolSet::Files),
+        ..ToolTraits::new(Access::Reads)
+    };
+
+    fn description(&self) -> String {
+        "Finds files by a glob, the most recently changed first. What git ignores is left out.".into()
+    }
+
+    fn check(&self, arguments: &Arguments) -> Result<(), String> {
+        if arguments.limit == Some(0) {
+            return Err("argument `limit`: at least 1".into());
+        }
+        if arguments.pattern.is_empty() {
+            return Err("argument `pattern`: must not be empty".into());
+        }
+        Pattern::parse("pattern", &arguments.pattern).map(drop)
+    }
+
+    async fn run(&self, arguments: Arguments, _progress: ToolProgress) -> ToolOutput {
+        let (workspace, limits) = (self.workspace.clone(), self.limits);
+        blocking::run(move |cancel| {
+            find(&workspace, limits, &arguments, cancel).unwrap_or_else(ToolOutput::error)
+        })
+        .await
+    }
+}
+
+fn find(
+    workspace: &Workspace,
+    limits: OutputLimits,
+    arguments: &Arguments,
+    cancel: &CancelFlag,
+) -> Result<ToolOutput, String> {
+    let resolved = resolve_folder(workspace, arguments.path.as_deref())?;
+    let display_path = resolved.display_path();
+    let pattern = Pattern::parse("pattern", &arguments.pattern)?;
+    let options = WalkOptions { cancel: cancel.clone(), ..WalkOptions::default() };
+    let entries = workspace.walk(&resolved, options).map_err(|error| describe(display_path, &error))?;
+    let is_match =
+        |entry: &WalkEntry| entry.kind != WalkEntryKind::Folder && pattern.matches(&entry.relative_path);
+    let mut found: Vec<WalkEntry> = entries.filter(is_match).collect();
+    found.sort_by_key(|entry| Reverse(entry.modified));
+    let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
+    let names = found
+        .iter()
+        .take(limit)
+        .map(|entry| format!("{}\n", workspace.resolve_entry(&resolved, entry).display_path()));
+    Ok(show(FindFiles::NAME, &names.collect::<Vec<_>>(), limits, found.len() > limit))
+}

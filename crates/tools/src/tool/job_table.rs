@@ -1,0 +1,370 @@
+//! The background jobs of a session: commands that keep running after their call has returned.
+//!
+//! A task owns each command and its output; the table owns the tasks, so that dropping it kills every job. The driver
+//! of the session gets the changes from here and tells the model about the ends that it doesn't know of.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, SystemTime};
+
+use tiller_core::background_job::{CommandJob, JobStatus};
+use tiller_core::id::JobId;
+use tiller_core::unit::UnixMs;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+use super::output_capture::{CapturedOutput, OutputCapture};
+use super::output_reader::OutputReader;
+use super::truncation::OutputLimits;
+use crate::process::{Exit, ExitStatus, ProcessError, Running};
+
+/// Limits of the last lines in a notice: enough for the error that ended a job.
+const LAST_LINES: OutputLimits = OutputLimits { max_lines: 10, max_chars: 2_000 };
+
+/// Limits of the last line in a list.
+const LAST_LINE: OutputLimits = OutputLimits { max_lines: 1, max_chars: 200 };
+
+/// Maximum number of ended jobs that can still be read; older ones are forgotten.
+const MAX_ENDED: usize = 50;
+
+/// The background jobs of a session. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct JobTable {
+    shared: Arc<TableShared>,
+}
+
+#[derive(Debug, Default)]
+struct TableShared {
+    /// A mutex, because tools and the driver use the table from their own tasks; it is held across no await.
+    state: Mutex<TableState>,
+    /// Counts the changes.
+    version: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct TableState {
+    /// The number of jobs so far.
+    count: u64,
+    jobs: Vec<Arc<Job>>,
+    /// One task a job; dropping them kills the jobs.
+    tasks: JoinSet<()>,
+    /// Changes that the driver hasn't taken.
+    changes: Vec<JobChange>,
+}
+
+/// A change of the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobChange {
+    /// A job has started.
+    Started(CommandJob),
+    /// A job has ended.
+    Ended {
+        /// The job.
+        job: CommandJob,
+        /// A warning for the user.
+        warning: Option<String>,
+    },
+}
+
+/// The end of a job that the model doesn't know of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobEndNote {
+    /// The job.
+    pub id: JobId,
+    /// The note for the model.
+    pub text: String,
+}
+
+/// A job.
+#[derive(Debug)]
+struct Job {
+    id: JobId,
+    command: String,
+    since: UnixMs,
+    status: watch::Sender<JobStatus>,
+    stop: Notify,
+    record: Mutex<JobRecord>,
+}
+
+#[derive(Debug)]
+struct JobRecord {
+    reader: OutputReader,
+    /// Notices about the end, for the model.
+    notices: Vec<String>,
+    /// True if the model knows of the end.
+    is_told: bool,
+}
+
+/// A running command that becomes a job.
+pub(super) struct NewJob {
+    pub(super) command: String,
+    pub(super) running: Running,
+    pub(super) capture: OutputCapture,
+    /// Time after which it is stopped; `None` for no limit.
+    pub(super) timeout: Option<Duration>,
+    /// Reviews the command at its end: gets its last lines, and whether it failed.
+    pub(super) review: JobReview,
+}
+
+/// Returns notices about a command that has ended, by its last lines and whether it failed.
+pub(super) type JobReview = Box<dyn FnOnce(&str, bool) -> EndNotices + Send>;
+
+/// Notices about a command that has ended.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct EndNotices {
+    /// Notices for the model.
+    pub(super) for_model: Vec<String>,
+    /// A warning for the user.
+    pub(super) warning: Option<String>,
+}
+
+/// A job and its output since the last reading.
+pub(super) struct JobReading {
+    pub(super) status: JobStatus,
+    pub(super) output: CapturedOutput,
+    /// Notices about the end.
+    pub(super) notices: Vec<String>,
+    /// The file with the whole output.
+    pub(super) file: Option<PathBuf>,
+}
+
+impl JobTable {
+    /// Makes a running command a job.
+    pub(super) async fn adopt(&self, new: NewJob) -> JobId {
+        let NewJob { command, running, mut capture, timeout, review } = new;
+        capture.keep_file().await;
+        let reader = OutputReader::new(&capture);
+        let record = Mutex::new(JobRecord { reader, notices: Vec::new(), is_told: false });
+        let mut state = self.shared.state();
+        state.count += 1;
+        let id = JobId::new(format!("job_{}", state.count));
+        let status = watch::Sender::new(JobStatus::Running);
+        let since = UnixMs::from(SystemTime::now());
+        let job = Arc::new(Job { id: id.clone(), command, since, status, stop: Notify::new(), record });
+        while state.tasks.try_join_next().is_some() {}
+        let task = JobTask { running, capture, job: Arc::clone(&job), table: Arc::downgrade(&self.shared) };
+        state.tasks.spawn(task.run(timeout.map(|timeout| Instant::now() + timeout), review));
+        state.changes.push(JobChange::Started(job.describe()));
+        state.jobs.push(job);
+        state.forget_oldest();
+        drop(state);
+        self.shared.announce();
+        id
+    }
+
+    /// Lists the jobs, the oldest first.
+    #[must_use]
+    pub fn list(&self) -> Vec<CommandJob> {
+        self.shared.state().jobs.iter().map(|job| job.describe()).collect()
+    }
+
+    /// Returns the output of a job since the last reading; `None` if there is no such job.
+    pub(super) fn read(&self, id: &JobId) -> Option<JobReading> {
+        let job = self.find(id)?;
+        // The status first: output that comes between the two is read, and an end after it is told later.
+        let status = job.status.borrow().clone();
+        let mut record = job.record();
+        let output = record.reader.read_new();
+        record.is_told |= !status.is_running();
+        let (notices, file) = (record.notices.clone(), record.reader.file());
+        Some(JobReading { status, output, notices, file })
+    }
+
+    /// Waits for the end of a job; returns at once if there is no such job.
+    pub async fn wait(&self, id: &JobId) {
+        let Some(mut status) = self.find(id).map(|job| job.status.subscribe()) else { return };
+        // The job itself holds the sender.
+        let _ = status.wait_for(|status| !status.is_running()).await;
+    }
+
+    /// Stops a job with all processes that it started. Returns false if no such job is running.
+    #[must_use]
+    pub fn stop(&self, id: &JobId) -> bool {
+        let Some(job) = self.find(id).filter(|job| job.status.borrow().is_running()) else { return false };
+        job.stop.notify_one();
+        true
+    }
+
+    /// Kills all jobs, and forgets them without further changes.
+    pub fn clear(&self) {
+        let mut state = self.shared.state();
+        let count = state.count;
+        *state = TableState { count, ..TableState::default() };
+    }
+
+    /// Returns a receiver that is notified of changes.
+    #[must_use]
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
+        self.shared.version.subscribe()
+    }
+
+    /// Takes the changes since the last call, in order.
+    #[must_use]
+    pub fn take_changes(&self) -> Vec<JobChange> {
+        std::mem::take(&mut self.shared.state().changes)
+    }
+
+    /// Returns notes about the ended jobs that the model doesn't know of.
+    #[must_use]
+    pub fn end_notes(&self) -> Vec<JobEndNote> {
+        let state = self.shared.state();
+        state.jobs.iter().filter_map(|job| job.end_note()).collect()
+    }
+
+    /// Records that the model knows of the end of a job.
+    pub fn mark_told(&self, id: &JobId) {
+        if let Some(job) = self.find(id) {
+            job.record().is_told = true;
+        }
+    }
+
+    fn find(&self, id: &JobId) -> Option<Arc<Job>> {
+        self.shared.state().jobs.iter().find(|job| job.id == *id).cloned()
+    }
+}
+
+impl TableShared {
+    fn state(&self) -> MutexGuard<'_, TableState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn announce(&self) {
+        self.version.send_modify(|version| *version += 1);
+    }
+
+    fn ended(&self, job: &Job, warning: Option<String>) {
+        let mut state = self.state();
+        // A job that was forgotten with its session is none of the next session's.
+        if state.jobs.iter().any(|known| known.id == job.id) {
+            state.changes.push(JobChange::Ended { job: job.describe(), warning });
+            drop(state);
+            self.announce();
+        }
+    }
+}
+
+impl TableState {
+    /// Forgets the oldest of too many ended jobs.
+    fn forget_oldest(&mut self) {
+        let is_over = |job: &Arc<Job>| !job.status.borrow().is_running() && job.record().is_told;
+        let ended = self.jobs.iter().filter(|job| is_over(job)).count();
+        if let Some(oldest) = self.jobs.iter().position(is_over).filter(|_| ended > MAX_ENDED) {
+            self.jobs.remove(oldest);
+        }
+    }
+}
+
+impl Job {
+    fn record(&self) -> MutexGuard<'_, JobRecord> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn describe(&self) -> CommandJob {
+        CommandJob {
+            job_id: self.id.clone(),
+            command: self.command.clone(),
+            since: self.since,
+            status: self.status.borrow().clone(),
+            last_line: self.record().reader.last_lines(LAST_LINE).trim().to_owned(),
+        }
+    }
+
+    /// Returns the note about the end, if the job has ended and the model doesn't know that.
+    fn end_note(&self) -> Option<JobEndNote> {
+        let job = self.describe();
+        let record = self.record();
+        if job.status.is_running() || record.is_told {
+            return None;
+        }
+        // The model's own requests count as told.
+        let by = if job.status == JobStatus::Stopped { " by the user" } else { "" };
+        let (id, command) = (&job.job_id, job.short_command());
+        let mut text = format!("Background job {id} (`{command}`) {}{by}.", past_tense(&job.status));
+        if record.reader.has_new() {
+            let _ = write!(text, " Its last lines:\n{}", record.reader.last_lines(LAST_LINES));
+        }
+        for notice in &record.notices {
+            let _ = write!(text, "\n[{notice}]");
+        }
+        Some(JobEndNote { id: id.clone(), text })
+    }
+}
+
+/// Returns the status of an ended job as a predicate.
+fn past_tense(status: &JobStatus) -> String {
+    match status {
+        JobStatus::Killed { .. } | JobStatus::Stopped | JobStatus::TimedOut => format!("was {status}"),
+        JobStatus::Running | JobStatus::Exited { .. } | JobStatus::Failed { .. } => status.to_string(),
+    }
+}
+
+/// The task of a job.
+struct JobTask {
+    running: Running,
+    capture: OutputCapture,
+    job: Arc<Job>,
+    table: Weak<TableShared>,
+}
+
+/// The reason for which a job ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EndReason {
+    Itself,
+    Request,
+    Timeout,
+}
+
+impl JobTask {
+    async fn run(mut self, deadline: Option<Instant>, review: JobReview) {
+        let reason = self.read_output(deadline).await;
+        let Self { running, capture, job, table } = self;
+        let status = status_of(reason, running.wait().await);
+        drop(capture);
+        let is_failure = !matches!(status, JobStatus::Exited { exit_code: 0 } | JobStatus::Stopped);
+        let last_lines = job.record().reader.last_lines(LAST_LINES);
+        let EndNotices { for_model, warning } = review(&last_lines, is_failure);
+        job.record().notices = for_model;
+        job.status.send_replace(status);
+        if let Some(table) = table.upgrade() {
+            table.ended(&job, warning);
+        }
+    }
+
+    async fn read_output(&mut self, deadline: Option<Instant>) -> EndReason {
+        let mut reason = EndReason::Itself;
+        let deadline_at = deadline.unwrap_or_else(Instant::now);
+        loop {
+            tokio::select! {
+                biased;
+                () = self.job.stop.notified(), if reason == EndReason::Itself => {
+                    self.running.stop();
+                    reason = EndReason::Request;
+                }
+                () = sleep_until(deadline_at), if deadline.is_some() && reason == EndReason::Itself => {
+                    self.running.stop();
+                    reason = EndReason::Timeout;
+                }
+                chunk = self.running.chunk() => match chunk {
+                    Some(chunk) => self.capture.push(&chunk).await,
+                    None => return reason,
+                },
+            }
+        }
+    }
+}
+
+fn status_of(reason: EndReason, end: Result<Exit, ProcessError>) -> JobStatus {
+    match (reason, end) {
+        (EndReason::Request, _) => JobStatus::Stopped,
+        (EndReason::Timeout, _) => JobStatus::TimedOut,
+        (EndReason::Itself, Ok(Exit { status: ExitStatus::Code(exit_code), .. })) => {
+            JobStatus::Exited { exit_code }
+        }
+        (EndReason::Itself, Ok(Exit { status: ExitStatus::Signal(signal), .. })) => {
+            JobStatus::Killed { signal }
+        }
+        (EndReason::Itself, Err(error)) => JobStatus::Failed { message: error.to_string() },
+    }
+}

@@ -1,0 +1,95 @@
+//! Results over the limits: as much as fits, and a notice about the rest.
+
+use std::path::PathBuf;
+
+use tiller_core::message::UserBlock;
+
+use super::notice::{push_notice, truncation_notice};
+use super::truncation::OutputLimits;
+use super::{ToolOutput, store_text};
+
+/// Limits of results, and the place of what is beyond them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputOptions {
+    /// Limits of one result.
+    pub limits: OutputLimits,
+    /// Folder for the whole of results that are cut; readable by the tools.
+    pub scratch: PathBuf,
+}
+
+/// Cuts the texts of a result after the limits, which hold for all of them together. The whole text is stored in a file,
+/// which the model can read. Details over the limit are left out: the log keeps them, and the text says
+/// the same.
+#[must_use]
+pub fn limit_output(mut output: ToolOutput, source: &str, options: &OutputOptions) -> ToolOutput {
+    let OutputOptions { limits, scratch } = options;
+    output.details.take_if(|details| details.to_string().len() > limits.max_chars);
+    let texts: Vec<&str> = output.content.iter().filter_map(UserBlock::as_text).collect();
+    let whole = texts.join("\n");
+    let mut shown = limits.head(&whole).text.to_owned();
+    if shown.len() == whole.len() {
+        return output;
+    }
+    let rest = match store_text(scratch, &whole) {
+        Ok(path) => format!("all of it is in {}", path.display()),
+        Err(error) => format!("the rest could not be kept: {error}"),
+    };
+    let (count, total) = (shown.chars().count(), whole.chars().count());
+    let notice = truncation_notice(count, Some(total), source, &rest);
+    push_notice(&mut shown, &notice);
+    output.content.retain(|block| block.as_text().is_none());
+    output.content.insert(0, UserBlock::Text { text: shown });
+    output.push_warning(notice);
+    output
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn options(folder: &TempDir) -> OutputOptions {
+        let limits = OutputLimits { max_lines: 2, max_chars: 100 };
+        OutputOptions { limits, scratch: folder.path().into() }
+    }
+
+    #[test]
+    fn limit_output_long_result_is_stored() {
+        let folder = TempDir::new().unwrap();
+        let image = UserBlock::Image { data: "AA==".into(), mime_type: "image/png".into() };
+        let text = |text: &str| UserBlock::Text { text: text.into() };
+        let content = vec![text("one\ntwo"), image.clone(), text("drei€\n")];
+        let details = Some(json!({ "a": 1 }));
+        let whole =
+            ToolOutput { content, details: details.clone(), is_error: true, warning: Some("slow".into()) };
+
+        let cut = limit_output(whole, "mcp__a__b", &options(&folder));
+
+        let stored = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+        assert_eq!(std::fs::read_to_string(&stored).unwrap(), "one\ntwo\ndrei€\n");
+        let notice = format!(
+            "OUTPUT TRUNCATED: showing 8 of 14 characters from mcp__a__b; all of it is in {}",
+            stored.display()
+        );
+        let expected = ToolOutput {
+            content: vec![text(&format!("one\ntwo\n[{notice}]")), image],
+            details,
+            is_error: true,
+            warning: Some(format!("slow; {notice}")),
+        };
+        assert_eq!(cut, expected);
+    }
+
+    #[test]
+    fn limit_output_short_result_stays() {
+        let folder = TempDir::new().unwrap();
+        let short = ToolOutput::text("one\ntwo\n");
+        assert_eq!(limit_output(short.clone(), "a", &options(&folder)), short);
+        let details = Some(json!({ "a": "b".repeat(100) }));
+        let long_details = ToolOutput { details, ..short.clone() };
+        assert_eq!(limit_output(long_details, "a", &options(&folder)), short, "its text says the same");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is stored");
+    }
+}

@@ -1,0 +1,244 @@
+//! Commands of tools in the sandbox: says what it may have refused, and what a command changed that git will run.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use tiller_core::message::joined_text;
+use tiller_files::git;
+
+use super::command_run::{self, CommandLimits};
+use super::environment::ToolEnvironment;
+use super::job_table::EndNotices;
+use super::{ToolOutput, ToolProgress};
+use crate::policy::SandboxStrength;
+use crate::process::{ProcessError, Runner, Running};
+use crate::sandbox::Sandbox;
+use crate::workspace::Workspace;
+
+/// Error messages of refused writes.
+const REFUSED_WRITES: &[&str] = &[
+    "permission denied",
+    "operation not permitted",
+    "read-only file system",
+    "permissionerror",
+    "eacces",
+    "eperm",
+];
+
+/// Error messages of programs that don't give the reason for which they couldn't connect.
+const REFUSED_CONNECTIONS: &[&str] = &[
+    "could not connect to",
+    "couldn't connect to",
+    "failed to connect to",
+    "unable to connect to",
+    "can't connect to",
+];
+
+/// Runs commands in the sandbox.
+#[derive(Clone, Debug)]
+pub(super) struct SandboxedRunner {
+    runner: Runner,
+    sandbox: Sandbox,
+    workspace: Workspace,
+}
+
+impl From<&ToolEnvironment> for SandboxedRunner {
+    fn from(environment: &ToolEnvironment) -> Self {
+        let ToolEnvironment { runner, sandbox, workspace, .. } = environment;
+        Self { runner: runner.clone(), sandbox: sandbox.clone(), workspace: workspace.clone() }
+    }
+}
+
+impl SandboxedRunner {
+    /// Returns the runner without the sandbox.
+    pub(super) fn unrestricted(&self) -> &Runner {
+        &self.runner
+    }
+
+    /// Returns the runner with the sandbox, if one is in force.
+    pub(super) fn runner(&self) -> Runner {
+        match self.sandbox.profile(&self.workspace) {
+            Some(profile) => self.runner.clone().with_sandbox(profile),
+            None => self.runner.clone(),
+        }
+    }
+
+    /// Describes the sandbox for the model; `None` without one.
+    pub(super) fn describe(&self) -> Option<String> {
+        self.sandbox.describe()
+    }
+
+    /// Runs a command to its end, as [`command_run::run`] does.
+    pub(super) async fn run(
+        &self,
+        start: impl FnOnce(&Runner) -> Result<Running, ProcessError>,
+        limits: &CommandLimits,
+        progress: &ToolProgress,
+    ) -> ToolOutput {
+        let review = self.review();
+        let mut output = command_run::run(start(&self.runner()), limits, progress).await;
+        if let Some(review) = review {
+            review.complete(&mut output);
+        }
+        output
+    }
+
+    /// Starts the review of a command that is about to run in the sandbox; `None` without one.
+    pub(super) fn review(&self) -> Option<SandboxReview> {
+        let restrictions = self.describe()?;
+        let root = self.workspace.root().to_owned();
+        let (before, strength) = (GitPrograms::read(&root), self.sandbox.strength());
+        Some(SandboxReview { restrictions, strength, before, root })
+    }
+}
+
+/// The review of one command in the sandbox: the state before it, to be compared with the one after it.
+#[derive(Debug)]
+pub(super) struct SandboxReview {
+    restrictions: String,
+    strength: SandboxStrength,
+    before: GitPrograms,
+    root: PathBuf,
+}
+
+impl SandboxReview {
+    /// Adds notices to the command's result.
+    pub(super) fn complete(&self, output: &mut ToolOutput) {
+        let EndNotices { for_model, warning } = self.notices(&joined_text(&output.content), output.is_error);
+        for notice in &for_model {
+            output.push_notice(notice);
+        }
+        warning.into_iter().for_each(|warning| output.push_warning(warning));
+    }
+
+    /// Returns notices about what the command changed that git will run, and about what may have been refused.
+    pub(super) fn notices(&self, text: &str, is_error: bool) -> EndNotices {
+        const CHANGED: &str = "the command changed .git/config or .git/hooks, whose programs git runs";
+        let has_changed = self.before != GitPrograms::read(&self.root);
+        let warning = has_changed.then(|| CHANGED.to_owned());
+        let refusal = (is_error && may_be_refused(text, self.strength)).then(|| {
+            let restrictions = &self.restrictions;
+            format!(
+                "the sandbox may have refused this: commands {restrictions}; if the command needs more, call bash \
+                 with `unsandboxed: true`, which asks the user"
+            )
+        });
+        EndNotices { for_model: warning.clone().into_iter().chain(refusal).collect(), warning }
+    }
+}
+
+/// Returns true if the text of a failed command looks as if the sandbox had refused something.
+fn may_be_refused(text: &str, strength: SandboxStrength) -> bool {
+    let connections = match strength {
+        SandboxStrength::WritesAndTcp => REFUSED_CONNECTIONS,
+        SandboxStrength::Writes | SandboxStrength::None => &[],
+    };
+    let text = text.to_ascii_lowercase();
+    REFUSED_WRITES.iter().chain(connections).any(|trace| text.contains(trace))
+}
+
+/// The state of the files that make git run programs: the repository's configuration and its hooks.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct GitPrograms {
+    files: Vec<(PathBuf, FileState)>,
+}
+
+/// Enough of a file's metadata to notice a change.
+#[derive(Debug, PartialEq, Eq)]
+struct FileState {
+    inode: u64,
+    size: u64,
+    mode: u32,
+    /// The time of the last change, which programs can't set: seconds and nanoseconds.
+    changed: (i64, i64),
+}
+
+impl From<Metadata> for FileState {
+    fn from(metadata: Metadata) -> Self {
+        let changed = (metadata.ctime(), metadata.ctime_nsec());
+        Self { inode: metadata.ino(), size: metadata.len(), mode: metadata.mode(), changed }
+    }
+}
+
+impl GitPrograms {
+    /// Reads the state in the repository of a working directory.
+    fn read(cwd: &Path) -> Self {
+        let Some(dot_git) = git::find(cwd) else { return Self::default() };
+        let folders = [git::folder(&dot_git), git::common_folder(&dot_git)];
+        let named = folders.into_iter().flatten().flat_map(|folder| {
+            let hooks = std::fs::read_dir(folder.join("hooks")).into_iter().flatten().flatten();
+            let hooks: Vec<PathBuf> = hooks.map(|entry| entry.path()).collect();
+            ["config", "config.worktree"].map(|name| folder.join(name)).into_iter().chain(hooks)
+        });
+        let state = |path: PathBuf| Some((path.symlink_metadata().ok()?.into(), path));
+        let states =
+            [dot_git.clone()].into_iter().filter(|path| path.is_file()).chain(named).filter_map(state);
+        let mut files: Vec<_> = states.map(|(state, path)| (path, state)).collect();
+        files.sort_by(|a, b| a.0.cmp(&b.0));
+        files.dedup();
+        Self { files }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn git_programs_notice_changes_of_config_and_hooks() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        assert_eq!(GitPrograms::read(root), GitPrograms::default());
+        fs::create_dir_all(root.join(".git/hooks")).unwrap();
+        fs::write(root.join(".git/config"), "").unwrap();
+        let mut last = GitPrograms::read(root);
+        let hook = root.join(".git/hooks/pre-commit");
+        let changes: [&dyn Fn(); 4] = [
+            &|| fs::write(&hook, "#!/bin/sh\n").unwrap(),
+            &|| fs::remove_file(&hook).unwrap(),
+            &|| fs::write(root.join(".git/config"), "[core]\n").unwrap(),
+            &|| fs::write(root.join(".git/config.worktree"), "").unwrap(),
+        ];
+        for change in changes {
+            change();
+            let now = GitPrograms::read(root);
+            assert_ne!(now, last);
+            last = now;
+        }
+        fs::write(root.join(".git/index"), "x").unwrap();
+        assert_eq!(GitPrograms::read(root), last);
+    }
+
+    #[test]
+    fn may_be_refused_looks_for_messages() {
+        let refused = |text: &str, strength| may_be_refused(text, strength);
+        let (writes, tcp) = (SandboxStrength::Writes, SandboxStrength::WritesAndTcp);
+        assert!(refused("touch: cannot touch 'x': Permission denied\n[exit code 1]", writes));
+        assert!(refused("Error: EACCES: open 'x'", writes));
+        assert!(refused("fatal: Failed to connect to example.org port 443", tcp));
+        assert!(!refused("fatal: Failed to connect to example.org port 443", writes));
+        assert!(!refused("error[E0308]: mismatched types", tcp));
+    }
+
+    #[test]
+    fn review_changed_git_keeps_an_earlier_warning() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().to_owned();
+        let strength = SandboxStrength::Writes;
+        let review =
+            SandboxReview { restrictions: String::new(), strength, before: GitPrograms::default(), root };
+        fs::create_dir(folder.path().join(".git")).unwrap();
+        fs::write(folder.path().join(".git/config"), "").unwrap();
+        let mut output = ToolOutput { warning: Some("cut".into()), ..ToolOutput::text("ok") };
+        review.complete(&mut output);
+        let notice = "the command changed .git/config or .git/hooks, whose programs git runs";
+        let expected = ToolOutput {
+            warning: Some(format!("cut; {notice}")),
+            ..ToolOutput::text(format!("ok\n[{notice}]"))
+        };
+        assert_eq!(output, expected);
+    }
+}
