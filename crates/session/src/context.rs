@@ -14,7 +14,6 @@ use tiller_core::message::{
     ToolResultMessage, UserBlock, UserMessage,
 };
 use tiller_core::tool_catalog::ToolCatalog;
-use tiller_core::tool_spec::Access;
 use tiller_core::unit::{Tokens, UnixMs};
 
 use super::entry::{Compaction, Entry, EntryBody, Replacement};
@@ -435,7 +434,7 @@ pub fn classify_cut_off_calls<'a>(
     // True if an exclusive tool is among the calls from the first one without a result on; `None` before that one.
     let mut runs_alone_since: Option<bool> = None;
     for (name, has_result) in calls {
-        let runs_alone = tools.find(name).is_some_and(|traits| traits.access != Access::Reads);
+        let runs_alone = tools.find(name).is_some_and(|traits| traits.always_runs_alone());
         let is_waiting = runs_alone_since.is_some_and(|runs_alone_since| runs_alone_since || runs_alone);
         is_in_order &= !(is_waiting && has_result);
         outcomes.push((!has_result).then_some(if is_waiting {
@@ -548,7 +547,7 @@ fn utf16_units(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use tiller_core::message::{BashExecutionMessage, Usage};
-    use tiller_core::tool_spec::ToolTraits;
+    use tiller_core::tool_spec::{Access, ToolTraits};
 
     use super::*;
     use proptest::prelude::*;

@@ -137,12 +137,16 @@ impl Session {
         let measured = message.iter().enumerate().rev().find_map(|(at, message)| {
             Some((at + 1, message.measured.filter(|_| newer.contains(&&*message.id))?))
         });
-        let (first_estimated, measured_tokens) = measured.unwrap_or((0, 0));
-        let units = |(message, text): (&ContextMessage, &String)| match message.role {
+        let estimate = |(message, text): (&ContextMessage, &String)| match message.role {
             "system" => 0,
             _ => (text.encode_utf16().count() as u64 + message.units).div_ceil(4),
         };
-        measured_tokens + message.iter().zip(texts).skip(first_estimated).map(units).sum::<u64>()
+        let estimates: Vec<u64> = message.iter().zip(texts).map(estimate).collect();
+        // A count far below the estimate of what it counts is ignored.
+        let (first_estimated, measured_tokens) = measured
+            .filter(|(count, measured)| estimates[..*count].iter().sum::<u64>() <= 4 * measured)
+            .unwrap_or((0, 0));
+        measured_tokens + estimates[first_estimated..].iter().sum::<u64>()
     }
 
     /// The current model.
