@@ -1,0 +1,248 @@
+//! The connection to one server: one task owns it, restarts a server that has ended once, and reports failures.
+
+mod transport;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rmcp::model::{ProtocolVersion, ServerNotification, SubscriptionFilter};
+use rmcp::service::{Peer, RoleClient, Subscription};
+use tiller_tools::tool::{ServerQuestion, ToolServersEvent};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::elicitation::Asker;
+use crate::link::LivePeer;
+use crate::options::McpOptions;
+use crate::prompt::McpPrompt;
+use crate::resource;
+use crate::server::{Server, ServerOffer};
+use crate::tool::{McpTool, ToolServer};
+use transport::OpenConnection;
+
+/// The task of a server.
+pub(crate) struct Connection {
+    pub(crate) server: Arc<Server>,
+    pub(crate) options: Arc<McpOptions>,
+    pub(crate) events: mpsc::Sender<ToolServersEvent>,
+    pub(crate) questions: mpsc::Sender<ServerQuestion>,
+    /// Number of servers that have neither started nor failed yet.
+    pub(crate) starting: Arc<AtomicUsize>,
+}
+
+/// A server that answers, before its tools are published.
+struct StartedServer {
+    opened: OpenConnection,
+    /// Changes of the list of tools, from before it was read.
+    subscription: Option<Subscription>,
+    offer: ServerOffer,
+}
+
+impl Connection {
+    /// Runs until it is dropped. A failed server waits for the user to restart it.
+    pub(crate) async fn run(self) {
+        let mut started = self.start().await;
+        if let Ok(started) = &started {
+            self.publish(started);
+        } else if let Err(reason) = &started {
+            self.fail(reason.clone()).await;
+        }
+        if self.starting.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.emit(ToolServersEvent::Ready).await;
+        }
+        loop {
+            if let Ok(first) = started {
+                let reason = self.run_with_restart(first).await;
+                self.fail(reason).await;
+            }
+            self.server.restart.notified().await;
+            self.server.restarting();
+            started = self.start().await;
+            match &started {
+                Ok(started) => self.publish_change(started).await,
+                Err(reason) => self.fail(reason.clone()).await,
+            }
+        }
+    }
+
+    /// Serves until the server has ended twice, or could not be restarted; returns the reason.
+    async fn run_with_restart(&self, first: StartedServer) -> String {
+        let first_end = self.serve(first).await;
+        // Its tools stay offered, and calls wait for the new start.
+        tracing::warn!(server = self.server.name(), "{first_end}; it is restarted");
+        match self.start().await {
+            Ok(again) => {
+                self.publish_change(&again).await;
+                format!("{}; it was restarted once already", self.serve(again).await)
+            }
+            Err(reason) => format!("{first_end}, and it could not be restarted: {reason}"),
+        }
+    }
+
+    async fn emit(&self, event: ToolServersEvent) {
+        // Nobody listens after the session is closed.
+        let _ = self.events.send(event).await;
+    }
+
+    async fn warn(&self, problem: String) {
+        let warning = format!("MCP server {}: {problem}", self.server.name());
+        self.emit(ToolServersEvent::Warning(warning)).await;
+    }
+
+    async fn fail(&self, reason: String) {
+        self.server.fail(reason.clone());
+        self.emit(ToolServersEvent::Changed).await;
+        self.warn(reason).await;
+    }
+
+    fn asker(&self) -> Asker {
+        let (presence, questions) = (self.options.presence, self.questions.clone());
+        Asker { server: self.server.name().to_owned(), presence, questions }
+    }
+
+    /// Connects and reads the list of tools, within the time limit.
+    async fn start(&self) -> Result<StartedServer, String> {
+        let limit = self.options.start_timeout;
+        let attempt = async {
+            let opened = transport::open(&self.server, &self.options, self.asker()).await?;
+            let subscription = subscribe(&opened.peer).await;
+            let offer = self.list(&opened.peer).await?;
+            Ok(StartedServer { opened, subscription, offer })
+        };
+        match timeout(limit, attempt).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(format!("it was not ready within {} s", limit.as_secs_f64())),
+        }
+    }
+
+    /// Reads the lists of tools, prompts and resources.
+    async fn list(&self, peer: &Peer<RoleClient>) -> Result<ServerOffer, String> {
+        let server = ToolServer {
+            name: self.server.name().to_owned(),
+            call_timeout: self.server.config.call_timeout.unwrap_or(self.options.call_timeout),
+            link: self.server.link(),
+        };
+        Ok(ServerOffer {
+            version: version(peer),
+            tools: self.list_tools(peer, &server).await?,
+            prompts: list_prompts(peer, &server).await?,
+            resources: resource::list(peer, self.server.name()).await?,
+        })
+    }
+
+    async fn list_tools(
+        &self,
+        peer: &Peer<RoleClient>,
+        server: &ToolServer,
+    ) -> Result<Vec<Arc<McpTool>>, String> {
+        let has_tools = peer.peer_info().is_some_and(|info| info.capabilities.tools.is_some());
+        if !has_tools {
+            return Ok(Vec::new());
+        }
+        let listed = peer.list_all_tools().await;
+        let listed = listed.map_err(|error| format!("its tools can't be listed: {error}"))?;
+        let mut tools: Vec<Arc<McpTool>> = Vec::with_capacity(listed.len());
+        for declared in listed {
+            let remote_name = declared.name.to_string();
+            match McpTool::new(declared, server.clone()) {
+                Ok(tool) if tools.iter().any(|known| known.name() == tool.name()) => {
+                    self.warn(format!("its tool {remote_name} is left out: it has another one of that name"))
+                        .await;
+                }
+                Ok(tool) => tools.push(Arc::new(tool)),
+                Err(error) => self.warn(format!("its tool {remote_name} is left out: {error}")).await,
+            }
+        }
+        Ok(tools)
+    }
+
+    fn publish(&self, started: &StartedServer) {
+        let OpenConnection { peer, handler, .. } = &started.opened;
+        let live =
+            LivePeer { peer: peer.clone(), requests: handler.requests.clone(), asker: handler.asker.clone() };
+        tracing::info!(server = self.server.name(), tools = started.offer.tools.len(), "MCP server started");
+        self.server.publish(live, started.offer.clone());
+    }
+
+    async fn publish_change(&self, started: &StartedServer) {
+        self.publish(started);
+        self.emit(ToolServersEvent::Changed).await;
+    }
+
+    /// Follows the changes of a server's tools until it ends; returns the reason of its end.
+    async fn serve(&self, mut started: StartedServer) -> String {
+        loop {
+            let changed = started.opened.handler.lists_changed.clone();
+            tokio::select! {
+                biased;
+                reason = started.opened.ended() => return reason,
+                () = changed.notified() => {}
+                () = next_change(&mut started.subscription) => {}
+            }
+            // A server that ends meanwhile is noticed in the next round.
+            match timeout(self.options.start_timeout, self.list(&started.opened.peer)).await {
+                Ok(Ok(offer)) => {
+                    started.offer = offer;
+                    self.publish_change(&started).await;
+                }
+                Ok(Err(reason)) => self.warn(reason).await,
+                Err(_) => self.warn("its tools can't be listed: no answer".to_owned()).await,
+            }
+        }
+    }
+}
+
+/// Returns the name and version of a server, as it says.
+fn version(peer: &Peer<RoleClient>) -> String {
+    let info = peer.peer_info();
+    let implementation = info.as_ref().and_then(|info| info.server_info.as_ref());
+    implementation.map(|server| format!("{} {}", server.name, server.version)).unwrap_or_default()
+}
+
+async fn list_prompts(peer: &Peer<RoleClient>, server: &ToolServer) -> Result<Vec<Arc<McpPrompt>>, String> {
+    let has_prompts = peer.peer_info().is_some_and(|info| info.capabilities.prompts.is_some());
+    if !has_prompts {
+        return Ok(Vec::new());
+    }
+    let listed = peer.list_all_prompts().await;
+    let listed = listed.map_err(|error| format!("its prompts can't be listed: {error}"))?;
+    Ok(listed.into_iter().map(|declared| Arc::new(McpPrompt::new(declared, server.clone()))).collect())
+}
+
+/// Subscribes to changes of the lists of tools, prompts and resources. Servers of earlier protocol versions notify without a subscription.
+async fn subscribe(peer: &Peer<RoleClient>) -> Option<Subscription> {
+    let info = peer.peer_info()?;
+    let is_modern = info.protocol_version == ProtocolVersion::V_2026_07_28;
+    let capabilities = &info.capabilities;
+    let tools = capabilities.tools.as_ref().and_then(|tools| tools.list_changed) == Some(true);
+    let prompts = capabilities.prompts.as_ref().and_then(|prompts| prompts.list_changed) == Some(true);
+    let resources =
+        capabilities.resources.as_ref().and_then(|resources| resources.list_changed) == Some(true);
+    if !is_modern || !(tools || prompts || resources) {
+        return None;
+    }
+    let mut filter = SubscriptionFilter::new();
+    filter.tools_list_changed = tools.then_some(true);
+    filter.prompts_list_changed = prompts.then_some(true);
+    filter.resources_list_changed = resources.then_some(true);
+    peer.listen(filter)
+        .await
+        .inspect_err(|error| tracing::warn!(%error, "can't follow an MCP server's tools"))
+        .ok()
+}
+
+/// Waits for a change of the list of tools; forever without a subscription.
+async fn next_change(subscription: &mut Option<Subscription>) {
+    while let Some(open) = subscription {
+        match open.next().await {
+            Ok(Some(
+                ServerNotification::ToolListChangedNotification(_)
+                | ServerNotification::PromptListChangedNotification(_)
+                | ServerNotification::ResourceListChangedNotification(_),
+            )) => return,
+            Ok(Some(_)) => {}
+            Ok(None) | Err(_) => *subscription = None,
+        }
+    }
+    std::future::pending().await
+}

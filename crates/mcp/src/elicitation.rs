@@ -1,0 +1,97 @@
+//! Questions of a server to the user: from the protocol's types to those of front ends, and back.
+
+mod schema;
+
+use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
+use serde_json::Value;
+use tiller_core::elicitation::{ElicitationAnswer, ElicitationKind};
+use tiller_tools::tool::ServerQuestion;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::options::UserPresence;
+use crate::running_requests::RunningRequests;
+use crate::web_address::check_url;
+use schema::cut;
+
+/// Maximum length of the server's text, in characters. The rest is left out.
+const MAX_MESSAGE: usize = 4_000;
+
+/// Asks the user for one server.
+#[derive(Clone)]
+pub(crate) struct Asker {
+    pub(crate) server: String,
+    pub(crate) presence: UserPresence,
+    pub(crate) questions: mpsc::Sender<ServerQuestion>,
+}
+
+impl Asker {
+    /// Asks the user and waits for the answer. A question that can't be asked is declined at once; the results of the
+    /// running requests name the reason. Dropping the future withdraws the question.
+    pub(crate) async fn ask(&self, params: ElicitRequestParams, requests: &RunningRequests) -> ElicitResult {
+        match self.answer(params, requests).await {
+            Ok(answer) => result(answer),
+            Err(reason) => {
+                tracing::info!(server = self.server, reason, "declined a question of an MCP server");
+                requests.note(&format!("[The server asked the user for input. It was declined: {reason}.]"));
+                result(ElicitationAnswer::Decline)
+            }
+        }
+    }
+
+    async fn answer(
+        &self,
+        params: ElicitRequestParams,
+        requests: &RunningRequests,
+    ) -> Result<ElicitationAnswer, &'static str> {
+        const NOBODY: &str = "no one is there to answer";
+        if self.presence == UserPresence::Absent {
+            return Err(NOBODY);
+        }
+        let (message, kind) = question(params)?;
+        let message = cut(&message, MAX_MESSAGE);
+        let (reply, answer) = oneshot::channel();
+        let question = ServerQuestion { server: self.server.clone(), message, kind, reply };
+        // Calls don't time out while the user thinks.
+        let _waiting = requests.waiting_for_user();
+        self.questions.send(question).await.map_err(|_| NOBODY)?;
+        answer.await.map_err(|_| NOBODY)
+    }
+}
+
+/// Converts a request. A form without fields is a question for consent.
+fn question(params: ElicitRequestParams) -> Result<(String, ElicitationKind), &'static str> {
+    match params {
+        ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
+            let fields = schema::fields(requested_schema)?;
+            Ok((message, ElicitationKind::Form { fields }))
+        }
+        ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+            check_url(&url)?;
+            Ok((message, ElicitationKind::Url { url }))
+        }
+        _ => Err("tiller doesn't know this kind of question"),
+    }
+}
+
+fn result(answer: ElicitationAnswer) -> ElicitResult {
+    match answer {
+        ElicitationAnswer::Accept(values) if values.is_empty() => {
+            ElicitResult::new(ElicitationAction::Accept)
+        }
+        ElicitationAnswer::Accept(values) => {
+            ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(values))
+        }
+        ElicitationAnswer::Decline => ElicitResult::new(ElicitationAction::Decline),
+        ElicitationAnswer::Cancel => ElicitResult::new(ElicitationAction::Cancel),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cut_counts_characters() {
+        assert_eq!([cut("äöü", 3), cut("äöüß", 3)], ["äöü", "äöü…"]);
+    }
+}

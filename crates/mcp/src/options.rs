@@ -1,0 +1,42 @@
+//! Options for the servers of a session.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tiller_tools::process::{Runner, SandboxProfile};
+
+use crate::login::LoginStorage;
+
+/// Options for the servers of a session.
+#[derive(Clone, Debug)]
+pub struct McpOptions {
+    /// Starts the programs.
+    pub runner: Runner,
+    /// Sandbox of the programs that a project's file names.
+    pub sandbox: Option<SandboxProfile>,
+    /// Their working directory.
+    pub cwd: PathBuf,
+    /// Names of environment variables that they don't get, unless their configuration sets them.
+    pub secrets: Vec<String>,
+    /// Time limit of a server's start.
+    pub start_timeout: Duration,
+    /// Time limit of a call without progress.
+    pub call_timeout: Duration,
+    /// Fraction of the context window above which the tools are found by a search tool instead of being offered.
+    pub search_threshold: f64,
+    /// Presence of a user; servers learn it when they are started.
+    pub presence: UserPresence,
+    /// The stored logins.
+    pub logins: Arc<dyn LoginStorage>,
+}
+
+/// Presence of a user who can answer the questions of servers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UserPresence {
+    /// Questions are passed on.
+    Present,
+    /// Questions are declined, and servers are told not to ask.
+    #[default]
+    Absent,
+}

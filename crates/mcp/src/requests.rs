@@ -1,0 +1,224 @@
+//! A request to a server: its time limit, and the input that it requires.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{
+    CancelledNotification, CancelledNotificationParam, ClientRequest, DEFAULT_MRTR_MAX_ROUNDS,
+    ElicitRequestParams, ElicitResult, ElicitationAction, ErrorCode, InputRequest, InputRequiredResult,
+    InputResponses, NumberOrString, ProgressToken, RequestId, ServerResult,
+};
+use rmcp::service::{PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
+use serde_json::Value;
+use tiller_tools::tool::ToolProgress;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::link::LivePeer;
+use crate::login::needs_login;
+use crate::running_requests::{Running, RunningRequests};
+
+/// Wait before a request is repeated for which the server required no input.
+const REPEAT_DELAY: Duration = Duration::from_millis(250);
+
+/// The error of a server that wants the user to visit a web page first (MCP 2025-11-25, Elicitation).
+const URL_ELICITATION_REQUIRED: ErrorCode = ErrorCode(-32042);
+
+/// A request to a server.
+pub(crate) struct Exchange<'a> {
+    pub(crate) live: &'a Arc<LivePeer>,
+    /// Time limit without an answer or progress.
+    pub(crate) limit: Duration,
+    pub(crate) progress: ToolProgress,
+}
+
+/// The answer to a request.
+pub(crate) struct Answered {
+    pub(crate) result: ServerResult,
+    /// Remarks about what happened meanwhile.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Exchange<'_> {
+    /// Sends a request, and again with the user's input for as long as the server requires some. `make` makes it from
+    /// that input and the server's state. If the future is dropped, the server is told to cancel.
+    ///
+    /// # Errors
+    /// A sentence with the reason.
+    pub(crate) async fn perform(
+        &self,
+        make: impl Fn(Option<InputResponses>, Option<String>) -> ClientRequest,
+    ) -> Result<Answered, String> {
+        let (mut input, mut state, mut notes) = (None, None, Vec::new());
+        for _ in 0..DEFAULT_MRTR_MAX_ROUNDS {
+            let Answered { result, notes: more } = self.send(make(input.take(), state.take())).await?;
+            notes.extend(more);
+            match result {
+                ServerResult::InputRequiredResult(required) => {
+                    (input, state) = self.provide_input(required, &mut notes).await?;
+                }
+                result => return Ok(Answered { result, notes }),
+            }
+        }
+        Err("it asks for input again and again".to_owned())
+    }
+
+    async fn send(&self, request: ClientRequest) -> Result<Answered, String> {
+        // Counted before it is sent: the server may ask at once.
+        let count = RequestCount::new(Arc::clone(self.live));
+        let sent = self.live.peer.send_cancellable_request(request, PeerRequestOptions::default()).await;
+        let handle = sent.map_err(|error| self.describe(&error))?;
+        let mut running = RunningRequest::new(count, &handle, self.progress.clone());
+        let Some(response) = running.within(self.limit, handle.await_response()).await else {
+            let limit = self.limit.as_secs_f64();
+            return Err(format!("no answer and no progress within {limit} s; the call was cancelled"));
+        };
+        running.is_over = true;
+        let notes = running.take_notes();
+        drop(running);
+        match response {
+            Ok(result) => Ok(Answered { result, notes }),
+            Err(ServiceError::McpError(error)) if error.code == URL_ELICITATION_REQUIRED => {
+                Err(self.visit_pages(error.data.as_ref()).await)
+            }
+            Err(error) => Err(self.describe(&error)),
+        }
+    }
+
+    /// Asks the user for the input that a server requires.
+    async fn provide_input(
+        &self,
+        required: InputRequiredResult,
+        notes: &mut Vec<String>,
+    ) -> Result<(Option<InputResponses>, Option<String>), String> {
+        let requests = required.input_requests.unwrap_or_default();
+        if requests.is_empty() {
+            sleep(REPEAT_DELAY).await;
+            return Ok((None, required.request_state));
+        }
+        let mut responses = InputResponses::new();
+        for (key, request) in requests {
+            let InputRequest::Elicitation(request) = request else {
+                return Err("it requires input of a kind that tiller doesn't support".to_owned());
+            };
+            let answer = self.ask(request.params, notes).await;
+            let encoded = serde_json::to_value(answer).map_err(|error| error.to_string())?;
+            responses.insert(key, encoded);
+        }
+        Ok((Some(responses), required.request_state))
+    }
+
+    async fn ask(&self, params: ElicitRequestParams, notes: &mut Vec<String>) -> ElicitResult {
+        // No request is running at the server, so the remarks go to this one.
+        let remarks = RunningRequests::default();
+        let token = ProgressToken(NumberOrString::Number(0));
+        remarks.lock().insert(token.clone(), Running::new(self.progress.clone()));
+        let answer = self.live.asker.ask(params, &remarks).await;
+        notes.extend(remarks.lock().remove(&token).into_iter().flat_map(|running| running.notes));
+        answer
+    }
+
+    /// Offers the pages that a server wants to be visited before it answers (error -32042); returns the sentence for
+    /// the model.
+    async fn visit_pages(&self, data: Option<&Value>) -> String {
+        const NEEDS: &str = "it needs the user to visit a web page first";
+        let listed = data.and_then(|data| data["elicitations"].as_array()).cloned().unwrap_or_default();
+        let pages = listed.into_iter().filter_map(|page| serde_json::from_value(page).ok());
+        let mut notes = Vec::new();
+        for page in pages {
+            if self.ask(page, &mut notes).await.action != ElicitationAction::Accept {
+                return format!("{NEEDS}, and that was declined. {}", notes.join(" ")).trim_end().to_owned();
+            }
+        }
+        format!("{NEEDS}, which was opened now. Call it again when the user says that it is done.")
+    }
+
+    /// Returns a sentence about a failed request.
+    fn describe(&self, error: &ServiceError) -> String {
+        match error {
+            ServiceError::McpError(error) => error.message.to_string(),
+            ServiceError::TransportClosed => "it ended during the call".to_owned(),
+            error if error.is_authorization_required() => needs_login(&self.live.asker.server),
+            error => error.to_string(),
+        }
+    }
+}
+
+/// Counts a request as running until it is dropped.
+struct RequestCount(Arc<LivePeer>);
+
+impl RequestCount {
+    fn new(live: Arc<LivePeer>) -> Self {
+        live.requests.state.send_modify(|state| state.running += 1);
+        Self(live)
+    }
+}
+
+impl Drop for RequestCount {
+    fn drop(&mut self) {
+        self.0.requests.state.send_modify(|state| state.running -= 1);
+    }
+}
+
+/// A request that the server works on. If it is dropped before its end, the server is told to cancel it.
+struct RunningRequest {
+    count: RequestCount,
+    id: RequestId,
+    token: ProgressToken,
+    activity: watch::Receiver<u64>,
+    is_over: bool,
+}
+
+impl RunningRequest {
+    fn new(count: RequestCount, handle: &RequestHandle<RoleClient>, progress: ToolProgress) -> Self {
+        let (id, token) = (handle.id.clone(), handle.progress_token.clone());
+        let running = Running::new(progress);
+        let activity = running.activity.subscribe();
+        count.0.requests.lock().insert(token.clone(), running);
+        Self { count, id, token, activity, is_over: false }
+    }
+
+    fn take_notes(&self) -> Vec<String> {
+        let mut running = self.count.0.requests.lock();
+        running.get_mut(&self.token).map(|running| std::mem::take(&mut running.notes)).unwrap_or_default()
+    }
+
+    /// Waits for the response; `None` after the limit without a sign of life. Time in which the user thinks about a
+    /// question of the server doesn't count.
+    async fn within<T>(&mut self, limit: Duration, response: impl Future<Output = T>) -> Option<T> {
+        let mut state = self.count.0.requests.state.subscribe();
+        let mut response = std::pin::pin!(response);
+        let mut deadline = Instant::now() + limit;
+        loop {
+            let is_asking = state.borrow_and_update().questions > 0;
+            tokio::select! {
+                biased;
+                response = &mut response => return Some(response),
+                // The senders live as long as the connection and the entry of this request.
+                _ = self.activity.changed() => deadline = Instant::now() + limit,
+                _ = state.changed() => {
+                    if is_asking {
+                        deadline = Instant::now() + limit;
+                    }
+                }
+                () = sleep_until(deadline), if !is_asking => return None,
+            }
+        }
+    }
+}
+
+impl Drop for RunningRequest {
+    fn drop(&mut self) {
+        self.count.0.requests.lock().remove(&self.token);
+        if self.is_over {
+            return;
+        }
+        let reason = Some("the call was stopped".to_owned());
+        let params = CancelledNotificationParam::new(Some(self.id.clone()), reason);
+        let (live, notification) = (Arc::clone(&self.count.0), CancelledNotification::new(params));
+        // Without a runtime, tiller is exiting and the server ends anyway.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { live.peer.send_notification(notification.into()).await });
+        }
+    }
+}
