@@ -2,23 +2,29 @@
 //! of an approver.
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
 
-use serde_json::Value;
 use tiller_core::event::{AllowedBy, ApprovalRequest, Decider, DenialCause};
 use tiller_core::id::CallId;
 use tiller_core::message::ToolCall;
-use tiller_core::tool_spec::{Access, ToolSpec};
+use tiller_core::proposed_rules::ProposedRules;
+use tiller_core::tool_spec::ToolSpec;
 use tiller_tools::policy::{
-    ApprovalMode, AskBehavior, FolderAccess, Grant, PermissionRule, Policy, PolicyVerdict, SessionRules,
+    ApprovalMode, AskBehavior, ConfiguredRules, FolderAccess, Grant, PermissionRule, Policy, PolicyVerdict,
+    SessionRules,
 };
 use tiller_tools::tool::ToolSource;
 use tiller_tools::workspace::{FileAccess, SessionFolders, Workspace, describe_folder};
 
 use super::extension::CallOpinion;
-use super::turn::{CallDecision, DeniedCall};
+use super::repetition::Repetition;
+use super::turn::{CallDecision, DeniedCall, PlannedCall};
 
+mod call_judge;
+mod outside_path;
 mod repository;
+
+use call_judge::{Assessment, CallJudge};
+use outside_path::OutsidePath;
 
 /// Presence of a person who can answer approval requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,63 +42,17 @@ pub(super) struct Approvals {
     /// The policy that each session begins with.
     configured: Policy,
     approver: Approver,
+    /// The mode before plan mode, to which leaving it returns.
+    before_plan: ApprovalMode,
     rules: SessionRules,
     pending: Vec<ApprovalRequest>,
-    /// Calls for which an extension demands approval, whatever the policy's verdict is.
-    extension_asks: HashSet<CallId>,
+    /// Calls for which an extension or a repetition demands approval, whatever the policy's verdict is.
+    demanded: HashSet<CallId>,
+    repetition: Repetition,
     /// The folders that the built-in tools may reach.
     workspace: Option<Workspace>,
     /// Paths outside the workspace that calls of the current assistant message name.
     outside_paths: HashMap<CallId, OutsidePath>,
-}
-
-/// A path outside the workspace, symbolic links resolved, that a call of a built-in tool names.
-#[derive(Clone, Debug)]
-struct OutsidePath {
-    path: PathBuf,
-    purpose: FileAccess,
-    /// The rule that the approval request offers.
-    rule: Option<PermissionRule>,
-}
-
-/// The policy's verdict on a call.
-struct Assessment {
-    verdict: PolicyVerdict,
-    /// True for a command that can only read, and reads only paths that tools may read without approval.
-    only_reads: bool,
-}
-
-impl OutsidePath {
-    fn reason(&self) -> String {
-        let verb = match self.purpose {
-            FileAccess::Read => "reads",
-            FileAccess::Write => "writes",
-        };
-        format!("{verb} outside the working directory: {}", self.path.display())
-    }
-
-    fn new(path: PathBuf, purpose: FileAccess, policy: &Policy) -> Self {
-        let rule = Self::find_rule(&path, purpose, policy);
-        Self { path, purpose, rule }
-    }
-
-    /// Returns the rule offered for the session: the folder, unless it holds secrets or is the file system's root.
-    fn find_rule(path: &Path, purpose: FileAccess, policy: &Policy) -> Option<PermissionRule> {
-        let folder = if path.is_dir() { Some(path) } else { path.parent() };
-        let protected = &policy.protected;
-        let is_secret = |folder: &Path| {
-            protected.is_secret(folder)
-                || protected.holds_credentials(folder)
-                || protected.find(folder).is_some()
-                || protected.find(path).is_some()
-        };
-        let folder = folder.filter(|folder| folder.parent().is_some() && !is_secret(folder))?;
-        let access = match purpose {
-            FileAccess::Read => FolderAccess::ReadWhenAsked,
-            FileAccess::Write => FolderAccess::Write,
-        };
-        Some(PermissionRule::Folder { folder: folder.to_owned(), access })
-    }
 }
 
 impl Approvals {
@@ -101,15 +61,21 @@ impl Approvals {
             configured: policy.clone(),
             policy,
             approver,
+            before_plan: ApprovalMode::default(),
             rules: SessionRules::default(),
             pending: Vec::new(),
-            extension_asks: HashSet::new(),
+            demanded: HashSet::new(),
+            repetition: Repetition::default(),
             workspace,
             outside_paths: HashMap::new(),
         };
         approvals.share_folders();
         approvals.configured.clone_from(&approvals.policy);
         approvals
+    }
+
+    fn call_judge(&self) -> CallJudge<'_> {
+        CallJudge { policy: &self.policy, rules: &self.rules, workspace: self.workspace.as_ref() }
     }
 
     /// Returns the approval mode as the footer shows it.
@@ -122,14 +88,53 @@ impl Approvals {
 
     /// Sets the approval mode for the rest of this session and ends the effect of `--yes`.
     pub(super) fn set_mode(&mut self, mode: ApprovalMode) {
+        if mode == ApprovalMode::Plan && !self.is_planning() {
+            self.before_plan = self.policy.mode;
+        }
         self.policy.mode = mode;
         self.policy.ask_behavior = AskBehavior::User;
+    }
+
+    /// Enters plan mode, or leaves it for the mode before.
+    pub(super) fn toggle_plan(&mut self) {
+        self.set_mode(if self.is_planning() { self.before_plan } else { ApprovalMode::Plan });
+    }
+
+    pub(super) fn is_planning(&self) -> bool {
+        self.policy.mode == ApprovalMode::Plan
     }
 
     /// Sets the approval mode of this session and of the sessions that follow.
     pub(super) fn configure_mode(&mut self, mode: ApprovalMode) {
         self.set_mode(mode);
         self.configured.clone_from(&self.policy);
+    }
+
+    pub(super) fn configured_rules(&self) -> &ConfiguredRules {
+        &self.policy.rules
+    }
+
+    /// Sets the rules of the settings, for this session and those that follow.
+    pub(super) fn configure_rules(&mut self, rules: ConfiguredRules) {
+        self.configured.rules.clone_from(&rules);
+        self.policy.rules = rules;
+    }
+
+    /// Proposes rules of the settings that would let a call run at once.
+    pub(super) fn propose_rules(
+        &mut self,
+        call: &ToolCall,
+        spec: &ToolSpec,
+        source: Option<&ToolSource>,
+    ) -> Option<ProposedRules> {
+        let proposed = self.policy.propose(spec, &call.arguments)?;
+        let trial = self.policy.with_proposed(&proposed).ok()?;
+        // Links may lead to what the rules don't cover.
+        let policy = std::mem::replace(&mut self.policy, trial);
+        let decision = self.decide(call, spec, source);
+        self.policy = policy;
+        let is_allowed = matches!(decision, CallDecision::Run(_) | CallDecision::Granted { .. });
+        is_allowed.then_some(proposed)
     }
 
     pub(super) fn approver(&self) -> Approver {
@@ -155,10 +160,13 @@ impl Approvals {
         spec: &ToolSpec,
         source: Option<&ToolSource>,
     ) -> CallDecision {
-        let outside_path = self.find_outside(call, spec, source);
-        let decision = match self.assess(call, spec, source) {
+        let outside_path = self.call_judge().find_outside(call, spec, source);
+        let decision = match self.call_judge().assess(call, spec, source) {
             Assessment { verdict: PolicyVerdict::Ask { reason, rule }, only_reads: true } => {
                 CallDecision::Ask { reason, rule: rule.to_string() }
+            }
+            Assessment { verdict: PolicyVerdict::DenyUnlessReading { reason }, only_reads: true } => {
+                CallDecision::Ask { reason, rule: String::new() }
             }
             assessment => self.apply_verdict(call, spec, assessment, outside_path.as_ref()),
         };
@@ -169,30 +177,6 @@ impl Approvals {
         decision
     }
 
-    /// Returns the policy's verdict on a call and whether its command only reads.
-    fn assess(&self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> Assessment {
-        let verdict = self.judge(call, spec, source);
-        let may_read = source == Some(&ToolSource::BuiltIn)
-            && matches!(verdict, PolicyVerdict::Granted(_) | PolicyVerdict::Ask { .. });
-        Assessment { only_reads: may_read && self.only_reads(call, spec), verdict }
-    }
-
-    /// Returns the policy's verdict on a call. For a read by a built-in tool the target of symbolic links is judged,
-    /// too.
-    fn judge(&self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> PolicyVerdict {
-        let verdict = self.policy.judge(spec, &call.arguments, &self.rules);
-        let is_read = source == Some(&ToolSource::BuiltIn) && spec.traits.access == Access::Reads;
-        let path = call.arguments.get("path").and_then(Value::as_str);
-        let path = path.filter(|_| is_read && verdict == PolicyVerdict::Allow);
-        let real = path.zip(self.workspace.as_ref()).and_then(|(path, workspace)| {
-            Some((path, workspace.resolve(path, FileAccess::Read).ok()?.path()))
-        });
-        match real {
-            Some((path, real)) => self.policy.judge_reading(&spec.name, path, &real, &self.rules),
-            None => verdict,
-        }
-    }
-
     /// Decides on a call with valid arguments that is about to run.
     pub(super) fn decide(
         &self,
@@ -200,8 +184,8 @@ impl Approvals {
         spec: &ToolSpec,
         source: Option<&ToolSource>,
     ) -> CallDecision {
-        let outside_path = self.find_outside(call, spec, source);
-        self.apply_verdict(call, spec, self.assess(call, spec, source), outside_path.as_ref())
+        let outside_path = self.call_judge().find_outside(call, spec, source);
+        self.apply_verdict(call, spec, self.call_judge().assess(call, spec, source), outside_path.as_ref())
     }
 
     fn apply_verdict(
@@ -212,13 +196,24 @@ impl Approvals {
         outside_path: Option<&OutsidePath>,
     ) -> CallDecision {
         let decision = match verdict {
-            PolicyVerdict::Allow => CallDecision::Run(spec.traits.access),
-            PolicyVerdict::Deny { reason } => deny(DenialCause::Policy, reason, None),
-            PolicyVerdict::Granted(_) | PolicyVerdict::Ask { .. } if only_reads => {
-                CallDecision::Run(spec.traits.access)
+            PolicyVerdict::Allow => CallDecision::Run(spec.traits.access_with(&call.arguments)),
+            PolicyVerdict::Granted(_)
+            | PolicyVerdict::Ask { .. }
+            | PolicyVerdict::DenyUnlessReading { .. }
+                if only_reads =>
+            {
+                CallDecision::Run(spec.traits.access_with(&call.arguments))
+            }
+            PolicyVerdict::Deny { reason } | PolicyVerdict::DenyUnlessReading { reason } => {
+                deny(DenialCause::Policy, reason, None)
             }
             PolicyVerdict::Granted(Grant::Rule(rule)) => {
                 CallDecision::Granted { decider: Decider::Rule, rule: Some(rule.to_string()) }
+            }
+            PolicyVerdict::Granted(Grant::Setting(rule)) => {
+                let (decider, rule) = (Decider::Rule, Some(rule.to_string()));
+                // A rule for a path opens it as well.
+                return CallDecision::Granted { decider, rule };
             }
             PolicyVerdict::Granted(Grant::Yes) => {
                 CallDecision::Granted { decider: Decider::YesFlag, rule: None }
@@ -241,7 +236,9 @@ impl Approvals {
         let auto = Policy { mode: ApprovalMode::Auto, ..self.policy.clone() };
         match auto.judge(spec, &call.arguments, &self.rules) {
             PolicyVerdict::Allow | PolicyVerdict::Granted(_) => AllowedBy::Auto,
-            PolicyVerdict::Ask { .. } | PolicyVerdict::Deny { .. } => AllowedBy::Yes,
+            PolicyVerdict::Ask { .. }
+            | PolicyVerdict::DenyUnlessReading { .. }
+            | PolicyVerdict::Deny { .. } => AllowedBy::Yes,
         }
     }
 
@@ -249,7 +246,7 @@ impl Approvals {
     fn apply_outside(&self, decision: CallDecision, outside_path: &OutsidePath) -> CallDecision {
         let reason = outside_path.reason();
         match decision {
-            CallDecision::Refuse(_) | CallDecision::Deny(_) => decision,
+            CallDecision::Refuse { .. } | CallDecision::Deny(_) => decision,
             CallDecision::Ask { reason: policy_reason, .. } => {
                 CallDecision::Ask { reason: format!("{policy_reason}; {reason}"), rule: String::new() }
             }
@@ -267,44 +264,6 @@ impl Approvals {
                 CallDecision::Ask { reason, rule: rule.map(ToString::to_string).unwrap_or_default() }
             }
         }
-    }
-
-    /// Returns whether a call runs a command that can only read, and reads only paths that tools may read without
-    /// approval.
-    fn only_reads(&self, call: &ToolCall, spec: &ToolSpec) -> bool {
-        let command = call.arguments.get("command").and_then(Value::as_str);
-        let command = command
-            .filter(|_| spec.traits.access == Access::Executes && self.policy.mode == ApprovalMode::Ask);
-        let repository = || repository::inspect(&self.policy.root);
-        let paths = command.and_then(|line| self.policy.list_read_paths(line, repository));
-        let protected = &self.policy.protected;
-        let is_free = |real: &Path| !protected.is_credential(real) && !protected.holds_credentials(real);
-        let may_read = |workspace: &Workspace, paths: &[String]| {
-            paths.iter().all(|path| {
-                workspace.resolve(path, FileAccess::Read).is_ok_and(|resolved| is_free(&resolved.path()))
-            })
-        };
-        self.workspace.as_ref().zip(paths).is_some_and(|(workspace, paths)| may_read(workspace, &paths))
-    }
-
-    /// Returns the path outside the workspace that a call of a built-in tool names. Returns `None` in read-only
-    /// mode, where the tool itself refuses the path.
-    fn find_outside(
-        &self,
-        call: &ToolCall,
-        spec: &ToolSpec,
-        source: Option<&ToolSource>,
-    ) -> Option<OutsidePath> {
-        let purpose = match spec.traits.access {
-            Access::Reads => FileAccess::Read,
-            Access::Writes => FileAccess::Write,
-            Access::Executes => return None,
-        };
-        let needs_approval =
-            source == Some(&ToolSource::BuiltIn) && self.policy.mode != ApprovalMode::ReadOnly;
-        let named = call.arguments.get("path").and_then(Value::as_str).filter(|_| needs_approval)?;
-        let path = self.workspace.as_ref()?.find_outside(named, purpose)?;
-        Some(OutsidePath::new(path, purpose, &self.policy))
     }
 
     /// Forgets the outside paths of the previous assistant message.
@@ -325,6 +284,37 @@ impl Approvals {
             .allow_once(outside_path.map(|outside_path| (outside_path.path.clone(), outside_path.purpose)));
     }
 
+    /// Asks about a call that the model repeats, whatever else allows it. Denies it where no one can be asked, and if it
+    /// is refused each time, so that the run ends.
+    fn guard_repetition(&mut self, planned: PlannedCall) -> PlannedCall {
+        let PlannedCall { call, decision } = planned;
+        let Some(reason) = self.repetition.count(&call) else { return PlannedCall { call, decision } };
+        let decision = match (decision, self.approver) {
+            (CallDecision::Refuse { .. } | CallDecision::Deny(_), _) | (_, Approver::Absent) => {
+                deny(DenialCause::Loop, reason, None)
+            }
+            (decision, Approver::Present) => self.demand_approval(&call, decision, reason),
+        };
+        PlannedCall { call, decision }
+    }
+
+    /// Completes the plan of an answer's calls: calls that the model repeats ask, unless their tool is polled.
+    pub(super) fn guard_repetitions(
+        &mut self,
+        plan: Vec<PlannedCall>,
+        is_polled: impl Fn(&str) -> bool,
+    ) -> Vec<PlannedCall> {
+        let guarded = plan.into_iter().map(|planned| {
+            if is_polled(&planned.call.name) { planned } else { self.guard_repetition(planned) }
+        });
+        guarded.collect()
+    }
+
+    /// Forgets the calls of the previous run.
+    pub(super) fn begin_run(&mut self) {
+        self.repetition = Repetition::default();
+    }
+
     /// Combines the policy's decision with the extensions' verdict; the stricter one wins. `--yes` doesn't answer
     /// for a guard that failed to reach a verdict.
     pub(super) fn apply_opinion(
@@ -333,9 +323,9 @@ impl Approvals {
         decision: CallDecision,
         opinion: CallOpinion,
     ) -> CallDecision {
-        self.extension_asks.remove(&call.id);
+        self.demanded.remove(&call.id);
         match (decision, opinion) {
-            (decision @ (CallDecision::Refuse(_) | CallDecision::Deny(_)), _)
+            (decision @ (CallDecision::Refuse { .. } | CallDecision::Deny(_)), _)
             | (decision, CallOpinion::Allow) => decision,
             (_, CallOpinion::Deny(reason)) => deny(DenialCause::Extension, reason, None),
             (decision @ CallDecision::Granted { .. }, CallOpinion::Ask(_))
@@ -353,28 +343,27 @@ impl Approvals {
                 deny(DenialCause::NoApprover, reason, None)
             }
             (decision, CallOpinion::Ask(reason) | CallOpinion::Failed(reason)) => {
-                self.ask_for_extension(call, decision, reason)
+                self.demand_approval(call, decision, reason)
             }
         }
     }
 
-    /// Requests approval for an extension's reason, joined with the policy's reason if there is one.
-    fn ask_for_extension(&mut self, call: &ToolCall, decision: CallDecision, reason: String) -> CallDecision {
-        self.extension_asks.insert(call.id.clone());
+    /// Requests approval for a reason that no rule answers, joined with the policy's reason if there is one.
+    fn demand_approval(&mut self, call: &ToolCall, decision: CallDecision, reason: String) -> CallDecision {
+        self.demanded.insert(call.id.clone());
         let reason = match decision {
             CallDecision::Ask { reason: policy_reason, .. } => format!("{reason}; {policy_reason}"),
             CallDecision::Run(_)
             | CallDecision::Granted { .. }
-            | CallDecision::Refuse(_)
+            | CallDecision::Refuse { .. }
             | CallDecision::Deny(_) => reason,
         };
-        // No rule would keep the extension from asking again.
         CallDecision::Ask { reason, rule: String::new() }
     }
 
     /// Returns whether a call needs approval whatever the policy's verdict is.
-    pub(super) fn is_asked_by_extension(&self, call: &CallId) -> bool {
-        self.extension_asks.contains(call)
+    pub(super) fn is_demanded(&self, call: &CallId) -> bool {
+        self.demanded.contains(call)
     }
 
     pub(super) fn ask(&mut self, request: ApprovalRequest) {
@@ -396,7 +385,7 @@ impl Approvals {
     pub(super) fn reset(&mut self) {
         self.policy.clone_from(&self.configured);
         self.rules = SessionRules::default();
-        self.extension_asks.clear();
+        self.demanded.clear();
         self.clear_outside_paths();
         self.share_folders();
     }
@@ -410,10 +399,13 @@ impl Approvals {
     ) {
         let (id, name) = (request.tool_call_id.clone(), request.tool_name.clone());
         let call = ToolCall { id, name, arguments: request.args.clone(), raw_arguments: None };
-        let rule = match (self.outside_paths.get(&request.tool_call_id), self.judge(&call, spec, source)) {
+        let rule = match (
+            self.outside_paths.get(&request.tool_call_id),
+            self.call_judge().judge(&call, spec, source),
+        ) {
             (Some(outside_path), _) => outside_path.rule.clone(),
             (None, PolicyVerdict::Ask { rule, .. }) => Some(rule),
-            (None, PolicyVerdict::Allow | PolicyVerdict::Granted(_) | PolicyVerdict::Deny { .. }) => None,
+            (None, _) => None,
         };
         let offered = rule.filter(|rule| rule.to_string() == request.rule);
         offered.into_iter().for_each(|rule| self.add_rule(rule));
@@ -444,9 +436,11 @@ impl Approvals {
                 Some(describe_folder(folder, FileAccess::Write))
             }
             PermissionRule::Folder { folder, .. } => Some(describe_folder(folder, FileAccess::Read)),
-            PermissionRule::Pattern { .. } | PermissionRule::Exact { .. } | PermissionRule::Tool { .. } => {
-                None
-            }
+            PermissionRule::Pattern { .. }
+            | PermissionRule::Exact { .. }
+            | PermissionRule::Unsandboxed { .. }
+            | PermissionRule::Tool { .. }
+            | PermissionRule::Host { .. } => None,
         };
         self.rules.iter().filter_map(describe).collect()
     }

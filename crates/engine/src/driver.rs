@@ -5,11 +5,15 @@
 //! emit events.
 
 mod active_session;
+mod attached_resources;
+mod background_jobs;
 mod bash;
 mod clock;
 mod commands;
 mod compaction;
 mod effects;
+mod elicitation_state;
+mod elicitations;
 mod external_appends;
 mod first_model;
 mod hook_state;
@@ -18,15 +22,19 @@ pub(super) mod job_event;
 mod job_events;
 mod jobs;
 mod model;
+mod prompt_review;
 mod queries;
+mod resource_prompts;
 mod resource_state;
 mod resources;
 mod run_tracing;
+mod served_tools;
 mod summarize_job;
 mod summary_state;
+mod tool_servers;
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tiller_core::setting::SyncPolicy;
@@ -40,12 +48,12 @@ use tiller_provider::{ModelFacts, ProviderRegistry};
 use tiller_session::{Reader, SessionError, SessionManager, Writer};
 use tiller_tools::policy::Policy;
 use tiller_tools::process::Runner;
-use tiller_tools::tool::{OutputLimits, Tools};
+use tiller_tools::tool::{ConnectedServers, OutputLimits, OutputOptions, Tools};
 use tokio::sync::{broadcast, mpsc, watch};
 
 use super::approvals::{Approvals, Approver};
 use super::compaction::CompactionOptions;
-use super::extension::{EventForwarder, Extensions};
+use super::extension::{EventForwarder, ExtensionHost, Extensions, SessionSource};
 use super::handle::{AgentError, AgentSession, COMMANDS, DriverCommand, EVENTS, Reply, Settled};
 use super::message_builder::MessageBuilder;
 use super::queue::Queue;
@@ -56,11 +64,14 @@ use super::turn::{Effect, Input, OpenEvents, Turn, TurnOptions};
 
 use active_session::{ActiveSession, RunFacts};
 use clock::now;
+use elicitation_state::Elicitations;
 use hook_state::Hooks;
 use job_event::JobEvent;
 use jobs::Jobs;
+use resource_prompts::PromptsWithResources;
 use resource_state::ResourceState;
 use run_tracing::RunTracer;
+use served_tools::ServedTools;
 use summary_state::SummaryState;
 
 pub use first_model::{FirstModel, ModelChoice};
@@ -87,6 +98,8 @@ pub struct SessionParts {
     /// The extensions. Their tools are joined to `tools`, unless [`Extensions::add_tools`] did that already; their
     /// skills and templates are in `resources` if [`Extensions::add_resource_paths`] put them there.
     pub extensions: Extensions,
+    /// The servers whose tools join `tools`. The first request waits until they have started.
+    pub tool_servers: Option<ConnectedServers>,
     /// Runs the user's shell commands.
     pub runner: Runner,
     /// The system prompt.
@@ -114,7 +127,7 @@ pub struct AgentOptions {
     pub policy: Policy,
     /// Presence of an approver.
     pub approver: Approver,
-    /// Limits on the stored output of `!` commands.
+    /// Limits of the output of `!` commands, and of the results of tools that don't limit them themselves.
     pub output: OutputOptions,
     /// The tools offered to the model at the start.
     pub offer: ToolOffer,
@@ -163,15 +176,6 @@ impl AnswerOptions {
     }
 }
 
-/// Limits on the stored output of `!` commands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutputOptions {
-    /// Limits of the output in the log.
-    pub limits: OutputLimits,
-    /// Folder for output beyond the limits.
-    pub scratch: PathBuf,
-}
-
 impl AgentOptions {
     /// The settings' defaults, for a session in a working directory without an approver. Output beyond the limits
     /// goes to files in `scratch`.
@@ -201,7 +205,7 @@ pub enum ToolOffer {
     All,
     /// The named tools, in this order; unknown names are ignored.
     Only {
-        /// The names of the tools.
+        /// The names of tools, and of sets.
         names: Vec<String>,
         /// The origin of the list, as shown to people: `--tools`, the setting `tools` of a file.
         source: String,
@@ -213,8 +217,9 @@ impl ToolOffer {
         match self {
             Self::All => tools.clone(),
             Self::Only { names, .. } => {
-                let known = names.iter().filter(|name| tools.find(name).is_some()).cloned();
-                tools.restrict(&known.collect::<Vec<_>>()).unwrap_or_default()
+                let mut known = tools.expand_sets(names);
+                known.retain(|name| tools.find(name).is_some());
+                tools.restrict(&known).unwrap_or_default()
             }
         }
     }
@@ -232,6 +237,9 @@ struct Driver {
     approvals: Approvals,
     retry: RetryOptions,
     hooks: Hooks,
+    served: ServedTools,
+    resource_prompts: PromptsWithResources,
+    elicitations: Elicitations,
     summaries: SummaryState,
     bus: EventBus,
 }
@@ -360,7 +368,9 @@ impl AgentSession {
         // Only the driver holds a strong sender, so the event streams end with it.
         let watched = events.downgrade();
         let forwarded = events.clone();
-        let (driver, reader, notices) = Driver::build(parts, events)?;
+        let (mut driver, reader, notices) = Driver::build(parts, events)?;
+        driver.driver.permissions_changed();
+        driver.driver.start_session_hooks(SessionSource::Startup);
         let tool_catalog = driver.driver.services.tool_catalog.clone();
         let forwarder = Arc::new(EventForwarder::start(driver.driver.hooks.extensions().clone(), &forwarded));
         tokio::spawn(driver.run(received));
@@ -388,11 +398,7 @@ impl Driver {
         let offered_tools = parts.options.offer.select(&tools);
         let (resource_state, reloader) =
             ResourceState::new(parts.resources, parts.system_prompt, cwd, &offered_tools);
-        let run = RunFacts {
-            mode: parts.options.mode,
-            cwd: parts.manager.cwd().display().to_string(),
-            remote: parts.options.remote.clone(),
-        };
+        let run = run_facts(&parts.options, parts.manager.cwd());
         let services = DriverServices {
             run,
             manager: parts.manager,
@@ -406,10 +412,16 @@ impl Driver {
         run_tracing::opened(&current.reader());
         notices.iter().for_each(|notice| tracing::warn!("{notice}"));
         let (reader, watched) = watch::channel(current.reader());
-        let mut jobs = Jobs::new(sender, reloader);
-        jobs.forward_warnings(warnings);
+        let mut jobs = Jobs::new(sender, reloader, services.tools.jobs());
+        jobs.forward(warnings, JobEvent::ExtensionWarning);
+        let servers = parts.tool_servers.map(|ConnectedServers { servers, events, questions }| {
+            jobs.forward(events, JobEvent::ToolServers);
+            jobs.forward(questions, JobEvent::ServerQuestion);
+            servers
+        });
+        let served = ServedTools::new(servers, services.tools.clone());
         let driver = Self {
-            turn: Turn::new(services.options.turn, queue),
+            turn: new_turn(services.options.turn, queue, &extensions),
             summaries: SummaryState::new(services.options.compaction),
             approvals: Approvals::new(
                 services.options.policy.clone(),
@@ -424,6 +436,9 @@ impl Driver {
             jobs,
             partial: None,
             hooks: Hooks::new(extensions),
+            served,
+            resource_prompts: PromptsWithResources::default(),
+            elicitations: Elicitations::default(),
             bus: EventBus::new(events, reader),
         };
         Ok((DriverLoop { driver, job_events }, watched, notices))
@@ -439,7 +454,8 @@ impl Driver {
         run_tracing::opened(&current.reader());
         self.active = current;
         self.approvals.reset();
-        self.folders_changed();
+        self.background_jobs().clear();
+        self.permissions_changed();
         notices.extend(self.active.adopt_log_model(
             &self.services.providers,
             ModelChoice::Log,
@@ -447,6 +463,7 @@ impl Driver {
         ));
         notices.extend(self.active.too_long_notice());
         self.reset_turn(queue);
+        self.start_session_hooks(SessionSource::Clear);
         Ok(notices)
     }
 
@@ -489,6 +506,16 @@ impl Driver {
         self.effects.items.push_back(QueuedEffect::Reply(Box::new(reply)));
         self.perform();
     }
+}
+
+fn run_facts(options: &AgentOptions, cwd: &Path) -> RunFacts {
+    RunFacts { mode: options.mode, cwd: cwd.display().to_string(), remote: options.remote.clone() }
+}
+
+/// Returns an idle turn machine; with extensions the ends of runs are reviewed.
+fn new_turn(options: TurnOptions, queue: Queue, extensions: &ExtensionHost) -> Turn {
+    let turn = Turn::new(options, queue);
+    if extensions.is_empty() { turn } else { turn.with_end_review() }
 }
 
 /// A driver and the channel of its jobs; separate, so that the loop can borrow both.

@@ -11,7 +11,6 @@ use std::time::SystemTime;
 use tiller_core::event::RunOutcome;
 use tiller_core::id::SessionId;
 use tiller_core::message::{Image, Message, ThinkingLevel, Usage};
-use tiller_core::tool_spec::Access;
 use tiller_core::unit::UnixMs;
 use tiller_provider::{Model, ModelError, ProviderRegistry};
 use tiller_session::{EntryBody, Placement, SessionError, SessionManager, Totals};
@@ -179,7 +178,7 @@ impl SessionBuilder {
         let runner = self.runner.unwrap_or_else(Runner::none);
         let tools = self.tools.unwrap_or_else(|| {
             let built_in = Tools::built_in(ToolEnvironment::new(workspace, runner.clone(), &scratch));
-            if has_runner { built_in } else { built_in.without_access(Access::Executes) }
+            if has_runner { built_in } else { built_in.without_programs() }
         });
         let manager = SessionManager::new(self.placement, root.clone());
         let writer = match &self.resumed {
@@ -201,6 +200,7 @@ impl SessionBuilder {
                 thinking_choice: source(thinking.is_some()),
             },
             tools,
+            tool_servers: None,
             runner,
             system_prompt: self.system_prompt,
             extensions: self.extensions,

@@ -1,17 +1,18 @@
 //! Extensions of a session: hooks into its runs, commands, tools, skills and templates.
 //!
-//! An [`Extension`] lives in this process; [`process`] makes one from an executable that speaks JSON lines. A
-//! session takes a set of them as [`Extensions`]. A hook that fails, panics or takes too long never stops a run: it
+//! An [`Extension`] lives in this process; [`process`] makes one from an executable that speaks JSON lines, and
+//! [`command_hook`] one from the commands in settings files. A session takes a set of them as [`Extensions`]. A hook that fails, panics or takes too long never stops a run: it
 //! counts as no opinion. The exception is the review of a tool call, where a guard's silence must not count as
 //! consent.
 
-mod argument_schema;
 mod call_review;
+pub mod command_hook;
 mod event_forwarder;
 mod host;
 pub mod process;
 mod protocol;
 mod remote_tool;
+mod session_hooks;
 mod shared_process;
 mod transport;
 
@@ -19,6 +20,7 @@ use std::future::ready;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use tiller_core::event::{Event, EventKind};
@@ -38,6 +40,27 @@ pub(super) use host::{ExtensionHost, RequestPosition};
 pub trait Extension: Send + Sync + 'static {
     /// Returns its name, for warnings and lists.
     fn name(&self) -> &str;
+
+    /// Returns what it is called in messages.
+    fn label(&self) -> String {
+        format!("extension {}", self.name())
+    }
+
+    /// Returns the time limit of its hooks, if it isn't that of all extensions.
+    fn hook_timeout(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Runs when a session was opened; the first prompt waits for it. Returns text that the model gets with that
+    /// prompt.
+    fn session_start<'a>(&'a self, _opening: &'a SessionOpening) -> HookFuture<'a, Option<String>> {
+        Box::pin(ready(Ok(None)))
+    }
+
+    /// Reviews a prompt of the user before it is queued or sent.
+    fn prompt_submit<'a>(&'a self, _prompt: &'a str) -> HookFuture<'a, PromptVerdict> {
+        Box::pin(ready(Ok(PromptVerdict::default())))
+    }
 
     /// Runs before the first request of a run is sent. Changes apply to this request only.
     fn before_agent_start<'a>(&'a self, _opening: &'a RequestContext) -> HookFuture<'a, RequestChange> {
@@ -66,6 +89,11 @@ pub trait Extension: Send + Sync + 'static {
         _output: &'a ToolOutput,
     ) -> HookFuture<'a, ResultChange> {
         Box::pin(ready(Ok(ResultChange::default())))
+    }
+
+    /// Runs when nothing is left to do in a run, which may have to go on.
+    fn run_end(&self, _end: RunEnd) -> HookFuture<'_, RunEndVerdict> {
+        Box::pin(ready(Ok(RunEndVerdict::default())))
     }
 
     /// Receives an event. Events come in order, after the fact, and outside the run; an extension that is too slow
@@ -133,6 +161,81 @@ impl HookError {
     }
 }
 
+/// A session that was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionOpening {
+    /// Id of the session.
+    pub session: SessionId,
+    /// Its log, which may not exist yet; `None` if it is only in memory.
+    pub log: Option<PathBuf>,
+    /// Where it comes from.
+    pub source: SessionSource,
+}
+
+/// Where an opened session comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionSource {
+    /// It is new, and tiller has just started.
+    Startup,
+    /// It existed before.
+    Resume,
+    /// It is new, and follows another session of the same process.
+    Clear,
+}
+
+impl SessionSource {
+    /// Returns its name in the hooks of processes and commands.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Startup => "startup",
+            Self::Resume => "resume",
+            Self::Clear => "clear",
+        }
+    }
+}
+
+/// An extension's verdict on a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PromptVerdict {
+    /// It may be sent.
+    Accept {
+        /// Text that the model gets after it.
+        context: Option<String>,
+    },
+    /// It must not be sent.
+    Reject {
+        /// The reason for the user.
+        reason: String,
+    },
+}
+
+impl Default for PromptVerdict {
+    fn default() -> Self {
+        Self::Accept { context: None }
+    }
+}
+
+/// A run with nothing left to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunEnd {
+    /// True if the run went on once because of [`RunEndVerdict::Continue`]. It doesn't go on again.
+    pub is_continued: bool,
+}
+
+/// An extension's verdict on the end of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum RunEndVerdict {
+    /// The run may end.
+    #[default]
+    Finish,
+    /// The run has to go on.
+    Continue {
+        /// The instruction for the model.
+        instruction: String,
+    },
+}
+
 /// Content of a request that is about to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestContext {
@@ -179,6 +282,8 @@ pub enum CallVerdict {
     Rewrite {
         /// The complete arguments: an object.
         arguments: Value,
+        /// The reason why the changed call needs approval; `None` if it doesn't.
+        approval: Option<String>,
     },
 }
 

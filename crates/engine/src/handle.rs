@@ -1,5 +1,6 @@
 //! The handle of an agent session: commands, events, queries.
 
+mod background_jobs;
 mod bash;
 mod command;
 mod compaction;
@@ -32,7 +33,8 @@ use super::queue::QueueEdit;
 use super::turn::QueueHandling;
 
 pub(super) use command::{
-    AttachCommand, DriverCommand, OptionChange, OtherSessionOp, PermissionCommand, Reply, SwitchTarget,
+    AttachCommand, BackgroundJobCommand, DriverCommand, OptionChange, OtherSessionOp, PermissionCommand,
+    Reply, SwitchTarget,
 };
 pub use command::{ForkedSession, SessionSwitched};
 pub use error::AgentError;

@@ -18,13 +18,17 @@ pub mod instructions;
 mod interactive;
 mod message_builder;
 pub mod queue;
+mod repetition;
+mod resource_mention;
 mod resources;
 mod retry;
+mod rule_store;
 pub mod skill;
 pub mod slash_command;
 mod strip_images;
 mod subscription;
 mod system_prompt;
+mod task_plan;
 pub mod template;
 mod turn;
 pub mod watch;
@@ -35,9 +39,7 @@ pub use context_breakdown::{ContextBreakdown, ContextKind, ContextPart};
 pub use credentials::{
     CredentialChange, CredentialOrigin, CredentialStore, KeyChangeOutcome, ProviderCredential,
 };
-pub use driver::{
-    AgentOptions, AnswerOptions, FirstModel, ModelChoice, OutputOptions, SessionParts, ToolOffer,
-};
+pub use driver::{AgentOptions, AnswerOptions, FirstModel, ModelChoice, SessionParts, ToolOffer};
 pub use embed::{EmbedError, RunRequest, RunResult, SessionBuilder, run};
 pub use handle::{
     Activity, AgentError, AgentSession, BashContext, BranchSummary, ChosenModel, ContextUse, CycleScope,
@@ -48,10 +50,13 @@ pub use handle::{
 pub use interactive::{Unrunnable, unrunnable};
 pub use resources::{AgentCommand, CommandSource, Inventory, ResourcePaths, Resources, WatchMode};
 pub use retry::RetryOptions;
+pub use rule_store::{RuleFile, RuleStore};
 pub use subscription::{BufferedSubscription, Received, Subscription};
 pub use system_prompt::SystemPrompt;
 pub use tiller_core::setting::{ApprovalMode, SteeringPoint, Switch, SyncPolicy};
 pub use tiller_provider::CycleDirection;
-pub use tiller_tools::policy::{FolderAccess, PermissionRule as Permission};
-pub use tiller_tools::tool::built_in_tools;
+pub use tiller_tools::policy::{
+    ConfiguredRule, ConfiguredRules, FolderAccess, PermissionRule as Permission, RuleSource,
+};
+pub use tiller_tools::tool::{ServedResource, ToolServerStatus, built_in_tools};
 pub use turn::{AnnouncedRetry, TurnOptions};

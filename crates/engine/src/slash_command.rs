@@ -34,10 +34,13 @@ pub enum BuiltInCommand {
     Model,
     Thinking,
     Approval,
+    Plan,
     Permissions,
     AddDir,
     Trust,
     Tools,
+    Mcp,
+    Jobs,
     Settings,
     Copy,
     FollowUp,
@@ -243,10 +246,22 @@ const TABLE: &[CommandSpec] = &[
         "choose the thinking level: off, minimal, low, medium, high, xhigh",
     )
     .also(&["effort"]),
-    row(C::Approval, "approval", Optional("MODE"), "choose the approval mode: ask, auto, read-only")
+    row(C::Approval, "approval", Optional("MODE"), "choose the approval mode: ask, auto, plan, read-only")
         .also(&["approvals"]),
-    row(C::Permissions, "permissions", NoArgument, "show or revoke this session's rules")
-        .with_plain_argument(Optional("revoke N")),
+    row(
+        C::Plan,
+        "plan",
+        NoArgument,
+        "plan first: only reading is allowed; again: leave, with the plan as the prompt",
+    )
+    .with_plain_usage(NoArgument, "plan first: only reading is allowed; again: leave"),
+    row(
+        C::Permissions,
+        "permissions",
+        NoArgument,
+        "show or remove rules, of this session and of the settings",
+    )
+    .with_plain_argument(Optional("revoke N")),
     row(
         C::AddDir,
         "add-dir",
@@ -256,6 +271,9 @@ const TABLE: &[CommandSpec] = &[
     row(C::Trust, "trust", NoArgument, "change whether you trust this project").only(Tui),
     row(C::Tools, "tools", Optional("NAME"), "show the model's tools; NAME switches a tool on or off")
         .only(Tui),
+    row(C::Mcp, "mcp", NoArgument, "show the MCP servers: state, tools, last lines of stderr"),
+    row(C::Jobs, "jobs", NoArgument, "show or stop the background jobs")
+        .with_plain_usage(Optional("stop ID"), "list the background jobs, or stop one"),
     row(C::Settings, "settings", Optional("NAME [VALUE]"), "show or change settings")
         .also(&["config"])
         .only(Tui),
@@ -283,8 +301,13 @@ const TABLE: &[CommandSpec] = &[
     .only(Tui),
     row(C::Import, "import", Optional("PATH"), "import sessions from Claude Code, Codex or pi").only(Tui),
     row(C::Theme, "theme", Optional("NAME"), "choose the color theme").only(Tui),
-    row(C::Reload, "reload", NoArgument, "reload settings, skills, templates and context files")
-        .with_plain_usage(NoArgument, "reload skills, templates and context files"),
+    row(
+        C::Reload,
+        "reload",
+        NoArgument,
+        "reload settings, skills, templates and context files; restart failed MCP servers",
+    )
+    .with_plain_usage(NoArgument, "reload skills, templates and context files; restart failed MCP servers"),
     row(C::Logs, "logs", NoArgument, "show the end of tiller's log and the crash report folder").only(Tui),
     row(C::Login, "login", Optional("PROVIDER"), "store a provider's API key").also(&["connect"]),
     row(C::Logout, "logout", Optional("PROVIDER"), "remove a provider's API key")

@@ -14,6 +14,9 @@ const AGENT: &str = include_str!("../../../prompts/system/agent.md");
 /// Precedes the list of skills.
 const SKILLS: &str = include_str!("../../../prompts/system/skills.md");
 
+/// The end of the prompt in plan mode.
+pub(super) const PLAN: &str = include_str!("../../../prompts/system/plan.md");
+
 /// Maximum bytes of the list of skills: about 8,000 tokens of every request.
 const MAX_LISTING: usize = 32 * 1024;
 

@@ -29,12 +29,12 @@ use serde_json::Value;
 use tiller_core::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
 use tiller_core::id::CallId;
 use tiller_core::message::{
-    AssistantMessage, BashExecutionMessage, Message, StopReason, ToolCall, UserMessage,
+    AssistantMessage, BashExecutionMessage, Content, Message, StopReason, ToolCall, UserMessage,
 };
 use tiller_core::unit::UnixMs;
 use tiller_provider::ToolChoice;
 use tiller_session::EntryBody;
-use tiller_session::entry::{Compaction, MessageEntry};
+use tiller_session::entry::{Compaction, DeliveryReceipt, MessageEntry};
 
 use super::queue::Queue;
 use effect::Effects;
@@ -48,6 +48,9 @@ pub(crate) use input::{
 };
 pub use open_events::AnnouncedRetry;
 pub(crate) use open_events::OpenEvents;
+
+/// Type of the log entry with the instruction of a review of the run's end.
+const END_REVIEW_TYPE: &str = "tiller.run_end";
 
 /// Options of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +95,8 @@ pub(crate) struct Turn {
     turn: TurnNumber,
     /// Requests since the last prompt or follow-up was delivered.
     requests: u64,
+    /// True if the model repeated a call and no one could be asked; the next request is the last.
+    is_looping: bool,
     retry: RetryState,
     /// True if the run's end was emitted with the promise of a retry.
     is_paused: bool,
@@ -99,6 +104,20 @@ pub(crate) struct Turn {
     run_messages: Vec<Arc<Message>>,
     /// Entries that wait for the turn's end.
     deferred: DeferredEntries,
+    /// The review of the run's end.
+    end_review: EndReview,
+}
+
+/// The review of a run's end: whether there is one, and what came of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum EndReview {
+    /// Runs end without a review.
+    #[default]
+    Off,
+    /// The run's end will be reviewed.
+    Due,
+    /// The run went on once because of its review.
+    Continued,
 }
 
 #[derive(Debug, Default)]
@@ -115,6 +134,8 @@ enum Phase {
     AwaitingRetry,
     /// A request that was longer than the model's window waits for a compaction.
     Compacting,
+    /// Nothing is left to do, and the review of that is pending.
+    Ending,
 }
 
 /// Entries that are written only between turns.
@@ -131,11 +152,17 @@ impl Turn {
         Self { options, queue, ..Self::default() }
     }
 
+    /// Has the ends of runs reviewed.
+    #[must_use]
+    pub(crate) fn with_end_review(self) -> Self {
+        Self { end_review: EndReview::Due, ..self }
+    }
+
     /// Replaces an earlier machine: turn numbers continue, so that late events of the earlier machine's turns are
     /// dropped.
     #[must_use]
     pub(crate) fn after(self, earlier: &Self) -> Self {
-        Self { turn: earlier.turn, ..self }
+        Self { turn: earlier.turn, end_review: earlier.end_review, ..self }
     }
 
     /// Returns whether a run is in progress.
@@ -172,6 +199,12 @@ impl Turn {
         matches!(self.phase, Phase::Planning(_)).then_some(self.turn)
     }
 
+    /// Returns the number of the last request of a run whose end is being reviewed.
+    #[must_use]
+    pub(crate) fn ending(&self) -> Option<TurnNumber> {
+        matches!(self.phase, Phase::Ending).then_some(self.turn)
+    }
+
     /// Returns whether the run waits for a compaction.
     #[must_use]
     pub(crate) fn is_compacting(&self) -> bool {
@@ -182,7 +215,7 @@ impl Turn {
     fn is_in_turn(&self) -> bool {
         match self.phase {
             Phase::Streaming(_) | Phase::Planning(_) | Phase::RunningTools(_) => true,
-            Phase::Idle | Phase::AwaitingRetry | Phase::Compacting => false,
+            Phase::Idle | Phase::AwaitingRetry | Phase::Compacting | Phase::Ending => false,
         }
     }
 
@@ -201,7 +234,8 @@ impl Turn {
             | Phase::Streaming(_)
             | Phase::Planning(_)
             | Phase::AwaitingRetry
-            | Phase::Compacting => false,
+            | Phase::Compacting
+            | Phase::Ending => false,
         }
     }
 
@@ -240,13 +274,19 @@ impl Turn {
             Input::CancelRetry => self.cancel_retry(to),
             Input::Planned { turn, plan } if turn == self.turn => self.run_plan(plan, to),
             Input::ToolEnded { turn, result } if turn == self.turn => self.store_result(result, to),
+            Input::EndReviewed { turn, instruction } if turn == self.turn => {
+                self.apply_end_review(instruction, to);
+            }
             // From a turn that is over.
             Input::Answered { .. }
             | Input::Failed { .. }
             | Input::RetryDue { .. }
             | Input::Planned { .. }
-            | Input::ToolEnded { .. } => {}
-            Input::Decided { call, decision, decider } => self.decide_approval(&call, decision, decider, to),
+            | Input::ToolEnded { .. }
+            | Input::EndReviewed { .. } => {}
+            Input::Decided { call, decision, decider, rule } => {
+                self.decide_approval(&call, (decision, decider, rule), to)
+            }
             Input::ApprovalWaived { call, grant } => self.waive_approval(&call, grant, to),
             Input::ApprovalDenied { call, denied } => self.deny_approval(&call, &denied, to),
             Input::Compacted { reason, compaction } => self.append_compaction(reason, compaction, to),
@@ -274,7 +314,7 @@ impl Turn {
     fn begin_with(&mut self, entry: MessageEntry, out: &mut Effects) {
         out.emit(EventKind::AgentStart);
         out.effects.push(Effect::RepairDanglingCalls);
-        self.requests = 0;
+        self.begin_task();
         self.retry = RetryState::default();
         self.append_message(entry, out);
         self.request(out);
@@ -309,9 +349,13 @@ impl Turn {
 
     fn request(&mut self, out: &mut Effects) {
         let is_over_limit = self.options.max_turns.is_some_and(|max_turns| self.requests >= max_turns);
-        let tool_choice = if is_over_limit { ToolChoice::None } else { ToolChoice::Auto };
+        let is_last = is_over_limit || self.is_looping;
+        let tool_choice = if is_last { ToolChoice::None } else { ToolChoice::Auto };
         // A retry isn't another request.
-        if is_over_limit && self.retry == RetryState::default() {
+        if self.is_looping && self.retry == RetryState::default() {
+            let message = "the model repeats the same call: asking for a final answer".to_owned();
+            out.emit(EventKind::Warning { message, hint: None });
+        } else if is_over_limit && self.retry == RetryState::default() {
             out.emit(EventKind::Warning {
                 message: match self.requests {
                     1 => "max_turns reached after 1 request: asking for a final answer".to_owned(),
@@ -350,16 +394,78 @@ impl Turn {
         let had_calls = phase.had_calls();
         let receipt = phase.receipt();
         self.close_turn(phase, out);
-        if self.queue.has_waiting(QueueKind::Steer) {
-            self.deliver(QueueKind::Steer, self.options.steering_mode, &receipt, out);
+        if !self.deliver_steering(&receipt, out) {
+            if had_calls {
+                self.request(out);
+            } else if !self.deliver_follow_up(&receipt, out) {
+                self.review_end(out);
+            }
+        }
+    }
+
+    /// Continues with the steering messages; returns false if there are none.
+    fn deliver_steering(&mut self, receipt: &DeliveryReceipt, out: &mut Effects) -> bool {
+        let is_waiting = self.queue.has_waiting(QueueKind::Steer);
+        if is_waiting {
+            self.deliver(QueueKind::Steer, self.options.steering_mode, receipt, out);
             self.request(out);
-        } else if had_calls {
+        }
+        is_waiting
+    }
+
+    /// Continues with the follow-ups; returns false if there are none.
+    fn deliver_follow_up(&mut self, receipt: &DeliveryReceipt, out: &mut Effects) -> bool {
+        let is_waiting = self.queue.has_waiting(QueueKind::FollowUp);
+        if is_waiting {
+            self.begin_task();
+            self.deliver(QueueKind::FollowUp, self.options.follow_up_mode, receipt, out);
             self.request(out);
-        } else if self.queue.has_waiting(QueueKind::FollowUp) {
-            self.requests = 0;
-            self.deliver(QueueKind::FollowUp, self.options.follow_up_mode, &receipt, out);
-            self.request(out);
-        } else {
+        }
+        is_waiting
+    }
+
+    /// Forgets what counts per task: the prompt of a run, and each follow-up.
+    fn begin_task(&mut self) {
+        self.requests = 0;
+        self.is_looping = false;
+        if self.end_review == EndReview::Continued {
+            self.end_review = EndReview::Due;
+        }
+    }
+
+    /// Ends a run that has nothing left to do, after the review of its end if there is one.
+    fn review_end(&mut self, out: &mut Effects) {
+        if self.end_review == EndReview::Off {
+            return self.settle(RunOutcome::Completed, out);
+        }
+        self.phase = Phase::Ending;
+        let is_continued = self.end_review == EndReview::Continued;
+        out.effects.push(Effect::ReviewEnd { turn: self.turn, is_continued });
+    }
+
+    /// Ends the run, unless messages have arrived meanwhile or the review wants it to go on for the first time.
+    fn apply_end_review(&mut self, instruction: Option<String>, out: &mut Effects) {
+        if !matches!(self.phase, Phase::Ending) {
+            return;
+        }
+        let receipt = DeliveryReceipt::default();
+        if self.deliver_steering(&receipt, out) {
+            return;
+        }
+        match instruction {
+            Some(_) if self.end_review == EndReview::Continued => {
+                let message = "a hook wants the run to go on again; it goes on only once".to_owned();
+                out.emit(EventKind::Warning { message, hint: None });
+            }
+            Some(instruction) => {
+                self.end_review = EndReview::Continued;
+                let (custom_type, content) = (END_REVIEW_TYPE.to_owned(), Content::Text(instruction));
+                out.append(EntryBody::CustomMessage { custom_type, content, display: true });
+                return self.request(out);
+            }
+            None => {}
+        }
+        if !self.deliver_follow_up(&receipt, out) {
             self.settle(RunOutcome::Completed, out);
         }
     }

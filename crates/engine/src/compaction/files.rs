@@ -89,7 +89,8 @@ impl Files {
         match (traits.paths, traits.access) {
             (TouchedPaths::File, Access::Reads) => self.add(vec![path.to_owned()], Vec::new()),
             (TouchedPaths::File, Access::Writes) => self.add(Vec::new(), vec![path.to_owned()]),
-            (TouchedPaths::File, Access::Executes) | (TouchedPaths::Tree | TouchedPaths::Undeclared, _) => {}
+            (TouchedPaths::File, Access::Network | Access::Publishes | Access::Executes)
+            | (TouchedPaths::Tree | TouchedPaths::Undeclared, _) => {}
         }
     }
 

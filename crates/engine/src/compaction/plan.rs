@@ -7,6 +7,7 @@ use serde_json::Value;
 use tiller_core::event::CompactionReason;
 use tiller_core::id::EntryId;
 use tiller_core::message::{Message, UserMessage};
+use tiller_core::task_plan::TaskPlan;
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::unit::{Tokens, UnixMs, thousands};
 use tiller_session::context::{ProjectedMessage, Projection, UnloadedContext, estimate};
@@ -16,12 +17,16 @@ use super::retention::{first_kept_without_fragment, is_sent, sent_tokens, split_
 use super::{
     CompactionError, CompactionOptions, Files, Keep, Prompt, SummaryRequest, keep_after_overflow, truncate,
 };
+use crate::task_plan;
 
 /// Maximum characters of the first message that a summary quotes.
 const QUOTED_CHARS: usize = 2_000;
 
 /// Key in a compaction's details: estimated size of the context after it.
 const TOKENS_AFTER: &str = "tokensAfter";
+
+/// Beginning of the plan behind a summary.
+const PLAN_TAG: &str = "\n\n<plan>\n";
 
 const FIRST_MESSAGE_TAGS: (&str, &str) = ("<first-message>\n", "\n</first-message>");
 const OMISSION_NOTE: &str = "\n\n[The messages that followed are left out to save room, without a summary of them; what comes after this is the newest part of the conversation.]";
@@ -56,6 +61,8 @@ pub struct CompactionPlan {
     /// Estimated size of the part that stays.
     kept_tokens: Tokens,
     files: Files,
+    /// The plan of the task as it was at the end of the replaced part.
+    task_plan: Option<TaskPlan>,
     replaced: ReplacedSize,
 }
 
@@ -123,6 +130,9 @@ impl CompactionPlan {
             turn: turn.to_vec(),
             kept_tokens: messages[first..].iter().fold(Tokens(0), |sum, text| sum + estimate(&text.message)),
             files: collect_files(input, replaced),
+            task_plan: task_plan::last(replaced)
+                .or_else(|| task_plan::from_compaction(&input.projection))
+                .filter(|plan| !plan.is_finished()),
             replaced: ReplacedSize {
                 tokens: unloaded.tokens + sent_tokens(&messages[..first]),
                 messages: has_too_many.then_some(unloaded.messages + first),
@@ -199,7 +209,9 @@ impl CompactionPlan {
         let first = first
             .map(|text| format!("{}{text}{}\n\n", FIRST_MESSAGE_TAGS.0, FIRST_MESSAGE_TAGS.1))
             .unwrap_or_default();
-        let summary = format!("{first}{text}{}", self.files.to_text());
+        let plan = self.task_plan.as_ref();
+        let plan_text = plan.map(|plan| format!("{PLAN_TAG}{}</plan>", plan.to_text())).unwrap_or_default();
+        let summary = format!("{first}{text}{plan_text}{}", self.files.to_text());
         let after = estimate(&Message::User(UserMessage::text(&*summary, UnixMs(0))));
         let is_smaller =
             after < self.replaced.tokens || self.replaced.messages.is_some_and(|before| before > 1);
@@ -207,6 +219,9 @@ impl CompactionPlan {
             return Err(CompactionError::NotSmaller { before: self.replaced.tokens, after });
         }
         let mut details = self.files.to_details();
+        if let Some(plan) = plan {
+            plan.add_to_details(&mut details);
+        }
         details[TOKENS_AFTER] = (self.kept_tokens + after).0.into();
         Ok(Compaction {
             summary,
@@ -243,13 +258,17 @@ fn quote(text: &str) -> String {
     }
 }
 
-/// Returns the text of a summary without the first message before it and the file lists behind it that tiller added.
+/// Returns the text of a summary without the first message before it, and the plan and the file lists behind it, that
+/// tiller added.
 fn strip_additions(summary: &str) -> &str {
     let text = summary
         .strip_prefix(FIRST_MESSAGE_TAGS.0)
         .and_then(|rest| rest.rsplit_once(&format!("{}\n\n", FIRST_MESSAGE_TAGS.1)))
         .map_or(summary, |(_, text)| text);
-    let end = ["\n\n<files-modified>\n", "\n\n<files-read>\n"].iter().filter_map(|tag| text.find(tag)).min();
+    let end = [PLAN_TAG, "\n\n<files-modified>\n", "\n\n<files-read>\n"]
+        .iter()
+        .filter_map(|tag| text.find(tag))
+        .min();
     text[..end.unwrap_or(text.len())].trim()
 }
 

@@ -216,8 +216,7 @@ impl ActiveSession {
                 self.projection.push(entry.id.clone(), Arc::clone(message));
             }
         }
-        if bodies.iter().any(|body| matches!(body, EntryBody::ContextEdit { .. } | EntryBody::Compaction(_)))
-        {
+        if bodies.iter().any(changes_projection) {
             self.project()?;
         }
         Ok(appended)
@@ -278,6 +277,11 @@ impl ActiveSession {
     pub(super) fn is_introduced(&self) -> bool {
         self.introduction.is_none()
     }
+}
+
+/// Returns whether an entry changes the projection by more than a message at its end.
+fn changes_projection(body: &EntryBody) -> bool {
+    matches!(body, EntryBody::ContextEdit { .. } | EntryBody::Compaction(_) | EntryBody::CustomMessage { .. })
 }
 
 /// Returns the most tokens of a conversation that are held in memory for this window. Beyond four windows by

@@ -57,7 +57,7 @@ impl Driver {
             output: OutputBuffer::default(),
         };
         let output = &self.services.options.output;
-        let capture = OutputCapture::new(output.limits, output.scratch.clone());
+        let capture = OutputCapture::new("the command", output.limits, output.scratch.clone());
         let started = self.services.runner.start(&command);
         self.bus.emit(EventKind::BashExecutionStart {
             id: id.clone(),

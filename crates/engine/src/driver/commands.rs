@@ -18,6 +18,7 @@ use tiller_tools::workspace::{FileAccess, parse_folder};
 use tokio::sync::oneshot;
 
 use super::clock::now;
+use super::hook_state::{PromptDelivery, SubmittedPrompt};
 use super::{Driver, run_tracing};
 
 use crate::approvals::Approver;
@@ -28,6 +29,7 @@ use crate::handle::{
     PermissionCommand, PromptOptions, Reply, SessionSwitched, StreamingBehavior, SwitchTarget,
 };
 use crate::queue::{self, MAX_WAITING, Queue, QueueEdit};
+use crate::resources::ReloadRequest;
 use crate::turn::{Input, QueueHandling, TurnPrompt};
 
 impl Driver {
@@ -47,7 +49,11 @@ impl Driver {
             DriverCommand::RemoveQueued { id, reply } => self.remove_queued(&id, reply),
             DriverCommand::SetApprover { approver, reply } => send_reply(reply, self.set_approver(approver)),
             DriverCommand::Decide { call, decision, reply } => self.decide(call, decision, reply),
+            DriverCommand::AnswerElicitation { id, answer, reply } => {
+                self.answer_elicitation(&id, answer, reply);
+            }
             DriverCommand::Permission(command) => self.permission(command),
+            DriverCommand::BackgroundJob(command) => self.background_job_command(command),
             DriverCommand::Bash { line, context, reply } => send_reply(reply, self.start_bash(line, context)),
             DriverCommand::ExecuteBash { line, context, reply } => self.execute_bash(line, context, reply),
             DriverCommand::AbortBash { reply } => self.abort_bash(reply),
@@ -87,11 +93,18 @@ impl Driver {
             DriverCommand::ResolveCompaction { choice, reply } => {
                 send_reply(reply, self.resolve_compaction(choice))
             }
-            DriverCommand::Resources { request, reply } => self.resources.request_reload(request, reply),
+            DriverCommand::Resources { request, reply } => {
+                if matches!(request, ReloadRequest::Reload) {
+                    self.served.restart_failed();
+                }
+                self.resources.request_reload(request, reply);
+            }
+            DriverCommand::ServedResources { reply } => send_reply(reply, Ok(self.served.resources())),
             DriverCommand::SlashCommands { reply } => send_reply(reply, Ok(self.slash_commands())),
             DriverCommand::Models { reply } => send_reply(reply, Ok(self.services.providers.models())),
             DriverCommand::LockedModels { reply } => send_reply(reply, Ok(self.locked_models())),
             DriverCommand::Tools { reply } => send_reply(reply, Ok(self.tools())),
+            DriverCommand::ToolServers { reply } => send_reply(reply, Ok(self.served.status())),
             DriverCommand::OfferTools { names, reply } => send_reply(reply, self.offer_tools(&names)),
             DriverCommand::ChangeSession { path, operation, reply } => {
                 self.change_session(path, operation, reply)
@@ -115,6 +128,11 @@ impl Driver {
             return send_reply(reply, Err(AgentError::Summarizing));
         }
         let Some((text, options, reply)) = self.extension_command(text, options, reply) else { return };
+        self.submit(SubmittedPrompt { text, options, reply, delivery: PromptDelivery::Usual });
+    }
+
+    /// Queues a prompt whose commands and resources are resolved.
+    pub(super) fn queue_prompt(&mut self, text: String, options: PromptOptions, reply: Reply<()>) {
         let kind = match options.streaming_behavior {
             None if self.turn.is_running() => return send_reply(reply, Err(AgentError::Busy)),
             None | Some(StreamingBehavior::Steer) => QueueKind::Steer,
@@ -137,6 +155,21 @@ impl Driver {
         if text.is_none() && !self.turn.queue().has_waiting(QueueKind::Steer) {
             return send_reply(reply, Err(AgentError::NotFound("queued steering message")));
         }
+        match text {
+            Some(text) => {
+                self.submit(SubmittedPrompt { text, options, reply, delivery: PromptDelivery::SteerNow });
+            }
+            None => self.steer_now_reviewed(None, options, reply),
+        }
+    }
+
+    /// Delivers a reviewed message and all waiting ones immediately.
+    pub(super) fn steer_now_reviewed(
+        &mut self,
+        text: Option<String>,
+        options: PromptOptions,
+        reply: Reply<()>,
+    ) {
         if let Some(full) = self.queue_full().filter(|_| text.is_some()) {
             return send_reply(reply, Err(full));
         }
@@ -264,6 +297,8 @@ impl Driver {
     fn abort(&mut self, queue: QueueHandling, reply: Reply<Vec<QueueItem>>) {
         self.stop_bash();
         self.stop_commands();
+        self.stop_prompt_reviews();
+        self.stop_reading_resources();
         // The turn machine stops a compaction that the run waits for.
         if !self.turn.is_compacting() {
             self.stop_summary();
@@ -303,7 +338,7 @@ impl Driver {
         }
     }
 
-    /// Sets whether an approver is present. Without one, pending requests are denied.
+    /// Sets whether an approver is present. Without one, pending requests are denied and questions declined.
     fn set_approver(&mut self, approver: Approver) -> Result<(), AgentError> {
         self.approvals.set_approver(approver);
         if approver == Approver::Absent {
@@ -311,8 +346,9 @@ impl Driver {
             self.apply_summary(SummaryInput::ApproverLeft { facts });
             for request in self.approvals.take_pending() {
                 let (call, decider) = (request.tool_call_id, Decider::Nobody);
-                self.apply(Input::Decided { call, decision: no_approver(), decider });
+                self.apply(Input::Decided { call, decision: no_approver(), decider, rule: None });
             }
+            self.decline_elicitations();
         }
         Ok(())
     }
@@ -324,22 +360,31 @@ impl Driver {
         let tool = self.services.tools.find(&request.tool_name);
         // A call for which an extension demands approval asks every time.
         let decision = match decision {
-            Decision::Session if self.approvals.is_asked_by_extension(&call) => Decision::Once,
+            Decision::Session if self.approvals.is_demanded(&call) => Decision::Once,
             decision => decision,
         };
         if let Some(tool) = tool.filter(|_| decision == Decision::Session) {
             let source = self.services.tools.source(&request.tool_name).cloned();
             self.approvals.allow_for_session(&request, tool.spec(), source.as_ref());
-            self.folders_changed();
+            self.permissions_changed();
         }
-        let decider = Decider::User;
-        self.apply_and_reply(Input::Decided { call, decision, decider }, |result| send_reply(reply, result));
+        let input = Input::Decided { call, decision, decider: Decider::User, rule: None };
+        self.apply_and_reply(input, |result| send_reply(reply, result));
     }
 
     fn permission(&mut self, command: PermissionCommand) {
         match command {
             PermissionCommand::List { reply } => send_reply(reply, Ok(self.approvals.rules())),
             PermissionCommand::Revoke { rule, reply } => send_reply(reply, self.revoke(&rule)),
+            PermissionCommand::Configured { reply } => {
+                send_reply(reply, Ok(self.approvals.configured_rules().clone()))
+            }
+            PermissionCommand::Configure { rules, reply } => {
+                self.approvals.configure_rules(rules);
+                self.resolve_pending();
+                let waiting = self.approvals.pending().iter().map(|request| request.tool_call_id.clone());
+                send_reply(reply, Ok(waiting.collect()));
+            }
             PermissionCommand::AddFolder { typed, reply } => send_reply(reply, self.add_folder(&typed)),
         }
     }
@@ -349,7 +394,7 @@ impl Driver {
         if !self.approvals.revoke(rule) {
             return Err(AgentError::NotFound("permission of that kind"));
         }
-        self.folders_changed();
+        self.permissions_changed();
         Ok(())
     }
 
@@ -361,14 +406,14 @@ impl Driver {
             |error: io::Error| AgentError::Folder { path: typed.to_owned(), reason: error.to_string() };
         let rule = rule.map_err(failed)?;
         self.approvals.add_rule(rule.clone());
-        self.folders_changed();
+        self.permissions_changed();
         Ok(rule)
     }
 
-    /// Updates the folders in the system prompt, from the next request on.
-    pub(super) fn folders_changed(&mut self) {
+    /// Updates the folders and the mode in the system prompt, from the next request on.
+    pub(super) fn permissions_changed(&mut self) {
         let folders = self.approvals.session_folders();
-        self.resources.set_session_folders(folders);
+        self.resources.set_permissions(folders, self.approvals.is_planning());
     }
 
     fn rename(&mut self, name: String) -> Result<(), AgentError> {
@@ -393,7 +438,7 @@ impl Driver {
     pub(super) fn ensure_idle(&self) -> Result<(), AgentError> {
         // Entries that are still to be written belong to this session.
         let is_writing = self.effects.syncs > 0 || !self.effects.items.is_empty();
-        let is_working = self.turn.is_running() || self.hooks.is_running_command();
+        let is_working = self.turn.is_running() || self.hooks.is_busy();
         if is_working || self.jobs.bash_running().is_some() || is_writing {
             return Err(AgentError::Running);
         }
@@ -550,7 +595,10 @@ impl Driver {
     pub(super) fn close(&mut self) -> Result<(), AgentError> {
         self.stop_summary();
         self.stop_commands();
+        self.stop_prompt_reviews();
+        self.stop_reading_resources();
         self.cut_off_bash();
+        self.background_jobs().clear();
         let partial_output = self.partial_output();
         if self.turn.is_running() {
             self.apply(Input::Abort { partial_output, queue: QueueHandling::Hold });

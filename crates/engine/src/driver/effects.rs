@@ -3,15 +3,18 @@
 use std::sync::Arc;
 use tiller_core::setting::SyncPolicy;
 
-use tiller_core::event::{ApprovalRequest, Decider, Decision, EventKind, RunOutcome};
+use tiller_core::event::{ApprovalRequest, Decider, Decision, EventKind, QueueKind, RunOutcome};
 use tiller_core::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
+use tiller_core::proposed_rules::ProposedRules;
 use tiller_provider::{FailureKind, ImageInput, ModelFacts, ProviderError, Request, ToolChoice};
 use tiller_session::context::unanswered_calls;
 use tiller_session::{Appended, EntryBody, ExternalChange, SessionError, chain};
+use tiller_tools::tool::ToolSource;
 
 use super::clock::now;
 use super::commands::no_approver;
 use super::external_appends::{self, AppendNotice};
+use super::jobs::Callee;
 use super::{Driver, QueuedEffect, ReturnQueued};
 use crate::approvals::Approver;
 use crate::compaction::machine::{CompactionPoint, StopOrigin, SummaryInput};
@@ -53,6 +56,10 @@ impl Driver {
             Effect::Sync => {}
             // The run may have been stopped while this waited for the disk.
             Effect::Request { turn, .. } if self.turn.streaming() != Some(turn) => {}
+            // Persist first: the request follows when the notes are on the disk.
+            Effect::Request { .. } if self.append_job_notes() => {
+                self.effects.items.push_front(QueuedEffect::Effect(Box::new(effect)));
+            }
             Effect::Request { turn, tool_choice } => {
                 self.check_context(CompactionPoint::Request);
                 // A preceding write may have failed.
@@ -70,6 +77,8 @@ impl Driver {
             }
             Effect::Run { turn, calls } => self.run_calls(turn, calls),
             Effect::Ask { call, reason, rule } => self.ask(call, reason, rule),
+            Effect::ReviewEnd { turn, .. } if self.turn.ending() != Some(turn) => {}
+            Effect::ReviewEnd { turn, is_continued } => self.review_end(turn, is_continued),
             Effect::StopStream => {
                 self.jobs.stop_stream();
                 self.partial = None;
@@ -85,7 +94,7 @@ impl Driver {
     }
 
     /// Appends entries, all or none of them, then emits them.
-    fn append_all(&mut self, bodies: Vec<EntryBody>) -> Result<(), SessionError> {
+    pub(super) fn append_all(&mut self, bodies: Vec<EntryBody>) -> Result<(), SessionError> {
         let appended = self.active.append(bodies, &self.services.run);
         self.emit_appended(appended)
     }
@@ -151,7 +160,7 @@ impl Driver {
         events.into_iter().for_each(|event| self.bus.emit(event));
     }
 
-    fn sync(&mut self) {
+    pub(super) fn sync(&mut self) {
         if let Some(file) = self.active.writer.file() {
             self.effects.syncs += 1;
             self.jobs.sync(file);
@@ -213,6 +222,7 @@ impl Driver {
                 self.mark_run_start();
             }
             EventKind::ToolExecutionEnd { tool_call_id, .. } => self.jobs.remove_call(tool_call_id),
+            EventKind::QueueUpdate { .. } => self.end_waits_if_steered(),
             EventKind::ApprovalResolved { tool_call_id, .. } => {
                 drop(self.approvals.remove_request(tool_call_id))
             }
@@ -280,13 +290,29 @@ impl Driver {
         }
     }
 
+    /// Finds a tool. The results of all but the built-in ones, which know best what to leave out, are limited here.
+    fn find_callee(&self, name: &str) -> Option<Callee> {
+        let tools = &self.services.tools;
+        let is_limited = tools.source(name) != Some(&ToolSource::BuiltIn);
+        let limited = is_limited.then(|| self.services.options.output.clone());
+        Some(Callee { tool: tools.find(name)?, host: self.hooks.extensions().clone(), limited })
+    }
+
     fn run_calls(&mut self, turn: TurnNumber, calls: Vec<ToolCall>) {
         self.approvals.open_outside_path(&calls);
         for call in calls.into_iter().filter(|call| self.turn.awaits(&call.id)).collect::<Vec<_>>() {
-            match self.services.tools.find(&call.name) {
-                Some(tool) => self.jobs.run(turn, call, tool, self.hooks.extensions().clone()),
+            match self.find_callee(&call.name) {
+                Some(callee) => self.jobs.run(turn, call, callee),
                 None => tracing::error!(tool = call.name, "a call of an unknown tool was to run"),
             }
+        }
+        self.end_waits_if_steered();
+    }
+
+    /// Ends the waits of running calls while a steering message waits for the next gap.
+    fn end_waits_if_steered(&self) {
+        if self.turn.queue().has_waiting(QueueKind::Steer) {
+            self.jobs.end_waits();
         }
     }
 
@@ -303,8 +329,9 @@ impl Driver {
             Some(CallDecision::Deny(denied)) => {
                 return self.step_next(Input::ApprovalDenied { call: call.id, denied });
             }
-            Some(CallDecision::Ask { .. } | CallDecision::Refuse(_)) | None => {}
+            Some(CallDecision::Ask { .. } | CallDecision::Refuse { .. }) | None => {}
         }
+        let proposed = self.propose_rules(&call);
         // The preview reads the path, too; `previewed` closes it again.
         self.approvals.open_outside_path(std::slice::from_ref(&call));
         let tool = self.services.tools.find(&call.name);
@@ -315,6 +342,7 @@ impl Driver {
             args: call.arguments,
             reason,
             rule,
+            proposed,
             preview: None,
             later,
         };
@@ -327,14 +355,16 @@ impl Driver {
         }
     }
 
-    /// Returns the decision on a call that is about to run; `None` if an extension demands approval.
+    /// Returns the decision on a call that is about to run; `None` if approval is demanded whatever the policy says.
     fn decide_call(&self, call: &ToolCall) -> Option<CallDecision> {
-        let tool = self
-            .services
-            .tools
-            .find(&call.name)
-            .filter(|_| !self.approvals.is_asked_by_extension(&call.id))?;
+        let tool = self.services.tools.find(&call.name).filter(|_| !self.approvals.is_demanded(&call.id))?;
         Some(self.approvals.decide(call, tool.spec(), self.services.tools.source(&call.name)))
+    }
+
+    /// Returns the rules that would allow a call, unless approval is demanded whatever they say.
+    fn propose_rules(&mut self, call: &ToolCall) -> Option<ProposedRules> {
+        let tool = self.services.tools.find(&call.name).filter(|_| !self.approvals.is_demanded(&call.id))?;
+        self.approvals.propose_rules(call, tool.spec(), self.services.tools.source(&call.name))
     }
 
     /// Returns whether a call that was to ask still needs approval.
@@ -342,24 +372,27 @@ impl Driver {
         !matches!(self.decide_call(call), Some(CallDecision::Run(_) | CallDecision::Granted { .. }))
     }
 
-    /// Resolves the pending requests that a new approval mode decides: allowed calls run, denied calls don't.
+    /// Resolves the pending requests that a new approval mode or new rules decide: allowed calls run, denied calls
+    /// don't.
     pub(super) fn resolve_pending(&mut self) {
         for request in self.approvals.pending().to_vec() {
-            if let Some(decision) = self.decide_request(&request) {
+            if let Some((decision, rule)) = self.decide_request(&request) {
                 drop(self.approvals.remove_request(&request.tool_call_id));
-                self.apply(Input::Decided { call: request.tool_call_id, decision, decider: Decider::Rule });
+                let (call, decider) = (request.tool_call_id, Decider::Rule);
+                self.apply(Input::Decided { call, decision, decider, rule });
             }
         }
     }
 
-    /// Returns the decision that the mode and the rules make on a request; `None` if it is the user's.
-    fn decide_request(&self, request: &ApprovalRequest) -> Option<Decision> {
+    /// Returns the decision that the mode and the rules make on a request, and the rule; `None` if it is the user's.
+    fn decide_request(&self, request: &ApprovalRequest) -> Option<(Decision, Option<String>)> {
         let (id, name) = (request.tool_call_id.clone(), request.tool_name.clone());
         let call = ToolCall { id, name, arguments: request.args.clone(), raw_arguments: None };
         match self.decide_call(&call)? {
-            CallDecision::Run(_) | CallDecision::Granted { .. } => Some(Decision::Once),
-            CallDecision::Deny(denied) => Some(Decision::Deny { reason: denied.reason }),
-            CallDecision::Ask { .. } | CallDecision::Refuse(_) => None,
+            CallDecision::Run(_) => Some((Decision::Once, None)),
+            CallDecision::Granted { rule, .. } => Some((Decision::Once, rule)),
+            CallDecision::Deny(denied) => Some((Decision::Deny { reason: denied.reason }, None)),
+            CallDecision::Ask { .. } | CallDecision::Refuse { .. } => None,
         }
     }
 
@@ -374,13 +407,13 @@ impl Driver {
         if !self.turn.asks(&request.tool_call_id, &request.args) {
             return;
         }
-        let (decision, decider) = match self.decide_request(&request) {
-            _ if self.approvals.approver() == Approver::Absent => (no_approver(), Decider::Nobody),
-            // The mode was changed while the preview was made.
-            Some(decision) => (decision, Decider::Rule),
+        let (decision, decider, rule) = match self.decide_request(&request) {
+            _ if self.approvals.approver() == Approver::Absent => (no_approver(), Decider::Nobody, None),
+            // The mode or a rule was changed while the preview was made.
+            Some((decision, rule)) => (decision, Decider::Rule, rule),
             None => return self.emit_request(request),
         };
-        self.apply(Input::Decided { call: request.tool_call_id, decision, decider });
+        self.apply(Input::Decided { call: request.tool_call_id, decision, decider, rule });
     }
 
     pub(super) fn synced(&mut self, result: std::io::Result<()>) {

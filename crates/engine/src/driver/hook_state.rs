@@ -1,6 +1,6 @@
 //! The state of the extensions' hooks.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use tiller_core::id::CallId;
 use tiller_tools::tool::Tools;
@@ -23,6 +23,58 @@ pub(super) struct Hooks {
     pub(super) commands: HashMap<u64, PendingCommand>,
     /// Number of the next command.
     pub(super) next: u64,
+    pub(super) prompts: PromptReviews,
+}
+
+/// Prompts on their way through the extensions, one after the other.
+#[derive(Debug, Default)]
+pub(super) struct PromptReviews {
+    /// Number of the newest start of a session, and of the newest review.
+    pub(super) number: u64,
+    /// The start of the session whose hooks run; prompts wait for it.
+    pub(super) starting: Option<u64>,
+    /// Texts that the model gets with the next prompt.
+    pub(super) texts: Vec<String>,
+    /// The prompt in review.
+    pub(super) current: Option<PromptInReview>,
+    pub(super) waiting: VecDeque<SubmittedPrompt>,
+}
+
+impl PromptReviews {
+    pub(super) fn next_number(&mut self) -> u64 {
+        self.number += 1;
+        self.number
+    }
+
+    /// Returns whether a prompt waits for the extensions.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.current.is_some() || !self.waiting.is_empty()
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct PromptInReview {
+    pub(super) number: u64,
+    pub(super) submitted: SubmittedPrompt,
+    pub(super) task: AbortHandle,
+}
+
+/// A prompt before its review.
+#[derive(Debug)]
+pub(super) struct SubmittedPrompt {
+    pub(super) text: String,
+    pub(super) options: PromptOptions,
+    pub(super) reply: Reply<()>,
+    pub(super) delivery: PromptDelivery,
+}
+
+/// What becomes of a prompt that may be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PromptDelivery {
+    /// It starts a run, or is queued.
+    Usual,
+    /// It is delivered immediately, and stops what is running.
+    SteerNow,
 }
 
 #[derive(Debug)]
@@ -49,12 +101,13 @@ impl Hooks {
             rewritten: HashMap::new(),
             commands: HashMap::new(),
             next: 0,
+            prompts: PromptReviews::default(),
         }
     }
 
-    /// Returns whether an extension's command is running.
-    pub(super) fn is_running_command(&self) -> bool {
-        !self.commands.is_empty()
+    /// Returns whether an extension's command is running, or a prompt is in review.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.commands.is_empty() || self.prompts.is_waiting()
     }
 
     pub(super) fn extensions(&self) -> &ExtensionHost {

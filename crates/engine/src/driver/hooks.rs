@@ -2,6 +2,8 @@
 //!
 //! Hooks run in jobs outside the loop. Without extensions nothing waits and nothing is copied.
 
+use std::collections::HashSet;
+
 use tiller_core::event::{EventKind, RunOutcome};
 use tiller_core::message::{Content, Message, ToolCall, ToolResultMessage, UserBlock};
 use tiller_provider::ToolChoice;
@@ -24,6 +26,7 @@ impl Driver {
         if !is_again {
             self.hooks.begins_run = true;
             self.hooks.opened = None;
+            self.approvals.begin_run();
         }
     }
 
@@ -31,7 +34,14 @@ impl Driver {
     pub(super) fn open_request(&mut self, turn: TurnNumber, tool_choice: ToolChoice) {
         let is_again = self.turn.retries() > 0 || self.turn.has_compacted();
         let is_open = |opened: &OpenedRequest| opened.turn == turn || is_again;
-        if self.hooks.extensions.is_empty() || self.hooks.opened.as_ref().is_some_and(is_open) {
+        let is_open = self.hooks.opened.as_ref().is_some_and(is_open);
+        if !is_open {
+            if self.wait_for_servers(turn, tool_choice) {
+                return;
+            }
+            self.update_served_tools();
+        }
+        if self.hooks.extensions.is_empty() || is_open {
             return self.send_request(turn, tool_choice);
         }
         let begins = std::mem::take(&mut self.hooks.begins_run);
@@ -130,6 +140,7 @@ impl Driver {
         self.approvals.clear_outside_paths();
         let plan: Vec<PlannedCall> = calls.iter().map(|call| self.plan(call)).collect();
         if self.hooks.extensions.is_empty() {
+            let plan = self.guard_repetitions(plan);
             return self.step_next(Input::Planned { turn, plan });
         }
         let (host, tools) = (self.hooks.extensions.clone(), self.offered_tools().clone());
@@ -158,7 +169,14 @@ impl Driver {
             CallInReview::Reviewed(review) => self.plan_reviewed(review),
         });
         let plan = plan.collect();
+        let plan = self.guard_repetitions(plan);
         self.apply(Input::Planned { turn, plan });
+    }
+
+    fn guard_repetitions(&mut self, plan: Vec<PlannedCall>) -> Vec<PlannedCall> {
+        let tools = &self.services.tools;
+        let is_polled = |name: &str| tools.find(name).is_some_and(|tool| tool.spec().traits.is_polled);
+        self.approvals.guard_repetitions(plan, is_polled)
     }
 
     fn plan_reviewed(&mut self, review: ReviewedCall) -> PlannedCall {
@@ -185,7 +203,8 @@ impl Driver {
         }
     }
 
-    /// Returns the slash commands; extensions' commands come first, because they take precedence.
+    /// Returns the slash commands; extensions' commands come first, because they take precedence, and servers' prompts
+    /// last.
     pub(super) fn slash_commands(&self) -> Vec<AgentCommand> {
         let of_extension = |command: ExtensionCommand| AgentCommand {
             name: command.name,
@@ -201,10 +220,19 @@ impl Driver {
             .filter(|other| commands.iter().all(|c| c.name != other.name))
             .collect();
         commands.extend(resource_commands);
+        let names: HashSet<String> = commands.iter().map(|command| command.name.clone()).collect();
+        let of_servers = self.served.prompts().into_iter().filter(|prompt| !names.contains(&prompt.command));
+        commands.extend(of_servers.map(|prompt| AgentCommand {
+            name: prompt.command,
+            description: prompt.description,
+            argument_hint: prompt.argument_hint,
+            source: CommandSource::Prompt,
+            location: None,
+        }));
         commands
     }
 
-    /// Runs the extension command that a prompt names; returns the prompt if there is none.
+    /// Runs the command of an extension or the prompt of a server that a prompt names; returns the prompt if there is none.
     pub(super) fn extension_command(
         &mut self,
         text: String,
@@ -212,12 +240,18 @@ impl Driver {
         reply: Reply<()>,
     ) -> Option<(String, PromptOptions, Reply<()>)> {
         let (name, arguments) = split_command(&text, &options).unwrap_or_default();
-        let Some(work) = self.hooks.extensions.command(name, arguments) else {
-            return Some((text, options, reply));
-        };
         let id = self.hooks.next;
+        let task = match self.hooks.extensions.command(name, arguments) {
+            Some(work) => self.jobs.spawn(async move { JobEvent::CommandEnded { id, outcome: work.await } }),
+            None => {
+                let Some(work) = self.served.prompt(name, arguments) else {
+                    return Some((text, options, reply));
+                };
+                let prompt = async move { work.await.map(CommandOutcome::Prompt) };
+                self.jobs.spawn(async move { JobEvent::CommandEnded { id, outcome: prompt.await } })
+            }
+        };
         self.hooks.next += 1;
-        let task = self.jobs.spawn(async move { JobEvent::CommandEnded { id, outcome: work.await } });
         self.hooks.commands.insert(id, PendingCommand { options, reply, task });
         None
     }

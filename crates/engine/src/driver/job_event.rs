@@ -4,14 +4,15 @@ use std::io;
 
 use tiller_core::ansi::{OutputBuffer, StyledText};
 use tiller_core::event::ApprovalRequest;
-use tiller_core::id::{CallId, EntryId};
+use tiller_core::id::{CallId, ElicitationId, EntryId};
 use tiller_core::message::ToolResultMessage;
 use tiller_provider::{ProviderError, StreamEvent, ToolChoice};
 use tiller_tools::process::ExitStatus;
-use tiller_tools::tool::CapturedOutput;
+use tiller_tools::tool::{CapturedOutput, ServerQuestion, ToolServersEvent};
 
 use crate::compaction::machine::SummaryEvent;
 use crate::extension::{CommandOutcome, RequestContext, ReviewedCall};
+use crate::handle::{PromptOptions, Reply};
 use crate::resources::ReloadResult;
 use crate::turn::{PlannedCall, TurnNumber};
 
@@ -34,10 +35,28 @@ pub(crate) enum JobEvent {
     Previewed(ApprovalRequest),
     /// Extensions' reviews of the calls of an answer.
     CallsReviewed { turn: TurnNumber, reviewed: Vec<CallInReview> },
+    /// Extensions' texts for the model at the start of a session, with the number of that start.
+    SessionStarted { number: u64, texts: Vec<String> },
+    /// Extensions' verdict on a prompt: texts for the model, or the reason why it must not be sent.
+    PromptReviewed { number: u64, verdict: Result<Vec<String>, String> },
+    /// A prompt was submitted some time ago, and may still wait for the extensions.
+    PromptDelayed,
+    /// Extensions' verdict on the end of a run: an instruction to go on.
+    EndReviewed { turn: TurnNumber, instruction: Option<String> },
     /// The end of an extension's command.
     CommandEnded { id: u64, outcome: Result<CommandOutcome, String> },
     /// A problem with an extension.
     ExtensionWarning(String),
+    /// An event of the servers that offer tools.
+    ToolServers(ToolServersEvent),
+    /// A question of a server to the user.
+    ServerQuestion(ServerQuestion),
+    /// A question was answered, or is withdrawn.
+    ElicitationEnded(ElicitationId),
+    /// The resources that a prompt names, or why they can't be read.
+    ResourcesAttached { number: u64, blocks: Vec<Result<String, String>> },
+    /// Background jobs have started or ended.
+    BackgroundJobsChanged,
     /// The newest output of a running call.
     ToolProgress { call: CallId, printed: StyledText },
     /// An event of the summary job.
@@ -52,6 +71,13 @@ pub(crate) enum JobEvent {
     ResourcesRead(ReloadResult),
     /// The end of a sync.
     Synced(io::Result<()>),
+}
+
+/// A prompt whose resources are being read.
+pub(crate) struct HeldPrompt {
+    pub(crate) text: String,
+    pub(crate) options: PromptOptions,
+    pub(crate) reply: Reply<()>,
 }
 
 /// A call on its way through the extensions.

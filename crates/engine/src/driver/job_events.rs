@@ -5,7 +5,9 @@ use tiller_core::ansi::StyledText;
 use tiller_core::event::{EventKind, ToolOutcome};
 use tiller_core::id::CallId;
 use tiller_core::message::{AssistantMessage, StopReason, ToolCall, ToolResultMessage, UserBlock};
+use tiller_core::suggest;
 use tiller_provider::{FailureKind, ProviderError, StreamEvent};
+use tiller_tools::tool::{ArgumentDiagnostic, Tool, repair};
 
 use super::Driver;
 use super::clock::jitter;
@@ -13,6 +15,32 @@ use super::job_event::JobEvent;
 use crate::message_builder::MessageUpdate;
 use crate::retry::{self, Attempts};
 use crate::turn::{CallDecision, Input, PartialOutput, PlannedCall, TurnNumber};
+
+/// Checks the arguments of a call.
+fn check(call: &ToolCall, tool: &dyn Tool) -> Result<(), String> {
+    match call.raw_arguments {
+        Some(_) => Err("they are not a JSON object".to_owned()),
+        None => tool.check(&call.arguments),
+    }
+}
+
+fn refuse(reason: String, problems: &[ArgumentDiagnostic]) -> CallDecision {
+    CallDecision::Refuse { reason, details: Some(json!({ "diagnostics": problems })) }
+}
+
+/// Returns a call with arguments that were repaired, if they were invalid and that makes them valid.
+fn repaired(call: &ToolCall, tool: &dyn Tool) -> ToolCall {
+    let given = match &call.raw_arguments {
+        Some(raw) => serde_json::from_str(raw).unwrap_or_default(),
+        None => call.arguments.clone(),
+    };
+    let arguments = check(call, tool).err().and_then(|_| repair(&tool.spec().parameters, &given));
+    let call = call.clone();
+    match arguments.map(|arguments| ToolCall { arguments, raw_arguments: None, ..call.clone() }) {
+        Some(repaired) if repaired.arguments.is_object() && check(&repaired, tool).is_ok() => repaired,
+        _ => call,
+    }
+}
 
 impl Driver {
     pub(super) fn handle_job_event(&mut self, report: JobEvent) {
@@ -34,8 +62,19 @@ impl Driver {
             }
             JobEvent::Previewed(request) => self.previewed(request),
             JobEvent::CallsReviewed { turn, reviewed } => self.calls_reviewed(turn, reviewed),
+            JobEvent::SessionStarted { number, texts } => self.session_started(number, texts),
+            JobEvent::PromptReviewed { number, verdict } => self.prompt_reviewed(number, verdict),
+            JobEvent::PromptDelayed => self.announce_delay(),
+            JobEvent::EndReviewed { turn, instruction } => {
+                self.apply(Input::EndReviewed { turn, instruction })
+            }
             JobEvent::CommandEnded { id, outcome } => self.command_ended(id, outcome),
+            JobEvent::BackgroundJobsChanged => self.background_jobs_changed(),
             JobEvent::ExtensionWarning(warning) => self.bus.warn_unlogged(warning),
+            JobEvent::ToolServers(event) => self.tool_servers_event(event),
+            JobEvent::ServerQuestion(question) => self.elicit(question),
+            JobEvent::ElicitationEnded(id) => self.elicitation_ended(&id),
+            JobEvent::ResourcesAttached { number, blocks } => self.resources_attached(number, blocks),
             JobEvent::RetryDue { turn } => self.apply(Input::RetryDue { turn }),
             JobEvent::Summary { number, event } => self.summary_event(number, event),
             JobEvent::StreamPart { .. } | JobEvent::StreamEnded { .. } => {}
@@ -119,24 +158,32 @@ impl Driver {
 
     /// Decides on a call: the tool must exist, the arguments must be valid, then the policy decides.
     pub(super) fn plan(&mut self, call: &ToolCall) -> PlannedCall {
-        let decision = match (self.offered_tools().find(&call.name), &call.raw_arguments) {
-            (None, _) => {
-                let specs = self.offered_tools().specs();
-                let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
-                CallDecision::Refuse(format!("unknown tool `{}`; there are: {}", call.name, names.join(", ")))
-            }
-            (Some(_), Some(_)) => {
-                CallDecision::Refuse("invalid arguments: they are not a JSON object".to_owned())
-            }
-            (Some(tool), None) => match tool.check(&call.arguments) {
-                Ok(()) => {
-                    let source = self.offered_tools().source(&call.name).cloned();
-                    self.approvals.plan(call, tool.spec(), source.as_ref())
-                }
-                Err(reason) => CallDecision::Refuse(format!("invalid arguments: {reason}")),
-            },
+        let Some(tool) = self.offered_tools().find(&call.name) else {
+            let decision = self.refuse_unknown(&call.name);
+            return PlannedCall { call: call.clone(), decision };
         };
-        PlannedCall { call: call.clone(), decision }
+        let call = repaired(call, &*tool);
+        let decision = match check(&call, &*tool) {
+            Ok(()) => {
+                let source = self.offered_tools().source(&call.name).cloned();
+                self.approvals.plan(&call, tool.spec(), source.as_ref())
+            }
+            Err(reason) => {
+                let problems = ArgumentDiagnostic::list(&tool.spec().parameters, &call.arguments, &reason);
+                refuse(format!("invalid arguments: {reason}"), &problems)
+            }
+        };
+        PlannedCall { call, decision }
+    }
+
+    /// Returns the refusal of a call whose tool doesn't exist.
+    fn refuse_unknown(&self, name: &str) -> CallDecision {
+        let specs = self.offered_tools().specs();
+        let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+        let nearest = suggest::nearest(name, names.iter().copied());
+        let hint = nearest.map(|nearest| format!("did you mean `{nearest}`? ")).unwrap_or_default();
+        let reason = format!("unknown tool `{name}`; {hint}there are: {}", names.join(", "));
+        refuse(reason, &[ArgumentDiagnostic::unknown_tool(name, &names)])
     }
 
     fn tool_progress(&mut self, call: &CallId, StyledText { text, strokes }: StyledText) {

@@ -16,9 +16,11 @@ use tiller_core::message::{BashExecutionMessage, ToolCall, ToolResultMessage, jo
 use tiller_provider::{Provider, ProviderError, ProviderStream, Request};
 use tiller_session::FsFile;
 use tiller_tools::process::Running;
-use tiller_tools::tool::{OutputCapture, Tool, ToolInvocation, ToolOutput, ToolProgress};
-use tokio::sync::mpsc;
-use tokio::task::{AbortHandle, JoinSet};
+use tiller_tools::tool::{
+    JobTable, OutputCapture, OutputOptions, Tool, ToolInvocation, ToolOutput, ToolProgress, limit_output,
+};
+use tokio::sync::{mpsc, watch};
+use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
 
 use super::clock::now;
 use super::job_event::JobEvent;
@@ -45,6 +47,21 @@ pub(super) struct Jobs {
     bash: Option<BashJob>,
 }
 
+/// What a call runs.
+pub(super) struct Callee {
+    pub tool: Arc<dyn Tool>,
+    /// The extensions, which may revise the result.
+    pub host: ExtensionHost,
+    /// Limits of a result that the tool doesn't limit itself.
+    pub limited: Option<OutputOptions>,
+}
+
+/// Cuts a result to the limits.
+async fn limit(output: ToolOutput, tool: String, options: OutputOptions) -> ToolOutput {
+    let limited = spawn_blocking(move || limit_output(output, &tool, &options)).await;
+    limited.unwrap_or_else(|error| ToolOutput::error(format!("the result could not be read: {error}")))
+}
+
 /// A running call.
 struct CallJob {
     task: AbortHandle,
@@ -63,10 +80,16 @@ impl CallJob {
 }
 
 impl Jobs {
-    /// Starts with the resource reloader as the only job; it runs as long as the driver.
-    pub(super) fn new(report: mpsc::Sender<JobEvent>, reloader: ResourceReloader) -> Self {
+    /// Starts with the jobs that run as long as the driver: the resource reloader, and the one that watches the
+    /// background jobs.
+    pub(super) fn new(
+        report: mpsc::Sender<JobEvent>,
+        reloader: ResourceReloader,
+        background: &JobTable,
+    ) -> Self {
         let mut tasks = JoinSet::new();
         tasks.spawn(resource_state::run_reloader(reloader, report.clone()));
+        tasks.spawn(report_background_jobs(background.subscribe(), report.clone()));
         Self { tasks, events: report, stream: None, plan: None, calls: HashMap::new(), bash: None }
     }
 
@@ -145,12 +168,16 @@ impl Jobs {
         })
     }
 
-    /// Forwards the extensions' warnings.
-    pub(super) fn forward_warnings(&mut self, mut warnings: mpsc::Receiver<String>) {
+    /// Forwards events from outside as long as the driver runs.
+    pub(super) fn forward<T: Send + 'static>(
+        &mut self,
+        mut events: mpsc::Receiver<T>,
+        to_event: impl Fn(T) -> JobEvent + Send + 'static,
+    ) {
         let report = self.events.clone();
         self.tasks.spawn(async move {
-            while let Some(warning) = warnings.recv().await {
-                if report.send(JobEvent::ExtensionWarning(warning)).await.is_err() {
+            while let Some(event) = events.recv().await {
+                if report.send(to_event(event)).await.is_err() {
                     return;
                 }
             }
@@ -169,7 +196,8 @@ impl Jobs {
     }
 
     /// Runs a call. A tool that panics yields an error result.
-    pub(super) fn run(&mut self, turn: TurnNumber, call: ToolCall, tool: Arc<dyn Tool>, host: ExtensionHost) {
+    pub(super) fn run(&mut self, turn: TurnNumber, call: ToolCall, callee: Callee) {
+        let Callee { tool, host, limited } = callee;
         let running = RunningCall {
             id: call.id.clone(),
             name: call.name.clone(),
@@ -185,6 +213,10 @@ impl Jobs {
             let output = AssertUnwindSafe(tool.run(invocation)).catch_unwind().await;
             let output =
                 output.unwrap_or_else(|_| ToolOutput::error("crashed: the tool failed inside tiller"));
+            let output = match limited {
+                Some(options) => limit(output, call.name.clone(), options).await,
+                None => output,
+            };
             let output = host.revise_result(&call, output).await;
             let result = ToolResultMessage {
                 tool_call_id: call.id,
@@ -214,6 +246,17 @@ impl Jobs {
         for (_, call) in self.calls.drain() {
             call.task.abort();
         }
+    }
+
+    /// Moves the running calls of tools that `has_jobs` accepts to the background. Returns false if there is none.
+    pub(super) fn move_to_background(&self, has_jobs: impl Fn(&str) -> bool) -> bool {
+        let calls = self.calls.values().filter(|call| has_jobs(&call.snapshot.name));
+        calls.map(|call| call.progress.move_to_background()).count() > 0
+    }
+
+    /// Ends the waits of running calls.
+    pub(super) fn end_waits(&self) {
+        self.calls.values().for_each(|call| call.progress.end_wait());
     }
 
     /// Removes a call that is over.
@@ -273,6 +316,15 @@ impl Jobs {
             let result = synced.unwrap_or_else(|error| Err(io::Error::other(error)));
             let _ = report.send(JobEvent::Synced(result)).await;
         });
+    }
+}
+
+/// Reports changes of the background jobs.
+async fn report_background_jobs(mut version: watch::Receiver<u64>, report: mpsc::Sender<JobEvent>) {
+    while version.changed().await.is_ok() {
+        if report.send(JobEvent::BackgroundJobsChanged).await.is_err() {
+            return;
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use crate::handle::{
     Activity, AgentError, ContextUse, InFlight, LockedModel, OfferState, OfferedTool, OptionChange,
     QueueStatus, Reply, SessionState, SessionStats, Settled, Snapshot, Status,
 };
+use crate::task_plan;
 
 impl Driver {
     pub(super) fn snapshot(&self) -> Snapshot {
@@ -26,7 +27,9 @@ impl Driver {
             calls: self.jobs.calls().cloned().collect(),
             queue: self.turn.queue().select(|_| true),
             approvals: self.approvals.pending().to_vec(),
+            elicitations: self.elicitations.requests(),
             bash: self.jobs.bash_running().cloned(),
+            background_jobs: self.background_jobs().list(),
             summary: self.summaries.machine.status(now()),
         };
         Snapshot { seq: self.bus.seq, state: self.state(), in_progress: live }
@@ -45,6 +48,7 @@ impl Driver {
             context: self.context(),
             usage: reader.usage(),
             approval: self.approvals.mode_name().to_owned(),
+            plan: task_plan::current(&self.active.projection),
         }
     }
 
@@ -141,7 +145,9 @@ impl Driver {
     fn standing(&self, name: &str) -> OfferState {
         match &self.services.options.offer {
             _ if self.services.offered_tools.find(name).is_some() => OfferState::Offered,
-            ToolOffer::Only { names, source } if !names.iter().any(|offered| offered == name) => {
+            offer @ ToolOffer::Only { source, .. }
+                if offer.select(&self.services.tools).find(name).is_none() =>
+            {
                 OfferState::LeftOut(source.clone())
             }
             ToolOffer::Only { .. } | ToolOffer::All => OfferState::Removed,
@@ -165,8 +171,10 @@ impl Driver {
 
     pub(super) fn configure(&mut self, change: OptionChange, reply: Reply<()>) {
         let mut options = self.turn.options();
-        let changes_approval =
-            matches!(change, OptionChange::Approval(_) | OptionChange::ConfiguredApproval(_));
+        let changes_approval = matches!(
+            change,
+            OptionChange::Approval(_) | OptionChange::ConfiguredApproval(_) | OptionChange::TogglePlan
+        );
         match change {
             OptionChange::SteeringPoint(point) => options.steering_point = point,
             OptionChange::SteeringMode(mode) => options.steering_mode = mode,
@@ -175,9 +183,11 @@ impl Driver {
             OptionChange::Compaction(automatic) => self.summaries.machine.set_automatic(automatic),
             OptionChange::Approval(mode) => self.approvals.set_mode(mode),
             OptionChange::ConfiguredApproval(mode) => self.approvals.configure_mode(mode),
+            OptionChange::TogglePlan => self.approvals.toggle_plan(),
         }
         self.turn.set_options(options);
         if changes_approval {
+            self.permissions_changed();
             self.resolve_pending();
         }
         send_reply(reply, Ok(()));

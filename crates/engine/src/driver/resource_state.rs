@@ -14,7 +14,7 @@ use crate::expand::{UnknownSkill, expand};
 use crate::handle::{AgentError, Expansion, Reply};
 use crate::resources::{Inventory, ReloadRequest, ResourceReloader, Resources};
 use crate::skill::Skill;
-use crate::system_prompt::{SystemPrompt, skill_list};
+use crate::system_prompt::{PLAN, SystemPrompt, skill_list};
 
 /// The current resources.
 pub(super) struct ResourceState {
@@ -25,6 +25,8 @@ pub(super) struct ResourceState {
     prompt: SystemPrompt,
     /// Folders that tools reach in this session only.
     session_folders: Vec<String>,
+    /// True in plan mode.
+    is_planning: bool,
     cwd: PathBuf,
     skills: SkillListing,
     requests: mpsc::Sender<ReloadRequest>,
@@ -60,8 +62,9 @@ impl ResourceState {
         let (reloader, requests) = ResourceReloader::new(Arc::clone(&resources));
         let skills = SkillListing::with(tools);
         let waiting = VecDeque::new();
-        let (system, session_folders) = (String::new(), Vec::new());
-        let mut state = Self { resources, system, prompt, session_folders, cwd, skills, requests, waiting };
+        let (system, session_folders, is_planning) = (String::new(), Vec::new(), false);
+        let mut state =
+            Self { resources, system, prompt, session_folders, is_planning, cwd, skills, requests, waiting };
         state.write_system();
         (state, reloader)
     }
@@ -88,12 +91,16 @@ impl ResourceState {
         let mut prompt = self.prompt.clone();
         prompt.folders.extend_from_slice(&self.session_folders);
         self.system = prompt.text(&self.cwd, self.resources.instructions(), self.listed_skills());
+        if self.is_planning {
+            self.system.push_str(&format!("\n{}", PLAN));
+        }
     }
 
-    /// Sets the folders that tools reach in this session only.
-    pub(super) fn set_session_folders(&mut self, folders: Vec<String>) {
-        if folders != self.session_folders {
+    /// Sets the folders that tools reach in this session only, and whether the model is to plan.
+    pub(super) fn set_permissions(&mut self, folders: Vec<String>, is_planning: bool) {
+        if (&folders, is_planning) != (&self.session_folders, self.is_planning) {
             self.session_folders = folders;
+            self.is_planning = is_planning;
             self.write_system();
         }
     }

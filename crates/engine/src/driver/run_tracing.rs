@@ -85,6 +85,13 @@ impl RunTracer {
                 let call = tool_call_id.as_str();
                 tracing::debug!(call, decision = decision.name(), "approval answered");
             }
+            EventKind::ElicitationRequested(request) => {
+                let (server, question) = (request.server.as_str(), request.elicitation_id.as_str());
+                tracing::debug!(server, question, "question of a server");
+            }
+            EventKind::ElicitationResolved { elicitation_id, action } => {
+                tracing::debug!(question = elicitation_id.as_str(), ?action, "question of a server resolved");
+            }
             event => note_summary(event),
         }
     }

@@ -54,7 +54,8 @@ impl CallOpinion {
 /// One extension's verdict.
 enum HookReply {
     Opinion(CallOpinion),
-    Rewrite(Value),
+    /// Other arguments, and an opinion on the call with them.
+    Rewrite(Value, CallOpinion),
 }
 
 impl ExtensionHost {
@@ -66,9 +67,12 @@ impl ExtensionHost {
         for (at, member) in self.members().iter().enumerate() {
             match self.call_hook(member, &review.call).await {
                 HookReply::Opinion(opinion) => review.apply_reply(opinion),
-                HookReply::Rewrite(arguments) => {
+                HookReply::Rewrite(arguments, opinion) => {
                     match rewrite(&mut review, arguments, member.extension.name(), tool) {
-                        Ok(()) => saw_others = at,
+                        Ok(()) => {
+                            saw_others = at;
+                            review.apply_reply(opinion);
+                        }
                         Err(opinion) => review.apply_reply(opinion),
                     }
                 }
@@ -80,7 +84,7 @@ impl ExtensionHost {
         for member in &self.members()[..saw_others] {
             let opinion = match self.call_hook(member, &review.call).await {
                 HookReply::Opinion(opinion) => opinion,
-                HookReply::Rewrite(_) => {
+                HookReply::Rewrite(..) => {
                     let name = member.extension.name();
                     CallOpinion::Failed(format!("extension {name} wants to change the final arguments"))
                 }
@@ -93,20 +97,26 @@ impl ExtensionHost {
         review
     }
 
-    /// Runs one extension's hook. A rewrite to the current arguments counts as approval.
+    /// Runs one extension's hook. A rewrite to the current arguments changes nothing.
     async fn call_hook(&self, member: &LoadedExtension, call: &ToolCall) -> HookReply {
         let (extension, reviewed) = (Arc::clone(&member.extension), call.clone());
         let work = async move { extension.tool_call(&reviewed).await };
-        let name = member.extension.name();
+        let label = member.extension.label();
+        let ask = |reason: String| CallOpinion::Ask(format!("{reason} ({label})"));
         HookReply::Opinion(match self.run_hook(member, Hook::ToolCall, work).await {
             Ok(CallVerdict::Allow) => CallOpinion::Allow,
-            Ok(CallVerdict::Ask { reason }) => CallOpinion::Ask(format!("{reason} (extension {name})")),
-            Ok(CallVerdict::Deny { reason }) => CallOpinion::Deny(format!("{reason} (extension {name})")),
-            Ok(CallVerdict::Rewrite { arguments }) if arguments == call.arguments => CallOpinion::Allow,
-            Ok(CallVerdict::Rewrite { arguments }) => return HookReply::Rewrite(arguments),
+            Ok(CallVerdict::Ask { reason }) => ask(reason),
+            Ok(CallVerdict::Deny { reason }) => CallOpinion::Deny(format!("{reason} ({label})")),
+            Ok(CallVerdict::Rewrite { arguments, approval }) => {
+                let opinion = approval.map_or(CallOpinion::Allow, ask);
+                if arguments != call.arguments {
+                    return HookReply::Rewrite(arguments, opinion);
+                }
+                opinion
+            }
             Err(failure) => CallOpinion::Failed(format!(
-                "extension {name}, which reviews calls, {}",
-                failure.text(self.timeout())
+                "{label}, which reviews calls, {}",
+                failure.text(self.limit(member))
             )),
         })
     }

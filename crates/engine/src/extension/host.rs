@@ -225,6 +225,9 @@ pub(super) enum Hook {
     ToolResult,
     SessionEvent,
     Command,
+    SessionStart,
+    PromptSubmit,
+    RunEnd,
 }
 
 impl Hook {
@@ -237,6 +240,9 @@ impl Hook {
             Self::ToolResult => "tool_result",
             Self::SessionEvent => "session_event",
             Self::Command => "command",
+            Self::SessionStart => "session_start",
+            Self::PromptSubmit => "prompt_submit",
+            Self::RunEnd => "run_end",
         }
     }
 }
@@ -284,8 +290,9 @@ impl ExtensionHost {
         &self.members
     }
 
-    pub(super) fn timeout(&self) -> Duration {
-        self.timeout
+    /// Returns the time limit of an extension's hooks.
+    pub(super) fn limit(&self, member: &LoadedExtension) -> Duration {
+        member.extension.hook_timeout().unwrap_or(self.timeout)
     }
 
     pub(super) fn warn(&self) -> &WarningSender {
@@ -426,7 +433,7 @@ impl ExtensionHost {
     ) -> Result<T, HookFailure> {
         let mut task = JoinSet::new();
         task.spawn(work);
-        let failure = match timeout(self.timeout, task.join_next()).await {
+        let failure = match timeout(self.limit(member), task.join_next()).await {
             Ok(Some(Ok(Ok(value)))) => return Ok(value),
             Ok(Some(Ok(Err(error)))) => HookFailure::Failed(error),
             Ok(Some(Err(_)) | None) => HookFailure::Panicked,
@@ -441,7 +448,7 @@ impl ExtensionHost {
         if member.reported.fetch_or(bit, Ordering::Relaxed) & bit != 0 {
             return;
         }
-        let (name, hook, text) = (member.extension.name(), hook.name(), failure.text(self.timeout));
-        self.warn.send(format!("extension {name}: {hook} {text}"));
+        let (label, hook, text) = (member.extension.label(), hook.name(), failure.text(self.limit(member)));
+        self.warn.send(format!("{label}: {hook} {text}"));
     }
 }

@@ -19,8 +19,8 @@ use super::remote_tool::RemoteTool;
 pub use super::shared_process::{Launch, ProcessOptions, StartPermission};
 use super::shared_process::{ProcessState, SharedProcess};
 use super::{
-    CallVerdict, CommandOutcome, EventDetail, Extension, ExtensionCommand, HookFuture, RequestChange,
-    RequestContext, ResultChange,
+    CallVerdict, CommandOutcome, EventDetail, Extension, ExtensionCommand, HookFuture, PromptVerdict,
+    RequestChange, RequestContext, ResultChange, RunEnd, RunEndVerdict, SessionOpening,
 };
 
 impl Extensions {
@@ -53,6 +53,27 @@ struct Process {
 impl Extension for Process {
     fn name(&self) -> &str {
         &self.inner.name
+    }
+
+    fn session_start<'a>(&'a self, opening: &'a SessionOpening) -> HookFuture<'a, Option<String>> {
+        Box::pin(async move {
+            let params = || protocol::opening_params(opening);
+            protocol::session_context(self.inner.ask_if_declared("session_start", params).await?)
+        })
+    }
+
+    fn prompt_submit<'a>(&'a self, prompt: &'a str) -> HookFuture<'a, PromptVerdict> {
+        Box::pin(async move {
+            let params = || json!({"prompt": prompt});
+            protocol::prompt_verdict(self.inner.ask_if_declared("prompt_submit", params).await?)
+        })
+    }
+
+    fn run_end(&self, end: RunEnd) -> HookFuture<'_, RunEndVerdict> {
+        Box::pin(async move {
+            let params = || json!({"isContinued": end.is_continued});
+            protocol::run_end_verdict(self.inner.ask_if_declared("run_end", params).await?)
+        })
     }
 
     fn before_agent_start<'a>(&'a self, opening: &'a RequestContext) -> HookFuture<'a, RequestChange> {

@@ -12,8 +12,8 @@ use tiller_core::tool_spec::Access;
 use tiller_tools::tool::ToolOutput;
 
 use super::{
-    CallVerdict, CommandOutcome, EventDetail, ExtensionCommand, HookError, RequestChange, RequestContext,
-    ResultChange,
+    CallVerdict, CommandOutcome, EventDetail, ExtensionCommand, HookError, PromptVerdict, RequestChange,
+    RequestContext, ResultChange, RunEndVerdict, SessionOpening,
 };
 
 /// Version of the protocol.
@@ -104,8 +104,17 @@ impl From<DeclaredAccess> for Access {
 }
 
 /// The hooks that a process can declare.
-pub(super) const HOOKS: [&str; 6] =
-    ["before_agent_start", "turn_start", "turn_end", "tool_call", "tool_result", "session_event"];
+pub(super) const HOOKS: [&str; 9] = [
+    "session_start",
+    "prompt_submit",
+    "before_agent_start",
+    "turn_start",
+    "turn_end",
+    "tool_call",
+    "tool_result",
+    "run_end",
+    "session_event",
+];
 
 impl Declared {
     pub(super) fn has(&self, hook: &str) -> bool {
@@ -121,6 +130,11 @@ impl Declared {
     pub(super) fn unknown_hook(&self) -> Option<&str> {
         self.hooks.iter().map(String::as_str).find(|hook| !HOOKS.contains(hook))
     }
+}
+
+pub(super) fn opening_params(opening: &SessionOpening) -> Value {
+    let SessionOpening { session, log, source } = opening;
+    json!({"session": session, "log": log, "source": source.name()})
 }
 
 pub(super) fn request_params(opening: &RequestContext) -> Value {
@@ -148,6 +162,46 @@ fn parse_result<T: for<'de> Deserialize<'de>>(result: Value, subject: &str) -> R
     })
 }
 
+/// Parses the text for the model at the start of a session. Null and an empty object add none.
+pub(super) fn session_context(result: Value) -> Result<Option<String>, HookError> {
+    #[derive(Deserialize, Default)]
+    #[serde(deny_unknown_fields)]
+    struct SessionContext {
+        context: Option<String>,
+    }
+    let parsed = parse_result::<Option<SessionContext>>(result, "context of a session")?;
+    Ok(parsed.unwrap_or_default().context)
+}
+
+/// Parses a verdict on a prompt. Null accepts it.
+pub(super) fn prompt_verdict(result: Value) -> Result<PromptVerdict, HookError> {
+    #[derive(Deserialize)]
+    #[serde(tag = "verdict", rename_all = "lowercase")]
+    enum PromptFields {
+        Accept { context: Option<String> },
+        Reject { reason: String },
+    }
+    Ok(match parse_result(result, "verdict on a prompt")? {
+        None => PromptVerdict::default(),
+        Some(PromptFields::Accept { context }) => PromptVerdict::Accept { context },
+        Some(PromptFields::Reject { reason }) => PromptVerdict::Reject { reason },
+    })
+}
+
+/// Parses a verdict on the end of a run. Null lets it end.
+pub(super) fn run_end_verdict(result: Value) -> Result<RunEndVerdict, HookError> {
+    #[derive(Deserialize)]
+    #[serde(tag = "verdict", rename_all = "lowercase")]
+    enum RunEndFields {
+        Finish,
+        Continue { instruction: String },
+    }
+    Ok(match parse_result(result, "verdict on the end of a run")? {
+        None | Some(RunEndFields::Finish) => RunEndVerdict::Finish,
+        Some(RunEndFields::Continue { instruction }) => RunEndVerdict::Continue { instruction },
+    })
+}
+
 /// Parses changes to a request. Null and an empty object change nothing.
 pub(super) fn request_change(result: Value) -> Result<RequestChange, HookError> {
     #[derive(Deserialize, Default)]
@@ -170,13 +224,13 @@ pub(super) fn verdict(result: Value) -> Result<CallVerdict, HookError> {
         Allow,
         Ask { reason: String },
         Deny { reason: String },
-        Rewrite { arguments: Value },
+        Rewrite { arguments: Value, reason: Option<String> },
     }
     Ok(match parse_result(result, "verdict")? {
         Verdict::Allow => CallVerdict::Allow,
         Verdict::Ask { reason } => CallVerdict::Ask { reason },
         Verdict::Deny { reason } => CallVerdict::Deny { reason },
-        Verdict::Rewrite { arguments } => CallVerdict::Rewrite { arguments },
+        Verdict::Rewrite { arguments, reason } => CallVerdict::Rewrite { arguments, approval: reason },
     })
 }
 
@@ -254,6 +308,31 @@ mod tests {
             let error = verdict(unclear.clone()).unwrap_err().to_string();
             assert!(error.starts_with("its reply is not a valid verdict"), "{unclear}: {error}");
         }
+    }
+
+    #[test]
+    fn prompt_and_run_end_verdicts_are_parsed() {
+        assert_eq!(session_context(json!(null)), Ok(None));
+        assert_eq!(session_context(json!({"context": "c"})), Ok(Some("c".into())));
+        assert_eq!(prompt_verdict(json!(null)), Ok(PromptVerdict::default()));
+        let context = Some("c".to_owned());
+        assert_eq!(
+            prompt_verdict(json!({"verdict": "accept", "context": "c"})),
+            Ok(PromptVerdict::Accept { context })
+        );
+        let reason = "r".to_owned();
+        assert_eq!(
+            prompt_verdict(json!({"verdict": "reject", "reason": "r"})),
+            Ok(PromptVerdict::Reject { reason })
+        );
+        assert!(prompt_verdict(json!({"verdict": "reject"})).is_err());
+        assert_eq!(run_end_verdict(json!(null)), Ok(RunEndVerdict::Finish));
+        let instruction = "i".to_owned();
+        assert_eq!(
+            run_end_verdict(json!({"verdict": "continue", "instruction": "i"})),
+            Ok(RunEndVerdict::Continue { instruction })
+        );
+        assert!(run_end_verdict(json!({"verdict": "continue"})).is_err());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tiller_core::id::SessionId;
 use tiller_tools::process::{Program, Runner};
-use tiller_tools::tool::{OutputLimits, ToolProgress};
+use tiller_tools::tool::ToolProgress;
 use tokio::time::timeout;
 
 use super::HookError;
@@ -39,8 +39,6 @@ pub struct ProcessOptions {
     pub cwd: PathBuf,
     /// Names of environment variables that they don't get.
     pub withheld_variables: Vec<String>,
-    /// Limits on the results of their tools.
-    pub limits: OutputLimits,
 }
 
 /// Makes Python scripts flush their output and write no cache: a project's files are trusted as they are, and a
@@ -97,10 +95,6 @@ impl SharedProcess {
 
     pub(super) fn name(&self) -> &str {
         &self.name
-    }
-
-    pub(super) fn limits(&self) -> OutputLimits {
-        self.options.limits
     }
 
     pub(super) fn state(&self) -> ProcessState {
@@ -178,6 +172,7 @@ impl SharedProcess {
         let ProcessOptions { runner, session, cwd, withheld_variables: withheld, .. } = &self.options;
         let program = Program {
             path: self.launch.path.clone(),
+            arguments: Vec::new(),
             cwd: cwd.clone(),
             withheld: withheld.clone(),
             variables: VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),

@@ -4,12 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tiller_core::setting::{DeliveryMode, SteeringPoint, Switch};
 
+use tiller_core::background_job::CommandJob;
+use tiller_core::elicitation::ElicitationAnswer;
 use tiller_core::event::{CompactionChoice, CompactionResult, Decision, QueueItem, QueueKind, SessionChange};
-use tiller_core::id::{CallId, EntryId, QueueId, SessionId};
+use tiller_core::id::{CallId, ElicitationId, EntryId, JobId, QueueId, SessionId};
 use tiller_core::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
 use tiller_provider::{CycleDirection, Model, ScopedModel};
 use tiller_session::{Catalog, SessionList, SessionScope, Visibility};
-use tiller_tools::policy::{ApprovalMode, PermissionRule};
+use tiller_tools::policy::{ApprovalMode, ConfiguredRules, PermissionRule};
+use tiller_tools::tool::{ServedResource, ToolServerStatus};
 use tokio::sync::oneshot;
 
 use super::error::AgentError;
@@ -47,7 +50,9 @@ pub(crate) enum DriverCommand {
     RemoveQueued { id: QueueId, reply: Reply<QueueItem> },
     SetApprover { approver: Approver, reply: Reply<()> },
     Decide { call: CallId, decision: Decision, reply: Reply<()> },
+    AnswerElicitation { id: ElicitationId, answer: ElicitationAnswer, reply: Reply<()> },
     Permission(PermissionCommand),
+    BackgroundJob(BackgroundJobCommand),
     Bash { line: String, context: BashContext, reply: Reply<()> },
     ExecuteBash { line: String, context: BashContext, reply: Reply<BashExecutionMessage> },
     AbortBash { reply: Reply<()> },
@@ -71,10 +76,12 @@ pub(crate) enum DriverCommand {
     AbortCompaction { reply: Reply<()> },
     ResolveCompaction { choice: CompactionChoice, reply: Reply<()> },
     Resources { request: ReloadRequest, reply: Reply<Inventory> },
+    ServedResources { reply: Reply<Vec<ServedResource>> },
     SlashCommands { reply: Reply<Vec<AgentCommand>> },
     Models { reply: Reply<Vec<Model>> },
     LockedModels { reply: Reply<Vec<LockedModel>> },
     Tools { reply: Reply<Vec<OfferedTool>> },
+    ToolServers { reply: Reply<Vec<ToolServerStatus>> },
     OfferTools { names: Vec<String>, reply: Reply<()> },
     ChangeSession { path: PathBuf, operation: OtherSessionOp, reply: Reply<()> },
     Sessions { scope: SessionScope, reply: Reply<SessionList> },
@@ -92,7 +99,16 @@ pub(crate) enum DriverCommand {
 pub(crate) enum PermissionCommand {
     List { reply: Reply<Vec<PermissionRule>> },
     Revoke { rule: PermissionRule, reply: Reply<()> },
+    Configured { reply: Reply<ConfiguredRules> },
+    Configure { rules: ConfiguredRules, reply: Reply<Vec<CallId>> },
     AddFolder { typed: String, reply: Reply<PermissionRule> },
+}
+
+/// Commands about background jobs.
+pub(crate) enum BackgroundJobCommand {
+    List { reply: Reply<Vec<CommandJob>> },
+    Stop { id: JobId, reply: Reply<()> },
+    MoveCalls { reply: Reply<()> },
 }
 
 /// An option that can change at run time.
@@ -105,6 +121,7 @@ pub(crate) enum OptionChange {
     Compaction(Switch),
     Approval(ApprovalMode),
     ConfiguredApproval(ApprovalMode),
+    TogglePlan,
 }
 
 pub(crate) enum SwitchTarget {

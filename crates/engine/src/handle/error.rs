@@ -60,6 +60,9 @@ pub enum AgentError {
     /// The named item is not pending.
     #[error("there is no {0}")]
     NotFound(&'static str),
+    /// The answer to a server's question doesn't fit its form.
+    #[error("{0}")]
+    InvalidAnswer(String),
     /// A folder can't be added.
     #[error("{path}: {reason}")]
     Folder {
@@ -68,9 +71,20 @@ pub enum AgentError {
         /// The reason.
         reason: String,
     },
+    /// Rules of the settings can't be read or changed.
+    #[error("{message}{}", hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default())]
+    Rules {
+        /// The reason.
+        message: String,
+        /// The next step, if one is needed.
+        hint: Option<String>,
+    },
     /// An extension's command failed.
     #[error("{0}")]
     Extension(String),
+    /// An extension rejected the prompt, which was not sent.
+    #[error("not sent: {0}")]
+    PromptRejected(String),
     /// The compaction or branch summary failed.
     #[error(transparent)]
     Compaction(#[from] CompactionError),

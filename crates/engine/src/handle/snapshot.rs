@@ -4,9 +4,12 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use tiller_core::ansi::{OutputBuffer, StyledText};
+use tiller_core::background_job::CommandJob;
+use tiller_core::elicitation::ElicitationRequest;
 use tiller_core::event::{ApprovalRequest, QueueItem, ToolOutcome};
 use tiller_core::id::{CallId, EntryId, SessionId};
 use tiller_core::message::{AssistantMessage, ModelRef, ThinkingLevel, Usage};
+use tiller_core::task_plan::TaskPlan;
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_provider::ImageInput;
 use tiller_tools::tool::glance;
@@ -47,8 +50,10 @@ pub struct SessionState {
     pub context: ContextUse,
     /// Tokens and cost of the path so far.
     pub usage: Usage,
-    /// The approval mode: `ask`, `auto`, `read-only`, `yes`.
+    /// The approval mode: `ask`, `auto`, `plan`, `read-only`, `yes`.
     pub approval: String,
+    /// The plan of the task, until no step is left.
+    pub plan: Option<TaskPlan>,
 }
 
 /// Use of a model's window.
@@ -75,8 +80,12 @@ pub struct InFlight {
     pub queue: Vec<QueueItem>,
     /// Pending approval requests.
     pub approvals: Vec<ApprovalRequest>,
+    /// Pending questions of servers.
+    pub elicitations: Vec<ElicitationRequest>,
     /// The user's running shell command.
     pub bash: Option<RunningBash>,
+    /// The background jobs, with those that have ended.
+    pub background_jobs: Vec<CommandJob>,
     /// The summary in progress, or the failed one.
     pub summary: Option<Summarizing>,
 }

@@ -1,7 +1,10 @@
-//! Methods for tools and approvals.
+//! Methods for tools, their servers and approvals.
 
+use tiller_core::elicitation::ElicitationAnswer;
+use tiller_core::id::{CallId, ElicitationId};
 use tiller_core::tool_catalog::ToolCatalog;
-use tiller_tools::policy::{ApprovalMode, PermissionRule};
+use tiller_tools::policy::{ApprovalMode, ConfiguredRules, PermissionRule};
+use tiller_tools::tool::{ServedResource, ToolServerStatus};
 
 use super::command::{DriverCommand, OptionChange, PermissionCommand};
 use super::offered_tool::OfferedTool;
@@ -16,8 +19,40 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Tools { reply }).await
     }
 
+    /// Returns the state of the servers whose tools the session has.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn tool_servers(&self) -> Result<Vec<ToolServerStatus>, AgentError> {
+        self.send(|reply| DriverCommand::ToolServers { reply }).await
+    }
+
+    /// Answers a server's question. The values of an accepted answer go to the server and nowhere else.
+    ///
+    /// # Errors
+    /// [`AgentError::NotFound`] when the question isn't pending any more, [`AgentError::InvalidAnswer`] when a value
+    /// doesn't fit its field; the question stays pending then.
+    pub async fn answer_elicitation(
+        &self,
+        id: ElicitationId,
+        answer: ElicitationAnswer,
+    ) -> Result<(), AgentError> {
+        self.send(|reply| DriverCommand::AnswerElicitation { id, answer, reply }).await
+    }
+
+    /// Returns the resources of the servers, and their templates; [`EventKind::CommandsChanged`] tells when they change.
+    ///
+    /// [`EventKind::CommandsChanged`]: tiller_core::event::EventKind::CommandsChanged
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn served_resources(&self) -> Result<Vec<ServedResource>, AgentError> {
+        self.send(|reply| DriverCommand::ServedResources { reply }).await
+    }
+
     /// Returns the traits of all tools, and of the built-in ones that the session doesn't have: calls of any of them
-    /// may be in its log. The tools stay the same as long as the handle exists.
+    /// may be in its log. Tools of servers are missing; they have the default
+    /// traits. The result stays the same as long as the handle exists.
     #[must_use]
     pub fn tool_catalog(&self) -> ToolCatalog {
         self.tool_catalog.clone()
@@ -49,6 +84,23 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Permission(PermissionCommand::Revoke { rule, reply })).await
     }
 
+    /// Returns the rules of the settings.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn configured_rules(&self) -> Result<ConfiguredRules, AgentError> {
+        self.send(|reply| DriverCommand::Permission(PermissionCommand::Configured { reply })).await
+    }
+
+    /// Replaces the rules of the settings, in this session and in later ones of this handle. Pending requests are
+    /// resolved if the rules allow or deny the call. Returns the calls that still wait for approval.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn configure_rules(&self, rules: ConfiguredRules) -> Result<Vec<CallId>, AgentError> {
+        self.send(|reply| DriverCommand::Permission(PermissionCommand::Configure { rules, reply })).await
+    }
+
     /// Lets tools reach another folder until another session is opened; with the suffix `:ro` they may only read
     /// there. A relative path starts at the working directory. Returns the rule, which
     /// [`revoke_permission`](Self::revoke_permission) removes. The system prompt of the next request names the
@@ -68,6 +120,14 @@ impl AgentSession {
     /// When the session is closed.
     pub async fn set_approval(&self, mode: ApprovalMode) -> Result<(), AgentError> {
         self.send(|reply| DriverCommand::Configure { change: OptionChange::Approval(mode), reply }).await
+    }
+
+    /// Enters plan mode, or leaves it for the mode before.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn toggle_plan(&self) -> Result<(), AgentError> {
+        self.send(|reply| DriverCommand::Configure { change: OptionChange::TogglePlan, reply }).await
     }
 
     /// Sets the approval mode as [`set_approval`](Self::set_approval) does, and for later sessions of this handle,

@@ -7,10 +7,9 @@ use tiller_files::search_path::ResourceOrigin;
 use super::parse::{Template, parse};
 
 /// File name and text of each template.
-const TEXTS: [(&str, &str); 5] = [
+const TEXTS: [(&str, &str); 4] = [
     ("<built-in>/explain.md", include_str!("../../../../prompts/explain.md")),
     ("<built-in>/fix.md", include_str!("../../../../prompts/fix.md")),
-    ("<built-in>/plan.md", include_str!("../../../../prompts/plan.md")),
     ("<built-in>/review.md", include_str!("../../../../prompts/review.md")),
     ("<built-in>/test.md", include_str!("../../../../prompts/test.md")),
 ];
@@ -30,7 +29,7 @@ mod tests {
     #[test]
     fn built_in_templates_have_descriptions_and_placeholders() {
         let names: Vec<String> = templates().map(|template| template.name).collect();
-        assert_eq!(names, ["explain", "fix", "plan", "review", "test"]);
+        assert_eq!(names, ["explain", "fix", "review", "test"]);
         for template in templates() {
             assert!(template.argument_hint.is_some(), "{}", template.name);
             let (with, without) = (template.expand("<the arguments>"), template.expand(""));

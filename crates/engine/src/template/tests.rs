@@ -56,7 +56,7 @@ fn load_first_of_one_name_counts_and_reserved_names_are_refused() {
     ];
     let reserved = ["new".to_owned()];
     let found = load(&search_paths, BuiltIn::Included, ReservedNames { names: &reserved }, &[]);
-    assert_eq!(names(&found), ["x", "review", "explain", "fix", "plan", "test"]);
+    assert_eq!(names(&found), ["x", "review", "explain", "fix", "test"]);
     assert_eq!((&*found.templates[0].body, &*found.templates[1].body), ("near", "mine"));
     assert_eq!(
         messages(&found),

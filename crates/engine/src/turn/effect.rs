@@ -23,7 +23,7 @@ pub(crate) enum Effect {
     RepairDanglingCalls,
     /// Syncs the log; the following effects wait for it.
     Sync,
-    /// Emits the start of a turn, and sends a request.
+    /// Emits the start of a turn, and sends a request. Notes about ended background jobs are appended before it.
     Request {
         /// Number of the request.
         turn: TurnNumber,
@@ -55,10 +55,17 @@ pub(crate) enum Effect {
     Ask {
         call: ToolCall,
         reason: String,
-        /// The rule that "always" would add.
+        /// The rule of the session that is offered.
         rule: String,
     },
-    /// Stops the stream, or the wait for a retry.
+    /// Has the end of the run reviewed; reports [`Input::EndReviewed`](super::Input::EndReviewed).
+    ReviewEnd {
+        /// Number of the last request.
+        turn: TurnNumber,
+        /// True if the run went on once because of a review.
+        is_continued: bool,
+    },
+    /// Stops the stream, the wait for a retry, or the review of the run's end.
     StopStream,
     /// Stops all running calls.
     StopTools,

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use serde_json::Value;
 use tiller_core::event::{
     AllowedBy, CompactionReason, Decider, Decision, Denial, DenialCause, EventKind, QueueItem, QueueKind,
     ToolOutcome,
@@ -75,8 +76,21 @@ pub(crate) enum Input {
         turn: TurnNumber,
         result: ToolResultMessage,
     },
+    /// The end of the run was reviewed.
+    EndReviewed {
+        /// Number of the last request.
+        turn: TurnNumber,
+        /// The instruction to go on; `None` if the run may end.
+        instruction: Option<String>,
+    },
     /// The decision on a pending approval request.
-    Decided { call: CallId, decision: Decision, decider: Decider },
+    Decided {
+        call: CallId,
+        decision: Decision,
+        decider: Decider,
+        /// The rule that decided.
+        rule: Option<String>,
+    },
     /// A call that was to ask is allowed by now.
     ApprovalWaived {
         call: CallId,
@@ -214,6 +228,13 @@ pub(crate) struct PlannedCall {
     pub decision: CallDecision,
 }
 
+impl PlannedCall {
+    /// Returns true if the call is denied because the model repeats it.
+    pub(crate) fn is_denied_loop(&self) -> bool {
+        matches!(&self.decision, CallDecision::Deny(denied) if denied.cause == DenialCause::Loop)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CallDecision {
     /// It may run.
@@ -223,11 +244,16 @@ pub(crate) enum CallDecision {
     /// It needs approval.
     Ask {
         reason: String,
-        /// The rule that "always" would add.
+        /// The rule of the session that is offered.
         rule: String,
     },
-    /// It can't run: unknown tool, invalid arguments. The model gets the reason.
-    Refuse(String),
+    /// It can't run: unknown tool, invalid arguments.
+    Refuse {
+        /// The reason, for the model.
+        reason: String,
+        /// The `details` of its result: what is wrong with the arguments.
+        details: Option<Value>,
+    },
     /// It is denied without an approval request.
     Deny(DeniedCall),
 }
@@ -252,7 +278,7 @@ impl DeniedCall {
                 ", and no one can approve it; run tiller with --yes to allow every call"
             }
             (DenialCause::NoApprover, None) => ", and no one can approve it",
-            (DenialCause::Policy | DenialCause::Extension, _) => "",
+            (DenialCause::Policy | DenialCause::Extension | DenialCause::Loop, _) => "",
         };
         format!("denied: {}{advice}", self.reason)
     }
@@ -260,7 +286,7 @@ impl DeniedCall {
     #[must_use]
     pub(crate) const fn decider(&self) -> Decider {
         match self.cause {
-            DenialCause::NoApprover => Decider::Nobody,
+            DenialCause::NoApprover | DenialCause::Loop => Decider::Nobody,
             DenialCause::Policy => Decider::Rule,
             DenialCause::Extension => Decider::Extension,
         }

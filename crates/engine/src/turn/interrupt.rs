@@ -83,7 +83,7 @@ impl Turn {
     ) -> Option<Box<ToolPhase>> {
         match std::mem::take(&mut self.phase) {
             Phase::Idle | Phase::Compacting => None,
-            Phase::AwaitingRetry => {
+            Phase::AwaitingRetry | Phase::Ending => {
                 out.effects.push(Effect::StopStream);
                 None
             }

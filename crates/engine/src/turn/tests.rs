@@ -1,6 +1,7 @@
 //! Tests of the turn machine on whole effect vectors, written as lines: `append user "…"`, `run a b`, `emit
 //! turn_end`.
 
+mod end_review;
 mod random;
 mod receipts;
 
@@ -66,7 +67,7 @@ fn calls(turn: TurnNumber, ids: &[&str]) -> [Input; 2] {
         "r" => CallDecision::Run(Access::Reads),
         "w" => CallDecision::Run(Access::Writes),
         "?" => CallDecision::Ask { reason: "it runs".into(), rule: "all".into() },
-        _ => CallDecision::Refuse("unknown tool".into()),
+        _ => CallDecision::Refuse { reason: "unknown tool".into(), details: None },
     };
     let plan = ids.iter().map(|id| PlannedCall { call: call(id), decision: decision(id) }).collect();
     let content = ids.iter().map(|id| AssistantBlock::ToolCall(call(id))).collect();
@@ -136,6 +137,7 @@ fn line(effect: &Effect) -> String {
         Effect::Plan { turn, calls } => format!("plan {turn}: {}", ids(calls)),
         Effect::Run { turn, calls } => format!("run {turn}: {}", ids(calls)),
         Effect::Ask { call, .. } => format!("ask {}", call.id),
+        Effect::ReviewEnd { turn, is_continued } => format!("review end {turn} {is_continued}"),
         Effect::StopStream => "stop stream".into(),
         Effect::StopTools => "stop tools".into(),
         Effect::StopCompaction => "stop compaction".into(),
@@ -152,6 +154,9 @@ fn body_line(body: &EntryBody) -> String {
         (_, Some(TillerEntry::Queue(QueueChange::Add { text, .. }))) => format!("queue add {text}"),
         (_, Some(TillerEntry::Queue(QueueChange::Edit { queue_id, kind, text, order, .. }))) => {
             format!("queue edit {queue_id} {kind:?} {text} {order:?}")
+        }
+        (EntryBody::CustomMessage { custom_type, content, .. }, _) => {
+            format!("{custom_type} {}", content.joined_text())
         }
         (EntryBody::Compaction(compaction), _) => format!("compaction {}", compaction.summary),
         (_, Some(TillerEntry::Queue(QueueChange::Remove { queue_id }))) => format!("queue remove {queue_id}"),
@@ -558,7 +563,8 @@ fn decision_is_logged_before_it_takes_effect() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step_calls(&mut turn, calls(1, &["?1", "?2"]));
-    let decide = |id: &str, decision| Input::Decided { call: id.into(), decision, decider: Decider::User };
+    let decide =
+        |id: &str, decision| Input::Decided { call: id.into(), decision, decider: Decider::User, rule: None };
     assert_eq!(
         step(&mut turn, decide("?1", Decision::Once)),
         [

@@ -28,9 +28,11 @@ impl Turn {
             }
             match phase.planned_calls.front().map(|planned| planned.decision.clone()) {
                 None => return self.end_turn(phase, out),
-                Some(CallDecision::Refuse(reason)) => {
-                    let planned = phase.planned_calls.pop_front().expect("a front was just seen");
-                    self.answer_unrun(&mut phase, &planned.call, &reason, out);
+                Some(CallDecision::Refuse { reason, details }) => {
+                    let call = phase.planned_calls.pop_front().expect("a front was just seen").call;
+                    out.emit(start_event(&call));
+                    let result = ToolResultMessage { details, ..refusal(&call, &reason, out) };
+                    self.answer(&mut phase, result, out);
                 }
                 Some(CallDecision::Deny(denied)) => {
                     let call = phase.planned_calls.pop_front().expect("a front was just seen").call;
@@ -62,6 +64,7 @@ impl Turn {
     pub(super) fn run_plan(&mut self, plan: Vec<PlannedCall>, out: &mut Effects) {
         match std::mem::take(&mut self.phase) {
             Phase::Planning(mut phase) => {
+                self.is_looping |= plan.iter().any(PlannedCall::is_denied_loop);
                 phase.planned_calls = plan.into();
                 self.next_step(phase, out);
             }
@@ -92,8 +95,7 @@ impl Turn {
     pub(super) fn decide_approval(
         &mut self,
         call: &CallId,
-        decision: Decision,
-        decider: Decider,
+        decision: (Decision, Decider, Option<String>),
         out: &mut Effects,
     ) {
         match std::mem::take(&mut self.phase) {
@@ -101,7 +103,7 @@ impl Turn {
                 if phase.pending_approval.as_ref().is_some_and(|approval| approval.call.id == *call) =>
             {
                 let approval = phase.pending_approval.take().expect("the guard saw it");
-                self.resolve(&mut phase, approval, (decision, decider), out);
+                self.resolve(&mut phase, approval, decision, out);
                 if phase.running.is_empty() {
                     self.next_step(phase, out);
                 } else {
@@ -160,11 +162,11 @@ impl Turn {
         &mut self,
         phase: &mut ToolPhase,
         approval: ApprovalStep,
-        (decision, decider): (Decision, Decider),
+        (decision, decider, rule): (Decision, Decider, Option<String>),
         out: &mut Effects,
     ) {
-        let ApprovalStep { call, rule } = approval;
-        let rule = (decision == Decision::Session).then_some(rule);
+        let ApprovalStep { call, rule: offered } = approval;
+        let rule = rule.or_else(|| (decision == Decision::Session).then_some(offered));
         out.append(approval_entry(&call.id, &decision, rule, decider));
         out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision: decision.clone() });
         match decision {

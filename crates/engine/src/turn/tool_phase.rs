@@ -76,14 +76,14 @@ pub(super) struct ToolPhase {
 #[derive(Debug)]
 pub(super) struct ApprovalStep {
     pub(super) call: ToolCall,
-    /// The rule that "always" would add.
+    /// The rule of the session that is offered.
     pub(super) rule: String,
 }
 
 impl ToolPhase {
     /// Creates the phase of an answer whose calls have no plan yet.
     pub(super) fn new(answer: Arc<Message>, calls: Vec<ToolCall>) -> Self {
-        let decision = || CallDecision::Refuse(ABORT.not_started.to_owned());
+        let decision = || CallDecision::Refuse { reason: ABORT.not_started.to_owned(), details: None };
         let planned_calls =
             calls.into_iter().map(|call| PlannedCall { call, decision: decision() }).collect();
         let (running, results) = (Vec::new(), Vec::new());

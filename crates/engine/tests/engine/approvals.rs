@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use tiller_core::event::ApprovalRequest;
+use tiller_core::proposed_rules::ProposedRules;
 use tiller_engine::FolderAccess;
 use tiller_engine::Permission;
-use tiller_tools::policy::{ApprovalMode, AskBehavior};
+use tiller_tools::policy::{ApprovalMode, AskBehavior, ConfiguredRules, RuleSource};
 use tiller_tools::tool::ToolEnvironment;
 use tiller_tools::workspace::{FileAccess, Workspace};
 
@@ -440,4 +441,244 @@ async fn added_folder_is_reached_until_it_is_revoked() {
         let error = harness.agent.add_folder(folder_argument).await;
         assert!(matches!(error, Err(AgentError::Folder { .. })), "{error:?}");
     }
+}
+
+#[tokio::test]
+async fn call_repeated_five_times_asks_the_user() {
+    let answers = (0..5).map(|_| bash("ls")).chain([text_answer("done")]).collect();
+    let (mut harness, _) = harness(answers, |parts| parts.options.policy.mode = ApprovalMode::Auto);
+    harness.prompt("go").await;
+    let request = harness.approval_requested().await;
+    assert_eq!(
+        (request.reason.as_str(), request.rule.as_str()),
+        ("the same call for the 5th time in a row", "")
+    );
+    harness.answer(&request, Decision::Deny { reason: "enough".into() }).await;
+    harness.settled().await;
+    assert_eq!(harness.results().len(), 5);
+    assert_eq!(harness.decisions(), ["deny user"]);
+}
+
+#[tokio::test]
+async fn call_of_a_polled_tool_may_be_repeated() {
+    let poll = || call("job", json!({"action": "list"}));
+    let answers = (0..5).map(|_| poll()).chain([text_answer("done")]).collect();
+    let (mut harness, _) = harness(answers, |_| {});
+    harness.prompt("go").await;
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    assert_eq!(harness.results(), ["no background jobs"; 5]);
+}
+
+#[tokio::test]
+async fn call_repeated_without_approver_ends_the_run() {
+    let answers = (0..9).map(|_| bash("ls")).collect();
+    let (mut harness, _) = harness(answers, |parts| {
+        parts.options.policy.ask_behavior = AskBehavior::Yes;
+        parts.options.approver = Approver::Absent;
+    });
+    harness.prompt("go").await;
+    harness.settled().await;
+    let results = harness.results();
+    assert_eq!(results[4], "denied: the same call for the 5th time in a row");
+    assert_eq!(results[5], "not run: the limit of turns is reached");
+    assert_eq!(results.len(), 6, "the sixth answer is the last");
+}
+
+#[tokio::test]
+async fn call_with_clear_but_wrong_types_is_repaired() {
+    let limited = call("bash", json!({"command": "ls", "timeout": "5"}));
+    let misspelled = call("bsh", json!({"command": "ls"}));
+    let (mut harness, _) = harness(vec![limited, misspelled, text_answer("done")], |_| {});
+    harness.prompt("go").await;
+    harness.settled().await;
+    let results = harness.results();
+    assert_eq!(results[0], "link\n", "its timeout is a number");
+    assert!(
+        results[1].starts_with("unknown tool `bsh`; did you mean `bash`? there are: read_file, "),
+        "{results:?}"
+    );
+}
+
+#[tokio::test]
+async fn plan_mode_only_reads_and_tells_the_model_until_it_is_left() {
+    let calls = json!({"calls": [
+        {"name": "bash", "arguments": {"command": "ls"}},
+        {"name": "bash", "arguments": {"command": "touch a"}},
+        {"name": "write_file", "arguments": {"path": "a", "content": ""}},
+        {"name": "list_files", "arguments": {}},
+    ]});
+    let calls: ScriptedAnswer = serde_json::from_value(calls).unwrap();
+    let (mut harness, _) = harness(vec![calls, text_answer("First a, then b."), text_answer("done")], |_| {});
+    harness.agent.set_approval(ApprovalMode::Auto).await.unwrap();
+    harness.agent.toggle_plan().await.unwrap();
+    harness.prompt("go").await;
+    harness.settled().await;
+    let results = harness.results();
+    let is_denied: Vec<bool> = results.iter().map(|result| result.starts_with("denied: ")).collect();
+    assert_eq!(is_denied, [false, true, true, false], "{results:?}");
+    assert!(results[1].contains("the mode is plan: only read"), "{results:?}");
+    harness.agent.toggle_plan().await.unwrap();
+    assert_eq!(harness.agent.state().await.unwrap().state.approval, "auto");
+    harness.prompt("Carry it out.").await;
+    harness.settled().await;
+    let plans: Vec<bool> =
+        harness.requests().iter().map(|request| request.system.contains("## Plan mode")).collect();
+    assert_eq!(plans, [true, true, false]);
+}
+
+#[tokio::test]
+async fn plan_mode_from_the_start_is_told_and_ends_in_ask() {
+    let (mut harness, _) = harness(vec![text_answer("A plan.")], |parts| {
+        parts.options.policy.mode = ApprovalMode::Plan;
+    });
+    harness.prompt("go").await;
+    harness.settled().await;
+    assert!(harness.requests()[0].system.contains("## Plan mode"));
+    harness.agent.toggle_plan().await.unwrap();
+    assert_eq!(harness.agent.state().await.unwrap().state.approval, "ask");
+}
+
+/// A harness with these rules of the settings in `auto`, and a path in the home directory `home` beside the working
+/// directory.
+fn harness_with_rules(rules: &Value, answers: Vec<ScriptedAnswer>) -> Harness {
+    let (harness, outside) = harness(answers, |parts| {
+        parts.options.approver = Approver::Absent;
+        let policy = &mut parts.options.policy;
+        policy.mode = ApprovalMode::Auto;
+        assert_eq!(policy.rules.add(rules, &RuleSource::User("settings.json".into())), Vec::<String>::new());
+        let home = policy.root.parent().unwrap().join("outside");
+        std::fs::create_dir_all(home.join(".ssh")).unwrap();
+        std::fs::write(home.join(".ssh/id_rsa"), "secret key").unwrap();
+        std::os::unix::fs::symlink(home.join(".ssh/id_rsa"), home.join("key")).unwrap();
+        std::fs::create_dir(policy.root.join("secrets")).unwrap();
+        std::fs::write(policy.root.join("secrets/x"), "secret text").unwrap();
+        std::os::unix::fs::symlink("secrets/x", policy.root.join("plain")).unwrap();
+        policy.protected.homes = vec![home];
+    });
+    assert!(outside.exists());
+    harness
+}
+
+#[tokio::test]
+async fn settings_rule_for_a_path_counts_for_the_target_of_a_link() {
+    let folder = |name: &str| format!("../outside/{name}");
+    let reads = json!({"calls": [
+        {"name": "read_file", "arguments": {"path": folder("one")}},
+        {"name": "read_file", "arguments": {"path": folder("key")}},
+        {"name": "write_file", "arguments": {"path": folder("key"), "content": "x"}},
+        {"name": "read_file", "arguments": {"path": "plain"}},
+        {"name": "list_files", "arguments": {"path": "secrets"}},
+    ]});
+    let rules = json!([
+        {"tool": "*_file", "match": "../outside/*", "decision": "allow"},
+        {"tool": "*_files", "match": "secrets/**", "decision": "deny"},
+        {"tool": "read_file", "match": "secrets/**", "decision": "deny"},
+    ]);
+    let calls = serde_json::from_value(reads).unwrap();
+    let mut harness = harness_with_rules(&rules, vec![calls, text_answer("done")]);
+    harness.prompt("go").await;
+    harness.settled().await;
+    let results = harness.results();
+    assert!(results[0].contains("text one"), "{results:?}");
+    assert!(results[1].starts_with("denied: reads keys or passwords"), "{results:?}");
+    assert!(results[2].starts_with("denied: "), "{results:?}");
+    assert!(results[3].starts_with("denied: a rule of the settings"), "{results:?}");
+    assert!(results[4].starts_with("denied: a rule of the settings"), "{results:?}");
+}
+
+#[tokio::test]
+async fn settings_rule_that_asks_holds_for_a_command_that_only_reads() {
+    let rules = json!([{"tool": "bash", "match": "cat secrets*", "decision": "ask"}]);
+    for mode in [ApprovalMode::Ask, ApprovalMode::Plan] {
+        let calls = serde_json::from_value(json!({"calls": [
+            {"name": "bash", "arguments": {"command": "cat secrets/x"}},
+            {"name": "bash", "arguments": {"command": "cat plain"}},
+        ]}));
+        let mut harness = harness_with_rules(&rules, vec![calls.unwrap(), text_answer("done")]);
+        harness.agent.set_approval(mode).await.unwrap();
+        harness.prompt("go").await;
+        harness.settled().await;
+        let results = harness.results();
+        assert!(results[0].starts_with("denied: "), "{mode:?} {results:?}");
+        assert!(results[1].contains("secret text"), "{mode:?} {results:?}");
+    }
+}
+
+/// The rules of the settings that allow what is proposed for a call.
+fn saved(request: &ApprovalRequest) -> ConfiguredRules {
+    let mut rules = ConfiguredRules::default();
+    let source = RuleSource::User("settings.json".into());
+    rules.add_proposed(request.proposed.as_ref().unwrap(), &source).unwrap();
+    rules
+}
+
+#[tokio::test]
+async fn saved_rule_decides_pending_and_later_calls() {
+    let calls = serde_json::from_value(json!({"calls": [
+        {"name": "bash", "arguments": {"command": "mkdir one"}},
+        {"name": "bash", "arguments": {"command": "mkdir two"}},
+    ]}));
+    let (mut harness, _) = harness(vec![calls.unwrap(), text_answer("done")], |_| {});
+    harness.prompt("go").await;
+    let first = harness.approval_requested().await;
+    let line = first.proposed.as_ref().unwrap().line();
+    assert_eq!((first.later, line.as_str()), (1, "mkdir one"));
+    let mut rules = saved(&first);
+    let wide = ProposedRules::parse("bash", "mkdir *");
+    rules.add_proposed(&wide, &RuleSource::Project("project.json".into())).unwrap();
+    assert!(harness.agent.configure_rules(rules.clone()).await.unwrap().is_empty());
+    harness.settled().await;
+    let by_rules = ["once rule allow bash `mkdir one`", "once rule allow bash `mkdir *`"];
+    assert_eq!(harness.decisions(), by_rules);
+    harness.agent.new_session().await.unwrap();
+    harness.prompt("again").await;
+    harness.settled().await;
+    assert_eq!(harness.decisions(), by_rules, "later sessions have the rules, too");
+    assert_eq!(harness.agent.configured_rules().await.unwrap(), rules);
+}
+
+#[tokio::test]
+async fn saved_rule_that_misses_the_call_leaves_it_pending() {
+    let (mut harness, _) = harness(vec![bash("mkdir one"), text_answer("done")], |_| {});
+    harness.prompt("go").await;
+    let request = harness.approval_requested().await;
+    let mut rules = ConfiguredRules::default();
+    rules
+        .add_proposed(&ProposedRules::parse("bash", "mkdir two"), &RuleSource::User("settings.json".into()))
+        .unwrap();
+    let waiting = harness.agent.configure_rules(rules).await.unwrap();
+    assert_eq!(waiting, std::slice::from_ref(&request.tool_call_id));
+    harness.agent.configure_rules(saved(&request)).await.unwrap();
+    harness.settled().await;
+    assert_eq!(harness.decisions(), ["once rule allow bash `mkdir one`"]);
+}
+
+#[tokio::test]
+async fn saved_rule_opens_the_folder_outside() {
+    let answers =
+        vec![read(Path::new("../outside/one")), read(Path::new("../outside/two")), text_answer("done")];
+    let (mut harness, folder) = harness(answers, |_| {});
+    harness.prompt("go").await;
+    let request = harness.approval_requested().await;
+    assert_eq!(request.proposed.as_ref().unwrap().line(), format!("{}/**", folder.display()));
+    harness.agent.configure_rules(saved(&request)).await.unwrap();
+    harness.settled().await;
+    assert_eq!(harness.results(), ["text one", "text two"]);
+}
+
+#[tokio::test]
+async fn proposed_rules_are_missing_where_no_rule_allows() {
+    let answers = vec![
+        read(Path::new("link")),
+        call("write_file", json!({"path": ".git/x", "content": ""})),
+        text_answer(""),
+    ];
+    let (mut harness, _) = harness(answers, |_| {});
+    harness.prompt("go").await;
+    for _ in 0..2 {
+        let request = harness.approval_requested().await;
+        assert_eq!(request.proposed, None, "{}", request.reason);
+        harness.answer(&request, Decision::Once).await;
+    }
+    harness.settled().await;
 }

@@ -3,6 +3,9 @@
 use tiller_core::message::{AssistantMessage, Image, StopReason, UserMessage};
 use tiller_engine::{EmbedError, RunRequest, SessionBuilder, run};
 use tiller_provider::ModelError;
+use tiller_tools::policy::RuleSource;
+use tiller_tools::tool::{BashTimes, ToolEnvironment};
+use tiller_tools::workspace::Workspace;
 
 use super::*;
 
@@ -57,7 +60,20 @@ async fn run_sends_a_prompt_and_returns_the_result() {
     let requests = model.recorded.lock().unwrap();
     assert!(format!("{:?}", requests[0].0.messages).contains("image/png"));
     let offered: Vec<String> = requests[0].0.tools.iter().map(|tool| tool.name.clone()).collect();
-    assert_eq!(offered, ["read_file", "list_files", "grep", "edit_file", "write_file"], "no bash unasked");
+    assert_eq!(
+        offered,
+        [
+            "read_file",
+            "list_files",
+            "find_files",
+            "grep",
+            "edit_file",
+            "write_file",
+            "web_fetch",
+            "update_plan"
+        ],
+        "no bash unasked"
+    );
 }
 
 #[tokio::test]
@@ -82,6 +98,46 @@ async fn builder_resumed_session_keeps_its_thinking_level() {
         assert_eq!(agent.state().await.unwrap().state.thinking, expected);
         agent.close().await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn run_keeps_to_the_environment_and_rules_of_its_program() {
+    let folder = TempDir::new().unwrap();
+    let bash = |command: &str| json!({"calls": [{"name": "bash", "arguments": {"command": command}}]});
+    let lines = [bash("exec sleep 600"), bash("git push"), bash("echo $MARK."), json!({"text": "done"})];
+    let script = lines.map(|line| serde_json::from_value(line).unwrap()).to_vec();
+    let runner = Runner::with_supervisor(env!("CARGO_BIN_EXE_engine-supervisor"))
+        .with_prefix("MARK=1")
+        .without_variables(["PATH_TO_KEYS".to_owned()]);
+    let workspace = Workspace::new(folder.path()).unwrap();
+    let environment = ToolEnvironment {
+        bash: BashTimes { timeout_s: 1, max_timeout_s: 1 },
+        ..ToolEnvironment::new(workspace, runner.clone(), folder.path().join("outputs"))
+    };
+    let tools = Tools::built_in(environment).restrict(&["bash".to_owned()]).unwrap();
+    let builder = builder(script).tools(tools).commands(runner).configure(|options| {
+        let rules = json!([
+            {"tool": "bash", "match": "git push*", "decision": "deny"},
+            {"tool": "bash", "decision": "allow"},
+        ]);
+        assert_eq!(
+            options.policy.rules.add(&rules, &RuleSource::Program("this program".into())),
+            [] as [String; 0]
+        );
+    });
+    let result = run(RunRequest::new("go", builder), folder.path()).await.unwrap();
+    let results: Vec<String> = result
+        .messages
+        .iter()
+        .filter_map(|message| match &**message {
+            Message::ToolResult(result) => Some(joined_text(&result.content)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(results.len(), 3, "{results:?}");
+    assert!(results[0].contains("stopped after 1 s"), "{}", results[0]);
+    assert!(results[1].starts_with("denied: "), "{}", results[1]);
+    assert_eq!(results[2], "1.\n");
 }
 
 #[tokio::test]

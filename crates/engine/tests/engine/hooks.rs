@@ -293,7 +293,7 @@ fn deny(reason: &str) -> Behavior<CallVerdict> {
 }
 
 fn rewrite(arguments: Value) -> Behavior<CallVerdict> {
-    Behavior::Return(CallVerdict::Rewrite { arguments })
+    Behavior::Return(CallVerdict::Rewrite { arguments, approval: None })
 }
 
 #[tokio::test]

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
 
 mod approvals;
+mod background_jobs;
 mod bash;
+mod command_hooks;
 mod compaction;
 mod compaction_timing;
 mod embed;
@@ -18,6 +20,7 @@ mod run_tracing;
 mod session_control;
 mod slow_disk;
 mod state;
+mod tool_servers;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -36,8 +39,8 @@ use tiller_engine::compaction::CompactionOptions;
 use tiller_engine::extension::Extensions;
 use tiller_engine::{
     AgentError, AgentOptions, AgentSession, AnswerOptions, Approver, BashContext, BranchSummary, EventStream,
-    FirstModel, ModelChoice, OutputOptions, PromptOptions, Resources, RetryOptions, SessionParts,
-    StreamingBehavior, SystemPrompt, ToolOffer, TurnOptions, queue,
+    FirstModel, ModelChoice, PromptOptions, Resources, RetryOptions, SessionParts, StreamingBehavior,
+    SystemPrompt, ToolOffer, TurnOptions, queue,
 };
 use tiller_provider::scripted::{Scripted, ScriptedAnswer};
 use tiller_provider::{Provider, ProviderRegistry, ProviderStream, Request};
@@ -46,7 +49,7 @@ use tiller_session::entry::TillerEntry;
 use tiller_session::{Placement, Reader, SessionError, SessionManager, SessionScope, Visibility, Writer};
 use tiller_tools::policy::Policy;
 use tiller_tools::process::Runner;
-use tiller_tools::tool::{OutputLimits, RunFuture, Tool, ToolInvocation, ToolOutput, Tools};
+use tiller_tools::tool::{OutputLimits, OutputOptions, RunFuture, Tool, ToolInvocation, ToolOutput, Tools};
 use tokio::sync::{Notify, Semaphore};
 
 /// Longest wait for an event.
@@ -189,6 +192,7 @@ impl Harness {
             },
             tools: Tools::new([Arc::new(gate) as Arc<dyn Tool>]),
             extensions: Extensions::default(),
+            tool_servers: None,
             runner: Runner::with_supervisor(env!("CARGO_BIN_EXE_engine-supervisor")),
             system_prompt: SystemPrompt::default(),
             resources: Resources::default(),
@@ -290,6 +294,32 @@ async fn prompt_is_in_the_log_before_the_request() {
 }
 
 #[tokio::test]
+async fn result_over_the_limit_is_cut_and_stored() {
+    let folder = TempDir::new().unwrap();
+    let outputs = folder.path().join("outputs");
+    let manager = SessionManager::new(Placement::Memory, folder.path().canonicalize().unwrap());
+    let answers = vec![calls(&[json!({})]), text_answer("done")];
+    let limits = OutputLimits { max_lines: 3, max_chars: 4 };
+    let mut harness = Harness::configured(folder, (manager, None), Access::Reads, answers, |parts| {
+        parts.options.output.limits = limits;
+    });
+    harness.permits.add_permits(1);
+    harness.prompt("go").await;
+    let warning = |event: &EventKind| match event {
+        EventKind::Warning { message, .. } => Some(message.clone()),
+        _ => None,
+    };
+    let warning = harness.wait_for_event(warning).await;
+    harness.settled().await;
+    let file = std::fs::read_dir(outputs).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "through");
+    let notice =
+        format!("OUTPUT TRUNCATED: showing 4 of 7 characters from gate; all of it is in {}", file.display());
+    assert!(warning.ends_with(&notice), "{warning}");
+    assert_eq!(harness.message_lines()[2], format!("result thro\n[{notice}]"));
+}
+
+#[tokio::test]
 async fn prompt_during_a_run_needs_a_streaming_behavior() {
     let harness = Harness::new(Access::Writes, vec![calls(&[json!({})]), text_answer("done")]);
     harness.prompt("go").await;
@@ -369,6 +399,19 @@ async fn tool_unknown_or_invalid_arguments_are_reported_to_the_model() {
     let lines = harness.message_lines();
     assert_eq!(lines[2], "result unknown tool `magic`; there are: gate");
     assert_eq!(lines[4], "result invalid arguments: `wrong` is wrong");
+    let messages = harness.requests().last().unwrap().messages.clone();
+    let diagnostics: Vec<Value> = messages
+        .iter()
+        .filter_map(|message| match &**message {
+            Message::ToolResult(result) => Some(result.details.clone()?["diagnostics"].clone()),
+            _ => None,
+        })
+        .collect();
+    let expected = [
+        json!([{"kind": "unknown_tool", "where": "", "expected": ["gate"], "got": "magic"}]),
+        json!([{"kind": "value", "where": "", "expected": "`wrong` is wrong", "got": null}]),
+    ];
+    assert_eq!(diagnostics, expected);
 }
 
 #[tokio::test]

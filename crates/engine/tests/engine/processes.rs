@@ -56,7 +56,6 @@ impl Scripts {
             session: "s1".into(),
             cwd: self.folder.path().canonicalize().unwrap(),
             withheld_variables: vec!["CARGO_MANIFEST_DIR".into()],
-            limits: OutputLimits::default(),
         }
     }
 
@@ -369,7 +368,7 @@ async fn process_that_never_gets_ready_makes_calls_ask() {
         reason("mute")
             .contains("could not be started: it was not ready within 500 ms; tool calls need approval")
     );
-    let unknown = "could not be started: unknown hook `tool_cal`; available: before_agent_start, ";
+    let unknown = "could not be started: unknown hook `tool_cal`; available: session_start, ";
     assert!(reason("typo").contains(unknown), "{notices:?}");
     assert!(reason("ahead").contains("it uses protocol version 2, tiller uses version 1"));
     harness.prompt("go").await;
@@ -514,4 +513,31 @@ async fn process_example_keeps_a_list_and_denies_its_entries() {
         "result the extension todo failed: no item 1",
     ];
     assert_eq!(harness.message_lines()[2..7], expected);
+}
+
+#[tokio::test]
+async fn process_takes_part_in_prompts_and_the_end_of_runs() {
+    let on_request = r#"case $1 in
+      session_start) answer '{"context": "be brief"}' ;;
+      prompt_submit) if [[ $2 == *secret* ]]; then answer '{"verdict": "reject", "reason": "no secrets"}'; else answer null; fi ;;
+      run_end) answer '{"verdict": "continue", "instruction": "test it"}' ;;
+    esac"#;
+    let hooks = json!({"hooks": ["session_start", "prompt_submit", "run_end"]});
+    let scripts = Scripts::new().with_extension("all.sh", &ready_line(hooks), on_request);
+    let mut harness =
+        scripts.harness(vec![text_answer("done"), text_answer("tested")], TIMEOUT, no_change).await;
+    let error = harness.agent.prompt("a secret", PromptOptions::default()).await.unwrap_err();
+    assert_eq!(error.to_string(), "not sent: no secrets (extension all)");
+    harness.prompt("go").await;
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    let expected = ["user go\n\n<hook>\nbe brief\n</hook>", "answer done Stop", "answer tested Stop"];
+    assert_eq!(harness.message_lines(), expected);
+    let lines = std::fs::read_to_string(harness.folder.path().join("lines")).unwrap();
+    let ends: Vec<bool> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .filter(|line| line["hook"] == "run_end")
+        .map(|line| line["params"]["isContinued"].as_bool().unwrap())
+        .collect();
+    assert_eq!(ends, [false, true]);
 }

@@ -25,6 +25,8 @@ enum Action {
     Decide(Decision),
     Compacted(CompactionReason),
     NotCompacted(NotCompacted),
+    /// A review of the run's end, which may want the run to go on.
+    EndReview(bool),
     Abort(QueueHandling),
     Unqueue(usize),
     Edit(usize, Option<QueueKind>, Option<usize>),
@@ -68,6 +70,7 @@ fn action() -> impl Strategy<Value = Action> {
         3 => decision.prop_map(Action::Decide),
         3 => reason.prop_map(Action::Compacted),
         1 => cause.prop_map(Action::NotCompacted),
+        4 => any::<bool>().prop_map(Action::EndReview),
         1 => prop_oneof![Just(QueueHandling::Return), Just(QueueHandling::Hold)].prop_map(Action::Abort),
         1 => (0..3_usize).prop_map(Action::Unqueue),
         2 => (0..3_usize, prop::option::of(kind()), prop::option::of(0..4_usize))
@@ -101,6 +104,7 @@ struct Jobs {
     compaction: bool,
     calls: Vec<String>,
     approval: Option<String>,
+    review: Option<TurnNumber>,
 }
 
 struct Harness {
@@ -124,9 +128,9 @@ struct Harness {
 }
 
 impl Harness {
-    fn new(options: TurnOptions, syncs: bool) -> Self {
+    fn new(turn: Turn, syncs: bool) -> Self {
         Self {
-            turn: machine(options),
+            turn,
             work: VecDeque::new(),
             syncs,
             syncing: false,
@@ -187,6 +191,11 @@ impl Harness {
         Some(input)
     }
 
+    fn end_review(&mut self, goes_on: bool) -> Option<Input> {
+        let turn = self.jobs.review.take()?;
+        Some(Input::EndReviewed { turn, instruction: goes_on.then(|| "go on".to_owned()) })
+    }
+
     /// Converts an action into an input that is possible now.
     fn input(&mut self, action: Action) -> Option<Input> {
         Some(match action {
@@ -212,6 +221,7 @@ impl Harness {
                 call: CallId::new(self.jobs.approval.take()?),
                 decision,
                 decider: Decider::User,
+                rule: None,
             },
             Action::Compacted(reason) => {
                 if reason == CompactionReason::Overflow && !std::mem::take(&mut self.jobs.compaction) {
@@ -230,6 +240,7 @@ impl Harness {
                 }
                 Input::NotCompacted { reason: CompactionReason::Overflow, cause }
             }
+            Action::EndReview(goes_on) => self.end_review(goes_on)?,
             Action::Abort(queue) => Input::Abort { partial_output: self.partial_output(), queue },
             Action::Unqueue(at) => Input::Unqueue(vec![self.waiting(at)?]),
             Action::Edit(at, kind, place) => Input::EditQueued {
@@ -302,7 +313,15 @@ impl Harness {
                     self.observed.approvals.insert(call.id.to_string());
                     self.jobs.approval = Some(call.id.to_string());
                 }
-                Effect::StopStream => (self.jobs.stream, self.jobs.sleep) = (None, None),
+                Effect::ReviewEnd { turn, .. } => {
+                    if self.turn.ending() == Some(turn) {
+                        self.assert_no_job();
+                        self.jobs.review = Some(turn);
+                    }
+                }
+                Effect::StopStream => {
+                    (self.jobs.stream, self.jobs.sleep, self.jobs.review) = (None, None, None);
+                }
                 Effect::StopTools => self.jobs.calls.clear(),
                 Effect::StopCompaction => self.jobs.compaction = false,
                 Effect::Emit(event) => self.observe(&event),
@@ -319,9 +338,13 @@ impl Harness {
     }
 
     fn assert_no_job(&self) {
-        let Jobs { stream, sleep, compaction, calls, approval } = &self.jobs;
-        let idle =
-            stream.is_none() && sleep.is_none() && !compaction && calls.is_empty() && approval.is_none();
+        let Jobs { stream, sleep, compaction, calls, approval, review } = &self.jobs;
+        let idle = stream.is_none()
+            && sleep.is_none()
+            && !compaction
+            && calls.is_empty()
+            && approval.is_none()
+            && review.is_none();
         assert!(idle, "something is at work already: {:?}\n{}", self.jobs, self.trace());
         assert!(self.open.is_empty(), "calls without a result: {:?}\n{}", self.open, self.trace());
     }
@@ -462,9 +485,11 @@ impl Harness {
         let mut memory = self.turn.queue().clone();
         memory.hold_all();
         assert_eq!(Queue::restore(&self.log), memory, "the queue\n{}", self.trace());
-        let Jobs { stream, sleep, compaction, calls, approval } = &self.jobs;
-        let awaited = [stream.is_some(), sleep.is_some(), *compaction, !calls.is_empty(), approval.is_some()];
-        let awaited = awaited.into_iter().filter(|awaits| *awaits).count();
+        let Jobs { stream, sleep, compaction, calls, approval, review } = &self.jobs;
+        let request = [stream.is_some(), sleep.is_some(), review.is_some()];
+        let calls = [!calls.is_empty(), approval.is_some()];
+        let awaited = request.into_iter().chain(calls).chain([*compaction]);
+        let awaited = awaited.filter(|awaits| *awaits).count();
         assert_eq!(awaited, usize::from(self.turn.is_running()), "{:?}\n{}", self.jobs, self.trace());
         if !self.turn.is_running() {
             let OpenOperations { run, paused, turn, retry, .. } = self.observed;
@@ -509,9 +534,11 @@ proptest! {
     fn turn_random_inputs_keep_the_invariants(
         options in options(),
         syncs in any::<bool>(),
+        reviews_end in any::<bool>(),
         actions in prop::collection::vec(action(), 1..40),
     ) {
-        let mut harness = Harness::new(options, syncs);
+        let turn = if reviews_end { machine(options).with_end_review() } else { machine(options) };
+        let mut harness = Harness::new(turn, syncs);
         let has_failed_append = actions.iter().any(|action| matches!(action, Action::AppendFails));
         for action in actions {
             harness.apply(action);

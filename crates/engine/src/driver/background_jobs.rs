@@ -1,0 +1,83 @@
+//! Background jobs: their events, and the notes that tell the model about their ends.
+
+use tiller_core::background_job::JOB_NOTE_TYPE;
+use tiller_core::event::EventKind;
+use tiller_core::id::JobId;
+use tiller_core::message::Content;
+use tiller_core::setting::SyncPolicy;
+use tiller_session::EntryBody;
+use tiller_tools::tool::{JobChange, JobEndNote, JobTable};
+
+use super::Driver;
+use super::commands::send_reply;
+use crate::handle::{AgentError, BackgroundJobCommand, Reply};
+
+impl Driver {
+    pub(super) fn background_jobs(&self) -> &JobTable {
+        self.services.tools.jobs()
+    }
+
+    pub(super) fn background_job_command(&mut self, command: BackgroundJobCommand) {
+        match command {
+            BackgroundJobCommand::List { reply } => send_reply(reply, Ok(self.background_jobs().list())),
+            BackgroundJobCommand::Stop { id, reply } => self.stop_background_job(id, reply),
+            BackgroundJobCommand::MoveCalls { reply } => send_reply(reply, self.move_to_background()),
+        }
+    }
+
+    /// Stops a job, and replies when it has ended.
+    fn stop_background_job(&self, id: JobId, reply: Reply<()>) {
+        const NONE: AgentError = AgentError::NotFound("running background job with that id");
+        let jobs = self.background_jobs().clone();
+        if !jobs.stop(&id) {
+            return send_reply(reply, Err(NONE));
+        }
+        tokio::spawn(async move {
+            jobs.wait(&id).await;
+            send_reply(reply, Ok(()));
+        });
+    }
+
+    fn move_to_background(&self) -> Result<(), AgentError> {
+        const NONE: AgentError = AgentError::NotFound("running command that can be moved to the background");
+        let has_jobs =
+            |name: &str| self.services.tools.find(name).is_some_and(|tool| tool.spec().traits.has_jobs);
+        if self.jobs.move_to_background(has_jobs) { Ok(()) } else { Err(NONE) }
+    }
+
+    /// Emits the changes of the jobs.
+    pub(super) fn background_jobs_changed(&mut self) {
+        for change in self.background_jobs().take_changes() {
+            match change {
+                JobChange::Started(job) => self.bus.emit(EventKind::BackgroundJobStart(job)),
+                JobChange::Ended { job, warning } => {
+                    self.bus.emit(EventKind::BackgroundJobEnd(job));
+                    warning.into_iter().for_each(|warning| self.bus.warn(warning));
+                }
+            }
+        }
+    }
+
+    /// Appends a note for each job that has ended without the model's knowledge. Returns true if there was one: the
+    /// request that tells it has to wait until the notes are on the disk.
+    pub(super) fn append_job_notes(&mut self) -> bool {
+        let notes = self.background_jobs().end_notes();
+        if notes.is_empty() {
+            return false;
+        }
+        if let Err(error) = self.append_all(notes.iter().map(note_entry).collect()) {
+            self.handle_store_failure(&error, None);
+            return true;
+        }
+        notes.iter().for_each(|note| self.background_jobs().mark_told(&note.id));
+        if self.services.options.sync == SyncPolicy::Turn {
+            self.sync();
+        }
+        true
+    }
+}
+
+fn note_entry(note: &JobEndNote) -> EntryBody {
+    let content = Content::Text(note.text.clone());
+    EntryBody::CustomMessage { custom_type: JOB_NOTE_TYPE.to_owned(), content, display: true }
+}

@@ -1,0 +1,83 @@
+//! Questions of servers to the user: they wait for an answer of a front end, or until the server withdraws them.
+
+use tiller_core::elicitation::{ElicitationAction, ElicitationAnswer, ElicitationRequest};
+use tiller_core::event::EventKind;
+use tiller_core::id::ElicitationId;
+use tiller_tools::tool::ServerQuestion;
+use tokio::sync::oneshot;
+
+use super::Driver;
+use super::commands::send_reply;
+use super::elicitation_state::PendingElicitation;
+use super::job_event::JobEvent;
+use crate::approvals::Approver;
+use crate::handle::{AgentError, Reply};
+
+impl Driver {
+    /// Asks the user. Without an approver the question is dropped, which tells the server that nobody is there.
+    pub(super) fn elicit(&mut self, question: ServerQuestion) {
+        let ServerQuestion { server, message, kind, mut reply } = question;
+        if self.approvals.approver() == Approver::Absent || reply.is_closed() {
+            return;
+        }
+        self.elicitations.last += 1;
+        let elicitation_id = ElicitationId::new(format!("e{}", self.elicitations.last));
+        let request = ElicitationRequest { elicitation_id: elicitation_id.clone(), server, message, kind };
+        let (answer, answered) = oneshot::channel();
+        self.elicitations.pending.push(PendingElicitation { request: request.clone(), answer });
+        let _task = self.jobs.spawn(async move {
+            tokio::select! {
+                biased;
+                answer = answered => {
+                    // Without an answer the approver has left, and dropping `reply` says so.
+                    let _ = answer.map(|answer| reply.send(answer));
+                }
+                () = reply.closed() => {}
+            }
+            JobEvent::ElicitationEnded(elicitation_id)
+        });
+        self.bus.emit(EventKind::ElicitationRequested(request));
+    }
+
+    /// Answers a question; values are checked against its fields.
+    pub(super) fn answer_elicitation(
+        &mut self,
+        id: &ElicitationId,
+        answer: ElicitationAnswer,
+        reply: Reply<()>,
+    ) {
+        let Some(at) = self.elicitations.position(id) else {
+            return send_reply(reply, Err(AgentError::NotFound("pending question with that id")));
+        };
+        if let ElicitationAnswer::Accept(values) = &answer
+            && let Err(problem) = self.elicitations.pending[at].request.kind.check(values)
+        {
+            return send_reply(reply, Err(AgentError::InvalidAnswer(problem)));
+        }
+        let action = answer.action();
+        let pending = self.elicitations.pending.remove(at);
+        // A question that is withdrawn at this moment has no receiver.
+        let _ = pending.answer.send(answer);
+        self.resolve_elicitation(pending.request.elicitation_id, action);
+        send_reply(reply, Ok(()));
+    }
+
+    /// Removes a question that its server has withdrawn, or whose call was stopped.
+    pub(super) fn elicitation_ended(&mut self, id: &ElicitationId) {
+        if let Some(at) = self.elicitations.position(id) {
+            let PendingElicitation { request, .. } = self.elicitations.pending.remove(at);
+            self.resolve_elicitation(request.elicitation_id, ElicitationAction::Cancel);
+        }
+    }
+
+    /// Declines all questions, because the approver has left.
+    pub(super) fn decline_elicitations(&mut self) {
+        for PendingElicitation { request, .. } in std::mem::take(&mut self.elicitations.pending) {
+            self.resolve_elicitation(request.elicitation_id, ElicitationAction::Decline);
+        }
+    }
+
+    fn resolve_elicitation(&mut self, elicitation_id: ElicitationId, action: ElicitationAction) {
+        self.bus.emit(EventKind::ElicitationResolved { elicitation_id, action });
+    }
+}

@@ -1,0 +1,143 @@
+//! Extension hooks around prompts: the start of a session, the review of prompts, and the end of a run.
+//!
+//! Prompts are reviewed one after the other, so that they stay in order. The first one waits for the hooks of the
+//! session's start.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tiller_core::event::EventKind;
+
+use super::Driver;
+use super::commands::send_reply;
+use super::hook_state::{PromptDelivery, PromptInReview, SubmittedPrompt};
+use super::job_event::{HeldPrompt, JobEvent};
+use crate::extension::{RunEnd, SessionOpening, SessionSource};
+use crate::handle::{AgentError, PromptOptions};
+use crate::turn::TurnNumber;
+
+/// Time after which the user is told that a prompt waits for hooks.
+const DELAY: Duration = Duration::from_secs(2);
+
+impl Driver {
+    /// Runs the hooks of a session that was opened. `new_source` applies if it is new.
+    pub(super) fn start_session_hooks(&mut self, new_source: SessionSource) {
+        if self.hooks.extensions.is_empty() {
+            return;
+        }
+        let reader = self.active.reader();
+        let opening = SessionOpening {
+            session: reader.id().clone(),
+            log: reader.path().map(Path::to_owned),
+            source: if reader.entry_count() > 0 { SessionSource::Resume } else { new_source },
+        };
+        let reviews = &mut self.hooks.prompts;
+        let number = reviews.next_number();
+        reviews.starting = Some(number);
+        reviews.texts.clear();
+        let host = self.hooks.extensions.clone();
+        let _task = self.jobs.spawn(async move {
+            JobEvent::SessionStarted { number, texts: host.start_session(opening).await }
+        });
+    }
+
+    pub(super) fn session_started(&mut self, number: u64, texts: Vec<String>) {
+        let reviews = &mut self.hooks.prompts;
+        // Another session may have been opened since.
+        if reviews.starting.take_if(|starting| *starting == number).is_some() {
+            reviews.texts = texts;
+            self.review_next_prompt();
+        }
+    }
+
+    /// Accepts a prompt of the user once the extensions have reviewed it.
+    pub(super) fn submit(&mut self, submitted: SubmittedPrompt) {
+        if self.hooks.extensions.is_empty() {
+            return self.accept_prompt(submitted);
+        }
+        self.hooks.prompts.waiting.push_back(submitted);
+        self.review_next_prompt();
+        let _task = self.jobs.spawn(async {
+            tokio::time::sleep(DELAY).await;
+            JobEvent::PromptDelayed
+        });
+    }
+
+    /// Tells the user if a prompt still waits for hooks.
+    pub(super) fn announce_delay(&mut self) {
+        if self.hooks.prompts.is_waiting() {
+            let message = "hooks are running; the prompt is sent when they have finished".to_owned();
+            self.bus.emit(EventKind::Notice { message });
+        }
+    }
+
+    fn review_next_prompt(&mut self) {
+        let reviews = &mut self.hooks.prompts;
+        if reviews.starting.is_some() || reviews.current.is_some() {
+            return;
+        }
+        let Some(submitted) = reviews.waiting.pop_front() else { return };
+        let number = reviews.next_number();
+        let (host, text) = (self.hooks.extensions.clone(), submitted.text.clone());
+        let task = self.jobs.spawn(async move {
+            JobEvent::PromptReviewed { number, verdict: host.review_prompt(&text).await }
+        });
+        self.hooks.prompts.current = Some(PromptInReview { number, submitted, task });
+    }
+
+    /// Sends a prompt with the extensions' texts, or returns it to the caller.
+    pub(super) fn prompt_reviewed(&mut self, number: u64, verdict: Result<Vec<String>, String>) {
+        let reviews = &mut self.hooks.prompts;
+        let Some(reviewed) = reviews.current.take_if(|current| current.number == number) else { return };
+        let mut submitted = reviewed.submitted;
+        match verdict {
+            Ok(texts) => {
+                let texts = std::mem::take(&mut reviews.texts).into_iter().chain(texts);
+                texts.for_each(|text| attach(&mut submitted.options, &text));
+                self.accept_prompt(submitted);
+            }
+            Err(reason) => send_reply(submitted.reply, Err(AgentError::PromptRejected(reason))),
+        }
+        self.review_next_prompt();
+    }
+
+    fn accept_prompt(&mut self, submitted: SubmittedPrompt) {
+        let SubmittedPrompt { text, options, reply, delivery } = submitted;
+        if delivery == PromptDelivery::SteerNow {
+            return self.steer_now_reviewed(Some(text), options, reply);
+        }
+        let held = HeldPrompt { text, options, reply };
+        let Some(HeldPrompt { text, options, reply }) = self.read_resources(held) else { return };
+        self.queue_prompt(text, options, reply);
+    }
+
+    /// Returns all prompts that are in review, or wait for it, to their callers.
+    pub(super) fn stop_prompt_reviews(&mut self) {
+        let reviews = &mut self.hooks.prompts;
+        let current = reviews.current.take().map(|current| {
+            current.task.abort();
+            current.submitted
+        });
+        for SubmittedPrompt { reply, .. } in current.into_iter().chain(reviews.waiting.drain(..)) {
+            send_reply(
+                reply,
+                Err(AgentError::PromptRejected("stopped before its hooks had finished".into())),
+            );
+        }
+    }
+
+    /// Has the extensions review the end of a run.
+    pub(super) fn review_end(&mut self, turn: TurnNumber, is_continued: bool) {
+        let host = self.hooks.extensions.clone();
+        self.jobs.open(async move {
+            let instruction = host.review_end(RunEnd { is_continued }).await;
+            JobEvent::EndReviewed { turn, instruction }
+        });
+    }
+}
+
+/// Adds a text that the model gets after the message.
+fn attach(options: &mut PromptOptions, text: &str) {
+    let separator = if options.attached.is_empty() { "" } else { "\n\n" };
+    options.attached = format!("{}{separator}<hook>\n{text}\n</hook>", options.attached);
+}

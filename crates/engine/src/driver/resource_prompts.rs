@@ -1,0 +1,20 @@
+//! The prompts whose resources are being read; `attached_resources` changes them.
+
+use tokio::task::AbortHandle;
+
+use super::job_event::HeldPrompt;
+
+/// The prompts whose resources are being read.
+#[derive(Default)]
+pub(super) struct PromptsWithResources {
+    pub(super) reading: Vec<PromptWithResources>,
+    /// Number of the last one.
+    pub(super) last: u64,
+}
+
+/// A prompt, and the task that reads its resources.
+pub(super) struct PromptWithResources {
+    pub(super) number: u64,
+    pub(super) held: HeldPrompt,
+    pub(super) task: AbortHandle,
+}

@@ -1,0 +1,55 @@
+//! Calls that a model repeats without getting further. Pure.
+
+use serde_json::Value;
+use tiller_core::message::ToolCall;
+
+/// Number of equal calls in a row that count as a loop.
+const LOOP_LENGTH: usize = 5;
+
+/// Counts equal calls in a row.
+#[derive(Debug, Default)]
+pub(crate) struct Repetition {
+    last: Option<(String, Value)>,
+    count: usize,
+}
+
+impl Repetition {
+    /// Counts a call; returns a reason to ask about it at every fifth with the same tool and arguments in a row.
+    pub(crate) fn count(&mut self, call: &ToolCall) -> Option<String> {
+        let is_same = self
+            .last
+            .as_ref()
+            .is_some_and(|(name, arguments)| (name, arguments) == (&call.name, &call.arguments));
+        if is_same {
+            self.count += 1;
+        } else {
+            *self = Self { last: Some((call.name.clone(), call.arguments.clone())), count: 1 };
+        }
+        let is_loop = self.count.is_multiple_of(LOOP_LENGTH);
+        is_loop.then(|| format!("the same call for the {}th time in a row", self.count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn repetition_asks_at_every_fifth_equal_call() {
+        let call = |command: &str| ToolCall {
+            id: "c".into(),
+            name: "bash".into(),
+            arguments: json!({ "command": command }),
+            raw_arguments: None,
+        };
+        let mut repetition = Repetition::default();
+        let mut asks = |commands: &str| -> Vec<usize> {
+            let asked = commands.split(' ').map(|command| repetition.count(&call(command)).is_some());
+            asked.enumerate().filter(|(_, asks)| *asks).map(|(at, _)| at).collect()
+        };
+        assert_eq!(asks("a a a a b a a a a a a"), [9]);
+        assert_eq!(asks("a a a a"), [3], "the tenth");
+    }
+}
