@@ -25,6 +25,7 @@ pub(crate) fn screen(reader: Reader, live: InFlight) -> OffScreen {
         context: ContextUse { used: Tokens(68_000), window: Tokens(200_000) },
         usage: Usage::default(),
         approval: "ask".into(),
+        plan: None,
         image_input: ImageInput::Supported,
     };
     OffScreen::new(SIZE, Snapshot { seq: 0, state, in_progress: live }, reader, &TuiOptions::default(), NOW)

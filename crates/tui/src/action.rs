@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use tiller_core::elicitation::ElicitationAnswer;
 use tiller_core::event::{CompactionChoice, Decision};
-use tiller_core::id::{CallId, EntryId};
+use tiller_core::id::{CallId, ElicitationId, EntryId, JobId};
 use tiller_core::message::{Image, ThinkingLevel};
-use tiller_core::setting::Setting;
-use tiller_engine::{ApprovalMode, BashContext, CycleDirection, Permission};
+use tiller_core::proposed_rules::ProposedRules;
+use tiller_core::setting::{Setting, SettingScope};
+use tiller_engine::{ApprovalMode, BashContext, ConfiguredRule, CycleDirection, Permission};
 use tiller_session::Visibility;
 
 use crate::completion::files::Ranking;
@@ -28,8 +30,11 @@ pub(crate) enum Action {
     Submit(Submit),
     Navigate(Navigate),
     Abort,
+    /// Moves the running command of the agent to the background.
+    MoveToBackground,
     Queue(queue::QueueAction),
     Decide(CallId, Decision),
+    AnswerElicitation(ElicitationId, ElicitationAnswer),
     /// Compacts the context; the text is an instruction for the summary.
     Compact(Option<String>),
     /// Drops the older part of the context without a summary.
@@ -56,6 +61,7 @@ pub(crate) enum Action {
         /// Width of the page in columns.
         width: usize,
     },
+    ShowToolServers,
     /// Exports the session to this file; empty for a default name.
     Export(String),
     /// Attaches the image in this file; pastes the text if it is no image.
@@ -98,10 +104,22 @@ pub(crate) enum ListAction {
     TrashSession(PathBuf),
     RestoreSession(PathBuf),
     SetApproval(ApprovalMode),
+    /// Enters plan mode, or leaves it with the plan as the next prompt.
+    TogglePlan,
     /// Trusts the project as described in the question.
     Trust,
     /// Revokes a permission granted for the session.
     Revoke(Permission),
+    /// Saves rules that were edited for a pending call.
+    SaveRules {
+        call: CallId,
+        scope: SettingScope,
+        rules: ProposedRules,
+    },
+    /// Removes a rule from its settings file.
+    RemoveRule(Box<ConfiguredRule>),
+    /// Stops a background job of the agent.
+    StopJob(JobId),
     /// Gives tools access to this folder, as typed.
     AddFolder(String),
     /// Enables or disables a tool for the model.
@@ -139,6 +157,8 @@ pub(crate) enum BackgroundJob {
     PasteImage,
     /// Collects the data of the welcome screen.
     Welcome,
+    /// Opens an address in the browser; the user has agreed.
+    OpenPage(String),
 }
 
 /// An action of the event loop itself: it uses the terminal or ends the loop.

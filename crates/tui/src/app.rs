@@ -9,23 +9,21 @@ macro_rules! view {
 }
 
 mod agent_events;
-pub(crate) mod double_key;
 mod keys;
 mod list_mouse;
 mod mouse;
 mod task_results;
-mod themes;
 
 use std::sync::Arc;
 
+use tiller_core::id::ElicitationId;
 use tiller_core::unit::UnixMs;
 
 use crate::action::Action;
-use crate::app::double_key::DoubleKey;
 use crate::approval_panel::ApprovalPanel;
 use crate::attach;
 use crate::block::notice_level::NoticeLevel;
-use crate::component::{Component, Context, FocusState, Outcome, ViewContext};
+use crate::component::{Component, Context, FocusState, ViewContext};
 use crate::composer::Composer;
 use crate::composer::compose_purpose::ComposePurpose;
 use crate::compositor::Compositor;
@@ -35,9 +33,10 @@ use crate::flash::Flash;
 use crate::frame_pacer::Dirty;
 use crate::keymap::Keymap;
 use crate::message::{Msg, TaskResult};
-use crate::opened_session::InitialPrompt;
 use crate::overlay::Overlay;
+use crate::plan_panel::PlanPanel;
 use crate::queue_panel::QueuePanel;
+use crate::screen_keys::ScreenKeys;
 use crate::session_model::SessionModel;
 use crate::transcript_pane::TranscriptPane;
 use crate::ui_context::UiContext;
@@ -50,10 +49,11 @@ pub(super) struct App {
     pub(super) compositor: Compositor,
     pub(super) model: SessionModel,
     pub(super) queue: QueuePanel,
+    pub(super) plan: PlanPanel,
     pub(super) ui: UiContext,
     pub(super) now: UnixMs,
     pub(super) flash: Flash,
-    double_key: Option<(DoubleKey, UnixMs)>,
+    pub(super) screen_keys: ScreenKeys,
     /// The part of the screen that is out of date.
     pub(super) dirty: Dirty,
 }
@@ -67,10 +67,11 @@ impl App {
             compositor: Compositor::default(),
             model: SessionModel::default(),
             queue: QueuePanel::default(),
+            plan: PlanPanel::default(),
             ui,
             now: UnixMs(0),
             flash: Flash::default(),
-            double_key: None,
+            screen_keys: ScreenKeys::default(),
             dirty: Dirty::ByUser,
         }
     }
@@ -107,7 +108,11 @@ impl App {
                 self.ui.theme.set_background(ground);
                 Vec::new()
             }
-            Msg::Themes(library) => self.themes_changed(library),
+            Msg::Themes(library) => {
+                let changes = self.ui.theme.set_library(library);
+                self.compositor.themes_changed(&self.ui.theme);
+                self.apply_all(changes.effects())
+            }
         };
         actions.extend(self.refresh());
         let reloads = actions.iter().filter(|action| matches!(action, Action::Reload));
@@ -185,16 +190,6 @@ impl App {
         view!(self)
     }
 
-    /// Offers something to the transcript; `None` if it was ignored.
-    pub(super) fn offer_transcript(
-        &mut self,
-        offer: impl FnOnce(&mut TranscriptPane, &mut Context<'_>) -> Outcome,
-    ) -> Option<Vec<Action>> {
-        let mut outcome = Outcome::Ignored;
-        let actions = self.with_transcript(|pane, cx| outcome = offer(pane, cx));
-        (outcome == Outcome::Consumed).then_some(actions)
-    }
-
     /// Opens the session picker at the start, once the user isn't typing.
     pub(super) fn offer_sessions(&mut self, now: UnixMs) -> Vec<Action> {
         self.now = now;
@@ -206,13 +201,18 @@ impl App {
         self.with_overlays(|overlays, cx| overlays.defer_unread(intent, cx))
     }
 
+    /// Applies effects in order; returns the actions that leave the screen.
+    fn apply_all(&mut self, effects: Vec<Effect>) -> Vec<Action> {
+        effects.into_iter().flat_map(|effect| self.apply(effect)).collect()
+    }
+
     /// Applies an effect; returns the actions that leave the screen.
     pub(super) fn apply(&mut self, effect: Effect) -> Vec<Action> {
         match effect {
             Effect::Perform(action) => return vec![action],
             Effect::ClearFlash => self.flash.clear(),
             Effect::Flash(message) => self.flash.show(message, self.now),
-            Effect::Notice { level, text, hint } => self.add_notice(level, text, hint),
+            Effect::Notice { level, text, hint } => self.transcript.notice(level, text, hint),
             Effect::Open(opening) => return self.with_overlays(|overlays, cx| overlays.open(opening, cx)),
             Effect::CloseTop => self.compositor.close_top(),
             Effect::CloseAll => self.compositor.overlays.clear(),
@@ -220,9 +220,11 @@ impl App {
             Effect::Leave(scope) => return self.with_overlays(|overlays, cx| overlays.leave(scope, cx)),
             Effect::CallAnswered(call) => {
                 self.flash.clear_about(&call);
+                self.composer.drop_reason(&call);
                 self.model.activity.approvals.retain(|pending| pending.request.tool_call_id != call);
                 self.dirty = Dirty::ByUser;
             }
+            Effect::ElicitationAnswered(id) => self.elicitation_answered(&id),
             Effect::WriteReason(call) => self.composer.write_reason(call),
             Effect::UpdateCallPage { call, lines } => self.compositor.update_call_page(&call, lines),
             Effect::CloseCallPage(call) => self.compositor.close_call_page(&call),
@@ -233,13 +235,19 @@ impl App {
             Effect::RecallPrompt(text) => self.composer.editor.recall_text(&text),
             Effect::EditQueued(edit) => self.composer.edit_queued(edit),
             Effect::QueueEditEnded => self.queue.end_edit(),
-            Effect::DraftCleared => self.double_key = Some((DoubleKey::Clear, self.now)),
-            Effect::Sent { to_model } => self.sent(to_model),
+            Effect::DraftCleared => self.screen_keys.draft_cleared(self.now),
+            Effect::Typed => self.transcript.unfocus(),
+            Effect::EnterQueue => return self.with_queue(QueuePanel::enter),
+            Effect::FoldPlan => self.plan.fold(),
+            Effect::Sent { to_model } => return self.with_transcript(|pane, cx| pane.sent(to_model, cx)),
             Effect::TakeBackPrompt => {
                 return self.transcript.take_back_prompt(&self.view_context()).into_iter().collect();
             }
             Effect::CopyAnswer { from_end, typed } => {
                 return self.with_transcript(|pane, cx| pane.copy_answer(from_end, typed, cx));
+            }
+            Effect::QueueEditTooLate(text) => {
+                return self.with_composer(|composer, cx| composer.queued_message_gone(Some(text), cx));
             }
             Effect::RejectInput { typed, reason } => {
                 return self.with_composer(|composer, cx| composer.reject_input(typed, reason, cx));
@@ -253,28 +261,18 @@ impl App {
             }
             Effect::RestoreLastSession => return self.with_overlays(Compositor::restore_last_session),
             Effect::PreviewTheme(name) => self.ui.theme.preview(name.as_deref()),
-            Effect::ApplyTheme(name) => return self.apply_theme(&name),
+            Effect::ApplyTheme(name) => {
+                let effects = self.ui.choose_theme(&name);
+                return self.apply_all(effects);
+            }
+            Effect::MarkOutdated(text) => self.transcript.mark_outdated(&text),
         }
         Vec::new()
     }
 
-    /// Follows the end after something was sent.
-    fn sent(&mut self, to_model: bool) {
-        self.transcript.follow();
-        self.transcript.unfocus();
-        if to_model && self.model.activity.bash_since.is_some() && self.transcript.runs_included_command() {
-            self.flash("The model doesn't wait for the command; it gets the output with a later request.");
-        }
-    }
-
-    /// Sends the prompt of the command line.
-    pub(super) fn send_first_prompt(&mut self, prompt: InitialPrompt) -> Vec<Action> {
-        self.with_composer(|composer, cx| composer.send_first_prompt(prompt, cx))
-    }
-
-    /// Adds a notice to the transcript.
-    pub(super) fn add_notice(&mut self, level: NoticeLevel, text: impl Into<String>, hint: Option<String>) {
-        self.transcript.notice(level, text, hint);
+    fn elicitation_answered(&mut self, id: &ElicitationId) {
+        self.compositor.close_form(id);
+        self.model.activity.elicitations.retain(|request| request.elicitation_id != *id);
     }
 
     /// Replaces the keymap. Removes notices about problems that are gone from the keymap file, adds notices
@@ -287,7 +285,7 @@ impl App {
         }
         let is_new = |problem: &&String| !before.problems().contains(problem);
         let new: Vec<String> = now.problems().iter().filter(is_new).cloned().collect();
-        new.iter().for_each(|problem| self.add_notice(NoticeLevel::Warning, problem, None));
+        new.iter().for_each(|problem| self.transcript.notice(NoticeLevel::Warning, problem, None));
         new
     }
 
@@ -322,7 +320,8 @@ macro_rules! component_methods {
             ) -> Vec<Action> {
                 let mut cx = Context::new(view!(self));
                 work(&mut self.$field, &mut cx);
-                cx.into_effects().into_iter().flat_map(|effect| self.apply(effect)).collect()
+                let effects = cx.into_effects();
+                self.apply_all(effects)
             })*
         }
     };
@@ -334,4 +333,5 @@ component_methods! {
     with_approvals: approvals, ApprovalPanel;
     with_queue: queue, QueuePanel;
     with_overlays: compositor, Compositor;
+    with_screen_keys: screen_keys, ScreenKeys;
 }

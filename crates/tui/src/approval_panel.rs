@@ -22,9 +22,8 @@ use crate::approval_panel::decision::decide;
 use crate::component::{Component, Context, Outcome, ViewContext};
 use crate::denial::denial_reason;
 use crate::effect::{Effect, FlashText, Opening};
-use crate::keymap;
-use crate::keymap::KeyCommand;
 use crate::keymap::chord::Chord;
+use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::shown_since::ShownSince;
 use crate::text::one_line;
 
@@ -138,10 +137,11 @@ impl ApprovalPanel {
     /// The command of a key. Digits give the answers in the displayed order, as in other agents. Enter and Esc mean
     /// something only while an answer is selected.
     fn command(&self, key: KeyEvent, request: &ApprovalRequest, cx: &Context<'_>) -> Option<KeyCommand> {
-        let bound = cx.ui.keymap.command(keymap::Context::Approval, key);
+        let bound = cx.ui.keymap.command(KeyContext::Approval, key);
         match bound.or_else(|| numbered_answer(key, request))? {
             KeyCommand::GiveAnswer | KeyCommand::ClearAnswer if self.selected.is_none() => None,
             KeyCommand::AllowSession if request.rule.is_empty() => None,
+            KeyCommand::AllowAlways if request.proposed.is_none() => None,
             KeyCommand::ShowCall if cx.focus.is_on_call_page => None,
             command => Some(command),
         }
@@ -164,6 +164,7 @@ impl ApprovalPanel {
         match command {
             KeyCommand::Allow => self.answer(ApprovalAnswer::Once, request, cx),
             KeyCommand::AllowSession => self.answer(ApprovalAnswer::Session, request, cx),
+            KeyCommand::AllowAlways => self.answer(ApprovalAnswer::Always, request, cx),
             KeyCommand::Deny => self.answer(ApprovalAnswer::Deny, request, cx),
             KeyCommand::DenyWithReason => self.answer(ApprovalAnswer::DenyWithReason, request, cx),
             KeyCommand::GiveAnswer => {
@@ -189,6 +190,11 @@ impl ApprovalPanel {
         match answer {
             ApprovalAnswer::Once => decide(request, Decision::Once, cx),
             ApprovalAnswer::Session => decide(request, Decision::Session, cx),
+            ApprovalAnswer::Always => {
+                let call = request.tool_call_id.clone();
+                let opening = request.proposed.clone().map(|rules| Opening::RuleForm { call, rules });
+                opening.into_iter().for_each(|form| cx.push(Effect::Open(form)));
+            }
             ApprovalAnswer::Deny => decide(request, Decision::Deny { reason: denial_reason("") }, cx),
             ApprovalAnswer::DenyWithReason => {
                 cx.push(Effect::CloseCallPage(request.tool_call_id.clone()));

@@ -8,6 +8,7 @@ pub(crate) mod candidate;
 mod commands;
 pub(crate) mod files;
 pub(crate) mod paths;
+mod resources;
 pub(crate) mod values;
 pub(crate) mod word;
 
@@ -182,8 +183,9 @@ impl Completion {
         if text.before == self.seen {
             return;
         }
-        // In a recalled prompt the arrow keys browse the history until it is edited.
-        self.kind = match text.is_recalled {
+        // Text that the user didn't type isn't completed until it is edited: in a recalled prompt the arrow keys browse
+        // the history, and a prompt that was put here is to be sent again.
+        self.kind = match text.is_unedited {
             true => CompletionKind::Nothing,
             false => completion_kind(text.before, text.begins_command),
         };
@@ -212,7 +214,12 @@ impl Completion {
         }
         self.is_stale = true;
         if let Some((files, _)) = &self.files.known {
-            cx.push(Action::List(ListAction::RankFiles(Ranking { files: Arc::clone(files), query })));
+            let resources = Arc::clone(&cx.model.info.resources);
+            cx.push(Action::List(ListAction::RankFiles(Ranking {
+                files: Arc::clone(files),
+                resources,
+                query,
+            })));
         }
     }
 
@@ -227,7 +234,8 @@ impl Completion {
         self.files.is_walking = false;
         self.files.known = Some((Arc::clone(&files), cx.now));
         if let CompletionKind::File(query) = &self.kind {
-            cx.push(Action::List(ListAction::RankFiles(Ranking { files, query: query.clone() })));
+            let (resources, query) = (Arc::clone(&cx.model.info.resources), query.clone());
+            cx.push(Action::List(ListAction::RankFiles(Ranking { files, resources, query })));
         }
     }
 
@@ -333,8 +341,8 @@ pub(crate) struct EditedText<'a> {
     pub(crate) before: &'a str,
     /// The line is the first one.
     pub(crate) begins_command: bool,
-    /// It is an unedited prompt of the history.
-    pub(crate) is_recalled: bool,
+    /// The user hasn't typed it: it is an unedited prompt of the history, or was put into the editor.
+    pub(crate) is_unedited: bool,
 }
 
 /// The meaning of a key for the completion.

@@ -12,8 +12,8 @@ use tiller_core::unit::UnixMs;
 use tiller_render::Line;
 
 use crate::block::notice_level::NoticeLevel;
-use crate::effect::{Effect, FlashText};
-use crate::keymap::KeyCommand;
+use crate::effect::Effect;
+use crate::keymap::table::KeyCommand;
 use crate::session_model::SessionModel;
 use crate::ui_context::UiContext;
 
@@ -116,7 +116,7 @@ impl<'a> Context<'a> {
 
     /// Shows a message at the bottom of the screen for a while.
     pub(crate) fn flash(&mut self, text: impl Into<String>) {
-        self.push(Effect::Flash(FlashText { text: text.into(), call: None }));
+        self.push(Effect::flash(text));
     }
 
     /// Adds a note to the transcript.

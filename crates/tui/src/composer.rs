@@ -27,9 +27,9 @@ use crate::delivery::DeliveryTime;
 use crate::editor::edit_command::EditCommand;
 use crate::editor::{Editor, EditorDraft};
 use crate::effect::{Effect, Opening, QueueEdit};
-use crate::keymap::KeyCommand;
+use crate::keymap::table::{KeyCommand, KeyContext};
+use crate::list_data;
 use crate::queue::in_order;
-use crate::{keymap, list_data};
 
 /// The editor with its completion.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl Component for Composer {
 
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
         if !area.is_empty() {
-            view::draw(self, area, buffer, view);
+            view::draw(&self.editor, area, buffer, view);
         }
     }
 
@@ -99,7 +99,7 @@ impl Composer {
         if self.editor.is_empty() {
             self.withheld = None;
         }
-        let command = cx.ui.keymap.command(keymap::Context::Main, key);
+        let command = cx.ui.keymap.command(KeyContext::Main, key);
         if self.purpose_key(command, cx) == Outcome::Consumed {
             return Outcome::Consumed;
         }
@@ -120,9 +120,11 @@ impl Composer {
         Outcome::Consumed
     }
 
-    /// Types a key into the editor, or moves its cursor; returns false if the key has no meaning there.
-    pub(crate) fn type_key(&mut self, key: KeyEvent, view: &ViewContext<'_>) -> bool {
-        self.editor.key(key, &view.ui.keymap)
+    /// Types a key into the editor, or moves its cursor.
+    pub(crate) fn type_key(&mut self, key: KeyEvent, cx: &mut Context<'_>) {
+        if self.editor.key(key, &cx.ui.keymap) && !self.editor.is_empty() {
+            cx.push(Effect::Typed);
+        }
     }
 
     /// Accepts the selected candidate as Enter does. If that sends the text, it goes where the editor's text goes at

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use crossterm::event::KeyEvent;
 use tiller_core::event::CompactionChoice;
-use tiller_core::id::CallId;
+use tiller_core::id::{CallId, ElicitationId};
 use tiller_render::Line;
 
 use crate::action::{Action, ListAction, SessionEdit};
@@ -22,6 +22,7 @@ use crate::component::{Component, Context, Outcome};
 use crate::compositor::consumed_key::ConsumedKey;
 use crate::compositor::deferred_overlay::DeferredOverlay;
 use crate::effect::{Effect, LeaveScope, Opening};
+use crate::elicitation_form::ElicitationForm;
 use crate::list_kind::ListKind;
 use crate::navigate::Navigate;
 use crate::overlay::Overlay;
@@ -100,7 +101,9 @@ impl Compositor {
 
     /// Follows a change: opens what was deferred, and lets the overlays load what they need.
     pub(crate) fn refresh(&mut self, cx: &mut Context<'_>) {
+        self.show_elicitation(cx);
         self.open_deferred(cx);
+        self.close_answered_rule_form(cx);
         if let Some(Overlay::Picker(picker)) = self.overlays.last_mut() {
             picker.refresh(cx);
         }
@@ -111,6 +114,14 @@ impl Compositor {
             tree.refresh(cx);
         }
         self.refresh_session_lists(cx);
+    }
+
+    /// Closes the form for the rules of a call that no longer waits.
+    fn close_answered_rule_form(&mut self, cx: &Context<'_>) {
+        let waits = |call: &CallId| {
+            cx.model.activity.approvals.iter().any(|pending| pending.request.tool_call_id == *call)
+        };
+        self.overlays.retain(|overlay| overlay.edited_call().is_none_or(waits));
     }
 
     /// Tells session lists whether a session can be restored; ends the search when no list is open.
@@ -129,7 +140,7 @@ impl Compositor {
             Opening::List { kind: ListKind::Themes, .. } => {
                 let (items, selected) = theme_items(&cx.ui.theme);
                 let source = list_source(ListKind::Themes);
-                Overlay::picker(Picker::with_items(source, source.title().to_owned(), items, selected))
+                Overlay::picker(Picker::with_items(source, source.facts().title.to_owned(), items, selected))
             }
             Opening::List { kind, filter } => {
                 cx.push(Action::List(ListAction::LoadItems(kind)));
@@ -142,9 +153,12 @@ impl Compositor {
             Opening::SettingValues { title, items, selected } => {
                 Overlay::picker(Picker::with_items(&SettingValueList, title, items, selected))
             }
-            Opening::Prompts(items) => {
-                Overlay::picker(Picker::with_items(&PromptList, PromptList.title().to_owned(), items, 0))
-            }
+            Opening::Prompts(items) => Overlay::picker(Picker::with_items(
+                &PromptList,
+                PromptList.facts().title.to_owned(),
+                items,
+                0,
+            )),
             Opening::Question { title, items } => {
                 Overlay::picker(Picker::with_items(&Question, title, items, 0))
             }
@@ -159,6 +173,10 @@ impl Compositor {
             Opening::Help { title, lines } => Overlay::Pager(Pager::new(&title, lines).with_columns()),
             Opening::CallPage { call, title, lines } => {
                 Overlay::Pager(Pager::new(&title, lines).for_call(call))
+            }
+            Opening::RuleForm { call, rules } => {
+                cx.push(Action::List(ListAction::LoadItems(ListKind::RuleFiles)));
+                Overlay::picker(Picker::editing_rules(call, &rules))
             }
             Opening::Tree(purpose) => Overlay::Tree(Box::new(TreeView::new(purpose))),
         };
@@ -206,7 +224,7 @@ impl Compositor {
         match self.overlays.last_mut() {
             Some(Overlay::Picker(picker)) => picker.click(line, height),
             Some(Overlay::Tree(tree)) => tree.click(line),
-            Some(Overlay::Pager(_)) | None => false,
+            Some(Overlay::Pager(_) | Overlay::Form(_)) | None => false,
         }
     }
 
@@ -215,7 +233,7 @@ impl Compositor {
         match self.overlays.last_mut() {
             Some(Overlay::Picker(picker)) => picker.accept_selected(cx),
             Some(Overlay::Tree(tree)) => tree.accept_selected(cx),
-            Some(Overlay::Pager(_)) | None => {}
+            Some(Overlay::Pager(_) | Overlay::Form(_)) | None => {}
         }
     }
 
@@ -239,6 +257,25 @@ impl Compositor {
         if let Some(page) = page.and_then(Overlay::as_pager) {
             page.replace_lines(lines);
         }
+    }
+
+    /// Shows the first question of a server once the user isn't typing, and closes the form of one that is over.
+    fn show_elicitation(&mut self, cx: &mut Context<'_>) {
+        let first = cx.view().model.activity.elicitations.first();
+        let is_over = |overlay: &Overlay| {
+            let shown = overlay.as_form().map(ElicitationForm::id);
+            shown.is_some() && shown != first.map(|request| &request.elicitation_id)
+        };
+        self.overlays.retain(|overlay| !is_over(overlay));
+        if let Some(request) = first.filter(|_| self.overlays.is_empty() && !cx.focus.is_typing) {
+            let form = ElicitationForm::new(request.clone(), cx.now);
+            self.overlays.push(Overlay::Form(Box::new(form)));
+        }
+    }
+
+    /// Closes the form of a question.
+    pub(crate) fn close_form(&mut self, id: &ElicitationId) {
+        self.overlays.retain(|overlay| overlay.as_form().is_none_or(|form| form.id() != id));
     }
 
     /// Closes the page of a pending call.

@@ -4,7 +4,6 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tiller_render::{Emphasis, Line, Role, Span, Style};
 
-use crate::layout::right_aligned;
 use crate::terminal::links::mark;
 use crate::theme::ThemeState;
 
@@ -61,9 +60,4 @@ pub(crate) fn title(text: &str, note: &str, width: u16) -> Line {
         Span::new(" ──", Role::Muted),
     ]
     .into()
-}
-
-/// A line with right-aligned text.
-pub(crate) fn spread(left: Vec<Span>, right: Span, width: usize) -> Line {
-    right_aligned(left, Some(right), width)
 }

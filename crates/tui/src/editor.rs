@@ -21,7 +21,8 @@ use crate::editor::kill_ring::{KillRing, KillSide};
 use crate::editor::placeholders::Placeholders;
 use crate::editor::rows::{EditorRows, row_text};
 use crate::editor::text::EditorText;
-use crate::keymap::{Context, KeyCommand, Keymap};
+use crate::keymap::Keymap;
+use crate::keymap::table::{KeyCommand, KeyContext};
 
 /// Maximum size of an expanded prompt in the history, in bytes; the newest prompts are read whole at every start.
 const MAX_HISTORY_BYTES: usize = 16 * 1024;
@@ -38,6 +39,8 @@ pub(super) struct Editor {
     window: (usize, usize),
     /// The column that vertical moves keep.
     column: Option<usize>,
+    /// The text that was put here in place of the user's, until it is edited.
+    put: Option<String>,
 }
 
 /// The form of a text in the prompt history.
@@ -70,6 +73,7 @@ impl Editor {
             rows: EditorRows::default(),
             window: (0, 1),
             column: None,
+            put: None,
         }
     }
 
@@ -122,6 +126,7 @@ impl Editor {
     /// Replaces the text; undo restores the previous one.
     pub(super) fn set_text(&mut self, text: &str) {
         self.text.set_undoable(text);
+        self.put = Some(text.to_owned());
         self.history.reset();
         self.after_change();
     }
@@ -170,6 +175,7 @@ impl Editor {
     /// Restores a stashed text in place of the current one.
     pub(super) fn restore(&mut self, draft: EditorDraft) {
         self.text.swap(draft.text);
+        self.put = Some(self.text());
         self.placeholders = draft.placeholders;
         self.history.reset();
         self.after_change();
@@ -248,9 +254,10 @@ impl Editor {
         &before[before.rfind('\n').map_or(0, |at| at + 1)..]
     }
 
-    /// Returns true if it shows an unedited prompt of the history.
-    pub(super) fn is_recalled(&self) -> bool {
-        self.history.is_showing(self.text.as_str())
+    /// Returns true if the user hasn't typed the text: it is an unedited prompt of the history, or was put here.
+    pub(super) fn is_unedited(&self) -> bool {
+        let text = self.text.as_str();
+        self.history.is_showing(text) || self.put.as_deref() == Some(text)
     }
 
     /// Replaces `count` characters before the cursor.
@@ -263,7 +270,7 @@ impl Editor {
 
     /// Handles a key; returns false if it has no meaning in a text.
     pub(super) fn key(&mut self, key: KeyEvent, keymap: &Keymap) -> bool {
-        if let Some(KeyCommand::Edit(edit)) = keymap.command(Context::Editor, key) {
+        if let Some(KeyCommand::Edit(edit)) = keymap.command(KeyContext::Editor, key) {
             return self.edit(edit);
         }
         let is_typed = (key.modifiers - KeyModifiers::SHIFT).is_empty();
@@ -410,6 +417,7 @@ impl Editor {
 
     /// Resets column and kill state after a movement or an edit other than kill and yank.
     fn after_change(&mut self) {
+        self.put.take_if(|put| put != self.text.as_str());
         self.column = None;
         self.kills.end_sequence();
         self.scroll();

@@ -1,6 +1,7 @@
 //! What components ask for, as data. The app applies effects on the screen and hands actions to the executor.
 
-use tiller_core::id::{CallId, EntryId, QueueId};
+use tiller_core::id::{CallId, ElicitationId, EntryId, QueueId};
+use tiller_core::proposed_rules::ProposedRules;
 use tiller_render::Line;
 
 use crate::action::{Action, TerminalAction, UserText};
@@ -27,6 +28,8 @@ pub(crate) enum Effect {
         text: String,
         hint: Option<String>,
     },
+    /// Marks notices with this text as outdated.
+    MarkOutdated(String),
     /// Opens an overlay.
     Open(Opening),
     /// Closes the overlay on top, after a choice.
@@ -38,6 +41,8 @@ pub(crate) enum Effect {
     Leave(LeaveScope),
     /// The pending call was answered here.
     CallAnswered(CallId),
+    /// The server's question was answered here.
+    ElicitationAnswered(ElicitationId),
     /// The editor takes the reason for denying this call.
     WriteReason(CallId),
     /// Replaces the lines of the pending call's page, if it is open.
@@ -51,10 +56,18 @@ pub(crate) enum Effect {
     EditQueued(QueueEdit),
     /// The edit of a queued message ended; the queue panel gets the keys back.
     QueueEditEnded,
+    /// A queued message was delivered before this edit of it was applied.
+    QueueEditTooLate(String),
     /// The editor takes an instruction for the summary of the branch that is left for this entry.
     WriteSummaryInstruction(EntryId),
     /// The draft was cleared; the next press of the same key doesn't quit.
     DraftCleared,
+    /// Text was typed into the editor; the focus of a block would take the next letters.
+    Typed,
+    /// Gives the keys to the queue panel.
+    EnterQueue,
+    /// Collapses or expands the plan.
+    FoldPlan,
     /// Puts text before the draft in the editor.
     PutBeforeDraft(String),
     /// Puts a prompt of the history into the editor.
@@ -131,6 +144,11 @@ pub(crate) enum Opening {
         title: String,
         lines: Vec<Line>,
     },
+    /// The rules that would allow a pending call, to be edited and saved.
+    RuleForm {
+        call: CallId,
+        rules: ProposedRules,
+    },
     Tree(TreePurpose),
 }
 
@@ -164,6 +182,11 @@ pub(crate) struct FlashText {
 }
 
 impl Effect {
+    /// Shows a message at the bottom of the screen for a while.
+    pub(crate) fn flash(text: impl Into<String>) -> Self {
+        Self::Flash(FlashText { text: text.into(), call: None })
+    }
+
     /// Ends the program.
     pub(crate) fn quit() -> Self {
         Self::Perform(Action::Terminal(TerminalAction::Quit))

@@ -45,7 +45,6 @@ use crate::opened_session::OpenedSession;
 use crate::options::TuiOptions;
 use crate::terminal::Screen;
 use crate::terminal_signals::{Notifier, TerminalFocus};
-use crate::theme::ThemeState;
 use crate::ui_context::UiContext;
 use crate::{clipboard, crash_report};
 
@@ -121,18 +120,12 @@ impl EventLoop {
         let earlier = HistoryReader::start(options.files.history.as_deref());
         let keymap = keymap(&options);
         log_problems(keymap.problems());
+        let (cwd, home) = (options.cwd.clone(), options.home.clone());
         let ui = UiContext {
-            cwd: options.cwd.clone(),
-            home: options.home.clone(),
-            zone: TimeZone::system(),
-            theme: ThemeState::new(&options.themes),
-            banner: Vec::new(),
-            provider_keys: Vec::new(),
             keymap: Arc::new(keymap),
             render_options: options.terminal.abilities.render_options(HighlightCache::default()),
             images: options.terminal.abilities.images,
-            size: (80, 24),
-            cell_pixels: (8, 16),
+            ..UiContext::new(cwd, home, TimeZone::system(), &options.themes)
         };
         let mut app = App::new(ui, Vec::new());
         let mut draft = DraftSaver::new(options.files.drafts.clone());
@@ -191,7 +184,7 @@ impl EventLoop {
                 self.app.composer.editor.put_before(&[prompt.text]);
                 self.app.apply(Effect::Open(Opening::sessions()))
             }
-            Some(prompt) => self.app.send_first_prompt(prompt),
+            Some(prompt) => self.app.with_composer(|composer, cx| composer.send_first_prompt(prompt, cx)),
             // With text in the editor, the picker opens only on request.
             None if pick && has_paste => self.app.apply(Effect::Open(Opening::sessions())),
             None if pick => self.app.offer_sessions(now()),
@@ -257,7 +250,7 @@ impl EventLoop {
             }
             if loaded && let Some(link) = &mut self.connection {
                 for notice in std::mem::take(&mut link.notices) {
-                    self.app.add_notice(NoticeLevel::Warning, notice, None);
+                    self.app.transcript.notice(NoticeLevel::Warning, notice, None);
                 }
                 self.warn_about_keys();
             }
@@ -335,7 +328,7 @@ impl EventLoop {
     fn warn_about_keys(&mut self) {
         let keymap = Arc::clone(&self.app.ui.keymap);
         for problem in keymap.problems() {
-            self.app.add_notice(NoticeLevel::Warning, problem.clone(), None);
+            self.app.transcript.notice(NoticeLevel::Warning, problem.clone(), None);
         }
     }
 

@@ -11,8 +11,10 @@ mod lists;
 pub(crate) mod log_queries;
 mod navigate;
 mod queue;
+mod rules;
 pub(crate) mod welcome;
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -103,6 +105,14 @@ impl Executor {
     }
 }
 
+/// Takes the next action: a postponed one first.
+async fn next_action(postponed: &mut VecDeque<Action>, todo: &mut mpsc::Receiver<Action>) -> Option<Action> {
+    match postponed.pop_front() {
+        Some(action) => Some(action),
+        None => todo.recv().await,
+    }
+}
+
 struct ExecutorWorker {
     agent: AgentSession,
     options: TuiOptions,
@@ -122,10 +132,14 @@ impl ExecutorWorker {
         let mut background = JoinSet::new();
         // Not awaited at the end: closing the session ends them.
         let mut detached = JoinSet::new();
-        while let Some(action) = todo.recv().await {
+        let mut postponed = VecDeque::new();
+        while let Some(action) = next_action(&mut postponed, &mut todo).await {
             self.reap(&mut background, &mut detached).await;
             let text = action.typed();
-            let outcome = self.perform(action, &mut background, &mut detached).await;
+            let outcome = match action {
+                Action::Submit(submit) => self.submit_stoppable(submit, &mut todo, &mut postponed).await,
+                action => self.perform(action, &mut background, &mut detached).await,
+            };
             let reports = match outcome {
                 Ok(reports) => reports,
                 Err(error) => vec![failure(&error, text)],
@@ -139,6 +153,38 @@ impl ExecutorWorker {
         self.session_search = None;
         self.lookup.store(u64::MAX, Ordering::Relaxed);
         while background.join_next().await.is_some() {}
+    }
+
+    /// Submits a message. The agent may read resources and run hooks first; meanwhile it can be stopped, and questions
+    /// can be answered. All other actions are postponed, so that they stay in order.
+    async fn submit_stoppable(
+        &self,
+        submit: Submit,
+        todo: &mut mpsc::Receiver<Action>,
+        postponed: &mut VecDeque<Action>,
+    ) -> Result<Vec<TaskResult>, AgentError> {
+        let job = TaskResult::Began(Job::Send);
+        let _ = self.results.send(job).await;
+        let mut sent = std::pin::pin!(self.submit(submit));
+        let outcome = loop {
+            tokio::select! {
+                biased;
+                outcome = &mut sent => break outcome,
+                Some(action) = todo.recv(), if postponed.len() < ACTIONS => match action {
+                    Action::Abort => {
+                        if let Ok(items) = self.agent.abort().await {
+                            let _ = self.results.send(TaskResult::ReturnedMessages(items)).await;
+                        }
+                    }
+                    Action::AnswerElicitation(id, answer) => {
+                        let _ = self.agent.answer_elicitation(id, answer).await;
+                    }
+                    action => postponed.push_back(action),
+                },
+            }
+        };
+        let _ = self.results.send(TaskResult::Ended(Job::Send)).await;
+        outcome
     }
 
     /// Removes finished jobs and reports panics; the other jobs continue.
@@ -159,11 +205,20 @@ impl ExecutorWorker {
     ) -> Result<Vec<TaskResult>, AgentError> {
         let agent = &self.agent;
         Ok(match action {
-            Action::Submit(submit) => self.submit(submit).await?,
+            // Performed by `run`, because it can be stopped.
+            Action::Submit(_) => Vec::new(),
             Action::Navigate(target) => self.perform_navigation(target, detached).await?,
             Action::Abort => vec![TaskResult::ReturnedMessages(agent.abort().await?)],
+            Action::MoveToBackground => self.move_to_background().await?,
             Action::Queue(order) => queue::perform(agent, order).await?,
             Action::Decide(call, decision) => no_result(agent.decide(call, decision).await?),
+            Action::AnswerElicitation(id, answer) => {
+                match agent.answer_elicitation(id, answer).await {
+                    // Withdrawn meanwhile.
+                    Err(AgentError::NotFound(_)) => Vec::new(),
+                    answered => no_result(answered?),
+                }
+            }
             Action::Compact(text) => self.compact(text, detached),
             Action::Truncate => self.truncate(detached),
             Action::Edit(change) => self.edit_session(change).await?,
@@ -179,10 +234,14 @@ impl ExecutorWorker {
             }
             Action::Reload => self.load().await?,
             Action::Refresh => self.refresh(background).await?,
-            Action::LoadCommands => vec![TaskResult::Commands(agent.slash_commands().await?)],
+            Action::LoadCommands => vec![
+                TaskResult::Commands(agent.slash_commands().await?),
+                TaskResult::Resources(agent.served_resources().await?),
+            ],
             Action::ReloadResources => self.read_resources().await?,
             Action::ShowSessionInfo { width } => self.show_session_info(width).await?,
             Action::ShowContext { width } => self.show_context(width).await?,
+            Action::ShowToolServers => self.show_tool_servers().await?,
             Action::Export(file) => self.export(file, background).await?,
             Action::Attach(path, text) => self.attach(path, text, background).await?,
             // Performed by the event loop.
@@ -217,6 +276,22 @@ impl ExecutorWorker {
         let breakdown = self.agent.context_breakdown().await?;
         let lines = list_data::context(&breakdown, self.options.home.as_deref(), width);
         Ok(vec![TaskResult::Page { title: "context".to_owned(), lines }])
+    }
+
+    /// Moves the running command to the background. It may have ended meanwhile.
+    async fn move_to_background(&self) -> Result<Vec<TaskResult>, AgentError> {
+        match self.agent.move_to_background().await {
+            Ok(()) => Ok(Vec::new()),
+            Err(AgentError::NotFound(_)) => {
+                Ok(vec![TaskResult::Note("No command is running any more.".to_owned())])
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn show_tool_servers(&self) -> Result<Vec<TaskResult>, AgentError> {
+        let lines = list_data::tool_servers(&self.agent.tool_servers().await?);
+        Ok(vec![TaskResult::Page { title: "MCP servers".to_owned(), lines }])
     }
 
     /// Sends a message to the agent or runs a shell command. Files mentioned in it are attached.

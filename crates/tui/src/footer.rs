@@ -6,8 +6,8 @@ use tiller_core::message::ThinkingLevel;
 use tiller_render::{Line, Role, Span, truncate_to};
 
 use crate::component::ViewContext;
-use crate::draw::spread;
-use crate::keymap::KeyCommand;
+use crate::keymap::table::KeyCommand;
+use crate::layout::right_aligned;
 use crate::path_display::shortened;
 use crate::text::one_line;
 
@@ -70,10 +70,7 @@ pub(crate) fn line(view: &ViewContext<'_>) -> Line {
         }
         let mut spans = vec![Span::new(" ", Role::Text)];
         spans.extend(joined(&left));
-        let mut line = spread(spans, Span::new(" ".repeat(total_width(&right)), Role::Text), width + 1);
-        line.spans.pop();
-        line.spans.extend(joined(&right));
-        return line;
+        return right_aligned(spans, joined(&right), width + 1);
     }
     let text: Vec<&str> =
         facts.iter().filter(|fact| fact.rank <= APPROVAL).map(|fact| fact.text.as_str()).collect();
@@ -138,6 +135,11 @@ fn right(view: &ViewContext<'_>, hint: FooterHint) -> Vec<FooterItem> {
     let mut add = |text: String, role, rank| shown.push(FooterItem { text, role, rank });
     if let Some(tool) = covered_question(view) {
         add(format!("? {} needs approval", truncate_to(&one_line(tool), 20)), Role::Warning, MODEL);
+    }
+    match view.model.activity.background_jobs {
+        0 => {}
+        1 => add("1 job".to_owned(), Role::Text, APPROVAL),
+        jobs => add(format!("{jobs} jobs"), Role::Text, APPROVAL),
     }
     if let Some(model) = &facts.model {
         let thinking = match facts.thinking {

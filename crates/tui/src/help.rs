@@ -5,7 +5,8 @@ use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
 use tiller_engine::slash_command::available_commands;
 use tiller_render::{Emphasis, Line, Role, Span, Style};
 
-use super::keymap::{Context, KeyBinding, KeyCommand as K, Keymap};
+use crate::keymap::Keymap;
+use crate::keymap::table::{KeyBinding, KeyCommand as K, KeyContext};
 use crate::text::one_line;
 
 /// The keys for newcomers, with short descriptions.
@@ -21,7 +22,7 @@ const ESSENTIAL_KEYS: [(&[K], &str); 15] = [
     (&[K::Stop], "stop the agent; twice when idle: open the tree"),
     (&[K::Clear, K::Quit], "clear the editor; quit"),
     (&[K::PickModel, K::NextThinking], "choose a model; next thinking level"),
-    (&[K::NextApproval], "approval mode: ask, auto, read-only"),
+    (&[K::NextApproval], "approval mode: ask, auto, plan, read-only"),
     (&[K::UnfoldOutput, K::UnfoldThinking], "expand output; thinking"),
     (&[K::PageUp, K::PageDown], "scroll"),
     (&[K::Search, K::ChooseOlder], "search the transcript; select a block"),
@@ -94,21 +95,21 @@ fn key_row(keymap: &Keymap, binding: &KeyBinding, keys: &str) -> Line {
 }
 
 /// The heading of a context.
-pub(super) const fn context_heading(context: Context) -> &'static str {
+pub(super) const fn context_heading(context: KeyContext) -> &'static str {
     match context {
-        Context::Main => "Anywhere",
-        Context::Editor => "In the editor",
-        Context::Approval => "When a call needs approval",
-        Context::Queue => "In the message queue",
-        Context::Popup => "In lists and pages",
-        Context::Page => "On a page",
-        Context::Sessions => "In the session list",
-        Context::Models => "In the model list",
-        Context::Settings => "In the settings list",
-        Context::Permissions => "In the permissions list",
-        Context::Tree => "In the tree",
-        Context::Block => "When a block is selected (editor empty)",
-        Context::Search => "While searching",
+        KeyContext::Main => "Anywhere",
+        KeyContext::Editor => "In the editor",
+        KeyContext::Approval => "When a call needs approval",
+        KeyContext::Queue => "In the message queue",
+        KeyContext::Popup => "In lists and pages",
+        KeyContext::Page => "On a page",
+        KeyContext::Sessions => "In the session list",
+        KeyContext::Models => "In the model list",
+        KeyContext::Settings => "In the settings list",
+        KeyContext::Permissions => "In the permissions list",
+        KeyContext::Tree => "In the tree",
+        KeyContext::Block => "When a block is selected (editor empty)",
+        KeyContext::Search => "While searching",
     }
 }
 

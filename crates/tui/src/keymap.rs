@@ -1,454 +1,20 @@
-//! The key bindings: one table with every command, its name, default keys, context and description.
-//!
-//! Some commands have conditions beyond their context: `ctrl+d` quits only from an empty editor. The code that runs a
-//! command checks them; a key whose command doesn't apply at the moment falls through to the next context.
+//! The effective key bindings: the defaults of [`table`] and the user's own ([`bindings`]).
 
 mod bindings;
 pub(crate) mod chord;
+pub(crate) mod table;
 
 use std::collections::HashMap;
 
 use crossterm::event::KeyEvent;
 
-use crate::editor::edit_command::EditCommand;
 use crate::keymap::chord::Chord;
-
-/// Where a key binding applies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Context {
-    /// The transcript and the editor.
-    Main,
-    /// The text being written. Only keys without a meaning in `Main` get here.
-    Editor,
-    /// A pending approval request, while the editor is empty.
-    Approval,
-    /// The queued messages.
-    Queue,
-    /// Any overlay over the transcript.
-    Popup,
-    /// A page of text; `Popup` keys apply too.
-    Page,
-    /// The session tree; `Popup` keys apply too.
-    Tree,
-    /// A session list; `Popup` keys apply too.
-    Sessions,
-    /// The model list; `Popup` keys apply too.
-    Models,
-    /// The settings list; `Popup` keys apply too.
-    Settings,
-    /// The list of the session's permissions; `Popup` keys apply too.
-    Permissions,
-    /// A selected block of the transcript, while the editor is empty.
-    Block,
-    /// The search line of the transcript.
-    Search,
-}
-
-/// A command that keys are bound to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum KeyCommand {
-    Send,
-    SteerNow,
-    FollowUp,
-    Newline,
-    Stop,
-    Clear,
-    Quit,
-    EditQueue,
-    PickModel,
-    NextModel,
-    PreviousModel,
-    NextThinking,
-    NextApproval,
-    UnfoldOutput,
-    UnfoldThinking,
-    PageUp,
-    PageDown,
-    Top,
-    Bottom,
-    SearchHistory,
-    EditElsewhere,
-    PasteImage,
-    Suspend,
-    Help,
-    /// An edit of the text or a cursor movement.
-    Edit(EditCommand),
-    Allow,
-    AllowSession,
-    Deny,
-    DenyWithReason,
-    ShowCall,
-    CallUp,
-    CallDown,
-    NextAnswer,
-    PreviousAnswer,
-    GiveAnswer,
-    ClearAnswer,
-    QueueUp,
-    QueueDown,
-    QueueEdit,
-    QueueEarlier,
-    QueueLater,
-    QueueTurn,
-    QueueRelease,
-    QueueRemove,
-    QueueUndo,
-    QueueClear,
-    QueueBack,
-    Up,
-    Down,
-    PopupPageUp,
-    PopupPageDown,
-    First,
-    Last,
-    Accept,
-    Back,
-    Close,
-    ClearFilter,
-    DeleteWord,
-    Switch,
-    LeavePage,
-    FindInPage,
-    Hide,
-    ShowHidden,
-    Rename,
-    Trash,
-    Untrash,
-    Threads,
-    ModelAndThinking,
-    ResetSetting,
-    Revoke,
-    Fold,
-    Unfold,
-    FoldOthers,
-    ForkPoint,
-    PreviousBranch,
-    NextBranch,
-    Leaf,
-    NextFilter,
-    EditLabel,
-    ForkHere,
-    TogglePreview,
-    PreviewUp,
-    PreviewDown,
-    Oldest,
-    Newest,
-    OlderPrompt,
-    NewerPrompt,
-    ChooseOlder,
-    ChooseNewer,
-    Search,
-    BlockOlder,
-    BlockNewer,
-    BlockFold,
-    BlockCopy,
-    BlockBack,
-    SearchOlder,
-    SearchNewer,
-    SearchStay,
-    SearchClear,
-    SearchBack,
-}
-
-#[derive(Debug)]
-pub(super) struct KeyBinding {
-    pub(super) command: KeyCommand,
-    /// The name in `keybindings.json`.
-    pub(super) name: &'static str,
-    pub(super) context: Context,
-    /// Default keys, in the syntax of [`Chord::parse`].
-    pub(super) keys: &'static [&'static str],
-    pub(super) about: &'static str,
-}
-
-const fn row(
-    command: KeyCommand,
-    (context, name): (Context, &'static str),
-    keys: &'static [&'static str],
-    about: &'static str,
-) -> KeyBinding {
-    KeyBinding { command, name, context, keys, about }
-}
-
-use Context::{
-    Approval, Block, Editor, Main, Models, Page, Permissions, Popup, Queue, Search, Sessions, Settings, Tree,
-};
-use KeyCommand as K;
-
-/// Every command, in the order of display.
-pub(super) const TABLE: &[KeyBinding] = &[
-    row(
-        K::Send,
-        (Main, "send"),
-        &["enter"],
-        "send; while the agent works: steer it before its next tool call",
-    ),
-    row(
-        K::SteerNow,
-        (Main, "steer_now"),
-        &["ctrl+enter"],
-        "send now: interrupt the agent, keep its partial answer (empty editor: deliver the queued steering message now)",
-    ),
-    row(K::FollowUp, (Main, "follow_up"), &["alt+enter", "ctrl+q"], "send after the agent has finished"),
-    row(
-        K::Newline,
-        (Main, "newline"),
-        &["shift+enter", "ctrl+j"],
-        "insert a new line (or type \\ before enter)",
-    ),
-    row(
-        K::Stop,
-        (Main, "stop"),
-        &["esc"],
-        "stop the agent and put queued messages back into the editor; twice when idle: open the tree",
-    ),
-    row(K::EditQueue, (Main, "edit_queue"), &["alt+up"], "edit, reorder or remove queued messages"),
-    row(
-        K::Clear,
-        (Main, "clear"),
-        &["ctrl+c"],
-        "clear the editor; editor empty: stop the agent; twice: quit",
-    ),
-    row(K::Quit, (Main, "quit"), &["ctrl+d"], "quit (agent idle, editor empty)"),
-    row(K::PickModel, (Main, "pick_model"), &["ctrl+l"], "choose a model"),
-    row(K::NextModel, (Main, "next_model"), &["ctrl+p"], "next model"),
-    row(K::PreviousModel, (Main, "previous_model"), &["ctrl+shift+p"], "previous model"),
-    row(K::NextThinking, (Main, "next_thinking"), &["shift+tab"], "next thinking level"),
-    row(K::NextApproval, (Main, "next_approval"), &["alt+a"], "next approval mode: ask, auto, read-only"),
-    row(K::UnfoldOutput, (Main, "unfold_output"), &["ctrl+o"], "expand or collapse output and summaries"),
-    row(K::UnfoldThinking, (Main, "unfold_thinking"), &["ctrl+t"], "expand or collapse thinking"),
-    row(K::PageUp, (Main, "page_up"), &["pgup"], "scroll up"),
-    row(K::PageDown, (Main, "page_down"), &["pgdn"], "scroll down"),
-    row(K::Top, (Main, "top"), &["home"], "go to the beginning (editor empty)"),
-    row(
-        K::Bottom,
-        (Main, "bottom"),
-        &["end"],
-        "go to the end and follow new output (editor empty, or cursor at the end of its line)",
-    ),
-    row(K::Oldest, (Main, "oldest"), &["ctrl+home"], "go to the beginning, even with text in the editor"),
-    row(K::Newest, (Main, "newest"), &["ctrl+end"], "go to the end, even with text in the editor"),
-    row(K::OlderPrompt, (Main, "older_prompt"), &["alt+pgup", "alt+p"], "go to the previous prompt"),
-    row(K::NewerPrompt, (Main, "newer_prompt"), &["alt+pgdn", "alt+n"], "go to the next prompt"),
-    row(
-        K::ChooseOlder,
-        (Main, "choose_older"),
-        &["alt+k"],
-        "select a block of the transcript; again: the block above",
-    ),
-    row(K::ChooseNewer, (Main, "choose_newer"), &["alt+j"], "select a block; again: the block below"),
-    row(K::Search, (Main, "search"), &["ctrl+f"], "search the transcript"),
-    row(K::SearchHistory, (Main, "search_history"), &["ctrl+r"], "search earlier prompts"),
-    row(K::EditElsewhere, (Main, "edit_elsewhere"), &["ctrl+g"], "edit the prompt in $EDITOR"),
-    row(K::PasteImage, (Main, "paste_image"), &["ctrl+v"], "attach an image from the clipboard"),
-    row(K::Suspend, (Main, "suspend"), &["ctrl+z"], "suspend tiller"),
-    row(K::Help, (Main, "help"), &["?"], "show help (editor empty)"),
-    row(K::Edit(EditCommand::Left), (Editor, "cursor_left"), &["left", "ctrl+b"], "move one character left"),
-    row(K::Edit(EditCommand::Right), (Editor, "cursor_right"), &["right"], "move one character right"),
-    row(
-        K::Edit(EditCommand::Up),
-        (Editor, "cursor_up"),
-        &["up"],
-        "move one row up; on the first row: previous prompt of the history",
-    ),
-    row(
-        K::Edit(EditCommand::Down),
-        (Editor, "cursor_down"),
-        &["down"],
-        "move one row down; on the last row: next prompt of the history",
-    ),
-    row(
-        K::Edit(EditCommand::WordLeft),
-        (Editor, "word_left"),
-        &["alt+b", "alt+left", "ctrl+left"],
-        "move to the beginning of the word",
-    ),
-    row(
-        K::Edit(EditCommand::WordRight),
-        (Editor, "word_right"),
-        &["alt+f", "alt+right", "ctrl+right"],
-        "move to the end of the word",
-    ),
-    row(
-        K::Edit(EditCommand::LineStart),
-        (Editor, "line_start"),
-        &["ctrl+a", "home"],
-        "move to the beginning of the line",
-    ),
-    row(
-        K::Edit(EditCommand::LineEnd),
-        (Editor, "line_end"),
-        &["ctrl+e", "end"],
-        "move to the end of the line",
-    ),
-    row(
-        K::Edit(EditCommand::TextStart),
-        (Editor, "text_start"),
-        &["alt+<"],
-        "move to the beginning of the text",
-    ),
-    row(K::Edit(EditCommand::TextEnd), (Editor, "text_end"), &["alt+>"], "move to the end of the text"),
-    row(
-        K::Edit(EditCommand::DeleteBack),
-        (Editor, "delete_back"),
-        &["backspace", "shift+backspace", "ctrl+h"],
-        "delete the character before the cursor",
-    ),
-    row(
-        K::Edit(EditCommand::DeleteForward),
-        (Editor, "delete_forward"),
-        &["delete", "ctrl+d"],
-        "delete the character after the cursor",
-    ),
-    row(
-        K::Edit(EditCommand::DeleteWordBack),
-        (Editor, "delete_word_back"),
-        &["ctrl+w", "alt+backspace", "ctrl+backspace"],
-        "cut the word before the cursor",
-    ),
-    row(
-        K::Edit(EditCommand::DeleteWordForward),
-        (Editor, "delete_word_forward"),
-        &["alt+d", "alt+delete", "ctrl+delete"],
-        "cut the word after the cursor",
-    ),
-    row(
-        K::Edit(EditCommand::DeleteToLineStart),
-        (Editor, "delete_to_line_start"),
-        &["ctrl+u"],
-        "cut to the beginning of the line",
-    ),
-    row(
-        K::Edit(EditCommand::DeleteToLineEnd),
-        (Editor, "delete_to_line_end"),
-        &["ctrl+k"],
-        "cut to the end of the line",
-    ),
-    row(K::Edit(EditCommand::Yank), (Editor, "yank"), &["ctrl+y"], "paste the last cut text"),
-    row(
-        K::Edit(EditCommand::YankBefore),
-        (Editor, "yank_before"),
-        &["alt+y"],
-        "after yank: replace the pasted text with the previous cut",
-    ),
-    // Ctrl+_ arrives as ctrl+7 from terminals without the keyboard protocol, and as the unmodified key's character
-    // with it.
-    row(
-        K::Edit(EditCommand::Undo),
-        (Editor, "undo"),
-        &["alt+u", "ctrl+_", "ctrl+-", "ctrl+shift+-", "ctrl+7"],
-        "undo the last edit",
-    ),
-    row(K::Edit(EditCommand::Redo), (Editor, "redo"), &["alt+r", "alt+_"], "redo the last undone edit"),
-    row(K::Allow, (Approval, "allow"), &["y"], "allow the call once"),
-    row(K::AllowSession, (Approval, "allow_session"), &["a"], "allow it and similar calls for this session"),
-    row(K::Deny, (Approval, "deny"), &["n"], "deny the call"),
-    row(
-        K::DenyWithReason,
-        (Approval, "deny_with_word"),
-        &["d", "tab"],
-        "deny the call and tell the model why",
-    ),
-    row(K::ShowCall, (Approval, "show_whole"), &["v"], "show the whole call on a page"),
-    row(K::CallUp, (Approval, "question_up"), &["shift+up"], "scroll the call up"),
-    row(K::CallDown, (Approval, "question_down"), &["shift+down"], "scroll the call down"),
-    row(K::NextAnswer, (Approval, "next_answer"), &["right"], "select the next answer"),
-    row(K::PreviousAnswer, (Approval, "previous_answer"), &["left"], "select the previous answer"),
-    row(K::GiveAnswer, (Approval, "take_answer"), &["enter"], "give the selected answer"),
-    row(K::ClearAnswer, (Approval, "no_answer"), &["esc"], "clear the selection"),
-    row(K::QueueUp, (Queue, "queue_up"), &["up", "k"], "select the message above"),
-    row(K::QueueDown, (Queue, "queue_down"), &["down", "j"], "select the message below"),
-    row(
-        K::QueueEdit,
-        (Queue, "queue_edit"),
-        &["enter", "e"],
-        "edit the message; enter puts it back, esc discards the change",
-    ),
-    row(K::QueueEarlier, (Queue, "queue_earlier"), &["shift+up", "alt+up"], "deliver the message earlier"),
-    row(K::QueueLater, (Queue, "queue_later"), &["shift+down", "alt+down"], "deliver the message later"),
-    row(K::QueueTurn, (Queue, "queue_turn"), &["p"], "switch between steering and follow-up"),
-    row(K::QueueRelease, (Queue, "queue_release"), &["r"], "release a held message"),
-    row(K::QueueRemove, (Queue, "queue_remove"), &["d", "backspace", "delete"], "remove the message"),
-    row(K::QueueUndo, (Queue, "queue_undo"), &["u"], "undo the last removal"),
-    row(K::QueueClear, (Queue, "queue_clear"), &["D"], "remove all queued messages"),
-    row(K::QueueBack, (Queue, "queue_back"), &["esc", "ctrl+c"], "return to the editor"),
-    row(K::Up, (Popup, "up"), &["up", "ctrl+p"], "move up"),
-    row(K::Down, (Popup, "down"), &["down", "ctrl+n"], "move down"),
-    row(K::PopupPageUp, (Popup, "list_page_up"), &["pgup"], "one page up"),
-    row(K::PopupPageDown, (Popup, "list_page_down"), &["pgdn"], "one page down"),
-    row(K::First, (Popup, "first"), &["home"], "go to the first row"),
-    row(K::Last, (Popup, "last"), &["end"], "go to the last row"),
-    row(K::Accept, (Popup, "accept"), &["enter"], "accept the selected row"),
-    row(K::Back, (Popup, "back"), &["esc"], "go back one level"),
-    row(K::Close, (Popup, "close"), &["ctrl+c"], "return to the transcript"),
-    row(K::ClearFilter, (Popup, "clear_filter"), &["ctrl+u"], "clear the filter"),
-    row(K::DeleteWord, (Popup, "delete_word"), &["ctrl+w"], "delete the last word of the filter"),
-    row(K::Switch, (Popup, "switch"), &["tab"], "switch between this directory's sessions and all sessions"),
-    row(K::LeavePage, (Page, "leave_page"), &["q", "?", "enter"], "close the page"),
-    row(K::FindInPage, (Page, "find_in_page"), &["/"], "show only lines that contain the typed text"),
-    row(K::Rename, (Sessions, "rename_session"), &["ctrl+r"], "rename the session"),
-    row(K::Trash, (Sessions, "trash_session"), &["ctrl+x", "delete"], "move the session to the trash"),
-    row(K::Untrash, (Sessions, "undo_trash"), &["ctrl+z"], "restore the session trashed last"),
-    row(
-        K::Threads,
-        (Sessions, "threads"),
-        &["ctrl+t"],
-        "group forks under their parent, or sort newest first",
-    ),
-    row(
-        K::ModelAndThinking,
-        (Models, "model_and_thinking"),
-        &["shift+tab"],
-        "choose the model, then its thinking level",
-    ),
-    row(
-        K::ResetSetting,
-        (Settings, "reset_setting"),
-        &["ctrl+x", "delete"],
-        "remove the setting from your settings file",
-    ),
-    row(K::Revoke, (Permissions, "revoke"), &["delete"], "revoke the permission (like enter)"),
-    row(
-        K::NextFilter,
-        (Tree, "tree_filter"),
-        &["tab"],
-        "next filter: without tool results, user messages, labeled, all",
-    ),
-    row(K::EditLabel, (Tree, "edit_label"), &["ctrl+l"], "edit the entry's label"),
-    row(
-        K::Fold,
-        (Tree, "fold"),
-        &["left"],
-        "collapse the descendants; if collapsed, go to the start of the branch",
-    ),
-    row(K::Unfold, (Tree, "unfold"), &["right"], "expand the descendants"),
-    row(K::FoldOthers, (Tree, "fold_others"), &["ctrl+f"], "collapse all other branches, or expand all"),
-    row(K::ForkPoint, (Tree, "fork_point"), &["alt+left", "shift+left"], "go to the start of the branch"),
-    row(K::PreviousBranch, (Tree, "previous_branch"), &["alt+up", "shift+up"], "go to the branch above"),
-    row(K::NextBranch, (Tree, "next_branch"), &["alt+down", "shift+down"], "go to the branch below"),
-    row(K::Leaf, (Tree, "leaf"), &["alt+right", "shift+right"], "go to the current entry"),
-    row(K::ForkHere, (Tree, "fork_here"), &["alt+enter"], "fork a new session here"),
-    row(K::TogglePreview, (Tree, "preview"), &["ctrl+o"], "show or hide the preview"),
-    row(K::PreviewDown, (Tree, "preview_down"), &["ctrl+e", "alt+pgdn"], "scroll the preview down"),
-    row(K::PreviewUp, (Tree, "preview_up"), &["ctrl+y", "alt+pgup"], "scroll the preview up"),
-    row(K::Hide, (Tree, "hide_branch"), &["ctrl+x"], "hide or restore a branch"),
-    row(K::ShowHidden, (Tree, "show_hidden"), &["ctrl+a"], "show or hide hidden branches"),
-    row(K::BlockOlder, (Block, "block_above"), &["up", "k"], "select the block above"),
-    row(K::BlockNewer, (Block, "block_below"), &["down", "j"], "select the block below"),
-    row(K::BlockFold, (Block, "fold_block"), &["space", "enter"], "expand or collapse the selected block"),
-    row(K::BlockCopy, (Block, "copy_block"), &["c"], "copy the selected block"),
-    row(K::BlockBack, (Block, "leave_block"), &["esc"], "clear the selection"),
-    row(K::SearchOlder, (Search, "search_older"), &["enter", "up"], "previous match"),
-    row(K::SearchNewer, (Search, "search_newer"), &["shift+enter", "down"], "next match"),
-    row(K::SearchStay, (Search, "search_stay"), &["tab", "ctrl+f"], "close the search at this match"),
-    row(K::SearchClear, (Search, "search_clear"), &["ctrl+u"], "clear the search text"),
-    row(K::SearchBack, (Search, "search_back"), &["esc", "ctrl+c"], "cancel and scroll back"),
-];
+use crate::keymap::table::{KeyBinding, KeyCommand, KeyContext, TABLE, defaults};
 
 /// The effective key bindings.
 #[derive(Clone, Debug)]
 pub(super) struct Keymap {
-    bound: HashMap<(Context, Chord), KeyCommand>,
+    bound: HashMap<(KeyContext, Chord), KeyCommand>,
     /// Keys for each row of the table.
     keys: Vec<Vec<Chord>>,
     /// Rejected lines of `keybindings.json`, one sentence each with the binding used instead.
@@ -459,11 +25,6 @@ impl Default for Keymap {
     fn default() -> Self {
         Self::new(defaults(), Vec::new())
     }
-}
-
-fn defaults() -> Vec<Vec<Chord>> {
-    let parse = |key: &&str| Chord::parse(key).expect("the table's keys are keys: a test reads them all");
-    TABLE.iter().map(|row| row.keys.iter().map(parse).collect()).collect()
 }
 
 impl Keymap {
@@ -494,7 +55,7 @@ impl Keymap {
     }
 
     /// The command bound to a key in a context.
-    pub(super) fn command(&self, context: Context, key: KeyEvent) -> Option<KeyCommand> {
+    pub(super) fn command(&self, context: KeyContext, key: KeyEvent) -> Option<KeyCommand> {
         self.bound.get(&(context, Chord::from_event(key))).copied()
     }
 
@@ -572,11 +133,13 @@ mod tests {
 
     #[test]
     fn table_main_leaves_editor_keys_alone() {
-        // These go on to the editor when they mean nothing to the screen: its own text is empty, or something runs.
-        let shared = ["home", "end", "ctrl+d"];
-        for row in TABLE.iter().filter(|row| row.context == Editor) {
+        // These go on to the editor when they mean nothing to the screen: its own text is empty, something runs, or no
+        // command does.
+        let shared = ["home", "end", "ctrl+d", "ctrl+b"];
+        for row in TABLE.iter().filter(|row| row.context == KeyContext::Editor) {
             for key in row.keys.iter().filter(|key| !shared.contains(key)) {
-                let taken = TABLE.iter().find(|other| other.context == Main && other.keys.contains(key));
+                let taken =
+                    TABLE.iter().find(|other| other.context == KeyContext::Main && other.keys.contains(key));
                 assert!(taken.is_none(), "{key}: {} never hears of it", row.name);
             }
         }

@@ -100,15 +100,21 @@ pub(super) fn spinner(now: UnixMs) -> &'static str {
 }
 
 /// A line with a right-aligned label, if there is room for it.
-pub(super) fn right_aligned(left: impl Into<Line>, right: Option<Span>, width: usize) -> Line {
+pub(super) fn right_aligned(
+    left: impl Into<Line>,
+    right: impl IntoIterator<Item = Span>,
+    width: usize,
+) -> Line {
     let mut line = left.into();
-    if let Some(right) = right.filter(|right| !right.text.is_empty()) {
-        let used = line.width() + right.width();
-        if used < width {
-            line.spans.push(Span::new(" ".repeat(width - used), Role::Text));
-            line.spans.push(right);
-            line.margins.after += 2;
-        }
+    let right: Vec<Span> = right.into_iter().filter(|span| !span.text.is_empty()).collect();
+    if right.is_empty() {
+        return line;
+    }
+    let used = line.width() + right.iter().map(Span::width).sum::<usize>();
+    if used < width {
+        line.margins.after += 1 + right.len();
+        line.spans.push(Span::new(" ".repeat(width - used), Role::Text));
+        line.spans.extend(right);
     }
     line
 }

@@ -8,8 +8,8 @@ use tiller_core::id::EntryId;
 use tiller_core::message::Message;
 use tiller_core::unit::Tokens;
 use tiller_engine::compaction::BranchPlan;
-use tiller_engine::{BranchSummary, ContextBreakdown, SessionState};
-use tiller_render::{Line, Role, Span, truncate_to};
+use tiller_engine::{BranchSummary, ContextBreakdown, SessionState, ToolServerStatus};
+use tiller_render::{ControlChars, Line, Role, Span, sanitize, truncate_to};
 use tiller_session::Reader;
 
 use crate::dialog::Dialog;
@@ -167,4 +167,20 @@ pub(super) fn context(breakdown: &ContextBreakdown, home: Option<&Path>, width: 
     let about = format!("context window: {window} tokens; sizes of parts are estimates");
     lines.extend([Line::default(), Line::new(about, Role::Muted)]);
     lines
+}
+
+/// The page of `/mcp`.
+pub(super) fn tool_servers(servers: &[ToolServerStatus]) -> Vec<Line> {
+    let server = |server: &ToolServerStatus| {
+        let role = |at: usize| if at == 0 { Role::Accent } else { Role::Text };
+        let lines = server.lines().into_iter().enumerate();
+        lines
+            .map(|(at, line)| Line::new(sanitize(&line, ControlChars::Visible), role(at)))
+            .chain([Line::default()])
+            .collect::<Vec<_>>()
+    };
+    if servers.is_empty() {
+        return vec![Line::new("no MCP servers; tiller mcp add NAME -- COMMAND adds one", Role::Muted)];
+    }
+    servers.iter().flat_map(server).collect()
 }

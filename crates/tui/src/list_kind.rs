@@ -7,6 +7,10 @@ pub(crate) enum ListKind {
     Thinking,
     Approval,
     Permissions,
+    /// Settings files that rules can be saved to.
+    RuleFiles,
+    /// Background jobs of the agent.
+    Jobs,
     Trust,
     Tools,
     Settings,

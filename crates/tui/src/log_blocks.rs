@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use tiller_core::ansi::StyledText;
+use tiller_core::background_job::JOB_NOTE_TYPE;
 use tiller_core::event::ToolOutcome;
 use tiller_core::id::{CallId, EntryId};
 use tiller_core::message::{
@@ -214,6 +215,12 @@ impl BlockBuilder {
             EntryBody::BranchSummary { summary, .. } => {
                 let others = self.context.points.before(&entry.id).unwrap_or(0);
                 self.push_point(entry, BranchSide::Before, others, Some(summary));
+            }
+            EntryBody::CustomMessage { custom_type, content, display: true }
+                if custom_type == JOB_NOTE_TYPE =>
+            {
+                let (level, text) = (NoticeLevel::Note, content.joined_text());
+                self.push(entry, BlockKind::Notice { level, text, hint: None });
             }
             EntryBody::CustomMessage { content, display: true, .. } => {
                 let text = content.joined_text();

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 use tiller_core::event::{Event, QueueItem};
-use tiller_core::id::{EntryId, SessionId};
+use tiller_core::id::{CallId, EntryId, SessionId};
 use tiller_core::setting::{Setting, Settings};
+use tiller_engine::ServedResource;
 use tiller_engine::{AgentCommand, SessionState, SessionSwitched, Snapshot};
 use tiller_render::Line;
 use tiller_render::theme::{Rgb, ThemeRegistry};
@@ -80,6 +81,8 @@ pub(crate) enum TaskResult {
         what: String,
         origin: TaskOrigin,
     },
+    /// Text for the editor, before the draft in it.
+    BeforeDraft(String),
     /// The session's current state and newest entries.
     Loaded(Box<LoadedSession>),
     /// Entries where other branches continue, for the transcript with this epoch.
@@ -121,6 +124,8 @@ pub(crate) enum TaskResult {
     Branch(Option<String>),
     /// The agent's current slash commands.
     Commands(Vec<AgentCommand>),
+    /// The resources of servers.
+    Resources(Vec<ServedResource>),
     /// Data for the welcome screen.
     Welcome(Welcome),
     Note(String),
@@ -192,6 +197,8 @@ pub(crate) enum ListResult {
         scope: SessionScope,
         what: SessionsResult,
     },
+    /// The rules that were edited for this call are saved.
+    RulesSaved(CallId),
     /// Asks for confirmation to hide an entry and `count` entries with it.
     AskToHide {
         entry: EntryId,

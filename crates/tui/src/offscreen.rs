@@ -11,7 +11,6 @@ use ratatui::buffer::Buffer;
 use tiller_core::event::Event;
 use tiller_core::unit::UnixMs;
 use tiller_engine::{Snapshot, built_in_tools};
-use tiller_render::RenderOptions;
 use tiller_session::Reader;
 
 use crate::action::{Action, BackgroundJob};
@@ -19,8 +18,6 @@ use crate::app::App;
 use crate::executor::log_queries::{read_newest, read_part, search_log};
 use crate::message::{ListResult, LoadedSession, Msg, TaskResult};
 use crate::options::TuiOptions;
-use crate::terminal::capabilities::Images;
-use crate::theme::ThemeState;
 use crate::tree;
 use crate::tree::search_worker::SearchControl;
 use crate::ui_context::UiContext;
@@ -46,23 +43,11 @@ impl OffScreen {
         options: &TuiOptions,
         now: UnixMs,
     ) -> Self {
-        let ui = UiContext {
-            cwd: snapshot.state.cwd.clone(),
-            home: options.home.clone(),
-            zone: TimeZone::UTC,
-            theme: ThemeState::new(&options.themes),
-            banner: Vec::new(),
-            provider_keys: Vec::new(),
-            keymap: Arc::default(),
-            render_options: RenderOptions::default(),
-            images: Images::default(),
-            size: (80, 24),
-            cell_pixels: (8, 16),
-        };
+        let (cwd, home) = (snapshot.state.cwd.clone(), options.home.clone());
+        let ui = UiContext { size, ..UiContext::new(cwd, home, TimeZone::UTC, &options.themes) };
         let Ok(terminal) = Terminal::new(TestBackend::new(size.0, size.1));
         let mut screen = Self { app: App::new(ui, Vec::new()), reader, terminal };
         let newest = read_newest(&screen.reader, built_in_tools());
-        screen.app.ui.size = size;
         let loaded = LoadedSession { snapshot, newest };
         screen.apply(Msg::TaskResult(TaskResult::Loaded(Box::new(loaded))), now);
         screen.app.lay_out_panels();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tiller_engine::CredentialStore;
+use tiller_engine::{CredentialStore, RuleStore};
 use tiller_session::Reader;
 
 use crate::import::ImportService;
@@ -48,8 +48,7 @@ pub struct TerminalOptions {
 /// Paths of the front end's files.
 #[derive(Clone, Debug, Default)]
 pub struct TuiFiles {
-    /// The directory of unsent drafts, one file for each working directory; `None` saves none. A draft of an
-    /// older version, in `draft.json` next to it, is taken over.
+    /// The directory of unsent drafts, one file for each working directory; `None` saves none.
     pub drafts: Option<PathBuf>,
     /// The prompt history, one JSON string per line; `None` saves none.
     pub history: Option<PathBuf>,
@@ -72,6 +71,8 @@ pub struct TuiServices {
     pub settings: Option<SettingsStore>,
     /// Implements `/login` and `/logout`.
     pub keys: Option<CredentialStore>,
+    /// Saves and removes rules of the settings.
+    pub rules: Option<RuleStore>,
     /// Implements `/trust`.
     pub trust: Option<TrustService>,
     /// Implements `/import`.

@@ -9,6 +9,7 @@ use ratatui::widgets::{Clear, Widget};
 use tiller_core::id::CallId;
 
 use crate::component::{Component, Context, Outcome, ViewContext};
+use crate::elicitation_form::ElicitationForm;
 use crate::list_kind::ListKind;
 use crate::pager::Pager;
 use crate::picker::Picker;
@@ -21,6 +22,8 @@ pub(crate) enum Overlay {
     Picker(Box<Picker>),
     Pager(Pager),
     Tree(Box<TreeView>),
+    /// A server's question.
+    Form(Box<ElicitationForm>),
 }
 
 impl Component for Overlay {
@@ -52,6 +55,7 @@ impl Overlay {
             Self::Picker(picker) => &**picker,
             Self::Pager(pager) => pager,
             Self::Tree(tree) => &**tree,
+            Self::Form(form) => &**form,
         }
     }
 
@@ -60,27 +64,35 @@ impl Overlay {
             Self::Picker(picker) => &mut **picker,
             Self::Pager(pager) => pager,
             Self::Tree(tree) => &mut **tree,
+            Self::Form(form) => &mut **form,
         }
     }
 
     pub(crate) fn as_picker(&mut self) -> Option<&mut Picker> {
         match self {
             Self::Picker(picker) => Some(picker),
-            Self::Pager(_) | Self::Tree(_) => None,
+            Self::Pager(_) | Self::Tree(_) | Self::Form(_) => None,
         }
     }
 
     pub(crate) fn as_tree(&mut self) -> Option<&mut TreeView> {
         match self {
             Self::Tree(tree) => Some(tree),
-            Self::Picker(_) | Self::Pager(_) => None,
+            Self::Picker(_) | Self::Pager(_) | Self::Form(_) => None,
         }
     }
 
     pub(crate) fn as_pager(&mut self) -> Option<&mut Pager> {
         match self {
             Self::Pager(pager) => Some(pager),
-            Self::Picker(_) | Self::Tree(_) => None,
+            Self::Picker(_) | Self::Tree(_) | Self::Form(_) => None,
+        }
+    }
+
+    pub(crate) fn as_form(&self) -> Option<&ElicitationForm> {
+        match self {
+            Self::Form(form) => Some(form),
+            Self::Picker(_) | Self::Pager(_) | Self::Tree(_) => None,
         }
     }
 
@@ -89,7 +101,7 @@ impl Overlay {
         match self {
             Self::Picker(picker) => picker.cancel_open(),
             Self::Tree(tree) => tree.stay(),
-            Self::Pager(_) => None,
+            Self::Pager(_) | Self::Form(_) => None,
         }
     }
 
@@ -97,7 +109,18 @@ impl Overlay {
     pub(crate) fn call(&self) -> Option<&CallId> {
         match self {
             Self::Pager(page) => page.call(),
-            Self::Picker(_) | Self::Tree(_) => None,
+            Self::Picker(_) | Self::Tree(_) | Self::Form(_) => None,
+        }
+    }
+
+    /// The pending call whose rules it edits.
+    pub(crate) fn edited_call(&self) -> Option<&CallId> {
+        match self {
+            Self::Picker(picker) => match &picker.prompt()?.purpose {
+                PickerChoice::Rules(call, _) => Some(call),
+                _ => None,
+            },
+            Self::Pager(_) | Self::Tree(_) | Self::Form(_) => None,
         }
     }
 

@@ -10,8 +10,7 @@ use tiller_render::{Breaks, Indent, Line, MAX_PROSE_WIDTH, Role, Span, wrap};
 use crate::component::{Component, Context, Outcome, ViewContext};
 use crate::draw::{put, row, title};
 use crate::effect::{Effect, LeaveScope};
-use crate::keymap;
-use crate::keymap::KeyCommand;
+use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::layout::right_aligned;
 use crate::overlay::scroll::scroll_rows;
 use crate::shown_since::ShownSince;
@@ -148,8 +147,8 @@ impl Component for Pager {
     /// Typed characters extend the search text while there is one. Keys without a meaning are ignored only on the page
     /// of a pending call, where they may answer.
     fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
-        let command = cx.ui.keymap.command(keymap::Context::Popup, key);
-        let page_command = cx.ui.keymap.command(keymap::Context::Page, key);
+        let command = cx.ui.keymap.command(KeyContext::Popup, key);
+        let page_command = cx.ui.keymap.command(KeyContext::Page, key);
         if !self.search_key(key, command, page_command) {
             let rows = command.and_then(|command| scroll_rows(command, cx.ui.size));
             match (command, page_command) {

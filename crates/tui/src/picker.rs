@@ -5,12 +5,14 @@
 pub(crate) mod agent_options;
 pub(crate) mod approval_modes;
 pub(crate) mod browser;
+mod browsing;
 pub(crate) mod choices;
+pub(crate) mod command_jobs;
 pub(crate) mod credentials;
 pub(crate) mod detail_lines;
 pub(crate) mod foreign_logs;
 pub(crate) mod fuzzy;
-pub(crate) mod inline_prompt;
+mod input_rows;
 pub(crate) mod item;
 mod keys;
 pub(crate) mod line_input;
@@ -18,12 +20,13 @@ pub(crate) mod line_prompt;
 pub(crate) mod list_sources;
 pub(crate) mod models;
 pub(crate) mod narrowing;
+mod prompts;
+pub(crate) mod rule_form;
 mod session_lists;
 pub(crate) mod session_query;
 pub(crate) mod sessions;
 pub(crate) mod settings;
 pub(crate) mod source;
-use crate::picker::narrowing::{NarrowedList, NarrowingJob, with_match_mode};
 #[cfg(test)]
 mod tests;
 pub(crate) mod themes;
@@ -31,20 +34,20 @@ pub(crate) mod view;
 
 use std::sync::Arc;
 
+use tiller_core::id::CallId;
+use tiller_core::proposed_rules::ProposedRules;
 use tiller_render::Line;
 
 use crate::list_kind::ListKind;
-use crate::text::one_line;
-
 use crate::picker::browser::SessionBrowser;
 use crate::picker::fuzzy::FuzzyQuery;
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::picker::line_input::LineInput;
-use crate::picker::line_prompt::{LinePrompt, StatusText};
+use crate::picker::line_prompt::{InlinePrompt, LinePrompt, StatusText};
+use crate::picker::narrowing::{NarrowedList, NarrowingJob, with_match_mode};
 use crate::picker::session_query::SessionExcerpt;
 use crate::picker::source::ListSource;
-
-use crate::picker::inline_prompt::InlinePrompt;
+use crate::text::one_line;
 
 /// Number of items up to which filtering runs synchronously, within a few milliseconds. Longer lists are filtered in
 /// the background while the previous matches stay visible.
@@ -111,7 +114,7 @@ impl Picker {
     /// An empty list whose items are being loaded.
     pub(super) fn waiting(source: &'static dyn ListSource) -> Self {
         Self {
-            title: source.title().to_owned(),
+            title: source.facts().title.to_owned(),
             items: Arc::default(),
             filter: LineInput::default(),
             source,
@@ -119,7 +122,7 @@ impl Picker {
             place: ItemPosition::default(),
             waiting: true,
             browser: None,
-            preview: if source.has_preview() { ItemPreview::Waiting } else { ItemPreview::None },
+            preview: if source.facts().has_preview { ItemPreview::Waiting } else { ItemPreview::None },
             pending_query: PendingQuery::None,
             prompt: InlinePrompt::default(),
         }
@@ -145,6 +148,13 @@ impl Picker {
         picker
     }
 
+    /// The files that rules can be saved to, with the rules for a pending call to edit.
+    pub(super) fn editing_rules(call: CallId, rules: &ProposedRules) -> Self {
+        let mut picker = Self::waiting(&rule_form::RuleForm);
+        picker.set_prompt(rule_form::rule_prompt(call, rules));
+        picker
+    }
+
     /// Sets the filter.
     pub(super) fn with_filter(self, words: &str) -> Self {
         Self { filter: words.into(), ..self }
@@ -152,13 +162,15 @@ impl Picker {
 
     /// The kind of list, if its items are loaded in the background.
     pub(super) fn kind(&self) -> Option<ListKind> {
-        self.source.kind()
+        self.source.facts().kind
     }
 
     /// Sets the items with an initial selection; a refreshed list keeps its selection.
     pub(super) fn fill(&mut self, items: Vec<PickerItem>, selected: usize) {
         let before = if self.waiting { None } else { self.chosen().map(|item| item.choice.clone()) };
         let is_as_long = items.len() == self.items.len();
+        let form = self.prompt().and_then(|prompt| rule_form::first_row(prompt, &items));
+        let selected = form.unwrap_or(selected);
         self.items = items.into();
         match (before, std::mem::take(&mut self.waiting)) {
             (Some(chosen), _) => {
@@ -309,7 +321,7 @@ impl Picker {
 
     /// The query for highlighting matches.
     pub(super) fn query(&self) -> FuzzyQuery {
-        FuzzyQuery::new(self.filter.text(), self.source.match_mode())
+        FuzzyQuery::new(self.filter.text(), self.source.facts().match_mode)
     }
 
     /// The filter job to start, once.
@@ -321,7 +333,7 @@ impl Picker {
         Some(NarrowingJob {
             items: Arc::clone(&self.items),
             query: self.filter().to_owned(),
-            match_mode: self.source.match_mode(),
+            match_mode: self.source.facts().match_mode,
         })
     }
 
@@ -336,7 +348,7 @@ impl Picker {
     /// Filters synchronously, because an item is about to be accepted.
     fn settle(&mut self) {
         if self.pending_query != PendingQuery::None {
-            self.set_matches(with_match_mode(&self.items, self.filter(), self.source.match_mode()));
+            self.set_matches(with_match_mode(&self.items, self.filter(), self.source.facts().match_mode));
         }
     }
 
@@ -344,7 +356,7 @@ impl Picker {
         if self.items.len() > AT_ONCE && !self.filter.is_empty() {
             self.pending_query = PendingQuery::Unasked;
         } else {
-            self.set_matches(with_match_mode(&self.items, self.filter(), self.source.match_mode()));
+            self.set_matches(with_match_mode(&self.items, self.filter(), self.source.facts().match_mode));
         }
     }
 

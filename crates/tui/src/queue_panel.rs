@@ -1,8 +1,10 @@
 //! The queue panel: the selected message, and the removed ones.
 //!
 //! The engine owns the queue; the panel sends actions and follows the session. A message may be delivered or removed
-//! elsewhere at any time; the panel then says so. The text of a message is edited in the composer.
+//! elsewhere at any time; the panel then says so, and keys change the message that is selected instead only once it
+//! has been for 0.4 s. The text of a message is edited in the composer.
 
+mod focus;
 mod keys;
 mod view;
 
@@ -15,8 +17,12 @@ use tiller_render::{Line, Role, Span};
 
 use crate::component::{Component, Context, Outcome, ViewContext};
 use crate::draw;
-use crate::keymap::KeyCommand;
-use crate::queue::{AfterQueueEdit, MESSAGE_GONE, QueueOutcome, RemovedMessage, in_order};
+use crate::effect::Effect;
+use crate::keymap::table::KeyCommand;
+use crate::queue::{MESSAGE_GONE, QueueOutcome, RemovedMessage, in_order};
+use crate::queue_panel::focus::{QueueFocus, QueueSelection};
+use crate::queue_panel::view::QueueView;
+use crate::shown_since::ShownSince;
 
 /// Time for which typing keys are ignored after the panel closed by itself, in milliseconds: enough to notice
 /// it and stop typing.
@@ -34,31 +40,20 @@ pub(crate) struct QueuePanel {
     expects_removal: bool,
     /// Time when the panel closed by itself: keys for it may still arrive.
     closed_at: Option<UnixMs>,
-}
-
-/// The owner of the keys.
-#[derive(Debug, Default)]
-enum QueueFocus {
-    /// The editor.
-    #[default]
-    Editor,
-    /// The panel; no selection if the queue is empty.
-    Panel(Option<QueueSelection>),
-    /// The editor, which holds the text of this message.
-    Editing(QueueSelection, AfterQueueEdit),
-}
-
-/// The selected message and its row, which stays selected when the message is gone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct QueueSelection {
-    id: QueueId,
-    row: usize,
+    /// Time when the selection moved because its message left: keys for that one may still arrive.
+    moved_at: Option<ShownSince>,
 }
 
 impl QueuePanel {
     /// Reports whether the panel has the keys.
     pub(crate) fn has_keys(&self) -> bool {
-        matches!(self.focus, QueueFocus::Panel(_))
+        self.focus.has_keys()
+    }
+
+    /// Reports whether the editor holds a queued message.
+    #[cfg(test)]
+    pub(crate) fn is_editing(&self) -> bool {
+        self.focus.is_editing()
     }
 
     /// Clears the removed messages, which belong to the previous session.
@@ -66,43 +61,29 @@ impl QueuePanel {
         self.removed.clear();
     }
 
-    /// Reports whether the editor holds a queued message.
-    pub(crate) fn is_editing(&self) -> bool {
-        matches!(self.focus, QueueFocus::Editing(..))
-    }
-
-    /// Reports whether this message is held only because it is being edited.
-    fn holds(&self, id: &QueueId) -> bool {
-        matches!(&self.focus, QueueFocus::Editing(of, AfterQueueEdit::Release) if of.id == *id)
-    }
-
     /// Reports whether finishing the edit sends the message at once, because the run that it waited for has ended.
     pub(crate) fn editing_sends(&self, view: &ViewContext<'_>) -> bool {
         let activity = &view.model.activity;
         let is_idle = activity.running_since.is_none() && !activity.last_run_failed;
-        is_idle && self.selected().is_some_and(|id| self.holds(id))
+        is_idle && self.focus.selected().is_some_and(|id| self.focus.holds(id))
     }
 
     fn can_restore(&self) -> bool {
         !self.removed.is_empty()
     }
 
-    /// The selected or edited message.
-    fn selected(&self) -> Option<&QueueId> {
-        match &self.focus {
-            QueueFocus::Panel(Some(chosen)) | QueueFocus::Editing(chosen, _) => Some(&chosen.id),
-            QueueFocus::Panel(None) | QueueFocus::Editor => None,
-        }
+    fn shown(&self) -> QueueView<'_> {
+        QueueView { focus: &self.focus, can_restore: self.can_restore() }
     }
 
     /// The rows that the panel needs.
     pub(crate) fn rows_needed(&self, view: &ViewContext<'_>) -> usize {
-        view::rows_needed(self, view)
+        view::rows_needed(&self.focus, view)
     }
 
     /// The message on a line of the panel, by its position in delivery order.
     pub(crate) fn message_at(&self, height: usize, line: usize, view: &ViewContext<'_>) -> Option<usize> {
-        view::message_at(self, height, line, view)
+        view::message_at(&self.focus, height, line, view)
     }
 
     /// Takes the keys back from the editor, which has finished or discarded the edit.
@@ -138,6 +119,7 @@ impl QueuePanel {
         self.select_row(chosen.row, &cx.model.activity.queue);
         self.record_closing(cx.now);
         if !self.released.contains(&chosen.id) {
+            self.moved_at = Some(ShownSince::at(cx.now));
             cx.flash(MESSAGE_GONE);
         }
     }
@@ -160,15 +142,14 @@ impl QueuePanel {
         };
     }
 
-    /// Applies the result of a queue action; returns the text of a message that was delivered before its edit.
-    pub(crate) fn apply_outcome(&mut self, outcome: QueueOutcome, cx: &mut Context<'_>) -> Option<String> {
+    /// Applies the result of a queue action.
+    pub(crate) fn apply_outcome(&mut self, outcome: QueueOutcome, cx: &mut Context<'_>) {
         match outcome {
             QueueOutcome::Removed(items) if items.is_empty() => {}
             QueueOutcome::Removed(items) => self.messages_removed(items, cx),
             QueueOutcome::Gone(None) => cx.flash(MESSAGE_GONE),
-            QueueOutcome::Gone(text) => return text,
+            QueueOutcome::Gone(Some(text)) => cx.push(Effect::QueueEditTooLate(text)),
         }
-        None
     }
 
     fn messages_removed(&mut self, items: Vec<RemovedMessage>, cx: &mut Context<'_>) {
@@ -203,7 +184,7 @@ impl Component for QueuePanel {
     }
 
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
-        let lines = view::lines(self, usize::from(area.height), view);
+        let lines = view::lines(&self.shown(), usize::from(area.height), view);
         draw::lines(&lines, area, buffer, &view.ui.theme);
     }
 

@@ -10,13 +10,15 @@ mod reducer;
 
 use std::sync::Arc;
 
+use tiller_core::elicitation::ElicitationRequest;
 use tiller_core::event::{ApprovalRequest, Event, QueueItem, QueueKind};
 use tiller_core::id::{CallId, SessionId};
 use tiller_core::message::{ThinkingLevel, Usage};
+use tiller_core::task_plan::TaskPlan;
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::unit::Tokens;
-use tiller_engine::AnnouncedRetry;
 use tiller_engine::{AgentCommand, ApprovalMode, ContextUse, RunningCall, Summarizing};
+use tiller_engine::{AnnouncedRetry, ServedResource};
 use tiller_provider::catalog::ImageInput;
 
 /// The session as far as known here.
@@ -32,9 +34,18 @@ impl SessionModel {
         self.activity.running_since.is_some() || self.activity.bash_since.is_some()
     }
 
-    /// Reports whether something runs that Esc stops: the agent, a `!` command or a summary.
+    /// Reports whether something runs that Esc stops: the agent, a `!` command, a summary, or the preparation of a
+    /// message.
     pub(crate) fn is_stoppable(&self) -> bool {
-        self.is_working() || self.activity.summary.is_some()
+        let is_sending = self.activity.jobs.iter().any(|(job, _)| *job == Job::Send);
+        self.is_working() || is_sending || self.activity.summary.is_some()
+    }
+
+    /// Reports whether a call is running that can be moved to the background.
+    pub(crate) fn has_movable_call(&self) -> bool {
+        let has_jobs =
+            |call: &CallInProgress| self.info.tools.find(&call.name).is_some_and(|traits| traits.has_jobs);
+        self.activity.calls.iter().any(has_jobs)
     }
 
     /// Reports whether a steering message waits for a running agent.
@@ -55,6 +66,11 @@ impl SessionModel {
         let levels = ThinkingLevel::ALL;
         let at = levels.iter().position(|level| *level == self.info.thinking).unwrap_or(0);
         levels[(at + 1) % levels.len()]
+    }
+
+    /// Returns true in plan mode.
+    pub(crate) fn is_planning(&self) -> bool {
+        self.info.approval == ApprovalMode::Plan.name()
     }
 
     /// The approval mode after the current one.
@@ -83,6 +99,8 @@ pub(crate) struct SessionInfo {
     pub(crate) context: ContextUse,
     pub(crate) usage: Usage,
     pub(crate) approval: String,
+    /// The plan of the task.
+    pub(crate) plan: Option<TaskPlan>,
     pub(crate) branch: Option<String>,
     /// The session's id, if it is a fork.
     pub(crate) fork_id: Option<SessionId>,
@@ -90,6 +108,8 @@ pub(crate) struct SessionInfo {
     /// The agent's slash commands: templates and skills.
     pub(crate) commands: Vec<AgentCommand>,
     pub(crate) tools: ToolCatalog,
+    /// Resources of servers, for `@`.
+    pub(crate) resources: Arc<[ServedResource]>,
 }
 
 /// Buffers events while a snapshot is on its way: the snapshot may not include them.
@@ -135,6 +155,8 @@ impl SnapshotGap {
 pub(crate) enum Job {
     Export,
     Copy,
+    /// A message that is being sent: its resources are read, and hooks review it.
+    Send,
 }
 
 impl Job {
@@ -143,6 +165,7 @@ impl Job {
         match self {
             Self::Export => "exporting the session…",
             Self::Copy => "copying the session…",
+            Self::Send => "preparing the message…",
         }
     }
 }
@@ -206,11 +229,15 @@ pub(crate) struct SessionActivity {
     pub(crate) retry: Option<AnnouncedRetry>,
     /// Start of the running `!` command.
     pub(crate) bash_since: Option<UnixMs>,
+    /// Number of running background jobs.
+    pub(crate) background_jobs: usize,
     pub(crate) summary: Option<Summarizing>,
     /// Running jobs and their start times.
     pub(crate) jobs: Vec<(Job, UnixMs)>,
     pub(crate) queue: Vec<QueueItem>,
     pub(crate) approvals: Vec<PendingApproval>,
+    /// Questions of servers; the first one is shown.
+    pub(crate) elicitations: Vec<ElicitationRequest>,
     pub(crate) streaming: StreamingAnswer,
     /// The last run ended with an error.
     pub(crate) last_run_failed: bool,

@@ -8,7 +8,7 @@ use tiller_render::{Breaks, Indent, Line, Role, Span, truncate_to, wrap};
 
 use crate::block::BlockKind;
 use crate::component::ViewContext;
-use crate::keymap::KeyCommand;
+use crate::keymap::table::KeyCommand;
 use crate::layout::{ROOMY, limit_rows, spinner};
 use crate::text::{one_line, short_duration};
 
@@ -56,8 +56,14 @@ fn lasting(view: &ViewContext<'_>, arriving: Option<&BlockKind>) -> Option<Line>
         true => format!(" · {send} sends the queued message now"),
         false => format!(" · {send} steers · {} queues", view.key_of(KeyCommand::FollowUp)),
     };
-    let fits = used + stops.chars().count() + hints.chars().count() <= usize::from(view.ui.size.0);
-    spans.push(Span::new(if steerable && fits { stops + &hints } else { stops }, Role::Muted));
+    let moves = match view.model.has_movable_call() && view.focus.is_editor_empty {
+        true => format!(" · {} to background", view.key_of(KeyCommand::MoveToBackground)),
+        false => String::new(),
+    };
+    let room = usize::from(view.ui.size.0).saturating_sub(used);
+    let fits = |text: &String| steerable && text.chars().count() <= room;
+    let texts = [format!("{stops}{hints}{moves}"), format!("{stops}{hints}")];
+    spans.push(Span::new(texts.into_iter().find(fits).unwrap_or(stops), Role::Muted));
     Some(spans.into())
 }
 
@@ -199,6 +205,9 @@ fn pending_try<'a>(view: &ViewContext<'_>, summary: &'a Summarizing) -> Option<&
 fn activity_text(view: &ViewContext<'_>, arriving: Option<&BlockKind>) -> String {
     if !view.model.activity.approvals.is_empty() {
         return "waiting for your approval".to_owned();
+    }
+    if let Some(request) = view.model.activity.elicitations.first() {
+        return format!("{} asks: clear the prompt to see it", one_line(&request.server));
     }
     match view.model.activity.calls.as_slice() {
         [] => {}

@@ -4,7 +4,6 @@
 //! [`SignalSupport`] describes the terminal; [`Notifier`] compares the app's state with the signals sent so
 //! far and returns the bytes to write, none if nothing changed. The event loop writes them.
 
-use tiller_core::id::CallId;
 use tiller_core::setting::{NotifyMode, ProgressMode, Switch};
 use tiller_core::unit::UnixMs;
 
@@ -191,8 +190,8 @@ pub(super) struct Notifier {
     progress: ProgressState,
     /// Start of the run in progress at the last update.
     running_since: Option<UnixMs>,
-    /// The pending call at the last update.
-    pending_call: Option<CallId>,
+    /// The id of the pending call or question at the last update.
+    pending: Option<String>,
 }
 
 impl Notifier {
@@ -242,17 +241,15 @@ impl Notifier {
 
     /// The text of a new alert, if there is one.
     fn alert_text(&mut self, app: &App) -> Option<String> {
-        let asked = app.model.activity.approvals.first();
-        let asked_now = asked.map(|asked| asked.request.tool_call_id.clone());
-        let asks_anew = asked_now.is_some() && asked_now != self.pending_call;
-        self.pending_call = asked_now;
+        let asked = pending(app);
+        let asked_now = asked.as_ref().map(|(id, _)| id.clone());
+        let asks_anew = asked_now.is_some() && asked_now != self.pending;
+        self.pending = asked_now;
         let previous_run = std::mem::replace(&mut self.running_since, app.model.activity.running_since);
         let ended = previous_run.filter(|_| app.model.activity.running_since.is_none());
         let name = name(app);
         match (asked.filter(|_| asks_anew), ended) {
-            (Some(asked), _) => {
-                Some(format!("{name}: {} needs approval", one_line(&asked.request.tool_name)))
-            }
+            (Some((_, what)), _) => Some(format!("{name}: {what}")),
             (None, Some(since)) if app.now.since_ms(since) >= self.support.after_s * 1_000 => {
                 let how = if SignalState::of(app) == SignalState::Failed { "failed" } else { "done" };
                 Some(format!("{name}: {how}"))
@@ -293,7 +290,7 @@ enum SignalState {
 
 impl SignalState {
     fn of(app: &App) -> Self {
-        if !app.model.activity.approvals.is_empty() {
+        if pending(app).is_some() {
             return Self::Waiting;
         }
         if app.model.is_working() || app.model.activity.summary.is_some() {
@@ -301,6 +298,19 @@ impl SignalState {
         }
         if app.model.activity.last_run_failed { Self::Failed } else { Self::Idle }
     }
+}
+
+/// The id of the call or question that waits for the user, and what it needs.
+fn pending(app: &App) -> Option<(String, String)> {
+    let activity = &app.model.activity;
+    let call = activity.approvals.first().map(|pending| {
+        let text = format!("{} needs approval", one_line(&pending.request.tool_name));
+        (pending.request.tool_call_id.to_string(), text)
+    });
+    let question = activity.elicitations.first().map(|request| {
+        (request.elicitation_id.to_string(), format!("{} asks for input", one_line(&request.server)))
+    });
+    call.or(question)
 }
 
 /// The session's name, or else the directory's.
@@ -315,6 +325,7 @@ fn title(app: &App) -> String {
     let state = match SignalState::of(app) {
         SignalState::Idle => "",
         SignalState::Working => " · working",
+        SignalState::Waiting if app.model.activity.approvals.is_empty() => " · needs an answer",
         SignalState::Waiting => " · needs approval",
         SignalState::Failed => " · failed",
     };

@@ -16,6 +16,7 @@ use crate::message::{LoadedSession, Msg, TaskResult};
 use crate::transcript::section::LoadedPath;
 
 mod approval;
+mod background_jobs;
 mod branches;
 mod clicks;
 mod complete;
@@ -301,7 +302,7 @@ fn shell_command_streams_then_record() {
 }
 
 #[test]
-fn of_a_message_beside_a_command_it_is_said_that_the_model_does_not_wait() {
+fn message_beside_a_command_tells_that_it_does_not_wait() {
     let words = "The model doesn't wait for the command";
     for (exclude_from_context, is_told) in [(false, true), (true, false)] {
         let mut harness = Harness::new(120, 40);

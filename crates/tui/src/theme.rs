@@ -14,6 +14,10 @@ use tiller_render::theme::{
 use tiller_render::{self as render, AnsiColor, Emphasis};
 use tokio::sync::watch;
 
+use crate::block::notice_level::NoticeLevel;
+use crate::effect::Effect;
+use crate::text::one_line;
+
 /// The known themes, the chosen one, and the terminal's capabilities.
 #[derive(Clone, Debug, Default)]
 pub struct ThemeOptions {
@@ -69,6 +73,25 @@ pub(super) struct ThemeProblems {
     pub(super) gone: Vec<ResourceProblem>,
     /// Files that are valid again.
     pub(super) fixed: Vec<PathBuf>,
+}
+
+impl ThemeProblems {
+    /// Reports the changes: notices for problems that appeared or disappeared, and a flash about a corrected file.
+    pub(super) fn effects(self) -> Vec<Effect> {
+        let hint = "the previous version of the theme is used until the file is fixed";
+        let notice = |problem| Effect::Notice {
+            level: NoticeLevel::Error,
+            text: format!("theme {problem}"),
+            hint: Some(hint.to_owned()),
+        };
+        let outdated = self.gone.iter().map(|problem| Effect::MarkOutdated(format!("theme {problem}")));
+        let mut effects: Vec<Effect> = outdated.collect();
+        effects.extend(self.new.iter().map(notice));
+        if let Some(file) = self.fixed.iter().find_map(|path| path.file_name()) {
+            effects.push(Effect::flash(format!("{} is valid again.", one_line(&file.to_string_lossy()))));
+        }
+        effects
+    }
 }
 
 impl ThemeState {

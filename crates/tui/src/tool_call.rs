@@ -9,7 +9,7 @@ use tiller_core::event::ToolOutcome;
 use tiller_core::id::CallId;
 use tiller_core::message::{ToolCall, UserBlock, joined_text};
 use tiller_core::tool_catalog::ToolCatalog;
-use tiller_core::tool_spec::{Access, OutputKind, ToolTraits};
+use tiller_core::tool_spec::{OutputKind, ToolTraits};
 use tiller_core::unit::UnixMs;
 use tiller_render::{
     self as render, ControlChars, Line, Margins, Role, Span, Style, Wrap, sanitize, truncate_to,
@@ -31,7 +31,7 @@ const ARGUMENT_WIDTH: usize = 32;
 /// Columns of a note that a long argument leaves free: the length of most notes.
 const NOTE_WIDTH: usize = 30;
 
-/// Columns that an argument has in any case.
+/// Columns that an argument has beside a note, unless that is more than half of the room for both.
 const MIN_ARGUMENT: usize = 8;
 
 /// Lines of folded output. A user's shell command shows as many of its last lines as the smallest usual screen has
@@ -167,7 +167,7 @@ impl ToolCallBlock {
 
     /// Returns true if its tool only reads and may run in parallel with others.
     pub(super) fn reads(&self) -> bool {
-        self.traits.access == Access::Reads
+        !self.traits.always_runs_alone()
     }
 
     /// Returns true if a successful result is folded away.
@@ -213,21 +213,22 @@ impl ToolCallBlock {
 
     /// Distributes the width of the line. A note begins in the note column, unless the argument is longer: then the
     /// argument takes all but the note's room. On a screen too narrow for columns, the note follows the argument
-    /// directly.
+    /// directly, and the time gives way to both.
     fn room(&self, ctx: &RenderContext) -> ColumnWidths {
         let right = self.elapsed(ctx).map_or(0, |text| Span::new(text, Role::Muted).width() + 2);
-        let used = 2 + Span::new(self.padded_name(), Role::Text).width() + right;
+        let used = 2 + Span::new(self.padded_name(), Role::Text).width();
         let page = ctx.width.min(ctx.measure);
         let free = page.saturating_sub(used);
+        let free = free.checked_sub(right).filter(|rest| *rest >= 2 * MIN_ARGUMENT).unwrap_or(free);
         let note = Span::new(self.note().0, Role::Muted).width();
         if note == 0 {
             return ColumnWidths { argument: free, note };
         }
         let column = ARGUMENT_WIDTH.max(page * 2 / 5);
-        let available = free.saturating_sub(note.min(NOTE_WIDTH) + 2).max(free.min(MIN_ARGUMENT));
+        let available = free.saturating_sub(note.min(NOTE_WIDTH) + 2).max(MIN_ARGUMENT.min(free / 2));
         let needed = Span::new(self.shown_argument(), Role::Muted).width();
         let argument = needed.min(free.saturating_sub(note + 2)).max(column.min(available));
-        ColumnWidths { argument, note: free.saturating_sub(argument + 2).max(NOTE_WIDTH) }
+        ColumnWidths { argument, note: free.saturating_sub(argument + 2) }
     }
 
     fn argument(&self) -> String {
@@ -503,7 +504,7 @@ fn first_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use tiller_core::ansi::AnsiColor;
-    use tiller_core::tool_spec::ShownArgument;
+    use tiller_core::tool_spec::{Access, ShownArgument};
 
     use super::*;
     use crate::layout::{Folds, TEXT_WIDTH};
@@ -531,7 +532,21 @@ mod tests {
             shown(&call, 70),
             [r#"✓ grep       "\\n" src                         6 matches          1.2s"#]
         );
-        assert_eq!(shown(&call, 24), [r#"✓ grep       "\\n…  6 matches"#]);
+        assert_eq!(shown(&call, 24), [r#"✓ grep       "\\n…  6 m…"#]);
+    }
+
+    #[test]
+    fn tool_call_line_fits_a_narrow_screen() {
+        let stopped = "not run: the user stopped the agent";
+        let call = done("bash", json!({"command": "sleep 7"}), stopped, json!({}), true);
+        assert_eq!(shown(&call, 39)[0], "– bash       sleep 7   not run: the us…");
+        let failed = json!({"exitCode": 1, "path": "a"});
+        let failed = done("bash", json!({"command": "cargo test --workspace"}), "", failed, false);
+        for width in 18..80 {
+            for line in [&call, &failed].map(|call| shown(call, width).swap_remove(0)) {
+                assert!(Span::new(line.as_str(), Role::Text).width() <= width, "{width}: {line}");
+            }
+        }
     }
 
     #[test]
@@ -742,7 +757,7 @@ mod tests {
     #[test]
     fn tool_call_truncated_output_shows_the_note_below() {
         let text: String = (1..=20).map(|n| format!("line {n}\n")).collect();
-        let cut = "output cut: the last 20 of 99 lines are shown; all of it is in /tmp/tiller/output-a1.txt";
+        let cut = "OUTPUT TRUNCATED: showing 20 of 99 characters from bash; all of it is in /tmp/tiller/output-a1.txt";
         let call = done(
             "bash",
             json!({"command": "x"}),
@@ -756,8 +771,8 @@ mod tests {
             "  │ … 16 more lines (ctrl+o)",
             "  │ line 19",
             "  │ line 20",
-            "    output cut: the last 20 of 99 lines are shown; all of it is in",
-            "    /tmp/tiller/output-a1.txt",
+            "    OUTPUT TRUNCATED: showing 20 of 99 characters from bash; all of it",
+            "    is in /tmp/tiller/output-a1.txt",
         ];
         assert_eq!(shown(&call, 70)[1..], expected);
         let record = finished_output(

@@ -1,22 +1,24 @@
 //! The transcript: the blocks of the log, the blocks of the streaming answer, and the part of them on the screen.
 //!
 //! The path is held in [`chunk`]s. Blocks outside of the screen are not laid out, and in a long session not even in
-//! memory: layout ([`viewport`]) starts at the bottom or at the top line and stops when the screen is full; distant
+//! memory: layout ([`scroll`]) starts at the bottom or at the top line and stops when the screen is full; distant
 //! chunks are dropped and read again on demand. [`jump`] scrolls to positions that may have to be read first;
-//! [`selection`] is the mouse selection.
+//! [`selected_text`] is about the mouse selection, [`reload`] keeps the top line.
 
+pub(crate) mod anchor;
 mod banner;
 pub(crate) mod chunk;
-pub(crate) mod jump;
+mod jump;
 pub(crate) mod jump_target;
-pub(crate) mod reload;
+mod reload;
 pub(crate) mod row;
+mod scroll;
 pub(crate) mod section;
+mod selected_text;
 pub(crate) mod selection;
-use crate::transcript::section::{LoadedPath, PathSection, SectionRequest};
 #[cfg(test)]
 mod tests;
-pub(crate) mod viewport;
+mod viewport;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -34,11 +36,9 @@ use crate::logical_line::LogicalLine;
 use crate::recovery::{Recovery, find_recovery};
 use crate::search_term::SearchTerm;
 use crate::tool_call::CallState;
-
-use crate::transcript::chunk::BlockPos;
-use crate::transcript::chunk::ENTRIES;
-use crate::transcript::chunk::{Chunk, ChunkContent};
-use crate::transcript::reload::ScrollAnchor;
+use crate::transcript::anchor::ScrollAnchor;
+use crate::transcript::chunk::{BlockPos, Chunk, ChunkContent, ENTRIES};
+use crate::transcript::section::{LoadedPath, PathSection, SectionRequest};
 use crate::transcript::viewport::Viewport;
 
 /// Number of newest entries whose ids are remembered.

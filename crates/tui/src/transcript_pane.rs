@@ -19,7 +19,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tiller_engine::BranchSummary;
-use tiller_render::{ImageLimits, Line};
+use tiller_render::{ImageLimits, Line, LinkStyle, Role, Span};
 use tiller_session::{BranchPoints, Entry};
 
 use crate::action::{Action, BackgroundJob, CopiedText, TerminalAction};
@@ -29,18 +29,20 @@ use crate::block::{Block, BlockKind};
 use crate::component::{Component, Context, Outcome, ViewContext};
 use crate::editor::edit_command::EditCommand;
 use crate::effect::Effect;
-use crate::keymap;
-use crate::keymap::KeyCommand;
+use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::layout::{RenderContext, TEXT_WIDTH};
 use crate::navigate::Navigate;
 use crate::terminal::capabilities::Images;
+use crate::terminal::image_placement::ImagePlacement;
 use crate::transcript::Transcript;
 use crate::transcript::chunk::BlockPos;
 use crate::transcript::jump_target::{Direction, JumpTarget};
+use crate::transcript::row::ShownRows;
 use crate::transcript::section::SectionRequest;
 use crate::transcript::selection::amount;
 use crate::transcript_pane::press::Press;
 use crate::transcript_pane::search::SearchBar;
+use crate::transcript_pane::view::TranscriptView;
 use crate::ui_context::UiContext;
 use crate::welcome::banner;
 
@@ -78,11 +80,12 @@ impl Component for TranscriptPane {
     }
 
     fn render(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
-        view::draw(self, area, buffer, view);
+        let (transcript, search, focus) = (&self.transcript, self.search.as_ref(), self.focused(view));
+        view::draw(&TranscriptView { transcript, search, focus }, area, buffer, view);
     }
 
     fn status_hint(&self, view: &ViewContext<'_>) -> Option<Line> {
-        self.focus_hints(view)
+        self.focused(view).map(|_| view::focus_hints(view))
     }
 
     fn paste(&mut self, text: &str, cx: &mut Context<'_>) {
@@ -96,8 +99,18 @@ impl TranscriptPane {
         &self.transcript
     }
 
+    /// The search bar, if it is open.
+    pub(crate) fn search(&self) -> Option<&SearchBar> {
+        self.search.as_ref()
+    }
+
     /// Handles the screen's bindings that scroll, fold, search or focus a block.
-    pub(crate) fn command(&mut self, command: KeyCommand, cx: &mut Context<'_>) -> Outcome {
+    pub(crate) fn bound_key(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
+        let command = cx.ui.keymap.command(KeyContext::Main, key);
+        command.map_or(Outcome::Ignored, |command| self.command(command, cx))
+    }
+
+    fn command(&mut self, command: KeyCommand, cx: &mut Context<'_>) -> Outcome {
         let at_rest = cx.focus.is_editor_empty;
         match command {
             KeyCommand::UnfoldOutput => {
@@ -129,7 +142,7 @@ impl TranscriptPane {
     /// Handles keys of a focused block.
     fn block_key(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
         let Some(at) = self.focused(cx) else { return Outcome::Ignored };
-        match cx.ui.keymap.command(keymap::Context::Block, key) {
+        match cx.ui.keymap.command(KeyContext::Block, key) {
             Some(KeyCommand::BlockOlder) => self.focus_block(Direction::Older, cx),
             Some(KeyCommand::BlockNewer) => self.focus_block(Direction::Newer, cx),
             Some(KeyCommand::BlockFold) if self.fold(at, cx) => {}
@@ -170,7 +183,7 @@ impl TranscriptPane {
         let is_elsewhere = view.focus.is_covered || view.focus.is_in_queue || self.search.is_some();
         let keymap = &view.ui.keymap;
         let means_nothing =
-            |c: char| keymap.command(keymap::Context::Block, KeyEvent::from(KeyCode::Char(c))).is_none();
+            |c: char| keymap.command(KeyContext::Block, KeyEvent::from(KeyCode::Char(c))).is_none();
         if !is_elsewhere && text.chars().any(means_nothing) {
             self.unfocus();
         }
@@ -292,6 +305,47 @@ impl TranscriptPane {
     /// Cancels the request for a part; it is requested again.
     pub(crate) fn cancel_request(&mut self, part: usize) {
         self.transcript.cancel_request(part);
+    }
+
+    /// The label about output below the screen; `None` while the end is followed.
+    pub(crate) fn below_label(&self, view: &ViewContext<'_>) -> Option<Span> {
+        if self.transcript.follows() {
+            return None;
+        }
+        let (what, role) = match self.transcript.new_below() {
+            Some(0) => ("new output below".to_owned(), Role::Accent),
+            Some(count) => (format!("{count} new below"), Role::Accent),
+            None => ("more below".to_owned(), Role::Muted),
+        };
+        Some(Span::new(format!(" ↓ {what} · {} ", view.key_of(KeyCommand::Bottom)), role))
+    }
+
+    /// The link targets on the screen, if the terminal supports links.
+    pub(crate) fn links(&self, view: &ViewContext<'_>) -> impl Iterator<Item = &Arc<str>> + use<'_> {
+        let are_live = view.ui.render_options.links == LinkStyle::Live;
+        self.transcript.links().filter(move |_| are_live)
+    }
+
+    /// The images on the screen, if nothing covers them.
+    pub(crate) fn images(&self, view: &ViewContext<'_>) -> Vec<ImagePlacement> {
+        let area = self.area;
+        let mut placements: Vec<ImagePlacement> = Vec::new();
+        if view.focus.is_covered {
+            return placements;
+        }
+        for (row, shown) in (area.y..area.bottom()).zip(self.transcript.visible()) {
+            let Some(ShownRows { inset, line, .. }) = shown else { continue };
+            let Some(slice) = &line.image else { continue };
+            match placements.last_mut() {
+                Some(last) if Arc::ptr_eq(&last.image, &slice.image) => last.rows += 1,
+                _ => {
+                    let column = area.x + u16::try_from(inset + line.width()).unwrap_or(0);
+                    let image = Arc::clone(&slice.image);
+                    placements.push(ImagePlacement { image, column, row, from: slice.row, rows: 1 });
+                }
+            }
+        }
+        placements
     }
 }
 

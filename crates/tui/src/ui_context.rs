@@ -4,16 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use tiller_core::setting::Setting;
-use tiller_render::theme::resolve_theme;
+use tiller_core::setting::{self, Setting};
+use tiller_render::theme::{ColorDepth, resolve_theme};
 use tiller_render::{HighlightCache, Highlighting, RenderOptions};
 
+use crate::action::{Action, BackgroundJob};
+use crate::effect::Effect;
 use crate::keymap::Keymap;
 use crate::opened_session::ProviderKey;
 use crate::terminal::capabilities::Images;
+use crate::text::one_line;
 use crate::theme;
-use crate::theme::ThemeState;
 use crate::theme::check::ThemeCheck;
+use crate::theme::{ThemeOptions, ThemeState};
 
 /// The environment of the front end.
 #[derive(Clone, Debug)]
@@ -35,18 +38,54 @@ pub(crate) struct UiContext {
 }
 
 impl UiContext {
+    /// The environment with the default keys, images as lines, and a screen of 80 by 24.
+    pub(crate) fn new(cwd: PathBuf, home: Option<PathBuf>, zone: TimeZone, themes: &ThemeOptions) -> Self {
+        Self {
+            cwd,
+            home,
+            zone,
+            theme: ThemeState::new(themes),
+            banner: Vec::new(),
+            provider_keys: Vec::new(),
+            keymap: Arc::default(),
+            render_options: RenderOptions::default(),
+            images: Images::default(),
+            size: (80, 24),
+            cell_pixels: (8, 16),
+        }
+    }
+
     /// Checks a value for a theme setting.
     pub(crate) fn check_theme(&self, setting: &Setting, name: &str) -> ThemeCheck {
         theme::check::check(&self.theme.library, setting, &self.resolve_theme(name))
+    }
+
+    /// Sets a theme by name or file, and saves the choice; one that can't be set returns to the editor.
+    pub(crate) fn choose_theme(&mut self, name: &str) -> Vec<Effect> {
+        let problem = match self.check_theme(&setting::THEME, name) {
+            ThemeCheck::Known => None,
+            ThemeCheck::NotLoaded => {
+                let name = one_line(name);
+                Some(format!("theme `{name}` is not loaded; start with `tiller --theme FILE` to load it"))
+            }
+            ThemeCheck::Invalid(problem) => Some(problem),
+        };
+        if let Some(reason) = problem {
+            return vec![Effect::RejectInput { typed: format!("/theme {name}").into(), reason }];
+        }
+        let value = self.resolve_theme(name);
+        self.theme.set_theme(&setting::THEME, &value);
+        let colorless = (self.theme.depth == ColorDepth::None)
+            .then(|| Effect::flash(format!("Theme {value}: saved, but this terminal shows no colors.")));
+        let save = BackgroundJob::SaveSetting { setting: &setting::THEME, value };
+        colorless.into_iter().chain([Action::Background(save).into()]).collect()
     }
 
     /// A theme's name, or the absolute path of its file.
     pub(crate) fn resolve_theme(&self, name: &str) -> String {
         resolve_theme(name, &self.cwd, self.home.as_deref())
     }
-}
 
-impl UiContext {
     /// The cache of highlighted code, if code is highlighted in the background.
     pub(crate) fn highlight_cache(&self) -> Option<&HighlightCache> {
         match &self.render_options.code {
@@ -65,15 +104,8 @@ impl UiContext {
 impl UiContext {
     /// The environment that tests share: no colors, UTC, 80 by 24.
     pub(crate) fn example() -> Self {
-        use tiller_render::theme::ColorDepth;
-
-        use crate::theme::ThemeOptions;
-
+        let themes = ThemeOptions { depth: ColorDepth::None, ..ThemeOptions::default() };
         Self {
-            cwd: "/home/ada/code/conf".into(),
-            home: Some("/home/ada".into()),
-            zone: TimeZone::UTC,
-            theme: ThemeState::new(&ThemeOptions { depth: ColorDepth::None, ..ThemeOptions::default() }),
             banner: vec![
                 "tiller 0.1.0".into(),
                 "demo model: canned answers; connect a real one with ANTHROPIC_API_KEY".into(),
@@ -82,11 +114,7 @@ impl UiContext {
                 provider: "anthropic".into(),
                 source: "key from auth.json".into(),
             }],
-            keymap: Arc::default(),
-            render_options: RenderOptions::default(),
-            images: Images::default(),
-            size: (80, 24),
-            cell_pixels: (8, 16),
+            ..Self::new("/home/ada/code/conf".into(), Some("/home/ada".into()), TimeZone::UTC, &themes)
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Drawing the screen: transcript, approval panel, status, queue, completion, editor, footer.
+//! Drawing the screen: transcript, approval panel, status, plan, queue, completion, editor, footer.
 
 pub(crate) mod hit_test;
 
 use ratatui::Frame;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 use tiller_core::unit::thousands;
 use tiller_render::{Line, Role, Span};
 
@@ -28,6 +28,7 @@ pub(super) struct ScreenAreas {
     pub(super) transcript: Rect,
     approval: Rect,
     status: Rect,
+    plan: Rect,
     queue: Rect,
     completion: Rect,
     pub(super) top_rule: Rect,
@@ -54,7 +55,8 @@ impl ScreenAreas {
         let approval =
             take(count(app.approvals.rows_needed(view)), if height >= ROOMY { TRANSCRIPT_ROWS } else { 0 });
         // One blank row below the transcript.
-        let status = take(count(app.status_lines(view).len()) + u16::from(height >= ROOMY), 1);
+        let status = take(count(status_lines(app, view).len()) + u16::from(height >= ROOMY), 1);
+        let plan = take(count(app.plan.rows_needed(view)), TRANSCRIPT_ROWS);
         let queue = take(count(app.queue.rows_needed(view)), 3);
         // The search bar has the keys, so completion is hidden.
         let offers = if app.transcript.is_searching() { 0 } else { app.composer.completion.rows() };
@@ -69,6 +71,7 @@ impl ScreenAreas {
             transcript: area(room),
             approval: area(approval),
             status: area(status),
+            plan: area(plan),
             queue: area(queue),
             completion: area(completion),
             top_rule: area(top_rule),
@@ -109,15 +112,6 @@ impl App {
         areas
     }
 
-    /// The lines of the status line.
-    fn status_lines(&self, view: &ViewContext<'_>) -> Vec<Line> {
-        let hint = self.transcript.status_hint(view);
-        let hint = hint.or_else(|| self.composer.status_hint(view)).or_else(|| self.queue.status_hint(view));
-        let arriving = self.transcript.content().live.last().map(|block| &block.kind);
-        let search = self.transcript.search_line(view);
-        StatusLine { search, flash: self.flash.text(), hint, arriving }.lines(view)
-    }
-
     /// Lays out the page over the transcript, if any.
     pub(super) fn lay_out_page(&mut self) {
         if !matches!(self.compositor.top(), Some(Overlay::Pager(_))) {
@@ -133,22 +127,35 @@ impl App {
     }
 }
 
+/// The lines of the status line.
+fn status_lines(app: &App, view: &ViewContext<'_>) -> Vec<Line> {
+    let hint = app.transcript.status_hint(view);
+    let hint = hint.or_else(|| app.composer.status_hint(view)).or_else(|| app.queue.status_hint(view));
+    let arriving = app.transcript.content().live.last().map(|block| &block.kind);
+    let search = app.transcript.search().map(|search| search.line(view));
+    StatusLine { search, flash: app.flash.text(), hint, arriving }.lines(view)
+}
+
 /// Draws the screen as laid out.
 pub(super) fn view(app: &App, areas: &ScreenAreas, frame: &mut Frame<'_>) {
     let (view, theme) = (&app.view_context(), &app.ui.theme);
     let buffer = frame.buffer_mut();
     app.transcript.render(areas.transcript, buffer, view);
     app.approvals.render(areas.approval, buffer, view);
-    let status = app.status_lines(view);
+    let status = status_lines(app, view);
     lines(&status, bottom_rows(areas.status, status.len()), buffer, theme);
+    let plan = app.plan.visible_lines(usize::from(areas.plan.height), view);
+    lines(&plan, areas.plan, buffer, theme);
     app.queue.render(areas.queue, buffer, view);
-    lines(&app.composer.completion_lines(view), areas.completion, buffer, theme);
+    lines(&composer::view::completion_lines(&app.composer.completion, view), areas.completion, buffer, theme);
     let [above, below] = hidden(app, areas.editor);
     lines(&[top_rule(above, app.transcript.below_label(view), view)], areas.top_rule, buffer, theme);
     app.composer.render(areas.editor, buffer, view);
     lines(&[bottom_rule(below, view)], areas.bottom_rule, buffer, theme);
     lines(&[footer::line(view)], areas.footer, buffer, theme);
-    let search_cursor = app.transcript.search_cursor(bottom_rows(areas.status, 1)).map(Position::from);
+    let search_area = bottom_rows(areas.status, 1);
+    let search = app.transcript.search().filter(|_| !search_area.is_empty());
+    let search_cursor = search.map(|search| search.cursor(search_area));
     let mut cursor = search_cursor.or_else(|| app.composer.cursor(areas.editor, view));
     if let Some(overlay) = app.compositor.top() {
         let area = frame.area();

@@ -9,7 +9,7 @@ use tiller_render::truncate_to;
 
 use crate::block::banner::Banner;
 use crate::component::ViewContext;
-use crate::keymap::KeyCommand;
+use crate::keymap::table::KeyCommand;
 use crate::path_display::at_home;
 use crate::picker::approval_modes::mode_about;
 use crate::text::age;

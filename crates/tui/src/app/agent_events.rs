@@ -55,6 +55,10 @@ impl App {
                 self.flash("Skills, templates or context files have changed; the new versions are in use.");
                 return vec![Action::LoadCommands];
             }
+            EventKind::BackgroundJobEnd(job) => {
+                self.flash(format!("{}: {}. /jobs lists all.", job.job_id, job.status))
+            }
+            EventKind::CommandsChanged => return vec![Action::LoadCommands],
             _ => {}
         }
         Vec::new()

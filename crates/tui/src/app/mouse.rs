@@ -6,6 +6,7 @@ use ratatui::layout::Position;
 
 use crate::action::Action;
 use crate::app::App;
+use crate::component::Outcome;
 use crate::composer::view::SIGN_WIDTH;
 use crate::compositor::consumed_key::KeyIntent;
 use crate::transcript::jump_target::Direction;
@@ -31,15 +32,11 @@ impl App {
             }
             _ => {}
         }
-        match self.offer_transcript(|pane, cx| pane.handle_mouse(event, cx)) {
-            Some(asked) => actions.extend(asked),
-            None => self.press_below_transcript(position),
+        let mut outcome = Outcome::Ignored;
+        actions.extend(self.with_transcript(|pane, cx| outcome = pane.handle_mouse(event, cx)));
+        if outcome == Outcome::Consumed {
+            return actions;
         }
-        actions
-    }
-
-    /// Handles a press on the rule above the editor or in the editor.
-    fn press_below_transcript(&mut self, position: Position) {
         let areas = ScreenAreas::compute(self);
         if areas.top_rule.contains(position) {
             self.transcript.follow();
@@ -47,5 +44,6 @@ impl App {
             let (row, column) = (position.y - areas.editor.y, position.x.saturating_sub(SIGN_WIDTH));
             self.composer.editor.click(row, column, areas.editor.height);
         }
+        actions
     }
 }

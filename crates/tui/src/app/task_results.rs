@@ -8,9 +8,9 @@ use crate::app::App;
 use crate::block::notice_level::NoticeLevel;
 use crate::compositor::Compositor;
 use crate::frame_pacer::Dirty;
-use crate::message::{LoadedSession, TaskOrigin, TaskResult};
+use crate::message::{LoadedSession, TaskResult};
 use crate::pager::Pager;
-use crate::queue::{QueueAction, QueueOutcome};
+use crate::queue::QueueAction;
 use crate::transcript_pane::TranscriptPane;
 use crate::welcome::banner;
 
@@ -31,7 +31,7 @@ impl App {
         match report {
             TaskResult::Failed { what, hint, text } => self.show_failure(what, hint, text),
             TaskResult::InvalidInput { typed, what, origin } => {
-                return self.reject_executed(typed, what, origin);
+                return self.with_overlays(|overlays, cx| overlays.reject_executed(typed, what, origin, cx));
             }
             TaskResult::Loaded(loaded) => return self.session_loaded(*loaded),
             TaskResult::State(state) => self.set_session_state(*state),
@@ -41,7 +41,9 @@ impl App {
             TaskResult::BranchPoints { epoch, points } => self.transcript.update_branch_points(epoch, points),
             TaskResult::SearchHits(found) => self.transcript.add_search_hits(&found),
             TaskResult::ReturnedMessages(items) => self.composer.restore_messages(&items),
-            TaskResult::QueueOutcome(outcome) => return self.apply_queue_outcome(outcome),
+            TaskResult::QueueOutcome(outcome) => {
+                return self.with_queue(|queue, cx| queue.apply_outcome(outcome, cx));
+            }
             TaskResult::SessionSwitched(switched) => self.session_switched(switched),
             TaskResult::Dialog(dialog) => {
                 return self.with_overlays(|overlays, cx| overlays.open_dialog(dialog, cx));
@@ -63,14 +65,19 @@ impl App {
                 self.model.info.commands = commands;
                 self.composer.completion.invalidate();
             }
+            TaskResult::Resources(resources) => {
+                self.model.info.resources = resources.into();
+                self.composer.completion.invalidate();
+            }
             TaskResult::Welcome(welcome) => self.model.info.welcome = Some(welcome),
             TaskResult::Note(text) => self.flash(text),
-            TaskResult::Warning(text) => self.add_notice(NoticeLevel::Warning, text, None),
+            TaskResult::Warning(text) => self.transcript.notice(NoticeLevel::Warning, text, None),
             TaskResult::Resolved(text) => self.transcript.mark_outdated(&text),
             TaskResult::Attached(image) => {
                 return self.with_composer(|composer, cx| composer.attach_image(image, cx));
             }
             TaskResult::Edited(text) => self.composer.editor.set_text(&text),
+            TaskResult::BeforeDraft(text) => self.composer.editor.put_before(&[text]),
             TaskResult::Paste(text) => self.composer.editor.paste(&text),
             TaskResult::ThemeSetting(setting, name) => self.ui.theme.set_theme(setting, &name),
             TaskResult::List(result) => {
@@ -81,29 +88,6 @@ impl App {
             }
         }
         Vec::new()
-    }
-
-    /// Applies the result of a queue action. The text of an edit that came too late becomes a draft.
-    fn apply_queue_outcome(&mut self, outcome: QueueOutcome) -> Vec<Action> {
-        let mut unapplied = None;
-        let mut actions = self.with_queue(|queue, cx| unapplied = queue.apply_outcome(outcome, cx));
-        if unapplied.is_some() {
-            actions.extend(self.with_composer(|composer, cx| composer.queued_message_gone(unapplied, cx)));
-        }
-        actions
-    }
-
-    /// Rejects input that failed during execution. A choice stays selected in its list; typed text becomes a draft
-    /// again, even under a list opened since.
-    fn reject_executed(&mut self, typed: UserText, what: String, origin: TaskOrigin) -> Vec<Action> {
-        let list = match origin {
-            TaskOrigin::List(list) => Some(list),
-            TaskOrigin::Editor => None,
-        };
-        if self.compositor.show_input_error(list, &what) {
-            return Vec::new();
-        }
-        self.with_composer(|composer, cx| composer.reject_input(typed, what, cx))
     }
 
     /// Rejects an action because the executor's queue is full; user input returns to the editor.
@@ -138,7 +122,7 @@ impl App {
         // A flash about the failed action is obsolete.
         self.flash.clear();
         _ = self.with_overlays(Compositor::uncover_error);
-        self.add_notice(NoticeLevel::Error, what, hint);
+        self.transcript.notice(NoticeLevel::Error, what, hint);
     }
 
     fn session_loaded(&mut self, loaded: LoadedSession) -> Vec<Action> {

@@ -2,22 +2,32 @@
 
 use tiller_core::event::ApprovalRequest;
 
-use crate::keymap::KeyCommand;
+use crate::keymap::table::KeyCommand;
 
 /// An answer to an approval request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ApprovalAnswer {
     Once,
     Session,
+    /// Saves a rule in the settings, once it was seen and maybe edited.
+    Always,
     Deny,
     DenyWithReason,
 }
 
 impl ApprovalAnswer {
-    /// The possible answers; "this session" requires a rule.
+    /// The possible answers; "this session" and "always" require a rule.
     pub(crate) fn possible(request: &ApprovalRequest) -> Vec<Self> {
-        let all = [Self::Once, Self::Session, Self::Deny, Self::DenyWithReason];
-        all.into_iter().filter(|answer| *answer != Self::Session || !request.rule.is_empty()).collect()
+        let all = [Self::Once, Self::Session, Self::Always, Self::Deny, Self::DenyWithReason];
+        all.into_iter().filter(|answer| answer.is_possible(request)).collect()
+    }
+
+    fn is_possible(self, request: &ApprovalRequest) -> bool {
+        match self {
+            Self::Session => !request.rule.is_empty(),
+            Self::Always => request.proposed.is_some(),
+            Self::Once | Self::Deny | Self::DenyWithReason => true,
+        }
     }
 
     /// The command of the key that gives this answer.
@@ -25,6 +35,7 @@ impl ApprovalAnswer {
         match self {
             Self::Once => KeyCommand::Allow,
             Self::Session => KeyCommand::AllowSession,
+            Self::Always => KeyCommand::AllowAlways,
             Self::Deny => KeyCommand::Deny,
             Self::DenyWithReason => KeyCommand::DenyWithReason,
         }

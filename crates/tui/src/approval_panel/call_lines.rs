@@ -148,6 +148,7 @@ mod tests {
             args,
             reason,
             rule,
+            proposed: None,
             preview,
             later: 0,
         }

@@ -1,5 +1,6 @@
 use crossterm::event::KeyModifiers;
 use serde_json::json;
+use tiller_core::proposed_rules::ProposedRules;
 use tiller_core::unit::UnixMs;
 
 use super::*;
@@ -19,12 +20,17 @@ struct Harness {
 
 impl Harness {
     fn new(command: &str, rule: &str) -> Self {
+        Self::proposing(command, rule, None)
+    }
+
+    fn proposing(command: &str, rule: &str, proposed: Option<ProposedRules>) -> Self {
         let request = ApprovalRequest {
             tool_call_id: "c1".into(),
             tool_name: "bash".into(),
             args: json!({ "command": command }),
             reason: "runs a command".into(),
             rule: rule.into(),
+            proposed,
             preview: None,
             later: 0,
         };
@@ -100,6 +106,29 @@ fn panel_letter_and_number_answer() {
     assert_eq!(Harness::new("ls", "").letter('2'), decided(denied()), "no rule, no answer for the session");
     assert_eq!(Harness::new("ls", "").letter('a'), IGNORED);
     assert_eq!(Harness::new("ls", "ls").letter('9'), IGNORED);
+}
+
+#[test]
+fn panel_always_opens_the_proposed_rules() {
+    let rules = ProposedRules::parse("bash", "ls *");
+    let opened = Effect::Open(Opening::RuleForm { call: "c1".into(), rules: rules.clone() });
+    for letter in ['A', '3'] {
+        let mut harness = Harness::proposing("ls", "ls", Some(rules.clone()));
+        assert_eq!(harness.letter(letter), (Outcome::Consumed, vec![opened.clone()]), "{letter}");
+    }
+    let denied = || decided(Decision::Deny { reason: "the user rejected it".into() });
+    let mut harness = Harness::proposing("ls", "ls", Some(rules));
+    insta::assert_snapshot!(harness.rows(), @r"
+      ? bash needs approval: runs a command
+      │ ls
+      │ in ~/code/conf
+      1 y once · 2 a session: ls · 3 A always… · 4 n deny · 5 d deny, say why
+    ");
+    assert_eq!(harness.letter('4'), denied());
+    assert_eq!(Harness::new("ls", "ls").letter('A'), IGNORED, "no rule, no answer");
+    let command: Vec<String> = (1..20).map(|n| format!("echo {n}")).collect();
+    let mut long = Harness::proposing(&command.join("\n"), "", Some(ProposedRules::default()));
+    assert_eq!(long.letter('A'), flashed("The call is longer than its panel; v shows all of it."));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use tiller_render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, truncate_
 use crate::approval_panel::answer::ApprovalAnswer;
 use crate::approval_panel::{ApprovalPanel, first_request};
 use crate::component::ViewContext;
-use crate::keymap::KeyCommand;
+use crate::keymap::table::KeyCommand;
 use crate::text::one_line;
 
 /// Minimum rows of the call; with fewer it isn't shown.
@@ -223,6 +223,7 @@ fn answer_spans(
     let text = match answer {
         ApprovalAnswer::Once => "once".to_owned(),
         ApprovalAnswer::Session => format!("session: {}", rule(request)),
+        ApprovalAnswer::Always => "always…".to_owned(),
         ApprovalAnswer::Deny => "deny".to_owned(),
         ApprovalAnswer::DenyWithReason => "deny, say why".to_owned(),
     };

@@ -113,7 +113,11 @@ fn is_like_path(name: &str) -> bool {
     let is_ending = |ending: &str| {
         (1..=MAX_EXTENSION).contains(&ending.len()) && ending.chars().all(|c| c.is_ascii_alphanumeric())
     };
-    (name.contains('/') || ending.is_some_and(is_ending)) && !name.contains(['(', '<', '*', '@', '='])
+    // `@server:scheme://path` is a resource of a server.
+    let is_resource = name.contains("://");
+    !is_resource
+        && (name.contains('/') || ending.is_some_and(is_ending))
+        && !name.contains(['(', '<', '*', '@', '='])
 }
 
 /// A path without a line and column suffix: `lexer.rs:12:5`.
@@ -193,6 +197,7 @@ mod tests {
             "@lexer.rs, (@./lexer.rs) @src @src/ @src/(app) @\"src/my lexer.rs\" @~/lexer.rs",
             "@lexer.rs:12 and @lexer.rs:3-5: and @lexer.rs:12:5.",
             "ask @someone or @some-one. or ada@example.org, see ... @ and @. too",
+            "@docs:file:///guide.md, a resource of a server",
             "@pytest.mark.skipif(True) @app.get(\"/x\") @src/*.rs @v1.2=x @user@host.org",
         ] {
             assert_eq!(problems(present), [""; 0], "{present}");

@@ -124,6 +124,9 @@ fn argument_of(command: BuiltInCommand, typed: &str, view: &ViewContext<'_>) -> 
         | BuiltInCommand::Stop
         | BuiltInCommand::Session
         | BuiltInCommand::Context
+        | BuiltInCommand::Mcp
+        | BuiltInCommand::Jobs
+        | BuiltInCommand::Plan
         | BuiltInCommand::Reload
         | BuiltInCommand::Logs
         | BuiltInCommand::Help

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use tiller_engine::ServedResource;
 use tiller_files::FileId;
 use tiller_files::walk::{HiddenFiles, WalkEntryKind, WalkOptions, walk};
 
 use crate::completion::candidate::{Candidate, OnAccept};
+use crate::completion::resources;
 use crate::picker::fuzzy::{FuzzyQuery, MatchMode};
 use crate::text::one_line;
 
@@ -17,6 +19,9 @@ const MAX_FILES: usize = 200_000;
 
 /// Maximum number of candidates.
 const MAX_CANDIDATES: usize = 50;
+
+/// Resources of servers that files leave room for.
+const MAX_RESOURCES: usize = 20;
 
 /// Paths of files and folders relative to the working directory, last modified first; folders end in a slash.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -51,6 +56,8 @@ pub(crate) fn list_files(cwd: &Path, excluded: &[PathBuf]) -> FileList {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ranking {
     pub(crate) files: Arc<FileList>,
+    /// Resources of servers, which are offered beside the files.
+    pub(crate) resources: Arc<[ServedResource]>,
     pub(crate) query: String,
 }
 
@@ -65,12 +72,36 @@ impl Ranking {
     /// Ranks the files; slow for many files. A complete folder name yields the folder's contents.
     pub(crate) fn run(self) -> Ranked {
         let names = &self.files.0;
-        let best = match self.query.ends_with('/') && names.contains(&self.query) {
-            true => contents(names, &self.query),
-            false => FuzzyQuery::new(&self.query, MatchMode::Paths).rank(names, |name| (name, "")),
+        let candidates = match self.query.ends_with('/') && names.contains(&self.query) {
+            true => contents(names, &self.query)
+                .into_iter()
+                .take(MAX_CANDIDATES)
+                .map(|at| candidate(&names[at]))
+                .collect(),
+            false => self.best(),
         };
-        let candidates = best.into_iter().take(MAX_CANDIDATES).map(|at| candidate(&names[at])).collect();
         Ranked { query: self.query, candidates }
+    }
+}
+
+impl Ranking {
+    /// The best files and resources. Without a query all match, and files leave room for some resources.
+    fn best(&self) -> Vec<Candidate> {
+        let names = &self.files.0;
+        let mentions = resources::mentions(&self.resources);
+        let files = names.iter().map(|name| (name.as_str(), ""));
+        let served = mentions.iter().map(|(mention, resource)| (mention.as_str(), resource.name.as_str()));
+        let items: Vec<(&str, &str)> = files.chain(served).collect();
+        let mut best = FuzzyQuery::new(&self.query, MatchMode::Paths).rank(&items, |item| *item);
+        if self.query.is_empty() {
+            let kept = MAX_CANDIDATES - mentions.len().min(MAX_RESOURCES);
+            best.retain(|at| *at < kept || *at >= names.len());
+        }
+        let candidate = |at: usize| match at.checked_sub(names.len()) {
+            None => candidate(&names[at]),
+            Some(at) => resources::candidate(&mentions[at].0, mentions[at].1),
+        };
+        best.into_iter().take(MAX_CANDIDATES).map(candidate).collect()
     }
 }
 
@@ -119,7 +150,11 @@ mod tests {
         found.0.sort();
         assert_eq!(found.0, ["src/", "src/main.rs", "src/my notes.md"]);
         let ranked = |words: &str| {
-            let ranking = Ranking { files: Arc::new(FileList(found.0.clone())), query: words.into() };
+            let ranking = Ranking {
+                files: Arc::new(FileList(found.0.clone())),
+                resources: Arc::default(),
+                query: words.into(),
+            };
             ranking.run().candidates.into_iter().map(|offer| offer.insert).collect::<Vec<_>>()
         };
         assert_eq!(ranked("main"), ["@src/main.rs "]);
@@ -128,11 +163,50 @@ mod tests {
     }
 
     #[test]
+    fn ranking_offers_resources_beside_files() {
+        let resource = |uri: &str, name: &str, is_template| ServedResource {
+            server: "docs".into(),
+            uri: uri.into(),
+            name: name.into(),
+            description: "About.".into(),
+            is_template,
+        };
+        let resources: Arc<[ServedResource]> = Arc::new([
+            resource("file:///guide.md", "The guide", false),
+            resource("db://{table}/rows", "Table", true),
+            resource("has space://x", "No", false),
+            resource("urn:isbn:1", "No", false),
+        ]);
+        let names: Vec<String> = (0..60).map(|n| format!("file{n}")).chain(["guide.md".into()]).collect();
+        let files = Arc::new(FileList(names));
+        let ranked = |query: &str| {
+            let ranking =
+                Ranking { files: Arc::clone(&files), resources: Arc::clone(&resources), query: query.into() };
+            ranking.run().candidates
+        };
+        let inserted = |query| ranked(query).into_iter().map(|offer| offer.insert).collect::<Vec<_>>();
+        let all = inserted("");
+        assert_eq!(
+            (all.len(), &all[47..]),
+            (50, &["@file47 ", "@docs:file:///guide.md ", "@docs:db://"].map(str::to_owned)[..])
+        );
+        assert_eq!(inserted("guide"), ["@guide.md ", "@docs:file:///guide.md "]);
+        assert_eq!(inserted("docs:"), ["@docs:file:///guide.md ", "@docs:db://"]);
+        assert_eq!(inserted("Table"), ["@docs:db://"], "by its name");
+        let guide = &ranked("docs:file")[0];
+        assert_eq!(
+            (guide.name.as_str(), guide.about.as_str()),
+            ("docs:file:///guide.md", "The guide: About.")
+        );
+    }
+
+    #[test]
     fn ranking_folder_lists_direct_children_first() {
         let names = ["my src/deep/in.rs", "my src/", "my src/deep/", "other/my src/a.rs", "my src/main.rs"];
         let files = Arc::new(FileList::from(&names[..]));
         let ranked = |words: &str| {
-            let ranking = Ranking { files: Arc::clone(&files), query: words.into() };
+            let ranking =
+                Ranking { files: Arc::clone(&files), resources: Arc::default(), query: words.into() };
             ranking.run().candidates.into_iter().map(|offer| offer.name).collect::<Vec<_>>()
         };
         assert_eq!(ranked("my src/"), ["my src/deep/", "my src/main.rs", "my src/deep/in.rs"]);

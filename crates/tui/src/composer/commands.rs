@@ -15,7 +15,7 @@ use crate::composer::Composer;
 use crate::delivery::DeliveryTime;
 use crate::effect::{Effect, Opening};
 use crate::help;
-use crate::keymap::KeyCommand;
+use crate::keymap::table::KeyCommand;
 use crate::list_kind::ListKind;
 use crate::login::LoginRequest;
 use crate::navigate::Navigate;
@@ -103,6 +103,7 @@ impl Composer {
                 Ok(mode) => cx.push(Action::List(ListAction::SetApproval(mode))),
                 Err(what) => self.reject_input(format!("/approval {argument}"), what, cx),
             },
+            BuiltInCommand::Plan => cx.push(Action::List(ListAction::TogglePlan)),
             BuiltInCommand::Permissions => cx.push(Effect::Open(Opening::list(ListKind::Permissions))),
             BuiltInCommand::Trust => cx.push(Effect::Open(Opening::list(ListKind::Trust))),
             BuiltInCommand::AddDir if argument.is_empty() => {
@@ -129,6 +130,8 @@ impl Composer {
                 cx.push(Action::ShowSessionInfo { width: Pager::columns(cx.ui.size.0) })
             }
             BuiltInCommand::Context => cx.push(Action::ShowContext { width: Pager::columns(cx.ui.size.0) }),
+            BuiltInCommand::Jobs => cx.push(Effect::Open(Opening::list(ListKind::Jobs))),
+            BuiltInCommand::Mcp => cx.push(Action::ShowToolServers),
             BuiltInCommand::Export => cx.push(Action::Export(argument.to_owned())),
             BuiltInCommand::Import => import(argument, cx),
             BuiltInCommand::Login => log_in(argument, cx),
@@ -159,7 +162,8 @@ impl Composer {
     }
 
     fn ask_for(&mut self, beginning: &str, what: &str, cx: &mut Context<'_>) {
-        self.editor.set_text(beginning);
+        self.editor.clear();
+        self.editor.insert(beginning);
         cx.flash(what);
     }
 

@@ -18,7 +18,7 @@ impl Composer {
         let text = EditedText {
             before: self.editor.line_before_cursor(),
             begins_command: self.editor.begins_command(),
-            is_recalled: self.editor.is_recalled(),
+            is_unedited: self.editor.is_unedited(),
         };
         self.completion.update(&text, cx);
     }

@@ -10,7 +10,7 @@ use crate::composer::Composer;
 use crate::composer::compose_purpose::ComposePurpose;
 use crate::denial::denial_reason;
 use crate::effect::{Effect, QueueEdit};
-use crate::keymap::KeyCommand;
+use crate::keymap::table::KeyCommand;
 use crate::queue::{AfterQueueEdit, MESSAGE_GONE, QueueAction};
 
 impl Composer {
@@ -38,13 +38,21 @@ impl Composer {
     }
 
     /// Follows the call or the queued message that the text is about. When it is gone, the text becomes a draft, which
-    /// the next Enter doesn't send.
+    /// the next Enter doesn't send. So does a reason that was put aside, if nothing else was typed.
     pub(super) fn follow_purpose(&mut self, cx: &mut Context<'_>) {
         let activity = &cx.model.activity;
+        let is_pending =
+            |call: &CallId| activity.approvals.iter().any(|pending| pending.request.tool_call_id == *call);
+        if let Some((_, reason)) = self.put_aside.take_if(|(call, _)| !is_pending(call))
+            && self.editor.is_empty()
+            && !reason.trim().is_empty()
+        {
+            self.editor.set_text(&reason);
+            self.repurposed_at = Some(cx.now);
+            cx.flash("The call is over; your reason for denying it is kept as a draft.");
+        }
         match self.purpose.clone() {
-            ComposePurpose::DenialReason(call)
-                if !activity.approvals.iter().any(|pending| pending.request.tool_call_id == call) =>
-            {
+            ComposePurpose::DenialReason(call) if !is_pending(&call) => {
                 self.purpose = ComposePurpose::Message;
                 if !self.editor.is_empty() {
                     self.repurposed_at = Some(cx.now);
@@ -73,6 +81,11 @@ impl Composer {
         self.purpose = ComposePurpose::DenialReason(call);
     }
 
+    /// Drops the reason that was put aside for a call that was answered without it; it is still in the history.
+    pub(crate) fn drop_reason(&mut self, call: &CallId) {
+        self.put_aside.take_if(|(of, _)| of == call);
+    }
+
     fn deny_with_reason(&mut self, call: &CallId, cx: &mut Context<'_>) {
         let pending = cx.model.activity.approvals.iter().map(|pending| &pending.request);
         let request = pending.into_iter().find(|request| request.tool_call_id == *call);
@@ -83,7 +96,7 @@ impl Composer {
             .for_each(|request| decide(request, Decision::Deny { reason: reason.clone() }, cx));
     }
 
-    /// Puts the reason aside; if the call is answered elsewhere, it is still in the history.
+    /// Puts the reason aside until the call's reason is written again, or the call is over.
     fn put_reason_aside(&mut self, call: CallId) {
         let reason = self.editor.take_text();
         if !reason.trim().is_empty() {

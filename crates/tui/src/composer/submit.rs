@@ -13,7 +13,7 @@ use crate::composer::commands::is_command;
 use crate::composer::compose_purpose::ComposePurpose;
 use crate::delivery::{DeliveryTime, LongMessage};
 use crate::effect::{Effect, Opening};
-use crate::keymap::KeyCommand;
+use crate::keymap::table::KeyCommand;
 use crate::login::may_hold_key;
 use crate::long_message::{apply_long_choice, without_files_of_pastes};
 use crate::navigate::Navigate;

@@ -111,6 +111,7 @@ fn writing_reason() -> Harness {
         args: json!({ "command": "ls" }),
         reason: String::new(),
         rule: String::new(),
+        proposed: None,
         preview: None,
         later: 0,
     };
@@ -197,4 +198,42 @@ fn composer_summary_instruction_is_sent_or_canceled() {
     let canceled = vec![flash("Canceled: you stay on this branch.")];
     assert_eq!(harness.press(KeyEvent::from(KeyCode::Esc)), (Outcome::Consumed, canceled));
     assert!(harness.composer.is_for_message());
+}
+
+#[test]
+fn composer_reason_put_aside_becomes_a_draft_after_the_call() {
+    let put_aside = || {
+        let mut harness = writing_reason();
+        harness.press(KeyEvent::from(KeyCode::Esc));
+        assert_eq!(harness.composer.editor.text(), "");
+        harness
+    };
+    let mut harness = put_aside();
+    harness.model.activity.approvals.clear();
+    let says = flash("The call is over; your reason for denying it is kept as a draft.");
+    assert_eq!(harness.work(Composer::refresh), [says]);
+    assert_eq!(harness.composer.editor.text(), "use nextest");
+    assert_eq!(
+        harness.enter(),
+        [flash("Ignored: your text is now a new message. Press the key again to send it.")]
+    );
+
+    let mut harness = put_aside();
+    harness.composer.drop_reason(&"c1".into());
+    harness.model.activity.approvals.clear();
+    assert_eq!(harness.work(Composer::refresh), [], "the user answered without it");
+    assert_eq!(harness.composer.editor.text(), "");
+}
+
+#[test]
+fn composer_text_that_was_put_there_is_completed_once_edited() {
+    let mut harness = Harness::new();
+    harness.composer.editor.put_before(&["/model".into()]);
+    harness.work(Composer::refresh);
+    assert_eq!(harness.composer.completion.rows(), 0, "no list that nobody asked for");
+    harness.composer.editor.insert("s");
+    harness.work(Composer::refresh);
+    harness.composer.editor.edit(EditCommand::DeleteBack);
+    harness.work(Composer::refresh);
+    assert!(harness.composer.completion.rows() > 0);
 }

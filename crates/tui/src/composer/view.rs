@@ -4,11 +4,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tiller_render::{Emphasis, Line, Role, Span, Style, truncate_to};
 
+use crate::completion::Completion;
 use crate::completion::candidate::Candidate;
 use crate::component::ViewContext;
-use crate::composer::Composer;
 use crate::draw;
-use crate::editor::EditKind;
+use crate::editor::{EditKind, Editor};
+use crate::layout::right_aligned;
 use crate::picker::view::label;
 use crate::text::one_line;
 use crate::welcome::placeholder;
@@ -31,8 +32,8 @@ pub(crate) fn max_candidates(view: &ViewContext<'_>) -> usize {
 }
 
 /// Draws the prompt sign and the text.
-pub(super) fn draw(composer: &Composer, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
-    let (sign, role) = match composer.editor.kind() {
+pub(super) fn draw(editor: &Editor, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
+    let (sign, role) = match editor.kind() {
         EditKind::Message if view.model.is_working() => (" ❯ ", Role::Muted),
         EditKind::Message => (" ❯ ", Role::Accent),
         EditKind::Command => (" ! ", Role::Warning),
@@ -45,7 +46,7 @@ pub(super) fn draw(composer: &Composer, area: Rect, buffer: &mut Buffer, view: &
     if let Some(placeholder) = placeholder(view) {
         draw::put(&Line::new(placeholder, Role::Muted), draw::row(text_area, 0), buffer, theme);
     }
-    composer.editor.draw(text_area, theme.style(Role::Text.into()), buffer);
+    editor.draw(text_area, theme.style(Role::Text.into()), buffer);
 }
 
 /// The part of the editor's area after the prompt sign.
@@ -54,47 +55,44 @@ pub(super) fn text_area(area: Rect) -> Rect {
     Rect { x: area.x + inset, width: area.width - inset, ..area }
 }
 
-impl Composer {
-    /// The lines of the completion list.
-    pub(crate) fn completion_lines(&self, view: &ViewContext<'_>) -> Vec<Line> {
-        let candidates = self.completion.candidates();
-        // The usual case; setting up the matcher takes time.
-        if candidates.is_empty() && self.completion.hint().is_none() {
-            return Vec::new();
-        }
-        let height = max_candidates(view);
-        let top = self.completion.top(height);
-        let width = usize::from(view.ui.size.0);
-        let mut query = self.completion.query();
-        if let Some(hint) = self.completion.hint() {
-            return vec![argument_hint(hint, width)];
-        }
-        let last = top + height - 1;
-        let mut row = |(at, candidate): (usize, &Candidate)| {
-            // If not all fit, the last row shows the count.
-            let count = (at == last && candidates.len() > height)
-                .then(|| format!("  {} of {}", at + 1, candidates.len()));
-            let width = width.saturating_sub(count.as_ref().map_or(0, String::len));
-            let chosen = at == self.completion.selected();
-            let (mark, role) = if chosen { ("▸ ", Role::Accent) } else { ("  ", Role::Text) };
-            let name = one_line(&candidate.name);
-            let room = if candidate.about.is_empty() { width.saturating_sub(4) } else { width / 2 };
-            let mut line = Line::new(format!(" {mark}"), Role::Accent);
-            line.spans.extend(label(&name, role.into(), &mut query, room));
-            line.spans.push(Span::new(argument(candidate, line.width(), width), Role::Muted));
-            let gap = ABOUT.saturating_sub(line.width()).max(GAP);
-            let about =
-                truncate_to(&one_line(&candidate.about), width.saturating_sub(line.width() + gap + 1));
-            line.spans.push(Span::new(" ".repeat(gap) + &about, Role::Muted));
-            match count {
-                Some(count) => {
-                    draw::spread(line.spans, Span::new(count.clone(), Role::Muted), width + count.len())
-                }
-                None => line,
-            }
-        };
-        candidates.iter().enumerate().skip(top).take(height).map(&mut row).collect()
+/// The lines of the completion list.
+pub(crate) fn completion_lines(completion: &Completion, view: &ViewContext<'_>) -> Vec<Line> {
+    let candidates = completion.candidates();
+    // The usual case; setting up the matcher takes time.
+    if candidates.is_empty() && completion.hint().is_none() {
+        return Vec::new();
     }
+    let height = max_candidates(view);
+    let top = completion.top(height);
+    let width = usize::from(view.ui.size.0);
+    let mut query = completion.query();
+    if let Some(hint) = completion.hint() {
+        return vec![argument_hint(hint, width)];
+    }
+    let last = top + height - 1;
+    let mut row = |(at, candidate): (usize, &Candidate)| {
+        // If not all fit, the last row shows the count.
+        let count = (at == last && candidates.len() > height)
+            .then(|| format!("  {} of {}", at + 1, candidates.len()));
+        let width = width.saturating_sub(count.as_ref().map_or(0, String::len));
+        let chosen = at == completion.selected();
+        let (mark, role) = if chosen { ("▸ ", Role::Accent) } else { ("  ", Role::Text) };
+        let name = one_line(&candidate.name);
+        let room = if candidate.about.is_empty() { width.saturating_sub(4) } else { width / 2 };
+        let mut line = Line::new(format!(" {mark}"), Role::Accent);
+        line.spans.extend(label(&name, role.into(), &mut query, room));
+        line.spans.push(Span::new(argument(candidate, line.width(), width), Role::Muted));
+        let gap = ABOUT.saturating_sub(line.width()).max(GAP);
+        let about = truncate_to(&one_line(&candidate.about), width.saturating_sub(line.width() + gap + 1));
+        line.spans.push(Span::new(" ".repeat(gap) + &about, Role::Muted));
+        match count {
+            Some(count) => {
+                right_aligned(line, Some(Span::new(count.clone(), Role::Muted)), width + count.len())
+            }
+            None => line,
+        }
+    };
+    candidates.iter().enumerate().skip(top).take(height).map(&mut row).collect()
 }
 
 /// A candidate's argument after its name, as far as there is room before the description.

@@ -15,14 +15,17 @@ use crate::component::{Context, ViewContext};
 use crate::compositor::Compositor;
 use crate::compositor::consumed_key::{ConsumedKey, FocusOwner, KeyIntent};
 use crate::compositor::deferred_overlay::DeferredOverlay;
-use crate::keymap;
-use crate::keymap::KeyCommand;
+use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::overlay::Overlay;
 use crate::shown_since::ShownSince;
 
 impl Compositor {
     /// Defers the overlay over the transcript if it is too recent to have been read.
     pub(crate) fn defer_unread(&mut self, intent: KeyIntent, cx: &mut Context<'_>) {
+        if matches!(self.overlays.as_slice(), [Overlay::Form(form)] if !form.is_noticed(cx.now)) {
+            // It opens again once the user isn't typing.
+            return self.overlays.clear();
+        }
         let deferred = match self.overlays.as_slice() {
             [Overlay::Picker(picker)] if !picker.is_noticed(cx.now) => match picker.session_browser() {
                 Some(_) => DeferredOverlay::Sessions,
@@ -45,6 +48,7 @@ impl Compositor {
         let height = self.overlays.len();
         match self.overlays.last() {
             Some(Overlay::Picker(picker)) if picker.is_deferred() => Some(FocusOwner::Dialog(height)),
+            Some(Overlay::Form(_)) => Some(FocusOwner::Dialog(height)),
             Some(Overlay::Picker(_)) if height > 1 => Some(FocusOwner::List(height)),
             Some(_) if !view.focus.is_on_call_page => None,
             Some(_) | None => first_call(view).map(FocusOwner::Call),
@@ -58,7 +62,7 @@ impl Compositor {
         owner: Option<FocusOwner>,
         view: &ViewContext<'_>,
     ) {
-        let accepts = view.ui.keymap.command(keymap::Context::Popup, key) == Some(KeyCommand::Accept);
+        let accepts = view.ui.keymap.command(KeyContext::Popup, key) == Some(KeyCommand::Accept);
         let is_over = match owner {
             None => false,
             Some(FocusOwner::Dialog(height)) => self.overlays.len() < height,

@@ -15,6 +15,8 @@ pub(crate) enum KeyReceiver {
     Composer,
     /// The bindings of the screen.
     Screen,
+    /// The bindings that scroll, fold or search the transcript, or focus a block.
+    TranscriptBindings,
     /// Typing.
     Editor,
 }
@@ -22,17 +24,17 @@ pub(crate) enum KeyReceiver {
 /// The receivers of a key, in order; the first that consumes it ends the search. The overlay on top comes first, then
 /// the panel that has the keys, then the bindings of the screen, then typing.
 pub(crate) const fn key_receivers(focus: FocusState) -> &'static [KeyReceiver] {
-    use KeyReceiver::{Approvals, Composer, Editor, Overlay, Queue, Screen, Transcript};
+    use KeyReceiver::{Approvals, Composer, Editor, Overlay, Queue, Screen, Transcript, TranscriptBindings};
     if focus.is_on_call_page {
         &[Overlay, Approvals]
     } else if focus.is_covered {
         &[Overlay]
     } else if focus.is_searching {
-        &[Transcript, Screen, Editor]
+        &[Transcript, Screen, TranscriptBindings, Editor]
     } else if focus.is_in_queue {
-        &[Queue, Composer, Screen, Editor]
+        &[Queue, Composer, Screen, TranscriptBindings, Editor]
     } else {
-        &[Transcript, Approvals, Composer, Screen, Editor]
+        &[Transcript, Approvals, Composer, Screen, TranscriptBindings, Editor]
     }
 }
 

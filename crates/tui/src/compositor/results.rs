@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use tiller_engine::KeyChangeOutcome;
 
-use crate::action::{Action, ListAction};
+use crate::action::{Action, ListAction, UserText};
 use crate::component::Context;
 use crate::compositor::Compositor;
-use crate::keymap::KeyCommand;
+use crate::effect::Effect;
+use crate::keymap::table::KeyCommand;
 use crate::list_kind::ListKind;
 use crate::login::LoginResult;
-use crate::message::ListResult;
+use crate::message::{ListResult, TaskOrigin};
 use crate::overlay::Overlay;
 use crate::picker::item::PickerItem;
 use crate::picker::line_prompt::StatusText;
@@ -45,6 +46,9 @@ impl Compositor {
             }
             ListResult::Sessions { look, scope, what } => {
                 self.pickers().for_each(|picker| picker.browsed(look, scope, &what));
+            }
+            ListResult::RulesSaved(call) => {
+                self.overlays.retain(|overlay| overlay.edited_call() != Some(&call));
             }
             ListResult::AskToHide { entry, count } => {
                 self.open_dialog(hide_dialog(entry, count, &cx.ui.keymap), cx);
@@ -110,12 +114,24 @@ impl Compositor {
         self.sessions.trashed.insert(0, path);
     }
 
-    /// Shows an error about input in the list where it was chosen; returns false if that isn't on top.
-    pub(crate) fn show_input_error(&mut self, list: Option<ListKind>, error: &str) -> bool {
-        let is_chosen = |list| self.overlays.last().is_some_and(|overlay| overlay.is_list(list));
-        let is_shown = list.is_some_and(is_chosen);
-        self.top_picker().into_iter().for_each(|picker| picker.set_status(Some(StatusText::error(error))));
-        is_shown
+    /// Rejects input that failed during execution. A choice stays selected in its list, which shows the error; typed
+    /// text becomes a draft again, even under a list opened since.
+    pub(crate) fn reject_executed(
+        &mut self,
+        typed: UserText,
+        reason: String,
+        origin: TaskOrigin,
+        cx: &mut Context<'_>,
+    ) {
+        let is_chosen = match origin {
+            TaskOrigin::List(list) => self.overlays.last().is_some_and(|overlay| overlay.is_list(list)),
+            TaskOrigin::Editor => false,
+        };
+        let status = StatusText::error(reason.as_str());
+        self.top_picker().into_iter().for_each(|picker| picker.set_status(Some(status.clone())));
+        if !is_chosen {
+            cx.push(Effect::RejectInput { typed, reason });
+        }
     }
 
     /// Reports a stored or removed API key, and closes the lists of providers. If a model is being chosen beneath,

@@ -51,17 +51,7 @@ fn try_lock(file: &File) -> bool {
 
 /// Takes a draft left in `cwd` that no running process holds.
 pub(super) fn load(folder: &Path, cwd: &Path) -> Option<(String, DraftLock)> {
-    let left = draft_paths(folder, cwd).find_map(|path| read(path, cwd));
-    left.or_else(|| migrate(folder, cwd))
-}
-
-/// Takes over the draft of an older version, which had one file for all directories.
-fn migrate(folder: &Path, cwd: &Path) -> Option<(String, DraftLock)> {
-    let (text, old) = read(folder.parent()?.join("draft.json"), cwd)?;
-    // The old file is deleted only once the new one is written.
-    let lock = save(folder, cwd, &text, None)?;
-    let _ = fs::remove_file(&old.path);
-    Some((text, lock))
+    draft_paths(folder, cwd).find_map(|path| read(path, cwd))
 }
 
 fn read(path: PathBuf, cwd: &Path) -> Option<(String, DraftLock)> {
@@ -223,18 +213,6 @@ mod tests {
         assert!(load_text(&folder, "/a").is_none(), "still locked by this process");
         drop(lock);
         assert_eq!(load_text(&folder, "/a").as_deref(), Some("half a thought"));
-    }
-
-    #[test]
-    fn draft_of_older_version_is_taken_over_once() {
-        let root = TempDir::new().unwrap();
-        let (old, drafts) = (root.path().join("draft.json"), root.path().join("drafts"));
-        fs::write(&old, r#"{"cwd":"/a","text":"half a thought"}"#).unwrap();
-        assert!(load(&drafts, Path::new("/b")).is_none() && old.exists());
-        let (text, lock) = load(&drafts, Path::new("/a")).unwrap();
-        assert_eq!((text.as_str(), old.exists()), ("half a thought", false));
-        drop(lock);
-        assert!(load(&drafts, Path::new("/a")).is_some(), "it is at its new path");
     }
 
     #[test]

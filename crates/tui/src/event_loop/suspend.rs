@@ -105,7 +105,7 @@ impl EventLoop {
             }
             Err(error) => {
                 let hint = Some("set VISUAL or EDITOR to another editor".to_owned());
-                self.app.add_notice(NoticeLevel::Error, format!("the editor failed: {error}"), hint);
+                self.app.transcript.notice(NoticeLevel::Error, format!("the editor failed: {error}"), hint);
             }
         }
     }

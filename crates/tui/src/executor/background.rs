@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use tiller_files::web_page::open_web_page;
 
 use tiller_core::id::EntryId;
 use tiller_core::setting::Setting;
@@ -64,6 +65,12 @@ impl ExecutorWorker {
                 let (agent, reports) = (self.agent.clone(), self.results.clone());
                 background.spawn(async move {
                     _ = reports.send(crate::executor::welcome::gather(&agent).await).await
+                });
+            }
+            BackgroundJob::OpenPage(url) => {
+                self.read_in_background(background, move || match open_web_page(&url) {
+                    Ok(()) => TaskResult::Note("The address was opened in the browser.".to_owned()),
+                    Err(error) => TaskResult::Note(format!("Open the address yourself: {error}.")),
                 });
             }
             BackgroundJob::PasteImage => {

@@ -40,9 +40,12 @@ pub(crate) fn failure(error: &AgentError, text: Option<UserText>) -> TaskResult 
         | AgentError::Store(_)
         | AgentError::Extension(_)
         | AgentError::Folder { .. }
+        | AgentError::Rules { .. }
         | AgentError::NotFound(_)
+        | AgentError::InvalidAnswer(_)
         | AgentError::SessionOpen
         | AgentError::Compaction(_)
+        | AgentError::PromptRejected(_)
         | AgentError::Closed => None,
     };
     match (error, text) {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use tiller_core::id::JobId;
 use tiller_core::setting::{Setting, SettingSource, Settings};
 use tiller_core::{setting, suggest};
 use tiller_engine::{AgentError, ApprovalMode, Permission};
@@ -42,7 +43,9 @@ impl ExecutorWorker {
             ListKind::Thinking => picker::agent_options::levels(&self.levels().await?),
             ListKind::Approval => picker::agent_options::modes(&agent.state().await?.state.approval),
             ListKind::Trust => (self.trust_items().await, 0),
-            ListKind::Permissions => (picker::agent_options::permissions(&agent.permissions().await?), 0),
+            ListKind::Permissions => (self.permissions().await?, 0),
+            ListKind::RuleFiles => (self.rule_files().await, 0),
+            ListKind::Jobs => (picker::command_jobs::items(&agent.background_jobs().await?), 0),
             ListKind::Tools => (picker::agent_options::tools(&agent.tools().await?), 0),
             ListKind::Settings => return Ok(vec![self.settings().await]),
             // The app knows the themes itself.
@@ -149,8 +152,12 @@ impl ExecutorWorker {
                 Ok(Vec::new())
             }
             ListAction::SetApproval(mode) => self.set_approval(mode).await,
+            ListAction::TogglePlan => self.toggle_plan().await,
             ListAction::Trust => self.trust().await,
             ListAction::Revoke(permission) => self.revoke(permission).await,
+            ListAction::SaveRules { call, scope, rules } => self.save_rules(call, scope, rules).await,
+            ListAction::RemoveRule(rule) => self.remove_rule(*rule).await,
+            ListAction::StopJob(id) => self.stop_job(id).await,
             ListAction::AddFolder(typed) => self.add_folder(typed).await,
             ListAction::ToggleTool(name) => self.toggle_tool(name).await,
             ListAction::Set(setting, text) => Ok(self.write_setting(setting, text).await),
@@ -244,6 +251,27 @@ impl ExecutorWorker {
         ])
     }
 
+    /// Enters plan mode, or leaves it with the plan, which is the last answer, as the next prompt.
+    async fn toggle_plan(&self) -> Result<Vec<TaskResult>, AgentError> {
+        self.agent.toggle_plan().await?;
+        let state = Box::new(self.agent.state().await?.state);
+        let is_planning = state.approval == ApprovalMode::Plan.name();
+        let note = match is_planning {
+            true => {
+                "Plan: only reading is allowed. /plan or shift+tab leaves, with the plan as your next prompt."
+                    .to_owned()
+            }
+            false => format!(
+                "Approval: {}. The plan is in the editor: enter lets the agent carry it out.",
+                state.approval
+            ),
+        };
+        let plan = if is_planning { None } else { self.agent.last_answer_text().await? };
+        let prompt =
+            plan.map(|plan| TaskResult::BeforeDraft(format!("Carry out this plan:\n\n{}", plan.trim())));
+        Ok([TaskResult::State(state), TaskResult::Note(note)].into_iter().chain(prompt).collect())
+    }
+
     async fn trust_items(&self) -> Vec<PickerItem> {
         let none = || {
             let reason = "nothing to trust: the project has no settings, .env or extensions";
@@ -274,9 +302,17 @@ impl ExecutorWorker {
             Ok(()) => StatusText::note(format!("revoked: {what}")),
             Err(error) => error_status(&error),
         };
-        let items = picker::agent_options::permissions(&self.agent.permissions().await?);
+        self.permissions_changed(word).await
+    }
+
+    async fn stop_job(&self, id: JobId) -> Result<Vec<TaskResult>, AgentError> {
+        let word = match self.agent.stop_background_job(id.clone()).await {
+            Ok(()) => StatusText::note(format!("stopped: {id}")),
+            Err(error) => error_status(&error),
+        };
+        let items = picker::command_jobs::items(&self.agent.background_jobs().await?);
         Ok(vec![
-            TaskResult::List(ListResult::Items { list: ListKind::Permissions, items, selected: 0 }),
+            TaskResult::List(ListResult::Items { list: ListKind::Jobs, items, selected: 0 }),
             TaskResult::List(ListResult::Status(word)),
         ])
     }
@@ -370,9 +406,18 @@ impl ExecutorWorker {
         ]
     }
 
+    /// Reloads the settings and the rules, as [`reload_changed_settings`](Self::reload_changed_settings) does. Problems
+    /// of the rules are among those of the settings; while there is one, the rules stay as they were.
+    pub(super) async fn reload_settings(&self) -> (Option<String>, Vec<TaskResult>) {
+        let (summary, results) = self.reload_changed_settings().await;
+        let rules = self.reload_rules().await.then(|| "rules reloaded".to_owned());
+        let said: Vec<String> = summary.into_iter().chain(rules).collect();
+        ((!said.is_empty()).then(|| said.join(" · ")), results)
+    }
+
     /// Reloads the settings and applies the changed ones. Returns a summary, and results for problems that
     /// appeared or were resolved. A setting that couldn't be applied is tried again at the next reload.
-    pub(super) async fn reload_settings(&self) -> (Option<String>, Vec<TaskResult>) {
+    async fn reload_changed_settings(&self) -> (Option<String>, Vec<TaskResult>) {
         let Some(service) = self.options.services.settings.clone() else { return (None, Vec::new()) };
         let store = service.clone();
         let SettingsDiff { changed, now, problems: mut faults } =
@@ -523,7 +568,7 @@ fn session_changed(done: Result<(), AgentError>, word: String, trashed: Option<P
     }]
 }
 
-fn error_status(error: &AgentError) -> StatusText {
+pub(super) fn error_status(error: &AgentError) -> StatusText {
     match failure(error, None) {
         TaskResult::Failed { what, .. } => StatusText::error(what),
         _ => StatusText::error(error.to_string()),

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 use tiller_core::suggest;
 
-use super::{Context, TABLE, defaults};
 use crate::keymap::chord::Chord;
+use crate::keymap::table::{KeyContext, TABLE, defaults};
 
 /// pi's old and new names of a command and the counterpart here (packages/coding-agent/docs/keybindings.md of
 /// badlogic/pi-mono; the names with dots are those of its versions of 2026).
@@ -106,7 +106,7 @@ fn parse_row(name: &str, value: &Value, line: usize) -> Result<FileRow, String> 
     let keys: Result<Vec<Chord>, String> = texts.into_iter().map(Chord::parse).collect();
     let keys = keys.map_err(|what| format!("{what}; {}", fallback(row)))?;
     let own = |chord: &Chord| TABLE[row].keys.contains(&chord.to_string().as_str());
-    let is_typed = !matches!(TABLE[row].context, Context::Approval | Context::Queue | Context::Page);
+    let is_typed = !matches!(TABLE[row].context, KeyContext::Approval | KeyContext::Queue | KeyContext::Page);
     if let Some(chord) = keys.iter().find(|chord| is_typed && chord.is_text() && !own(chord)) {
         return Err(format!("{chord} is needed for typing; {}", fallback(row)));
     }
@@ -123,7 +123,7 @@ fn row_of(name: &str) -> Option<usize> {
 /// The first row of the file, searched from the last, that uses a key of another row in the same context.
 fn conflict(bound: &[FileRow]) -> Option<(usize, String)> {
     let all = bind(bound);
-    let mut holders: HashMap<(Context, Chord), Vec<usize>> = HashMap::new();
+    let mut holders: HashMap<(KeyContext, Chord), Vec<usize>> = HashMap::new();
     for (row, keys) in all.iter().enumerate() {
         for chord in keys {
             let holders = holders.entry((TABLE[row].context, *chord)).or_default();
@@ -153,10 +153,10 @@ fn conflict(bound: &[FileRow]) -> Option<(usize, String)> {
 fn shadows(bound: &[FileRow]) -> Vec<(usize, String)> {
     let all = bind(bound);
     let of_editor = |chord: &Chord| {
-        let rows = TABLE.iter().zip(&all).filter(|(row, _)| row.context == Context::Editor);
+        let rows = TABLE.iter().zip(&all).filter(|(row, _)| row.context == KeyContext::Editor);
         rows.into_iter().find(|(_, keys)| keys.contains(chord)).map(|(row, _)| row.name)
     };
-    let in_main = bound.iter().filter(|own| TABLE[own.row].context == Context::Main);
+    let in_main = bound.iter().filter(|own| TABLE[own.row].context == KeyContext::Main);
     let own = |own: &FileRow, chord: &Chord| TABLE[own.row].keys.contains(&chord.to_string().as_str());
     in_main
         .flat_map(|main| main.keys.iter().filter(|chord| !own(main, chord)).map(move |chord| (main, chord)))

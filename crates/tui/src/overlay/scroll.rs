@@ -1,6 +1,6 @@
 //! Scrolling of lists and pages.
 
-use crate::keymap::KeyCommand;
+use crate::keymap::table::KeyCommand;
 
 /// The rows by which a command scrolls a list or a page on a screen of this size; `None` for other commands.
 pub(crate) fn scroll_rows(command: KeyCommand, size: (u16, u16)) -> Option<isize> {

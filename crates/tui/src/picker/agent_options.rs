@@ -2,18 +2,21 @@
 
 use tiller_core::message::{ModelRef, ThinkingLevel};
 use tiller_core::unit::{Tokens, thousands};
-use tiller_engine::{ApprovalMode, OfferState, OfferedTool, Permission};
+use tiller_engine::{
+    ApprovalMode, ConfiguredRule, ConfiguredRules, OfferState, OfferedTool, Permission, RuleSource,
+};
 use tiller_provider::catalog;
 use tiller_render::{Line, Role};
 
 use crate::action::{Action, ListAction, SessionEdit};
 use crate::component::ViewContext;
-use crate::keymap::{Context, KeyCommand};
+use crate::effect::{Effect, Opening};
+use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::list_kind::ListKind;
 use crate::picker::approval_modes::{mode_about, mode_effects};
 use crate::picker::detail_lines::{fact, heading, mark};
 use crate::picker::item::{PickerChoice, PickerItem};
-use crate::picker::source::{ListResponse, ListSource};
+use crate::picker::source::{ListFacts, ListResponse, ListSource};
 use crate::text::one_line;
 
 /// The thinking levels.
@@ -21,12 +24,8 @@ use crate::text::one_line;
 pub(super) struct ThinkingList;
 
 impl ListSource for ThinkingList {
-    fn title(&self) -> &'static str {
-        "thinking"
-    }
-
-    fn kind(&self) -> Option<ListKind> {
-        Some(ListKind::Thinking)
+    fn facts(&self) -> ListFacts {
+        ListFacts { title: "thinking", kind: Some(ListKind::Thinking), ..ListFacts::default() }
     }
 
     fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
@@ -44,16 +43,13 @@ impl ListSource for ThinkingList {
 pub(super) struct ApprovalModeList;
 
 impl ListSource for ApprovalModeList {
-    fn title(&self) -> &'static str {
-        "approval"
-    }
-
-    fn kind(&self) -> Option<ListKind> {
-        Some(ListKind::Approval)
-    }
-
-    fn has_preview(&self) -> bool {
-        true
+    fn facts(&self) -> ListFacts {
+        ListFacts {
+            title: "approval",
+            kind: Some(ListKind::Approval),
+            has_preview: true,
+            ..ListFacts::default()
+        }
     }
 
     fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
@@ -64,55 +60,48 @@ impl ListSource for ApprovalModeList {
     }
 }
 
-/// The permissions of the session; Enter revokes one.
+/// The rules of the session and of the settings; Enter removes one.
 #[derive(Debug)]
 pub(super) struct PermissionList;
 
 impl ListSource for PermissionList {
-    fn title(&self) -> &'static str {
-        "permissions"
-    }
-
-    fn kind(&self) -> Option<ListKind> {
-        Some(ListKind::Permissions)
-    }
-
-    fn has_preview(&self) -> bool {
-        true
-    }
-
-    fn context(&self) -> Option<Context> {
-        Some(Context::Permissions)
-    }
-
-    fn accept_hint(&self) -> &'static str {
-        "revoke"
-    }
-
-    fn key_hints(&self) -> &'static [(KeyCommand, &'static str)] {
-        &[(KeyCommand::Revoke, "revoke")]
-    }
-
-    fn empty_text(&self) -> &'static str {
-        "no permissions in this session"
+    fn facts(&self) -> ListFacts {
+        ListFacts {
+            title: "permissions",
+            kind: Some(ListKind::Permissions),
+            has_preview: true,
+            context: Some(KeyContext::Permissions),
+            accept_hint: "remove",
+            empty_text: "no rules, neither in this session nor in the settings",
+            ..ListFacts::default()
+        }
     }
 
     fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
-        match choice {
-            PickerChoice::Permission(permission) => {
-                ListResponse::stay(Action::List(ListAction::Revoke(permission)))
-            }
-            _ => ListResponse::none(),
-        }
+        remove(choice)
     }
 
     fn perform(&self, command: KeyCommand, choice: PickerChoice) -> ListResponse {
-        match (command, choice) {
-            (KeyCommand::Revoke, PickerChoice::Permission(permission)) => {
-                ListResponse::stay(Action::List(ListAction::Revoke(permission)))
-            }
-            _ => ListResponse::none(),
+        if command == KeyCommand::Revoke { remove(choice) } else { ListResponse::none() }
+    }
+}
+
+/// Removes a rule of the session; asks before one of the settings is removed, because it may be older than the session.
+fn remove(choice: PickerChoice) -> ListResponse {
+    match choice {
+        PickerChoice::Permission(permission) => {
+            ListResponse::stay(Action::List(ListAction::Revoke(permission)))
         }
+        PickerChoice::ConfiguredRule(rule) => {
+            let title = one_line(&format!("remove {rule}?"));
+            let from = format!("remove it from {}", one_line(&rule.source().to_string()));
+            let items = vec![
+                PickerItem::new("keep it", PickerChoice::Nothing),
+                PickerItem::new(from, PickerChoice::RemoveRule(rule)),
+            ];
+            ListResponse::stay(Effect::Open(Opening::Question { title, items }))
+        }
+        _ => ListResponse::none(),
     }
 }
 
@@ -121,12 +110,8 @@ impl ListSource for PermissionList {
 pub(super) struct TrustQuestion;
 
 impl ListSource for TrustQuestion {
-    fn title(&self) -> &'static str {
-        "trust this project?"
-    }
-
-    fn kind(&self) -> Option<ListKind> {
-        Some(ListKind::Trust)
+    fn facts(&self) -> ListFacts {
+        ListFacts { title: "trust this project?", kind: Some(ListKind::Trust), ..ListFacts::default() }
     }
 
     fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
@@ -142,20 +127,14 @@ impl ListSource for TrustQuestion {
 pub(super) struct ToolList;
 
 impl ListSource for ToolList {
-    fn title(&self) -> &'static str {
-        "tools"
-    }
-
-    fn kind(&self) -> Option<ListKind> {
-        Some(ListKind::Tools)
-    }
-
-    fn has_preview(&self) -> bool {
-        true
-    }
-
-    fn accept_hint(&self) -> &'static str {
-        "switch on or off"
+    fn facts(&self) -> ListFacts {
+        ListFacts {
+            title: "tools",
+            kind: Some(ListKind::Tools),
+            has_preview: true,
+            accept_hint: "switch on or off",
+            ..ListFacts::default()
+        }
     }
 
     fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
@@ -221,9 +200,9 @@ pub(crate) fn modes(current: &str) -> (Vec<PickerItem>, usize) {
     (ApprovalMode::ALL.map(item).to_vec(), selected)
 }
 
-/// The permissions of the session, oldest first.
-pub(crate) fn permissions(permissions: &[Permission]) -> Vec<PickerItem> {
-    let item = |permission: &Permission| {
+/// The rules of the session, oldest first, then those of the settings.
+pub(crate) fn permissions(permissions: &[Permission], configured: &ConfiguredRules) -> Vec<PickerItem> {
+    let of_session = |permission: &Permission| {
         let what = one_line(&permission.to_string());
         let detail = vec![
             heading(&what),
@@ -237,7 +216,26 @@ pub(crate) fn permissions(permissions: &[Permission]) -> Vec<PickerItem> {
             .with_note(note)
             .with_detail(detail)
     };
-    permissions.iter().map(item).collect()
+    permissions.iter().map(of_session).chain(configured.iter().map(configured_item)).collect()
+}
+
+fn configured_item(rule: &ConfiguredRule) -> PickerItem {
+    let what = one_line(&rule.to_string());
+    let whose = match rule.source() {
+        RuleSource::User(_) => "your settings",
+        RuleSource::Project(_) => "project's settings",
+        RuleSource::Program(_) => "this program",
+    };
+    let detail = vec![
+        heading(&what),
+        Line::default(),
+        fact("tool", one_line(rule.tool())),
+        fact("from", one_line(&rule.source().to_string())),
+        fact("until", "it is removed from that file"),
+    ];
+    PickerItem::new(what, PickerChoice::ConfiguredRule(Box::new(rule.clone())))
+        .with_note(whose)
+        .with_detail(detail)
 }
 
 /// The session's tools with their source and whether they are offered to the model.

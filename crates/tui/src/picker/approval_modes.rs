@@ -7,6 +7,7 @@ pub(crate) const fn mode_about(mode: ApprovalMode) -> &'static str {
     match mode {
         ApprovalMode::Ask => "commands need approval, except read-only ones",
         ApprovalMode::Auto => "only dangerous commands need approval",
+        ApprovalMode::Plan => "only reading; the model presents a plan",
         ApprovalMode::ReadOnly => "commands and changes are denied",
     }
 }
@@ -26,6 +27,12 @@ pub(crate) const fn mode_effects(mode: ApprovalMode) -> [(&'static str, &'static
             ("editing", "allowed here; needs approval in .git, startup and credential files"),
             ("commands", "run freely"),
             ("dangerous", "need approval: sudo, git push, writes outside this folder, reading keys"),
+        ],
+        ApprovalMode::Plan => [
+            reading,
+            ("editing", "denied; the model is told to present a plan"),
+            ("commands", "denied, except those that only read here"),
+            ("dangerous", "denied"),
         ],
         ApprovalMode::ReadOnly => [
             ("reading", "allowed here; denied elsewhere"),

@@ -1,15 +1,11 @@
 //! Additional state of session lists: scope, order and search hits.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tiller_session::SessionScope;
 
-use crate::message::SessionsResult;
-use crate::picker::Picker;
 use crate::picker::item::{PickerChoice, PickerItem};
-use crate::picker::line_prompt::{LinePrompt, StatusText};
-use crate::picker::session_lists::SessionList;
-use crate::picker::session_query::{SearchRequest, SessionQueryId};
+use crate::picker::session_query::SessionQueryId;
 use crate::picker::sessions::{Sessions, SortOrder};
 
 /// The state of a session list.
@@ -22,26 +18,26 @@ pub(crate) struct SessionBrowser {
     pub(crate) indexing: Option<(usize, usize)>,
     /// Sessions that contain the search text.
     pub(super) hits: Vec<PickerItem>,
-    hits_query: String,
-    sessions: Sessions,
-    order: SortOrder,
+    pub(super) hits_query: String,
+    pub(super) sessions: Sessions,
+    pub(super) order: SortOrder,
     /// True if a trashed session can be restored.
     pub(super) can_undo: bool,
     /// A session being restored, which is selected when it appears.
     pub(super) awaited: Option<PickerChoice>,
-    opening: Option<PendingOpen>,
+    pub(super) opening: Option<PendingOpen>,
 }
 
 /// A session that is being opened.
 #[derive(Debug)]
-struct PendingOpen {
-    path: PathBuf,
+pub(super) struct PendingOpen {
+    pub(super) path: PathBuf,
     /// The filter at that time: text typed after it is meant for the session.
-    filter: String,
+    pub(super) filter: String,
 }
 
 impl SessionBrowser {
-    fn new(scope: SessionScope, look: SessionQueryId) -> Self {
+    pub(super) fn new(scope: SessionScope, look: SessionQueryId) -> Self {
         let (sessions, order) = (Sessions::default(), SortOrder::default());
         let (hits, hits_query) = (Vec::new(), String::new());
         let (awaited, opening) = (None, None);
@@ -49,188 +45,10 @@ impl SessionBrowser {
         Self { scope, look, indexing, hits, hits_query, sessions, order, can_undo, awaited, opening }
     }
 
-    const fn title(&self) -> &'static str {
+    pub(super) const fn title(&self) -> &'static str {
         match self.scope {
             SessionScope::ThisDirectory => "sessions of this directory",
             SessionScope::Everywhere => "sessions of all directories",
         }
-    }
-}
-
-impl Picker {
-    /// A session list that is still loading, with a filter.
-    pub(crate) fn browser(words: &str, look: SessionQueryId) -> Self {
-        let picker = Self::waiting(&SessionList).with_filter(words);
-        picker.in_scope(SessionScope::ThisDirectory, look)
-    }
-
-    fn in_scope(self, scope: SessionScope, look: SessionQueryId) -> Self {
-        let browser = SessionBrowser::new(scope, look);
-        Self { title: browser.title().to_owned(), browser: Some(browser), ..self }
-    }
-
-    /// Switches between this directory's sessions and all sessions.
-    pub(crate) fn switch_scope(&mut self) {
-        let Some(browser) = &self.browser else { return };
-        let (order, look, can_undo) = (browser.order, browser.look, browser.can_undo);
-        let scope = match browser.scope {
-            SessionScope::ThisDirectory => SessionScope::Everywhere,
-            SessionScope::Everywhere => SessionScope::ThisDirectory,
-        };
-        let filter = std::mem::take(&mut self.filter);
-        *self = Self { filter, ..Self::browser("", look) }.in_scope(scope, look);
-        self.browser = Some(SessionBrowser { order, can_undo, ..SessionBrowser::new(scope, look) });
-    }
-
-    /// Notes that a session is being opened; returns false if that is in progress already.
-    pub(super) fn begin_opening(&mut self, path: &Path) -> bool {
-        self.set_status(Some(StatusText::note("opening…")));
-        let filter = self.filter.text().to_owned();
-        let Some(browser) = &mut self.browser else { return true };
-        let is_new = browser.opening.as_ref().is_none_or(|opening| opening.path != path);
-        if is_new {
-            browser.opening = Some(PendingOpen { path: path.to_owned(), filter });
-        }
-        is_new
-    }
-
-    pub(super) fn is_opening(&self) -> bool {
-        self.browser.as_ref().is_some_and(|browser| browser.opening.is_some())
-    }
-
-    /// Cancels opening; returns the text typed since it began.
-    pub(crate) fn cancel_open(&mut self) -> Option<String> {
-        let PendingOpen { filter, .. } = self.browser.as_mut()?.opening.take()?;
-        let typed = self.filter.text().strip_prefix(filter.as_str())?;
-        Some(typed.to_owned()).filter(|typed| !typed.is_empty())
-    }
-
-    /// Prompts for a name, starting with the current one.
-    pub(super) fn ask_for_name(&mut self, path: PathBuf) {
-        let name = self.chosen().and_then(|item| item.tag.as_ref()?.name.clone()).unwrap_or_default();
-        let blank = match name.as_str() {
-            "" => "no name; the first message is shown instead",
-            _ => "empty: show the first message instead",
-        };
-        self.set_prompt(LinePrompt::new(PickerChoice::Open(path), "name", &name).with_blank_hint(blank));
-    }
-
-    /// Reopens the prompt after renaming failed, with the typed name, unless the user went on meanwhile.
-    pub(crate) fn ask_for_name_again(&mut self, path: &Path, name: &str) {
-        let chosen = self.chosen().map(|item| &item.choice);
-        let is_unchanged = chosen.is_some_and(|choice| *choice == PickerChoice::Open(path.to_owned()));
-        if self.prompt().is_none() && is_unchanged {
-            self.ask_for_name(path.to_owned());
-            self.edit(|line| *line = name.into());
-        }
-    }
-
-    /// Switches between threads of forks and a flat list.
-    pub(super) fn switch_order(&mut self) {
-        let chosen = self.chosen().map(|item| item.choice.clone());
-        let Some(browser) = &mut self.browser else { return };
-        browser.order = match browser.order {
-            SortOrder::Threads => SortOrder::Newest,
-            SortOrder::Newest => SortOrder::Threads,
-        };
-        self.items = browser.sessions.items(browser.order).into();
-        self.refilter(chosen.as_ref());
-    }
-
-    /// The order of a session list; `None` for other lists.
-    pub(crate) fn order(&self) -> Option<SortOrder> {
-        self.browser.as_ref().map(|browser| browser.order)
-    }
-
-    /// The search request for the current filter.
-    pub(crate) fn search_request(&self) -> Option<SearchRequest> {
-        let words = || self.filter.text().to_owned();
-        self.browser.as_ref().map(|browser| SearchRequest {
-            look: browser.look,
-            scope: browser.scope,
-            words: words(),
-        })
-    }
-
-    /// Notes whether a session can be restored; returns false if this is no session list.
-    pub(crate) fn set_can_undo(&mut self, can_undo: bool) -> bool {
-        self.browser.as_mut().map(|browser| browser.can_undo = can_undo).is_some()
-    }
-
-    /// Selects a session as soon as it appears, because it is being restored.
-    pub(crate) fn await_session(&mut self, path: &Path) {
-        if let Some(browser) = &mut self.browser {
-            browser.awaited = Some(PickerChoice::Open(path.to_owned()));
-        }
-    }
-
-    /// The request for another search of the same sessions; `None` if this is no session list.
-    pub(crate) fn search_again(&mut self, query: SessionQueryId) -> Option<SearchRequest> {
-        self.browser.as_mut()?.look = query;
-        self.search_request()
-    }
-
-    pub(crate) fn session_browser(&self) -> Option<&SessionBrowser> {
-        self.browser.as_ref()
-    }
-
-    /// Shows the results of a search, if they are current.
-    pub(crate) fn browsed(&mut self, look: SessionQueryId, scope: SessionScope, what: &SessionsResult) {
-        let awaited = self.browser.as_ref().and_then(|browser| browser.awaited.clone());
-        let (chosen, row) = (awaited.clone().or_else(|| self.moved_choice()), self.place.row);
-        let is_current = |browser: &&mut SessionBrowser| (browser.look, browser.scope) == (look, scope);
-        let Some(browser) = self.browser.as_mut().filter(is_current) else { return };
-        match what {
-            SessionsResult::Sessions(sessions) => {
-                browser.sessions = sessions.clone();
-                self.items = sessions.items(browser.order).into();
-                self.waiting = false;
-                self.refilter(chosen.as_ref());
-            }
-            SessionsResult::Hits { words, items } if *words == self.filter.text() => {
-                browser.hits.clone_from(items);
-                browser.hits_query.clone_from(words);
-                self.refilter(chosen.as_ref());
-            }
-            SessionsResult::Hits { .. } => return,
-            SessionsResult::Indexing(left) => {
-                browser.indexing = *left;
-                return;
-            }
-        }
-        // Skip the open session in the initial selection.
-        if chosen.is_none() && self.filter.is_empty() {
-            let first_other = self.matches.iter().position(|at| !self.item(*at).is_open());
-            self.place.row = first_other.unwrap_or(0);
-        }
-        if awaited.is_some() && self.moved_choice() == awaited {
-            self.forget_awaited();
-        }
-        self.refresh_detail();
-        // The selected session was trashed: select its successor, not the newest one.
-        if chosen.is_some() && self.moved_choice() != chosen {
-            self.place.row = row.min(self.matches.len().saturating_sub(1));
-            self.place.is_moved = true;
-        }
-    }
-
-    /// Forgets the restored session when the user moves the selection.
-    pub(super) fn forget_awaited(&mut self) {
-        if let Some(browser) = &mut self.browser {
-            browser.awaited = None;
-        }
-    }
-
-    /// Appends the hits for the filter, or for a prefix of it until those arrive. Sessions already matched by name or
-    /// first prompt are left out.
-    pub(super) fn add_hits(&self, matches: &mut Vec<usize>) {
-        let typed = self.filter.text();
-        let is_usable =
-            |browser: &&SessionBrowser| !typed.is_empty() && typed.starts_with(&browser.hits_query);
-        let Some(browser) = self.browser.as_ref().filter(is_usable) else { return };
-        let shown: Vec<&PickerChoice> = matches.iter().map(|at| &self.items[*at].choice).collect();
-        let hits = browser.hits.iter().enumerate().filter(|(_, hit)| !shown.contains(&&hit.choice));
-        let hits: Vec<usize> = hits.map(|(at, _)| self.items.len() + at).collect();
-        matches.extend(hits);
     }
 }

@@ -2,13 +2,13 @@
 
 use tiller_session::Visibility;
 
-use crate::action::{Action, SessionEdit};
+use crate::action::{Action, ListAction, SessionEdit};
 use crate::component::ViewContext;
 use crate::effect::Effect;
 use crate::navigate::Navigate;
 use crate::picker::fuzzy::MatchMode;
 use crate::picker::item::PickerChoice;
-use crate::picker::source::{ListResponse, ListSource};
+use crate::picker::source::{ListFacts, ListResponse, ListSource};
 
 /// A question with its answers.
 #[derive(Debug)]
@@ -19,8 +19,8 @@ pub(crate) struct Question;
 pub(crate) struct PromptList;
 
 impl ListSource for Question {
-    fn title(&self) -> &'static str {
-        "question"
+    fn facts(&self) -> ListFacts {
+        ListFacts { title: "question", ..ListFacts::default() }
     }
 
     fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
@@ -40,6 +40,7 @@ impl ListSource for Question {
             PickerChoice::ForkOf(path) => {
                 vec![Effect::CloseSessionLists, Action::Navigate(Navigate::ForkOf(path)).into()]
             }
+            PickerChoice::RemoveRule(rule) => vec![Action::List(ListAction::RemoveRule(rule)).into()],
             PickerChoice::Stop(navigate) => vec![Effect::StopAndNavigate(navigate)],
             PickerChoice::ForkBeside(entry) => vec![Action::Navigate(Navigate::ForkBeside(entry)).into()],
             PickerChoice::LongMessage(choice, when) => vec![Effect::SendLong(choice, when)],
@@ -49,16 +50,13 @@ impl ListSource for Question {
 }
 
 impl ListSource for PromptList {
-    fn title(&self) -> &'static str {
-        "earlier prompts"
-    }
-
-    fn match_mode(&self) -> MatchMode {
-        MatchMode::Prose
-    }
-
-    fn has_preview(&self) -> bool {
-        true
+    fn facts(&self) -> ListFacts {
+        ListFacts {
+            title: "earlier prompts",
+            match_mode: MatchMode::Prose,
+            has_preview: true,
+            ..ListFacts::default()
+        }
     }
 
     fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {

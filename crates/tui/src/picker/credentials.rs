@@ -9,7 +9,7 @@ use crate::list_kind::ListKind;
 use crate::login::{KeyInput, LoginRequest};
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::picker::line_prompt::{LinePrompt, StatusText};
-use crate::picker::source::{ListResponse, ListSource};
+use crate::picker::source::{ListFacts, ListResponse, ListSource};
 use crate::text::one_line;
 
 /// The providers; Enter asks for a key.
@@ -21,16 +21,13 @@ pub(super) struct LoginList;
 pub(super) struct LogoutList;
 
 impl ListSource for LoginList {
-    fn title(&self) -> &'static str {
-        "log in"
-    }
-
-    fn kind(&self) -> Option<ListKind> {
-        Some(ListKind::Logins)
-    }
-
-    fn accept_hint(&self) -> &'static str {
-        "set key"
+    fn facts(&self) -> ListFacts {
+        ListFacts {
+            title: "log in",
+            kind: Some(ListKind::Logins),
+            accept_hint: "set key",
+            ..ListFacts::default()
+        }
     }
 
     fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
@@ -41,7 +38,12 @@ impl ListSource for LoginList {
     }
 
     /// The prompt stays until the key is stored, so that a wrong key can be corrected.
-    fn submit(&self, prompt: LinePrompt, _view: &ViewContext<'_>) -> ListResponse {
+    fn submit(
+        &self,
+        prompt: LinePrompt,
+        _row: Option<&PickerChoice>,
+        _view: &ViewContext<'_>,
+    ) -> ListResponse {
         let PickerChoice::Login(provider) = &prompt.purpose else { return ListResponse::none() };
         let key = KeyInput::new(prompt.typed.text());
         if key.is_empty() {
@@ -53,20 +55,14 @@ impl ListSource for LoginList {
 }
 
 impl ListSource for LogoutList {
-    fn title(&self) -> &'static str {
-        "log out"
-    }
-
-    fn kind(&self) -> Option<ListKind> {
-        Some(ListKind::Logouts)
-    }
-
-    fn accept_hint(&self) -> &'static str {
-        "remove key"
-    }
-
-    fn empty_text(&self) -> &'static str {
-        "no stored API keys"
+    fn facts(&self) -> ListFacts {
+        ListFacts {
+            title: "log out",
+            kind: Some(ListKind::Logouts),
+            accept_hint: "remove key",
+            empty_text: "no stored API keys",
+            ..ListFacts::default()
+        }
     }
 
     fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {

@@ -11,7 +11,7 @@ use crate::import::ForeignLog;
 use crate::list_kind::ListKind;
 use crate::picker::fuzzy::MatchMode;
 use crate::picker::item::{PickerChoice, PickerItem};
-use crate::picker::source::{ListResponse, ListSource};
+use crate::picker::source::{ListFacts, ListResponse, ListSource};
 use crate::text::{age, one_line};
 
 /// The logs of other programs; Enter imports one.
@@ -19,20 +19,14 @@ use crate::text::{age, one_line};
 pub(super) struct ForeignLogList;
 
 impl ListSource for ForeignLogList {
-    fn title(&self) -> &'static str {
-        "sessions of other programs"
-    }
-
-    fn kind(&self) -> Option<ListKind> {
-        Some(ListKind::ForeignLogs)
-    }
-
-    fn match_mode(&self) -> MatchMode {
-        MatchMode::Prose
-    }
-
-    fn accept_hint(&self) -> &'static str {
-        "import"
+    fn facts(&self) -> ListFacts {
+        ListFacts {
+            title: "sessions of other programs",
+            kind: Some(ListKind::ForeignLogs),
+            match_mode: MatchMode::Prose,
+            accept_hint: "import",
+            ..ListFacts::default()
+        }
     }
 
     fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tiller_core::event::CompactionChoice;
-use tiller_core::id::{EntryId, SessionId};
+use tiller_core::id::{CallId, EntryId, JobId, SessionId};
 use tiller_core::message::ThinkingLevel;
-use tiller_core::setting::Setting;
-use tiller_engine::{ApprovalMode, BranchSummary, Permission};
+use tiller_core::setting::{Setting, SettingScope};
+use tiller_engine::{ApprovalMode, BranchSummary, ConfiguredRule, Permission};
 use tiller_render::{Line, Role};
 
 use crate::delivery::{DeliveryTime, LongMessage};
@@ -132,6 +132,16 @@ pub(crate) enum PickerChoice {
     Trust,
     /// Revokes this permission.
     Permission(Permission),
+    /// Asks whether to remove this rule from its settings file.
+    ConfiguredRule(Box<ConfiguredRule>),
+    /// Removes this rule from its settings file.
+    RemoveRule(Box<ConfiguredRule>),
+    /// Edits the rules of a tool for a pending call.
+    Rules(CallId, String),
+    /// Saves rules to these settings.
+    RuleFile(SettingScope),
+    /// Stops this background job of the agent.
+    Job(JobId),
     /// Switches this tool on or off.
     Tool(String),
     /// Changes this setting; the text is its current value, empty if unset.

@@ -8,8 +8,7 @@ use tiller_session::SessionScope;
 use crate::action::{Action, ListAction};
 use crate::component::{Component, Context, Outcome, ViewContext};
 use crate::effect::{Effect, LeaveScope};
-use crate::keymap;
-use crate::keymap::KeyCommand;
+use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::navigate::Navigate;
 use crate::overlay::scroll::scroll_rows;
 use crate::picker::item::PickerChoice;
@@ -23,17 +22,18 @@ impl Component for Picker {
     fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
         self.set_status(None);
         let is_asking = self.prompt().is_some();
-        let own = self.source.context().filter(|_| !is_asking);
+        let is_form = self.source.facts().is_form;
+        let own = self.source.facts().context.filter(|_| !is_asking);
         if let Some(command) = own.and_then(|context| cx.ui.keymap.command(context, key)) {
             self.perform(command, cx);
             return Outcome::Consumed;
         }
-        let command = cx.ui.keymap.command(keymap::Context::Popup, key);
+        let command = cx.ui.keymap.command(KeyContext::Popup, key);
         match command {
             Some(KeyCommand::Accept) if is_asking => return self.submit(cx),
             Some(KeyCommand::Accept) if self.is_noticed(cx.now) => return self.accept(cx),
             Some(KeyCommand::Accept) => {}
-            Some(KeyCommand::Back) if is_asking => drop(self.end_prompt()),
+            Some(KeyCommand::Back) if is_asking && !is_form => drop(self.end_prompt()),
             // One level: clear the filter before closing the list.
             Some(KeyCommand::Back) if self.is_narrowed() => self.edit(LineInput::clear),
             Some(KeyCommand::Back) => return leave(Effect::Leave(LeaveScope::Top), cx),
@@ -42,7 +42,7 @@ impl Component for Picker {
             Some(KeyCommand::ClearFilter) => self.edit(LineInput::clear),
             Some(KeyCommand::DeleteWord) => self.edit(LineInput::pop_word),
             Some(KeyCommand::Switch) if !is_asking => self.switch_scope(),
-            Some(command) if !is_asking => {
+            Some(command) if !is_asking || is_form => {
                 scroll_rows(command, cx.ui.size).into_iter().for_each(|rows| self.step(rows));
                 return Outcome::Consumed;
             }
@@ -71,8 +71,8 @@ impl Component for Picker {
         view::draw(self, area, buffer, view.ui);
     }
 
-    fn cursor(&self, area: Rect, _view: &ViewContext<'_>) -> Option<Position> {
-        Some(view::cursor(self, area))
+    fn cursor(&self, area: Rect, view: &ViewContext<'_>) -> Option<Position> {
+        Some(view::cursor(self, area, view.ui))
     }
 
     fn paste(&mut self, text: &str, cx: &mut Context<'_>) {
@@ -121,8 +121,9 @@ impl Picker {
 
     /// Submits the line that was asked for.
     fn submit(&mut self, cx: &mut Context<'_>) -> Outcome {
+        let row = self.chosen().map(|item| item.choice.clone());
         if let Some(prompt) = self.end_prompt() {
-            let response = self.source.submit(prompt, cx);
+            let response = self.source.submit(prompt, row.as_ref(), cx);
             self.respond(response, cx);
         }
         Outcome::Consumed
@@ -179,8 +180,11 @@ impl Picker {
             return vec![(K::Accept, "save"), (K::Back, "cancel")];
         }
         let back = if self.is_narrowed() { "show all" } else { "back" };
-        let mut hints = vec![(K::Accept, self.source.accept_hint()), (K::Back, back)];
-        hints.extend(self.source.key_hints());
+        let facts = self.source.facts();
+        let has_rows = self.waiting || self.chosen().is_some();
+        let accept = has_rows.then_some((K::Accept, facts.accept_hint));
+        let mut hints: Vec<_> = accept.into_iter().chain([(K::Back, back)]).collect();
+        hints.extend(facts.key_hints.iter().filter(|_| has_rows));
         if let Some(browser) = self.session_browser() {
             let other = if browser.scope == SessionScope::ThisDirectory {
                 "all directories"

@@ -4,6 +4,7 @@ use tiller_render::Role;
 
 use crate::picker::item::PickerChoice;
 use crate::picker::line_input::LineInput;
+use crate::shown_since::ShownSince;
 
 /// A line prompt; keys edit it until it is accepted or cancelled.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,4 +62,13 @@ impl StatusText {
     pub(crate) fn error(text: impl Into<String>) -> Self {
         Self { text: format!("✗ {}", text.into()), role: Role::Error }
     }
+}
+
+/// The prompt, status and appearance of a list.
+#[derive(Debug, Default)]
+pub(super) struct InlinePrompt {
+    pub(super) prompt: Option<LinePrompt>,
+    pub(super) status: Option<StatusText>,
+    /// When the list appeared, if no key opened it.
+    pub(super) appeared: Option<ShownSince>,
 }

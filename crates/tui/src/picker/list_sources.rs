@@ -10,6 +10,8 @@ pub(crate) fn list_source(kind: ListKind) -> &'static dyn ListSource {
         ListKind::Thinking => &super::agent_options::ThinkingList,
         ListKind::Approval => &super::agent_options::ApprovalModeList,
         ListKind::Permissions => &super::agent_options::PermissionList,
+        ListKind::RuleFiles => &super::rule_form::RuleForm,
+        ListKind::Jobs => &super::command_jobs::CommandJobList,
         ListKind::Trust => &super::agent_options::TrustQuestion,
         ListKind::Tools => &super::agent_options::ToolList,
         ListKind::Settings => &super::settings::SettingList,

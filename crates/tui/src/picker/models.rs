@@ -9,35 +9,26 @@ use tiller_render::{Line, Role};
 use crate::action::{Action, SessionEdit};
 use crate::component::ViewContext;
 use crate::effect::{Effect, Opening};
-use crate::keymap::{Context, KeyCommand};
+use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::list_kind::ListKind;
 use crate::picker::detail_lines::{fact, heading, mark};
 use crate::picker::item::{PickerChoice, PickerItem};
-use crate::picker::source::{ListResponse, ListSource};
+use crate::picker::source::{ListFacts, ListResponse, ListSource};
 
 /// The models; Enter selects one, or asks for the key that it needs.
 #[derive(Debug)]
 pub(super) struct ModelList;
 
 impl ListSource for ModelList {
-    fn title(&self) -> &'static str {
-        "models"
-    }
-
-    fn kind(&self) -> Option<ListKind> {
-        Some(ListKind::Models)
-    }
-
-    fn has_preview(&self) -> bool {
-        true
-    }
-
-    fn context(&self) -> Option<Context> {
-        Some(Context::Models)
-    }
-
-    fn key_hints(&self) -> &'static [(KeyCommand, &'static str)] {
-        &[(KeyCommand::ModelAndThinking, "select, then thinking level")]
+    fn facts(&self) -> ListFacts {
+        ListFacts {
+            title: "models",
+            kind: Some(ListKind::Models),
+            has_preview: true,
+            context: Some(KeyContext::Models),
+            key_hints: &[(KeyCommand::ModelAndThinking, "select, then thinking level")],
+            ..ListFacts::default()
+        }
     }
 
     fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {

@@ -3,36 +3,27 @@
 use crate::action::{Action, ListAction};
 use crate::component::ViewContext;
 use crate::effect::Effect;
-use crate::keymap::{Context, KeyCommand};
+use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::picker::fuzzy::MatchMode;
 use crate::picker::item::PickerChoice;
 use crate::picker::line_prompt::{LinePrompt, StatusText};
 use crate::picker::session_query::SessionExcerpt;
-use crate::picker::source::{ListResponse, ListSource};
+use crate::picker::source::{ListFacts, ListResponse, ListSource};
 
 /// The sessions of this directory or of all; Enter opens one.
 #[derive(Debug)]
 pub(super) struct SessionList;
 
 impl ListSource for SessionList {
-    fn title(&self) -> &'static str {
-        "sessions"
-    }
-
-    fn match_mode(&self) -> MatchMode {
-        MatchMode::Prose
-    }
-
-    fn has_preview(&self) -> bool {
-        true
-    }
-
-    fn context(&self) -> Option<Context> {
-        Some(Context::Sessions)
-    }
-
-    fn accept_hint(&self) -> &'static str {
-        "open"
+    fn facts(&self) -> ListFacts {
+        ListFacts {
+            title: "sessions",
+            match_mode: MatchMode::Prose,
+            has_preview: true,
+            context: Some(KeyContext::Sessions),
+            accept_hint: "open",
+            ..ListFacts::default()
+        }
     }
 
     /// The list closes once the session is open: if another process holds it, the user chooses again.
@@ -53,7 +44,12 @@ impl ListSource for SessionList {
     }
 
     /// Renames a session; an unchanged name does nothing.
-    fn submit(&self, prompt: LinePrompt, _view: &ViewContext<'_>) -> ListResponse {
+    fn submit(
+        &self,
+        prompt: LinePrompt,
+        _row: Option<&PickerChoice>,
+        _view: &ViewContext<'_>,
+    ) -> ListResponse {
         let (before, typed) = (prompt.before.trim(), prompt.typed.text());
         let PickerChoice::Open(path) = &prompt.purpose else { return ListResponse::none() };
         if before == typed.trim() {

@@ -7,13 +7,13 @@ use tiller_render::{Line, Role};
 use crate::action::{Action, ListAction};
 use crate::component::ViewContext;
 use crate::effect::{Effect, Opening};
-use crate::keymap::{Context, KeyCommand};
+use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::list_kind::ListKind;
 use crate::picker::approval_modes::{mode_about, mode_effects};
 use crate::picker::detail_lines::{fact, heading, mark};
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::picker::line_prompt::{LinePrompt, StatusText};
-use crate::picker::source::{ListResponse, ListSource};
+use crate::picker::source::{ListFacts, ListResponse, ListSource};
 use crate::text::one_line;
 use crate::theme;
 use crate::theme::check::ThemeCheck;
@@ -24,28 +24,16 @@ use crate::ui_context::UiContext;
 pub(super) struct SettingList;
 
 impl ListSource for SettingList {
-    fn title(&self) -> &'static str {
-        "settings"
-    }
-
-    fn kind(&self) -> Option<ListKind> {
-        Some(ListKind::Settings)
-    }
-
-    fn has_preview(&self) -> bool {
-        true
-    }
-
-    fn context(&self) -> Option<Context> {
-        Some(Context::Settings)
-    }
-
-    fn accept_hint(&self) -> &'static str {
-        "change"
-    }
-
-    fn key_hints(&self) -> &'static [(KeyCommand, &'static str)] {
-        &[(KeyCommand::ResetSetting, "reset")]
+    fn facts(&self) -> ListFacts {
+        ListFacts {
+            title: "settings",
+            kind: Some(ListKind::Settings),
+            has_preview: true,
+            context: Some(KeyContext::Settings),
+            accept_hint: "change",
+            key_hints: &[(KeyCommand::ResetSetting, "reset")],
+            ..ListFacts::default()
+        }
     }
 
     fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
@@ -75,7 +63,12 @@ impl ListSource for SettingList {
         }
     }
 
-    fn submit(&self, prompt: LinePrompt, view: &ViewContext<'_>) -> ListResponse {
+    fn submit(
+        &self,
+        prompt: LinePrompt,
+        _row: Option<&PickerChoice>,
+        view: &ViewContext<'_>,
+    ) -> ListResponse {
         let PickerChoice::Setting(setting, _) = &prompt.purpose else { return ListResponse::none() };
         match setting_problem(setting, prompt.typed.text(), view.ui) {
             None => {
@@ -91,12 +84,8 @@ impl ListSource for SettingList {
 pub(crate) struct SettingValueList;
 
 impl ListSource for SettingValueList {
-    fn title(&self) -> &'static str {
-        "values"
-    }
-
-    fn has_preview(&self) -> bool {
-        true
+    fn facts(&self) -> ListFacts {
+        ListFacts { title: "values", has_preview: true, ..ListFacts::default() }
     }
 
     fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
@@ -254,6 +243,7 @@ mod tests {
         let expected = [
             "  ask commands need approval, except read-only ones · default",
             "● auto only dangerous commands need approval",
+            "  plan only reading; the model presents a plan",
             "  read-only commands and changes are denied",
         ];
         assert_eq!((shown.as_slice(), selected), (expected.map(str::to_owned).as_slice(), 1));

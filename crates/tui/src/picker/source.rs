@@ -8,49 +8,54 @@ use std::path::PathBuf;
 
 use crate::component::ViewContext;
 use crate::effect::Effect;
-use crate::keymap::{Context, KeyCommand};
+use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::list_kind::ListKind;
 use crate::picker::fuzzy::MatchMode;
 use crate::picker::item::PickerChoice;
 use crate::picker::line_prompt::{LinePrompt, StatusText};
 use crate::picker::session_query::SessionExcerpt;
 
+/// What distinguishes a list apart from the effects of its keys.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ListFacts {
+    pub(crate) title: &'static str,
+    /// The kind whose items are loaded in the background; `None` if the items are given.
+    pub(crate) kind: Option<ListKind>,
+    pub(crate) match_mode: MatchMode,
+    pub(crate) has_preview: bool,
+    /// True if the list asks for a line as long as it is open; its rows are the ways to use the line.
+    pub(crate) is_form: bool,
+    /// The key context of keys that only this list has.
+    pub(crate) context: Option<KeyContext>,
+    /// The effect of Enter, for the key hints.
+    pub(crate) accept_hint: &'static str,
+    /// Hints about the list's own keys.
+    pub(crate) key_hints: &'static [(KeyCommand, &'static str)],
+    /// The text of an empty list.
+    pub(crate) empty_text: &'static str,
+}
+
+impl Default for ListFacts {
+    fn default() -> Self {
+        let (title, accept_hint, empty_text) = ("", "select", "empty");
+        let (kind, context, match_mode) = (None, None, MatchMode::Names);
+        Self {
+            title,
+            kind,
+            match_mode,
+            has_preview: false,
+            is_form: false,
+            context,
+            accept_hint,
+            key_hints: &[],
+            empty_text,
+        }
+    }
+}
+
 /// A list that a [`Picker`](super::Picker) shows.
 pub(crate) trait ListSource: Debug + Sync {
-    fn title(&self) -> &'static str;
-
-    /// The kind whose items are loaded in the background; `None` if the items are given.
-    fn kind(&self) -> Option<ListKind> {
-        None
-    }
-
-    fn match_mode(&self) -> MatchMode {
-        MatchMode::Names
-    }
-
-    fn has_preview(&self) -> bool {
-        false
-    }
-
-    /// The key context of keys that only this list has.
-    fn context(&self) -> Option<Context> {
-        None
-    }
-
-    /// The effect of Enter, for the key hints.
-    fn accept_hint(&self) -> &'static str {
-        "select"
-    }
-
-    /// Hints about the list's own keys.
-    fn key_hints(&self) -> &'static [(KeyCommand, &'static str)] {
-        &[]
-    }
-
-    /// The text of an empty list.
-    fn empty_text(&self) -> &'static str {
-        "empty"
-    }
+    fn facts(&self) -> ListFacts;
 
     /// Accepts an item.
     fn accept(&self, choice: PickerChoice, view: &ViewContext<'_>) -> ListResponse;
@@ -60,8 +65,13 @@ pub(crate) trait ListSource: Debug + Sync {
         ListResponse::none()
     }
 
-    /// Accepts the line that an item asked for.
-    fn submit(&self, _prompt: LinePrompt, _view: &ViewContext<'_>) -> ListResponse {
+    /// Accepts the line that an item asked for, or the form's line for the selected row.
+    fn submit(
+        &self,
+        _prompt: LinePrompt,
+        _row: Option<&PickerChoice>,
+        _view: &ViewContext<'_>,
+    ) -> ListResponse {
         ListResponse::none()
     }
 

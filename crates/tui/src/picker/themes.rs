@@ -9,7 +9,7 @@ use crate::effect::Effect;
 use crate::list_kind::ListKind;
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::picker::session_query::SessionExcerpt;
-use crate::picker::source::{ListResponse, ListSource};
+use crate::picker::source::{ListFacts, ListResponse, ListSource};
 use crate::theme::ThemeState;
 use crate::theme::check::AUTO;
 
@@ -65,20 +65,14 @@ const CODE: &[&[(&str, Role)]] = &[
 pub(super) struct ThemeList;
 
 impl ListSource for ThemeList {
-    fn title(&self) -> &'static str {
-        "themes"
-    }
-
-    fn kind(&self) -> Option<ListKind> {
-        Some(ListKind::Themes)
-    }
-
-    fn has_preview(&self) -> bool {
-        true
-    }
-
-    fn accept_hint(&self) -> &'static str {
-        "apply"
+    fn facts(&self) -> ListFacts {
+        ListFacts {
+            title: "themes",
+            kind: Some(ListKind::Themes),
+            has_preview: true,
+            accept_hint: "apply",
+            ..ListFacts::default()
+        }
     }
 
     fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {

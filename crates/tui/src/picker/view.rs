@@ -1,6 +1,6 @@
 //! Drawing of lists.
 //!
-//! Layout: a title rule with counts, the filter, the rows, and key hints. The preview is beside the rows on a wide
+//! Layout: a title rule with counts, the filter or a wrapped input line, the rows, and key hints. The preview is beside the rows on a wide
 //! screen, below them on a high one, and hidden otherwise.
 
 use ratatui::buffer::Buffer;
@@ -9,14 +9,14 @@ use tiller_core::unit::thousands;
 use tiller_render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, truncate_to, wrap};
 use tiller_session::SessionScope;
 
-use crate::draw::{put, row, spread, title};
+use crate::draw::{put, row, title};
 use crate::keymap::Keymap;
-use crate::layout::{limit_rows, truncate_start};
+use crate::layout::{limit_rows, right_aligned, truncate_start};
 use crate::list_kind::ListKind;
-use crate::picker::credentials::masked;
 use crate::picker::fuzzy::{FuzzyQuery, pieces};
+use crate::picker::input_rows::{max_input_rows, typed, wrapped};
 use crate::picker::item::{MARKS, PickerItem};
-use crate::picker::line_prompt::{EchoMode, StatusText};
+use crate::picker::line_prompt::StatusText;
 use crate::picker::{ItemPreview, Picker};
 use crate::ui_context::UiContext;
 
@@ -41,10 +41,11 @@ struct ListAreas {
 }
 
 impl ListAreas {
-    fn of(picker: &Picker, area: Rect, foot: usize) -> Self {
-        let foot = u16::try_from(foot).unwrap_or(u16::MAX);
-        let body =
-            Rect { y: area.y + 2.min(area.height), height: area.height.saturating_sub(2 + foot), ..area };
+    /// The areas below a head of some rows and above a foot.
+    fn of(picker: &Picker, area: Rect, [head, foot]: [usize; 2]) -> Self {
+        let [head, foot] = [head, foot].map(|rows| u16::try_from(rows).unwrap_or(u16::MAX));
+        let height = area.height.saturating_sub(head.saturating_add(foot));
+        let body = Rect { y: area.y + head.min(area.height), height, ..area };
         let foot = Rect { y: body.bottom(), height: foot.min(area.bottom() - body.bottom()), ..area };
         let none = Rect { height: 0, ..body };
         let has_preview = *picker.preview() != ItemPreview::None;
@@ -78,8 +79,9 @@ fn width_beside(picker: &Picker, width: u16) -> Option<u16> {
 }
 
 /// The area of a list's rows.
-pub(crate) fn rows(picker: &Picker, area: Rect, keymap: &Keymap) -> Rect {
-    ListAreas::of(picker, area, feet(picker, area, keymap).len()).rows
+pub(crate) fn rows(picker: &Picker, area: Rect, ui: &UiContext) -> Rect {
+    let head = 1 + input(picker, ui).0.len();
+    ListAreas::of(picker, area, [head, feet(picker, area, &ui.keymap).len()]).rows
 }
 
 /// The lines at the foot of a list, if there is room for them.
@@ -94,10 +96,12 @@ pub(super) fn draw(picker: &Picker, area: Rect, buffer: &mut Buffer, ui: &UiCont
     let note =
         if matches == all { thousands(all) } else { format!("{} of {}", thousands(matches), thousands(all)) };
     put(&title(&picker.title, &note, area.width), row(area, 0), buffer, theme);
-    let (line, _) = typed(picker);
-    put(&line, row(area, 1), buffer, theme);
+    let (lines, _) = input(picker, ui);
+    for (at, line) in (1..).zip(&lines) {
+        put(line, row(area, at), buffer, theme);
+    }
     let foot = feet(picker, area, &ui.keymap);
-    let parts = ListAreas::of(picker, area, foot.len());
+    let parts = ListAreas::of(picker, area, [1 + lines.len(), foot.len()]);
     if let Some(words) = empty(picker, matches, &ui.keymap) {
         put(&Line::new(format!("   {words}"), Role::Muted), row(parts.rows, 0), buffer, theme);
     }
@@ -118,49 +122,22 @@ pub(super) fn draw(picker: &Picker, area: Rect, buffer: &mut Buffer, ui: &UiCont
 }
 
 /// The position of the cursor.
-pub(super) fn cursor(picker: &Picker, area: Rect) -> Position {
-    let (_, column) = typed(picker);
+pub(super) fn cursor(picker: &Picker, area: Rect, ui: &UiContext) -> Position {
+    let (lines, column) = input(picker, ui);
     let column = u16::try_from(column).unwrap_or(0).min(area.width.saturating_sub(1));
-    Position { x: area.x + column, y: area.y + 1.min(area.height.saturating_sub(1)) }
+    let row = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(area.height.saturating_sub(1));
+    Position { x: area.x + column, y: area.y + row }
 }
 
-/// The input line, and the cursor's column.
-fn typed(picker: &Picker) -> (Line, usize) {
-    let mark = Span::new(" ❯ ", Style::from(Role::Accent).with(Emphasis::BOLD));
-    if let Some(asking) = picker.prompt() {
-        let what = Span::new(format!(" {}", asking.what), Style::from(Role::Accent).with(Emphasis::BOLD));
-        let mut line = Line::from(vec![what, mark]);
-        return match asking.echo {
-            EchoMode::Open => {
-                line.spans.push(Span::new(asking.typed.text(), Role::Text));
-                let column = line.width();
-                if asking.typed.is_empty() {
-                    line.spans.push(Span::new(asking.blank, Role::Muted));
-                }
-                (line, column)
-            }
-            EchoMode::Masked => {
-                let [dots, count] = masked(asking.typed.count());
-                line.spans.push(dots);
-                let column = line.width();
-                line.spans.push(count);
-                (line, column)
-            }
-        };
-    }
-    let column = mark.width();
-    if picker.filter().is_empty() {
-        let line = Line::from(vec![mark, Span::new("type to filter", Role::Muted)]);
-        return (line, column);
-    }
-    let line = Line::from(vec![mark, Span::new(picker.filter(), Role::Text)]);
-    let column = line.width();
-    (line, column)
+/// The rows of the input line, as many as fit, and the cursor's column in the last one.
+fn input(picker: &Picker, ui: &UiContext) -> (Vec<Line>, usize) {
+    let (lines, column) = wrapped(typed(picker.prompt(), picker.filter()), ui.size.0);
+    (limit_rows(lines, max_input_rows(ui), usize::from(ui.size.0).saturating_sub(1)), column)
 }
 
 /// The text of an empty list.
 fn empty(picker: &Picker, matches: usize, keymap: &Keymap) -> Option<String> {
-    use crate::keymap::KeyCommand::{ClearFilter, Switch};
+    use crate::keymap::table::KeyCommand::{ClearFilter, Switch};
     let scope = picker.session_browser().map(|browser| browser.scope);
     match (picker.waiting, matches) {
         (true, _) => Some("loading…".to_owned()),
@@ -170,7 +147,7 @@ fn empty(picker: &Picker, matches: usize, keymap: &Keymap) -> Option<String> {
         (false, 0) if scope == Some(SessionScope::ThisDirectory) => {
             Some(format!("no sessions in this directory; {} shows all directories", keymap.key_of(Switch)))
         }
-        (false, 0) => Some(picker.source.empty_text().to_owned()),
+        (false, 0) => Some(picker.source.facts().empty_text.to_owned()),
         (false, _) => None,
     }
 }
@@ -249,7 +226,7 @@ fn item_line(item: &PickerItem, chosen: bool, query: &mut FuzzyQuery, width: usi
     // A session's id is at the end of its note, and needed to name it.
     let note =
         if item.tag.is_some() { truncate_start(&item.note, rest) } else { truncate_to(&item.note, rest) };
-    spread(left, Span::new(note, Role::Muted), width)
+    right_aligned(left, Some(Span::new(note, Role::Muted)), width)
 }
 
 /// A label cut to `room` columns, with matches highlighted.

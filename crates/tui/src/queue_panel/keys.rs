@@ -3,12 +3,13 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_core::event::{QueueItem, QueueKind};
 
-use super::{IGNORE_MS, QueueFocus, QueuePanel, QueueSelection, restore_hint};
 use crate::action::Action;
 use crate::component::{Context, Outcome};
 use crate::effect::{Effect, QueueEdit};
-use crate::keymap::{self, KeyCommand};
-use crate::queue::{AfterQueueEdit, QueueAction, in_order};
+use crate::keymap::table::{KeyCommand, KeyContext};
+use crate::queue::{AfterQueueEdit, MESSAGE_GONE, QueueAction, in_order};
+use crate::queue_panel::focus::{QueueFocus, QueueSelection};
+use crate::queue_panel::{IGNORE_MS, QueuePanel, restore_hint};
 
 /// Reports whether a key would change the text in the editor.
 fn types_text(key: KeyEvent) -> bool {
@@ -23,7 +24,7 @@ impl QueuePanel {
             return cx.flash("No messages are queued.");
         }
         self.released.clear();
-        self.select_row(usize::MAX, &cx.model.activity.queue);
+        self.select(usize::MAX, &cx.model.activity.queue);
     }
 
     /// Ignores a key that types or sends for a moment after the panel closed by itself.
@@ -42,7 +43,7 @@ impl QueuePanel {
         if !self.has_keys() {
             return Outcome::Ignored;
         }
-        match cx.ui.keymap.command(keymap::Context::Queue, key) {
+        match cx.ui.keymap.command(KeyContext::Queue, key) {
             Some(command) => {
                 let action = self.perform(command, cx);
                 action.into_iter().for_each(|action| cx.push(Action::Queue(action)));
@@ -90,8 +91,8 @@ impl QueuePanel {
             QueueFocus::Editor => None,
         };
         self.released.clear();
-        self.select_row(row, queue);
-        before.is_some() && before.as_ref() == self.selected()
+        self.select(row, queue);
+        before.is_some() && before.as_ref() == self.focus.selected()
     }
 
     /// Edits the selected message.
@@ -106,13 +107,21 @@ impl QueuePanel {
         self.perform_on_selected(command, cx);
     }
 
+    /// Selects a row for the user.
+    fn select(&mut self, row: usize, queue: &[QueueItem]) {
+        self.moved_at = None;
+        self.select_row(row, queue);
+    }
+
     fn perform_on_selected(&mut self, command: KeyCommand, cx: &mut Context<'_>) -> Option<QueueAction> {
         let QueueFocus::Panel(Some(QueueSelection { id, row })) = &self.focus else { return None };
         let (id, row, queue) = (id.clone(), *row, &cx.model.activity.queue);
         let item = queue.iter().find(|item| item.id == id)?;
         match command {
-            KeyCommand::QueueUp => self.select_row(row.saturating_sub(1), queue),
-            KeyCommand::QueueDown => self.select_row(row + 1, queue),
+            KeyCommand::QueueUp => self.select(row.saturating_sub(1), queue),
+            KeyCommand::QueueDown => self.select(row + 1, queue),
+            // The key was meant for the message that was selected before.
+            _ if self.moved_at.is_some_and(|moved| !moved.is_long_enough(cx.now)) => cx.flash(MESSAGE_GONE),
             KeyCommand::QueueEdit => return self.begin_edit(QueueSelection { id, row }, item, cx),
             KeyCommand::QueueEarlier => return swap_with(item, row.checked_sub(1)?, cx),
             KeyCommand::QueueLater => return swap_with(item, row + 1, cx),

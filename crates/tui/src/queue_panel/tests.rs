@@ -5,7 +5,7 @@ use super::*;
 use crate::action::Action;
 use crate::component::FocusState;
 use crate::effect::{Effect, FlashText, QueueEdit};
-use crate::queue::QueueAction;
+use crate::queue::{AfterQueueEdit, QueueAction};
 use crate::session_model::SessionModel;
 use crate::ui_context::UiContext;
 
@@ -14,6 +14,7 @@ struct Harness {
     panel: QueuePanel,
     model: SessionModel,
     ui: UiContext,
+    now: UnixMs,
 }
 
 fn item(id: &str, kind: QueueKind, held: bool) -> QueueItem {
@@ -33,13 +34,14 @@ impl Harness {
             item("q2", QueueKind::FollowUp, false),
             item("q3", QueueKind::FollowUp, true),
         ];
-        let mut harness = Self { panel: QueuePanel::default(), model, ui: UiContext::example() };
+        let (panel, ui) = (QueuePanel::default(), UiContext::example());
+        let mut harness = Self { panel, model, ui, now: UnixMs(0) };
         harness.work(QueuePanel::enter);
         harness
     }
 
     fn work(&mut self, work: impl FnOnce(&mut QueuePanel, &mut Context<'_>)) -> Vec<Effect> {
-        let mut cx = Context::new(view(&self.model, &self.ui));
+        let mut cx = Context::new(ViewContext { now: self.now, ..view(&self.model, &self.ui) });
         work(&mut self.panel, &mut cx);
         cx.into_effects()
     }
@@ -55,7 +57,7 @@ impl Harness {
     }
 
     fn rows(&self) -> String {
-        let lines = view::lines(&self.panel, 5, &view(&self.model, &self.ui));
+        let lines = view::lines(&self.panel.shown(), 5, &view(&self.model, &self.ui));
         lines.iter().map(|line| line.text().trim_end().to_owned()).collect::<Vec<_>>().join("\n")
     }
 }
@@ -128,7 +130,7 @@ fn queue_panel_removed_messages_come_back() {
     assert_eq!(harness.set_queue(Vec::new()), [], "it was removed here");
     let removed = vec![RemovedMessage { item: item("q1", QueueKind::Steer, false), place: 0 }];
     let outcome = QueueOutcome::Removed(removed.clone());
-    let effects = harness.work(|panel, cx| assert_eq!(panel.apply_outcome(outcome, cx), None));
+    let effects = harness.work(|panel, cx| panel.apply_outcome(outcome, cx));
     assert_eq!(effects, flashed("Removed; u restores it."));
     let restore = Action::Queue(QueueAction::Restore(removed));
     assert_eq!(harness.press(KeyCode::Char('u')), [Effect::ClearFlash, restore.into()]);
@@ -143,4 +145,24 @@ fn queue_panel_closed_by_itself_ignores_typing() {
     let effects = harness.work(|panel, cx| assert!(panel.ignores(typed, cx)));
     assert_eq!(effects, flashed("Ignored: the queue is empty. Keys go to the editor again."));
     harness.work(|panel, cx| assert!(!panel.ignores(KeyEvent::from(KeyCode::Esc), cx), "it types nothing"));
+}
+
+#[test]
+fn queue_panel_key_for_a_delivered_message_changes_no_other() {
+    let mut harness = Harness::new();
+    let [first, second] = ["q1", "q2"].map(|id| item(id, QueueKind::FollowUp, false));
+    assert_eq!(harness.set_queue(vec![first, second]), flashed(MESSAGE_GONE), "q3 was selected");
+    for key in [KeyCode::Char('d'), KeyCode::Char('p'), KeyCode::Enter] {
+        assert_eq!(harness.press(key), flashed(MESSAGE_GONE), "{key:?}");
+    }
+    harness.now = UnixMs(400);
+    assert_eq!(harness.press(KeyCode::Char('d')), action(QueueAction::Remove("q2".into(), 1)));
+}
+
+#[test]
+fn queue_panel_message_that_the_user_selects_takes_keys_at_once() {
+    let mut harness = Harness::new();
+    harness.set_queue(["q1", "q2"].map(|id| item(id, QueueKind::FollowUp, false)).to_vec());
+    harness.press(KeyCode::Up);
+    assert_eq!(harness.press(KeyCode::Char('d')), action(QueueAction::Remove("q1".into(), 0)));
 }

@@ -4,9 +4,9 @@ use tiller_core::event::{QueueItem, QueueKind};
 use tiller_render::{Emphasis, Line, Role, Span, Style, truncate_to};
 
 use crate::component::ViewContext;
-use crate::keymap::KeyCommand;
+use crate::keymap::table::KeyCommand;
 use crate::queue::in_order;
-use crate::queue_panel::QueuePanel;
+use crate::queue_panel::focus::QueueFocus;
 use crate::text::one_line;
 
 /// Maximum number of rows while the editor has the keys.
@@ -15,10 +15,17 @@ const MAX_ROWS: usize = 5;
 /// Columns before a message's text.
 const LEAD: usize = 12;
 
+/// The parts of the panel that are drawn.
+pub(super) struct QueueView<'a> {
+    pub(super) focus: &'a QueueFocus,
+    /// True if removed messages can be restored.
+    pub(super) can_restore: bool,
+}
+
 /// Rows that the panel needs.
-pub(super) fn rows_needed(panel: &QueuePanel, view: &ViewContext<'_>) -> usize {
+pub(super) fn rows_needed(focus: &QueueFocus, view: &ViewContext<'_>) -> usize {
     let waiting = view.model.activity.queue.len();
-    if panel.has_keys() {
+    if focus.has_keys() {
         return waiting.clamp(1, usize::from(view.ui.size.1 / 3).max(1)) + 1;
     }
     waiting.min(MAX_ROWS)
@@ -26,12 +33,12 @@ pub(super) fn rows_needed(panel: &QueuePanel, view: &ViewContext<'_>) -> usize {
 
 /// The message on a line of the panel, by its position in delivery order.
 pub(super) fn message_at(
-    panel: &QueuePanel,
+    focus: &QueueFocus,
     height: usize,
     line: usize,
     view: &ViewContext<'_>,
 ) -> Option<usize> {
-    let QueueRows { top, rows, .. } = QueueRows::new(panel, height, view);
+    let QueueRows { top, rows, .. } = QueueRows::new(focus, height, view);
     (line < rows && top + line < view.model.activity.queue.len()).then_some(top + line)
 }
 
@@ -45,45 +52,46 @@ struct QueueRows {
 }
 
 impl QueueRows {
-    fn new(panel: &QueuePanel, height: usize, view: &ViewContext<'_>) -> Self {
+    fn new(focus: &QueueFocus, height: usize, view: &ViewContext<'_>) -> Self {
         let waiting = in_order(&view.model.activity.queue);
-        let hint_rows = usize::from(panel.has_keys() && height > 1);
+        let hint_rows = usize::from(focus.has_keys() && height > 1);
         let room = height.saturating_sub(hint_rows);
-        let has_more = !panel.has_keys() && waiting.len() > room;
+        let has_more = !focus.has_keys() && waiting.len() > room;
         let rows = if has_more { room.saturating_sub(1) } else { room };
-        let at = waiting.iter().position(|item| Some(&item.id) == panel.selected());
+        let at = waiting.iter().position(|item| Some(&item.id) == focus.selected());
         let top = at.unwrap_or(0).saturating_sub(rows / 2).min(waiting.len().saturating_sub(rows));
         Self { top, rows, has_more, hint_rows }
     }
 }
 
 /// The panel in `height` rows, scrolled to the selected message.
-pub(super) fn lines(panel: &QueuePanel, height: usize, view: &ViewContext<'_>) -> Vec<Line> {
+pub(super) fn lines(shown: &QueueView<'_>, height: usize, view: &ViewContext<'_>) -> Vec<Line> {
+    let focus = shown.focus;
     let waiting = in_order(&view.model.activity.queue);
     if height == 0 {
         return Vec::new();
     }
-    let QueueRows { top, rows, has_more, hint_rows } = QueueRows::new(panel, height, view);
+    let QueueRows { top, rows, has_more, hint_rows } = QueueRows::new(focus, height, view);
     let first_held = waiting.iter().find(|item| item.held).map(|item| &item.id);
     let names_key = first_held.or_else(|| waiting.last().map(|item| &item.id).filter(|_| !has_more));
-    let shown = waiting.iter().skip(top).take(rows);
+    let messages = waiting.iter().skip(top).take(rows);
     let mut lines: Vec<Line> =
-        shown.map(|item| line(panel, view, item, Some(&item.id) == names_key)).collect();
+        messages.map(|item| line(focus, view, item, Some(&item.id) == names_key)).collect();
     if has_more {
         let key = view.ui.keymap.key_of(KeyCommand::EditQueue);
         lines.push(Line::new(format!("    … {} more · {key}", waiting.len() - rows), Role::Muted));
     }
-    if panel.has_keys() && waiting.is_empty() {
+    if focus.has_keys() && waiting.is_empty() {
         lines.push(Line::new("    the queue is empty", Role::Muted));
     }
-    lines.extend((hint_rows > 0).then(|| hints(panel, view)));
+    lines.extend((hint_rows > 0).then(|| hints(shown, view)));
     lines
 }
 
 /// A message's line; one of them names the key that opens the queue.
-fn line(panel: &QueuePanel, view: &ViewContext<'_>, item: &QueueItem, names_key: bool) -> Line {
-    let is_chosen = panel.selected() == Some(&item.id);
-    let (label, role) = match (is_held(panel, item), item.kind) {
+fn line(focus: &QueueFocus, view: &ViewContext<'_>, item: &QueueItem, names_key: bool) -> Line {
+    let is_chosen = focus.selected() == Some(&item.id);
+    let (label, role) = match (is_held(focus, item), item.kind) {
         (true, _) => ("held", Role::Warning),
         (false, QueueKind::Steer) => ("steer", Role::Accent),
         (false, QueueKind::FollowUp) => ("next", Role::Accent),
@@ -92,36 +100,36 @@ fn line(panel: &QueuePanel, view: &ViewContext<'_>, item: &QueueItem, names_key:
     let lead = Span::new(format!("{mark} ↳ {label:<7} "), role);
     let style = Style::from(if is_chosen { Role::Text } else { Role::Muted });
     let style = style.with(if is_chosen { Emphasis::BOLD } else { Emphasis::NONE });
-    let note = note(panel, view, item, names_key);
+    let note = note(focus, view, item, names_key);
     let room = usize::from(view.ui.size.0).saturating_sub(LEAD + note.chars().count() + 1);
     let text = truncate_to(&one_line(&item.as_typed()), room);
     Line::from(vec![lead, Span::new(text, style), Span::new(note, Role::Muted)])
 }
 
 /// Returns true if the user has to release it. A message that is held while being edited doesn't count.
-fn is_held(panel: &QueuePanel, item: &QueueItem) -> bool {
-    item.held && !panel.holds(&item.id)
+fn is_held(focus: &QueueFocus, item: &QueueItem) -> bool {
+    item.held && !focus.holds(&item.id)
 }
 
 /// A message's note: images, kind if it is held, the key that sends it or opens the queue.
-fn note(panel: &QueuePanel, view: &ViewContext<'_>, item: &QueueItem, names_key: bool) -> String {
+fn note(focus: &QueueFocus, view: &ViewContext<'_>, item: &QueueItem, names_key: bool) -> String {
     let mut notes = Vec::new();
     match item.images.len() {
         0 => {}
         1 => notes.push("1 image".to_owned()),
         count => notes.push(format!("{count} images")),
     }
-    if is_held(panel, item) && item.kind == QueueKind::Steer {
+    if is_held(focus, item) && item.kind == QueueKind::Steer {
         notes.push("steers".to_owned());
     }
     let keymap = &view.ui.keymap;
-    let is_idle_editor = view.focus.is_editor_empty && !panel.has_keys() && !panel.is_editing();
-    if panel.is_editing() && panel.selected() == Some(&item.id) {
+    let is_idle_editor = view.focus.is_editor_empty && !focus.has_keys() && !focus.is_editing();
+    if focus.is_editing() && focus.selected() == Some(&item.id) {
         notes.push("editing".to_owned());
     } else if item.kind == QueueKind::Steer && !item.held && is_idle_editor {
         notes.push(format!("{}: now", keymap.key_of(KeyCommand::Send)));
     }
-    if names_key && !panel.has_keys() && !panel.is_editing() {
+    if names_key && !focus.has_keys() && !focus.is_editing() {
         let key = keymap.key_of(KeyCommand::EditQueue);
         notes.push(if item.held { format!("{key} to edit or release it") } else { format!("{key} to edit") });
     }
@@ -129,9 +137,9 @@ fn note(panel: &QueuePanel, view: &ViewContext<'_>, item: &QueueItem, names_key:
 }
 
 /// Key hints for the selected message, as many as fit.
-fn hints(panel: &QueuePanel, view: &ViewContext<'_>) -> Line {
+fn hints(&QueueView { focus, can_restore }: &QueueView<'_>, view: &ViewContext<'_>) -> Line {
     let keymap = &view.ui.keymap;
-    let chosen = view.model.activity.queue.iter().find(|item| Some(&item.id) == panel.selected());
+    let chosen = view.model.activity.queue.iter().find(|item| Some(&item.id) == focus.selected());
     let mut actions = Vec::new();
     if let Some(item) = chosen {
         actions.push((KeyCommand::QueueEdit, "edit"));
@@ -152,7 +160,7 @@ fn hints(panel: &QueuePanel, view: &ViewContext<'_>) -> Line {
         actions.extend(is_like(row.checked_sub(1)).then_some((KeyCommand::QueueEarlier, "earlier")));
         actions.extend(is_like(Some(row + 1)).then_some((KeyCommand::QueueLater, "later")));
     }
-    if panel.can_restore() {
+    if can_restore {
         actions.insert(0, (KeyCommand::QueueUndo, "undo removal"));
     }
     let hint = |command, about: &str| {

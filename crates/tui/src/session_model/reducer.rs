@@ -3,6 +3,7 @@
 use tiller_core::event::{ApprovalRequest, AssistantDelta, EventKind, RunOutcome};
 use tiller_core::id::CallId;
 use tiller_core::message::{Message, Usage};
+use tiller_core::task_plan::TaskPlan;
 use tiller_core::unit::UnixMs;
 use tiller_engine::{AnnouncedRetry, InFlight, SessionState, Summarizing, SummaryOf};
 
@@ -42,14 +43,22 @@ impl SessionModel {
                 let (id, name) = (tool_call_id.clone(), tool_name.clone());
                 activity.calls.push(CallInProgress { id, name, since: event.time });
             }
-            EventKind::ToolExecutionEnd { tool_call_id, .. } => {
+            EventKind::ToolExecutionEnd { tool_call_id, result, is_error, .. } => {
                 activity.calls.retain(|call| call.id != *tool_call_id);
+                let plan = result.details.as_ref().filter(|_| !is_error).and_then(TaskPlan::from_details);
+                if plan.is_some() {
+                    self.info.plan = plan;
+                }
                 self.end_approval(tool_call_id);
             }
             EventKind::ApprovalRequested(request) => {
                 activity.approvals.push(PendingApproval { request: request.clone(), since: event.now });
             }
             EventKind::ApprovalResolved { tool_call_id, .. } => self.end_approval(tool_call_id),
+            EventKind::ElicitationRequested(request) => activity.elicitations.push(request.clone()),
+            EventKind::ElicitationResolved { elicitation_id, .. } => {
+                activity.elicitations.retain(|request| request.elicitation_id != *elicitation_id);
+            }
             EventKind::QueueUpdate { items, .. } => {
                 activity.queue = items.iter().map(|item| (**item).clone()).collect();
             }
@@ -58,6 +67,10 @@ impl SessionModel {
             EventKind::SessionInfoChanged { name } => self.info.name.clone_from(name),
             EventKind::BashExecutionStart { .. } => activity.bash_since = Some(event.time),
             EventKind::BashExecutionEnd { .. } => activity.bash_since = None,
+            EventKind::BackgroundJobStart(_) => activity.background_jobs += 1,
+            EventKind::BackgroundJobEnd(_) => {
+                activity.background_jobs = activity.background_jobs.saturating_sub(1);
+            }
             EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
                 let numbers = (*attempt, *max_attempts);
                 activity.retry = Some(AnnouncedRetry::new(numbers, event.time, *delay_ms, error_message));
@@ -88,6 +101,7 @@ impl SessionModel {
             | EventKind::BashExecutionUpdate { .. }
             | EventKind::CompactionFailed { .. }
             | EventKind::ResourcesChanged { .. }
+            | EventKind::CommandsChanged
             | EventKind::Notice { .. }
             | EventKind::Warning { .. }
             | EventKind::Trace { .. } => {}
@@ -114,9 +128,11 @@ impl SessionModel {
             running_since: live.running_since,
             calls: live.calls.iter().map(CallInProgress::from).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),
+            background_jobs: live.background_jobs.iter().filter(|job| job.status.is_running()).count(),
             summary: live.summary.clone(),
             jobs: std::mem::take(&mut self.activity.jobs),
             queue: live.queue.clone(),
+            elicitations: live.elicitations.clone(),
             approvals: std::mem::take(&mut self.activity.approvals),
             streaming: StreamingAnswer::default(),
             last_run_failed: false,
@@ -147,6 +163,7 @@ impl SessionModel {
             fork_id: self.info.fork_id.take(),
             commands: std::mem::take(&mut self.info.commands),
             tools: std::mem::take(&mut self.info.tools),
+            resources: std::mem::take(&mut self.info.resources),
             welcome: self.info.welcome.take(),
             name: state.name,
             model: Some(state.model),
@@ -155,6 +172,7 @@ impl SessionModel {
             context: state.context,
             usage: state.usage,
             approval: state.approval,
+            plan: state.plan,
         };
     }
 }

@@ -3,11 +3,16 @@
 use crossterm::event::{KeyCode, KeyModifiers};
 use serde_json::{Value, json};
 use tiller_core::event::{ApprovalRequest, Decision, EventKind, FileChange, Preview, QueueItem, QueueKind};
+use tiller_core::proposed_rules::ProposedRules;
+use tiller_core::setting::SettingScope;
 use tiller_core::unit::UnixMs;
-use tiller_engine::{ApprovalMode, InFlight, Snapshot};
+use tiller_engine::{ApprovalMode, InFlight, RuleFile, Snapshot};
 
-use crate::action::{Action, ListAction, Submit};
-use crate::message::{LoadedSession, Msg, TaskResult};
+use crate::action::{Action, ListAction, SessionEdit, Submit};
+use crate::list_kind::ListKind;
+use crate::message::{ListResult, LoadedSession, Msg, TaskResult};
+use crate::picker::line_prompt::StatusText;
+use crate::picker::rule_form::rule_file_items;
 use crate::tests::harness::{Harness, SIZES, at_work, state};
 use crate::transcript::section::LoadedPath;
 
@@ -18,6 +23,7 @@ fn request(id: &str, tool: &str, args: Value) -> ApprovalRequest {
         args,
         reason: "runs a command".into(),
         rule: "cargo test [any arguments, safe options]".into(),
+        proposed: None,
         preview: None,
         later: 0,
     }
@@ -61,6 +67,7 @@ fn edit() -> ApprovalRequest {
     ApprovalRequest {
         reason: "writes outside of src (extension guard)".into(),
         rule: String::new(),
+        proposed: None,
         preview: Some(Preview::Change(change)),
         ..request("c3", "edit_file", json!({"path": "conf/a.toml", "old_text": "a", "new_text": "b"}))
     }
@@ -164,7 +171,8 @@ fn approval_mode_key_goes_to_the_next_mode() {
     assert!(harness.screen().contains("ask (alt+a)"), "{}", harness.screen());
     for (mode, next) in [
         ("ask", ApprovalMode::Auto),
-        ("auto", ApprovalMode::ReadOnly),
+        ("auto", ApprovalMode::Plan),
+        ("plan", ApprovalMode::ReadOnly),
         ("read-only", ApprovalMode::Ask),
         ("yes", ApprovalMode::Ask),
     ] {
@@ -176,6 +184,21 @@ fn approval_mode_key_goes_to_the_next_mode() {
     harness.show_request(command("cargo test"));
     let actions = harness.press(KeyCode::Char('a'), KeyModifiers::ALT);
     assert_eq!(actions, [Action::List(ListAction::SetApproval(ApprovalMode::Auto))], "while it asks");
+}
+
+#[test]
+fn plan_mode_is_left_by_its_key_with_the_plan_in_the_editor() {
+    let mut harness = Harness::new(120, 40);
+    let next_thinking = |harness: &mut Harness| harness.press(KeyCode::BackTab, KeyModifiers::NONE);
+    assert!(matches!(next_thinking(&mut harness)[..], [Action::Edit(SessionEdit::SetThinking(_))]));
+    harness.app.model.info.approval = "plan".into();
+    assert_eq!(next_thinking(&mut harness), [Action::List(ListAction::TogglePlan)]);
+    harness.type_text("and test it");
+    harness.input(Msg::TaskResult(TaskResult::BeforeDraft("Carry out this plan:\n\na, then b".into())));
+    let screen = harness.screen();
+    for line in ["Carry out this plan:", "a, then b", "and test it"] {
+        assert!(screen.contains(line), "{screen}");
+    }
 }
 
 #[test]
@@ -286,6 +309,16 @@ fn approval_early_answer_is_ignored() {
     assert_eq!(harness.press_letter('y'), []);
     harness.wait(1);
     assert_eq!(harness.press_letter('y'), allow_once("c2"));
+}
+
+#[test]
+fn approval_early_answer_flash_disappears() {
+    let mut harness = running_command(80, 24);
+    harness.event(EventKind::ApprovalRequested(command("cargo test")));
+    harness.press_letter('y');
+    assert!(harness.screen().contains("pressed too soon") && harness.app.wants_ticks());
+    harness.wait(4_000);
+    assert!(!harness.screen().contains("pressed too soon"), "{}", harness.screen());
 }
 
 #[test]
@@ -540,4 +573,92 @@ fn approval_time_starts_with_request() {
     harness.start("c2", "bash");
     harness.wait(3_000);
     assert!(harness.screen().contains("running bash 3.0s"), "{}", harness.screen());
+}
+
+/// A pending `cargo test` whose rules are being edited, with the files to save them to.
+fn rule_form() -> Harness {
+    rule_form_with("cargo test*")
+}
+
+fn rule_form_with(line: &str) -> Harness {
+    let mut harness = running_command(80, 24);
+    let proposed = Some(ProposedRules::parse("bash", line));
+    harness.show_request(ApprovalRequest { proposed, ..command("cargo test") });
+    let loads = [Action::List(ListAction::LoadItems(ListKind::RuleFiles))];
+    assert_eq!(harness.press_letter('A'), loads);
+    let file = |scope, path: &str| RuleFile { scope, path: path.into() };
+    let files = [
+        file(SettingScope::User, "/home/ada/settings.json"),
+        file(SettingScope::Project, "/p/.tiller/settings.json"),
+    ];
+    let items = rule_file_items(&files, None);
+    harness.report(TaskResult::List(ListResult::Items { list: ListKind::RuleFiles, items, selected: 0 }));
+    harness
+}
+
+fn save(scope: SettingScope, line: &str) -> [Action; 1] {
+    let rules = ProposedRules::parse("bash", line);
+    [Action::List(ListAction::SaveRules { call: "c2".into(), scope, rules })]
+}
+
+#[test]
+fn rule_form_saves_the_edited_line_to_the_selected_file() {
+    let mut harness = rule_form();
+    insta::assert_snapshot!(harness.screen());
+    assert_eq!(harness.key(KeyCode::Enter), save(SettingScope::User, "cargo test*"));
+    assert!(harness.screen().contains("saving…"));
+    harness.key(KeyCode::Backspace);
+    harness.type_text(" parse");
+    harness.key(KeyCode::Down);
+    assert_eq!(harness.key(KeyCode::Enter), save(SettingScope::Project, "cargo test parse"));
+    harness.report(TaskResult::List(ListResult::RulesSaved("c2".into())));
+    assert!(harness.screen().contains("? bash needs approval"), "it closes; the event decides the call");
+}
+
+#[test]
+fn rule_form_shows_all_that_enter_saves() {
+    let long = format!("cargo test {} && rm -rf ../build", "parse ".repeat(30).trim_end());
+    let mut harness = rule_form_with(&long);
+    let screen = harness.screen();
+    let rows: Vec<&str> = screen.lines().skip(1).take(4).collect();
+    assert!(rows[2].ends_with("rm -rf ../build") && rows[3].starts_with("   in your"), "{screen}");
+    assert_eq!(harness.key(KeyCode::Enter), save(SettingScope::Project, &long));
+    harness.type_text(&" x".repeat(600));
+    assert_eq!(harness.key(KeyCode::Enter), [], "{}", harness.screen());
+    let screen = harness.screen();
+    assert!(screen.contains("✗ the rule doesn't fit on the screen") && screen.contains("in your settings"));
+}
+
+#[test]
+fn rule_form_with_relative_path_selects_the_project() {
+    let mut harness = rule_form_with("./run.sh *");
+    assert!(harness.screen().contains("▸ in the project's settings"), "{}", harness.screen());
+    assert_eq!(harness.key(KeyCode::Enter), save(SettingScope::Project, "./run.sh *"));
+}
+
+#[test]
+fn rule_form_reports_problems_in_place() {
+    let mut harness = rule_form();
+    harness.type_text("[");
+    assert_eq!(harness.key(KeyCode::Enter), []);
+    assert!(harness.screen().contains("✗ `match`: error parsing glob"), "{}", harness.screen());
+    harness.control('u');
+    assert_eq!(harness.key(KeyCode::Enter), []);
+    assert!(harness.screen().contains("✗ an empty rule would cover every call"), "{}", harness.screen());
+    harness.type_text("cargo*");
+    assert_eq!(harness.key(KeyCode::Enter), save(SettingScope::User, "cargo*"));
+    let failed = StatusText::error("can't access /home/ada/settings.json");
+    harness.report(TaskResult::List(ListResult::Status(failed)));
+    let screen = harness.screen();
+    assert!(screen.contains("✗ can't access") && screen.contains("bash ❯ cargo*"), "{screen}");
+}
+
+#[test]
+fn rule_form_closes_with_esc_and_with_its_call() {
+    let mut harness = rule_form();
+    assert_eq!(harness.key(KeyCode::Esc), []);
+    assert!(harness.screen().contains("? bash needs approval: runs a command"), "{}", harness.screen());
+    let mut harness = rule_form();
+    harness.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision: Decision::Once });
+    assert!(!harness.screen().contains("always allow"), "{}", harness.screen());
 }

@@ -60,7 +60,11 @@ fn completion_file_after_at_sign() {
         let actions = harness.report(TaskResult::Completion(CompletionResult::Files(files())));
         assert_eq!(
             actions,
-            [Action::List(ListAction::RankFiles(Ranking { files: files(), query: String::new() }))]
+            [Action::List(ListAction::RankFiles(Ranking {
+                files: files(),
+                resources: Arc::default(),
+                query: String::new()
+            }))]
         );
         harness.rank_files(actions);
         harness.type_and_rank("ma");

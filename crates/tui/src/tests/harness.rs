@@ -20,6 +20,7 @@ use tiller_session::entry::{DeliveryReceipt, MessageEntry};
 use crate::action::Action;
 use crate::app::App;
 use crate::message::{LoadedSession, Msg, TaskResult};
+use crate::opened_session::InitialPrompt;
 use crate::transcript::section::LoadedPath;
 use crate::ui_context::UiContext;
 use crate::view::view;
@@ -61,6 +62,10 @@ impl Harness {
         self.actions.extend(actions);
         // What a frame after each would show of what asks.
         self.app.lay_out_panels();
+    }
+
+    pub(super) fn send_first_prompt(&mut self, prompt: InitialPrompt) -> Vec<Action> {
+        self.app.with_composer(|composer, cx| composer.send_first_prompt(prompt, cx))
     }
 
     pub(super) fn resize(&mut self, width: u16, height: u16) {
@@ -165,6 +170,7 @@ impl Harness {
             args: json!({"command": "cargo test parse\necho done", "timeout_s": 60}),
             reason: "runs a command".into(),
             rule: "bash: cargo test".into(),
+            proposed: None,
             preview: None,
             later: 0,
         }));
@@ -206,6 +212,7 @@ pub(super) fn state() -> SessionState {
             ..Usage::default()
         },
         approval: "ask".into(),
+        plan: None,
     }
 }
 

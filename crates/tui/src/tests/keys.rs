@@ -262,9 +262,9 @@ fn completion_counts_hidden_commands() {
     let mut harness = Harness::new(80, 24);
     harness.type_text("/");
     let screen = harness.screen();
-    assert!(screen.contains("7 of 31"), "{screen}");
+    assert!(screen.contains("7 of 34"), "{screen}");
     (0..8).for_each(|_| _ = harness.key(KeyCode::Down));
-    assert!(harness.screen().contains("9 of 31"), "{}", harness.screen());
+    assert!(harness.screen().contains("9 of 34"), "{}", harness.screen());
 }
 
 #[test]
@@ -301,7 +301,7 @@ fn history_keeps_followup_as_typed() {
         typed: "why? @parse.rs".into(),
         attached: "<file>…</file>".into(),
     };
-    let actions = harness.app.send_first_prompt(prompt.clone());
+    let actions = harness.send_first_prompt(prompt.clone());
     let extra = LineExtra::Attached(prompt.attached.clone());
     let submit = Action::Submit(Submit::WithExtra(Box::new(Submit::Steer(prompt.text.clone())), extra));
     assert_eq!(
@@ -315,7 +315,7 @@ fn history_keeps_followup_as_typed() {
     assert_eq!(harness.app.composer.editor.text(), "why? @parse.rs");
     harness.key(KeyCode::Up);
     assert_eq!(harness.app.composer.editor.text(), "an earlier prompt", "it is there once");
-    assert_eq!(harness.app.send_first_prompt(prompt), [submit], "the same again is not kept again");
+    assert_eq!(harness.send_first_prompt(prompt), [submit], "the same again is not kept again");
 }
 
 #[test]
@@ -324,7 +324,7 @@ fn history_skips_followup_of_command() {
     for words in ["!important: read the README", "/quit is how one leaves", " !rm"] {
         let prompt =
             InitialPrompt { text: words.to_owned(), typed: words.to_owned(), attached: String::new() };
-        assert_eq!(harness.app.send_first_prompt(prompt), [Action::Submit(Submit::Steer(words.to_owned()))]);
+        assert_eq!(harness.send_first_prompt(prompt), [Action::Submit(Submit::Steer(words.to_owned()))]);
     }
     harness.key(KeyCode::Up);
     assert_eq!(harness.app.composer.editor.text(), "an earlier prompt");

@@ -2,10 +2,13 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::message::{ModelRef, ThinkingLevel};
+use tiller_core::proposed_rules::ProposedRules;
 use tiller_core::setting;
 use tiller_core::setting::{SettingSource, Settings};
 use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
-use tiller_engine::{ApprovalMode, FolderAccess, LockedModel, OfferState, OfferedTool, Permission};
+use tiller_engine::{
+    ApprovalMode, ConfiguredRules, FolderAccess, LockedModel, OfferState, OfferedTool, Permission, RuleSource,
+};
 use tiller_provider::catalog;
 use tiller_render::{Line, Role};
 use tiller_tools::tool::ToolSource;
@@ -24,7 +27,7 @@ use crate::picker::models::{Models, model_items};
 use crate::tests::harness::{Harness, SIZES};
 
 impl Harness {
-    fn submit_typed(&mut self, line: &str) -> Vec<Action> {
+    pub(super) fn submit_typed(&mut self, line: &str) -> Vec<Action> {
         self.type_text(line);
         let actions = self.key(KeyCode::Enter);
         actions
@@ -33,7 +36,7 @@ impl Harness {
             .collect()
     }
 
-    fn items(&mut self, list: ListKind, (items, selected): (Vec<PickerItem>, usize)) {
+    pub(super) fn items(&mut self, list: ListKind, (items, selected): (Vec<PickerItem>, usize)) {
         self.report(TaskResult::List(ListResult::Items { list, items, selected }));
     }
 }
@@ -162,13 +165,20 @@ fn permissions_list_revokes() {
         );
         harness.items(
             ListKind::Permissions,
-            (picker::agent_options::permissions(std::slice::from_ref(&folder)), 0),
+            (
+                picker::agent_options::permissions(
+                    std::slice::from_ref(&folder),
+                    &ConfiguredRules::default(),
+                ),
+                0,
+            ),
         );
         let screen = harness.screen();
         assert!(
             screen.contains("reading in /docs") && screen.contains("file tools · this session"),
             "{screen}"
         );
+        assert!(screen.contains("enter remove · esc back"), "the key hints name it once: {screen}");
         assert_eq!(harness.key(code), [Action::List(ListAction::Revoke(folder.clone()))], "{code:?}");
     }
     let mut harness = Harness::new(80, 24);
@@ -176,6 +186,40 @@ fn permissions_list_revokes() {
         harness.submit_typed("/add-dir ../x:ro"),
         [Action::List(ListAction::AddFolder("../x:ro".into()))]
     );
+}
+
+#[test]
+fn permissions_list_asks_before_it_changes_a_file() {
+    let mut rules = ConfiguredRules::default();
+    for (line, source) in [
+        ("cargo test*", RuleSource::User("/home/ada/settings.json".into())),
+        ("npm test*", RuleSource::Project("/p/.tiller/settings.json".into())),
+    ] {
+        rules.add_proposed(&ProposedRules::parse("bash", line), &source).unwrap();
+    }
+    let mut harness = Harness::new(80, 24);
+    harness.submit_typed("/permissions");
+    let none = ConfiguredRules::default();
+    harness.items(ListKind::Permissions, (picker::agent_options::permissions(&[], &none), 0));
+    let empty = harness.screen();
+    assert!(!empty.contains("enter"), "there is nothing to remove: {empty}");
+    harness.items(ListKind::Permissions, (picker::agent_options::permissions(&[], &rules), 0));
+    let screen = harness.screen();
+    for row in
+        [["allow bash `cargo test*`", "your settings"], ["allow bash `npm test*`", "project's settings"]]
+    {
+        assert!(screen.lines().any(|line| row.iter().all(|part| line.contains(part))), "{screen}");
+    }
+    harness.key(KeyCode::Down);
+    assert_eq!(harness.key(KeyCode::Delete), []);
+    let question = harness.screen();
+    assert!(question.contains("remove allow bash `npm test*`?"), "{question}");
+    assert_eq!(harness.key(KeyCode::Enter), [], "keeping it is the default");
+    harness.key(KeyCode::Delete);
+    harness.key(KeyCode::Down);
+    let removed = rules.iter().nth(1).unwrap().clone();
+    assert_eq!(harness.key(KeyCode::Enter), [Action::List(ListAction::RemoveRule(Box::new(removed)))]);
+    assert!(harness.screen().contains("permissions"), "the list stays");
 }
 
 #[test]

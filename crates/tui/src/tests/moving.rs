@@ -18,6 +18,7 @@ use tiller_session::{Entry, EntryBody};
 use crate::action::{Action, BackgroundJob, TerminalAction};
 use crate::block::notice_level::NoticeLevel;
 use crate::frame_pacer::Dirty;
+use crate::keymap::table::KeyCommand;
 use crate::message::{LoadedSession, Msg, TaskResult};
 use crate::navigate::Navigate;
 use crate::tests::harness::{Harness, SIZES, START, at_work, call, state, steered, text};
@@ -281,7 +282,7 @@ fn search_streaming_hit_stays_when_logged() {
     assert_eq!(harness.cells_with(Modifier::REVERSED), ["lexer"]);
     harness.text(0, ", and another lexer");
     assert!(harness.screen().contains("4 of 5"), "{}", harness.screen());
-    harness.app.add_notice(NoticeLevel::Note, "a word of tiller's", None);
+    harness.app.transcript.notice(NoticeLevel::Note, "a word of tiller's", None);
     harness.answer(vec![text("a lexer that grows, and another lexer, and a lexer")]);
     assert!(harness.screen().contains("4 of 6"), "{}", harness.screen());
     assert_eq!(harness.cells_with(Modifier::REVERSED), ["lexer"]);
@@ -598,7 +599,7 @@ fn hints_name_the_unfold_key() {
     harness.answer(vec![call("c9", "bash", json!({"command": "seq 30"}))]);
     let output: String = (0..30).map(|n| format!("{n}\n")).collect();
     harness.result(("c9", "bash"), &output, json!({"exitCode": 0}), false);
-    let key = harness.app.ui.keymap.key_of(crate::keymap::KeyCommand::UnfoldOutput);
+    let key = harness.app.ui.keymap.key_of(KeyCommand::UnfoldOutput);
     assert!(harness.screen().contains(&format!("more lines ({key})")), "{}", harness.screen());
 }
 

@@ -245,6 +245,7 @@ fn queue_delivered_message_selects_next() {
     harness.alt_up();
     harness.set_queue(three_items()[..2].to_vec());
     assert!(harness.screen().contains("is no longer queued"), "{}", harness.screen());
+    harness.wait(400);
     assert_eq!(harness.key(KeyCode::Char('d')), queue_action(QueueAction::Remove("q1".into(), 0)));
     harness.input(Msg::TaskResult(TaskResult::QueueOutcome(QueueOutcome::Gone(None))));
     harness.set_queue(vec![]);

@@ -182,6 +182,7 @@ fn approval_page() {
             args: json!({"command": steps.join("\n")}),
             reason: "runs a command".into(),
             rule: String::new(),
+            proposed: None,
             preview: None,
             later: 0,
         }));

@@ -3,7 +3,11 @@
 use crossterm::event::KeyCode;
 use tiller_core::message::ModelRef;
 use tiller_core::unit::{Tokens, UnixMs};
-use tiller_engine::{AgentCommand, CommandSource, ContextBreakdown, ContextKind, ContextPart, ContextUse};
+use tiller_engine::{
+    AgentCommand, CommandSource, ContextBreakdown, ContextKind, ContextPart, ContextUse, ToolServerStatus,
+};
+use tiller_render::Line;
+use tiller_tools::tool::ToolServerState;
 
 use crate::action::{Action, BackgroundJob, TerminalAction};
 use crate::list_data;
@@ -59,7 +63,7 @@ fn banner_follows_model_change() {
 #[test]
 fn banner_ends_with_first_message() {
     let mut harness = fresh(80, 24);
-    harness.app.add_notice(crate::block::notice_level::NoticeLevel::Warning, "a notice", None);
+    harness.app.transcript.notice(crate::block::notice_level::NoticeLevel::Warning, "a notice", None);
     assert!(harness.screen().contains("Type what you want done"), "{}", harness.screen());
     harness.type_text("h");
     assert!(!harness.screen().contains("Type what you want done"), "{}", harness.screen());
@@ -101,6 +105,31 @@ fn context_command_requests_page() {
     harness.type_text("/context");
     let actions = harness.key(KeyCode::Enter);
     assert!(actions.iter().any(|action| matches!(action, Action::ShowContext { .. })), "{actions:?}");
+}
+
+#[test]
+fn mcp_page_shows_each_server() {
+    let mut harness = Harness::new(80, 24);
+    harness.type_text("/mcp");
+    let actions = harness.key(KeyCode::Enter);
+    assert!(actions.contains(&Action::ShowToolServers), "{actions:?}");
+    let failed = |name: &str| ToolServerStatus {
+        name: name.into(),
+        transport: "stdio",
+        address: "npx server".into(),
+        origin: "MCP_SERVERS".into(),
+        state: ToolServerState::Failed("it was not ready within 30 s".into()),
+        stderr: vec!["\u{1b}[2Jstuck".into()],
+    };
+    let lines = list_data::tool_servers(&[failed("git"), failed("web")]);
+    let texts: Vec<String> = lines.iter().map(Line::text).collect();
+    let of = |name: &str| {
+        let first = format!("{name} (stdio: npx server)");
+        [&*first, "from MCP_SERVERS", "failed: it was not ready within 30 s", "stderr:", "  ␛[2Jstuck", ""]
+            .map(str::to_owned)
+    };
+    assert_eq!(texts, [of("git"), of("web")].concat());
+    assert_eq!(list_data::tool_servers(&[]).len(), 1);
 }
 
 #[test]

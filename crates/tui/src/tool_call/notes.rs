@@ -8,7 +8,7 @@ use tiller_render::{
 };
 
 /// Prefix of the truncation note: in a tool result, and in the record of a user's shell command.
-const TRUNCATED: [&str; 2] = ["\n[output cut: ", "\noutput cut: "];
+const TRUNCATED: [&str; 2] = ["\n[OUTPUT TRUNCATED: ", "\nOUTPUT TRUNCATED: "];
 
 /// Bytes at the end of a text that are searched for notes: a few lines, one with a path.
 const MAX_NOTES: usize = 8 * 1024;
@@ -55,12 +55,12 @@ mod tests {
 
     #[test]
     fn notes_split_output_and_notes() {
-        let cut = "[output cut: the last 2 of 9 lines are shown; all of it is in /tmp/a]";
+        let cut = "[OUTPUT TRUNCATED: the last 2 of 9 lines are shown; all of it is in /tmp/a]";
         let late = format!("{cut}\n[stopped after 3 s]");
         assert_eq!(split(&format!("8\n9\n{cut}")), ("8\n9", cut));
         assert_eq!(split(&format!("8\n9\n{late}\n")), ("8\n9", late.as_str()));
-        assert_eq!(split("8\n9\n\noutput cut: so"), ("8\n9", "output cut: so"));
-        for own in ["8\n[9]", "output cut: no", &format!("{cut}\n8\n9"), &format!("1\n{cut}\n8\n9")] {
+        assert_eq!(split("8\n9\n\nOUTPUT TRUNCATED: so"), ("8\n9", "OUTPUT TRUNCATED: so"));
+        for own in ["8\n[9]", "OUTPUT TRUNCATED: no", &format!("{cut}\n8\n9"), &format!("1\n{cut}\n8\n9")] {
             assert_eq!(split(own), (own, ""));
         }
     }
@@ -68,7 +68,8 @@ mod tests {
     #[test]
     fn notes_fitting_path_is_not_broken() {
         let path = "/home/ada/.cache/tiller/output-abc-def.txt";
-        let lines = lines(&format!("[output cut: the last 2 lines are shown; all of it is in {path}]"), 46);
+        let lines =
+            lines(&format!("[OUTPUT TRUNCATED: the last 2 lines are shown; all of it is in {path}]"), 46);
         assert_eq!(lines.last().unwrap().text().trim_end(), path);
     }
 }

@@ -2,48 +2,10 @@
 
 use std::ops::Range;
 
-use tiller_core::id::EntryId;
-
-use crate::block::Block;
 use crate::transcript::Transcript;
+use crate::transcript::anchor::{AnchorBlock, NextTop, ScrollAnchor, TopRow};
 use crate::transcript::chunk::{BlockPos, Chunk};
 use crate::transcript::jump_target::JumpTarget;
-
-/// State handed over to the transcript that replaces this one.
-#[derive(Debug)]
-pub(crate) struct ScrollAnchor {
-    /// Blocks of the streaming answer.
-    pub(crate) live: Vec<Block>,
-    /// The top line; `None` at the end.
-    top: Option<TopRow>,
-}
-
-/// The position after the reload.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum NextTop {
-    #[default]
-    End,
-    /// The same top line.
-    Same,
-}
-
-/// A line, identified by its log entry.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct TopRow {
-    of: AnchorBlock,
-    row: usize,
-    /// Number of entries before its part and before the next part. They precede it on every path that contains the
-    /// entry.
-    before: Range<usize>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum AnchorBlock {
-    /// The entry's block with this number.
-    Entry(EntryId, usize),
-    /// The streaming answer's block with this number.
-    Live(usize),
-}
 
 impl Transcript {
     /// Takes the state for the transcript that replaces this one.

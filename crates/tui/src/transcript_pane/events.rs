@@ -11,9 +11,9 @@ use crate::block::notice_level::NoticeLevel;
 use crate::block::thinking::Thinking;
 use crate::block::{Block, BlockKind};
 use crate::component::ViewContext;
-use crate::keymap::KeyCommand;
+use crate::keymap::table::KeyCommand;
 use crate::tool_call::{CallState, ToolCallBlock};
-use crate::transcript::reload::ScrollAnchor;
+use crate::transcript::anchor::ScrollAnchor;
 use crate::transcript::section::LoadedPath;
 use crate::transcript_pane::TranscriptPane;
 use crate::transcript_pane::shell::ShellPlacement;
@@ -68,7 +68,7 @@ impl TranscriptPane {
             // Its entries are read again at the same position.
             EventKind::SessionChanged { reason: SessionChange::Grown, .. } => {}
             EventKind::SessionChanged { .. } => self.transcript.drop_anchor(),
-            // Turns, message ends, results and denied calls are drawn from their entries; traces are for the log
+            // Turns, message ends, results, denied calls, ends of jobs are drawn from their entries; traces are for the log
             // only. The others are shown elsewhere.
             EventKind::AgentStart
             | EventKind::AgentEnd { .. }
@@ -78,10 +78,14 @@ impl TranscriptPane {
             | EventKind::MessageEnd { .. }
             | EventKind::ToolExecutionEnd { .. }
             | EventKind::ToolCallDenied(_)
+            | EventKind::ElicitationRequested(_)
+            | EventKind::ElicitationResolved { .. }
             | EventKind::QueueUpdate { .. }
             | EventKind::ModelChanged { .. }
             | EventKind::ThinkingLevelChanged { .. }
             | EventKind::SessionInfoChanged { .. }
+            | EventKind::BackgroundJobStart(_)
+            | EventKind::BackgroundJobEnd(_)
             | EventKind::AutoRetryStart { .. }
             | EventKind::AutoRetryEnd { .. }
             | EventKind::CompactionStart { .. }
@@ -91,6 +95,7 @@ impl TranscriptPane {
             | EventKind::BranchSummaryStart
             | EventKind::BranchSummaryEnd { .. }
             | EventKind::ResourcesChanged { .. }
+            | EventKind::CommandsChanged
             | EventKind::Trace { .. } => {}
         }
     }

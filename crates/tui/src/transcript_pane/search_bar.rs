@@ -8,8 +8,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::action::{Action, BackgroundJob};
 use crate::component::{Context, Outcome, ViewContext};
-use crate::keymap;
-use crate::keymap::KeyCommand;
+use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::log_blocks::PathContext;
 use crate::picker::line_input::LineInput;
 use crate::search_term::SearchTerm;
@@ -34,7 +33,7 @@ impl TranscriptPane {
 
     /// Handles a key while the search bar is open.
     pub(super) fn search_key(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
-        match cx.ui.keymap.command(keymap::Context::Search, key) {
+        match cx.ui.keymap.command(KeyContext::Search, key) {
             Some(KeyCommand::SearchOlder) => self.step_search(Direction::Older, cx),
             Some(KeyCommand::SearchNewer) => self.step_search(Direction::Newer, cx),
             Some(KeyCommand::SearchStay) => self.accept_search(cx),
@@ -56,7 +55,7 @@ impl TranscriptPane {
             KeyCode::Backspace => self.edit_search(|typed| _ = typed.pop(), cx),
             _ => {
                 let passes_on = matches!(
-                    cx.ui.keymap.command(keymap::Context::Main, key),
+                    cx.ui.keymap.command(KeyContext::Main, key),
                     Some(
                         KeyCommand::PageUp
                             | KeyCommand::PageDown

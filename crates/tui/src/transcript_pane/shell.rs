@@ -8,6 +8,7 @@ use tiller_core::unit::UnixMs;
 use crate::block::notice_level::NoticeLevel;
 use crate::block::shell::{MAX_OUTPUT, Shell, ShellState};
 use crate::block::{Block, BlockKind};
+use crate::component::Context;
 use crate::log_blocks::shell_record;
 use crate::text::one_line;
 use crate::transcript_pane::TranscriptPane;
@@ -79,8 +80,17 @@ impl TranscriptPane {
         self.transcript.note_growth();
     }
 
+    /// Follows the end after something was sent.
+    pub(crate) fn sent(&mut self, to_model: bool, cx: &mut Context<'_>) {
+        self.transcript.follow();
+        self.unfocus();
+        if to_model && cx.model.activity.bash_since.is_some() && self.runs_included_command() {
+            cx.flash("The model doesn't wait for the command; it gets the output with a later request.");
+        }
+    }
+
     /// Reports whether a command runs whose output the model gets.
-    pub(crate) fn runs_included_command(&mut self) -> bool {
+    pub(super) fn runs_included_command(&mut self) -> bool {
         let runs = |block: &Block| match &block.kind {
             BlockKind::Shell(Shell { state: ShellState::Running { .. }, excluded, .. }) => !excluded,
             _ => false,

@@ -187,7 +187,7 @@ impl Harness {
     }
 
     fn search_line(&mut self) -> String {
-        let line = self.with(|pane, cx| pane.search_line(cx)).0;
+        let line = self.with(|pane, cx| pane.search().map(|search| search.line(cx))).0;
         line.map(|line| line.text().trim().to_owned()).unwrap_or_default()
     }
 }
@@ -304,7 +304,7 @@ fn pane_focused_block_folds_and_copies() {
         │ case_8 ok
         │ case_9 ok
     ");
-    let hints = harness.with(|pane, cx| pane.focus_hints(cx)).0.map(|line| line.text());
+    let hints = harness.with(|pane, cx| pane.status_hint(cx)).0.map(|line| line.text());
     assert_eq!(hints.as_deref(), Some("  ▸ space fold · c copy · up down select · esc leave"));
     let (_, effects) = harness.key(KeyCode::Char('c'));
     let [Effect::Perform(Action::Terminal(TerminalAction::Copy(text)))] = effects.as_slice() else {

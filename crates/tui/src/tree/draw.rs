@@ -7,7 +7,8 @@ use tiller_session::Visibility;
 use tiller_session::tree::TreeRow;
 use unicode_width::UnicodeWidthStr;
 
-use crate::keymap::{KeyCommand, Keymap};
+use crate::keymap::Keymap;
+use crate::keymap::table::KeyCommand;
 use crate::layout::{RenderContext, right_aligned, truncate_start};
 use crate::text::one_line;
 use crate::tree::drawn_tree::DrawnTree;

@@ -11,8 +11,8 @@ use crate::component::{Component, Context, Outcome, ViewContext};
 use crate::dialog::Dialog;
 use crate::draw::put;
 use crate::effect::{Effect, LeaveScope, Opening};
-use crate::keymap;
-use crate::keymap::{KeyCommand, Keymap};
+use crate::keymap::Keymap;
+use crate::keymap::table::{KeyCommand, KeyContext};
 use crate::navigate::Navigate;
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::tree::request::{TreePurpose, TreeRequest};
@@ -38,8 +38,8 @@ enum TreeKeyOutcome {
 impl Component for TreeView {
     fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
         let keymap = &cx.ui.keymap;
-        let command = keymap.command(keymap::Context::Tree, key);
-        let command = command.or_else(|| keymap.command(keymap::Context::Popup, key));
+        let command = keymap.command(KeyContext::Tree, key);
+        let command = command.or_else(|| keymap.command(KeyContext::Popup, key));
         (self.place.refused, self.place.is_clicked) = (None, false);
         let outcome = match (command, typed(key)) {
             _ if self.labelling.is_some() => self.label_key(command, key),

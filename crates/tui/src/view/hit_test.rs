@@ -36,7 +36,7 @@ impl HitRow {
             Some(Overlay::Picker(picker)) => {
                 let (width, height) = app.ui.size;
                 let area = Rect::new(0, 0, width, height.saturating_sub(areas.footer.height));
-                let rows = rows(picker, area, &app.ui.keymap);
+                let rows = rows(picker, area, &app.ui);
                 let line = line_of(rows, position)?;
                 let height = usize::from(rows.height);
                 picker.has_line(line, height).then_some(Self::Popup { line, height })
@@ -46,7 +46,7 @@ impl HitRow {
                 let (line, height) = (line_of(rows, position)?, usize::from(rows.height));
                 tree.has_line(line).then_some(Self::Popup { line, height })
             }
-            Some(Overlay::Pager(_)) => None,
+            Some(Overlay::Pager(_) | Overlay::Form(_)) => None,
             None => {
                 let has_offer = |line: &usize| {
                     app.composer.completion.has_line(*line, max_candidates(&app.view_context()))

@@ -36,6 +36,7 @@ fn request(id: &str) -> ApprovalRequest {
         args: json!({"command": "ls"}),
         reason: "runs a command".into(),
         rule: String::new(),
+        proposed: None,
         preview: None,
         later: 0,
     }
@@ -222,4 +223,19 @@ fn model_snapshot_keeps_jobs_and_known_requests() {
         ..SessionActivity::default()
     };
     assert_model(&model, &with_activity(30, activity));
+}
+
+#[test]
+fn apply_result_with_a_plan_replaces_the_plan() {
+    let end = |plan, is_error| EventKind::ToolExecutionEnd {
+        tool_call_id: "c".into(),
+        tool_name: "update_plan".into(),
+        result: ToolOutcome { content: Vec::new(), details: Some(json!({ "plan": plan })) },
+        is_error,
+    };
+    let steps = json!([{"step": "a", "status": "pending"}]);
+    let model =
+        applied(SessionModel::default(), vec![end(steps, false), end(json!([]), true), call_started("d")]);
+    let shown = model.info.plan.map(|plan| plan.to_text());
+    assert_eq!(shown.as_deref(), Some("- [ ] a\n"), "a failed call changes nothing");
 }

@@ -1,4 +1,4 @@
-//! Inline prompts and status messages of a list.
+//! The prompt of a list, its status, and the time since it appeared.
 
 use tiller_core::unit::UnixMs;
 
@@ -7,15 +7,6 @@ use crate::picker::Picker;
 use crate::picker::line_input::LineInput;
 use crate::picker::line_prompt::{LinePrompt, StatusText};
 use crate::shown_since::ShownSince;
-
-/// The prompt, status and appearance of a list.
-#[derive(Debug, Default)]
-pub(super) struct InlinePrompt {
-    prompt: Option<LinePrompt>,
-    status: Option<StatusText>,
-    /// When the list appeared, if no key opened it.
-    appeared: Option<ShownSince>,
-}
 
 impl Picker {
     /// Sets when the list appeared, to guard against keys pressed before.

@@ -1,0 +1,119 @@
+//! The form for the rules that would allow a pending call: a line to edit, and the settings files to save it to.
+
+use std::path::Path;
+
+use tiller_core::id::CallId;
+use tiller_core::proposed_rules::ProposedRules;
+use tiller_core::setting::SettingScope;
+use tiller_engine::{ConfiguredRules, RuleFile};
+use tiller_render::{Line, Role};
+
+use crate::action::{Action, ListAction};
+use crate::component::ViewContext;
+use crate::list_kind::ListKind;
+use crate::path_display::shortened;
+use crate::picker::detail_lines::{fact, heading};
+use crate::picker::input_rows::is_wholly_shown;
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::picker::line_prompt::{LinePrompt, StatusText};
+use crate::picker::source::{ListFacts, ListResponse, ListSource};
+use crate::text::one_line;
+
+/// Columns of a path before it is shortened.
+const PATH_WIDTH: usize = 60;
+
+/// The reason why a line that isn't wholly visible can't be saved.
+const TOO_LONG: &str = "the rule doesn't fit on the screen: shorten it, or enlarge the window";
+
+/// The settings files; Enter saves the rules of the line to the selected one.
+#[derive(Debug)]
+pub(crate) struct RuleForm;
+
+impl ListSource for RuleForm {
+    fn facts(&self) -> ListFacts {
+        ListFacts {
+            title: "always allow",
+            kind: Some(ListKind::RuleFiles),
+            has_preview: true,
+            is_form: true,
+            accept_hint: "save",
+            empty_text: "there is no settings file here",
+            ..ListFacts::default()
+        }
+    }
+
+    fn accept(&self, _choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
+        ListResponse::none()
+    }
+
+    fn submit(&self, prompt: LinePrompt, row: Option<&PickerChoice>, view: &ViewContext<'_>) -> ListResponse {
+        let (PickerChoice::Rules(call, tool), Some(PickerChoice::RuleFile(scope))) = (&prompt.purpose, row)
+        else {
+            return ListResponse::ask(prompt);
+        };
+        let rules = ProposedRules::parse(tool, prompt.typed.text());
+        let hidden = (!is_wholly_shown(&prompt, view.ui)).then(|| TOO_LONG.to_owned());
+        if let Some(problem) = hidden.or_else(|| find_problem(&rules, &prompt.before)) {
+            return ListResponse::Ask(prompt, Some(StatusText::error(problem)), Vec::new());
+        }
+        let save = Action::List(ListAction::SaveRules { call: call.clone(), scope: *scope, rules });
+        ListResponse::Ask(prompt, Some(StatusText::note("saving…")), vec![save.into()])
+    }
+}
+
+/// The reason why rules can't be saved. Clearing the line doesn't make a rule for every call of the tool.
+fn find_problem(rules: &ProposedRules, before: &str) -> Option<String> {
+    if rules.patterns.is_empty() && !before.is_empty() {
+        return Some("an empty rule would cover every call of the tool: type what it covers".to_owned());
+    }
+    ConfiguredRules::check_proposed(rules).err()
+}
+
+/// The prompt with the rules to edit.
+pub(super) fn rule_prompt(call: CallId, rules: &ProposedRules) -> LinePrompt {
+    let purpose = PickerChoice::Rules(call, rules.tool.clone());
+    LinePrompt::new(purpose, one_line(&rules.tool), &rules.line()).with_blank_hint("every call of the tool")
+}
+
+/// The row that is selected first: the project's file for rules that mean something else in other directories.
+pub(super) fn first_row(prompt: &LinePrompt, items: &[PickerItem]) -> Option<usize> {
+    let PickerChoice::Rules(_, tool) = &prompt.purpose else { return None };
+    let of_project = |item: &PickerItem| item.choice == PickerChoice::RuleFile(SettingScope::Project);
+    let rules = ProposedRules::parse(tool, &prompt.before);
+    items.iter().position(of_project).filter(|_| rules.has_relative_path())
+}
+
+/// The settings files that rules can be saved to.
+pub(crate) fn rule_file_items(files: &[RuleFile], home: Option<&Path>) -> Vec<PickerItem> {
+    let item = |file: &RuleFile| {
+        let (label, about) = match file.scope {
+            SettingScope::User => ("in your settings", "the rule holds in all directories"),
+            SettingScope::Project => {
+                ("in the project's settings", "the rule holds for all who trust the project")
+            }
+        };
+        let path = shortened(&file.path, home, PATH_WIDTH);
+        let detail = vec![
+            heading(label),
+            Line::default(),
+            fact("file", path.clone()),
+            Line::new(about, Role::Text),
+            Line::default(),
+            Line::new(
+                "* stands for any characters of a word, and at the end for all further words;",
+                Role::Muted,
+            ),
+            Line::new("&& separates the rules for the commands of a line", Role::Muted),
+        ];
+        PickerItem::new(label, PickerChoice::RuleFile(file.scope)).with_note(path).with_detail(detail)
+    };
+    files.iter().map(item).collect()
+}
+
+/// Rules as a message shows them.
+pub(crate) fn rules_text(rules: &ProposedRules) -> String {
+    match rules.line() {
+        line if line.is_empty() => format!("every call of {}", one_line(&rules.tool)),
+        line => format!("{} `{}`", one_line(&rules.tool), one_line(&line)),
+    }
+}

@@ -1,0 +1,136 @@
+//! The bindings of the screen that concern no single part of it, and keys with another meaning when pressed twice.
+
+use crossterm::event::KeyEvent;
+use tiller_core::unit::UnixMs;
+use tiller_engine::CycleDirection;
+
+use crate::action::{Action, ListAction, SessionEdit, TerminalAction};
+use crate::component::{Context, Outcome};
+use crate::effect::{Effect, Opening};
+use crate::help;
+use crate::keymap::table::{KeyCommand, KeyContext};
+use crate::list_kind::ListKind;
+use crate::tree::request::TreePurpose;
+
+/// Maximum time between two presses of Esc that open the tree, in milliseconds.
+const TWICE_ESCAPE_MS: u64 = 600;
+
+/// Time after an Esc that stopped a run, or after its repeat, in which Esc does nothing else, in
+/// milliseconds: the user may keep pressing it.
+const STOPPING_MS: u64 = 1_000;
+
+/// Maximum time between two presses of Ctrl+C that quit, in milliseconds.
+const TWICE_INTERRUPT_MS: u64 = 2_000;
+
+/// A key with another meaning when pressed twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DoubleKey {
+    Escape,
+    /// Esc that stopped a run, and its repeats; these never open the tree.
+    Stopping,
+    Interrupt,
+    /// The key that cleared the editor. A second press does nothing, but the flash about it also disappears
+    /// with the next key.
+    Clear,
+}
+
+/// The bindings of the screen.
+#[derive(Debug, Default)]
+pub(crate) struct ScreenKeys {
+    /// The last key, if it has another meaning when pressed again.
+    pressed: Option<(DoubleKey, UnixMs)>,
+    /// The key before the one that is being handled.
+    previous: Option<(DoubleKey, UnixMs)>,
+}
+
+impl ScreenKeys {
+    /// Begins to handle a key; returns true if it ends the flash about the first press.
+    pub(crate) fn begin_key(&mut self) -> bool {
+        self.previous = self.pressed.take();
+        matches!(self.previous, Some((DoubleKey::Interrupt | DoubleKey::Clear, _)))
+    }
+
+    /// Forgets the first press: text arrived after it.
+    pub(crate) fn forget(&mut self) {
+        self.pressed = None;
+    }
+
+    /// Notes that the key cleared the draft.
+    pub(crate) fn draft_cleared(&mut self, now: UnixMs) {
+        self.pressed = Some((DoubleKey::Clear, now));
+    }
+
+    /// Handles the bindings of the screen.
+    pub(crate) fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
+        let Some(command) = cx.ui.keymap.command(KeyContext::Main, key) else { return Outcome::Ignored };
+        let at_rest = cx.focus.is_editor_empty;
+        match command {
+            KeyCommand::Stop => self.escape(cx),
+            KeyCommand::Clear => self.interrupt(cx),
+            // In an empty editor the key's other meaning, a cursor movement, has no effect.
+            KeyCommand::MoveToBackground if at_rest && cx.model.has_movable_call() => {
+                cx.push(Action::MoveToBackground);
+            }
+            KeyCommand::Quit if at_rest && !cx.model.is_working() => cx.push(Effect::quit()),
+            // It does nothing during a run, so that no run is stopped by accident.
+            KeyCommand::Quit if at_rest => {
+                let (stop, quit) = (cx.key_of(KeyCommand::Stop), cx.key_of(KeyCommand::Quit));
+                cx.flash(format!("Still running: {stop} stops it, then {quit} quits."));
+            }
+            KeyCommand::EditQueue => cx.push(Effect::EnterQueue),
+            KeyCommand::PickModel => cx.push(Effect::Open(Opening::list(ListKind::Models))),
+            KeyCommand::NextModel => {
+                cx.push(Action::Edit(SessionEdit::CycleModel(CycleDirection::Forward)));
+            }
+            KeyCommand::PreviousModel => cx.push(Action::Edit(SessionEdit::CycleModel(CycleDirection::Back))),
+            // In plan mode the key leaves it, as in other programs.
+            KeyCommand::NextThinking if cx.model.is_planning() => {
+                cx.push(Action::List(ListAction::TogglePlan));
+            }
+            KeyCommand::NextThinking => {
+                cx.push(Action::Edit(SessionEdit::SetThinking(cx.model.next_thinking())));
+            }
+            KeyCommand::NextApproval => {
+                cx.push(Action::List(ListAction::SetApproval(cx.model.next_approval())));
+            }
+            KeyCommand::FoldPlan => cx.push(Effect::FoldPlan),
+            KeyCommand::Suspend => cx.push(Action::Terminal(TerminalAction::Suspend)),
+            KeyCommand::Help if at_rest => {
+                let lines = help::page(&cx.ui.keymap, &cx.model.info.commands);
+                cx.push(Effect::Open(Opening::Help { title: "help".to_owned(), lines }));
+            }
+            _ => return Outcome::Ignored,
+        }
+        Outcome::Consumed
+    }
+
+    fn escape(&mut self, cx: &mut Context<'_>) {
+        let is_working = cx.model.is_stoppable();
+        if is_working || self.is_second(DoubleKey::Stopping, STOPPING_MS, cx.now) {
+            self.pressed = Some((DoubleKey::Stopping, cx.now));
+            if is_working {
+                cx.push(Action::Abort);
+            }
+        } else if cx.focus.is_editor_empty && self.is_second(DoubleKey::Escape, TWICE_ESCAPE_MS, cx.now) {
+            cx.push(Effect::Open(Opening::Tree(TreePurpose::Go)));
+        } else if cx.focus.is_editor_empty {
+            self.pressed = Some((DoubleKey::Escape, cx.now));
+        }
+    }
+
+    /// Stops the agent; if nothing runs, quits on the second press. The composer clears a draft first.
+    fn interrupt(&mut self, cx: &mut Context<'_>) {
+        if cx.model.is_stoppable() {
+            cx.push(Action::Abort);
+        } else if self.is_second(DoubleKey::Interrupt, TWICE_INTERRUPT_MS, cx.now) {
+            cx.push(Effect::quit());
+        } else {
+            cx.flash(format!("Press {} again to quit.", cx.key_of(KeyCommand::Clear)));
+            self.pressed = Some((DoubleKey::Interrupt, cx.now));
+        }
+    }
+
+    fn is_second(&self, key: DoubleKey, within_ms: u64, now: UnixMs) -> bool {
+        self.previous.is_some_and(|(before, at)| before == key && now.since_ms(at) <= within_ms)
+    }
+}
