@@ -5,6 +5,7 @@
 mod add_dir;
 mod args;
 mod console;
+mod doctor;
 mod extensions;
 mod failure;
 mod first_prompt;
@@ -15,13 +16,16 @@ mod locked;
 mod log;
 mod login;
 mod manual;
+mod mcp;
 mod models;
+mod policy;
 mod print;
 mod progress;
 mod repl;
 mod resource_paths;
 mod resume;
 mod rpc;
+mod rules;
 mod run;
 mod run_input;
 mod scratch;
@@ -32,9 +36,11 @@ mod start;
 mod startup;
 mod stdout;
 mod themes;
+mod tool_servers;
 mod trace;
 mod transcript;
 mod trust;
+mod trusted_project;
 mod tui;
 mod typo;
 mod wiring;
@@ -81,9 +87,12 @@ fn dispatch(arguments: CliArgs) -> Result<u8, CliFailure> {
     match &arguments.command {
         Some(CliCommand::Sessions(command)) => sessions::run(&arguments, command),
         Some(CliCommand::Settings { json }) => settings::run(&arguments, *json),
+        Some(CliCommand::Doctor { json }) => doctor::run(&arguments, *json),
+        Some(CliCommand::Policy(command)) => policy::run(&arguments, command),
         Some(CliCommand::Login { provider }) => login::log_in(&arguments, provider.as_deref()),
         Some(CliCommand::Logout { provider }) => login::log_out(&arguments, provider),
         Some(CliCommand::Models { query, json }) => models::run(&arguments, query.as_deref(), *json),
+        Some(CliCommand::Mcp(command)) => mcp::run(&arguments, command),
         Some(CliCommand::Completions { shell }) => manual::completions(*shell),
         Some(CliCommand::Man) => manual::man_page(),
         None => run::run(arguments),

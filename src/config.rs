@@ -10,8 +10,13 @@ mod dotenv;
 mod edit;
 mod environment;
 mod error;
+mod file_lock;
+mod hooks;
 mod import_dirs;
 mod invalid;
+mod mcp;
+mod mcp_logins;
+mod rules;
 mod trust;
 
 use std::collections::BTreeMap;
@@ -19,8 +24,11 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 use serde_json::Value;
+use tiller_mcp::config::ParsedServers;
 
+use crate::agent::extension::command_hook::HookSettings;
 use crate::files::{self, CONFIG_LIMIT};
+use crate::policy::{ConfiguredRules, RuleSource};
 use crate::protected_path::{ProtectedPaths, home_names};
 use crate::provider::descriptor::ProviderDescriptor;
 use crate::setting::{
@@ -30,12 +38,15 @@ use crate::suggest;
 
 pub use auth::{KeyRemoval, remove_key, store_key};
 pub use dirs::Folders;
-pub use edit::store_setting;
+pub use edit::{FileChange, store_setting};
 pub use environment::Environment;
 pub use error::ConfigError;
 use error::{read, unreadable};
 pub use import_dirs::ImportDirs;
 pub use invalid::WrongSetting;
+pub use mcp::ServerFile;
+pub use mcp_logins::McpLogins;
+pub use rules::{add_rules, remove_rule};
 pub use trust::{Project, TrustAnswer, TrustStore};
 
 /// A setting's value on the command line.
@@ -91,6 +102,15 @@ pub struct Config {
     pub warnings: Vec<String>,
     /// Problems of settings files in reading order; not among the warnings.
     pub invalid: Vec<WrongSetting>,
+    /// The MCP servers; their problems are among the warnings.
+    pub mcp: ParsedServers,
+    /// The rules of the policy, of the user and a trusted project; their problems are among the warnings.
+    pub rules: ConfiguredRules,
+    /// The reasons for which `rules` or `hooks` may lack one that denies something; they are among the warnings or
+    /// `invalid`.
+    pub guard_problems: Vec<String>,
+    /// The hooks, of the user and a trusted project; their problems are among the warnings.
+    pub hooks: HookSettings,
     /// The files of an untrusted project that were ignored, and the reason; not among the warnings.
     pub ignored_project: Option<String>,
     environment: Environment,
@@ -105,38 +125,34 @@ impl Config {
     /// If an existing file can't be read, or a variable or flag has an invalid value.
     pub fn load(mut environment: Environment, inputs: GivenValues<'_>) -> Result<Self, ConfigError> {
         let folders = Folders::find(&environment)?;
-        let dotenv = folders.config.join(".env");
-        let mut warnings = Vec::new();
-        if let Some(path) = inputs.env_file.or_else(|| dotenv.exists().then_some(&*dotenv)) {
-            let text = files::read_stream(path, CONFIG_LIMIT).map_err(unreadable(path))?;
-            let parsed = dotenv::parse(&text);
-            let invalid = parsed.invalid.iter();
-            warnings.extend(invalid.map(|line| {
-                format!("{}, line {line}: not NAME=VALUE (a value with spaces needs quotes)", path.display())
-            }));
-            environment.fill(parsed.variables, path);
-        }
-        if let Some((project, path)) = inputs.trusted.and_then(|project| Some((project, project.env_file()?)))
-        {
-            // Other variables in it are for the project's own programs.
-            let variables = dotenv::parse(&read_of_project(project, &path)?).variables;
-            let variables = variables.into_iter().filter(|(name, _)| may_project_set(name)).collect();
-            environment.fill(variables, &path);
-        }
+        let mut warnings = fill_environment(&mut environment, &folders, inputs)?;
         let auth::StoredKeys { keys, warnings: auth_warnings } = auth::keys(&folders.auth())?;
         warnings.extend(auth_warnings);
         let mut settings = Settings::default();
         let user_path = folders.config.join("settings.json");
-        let mut invalid = Vec::new();
-        let mut messages = FileMessages { warnings: &mut warnings, invalid: &mut invalid };
+        let mut messages = FileMessages { warnings, ..FileMessages::default() };
+        let mut user_servers = None;
         if user_path.exists() {
-            apply_file(&mut settings, (&user_path, &read(&user_path)?), SettingScope::User, &mut messages);
+            let text = read(&user_path)?;
+            user_servers = apply_file(&mut settings, (&user_path, &text), SettingScope::User, &mut messages);
         }
         if let Some((project, path)) = inputs.trusted.and_then(|project| Some((project, project.settings()?)))
         {
             let text = read_of_project(project, &path)?;
-            apply_file(&mut settings, (&path, &text), SettingScope::Project, &mut messages);
+            let servers = apply_file(&mut settings, (&path, &text), SettingScope::Project, &mut messages);
+            messages.warnings.extend(servers.map(|_| misplaced_servers(&path)));
         }
+        let project_servers = match inputs.trusted.and_then(|project| Some((project, project.mcp_file()?))) {
+            Some((project, path)) => Some((read_of_project(project, &path)?, path)),
+            None => None,
+        };
+        let FileMessages { mut warnings, mut invalid, guard_problems, rules, hooks } = messages;
+        let mcp = mcp::load(
+            user_servers.map(|servers| (&*user_path, servers)),
+            project_servers.as_ref().map(|(text, path)| (&**path, &**text)),
+            &environment,
+        );
+        warnings.extend(mcp.problems.iter().cloned());
         warnings.extend(trust::non_executable_warnings(&folders.config.join("extensions")));
         warnings.extend(inputs.trusted.map(Project::non_executable_warnings).into_iter().flatten());
         apply_environment(&mut settings, &environment)?;
@@ -150,7 +166,19 @@ impl Config {
             settings.set(flag.setting, value, SettingSource::Flag(flag.flag.to_owned()));
         }
         invalid.iter_mut().for_each(|invalid| invalid.set_replacement(&settings));
-        Ok(Self { folders, settings, warnings, invalid, ignored_project: None, environment, keys })
+        Ok(Self {
+            folders,
+            settings,
+            warnings,
+            invalid,
+            mcp,
+            rules,
+            guard_problems,
+            hooks,
+            ignored_project: None,
+            environment,
+            keys,
+        })
     }
 
     /// All messages for the user, one sentence each.
@@ -255,6 +283,32 @@ impl Config {
     }
 }
 
+/// Fills variables that aren't set from the `.env` files of the user and of a trusted project. Returns warnings.
+fn fill_environment(
+    environment: &mut Environment,
+    folders: &Folders,
+    inputs: GivenValues<'_>,
+) -> Result<Vec<String>, ConfigError> {
+    let dotenv = folders.config.join(".env");
+    let mut warnings = Vec::new();
+    if let Some(path) = inputs.env_file.or_else(|| dotenv.exists().then_some(&*dotenv)) {
+        let text = files::read_stream(path, CONFIG_LIMIT).map_err(unreadable(path))?;
+        let parsed = dotenv::parse(&text);
+        let invalid = parsed.invalid.iter();
+        warnings.extend(invalid.map(|line| {
+            format!("{}, line {line}: not NAME=VALUE (a value with spaces needs quotes)", path.display())
+        }));
+        environment.fill(parsed.variables, path);
+    }
+    if let Some((project, path)) = inputs.trusted.and_then(|project| Some((project, project.env_file()?))) {
+        // Other variables in it are for the project's own programs.
+        let variables = dotenv::parse(&read_of_project(project, &path)?).variables;
+        let variables = variables.into_iter().filter(|(name, _)| may_project_set(name)).collect();
+        environment.fill(variables, &path);
+    }
+    Ok(warnings)
+}
+
 /// Model providers, as their environment variables name them.
 const PROVIDERS: [&str; 14] = [
     "ANTHROPIC",
@@ -329,31 +383,40 @@ fn read_of_project(project: &Project, path: &Path) -> Result<String, ConfigError
     files::read_text_within(project.root(), path, CONFIG_LIMIT).map_err(unreadable(path))
 }
 
-/// The messages about settings files.
-struct FileMessages<'a> {
-    warnings: &'a mut Vec<String>,
-    invalid: &'a mut Vec<WrongSetting>,
+/// The messages about settings files, and the rules and hooks in them.
+#[derive(Default)]
+struct FileMessages {
+    warnings: Vec<String>,
+    guard_problems: Vec<String>,
+    invalid: Vec<WrongSetting>,
+    rules: ConfiguredRules,
+    hooks: HookSettings,
 }
 
-/// Applies a settings file of the user or a project.
+/// Applies a settings file of the user or a project, except for its MCP servers, which are returned.
 fn apply_file(
     settings: &mut Settings,
     (path, text): (&Path, &str),
     scope: SettingScope,
-    messages: &mut FileMessages<'_>,
-) {
-    let source = match scope {
-        SettingScope::User => SettingSource::File(path.display().to_string()),
-        SettingScope::Project => SettingSource::Project(path.display().to_string()),
+    messages: &mut FileMessages,
+) -> Option<Value> {
+    let file = path.display().to_string();
+    let (source, rule_source) = match scope {
+        SettingScope::User => (SettingSource::File(file.clone()), RuleSource::User(file)),
+        SettingScope::Project => (SettingSource::Project(file.clone()), RuleSource::Project(file)),
     };
-    let object: serde_json::Map<String, Value> = match serde_json::from_str(text) {
+    let mut object: serde_json::Map<String, Value> = match serde_json::from_str(text) {
         Ok(object) => object,
         Err(error) => {
-            messages.invalid.push(WrongSetting::file(&ConfigError::not_json(path, &error)));
+            let error = ConfigError::not_json(path, &error);
+            messages.invalid.push(WrongSetting::file(&error));
+            messages.guard_problems.push(error.to_string());
             invalid::set_strict_approval(settings, source);
-            return;
+            return None;
         }
     };
+    let servers = mcp::take_setting(&mut object);
+    let problems = take_structured(&mut object, &rule_source, messages);
     let mut values = Vec::new();
     flatten("", &object, &mut values);
     for (name, value) in values {
@@ -376,6 +439,36 @@ fn apply_file(
             },
         }
     }
+    if !problems.is_empty() {
+        // What is broken may deny something.
+        let note = |problem| format!("{problem}; until it is fixed, the approval mode is read-only");
+        messages.warnings.extend(problems.iter().map(note));
+        messages.guard_problems.extend(problems);
+        invalid::set_strict_approval(settings, source);
+    }
+    servers
+}
+
+/// Takes the rules and hooks out of a settings file. Returns problems of those that may deny something; the others are
+/// among the warnings.
+fn take_structured(
+    object: &mut serde_json::Map<String, Value>,
+    source: &RuleSource,
+    messages: &mut FileMessages,
+) -> Vec<String> {
+    let rules = rules::take_setting(object);
+    let mut problems = rules.map(|rules| messages.rules.add(&rules, source)).unwrap_or_default();
+    if let Some(hooks) = hooks::take_setting(object) {
+        let found = messages.hooks.add(&hooks, &source.to_string());
+        messages.warnings.extend(found.warnings);
+        problems.extend(found.broken_guards);
+    }
+    problems
+}
+
+fn misplaced_servers(path: &Path) -> String {
+    let (file, name, project_file) = (path.display(), mcp::SETTING, mcp::PROJECT_FILE);
+    format!("{file}: `{name}` can only be set by the user; a project's MCP servers are in {project_file}")
 }
 
 fn unknown_setting(path: &Path, name: &str) -> String {
@@ -525,6 +618,31 @@ mod tests {
     }
 
     #[test]
+    fn config_hooks_of_user_and_trusted_project_are_joined() {
+        let hooks =
+            |line: &str| format!(r#"{{"hooks": {{"Stop": [{{"hooks": [{{"command": "{line}"}}]}}]}}}}"#);
+        let (_home, config) = load_trusting(&hooks("user"), &hooks("project"), "");
+        let config = config.unwrap();
+        assert_eq!(config.hooks.list(), ["Stop: user", "Stop: project"]);
+        assert_eq!(config.warnings, [""; 0]);
+    }
+
+    #[test]
+    fn config_broken_guard_makes_approval_read_only() {
+        let hooks = r#"{"approval": "auto", "hooks": {"Notification": [], "PreToolUse": {}}}"#;
+        let home = home_with(hooks);
+        let config = load(&home, &[], &[]).unwrap();
+        let path = home.path().join("settings.json");
+        assert!(config.warnings[0].contains("`hooks.Notification`: tiller has no such event"));
+        let guard = format!(
+            "{}: `hooks.PreToolUse`: a list is expected; until it is fixed, the approval mode is read-only",
+            path.display()
+        );
+        assert_eq!(config.warnings[1..], [guard]);
+        assert_eq!(config.settings.approval_mode(), ApprovalMode::ReadOnly);
+    }
+
+    #[test]
     fn config_broken_project_file_is_ignored_and_approval_read_only() {
         let (_home, config) = load_trusting(r#"{"sync": "never"}"#, "{\n  \"sync\": always\n}", "");
         let config = config.unwrap();
@@ -619,6 +737,12 @@ mod tests {
             ("TOOLS_ENABLED", "grep,bash", &setting::TOOLS, "grep,bash"),
             ("TOOLS_ENABLED", "no", &setting::TOOLS, "off"),
             ("AGENT_MODE", "0", &setting::TOOLS, "off"),
+            (
+                "GITHUB_API_URL",
+                "https://git.example.org/api/v3",
+                &setting::GITHUB_API_URL,
+                "https://git.example.org/api/v3",
+            ),
         ];
         for (alias, text, setting, expected) in rows {
             let settings = load(&home, &[(alias, text)], &[]).unwrap().settings;

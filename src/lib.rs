@@ -12,6 +12,7 @@
 //! | [`message`], [`tool_spec`], [`event`], [`id`], [`mod@unit`] | the shared types |
 //! | [`setting`] | the table of settings |
 //! | [`skill`], [`template`], [`instructions`] | files that people write for the model |
+//! | [`mcp`] | the MCP client: servers that offer tools |
 //! | [`render`], [`theme`] | text as styled lines, and their colors |
 //! | [`tui`], [`repl`], [`mod@print`], [`rpc`], [`html`] | the front ends |
 //! | [`cli`], [`config`] | command line and configuration |
@@ -23,13 +24,14 @@ pub mod repl;
 pub mod rpc;
 
 pub use tiller_core::{
-    ansi, event, front_matter, id, message, protected_path, setting, skill_message, suggest, surrogates,
-    tool_catalog, tool_spec, unit,
+    ansi, background_job, elicitation, event, front_matter, id, message, proposed_rules, protected_path,
+    setting, skill_message, suggest, surrogates, tool_catalog, tool_spec, unit,
 };
 pub use tiller_engine::{self as agent, instructions, skill, template, watch};
 pub use tiller_files::{self as files, search_path};
+pub use tiller_mcp as mcp;
 pub use tiller_provider as provider;
 pub use tiller_render::{self as render, theme};
 pub use tiller_session as session;
-pub use tiller_tools::{policy, process, tool, workspace};
+pub use tiller_tools::{policy, process, sandbox, tool, workspace};
 pub use tiller_tui as tui;

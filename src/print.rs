@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use self::denials::Denials;
 use crate::agent::{AgentError, AgentSession, PromptOptions, Received, Subscription};
+use crate::background_job::CommandJob;
 use crate::event::{CompactionReason, EventKind, RunOutcome};
 use crate::message::{AssistantMessage, Message};
 use crate::session::entry::Header;
@@ -61,6 +62,7 @@ pub async fn run(
         };
         run.handle(&received)?;
         if matches!(&received, Received::Event(event) if matches!(event.kind, EventKind::AgentSettled)) {
+            run.name_stopped_jobs(&agent.background_jobs().await?)?;
             return run.end();
         }
     }
@@ -132,6 +134,14 @@ impl<'a, Out: Write, Err: Write> PrintRun<'a, Out, Err> {
             EventKind::ToolCallDenied(denial) => self.denials.add(denial),
             EventKind::AgentEnd { outcome, .. } => self.outcome = *outcome,
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// Names the background jobs that end with the session.
+    fn name_stopped_jobs(&mut self, jobs: &[CommandJob]) -> io::Result<()> {
+        for job in jobs.iter().filter(|job| job.status.is_running()) {
+            writeln!(self.err, "stopped background job {}: {}", job.job_id, job.short_command())?;
         }
         Ok(())
     }

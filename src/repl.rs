@@ -7,6 +7,7 @@
 //! typed while the agent works steer it.
 
 mod commands;
+mod elicitation;
 mod help;
 mod input;
 mod lines;

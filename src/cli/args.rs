@@ -1,5 +1,6 @@
 //! The command line's arguments.
 
+mod mcp;
 mod sessions;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use clap_complete::Shell;
 use crate::config::FlagValue;
 use crate::setting;
 
+pub(super) use mcp::{McpAddArgs, McpCommand};
 pub(super) use sessions::{ExportFormat, ForeignProgram, SessionsCommand};
 
 /// A coding agent for the terminal with durable, branching sessions.
@@ -131,6 +133,9 @@ pub(super) struct AgentArgs {
     /// Allow every call that would need approval
     #[arg(short, long)]
     pub(super) yes: bool,
+    /// Sandbox of the model's commands: write only in the workspace, only to temporary folders, or no sandbox
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(super) sandbox: Option<SandboxChoice>,
     /// Replace the system prompt
     #[arg(long, value_name = "TEXT|@FILE")]
     pub(super) system_prompt: Option<String>,
@@ -161,6 +166,13 @@ pub(super) enum Approval {
     ReadOnly,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum SandboxChoice {
+    Off,
+    Workspace,
+    ReadOnly,
+}
+
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Environment")]
 pub(super) struct EnvironmentArgs {
@@ -170,7 +182,7 @@ pub(super) struct EnvironmentArgs {
     /// Let tools access this folder too; read-only with the suffix :ro (repeatable)
     #[arg(long, value_name = "DIR[:ro]")]
     pub(super) add_dir: Vec<String>,
-    /// Trust the project's own settings, extensions and .env until they change
+    /// Trust the project's own settings, extensions, MCP servers and .env until they change
     #[arg(long, global = true)]
     pub(super) trust_project: bool,
     /// Read API keys from this file instead of the user's .env
@@ -188,6 +200,21 @@ pub(super) struct EnvironmentArgs {
     /// Write every agent event to this file, as `--mode json` prints them; overwrites an existing file
     #[arg(long, value_name = "FILE")]
     pub(super) trace: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum PolicyCommand {
+    /// Show each command of a line with its rule and its risk, and the decision in each mode
+    Explain {
+        /// The command line, after --
+        #[arg(required = true, value_name = "COMMAND", num_args = 1.., trailing_var_arg = true)]
+        command: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the rules of the settings, and the file that each comes from
+    Rules,
 }
 
 #[derive(Debug, Subcommand)]
@@ -211,6 +238,15 @@ pub(super) enum CliCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Check the installation, keys, sandbox and terminal; exits with 1 if something is broken
+    Doctor {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the rules about what may run, and what they and the modes say to a command
+    #[command(subcommand)]
+    Policy(PolicyCommand),
     /// List models with their limits, prices and API key status
     Models {
         /// Only models whose provider/id contains this text
@@ -219,6 +255,9 @@ pub(super) enum CliCommand {
         #[arg(long)]
         json: bool,
     },
+    /// List, add, remove and test MCP servers
+    #[command(subcommand)]
+    Mcp(McpCommand),
     /// Print a shell's completion script
     Completions { shell: Shell },
     /// Print the manual page (roff): tiller man | man -l -
@@ -252,9 +291,15 @@ impl CliArgs {
         let flags = texts.into_iter().filter_map(|(setting, flag, value)| {
             value.clone().map(|value| FlagValue { setting, flag, value })
         });
-        let approval = self.agent.approval.map(|approval| {
-            let value = approval.to_possible_value().expect("no variant is skipped").get_name().to_owned();
-            FlagValue { setting: &setting::APPROVAL, flag: "--approval", value }
+        let approval = self.agent.approval.map(|approval| FlagValue {
+            setting: &setting::APPROVAL,
+            flag: "--approval",
+            value: word(approval),
+        });
+        let sandbox = self.agent.sandbox.map(|mode| FlagValue {
+            setting: &setting::SANDBOX_MODE,
+            flag: "--sandbox",
+            value: word(mode),
         });
         let disabled = [
             (&setting::SKILLS, "--no-skills", self.agent.no_skills),
@@ -264,8 +309,13 @@ impl CliArgs {
         let disabled = disabled.into_iter().filter(|(_, _, is_disabled)| *is_disabled);
         let disabled =
             disabled.map(|(setting, flag, _)| FlagValue { setting, flag, value: "off".to_owned() });
-        flags.chain(approval).chain(disabled).collect()
+        flags.chain(approval).chain(sandbox).chain(disabled).collect()
     }
+}
+
+/// The word of a choice.
+fn word(choice: impl ValueEnum) -> String {
+    choice.to_possible_value().expect("no variant is skipped").get_name().to_owned()
 }
 
 #[cfg(test)]

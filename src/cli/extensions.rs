@@ -1,13 +1,15 @@
-//! Starts the user's extensions, and those of a trusted project.
+//! Starts the user's extensions, and those of a trusted project; adds the hooks of the settings.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::failure::CliFailure;
 use super::wiring::{self, OpenedLog};
 use crate::agent::extension::Extensions;
+use crate::agent::extension::command_hook::HookEnvironment;
 use crate::agent::extension::process::{Launch, ProcessOptions, StartPermission};
-use crate::config::{Config, Project};
+use crate::config::{Config, Project, key_names};
 
 /// Starts every extension: the user's first, each group in order of name.
 pub(super) async fn start(
@@ -27,6 +29,7 @@ pub(super) async fn start(
         let permit: StartPermission = Arc::new(move || trusted.is_unchanged());
         launches.extend(paths.into_iter().map(|path| Launch { path, permit: Arc::clone(&permit) }));
     }
+    let project_root = project.map(|project| project.root().to_owned());
     let (folders, project) = (config.folders.clone(), project.cloned());
     extensions.watch_for_new(move || {
         let of_project = project.as_ref().map(Project::extensions).unwrap_or_default();
@@ -38,9 +41,28 @@ pub(super) async fn start(
             session: opened.session(),
             cwd: opened.cwd().to_owned(),
             withheld_variables: config.secret_names(),
-            limits: wiring::output_limits(config),
         };
         extensions.start(launches, &surroundings).await;
     }
+    // Last, because they see the calls as the extensions left them.
+    if !config.hooks.is_empty() {
+        extensions.add_commands(config.hooks.clone(), hook_environment(config, project_root, opened.cwd())?);
+    }
     Ok(extensions)
+}
+
+/// How the hooks' commands run: like those of `bash`, but always without keys.
+fn hook_environment(
+    config: &Config,
+    project_root: Option<PathBuf>,
+    cwd: &Path,
+) -> Result<HookEnvironment, CliFailure> {
+    let root = project_root.unwrap_or_else(|| cwd.to_owned()).display().to_string();
+    let variable = |name: &str| (name.to_owned(), root.clone());
+    Ok(HookEnvironment {
+        runner: wiring::command_runner(config)?,
+        cwd: cwd.to_owned(),
+        withheld_variables: config.secret_names().into_iter().chain(key_names()).collect(),
+        variables: vec![variable("CLAUDE_PROJECT_DIR"), variable("TILLER_PROJECT_DIR")],
+    })
 }

@@ -14,6 +14,7 @@ use super::failure::{CliFailure, DONE, INTERRUPTED};
 use super::run_input::RunInput;
 use super::stdout::print_text;
 use super::trust::{self, TrustPrompt};
+use super::trusted_project::TrustedProject;
 use super::wiring;
 use crate::agent::{CredentialChange, CredentialOrigin, CredentialStore, ProviderChange, ProviderCredential};
 use crate::cli::console::stderr_line;
@@ -56,21 +57,24 @@ pub(super) fn log_out(arguments: &CliArgs, provider: &str) -> Result<u8, CliFail
 }
 
 /// Builds the credential store of the front ends. When no provider is left, it falls back to the demo model.
-pub(super) fn credential_store(arguments: &Arc<CliArgs>, project: Option<&Project>) -> CredentialStore {
+pub(super) fn credential_store(arguments: &Arc<CliArgs>, trusted: &TrustedProject) -> CredentialStore {
     let describe = |failure: CliFailure| (format!("{:#}", failure.error), failure.hint);
-    let [list, store, remove] = [(); 3].map(|()| (Arc::clone(arguments), project.cloned()));
+    let [list, store, remove] = [(); 3].map(|()| (Arc::clone(arguments), trusted.clone()));
     let demo = Model { facts: Arc::new(Demo::facts()), provider: Arc::new(Demo) };
     let credential_store = CredentialStore::new(
         move || {
-            let keyring = Keyring { arguments: &list.0, project: list.1.as_ref() };
+            let project = list.1.current();
+            let keyring = Keyring { arguments: &list.0, project: project.as_ref() };
             Ok(keyring.holders(&keyring.config().map_err(describe)?))
         },
         move |provider, key| {
-            let keyring = Keyring { arguments: &store.0, project: store.1.as_ref() };
+            let project = store.1.current();
+            let keyring = Keyring { arguments: &store.0, project: project.as_ref() };
             keyring.store(provider, key).map_err(describe)
         },
         move |provider| {
-            let keyring = Keyring { arguments: &remove.0, project: remove.1.as_ref() };
+            let project = remove.1.current();
+            let keyring = Keyring { arguments: &remove.0, project: project.as_ref() };
             keyring.forget(provider).map_err(describe)
         },
     );

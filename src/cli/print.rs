@@ -50,9 +50,11 @@ fn code(outcome: Result<RunOutcome, PrintError>) -> Result<u8, CliFailure> {
         Ok(RunOutcome::Failed | RunOutcome::Aborted | RunOutcome::MaxTurns) => Ok(FAILED),
         Err(PrintError::Stdout(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(DONE),
         // A failure of the disk or an extension, not of the caller.
-        Err(error @ PrintError::Agent(AgentError::Store(_) | AgentError::Extension(_))) => {
-            Err(CliFailure::run(error))
-        }
+        Err(
+            error @ PrintError::Agent(
+                AgentError::Store(_) | AgentError::Extension(_) | AgentError::PromptRejected(_),
+            ),
+        ) => Err(CliFailure::run(error)),
         Err(error @ PrintError::Agent(_)) => Err(CliFailure { code: USAGE, ..CliFailure::run(error) }),
         Err(error) => Err(CliFailure::run(error)),
     }

@@ -9,8 +9,9 @@ use super::signals;
 use super::start::{print_notices, start, wire};
 
 use super::failure::{CliFailure, DONE, FAILED, INTERRUPTED};
-use super::login;
+use super::trusted_project::TrustedProject;
 use super::wiring::{key_variables, output_limits};
+use super::{login, rules};
 use crate::agent::Approver;
 use crate::cli::console;
 use crate::provider::demo;
@@ -28,11 +29,13 @@ pub(super) async fn run(input: &RunInput, front: FrontEnd) -> Result<u8, CliFail
         Approver::Absent => InputMode::Batch,
     };
     let model = &wired.parts.first.model;
+    let trusted = TrustedProject::new(input.project.clone());
     let options = ReplOptions {
         prompt: (!prompt.is_empty()).then_some(prompt),
         attached: first.attached(),
         input_mode,
-        keys: Some(login::credential_store(arguments, input.project.as_ref())),
+        keys: Some(login::credential_store(arguments, &trusted)),
+        rules: Some(rules::rule_store(input, trusted)),
         echo_guard: (input_mode == InputMode::Conversation).then(login::echo_guard),
         banner: banner(input_mode, &model.reference().to_string(), model.facts.provider == demo::NAME),
     };

@@ -10,9 +10,10 @@ use super::failure::{CliFailure, DONE, INTERRUPTED};
 use super::frontend::FrontEnd;
 use super::run_input::RunInput;
 use super::sessions::export::{self, ExportRequest};
-use super::settings;
 use super::signals::SignalGuard;
 use super::start::{print_notices, start, wire};
+use super::trusted_project::TrustedProject;
+use super::{rules, settings};
 use crate::cli::console;
 use crate::process;
 use crate::rpc::{self, RpcExporter, RpcOptions};
@@ -33,6 +34,7 @@ pub(super) async fn run(input: &RunInput, front: FrontEnd) -> Result<u8, CliFail
         exporter: Some(RpcExporter::new(move |reader, cwd, file| {
             export_html(reader, cwd, file, html_worker.as_deref())
         })),
+        rules: Some(rules::rule_store(input, TrustedProject::new(input.project.clone()))),
     };
     let interruption = SignalGuard::watch(agent.clone());
     let result = rpc::run(agent, io::stdin(), console::stdout(), interruption.wait(), options).await;

@@ -30,6 +30,9 @@ pub(super) fn run(arguments: &CliArgs, json: bool) -> Result<u8, CliFailure> {
         let _ = writeln!(text, "{:<24} {:<16} {}{note}", setting.name, value, source);
         let _ = writeln!(text, "    {} [{}]", setting.about.trim(), setting.env_name());
     }
+    if !config.hooks.is_empty() {
+        let _ = writeln!(text, "hooks\n    {}", config.hooks.list().join("\n    "));
+    }
     print_text(&text)?;
     Ok(DONE)
 }

@@ -13,6 +13,7 @@ use super::args::CliArgs;
 use super::console;
 use super::failure::CliFailure;
 use super::startup;
+use super::trusted_project::TrustedProject;
 use crate::config::{Config, Environment, Folders, Project, TrustAnswer, TrustStore};
 use crate::render::{ControlChars, sanitize};
 use crate::tui::{TrustService, UntrustedProject};
@@ -64,13 +65,13 @@ fn load_unchanged<T>(
 
 /// Builds the service of `/trust`: it finds the project in its current state, whatever was decided before, and
 /// trusts that state.
-pub(super) fn trust_service(arguments: &Arc<CliArgs>, trusted: Arc<Mutex<Option<Project>>>) -> TrustService {
+pub(super) fn trust_service(arguments: &Arc<CliArgs>, trusted: TrustedProject) -> TrustService {
     let found = Arc::new(Mutex::new(None));
     let (asked, answered) = (Arc::clone(&found), found);
     let (find_arguments, trust_arguments, known) =
-        (Arc::clone(arguments), Arc::clone(arguments), Arc::clone(&trusted));
+        (Arc::clone(arguments), Arc::clone(arguments), trusted.clone());
     let find = move || {
-        let project = find_untrusted(&find_arguments, lock(&known).as_ref())?;
+        let project = find_untrusted(&find_arguments, known.current().as_ref())?;
         let files = project.active_files().iter().map(|path| visible_path(path)).collect();
         let root = visible_path(project.root());
         *lock(&asked) = Some(project);
@@ -82,7 +83,7 @@ pub(super) fn trust_service(arguments: &Arc<CliArgs>, trusted: Arc<Mutex<Option<
             return Err("the files have changed since the question; run /trust again".to_owned());
         }
         remember(&project, &trust_arguments).map_err(|failure| format!("{:#}", failure.error))?;
-        *lock(&trusted) = Some(project);
+        trusted.set(project);
         Ok(())
     };
     TrustService::new(find, trust)
@@ -105,7 +106,8 @@ fn find_untrusted(arguments: &CliArgs, trusted: Option<&Project>) -> Result<Proj
     }
 }
 
-fn remember(project: &Project, arguments: &CliArgs) -> Result<(), CliFailure> {
+/// Stores that the project is trusted in its current state.
+pub(super) fn remember(project: &Project, arguments: &CliArgs) -> Result<(), CliFailure> {
     // `--no-session` stores nothing on disk, trust included.
     if arguments.session.no_session {
         return Ok(());

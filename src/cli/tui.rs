@@ -1,7 +1,7 @@
 //! `tiller` on a terminal: the TUI with a session.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
@@ -19,11 +19,12 @@ use super::sessions::export::{self, ExportRequest};
 use super::start::name;
 use super::startup;
 use super::themes::Themes;
+use super::trusted_project::TrustedProject;
 use super::wiring::key_variables;
 use super::wiring::{self, SessionChoice};
-use super::{add_dir, extensions, log, login, trust};
+use super::{add_dir, extensions, log, login, rules, trust};
 use crate::agent::AgentSession;
-use crate::config::{Config, Project, WrongSetting, store_setting};
+use crate::config::{Config, WrongSetting, store_setting};
 use crate::process;
 use crate::provider::demo;
 use crate::session::Reader;
@@ -119,27 +120,28 @@ fn folders(RunInput { arguments, config, .. }: &RunInput, cwd: &Path) -> Vec<Str
 fn services(input: &RunInput) -> TuiServices {
     // The same program renders HTML pages.
     let program = process::this_program().ok();
-    let trusted = Arc::new(Mutex::new(input.project.clone()));
+    let trusted = TrustedProject::new(input.project.clone());
     TuiServices {
-        trust: Some(trust::trust_service(&input.arguments, Arc::clone(&trusted))),
+        trust: Some(trust::trust_service(&input.arguments, trusted.clone())),
         exporter: Some(exporter(input.config.variable("HOME").map(PathBuf::from), program.clone())),
-        settings: Some(settings_store(input, trusted)),
-        keys: Some(login::credential_store(&input.arguments, input.project.as_ref())),
+        settings: Some(settings_store(input, trusted.clone())),
+        keys: Some(login::credential_store(&input.arguments, &trusted)),
+        rules: Some(rules::rule_store(input, trusted)),
         importer: Some(super::import::import_service(input)),
         highlighter: program,
     }
 }
 
 /// Builds the settings store of the TUI; it reads settings like the start does.
-fn settings_store(input: &RunInput, trusted: Arc<Mutex<Option<Project>>>) -> SettingsStore {
+fn settings_store(input: &RunInput, trusted: TrustedProject) -> SettingsStore {
     let file = input.config.folders.config.join("settings.json");
     let describe = |failure: CliFailure| (format!("{:#}", failure.error), failure.hint);
     let arguments = Arc::clone(&input.arguments);
     SettingsStore::new(
         ReadSettings { settings: input.config.settings.clone(), problems: faults(&input.config) },
         move || {
-            let project = trusted.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let (config, changed) = trust::reload(&arguments, project.as_ref()).map_err(describe)?;
+            let (config, changed) =
+                trust::reload(&arguments, trusted.current().as_ref()).map_err(describe)?;
             let changed =
                 changed.map(|what| SettingProblem { what, instead: None, scope: ProblemScope::Everything });
             let faults = changed.into_iter().chain(faults(&config)).collect();

@@ -1,4 +1,4 @@
-//! Command lines that look like a subcommand but aren't one: `tiller doctor`, `tiller mcp list`, `tiller
+//! Command lines that look like a subcommand but aren't one: `tiller plugins`, `tiller update`, `tiller
 //! sesions list`.
 //!
 //! A prompt is sent to a model, which costs money and may run commands. Therefore one or two plain words are
@@ -24,7 +24,7 @@ const WORDS: &[(&str, Option<&str>)] = &[
     ("config", Some("tiller settings")),
     ("configure", Some("tiller settings")),
     ("continue", Some("tiller -c")),
-    ("doctor", None),
+    ("diagnose", Some("tiller doctor")),
     ("exec", Some("tiller -p \"PROMPT\"")),
     ("export", Some("tiller sessions export")),
     ("extensions", None),
@@ -34,12 +34,10 @@ const WORDS: &[(&str, Option<&str>)] = &[
     ("init", None),
     ("install", None),
     ("list", Some("tiller sessions list")),
-    ("mcp", None),
     ("model", Some("tiller models")),
     ("permissions", None),
     ("plugin", None),
     ("plugins", None),
-    ("policy", None),
     ("resume", Some("tiller -r")),
     ("run", Some("tiller -p \"PROMPT\"")),
     ("serve", Some("tiller --mode rpc")),
@@ -123,9 +121,8 @@ mod tests {
     #[test]
     fn refuse_subcommand_lookalike_is_refused() {
         for (line, suggestion) in [
-            ("doctor", None),
-            ("Doctor", None),
-            ("mcp list", None),
+            ("plugins", None),
+            ("Plugins", None),
             ("update", None),
             ("config set", Some("tiller settings")),
             ("serve", Some("tiller --mode rpc")),

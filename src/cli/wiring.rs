@@ -3,6 +3,7 @@
 //! [`session`] opens the log, [`models`] selects providers and the first model, [`options`] translates
 //! settings.
 
+mod github;
 mod models;
 mod options;
 mod session;
@@ -10,7 +11,7 @@ mod session;
 use std::path::Path;
 
 pub(super) use self::models::{ModelList, connect_provider, key_variables, named_models};
-pub(super) use self::options::{output_limits, runner};
+pub(super) use self::options::{command_runner, output_limits, policy, runner, sandbox};
 pub(super) use self::session::{OpenedLog, SessionChoice, manager, open};
 
 use self::session::SessionStart;
@@ -20,13 +21,16 @@ use super::failure::CliFailure;
 use super::frontend::FrontEnd;
 use super::scratch::Scratch;
 use super::startup::now;
-use super::{first_prompt, resource_paths};
+use super::{first_prompt, resource_paths, tool_servers};
 use crate::agent::extension::Extensions;
-use crate::agent::{AgentOptions, OutputOptions, Resources, SessionParts, SystemPrompt, ToolOffer};
+use crate::agent::{AgentOptions, Resources, SessionParts, SystemPrompt, ToolOffer};
 use crate::config::Config;
+use crate::policy::SandboxStrength;
 use crate::protected_path::ProtectedPaths;
+use crate::provider::demo;
+use crate::sandbox::Sandbox;
 use crate::setting::{self, SettingSource};
-use crate::tool::{ToolEnvironment, Tools};
+use crate::tool::{OutputOptions, ToolEnvironment, Tools};
 use crate::workspace::Workspace;
 
 /// The parts of a session, and the notices for the user.
@@ -61,8 +65,14 @@ pub(super) fn assemble(
     let runner = options::command_runner(config)?;
     let limits = output_limits(config);
     let scratch = Scratch::choose(arguments, config)?;
+    let github = github::repository(remote.as_deref(), config);
+    let sandbox = options::sandbox(config, &cwd);
+    let strength = policy_strength(&sandbox, &chosen.first.model.facts.provider);
+    let listed = sandbox.listed().to_vec();
     let environment = |workspace| ToolEnvironment {
+        github,
         limits,
+        sandbox: sandbox.clone(),
         bash: options::bash_times(config),
         ..ToolEnvironment::new(workspace, runner.clone(), scratch.path())
     };
@@ -73,6 +83,8 @@ pub(super) fn assemble(
     let workspace = workspace(&resources, (&cwd, &added), config, &protected)?;
     let tools = Tools::built_in(environment(workspace));
     let tools = extensions.add_tools(tools, &mut notices);
+    let profile = tools.workspace().and_then(|workspace| sandbox.profile(workspace));
+    let servers = tool_servers::start(config, arguments, profile, &cwd, front.audience())?;
     let offer = offer(arguments, config, &tools)?;
     let folders = added.iter().map(add_dir::describe_for_model).collect();
     let system_prompt = SystemPrompt { folders, ..system_prompt(arguments, &cwd)? };
@@ -83,6 +95,7 @@ pub(super) fn assemble(
         first: chosen.first,
         tools,
         extensions,
+        tool_servers: servers,
         runner,
         system_prompt,
         resources,
@@ -92,7 +105,7 @@ pub(super) fn assemble(
             ..options::options(
                 arguments,
                 config,
-                (front, cwd, protected),
+                (front, cwd, protected, (strength, listed)),
                 OutputOptions { limits, scratch: scratch.path() },
             )
         },
@@ -100,6 +113,15 @@ pub(super) fn assemble(
     // The agent logs its own notices.
     notices.iter().for_each(|notice| tracing::warn!("{notice}"));
     Ok(Wired { parts, notices, pick, scratch })
+}
+
+/// Returns the sandbox that the policy counts on. The demo shows approval requests, so its commands ask as they do where
+/// TCP isn't refused; they still run in the sandbox.
+fn policy_strength(sandbox: &Sandbox, provider: &str) -> SandboxStrength {
+    match sandbox.strength() {
+        SandboxStrength::WritesAndTcp if provider == demo::NAME => SandboxStrength::Writes,
+        strength => strength,
+    }
 }
 
 fn workspace(
@@ -142,7 +164,10 @@ fn offer(arguments: &CliArgs, config: &Config, tools: &Tools) -> Result<ToolOffe
         return Ok(ToolOffer::Only { names: Vec::new(), source: "--no-tools".to_owned() });
     }
     let Some(names) = config.settings.tools() else { return Ok(ToolOffer::All) };
-    tools.restrict(names).map_err(CliFailure::usage)?;
+    // The tools of MCP servers aren't known yet.
+    let mut known = tools.expand_sets(names);
+    known.retain(|name| !name.starts_with(crate::mcp::TOOL_PREFIX));
+    tools.restrict(&known).map_err(CliFailure::usage)?;
     let source = match config.settings.value(&setting::TOOLS).1 {
         source @ (SettingSource::File(_) | SettingSource::Project(_)) => {
             format!("the setting tools in {source}")

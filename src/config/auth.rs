@@ -67,7 +67,7 @@ pub fn store_key(path: &Path, provider: &str, key: &SecretString) -> Result<(), 
         Some(Value::Object(entry)) => _ = entry.insert("key".to_owned(), key),
         Some(_) | None => _ = object.insert(provider.to_owned(), json!({ "key": key })),
     }
-    store(path, &object)
+    store_object(path, &object)
 }
 
 /// Removes a provider's entry from the file.
@@ -79,17 +79,19 @@ pub fn remove_key(path: &Path, provider: &str) -> Result<KeyRemoval, ConfigError
     if object.shift_remove(provider).is_none() {
         return Ok(KeyRemoval::NotThere);
     }
-    store(path, &object)?;
+    store_object(path, &object)?;
     Ok(KeyRemoval::Removed)
 }
 
-fn store(path: &Path, object: &Map<String, Value>) -> Result<(), ConfigError> {
+/// Stores a file of secrets, readable by the user only.
+pub(super) fn store_object(path: &Path, object: &Map<String, Value>) -> Result<(), ConfigError> {
     let text = serde_json::to_string_pretty(object).unwrap_or_default() + "\n";
     replace(path, &text, FilePermissions::UserOnly)
         .map_err(|source| ConfigError::Io { path: path.to_owned(), source })
 }
 
-fn read_object(path: &Path) -> Result<Map<String, Value>, ConfigError> {
+/// Reads a file of secrets; empty if it doesn't exist.
+pub(super) fn read_object(path: &Path) -> Result<Map<String, Value>, ConfigError> {
     if !fs::exists(path).unwrap_or(true) {
         return Ok(Map::new());
     }

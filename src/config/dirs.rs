@@ -65,6 +65,12 @@ impl Folders {
         self.config.join("auth.json")
     }
 
+    /// The path of the file of logins at MCP servers.
+    #[must_use]
+    pub fn mcp_auth(&self) -> PathBuf {
+        self.config.join("mcp-auth.json")
+    }
+
     /// The folder of the session logs.
     #[must_use]
     pub fn sessions(&self) -> PathBuf {

@@ -1,11 +1,13 @@
-//! Writes one setting into a settings file, keeping all other content and its order.
+//! Changes a settings file, keeping all other content and its order.
 
+use std::fs;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use super::error::{ConfigError, read};
+use super::file_lock::FileLock;
 use crate::files;
 use crate::setting::{Setting, SettingValue};
 
@@ -17,16 +19,73 @@ use crate::setting::{Setting, SettingValue};
 pub fn store_setting(path: &Path, setting: &Setting, value: &str) -> Result<(), ConfigError> {
     let setting_error = |source| ConfigError::Setting { origin: path.display().to_string(), source };
     let value = if value.trim().is_empty() { None } else { setting.parse(value).map_err(setting_error)? };
-    // A dangling link exists too: it must not be replaced with a file.
-    let mut object: Map<String, Value> = if path.symlink_metadata().is_ok() {
-        serde_json::from_str(&read(path)?).map_err(|error| ConfigError::not_json(path, &error))?
-    } else {
-        Map::new()
+    let change = |object: &mut Map<String, Value>| {
+        put(object, setting.name, value.map(json));
+        Ok(())
     };
-    put(&mut object, setting.name, value.map(json));
-    let text = serde_json::to_string_pretty(&object).unwrap_or_default() + "\n";
-    replace(path, &text, FilePermissions::Keep)
-        .map_err(|source| ConfigError::Io { path: path.to_owned(), source })
+    change_object(path, |_| Ok(()), change).map(drop)
+}
+
+/// A change of a settings file. The file is locked for other tillers until the value is dropped.
+#[derive(Debug)]
+pub struct FileChange {
+    path: PathBuf,
+    before: Option<String>,
+    text: String,
+    _lock: Option<FileLock>,
+}
+
+impl FileChange {
+    /// The text of the file.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Restores the former text, unless the file has another one than was written.
+    ///
+    /// # Errors
+    /// If the file can't be read or written.
+    pub fn undo(self) -> Result<(), ConfigError> {
+        let io_error = |source| ConfigError::Io { path: self.path.clone(), source };
+        match &self.before {
+            _ if read(&self.path)? != self.text => Ok(()),
+            Some(before) => replace(&self.path, before, FilePermissions::Keep).map_err(io_error),
+            None => fs::remove_file(&self.path).map_err(io_error),
+        }
+    }
+}
+
+/// Changes the object in a settings file, unless `check` refuses its text; everything else in it keeps its order. The
+/// file is created or replaced atomically if anything changed; symbolic links are followed.
+pub(super) fn change_object(
+    path: &Path,
+    check: impl FnOnce(Option<&str>) -> Result<(), ConfigError>,
+    change: impl FnOnce(&mut Map<String, Value>) -> Result<(), ConfigError>,
+) -> Result<FileChange, ConfigError> {
+    let io_error = |source| ConfigError::Io { path: path.to_owned(), source };
+    // A dangling link exists too: it must not be replaced with a file.
+    let exists = || path.symlink_metadata().is_ok();
+    if exists() {
+        read(path)?;
+    }
+    let lock = FileLock::acquire(path).map_err(io_error)?;
+    let before = if exists() { Some(read(path)?) } else { None };
+    check(before.as_deref())?;
+    let mut object: Map<String, Value> = match &before {
+        Some(text) => serde_json::from_str(text).map_err(|error| ConfigError::not_json(path, &error))?,
+        None => Map::new(),
+    };
+    let former = object.clone();
+    change(&mut object)?;
+    let text = if object == former {
+        before.clone().unwrap_or_default()
+    } else {
+        let text = serde_json::to_string_pretty(&object).unwrap_or_default() + "\n";
+        replace(path, &text, FilePermissions::Keep).map_err(io_error)?;
+        text
+    };
+    Ok(FileChange { path: path.to_owned(), before, text, _lock: lock })
 }
 
 /// Sets a value where the file already has it, under the dotted name or nested; otherwise nested.
@@ -88,7 +147,6 @@ pub(super) fn replace(path: &Path, text: &str, permissions: FilePermissions) -> 
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
@@ -165,6 +223,49 @@ mod tests {
         symlink(folder.path().join("gone/real.json"), &link).unwrap();
         assert!(store_setting(&link, &setting::SYNC, "turn").is_err());
         assert!(link.symlink_metadata().unwrap().is_symlink());
+    }
+
+    #[test]
+    fn change_object_undone_or_unchanged_leaves_the_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("settings.json");
+        let put = |object: &mut Map<String, Value>| {
+            object.insert("a".to_owned(), 1.into());
+            Ok(())
+        };
+        drop(change_object(&path, |_| Ok(()), |_| Ok(())).unwrap());
+        assert!(!path.exists());
+        change_object(&path, |_| Ok(()), put).unwrap().undo().unwrap();
+        assert!(!path.exists());
+        fs::write(&path, "{}").unwrap();
+        drop(change_object(&path, |_| Ok(()), |_| Ok(())).unwrap());
+        change_object(&path, |_| Ok(()), put).unwrap().undo().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{}");
+        let change = change_object(&path, |_| Ok(()), put).unwrap();
+        fs::write(&path, "{\"b\": 2}").unwrap();
+        change.undo().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{\"b\": 2}");
+    }
+
+    #[test]
+    fn change_object_concurrent_changes_are_all_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("settings.json");
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let path = &path;
+                scope.spawn(move || {
+                    let put = |object: &mut Map<String, Value>| {
+                        object.insert(number.to_string(), true.into());
+                        std::thread::yield_now();
+                        Ok(())
+                    };
+                    drop(change_object(path, |_| Ok(()), put).unwrap());
+                });
+            }
+        });
+        let object: Map<String, Value> = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        assert_eq!(object.len(), 8);
     }
 
     #[test]

@@ -31,6 +31,22 @@ pub enum ConfigError {
         /// The parser's message.
         message: String,
     },
+    /// The MCP servers of a file are no object.
+    #[error("{path}: `{key}` is not an object")]
+    Servers {
+        /// The file.
+        path: PathBuf,
+        /// The key of the servers.
+        key: &'static str,
+    },
+    /// The rules of a file can't be changed.
+    #[error("{path}: {problem}")]
+    Rules {
+        /// The file.
+        path: PathBuf,
+        /// The problem.
+        problem: &'static str,
+    },
     /// A setting's value is invalid.
     #[error("{origin}")]
     Setting {
@@ -59,7 +75,12 @@ impl ConfigError {
             Self::Json { .. } => {
                 Some("fix the file in an editor; tiller won't write to it until it is valid")
             }
-            Self::NoHome | Self::Io { .. } | Self::Setting { .. } | Self::Flag { .. } => None,
+            Self::NoHome
+            | Self::Io { .. }
+            | Self::Servers { .. }
+            | Self::Rules { .. }
+            | Self::Setting { .. }
+            | Self::Flag { .. } => None,
         }
     }
 

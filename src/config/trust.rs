@@ -1,7 +1,7 @@
 //! Trust in projects: a project's files that take effect, and the user's decisions about them.
 //!
-//! A project's `.tiller/settings.json`, everything below `.tiller/extensions` and its `.env` take effect only
-//! after the user has trusted these files in their current state. Decisions are stored in `trust.json` by the
+//! A project's `.tiller/settings.json`, everything below `.tiller/extensions` and `.tiller/hooks`, its `.mcp.json` and its
+//! `.env` take effect only after the user has trusted these files in their current state. Decisions are stored in `trust.json` by the
 //! project's canonical path and a hash of the files; any change invalidates them. This module doesn't ask the
 //! user.
 
@@ -16,6 +16,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::error::ConfigError;
+use super::file_lock::FileLock;
+use super::mcp::PROJECT_FILE;
 use crate::files;
 use crate::files::git::up_to_repository;
 use crate::unit::UnixMs;
@@ -23,7 +25,10 @@ use crate::unit::UnixMs;
 /// Name of a project's folder for tiller.
 const PROJECT_FOLDER: &str = ".tiller";
 
-/// Maximum number of files below the extension folder; a project with more can't be trusted.
+/// Folders below the project's folder that hold programs: extensions, and scripts for hooks.
+const PROGRAM_FOLDERS: [&str; 2] = ["extensions", "hooks"];
+
+/// Maximum number of files below each of them; a project with more can't be trusted.
 const MAX_FILES: usize = 2_000;
 
 /// Maximum total size of the files in bytes: half a second of hashing. A larger project can't be trusted.
@@ -37,8 +42,15 @@ const CHUNK: usize = 64 * 1024;
 pub struct Project {
     root: PathBuf,
     active_files: Vec<PathBuf>,
-    /// The hash of the files, or the reason that they can't be trusted.
-    fingerprint: Result<String, String>,
+    /// The digest of each of the files, or the reason that they can't be trusted.
+    digests: Result<Vec<FileDigest>, String>,
+}
+
+/// A digest of a file: trust in it ends when it changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct FileDigest {
+    is_executable: bool,
+    content_hash: String,
 }
 
 /// The user's decision about a project.
@@ -55,8 +67,8 @@ pub enum TrustAnswer {
 }
 
 impl Project {
-    /// Finds the project of a directory: the nearest folder with a `.tiller` that has files needing trust, from
-    /// the directory up to the repository's root. `user_config`, the user's own configuration folder, is no
+    /// Finds the project of a directory: the nearest folder with a `.tiller` or `.mcp.json` that has files needing
+    /// trust, from the directory up to the repository's root. `user_config`, the user's own configuration folder, is no
     /// project.
     #[must_use]
     pub fn find(cwd: &Path, user_config: &Path) -> Option<Self> {
@@ -66,7 +78,7 @@ impl Project {
         };
         up_to_repository(cwd)
             .into_iter()
-            .filter(|folder| folder.join(PROJECT_FOLDER).is_dir())
+            .filter(|folder| folder.join(PROJECT_FOLDER).is_dir() || folder.join(PROJECT_FILE).is_file())
             .filter_map(|folder| folder.canonicalize().ok())
             .filter(|root| !is_user_config(root))
             .map(Self::read)
@@ -74,19 +86,23 @@ impl Project {
     }
 
     fn read(root: PathBuf) -> Self {
-        let single = [settings_path(&root), root.join(".env")];
-        let mut active_files: Vec<PathBuf> = single.into_iter().filter(|path| path.is_file()).collect();
+        // Beside `.mcp.json` alone, `.env` is for the project's own programs.
+        let env = root.join(PROJECT_FOLDER).is_dir().then(|| root.join(".env"));
+        let single = [settings_path(&root), root.join(PROJECT_FILE)].into_iter().chain(env);
+        let mut active_files: Vec<PathBuf> = single.filter(|path| path.is_file()).collect();
         let outside =
             active_files.iter().find(|path| !is_within(&root, path)).map(|path| outside_link_error(path));
-        let mut extension_files = Vec::new();
-        let listed = list(&root, &root.join(PROJECT_FOLDER).join("extensions"), &mut extension_files);
-        extension_files.sort();
-        active_files.extend(extension_files);
-        let fingerprint = outside
+        let mut programs = Vec::new();
+        let listed = PROGRAM_FOLDERS
+            .iter()
+            .try_for_each(|name| list(&root, &root.join(PROJECT_FOLDER).join(name), &mut programs));
+        programs.sort();
+        active_files.extend(programs);
+        let digests = outside
             .map_or(listed, Err)
-            .and_then(|()| fingerprint(&root, &active_files))
+            .and_then(|()| file_digests(&root, &active_files))
             .map_err(|error| error.to_string());
-        Self { root, active_files, fingerprint }
+        Self { root, active_files, digests }
     }
 
     /// The canonical path of its folder.
@@ -104,6 +120,12 @@ impl Project {
     /// The path of its settings file, if it exists.
     pub(super) fn settings(&self) -> Option<PathBuf> {
         let path = settings_path(&self.root);
+        self.active_files.contains(&path).then_some(path)
+    }
+
+    /// The path of its `.mcp.json`, if it exists.
+    pub(super) fn mcp_file(&self) -> Option<PathBuf> {
+        let path = self.root.join(PROJECT_FILE);
         self.active_files.contains(&path).then_some(path)
     }
 
@@ -133,7 +155,61 @@ impl Project {
     /// The reason why it can't be trusted, if any.
     #[must_use]
     pub fn trust_obstacle(&self) -> Option<&str> {
-        self.fingerprint.as_ref().err().map(String::as_str)
+        self.digests.as_ref().err().map(String::as_str)
+    }
+
+    /// The settings file that tiller may write for the user, which may not exist; `None` if the project has no folder
+    /// for it, because creating one would let other files take effect.
+    #[must_use]
+    pub fn writable_settings(&self) -> Option<PathBuf> {
+        let folder = self.root.join(PROJECT_FOLDER);
+        (folder.is_dir() && is_within(&self.root, &folder)).then(|| settings_path(&self.root))
+    }
+
+    /// Returns true if its settings file had this text, or none, when this value was created.
+    pub(super) fn has_settings(&self, text: Option<&str>) -> bool {
+        let settings = settings_path(&self.root);
+        let trusted = self.files().map(|mut files| files.find(|(path, _)| **path == settings));
+        let hash = text.map(|text| hex(&Sha256::digest(text.as_bytes())));
+        trusted.is_ok_and(|file| file.map(|(_, file)| &file.content_hash) == hash.as_ref())
+    }
+
+    /// The project after its settings file was changed to this text; `None` if it has another text, or another file
+    /// has changed.
+    #[must_use]
+    pub fn with_settings(&self, text: &str) -> Option<Self> {
+        let now = Self::read(self.root.clone());
+        let settings = settings_path(&self.root);
+        let others = |project: &Self| -> Option<Vec<(PathBuf, FileDigest)>> {
+            let files = project.files().ok()?.filter(|(path, _)| **path != settings);
+            Some(files.map(|(path, file)| (path.clone(), file.clone())).collect())
+        };
+        let is_written = now.files().ok()?.any(|(path, file)| {
+            *path == settings && file.content_hash == hex(&Sha256::digest(text.as_bytes()))
+        });
+        let before = others(self)?;
+        (is_written && others(&now)? == before).then_some(now)
+    }
+
+    /// The files with their digests.
+    fn files(&self) -> Result<impl Iterator<Item = (&PathBuf, &FileDigest)>, &str> {
+        let digests = self.digests.as_ref().map_err(String::as_str)?;
+        Ok(self.active_files.iter().zip(digests))
+    }
+
+    /// The hash of the names and digests of the files.
+    fn fingerprint(&self) -> Option<String> {
+        let mut digest = Sha256::new();
+        let mut field = |bytes: &[u8]| {
+            digest.update((bytes.len() as u64).to_le_bytes());
+            digest.update(bytes);
+        };
+        for (path, file) in self.files().ok()? {
+            field(path.strip_prefix(&self.root).unwrap_or(path).as_os_str().as_bytes());
+            field(&[u8::from(file.is_executable)]);
+            field(file.content_hash.as_bytes());
+        }
+        Some(hex(&digest.finalize()))
     }
 
     /// Returns true if the files are unchanged since this value was created.
@@ -217,20 +293,14 @@ fn outside_link_error(path: &Path) -> io::Error {
     io::Error::other(format!("{} is a link to a file outside the project", path.display()))
 }
 
-/// Hashes names, executable bits and contents.
-fn fingerprint(root: &Path, files: &[PathBuf]) -> io::Result<String> {
-    let mut digest = Sha256::new();
-    let mut field = |bytes: &[u8]| {
-        digest.update((bytes.len() as u64).to_le_bytes());
-        digest.update(bytes);
-    };
+/// Computes the digests of files.
+fn file_digests(root: &Path, files: &[PathBuf]) -> io::Result<Vec<FileDigest>> {
     let mut budget = MAX_BYTES;
-    for path in files {
-        field(path.strip_prefix(root).unwrap_or(path).as_os_str().as_bytes());
-        field(&[u8::from(is_executable(path))]);
-        field(content_hash(root, path, &mut budget)?.as_bytes());
-    }
-    Ok(hex(&digest.finalize()))
+    let digest = |path: &PathBuf| {
+        let content_hash = content_hash(root, path, &mut budget)?;
+        Ok(FileDigest { is_executable: is_executable(path), content_hash })
+    };
+    files.iter().map(digest).collect()
 }
 
 /// Hashes a file of at most `left` bytes and subtracts its size from `left`. Dangling links, pipes and devices
@@ -293,8 +363,8 @@ impl TrustStore {
     pub fn answer(&self, project: &Project) -> TrustAnswer {
         let records = self.load();
         let record = project.root.to_str().and_then(|root| records.projects.get(root));
-        match (record, &project.fingerprint) {
-            (Some(record), Ok(fingerprint)) => match (record.trusted, record.sha256 == *fingerprint) {
+        match (record, project.fingerprint()) {
+            (Some(record), Some(fingerprint)) => match (record.trusted, record.sha256 == fingerprint) {
                 (true, true) => TrustAnswer::Trusted,
                 (false, true) => TrustAnswer::Refused,
                 (true, false) => TrustAnswer::Changed,
@@ -310,16 +380,20 @@ impl TrustStore {
     /// # Errors
     /// If the store can't be written.
     pub fn remember(&self, project: &Project, answer: TrustAnswer, now: UnixMs) -> Result<(), ConfigError> {
-        let (Some(root), Ok(sha256)) = (project.root.to_str(), &project.fingerprint) else { return Ok(()) };
-        let mut records = self.load();
+        let (Some(root), Some(sha256)) = (project.root.to_str(), project.fingerprint()) else {
+            return Ok(());
+        };
         let trusted = match answer {
             TrustAnswer::Trusted => true,
             TrustAnswer::Refused => false,
             TrustAnswer::Changed | TrustAnswer::Unasked => return Ok(()),
         };
-        let record = StoredTrust { sha256: sha256.clone(), trusted, decided_at: now.to_iso() };
+        let io_error = |source| ConfigError::Io { path: self.path.clone(), source };
+        let _lock = FileLock::acquire(&self.path).map_err(io_error)?;
+        let mut records = self.load();
+        let record = StoredTrust { sha256, trusted, decided_at: now.to_iso() };
         records.projects.insert(root.to_owned(), record);
-        self.store(&records).map_err(|source| ConfigError::Io { path: self.path.clone(), source })
+        self.store(&records).map_err(io_error)
     }
 
     fn load(&self) -> TrustRecords {
@@ -410,8 +484,9 @@ mod tests {
         let part = write(&root, ".tiller/extensions/lib/part.py", "x = 1");
         let env = write(&root, ".env", "A=1");
         make_executable(&guard);
+        let hook = write(&root, ".tiller/hooks/check.sh", "exit 2");
         let project = find(&root).unwrap();
-        assert_eq!(project.active_files(), [settings, env, guard.clone(), part]);
+        assert_eq!(project.active_files(), [settings, env, guard.clone(), part, hook]);
         assert_eq!(project.extensions(), [guard]);
     }
 
@@ -430,7 +505,8 @@ mod tests {
         let mode = store.path.metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
 
-        let changes: [&dyn Fn(); 4] = [
+        let changes: [&dyn Fn(); 5] = [
+            &|| drop(write(folder.path(), ".tiller/hooks/check.sh", "exit 2")),
             &|| fs::write(&guard, "2").unwrap(),
             &|| make_executable(&guard),
             &|| drop(write(folder.path(), ".tiller/extensions/lib/new", "")),
@@ -443,6 +519,31 @@ mod tests {
             trust(TrustAnswer::Trusted);
             assert_eq!(answer(), TrustAnswer::Trusted);
         }
+    }
+
+    #[test]
+    fn project_with_settings_accepts_that_change_only() {
+        let folder = TempDir::new().unwrap();
+        let env = write(folder.path(), ".env", "A=1");
+        let settings = write(folder.path(), ".tiller/settings.json", "{}");
+        let project = find(folder.path()).unwrap();
+        assert_eq!(project.writable_settings().unwrap(), settings.canonicalize().unwrap());
+        fs::write(&settings, "{\"a\": 1}").unwrap();
+        let changed = project.with_settings("{\"a\": 1}").unwrap();
+        assert!(changed.is_unchanged());
+        assert_eq!(project.with_settings("{}"), None, "the file has another text");
+        fs::write(env, "A=2").unwrap();
+        assert_eq!(project.with_settings("{\"a\": 1}"), None, "another file has changed");
+    }
+
+    #[test]
+    fn project_without_folder_has_no_writable_settings() {
+        let folder = TempDir::new().unwrap();
+        write(folder.path(), ".mcp.json", "{}");
+        assert_eq!(find(folder.path()).unwrap().writable_settings(), None);
+        let outside = TempDir::new().unwrap();
+        std::os::unix::fs::symlink(outside.path(), folder.path().join(".tiller")).unwrap();
+        assert_eq!(find(folder.path()).unwrap().writable_settings(), None);
     }
 
     #[test]

@@ -23,7 +23,9 @@ impl Denials {
     pub(super) fn add(&mut self, denial: &Denial) {
         let group = match denial.cause {
             DenialCause::NoApprover => DenialReason::NoApprover(denial.allowed_by),
-            DenialCause::Policy | DenialCause::Extension => DenialReason::Forbidden(denial.reason.clone()),
+            DenialCause::Policy | DenialCause::Extension | DenialCause::Loop => {
+                DenialReason::Forbidden(denial.reason.clone())
+            }
         };
         match self.groups.iter_mut().find(|(other, _)| *other == group) {
             Some((_, count)) => *count += 1,

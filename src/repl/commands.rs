@@ -7,10 +7,12 @@ use tokio::task::spawn_blocking;
 use super::input::ReplCommand;
 use super::tree;
 use crate::agent::{
-    AgentError, AgentSession, ApprovalMode, BranchSummary, ContextBreakdown, Permission, SessionStats, Status,
+    AgentError, AgentSession, ApprovalMode, BranchSummary, ContextBreakdown, RuleStore, SessionStats, Status,
+    ToolServerStatus,
 };
+use crate::background_job::CommandJob;
 use crate::event::{QueueItem, QueueKind};
-use crate::id::{EntryId, QueueId};
+use crate::id::{EntryId, JobId, QueueId};
 use crate::session::annotations::Annotations;
 use crate::session::{SessionScope, SessionSummary, chain};
 use crate::unit::Tokens;
@@ -22,7 +24,11 @@ const MAX_SESSIONS: usize = 20;
 pub(super) type CommandResult = Result<String, String>;
 
 /// Runs a command; quitting and keys are handled by the REPL itself.
-pub(super) async fn execute(agent: &AgentSession, command: ReplCommand) -> CommandResult {
+pub(super) async fn execute(
+    agent: &AgentSession,
+    rules: Option<&RuleStore>,
+    command: ReplCommand,
+) -> CommandResult {
     let result = match command {
         ReplCommand::Help => agent.slash_commands().await.map(|commands| super::help::text(&commands)),
         // Handled by the REPL.
@@ -44,10 +50,13 @@ pub(super) async fn execute(agent: &AgentSession, command: ReplCommand) -> Comma
         ReplCommand::Approval(Some(mode)) => {
             agent.set_approval(mode).await.map(|()| format!("approval: {}, for this session\n", mode.name()))
         }
+        ReplCommand::Plan => toggle_plan(agent).await,
         ReplCommand::Compact(instructions) => agent.compact(instructions).await.map(|_| String::new()),
         ReplCommand::Truncate => agent.truncate().await.map(|_| String::new()),
         ReplCommand::Session => session_facts(agent).await,
         ReplCommand::Context => agent.context_breakdown().await.map(|breakdown| context_text(&breakdown)),
+        ReplCommand::Mcp => agent.tool_servers().await.map(|servers| servers_text(&servers)),
+        ReplCommand::Jobs(to_stop) => jobs(agent, to_stop).await,
         ReplCommand::Tree => Ok(tree::text(&agent.reader())),
         ReplCommand::Go(fragment) => {
             let entry = find(agent, &fragment)?;
@@ -60,8 +69,8 @@ pub(super) async fn execute(agent: &AgentSession, command: ReplCommand) -> Comma
         }
         ReplCommand::Clone => report_switch(agent.clone_session().await, "copied the session"),
         ReplCommand::Label(label) => return relabel(agent, label).await,
-        ReplCommand::Permissions(None) => agent.permissions().await.map(|all| permissions(&all)),
-        ReplCommand::Permissions(Some(number)) => return revoke(agent, &number).await,
+        ReplCommand::Permissions(None) => permissions(agent).await,
+        ReplCommand::Permissions(Some(number)) => return revoke(agent, rules, &number).await,
         ReplCommand::AddDir(folder) => {
             agent.add_folder(folder).await.map(|allowed| format!("allowed for this session: {allowed}\n"))
         }
@@ -75,9 +84,18 @@ pub(super) async fn execute(agent: &AgentSession, command: ReplCommand) -> Comma
             agent.remove_queued(id).await.map(|item| format!("removed from the queue: {}\n", item.text))
         }
         ReplCommand::Stop => agent.abort().await.map(|items| format_returned(&items)),
-        ReplCommand::Reload => agent.reload().await.map(|_| "reloaded\n".to_owned()),
+        ReplCommand::Reload => reload(agent, rules).await,
     };
     result.map_err(|error| error_text(&error))
+}
+
+/// Reloads skills, templates and context files, and the rules of the settings.
+async fn reload(agent: &AgentSession, rules: Option<&RuleStore>) -> Result<String, AgentError> {
+    agent.reload().await?;
+    if let Some(store) = rules {
+        agent.reload_rules(store).await?;
+    }
+    Ok("reloaded\n".to_owned())
 }
 
 /// Formats an error with its hint.
@@ -170,6 +188,13 @@ async fn levels(agent: &AgentSession) -> Result<String, AgentError> {
     Ok(format!("thinking: {}; levels: {}\n", current.name(), names.join(", ")))
 }
 
+/// Enters plan mode, or leaves it for the mode before.
+async fn toggle_plan(agent: &AgentSession) -> Result<String, AgentError> {
+    agent.toggle_plan().await?;
+    let mode = agent.state().await?.state.approval;
+    Ok(format!("approval: {mode}, for this session\n"))
+}
+
 async fn approval_modes(agent: &AgentSession) -> Result<String, AgentError> {
     let current = agent.state().await?.state.approval;
     let names = ApprovalMode::ALL.map(ApprovalMode::name);
@@ -189,26 +214,40 @@ async fn relabel(agent: &AgentSession, label: Option<String>) -> CommandResult {
     agent.label(entry, label).await.map(|()| message).map_err(|error| error_text(&error))
 }
 
-fn permissions(permissions: &[Permission]) -> String {
-    let line = |(at, permission): (usize, &Permission)| {
-        format!(
-            "{}, {}, this session: {}\n",
-            at + 1,
-            permission.tool(),
-            tree::truncate(&permission.to_string())
-        )
-    };
-    let text: String = permissions.iter().enumerate().map(line).collect();
-    if text.is_empty() { "no permissions in this session\n".to_owned() } else { text }
+/// Lists the rules of the session, then those of the settings.
+async fn permissions(agent: &AgentSession) -> Result<String, AgentError> {
+    let of_session = agent.permissions().await?;
+    let of_session = of_session
+        .iter()
+        .map(|rule| (format!("{}, this session", rule.tool()), tree::truncate(&rule.to_string())));
+    let of_settings = agent.configured_rules().await?;
+    let of_settings =
+        of_settings.iter().map(|rule| (rule.source().to_string(), tree::truncate(&rule.to_string())));
+    let all = of_session.chain(of_settings).enumerate();
+    let text: String = all.map(|(at, (whose, rule))| format!("{}, {whose}: {rule}\n", at + 1)).collect();
+    let none = || "no rules, neither in this session nor in the settings\n".to_owned();
+    Ok(if text.is_empty() { none() } else { text })
 }
 
-async fn revoke(agent: &AgentSession, number: &str) -> CommandResult {
-    let permissions = agent.permissions().await.map_err(|error| error_text(&error))?;
+/// Removes the rule with a number of [`permissions`], one of the settings from its file.
+async fn revoke(agent: &AgentSession, rules: Option<&RuleStore>, number: &str) -> CommandResult {
+    let of_session = agent.permissions().await.map_err(|error| error_text(&error))?;
+    let of_settings = agent.configured_rules().await.map_err(|error| error_text(&error))?;
     let at = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-    let permission = at.and_then(|at| permissions.get(at)).cloned();
-    let permission = permission.ok_or("no permission has this number; /permissions lists them")?;
-    let message = format!("revoked: {permission}\n");
-    agent.revoke_permission(permission).await.map(|()| message).map_err(|error| error_text(&error))
+    let at = at.ok_or("no permission has this number; /permissions lists them")?;
+    if let Some(permission) = of_session.get(at).cloned() {
+        let message = format!("revoked: {permission}\n");
+        return agent
+            .revoke_permission(permission)
+            .await
+            .map(|()| message)
+            .map_err(|error| error_text(&error));
+    }
+    let rule = of_settings.iter().nth(at - of_session.len()).cloned();
+    let rule = rule.ok_or("no permission has this number; /permissions lists them")?;
+    let store = rules.ok_or("there is no settings file here")?;
+    let message = format!("removed from {}: {rule}\n", rule.source());
+    agent.remove_rule(store, rule).await.map(|()| message).map_err(|error| error_text(&error))
 }
 
 async fn find_queued(agent: &AgentSession, number: &str) -> Result<QueueId, String> {
@@ -237,6 +276,34 @@ async fn session_facts(agent: &AgentSession) -> Result<String, AgentError> {
     let breakdown = agent.context_breakdown().await?;
     let files: String = breakdown.files().map(|path| format!("context file: {}\n", path.display())).collect();
     Ok(session_text(&status, &stats) + &files)
+}
+
+/// Formats the MCP servers.
+fn servers_text(servers: &[ToolServerStatus]) -> String {
+    if servers.is_empty() {
+        return "no MCP servers\n".to_owned();
+    }
+    servers.iter().flat_map(ToolServerStatus::lines).map(|line| line + "\n").collect()
+}
+
+/// Stops a background job, or lists all.
+async fn jobs(agent: &AgentSession, to_stop: Option<JobId>) -> Result<String, AgentError> {
+    let Some(id) = to_stop else { return Ok(jobs_text(&agent.background_jobs().await?)) };
+    agent.stop_background_job(id.clone()).await?;
+    Ok(format!("stopped background job {id}\n"))
+}
+
+/// Formats the background jobs, one line for each, with the last line of its output.
+fn jobs_text(jobs: &[CommandJob]) -> String {
+    if jobs.is_empty() {
+        return "no background jobs\n".to_owned();
+    }
+    let line = |job: &CommandJob| {
+        let last = Some(&job.last_line).filter(|last| !last.is_empty());
+        let last = last.map(|last| format!("  {last}\n")).unwrap_or_default();
+        format!("{}: {}: {}\n{last}", job.job_id, job.status, job.short_command())
+    };
+    jobs.iter().map(line).collect()
 }
 
 /// Formats the contents of the context window, one line for each part.

@@ -3,6 +3,7 @@
 use crate::agent::slash_command::InteractiveFrontEnd::Plain;
 use crate::agent::slash_command::{self, BuiltInCommand, CommandSpec, ParsedLine, parse_level, parse_mode};
 use crate::agent::{AgentCommand, ApprovalMode, BashContext, unrunnable};
+use crate::id::JobId;
 use crate::message::ThinkingLevel;
 use crate::suggest;
 
@@ -33,10 +34,14 @@ pub(super) enum ReplCommand {
     Model(Option<String>),
     Thinking(Option<ThinkingLevel>),
     Approval(Option<ApprovalMode>),
+    Plan,
     Compact(Option<String>),
     Truncate,
     Session,
     Context,
+    Mcp,
+    /// Lists the background jobs, or stops one.
+    Jobs(Option<JobId>),
     Tree,
     Go(String),
     Fork(Option<String>),
@@ -114,10 +119,13 @@ fn built_in(row: &CommandSpec, argument: &str) -> InputLine {
         BuiltInCommand::Model => ReplCommand::Model(optional),
         BuiltInCommand::Thinking => return choice(argument, parse_level, ReplCommand::Thinking),
         BuiltInCommand::Approval => return choice(argument, parse_mode, ReplCommand::Approval),
+        BuiltInCommand::Plan => ReplCommand::Plan,
         BuiltInCommand::Compact => ReplCommand::Compact(optional),
         BuiltInCommand::Truncate => ReplCommand::Truncate,
         BuiltInCommand::Session => ReplCommand::Session,
         BuiltInCommand::Context => ReplCommand::Context,
+        BuiltInCommand::Mcp => ReplCommand::Mcp,
+        BuiltInCommand::Jobs => return jobs(argument),
         BuiltInCommand::Tree => ReplCommand::Tree,
         BuiltInCommand::Go => return require("an entry id; /tree shows the ids", ReplCommand::Go),
         BuiltInCommand::Fork => ReplCommand::Fork(optional),
@@ -178,6 +186,14 @@ fn permissions(argument: &str) -> InputLine {
     }
 }
 
+fn jobs(argument: &str) -> InputLine {
+    match argument.split_whitespace().collect::<Vec<_>>()[..] {
+        [] => InputLine::Command(ReplCommand::Jobs(None)),
+        ["stop", id] => InputLine::Command(ReplCommand::Jobs(Some(id.into()))),
+        _ => InputLine::Invalid("/jobs lists them, /jobs stop ID stops one".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,6 +231,7 @@ mod tests {
             ("/skill:commit now", InputLine::Prompt("/skill:commit now".into())),
             ("/commit now", InputLine::Prompt("/skill:commit now".into())),
             ("/clear", InputLine::Command(ReplCommand::New)),
+            ("/jobs stop job_2", InputLine::Command(ReplCommand::Jobs(Some("job_2".into())))),
             ("/perm revoke 2", InputLine::Command(ReplCommand::Permissions(Some("2".into())))),
             ("/login openai sk-hush", InputLine::Command(ReplCommand::Login(Some("openai".into())))),
             ("/etc/hosts has what in it?", InputLine::Prompt("/etc/hosts has what in it?".into())),
@@ -238,7 +255,7 @@ mod tests {
                 "/thinking most",
                 "unknown thinking level; choose one of off, minimal, low, medium, high, xhigh",
             ),
-            ("/approval never", "unknown approval mode; choose one of ask, auto, read-only"),
+            ("/approval never", "unknown approval mode; choose one of ask, auto, plan, read-only"),
             ("!", "no command given; `!COMMAND` runs one in the shell"),
             ("> ", "the message is empty"),
             ("/now", "the message is empty"),

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::login::EchoGuard;
-use crate::agent::{AgentError, CredentialStore};
+use crate::agent::{AgentError, CredentialStore, RuleStore};
 
 /// Options of the REPL.
 #[derive(Clone, Debug)]
@@ -16,6 +16,8 @@ pub struct ReplOptions {
     pub input_mode: InputMode,
     /// Stores API keys for `/login` and `/logout`; without it, both are refused.
     pub keys: Option<CredentialStore>,
+    /// Saves and removes rules of the settings; without it, both are refused.
+    pub rules: Option<RuleStore>,
     /// Disables the terminal's echo while a key is typed; `None` if input is not a terminal.
     pub echo_guard: Option<EchoGuard>,
     /// Lines printed at the start.

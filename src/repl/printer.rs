@@ -274,6 +274,10 @@ fn background_text(event: &EventKind) -> Option<String> {
         EventKind::CompactionEnd { error_message: Some(message), .. } => {
             format!("compaction failed: {message}")
         }
+        EventKind::BackgroundJobStart(job) => {
+            format!("background job {}: {}", job.job_id, job.short_command())
+        }
+        EventKind::BackgroundJobEnd(job) => format!("background job {}: {}", job.job_id, job.status),
         EventKind::BranchSummaryStart => "summarizing the branch".to_owned(),
         EventKind::Warning { message, hint } => {
             let hint = hint.as_ref().map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
@@ -282,6 +286,11 @@ fn background_text(event: &EventKind) -> Option<String> {
         EventKind::ApprovalResolved { decision, .. } => match decision {
             crate::event::Decision::Once | crate::event::Decision::Session => "allowed".to_owned(),
             crate::event::Decision::Deny { reason } => format!("denied: {reason}"),
+        },
+        EventKind::ElicitationResolved { action, .. } => match action {
+            crate::elicitation::ElicitationAction::Accept => "answered".to_owned(),
+            crate::elicitation::ElicitationAction::Decline => "declined".to_owned(),
+            crate::elicitation::ElicitationAction::Cancel => "the question was cancelled".to_owned(),
         },
         EventKind::ModelChanged { model } => {
             format!("{} is used from the next turn on", model.display_name())

@@ -1,6 +1,8 @@
 //! Questions to the user and their answers. Pure.
 
+use super::elicitation::ElicitationDialog;
 use crate::event::{ApprovalRequest, CompactionChoice, Decision, Preview};
+use crate::proposed_rules::ProposedRules;
 use crate::tool_catalog::ToolCatalog;
 
 /// A question that waits for the user's answer.
@@ -8,6 +10,8 @@ use crate::tool_catalog::ToolCatalog;
 pub(super) enum ReplQuestion {
     /// Approval of a tool call.
     Approval(Box<ApprovalRequest>),
+    /// A question of a server.
+    Elicitation(Box<ElicitationDialog>),
     /// A failed compaction, with its error.
     Compaction(String),
 }
@@ -17,6 +21,7 @@ impl ReplQuestion {
     pub(super) fn text(&self, tools: &ToolCatalog) -> String {
         match self {
             Self::Approval(request) => approval(request, tools),
+            Self::Elicitation(dialog) => dialog.text(),
             Self::Compaction(error) => format!(
                 "question: the summary failed: {error}\n  r = retry; t = drop older messages without a summary; g or anything else = continue with the context unchanged"
             ),
@@ -45,22 +50,53 @@ fn approval(request: &ApprovalRequest, tools: &ToolCatalog) -> String {
         "" => String::new(),
         rule => format!("a or 2 = allow for this session ({rule}); "),
     };
+    let saved = match &request.proposed {
+        None => String::new(),
+        Some(rules) => {
+            let number = if request.rule.is_empty() { 2 } else { 3 };
+            let (tool, line) = (&rules.tool, rules.line());
+            format!(
+                "always or {number} = allow always, with the rule `{tool} {line}` in your settings (always RULE = with another one); "
+            )
+        }
+    };
     format!(
-        "question: allow {}?\n  {}{preview}\n  reason: {}\n  y or 1 = allow once; {always}n or anything else = deny, with your text as the reason",
+        "question: allow {}?\n  {}{preview}\n  reason: {}\n  y or 1 = allow once; {always}{saved}n or anything else = deny, with your text as the reason",
         request.tool_name,
         subject.replace('\n', "\n  "),
         request.reason,
     )
 }
 
-/// Parses the answer to an approval request; anything that isn't clearly yes denies.
-pub(super) fn decision(answer: &str, request: &ApprovalRequest) -> Decision {
+/// The answer to an approval request.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum ApprovalAnswer {
+    Decide(Decision),
+    /// Saves rules in the user's settings, which allow the call.
+    Save(ProposedRules),
+}
+
+/// Parses the answer to an approval request.
+pub(super) fn approval_answer(answer: &str, request: &ApprovalRequest) -> ApprovalAnswer {
+    let number = if request.rule.is_empty() { "2" } else { "3" };
+    let (first, rest) = answer.trim().split_once(' ').unwrap_or((answer.trim(), ""));
+    let saved = request.proposed.as_ref().and_then(|proposed| match (first.to_lowercase().as_str(), rest) {
+        ("always", "") => Some(proposed.clone()),
+        ("always", line) => Some(ProposedRules::parse(&proposed.tool, line)),
+        (first, "") if first == number => Some(proposed.clone()),
+        _ => None,
+    });
+    saved.map_or_else(|| ApprovalAnswer::Decide(decision(answer, request)), ApprovalAnswer::Save)
+}
+
+/// Parses the answer without a rule to save; anything that isn't clearly yes denies.
+fn decision(answer: &str, request: &ApprovalRequest) -> Decision {
     let has_rule = !request.rule.is_empty();
     match answer.trim().to_lowercase().as_str() {
         "y" | "yes" | "1" => Decision::Once,
         "2" if has_rule => Decision::Session,
-        "a" | "always" => Decision::Session,
-        "" | "n" | "no" | "2" | "3" => Decision::Deny { reason: "the user rejected it".to_owned() },
+        "a" => Decision::Session,
+        "" | "n" | "no" | "2" | "3" | "4" => Decision::Deny { reason: "the user rejected it".to_owned() },
         _ => {
             let text = answer.trim();
             let text = text.strip_prefix("n ").or(text.strip_prefix("no ")).unwrap_or(text);
@@ -97,6 +133,27 @@ mod tests {
     }
 
     #[test]
+    fn approval_answer_always_saves_the_proposed_or_typed_rule() {
+        let proposed = ProposedRules::parse("bash", "rm x");
+        let request = ApprovalRequest { proposed: Some(proposed.clone()), ..request("rm") };
+        let saved = |answer| match approval_answer(answer, &request) {
+            ApprovalAnswer::Save(rules) => Some(rules.line()),
+            ApprovalAnswer::Decide(_) => None,
+        };
+        assert_eq!([saved("Always"), saved("3")], [Some("rm x".to_owned()), Some("rm x".to_owned())]);
+        assert_eq!(saved("always rm *").as_deref(), Some("rm *"));
+        assert_eq!([saved("always, please"), saved("2"), saved("4"), saved("3 x")], [None, None, None, None]);
+        let without = ApprovalRequest { proposed: None, ..request.clone() };
+        let denial = Decision::Deny { reason: "the user rejected it: always".to_owned() };
+        assert_eq!(approval_answer("always", &without), ApprovalAnswer::Decide(denial));
+        let text = ReplQuestion::Approval(Box::new(request)).text(&built_in_tools());
+        assert!(
+            text.contains("always or 3 = allow always, with the rule `bash rm x` in your settings"),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn compaction_choice_unclear_answer_changes_nothing() {
         let choices = ["R", "truncate", "", "what?"].map(compaction_choice);
         let go_on = CompactionChoice::GoOn;
@@ -110,6 +167,7 @@ mod tests {
             args: serde_json::json!({"command": "cd /\nrm -rf x"}),
             reason: "it removes files".into(),
             rule: rule.into(),
+            proposed: None,
             preview: None,
             later: 0,
         }

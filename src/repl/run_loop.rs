@@ -9,17 +9,23 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::commands::{self, CommandResult};
+use super::elicitation::{DialogStep, ElicitationDialog};
 use super::input::{InputLine, ReplCommand};
 use super::lines::LineResult;
 use super::login::{KeyPrompt, PendingLogin};
 use super::options::{InputMode, Interrupt, Outputs, ReplError, ReplExit, ReplOptions};
 use super::printer::EventPrinter;
-use super::question::{self, ReplQuestion};
+use super::question::{self, ApprovalAnswer, ReplQuestion};
 use crate::agent::{
-    AgentError, AgentSession, BufferedSubscription, PromptOptions, Received, Snapshot, StreamingBehavior,
-    Subscription,
+    AgentError, AgentSession, BufferedSubscription, PromptOptions, Received, RuleStore, Snapshot,
+    StreamingBehavior, Subscription,
 };
+use crate::elicitation::{ElicitationAnswer, ElicitationKind, ElicitationRequest};
 use crate::event::{EventKind, RunOutcome};
+use crate::files::web_page::open_web_page;
+use crate::id::CallId;
+use crate::proposed_rules::ProposedRules;
+use crate::setting::SettingScope;
 
 /// Time for a run that is stopped at the end to finish.
 const STOP_TIMEOUT: Duration = Duration::from_secs(1);
@@ -35,7 +41,7 @@ pub(super) async fn run<Out: Write, Err: Write>(
     let mut subscription = Subscription::new(agent).buffered();
     let printer = EventPrinter::new(outputs, options.input_mode, agent.tool_catalog());
     let keys = KeyPrompt::new(options.keys, options.echo_guard);
-    let mut repl = Repl::new(agent, (printer, keys), options.input_mode);
+    let mut repl = Repl::new(agent, (printer, keys, options.rules), options.input_mode);
     for line in &options.banner {
         repl.printer.note(line)?;
     }
@@ -91,6 +97,7 @@ struct Repl<'a, Out, Err> {
     agent: &'a AgentSession,
     printer: EventPrinter<Out, Err>,
     keys: KeyPrompt,
+    rules: Option<RuleStore>,
     /// The pending `/login`, if any.
     pending_login: Option<PendingLogin>,
     input_mode: InputMode,
@@ -109,13 +116,14 @@ struct Repl<'a, Out, Err> {
 impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
     fn new(
         agent: &'a AgentSession,
-        (printer, keys): (EventPrinter<Out, Err>, KeyPrompt),
+        (printer, keys, rules): (EventPrinter<Out, Err>, KeyPrompt, Option<RuleStore>),
         input_mode: InputMode,
     ) -> Self {
         Self {
             agent,
             printer,
             keys,
+            rules,
             pending_login: None,
             input_mode,
             jobs: JoinSet::new(),
@@ -161,6 +169,17 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
         Ok(end)
     }
 
+    /// Reports whether a line is a command, which is never an answer. The value of a field may look like one: a path, a
+    /// word like `quit`.
+    fn is_command(&self, line: &InputLine, begins_with_slash: bool) -> bool {
+        match self.questions.front() {
+            Some(ReplQuestion::Elicitation(dialog)) if dialog.is_at_field() => {
+                begins_with_slash && matches!(line, InputLine::Command(_))
+            }
+            _ => begins_with_slash || matches!(line, InputLine::Command(ReplCommand::Quit)),
+        }
+    }
+
     async fn line(&mut self, line: &str) -> io::Result<Option<ReplEnd>> {
         self.was_interrupted = false;
         self.printer.clear_prompt();
@@ -169,19 +188,28 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
             // Questions that arrived meanwhile were held back for the key.
             return if self.questions.is_empty() { Ok(None) } else { self.show_question().map(|()| None) };
         }
-        // A command is never an answer.
         let is_slash_command = line.trim_start().starts_with('/');
         let agent_commands = match is_slash_command {
             true => self.agent.slash_commands().await.unwrap_or_default(),
             false => Vec::new(),
         };
         let parsed = InputLine::parse(line, &agent_commands);
-        let is_command = is_slash_command || matches!(parsed, InputLine::Command(ReplCommand::Quit));
-        if let Some(question) = self.questions.front().filter(|_| !is_command) {
+        let is_command = self.is_command(&parsed, is_slash_command);
+        if let Some(question) = self.questions.front_mut().filter(|_| !is_command) {
             let result = match question {
+                ReplQuestion::Elicitation(dialog) => {
+                    let step = dialog.answer(line);
+                    let request = dialog.request.clone();
+                    return self.follow_dialog(step, &request).await.map(|()| None);
+                }
                 ReplQuestion::Approval(request) => {
                     let call = request.tool_call_id.clone();
-                    self.agent.decide(call, question::decision(line, request)).await
+                    match question::approval_answer(line, request) {
+                        ApprovalAnswer::Decide(decision) => self.agent.decide(call, decision).await,
+                        ApprovalAnswer::Save(rules) => {
+                            return self.save_rules(&call, rules).await.map(|()| None);
+                        }
+                    }
                 }
                 ReplQuestion::Compaction(_) => {
                     self.agent.resolve_compaction(question::compaction_choice(line)).await
@@ -232,8 +260,25 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
         Ok(is_done)
     }
 
+    /// Saves rules for a pending call. The question stays open if that fails, or if they don't allow the call.
+    async fn save_rules(&mut self, call: &CallId, rules: ProposedRules) -> io::Result<()> {
+        let Some(store) = &self.rules else {
+            return self.report(Err("there is no settings file here".to_owned())).map(drop);
+        };
+        match self.agent.save_rules(store, SettingScope::User, rules).await {
+            Ok(waiting) if waiting.contains(call) => self
+                .report(Err("saved, but the rule doesn't allow this call, which still waits".to_owned()))
+                .map(drop),
+            Ok(_) => {
+                self.is_answered = true;
+                self.printer.note("saved in your settings: the rule holds in all directories")
+            }
+            Err(error) => self.report(Err(commands::error_text(&error))).map(drop),
+        }
+    }
+
     async fn command(&mut self, command: ReplCommand) -> io::Result<()> {
-        let agent = self.agent.clone();
+        let (agent, rules) = (self.agent.clone(), self.rules.clone());
         if matches!(
             command,
             ReplCommand::Compact(_)
@@ -242,10 +287,10 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
                 | ReplCommand::Session
                 | ReplCommand::Resume(_)
         ) {
-            self.jobs.spawn(async move { commands::execute(&agent, command).await });
+            self.jobs.spawn(async move { commands::execute(&agent, rules.as_ref(), command).await });
             return Ok(());
         }
-        let report = commands::execute(&agent, command).await;
+        let report = commands::execute(&agent, rules.as_ref(), command).await;
         self.report(report).map(drop)
     }
 
@@ -317,6 +362,15 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
                     matches!(question, ReplQuestion::Approval(request) if request.tool_call_id == *tool_call_id)
                 })?;
             }
+            EventKind::ElicitationRequested(request) => {
+                let dialog = ElicitationDialog::new(request.clone());
+                self.ask(ReplQuestion::Elicitation(Box::new(dialog)))?;
+            }
+            EventKind::ElicitationResolved { elicitation_id, .. } => {
+                self.remove_question(|question| {
+                    matches!(question, ReplQuestion::Elicitation(dialog) if dialog.request.elicitation_id == *elicitation_id)
+                })?;
+            }
             EventKind::CompactionFailed { error_message, .. } => {
                 self.ask(ReplQuestion::Compaction(error_message.clone()))?;
             }
@@ -325,6 +379,31 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    /// Shows the next question of a dialog, or sends its answer.
+    async fn follow_dialog(&mut self, step: DialogStep, request: &ElicitationRequest) -> io::Result<()> {
+        let answer = match step {
+            DialogStep::Ask(note) => {
+                note.into_iter().try_for_each(|note| self.printer.note(&note))?;
+                return self.show_question();
+            }
+            DialogStep::Answer(answer) => answer,
+        };
+        if let (ElicitationAnswer::Accept(_), ElicitationKind::Url { url }) = (&answer, &request.kind) {
+            let url = url.clone();
+            self.jobs.spawn(async move {
+                let opened = tokio::task::spawn_blocking(move || open_web_page(&url)).await;
+                match opened {
+                    Ok(Ok(())) => Ok("The address was opened in the browser.\n".to_owned()),
+                    Ok(Err(error)) => Ok(format!("Open the address yourself: {error}.\n")),
+                    Err(error) => Err(error.to_string()),
+                }
+            });
+        }
+        let answered = self.agent.answer_elicitation(request.elicitation_id.clone(), answer).await;
+        self.is_answered = self.report_refusal(answered)?;
         Ok(())
     }
 
@@ -373,7 +452,10 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
             .approvals
             .into_iter()
             .map(|request| ReplQuestion::Approval(Box::new(request)));
-        self.questions = approvals.chain(failed.map(ReplQuestion::Compaction)).collect();
+        let elicitations = snapshot.in_progress.elicitations.into_iter();
+        let elicitations =
+            elicitations.map(|request| ReplQuestion::Elicitation(Box::new(ElicitationDialog::new(request))));
+        self.questions = approvals.chain(elicitations).chain(failed.map(ReplQuestion::Compaction)).collect();
         self.show_question()
     }
 

@@ -7,9 +7,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::params::{ImageParam, ModeParam, NonBlank, ScopeParam, SummaryParam};
+use crate::elicitation::ElicitationAction;
 use crate::event::{CompactionChoice, Decision, QueueKind};
-use crate::id::{CallId, EntryId, QueueId};
+use crate::id::{CallId, ElicitationId, EntryId, JobId, QueueId};
 use crate::message::ThinkingLevel;
+use crate::setting::SettingScope;
 
 /// A command with its parameters, as documented in docs/rpc.md.
 #[derive(Debug, PartialEq, Deserialize)]
@@ -138,6 +140,11 @@ pub(super) enum RpcCommand {
     Abort {},
     AbortRetry {},
     AbortBash {},
+    GetJobs {},
+    StopJob {
+        job_id: JobId,
+    },
+    MoveToBackground {},
     Bash {
         command: NonBlank,
         #[serde(default)]
@@ -155,6 +162,15 @@ pub(super) enum RpcCommand {
         call_id: CallId,
         decision: DecisionParam,
         reason: Option<String>,
+        #[serde(rename = "match")]
+        patterns: Option<Vec<String>>,
+        scope: Option<RuleScopeParam>,
+    },
+    AnswerElicitation {
+        elicitation_id: ElicitationId,
+        action: ElicitationAction,
+        #[serde(default)]
+        content: Map<String, Value>,
     },
     Reload {},
 }
@@ -165,17 +181,39 @@ pub(super) enum RpcCommand {
 pub(super) enum DecisionParam {
     Once,
     Session,
+    Always,
     Deny,
 }
 
 impl DecisionParam {
-    pub(super) fn with_reason(self, reason: Option<String>) -> Decision {
+    /// Returns the decision; `None` if rules are to be saved.
+    pub(super) fn with_reason(self, reason: Option<String>) -> Option<Decision> {
         match self {
-            Self::Once => Decision::Once,
-            Self::Session => Decision::Session,
+            Self::Once => Some(Decision::Once),
+            Self::Session => Some(Decision::Session),
+            Self::Always => None,
             Self::Deny => {
-                Decision::Deny { reason: reason.unwrap_or_else(|| "the user rejected it".to_owned()) }
+                let reason = reason.unwrap_or_else(|| "the user rejected it".to_owned());
+                Some(Decision::Deny { reason })
             }
+        }
+    }
+}
+
+/// The settings that rules are saved to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum RuleScopeParam {
+    #[default]
+    User,
+    Project,
+}
+
+impl From<RuleScopeParam> for SettingScope {
+    fn from(scope: RuleScopeParam) -> Self {
+        match scope {
+            RuleScopeParam::User => Self::User,
+            RuleScopeParam::Project => Self::Project,
         }
     }
 }
@@ -271,6 +309,19 @@ mod tests {
     }
 
     #[test]
+    fn approve_always_has_patterns_and_scope() {
+        let fields = json!({"callId": "c", "decision": "always", "match": ["ls *"], "scope": "project"});
+        let expected = RpcCommand::Approve {
+            call_id: "c".into(),
+            decision: DecisionParam::Always,
+            reason: None,
+            patterns: Some(vec!["ls *".into()]),
+            scope: Some(RuleScopeParam::Project),
+        };
+        assert_eq!(parse("approve", fields), Ok(expected));
+    }
+
+    #[test]
     fn command_is_parsed_from_its_fields() {
         let image = json!({"type": "image", "data": "AA==", "mimeType": "image/png"});
         let cases = [
@@ -315,12 +366,29 @@ mod tests {
                     call_id: "c".into(),
                     decision: DecisionParam::Deny,
                     reason: Some("not here".into()),
+                    patterns: None,
+                    scope: None,
                 },
             ),
         ];
         for ((name, fields), expected) in cases {
             assert_eq!(parse(name, fields), Ok(expected), "{name}");
         }
+    }
+
+    #[test]
+    fn command_answer_of_a_question_has_values() {
+        let fields = json!({"elicitationId": "e1", "action": "accept", "content": {"n": 1}});
+        let expected = |action, content: Value| RpcCommand::AnswerElicitation {
+            elicitation_id: "e1".into(),
+            action,
+            content: content.as_object().unwrap().clone(),
+        };
+        let accepted = expected(ElicitationAction::Accept, json!({"n": 1}));
+        assert_eq!(parse("answer_elicitation", fields), Ok(accepted));
+        let fields = json!({"elicitationId": "e1", "action": "decline"});
+        let declined = expected(ElicitationAction::Decline, json!({}));
+        assert_eq!(parse("answer_elicitation", fields), Ok(declined));
     }
 
     #[test]
@@ -351,7 +419,7 @@ mod tests {
             (("set_session_name", json!({"name": " "})), "the field `name`: must not be empty"),
             (
                 ("approve", json!({"callId": "c", "decision": "maybe"})),
-                "the field `decision`: unknown variant `maybe`, expected one of `once`, `session`, `deny`",
+                "the field `decision`: unknown variant `maybe`, expected one of `once`, `session`, `always`, `deny`",
             ),
         ];
         for ((name, fields), expected) in cases {

@@ -10,7 +10,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::command::RpcCommand;
+use super::command::{RpcCommand, RuleScopeParam};
 use super::options::RpcOptions;
 use super::params::{ImageParam, SummaryParam};
 use super::response::ResponseOutcome;
@@ -20,8 +20,11 @@ use crate::agent::{
     AgentError, AgentSession, Approver, BashContext, BranchSummary, CycleDirection, CycleScope,
     PromptOptions, SessionSwitched, StreamingBehavior,
 };
+use crate::elicitation::{ElicitationAction, ElicitationAnswer};
 use crate::event::QueueKind;
+use crate::id::CallId;
 use crate::message::Image;
+use crate::proposed_rules::ProposedRules;
 use crate::session::{Visibility, chain};
 
 /// Longest wait between two checks whether all work has ended, if no event comes before.
@@ -196,6 +199,9 @@ impl Handler {
             RpcCommand::Abort {} => data(&json!({"queue": QueueView::from(&*agent.abort().await?)})),
             RpcCommand::AbortRetry {} => no_data(agent.abort_retry().await),
             RpcCommand::AbortBash {} => no_data(agent.abort_bash().await),
+            RpcCommand::GetJobs {} => data(&json!({"jobs": agent.background_jobs().await?})),
+            RpcCommand::StopJob { job_id } => no_data(agent.stop_background_job(job_id).await),
+            RpcCommand::MoveToBackground {} => no_data(agent.move_to_background().await),
             RpcCommand::Bash { command, exclude_from_context } => {
                 let context = if exclude_from_context { BashContext::Exclude } else { BashContext::Include };
                 data(&agent.execute_bash(command.0, context).await?)
@@ -204,11 +210,25 @@ impl Handler {
             RpcCommand::Compact { custom_instructions } => data(&agent.compact(custom_instructions).await?),
             RpcCommand::AbortCompaction {} => no_data(agent.abort_compaction().await),
             RpcCommand::ResolveCompaction { choice } => no_data(agent.resolve_compaction(choice).await),
-            RpcCommand::Approve { call_id, decision, reason } => {
-                no_data(agent.decide(call_id, decision.with_reason(reason)).await)
+            RpcCommand::Approve { call_id, decision, reason, patterns, scope } => {
+                match decision.with_reason(reason) {
+                    Some(decision) => no_data(agent.decide(call_id, decision).await),
+                    None => self.save_rules(&call_id, patterns, scope.unwrap_or_default()).await,
+                }
+            }
+            RpcCommand::AnswerElicitation { elicitation_id, action, content } => {
+                let answer = match action {
+                    ElicitationAction::Accept => ElicitationAnswer::Accept(content),
+                    ElicitationAction::Decline => ElicitationAnswer::Decline,
+                    ElicitationAction::Cancel => ElicitationAnswer::Cancel,
+                };
+                no_data(agent.answer_elicitation(elicitation_id, answer).await)
             }
             RpcCommand::Reload {} => {
                 let resources = agent.reload().await?;
+                if let Some(store) = &self.options.rules {
+                    agent.reload_rules(store).await?;
+                }
                 data(&json!({
                     "skills": resources.skills,
                     "templates": resources.templates,
@@ -217,6 +237,28 @@ impl Handler {
                 }))
             }
         }
+    }
+
+    /// Saves rules that allow a pending call, the proposed ones unless there are others.
+    async fn save_rules(
+        &self,
+        call: &CallId,
+        patterns: Option<Vec<String>>,
+        scope: RuleScopeParam,
+    ) -> HandlerResult {
+        let requests = self.agent.snapshot().await?.in_progress.approvals;
+        let request = requests.into_iter().find(|request| request.tool_call_id == *call);
+        let request = request.ok_or(AgentError::NotFound("pending approval request for that call"))?;
+        let other = |text: &str| HandlerError::Other(text.to_owned());
+        let proposed = request.proposed.ok_or_else(|| other("no rule can allow this call"))?;
+        let patterns = patterns.unwrap_or_else(|| proposed.patterns.clone());
+        if patterns.is_empty() && !proposed.patterns.is_empty() {
+            return Err(other("`match` is empty: the rule would cover every call of the tool"));
+        }
+        let store = self.options.rules.as_ref().ok_or_else(|| other("rules can't be saved here"))?;
+        let waiting =
+            self.agent.save_rules(store, scope.into(), ProposedRules { patterns, ..proposed }).await?;
+        data(&json!({"isPending": waiting.contains(call)}))
     }
 
     async fn cycle_model(&self) -> HandlerResult {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::agent::RuleStore;
 use crate::session::Reader;
 
 /// Data and services for a client, besides the session.
@@ -15,6 +16,8 @@ pub struct RpcOptions {
     pub settings: Value,
     /// The service behind `export_html`; without it, the command fails.
     pub exporter: Option<RpcExporter>,
+    /// Saves rules for `approve` with `always`; without it, that fails.
+    pub rules: Option<RuleStore>,
 }
 
 /// Writes a session to a file; injected, because another front end renders the pages.

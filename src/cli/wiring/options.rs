@@ -1,21 +1,22 @@
 //! Translates settings into options of the agent, of commands and of tools.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
 use crate::agent::RetryOptions;
 use crate::agent::compaction::CompactionOptions;
-use crate::agent::{AgentOptions, AnswerOptions, OutputOptions, ToolOffer, TurnOptions};
+use crate::agent::{AgentOptions, AnswerOptions, ToolOffer, TurnOptions};
 use crate::cli::args::CliArgs;
 use crate::cli::failure::CliFailure;
 use crate::cli::frontend::FrontEnd;
 use crate::config::{self, Config};
-use crate::policy::{AskBehavior, Policy};
-use crate::process::Runner;
+use crate::policy::{AskBehavior, Policy, SandboxStrength};
+use crate::process::{NetworkAccess, Runner, SandboxSupport};
 use crate::protected_path::ProtectedPaths;
+use crate::sandbox::{Sandbox, SandboxOptions};
 use crate::setting::Switch;
-use crate::tool::{BashTimes, OutputLimits};
+use crate::tool::{BashTimes, OutputLimits, OutputOptions};
 use crate::unit::Tokens;
 
 /// Default maximum of requests for a run that nobody watches.
@@ -31,7 +32,7 @@ pub(in crate::cli) fn output_limits(config: &Config) -> OutputLimits {
 }
 
 /// The runner of the user's and the model's commands.
-pub(super) fn command_runner(config: &Config) -> Result<Runner, CliFailure> {
+pub(in crate::cli) fn command_runner(config: &Config) -> Result<Runner, CliFailure> {
     let settings = &config.settings;
     let mut runner = runner()?;
     if let Some(shell) = settings.bash_shell() {
@@ -46,6 +47,24 @@ pub(super) fn command_runner(config: &Config) -> Result<Runner, CliFailure> {
     Ok(runner)
 }
 
+/// The sandbox of the model's commands.
+pub(in crate::cli) fn sandbox(config: &Config, cwd: &Path) -> Sandbox {
+    let settings = &config.settings;
+    let network = match settings.sandbox_network() {
+        Switch::On => NetworkAccess::Allowed,
+        Switch::Off => NetworkAccess::Denied,
+    };
+    let homes = config.home_folders();
+    let options = SandboxOptions {
+        mode: settings.sandbox_mode(),
+        network,
+        home: homes.first().map(PathBuf::as_path),
+        temporary: config.variable("TMPDIR").map(Path::new).filter(|path| path.is_absolute()),
+        writable: settings.sandbox_writable().unwrap_or_default(),
+    };
+    Sandbox::new(&options, cwd, SandboxSupport::detect())
+}
+
 pub(super) fn bash_times(config: &Config) -> BashTimes {
     BashTimes::from(&config.settings)
 }
@@ -53,7 +72,12 @@ pub(super) fn bash_times(config: &Config) -> BashTimes {
 pub(super) fn options(
     arguments: &CliArgs,
     config: &Config,
-    (front, cwd, protected): (FrontEnd, PathBuf, ProtectedPaths),
+    (front, cwd, protected, (sandbox, sandbox_writable)): (
+        FrontEnd,
+        PathBuf,
+        ProtectedPaths,
+        (SandboxStrength, Vec<PathBuf>),
+    ),
     output: OutputOptions,
 ) -> AgentOptions {
     let settings = &config.settings;
@@ -68,17 +92,30 @@ pub(super) fn options(
             max_tokens: settings.max_tokens().map(Tokens),
             temperature: settings.temperature(),
         },
-        policy: Policy {
-            mode: settings.approval_mode(),
-            ask_behavior: if arguments.agent.yes { AskBehavior::Yes } else { AskBehavior::User },
-            protected,
-            root: cwd,
-            ..Policy::default()
-        },
+        policy: policy(arguments, config, (cwd, protected), (sandbox, sandbox_writable)),
         approver: front.audience(),
         output,
         mode: front.name(),
         offer: ToolOffer::All,
         remote: None,
+    }
+}
+
+/// The policy of a session in a working directory.
+pub(in crate::cli) fn policy(
+    arguments: &CliArgs,
+    config: &Config,
+    (root, protected): (PathBuf, ProtectedPaths),
+    (sandbox, sandbox_writable): (SandboxStrength, Vec<PathBuf>),
+) -> Policy {
+    Policy {
+        mode: config.settings.approval_mode(),
+        ask_behavior: if arguments.agent.yes { AskBehavior::Yes } else { AskBehavior::User },
+        protected,
+        root,
+        sandbox,
+        sandbox_writable,
+        rules: config.rules.clone(),
+        ..Policy::default()
     }
 }

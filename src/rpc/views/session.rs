@@ -11,6 +11,8 @@ use crate::agent::{
     BashContext, ContextUse, InFlight, RunningBash, RunningCall, SessionState, SessionStats, Snapshot,
     Status, Summarizing, SummaryOf,
 };
+use crate::background_job::CommandJob;
+use crate::elicitation::ElicitationRequest;
 use crate::event::{ApprovalRequest, CompactionReason, QueueItem, QueueKind, ToolOutcome};
 use crate::id::{CallId, EntryId, SessionId};
 use crate::message::{AssistantMessage, ModelRef, ThinkingLevel};
@@ -114,7 +116,11 @@ pub(in crate::rpc) struct SnapshotView<'a> {
     calls: Vec<RunningCallView<'a>>,
     queue: &'a [QueueItem],
     approvals: &'a [ApprovalRequest],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    elicitations: &'a [ElicitationRequest],
     bash: Option<RunningBashView<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    background_jobs: &'a [CommandJob],
     summary: Option<SummarizingView<'a>>,
     retry: Option<RetryView<'a>>,
     seq: u64,
@@ -123,15 +129,18 @@ pub(in crate::rpc) struct SnapshotView<'a> {
 
 impl<'a> From<&'a Snapshot> for SnapshotView<'a> {
     fn from(snapshot: &'a Snapshot) -> Self {
-        let InFlight { running_since, retry, partial, calls, queue, approvals, bash, summary } =
+        let InFlight { running_since, retry, partial, calls, queue, approvals, bash, .. } =
             &snapshot.in_progress;
+        let InFlight { summary, background_jobs, elicitations, .. } = &snapshot.in_progress;
         Self {
             running_since: *running_since,
             partial,
             calls: calls.iter().map(RunningCallView::from).collect(),
             queue,
             approvals,
+            elicitations,
             bash: bash.as_ref().map(RunningBashView::from),
+            background_jobs,
             summary: summary.as_ref().map(SummarizingView::from),
             retry: retry.as_ref().map(RetryView::from),
             seq: snapshot.seq,

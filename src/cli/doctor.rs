@@ -1,0 +1,272 @@
+//! `tiller doctor`: checks the installation and the surroundings, one line each.
+
+use std::path::{Path, PathBuf};
+
+use nix::sys::statvfs::statvfs;
+use nix::unistd::{AccessFlags, access};
+use serde::Serialize;
+
+use super::args::CliArgs;
+use super::failure::{CliFailure, DONE, FAILED};
+use super::frontend::Stdio;
+use super::stdout::print_text;
+use super::trust::{self, TrustPrompt};
+use super::{startup, tool_servers, wiring};
+use crate::config::Config;
+use crate::process::{ExitStatus, SandboxSupport, ShellCommand, on_path};
+use crate::provider::descriptor::PROVIDERS;
+use crate::sandbox::{Sandbox, SandboxMode};
+use crate::tool::{ToolServerState, ToolServerStatus};
+use crate::workspace::Workspace;
+
+/// Programs that read or write the clipboard.
+const CLIPBOARD: &[&str] = &["wl-copy", "wl-paste", "xclip", "xsel", "pbcopy", "pbpaste"];
+
+/// Free space below which a session can't be relied on: the log of a long one has tens of megabytes.
+const LEAST_FREE: u64 = 50 * 1024 * 1024;
+
+/// The result of a check.
+#[derive(Serialize)]
+struct Check {
+    name: &'static str,
+    state: CheckState,
+    detail: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum CheckState {
+    /// Works.
+    Ok,
+    /// Missing, but tiller works without it.
+    Absent,
+    /// Doesn't work.
+    Broken,
+}
+
+impl CheckState {
+    const fn mark(self) -> char {
+        match self {
+            Self::Ok => '✓',
+            Self::Absent => '–',
+            Self::Broken => '✗',
+        }
+    }
+}
+
+impl Check {
+    fn new(name: &'static str, state: CheckState, detail: impl Into<String>) -> Self {
+        Self { name, state, detail: detail.into() }
+    }
+
+    fn line(&self) -> String {
+        format!("{} {:<14} {}\n", self.state.mark(), self.name, self.detail)
+    }
+}
+
+/// Runs all checks; fails if something is broken.
+pub(super) fn run(arguments: &CliArgs, json: bool) -> Result<u8, CliFailure> {
+    let mut checks = vec![check_program()];
+    match trust::config(arguments, TrustPrompt::Nobody) {
+        Ok((config, _)) => {
+            let cwd = startup::cwd(arguments)?;
+            let sandbox = wiring::sandbox(&config, &cwd);
+            checks.extend([check_config(&config), check_keys(&config), check_sandbox(&config, &sandbox)]);
+            checks.push(check_supervisor(&config, &sandbox, &cwd));
+            checks.push(check_servers(&config, &cwd));
+            checks.push(check_sessions(&sessions_folder(&config, &cwd)));
+        }
+        Err(failure) => {
+            checks.push(Check::new("configuration", CheckState::Broken, format!("{:#}", failure.error)));
+        }
+    }
+    checks.extend([check_terminal(), check_clipboard(), check_git()]);
+    if json {
+        print_text(&(serde_json::to_string_pretty(&checks).map_err(CliFailure::run)? + "\n"))?;
+    } else {
+        print_text(&checks.iter().map(Check::line).collect::<String>())?;
+    }
+    let is_broken = checks.iter().any(|check| check.state == CheckState::Broken);
+    Ok(if is_broken { FAILED } else { DONE })
+}
+
+fn check_program() -> Check {
+    let version = env!("CARGO_PKG_VERSION");
+    match std::env::current_exe() {
+        Ok(path) => Check::new("tiller", CheckState::Ok, format!("{version}, {}", path.display())),
+        Err(error) => {
+            let detail = format!("{version}; can't find the program's own path: {error}");
+            Check::new("tiller", CheckState::Broken, detail)
+        }
+    }
+}
+
+fn check_config(config: &Config) -> Check {
+    let notices: Vec<String> = config.notices().collect();
+    match (&config.invalid[..], &notices[..]) {
+        ([], []) => Check::new("configuration", CheckState::Ok, config.folders.config.display().to_string()),
+        ([], _) => Check::new("configuration", CheckState::Absent, notices.join("; ")),
+        _ => Check::new("configuration", CheckState::Broken, notices.join("; ")),
+    }
+}
+
+fn check_keys(config: &Config) -> Check {
+    let names = PROVIDERS.iter().map(|provider| provider.name);
+    let found: Vec<&str> = names.filter(|name| config.key_source(name).is_some()).collect();
+    if found.is_empty() {
+        return Check::new("keys", CheckState::Absent, "none; `tiller login PROVIDER` stores one");
+    }
+    Check::new("keys", CheckState::Ok, found.join(", "))
+}
+
+fn check_sandbox(config: &Config, sandbox: &Sandbox) -> Check {
+    let system = match SandboxSupport::detect() {
+        SandboxSupport::Missing => "not supported by this system".to_owned(),
+        SandboxSupport::Landlock { abi: abi @ 0..=3 } => {
+            format!("Landlock, version {abi}: writing can be restricted, TCP can't")
+        }
+        SandboxSupport::Landlock { abi: abi @ 4..=5 } => format!("Landlock, version {abi}"),
+        SandboxSupport::Landlock { abi } => format!("Landlock, version {abi} or later"),
+        SandboxSupport::Seatbelt => "sandbox-exec".to_owned(),
+    };
+    match (sandbox.describe(), config.settings.sandbox_mode()) {
+        (Some(restrictions), mode) => Check::new(
+            "sandbox",
+            CheckState::Ok,
+            format!("{}: commands {restrictions} ({system})", mode.name()),
+        ),
+        (None, SandboxMode::Off) => Check::new("sandbox", CheckState::Absent, format!("off ({system})")),
+        (None, _) => Check::new("sandbox", CheckState::Absent, system),
+    }
+}
+
+/// Runs `true` as a command of the model would.
+fn check_supervisor(config: &Config, sandbox: &Sandbox, cwd: &Path) -> Check {
+    match run_true(config, sandbox, cwd) {
+        Ok(ExitStatus::Code(0)) => {
+            Check::new("commands", CheckState::Ok, "the supervisor and the shell start")
+        }
+        Ok(status) => Check::new("commands", CheckState::Broken, format!("`true` ended with {status:?}")),
+        Err(error) => Check::new("commands", CheckState::Broken, format!("{error:#}")),
+    }
+}
+
+fn run_true(config: &Config, sandbox: &Sandbox, cwd: &Path) -> anyhow::Result<ExitStatus> {
+    let mut runner = wiring::command_runner(config).map_err(|failure| failure.error)?;
+    if let Some(profile) = sandbox.profile(&Workspace::new(cwd)?) {
+        runner = runner.with_sandbox(profile);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let running = runner.start(&ShellCommand { line: "true".into(), cwd: cwd.to_owned() })?;
+        Ok(running.wait().await?.status)
+    })
+}
+
+fn sessions_folder(config: &Config, cwd: &Path) -> PathBuf {
+    match config.settings.session_dir() {
+        Some(folder) => cwd.join(folder),
+        None => config.folders.sessions(),
+    }
+}
+
+/// Checks the folder, or the nearest one that exists: tiller creates the rest.
+fn check_sessions(folder: &Path) -> Check {
+    let broken = |reason: String| {
+        Check::new("sessions", CheckState::Broken, format!("{}: {reason}", folder.display()))
+    };
+    let Some(existing) = folder.ancestors().find(|folder| folder.exists()) else {
+        return broken("no such folder".into());
+    };
+    if !existing.is_dir() || access(existing, AccessFlags::W_OK | AccessFlags::X_OK).is_err() {
+        return broken(format!("can't write in {}", existing.display()));
+    }
+    // The types differ between systems.
+    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "u32 on macOS")]
+    let free = statvfs(existing).map(|stat| stat.blocks_available() as u64 * stat.fragment_size() as u64);
+    match free {
+        Ok(free) if free < LEAST_FREE => broken(format!("only {} MB free", free / 1_000_000)),
+        Ok(free) => {
+            let detail = format!("{}, {} MB free", folder.display(), free / 1_000_000);
+            Check::new("sessions", CheckState::Ok, detail)
+        }
+        Err(errno) => broken(errno.to_string()),
+    }
+}
+
+/// Starts each of the MCP servers.
+fn check_servers(config: &Config, cwd: &Path) -> Check {
+    const NAME: &str = "MCP servers";
+    if config.mcp.servers.is_empty() {
+        return Check::new(NAME, CheckState::Absent, "none; `tiller mcp add` adds one");
+    }
+    match tool_servers::try_servers(config.mcp.servers.clone(), config, cwd) {
+        Ok(servers) => {
+            let is_running =
+                |server: &ToolServerStatus| matches!(server.state, ToolServerState::Running { .. });
+            let state = if servers.iter().all(is_running) { CheckState::Ok } else { CheckState::Broken };
+            Check::new(NAME, state, servers.iter().map(describe_server).collect::<Vec<_>>().join(", "))
+        }
+        Err(failure) => Check::new(NAME, CheckState::Broken, format!("{:#}", failure.error)),
+    }
+}
+
+fn describe_server(server: &ToolServerStatus) -> String {
+    let state = match &server.state {
+        ToolServerState::Starting => "did not start".to_owned(),
+        ToolServerState::Running { tools, .. } => format!("{} tools", tools.len()),
+        ToolServerState::Failed(reason) => reason.clone(),
+    };
+    format!("{} ({state})", server.name)
+}
+
+fn check_terminal() -> Check {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let term = variable("TERM").unwrap_or_else(|| "TERM is not set".into());
+    if !Stdio::from_process().stdout_is_terminal {
+        return Check::new("terminal", CheckState::Absent, format!("stdout is no terminal ({term})"));
+    }
+    let program = variable("TERM_PROGRAM").map(|program| format!(", {program}")).unwrap_or_default();
+    let colors = variable("COLORTERM").map(|colors| format!(", {colors}")).unwrap_or_default();
+    let size = crossterm::terminal::size().map(|(width, height)| format!(", {width}×{height}"));
+    let state = if term == "dumb" { CheckState::Absent } else { CheckState::Ok };
+    Check::new("terminal", state, format!("{term}{program}{colors}{}", size.unwrap_or_default()))
+}
+
+fn check_clipboard() -> Check {
+    let found: Vec<&str> = CLIPBOARD.iter().copied().filter(|program| on_path(program).is_some()).collect();
+    if found.is_empty() {
+        let detail = "no program; copying needs a terminal with OSC 52, and images can't be pasted";
+        return Check::new("clipboard", CheckState::Absent, detail);
+    }
+    Check::new("clipboard", CheckState::Ok, found.join(", "))
+}
+
+fn check_git() -> Check {
+    match on_path("git") {
+        Some(path) => Check::new("git", CheckState::Ok, path.display().to_string()),
+        None => Check::new("git", CheckState::Absent, "not on PATH; the git tools need it"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doctor_sessions_folder_that_cannot_be_created_is_broken() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = |path: &str| check_sessions(&folder.path().join(path)).state;
+        std::fs::write(folder.path().join("file"), "").unwrap();
+        assert!(state("new/sessions") != CheckState::Broken);
+        assert!(state("file/sessions") == CheckState::Broken);
+    }
+
+    #[test]
+    fn doctor_line_begins_with_a_mark() {
+        let line = |state| Check::new("git", state, "x").line();
+        assert_eq!(line(CheckState::Ok), "✓ git            x\n");
+        assert_eq!(line(CheckState::Absent), "– git            x\n");
+        assert_eq!(line(CheckState::Broken), "✗ git            x\n");
+    }
+}

@@ -1,0 +1,89 @@
+//! `tiller mcp login` and `tiller mcp logout`: logins at servers over HTTP, in the browser.
+
+use std::io::{BufRead as _, stdin};
+use std::sync::Arc;
+
+use anyhow::{Context as _, anyhow};
+use tokio::sync::mpsc;
+
+use crate::cli::args::CliArgs;
+use crate::cli::console::stderr_line;
+use crate::cli::failure::{CliFailure, DONE};
+use crate::cli::mcp::test::find;
+use crate::cli::trust::{self, TrustPrompt};
+use crate::config::McpLogins;
+use crate::files::web_page::open_web_page;
+use crate::mcp::config::Endpoint;
+use crate::mcp::{LoginPrompt, LoginStorage, log_in as log_in_at};
+use crate::render::{ControlChars, sanitize};
+
+/// Pasted lines that wait; a person pastes one.
+const LINES: usize = 8;
+
+pub(super) fn log_in(arguments: &CliArgs, name: &str) -> Result<u8, CliFailure> {
+    let (url, logins) = server(arguments, name)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.context("can't start the async runtime").map_err(CliFailure::run)?;
+    let complain = |problem: &str| stderr_line!("{problem}");
+    let outcome = runtime.block_on(log_in_at(&url, Arc::new(logins), show, pasted_lines(), complain));
+    runtime.shutdown_background();
+    outcome.map_err(|reason| {
+        let reason = sanitize(&reason, ControlChars::Visible).into_owned();
+        CliFailure::run(anyhow!("MCP server {name}: {reason}"))
+    })?;
+    stderr_line!("logged in at {name}");
+    stderr_line!("  hint: in a running session, /reload starts the server again");
+    Ok(DONE)
+}
+
+pub(super) fn log_out(arguments: &CliArgs, name: &str) -> Result<u8, CliFailure> {
+    let (url, logins) = server(arguments, name)?;
+    let was_there = logins.store(&url, None).map_err(|reason| CliFailure::run(anyhow!(reason)))?;
+    if was_there {
+        stderr_line!("removed the login at {name} from {}", logins.path().display());
+    } else {
+        stderr_line!("there is no login at {name}");
+    }
+    Ok(DONE)
+}
+
+/// Returns the URL of a server and the file of logins. Servers of an untrusted project don't exist here either.
+fn server(arguments: &CliArgs, name: &str) -> Result<(String, McpLogins), CliFailure> {
+    let (config, _) = trust::config(arguments, TrustPrompt::Nobody)?;
+    for warning in config.notices() {
+        stderr_line!("warning: {warning}");
+    }
+    match &find(&config, name)?.endpoint {
+        Endpoint::Http(endpoint) => Ok((endpoint.url.clone(), McpLogins::new(config.folders.mcp_auth()))),
+        Endpoint::Stdio(_) => {
+            let error = anyhow!("{name} is a program; only a server with a URL has a login");
+            Err(CliFailure::usage(error).hint("pass it a key with `env` in its configuration"))
+        }
+    }
+}
+
+fn show(prompt: &LoginPrompt) {
+    stderr_line!("Log in on this page:");
+    stderr_line!("");
+    stderr_line!("  {}", sanitize(&prompt.address, ControlChars::Visible));
+    stderr_line!("");
+    stderr_line!("If the browser runs on another machine, it ends at an address that it can't open.");
+    stderr_line!("Paste that address here ({}?...):", prompt.redirect);
+    let address = prompt.address.clone();
+    // It may wait for the starting program.
+    std::thread::spawn(move || open_web_page(&address));
+}
+
+/// The lines of stdin. The thread ends with the process.
+fn pasted_lines() -> mpsc::Receiver<String> {
+    let (lines, pasted) = mpsc::channel(LINES);
+    std::thread::spawn(move || {
+        let typed = stdin().lock().lines().map_while(Result::ok).filter(|line| !line.trim().is_empty());
+        for line in typed {
+            if lines.blocking_send(line).is_err() {
+                return;
+            }
+        }
+    });
+    pasted
+}

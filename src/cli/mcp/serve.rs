@@ -1,0 +1,188 @@
+//! `tiller mcp serve`: sessions as an MCP server on stdin and stdout.
+
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow};
+use clap::builder::PossibleValue;
+use clap::{Parser as _, ValueEnum as _};
+use tokio::task::spawn_blocking;
+
+use crate::agent::PromptOptions;
+use crate::cli::args::CliArgs;
+use crate::cli::failure::{CliFailure, DONE};
+use crate::cli::frontend::FrontEnd;
+use crate::cli::run_input::RunInput;
+use crate::cli::sessions::output::branch;
+use crate::cli::start::{start, wire};
+use crate::cli::trust::{self, TrustPrompt};
+use crate::cli::{log, startup, transcript, wiring};
+use crate::config::Config;
+use crate::mcp::{ServedScope, SessionReply, SessionService, serve_sessions};
+use crate::print::{self, PrintOutput};
+use crate::session::{PageRequest, Reader, SessionManager, SessionScope};
+
+pub(super) fn run(arguments: &CliArgs) -> Result<u8, CliFailure> {
+    let (config, project) = trust::config(arguments, TrustPrompt::Nobody)?;
+    // Stdout is the client's; warnings go to the log.
+    let warnings = config.notices().chain(log::begin(&config, log::LogTargets::for_command(arguments)));
+    warnings.for_each(|warning| tracing::warn!("{warning}"));
+    let line = prompt_line(arguments);
+    let prompt_arguments = CliArgs::try_parse_from(&line).map_err(CliFailure::usage)?;
+    let input =
+        RunInput { arguments: Arc::new(prompt_arguments), config: Arc::new(config), project, trace: None };
+    let sessions = ServedSessions { input, line: line.into() };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.context("can't start the async runtime").map_err(CliFailure::run)?;
+    runtime.block_on(serve_sessions(sessions)).map_err(CliFailure::run)?;
+    // A pending read of stdin would keep the runtime.
+    runtime.shutdown_background();
+    Ok(DONE)
+}
+
+/// Returns the command line of a prompt, with the global options of this one and those that limit the agent.
+fn prompt_line(arguments: &CliArgs) -> Vec<String> {
+    let mut line = vec!["tiller".to_owned(), "-p".to_owned()];
+    let mut add = |flag: &str, value: Option<String>| {
+        line.extend(value.map(|value| format!("{flag}={value}")));
+    };
+    let environment = &arguments.environment;
+    add("--cwd", environment.cwd.as_ref().map(|path| path.display().to_string()));
+    add("--env-file", environment.env_file.as_ref().map(|path| path.display().to_string()));
+    add("--session-dir", arguments.session.session_dir.clone());
+    // What the agent may do is limited as on this command line.
+    let agent = &arguments.agent;
+    let name = |value: Option<PossibleValue>| value.map(|value| value.get_name().to_owned());
+    add("--tools", agent.tools.clone());
+    add("--approval", name(agent.approval.and_then(|mode| mode.to_possible_value())));
+    add("--sandbox", name(agent.sandbox.and_then(|mode| mode.to_possible_value())));
+    line.extend(agent.no_tools.then(|| "--no-tools".to_owned()));
+    line
+}
+
+#[derive(Clone)]
+struct ServedSessions {
+    input: RunInput,
+    /// The command line of a prompt in a new session.
+    line: Arc<[String]>,
+}
+
+impl ServedSessions {
+    fn manager(&self) -> Result<SessionManager, CliFailure> {
+        let RunInput { arguments, config, .. } = &self.input;
+        Ok(wiring::manager(arguments, config, startup::cwd(arguments)?))
+    }
+
+    /// Runs work on files on a blocking thread.
+    fn query(
+        &self,
+        work: impl FnOnce(&SessionManager, &Config) -> Result<String, CliFailure> + Send + 'static,
+    ) -> SessionReply<'static> {
+        let this = self.clone();
+        Box::pin(async move {
+            let job = move || this.manager().and_then(|manager| work(&manager, &this.input.config));
+            match spawn_blocking(job).await {
+                Ok(outcome) => outcome.map_err(|failure| message(&failure)),
+                Err(_) => Err("internal error".to_owned()),
+            }
+        })
+    }
+
+    async fn run_prompt(&self, session: Option<String>, text: String) -> Result<String, CliFailure> {
+        let mut line = self.line.to_vec();
+        line.extend(session.map(|session| format!("--session={session}")));
+        let arguments = Arc::new(CliArgs::try_parse_from(line).map_err(CliFailure::usage)?);
+        let input = RunInput { arguments, ..self.input.clone() };
+        let wired = wire(&input, FrontEnd::Print).await?;
+        let _scratch = wired.scratch;
+        let agent = start(&input, wired.parts).await?;
+        let id = agent.reader().id().clone();
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let prompt = (text, PromptOptions::default());
+        let outcome = print::run(&agent, prompt, PrintOutput::Text, &mut out, &mut err).await;
+        let _ = agent.close().await;
+        outcome.map_err(CliFailure::run)?;
+        let (answer, notes) = (String::from_utf8_lossy(&out), String::from_utf8_lossy(&err));
+        Ok(format!("{answer}{notes}\n(session {id})"))
+    }
+}
+
+impl SessionService for ServedSessions {
+    fn list(&self, scope: ServedScope, limit: usize) -> SessionReply<'_> {
+        self.query(move |manager, _| {
+            let page = PageRequest { offset: 0, limit: Some(limit) };
+            json(&manager.catalog()?.page(session_scope(scope), page)?.sessions)
+        })
+    }
+
+    fn search(&self, query: String, scope: ServedScope, limit: usize) -> SessionReply<'_> {
+        self.query(move |manager, _| {
+            let mut catalog = manager.catalog()?;
+            catalog.refresh(session_scope(scope), |_| {})?;
+            json(&catalog.search(&query, session_scope(scope), limit)?)
+        })
+    }
+
+    fn read(&self, session: String) -> SessionReply<'_> {
+        self.query(move |manager, config| {
+            let reader = Reader::open(&manager.find(&session)?)?;
+            let whole = transcript::transcript(&branch(&reader)?);
+            let end = wiring::output_limits(config).tail(&whole).text;
+            let left_out = whole.len() - end.len();
+            Ok(if left_out == 0 {
+                whole
+            } else {
+                format!("[{left_out} bytes before this are left out]\n{end}")
+            })
+        })
+    }
+
+    fn prompt(&self, session: Option<String>, text: String) -> SessionReply<'_> {
+        Box::pin(async move { self.run_prompt(session, text).await.map_err(|failure| message(&failure)) })
+    }
+}
+
+fn session_scope(scope: ServedScope) -> SessionScope {
+    match scope {
+        ServedScope::Directory => SessionScope::ThisDirectory,
+        ServedScope::Everywhere => SessionScope::Everywhere,
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String, CliFailure> {
+    serde_json::to_string_pretty(value).map_err(|error| CliFailure::run(anyhow!(error)))
+}
+
+fn message(failure: &CliFailure) -> String {
+    match &failure.hint {
+        Some(hint) => format!("{:#} ({hint})", failure.error),
+        None => format!("{:#}", failure.error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prompt_line_keeps_the_limits() {
+        let line = |words: &[&str]| {
+            let arguments =
+                CliArgs::try_parse_from([&["tiller"], words, &["mcp", "serve"]].concat()).unwrap();
+            prompt_line(&arguments)[2..].join(" ")
+        };
+        assert_eq!(line(&["--no-tools"]), "--no-tools");
+        assert_eq!(
+            line(&[
+                "--tools",
+                "read_file",
+                "--approval",
+                "read-only",
+                "--sandbox",
+                "workspace",
+                "--cwd",
+                "/x"
+            ]),
+            "--cwd=/x --tools=read_file --approval=read-only --sandbox=workspace"
+        );
+    }
+}

@@ -1,0 +1,154 @@
+//! `tiller policy`: the rules about what may run, and the decisions on a command.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use anyhow::Context;
+use serde_json::{Value, json};
+
+use super::args::{CliArgs, PolicyCommand};
+use super::failure::{CliFailure, DONE};
+use super::stdout::print_text;
+use super::trust::{self, TrustPrompt};
+use super::{add_dir, startup, wiring};
+use crate::cli::console::stderr_line;
+use crate::config::Config;
+use crate::policy::{ExplainedCommand, Grant, Policy, PolicyVerdict, RepositoryState, SessionRules};
+use crate::setting::ApprovalMode;
+use crate::tool::built_in_tools;
+use crate::tool_spec::{Access, ShownArgument, ToolSpec, ToolTraits};
+use crate::workspace::FileAccess;
+
+/// Runs a subcommand of `tiller policy`.
+pub(super) fn run(arguments: &CliArgs, command: &PolicyCommand) -> Result<u8, CliFailure> {
+    let (config, _) = trust::config(arguments, TrustPrompt::Nobody)?;
+    for warning in config.notices() {
+        stderr_line!("warning: {warning}");
+    }
+    match command {
+        PolicyCommand::Rules => print_text(&list_rules(&config))?,
+        PolicyCommand::Explain { command, json } => {
+            let explanation = Explanation::new(arguments, &config, command)?;
+            print_text(&if *json { explanation.to_json() } else { explanation.to_text() })?;
+        }
+    }
+    Ok(DONE)
+}
+
+fn list_rules(config: &Config) -> String {
+    let line = |rule: &crate::policy::ConfiguredRule| format!("{:<44} {}\n", rule.to_string(), rule.source());
+    let lines: String = config.rules.iter().map(line).collect();
+    if lines.is_empty() {
+        let path = config.folders.config.join("settings.json");
+        return format!("no rules; `policy.rules` in {} has them\n", path.display());
+    }
+    lines
+}
+
+/// The decisions of the policy on a command line.
+struct Explanation {
+    commands: Result<Vec<ExplainedCommand>, String>,
+    /// The decision in each mode.
+    decisions: Vec<(ApprovalMode, String)>,
+}
+
+impl Explanation {
+    fn new(arguments: &CliArgs, config: &Config, command: &[String]) -> Result<Self, CliFailure> {
+        let line = match command {
+            [line] => line.clone(),
+            words => shlex::try_join(words.iter().map(String::as_str)).map_err(CliFailure::usage)?,
+        };
+        let policy = policy(arguments, config)?;
+        let spec = shell_tool()?;
+        let decide = |mode| (mode, decision(&Policy { mode, ..policy.clone() }, &spec, &line));
+        let decisions = ApprovalMode::ALL.map(decide).to_vec();
+        Ok(Self { commands: policy.explain(&spec, &line), decisions })
+    }
+
+    fn to_text(&self) -> String {
+        let mut text = String::new();
+        match &self.commands {
+            Ok(commands) => {
+                for command in commands {
+                    let _ = writeln!(text, "{}", command.command);
+                    for note in notes(command) {
+                        let _ = writeln!(text, "    {note}");
+                    }
+                }
+            }
+            Err(reason) => text.push_str(&format!("{reason}\n")),
+        }
+        text.push('\n');
+        for (mode, decision) in &self.decisions {
+            let _ = writeln!(text, "{:<10} {decision}", mode.name());
+        }
+        text
+    }
+
+    fn to_json(&self) -> String {
+        let command = |command: &ExplainedCommand| {
+            let rule = command.rule.as_ref().map(|rule| {
+                json!({ "rule": rule.to_string(), "decision": rule.decision().name(), "origin": rule.source().to_string() })
+            });
+            json!({ "command": command.command, "risk": command.risk, "rule": rule })
+        };
+        let commands: Option<Vec<Value>> =
+            self.commands.as_ref().ok().map(|commands| commands.iter().map(command).collect());
+        let decisions: serde_json::Map<String, Value> =
+            self.decisions.iter().map(|(mode, decision)| (mode.name().to_owned(), json!(decision))).collect();
+        let error = self.commands.as_ref().err();
+        format!("{:#}\n", json!({ "commands": commands, "error": error, "decisions": decisions }))
+    }
+}
+
+fn policy(arguments: &CliArgs, config: &Config) -> Result<Policy, CliFailure> {
+    let cwd = startup::cwd(arguments)?;
+    let sandbox = wiring::sandbox(config, &cwd);
+    let protected = config.protected_paths(&cwd);
+    let added = add_dir::folders(&arguments.environment.add_dir, &cwd)?.into_iter();
+    let writable = added.filter(|(_, access)| *access == FileAccess::Write).map(|(path, _)| path).collect();
+    let strength = (sandbox.strength(), sandbox.listed().to_vec());
+    Ok(Policy { writable, ..wiring::policy(arguments, config, (cwd, protected), strength) })
+}
+
+/// The built-in tool that runs command lines.
+fn shell_tool() -> Result<ToolSpec, CliFailure> {
+    let catalog = built_in_tools();
+    let runs_lines = |traits: &ToolTraits| {
+        traits.access == Access::Executes && traits.shown_argument == ShownArgument::Named("command")
+    };
+    let found = catalog.iter().find(|(_, traits)| runs_lines(traits));
+    let (name, traits) = found.context("no built-in tool runs command lines").map_err(CliFailure::run)?;
+    let parameters = Arc::new(Value::Null);
+    Ok(ToolSpec { name: name.to_owned(), description: String::new(), parameters, traits })
+}
+
+fn notes(command: &ExplainedCommand) -> impl Iterator<Item = String> {
+    let rule = command.rule.as_ref().map(|rule| format!("rule: {rule} ({})", rule.source()));
+    let risk = command.risk.as_ref().map(|risk| format!("risk: {risk}"));
+    let harmless = (command.is_harmless_filter && rule.is_none() && risk.is_none()).then(|| {
+        "only prints, filters or changes the folder: needs no rule beside an allowed command".to_owned()
+    });
+    [rule, risk, harmless].into_iter().flatten()
+}
+
+fn decision(policy: &Policy, spec: &ToolSpec, line: &str) -> String {
+    let verdict = policy.judge(spec, &json!({ "command": line }), &SessionRules::default());
+    let only_reads = || policy.list_read_paths(line, || RepositoryState::Harmless).is_some();
+    match verdict {
+        PolicyVerdict::Allow => "runs".into(),
+        PolicyVerdict::Granted(Grant::Setting(rule)) => format!("runs: {rule}"),
+        PolicyVerdict::Granted(Grant::Yes) => "runs: --yes".into(),
+        PolicyVerdict::Granted(Grant::Rule(rule)) => format!("runs: {rule}"),
+        PolicyVerdict::Ask { .. } if policy.mode == ApprovalMode::Ask && only_reads() => {
+            "runs if all that it reads lies in the workspace, else asks".into()
+        }
+        PolicyVerdict::DenyUnlessReading { .. } if only_reads() => {
+            "runs if all that it reads lies in the workspace, else denied".into()
+        }
+        PolicyVerdict::Ask { reason, .. } => format!("asks: {reason}"),
+        PolicyVerdict::Deny { reason } | PolicyVerdict::DenyUnlessReading { reason } => {
+            format!("denied: {reason}")
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The rule store of the front ends: rules in the user's settings and in those of the trusted project.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::anyhow;
+
+use super::args::CliArgs;
+use super::failure::CliFailure;
+use super::run_input::RunInput;
+use super::trust;
+use super::trusted_project::TrustedProject;
+use crate::agent::{RuleFile, RuleStore};
+use crate::config::{ConfigError, FileChange, Project, add_rules, remove_rule};
+use crate::policy::{ConfiguredRule, ConfiguredRules, RuleSource};
+use crate::proposed_rules::ProposedRules;
+use crate::setting::SettingScope;
+
+/// Builds the rule store of a front end; it reads rules like the start does.
+pub(super) fn rule_store(input: &RunInput, trusted: TrustedProject) -> RuleStore {
+    let user_file = input.config.folders.config.join("settings.json");
+    let files = Arc::new(RuleFiles { arguments: Arc::clone(&input.arguments), user_file, trusted });
+    let describe = |failure: CliFailure| (format!("{:#}", failure.error), failure.hint);
+    let [listed, loaded, added, removed] = [(); 4].map(|()| Arc::clone(&files));
+    RuleStore::new(
+        move || listed.list(),
+        move || loaded.load().map_err(describe),
+        move |scope, rules| added.add(scope, rules).map_err(describe),
+        move |rule| removed.remove(rule).map_err(describe),
+    )
+}
+
+/// The settings files that can have rules.
+struct RuleFiles {
+    arguments: Arc<CliArgs>,
+    user_file: PathBuf,
+    trusted: TrustedProject,
+}
+
+impl RuleFiles {
+    /// The files that can be written. With `--no-session` trust isn't stored, so that a change of the project's file
+    /// would end it.
+    fn list(&self) -> Vec<RuleFile> {
+        let user = RuleFile { scope: SettingScope::User, path: self.user_file.clone() };
+        let project = self.trusted.current().filter(|_| !self.arguments.session.no_session);
+        let project = project.and_then(|project| project.writable_settings());
+        let project = project.map(|path| RuleFile { scope: SettingScope::Project, path });
+        [user].into_iter().chain(project).collect()
+    }
+
+    /// Loads the rules of all files; fails if one that denies something may be missing.
+    fn load(&self) -> Result<ConfiguredRules, CliFailure> {
+        let (config, changed) = trust::reload(&self.arguments, self.trusted.current().as_ref())?;
+        match changed.or_else(|| config.guard_problems.first().cloned()) {
+            Some(problem) => Err(CliFailure::run(anyhow!(problem))),
+            None => Ok(config.rules),
+        }
+    }
+
+    fn add(&self, scope: SettingScope, rules: &ProposedRules) -> Result<ConfiguredRules, CliFailure> {
+        let checked = ConfiguredRules::check_proposed(rules);
+        checked.map_err(|problem| CliFailure::run(anyhow!(problem)))?;
+        self.change(scope, |path, trusted| add_rules(path, trusted, rules))
+    }
+
+    fn remove(&self, rule: &ConfiguredRule) -> Result<ConfiguredRules, CliFailure> {
+        let scope = match rule.source() {
+            RuleSource::Project(_) => SettingScope::Project,
+            RuleSource::User(_) => SettingScope::User,
+            RuleSource::Program(name) => {
+                return Err(CliFailure::run(anyhow!("the rule is in no file; it comes from {name}")));
+            }
+        };
+        self.change(scope, |path, trusted| remove_rule(path, trusted, rule))
+    }
+
+    /// Changes a file, unless one can't be read already, and returns the rules after that. A change whose rules can't
+    /// take effect is undone.
+    fn change(
+        &self,
+        scope: SettingScope,
+        change: impl FnOnce(&Path, Option<&Project>) -> Result<FileChange, ConfigError>,
+    ) -> Result<ConfiguredRules, CliFailure> {
+        self.load()?;
+        let file = self.list().into_iter().find(|file| file.scope == scope);
+        let file =
+            file.ok_or_else(|| CliFailure::run(anyhow!("the project's settings can't be changed here")))?;
+        let project = self.trusted.current().filter(|_| scope == SettingScope::Project);
+        let change = change(&file.path, project.as_ref())?;
+        let applied = self.apply(project.as_ref(), &change);
+        if applied.is_err() {
+            change.undo()?;
+            // The trust may be that in the undone text already.
+            if let Some(project) = project.filter(|project| self.trusted.current().as_ref() != Some(project))
+            {
+                trust::remember(&project, &self.arguments)?;
+                self.trusted.set(project);
+            }
+        }
+        applied
+    }
+
+    /// Trusts a project with its changed settings, and loads the rules.
+    fn apply(&self, project: Option<&Project>, change: &FileChange) -> Result<ConfiguredRules, CliFailure> {
+        if let Some(project) = project {
+            self.trust_change(project, change.text())?;
+        }
+        self.load()
+    }
+
+    /// Trusts the project with the settings that were just written for the user, unless another file has changed.
+    fn trust_change(&self, project: &Project, text: &str) -> Result<(), CliFailure> {
+        let changed = project.with_settings(text);
+        let changed =
+            changed.ok_or_else(|| CliFailure::run(anyhow!("other files of the project have changed")))?;
+        trust::remember(&changed, &self.arguments)?;
+        self.trusted.set(changed);
+        Ok(())
+    }
+}

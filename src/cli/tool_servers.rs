@@ -1,0 +1,86 @@
+//! The MCP servers of a session: their start, with the options of the settings.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use crate::agent::Approver;
+use crate::cli::args::CliArgs;
+use crate::cli::failure::CliFailure;
+use crate::cli::wiring;
+use crate::config::{Config, McpLogins};
+use crate::mcp::config::ServerConfig;
+use crate::mcp::{McpOptions, McpServers, UserPresence};
+use crate::process::{NetworkAccess, SandboxProfile};
+use crate::tool::{ConnectedServers, ToolServerStatus, ToolServersEvent};
+use crate::workspace::Workspace;
+
+/// Starts the configured servers for a session, unless it has none or offers no tools.
+pub(super) fn start(
+    config: &Config,
+    arguments: &CliArgs,
+    sandbox: Option<SandboxProfile>,
+    cwd: &Path,
+    approver: Approver,
+) -> Result<Option<ConnectedServers>, CliFailure> {
+    let offers_none = arguments.agent.no_tools || config.settings.tools().is_some_and(<[String]>::is_empty);
+    if config.mcp.servers.is_empty() || offers_none {
+        return Ok(None);
+    }
+    let presence = match approver {
+        Approver::Present => UserPresence::Present,
+        Approver::Absent => UserPresence::Absent,
+    };
+    let options = options(config, sandbox, cwd, presence)?;
+    Ok(Some(McpServers::start(config.mcp.servers.clone(), options)))
+}
+
+/// Returns the options of the settings.
+fn options(
+    config: &Config,
+    sandbox: Option<SandboxProfile>,
+    cwd: &Path,
+    presence: UserPresence,
+) -> Result<McpOptions, CliFailure> {
+    let settings = &config.settings;
+    Ok(McpOptions {
+        // Most servers are there to reach something over the network.
+        sandbox: sandbox.map(|profile| SandboxProfile { network: NetworkAccess::Allowed, ..profile }),
+        runner: wiring::runner()?,
+        cwd: PathBuf::from(cwd),
+        secrets: config.secret_names(),
+        start_timeout: Duration::from_secs(settings.mcp_start_timeout_s()),
+        call_timeout: Duration::from_secs(settings.mcp_timeout_s()),
+        search_threshold: settings.mcp_search_threshold(),
+        presence,
+        logins: Arc::new(McpLogins::new(config.folders.mcp_auth())),
+    })
+}
+
+/// Starts servers on their own, waits until each has started or failed, and ends them.
+pub(super) fn try_servers(
+    servers: Vec<ServerConfig>,
+    config: &Config,
+    cwd: &Path,
+) -> Result<Vec<ToolServerStatus>, CliFailure> {
+    let workspace = Workspace::new(cwd).map_err(CliFailure::run)?;
+    let sandbox = wiring::sandbox(config, cwd).profile(&workspace);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.context("can't start the async runtime").map_err(CliFailure::run)?;
+    let status = runtime.block_on(async {
+        let options = options(config, sandbox, cwd, UserPresence::Absent)?;
+        let mut connected = McpServers::start(servers, options);
+        while let Some(event) = connected.events.recv().await {
+            match event {
+                ToolServersEvent::Ready => break,
+                // The status says the same.
+                ToolServersEvent::Warning(_) | ToolServersEvent::Changed => {}
+            }
+        }
+        Ok(connected.servers.status())
+    });
+    runtime.shutdown_background();
+    status
+}

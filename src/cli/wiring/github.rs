@@ -1,0 +1,32 @@
+//! The repository on GitHub that the tools access, and the token for it.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::Config;
+use crate::tool::{GITHUB_API, GithubRepository, GithubToken};
+
+/// Variables with a token, as GitHub's own programs read them.
+const TOKEN_VARIABLES: [&str; 2] = ["GITHUB_TOKEN", "GH_TOKEN"];
+
+/// Finds the repository of a Git remote, if there is a token for it: in the environment, or stored by `gh`, which runs
+/// only when the token is needed.
+pub(super) fn repository(remote: Option<&str>, config: &Config) -> Option<GithubRepository> {
+    let known =
+        TOKEN_VARIABLES.iter().find_map(|name| config.variable(name).filter(|token| !token.is_empty()));
+    let token = match known {
+        Some(token) => GithubToken::Known(token.into()),
+        None if has_login(config) => GithubToken::GhProgram,
+        None => return None,
+    };
+    let api = config.settings.github_api_url().unwrap_or(GITHUB_API);
+    GithubRepository::find(remote?, api, token)
+}
+
+/// Reports whether the user has logged in with `gh auth login`.
+fn has_login(config: &Config) -> bool {
+    let folder = config.variable("GH_CONFIG_DIR").map(PathBuf::from).or_else(|| {
+        let home = config.variable("HOME").map(Path::new)?;
+        Some(home.join(".config/gh"))
+    });
+    folder.is_some_and(|folder| folder.join("hosts.yml").is_file())
+}
