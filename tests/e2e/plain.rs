@@ -112,8 +112,8 @@ fn plain_commands_are_those_of_the_screen() {
     assert_eq!(
         (output.out.as_str(), output.code),
         (
-            "this session is named the pipe\napproval: yes; modes: ask, auto, read-only\n\
-             approval: read-only, for this session\napproval: read-only; modes: ask, auto, read-only\n\
+            "this session is named the pipe\napproval: yes; modes: ask, auto, plan, read-only\n\
+             approval: read-only, for this session\napproval: read-only; modes: ask, auto, plan, read-only\n\
              Hello, Ada.\n",
             Some(1)
         ),
@@ -175,6 +175,29 @@ fn plain_approval_can_be_denied() {
     terminal.key(TerminalKey::Ctrl('d'));
     assert!(terminal.wait().success());
     assert!(!terminal.output().contains('\u{1b}'), "{:?}", terminal.output());
+}
+
+#[test]
+fn plain_approval_always_saves_a_rule() {
+    let sandbox = Sandbox::new();
+    let run = r#"{"calls": [{"name": "bash", "arguments": {"command": "touch made"}}]}"#;
+    let mut terminal = conversation(&sandbox, &[run, r#"{"text": "Made it."}"#]);
+    terminal.send("make it\r");
+    terminal.wait_for("with the rule `bash touch made` in your settings");
+    terminal.send("always touch other\r");
+    terminal.wait_for("the rule doesn't allow this call, which still waits");
+    terminal.send("always\r");
+    terminal.wait_for("saved in your settings: the rule holds in all directories");
+    terminal.wait_for("Made it.");
+    assert!(sandbox.project().join("made").exists());
+    terminal.send("/permissions revoke 1\r");
+    terminal.wait_for("removed from ");
+    terminal.send("/permissions\r");
+    terminal.wait_for("settings.json: allow bash `touch made`");
+    let settings = std::fs::read_to_string(sandbox.home().join("tiller/settings.json")).unwrap();
+    assert!(settings.contains("touch made") && !settings.contains("touch other"), "{settings}");
+    terminal.send("/quit\r");
+    assert!(terminal.wait().success());
 }
 
 #[test]

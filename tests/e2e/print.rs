@@ -54,7 +54,21 @@ fn print_answer_and_anthropic_request_are_exact() {
     assert_eq!(requests.len(), 1);
     let mut body = requests[0].body.clone();
     assert_eq!(requests[0].headers["x-api-key"], "sk-ant-secret");
-    assert_eq!(tool_names(&body), ["read_file", "list_files", "grep", "edit_file", "write_file", "bash"]);
+    assert_eq!(
+        tool_names(&body),
+        [
+            "read_file",
+            "list_files",
+            "find_files",
+            "grep",
+            "edit_file",
+            "write_file",
+            "bash",
+            "job",
+            "web_fetch",
+            "update_plan"
+        ]
+    );
     let system = body["system"][0]["text"].as_str().unwrap().to_owned();
     assert!(system.contains("## Repository Instructions\nFrom `"), "{system}");
     assert!(system.contains("AGENTS.md`:\n\nUse tabs.\n"), "{system}");

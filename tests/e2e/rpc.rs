@@ -231,6 +231,33 @@ fn rpc_slow_command_does_not_block_others() {
 }
 
 #[test]
+fn rpc_running_call_becomes_a_job_that_can_be_stopped() {
+    let run = r#"{"calls": [{"name": "bash", "arguments": {"command": "echo up; exec sleep 600"}}]}"#;
+    let sandbox = Sandbox::new();
+    let mut client = start_client(&sandbox, &[run, r#"{"text": "Moved."}"#], &["--approval", "auto"]);
+    client.send(&json!({"type": "prompt", "message": "serve"}));
+    client.wait_for("tool_execution_update");
+    client.send(&json!({"type": "move_to_background"}));
+    client.wait_for("agent_settled");
+    let mut ask = |command: &Value| {
+        client.send(command);
+        client.wait_for("response").pop().unwrap()
+    };
+    let jobs = ask(&json!({"type": "get_jobs"}))["data"]["jobs"].take();
+    let field = |name: &str| jobs[0][name].clone();
+    assert_eq!(
+        [field("jobId"), field("status"), field("command")],
+        ["job_1", "running", "echo up; exec sleep 600"]
+    );
+    assert_eq!(ask(&json!({"type": "stop_job", "jobId": "job_1"}))["success"], true);
+    let jobs = ask(&json!({"type": "get_jobs"}))["data"]["jobs"].take();
+    assert_eq!(jobs[0]["status"], "stopped");
+    let error = ask(&json!({"type": "stop_job", "jobId": "job_1"}))["error"].take();
+    assert_eq!(error, "there is no running background job with that id");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
 fn rpc_approvals_follow_opt_in() {
     let run = r#"{"calls": [{"id": "c", "name": "bash", "arguments": {"command": "touch made"}}]}"#;
     let sandbox = Sandbox::new();
@@ -254,6 +281,37 @@ fn rpc_approvals_follow_opt_in() {
     client.send(&json!({"type": "approve", "callId": "c", "decision": "once"}));
     let responses = client.wait_for("approve");
     assert_eq!(responses.last().unwrap()["error"], "there is no pending approval request for that call");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn rpc_always_saves_a_rule_that_decides() {
+    let run = r#"{"calls": [{"id": "c", "name": "bash", "arguments": {"command": "touch made"}}]}"#;
+    let sandbox = Sandbox::new();
+    let mut client = start_client(&sandbox, &[run, r#"{"text": "Made."}"#], &[]);
+    client.send(&json!({"type": "set_approvals", "enabled": true}));
+    client.send(&json!({"type": "prompt", "message": "make it"}));
+    let request = client.wait_for("approval_requested").pop().unwrap();
+    assert_eq!(request["proposed"], json!({"tool": "bash", "match": ["touch made"]}));
+    let mut answer = |fields: Value| {
+        let mut command = json!({"type": "approve", "callId": "c", "decision": "always"});
+        command.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        client.send(&command);
+        client.wait_for("approve").pop().unwrap()
+    };
+    let refused = answer(json!({"scope": "project"}));
+    assert_eq!(refused["error"], "the project's settings can't be changed here");
+    let missed = answer(json!({"match": ["touch other"]}));
+    assert_eq!(missed["data"], json!({"isPending": true}), "{missed}");
+    client.send(&json!({"type": "approve", "callId": "c", "decision": "always"}));
+    let lines = client.wait_for("agent_settled");
+    let resolved = lines.iter().find(|line| line["type"] == "approval_resolved").unwrap();
+    assert_eq!(resolved["decision"], json!({"decision": "once"}), "{resolved}");
+    assert!(sandbox.project().join("made").exists());
+    let settings = std::fs::read_to_string(sandbox.home().join("tiller/settings.json")).unwrap();
+    let rule = |line: &str| json!({"tool": "bash", "match": line, "decision": "allow"});
+    let expected = json!({"policy": {"rules": [rule("touch other"), rule("touch made")]}});
+    assert_eq!(serde_json::from_str::<Value>(&settings).unwrap(), expected);
     assert_eq!(client.end(), Some(0));
 }
 

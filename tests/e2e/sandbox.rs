@@ -74,6 +74,8 @@ impl Sandbox {
         command.args(arguments).current_dir(self.project()).env_clear().stdin(Stdio::null());
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.home()).env("TILLER_HOME", self.home().join("tiller"));
+        // Approval modes are tested without it.
+        command.env("TILLER_SANDBOX_MODE", "off");
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -115,11 +117,12 @@ impl Sandbox {
     ) -> Terminal {
         let homes = [("HOME", self.home().to_owned()), ("TILLER_HOME", self.home().join("tiller"))];
         let homes = homes.map(|(name, path)| (name.to_owned(), path.display().to_string()));
+        let fixed = [("TILLER_SANDBOX_MODE".to_owned(), "off".to_owned())];
         Terminal::start(&TerminalStart {
             program: program.into(),
             arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
             cwd: self.project().to_owned(),
-            variables: homes.into_iter().chain(variables).collect(),
+            variables: homes.into_iter().chain(fixed).chain(variables).collect(),
             size,
         })
     }

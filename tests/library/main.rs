@@ -12,3 +12,4 @@ mod names;
 mod readme;
 mod source_code;
 mod tool_names;
+mod tools_page;

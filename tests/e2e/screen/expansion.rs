@@ -104,5 +104,5 @@ fn reload_reports_resources_and_name_conflicts() {
     terminal.send("/reload");
     terminal.wait_for("❯ /reload");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("0 skills, 5 templates, 1 context file; 1 with problems");
+    terminal.wait_for("0 skills, 4 templates, 1 context file; 1 with problems");
 }

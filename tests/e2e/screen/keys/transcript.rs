@@ -75,6 +75,26 @@ pub(super) const SEARCHES: KeySequence = KeySequence { name: "searching", open: 
 pub(super) const SEARCHES_RUNNING: KeySequence =
     KeySequence { name: "searching at work", open: open_long_running, steps: SEARCH };
 
+/// A task with a plan.
+fn planned(sandbox: &Sandbox) -> Terminal {
+    let plan = r#"{"calls": [{"name": "update_plan", "arguments": {"steps": [
+        {"step": "count", "status": "in_progress"}, {"step": "add", "status": "pending"}]}}]}"#;
+    let plan = plan.replace('\n', " ");
+    let terminal = sandbox.open_scripted(&[&plan, r#"{"text": "Planned."}"#], &["plan it"]);
+    terminal.wait_for("Planned.");
+    terminal.wait_without("esc stops");
+    terminal
+}
+
+const FOLD_PLAN: &[Step] = &[
+    Wait(Has("· add")),
+    press("fold_plan", "alt+t", &[Lacks("· add"), Has("done · count")]),
+    Type("\x1bt"),
+    Wait(Has("· add")),
+];
+
+pub(super) const PLAN: KeySequence = KeySequence { name: "the plan", open: planned, steps: FOLD_PLAN };
+
 const COUNT: &str = r#"{"think": "The line endings first, and what the lexer makes of them.\n\nThen the fixture, which may have mixed ones, and whoever wrote it.\n\nThe last thought of all.", "calls": [{"name": "bash", "arguments": {"command": "seq 100 130"}}]}"#;
 
 fn counted(sandbox: &Sandbox) -> Terminal {

@@ -52,6 +52,26 @@ pub(super) const CHOICES_IDLE: KeySequence =
 pub(super) const CHOICES_RUNNING: KeySequence =
     KeySequence { name: "choosing at work", open: open_running_with_clipboard, steps: CHOOSING };
 
+fn open_with_command(sandbox: &Sandbox) -> Terminal {
+    let call = r#"{"calls": [{"name": "bash", "arguments": {"command": "echo begun; sleep 600"}}]}"#;
+    let terminal = sandbox.open_scripted(&[call, r#"{"text": "It goes on."}"#], &["go"]);
+    terminal.wait_for("│ begun");
+    terminal
+}
+
+/// A running command is moved to the background from the empty editor; in a draft the key moves the cursor.
+pub(super) const BACKGROUND: KeySequence = KeySequence {
+    name: "moving a command to the background",
+    open: open_with_command,
+    steps: &[
+        Type("ab"),
+        Wait(Has("❯ ab")),
+        press("cursor_left", "ctrl+b", &[Cursor(0, 4), Lacks("It goes on.")]),
+        press("clear", "ctrl+c", &[Lacks("❯ ab")]),
+        press("move_to_background", "ctrl+b", &[Has("It goes on."), Has("1 job")]),
+    ],
+};
+
 fn answers(sandbox: &Sandbox) -> Terminal {
     let answer = |n: u8| format!(r#"{{"text": "Answer {n}."}}"#);
     let lines: Vec<String> = (1..=4).map(answer).collect();
@@ -208,7 +228,7 @@ pub(super) const ASKS: KeySequence = KeySequence {
     name: "calls that ask",
     open: open_with_request,
     steps: &[
-        WaitForQuestion("echo line 1"),
+        WaitForQuestion("│ echo line 1"),
         press("question_down", "shift+down", &[Lacks("echo line 1\n")]),
         press("question_up", "shift+up", &[Has("echo line 1\n")]),
         press("show_whole", "v", &[Has("── bash needs approval")]),
@@ -220,9 +240,13 @@ pub(super) const ASKS: KeySequence = KeySequence {
         press("next_answer", "right", &[Has("▸ y once")]),
         press("no_answer", "esc", &[Lacks("▸")]),
         press("previous_answer", "left", &[Has("▸ d")]),
-        Type("\x1b[C\x1b[D\x1b[D\x1b[D"),
+        Type("\x1b[C\x1b[D\x1b[D\x1b[D\x1b[D"),
         Wait(Has("▸ y once")),
         press("take_answer", "enter", &[Has("│ touch b")]),
+        WaitForQuestion("│ touch b"),
+        press("allow_always", "A", &[Has("── always allow")]),
+        Type("\x1b"),
+        Wait(Lacks("── always allow")),
         WaitForQuestion("│ touch b"),
         press("allow", "y", &[Has("│ touch c")]),
         WaitForQuestion("│ touch c"),

@@ -1,0 +1,44 @@
+//! `tiller doctor`.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde_json::Value;
+
+use super::sandbox::{RunOutput, Sandbox};
+
+fn states(output: &RunOutput) -> BTreeMap<String, String> {
+    let checks: Vec<Value> = serde_json::from_str(&output.out).unwrap();
+    let text = |check: &Value, key: &str| check[key].as_str().unwrap().to_owned();
+    checks.iter().map(|check| (text(check, "name"), text(check, "state"))).collect()
+}
+
+#[test]
+fn doctor_names_keys_but_never_prints_them() {
+    let sandbox = Sandbox::new().with_variable("ANTHROPIC_API_KEY", "sk-hush");
+    let output = sandbox.run(&["doctor"]);
+    assert_eq!(output.code, Some(0), "{}{}", output.out, output.err);
+    let line = |name: &str| output.out.lines().find(|line| line.contains(name)).unwrap();
+    assert_eq!(line(" keys "), "✓ keys           anthropic");
+    assert_eq!(line(" commands "), "✓ commands       the supervisor and the shell start");
+    assert!(line(" sandbox ").starts_with("– sandbox        "), "{}", output.out);
+    assert!(!output.out.contains("hush"));
+    let in_force = sandbox.run(&["--sandbox", "workspace", "doctor", "--json"]);
+    let expected =
+        if tiller::process::SandboxSupport::detect().restricts_writing() { "ok" } else { "absent" };
+    assert_eq!(states(&in_force)["sandbox"], expected);
+}
+
+#[test]
+fn doctor_exits_with_1_if_something_is_broken() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.home().join("tiller")).unwrap();
+    fs::write(sandbox.home().join("tiller/settings.json"), "{ nonsense").unwrap();
+    let output = sandbox.run(&["doctor", "--json"]);
+    let states_now = states(&output);
+    assert_eq!((output.code, states_now["configuration"].as_str()), (Some(1), "broken"), "{}", output.out);
+    fs::remove_file(sandbox.home().join("tiller/settings.json")).unwrap();
+    fs::write(sandbox.home().join("tiller/sessions"), "").unwrap();
+    let output = sandbox.run(&["doctor", "--json"]);
+    assert_eq!((output.code, states(&output)["sessions"].as_str()), (Some(1), "broken"), "{}", output.out);
+}

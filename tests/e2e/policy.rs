@@ -1,0 +1,73 @@
+//! The rules of the settings.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::sandbox::Sandbox;
+
+fn with_rules(rules: &Value) -> Sandbox {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.home().join("tiller")).unwrap();
+    let settings = json!({ "policy": { "rules": rules } }).to_string();
+    fs::write(sandbox.home().join("tiller/settings.json"), settings).unwrap();
+    sandbox
+}
+
+/// Runs one command of the model in a run that nobody answers; returns the text of its result.
+fn command(sandbox: &Sandbox, line: &str, flags: &[&str]) -> String {
+    let call = json!({ "calls": [{ "name": "bash", "arguments": { "command": line } }] });
+    let script = sandbox.script(&[&call.to_string(), r#"{"text": "done"}"#]);
+    let fixed = ["-p", "--sandbox", "off", "--mode", "json", "--provider", "scripted", "--model", &script];
+    let out = sandbox.run(&[&fixed, flags, &["go"]].concat()).out;
+    let mut events = out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let end = events.find(|event| event["type"] == "tool_execution_end").unwrap();
+    end["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn policy_rules_decide_on_commands_of_the_model() {
+    let sandbox = with_rules(&json!([
+        { "tool": "bash", "match": "printf *", "decision": "allow" },
+        { "tool": "bash", "match": "printf hush*", "decision": "deny" },
+    ]));
+    assert!(command(&sandbox, "printf 'a b' && printf c", &[]).starts_with("a bc"));
+    let asked = command(&sandbox, "touch x; printf c", &[]);
+    assert!(asked.contains("no one can approve it"), "{asked}");
+    let denied = "a rule of the settings denies this (deny bash `printf hush*`, in ";
+    for line in ["printf hush", "env sh -c 'printf hush'"] {
+        let result = command(&sandbox, line, &["--yes"]);
+        assert!(result.contains(denied), "{result}");
+    }
+    let result = command(&sandbox, "rm -rf /usr", &["--yes"]);
+    assert!(result.contains("tiller runs this in no mode"), "{result}");
+}
+
+#[test]
+fn policy_explain_shows_commands_rules_and_decisions() {
+    let sandbox = with_rules(&json!([{ "match": "cargo test*", "decision": "allow" }]));
+    let output =
+        sandbox.run(&["--sandbox", "off", "policy", "explain", "--", "cd a && cargo test | tee log"]);
+    let path = sandbox.home().join("tiller/settings.json");
+    let expected = format!(
+        "cd a\n    only prints, filters or changes the folder: needs no rule beside an allowed command\n\
+         cargo test\n    rule: allow * `cargo test*` ({})\ntee log\n\n\
+         ask        asks: runs a command\nauto       runs\n\
+         plan       denied: bash may change things, and the mode is plan: only read, then present the plan in your \
+         answer\nread-only  denied: bash may change things, and the mode is read-only\n",
+        path.display()
+    );
+    assert_eq!((output.code, output.out), (Some(0), expected), "{}", output.err);
+    let output = sandbox.run(&["policy", "rules"]);
+    assert_eq!(output.out, format!("{:<44} {}\n", "allow * `cargo test*`", path.display()));
+}
+
+#[test]
+fn policy_invalid_rule_is_reported_and_only_reading_is_left() {
+    let sandbox = with_rules(&json!([{ "tool": "bash", "decision": "denied" }]));
+    let output = sandbox.run(&["-p", "--provider", "demo", "--no-session", "hello"]);
+    let warning = "rule 1 of `policy.rules`: unknown variant `denied`, expected one of `deny`, `ask`, `allow`; \
+        until it is fixed, the approval mode is read-only";
+    assert!(output.err.contains(warning), "{}", output.err);
+    assert!(command(&sandbox, "ls", &["--yes"]).contains("read-only"));
+}
