@@ -51,9 +51,7 @@ fn attacks_own_folders_are_denied_to_tools_at_home() {
     terminal.send("go");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("Tried.");
-    terminal.wait_without("esc stops");
-    terminal.key(TerminalKey::Ctrl('d'));
-    assert!(terminal.wait().success());
+    assert!(terminal.quit().success());
     let results: Vec<String> =
         sandbox.messages().into_iter().filter(|line| line.starts_with("toolResult")).collect();
     let refusal = "toolResult: tiller/extensions/guard is one of tiller's own files, which tools can't access; ask the user to change it";
@@ -107,9 +105,7 @@ fn attacks_repository_links_neither_hang_nor_leak_keys() {
         terminal.send(" go");
         terminal.key(TerminalKey::Enter);
         terminal.wait_for("Listed.");
-        terminal.wait_without("esc stops");
-        terminal.key(TerminalKey::Ctrl('d'));
-        assert!(terminal.wait().success(), "{name}");
+        assert!(terminal.quit().success(), "{name}");
         let listed = sandbox.messages().into_iter().find(|line| line.starts_with("toolResult")).unwrap();
         assert!(listed.contains("notes.txt"), "{listed}");
     }

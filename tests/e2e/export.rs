@@ -94,8 +94,7 @@ fn export_in_tui_writes_the_open_session() {
     terminal.wait_for("❯ /export sum.md");
     terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_without("❯ /export");
-    terminal.key(TerminalKey::Ctrl('d'));
-    assert_eq!(terminal.wait().exit_code(), 0);
+    assert_eq!(terminal.quit().exit_code(), 0);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::sandbox::Sandbox;
-use tiller_test_support::terminal::{Terminal, TerminalKey};
+use tiller_test_support::terminal::TerminalKey;
 
 /// Answers every hook with nothing; leaves a mark where it ran. Its command shouts.
 const EXTENSION: &str = r#"#!/bin/bash
@@ -134,13 +134,6 @@ fn trust_is_not_stored_without_session() {
     assert!(ask(&sandbox, &["go"]).err.contains("is not trusted"));
 }
 
-fn quit(mut terminal: Terminal) {
-    // While the agent works, the key does nothing.
-    terminal.wait_without("esc stops");
-    terminal.key(TerminalKey::Ctrl('d'));
-    assert!(terminal.wait().success());
-}
-
 #[test]
 fn trust_question_remembers_yes() {
     let sandbox = sandbox();
@@ -156,13 +149,13 @@ fn trust_question_remembers_yes() {
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("HEY");
     terminal.wait_for("Answer one.");
-    quit(terminal);
+    assert!(terminal.quit().success());
 
-    let terminal = sandbox.open_scripted(&[r#"{"text": "Answer one."}"#], &[]);
+    let mut terminal = sandbox.open_scripted(&[r#"{"text": "Answer one."}"#], &[]);
     // Extensions are started after the first frame.
     terminal.wait_for("Type a request");
     assert_eq!(marks(&sandbox), 2);
-    quit(terminal);
+    assert!(terminal.quit().success());
 }
 
 #[test]
@@ -172,10 +165,10 @@ fn trust_question_remembers_no_and_lists_ignored() {
     terminal.wait_for("Trust these files?");
     terminal.send("\r");
     terminal.wait_for("--trust-project trusts it");
-    quit(terminal);
-    let terminal = sandbox.open_scripted(&[], &[]);
+    assert!(terminal.quit().success());
+    let mut terminal = sandbox.open_scripted(&[], &[]);
     terminal.wait_for("--trust-project trusts it");
-    quit(terminal);
+    assert!(terminal.quit().success());
     assert_eq!(marks(&sandbox), 0);
 }
 
@@ -197,11 +190,11 @@ fn trust_command_asks_again_and_loads_the_settings() {
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("approval auto now");
     assert_eq!(marks(&sandbox), 0, "extensions wait for the next start");
-    quit(terminal);
-    let terminal = sandbox.open_scripted(&[], &[]);
+    assert!(terminal.quit().success());
+    let mut terminal = sandbox.open_scripted(&[], &[]);
     terminal.wait_for("Type a request");
     assert_eq!(marks(&sandbox), 1);
-    quit(terminal);
+    assert!(terminal.quit().success());
 }
 
 #[test]

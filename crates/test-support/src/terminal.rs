@@ -26,6 +26,9 @@ const QUESTION_DELAY: Duration = Duration::from_millis(450);
 /// Poll interval for the program's exit.
 const POLL: Duration = Duration::from_millis(5);
 
+/// Time after which [`Terminal::quit`] presses the key again.
+const QUIT_INTERVAL: Duration = Duration::from_millis(500);
+
 /// The program to start, and its working directory.
 #[derive(Clone, Debug)]
 pub struct TerminalStart {
@@ -341,6 +344,27 @@ impl Terminal {
         self.send("x");
         self.reader.take().unwrap().join().unwrap();
         self.pty = None;
+    }
+
+    /// Presses Ctrl+D until the program exits, and waits for its last output.
+    ///
+    /// The key does nothing during a run, and a run ends after its last text is shown.
+    pub fn quit(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + DEADLINE;
+        while Instant::now() < deadline {
+            // The program may have exited in between, and nobody reads the key.
+            if let Some(pty) = &mut self.pty {
+                let _ = pty.writer.write_all(&TerminalKey::Ctrl('d').bytes());
+            }
+            let next = Instant::now() + QUIT_INTERVAL;
+            while Instant::now() < next {
+                if self.child.try_wait().unwrap().is_some() {
+                    return self.wait();
+                }
+                std::thread::sleep(POLL);
+            }
+        }
+        self.wait()
     }
 
     /// Waits for the program's exit and its last output.

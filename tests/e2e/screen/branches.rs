@@ -26,8 +26,7 @@ fn branch_rule_separates_old_and_new_messages() {
     terminal.wait_without("question two");
     prompt_and_wait(&mut terminal, "question three", "Answer two.");
     terminal.wait_for(RULE);
-    terminal.key(TerminalKey::Ctrl('d'));
-    assert!(terminal.wait().success());
+    assert!(terminal.quit().success());
     let terminal = sandbox.open_scripted(&ANSWERS, &["-r", "question three"]);
     terminal.wait_for("Answer two.");
     let screen = terminal.screen();

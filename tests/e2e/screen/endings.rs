@@ -30,8 +30,7 @@ fn exit_restores_the_terminal() {
     terminal.wait_for("Hello yourself.");
     terminal.wait_without("esc stops");
     assert!(terminal.inspect(vt100::Screen::alternate_screen) && !terminal.is_cooked());
-    terminal.key(TerminalKey::Ctrl('d'));
-    assert_eq!(terminal.wait().exit_code(), 0);
+    assert_eq!(terminal.quit().exit_code(), 0);
     is_given_back(&sandbox, &terminal);
     let screen = terminal.screen();
     assert!(screen.starts_with("> hello\n\nHello yourself.\n"), "the last exchange stays:\n{screen}");
@@ -122,8 +121,7 @@ fn draft_is_restored() {
     terminal.wait_for("❯ half a thought");
     terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_without("half a thought");
-    terminal.key(TerminalKey::Ctrl('d'));
-    assert_eq!(terminal.wait().exit_code(), 0);
+    assert_eq!(terminal.quit().exit_code(), 0);
 
     let terminal = sandbox.open_scripted(&[HELLO], &[]);
     terminal.wait_for("Type a request");

@@ -94,8 +94,7 @@ fn log_page_shows_newest_line_first() {
     assert!(at("run ended") < at("run begun") && at("run begun") < at("session opened"), "{screen}");
     terminal.key(TerminalKey::Esc);
     terminal.wait_without("session opened");
-    terminal.key(TerminalKey::Ctrl('d'));
-    assert_eq!(terminal.wait().exit_code(), 0);
+    assert_eq!(terminal.quit().exit_code(), 0);
     let log = fs::read_to_string(sandbox.home().join("tiller/state/tiller.log")).unwrap();
     assert!(log.contains("session closed") && !log.contains("private"), "{log}");
 }

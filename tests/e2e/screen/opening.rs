@@ -49,9 +49,7 @@ fn opening_prompts_are_sent_after_opening() {
     terminal.wait_for("Hello yourself.");
     terminal.wait_for("❯ and more");
     terminal.key(TerminalKey::Ctrl('c'));
-    terminal.wait_without("esc stops");
-    terminal.key(TerminalKey::Ctrl('d'));
-    assert_eq!(terminal.wait().exit_code(), 0);
+    assert_eq!(terminal.quit().exit_code(), 0);
 }
 
 #[test]
@@ -85,8 +83,7 @@ fn opening_quit_keeps_sent_prompts() {
     terminal.wait_for("❯ not lost");
     terminal.key(TerminalKey::Enter);
     terminal.wait_without("not lost");
-    terminal.key(TerminalKey::Ctrl('d'));
-    assert_eq!(terminal.wait().exit_code(), 0);
+    assert_eq!(terminal.quit().exit_code(), 0);
     assert!(!terminal.inspect(vt100::Screen::alternate_screen) && terminal.is_cooked());
     assert!(sandbox.logs().is_empty());
     let terminal = sandbox.open_scripted(&[], &[]);
@@ -181,8 +178,7 @@ fn opening_endless_pipe_can_be_quit() {
     terminal.wait_for("❯ half a thought");
     terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_without("half a thought");
-    terminal.key(TerminalKey::Ctrl('d'));
-    assert_eq!(terminal.wait().exit_code(), 0);
+    assert_eq!(terminal.quit().exit_code(), 0);
 }
 
 #[test]

@@ -23,8 +23,7 @@ fn plan_stays_above_the_editor_after_resuming_and_compacting() {
     terminal.wait_for("▸ find the queen");
     terminal.send("\u{1b}t");
     terminal.wait_for("Plan: 1 of 2 done · find the queen · alt+t");
-    terminal.key(TerminalKey::Ctrl('d'));
-    assert_eq!(terminal.wait().exit_code(), 0);
+    assert_eq!(terminal.quit().exit_code(), 0);
 
     let summary = r#"{"when": "<conversation>", "text": "It is about bees."}"#;
     let mut terminal = sandbox.open_scripted(&[summary], &["-c"]);
@@ -33,8 +32,7 @@ fn plan_stays_above_the_editor_after_resuming_and_compacting() {
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("tokens, summary");
     terminal.wait_for(shown);
-    terminal.key(TerminalKey::Ctrl('d'));
-    assert_eq!(terminal.wait().exit_code(), 0);
+    assert_eq!(terminal.quit().exit_code(), 0);
     let log = sandbox.log();
     let compaction = log.iter().find(|entry| entry["type"] == "compaction").unwrap();
     let text = compaction["summary"].as_str().unwrap();

@@ -191,8 +191,7 @@ fn steering_now_records_what_it_cut_off() {
     terminal.wait_for("▌ ↳ cut the answer off");
     terminal.wait_without("esc stops");
     assert_eq!(receipts(&sandbox), [json!({"afterCalls": 0, "skippedCalls": 0, "cutOff": true})]);
-    terminal.key(TerminalKey::Ctrl('d'));
-    terminal.wait();
+    terminal.quit();
     let output = sandbox.run(&["sessions", "show", &sandbox.logs()[0].display().to_string()]).out;
     assert!(output.contains("> (steered: cut the answer off) stop that"), "{output}");
 }

@@ -64,8 +64,7 @@ fn saved_rule_holds_in_this_session_and_the_next() {
     terminal.wait_for("allow bash `touch *`");
     terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_without("allow bash `touch *`");
-    terminal.key(TerminalKey::Ctrl('d'));
-    terminal.wait();
+    terminal.quit();
 
     let script = sandbox.script(&ANSWERS);
     let output = sandbox.run(&["-p", "--provider", "scripted", "--model", &script, "--no-session", "go"]);
@@ -85,8 +84,7 @@ fn saved_rule_of_the_project_keeps_its_trust() {
     let rule = json!({"tool": "bash", "match": "touch one", "decision": "allow"});
     let settings = sandbox.project().join(".tiller/settings.json");
     assert_eq!(read(&settings), json!({"sync": "turn", "policy": {"rules": [rule]}}));
-    terminal.key(TerminalKey::Ctrl('d'));
-    terminal.wait();
+    terminal.quit();
 
     let rules = sandbox.run(&["policy", "rules"]);
     assert!(rules.out.contains("allow bash `touch one`") && rules.err.is_empty(), "{rules:?}");

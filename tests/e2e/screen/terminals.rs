@@ -41,8 +41,7 @@ fn title_and_progress_are_set_and_restored() {
     terminal.wait_without("esc stops");
     wait_for_bytes(&terminal, "\x1b]2;tiller · greeting · working\x07");
     wait_for_bytes(&terminal, "\x1b]2;tiller · greeting\x07");
-    terminal.key(TerminalKey::Ctrl('d'));
-    assert_eq!(terminal.wait().exit_code(), 0);
+    assert_eq!(terminal.quit().exit_code(), 0);
     let output = terminal.output();
     let places = ["\x1b[22;2t", "\x1b]9;4;3;0\x07", "\x1b]9;4;0;0\x07", "\x1b]2;\x07\x1b[23;2t"];
     let places: Vec<usize> = places.iter().map(|bytes| output.find(bytes).unwrap()).collect();
@@ -79,8 +78,7 @@ fn notification_is_bell_without_focus_events() {
             before.rfind("\x1b]").is_none_or(|sequence_start| before[sequence_start..].contains('\x07'))
         })
     });
-    terminal.key(TerminalKey::Ctrl('d'));
-    terminal.wait();
+    terminal.quit();
     assert!(!terminal.output().contains("\x1b]9;"), "nothing that it may not understand");
 }
 

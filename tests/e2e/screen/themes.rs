@@ -114,8 +114,7 @@ fn theme_picker_previews_and_stores() {
     enter(&mut terminal, "/theme gruvbox");
     terminal.wait_for("Saved: theme is gruvbox.");
     wait_for_accent(&terminal, GRUVBOX);
-    terminal.key(TerminalKey::Ctrl('d'));
-    assert_eq!(terminal.wait().exit_code(), 0);
+    assert_eq!(terminal.quit().exit_code(), 0);
     let settings = fs::read_to_string(sandbox.home().join("tiller/settings.json")).unwrap();
     assert_eq!(settings, "{\n  \"theme\": \"gruvbox\"\n}\n");
     wait_for_accent(&open(&sandbox, &[]), GRUVBOX);

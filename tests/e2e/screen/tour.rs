@@ -59,12 +59,10 @@ fn tour_of_a_new_user() {
     terminal.wait_for("To connect a real model:");
     terminal.wait_without("esc stops");
     let before = transcript(&terminal);
-    terminal.key(TerminalKey::Ctrl('d'));
-    assert_eq!(terminal.wait().exit_code(), 0);
+    assert_eq!(terminal.quit().exit_code(), 0);
 
     let mut terminal = sandbox.open_in(Size(100, 90), &["-c"]);
     terminal.wait_for("To connect a real model:");
     assert_eq!(transcript(&terminal), before);
-    terminal.key(TerminalKey::Ctrl('d'));
-    assert_eq!(terminal.wait().exit_code(), 0);
+    assert_eq!(terminal.quit().exit_code(), 0);
 }

@@ -41,8 +41,7 @@ fn typing_every_size_during_stream() {
     let rule = "─".repeat(100);
     assert_eq!(screen.lines().filter(|line| *line == rule).count(), 2, "{screen}");
     assert_eq!(screen.matches('❯').count(), 1, "{screen}");
-    terminal.key(TerminalKey::Ctrl('d'));
-    assert_eq!(terminal.wait().exit_code(), 0);
+    assert_eq!(terminal.quit().exit_code(), 0);
 }
 
 #[test]
