@@ -131,8 +131,7 @@ fn compaction_command_takes_instructions_and_draws_a_rule() {
         terminal.wait_for("❯");
         terminal.send(prompt);
         terminal.key(TerminalKey::Enter);
-        terminal.wait_for(answer);
-        terminal.wait_without("esc stops");
+        terminal.wait_for_answer(answer);
     }
     terminal.send("/compact mind the queen");
     terminal.key(TerminalKey::Enter);
@@ -159,7 +158,8 @@ fn branch_summary_by_demo_does_not_restart_the_tour() {
     terminal.wait_without("esc stops");
     terminal.send("/tree");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("▸");
+    // The completion has a selected row, too.
+    terminal.wait_until("the tree", |screen| screen.contains("── tree") && screen.contains("▸"));
     terminal.key(TerminalKey::Home);
     terminal.wait_for("▸• ▌ hello");
     terminal.key(TerminalKey::Enter);
@@ -184,8 +184,7 @@ fn branch_summary_takes_instructions() {
         terminal.wait_for("❯");
         terminal.send(prompt);
         terminal.key(TerminalKey::Enter);
-        terminal.wait_for(answer);
-        terminal.wait_without("esc stops");
+        terminal.wait_for_answer(answer);
     }
     terminal.send("/tree");
     terminal.key(TerminalKey::Enter);

@@ -9,7 +9,7 @@ const ANSWERS: [&str; 3] =
 /// A first tiller in a terminal, idle after one answer.
 fn first(sandbox: &Sandbox) -> Terminal {
     let terminal = sandbox.open_scripted(&ANSWERS, &["first prompt"]);
-    terminal.wait_for("Answer one.");
+    terminal.wait_for_answer("Answer one.");
     terminal
 }
 

@@ -177,7 +177,7 @@ fn mcp_page_shows_servers() {
     sandbox.run(&["mcp", "add", "sh", &server]);
     let mut terminal = sandbox.open_scripted(&CALLS, &[]);
     enter(&mut terminal, "speak");
-    terminal.wait_for("It spoke.");
+    terminal.wait_for_answer("It spoke.");
     enter(&mut terminal, "/mcp");
     terminal.wait_for("mcp__sh__say");
     terminal.wait_for("running: sh 1");
@@ -210,7 +210,7 @@ fn mcp_question_of_a_server_is_answered_in_a_form() {
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("▸ Send the answer");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("Hello Ada.");
+    terminal.wait_for_answer("Hello Ada.");
 
     enter(&mut terminal, "again");
     terminal.wait_for_question("MCP server sh asks");

@@ -16,6 +16,13 @@ fn piped(sandbox: &Sandbox, answers: &[&str], lines: &str) -> RunOutput {
     sandbox.run_with_stdin(&["--plain", "--yes", "--provider", "scripted", "--model", &script], lines)
 }
 
+/// Waits until the last line of the screen is the input prompt, which is shown at rest.
+fn wait_for_prompt(terminal: &Terminal) {
+    let is_last =
+        |screen: &str| screen.lines().rfind(|line| !line.trim().is_empty()).map(str::trim) == Some(">");
+    terminal.wait_until("the input prompt on the last line", is_last);
+}
+
 /// A conversation in a terminal where every call needs approval.
 fn conversation(sandbox: &Sandbox, answers: &[&str]) -> Terminal {
     let script = sandbox.script(answers);
@@ -166,6 +173,7 @@ fn plain_approval_can_be_denied() {
     terminal.send("not now\r");
     terminal.wait_for("denied: the user rejected it: not now");
     terminal.wait_for("Then not.");
+    wait_for_prompt(&terminal);
     assert!(!sandbox.project().join("made").exists());
     terminal.send("do\r");
     terminal.wait_until("another question", |screen| screen.matches("question: allow bash?").count() == 2);
@@ -230,8 +238,10 @@ fn plain_failed_summary_asks() {
     let mut terminal = conversation(&sandbox, &[failing_summary, long_answer, r#"{"text": "The end."}"#]);
     terminal.send("a story\r");
     terminal.wait_for("done");
+    wait_for_prompt(&terminal);
     terminal.send("and then?\r");
     terminal.wait_for("The end.");
+    wait_for_prompt(&terminal);
     terminal.send("/compact\r");
     terminal.wait_for("question: the summary failed");
     terminal.send("r\r");
@@ -239,11 +249,6 @@ fn plain_failed_summary_asks() {
     terminal.send("/quit\r");
     assert!(terminal.wait().success());
     assert!(sandbox.log().iter().any(|line| line["type"] == "compaction"));
-}
-
-/// Returns true if the last line of the screen is the input prompt.
-fn is_invited(screen: &str) -> bool {
-    screen.lines().rfind(|line| !line.trim().is_empty()).map(str::trim) == Some(">")
 }
 
 #[test]
@@ -254,7 +259,7 @@ fn plain_ctrl_c_stops_the_run_and_twice_quits() {
     terminal.wait_for("Going on");
     terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_for("stopped");
-    terminal.wait_until("the next line is waited for", is_invited);
+    wait_for_prompt(&terminal);
     terminal.key(TerminalKey::Ctrl('c'));
     terminal.wait_for("press Ctrl+C again to quit (or");
     terminal.key(TerminalKey::Ctrl('c'));
@@ -335,7 +340,7 @@ fn plain_login_does_not_echo_the_key() {
     terminal.wait_for("type the key for openai on the next line");
     terminal.send("sk-hush-hush\n");
     terminal.wait_for("stored the key for openai");
-    terminal.wait_until("the next line is waited for", is_invited);
+    wait_for_prompt(&terminal);
     terminal.send("/name shown again");
     terminal.wait_for("> /name shown again");
     terminal.send("\n/login anthropic\n");
@@ -372,6 +377,7 @@ fn locked_session_follower_reports_the_end() {
     let mut one = conversation(&sandbox, &[r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#]);
     one.send("question one\r");
     one.wait_for("Answer one.");
+    wait_for_prompt(&one);
     let other = sandbox.command(&["sessions", "list", "--json"]).output().unwrap();
     let list: serde_json::Value = serde_json::from_slice(&other.stdout).unwrap();
     let mut reader = sandbox.open(&["--provider", "demo", "--session", list[0]["id"].as_str().unwrap()]);

@@ -194,12 +194,13 @@ impl Sandbox {
         files.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl")).collect()
     }
 
-    /// The lines of the only log.
+    /// The lines of the only log. Text after the last newline is a line that is still being written.
     pub(crate) fn log(&self) -> Vec<Value> {
         let logs = self.logs();
         assert_eq!(logs.len(), 1, "{logs:?}");
         let text = fs::read_to_string(&logs[0]).unwrap();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        lines.map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// The messages of the only log, a line each: role, then text.

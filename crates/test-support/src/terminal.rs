@@ -8,6 +8,7 @@
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
@@ -22,6 +23,9 @@ pub const DEADLINE: Duration = Duration::from_secs(20);
 
 /// Slightly longer than the time for which a question ignores keys.
 const QUESTION_DELAY: Duration = Duration::from_millis(450);
+
+/// The characters of tiller's spinner: dots of Braille.
+const SPINNER: RangeInclusive<char> = '\u{2801}'..='\u{28ff}';
 
 /// Poll interval for the program's exit.
 const POLL: Duration = Duration::from_millis(5);
@@ -236,6 +240,16 @@ impl Terminal {
     /// Waits until `text` is on the screen.
     pub fn wait_for(&self, text: &str) {
         self.wait_until(&format!("`{text}` on the screen"), |screen| screen.contains(text));
+    }
+
+    /// Waits until an answer with this text is on the screen and its run has ended: then the answer is in the log, and
+    /// keys have their meanings at rest. The text must not have been on the screen before.
+    ///
+    /// Every frame that shows an answer during its run has a spinner, even if a message covers the key hints.
+    pub fn wait_for_answer(&self, text: &str) {
+        let has_spinner = |screen: &str| screen.contains(|c: char| SPINNER.contains(&c));
+        let is_over = |screen: &str| screen.contains(text) && !has_spinner(screen);
+        self.wait_until(&format!("`{text}` at the end of a run"), is_over);
     }
 
     /// Waits until `text` is not on the screen.

@@ -124,8 +124,7 @@ fn tree_command_starts_a_second_branch() {
     terminal.send(", put differently");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("▌ question two, put differently");
-    terminal.wait_for("Answer two.");
-    terminal.wait_without("esc stops");
+    terminal.wait_for_answer("Answer two.");
 
     let output = sandbox.run(&["sessions", "show", &only_log(&sandbox)]).out;
     assert!(output.contains("question one") && output.contains("put differently"), "{output}");
@@ -162,10 +161,10 @@ fn tree_labels_and_hides() {
     terminal.wait_for_question("▸ no summary");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("❯ question two");
+    terminal.wait_without("Answer two.");
     terminal.send("b");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("Answer two.");
-    terminal.wait_without("esc stops");
+    terminal.wait_for_answer("Answer two.");
 
     enter(&mut terminal, "/tree");
     terminal.wait_for("▸●      Answer two.");
@@ -213,8 +212,7 @@ fn fork_command_keeps_the_old_session() {
     terminal.wait_without("Answer two.");
     terminal.send("b");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("Answer two.");
-    terminal.wait_without("esc stops");
+    terminal.wait_for_answer("Answer two.");
     let logs = sandbox.logs();
     assert_eq!(logs.len(), 2);
     let fork = logs.iter().find(|path| **path != parent).unwrap();

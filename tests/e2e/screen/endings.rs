@@ -27,8 +27,7 @@ fn is_given_back(sandbox: &Sandbox, terminal: &Terminal) {
 fn exit_restores_the_terminal() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.open_scripted(&[HELLO], &["hello"]);
-    terminal.wait_for("Hello yourself.");
-    terminal.wait_without("esc stops");
+    terminal.wait_for_answer("Hello yourself.");
     assert!(terminal.inspect(vt100::Screen::alternate_screen) && !terminal.is_cooked());
     assert_eq!(terminal.quit().exit_code(), 0);
     is_given_back(&sandbox, &terminal);

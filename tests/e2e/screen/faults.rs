@@ -13,6 +13,9 @@ use tiller_test_support::terminal::{Size, Terminal, TerminalKey, TerminalStart};
 /// Names the folder for crash reports of [`panicking_child`].
 const REPORTS: &str = "REPORTS";
 
+/// Names the file that [`panicking_child`] waits for before it panics.
+const GATE: &str = "GATE";
+
 /// The whole TUI around a session whose opening panics.
 #[test]
 #[ignore = "a program for the test beside it"]
@@ -21,8 +24,11 @@ fn panicking_child() {
         TuiFiles { crash_reports: std::env::var_os(REPORTS).map(PathBuf::from), ..TuiFiles::default() };
     let options = TuiOptions { cwd: "/".into(), files, ..TuiOptions::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let run = tui::run::<()>(options, async {
-        tokio::time::sleep(Duration::from_millis(400)).await;
+    let gate = std::env::var_os(GATE).map(PathBuf::from);
+    let run = tui::run::<()>(options, async move {
+        while gate.as_ref().is_some_and(|gate| !gate.exists()) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
         panic!("the floor gave way");
     });
     let _ = runtime.block_on(run);
@@ -31,18 +37,21 @@ fn panicking_child() {
 #[test]
 fn panic_restores_terminal_and_writes_report() {
     let folder = tempfile::tempdir().unwrap();
-    let reports = folder.path().join("reports");
+    let (reports, gate) = (folder.path().join("reports"), folder.path().join("gate"));
     let arguments = ["--ignored", "--exact", "--nocapture", "--test-threads=1"];
     let name = "screen::faults::panicking_child";
     let mut terminal = Terminal::start(&TerminalStart {
         program: std::env::current_exe().unwrap(),
         arguments: arguments.into_iter().chain([name]).map(str::to_owned).collect(),
         cwd: folder.path().to_owned(),
-        variables: vec![(REPORTS.to_owned(), reports.display().to_string())],
+        variables: [(REPORTS, &reports), (GATE, &gate)]
+            .map(|(name, path)| (name.to_owned(), path.display().to_string()))
+            .to_vec(),
         size: Size(100, 30),
     });
     terminal.wait_for("❯");
     assert!(terminal.inspect(vt100::Screen::alternate_screen));
+    fs::write(&gate, "").unwrap();
     terminal.wait();
     assert!(!terminal.inspect(vt100::Screen::alternate_screen) && terminal.is_cooked());
     let screen = terminal.screen();
@@ -60,8 +69,7 @@ fn panic_restores_terminal_and_writes_report() {
 fn external_append_is_shown_in_order() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.open_scripted(&[r#"{"text": "One."}"#, r#"{"text": "Two."}"#], &["first"]);
-    terminal.wait_for("One.");
-    terminal.wait_without("esc stops");
+    terminal.wait_for_answer("One.");
     let log = sandbox.logs().remove(0);
     let leaf = sandbox.log().last().unwrap()["id"].clone();
     let message = json!({"role": "user", "content": "said elsewhere", "timestamp": 1});
@@ -83,8 +91,7 @@ fn log_page_shows_newest_line_first() {
     let sandbox = Sandbox::new();
     let mut terminal =
         sandbox.open_scripted(&[r#"{"text": "One."}"#], &["--log-level", "info", "a private question"]);
-    terminal.wait_for("One.");
-    terminal.wait_without("esc stops");
+    terminal.wait_for_answer("One.");
     terminal.send("/logs");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("tiller/state/tiller.log");

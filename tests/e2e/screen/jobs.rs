@@ -33,7 +33,7 @@ fn job_end_is_told_and_kill_of_tiller_ends_the_others() {
     let lines = [
         r#"{"calls": [
             {"name": "bash", "arguments": {"command": "cat gate; exit 3", "background": true}},
-            {"name": "bash", "arguments": {"command": "echo building; echo $$ > pid; exec sleep 600"}}]}"#
+            {"name": "bash", "arguments": {"command": "echo $$ > pid; echo building; exec sleep 600"}}]}"#
             .replace('\n', ""),
         r#"{"text": "It builds."}"#.to_owned(),
         r#"{"expect": "ended with exit status 3", "text": "So it failed."}"#.to_owned(),
@@ -43,7 +43,7 @@ fn job_end_is_told_and_kill_of_tiller_ends_the_others() {
     terminal.wait_for("│ building");
     terminal.wait_for("1 job");
     terminal.key(TerminalKey::Ctrl('b'));
-    terminal.wait_for("It builds.");
+    terminal.wait_for_answer("It builds.");
     terminal.wait_for("2 jobs");
     fs::write(sandbox.project().join("gate"), "out of memory\n").unwrap();
     terminal.wait_for("1 job");

@@ -63,8 +63,7 @@ fn completion_of_files_and_paths() {
     terminal.key(TerminalKey::Tab);
     terminal.wait_for("./src/main.rs");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("Answer one.");
-    terminal.wait_without("esc stops");
+    terminal.wait_for_answer("Answer one.");
     quit(terminal);
     let attached = "<file path=\"src/my notes.md\" lines=\"0\">\n[the file is empty]\n</file>";
     assert_eq!(
@@ -160,8 +159,10 @@ fn session_list_open_session_is_reported() {
     let log = sandbox.logs().remove(0);
     let id = log.file_stem().unwrap().to_str().unwrap().rsplit('_').next().unwrap().to_owned();
     enter(&mut terminal, &format!("/resume {}", &id[..10]));
-    // The completion beside the typed text looks like it; the list names its source.
-    terminal.wait_for("open · 2 messages");
+    // The completion beside the typed text looks like the row.
+    terminal.wait_until("the list with its row", |screen| {
+        screen.contains("── sessions") && screen.contains("open · 2 messages")
+    });
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("this session is already open");
     terminal.key(TerminalKey::Esc);

@@ -43,8 +43,7 @@ fn login_in_tui_stores_and_removes_key() {
     terminal.wait_for("stored the key for anthropic");
     terminal.wait_for("answers from the next request on; ctrl+l chooses another");
     enter(&mut terminal, "are you there?");
-    terminal.wait_for("Here I am.");
-    terminal.wait_without("esc stops");
+    terminal.wait_for_answer("Here I am.");
     assert_eq!(server.requests()[0].headers["x-api-key"], "sk-hush-hush");
     fs::remove_file(sandbox.home().join("tiller/.env")).unwrap();
     enter(&mut terminal, "/logout anthropic");

@@ -45,8 +45,7 @@ pub(super) fn log(sandbox: &Sandbox, count: usize) -> String {
 fn mouse_scrolls_and_selects() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.open_scripted(&[LONG], &["hello"]);
-    terminal.wait_for("• two");
-    terminal.wait_without("esc stops");
+    terminal.wait_for_answer("• two");
     assert!(terminal.output().contains("\x1b[?1002h"), "mouse events are requested");
     let (first, last) = (row(&terminal, "Some words"), row(&terminal, "• two"));
     mouse(&mut terminal, 0, (2, first), 'M');
@@ -107,8 +106,7 @@ fn keys_choose_and_fold_a_block() {
     let sandbox = Sandbox::new();
     let seq = r#"{"calls": [{"name": "bash", "arguments": {"command": "seq 100 130"}}]}"#;
     let mut terminal = sandbox.open_scripted(&[seq, r#"{"text": "Counted."}"#], &["count"]);
-    terminal.wait_for("Counted.");
-    terminal.wait_without("esc stops");
+    terminal.wait_for_answer("Counted.");
     terminal.send("\x1bk");
     terminal.wait_for("▸ Counted.");
     terminal.key(TerminalKey::Up);
@@ -138,8 +136,7 @@ fn prompt_cut_off_is_marked_and_restored() {
     terminal.wait_for("❯ are you there?");
     terminal.wait_without("not answered");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("Yes.");
-    terminal.wait_without("esc stops");
+    terminal.wait_for_answer("Yes.");
     let user: Vec<String> = sandbox.messages();
     assert_eq!(user.last().map(String::as_str), Some("assistant: Yes."));
 }

@@ -105,7 +105,7 @@ fn opening_piped_text_precedes_message() {
     let script = sandbox.script(&[r#"{"expect": "a line of the log\n\nwhy?", "text": "Because."}"#]);
     let fixed = ["--provider", "scripted", "--model", &script];
     let mut terminal = sandbox.open_with_stdin("a line of the log\n", &[&fixed[..], &["why?"]].concat());
-    terminal.wait_for("Because.");
+    terminal.wait_for_answer("Because.");
     // Keys come from the terminal.
     terminal.send("exit");
     terminal.wait_for("❯ exit");
@@ -151,7 +151,7 @@ fn trace_file_is_written_in_tui() {
     let sandbox = Sandbox::new();
     let mut terminal =
         sandbox.open_scripted(&[r#"{"text": "Hello yourself."}"#], &["--trace", "trace", "-v", "hello"]);
-    terminal.wait_for("Hello yourself.");
+    terminal.wait_for_answer("Hello yourself.");
     terminal.send(":q");
     terminal.wait_for("❯ :q");
     terminal.key(TerminalKey::Enter);

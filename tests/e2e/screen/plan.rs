@@ -17,8 +17,7 @@ fn plan_stays_above_the_editor_after_resuming_and_compacting() {
     for (prompt, answer) in [("begin", "word by word"), ("go on", "Answer two.")] {
         terminal.send(prompt);
         terminal.key(TerminalKey::Enter);
-        terminal.wait_for(answer);
-        terminal.wait_without("esc stops");
+        terminal.wait_for_answer(answer);
     }
     terminal.wait_for("▸ find the queen");
     terminal.send("\u{1b}t");

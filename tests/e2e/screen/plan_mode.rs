@@ -13,7 +13,6 @@ fn plan_is_presented_and_becomes_the_next_prompt() {
     enter(&mut terminal, "/plan");
     terminal.wait_for("Plan: only reading is allowed.");
     prompt_and_wait(&mut terminal, "go", "First comes a.txt.");
-    terminal.wait_without("esc stops");
     assert!(!sandbox.project().join("a.txt").exists());
     enter(&mut terminal, "/plan");
     terminal.wait_for("Carry out this plan:");

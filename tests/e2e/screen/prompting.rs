@@ -15,8 +15,7 @@ pub(super) fn enter(terminal: &mut Terminal, line: &str) {
 /// Sends a prompt and waits for the answer.
 pub(super) fn prompt_and_wait(terminal: &mut Terminal, prompt: &str, answer: &str) {
     enter(terminal, prompt);
-    terminal.wait_for(answer);
-    terminal.wait_without("esc stops");
+    terminal.wait_for_answer(answer);
 }
 
 /// Quits.

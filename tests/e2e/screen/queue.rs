@@ -70,7 +70,7 @@ fn queue_edit_survives_the_end_of_the_run() {
     terminal.wait_for("enter sends it");
     terminal.send("ter");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("Better.");
+    terminal.wait_for_answer("Better.");
     terminal.wait_without("↳ next");
     assert!(!terminal.screen().contains("is no longer queued"), "{}", terminal.screen());
     assert_eq!(changes(&sandbox), ["add first", "edit first followUp: first, better"]);

@@ -53,11 +53,11 @@ fn saved_rule_holds_in_this_session_and_the_next() {
     terminal.send("*");
     terminal.wait_for("bash ❯ touch *");
     terminal.key(TerminalKey::Enter);
-    terminal.wait_for("One made.");
+    terminal.wait_for_answer("One made.");
     let rule = json!({"tool": "bash", "match": "touch *", "decision": "allow"});
     assert_eq!(read(&settings), json!({"sync": "never", "policy": {"rules": [rule]}}));
     terminal.send("again\r");
-    terminal.wait_for("Two made.");
+    terminal.wait_for_answer("Two made.");
     assert!(sandbox.project().join("two").exists());
     assert_eq!(decisions(&sandbox), ["once rule allow bash `touch *`"; 2]);
     terminal.send("/permissions\r");
@@ -118,6 +118,7 @@ fn saved_rule_in_an_unreadable_file_leaves_the_call_pending() {
     terminal.wait_for("can't access ");
     assert!(!sandbox.project().join("one").exists());
     terminal.key(TerminalKey::Esc);
+    terminal.wait_without("▸ in your settings");
     terminal.wait_for_question("? bash needs approval: runs a command");
     terminal.send("y");
     terminal.wait_for("One made.");

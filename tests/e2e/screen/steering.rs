@@ -34,7 +34,7 @@ fn steering_skips_calls_not_begun() {
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("↳ steer   look at the fixture");
     sandbox.write("gate", "");
-    terminal.wait_for("Looking there.");
+    terminal.wait_for_answer("Looking there.");
     terminal.wait_without("↳ steer");
     let screen = terminal.screen();
     assert_eq!(screen.matches("skipped: the user steered").count(), 2, "{screen}");
@@ -77,7 +77,7 @@ fn follow_up_is_sent_after_the_run() {
     terminal.key(TerminalKey::AltEnter);
     terminal.wait_for("↳ next    then run the suite");
     sandbox.write("gate", "");
-    terminal.wait_for("Suite ran.");
+    terminal.wait_for_answer("Suite ran.");
     terminal.wait_without("↳ next");
     assert!(sandbox.project().join("third").exists());
     assert_eq!(

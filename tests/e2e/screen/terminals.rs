@@ -37,8 +37,7 @@ fn sandbox() -> Sandbox {
 fn title_and_progress_are_set_and_restored() {
     let sandbox = sandbox();
     let mut terminal = sandbox.open_scripted(&[SLOW], &["hello", "--name", "greeting"]);
-    terminal.wait_for("Hello yourself.");
-    terminal.wait_without("esc stops");
+    terminal.wait_for_answer("Hello yourself.");
     wait_for_bytes(&terminal, "\x1b]2;tiller · greeting · working\x07");
     wait_for_bytes(&terminal, "\x1b]2;tiller · greeting\x07");
     assert_eq!(terminal.quit().exit_code(), 0);
@@ -58,12 +57,11 @@ fn notification_only_without_focus() {
     terminal.wait_for("Type a request");
     terminal.send(FOCUS_GAINED);
     terminal.send("one\r");
-    terminal.wait_for("Hello yourself.");
-    terminal.wait_without("esc stops");
-    assert!(!terminal.output().contains("]9;tiller"), "the terminal has the focus");
+    terminal.wait_for_answer("Hello yourself.");
     terminal.send(FOCUS_LOST);
     terminal.send("two\r");
     wait_for_bytes(&terminal, "\x1b]9;tiller: greeting: done\x07");
+    assert_eq!(terminal.output().matches("]9;tiller").count(), 1, "the terminal had the focus before");
 }
 
 #[test]
@@ -109,8 +107,10 @@ pub(super) fn in_a_shell(sandbox: &Sandbox, answer: &str) -> Terminal {
 }
 
 fn is_back(terminal: &mut Terminal) {
-    terminal.wait_for("esc stops");
-    terminal.wait_for("I could go on");
+    // After SIGSTOP, the last frame stays above the shell's prompt until the shell clears the screen.
+    terminal.wait_until("tiller's screen without the shell's prompt", |screen| {
+        screen.contains("esc stops") && screen.contains("I could go on") && !screen.contains("shell>")
+    });
     wait_until("the alternate screen", || terminal.inspect(vt100::Screen::alternate_screen));
     terminal.send("typed again");
     terminal.wait_for("❯ typed again");
@@ -146,14 +146,13 @@ fn suspend_by_sigstop_resumes() {
     let sandbox = Sandbox::new();
     let mut terminal = in_a_shell(&sandbox, ENDLESS);
     for signal in [Signal::SIGSTOP, Signal::SIGTSTP] {
-        let stopped = terminal.output().matches("Stopped").count();
+        let prompts = terminal.output().matches("shell>").count();
         kill(pid(&sandbox), signal).unwrap();
-        wait_until("a shell again", || terminal.output().matches("Stopped").count() > stopped);
+        wait_until("the shell's prompt", || terminal.output().matches("shell>").count() > prompts);
         if signal == Signal::SIGTSTP {
             assert!(!terminal.inspect(vt100::Screen::alternate_screen), "the screen was given back before");
         }
         terminal.send("clear; fg\r");
-        terminal.wait_for("esc stops");
         is_back(&mut terminal);
         terminal.key(TerminalKey::Ctrl('c'));
         terminal.wait_without("typed again");

@@ -34,8 +34,7 @@ fn tour_of_a_new_user() {
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("↳ steer   look at the tests first");
     terminal.wait_until("two skipped calls", |s| s.matches("skipped: the user steered").count() == 2);
-    terminal.wait_for("for the next part.");
-    terminal.wait_without("esc stops");
+    terminal.wait_for_answer("for the next part.");
 
     let log = sandbox.log();
     let results: Vec<String> =
@@ -56,8 +55,7 @@ fn tour_of_a_new_user() {
     // It streams for half a minute.
     terminal.wait_for("4. My partial answer");
     terminal.wait_for("3 · The tree and the shell. Your message, “what comes next?”");
-    terminal.wait_for("To connect a real model:");
-    terminal.wait_without("esc stops");
+    terminal.wait_for_answer("To connect a real model:");
     let before = transcript(&terminal);
     assert_eq!(terminal.quit().exit_code(), 0);
 

@@ -78,8 +78,7 @@ fn two(sandbox: &Sandbox) -> Terminal {
     terminal.wait_for("Answer.");
     terminal.quit();
     let mut terminal = sandbox.open_scripted(&[r#"{"text": "Answer."}"#], &["question two"]);
-    terminal.wait_for("Answer.");
-    terminal.wait_without("esc stops");
+    terminal.wait_for_answer("Answer.");
     terminal.send("/resume");
     terminal.wait_for("❯ /resume");
     terminal.key(TerminalKey::Enter);
@@ -100,6 +99,7 @@ pub(super) const SESSIONS: KeySequence = KeySequence {
         press("trash_session", "ctrl+x", &[Has("moved to the trash"), Lacks("▸ the first")]),
         press("undo_trash", "ctrl+z", &[Has("restored"), Has("the first · question one")]),
         Type("first"),
+        Wait(Has("❯ first")),
         Wait(Has("▸ the first")),
         press("trash_session", "delete", &[Has("moved to the trash"), Lacks("▸ the first")]),
         press("switch", "tab", &[Has("── sessions of all directories")]),

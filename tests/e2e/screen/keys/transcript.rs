@@ -81,8 +81,7 @@ fn planned(sandbox: &Sandbox) -> Terminal {
         {"step": "count", "status": "in_progress"}, {"step": "add", "status": "pending"}]}}]}"#;
     let plan = plan.replace('\n', " ");
     let terminal = sandbox.open_scripted(&[&plan, r#"{"text": "Planned."}"#], &["plan it"]);
-    terminal.wait_for("Planned.");
-    terminal.wait_without("esc stops");
+    terminal.wait_for_answer("Planned.");
     terminal
 }
 
@@ -99,8 +98,7 @@ const COUNT: &str = r#"{"think": "The line endings first, and what the lexer mak
 
 fn counted(sandbox: &Sandbox) -> Terminal {
     let terminal = sandbox.open_scripted(&[COUNT, r#"{"text": "Counted."}"#], &["count"]);
-    terminal.wait_for("Counted.");
-    terminal.wait_without("esc stops");
+    terminal.wait_for_answer("Counted.");
     terminal
 }
 
@@ -128,7 +126,9 @@ const FOLD: &[Step] = &[
     press("copy_block", "c", &[Has(" 32 lines to the terminal")]),
     press("block_below", "j", &[Has("▸ Counted.")]),
     press("leave_block", "esc", &[Lacks("▸")]),
-    Type("\x1bk\x1bk"),
+    Type("\x1bk"),
+    Wait(Has("▸ Counted.")),
+    Type("\x1bk"),
     Wait(Lacks("▸ Counted.")),
     press("choose_newer", "alt+j", &[Has("▸ Counted.")]),
 ];
