@@ -52,7 +52,8 @@ fn tour_of_a_new_user() {
     terminal.send("what comes next?");
     terminal.key(TerminalKey::AltEnter);
     terminal.wait_for("↳ next    what comes next?");
-    // It streams for half a minute.
+    // It streams for half a minute, which is longer than one wait.
+    terminal.wait_for("1. Steering skips");
     terminal.wait_for("4. My partial answer");
     terminal.wait_for("3 · The tree and the shell. Your message, “what comes next?”");
     terminal.wait_for_answer("To connect a real model:");
