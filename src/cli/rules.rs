@@ -10,7 +10,7 @@ use super::failure::CliFailure;
 use super::run_input::RunInput;
 use super::trust;
 use super::trusted_project::TrustedProject;
-use crate::agent::{RuleFile, RuleStore};
+use crate::agent::{AgentError, RuleFile, RuleFiles, RuleStore};
 use crate::config::{ConfigError, FileChange, Project, add_rules, remove_rule};
 use crate::policy::{ConfiguredRule, ConfiguredRules, RuleSource};
 use crate::proposed_rules::ProposedRules;
@@ -19,25 +19,18 @@ use crate::setting::SettingScope;
 /// Builds the rule store of a front end; it reads rules like the start does.
 pub(super) fn rule_store(input: &RunInput, trusted: TrustedProject) -> RuleStore {
     let user_file = input.config.folders.config.join("settings.json");
-    let files = Arc::new(RuleFiles { arguments: Arc::clone(&input.arguments), user_file, trusted });
-    let describe = |failure: CliFailure| (format!("{:#}", failure.error), failure.hint);
-    let [listed, loaded, added, removed] = [(); 4].map(|()| Arc::clone(&files));
-    RuleStore::new(
-        move || listed.list(),
-        move || loaded.load().map_err(describe),
-        move |scope, rules| added.add(scope, rules).map_err(describe),
-        move |rule| removed.remove(rule).map_err(describe),
-    )
+    let arguments = Arc::clone(&input.arguments);
+    RuleStore::new(SettingsRules { arguments, user_file, trusted })
 }
 
 /// The settings files that can have rules.
-struct RuleFiles {
+struct SettingsRules {
     arguments: Arc<CliArgs>,
     user_file: PathBuf,
     trusted: TrustedProject,
 }
 
-impl RuleFiles {
+impl RuleFiles for SettingsRules {
     /// The files that can be written. With `--no-session` trust isn't stored, so that a change of the project's file
     /// would end it.
     fn list(&self) -> Vec<RuleFile> {
@@ -48,30 +41,41 @@ impl RuleFiles {
         [user].into_iter().chain(project).collect()
     }
 
+    fn load(&self) -> Result<ConfiguredRules, AgentError> {
+        self.load_all().map_err(rules_error)
+    }
+
+    fn add(&self, scope: SettingScope, rules: &ProposedRules) -> Result<ConfiguredRules, AgentError> {
+        let checked = ConfiguredRules::check_proposed(rules).map_err(|problem| anyhow!(problem));
+        checked.map_err(CliFailure::run).map_err(rules_error)?;
+        self.change(scope, |path, trusted| add_rules(path, trusted, rules)).map_err(rules_error)
+    }
+
+    fn remove(&self, rule: &ConfiguredRule) -> Result<ConfiguredRules, AgentError> {
+        let scope = match rule.source() {
+            RuleSource::Project(_) => SettingScope::Project,
+            RuleSource::User(_) => SettingScope::User,
+            RuleSource::Program(name) => {
+                let failure = CliFailure::run(anyhow!("the rule is in no file; it comes from {name}"));
+                return Err(rules_error(failure));
+            }
+        };
+        self.change(scope, |path, trusted| remove_rule(path, trusted, rule)).map_err(rules_error)
+    }
+}
+
+fn rules_error(failure: CliFailure) -> AgentError {
+    AgentError::Rules { message: format!("{:#}", failure.error), hint: failure.hint }
+}
+
+impl SettingsRules {
     /// Loads the rules of all files; fails if one that denies something may be missing.
-    fn load(&self) -> Result<ConfiguredRules, CliFailure> {
+    fn load_all(&self) -> Result<ConfiguredRules, CliFailure> {
         let (config, changed) = trust::reload(&self.arguments, self.trusted.current().as_ref())?;
         match changed.or_else(|| config.guard_problems.first().cloned()) {
             Some(problem) => Err(CliFailure::run(anyhow!(problem))),
             None => Ok(config.rules),
         }
-    }
-
-    fn add(&self, scope: SettingScope, rules: &ProposedRules) -> Result<ConfiguredRules, CliFailure> {
-        let checked = ConfiguredRules::check_proposed(rules);
-        checked.map_err(|problem| CliFailure::run(anyhow!(problem)))?;
-        self.change(scope, |path, trusted| add_rules(path, trusted, rules))
-    }
-
-    fn remove(&self, rule: &ConfiguredRule) -> Result<ConfiguredRules, CliFailure> {
-        let scope = match rule.source() {
-            RuleSource::Project(_) => SettingScope::Project,
-            RuleSource::User(_) => SettingScope::User,
-            RuleSource::Program(name) => {
-                return Err(CliFailure::run(anyhow!("the rule is in no file; it comes from {name}")));
-            }
-        };
-        self.change(scope, |path, trusted| remove_rule(path, trusted, rule))
     }
 
     /// Changes a file, unless one can't be read already, and returns the rules after that. A change whose rules can't
@@ -81,7 +85,7 @@ impl RuleFiles {
         scope: SettingScope,
         change: impl FnOnce(&Path, Option<&Project>) -> Result<FileChange, ConfigError>,
     ) -> Result<ConfiguredRules, CliFailure> {
-        self.load()?;
+        self.load_all()?;
         let file = self.list().into_iter().find(|file| file.scope == scope);
         let file =
             file.ok_or_else(|| CliFailure::run(anyhow!("the project's settings can't be changed here")))?;
@@ -105,7 +109,7 @@ impl RuleFiles {
         if let Some(project) = project {
             self.trust_change(project, change.text())?;
         }
-        self.load()
+        self.load_all()
     }
 
     /// Trusts the project with the settings that were just written for the user, unless another file has changed.

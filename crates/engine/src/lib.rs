@@ -50,7 +50,7 @@ pub use handle::{
 pub use interactive::{Unrunnable, unrunnable};
 pub use resources::{AgentCommand, CommandSource, Inventory, ResourcePaths, Resources, WatchMode};
 pub use retry::RetryOptions;
-pub use rule_store::{RuleFile, RuleStore};
+pub use rule_store::{RuleFile, RuleFiles, RuleStore};
 pub use subscription::{BufferedSubscription, Received, Subscription};
 pub use system_prompt::SystemPrompt;
 pub use tiller_core::setting::{ApprovalMode, SteeringPoint, Switch, SyncPolicy};

@@ -8,17 +8,9 @@ use tiller_core::id::CallId;
 use tiller_core::proposed_rules::ProposedRules;
 use tiller_core::setting::SettingScope;
 use tiller_tools::policy::{ConfiguredRule, ConfiguredRules};
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinError, spawn_blocking};
 
 use super::{AgentError, AgentSession};
-
-/// An error message and a hint.
-type ErrorWithHint = (String, Option<String>);
-
-type ListFiles = dyn Fn() -> Vec<RuleFile> + Send + Sync;
-type LoadRules = dyn Fn() -> Result<ConfiguredRules, ErrorWithHint> + Send + Sync;
-type AddRules = dyn Fn(SettingScope, &ProposedRules) -> Result<ConfiguredRules, ErrorWithHint> + Send + Sync;
-type RemoveRule = dyn Fn(&ConfiguredRule) -> Result<ConfiguredRules, ErrorWithHint> + Send + Sync;
 
 /// A settings file that can have rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,36 +21,45 @@ pub struct RuleFile {
     pub path: PathBuf,
 }
 
-/// Reads, adds and removes the rules of the settings. Its functions read and write files, so they are called on other
-/// threads than those of the runtime.
-#[derive(Clone)]
-pub struct RuleStore {
-    files: Arc<ListFiles>,
-    load: Arc<LoadRules>,
-    add: Arc<AddRules>,
-    remove: Arc<RemoveRule>,
+/// The settings files that can have rules. The functions read and write files, so they are called on other threads than
+/// those of the runtime.
+pub trait RuleFiles: Send + Sync {
+    /// Lists the files that rules can be added to, the user's first.
+    fn list(&self) -> Vec<RuleFile>;
+
+    /// Loads the rules of all files.
+    ///
+    /// # Errors
+    /// [`AgentError::Rules`] when a file can't be read, or a rule that denies something may be missing.
+    fn load(&self) -> Result<ConfiguredRules, AgentError>;
+
+    /// Adds rules to a file and returns the rules of all files.
+    ///
+    /// # Errors
+    /// [`AgentError::Rules`] when a pattern is malformed, or a file can't be read or written; then nothing changes.
+    fn add(&self, scope: SettingScope, rules: &ProposedRules) -> Result<ConfiguredRules, AgentError>;
+
+    /// Removes a rule from its file and returns the rules of all files.
+    ///
+    /// # Errors
+    /// [`AgentError::Rules`] when a file can't be read or written; then nothing changes.
+    fn remove(&self, rule: &ConfiguredRule) -> Result<ConfiguredRules, AgentError>;
 }
 
+/// A shared handle of the settings files that can have rules.
+#[derive(Clone)]
+pub struct RuleStore(Arc<dyn RuleFiles>);
+
 impl RuleStore {
-    /// Creates a store. `files` lists the files that rules can be added to, the user's first. `load` returns the rules
-    /// of all files; `add` writes rules to a file and `remove` removes one from its file, and both return the rules
-    /// after that.
-    pub fn new(
-        files: impl Fn() -> Vec<RuleFile> + Send + Sync + 'static,
-        load: impl Fn() -> Result<ConfiguredRules, ErrorWithHint> + Send + Sync + 'static,
-        add: impl Fn(SettingScope, &ProposedRules) -> Result<ConfiguredRules, ErrorWithHint>
-        + Send
-        + Sync
-        + 'static,
-        remove: impl Fn(&ConfiguredRule) -> Result<ConfiguredRules, ErrorWithHint> + Send + Sync + 'static,
-    ) -> Self {
-        Self { files: Arc::new(files), load: Arc::new(load), add: Arc::new(add), remove: Arc::new(remove) }
+    /// Creates a store.
+    pub fn new(files: impl RuleFiles + 'static) -> Self {
+        Self(Arc::new(files))
     }
 
     /// Returns the files that rules can be added to, the user's first.
     pub async fn files(&self) -> Vec<RuleFile> {
-        let files = Arc::clone(&self.files);
-        spawn_blocking(move || files()).await.unwrap_or_default()
+        let files = Arc::clone(&self.0);
+        spawn_blocking(move || files.list()).await.unwrap_or_default()
     }
 }
 
@@ -81,8 +82,7 @@ impl AgentSession {
         scope: SettingScope,
         rules: ProposedRules,
     ) -> Result<Vec<CallId>, AgentError> {
-        let add = Arc::clone(&store.add);
-        self.apply_rules(move || add(scope, &rules)).await
+        self.apply_rules(store, move |files| files.add(scope, &rules)).await
     }
 
     /// Removes a rule from its settings file, at once. A rule that the file no longer has ends, too.
@@ -90,8 +90,7 @@ impl AgentSession {
     /// # Errors
     /// [`AgentError::Rules`] when a settings file can't be read, or the file can't be written; then nothing changes.
     pub async fn remove_rule(&self, store: &RuleStore, rule: ConfiguredRule) -> Result<(), AgentError> {
-        let remove = Arc::clone(&store.remove);
-        self.apply_rules(move || remove(&rule)).await.map(drop)
+        self.apply_rules(store, move |files| files.remove(&rule)).await.map(drop)
     }
 
     /// Reads the rules of the settings files again. Returns whether they have changed.
@@ -99,19 +98,21 @@ impl AgentSession {
     /// # Errors
     /// [`AgentError::Rules`] when a file can't be read, or has invalid rules; then nothing changes.
     pub async fn reload_rules(&self, store: &RuleStore) -> Result<bool, AgentError> {
-        let (before, load) = (self.configured_rules().await?, Arc::clone(&store.load));
-        self.apply_rules(move || load()).await?;
+        let before = self.configured_rules().await?;
+        self.apply_rules(store, |files| files.load()).await?;
         Ok(self.configured_rules().await? != before)
     }
 
     /// Applies the rules that a change of the files results in.
     async fn apply_rules(
         &self,
-        change: impl FnOnce() -> Result<ConfiguredRules, ErrorWithHint> + Send + 'static,
+        store: &RuleStore,
+        change: impl FnOnce(&dyn RuleFiles) -> Result<ConfiguredRules, AgentError> + Send + 'static,
     ) -> Result<Vec<CallId>, AgentError> {
-        let failed = |(message, hint)| AgentError::Rules { message, hint };
-        let changed = spawn_blocking(change).await;
-        let rules = changed.unwrap_or_else(|error| Err((error.to_string(), None))).map_err(failed)?;
+        let files = Arc::clone(&store.0);
+        let changed = spawn_blocking(move || change(&*files)).await;
+        let failed = |error: JoinError| AgentError::Rules { message: error.to_string(), hint: None };
+        let rules = changed.map_err(failed)??;
         self.configure_rules(rules).await
     }
 }
