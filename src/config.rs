@@ -46,7 +46,7 @@ pub use import_dirs::ImportDirs;
 pub use invalid::WrongSetting;
 pub use mcp::ServerFile;
 pub use mcp_logins::McpLogins;
-pub use rules::{add_rules, remove_rule};
+pub use rules::{RulesChange, add_rules, remove_rule};
 pub use trust::{Project, TrustAnswer, TrustStore};
 
 /// A setting's value on the command line.

@@ -11,8 +11,8 @@ use super::run_input::RunInput;
 use super::trust;
 use super::trusted_project::TrustedProject;
 use crate::agent::{AgentError, RuleFile, RuleFiles, RuleStore};
-use crate::config::{ConfigError, FileChange, Project, add_rules, remove_rule};
-use crate::policy::{ConfiguredRule, ConfiguredRules, RuleSource};
+use crate::config::{ConfigError, Project, RulesChange, add_rules, remove_rule};
+use crate::policy::{ConfiguredRule, ConfiguredRules};
 use crate::proposed_rules::ProposedRules;
 use crate::setting::SettingScope;
 
@@ -51,15 +51,7 @@ impl RuleFiles for SettingsRules {
         self.change(scope, |path, trusted| add_rules(path, trusted, rules)).map_err(rules_error)
     }
 
-    fn remove(&self, rule: &ConfiguredRule) -> Result<ConfiguredRules, AgentError> {
-        let scope = match rule.source() {
-            RuleSource::Project(_) => SettingScope::Project,
-            RuleSource::User(_) => SettingScope::User,
-            RuleSource::Program(name) => {
-                let failure = CliFailure::run(anyhow!("the rule is in no file; it comes from {name}"));
-                return Err(rules_error(failure));
-            }
-        };
+    fn remove(&self, scope: SettingScope, rule: &ConfiguredRule) -> Result<ConfiguredRules, AgentError> {
         self.change(scope, |path, trusted| remove_rule(path, trusted, rule)).map_err(rules_error)
     }
 }
@@ -78,38 +70,25 @@ impl SettingsRules {
         }
     }
 
-    /// Changes a file, unless one can't be read already, and returns the rules after that. A change whose rules can't
-    /// take effect is undone.
+    /// Changes a file and returns its rules. The other file isn't read. A change of a project that can't be trusted
+    /// after it is undone.
     fn change(
         &self,
         scope: SettingScope,
-        change: impl FnOnce(&Path, Option<&Project>) -> Result<FileChange, ConfigError>,
+        change: impl FnOnce(&Path, Option<&Project>) -> Result<RulesChange, ConfigError>,
     ) -> Result<ConfiguredRules, CliFailure> {
-        self.load_all()?;
         let file = self.list().into_iter().find(|file| file.scope == scope);
         let file =
             file.ok_or_else(|| CliFailure::run(anyhow!("the project's settings can't be changed here")))?;
         let project = self.trusted.current().filter(|_| scope == SettingScope::Project);
-        let change = change(&file.path, project.as_ref())?;
-        let applied = self.apply(project.as_ref(), &change);
-        if applied.is_err() {
-            change.undo()?;
-            // The trust may be that in the undone text already.
-            if let Some(project) = project.filter(|project| self.trusted.current().as_ref() != Some(project))
-            {
-                trust::remember(&project, &self.arguments)?;
-                self.trusted.set(project);
-            }
+        let RulesChange { file, rules } = change(&file.path, project.as_ref())?;
+        if let Some(project) = project
+            && let Err(failure) = self.trust_change(&project, file.text())
+        {
+            file.undo()?;
+            return Err(failure);
         }
-        applied
-    }
-
-    /// Trusts a project with its changed settings, and loads the rules.
-    fn apply(&self, project: Option<&Project>, change: &FileChange) -> Result<ConfiguredRules, CliFailure> {
-        if let Some(project) = project {
-            self.trust_change(project, change.text())?;
-        }
-        self.load_all()
+        Ok(rules)
     }
 
     /// Trusts the project with the settings that were just written for the user, unless another file has changed.

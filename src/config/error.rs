@@ -47,6 +47,9 @@ pub enum ConfigError {
         /// The problem.
         problem: &'static str,
     },
+    /// A rule of a file is broken, or its rules are no list.
+    #[error("{0}")]
+    BrokenRule(String),
     /// A setting's value is invalid.
     #[error("{origin}")]
     Setting {
@@ -79,6 +82,7 @@ impl ConfigError {
             | Self::Io { .. }
             | Self::Servers { .. }
             | Self::Rules { .. }
+            | Self::BrokenRule(_)
             | Self::Setting { .. }
             | Self::Flag { .. } => None,
         }

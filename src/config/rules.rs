@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::edit::{FileChange, change_object};
 use super::error::ConfigError;
 use super::trust::Project;
-use crate::policy::{ConfiguredRule, write_proposed};
+use crate::policy::{ConfiguredRule, ConfiguredRules, RuleSource, write_proposed};
 use crate::proposed_rules::ProposedRules;
 
 /// The key of the rules in a settings file: nested or dotted.
@@ -22,19 +22,29 @@ pub(super) fn take_setting(object: &mut Map<String, Value>) -> Option<Value> {
     object.get_mut(outer)?.as_object_mut()?.shift_remove(inner)
 }
 
+/// A changed settings file.
+#[derive(Debug)]
+pub struct RulesChange {
+    /// The change.
+    pub file: FileChange,
+    /// The rules of the file.
+    pub rules: ConfiguredRules,
+}
+
 /// Adds rules that allow what is proposed to a settings file, as [`store_setting`](super::store_setting) writes it: the
 /// user's, or the one of a trusted project. Rules that the file has already aren't added again.
 ///
 /// # Errors
-/// If the file isn't a JSON object, its rules are no list, or it can't be written; or if it has changed since the
+/// If the file isn't a JSON object, one of its rules is broken, or it can't be written; or if it has changed since the
 /// project was trusted. Then nothing changes.
 pub fn add_rules(
     path: &Path,
     trusted: Option<&Project>,
     proposed: &ProposedRules,
-) -> Result<FileChange, ConfigError> {
-    change_object(path, check_trusted(path, trusted), |object| {
-        let rules = rules_of(object).ok_or_else(|| no_list(path))?;
+) -> Result<RulesChange, ConfigError> {
+    change_rules(path, trusted, |object| {
+        let rules =
+            rules_of(object).ok_or_else(|| rules_error(path, "`policy.rules` is not a list of rules"))?;
         for rule in write_proposed(proposed) {
             if !rules.contains(&rule) {
                 rules.push(rule);
@@ -48,19 +58,37 @@ pub fn add_rules(
 /// it is.
 ///
 /// # Errors
-/// If the file isn't a JSON object, or can't be written; or if it has changed since the project was trusted. Then
-/// nothing changes.
+/// If the file isn't a JSON object, one of its other rules is broken, or it can't be written; or if it has changed
+/// since the project was trusted. Then nothing changes.
 pub fn remove_rule(
     path: &Path,
     trusted: Option<&Project>,
     rule: &ConfiguredRule,
-) -> Result<FileChange, ConfigError> {
-    change_object(path, check_trusted(path, trusted), |object| {
+) -> Result<RulesChange, ConfigError> {
+    change_rules(path, trusted, |object| {
         if let Some(rules) = written_rules(object) {
             rules.retain(|written| !rule.is_written(written));
         }
         Ok(())
     })
+}
+
+/// Changes the rules of a file, unless they couldn't all take effect.
+fn change_rules(
+    path: &Path,
+    trusted: Option<&Project>,
+    change: impl FnOnce(&mut Map<String, Value>) -> Result<(), ConfigError>,
+) -> Result<RulesChange, ConfigError> {
+    let file = path.display().to_string();
+    let source = if trusted.is_some() { RuleSource::Project(file) } else { RuleSource::User(file) };
+    let mut rules = ConfiguredRules::default();
+    let file = change_object(path, check_trusted(path, trusted), |object| {
+        change(object)?;
+        let written = take_setting(&mut object.clone());
+        let problems = written.map(|written| rules.add(&written, &source)).unwrap_or_default();
+        problems.into_iter().next().map_or(Ok(()), |problem| Err(ConfigError::BrokenRule(problem)))
+    })?;
+    Ok(RulesChange { file, rules })
 }
 
 /// Refuses a text that isn't the trusted one: writing it would extend the trust to it.
@@ -70,15 +98,12 @@ fn check_trusted(
 ) -> impl FnOnce(Option<&str>) -> Result<(), ConfigError> {
     move |text| match trusted.is_none_or(|project| project.has_settings(text)) {
         true => Ok(()),
-        false => {
-            let problem = "the file has changed since the project was trusted";
-            Err(ConfigError::Rules { path: path.to_owned(), problem })
-        }
+        false => Err(rules_error(path, "the file has changed since the project was trusted")),
     }
 }
 
-fn no_list(path: &Path) -> ConfigError {
-    ConfigError::Rules { path: path.to_owned(), problem: "`policy.rules` is not a list of rules" }
+fn rules_error(path: &Path, problem: &'static str) -> ConfigError {
+    ConfigError::Rules { path: path.to_owned(), problem }
 }
 
 /// The list of rules where the file has it, otherwise a new one; `None` if something else is there.
@@ -107,15 +132,20 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::policy::{ConfiguredRules, RuleSource};
 
-    fn changed(text: &str, change: impl FnOnce(&Path) -> Result<FileChange, ConfigError>) -> Value {
+    fn changed(text: &str, change: impl FnOnce(&Path) -> Result<RulesChange, ConfigError>) -> Value {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("settings.json");
         fs::write(&path, text).unwrap();
-        let change = change(&path).unwrap();
-        assert_eq!(change.text(), fs::read_to_string(&path).unwrap());
-        serde_json::from_str(change.text()).unwrap()
+        let RulesChange { file, rules } = change(&path).unwrap();
+        assert_eq!(file.text(), fs::read_to_string(&path).unwrap());
+        let mut object: Map<String, Value> = serde_json::from_str(file.text()).unwrap();
+        let written = object.clone();
+        let mut read = ConfiguredRules::default();
+        let source = RuleSource::User(path.display().to_string());
+        take_setting(&mut object).map(|value| read.add(&value, &source));
+        assert_eq!(rules, read);
+        written.into()
     }
 
     fn tests() -> ProposedRules {
@@ -139,10 +169,11 @@ mod tests {
     }
 
     #[test]
-    fn add_rules_to_what_is_no_list_changes_nothing() {
+    fn add_rules_to_broken_rules_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("settings.json");
-        for text in [r#"{"policy": {"rules": {}}}"#, r#"{"policy": 1}"#, "{ // mine"] {
+        let broken = r#"{"policy": {"rules": [{"decision": "denied"}]}}"#;
+        for text in [r#"{"policy": {"rules": {}}}"#, r#"{"policy": 1}"#, "{ // mine", broken] {
             fs::write(&path, text).unwrap();
             assert!(add_rules(&path, None, &tests()).is_err());
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
@@ -153,15 +184,14 @@ mod tests {
     fn remove_rule_takes_out_this_one_only() {
         let before = r#"{"policy": {"rules": [
             {"match": "x", "decision": "deny"},
-            {"tool": "bash", "match": "x", "decision": "allow"},
-            {"decision": "maybe"}
+            {"tool": "bash", "match": "x", "decision": "allow"}
         ]}}"#;
         let mut rules = ConfiguredRules::default();
         let written = json!([{"tool": "*", "match": "x", "decision": "deny"}]);
         rules.add(&written, &RuleSource::User("settings.json".into()));
         let rule = rules.iter().next().unwrap().clone();
         let after = changed(before, |path| remove_rule(path, None, &rule));
-        assert_eq!(after["policy"]["rules"].as_array().unwrap().len(), 2);
+        assert_eq!(after["policy"]["rules"].as_array().unwrap().len(), 1);
         for without in ["{}", r#"{"sync": "never", "policy": {"rules": []}}"#] {
             let after = changed(without, |path| remove_rule(path, None, &rule));
             assert_eq!(after, serde_json::from_str::<Value>(without).unwrap());
@@ -176,7 +206,7 @@ mod tests {
         fs::write(&path, "{}").unwrap();
         let project = Project::find(folder.path(), Path::new("/no/config")).unwrap();
         let change = add_rules(&path, Some(&project), &tests()).unwrap();
-        assert!(project.with_settings(change.text()).is_some());
+        assert!(project.with_settings(change.file.text()).is_some());
         drop(change);
         let unseen = r#"{"policy": {"rules": [{"decision": "allow"}]}}"#;
         fs::write(&path, unseen).unwrap();

@@ -33,17 +33,17 @@ pub trait RuleFiles: Send + Sync {
     /// [`AgentError::Rules`] when a file can't be read, or a rule that denies something may be missing.
     fn load(&self) -> Result<ConfiguredRules, AgentError>;
 
-    /// Adds rules to a file and returns the rules of all files.
+    /// Adds rules to a file and returns all rules of this file.
     ///
     /// # Errors
-    /// [`AgentError::Rules`] when a pattern is malformed, or a file can't be read or written; then nothing changes.
+    /// [`AgentError::Rules`] when a pattern is malformed, or the file can't be read or written; then nothing changes.
     fn add(&self, scope: SettingScope, rules: &ProposedRules) -> Result<ConfiguredRules, AgentError>;
 
-    /// Removes a rule from its file and returns the rules of all files.
+    /// Removes a rule from a file, which may no longer have it, and returns the other rules of this file.
     ///
     /// # Errors
-    /// [`AgentError::Rules`] when a file can't be read or written; then nothing changes.
-    fn remove(&self, rule: &ConfiguredRule) -> Result<ConfiguredRules, AgentError>;
+    /// [`AgentError::Rules`] when the file can't be read or written; then nothing changes.
+    fn remove(&self, scope: SettingScope, rule: &ConfiguredRule) -> Result<ConfiguredRules, AgentError>;
 }
 
 /// A shared handle of the settings files that can have rules.
@@ -58,8 +58,17 @@ impl RuleStore {
 
     /// Returns the files that rules can be added to, the user's first.
     pub async fn files(&self) -> Vec<RuleFile> {
+        self.run(|files| Ok(files.list())).await.unwrap_or_default()
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&dyn RuleFiles) -> Result<T, AgentError> + Send + 'static,
+    ) -> Result<T, AgentError> {
         let files = Arc::clone(&self.0);
-        spawn_blocking(move || files.list()).await.unwrap_or_default()
+        let done = spawn_blocking(move || work(&*files)).await;
+        let failed = |error: JoinError| AgentError::Rules { message: error.to_string(), hint: None };
+        done.map_err(failed)?
     }
 }
 
@@ -70,27 +79,32 @@ impl std::fmt::Debug for RuleStore {
 }
 
 impl AgentSession {
-    /// Saves rules to a settings file; they take effect at once, for calls that wait for approval, too.
-    /// Returns the calls that still wait.
+    /// Saves rules to a settings file. All rules of this file take effect at once, for calls that wait for approval,
+    /// too; those of the other file stay as they are, whatever its state. Returns the calls that still wait.
     ///
     /// # Errors
-    /// [`AgentError::Rules`] when a settings file can't be read, the file can't be written, or a pattern is malformed;
-    /// then nothing changes.
+    /// [`AgentError::Rules`] when the file can't be read or written, or a pattern is malformed; then nothing changes.
     pub async fn save_rules(
         &self,
         store: &RuleStore,
         scope: SettingScope,
         rules: ProposedRules,
     ) -> Result<Vec<CallId>, AgentError> {
-        self.apply_rules(store, move |files| files.add(scope, &rules)).await
+        let of_file = store.run(move |files| files.add(scope, &rules)).await?;
+        self.configure_file_rules(scope, of_file).await
     }
 
     /// Removes a rule from its settings file, at once. A rule that the file no longer has ends, too.
     ///
     /// # Errors
-    /// [`AgentError::Rules`] when a settings file can't be read, or the file can't be written; then nothing changes.
+    /// [`AgentError::Rules`] when the rule is in no file, or its file can't be read or written; then nothing changes.
     pub async fn remove_rule(&self, store: &RuleStore, rule: ConfiguredRule) -> Result<(), AgentError> {
-        self.apply_rules(store, move |files| files.remove(&rule)).await.map(drop)
+        let scope = rule.source().scope().ok_or_else(|| {
+            let message = format!("the rule is in no file; it comes from {}", rule.source());
+            AgentError::Rules { message, hint: None }
+        })?;
+        let of_file = store.run(move |files| files.remove(scope, &rule)).await?;
+        self.configure_file_rules(scope, of_file).await.map(drop)
     }
 
     /// Reads the rules of the settings files again. Returns whether they have changed.
@@ -99,20 +113,8 @@ impl AgentSession {
     /// [`AgentError::Rules`] when a file can't be read, or has invalid rules; then nothing changes.
     pub async fn reload_rules(&self, store: &RuleStore) -> Result<bool, AgentError> {
         let before = self.configured_rules().await?;
-        self.apply_rules(store, |files| files.load()).await?;
+        let rules = store.run(|files| files.load()).await?;
+        self.configure_rules(rules).await?;
         Ok(self.configured_rules().await? != before)
-    }
-
-    /// Applies the rules that a change of the files results in.
-    async fn apply_rules(
-        &self,
-        store: &RuleStore,
-        change: impl FnOnce(&dyn RuleFiles) -> Result<ConfiguredRules, AgentError> + Send + 'static,
-    ) -> Result<Vec<CallId>, AgentError> {
-        let files = Arc::clone(&store.0);
-        let changed = spawn_blocking(move || change(&*files)).await;
-        let failed = |error: JoinError| AgentError::Rules { message: error.to_string(), hint: None };
-        let rules = changed.map_err(failed)??;
-        self.configure_rules(rules).await
     }
 }

@@ -103,6 +103,27 @@ fn saved_rule_of_the_project_keeps_its_trust() {
 }
 
 #[test]
+fn saved_rule_of_the_user_ignores_a_changed_project() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.project().join(".tiller")).unwrap();
+    let denied = json!({"policy": {"rules": [{"match": "touch two", "decision": "deny"}]}});
+    sandbox.write(".tiller/settings.json", &denied.to_string());
+    let mut terminal = open_form(&sandbox, &["--trust-project"]);
+    sandbox.write(".tiller/settings.json", "{ // broken");
+    terminal.key(TerminalKey::Ctrl('w'));
+    terminal.send("*");
+    terminal.wait_for("bash ❯ touch *");
+    terminal.key(TerminalKey::Enter);
+    terminal.wait_for("One made.");
+    let rule = json!({"tool": "bash", "match": "touch *", "decision": "allow"});
+    assert_eq!(read(&sandbox.home().join("tiller/settings.json")), json!({"policy": {"rules": [rule]}}));
+    terminal.send("again\r");
+    terminal.wait_for("Two made.");
+    assert!(!sandbox.project().join("two").exists(), "the trusted rule still denies it");
+    terminal.quit();
+}
+
+#[test]
 fn saved_rule_in_an_unreadable_file_leaves_the_call_pending() {
     let sandbox = Sandbox::new();
     let mut terminal = open_form(&sandbox, &[]);

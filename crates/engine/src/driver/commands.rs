@@ -13,7 +13,7 @@ use tiller_session::{
     BranchSummaryText, DeleteMode, EntryBody, NavigationTarget, PendingDelete, Reader, SessionError,
     SessionManager, Visibility, Writer, restore_from_trash,
 };
-use tiller_tools::policy::{FolderAccess, PermissionRule};
+use tiller_tools::policy::{ConfiguredRules, FolderAccess, PermissionRule};
 use tiller_tools::workspace::{FileAccess, parse_folder};
 use tokio::sync::oneshot;
 
@@ -380,13 +380,22 @@ impl Driver {
                 send_reply(reply, Ok(self.approvals.configured_rules().clone()))
             }
             PermissionCommand::Configure { rules, reply } => {
-                self.approvals.configure_rules(rules);
-                self.resolve_pending();
-                let waiting = self.approvals.pending().iter().map(|request| request.tool_call_id.clone());
-                send_reply(reply, Ok(waiting.collect()));
+                send_reply(reply, Ok(self.configure_rules(rules)))
+            }
+            PermissionCommand::ConfigureFile { scope, rules, reply } => {
+                let mut all = self.approvals.configured_rules().clone();
+                all.replace(scope, rules);
+                send_reply(reply, Ok(self.configure_rules(all)));
             }
             PermissionCommand::AddFolder { typed, reply } => send_reply(reply, self.add_folder(&typed)),
         }
+    }
+
+    /// Sets the rules of the settings. Returns the calls that still wait for approval.
+    fn configure_rules(&mut self, rules: ConfiguredRules) -> Vec<CallId> {
+        self.approvals.configure_rules(rules);
+        self.resolve_pending();
+        self.approvals.pending().iter().map(|request| request.tool_call_id.clone()).collect()
     }
 
     /// Revokes a rule of the session.

@@ -9,6 +9,7 @@ use tiller_core::elicitation::ElicitationAnswer;
 use tiller_core::event::{CompactionChoice, CompactionResult, Decision, QueueItem, QueueKind, SessionChange};
 use tiller_core::id::{CallId, ElicitationId, EntryId, JobId, QueueId, SessionId};
 use tiller_core::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
+use tiller_core::setting::SettingScope;
 use tiller_provider::{CycleDirection, Model, ScopedModel};
 use tiller_session::{Catalog, SessionList, SessionScope, Visibility};
 use tiller_tools::policy::{ApprovalMode, ConfiguredRules, PermissionRule};
@@ -101,6 +102,7 @@ pub(crate) enum PermissionCommand {
     Revoke { rule: PermissionRule, reply: Reply<()> },
     Configured { reply: Reply<ConfiguredRules> },
     Configure { rules: ConfiguredRules, reply: Reply<Vec<CallId>> },
+    ConfigureFile { scope: SettingScope, rules: ConfiguredRules, reply: Reply<Vec<CallId>> },
     AddFolder { typed: String, reply: Reply<PermissionRule> },
 }
 

@@ -2,6 +2,7 @@
 
 use tiller_core::elicitation::ElicitationAnswer;
 use tiller_core::id::{CallId, ElicitationId};
+use tiller_core::setting::SettingScope;
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_tools::policy::{ApprovalMode, ConfiguredRules, PermissionRule};
 use tiller_tools::tool::{ServedResource, ToolServerStatus};
@@ -99,6 +100,16 @@ impl AgentSession {
     /// When the session is closed.
     pub async fn configure_rules(&self, rules: ConfiguredRules) -> Result<Vec<CallId>, AgentError> {
         self.send(|reply| DriverCommand::Permission(PermissionCommand::Configure { rules, reply })).await
+    }
+
+    /// Replaces the rules of one settings file, as [`configure_rules`](Self::configure_rules) replaces all.
+    pub(crate) async fn configure_file_rules(
+        &self,
+        scope: SettingScope,
+        rules: ConfiguredRules,
+    ) -> Result<Vec<CallId>, AgentError> {
+        self.send(|reply| DriverCommand::Permission(PermissionCommand::ConfigureFile { scope, rules, reply }))
+            .await
     }
 
     /// Lets tools reach another folder until another session is opened; with the suffix `:ro` they may only read

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tiller_core::proposed_rules::ProposedRules;
 use tiller_core::protected_path::normalize;
+use tiller_core::setting::SettingScope;
 
 use super::network;
 
@@ -44,6 +45,18 @@ pub enum RuleSource {
     Project(String),
     /// The program that embeds the engine, by name.
     Program(String),
+}
+
+impl RuleSource {
+    /// The settings file that has the rule; `None` for a rule of a program.
+    #[must_use]
+    pub const fn scope(&self) -> Option<SettingScope> {
+        match self {
+            Self::User(_) => Some(SettingScope::User),
+            Self::Project(_) => Some(SettingScope::Project),
+            Self::Program(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for RuleSource {
@@ -272,6 +285,13 @@ impl ConfiguredRules {
     /// If a pattern is malformed.
     pub fn check_proposed(proposed: &ProposedRules) -> Result<(), String> {
         Self::default().add_proposed(proposed, &RuleSource::Program(String::new()))
+    }
+
+    /// Replaces the rules of a settings file, the user's or the project's, and keeps all others.
+    pub fn replace(&mut self, scope: SettingScope, of_file: Self) {
+        self.0.retain(|rule| rule.source.scope() != Some(scope));
+        let at = if scope == SettingScope::User { 0 } else { self.0.len() };
+        self.0.splice(at..at, of_file.0);
     }
 
     /// Iterates over the rules in their order.
@@ -575,6 +595,26 @@ mod tests {
             assert_eq!(bash(&policy, "npm test"), "runs");
             assert_eq!(decide(&policy, "update_plan", &json!({})), "asks");
         }
+    }
+
+    #[test]
+    fn replace_changes_the_rules_of_one_file() {
+        let of = |subjects: &[(&str, &RuleSource)]| {
+            let mut rules = ConfiguredRules::default();
+            for (subject, source) in subjects {
+                assert!(rules.add(&json!([{ "match": subject, "decision": "ask" }]), source).is_empty());
+            }
+            rules
+        };
+        let (user, project) = (file("a.json"), RuleSource::Project("b.json".into()));
+        let program = RuleSource::Program("x".into());
+        let mut rules = of(&[("one", &user), ("two", &project), ("three", &program)]);
+        rules.replace(SettingScope::User, of(&[("four", &user), ("five", &user)]));
+        assert_eq!(rules, of(&[("four", &user), ("five", &user), ("two", &project), ("three", &program)]));
+        rules.replace(SettingScope::Project, of(&[("six", &project)]));
+        assert_eq!(rules, of(&[("four", &user), ("five", &user), ("three", &program), ("six", &project)]));
+        rules.replace(SettingScope::User, of(&[]));
+        assert_eq!(rules, of(&[("three", &program), ("six", &project)]));
     }
 
     #[test]
