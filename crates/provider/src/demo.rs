@@ -135,10 +135,14 @@ fn next_answer(request: &Request) -> ScriptedAnswer {
 }
 
 /// Formats a count from the details of results, in the words in which the calls show it.
-fn format_count(results: &[&ToolResultMessage], key: &str, [one, many]: [&str; 2]) -> String {
+fn format_count(results: &[&ToolResultMessage], key: &str, nouns: [&str; 2]) -> String {
     let count =
         |result: &ToolResultMessage| result.details.as_ref().and_then(|details| details[key].as_u64());
-    match results.iter().filter_map(|result| count(result)).sum::<u64>() {
+    count_of(results.iter().filter_map(|result| count(result)).sum(), nouns)
+}
+
+fn count_of(count: u64, [one, many]: [&str; 2]) -> String {
+    match count {
         1 => format!("1 {one}"),
         count => format!("{count} {many}"),
     }
@@ -185,11 +189,10 @@ fn since_last_answer(request: &Request) -> (Vec<&ToolResultMessage>, String) {
 }
 
 fn steered_text(results: &[&ToolResultMessage], user: &str) -> String {
-    let skipped = results.iter().filter(|result| text_of(result).contains(STEERED)).count();
-    let run_count = results.len() - skipped;
+    let run_count = results.iter().filter(|result| !text_of(result).contains(STEERED)).count();
     STEERED_WELL
         .replace("{ran}", &run_count.to_string())
-        .replace("{skipped}", &skipped.to_string())
+        .replace("{calls}", &count_of(results.len() as u64, ["call", "calls"]))
         .replace("{said}", &quoted(user))
 }
 
@@ -219,15 +222,34 @@ mod tests {
 
     use super::*;
 
+    fn result(text: &str) -> ToolResultMessage {
+        ToolResultMessage {
+            tool_call_id: "c".into(),
+            tool_name: "grep".into(),
+            content: vec![UserBlock::Text { text: text.into() }],
+            details: None,
+            is_error: false,
+            timestamp: UnixMs(0),
+        }
+    }
+
+    #[test]
+    fn steered_text_counts_the_calls_of_the_answer() {
+        let (done, skipped) = (result("done"), result("skipped: the user steered"));
+        let counts = |results: &[&ToolResultMessage]| {
+            let text = steered_text(results, "stop");
+            let (_, counts) = text.split_once("delivered after ").unwrap();
+            counts.split_once('.').unwrap().0.to_owned()
+        };
+        assert_eq!(counts(&[&skipped]), "0 of 1 call");
+        assert_eq!(counts(&[&done, &skipped, &skipped]), "1 of 3 calls");
+    }
+
     #[test]
     fn format_count_is_as_in_the_call() {
         let result = |matches: u64| ToolResultMessage {
-            tool_call_id: "c".into(),
-            tool_name: "grep".into(),
-            content: vec![UserBlock::Text { text: "[no matches]".into() }],
             details: Some(json!({ "matches": matches })),
-            is_error: false,
-            timestamp: UnixMs(0),
+            ..result("[no matches]")
         };
         let format = |matches| format_count(&[&result(matches)], "matches", ["match", "matches"]);
         assert_eq!([0, 1, 2].map(format), ["0 matches", "1 match", "2 matches"]);
