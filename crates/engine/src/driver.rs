@@ -412,6 +412,7 @@ impl Driver {
         run_tracing::opened(&current.reader());
         notices.iter().for_each(|notice| tracing::warn!("{notice}"));
         let (reader, watched) = watch::channel(current.reader());
+        services.tools.jobs().number_after(current.reader().last_job());
         let mut jobs = Jobs::new(sender, reloader, services.tools.jobs());
         jobs.forward(warnings, JobEvent::ExtensionWarning);
         let servers = parts.tool_servers.map(|ConnectedServers { servers, events, questions }| {
@@ -455,6 +456,7 @@ impl Driver {
         self.active = current;
         self.approvals.reset();
         self.background_jobs().clear();
+        self.background_jobs().number_after(self.active.reader().last_job());
         self.permissions_changed();
         notices.extend(self.active.adopt_log_model(
             &self.services.providers,

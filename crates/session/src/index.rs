@@ -18,7 +18,7 @@ use ulid::Ulid;
 
 use super::error::SessionError;
 use super::id_gen;
-use super::line_scan::{LineHead, is_json};
+use super::line_scan::{LineHead, LineRole, is_json, job_number};
 use super::lines::LogLine;
 
 use entries::{Entries, IdQuery};
@@ -67,6 +67,8 @@ pub(super) struct Index {
     tiller_entries: Vec<u32>,
     /// Usage of all entries.
     usage: Usage,
+    /// The highest number of a background job in the results; 0 without one.
+    last_job: u64,
     findings: Vec<FindingRun>,
     /// Number of unreadable lines directly before the next one.
     gap: u64,
@@ -93,6 +95,10 @@ impl Index {
 
     pub(super) fn usage(&self) -> &Usage {
         &self.usage
+    }
+
+    pub(super) fn last_job(&self) -> u64 {
+        self.last_job
     }
 
     /// The number of lines, including the header.
@@ -210,6 +216,9 @@ impl Index {
         }
         if let Some(usage) = &head.usage {
             self.usage.add(usage);
+        }
+        if head.role == Some(LineRole::ToolResult) {
+            self.last_job = self.last_job.max(job_number(line.bytes).unwrap_or_default());
         }
         self.gap = 0;
     }

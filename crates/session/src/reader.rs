@@ -195,6 +195,12 @@ impl Reader {
         self.shared.index().entries().len()
     }
 
+    /// The highest number of a background job in the results of all branches; 0 without one.
+    #[must_use]
+    pub fn last_job(&self) -> u64 {
+        self.shared.index().last_job()
+    }
+
     /// Problems found in the heads of lines.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {

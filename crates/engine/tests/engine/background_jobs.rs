@@ -12,10 +12,15 @@ use super::*;
 /// Creates a session with the built-in tools, the tool `gate`, and a named pipe `pipe` in the working directory.
 fn harness(answers: Vec<ScriptedAnswer>) -> Harness {
     let folder = TempDir::new().unwrap();
+    nix::unistd::mkfifo(&folder.path().join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    opened(folder, None, answers)
+}
+
+/// Opens a session as [`harness`] creates one.
+fn opened(folder: TempDir, path: Option<PathBuf>, answers: Vec<ScriptedAnswer>) -> Harness {
     let root = folder.path().canonicalize().unwrap();
-    nix::unistd::mkfifo(&root.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     let manager = SessionManager::new(Placement::Flat(folder.path().join("logs")), root.clone());
-    Harness::configured(folder, (manager, None), Access::Reads, answers, |parts| {
+    Harness::configured(folder, (manager, path), Access::Reads, answers, |parts| {
         let (workspace, runner) = (Workspace::new(&root).unwrap(), parts.runner.clone());
         let gate = parts.tools.find("gate").unwrap();
         parts.tools =
@@ -172,6 +177,31 @@ async fn jobs_end_with_their_session() {
         };
         tokio::time::timeout(TIMEOUT, dead).await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn job_after_a_resume_has_a_new_id() {
+    // The answers of all three processes: the model answers by its place in the conversation.
+    let start = || {
+        let run = || [answer(&[background("exit 0"), background("exit 0")]), text_answer("started")];
+        (0..3).flat_map(|_| run()).collect::<Vec<_>>()
+    };
+    let mut harness = harness(start());
+    harness.prompt("go").await;
+    harness.settled().await;
+    let path = harness.agent.reader().path().unwrap().to_owned();
+    harness.agent.close().await.unwrap();
+    let mut harness = opened(harness.folder, Some(path.clone()), start());
+    harness.prompt("go").await;
+    harness.settled().await;
+    let ids = |jobs: Vec<CommandJob>| jobs.into_iter().map(|job| job.job_id.to_string()).collect::<Vec<_>>();
+    assert_eq!(ids(harness.agent.background_jobs().await.unwrap()), ["job_3", "job_4"]);
+    harness.agent.close().await.unwrap();
+    let mut harness = opened(harness.folder, None, start());
+    harness.agent.open_session(path).await.unwrap();
+    harness.prompt("go").await;
+    harness.settled().await;
+    assert_eq!(ids(harness.agent.background_jobs().await.unwrap()), ["job_5", "job_6"]);
 }
 
 #[tokio::test]

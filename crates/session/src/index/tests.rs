@@ -56,6 +56,27 @@ fn greatest_id_ignores_ids_without_successor() {
     }
 }
 
+#[test]
+fn last_job_is_the_highest_number_in_results() {
+    let mut index = Index::default();
+    let mut add = |number: u64, role: &str, text: &str, details: &str| {
+        let line = format!(
+            r#"{{"type":"message","id":"{}","parentId":null,"timestamp":"2026-11-21T03:16:58.249Z","message":{{"role":"{role}","content":{},"details":{details},"timestamp":1}}}}"#,
+            ulid(number.into()),
+            serde_json::json!(text),
+        );
+        let line = LogLine { bytes: line.as_bytes(), number, offset: number, stored: number, closed: true };
+        index.add_line(&line, |_| true);
+        index.last_job()
+    };
+    assert_eq!(add(1, "toolResult", "one", r#"{"path":"x"}"#), 0);
+    assert_eq!(add(2, "toolResult", "one", r#"{"jobId":"job_12"}"#), 12);
+    assert_eq!(add(3, "toolResult", "one", r#"{"jobId":"job_3","exitCode":1}"#), 12);
+    assert_eq!(add(4, "toolResult", r#"{"jobId":"job_99"}"#, "{}"), 12);
+    assert_eq!(add(5, "user", "one", r#"{"jobId":"job_99"}"#), 12);
+    assert_eq!(add(6, "toolResult", "one", r#"{"jobId":"job_99999999999999999999"}"#), 12);
+}
+
 /// Ids of every form, from a small set so that duplicates occur.
 fn any_id() -> impl Strategy<Value = String> {
     prop_oneof![

@@ -45,8 +45,8 @@ struct TableShared {
 
 #[derive(Debug, Default)]
 struct TableState {
-    /// The number of jobs so far.
-    count: u64,
+    /// The highest number of a job so far.
+    last_number: u64,
     jobs: Vec<Arc<Job>>,
     /// One task a job; dropping them kills the jobs.
     tasks: JoinSet<()>,
@@ -138,8 +138,8 @@ impl JobTable {
         let reader = OutputReader::new(&capture);
         let record = Mutex::new(JobRecord { reader, notices: Vec::new(), is_told: false });
         let mut state = self.shared.state();
-        state.count += 1;
-        let id = JobId::new(format!("job_{}", state.count));
+        state.last_number = state.last_number.saturating_add(1);
+        let id = JobId::numbered(state.last_number);
         let status = watch::Sender::new(JobStatus::Running);
         let since = UnixMs::from(SystemTime::now());
         let job = Arc::new(Job { id: id.clone(), command, since, status, stop: Notify::new(), record });
@@ -190,8 +190,14 @@ impl JobTable {
     /// Kills all jobs, and forgets them without further changes.
     pub fn clear(&self) {
         let mut state = self.shared.state();
-        let count = state.count;
-        *state = TableState { count, ..TableState::default() };
+        let last_number = state.last_number;
+        *state = TableState { last_number, ..TableState::default() };
+    }
+
+    /// Numbers the next jobs after those that a session has had, so that no id names two jobs of it.
+    pub fn number_after(&self, number: u64) {
+        let mut state = self.shared.state();
+        state.last_number = state.last_number.max(number);
     }
 
     /// Returns a receiver that is notified of changes.
