@@ -36,11 +36,11 @@ impl<'a> CommandRules<'a> {
         })
     }
 
-    /// Finds the strictest of the rules that decide on commands, those for short forms included.
+    /// Finds the strictest of the rules that decide on commands; one that allows counts only where it is needed.
     pub(super) fn find_strictest(self, commands: &[RunCommand]) -> Option<&'a ConfiguredRule> {
         let found = commands.iter().filter_map(|command| {
             let rule = self.find(&command.words)?;
-            (!command.is_short_form || rule.decision() != RuleDecision::Allow).then_some(rule)
+            (command.needs_allow || rule.decision() != RuleDecision::Allow).then_some(rule)
         });
         found.min_by_key(|rule| rule.decision())
     }

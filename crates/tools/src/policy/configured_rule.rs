@@ -477,6 +477,50 @@ mod tests {
     }
 
     #[test]
+    fn rule_denies_command_that_a_runner_may_run() {
+        let policy = policy(ApprovalMode::Auto, rules(&[("bash", "git push*", "deny")]));
+        for line in [
+            "watch 'git push'",
+            "npx -y git push",
+            "npm exec -- git push",
+            "npm exec -c 'git push'",
+            "flock /tmp/lock git push",
+            "flock lock -c 'git push'",
+            "script -qc 'git push' log",
+            "chroot --userspec me / git push",
+            "unshare -r git push",
+            "taskset -c 0 git push",
+            "strace -f -o log git push",
+            "gdb --args git push",
+            "uv run --with x git push",
+            "poetry -q run git push",
+            "bundle exec git push",
+            "pnpm dlx git push",
+            "nix-shell -p git --run 'git push'",
+            "nodemon --exec='git push' x.js",
+            "uv run sh -c 'git push'",
+            "npx timeout 5 git push",
+        ] {
+            assert_eq!(bash(&policy, line), "denied", "{line}");
+        }
+        assert_eq!(bash(&policy, "npx gitter push"), "runs");
+    }
+
+    #[test]
+    fn rule_that_allows_a_runner_covers_what_it_runs() {
+        let rules =
+            rules(&[("bash", "npx tsc*", "allow"), ("bash", "eslint*", "ask"), ("bash", "jest*", "allow")]);
+        let policy = policy(ApprovalMode::Ask, rules);
+        for (line, expected) in [
+            ("npx tsc --noEmit", "rule allow bash `npx tsc*`"),
+            ("npx eslint .", "asks"),
+            ("npx jest", "asks"),
+        ] {
+            assert_eq!(bash(&policy, line), expected, "{line}");
+        }
+    }
+
+    #[test]
     fn rule_that_denies_wins_then_specific_then_one_that_asks() {
         let rules = rules(&[
             ("bash", "git push*", "deny"),

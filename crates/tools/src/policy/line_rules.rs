@@ -26,7 +26,7 @@ pub(super) fn find_rule<'a>(rules: CommandRules<'a>, line: &str) -> Option<&'a C
     if strictest.is_some_and(|rule| rule.decision() != RuleDecision::Allow) {
         return strictest;
     }
-    let has_rule = |command: &RunCommand| command.is_short_form || rules.find(&command.words).is_some();
+    let has_rule = |command: &RunCommand| !command.needs_allow || rules.find(&command.words).is_some();
     let is_covered = |segment: &Segment| {
         is_harmless_filter(segment)
             || (!segment.words.is_empty() && risk::list_runs(&segment.words).iter().all(has_rule))

@@ -14,6 +14,7 @@ mod git_data_loss;
 mod git_exec;
 mod kind;
 mod outside;
+mod runners;
 mod runs;
 mod unknown;
 mod variables;

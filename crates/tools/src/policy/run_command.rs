@@ -4,7 +4,8 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RunCommand {
     pub words: Vec<String>,
-    /// True for a form that names the same program without its folder or some of its options: a rule that denies covers
-    /// it as well.
-    pub is_short_form: bool,
+    /// True if the line is allowed only with a rule that allows this command. False for other forms of a command (without
+    /// its program's folder, or some of its options), and for what a program may run: only rules that deny or ask are
+    /// for them.
+    pub needs_allow: bool,
 }

@@ -4,7 +4,7 @@ use super::super::run_command::RunCommand;
 use super::super::shell;
 use super::arguments::{SHELLS, line_of_shell, programs, values};
 use super::variables::{EXPANSIONS, expand, list_variables};
-use super::{find, git_data_loss};
+use super::{find, git_data_loss, runners};
 
 /// The nesting depth up to which commands in commands are listed.
 const DEPTH: usize = 6;
@@ -47,17 +47,29 @@ fn add_line(line: &str, depth: usize, commands: &mut Vec<RunCommand>) {
 fn add_command(words: &[String], depth: usize, commands: &mut Vec<RunCommand>) {
     let has_room = !words.is_empty() && commands.len() < MOST_COMMANDS;
     let Some(depth) = depth.checked_sub(1).filter(|_| has_room) else { return };
-    commands.push(RunCommand { words: words.to_vec(), is_short_form: false });
+    commands.push(RunCommand { words: words.to_vec(), needs_allow: true });
     for (name, arguments) in programs(words) {
         let plain = [&[name.to_owned()], arguments].concat();
         if !name.is_empty() && plain != words {
             // Only the program's folder is left out.
-            let is_short_form = plain.len() == words.len();
-            commands.push(RunCommand { words: plain, is_short_form });
+            let needs_allow = plain.len() != words.len();
+            commands.push(RunCommand { words: plain, needs_allow });
         }
         commands.extend(short_forms(name, arguments));
         add_run_by(name, arguments, depth, commands);
+        // `watch 'git push'`
+        let program = words.len().checked_sub(arguments.len() + 1).map(|at| &words[at..=at]);
+        let lines = program.into_iter().filter(|line| line[0].contains(char::is_whitespace));
+        let possible = runners::list_runs(name, arguments);
+        add_possible(lines.chain(possible.iter().map(Vec::as_slice)), depth, commands);
     }
+}
+
+/// Adds commands that a program may run.
+fn add_possible<'a>(runs: impl Iterator<Item = &'a [String]>, depth: usize, commands: &mut Vec<RunCommand>) {
+    let known = commands.len();
+    runs.for_each(|words| add_run(words, depth, commands));
+    commands[known..].iter_mut().for_each(|command| command.needs_allow = false);
 }
 
 /// Adds the commands in the arguments of a program.
@@ -104,13 +116,13 @@ fn short_forms(name: &str, arguments: &[String]) -> Vec<RunCommand> {
         }
         if rest.len() < arguments.len() {
             let words = [&[name.to_owned()], rest].concat();
-            short_forms.push(RunCommand { words, is_short_form: true });
+            short_forms.push(RunCommand { words, needs_allow: false });
         }
     }
     if name == "git" {
         let command = git_data_loss::split_command(arguments);
         let words = command.map(|(command, rest)| [&["git".to_owned(), command.to_owned()], rest].concat());
-        short_forms.extend(words.map(|words| RunCommand { words, is_short_form: true }));
+        short_forms.extend(words.map(|words| RunCommand { words, needs_allow: false }));
     }
     short_forms
 }

@@ -1,0 +1,126 @@
+//! Programs that run a command in their arguments, after options that are not known here.
+
+/// The programs, those with a subcommand by both words: the command begins at one of the words after them. Wrappers whose
+/// options are known are in [`arguments`](super::arguments).
+const RUNNERS: &[&str] = &[
+    "asdf exec",
+    "aws-vault exec",
+    "bun x",
+    "bundle exec",
+    "bunx",
+    "busybox",
+    "bwrap",
+    "chroot",
+    "chrt",
+    "composer exec",
+    "concurrently",
+    "conda run",
+    "cross-env",
+    "dbus-run-session",
+    "direnv exec",
+    "docker exec",
+    "docker run",
+    "doppler run",
+    "dotenv",
+    "dumb-init",
+    "eatmydata",
+    "entr",
+    "faketime",
+    "fakeroot",
+    "firejail",
+    "flatpak-spawn",
+    "flock",
+    "gdb",
+    "gosu",
+    "hatch run",
+    "hyperfine",
+    "kubectl exec",
+    "lldb",
+    "ltrace",
+    "mise exec",
+    "mise x",
+    "nix develop",
+    "nix run",
+    "nix shell",
+    "nix-shell",
+    "nodemon",
+    "npm exec",
+    "npm x",
+    "npx",
+    "nsenter",
+    "numactl",
+    "op run",
+    "pdm run",
+    "perf record",
+    "perf stat",
+    "pipenv run",
+    "pipx run",
+    "pixi run",
+    "pkexec",
+    "pnpm dlx",
+    "pnpm exec",
+    "pnpx",
+    "podman exec",
+    "podman run",
+    "poetry run",
+    "prlimit",
+    "proxychains",
+    "proxychains4",
+    "pyenv exec",
+    "rbenv exec",
+    "rlwrap",
+    "runcon",
+    "rye run",
+    "script",
+    "sem",
+    "setarch",
+    "setpriv",
+    "sg",
+    "ssh-agent",
+    "strace",
+    "systemd-inhibit",
+    "systemd-run",
+    "taskset",
+    "tini",
+    "tmux",
+    "torsocks",
+    "toybox",
+    "trickle",
+    "unshare",
+    "uv run",
+    "uv tool",
+    "uvx",
+    "valgrind",
+    "watchexec",
+    "xvfb-run",
+    "yarn dlx",
+    "yarn exec",
+];
+
+/// The number of words of a runner at which its command may begin.
+const STARTS: usize = 8;
+
+/// Lists the commands that a program may run: each end of its arguments that doesn't begin with an option, and each line
+/// for a shell (`nodemon --exec 'git push'`). A command of one word is a line, too.
+pub(super) fn list_runs(name: &str, arguments: &[String]) -> Vec<Vec<String>> {
+    let Some(rest) = RUNNERS.iter().find_map(|row| arguments_of(row, name, arguments)) else {
+        return Vec::new();
+    };
+    let starts = rest.iter().enumerate().filter(|(_, word)| !word.starts_with('-')).take(STARTS);
+    let values =
+        rest.iter().flat_map(|word| [word.as_str(), word.split_once('=').map_or("", |(_, value)| value)]);
+    let lines = values.filter(|line| line.contains(char::is_whitespace)).map(|line| vec![line.to_owned()]);
+    starts.map(|(at, _)| rest[at..].to_vec()).chain(lines).collect()
+}
+
+/// Returns the arguments after the words of a row; `None` for another program.
+fn arguments_of<'a>(row: &str, name: &str, arguments: &'a [String]) -> Option<&'a [String]> {
+    match row.split_once(' ') {
+        Some((program, subcommand)) if program == name => {
+            let at = arguments.iter().position(|word| word == subcommand)?;
+            Some(&arguments[at + 1..])
+        }
+        Some(_) => None,
+        None => (row == name).then_some(arguments),
+    }
+}
