@@ -5,10 +5,12 @@
 //! call may run is decided by the [policy](crate::policy); paths of shell commands aren't restricted by the workspace.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use tiller_core::protected_path::{ProtectedPaths, Protection};
 use tiller_files::open_beneath::{self, stable_path};
@@ -352,6 +354,12 @@ impl Workspace {
     }
 }
 
+/// Time to wait for another writer, which needs milliseconds.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+
+/// Time between two attempts.
+const LOCK_RETRY: Duration = Duration::from_millis(5);
+
 /// An open folder to write in, and the name of the target file.
 #[derive(Debug)]
 pub struct Folder {
@@ -361,10 +369,23 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Waits until no other writer, in this process or another, holds the folder; released with this value. Some
-    /// network file systems can't lock a folder: then writers don't wait.
+    /// Waits until no other writer, in this process or another, holds the folder; released with this value. A folder
+    /// that a program holds for longer than any write takes is written to without the lock, as on network file systems
+    /// that can't lock a folder.
     pub fn lock(&self) {
-        let _ = self.handle.lock();
+        self.lock_within(LOCK_WAIT);
+    }
+
+    /// Returns true if the lock is held.
+    fn lock_within(&self, wait: Duration) -> bool {
+        let end = Instant::now() + wait;
+        loop {
+            match self.handle.try_lock() {
+                Ok(()) => return true,
+                Err(TryLockError::WouldBlock) if Instant::now() < end => thread::sleep(LOCK_RETRY),
+                Err(TryLockError::WouldBlock | TryLockError::Error(_)) => return false,
+            }
+        }
     }
 
     /// Returns a path to the folder, valid as long as this value lives.
@@ -417,6 +438,18 @@ mod tests {
     fn display_path(workspace: &Workspace, path: &str) -> Result<String, String> {
         let resolved = workspace.resolve(path, FileAccess::Write).map_err(|error| error.to_string())?;
         Ok(resolved.display_path().to_owned())
+    }
+
+    #[test]
+    fn lock_of_another_program_is_not_waited_for_forever() {
+        let (_folder, workspace) = folders();
+        let resolved = workspace.resolve("sub/file", FileAccess::Write).unwrap();
+        let target = workspace.open_parent_folder(&resolved).unwrap();
+        let other = File::open(target.path()).unwrap();
+        other.lock().unwrap();
+        assert!(!target.lock_within(Duration::ZERO));
+        drop(other);
+        assert!(target.lock_within(Duration::ZERO));
     }
 
     #[test]
