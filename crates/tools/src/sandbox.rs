@@ -15,10 +15,54 @@ use crate::workspace::Workspace;
 /// Folders for temporary files, besides `TMPDIR`.
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
 
-/// Caches of common tools in the home directory: they hold downloads and build results, and no programs that are on
-/// `PATH`. Cargo and npm lock a file of their own before they use them.
+/// Caches of build tools in the home directory: they hold downloads and build results, and no programs that are on
+/// `PATH`. Cargo locks files of its own before it uses them. The folders around them aren't listed, because shells, editors
+/// and browsers run what they find in their own caches.
 const CACHES: &[&str] = &[
-    ".cache",
+    ".cache/Cypress",
+    ".cache/R/renv",
+    ".cache/bazel",
+    ".cache/bazelisk",
+    ".cache/black",
+    ".cache/buf",
+    ".cache/ccache",
+    ".cache/composer",
+    ".cache/coursier",
+    ".cache/deno",
+    ".cache/electron",
+    ".cache/electron-builder",
+    ".cache/go-build",
+    ".cache/golangci-lint",
+    ".cache/huggingface/datasets",
+    ".cache/huggingface/hub",
+    ".cache/matplotlib",
+    ".cache/ms-playwright",
+    ".cache/nix",
+    ".cache/node-gyp",
+    ".cache/pdm",
+    ".cache/pip",
+    ".cache/pip-tools",
+    ".cache/pipenv",
+    ".cache/pnpm",
+    ".cache/pre-commit",
+    ".cache/prisma",
+    ".cache/psalm",
+    ".cache/puppeteer",
+    ".cache/pylint",
+    ".cache/pypoetry",
+    ".cache/rattler",
+    ".cache/rebar3",
+    ".cache/rubocop_cache",
+    ".cache/sccache",
+    ".cache/selenium",
+    ".cache/staticcheck",
+    ".cache/torch",
+    ".cache/trivy",
+    ".cache/typescript",
+    ".cache/uv",
+    ".cache/vcpkg",
+    ".cache/yarn",
+    ".cache/zig",
     ".cargo/.global-cache",
     ".cargo/.package-cache",
     ".cargo/.package-cache-mutate",
@@ -27,6 +71,7 @@ const CACHES: &[&str] = &[
     ".rustup/downloads",
     ".rustup/tmp",
     ".bun/install/cache",
+    ".ccache",
     ".gradle/caches",
     ".ivy2/cache",
     ".local/share/pnpm/store",
@@ -34,7 +79,35 @@ const CACHES: &[&str] = &[
     ".npm",
     ".nuget/packages",
     ".yarn/berry/cache",
-    "Library/Caches",
+    "Library/Caches/CocoaPods",
+    "Library/Caches/Coursier",
+    "Library/Caches/Cypress",
+    "Library/Caches/Mozilla.sccache",
+    "Library/Caches/Yarn",
+    "Library/Caches/bazelisk",
+    "Library/Caches/black",
+    "Library/Caches/ccache",
+    "Library/Caches/composer",
+    "Library/Caches/deno",
+    "Library/Caches/electron",
+    "Library/Caches/go-build",
+    "Library/Caches/golangci-lint",
+    "Library/Caches/ms-playwright",
+    "Library/Caches/node-gyp",
+    "Library/Caches/org.swift.swiftpm",
+    "Library/Caches/pdm",
+    "Library/Caches/pip",
+    "Library/Caches/pip-tools",
+    "Library/Caches/pipenv",
+    "Library/Caches/pnpm",
+    "Library/Caches/pylint",
+    "Library/Caches/pypoetry",
+    "Library/Caches/rattler",
+    "Library/Caches/staticcheck",
+    "Library/Caches/trivy",
+    "Library/Caches/typescript",
+    "Library/Caches/vcpkg",
+    "Library/pnpm/store",
     "go/pkg",
 ];
 
@@ -211,8 +284,13 @@ mod tests {
         let workspace = of_mode(SandboxMode::Workspace);
         assert_eq!((&workspace[0], &workspace[1..5]), (&root, &temporary[..]));
         assert_eq!(workspace[workspace.len() - 2..], [PathBuf::from("/home/me/out"), PathBuf::from("/srv")]);
-        assert!(workspace.contains(&PathBuf::from("/home/me/.cargo/registry")));
-        assert!(!workspace.contains(&PathBuf::from("/home/me")));
+        for cache in [".cargo/registry", ".cache/go-build"] {
+            assert!(workspace.contains(&Path::new("/home/me").join(cache)));
+        }
+        for other in ["", ".cache", ".cache/tiller", ".cache/p10k-instant-prompt-me.zsh", "Library/Caches"] {
+            let path = Path::new("/home/me").join(other);
+            assert!(!workspace.iter().any(|writable| path.starts_with(writable)), "{other}");
+        }
     }
 
     #[test]
