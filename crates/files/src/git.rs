@@ -62,6 +62,24 @@ pub fn read_file(folder: &Path, name: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
+/// Files that git opens by itself in the top folder of a working tree.
+const TOP_FILES: [&str; 3] = [".gitattributes", ".gitignore", ".mailmap"];
+
+/// Files that git opens in the folder that all working trees share.
+const COMMON_FILES: [&str; 4] = ["HEAD", "config", "info/attributes", "info/exclude"];
+
+/// Finds a pipe, device or socket in the place of a file that git opens by itself, given a `.git`: git would wait for it.
+/// Files in lower folders aren't checked.
+#[must_use]
+pub fn find_special_file(git: &Path) -> Option<PathBuf> {
+    let top = git.parent().into_iter().flat_map(|folder| TOP_FILES.map(|name| folder.join(name)));
+    let common = common_folder(git).into_iter().flat_map(|folder| COMMON_FILES.map(|name| folder.join(name)));
+    top.chain(common).find(|path| {
+        let kind = path.symlink_metadata().map(|metadata| metadata.file_type());
+        kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir() && !kind.is_symlink())
+    })
+}
+
 /// Lists the directory and its ancestors up to the root of its repository, nearest first; only the directory itself
 /// outside of one. As for git, a repository that belongs to another user doesn't count: any user can create one in a
 /// world-writable folder.

@@ -56,6 +56,9 @@ impl Git {
 
     /// Runs a git command, with the repository's hooks and filters.
     async fn run(&self, arguments: Vec<OsString>, progress: &ToolProgress) -> ToolOutput {
+        if let Err(reason) = self.check_files() {
+            return ToolOutput::error(reason);
+        }
         let arguments =
             ["--no-pager", "-c", "color.ui=always"].map(OsString::from).into_iter().chain(arguments);
         self.start(no_prompts().collect(), arguments.collect(), progress).await
@@ -72,6 +75,9 @@ impl Git {
         let Some(work_tree) = self.work_tree() else {
             return ToolOutput::error("the working directory is in no Git repository");
         };
+        if let Err(reason) = self.check_files() {
+            return ToolOutput::error(reason);
+        }
         let config = match self.local_config().await {
             Ok(config) => config,
             Err(reason) => return ToolOutput::error(reason),
@@ -82,6 +88,14 @@ impl Git {
         command.extend(arguments);
         let git = Self { limits: CommandLimits { empty_notice, ..self.limits.clone() }, ..self.clone() };
         git.start(variables, command, progress).await
+    }
+
+    /// Refuses a repository in which git would wait for a pipe.
+    fn check_files(&self) -> Result<(), String> {
+        match git::find(self.workspace.root()).and_then(|dot_git| git::find_special_file(&dot_git)) {
+            Some(path) => Err(format!("{} is not a regular file, and git would wait for it", path.display())),
+            None => Ok(()),
+        }
     }
 
     /// Returns the folder with the repository's `.git`. The repository's own configuration may name another one.

@@ -114,6 +114,24 @@ async fn git_changes_are_shown_staged_and_committed() {
 }
 
 #[tokio::test]
+async fn git_pipe_in_place_of_a_file_is_refused() {
+    let repository = Repository::new();
+    for name in [".gitignore", ".gitattributes", ".mailmap", ".git/info/exclude"] {
+        let path = repository.path(name);
+        let _ = fs::remove_file(&path);
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        for (tool, arguments) in [("git_status", json!({})), ("git_add", json!({"paths": ["a.txt"]}))] {
+            let (text, is_error) = repository.call(tool, arguments).await;
+            let reason = format!("{name} is not a regular file, and git would wait for it");
+            assert!(is_error && text.ends_with(&reason), "{text}");
+        }
+        fs::remove_file(path).unwrap();
+    }
+    fs::create_dir(repository.path("sub")).unwrap();
+    assert_eq!(repository.ok("git_status", json!({})).await, "## main\n");
+}
+
+#[tokio::test]
 async fn git_symbolic_link_is_tracked_itself() {
     let repository = Repository::new();
     fs::create_dir(repository.path("sub")).unwrap();
