@@ -52,8 +52,8 @@ impl ElicitationDialog {
         let intro = format!("question: MCP server {} asks\n  │ {message}\n", self.request.server);
         let others = "n = decline; anything else = cancel";
         match &self.request.kind {
-            ElicitationKind::Url { url } => {
-                format!("{intro}  address: {url}\n  y = open this address in the browser; {others}")
+            ElicitationKind::Url { url, host } => {
+                format!("{intro}  address: {url}\n  y = open it in the browser, at the host {host}; {others}")
             }
             ElicitationKind::Form { fields } if fields.is_empty() => format!("{intro}  y = accept; {others}"),
             ElicitationKind::Form { fields } => {
@@ -195,11 +195,10 @@ mod tests {
         assert_eq!(answered(" No "), DialogStep::Answer(ElicitationAnswer::Decline));
         assert_eq!(answered("hm"), DialogStep::Answer(ElicitationAnswer::Cancel));
         assert_eq!(answered(""), DialogStep::Answer(ElicitationAnswer::Cancel));
-        let mut page = dialog(ElicitationKind::Url { url: "https://x.org/in".into() });
-        assert!(
-            page.text().contains("  address: https://x.org/in\n  y = open this address"),
-            "{}",
-            page.text()
+        let mut page = dialog(ElicitationKind::Url { url: "https://x.org/in".into(), host: "x.org".into() });
+        assert_eq!(
+            page.text(),
+            "question: MCP server shop asks\n  │ Who\n  │ are you?\n  address: https://x.org/in\n  y = open it in the browser, at the host x.org; n = decline; anything else = cancel"
         );
         assert_eq!(page.answer("y"), DialogStep::Answer(ElicitationAnswer::Accept(Map::new())));
     }

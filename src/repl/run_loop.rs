@@ -391,7 +391,7 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
             }
             DialogStep::Answer(answer) => answer,
         };
-        if let (ElicitationAnswer::Accept(_), ElicitationKind::Url { url }) = (&answer, &request.kind) {
+        if let (ElicitationAnswer::Accept(_), ElicitationKind::Url { url, .. }) = (&answer, &request.kind) {
             let url = url.clone();
             self.jobs.spawn(async move {
                 let opened = tokio::task::spawn_blocking(move || open_web_page(&url)).await;

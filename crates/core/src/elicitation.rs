@@ -39,6 +39,8 @@ pub enum ElicitationKind {
     Url {
         /// The address: `https` or `http`.
         url: String,
+        /// The host that a browser connects to for it.
+        host: String,
     },
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::options::UserPresence;
 use crate::running_requests::RunningRequests;
-use crate::web_address::check_url;
+use crate::web_address::parse_host;
 use schema::cut;
 
 /// Maximum length of the server's text, in characters. The rest is left out.
@@ -66,8 +66,8 @@ fn question(params: ElicitRequestParams) -> Result<(String, ElicitationKind), &'
             Ok((message, ElicitationKind::Form { fields }))
         }
         ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
-            check_url(&url)?;
-            Ok((message, ElicitationKind::Url { url }))
+            let host = parse_host(&url)?;
+            Ok((message, ElicitationKind::Url { url, host }))
         }
         _ => Err("tiller doesn't know this kind of question"),
     }

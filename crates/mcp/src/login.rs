@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use redirect::{RedirectListener, parse_redirect};
 
-use crate::web_address::check_url;
+use crate::web_address::parse_host;
 
 /// Time for the user to log in at the server's page.
 const CONSENT_TIMEOUT: Duration = Duration::from_secs(600);
@@ -141,7 +141,7 @@ fn is_safe_endpoint(endpoint: &str, server: &str) -> bool {
     let (Some(endpoint_url), Some(server)) = (parsed(endpoint), parsed(server)) else { return false };
     let is_near = host(&endpoint_url) == host(&server)
         || endpoint_url.host_str().is_some_and(|host| ["localhost", "127.0.0.1", "[::1]"].contains(&host));
-    check_url(endpoint).is_ok() && (endpoint_url.scheme() == "https" || is_near)
+    parse_host(endpoint).is_ok() && (endpoint_url.scheme() == "https" || is_near)
 }
 
 /// Returns the sentence about a server that refuses requests without a login.

@@ -133,7 +133,7 @@ async fn elicitation_address_is_passed_on_only_for_web_pages() {
         };
         let call = servers.start_call(ASK, question("https://x.org/in"));
         let asked = servers.question().await;
-        assert_eq!(asked.kind, ElicitationKind::Url { url: "https://x.org/in".into() });
+        assert_eq!(asked.kind, ElicitationKind::Url { url: "https://x.org/in".into(), host: "x.org".into() });
         asked.reply.send(ElicitationAnswer::Accept(Map::new())).unwrap();
         assert_eq!(received(&call.await.unwrap()), json!({"action": "accept"}));
 
@@ -157,7 +157,7 @@ async fn elicitation_required_visit_is_offered() {
     ] {
         let call = servers.start_call("mcp__s__visit", json!({}));
         let asked = servers.question().await;
-        assert_eq!(asked.kind, ElicitationKind::Url { url: "https://x.org/in".into() });
+        assert_eq!(asked.kind, ElicitationKind::Url { url: "https://x.org/in".into(), host: "x.org".into() });
         asked.reply.send(answer).unwrap();
         let expected = format!("MCP server s: it needs the user to visit a web page first, {text}");
         assert_eq!(call.await.unwrap(), ToolOutput::error(expected));

@@ -212,19 +212,19 @@ fn form_cursor_is_behind_the_text() {
 #[test]
 fn form_address_is_shown_in_full_and_opened_only_on_request() {
     let url = format!("https://example.org/{}", "a".repeat(80));
-    let mut harness = Harness::new(ElicitationKind::Url { url: url.clone() });
+    let mut harness = Harness::new(ElicitationKind::Url { url: url.clone(), host: "example.org".into() });
     insta::assert_snapshot!(harness.shown(60, 14), @r"
     ── MCP server shop asks ───────────────────── esc cancels ──
 
       Your ␛[31mdetails,
       please.
 
-      Host: example.org
       Address: https://example.org/aaaaaaaaaaaaaaaaaaaaaaaaaaaa
       aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
 
-        Open this address in the browser
+        Open example.org in the browser
       ▸ Decline
+
 
 
       enter answers · up down move
@@ -235,6 +235,16 @@ fn form_address_is_shown_in_full_and_opened_only_on_request() {
     assert_eq!(effects[2..], accepted(json!({})));
     harness.press(KeyCode::Down);
     assert_eq!(harness.press(KeyCode::Enter), answered(ElicitationAnswer::Decline));
+}
+
+#[test]
+fn form_host_stays_visible_beside_the_answers() {
+    let url = format!("https://good.org.evil.org/{}", "a".repeat(1_900));
+    let harness = Harness::new(ElicitationKind::Url { url, host: "good.org.evil.org".into() });
+    let shown = harness.shown(80, 24);
+    assert!(shown.contains("    Open good.org.evil.org in the browser\n  ▸ Decline"), "{shown}");
+    let narrow = harness.shown(36, 24);
+    assert!(narrow.contains("    Open …g.evil.org in the browser"), "{narrow}");
 }
 
 #[test]

@@ -90,8 +90,8 @@ impl ElicitationForm {
             if is_selected {
                 page.selected = (page.lines.len(), page.lines.len());
             }
-            let text = Span::new(self.answer_text(answer), style(is_selected));
-            page.lines.push(vec![mark(is_selected), text].into());
+            let text = self.answer_text(answer, width.saturating_sub(MARK_WIDTH + 1));
+            page.lines.push(vec![mark(is_selected), Span::new(text, style(is_selected))].into());
         }
         page
     }
@@ -105,13 +105,7 @@ impl ElicitationForm {
         }
         lines.push(Line::default());
         match &self.request.kind {
-            ElicitationKind::Url { url } => {
-                let host = url.split("://").nth(1).and_then(|rest| rest.split(['/', '?', '#']).next());
-                // A name before `@` looks like a host.
-                let host = host.and_then(|host| host.rsplit('@').next()).unwrap_or_default();
-                let bold = Style::from(Role::Text).with(Emphasis::BOLD);
-                let host = [Span::new("Host: ", Role::Muted), Span::new(one_line(host), bold)];
-                lines.extend(indented(&host, width, Breaks::Anywhere));
+            ElicitationKind::Url { url, .. } => {
                 let url = Span::new(one_line(url), Role::Code);
                 lines.extend(indented(&[Span::new("Address: ", Role::Muted), url], width, Breaks::Anywhere));
             }
@@ -148,13 +142,19 @@ impl ElicitationForm {
         lines
     }
 
-    fn answer_text(&self, answer: FormAnswer) -> &'static str {
-        match (answer, &self.request.kind) {
-            (FormAnswer::Accept, ElicitationKind::Url { .. }) => "Open this address in the browser",
+    fn answer_text(&self, answer: FormAnswer, room: usize) -> String {
+        let text = match (answer, &self.request.kind) {
+            (FormAnswer::Accept, ElicitationKind::Url { host, .. }) => {
+                // Beside the answer, because a long address scrolls away. The end of a host says whose it is.
+                let (verb, place) = ("Open ", " in the browser");
+                let host = truncate_start(&one_line(host), room.saturating_sub(verb.len() + place.len()));
+                return format!("{verb}{host}{place}");
+            }
             (FormAnswer::Accept, ElicitationKind::Form { fields }) if fields.is_empty() => "Accept",
             (FormAnswer::Accept, ElicitationKind::Form { .. }) => "Send the answer",
             (FormAnswer::Decline, _) => "Decline",
-        }
+        };
+        text.to_owned()
     }
 
     fn key_hint(&self, view: &ViewContext<'_>) -> String {
