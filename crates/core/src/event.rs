@@ -126,6 +126,8 @@ pub enum EventKind {
         elicitation_id: ElicitationId,
         /// The kind of answer.
         action: ElicitationAction,
+        /// True if nobody here answered or stopped it: its server no longer waits.
+        withdrawn: bool,
     },
     /// The queues changed.
     QueueUpdate {

@@ -96,8 +96,7 @@ impl Connection {
     }
 
     fn asker(&self) -> Asker {
-        let (presence, questions) = (self.options.presence, self.questions.clone());
-        Asker { server: self.server.name().to_owned(), presence, questions }
+        Asker::new(self.server.name(), self.options.presence, self.questions.clone())
     }
 
     /// Connects and reads the list of tools, within the time limit.

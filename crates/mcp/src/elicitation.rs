@@ -2,19 +2,24 @@
 
 mod schema;
 
+use std::sync::Arc;
+
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::Value;
 use tiller_core::elicitation::{ElicitationAnswer, ElicitationKind};
 use tiller_tools::tool::ServerQuestion;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::options::UserPresence;
-use crate::running_requests::RunningRequests;
+use crate::running_requests::{CallQuestions, RunningRequests};
 use crate::web_address::parse_host;
 use schema::cut;
 
 /// Maximum length of the server's text, in characters. The rest is left out.
 const MAX_MESSAGE: usize = 4_000;
+
+/// Questions of a server that may wait for the user at a time: more than a server has reason for.
+const MAX_PENDING: usize = 8;
 
 /// Asks the user for one server.
 #[derive(Clone)]
@@ -22,14 +27,30 @@ pub(crate) struct Asker {
     pub(crate) server: String,
     pub(crate) presence: UserPresence,
     pub(crate) questions: mpsc::Sender<ServerQuestion>,
+    /// One permit for every question that may still be asked.
+    free: Arc<Semaphore>,
 }
 
 impl Asker {
+    pub(crate) fn new(server: &str, presence: UserPresence, questions: mpsc::Sender<ServerQuestion>) -> Self {
+        Self { server: server.to_owned(), presence, questions, free: Arc::new(Semaphore::new(MAX_PENDING)) }
+    }
+
     /// Asks the user and waits for the answer. A question that can't be asked is declined at once; the results of the
-    /// running requests name the reason. Dropping the future withdraws the question.
+    /// running requests name the reason. After a question that the user cancelled, others of the same calls are
+    /// cancelled at once. Dropping the future withdraws the question.
     pub(crate) async fn ask(&self, params: ElicitRequestParams, requests: &RunningRequests) -> ElicitResult {
+        let calls = requests.calls();
+        if !calls.is_empty() && calls.iter().all(CallQuestions::is_cancelled) {
+            return result(ElicitationAnswer::Cancel);
+        }
         match self.answer(params, requests).await {
-            Ok(answer) => result(answer),
+            Ok(answer) => {
+                if answer == ElicitationAnswer::Cancel {
+                    calls.iter().for_each(CallQuestions::cancel);
+                }
+                result(answer)
+            }
             Err(reason) => {
                 tracing::info!(server = self.server, reason, "declined a question of an MCP server");
                 requests.note(&format!("[The server asked the user for input. It was declined: {reason}.]"));
@@ -48,6 +69,7 @@ impl Asker {
             return Err(NOBODY);
         }
         let (message, kind) = question(params)?;
+        let _permit = self.free.try_acquire().map_err(|_| "too many of its questions wait already")?;
         let message = cut(&message, MAX_MESSAGE);
         let (reply, answer) = oneshot::channel();
         let question = ServerQuestion { server: self.server.clone(), message, kind, reply };

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::link::LivePeer;
 use crate::login::needs_login;
-use crate::running_requests::{Running, RunningRequests};
+use crate::running_requests::{CallQuestions, Running, RunningRequests};
 
 /// Wait before a request is repeated for which the server required no input.
 const REPEAT_DELAY: Duration = Duration::from_millis(250);
@@ -49,37 +49,35 @@ impl Exchange<'_> {
         &self,
         make: impl Fn(Option<InputResponses>, Option<String>) -> ClientRequest,
     ) -> Result<Answered, String> {
-        let (mut input, mut state, mut notes) = (None, None, Vec::new());
+        let (mut input, mut state, questions) = (None, None, CallQuestions::default());
         for _ in 0..DEFAULT_MRTR_MAX_ROUNDS {
-            let Answered { result, notes: more } = self.send(make(input.take(), state.take())).await?;
-            notes.extend(more);
-            match result {
+            match self.send(make(input.take(), state.take()), &questions).await? {
                 ServerResult::InputRequiredResult(required) => {
-                    (input, state) = self.provide_input(required, &mut notes).await?;
+                    (input, state) = self.provide_input(required, &questions).await?;
                 }
-                result => return Ok(Answered { result, notes }),
+                result => return Ok(Answered { result, notes: questions.take_notes() }),
             }
         }
         Err("it asks for input again and again".to_owned())
     }
 
-    async fn send(&self, request: ClientRequest) -> Result<Answered, String> {
+    async fn send(&self, request: ClientRequest, questions: &CallQuestions) -> Result<ServerResult, String> {
         // Counted before it is sent: the server may ask at once.
         let count = RequestCount::new(Arc::clone(self.live));
         let sent = self.live.peer.send_cancellable_request(request, PeerRequestOptions::default()).await;
         let handle = sent.map_err(|error| self.describe(&error))?;
-        let mut running = RunningRequest::new(count, &handle, self.progress.clone());
+        let mut running =
+            RunningRequest::new(count, &handle, Running::new(self.progress.clone(), questions.clone()));
         let Some(response) = running.within(self.limit, handle.await_response()).await else {
             let limit = self.limit.as_secs_f64();
             return Err(format!("no answer and no progress within {limit} s; the call was cancelled"));
         };
         running.is_over = true;
-        let notes = running.take_notes();
         drop(running);
         match response {
-            Ok(result) => Ok(Answered { result, notes }),
+            Ok(result) => Ok(result),
             Err(ServiceError::McpError(error)) if error.code == URL_ELICITATION_REQUIRED => {
-                Err(self.visit_pages(error.data.as_ref()).await)
+                Err(self.visit_pages(error.data.as_ref(), questions).await)
             }
             Err(error) => Err(self.describe(&error)),
         }
@@ -89,7 +87,7 @@ impl Exchange<'_> {
     async fn provide_input(
         &self,
         required: InputRequiredResult,
-        notes: &mut Vec<String>,
+        questions: &CallQuestions,
     ) -> Result<(Option<InputResponses>, Option<String>), String> {
         let requests = required.input_requests.unwrap_or_default();
         if requests.is_empty() {
@@ -101,33 +99,31 @@ impl Exchange<'_> {
             let InputRequest::Elicitation(request) = request else {
                 return Err("it requires input of a kind that tiller doesn't support".to_owned());
             };
-            let answer = self.ask(request.params, notes).await;
+            let answer = self.ask(request.params, questions).await;
             let encoded = serde_json::to_value(answer).map_err(|error| error.to_string())?;
             responses.insert(key, encoded);
         }
         Ok((Some(responses), required.request_state))
     }
 
-    async fn ask(&self, params: ElicitRequestParams, notes: &mut Vec<String>) -> ElicitResult {
-        // No request is running at the server, so the remarks go to this one.
-        let remarks = RunningRequests::default();
+    async fn ask(&self, params: ElicitRequestParams, questions: &CallQuestions) -> ElicitResult {
+        // No request is running at the server, and the question is known to be one of this call.
+        let this_call = RunningRequests::default();
         let token = ProgressToken(NumberOrString::Number(0));
-        remarks.lock().insert(token.clone(), Running::new(self.progress.clone()));
-        let answer = self.live.asker.ask(params, &remarks).await;
-        notes.extend(remarks.lock().remove(&token).into_iter().flat_map(|running| running.notes));
-        answer
+        this_call.lock().insert(token, Running::new(self.progress.clone(), questions.clone()));
+        self.live.asker.ask(params, &this_call).await
     }
 
     /// Offers the pages that a server wants to be visited before it answers (error -32042); returns the sentence for
     /// the model.
-    async fn visit_pages(&self, data: Option<&Value>) -> String {
+    async fn visit_pages(&self, data: Option<&Value>, questions: &CallQuestions) -> String {
         const NEEDS: &str = "it needs the user to visit a web page first";
         let listed = data.and_then(|data| data["elicitations"].as_array()).cloned().unwrap_or_default();
         let pages = listed.into_iter().filter_map(|page| serde_json::from_value(page).ok());
-        let mut notes = Vec::new();
         for page in pages {
-            if self.ask(page, &mut notes).await.action != ElicitationAction::Accept {
-                return format!("{NEEDS}, and that was declined. {}", notes.join(" ")).trim_end().to_owned();
+            if self.ask(page, questions).await.action != ElicitationAction::Accept {
+                let notes = questions.take_notes().join(" ");
+                return format!("{NEEDS}, and that was declined. {notes}").trim_end().to_owned();
             }
         }
         format!("{NEEDS}, which was opened now. Call it again when the user says that it is done.")
@@ -170,17 +166,11 @@ struct RunningRequest {
 }
 
 impl RunningRequest {
-    fn new(count: RequestCount, handle: &RequestHandle<RoleClient>, progress: ToolProgress) -> Self {
+    fn new(count: RequestCount, handle: &RequestHandle<RoleClient>, running: Running) -> Self {
         let (id, token) = (handle.id.clone(), handle.progress_token.clone());
-        let running = Running::new(progress);
         let activity = running.activity.subscribe();
         count.0.requests.lock().insert(token.clone(), running);
         Self { count, id, token, activity, is_over: false }
-    }
-
-    fn take_notes(&self) -> Vec<String> {
-        let mut running = self.count.0.requests.lock();
-        running.get_mut(&self.token).map(|running| std::mem::take(&mut running.notes)).unwrap_or_default()
     }
 
     /// Waits for the response; `None` after the limit without a sign of life. Time in which the user thinks about a

@@ -20,8 +20,39 @@ pub(crate) struct Running {
     progress: ToolProgress,
     /// Number of signs of life.
     pub(crate) activity: watch::Sender<u64>,
-    /// Remarks for its result.
-    pub(crate) notes: Vec<String>,
+    questions: CallQuestions,
+}
+
+/// The questions that a server asks during one call, which may take several requests. Clones share the state.
+#[derive(Clone, Default)]
+pub(crate) struct CallQuestions(Arc<Mutex<CallQuestionsState>>);
+
+#[derive(Default)]
+struct CallQuestionsState {
+    /// Remarks for the call's result.
+    notes: Vec<String>,
+    /// The user has cancelled a question.
+    is_cancelled: bool,
+}
+
+impl CallQuestions {
+    /// Takes the remarks for the call's result.
+    pub(crate) fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut self.lock().notes)
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.lock().is_cancelled
+    }
+
+    /// Has further questions of the call cancelled, too.
+    pub(crate) fn cancel(&self) {
+        self.lock().is_cancelled = true;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, CallQuestionsState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// How many requests are running, and how many questions are open.
@@ -43,7 +74,12 @@ impl RunningRequests {
 
     /// Adds a remark to the results of all running requests: servers don't say which one a question belongs to.
     pub(crate) fn note(&self, text: &str) {
-        self.lock().values_mut().for_each(|running| running.notes.push(text.to_owned()));
+        self.calls().iter().for_each(|call| call.lock().notes.push(text.to_owned()));
+    }
+
+    /// Returns the calls that a question may belong to: those with a running request.
+    pub(crate) fn calls(&self) -> Vec<CallQuestions> {
+        self.lock().values().map(|running| running.questions.clone()).collect()
     }
 
     /// Returns whether a request is running.
@@ -78,7 +114,7 @@ impl Drop for WaitingForUser {
 }
 
 impl Running {
-    pub(crate) fn new(progress: ToolProgress) -> Self {
-        Self { progress, activity: watch::Sender::default(), notes: Vec::new() }
+    pub(crate) fn new(progress: ToolProgress, questions: CallQuestions) -> Self {
+        Self { progress, activity: watch::Sender::default(), questions }
     }
 }

@@ -42,7 +42,8 @@ impl TestServer {
         }
     }
 
-    /// Asks the user in the way of the protocol's version; the result is the answer as JSON.
+    /// Asks the user in the way of the protocol's version; the result is the answer as JSON. `times` asks several
+    /// questions, one after the other, or with `at_once` together; the result is the list of answers.
     async fn ask(
         &self,
         request: CallToolRequestParams,
@@ -51,19 +52,51 @@ impl TestServer {
         let text = |answer: Value| CallToolResult::success(vec![ContentBlock::text(answer.to_string())]);
         if let Some(mut responses) = request.input_responses {
             assert_eq!(request.request_state.as_deref(), Some("opaque"));
-            return Ok(text(responses.remove("answer").unwrap_or_default()).into());
+            return Ok(match responses.remove("answer") {
+                Some(answer) => text(answer).into(),
+                None => text(responses.into_values().collect()).into(),
+            });
         }
         let arguments = request.arguments.unwrap_or_default();
+        let times = arguments.get("times").and_then(Value::as_u64);
         let question = json!({"method": "elicitation/create", "params": arguments["question"]});
         if self.lifecycle == Lifecycle::Modern {
-            let question = serde_json::from_value(question).map_err(invalid)?;
-            let asked = [("answer".to_owned(), question)].into_iter().collect();
+            let question = || serde_json::from_value(question.clone()).map_err(invalid);
+            let asked = match times {
+                None => [("answer".to_owned(), question()?)].into_iter().collect(),
+                Some(times) => {
+                    (0..times).map(|n| Ok((n.to_string(), question()?))).collect::<Result<_, _>>()?
+                }
+            };
             return Ok(InputRequiredResult::new(Some(asked), Some("opaque".into())).into());
         }
         let question: ServerRequest = serde_json::from_value(question).map_err(invalid)?;
-        let answer = match context.peer.send_request(question).await {
-            Ok(ClientResult::ElicitResult(answer)) => json!(answer),
-            other => json!(format!("{other:?}")),
+        let ask = || {
+            let (peer, question) = (context.peer.clone(), question.clone());
+            async move {
+                match peer.send_request(question).await {
+                    Ok(ClientResult::ElicitResult(answer)) => json!(answer),
+                    other => json!(format!("{other:?}")),
+                }
+            }
+        };
+        let answer = match times {
+            None => ask().await,
+            Some(times) if arguments.contains_key("at_once") => {
+                let asked: Vec<_> = (0..times).map(|_| tokio::spawn(ask())).collect();
+                let mut answers = Vec::new();
+                for answer in asked {
+                    answers.push(answer.await.unwrap_or_default());
+                }
+                Value::Array(answers)
+            }
+            Some(times) => {
+                let mut answers = Vec::new();
+                for _ in 0..times {
+                    answers.push(ask().await);
+                }
+                Value::Array(answers)
+            }
         };
         eprintln!("answered {answer}");
         Ok(text(answer).into())

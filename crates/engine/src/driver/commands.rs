@@ -299,6 +299,7 @@ impl Driver {
         self.stop_commands();
         self.stop_prompt_reviews();
         self.stop_reading_resources();
+        self.cancel_elicitations();
         // The turn machine stops a compaction that the run waits for.
         if !self.turn.is_compacting() {
             self.stop_summary();

@@ -83,7 +83,10 @@ impl Driver {
                 self.jobs.stop_stream();
                 self.partial = None;
             }
-            Effect::StopTools => self.jobs.stop_tools(),
+            Effect::StopTools => {
+                self.jobs.stop_tools();
+                self.cancel_elicitations();
+            }
             Effect::Emit(event) => self.emit(event),
         }
     }

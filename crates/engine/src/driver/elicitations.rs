@@ -39,7 +39,7 @@ impl Driver {
         self.bus.emit(EventKind::ElicitationRequested(request));
     }
 
-    /// Answers a question; values are checked against its fields.
+    /// Answers a question; values are checked against its fields. A user who cancels one doesn't want the server's others.
     pub(super) fn answer_elicitation(
         &mut self,
         id: &ElicitationId,
@@ -54,30 +54,57 @@ impl Driver {
         {
             return send_reply(reply, Err(AgentError::InvalidAnswer(problem)));
         }
-        let action = answer.action();
         let pending = self.elicitations.pending.remove(at);
-        // A question that is withdrawn at this moment has no receiver.
-        let _ = pending.answer.send(answer);
-        self.resolve_elicitation(pending.request.elicitation_id, action);
+        let left = (answer == ElicitationAnswer::Cancel).then(|| pending.request.server.clone());
+        self.resolve(pending, answer);
+        if let Some(server) = left {
+            self.cancel_elicitations_where(|request| request.server == server);
+        }
         send_reply(reply, Ok(()));
     }
 
-    /// Removes a question that its server has withdrawn, or whose call was stopped.
+    /// Cancels all questions, because the calls that they belong to are stopped.
+    pub(super) fn cancel_elicitations(&mut self) {
+        self.cancel_elicitations_where(|_| true);
+    }
+
+    fn cancel_elicitations_where(&mut self, is_meant: impl Fn(&ElicitationRequest) -> bool) {
+        let questions = &mut self.elicitations.pending;
+        let cancelled: Vec<PendingElicitation> =
+            questions.extract_if(.., |pending| is_meant(&pending.request)).collect();
+        for pending in cancelled {
+            self.resolve(pending, ElicitationAnswer::Cancel);
+        }
+    }
+
+    /// Removes a question that its server has withdrawn.
     pub(super) fn elicitation_ended(&mut self, id: &ElicitationId) {
         if let Some(at) = self.elicitations.position(id) {
-            let PendingElicitation { request, .. } = self.elicitations.pending.remove(at);
-            self.resolve_elicitation(request.elicitation_id, ElicitationAction::Cancel);
+            let elicitation_id = self.elicitations.pending.remove(at).request.elicitation_id;
+            let action = ElicitationAction::Cancel;
+            self.bus.emit(EventKind::ElicitationResolved { elicitation_id, action, withdrawn: true });
         }
     }
 
     /// Declines all questions, because the approver has left.
     pub(super) fn decline_elicitations(&mut self) {
         for PendingElicitation { request, .. } in std::mem::take(&mut self.elicitations.pending) {
-            self.resolve_elicitation(request.elicitation_id, ElicitationAction::Decline);
+            self.emit_resolved(request.elicitation_id, ElicitationAction::Decline);
         }
     }
 
-    fn resolve_elicitation(&mut self, elicitation_id: ElicitationId, action: ElicitationAction) {
-        self.bus.emit(EventKind::ElicitationResolved { elicitation_id, action });
+    fn resolve(
+        &mut self,
+        PendingElicitation { request, answer: waiting }: PendingElicitation,
+        answer: ElicitationAnswer,
+    ) {
+        let action = answer.action();
+        // A question that is withdrawn at this moment has no receiver.
+        let _ = waiting.send(answer);
+        self.emit_resolved(request.elicitation_id, action);
+    }
+
+    fn emit_resolved(&mut self, elicitation_id: ElicitationId, action: ElicitationAction) {
+        self.bus.emit(EventKind::ElicitationResolved { elicitation_id, action, withdrawn: false });
     }
 }

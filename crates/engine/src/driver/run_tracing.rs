@@ -89,8 +89,9 @@ impl RunTracer {
                 let (server, question) = (request.server.as_str(), request.elicitation_id.as_str());
                 tracing::debug!(server, question, "question of a server");
             }
-            EventKind::ElicitationResolved { elicitation_id, action } => {
-                tracing::debug!(question = elicitation_id.as_str(), ?action, "question of a server resolved");
+            EventKind::ElicitationResolved { elicitation_id, action, withdrawn } => {
+                let question = elicitation_id.as_str();
+                tracing::debug!(question, ?action, withdrawn, "question of a server resolved");
             }
             event => note_summary(event),
         }

@@ -272,12 +272,16 @@ async fn tool_servers_slow_resource_is_stopped_by_abort() {
 
 /// Asks for a number; returns the receiver of the answer.
 async fn ask(servers: &FakeServers) -> oneshot::Receiver<ElicitationAnswer> {
+    ask_of("s", servers).await
+}
+
+async fn ask_of(server: &str, servers: &FakeServers) -> oneshot::Receiver<ElicitationAnswer> {
     let kind = FieldKind::Integer(Limits { minimum: Some(0), maximum: None });
     let (title, description) = (None, None);
     let field = FormField { name: "n".into(), title, description, required: true, kind, default: None };
     let (reply, answer) = oneshot::channel();
     let kind = ElicitationKind::Form { fields: vec![field] };
-    let question = ServerQuestion { server: "s".into(), message: "How many?".into(), kind, reply };
+    let question = ServerQuestion { server: server.into(), message: "How many?".into(), kind, reply };
     servers.questions.get().unwrap().send(question).await.unwrap();
     answer
 }
@@ -291,8 +295,16 @@ async fn asked(harness: &mut Harness) -> ElicitationId {
 }
 
 async fn resolved(harness: &mut Harness) -> (ElicitationId, ElicitationAction) {
+    let (id, action, is_withdrawn) = resolution(harness).await;
+    assert!(!is_withdrawn);
+    (id, action)
+}
+
+async fn resolution(harness: &mut Harness) -> (ElicitationId, ElicitationAction, bool) {
     let resolved = |event: &EventKind| match event {
-        EventKind::ElicitationResolved { elicitation_id, action } => Some((elicitation_id.clone(), *action)),
+        EventKind::ElicitationResolved { elicitation_id, action, withdrawn } => {
+            Some((elicitation_id.clone(), *action, *withdrawn))
+        }
         _ => None,
     };
     harness.wait_for_event(resolved).await
@@ -333,7 +345,7 @@ async fn elicitation_withdrawn_question_is_resolved_as_cancelled() {
     let answer = ask(&servers).await;
     let id = asked(&mut harness).await;
     drop(answer);
-    assert_eq!(resolved(&mut harness).await, (id, ElicitationAction::Cancel));
+    assert_eq!(resolution(&mut harness).await, (id, ElicitationAction::Cancel, true));
     assert!(harness.agent.snapshot().await.unwrap().in_progress.elicitations.is_empty());
 }
 
@@ -348,4 +360,24 @@ async fn elicitation_without_approver_has_no_answer() {
     harness.agent.set_approver(Approver::Absent).await.unwrap();
     assert!(answer.await.is_err());
     assert_eq!(resolved(&mut harness).await, (id, ElicitationAction::Decline));
+}
+
+#[tokio::test]
+async fn elicitation_cancel_is_for_the_whole_server_and_abort_for_all() {
+    let (mut harness, servers, _events) = harness(vec![], ToolOffer::All);
+    harness.agent.set_approver(Approver::Present).await.unwrap();
+    let cancel = ElicitationAnswer::Cancel;
+    let answers = [ask_of("s", &servers).await, ask_of("s", &servers).await, ask_of("other", &servers).await];
+    let [first, second, other] =
+        [asked(&mut harness).await, asked(&mut harness).await, asked(&mut harness).await];
+    harness.agent.answer_elicitation(first.clone(), cancel.clone()).await.unwrap();
+    let pending = harness.agent.snapshot().await.unwrap().in_progress.elicitations;
+    assert_eq!(pending.iter().map(|request| &request.elicitation_id).collect::<Vec<_>>(), [&other]);
+    harness.agent.abort().await.unwrap();
+    for id in [first, second, other] {
+        assert_eq!(resolved(&mut harness).await, (id, ElicitationAction::Cancel));
+    }
+    for answer in answers {
+        assert_eq!(answer.await, Ok(cancel.clone()));
+    }
 }

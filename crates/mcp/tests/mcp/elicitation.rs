@@ -104,6 +104,46 @@ async fn elicitation_several_questions_wait_side_by_side() {
 }
 
 #[tokio::test]
+async fn elicitation_cancel_holds_for_the_rest_of_the_call() {
+    for mode in ["modern", "legacy"] {
+        let mut servers = started(stdio("s", mode)).await;
+        let mut arguments = name_question();
+        arguments["times"] = json!(3);
+        let call = servers.start_call(ASK, arguments);
+        servers.question().await.reply.send(ElicitationAnswer::Decline).unwrap();
+        servers.question().await.reply.send(ElicitationAnswer::Cancel).unwrap();
+        let expected = json!([{"action": "decline"}, {"action": "cancel"}, {"action": "cancel"}]);
+        assert_eq!(received(&call.await.unwrap()), expected, "{mode}");
+        let accept = answered(&mut servers, accepted(json!({"name": "Ada"}))).await;
+        assert_eq!(accept["action"], "accept", "the next call may ask");
+    }
+}
+
+#[tokio::test]
+async fn elicitation_many_pending_questions_are_declined() {
+    let mut servers = started(stdio("s", "legacy")).await;
+    let mut arguments = name_question();
+    (arguments["times"], arguments["at_once"]) = (json!(10), json!(true));
+    let call = servers.start_call(ASK, arguments);
+    let mut questions = Vec::new();
+    for _ in 0..8 {
+        questions.push(servers.question().await);
+    }
+    // The others are declined while these wait.
+    servers.call("mcp__s__echo", json!({"text": "x"})).await;
+    for question in questions {
+        question.reply.send(accepted(json!({"name": "Ada"}))).unwrap();
+    }
+    let output = call.await.unwrap();
+    let Value::Array(answers) = received(&output) else { panic!("{output:?}") };
+    let declined = answers.iter().filter(|answer| **answer == json!({"action": "decline"}));
+    assert_eq!((answers.len(), declined.count()), (10, 2));
+    let note =
+        "[The server asked the user for input. It was declined: too many of its questions wait already.]";
+    assert_eq!([&output.content[1], &output.content[2]].map(|note| note.as_text()), [Some(note); 2]);
+}
+
+#[tokio::test]
 async fn elicitation_without_user_is_declined_with_the_reason() {
     let note = "[The server asked the user for input. It was declined: no one is there to answer.]";
     for mode in ["modern", "legacy"] {
