@@ -287,6 +287,9 @@ fn background_text(event: &EventKind) -> Option<String> {
             crate::event::Decision::Once | crate::event::Decision::Session => "allowed".to_owned(),
             crate::event::Decision::Deny { reason } => format!("denied: {reason}"),
         },
+        EventKind::ElicitationResolved { withdrawn: true, .. } => {
+            "the server has withdrawn its question".to_owned()
+        }
         EventKind::ElicitationResolved { action, .. } => match action {
             crate::elicitation::ElicitationAction::Accept => "answered".to_owned(),
             crate::elicitation::ElicitationAction::Decline => "declined".to_owned(),

@@ -109,6 +109,8 @@ struct Repl<'a, Out, Err> {
     questions: VecDeque<ReplQuestion>,
     /// True if the shown question has its answer already.
     is_answered: bool,
+    /// True if the next line may be meant for a question that its server has withdrawn.
+    drops_line: bool,
     was_interrupted: bool,
     has_failed: bool,
 }
@@ -131,6 +133,7 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
             has_bash: false,
             questions: VecDeque::new(),
             is_answered: false,
+            drops_line: false,
             was_interrupted: false,
             has_failed: false,
         }
@@ -182,6 +185,7 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
 
     async fn line(&mut self, line: &str) -> io::Result<Option<ReplEnd>> {
         self.was_interrupted = false;
+        let is_late = std::mem::take(&mut self.drops_line);
         self.printer.clear_prompt();
         if let Some(pending_login) = self.pending_login.take() {
             self.jobs.spawn(self.keys.keep(self.agent, pending_login, line));
@@ -194,29 +198,13 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
             false => Vec::new(),
         };
         let parsed = InputLine::parse(line, &agent_commands);
-        let is_command = self.is_command(&parsed, is_slash_command);
-        if let Some(question) = self.questions.front_mut().filter(|_| !is_command) {
-            let result = match question {
-                ReplQuestion::Elicitation(dialog) => {
-                    let step = dialog.answer(line);
-                    let request = dialog.request.clone();
-                    return self.follow_dialog(step, &request).await.map(|()| None);
-                }
-                ReplQuestion::Approval(request) => {
-                    let call = request.tool_call_id.clone();
-                    match question::approval_answer(line, request) {
-                        ApprovalAnswer::Decide(decision) => self.agent.decide(call, decision).await,
-                        ApprovalAnswer::Save(rules) => {
-                            return self.save_rules(&call, rules).await.map(|()| None);
-                        }
-                    }
-                }
-                ReplQuestion::Compaction(_) => {
-                    self.agent.resolve_compaction(question::compaction_choice(line)).await
-                }
-            };
-            self.is_answered = self.report_refusal(result)?;
+        if is_late && !(is_slash_command && matches!(parsed, InputLine::Command(_))) {
+            self.printer.note(&format!("ignored, typed for the withdrawn question: {line}"))?;
             return Ok(None);
+        }
+        let is_command = self.is_command(&parsed, is_slash_command);
+        if !self.questions.is_empty() && !is_command {
+            return self.answer_question(line).await.map(|()| None);
         }
         match parsed {
             InputLine::Empty => {}
@@ -239,6 +227,30 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
             InputLine::Invalid(error) => return self.report(Err(error)),
         }
         Ok(None)
+    }
+
+    /// Answers the shown question.
+    async fn answer_question(&mut self, line: &str) -> io::Result<()> {
+        let result = match self.questions.front_mut() {
+            None => return Ok(()),
+            Some(ReplQuestion::Elicitation(dialog)) => {
+                let step = dialog.answer(line);
+                let request = dialog.request.clone();
+                return self.follow_dialog(step, &request).await;
+            }
+            Some(ReplQuestion::Approval(request)) => {
+                let call = request.tool_call_id.clone();
+                match question::approval_answer(line, request) {
+                    ApprovalAnswer::Decide(decision) => self.agent.decide(call, decision).await,
+                    ApprovalAnswer::Save(rules) => return self.save_rules(&call, rules).await,
+                }
+            }
+            Some(ReplQuestion::Compaction(_)) => {
+                self.agent.resolve_compaction(question::compaction_choice(line)).await
+            }
+        };
+        self.is_answered = self.report_refusal(result)?;
+        Ok(())
     }
 
     async fn send(&mut self, text: String, streaming_behavior: Option<StreamingBehavior>) -> io::Result<()> {
@@ -366,10 +378,17 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
                 let dialog = ElicitationDialog::new(request.clone());
                 self.ask(ReplQuestion::Elicitation(Box::new(dialog)))?;
             }
-            EventKind::ElicitationResolved { elicitation_id, .. } => {
-                self.remove_question(|question| {
-                    matches!(question, ReplQuestion::Elicitation(dialog) if dialog.request.elicitation_id == *elicitation_id)
-                })?;
+            EventKind::ElicitationResolved { elicitation_id, withdrawn, .. } => {
+                let is_it = |question: &ReplQuestion| matches!(question, ReplQuestion::Elicitation(dialog) if dialog.request.elicitation_id == *elicitation_id);
+                // A line may be half typed.
+                self.drops_line |=
+                    *withdrawn && !self.is_answered && self.questions.front().is_some_and(is_it);
+                if self.drops_line {
+                    self.printer.note(
+                        "your next line is ignored, because it may be meant for the withdrawn question",
+                    )?;
+                }
+                self.remove_question(is_it)?;
             }
             EventKind::CompactionFailed { error_message, .. } => {
                 self.ask(ReplQuestion::Compaction(error_message.clone()))?;
@@ -402,8 +421,11 @@ impl<'a, Out: Write, Err: Write> Repl<'a, Out, Err> {
                 }
             });
         }
-        let answered = self.agent.answer_elicitation(request.elicitation_id.clone(), answer).await;
-        self.is_answered = self.report_refusal(answered)?;
+        self.is_answered = match self.agent.answer_elicitation(request.elicitation_id.clone(), answer).await {
+            // Withdrawn at this moment; its event follows.
+            Err(AgentError::NotFound(_)) => true,
+            answered => self.report_refusal(answered)?,
+        };
         Ok(())
     }
 

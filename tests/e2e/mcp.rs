@@ -48,6 +48,29 @@ while read -r line; do
 done
 "#;
 
+/// A server whose tool asks, and returns without the answer once the file `$GATE` exists.
+const HASTY_SERVER: &str = r#"#!/bin/sh
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case $line in
+    *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+    *'"tools/list"'*) result='{"tools":[{"name":"ask","description":"Asks.","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/call"'*)
+      printf '%s\n' '{"jsonrpc":"2.0","id":900,"method":"elicitation/create","params":{"message":"Who are you?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}}'
+      while [ ! -e "$GATE" ]; do sleep 0.02; done
+      result='{"content":[{"type":"text","text":"too late"}]}' ;;
+    *'"server/discover"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown"}}\n' "$id"; continue ;;
+    *) continue ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+"#;
+
+const HASTY_CALLS: [&str; 2] = [
+    r#"{"calls": [{"name": "mcp__sh__ask", "arguments": {}}]}"#,
+    r#"{"expect": "too late", "text": "Never mind."}"#,
+];
+
 const CALLS: [&str; 2] = [
     r#"{"calls": [{"name": "mcp__sh__say", "arguments": {"text": "hello"}}]}"#,
     r#"{"expect": "said hello", "text": "It spoke."}"#,
@@ -236,6 +259,49 @@ fn mcp_question_in_plain_takes_a_path_as_a_value() {
     terminal.wait_for("(2 of 2)");
     terminal.send("36\r");
     terminal.wait_for("Hello path.");
+}
+
+fn open_hasty(sandbox: &Sandbox, options: &[&str]) -> (Terminal, PathBuf) {
+    let (server, gate) = (server_script(sandbox, HASTY_SERVER), sandbox.home().join("gate"));
+    let gate_variable = format!("GATE={}", gate.display());
+    sandbox.run(&["mcp", "add", "sh", "--env", &gate_variable, &server.display().to_string()]);
+    (sandbox.open_scripted(&HASTY_CALLS, options), gate)
+}
+
+#[test]
+fn mcp_withdrawn_question_stays_until_it_is_closed() {
+    let sandbox = Sandbox::new();
+    let (mut terminal, gate) = open_hasty(&sandbox, &[]);
+    enter(&mut terminal, "greet me");
+    terminal.wait_for_question("MCP server sh asks");
+    terminal.send("Ad");
+    terminal.wait_for("name  Ad");
+    fs::write(gate, "").unwrap();
+    terminal.wait_for("withdrawn by MCP server sh");
+    terminal.send("a");
+    terminal.key(TerminalKey::Esc);
+    terminal.wait_for("Never mind.");
+    terminal.wait_without("withdrawn by");
+    assert!(!terminal.screen().contains("❯ a"), "{}", terminal.screen());
+}
+
+#[test]
+fn mcp_withdrawn_question_in_plain_takes_the_next_line() {
+    let sandbox = Sandbox::new();
+    let (mut terminal, gate) = open_hasty(&sandbox, &["--plain"]);
+    terminal.send("greet me\r");
+    terminal.wait_for("y = answer; n = decline");
+    terminal.send("y\r");
+    terminal.wait_for("(1 of 1)");
+    fs::write(gate, "").unwrap();
+    terminal.wait_for("the server has withdrawn its question");
+    terminal.wait_for("your next line is ignored");
+    terminal.wait_for("Never mind.");
+    terminal.send("Ada\r");
+    terminal.wait_for("ignored, typed for the withdrawn question: Ada");
+    terminal.quit();
+    let log = serde_json::Value::from(sandbox.log()).to_string();
+    assert!(!log.contains("Ada"), "{log}");
 }
 
 #[test]

@@ -259,15 +259,18 @@ impl Compositor {
         }
     }
 
-    /// Shows the first question of a server once the user isn't typing, and closes the form of one that is over.
+    /// Shows the first question of a server once the user isn't typing. The form of a question that is over without an
+    /// answer from here stays until the user closes it, unless there was no time to notice it.
     fn show_elicitation(&mut self, cx: &mut Context<'_>) {
-        let first = cx.view().model.activity.elicitations.first();
-        let is_over = |overlay: &Overlay| {
-            let shown = overlay.as_form().map(ElicitationForm::id);
-            shown.is_some() && shown != first.map(|request| &request.elicitation_id)
-        };
-        self.overlays.retain(|overlay| !is_over(overlay));
-        if let Some(request) = first.filter(|_| self.overlays.is_empty() && !cx.focus.is_typing) {
+        let pending = &cx.model.activity.elicitations;
+        self.overlays.retain_mut(|overlay| match overlay {
+            Overlay::Form(form) if pending.iter().all(|request| request.elicitation_id != *form.id()) => {
+                form.withdraw(cx.now);
+                form.is_noticed(cx.now)
+            }
+            Overlay::Form(_) | Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Tree(_) => true,
+        });
+        if let Some(request) = pending.first().filter(|_| self.overlays.is_empty() && !cx.focus.is_typing) {
             let form = ElicitationForm::new(request.clone(), cx.now);
             self.overlays.push(Overlay::Form(Box::new(form)));
         }

@@ -34,6 +34,8 @@ pub(crate) struct ElicitationForm {
     /// Rows that the page is scrolled from where the selected row is visible.
     scrolled: isize,
     appeared: ShownSince,
+    /// Since when the server no longer waits for the answer.
+    withdrawn: Option<ShownSince>,
 }
 
 /// An answer below the fields.
@@ -49,7 +51,7 @@ impl ElicitationForm {
         let appeared = ShownSince::at(now);
         // A question that is only about consent is declined by Enter: it may have been meant for something else.
         let selected = usize::from(inputs.is_empty());
-        Self { request, inputs, selected, problem: None, scrolled: 0, appeared }
+        Self { request, inputs, selected, problem: None, scrolled: 0, appeared, withdrawn: None }
     }
 
     pub(crate) fn id(&self) -> &ElicitationId {
@@ -59,6 +61,22 @@ impl ElicitationForm {
     /// Reports whether the form was visible long enough for a key to be meant for it.
     pub(crate) fn is_noticed(&self, now: UnixMs) -> bool {
         self.appeared.is_long_enough(now)
+    }
+
+    /// Keeps the form for the user to see that its server has withdrawn the question.
+    pub(crate) fn withdraw(&mut self, now: UnixMs) {
+        self.withdrawn.get_or_insert(ShownSince::at(now));
+        self.problem = None;
+    }
+
+    /// Handles a key after the withdrawal. Keys that were meant for the answer do nothing: they must not reach what is
+    /// beneath.
+    fn handle_withdrawn(&self, since: ShownSince, command: Option<KeyCommand>, cx: &mut Context<'_>) {
+        match command {
+            Some(KeyCommand::Back | KeyCommand::Close) => cx.push(Effect::CloseTop),
+            Some(KeyCommand::Accept) if since.is_long_enough(cx.now) => cx.push(Effect::CloseTop),
+            _ => {}
+        }
     }
 
     fn fields(&self) -> &[FormField] {
@@ -138,6 +156,10 @@ impl ElicitationForm {
 impl Component for ElicitationForm {
     fn handle(&mut self, key: KeyEvent, cx: &mut Context<'_>) -> Outcome {
         let command = cx.ui.keymap.command(KeyContext::Popup, key);
+        if let Some(since) = self.withdrawn {
+            self.handle_withdrawn(since, command, cx);
+            return Outcome::Consumed;
+        }
         let plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         let page = isize::try_from(cx.ui.size.1 / 2).unwrap_or(1);
         match (command, key.code) {
@@ -162,11 +184,13 @@ impl Component for ElicitationForm {
     }
 
     fn cursor(&self, area: Rect, _view: &ViewContext<'_>) -> Option<Position> {
-        self.cursor_position(area)
+        self.cursor_position(area).filter(|_| self.withdrawn.is_none())
     }
 
     fn paste(&mut self, text: &str, _cx: &mut Context<'_>) {
-        if let Some(input) = self.inputs.get_mut(self.selected) {
+        if self.withdrawn.is_none()
+            && let Some(input) = self.inputs.get_mut(self.selected)
+        {
             input.paste(text);
             self.problem = None;
         }

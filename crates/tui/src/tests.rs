@@ -21,6 +21,7 @@ mod branches;
 mod clicks;
 mod complete;
 mod drawing;
+mod elicitations;
 mod harness;
 mod input_errors;
 mod key_conflicts;

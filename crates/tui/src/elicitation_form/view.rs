@@ -34,8 +34,11 @@ struct FormPage {
 impl ElicitationForm {
     pub(super) fn draw(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
         let theme = &view.ui.theme;
-        let name = format!("MCP server {} asks", one_line(&self.request.server));
-        let note = format!("{} cancels", view.key_of(KeyCommand::Back));
+        let (server, back) = (one_line(&self.request.server), view.key_of(KeyCommand::Back));
+        let (name, note) = match self.withdrawn {
+            None => (format!("MCP server {server} asks"), format!("{back} cancels")),
+            Some(_) => (format!("withdrawn by MCP server {server}"), format!("{back} closes")),
+        };
         put(&title(&name, &note, area.width), row(area, 0), buffer, theme);
         let page = self.page(usize::from(area.width));
         let body = body(area);
@@ -43,7 +46,14 @@ impl ElicitationForm {
         for (at, line) in (0..body.height).zip(page.lines.iter().skip(top)) {
             put(line, row(body, at), buffer, theme);
         }
-        let hint = Line::new(format!("  {}", self.key_hint(view)), Role::Muted);
+        let hint = match self.withdrawn {
+            None => Line::new(format!("  {}", self.key_hint(view)), Role::Muted),
+            Some(_) => {
+                let text =
+                    format!("  {server} no longer waits for an answer; nothing was sent · {back} closes");
+                Line::new(text, Role::Warning)
+            }
+        };
         put(&hint, row(area, area.height.saturating_sub(1)), buffer, theme);
     }
 
