@@ -189,6 +189,11 @@ impl Composer {
         self.editor.put_before(&[text]);
     }
 
+    /// Returns several inputs to the editor, in order.
+    pub(crate) fn restore_inputs(&mut self, typed: &[UserText]) {
+        typed.iter().rev().for_each(|typed| self.restore_input(typed));
+    }
+
     /// Rejects input: shows `what` and puts the text back into the editor for correction. If the editor holds the
     /// reason of a denial, the text goes to the prompt history instead, because the reason is cleared with the call.
     pub(crate) fn reject_input(

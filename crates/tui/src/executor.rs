@@ -1,7 +1,7 @@
-//! The executor: one task that performs actions with the agent and the log, in the order they arrive.
+//! The executor: one task that performs actions with the agent and the log. Prompts and navigation are performed in
+//! order, everything else at once; an abort returns the prompts that are still being prepared ([`submissions`]).
 //!
-//! The order guarantees that messages sent quickly arrive as typed. Slow reads of the log run in the
-//! background.
+//! Slow reads of the log run in the background.
 
 mod background;
 mod credentials;
@@ -12,18 +12,15 @@ pub(crate) mod log_queries;
 mod navigate;
 mod queue;
 mod rules;
+mod submissions;
 pub(crate) mod welcome;
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tiller_core::message::ThinkingLevel;
-use tiller_engine::{
-    AgentError, AgentSession, CycleDirection, FileToAttach, Inventory, LengthCheck, PromptOptions,
-    StreamingBehavior,
-};
+use tiller_engine::{AgentError, AgentSession, CycleDirection, Inventory};
 use tiller_files::git;
 use tiller_render::HighlightCache;
 use tiller_session::annotations::Annotations;
@@ -31,11 +28,11 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::task::{JoinSet, spawn_blocking};
 
-use crate::action::{Action, LineExtra, SessionEdit, Submit};
-use crate::attach::mentions::Mentions;
+use crate::action::{Action, SessionEdit};
 use crate::executor::errors::failure;
 use crate::executor::highlight_worker::HighlightWorker;
 use crate::executor::log_queries::read_newest;
+use crate::executor::submissions::{SubmissionStep, Submissions};
 use crate::list_data::ListContext;
 use crate::message::{LoadedSession, TaskResult};
 use crate::options::TuiOptions;
@@ -105,14 +102,6 @@ impl Executor {
     }
 }
 
-/// Takes the next action: a postponed one first.
-async fn next_action(postponed: &mut VecDeque<Action>, todo: &mut mpsc::Receiver<Action>) -> Option<Action> {
-    match postponed.pop_front() {
-        Some(action) => Some(action),
-        None => todo.recv().await,
-    }
-}
-
 struct ExecutorWorker {
     agent: AgentSession,
     options: TuiOptions,
@@ -132,17 +121,29 @@ impl ExecutorWorker {
         let mut background = JoinSet::new();
         // Not awaited at the end: closing the session ends them.
         let mut detached = JoinSet::new();
-        let mut postponed = VecDeque::new();
-        while let Some(action) = next_action(&mut postponed, &mut todo).await {
-            self.reap(&mut background, &mut detached).await;
-            let text = action.typed();
-            let outcome = match action {
-                Action::Submit(submit) => self.submit_stoppable(submit, &mut todo, &mut postponed).await,
-                action => self.perform(action, &mut background, &mut detached).await,
-            };
-            let reports = match outcome {
-                Ok(reports) => reports,
-                Err(error) => vec![failure(&error, text)],
+        let mut submissions = Submissions::new(self.agent.clone(), self.options.home.clone());
+        let mut is_open = true;
+        loop {
+            let reports = tokio::select! {
+                biased;
+                // First, so that a prompt without preparation is at the agent before the next action.
+                step = submissions.next(), if !submissions.is_empty() => match step {
+                    SubmissionStep::Over(reports) => reports,
+                    SubmissionStep::Navigate(target) => {
+                        self.perform_reporting(Action::Navigate(target), &mut background, &mut detached).await
+                    }
+                },
+                action = todo.recv(), if is_open && submissions.has_room() => match action {
+                    Some(Action::Submit(submit)) => submissions.submit(submit),
+                    Some(Action::Navigate(target)) => submissions.navigate(target),
+                    Some(Action::Abort) => self.abort(&mut submissions).await,
+                    Some(action) => self.perform_reporting(action, &mut background, &mut detached).await,
+                    None => {
+                        is_open = false;
+                        Vec::new()
+                    }
+                },
+                else => break,
             };
             for report in reports {
                 if self.results.send(report).await.is_err() {
@@ -155,36 +156,27 @@ impl ExecutorWorker {
         while background.join_next().await.is_some() {}
     }
 
-    /// Submits a message. The agent may read resources and run hooks first; meanwhile it can be stopped, and questions
-    /// can be answered. All other actions are postponed, so that they stay in order.
-    async fn submit_stoppable(
-        &self,
-        submit: Submit,
-        todo: &mut mpsc::Receiver<Action>,
-        postponed: &mut VecDeque<Action>,
-    ) -> Result<Vec<TaskResult>, AgentError> {
-        let job = TaskResult::Began(Job::Send);
-        let _ = self.results.send(job).await;
-        let mut sent = std::pin::pin!(self.submit(submit));
-        let outcome = loop {
-            tokio::select! {
-                biased;
-                outcome = &mut sent => break outcome,
-                Some(action) = todo.recv(), if postponed.len() < ACTIONS => match action {
-                    Action::Abort => {
-                        if let Ok(items) = self.agent.abort().await {
-                            let _ = self.results.send(TaskResult::ReturnedMessages(items)).await;
-                        }
-                    }
-                    Action::AnswerElicitation(id, answer) => {
-                        let _ = self.agent.answer_elicitation(id, answer).await;
-                    }
-                    action => postponed.push_back(action),
-                },
-            }
+    /// Stops the agent; everything that wasn't delivered returns to the user.
+    async fn abort(&self, submissions: &mut Submissions) -> Vec<TaskResult> {
+        let undelivered = submissions.stop();
+        // The agent returns a prompt that it still prepares to its submission, which reports it.
+        let queued = match self.agent.abort().await {
+            Ok(items) => TaskResult::ReturnedMessages(items),
+            Err(error) => failure(&error, None),
         };
-        let _ = self.results.send(TaskResult::Ended(Job::Send)).await;
-        outcome
+        undelivered.into_iter().chain([queued]).collect()
+    }
+
+    async fn perform_reporting(
+        &mut self,
+        action: Action,
+        background: &mut JoinSet<()>,
+        detached: &mut JoinSet<()>,
+    ) -> Vec<TaskResult> {
+        self.reap(background, detached).await;
+        let text = action.typed();
+        let outcome = self.perform(action, background, detached).await;
+        outcome.unwrap_or_else(|error| vec![failure(&error, text)])
     }
 
     /// Removes finished jobs and reports panics; the other jobs continue.
@@ -205,10 +197,9 @@ impl ExecutorWorker {
     ) -> Result<Vec<TaskResult>, AgentError> {
         let agent = &self.agent;
         Ok(match action {
-            // Performed by `run`, because it can be stopped.
-            Action::Submit(_) => Vec::new(),
+            // Performed by `run`.
+            Action::Submit(_) | Action::Abort => Vec::new(),
             Action::Navigate(target) => self.perform_navigation(target, detached).await?,
-            Action::Abort => vec![TaskResult::ReturnedMessages(agent.abort().await?)],
             Action::MoveToBackground => self.move_to_background().await?,
             Action::Queue(order) => queue::perform(agent, order).await?,
             Action::Decide(call, decision) => no_result(agent.decide(call, decision).await?),
@@ -292,95 +283,6 @@ impl ExecutorWorker {
     async fn show_tool_servers(&self) -> Result<Vec<TaskResult>, AgentError> {
         let lines = list_data::tool_servers(&self.agent.tool_servers().await?);
         Ok(vec![TaskResult::Page { title: "MCP servers".to_owned(), lines }])
-    }
-
-    /// Sends a message to the agent or runs a shell command. Files mentioned in it are attached.
-    async fn submit(&self, submit: Submit) -> Result<Vec<TaskResult>, AgentError> {
-        let (submit, mut images) = match submit {
-            Submit::WithImages(submit, images) => (*submit, images),
-            submit => (submit, Vec::new()),
-        };
-        let (submit, extra) = match submit {
-            Submit::WithExtra(submit, extra) => (*submit, Some(extra)),
-            submit => (submit, None),
-        };
-        let named = match &extra {
-            Some(LineExtra::FilesOf(typed)) => self.mentions(&Submit::Steer(typed.clone())).await?,
-            Some(LineExtra::Attached(_) | LineExtra::AsFile(_) | LineExtra::AnyLength) | None => {
-                self.mentions(&submit).await?
-            }
-        };
-        let Mentions { images: named, files, mut problems } = named;
-        images.extend(named);
-        let (mut attached, mut length) = (String::new(), LengthCheck::Enforce);
-        match extra {
-            Some(LineExtra::Attached(blocks)) => attached = blocks,
-            Some(LineExtra::AsFile(whole)) => attached = self.agent.attach_text(whole).await?,
-            Some(LineExtra::AnyLength) => length = LengthCheck::Skip,
-            Some(LineExtra::FilesOf(_)) | None => {
-                let (blocks, unread) = self.read_files(files).await?;
-                attached = blocks;
-                problems.extend(unread);
-            }
-        }
-        self.send(
-            submit,
-            PromptOptions { images, attached, length_check: length, ..PromptOptions::default() },
-        )
-        .await?;
-        // The bottom line shows one flash at a time.
-        let note = (!problems.is_empty()).then(|| TaskResult::Note(problems.join("; ")));
-        Ok(note.into_iter().collect())
-    }
-
-    /// Reads files for a message; returns their text blocks and the problems.
-    async fn read_files(&self, files: Vec<FileToAttach>) -> Result<(String, Vec<String>), AgentError> {
-        if files.is_empty() {
-            return Ok(Default::default());
-        }
-        let (mut blocks, mut problems) = (Vec::new(), Vec::new());
-        for read in self.agent.read_attachments(files).await? {
-            match read {
-                Ok(block) => blocks.push(block),
-                Err(problem) => problems.push(format!("not attached: {problem}")),
-            }
-        }
-        Ok((blocks.join("\n\n"), problems))
-    }
-
-    /// The images and files that a message mentions with `@`, and the problems with other mentions.
-    async fn mentions(&self, submit: &Submit) -> Result<Mentions, AgentError> {
-        let text = match submit {
-            Submit::Steer(text) | Submit::SteerNow(text) | Submit::FollowUp(text) => text.clone(),
-            Submit::DeliverSteeringNow
-            | Submit::Bash(..)
-            | Submit::WithImages(..)
-            | Submit::WithExtra(..) => String::new(),
-        };
-        if !text.contains('@') {
-            return Ok(Mentions::default());
-        }
-        let (cwd, home) = (self.agent.state().await?.state.cwd, self.options.home.clone());
-        let read = move || attach::mentions::resolve_mentions(&text, &cwd, home.as_deref());
-        Ok(spawn_blocking(read).await.unwrap_or_default())
-    }
-
-    async fn send(&self, submit: Submit, options: PromptOptions) -> Result<(), AgentError> {
-        let agent = &self.agent;
-        let prompt = |behavior| PromptOptions { streaming_behavior: Some(behavior), ..options.clone() };
-        match submit {
-            Submit::Steer(text) => agent.prompt(text, prompt(StreamingBehavior::Steer)).await,
-            Submit::SteerNow(text) => agent.steer_now(text, options).await,
-            Submit::DeliverSteeringNow => match agent.deliver_steering_now().await {
-                // They were delivered meanwhile.
-                Err(AgentError::NotFound(_)) => Ok(()),
-                done => done,
-            },
-            Submit::FollowUp(text) => agent.prompt(text, prompt(StreamingBehavior::FollowUp)).await,
-            Submit::Bash(line, context) => agent.bash(line, context).await,
-            // Removed by the caller.
-            Submit::WithImages(..) | Submit::WithExtra(..) => Ok(()),
-        }
     }
 
     async fn set_model(&self, text: String) -> Result<Vec<TaskResult>, AgentError> {

@@ -101,6 +101,8 @@ pub(crate) enum TaskResult {
     SearchHits(SearchHits),
     /// Messages removed from the queue, returned to the user.
     ReturnedMessages(Vec<QueueItem>),
+    /// Input that wasn't delivered because the user stopped everything, in order.
+    ReturnedInput(Vec<UserText>),
     /// The result of a queue action.
     QueueOutcome(queue::QueueOutcome),
     SessionSwitched(SessionSwitched),
@@ -229,6 +231,7 @@ impl TaskResult {
         match self {
             Self::Failed { text, .. } => text.is_some(),
             Self::ReturnedMessages(items) => !items.is_empty(),
+            Self::ReturnedInput(typed) => !typed.is_empty(),
             Self::QueueOutcome(queue::QueueOutcome::Gone(words)) => words.is_some(),
             Self::Paste(_) | Self::Edited(_) | Self::InvalidInput { .. } => true,
             _ => false,

@@ -1,7 +1,7 @@
 //! Applies task results to the app's state.
 
 use tiller_core::event::QueueItem;
-use tiller_engine::{SessionState, SessionSwitched};
+use tiller_engine::{ServedResource, SessionState, SessionSwitched};
 
 use crate::action::{Action, BackgroundJob, ListAction, UserText};
 use crate::app::App;
@@ -41,6 +41,7 @@ impl App {
             TaskResult::BranchPoints { epoch, points } => self.transcript.update_branch_points(epoch, points),
             TaskResult::SearchHits(found) => self.transcript.add_search_hits(&found),
             TaskResult::ReturnedMessages(items) => self.composer.restore_messages(&items),
+            TaskResult::ReturnedInput(typed) => self.composer.restore_inputs(&typed),
             TaskResult::QueueOutcome(outcome) => {
                 return self.with_queue(|queue, cx| queue.apply_outcome(outcome, cx));
             }
@@ -65,10 +66,7 @@ impl App {
                 self.model.info.commands = commands;
                 self.composer.completion.invalidate();
             }
-            TaskResult::Resources(resources) => {
-                self.model.info.resources = resources.into();
-                self.composer.completion.invalidate();
-            }
+            TaskResult::Resources(resources) => self.resources_listed(resources),
             TaskResult::Welcome(welcome) => self.model.info.welcome = Some(welcome),
             TaskResult::Note(text) => self.flash(text),
             TaskResult::Warning(text) => self.transcript.notice(NoticeLevel::Warning, text, None),
@@ -88,6 +86,11 @@ impl App {
             }
         }
         Vec::new()
+    }
+
+    fn resources_listed(&mut self, resources: Vec<ServedResource>) {
+        self.model.info.resources = resources.into();
+        self.composer.completion.invalidate();
     }
 
     /// Rejects an action because the executor's queue is full; user input returns to the editor.
