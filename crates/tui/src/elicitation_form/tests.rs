@@ -210,6 +210,25 @@ fn form_cursor_is_behind_the_text() {
 }
 
 #[test]
+fn form_labels_are_measured_in_columns() {
+    let text = || FieldKind::Text { format: None, length: Limits::default() };
+    let fields =
+        vec![field("名前", false, text()), field("mail", false, text()), field("e\u{301}", false, text())];
+    let mut harness = Harness::new(ElicitationKind::Form { fields });
+    harness.type_text("Ada");
+    harness.press(KeyCode::Enter);
+    harness.type_text("Ada");
+    harness.press(KeyCode::Enter);
+    harness.type_text("Ada");
+    let area = Rect { x: 0, y: 0, width: 60, height: 20 };
+    let mut buffer = Buffer::empty(area);
+    harness.form.render(area, &mut buffer, &harness.view());
+    let columns = (0..20).filter_map(|y| (0..60).find(|x| buffer[(*x, y)].symbol() == "A"));
+    assert_eq!(columns.collect::<Vec<_>>(), [10; 3]);
+    assert_eq!(harness.form.cursor(area, &harness.view()).map(|cursor| cursor.x), Some(13));
+}
+
+#[test]
 fn form_address_is_shown_in_full_and_opened_only_on_request() {
     let url = format!("https://example.org/{}", "a".repeat(80));
     let mut harness = Harness::new(ElicitationKind::Url { url: url.clone(), host: "example.org".into() });

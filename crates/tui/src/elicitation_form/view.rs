@@ -2,6 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use tiller_core::ansi::columns;
 use tiller_core::elicitation::{ElicitationKind, FormField};
 use tiller_render::{
     Breaks, ControlChars, Emphasis, Indent, Line, MAX_PROSE_WIDTH, Role, Span, Style, sanitize, truncate_to,
@@ -75,7 +76,7 @@ impl ElicitationForm {
 
     fn page(&self, width: usize) -> FormPage {
         let mut page = FormPage { lines: self.question(width), selected: (0, 0), cursor: None };
-        let labels = self.fields().iter().map(|field| label(field).chars().count());
+        let labels = self.fields().iter().map(|field| columns(&label(field)));
         let label_width = labels.max().unwrap_or(0).min(MAX_LABEL);
         for (at, (field, input)) in self.fields().iter().zip(&self.inputs).enumerate() {
             let is_selected = at == self.selected;
@@ -83,7 +84,7 @@ impl ElicitationForm {
             let room = width.saturating_sub(MARK_WIDTH + label_width + 3);
             let (value, cursor) = value_text(input, room);
             let text = truncate_to(&label(field), label_width);
-            let padded = format!("{text}{}  ", " ".repeat(label_width.saturating_sub(text.chars().count())));
+            let padded = format!("{text}{}  ", " ".repeat(label_width.saturating_sub(columns(&text))));
             page.lines.push(vec![mark(is_selected), Span::new(padded, style(is_selected)), value].into());
             if is_selected {
                 page.lines.extend(self.details(field, input, width));
