@@ -65,7 +65,9 @@ impl RedirectListener {
                 _ => Err("not found".to_owned()),
             };
             let (status, text) = match &redirect {
-                Ok(Redirect::Granted(_)) => ("200 OK", "Logged in. You can close this page."),
+                Ok(Redirect::Granted(_)) => {
+                    ("200 OK", "You can go back to tiller, which finishes the login.")
+                }
                 Ok(Redirect::Refused(_)) => ("200 OK", "The login was refused. You can close this page."),
                 Err(problem) => ("400 Bad Request", problem.as_str()),
             };

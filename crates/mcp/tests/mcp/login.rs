@@ -9,9 +9,12 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use tiller_mcp::config::{Endpoint, HttpEndpoint};
 use tiller_mcp::{LoginPrompt, log_in};
 use tiller_tools::tool::{ToolOutput, ToolServersEvent};
@@ -21,6 +24,9 @@ use tokio::task::JoinHandle;
 
 use crate::handler::{Lifecycle, TestServer};
 use crate::servers::{MemoryLogins, TestServers, server};
+
+/// The page after the redirect; the code isn't exchanged yet.
+const BACK: &str = "You can go back to tiller, which finishes the login.";
 
 /// What the servers know and do.
 #[derive(Default)]
@@ -32,6 +38,8 @@ struct ServerState {
     issued: usize,
     /// Lifetime of tokens in seconds.
     lifetime: u64,
+    /// The challenge of the newest login (PKCE).
+    challenge: String,
     /// The bodies of requests for tokens.
     token_requests: Vec<HashMap<String, String>>,
 }
@@ -94,13 +102,17 @@ impl Servers {
         let show = |prompt: &LoginPrompt| show.send(prompt.clone()).unwrap();
         let task = tokio::spawn(async move { log_in(&url, logins, show, pasted, |_| {}).await });
         let Ok(prompt) = shown.await else { panic!("{:?}", task.await) };
+        let address = reqwest::Url::parse(&prompt.address).unwrap();
+        let query: HashMap<String, String> = address.query_pairs().into_owned().collect();
+        assert_eq!(query["code_challenge_method"], "S256");
+        self.state().challenge = query["code_challenge"].clone();
         (prompt, paste, task)
     }
 
     async fn logged_in(&self) -> MemoryLogins {
         let logins = MemoryLogins::default();
         let (prompt, _paste, task) = self.log_in(&logins).await;
-        assert_eq!(browse(&prompt.address).await, (200, "Logged in. You can close this page.".to_owned()));
+        assert_eq!(browse(&prompt.address).await, (200, BACK.to_owned()));
         task.await.unwrap().unwrap();
         logins
     }
@@ -163,7 +175,7 @@ async fn register(Json(request): Json<Value>) -> (StatusCode, Json<Value>) {
 
 /// Redirects at once, as if the user had agreed.
 async fn authorize(Query(query): Query<HashMap<String, String>>) -> Response {
-    assert_eq!((query["response_type"].as_str(), query["code_challenge_method"].as_str()), ("code", "S256"));
+    assert_eq!(query["response_type"], "code");
     let location = format!("{}?code=code-1&state={}", query["redirect_uri"], query["state"]);
     (StatusCode::FOUND, [("location", location)]).into_response()
 }
@@ -173,7 +185,9 @@ async fn token(State(state): State<Shared>, body: String) -> Response {
     let form: HashMap<String, String> = pairs.query_pairs().into_owned().collect();
     let mut state = state.lock().unwrap();
     let is_granted = match form["grant_type"].as_str() {
-        "authorization_code" => form["code"] == "code-1" && form.contains_key("code_verifier"),
+        "authorization_code" => {
+            form["code"] == "code-1" && challenge_of(&form["code_verifier"]) == state.challenge
+        }
         _ => state.refresh_tokens.contains(&form["refresh_token"]),
     };
     state.token_requests.push(form);
@@ -189,6 +203,11 @@ async fn token(State(state): State<Shared>, body: String) -> Response {
         "access_token": access, "token_type": "Bearer", "expires_in": lifetime, "refresh_token": refresh,
     }))
     .into_response()
+}
+
+/// The challenge of a verifier with the method S256 (RFC 7636, section 4.2).
+fn challenge_of(verifier: &str) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(verifier))
 }
 
 /// Opens an address as a browser does, with its redirects.
