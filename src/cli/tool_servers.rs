@@ -17,6 +17,9 @@ use crate::process::{NetworkAccess, SandboxProfile};
 use crate::tool::{ConnectedServers, ToolServerStatus, ToolServersEvent};
 use crate::workspace::Workspace;
 
+/// Time limit of each list of prompts or resources: a server that has them ready takes milliseconds.
+const LIST_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Starts the configured servers for a session, unless it has none or offers no tools.
 pub(super) fn start(
     config: &Config,
@@ -52,6 +55,7 @@ fn options(
         cwd: PathBuf::from(cwd),
         secrets: config.secret_names(),
         start_timeout: Duration::from_secs(settings.mcp_start_timeout_s()),
+        list_timeout: LIST_TIMEOUT,
         call_timeout: Duration::from_secs(settings.mcp_timeout_s()),
         search_threshold: settings.mcp_search_threshold(),
         presence,
@@ -59,7 +63,7 @@ fn options(
     })
 }
 
-/// Starts servers on their own, waits until each has started or failed, and ends them.
+/// Starts servers on their own, waits until each has named what it offers or failed, and ends them.
 pub(super) fn try_servers(
     servers: Vec<ServerConfig>,
     config: &Config,
@@ -74,9 +78,9 @@ pub(super) fn try_servers(
         let mut connected = McpServers::start(servers, options);
         while let Some(event) = connected.events.recv().await {
             match event {
-                ToolServersEvent::Ready => break,
+                ToolServersEvent::Listed => break,
                 // The status says the same.
-                ToolServersEvent::Warning(_) | ToolServersEvent::Changed => {}
+                ToolServersEvent::Warning(_) | ToolServersEvent::Ready | ToolServersEvent::Changed => {}
             }
         }
         Ok(connected.servers.status())

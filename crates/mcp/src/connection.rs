@@ -1,5 +1,6 @@
 //! The connection to one server: one task owns it, restarts a server that has ended once, and reports failures.
 
+mod optional_lists;
 mod transport;
 
 use std::sync::Arc;
@@ -14,9 +15,7 @@ use tokio::time::timeout;
 use crate::elicitation::Asker;
 use crate::link::LivePeer;
 use crate::options::McpOptions;
-use crate::prompt::McpPrompt;
-use crate::resource;
-use crate::server::{Server, ServerOffer};
+use crate::server::Server;
 use crate::tool::{McpTool, ToolServer};
 use transport::OpenConnection;
 
@@ -28,6 +27,8 @@ pub(crate) struct Connection {
     pub(crate) questions: mpsc::Sender<ServerQuestion>,
     /// Number of servers that have neither started nor failed yet.
     pub(crate) starting: Arc<AtomicUsize>,
+    /// Number of servers whose prompts and resources are awaited for the first time.
+    pub(crate) unlisted: Arc<AtomicUsize>,
 }
 
 /// A server that answers, before its tools are published.
@@ -35,12 +36,13 @@ struct StartedServer {
     opened: OpenConnection,
     /// Changes of the list of tools, from before it was read.
     subscription: Option<Subscription>,
-    offer: ServerOffer,
+    tools: Vec<Arc<McpTool>>,
 }
 
 impl Connection {
     /// Runs until it is dropped. A failed server waits for the user to restart it.
     pub(crate) async fn run(self) {
+        let mut is_listed = false;
         let mut started = self.start().await;
         if let Ok(started) = &started {
             self.publish(started);
@@ -52,9 +54,10 @@ impl Connection {
         }
         loop {
             if let Ok(first) = started {
-                let reason = self.run_with_restart(first).await;
+                let reason = self.run_with_restart(first, &mut is_listed).await;
                 self.fail(reason).await;
             }
+            self.listed(&mut is_listed).await;
             self.server.restart.notified().await;
             self.server.restarting();
             started = self.start().await;
@@ -66,16 +69,24 @@ impl Connection {
     }
 
     /// Serves until the server has ended twice, or could not be restarted; returns the reason.
-    async fn run_with_restart(&self, first: StartedServer) -> String {
-        let first_end = self.serve(first).await;
+    async fn run_with_restart(&self, first: StartedServer, is_listed: &mut bool) -> String {
+        let first_end = self.serve(first, is_listed).await;
         // Its tools stay offered, and calls wait for the new start.
         tracing::warn!(server = self.server.name(), "{first_end}; it is restarted");
         match self.start().await {
             Ok(again) => {
                 self.publish_change(&again).await;
-                format!("{}; it was restarted once already", self.serve(again).await)
+                format!("{}; it was restarted once already", self.serve(again, is_listed).await)
             }
             Err(reason) => format!("{first_end}, and it could not be restarted: {reason}"),
+        }
+    }
+
+    /// Counts the server as listed, once.
+    async fn listed(&self, is_listed: &mut bool) {
+        let is_first = !std::mem::replace(is_listed, true);
+        if is_first && self.unlisted.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.emit(ToolServersEvent::Listed).await;
         }
     }
 
@@ -104,9 +115,9 @@ impl Connection {
         let limit = self.options.start_timeout;
         let attempt = async {
             let opened = transport::open(&self.server, &self.options, self.asker()).await?;
-            let subscription = subscribe(&opened.peer).await;
-            let offer = self.list(&opened.peer).await?;
-            Ok(StartedServer { opened, subscription, offer })
+            let subscribed = timeout(self.options.list_timeout, subscribe(&opened.peer)).await;
+            let tools = self.list_tools(&opened.peer).await?;
+            Ok(StartedServer { opened, subscription: subscribed.ok().flatten(), tools })
         };
         match timeout(limit, attempt).await {
             Ok(outcome) => outcome,
@@ -114,30 +125,20 @@ impl Connection {
         }
     }
 
-    /// Reads the lists of tools, prompts and resources.
-    async fn list(&self, peer: &Peer<RoleClient>) -> Result<ServerOffer, String> {
-        let server = ToolServer {
+    fn tool_server(&self) -> ToolServer {
+        ToolServer {
             name: self.server.name().to_owned(),
             call_timeout: self.server.config.call_timeout.unwrap_or(self.options.call_timeout),
             link: self.server.link(),
-        };
-        Ok(ServerOffer {
-            version: version(peer),
-            tools: self.list_tools(peer, &server).await?,
-            prompts: list_prompts(peer, &server).await?,
-            resources: resource::list(peer, self.server.name()).await?,
-        })
+        }
     }
 
-    async fn list_tools(
-        &self,
-        peer: &Peer<RoleClient>,
-        server: &ToolServer,
-    ) -> Result<Vec<Arc<McpTool>>, String> {
+    async fn list_tools(&self, peer: &Peer<RoleClient>) -> Result<Vec<Arc<McpTool>>, String> {
         let has_tools = peer.peer_info().is_some_and(|info| info.capabilities.tools.is_some());
         if !has_tools {
             return Ok(Vec::new());
         }
+        let server = self.tool_server();
         let listed = peer.list_all_tools().await;
         let listed = listed.map_err(|error| format!("its tools can't be listed: {error}"))?;
         let mut tools: Vec<Arc<McpTool>> = Vec::with_capacity(listed.len());
@@ -159,8 +160,8 @@ impl Connection {
         let OpenConnection { peer, handler, .. } = &started.opened;
         let live =
             LivePeer { peer: peer.clone(), requests: handler.requests.clone(), asker: handler.asker.clone() };
-        tracing::info!(server = self.server.name(), tools = started.offer.tools.len(), "MCP server started");
-        self.server.publish(live, started.offer.clone());
+        tracing::info!(server = self.server.name(), tools = started.tools.len(), "MCP server started");
+        self.server.publish(live, version(peer), started.tools.clone());
     }
 
     async fn publish_change(&self, started: &StartedServer) {
@@ -168,25 +169,37 @@ impl Connection {
         self.emit(ToolServersEvent::Changed).await;
     }
 
-    /// Follows the changes of a server's tools until it ends; returns the reason of its end.
-    async fn serve(&self, mut started: StartedServer) -> String {
+    /// Follows the changes of a server's lists until it ends; returns the reason of its end.
+    async fn serve(&self, mut started: StartedServer, is_listed: &mut bool) -> String {
+        let mut lists = self.optional_lists(&started.opened.peer);
         loop {
+            if lists.is_empty() {
+                self.listed(is_listed).await;
+            }
             let changed = started.opened.handler.lists_changed.clone();
             tokio::select! {
                 biased;
                 reason = started.opened.ended() => return reason,
                 () = changed.notified() => {}
                 () = next_change(&mut started.subscription) => {}
+                Some(read) = lists.next() => {
+                    // The end of a server isn't a failure of its lists.
+                    if !started.opened.peer.is_transport_closed() {
+                        self.publish_list(read).await;
+                    }
+                    continue;
+                }
             }
             // A server that ends meanwhile is noticed in the next round.
-            match timeout(self.options.start_timeout, self.list(&started.opened.peer)).await {
-                Ok(Ok(offer)) => {
-                    started.offer = offer;
+            match timeout(self.options.start_timeout, self.list_tools(&started.opened.peer)).await {
+                Ok(Ok(tools)) => {
+                    started.tools = tools;
                     self.publish_change(&started).await;
                 }
                 Ok(Err(reason)) => self.warn(reason).await,
                 Err(_) => self.warn("its tools can't be listed: no answer".to_owned()).await,
             }
+            lists = self.optional_lists(&started.opened.peer);
         }
     }
 }
@@ -196,16 +209,6 @@ fn version(peer: &Peer<RoleClient>) -> String {
     let info = peer.peer_info();
     let implementation = info.as_ref().and_then(|info| info.server_info.as_ref());
     implementation.map(|server| format!("{} {}", server.name, server.version)).unwrap_or_default()
-}
-
-async fn list_prompts(peer: &Peer<RoleClient>, server: &ToolServer) -> Result<Vec<Arc<McpPrompt>>, String> {
-    let has_prompts = peer.peer_info().is_some_and(|info| info.capabilities.prompts.is_some());
-    if !has_prompts {
-        return Ok(Vec::new());
-    }
-    let listed = peer.list_all_prompts().await;
-    let listed = listed.map_err(|error| format!("its prompts can't be listed: {error}"))?;
-    Ok(listed.into_iter().map(|declared| Arc::new(McpPrompt::new(declared, server.clone()))).collect())
 }
 
 /// Subscribes to changes of the lists of tools, prompts and resources. Servers of earlier protocol versions notify without a subscription.

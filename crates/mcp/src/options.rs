@@ -21,6 +21,8 @@ pub struct McpOptions {
     pub secrets: Vec<String>,
     /// Time limit of a server's start.
     pub start_timeout: Duration,
+    /// Time limit of each list of prompts or resources, which are read when the tools are known.
+    pub list_timeout: Duration,
     /// Time limit of a call without progress.
     pub call_timeout: Duration,
     /// Fraction of the context window above which the tools are found by a search tool instead of being offered.

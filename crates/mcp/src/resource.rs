@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{ClientRequest, ReadResourceRequest, ReadResourceRequestParams, ServerResult};
-use rmcp::service::{Peer, RoleClient};
+use rmcp::service::{Peer, RoleClient, ServiceError};
 use tiller_core::message::{UserBlock, joined_text};
 use tiller_tools::tool::{ServedResource, ToolProgress};
 
@@ -12,40 +12,43 @@ use crate::link::LivePeer;
 use crate::requests::{Answered, Exchange};
 use crate::result;
 
-/// Lists the resources and resource templates of a server.
+/// Lists the resources of a server.
 ///
 /// # Errors
-/// A sentence with the reason.
-pub(crate) async fn list(peer: &Peer<RoleClient>, server: &str) -> Result<Vec<ServedResource>, String> {
-    let has_resources = peer.peer_info().is_some_and(|info| info.capabilities.resources.is_some());
-    if !has_resources {
-        return Ok(Vec::new());
-    }
-    let listed = peer.list_all_resources().await;
-    let listed = listed.map_err(|error| format!("its resources can't be listed: {error}"))?;
-    // Many servers with resources don't know the request.
-    let templates = peer.list_all_resource_templates().await.unwrap_or_default();
-    let resource = |uri: String, name: String, description: Option<String>, is_template: bool| {
-        let description = description.unwrap_or_default().lines().next().unwrap_or_default().to_owned();
-        ServedResource { server: server.to_owned(), uri, name, description, is_template }
+/// When the server doesn't answer with a list.
+pub(crate) async fn list(peer: &Peer<RoleClient>, server: &str) -> Result<Vec<ServedResource>, ServiceError> {
+    let listed = peer.list_all_resources().await?;
+    let resource = |listed: rmcp::model::Resource| ServedResource {
+        server: server.to_owned(),
+        uri: listed.uri.clone(),
+        name: listed.title.clone().unwrap_or(listed.name.clone()),
+        description: first_line(listed.description.as_deref()),
+        is_template: false,
     };
-    let resources = listed.into_iter().map(|listed| {
-        resource(
-            listed.uri.clone(),
-            listed.title.clone().unwrap_or(listed.name.clone()),
-            listed.description.clone(),
-            false,
-        )
-    });
-    let templates = templates.into_iter().map(|listed| {
-        resource(
-            listed.uri_template.clone(),
-            listed.title.clone().unwrap_or(listed.name.clone()),
-            listed.description.clone(),
-            true,
-        )
-    });
-    Ok(resources.chain(templates).collect())
+    Ok(listed.into_iter().map(resource).collect())
+}
+
+/// Lists the resource templates of a server.
+///
+/// # Errors
+/// When the server doesn't answer with a list.
+pub(crate) async fn list_templates(
+    peer: &Peer<RoleClient>,
+    server: &str,
+) -> Result<Vec<ServedResource>, ServiceError> {
+    let listed = peer.list_all_resource_templates().await?;
+    let template = |listed: rmcp::model::ResourceTemplate| ServedResource {
+        server: server.to_owned(),
+        uri: listed.uri_template.clone(),
+        name: listed.title.clone().unwrap_or(listed.name.clone()),
+        description: first_line(listed.description.as_deref()),
+        is_template: true,
+    };
+    Ok(listed.into_iter().map(template).collect())
+}
+
+fn first_line(description: Option<&str>) -> String {
+    description.and_then(|text| text.lines().next()).unwrap_or_default().to_owned()
 }
 
 /// Reads a resource as text; a line stands for other content.

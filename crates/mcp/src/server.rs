@@ -18,6 +18,8 @@ pub(crate) struct Server {
     /// Wakes the connection of a failed server for another start.
     pub(crate) restart: Notify,
     link: watch::Sender<LinkState>,
+    /// False while its first list of prompts is awaited.
+    has_prompts: watch::Sender<bool>,
     /// Locked only to replace or copy it, never across an await.
     offer: Mutex<ServerOffer>,
 }
@@ -30,13 +32,21 @@ pub(crate) struct ServerOffer {
     pub(crate) tools: Vec<Arc<McpTool>>,
     pub(crate) prompts: Vec<Arc<McpPrompt>>,
     pub(crate) resources: Vec<ServedResource>,
+    pub(crate) templates: Vec<ServedResource>,
+}
+
+/// A list that a server has besides that of its tools.
+pub(crate) enum OptionalList {
+    Prompts(Vec<Arc<McpPrompt>>),
+    Resources(Vec<ServedResource>),
+    Templates(Vec<ServedResource>),
 }
 
 impl Server {
     pub(crate) fn new(config: ServerConfig) -> Self {
         let (link, _) = watch::channel(LinkState::Starting);
         let (stderr, restart, offer) = (StderrTail::default(), Notify::new(), Mutex::default());
-        Self { config, stderr, restart, link, offer }
+        Self { config, stderr, restart, link, has_prompts: watch::Sender::new(false), offer }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -48,17 +58,42 @@ impl Server {
     }
 
     pub(crate) fn restarting(&self) {
+        self.has_prompts.send_replace(false);
         self.link.send_replace(LinkState::Starting);
     }
 
     pub(crate) fn fail(&self, reason: String) {
         *self.offer() = ServerOffer::default();
         self.link.send_replace(LinkState::Failed(reason));
+        self.prompts_read();
     }
 
-    pub(crate) fn publish(&self, live: LivePeer, offer: ServerOffer) {
-        *self.offer() = offer;
+    /// Publishes the tools; prompts and resources stay as they were.
+    pub(crate) fn publish(&self, live: LivePeer, version: String, tools: Vec<Arc<McpTool>>) {
+        let mut offer = self.offer();
+        (offer.version, offer.tools) = (version, tools);
+        drop(offer);
         self.link.send_replace(LinkState::Live(Arc::new(live)));
+    }
+
+    pub(crate) fn publish_list(&self, list: OptionalList) {
+        let mut offer = self.offer();
+        match list {
+            OptionalList::Prompts(prompts) => offer.prompts = prompts,
+            OptionalList::Resources(resources) => offer.resources = resources,
+            OptionalList::Templates(templates) => offer.templates = templates,
+        }
+    }
+
+    /// Ends the wait for the list of prompts: it is known, or won't come.
+    pub(crate) fn prompts_read(&self) {
+        self.has_prompts.send_replace(true);
+    }
+
+    /// Waits for the list of prompts, for a limited time.
+    pub(crate) async fn wait_for_prompts(&self) {
+        // This server holds the sender.
+        let _ = self.has_prompts.subscribe().wait_for(|has_prompts| *has_prompts).await;
     }
 
     pub(crate) fn has_failed(&self) -> bool {
@@ -75,13 +110,15 @@ impl Server {
         self.offer().prompts.clone()
     }
 
-    /// Returns the resources of the server; they stay while it is restarted.
+    /// Returns the resources and templates of the server; they stay while it is restarted.
     pub(crate) fn resources(&self) -> Vec<ServedResource> {
-        self.offer().resources.clone()
+        let offer = self.offer();
+        [&*offer.resources, &*offer.templates].concat()
     }
 
+    /// Returns whether it may still name prompts.
     pub(crate) fn is_starting(&self) -> bool {
-        matches!(*self.link.borrow(), LinkState::Starting)
+        !*self.has_prompts.borrow()
     }
 
     fn offer(&self) -> MutexGuard<'_, ServerOffer> {
@@ -95,8 +132,7 @@ impl Server {
             LinkState::Live(_) => {
                 let ServerOffer { version, tools, resources, .. } = self.offer().clone();
                 let tools = tools.iter().map(|tool| summary(tool)).collect();
-                let resources = resources.into_iter().filter(|resource| !resource.is_template);
-                let resources = resources.map(|resource| resource.uri).collect();
+                let resources = resources.into_iter().map(|resource| resource.uri).collect();
                 ToolServerState::Running { version, tools, resources }
             }
         };

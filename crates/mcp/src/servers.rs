@@ -40,7 +40,8 @@ impl McpServers {
         let (events, received) = mpsc::channel(EVENT_CAPACITY);
         let (questions, asked) = mpsc::channel(EVENT_CAPACITY);
         let (search_threshold, call_timeout) = (options.search_threshold, options.call_timeout);
-        let (options, starting) = (Arc::new(options), Arc::new(AtomicUsize::new(configs.len())));
+        let [starting, unlisted] = [(); 2].map(|()| Arc::new(AtomicUsize::new(configs.len())));
+        let options = Arc::new(options);
         let servers: Vec<Arc<Server>> =
             configs.into_iter().map(|config| Arc::new(Server::new(config))).collect();
         let mut connections = JoinSet::new();
@@ -51,12 +52,14 @@ impl McpServers {
                 events: events.clone(),
                 questions: questions.clone(),
                 starting: Arc::clone(&starting),
+                unlisted: Arc::clone(&unlisted),
             };
             connections.spawn(connection.run());
         }
         if servers.is_empty() {
             // The channel is new, so it has room.
             let _ = events.try_send(ToolServersEvent::Ready);
+            let _ = events.try_send(ToolServersEvent::Listed);
         }
         let found = Arc::new(FoundTools::new(events));
         let hub =
@@ -115,6 +118,7 @@ impl ToolServers for McpServers {
             let server = self.servers.iter().find(is_of).ok_or("no MCP server has this prompt")?;
             let failed = |error: String| format!("MCP server {}: {error}", server.name());
             server.link().wait_until_live().await.map_err(failed)?;
+            server.wait_for_prompts().await;
             let prompts = server.prompts();
             let prompt = prompts.iter().find(|prompt| prompt.command == command);
             let missing = || failed(format!("it has no prompt /{command}"));

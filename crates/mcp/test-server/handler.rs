@@ -20,6 +20,9 @@ use tokio::sync::watch;
 pub(crate) enum Lifecycle {
     Modern,
     Legacy,
+    /// The one of `Legacy`; lists other than that of the tools are never answered.
+    #[allow(dead_code, reason = "only the program has it")]
+    Unanswered,
 }
 
 #[derive(Clone)]
@@ -37,7 +40,7 @@ impl TestServer {
 
     async fn grow(&self, context: &RequestContext<RoleServer>) {
         self.added.send_modify(|added| *added += 1);
-        if self.lifecycle == Lifecycle::Legacy {
+        if self.lifecycle != Lifecycle::Modern {
             let _ = context.peer.notify_tool_list_changed().await;
         }
     }
@@ -102,6 +105,12 @@ impl TestServer {
         Ok(text(answer).into())
     }
 
+    async fn answer_list(&self) {
+        if self.lifecycle == Lifecycle::Unanswered {
+            std::future::pending().await
+        }
+    }
+
     async fn count(&self, context: &RequestContext<RoleServer>) {
         let Some(token) = context.meta.get_progress_token() else { return };
         let mut params = ProgressNotificationParam::new(token, 1.0);
@@ -137,7 +146,7 @@ impl ServerHandler for TestServer {
     }
 
     async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        if self.lifecycle == Lifecycle::Legacy {
+        if self.lifecycle != Lifecycle::Modern {
             return Err(ErrorData::method_not_found::<rmcp::model::DiscoverRequestMethod>());
         }
         let _ = context;
@@ -189,6 +198,7 @@ impl ServerHandler for TestServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
+        self.answer_list().await;
         Ok(ListResourcesResult::with_all_items(vec![Resource::new("note://one", "one")]))
     }
 
@@ -209,6 +219,7 @@ impl ServerHandler for TestServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
+        self.answer_list().await;
         let who = PromptArgument::new("who").with_required(true);
         let how = PromptArgument::new("how").with_required(false);
         let greet = Prompt::new("greet", Some("Greets.\nOr not."), Some(vec![who, how]));

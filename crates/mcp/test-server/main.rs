@@ -16,6 +16,7 @@ async fn main() -> ExitCode {
     let lifecycle = match mode.as_str() {
         "modern" | "noisy" => Lifecycle::Modern,
         "legacy" => Lifecycle::Legacy,
+        "unanswered" => Lifecycle::Unanswered,
         "fails" => return ExitCode::from(3),
         "silent" => {
             tokio::time::sleep(Duration::from_secs(600)).await;

@@ -12,7 +12,7 @@ impl Driver {
     pub(super) fn tool_servers_event(&mut self, event: ToolServersEvent) {
         match event {
             ToolServersEvent::Warning(message) => self.bus.warn(message),
-            ToolServersEvent::Changed => self.served.has_changed = true,
+            ToolServersEvent::Changed | ToolServersEvent::Listed => self.served.has_changed = true,
             ToolServersEvent::Ready => {
                 self.served.is_ready = true;
                 self.served.has_changed = true;

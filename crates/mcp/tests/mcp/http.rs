@@ -51,7 +51,7 @@ async fn http_tools_work_with_both_handshakes() {
     for lifecycle in [Lifecycle::Modern, Lifecycle::Legacy] {
         let (url, task) = serve(lifecycle).await;
         let mut servers = TestServers::start(vec![config(&url, Some("k"))]);
-        let warnings = servers.wait_for(&ToolServersEvent::Ready).await;
+        let warnings = servers.wait_for(&ToolServersEvent::Listed).await;
         assert_eq!(warnings.len(), 1, "{lifecycle:?}: {warnings:?}");
         assert_eq!(servers.call("mcp__web__echo", json!({"text": "hi"})).await, ToolOutput::text("hi"));
         assert_eq!(servers.call("mcp__web__variable", json!({})).await, ToolOutput::text("over http"));

@@ -75,6 +75,7 @@ pub(crate) fn options(folder: &Path) -> McpOptions {
         cwd: folder.into(),
         secrets: vec!["TEST_VARIABLE".into()],
         start_timeout: TIMEOUT,
+        list_timeout: TIMEOUT,
         call_timeout: TIMEOUT,
         search_threshold: 1.0,
         presence: UserPresence::Present,
@@ -102,7 +103,7 @@ impl TestServers {
             match event.expect("the event never came").expect("the servers have ended") {
                 event if event == *expected => return warnings,
                 ToolServersEvent::Warning(warning) => warnings.push(warning),
-                ToolServersEvent::Ready | ToolServersEvent::Changed => {}
+                ToolServersEvent::Ready | ToolServersEvent::Listed | ToolServersEvent::Changed => {}
             }
         }
     }

@@ -56,7 +56,7 @@ async fn stdio_legacy_handshake_and_noise_are_accepted() {
 #[tokio::test]
 async fn stdio_status_names_tools_hints_and_stderr() {
     let mut servers = TestServers::start(vec![stdio("s", "modern")]);
-    servers.wait_for(&ToolServersEvent::Ready).await;
+    servers.wait_for(&ToolServersEvent::Listed).await;
     let ToolServerState::Running { version, tools, resources } = servers.status().state else {
         panic!("it runs")
     };
@@ -69,7 +69,7 @@ async fn stdio_status_names_tools_hints_and_stderr() {
 #[tokio::test]
 async fn stdio_crashed_server_is_restarted_once() {
     let mut servers = TestServers::start(vec![stdio("s", "modern")]);
-    servers.wait_for(&ToolServersEvent::Ready).await;
+    servers.wait_for(&ToolServersEvent::Listed).await;
     let crash = "mcp__s__crash";
     let ended = ToolOutput::error("MCP server s: it ended during the call");
     assert_eq!(servers.call(crash, json!({})).await, ended);
@@ -153,7 +153,7 @@ async fn stdio_call_without_progress_times_out() {
 async fn stdio_changed_tools_are_listed_again() {
     for mode in ["modern", "legacy"] {
         let mut servers = TestServers::start(vec![stdio("s", mode)]);
-        servers.wait_for(&ToolServersEvent::Ready).await;
+        servers.wait_for(&ToolServersEvent::Listed).await;
         servers.call("mcp__s__grow", json!({})).await;
         servers.wait_for(&ToolServersEvent::Changed).await;
         let added = [names_of("s"), vec!["mcp__s__added".to_owned()]].concat();
@@ -165,7 +165,7 @@ async fn stdio_changed_tools_are_listed_again() {
 async fn stdio_many_tools_are_found_by_search() {
     let mut servers =
         TestServers::start_with(vec![stdio("s", "modern")], |options| options.search_threshold = 0.1);
-    servers.wait_for(&ToolServersEvent::Ready).await;
+    servers.wait_for(&ToolServersEvent::Listed).await;
     let names = |servers: &TestServers| -> Vec<String> {
         let tools = servers.connected.servers.tools(Tokens(1_000));
         tools.iter().map(|served| served.tool.spec().name.clone()).collect()
@@ -211,7 +211,7 @@ async fn stdio_prompts_are_commands() {
         let early = hub.clone().prompt_text("mcp__s__greet".into(), "Ada  very warmly".into());
         let expected = "greet {\"who\":\"Ada\",\"how\":\"very warmly\"}\n\nAssistant: Whom?";
         assert_eq!(early.await, Ok(expected.to_owned()), "{mode}");
-        servers.wait_for(&ToolServersEvent::Ready).await;
+        servers.wait_for(&ToolServersEvent::Listed).await;
         let greet = ServedPrompt {
             command: "mcp__s__greet".into(),
             description: "Greets.".into(),
@@ -222,6 +222,28 @@ async fn stdio_prompts_are_commands() {
         let missing = hub.prompt_text("mcp__s__greet".into(), String::new()).await;
         assert_eq!(missing, Err("MCP server s: the argument who is missing".to_owned()));
     }
+}
+
+#[tokio::test]
+async fn stdio_unanswered_lists_delay_no_tools() {
+    let mut servers = TestServers::start(vec![stdio("s", "unanswered")]);
+    servers.wait_for(&ToolServersEvent::Ready).await;
+    assert_eq!(servers.call("mcp__s__echo", json!({"text": "hi"})).await, ToolOutput::text("hi"));
+    let hub = servers.connected.servers.clone();
+    assert!(hub.takes_command("mcp__s__greet"), "it may still name its prompts");
+
+    let mut servers = TestServers::start_with(vec![stdio("s", "unanswered")], |options| {
+        options.list_timeout = Duration::from_millis(1);
+    });
+    let hub = servers.connected.servers.clone();
+    let prompt = hub.clone().prompt_text("mcp__s__greet".into(), String::new());
+    assert_eq!(prompt.await, Err("MCP server s: it has no prompt /mcp__s__greet".to_owned()));
+    let mut warnings = servers.wait_for(&ToolServersEvent::Listed).await;
+    warnings.retain(|warning| !warning.contains("its tool "));
+    warnings.sort();
+    let text = |list| format!("MCP server s: its {list} can't be listed: no answer within 0.001 s");
+    assert_eq!(warnings, [text("prompts"), text("resources")]);
+    assert!(!hub.takes_command("mcp__s__greet"));
 }
 
 #[tokio::test]

@@ -104,7 +104,9 @@ pub enum ToolServersEvent {
     Warning(String),
     /// Every server has started or failed: the first request needn't wait any longer.
     Ready,
-    /// The tools have changed.
+    /// Every server has named its prompts and resources, or takes too long. Comes after [`Ready`](Self::Ready).
+    Listed,
+    /// The tools, prompts or resources have changed.
     Changed,
 }
 
