@@ -4,6 +4,7 @@
 //! that owns its connection, and offers their tools as [`ToolServers`](tiller_tools::tool::ToolServers). The policy
 //! judges their calls like those of any tool that runs programs; what a server says of its own tools is only shown.
 
+mod call_timeout;
 pub mod config;
 mod connection;
 mod elicitation;

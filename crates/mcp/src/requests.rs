@@ -11,9 +11,9 @@ use rmcp::model::{
 use rmcp::service::{PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
 use serde_json::Value;
 use tiller_tools::tool::ToolProgress;
-use tokio::sync::watch;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::sleep;
 
+use crate::call_timeout::within;
 use crate::link::LivePeer;
 use crate::login::needs_login;
 use crate::running_requests::{CallQuestions, Running, RunningRequests};
@@ -66,9 +66,11 @@ impl Exchange<'_> {
         let count = RequestCount::new(Arc::clone(self.live));
         let sent = self.live.peer.send_cancellable_request(request, PeerRequestOptions::default()).await;
         let handle = sent.map_err(|error| self.describe(&error))?;
-        let mut running =
-            RunningRequest::new(count, &handle, Running::new(self.progress.clone(), questions.clone()));
-        let Some(response) = running.within(self.limit, handle.await_response()).await else {
+        let running = Running::new(self.progress.clone(), questions.clone());
+        let activity = running.activity.subscribe();
+        let mut running = RunningRequest::new(count, &handle, running);
+        let state = self.live.requests.state.subscribe();
+        let Some(response) = within(self.limit, handle.await_response(), activity, state).await else {
             let limit = self.limit.as_secs_f64();
             return Err(format!("no answer and no progress within {limit} s; the call was cancelled"));
         };
@@ -161,39 +163,14 @@ struct RunningRequest {
     count: RequestCount,
     id: RequestId,
     token: ProgressToken,
-    activity: watch::Receiver<u64>,
     is_over: bool,
 }
 
 impl RunningRequest {
     fn new(count: RequestCount, handle: &RequestHandle<RoleClient>, running: Running) -> Self {
         let (id, token) = (handle.id.clone(), handle.progress_token.clone());
-        let activity = running.activity.subscribe();
         count.0.requests.lock().insert(token.clone(), running);
-        Self { count, id, token, activity, is_over: false }
-    }
-
-    /// Waits for the response; `None` after the limit without a sign of life. Time in which the user thinks about a
-    /// question of the server doesn't count.
-    async fn within<T>(&mut self, limit: Duration, response: impl Future<Output = T>) -> Option<T> {
-        let mut state = self.count.0.requests.state.subscribe();
-        let mut response = std::pin::pin!(response);
-        let mut deadline = Instant::now() + limit;
-        loop {
-            let is_asking = state.borrow_and_update().questions > 0;
-            tokio::select! {
-                biased;
-                response = &mut response => return Some(response),
-                // The senders live as long as the connection and the entry of this request.
-                _ = self.activity.changed() => deadline = Instant::now() + limit,
-                _ = state.changed() => {
-                    if is_asking {
-                        deadline = Instant::now() + limit;
-                    }
-                }
-                () = sleep_until(deadline), if !is_asking => return None,
-            }
-        }
+        Self { count, id, token, is_over: false }
     }
 }
 
