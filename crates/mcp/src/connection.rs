@@ -1,5 +1,6 @@
 //! The connection to one server: one task owns it, restarts a server that has ended once, and reports failures.
 
+mod handshake;
 mod optional_lists;
 mod transport;
 

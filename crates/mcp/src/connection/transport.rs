@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
-use rmcp::model::ProtocolVersion;
+use rmcp::ClientServiceExt as _;
 use rmcp::service::{ClientInitializeError, Peer, RoleClient, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
-use rmcp::{ClientLifecycleMode, ClientServiceExt as _};
 use tiller_tools::tool::{ensure_crypto, with_causes};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::handshake::{HandshakeTransport, lifecycle};
 use crate::config::{ConfigOrigin, Endpoint, HttpEndpoint, StdioEndpoint};
 use crate::elicitation::Asker;
 use crate::handler::ConnectionHandler;
@@ -68,7 +68,7 @@ async fn open_stdio(
     let mut stderr = JoinSet::new();
     stderr.spawn(server.stderr.clone().follow(server.name().to_owned(), child.stderr));
     let handler = ConnectionHandler::new(asker);
-    let transport = AsyncRwTransport::new_client(child.stdout, child.stdin);
+    let transport = HandshakeTransport::new(AsyncRwTransport::new_client(child.stdout, child.stdin));
     match handler.clone().serve_with_lifecycle(transport, lifecycle()).await {
         Ok(service) => Ok(OpenConnection::new(service, handler, stderr)),
         // The program's end says more than the closed connection.
@@ -124,14 +124,6 @@ impl OpenConnection {
         let _ = self.service.join_next().await;
         let reason = end_of_process(&mut self.stderr).await;
         reason.unwrap_or_else(|| "the connection was closed".to_owned())
-    }
-}
-
-/// The handshake: the current one, or else the one of earlier versions.
-fn lifecycle() -> ClientLifecycleMode {
-    ClientLifecycleMode::Auto {
-        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-        legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
     }
 }
 
