@@ -66,7 +66,7 @@ pub(super) fn assemble(
     let limits = output_limits(config);
     let scratch = Scratch::choose(arguments, config)?;
     let github = github::repository(remote.as_deref(), config);
-    let sandbox = options::sandbox(config, &cwd);
+    let sandbox = options::sandbox_with_caches(config, &cwd);
     let strength = policy_strength(&sandbox, &chosen.first.model.facts.provider);
     let listed = sandbox.listed().to_vec();
     let environment = |workspace| ToolEnvironment {

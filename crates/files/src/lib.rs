@@ -179,7 +179,7 @@ pub fn link_target(path: &Path) -> Option<PathBuf> {
     path.is_symlink().then(|| path.canonicalize().ok()).flatten()
 }
 
-/// Creates a folder of tiller's own, and its missing parents, accessible by the user only, whatever the umask.
+/// Creates a folder and its missing parents, accessible by the user only, whatever the umask.
 ///
 /// # Errors
 /// When it can't be created.

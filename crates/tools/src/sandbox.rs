@@ -3,8 +3,11 @@
 //! Derives the [`SandboxProfile`] of each command from the settings and the workspace.
 //! [`process`](crate::process) puts it into force.
 
+mod caches;
+
 use std::path::{Path, PathBuf};
 
+pub use caches::create_caches;
 pub use tiller_core::setting::SandboxMode;
 use tiller_files::git;
 
@@ -14,102 +17,6 @@ use crate::workspace::Workspace;
 
 /// Folders for temporary files, besides `TMPDIR`.
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
-
-/// Caches of build tools in the home directory: they hold downloads and build results, and no programs that are on
-/// `PATH`. Cargo locks files of its own before it uses them. The folders around them aren't listed, because shells, editors
-/// and browsers run what they find in their own caches.
-const CACHES: &[&str] = &[
-    ".cache/Cypress",
-    ".cache/R/renv",
-    ".cache/bazel",
-    ".cache/bazelisk",
-    ".cache/black",
-    ".cache/buf",
-    ".cache/ccache",
-    ".cache/composer",
-    ".cache/coursier",
-    ".cache/deno",
-    ".cache/electron",
-    ".cache/electron-builder",
-    ".cache/go-build",
-    ".cache/golangci-lint",
-    ".cache/huggingface/datasets",
-    ".cache/huggingface/hub",
-    ".cache/matplotlib",
-    ".cache/ms-playwright",
-    ".cache/nix",
-    ".cache/node-gyp",
-    ".cache/pdm",
-    ".cache/pip",
-    ".cache/pip-tools",
-    ".cache/pipenv",
-    ".cache/pnpm",
-    ".cache/pre-commit",
-    ".cache/prisma",
-    ".cache/psalm",
-    ".cache/puppeteer",
-    ".cache/pylint",
-    ".cache/pypoetry",
-    ".cache/rattler",
-    ".cache/rebar3",
-    ".cache/rubocop_cache",
-    ".cache/sccache",
-    ".cache/selenium",
-    ".cache/staticcheck",
-    ".cache/torch",
-    ".cache/trivy",
-    ".cache/typescript",
-    ".cache/uv",
-    ".cache/vcpkg",
-    ".cache/yarn",
-    ".cache/zig",
-    ".cargo/.global-cache",
-    ".cargo/.package-cache",
-    ".cargo/.package-cache-mutate",
-    ".cargo/git",
-    ".cargo/registry",
-    ".rustup/downloads",
-    ".rustup/tmp",
-    ".bun/install/cache",
-    ".ccache",
-    ".gradle/caches",
-    ".ivy2/cache",
-    ".local/share/pnpm/store",
-    ".m2/repository",
-    ".npm",
-    ".nuget/packages",
-    ".yarn/berry/cache",
-    "Library/Caches/CocoaPods",
-    "Library/Caches/Coursier",
-    "Library/Caches/Cypress",
-    "Library/Caches/Mozilla.sccache",
-    "Library/Caches/Yarn",
-    "Library/Caches/bazelisk",
-    "Library/Caches/black",
-    "Library/Caches/ccache",
-    "Library/Caches/composer",
-    "Library/Caches/deno",
-    "Library/Caches/electron",
-    "Library/Caches/go-build",
-    "Library/Caches/golangci-lint",
-    "Library/Caches/ms-playwright",
-    "Library/Caches/node-gyp",
-    "Library/Caches/org.swift.swiftpm",
-    "Library/Caches/pdm",
-    "Library/Caches/pip",
-    "Library/Caches/pip-tools",
-    "Library/Caches/pipenv",
-    "Library/Caches/pnpm",
-    "Library/Caches/pylint",
-    "Library/Caches/pypoetry",
-    "Library/Caches/rattler",
-    "Library/Caches/staticcheck",
-    "Library/Caches/trivy",
-    "Library/Caches/typescript",
-    "Library/Caches/vcpkg",
-    "Library/pnpm/store",
-    "go/pkg",
-];
 
 /// The sandbox of a session's commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,7 +61,7 @@ impl Sandbox {
         let SandboxOptions { mode, network, home, temporary, writable } = options;
         let temporary = temporary.iter().map(|path| path.to_path_buf());
         let temporary = temporary.chain(TEMPORARY.iter().map(PathBuf::from));
-        let caches = home.iter().flat_map(|home| CACHES.iter().map(|name| home.join(name)));
+        let caches = home.iter().flat_map(|home| caches::paths(home));
         let listed: Vec<PathBuf> = writable.iter().filter_map(|path| expand(path, *home)).collect();
         let writable = match mode {
             SandboxMode::Off => Vec::new(),

@@ -14,7 +14,7 @@ use crate::config::{self, Config};
 use crate::policy::{AskBehavior, Policy, SandboxStrength};
 use crate::process::{NetworkAccess, Runner, SandboxSupport};
 use crate::protected_path::ProtectedPaths;
-use crate::sandbox::{Sandbox, SandboxOptions};
+use crate::sandbox::{Sandbox, SandboxMode, SandboxOptions, create_caches};
 use crate::setting::Switch;
 use crate::tool::{BashTimes, OutputLimits, OutputOptions};
 use crate::unit::Tokens;
@@ -63,6 +63,17 @@ pub(in crate::cli) fn sandbox(config: &Config, cwd: &Path) -> Sandbox {
         writable: settings.sandbox_writable().unwrap_or_default(),
     };
     Sandbox::new(&options, cwd, SandboxSupport::detect())
+}
+
+/// The same, after the caches that commands need were created.
+pub(super) fn sandbox_with_caches(config: &Config, cwd: &Path) -> Sandbox {
+    let sandbox = sandbox(config, cwd);
+    if sandbox.mode() == SandboxMode::Workspace
+        && let (Some(home), Some(path)) = (config.home_folders().first(), config.variable("PATH"))
+    {
+        create_caches(home, path.as_ref());
+    }
+    sandbox
 }
 
 pub(super) fn bash_times(config: &Config) -> BashTimes {
