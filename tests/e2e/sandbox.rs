@@ -1,7 +1,7 @@
 //! A temporary home and project for a test, and the binary in them.
 
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -177,7 +177,10 @@ impl Sandbox {
 
     pub(crate) fn run_with_stdin(&self, arguments: &[&str], stdin: &str) -> RunOutput {
         let mut child = self.start(self.command(arguments).stdin(Stdio::piped()));
-        child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
+        // The program may have exited without reading.
+        if let Err(error) = child.stdin.take().unwrap().write_all(stdin.as_bytes()) {
+            assert_eq!(error.kind(), ErrorKind::BrokenPipe, "{error}");
+        }
         child.wait_with_output().unwrap().into()
     }
 
