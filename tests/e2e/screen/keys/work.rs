@@ -9,7 +9,7 @@ use tiller_test_support::terminal::Terminal;
 
 /// Keys with the same effect idle and running. A short flash is replaced by another one in between.
 const ANYWHERE: &[Step] = &[
-    press("pick_model", "ctrl+l", &[Has("── models")]),
+    press("pick_model", "ctrl+l", &[Has("── models"), Has("▸ ")]),
     press("model_and_thinking", "shift+tab", &[Has("── thinking")]),
     press("back", "esc", &[Lacks("── thinking")]),
     press("next_model", "ctrl+p", &[Has("No other model is available.")]),
