@@ -19,7 +19,7 @@ use nix::unistd::Pid;
 use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
 
 /// Maximum time for anything: generous, for a busy machine.
-pub const DEADLINE: Duration = Duration::from_secs(20);
+pub const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Slightly longer than the time for which a question ignores keys.
 const QUESTION_DELAY: Duration = Duration::from_millis(450);
