@@ -4,7 +4,9 @@ use std::pin::Pin;
 
 use futures_util::{Stream, stream};
 use tiller::message::{Message, StopReason, joined_text};
-use tiller::provider::{ImageInput, ModelFacts, Provider, ProviderError, Request, StreamEvent};
+use tiller::provider::{
+    ImageInput, ModelFacts, Provider, ProviderError, Request, StreamEvent, ThinkingControl,
+};
 use tiller::unit::Tokens;
 
 /// Repeats the user's message; for "count: TEXT" it calls a tool.
@@ -18,9 +20,10 @@ impl Parrot {
             id: "grey".to_owned(),
             window: Tokens(8_000),
             max_output: Tokens(1_000),
-            least_thinking: None,
+            thinking: ThinkingControl::Never,
             image_input: ImageInput::Unknown,
             price: None,
+            compat: None,
         }
     }
 }

@@ -78,7 +78,7 @@ impl ModelRow {
         let facts = &self.facts;
         let price =
             facts.price.map_or("-".to_owned(), |price| format!("{} / {}", price.input.0, price.output.0));
-        let thinks = match facts.least_thinking {
+        let thinks = match facts.thinking.least() {
             None => "no",
             Some(ThinkingLevel::Off) => "yes",
             Some(_) => "always",

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use tiller_core::message::StopReason;
+use tiller_provider::compat::Compat;
 use tiller_provider::{Anthropic, Endpoint, OpenAiChat, ProviderError, ProviderStream, StreamEvent};
 use tokio::runtime::{Builder, Runtime};
 
@@ -14,8 +15,9 @@ static RUNTIME: LazyLock<Runtime> =
 static ANTHROPIC: LazyLock<Anthropic> =
     LazyLock::new(|| Anthropic::new(Endpoint::new("anthropic", "http://localhost", "KEY")).unwrap());
 
-static OPENAI_CHAT: LazyLock<OpenAiChat> =
-    LazyLock::new(|| OpenAiChat::new(Endpoint::new("openai", "http://localhost", "KEY")).unwrap());
+static OPENAI_CHAT: LazyLock<OpenAiChat> = LazyLock::new(|| {
+    OpenAiChat::new(Endpoint::new("openai", "http://localhost", "KEY"), Compat::COMMON).unwrap()
+});
 
 /// Decodes the body of an Anthropic Messages answer; see `check`.
 ///

@@ -5,12 +5,13 @@
 
 mod facts;
 mod table;
+mod thinking;
 
 use tiller_core::message::{Cost, ModelRef, ThinkingLevel, Usage};
 use tiller_core::unit::{Tokens, Usd};
 
 pub use facts::{ImageInput, ModelFacts, Price};
-pub(super) use table::{ThinkingControl, ThinkingOff};
+pub use thinking::{ThinkingControl, ThinkingOff};
 
 /// Context window of an unlisted model, as most models of the last two years have.
 const ASSUMED_WINDOW: Tokens = Tokens(128_000);
@@ -67,40 +68,17 @@ pub fn assumed(provider: &str, id: &str) -> ModelFacts {
         id: id.to_owned(),
         window: ASSUMED_WINDOW,
         max_output: ASSUMED_MAX_OUTPUT,
-        least_thinking: is_claude.then_some(ThinkingLevel::Off),
+        thinking: if is_claude { ThinkingControl::NEWEST } else { ThinkingControl::Never },
         image_input: if is_claude { ImageInput::Supported } else { ImageInput::Unknown },
         price: None,
+        compat: None,
     }
 }
 
-/// Returns the thinking budget of a level; `None` if the model's provider takes no budget.
+/// Returns the thinking budget of a level; `None` if the model takes no budget.
 #[must_use]
 pub fn thinking_budget(model: &ModelRef, level: ThinkingLevel) -> Option<Tokens> {
-    let takes_budgets =
-        model.provider == table::ANTHROPIC && claude_thinking(&model.id) == ThinkingControl::Budget;
-    (takes_budgets && level != ThinkingLevel::Off).then(|| budget(level))
-}
-
-/// Returns the thinking parameters of a model behind the Messages API. An unlisted Claude is assumed to be newer than
-/// the catalog; nothing is assumed about models of other vendors.
-pub(super) fn claude_thinking(id: &str) -> ThinkingControl {
-    match table::row(table::ANTHROPIC, id) {
-        Some(row) => row.thinking,
-        None if id.starts_with("claude-") => ThinkingControl::NEWEST,
-        None => ThinkingControl::Never,
-    }
-}
-
-/// Thinking budgets by level, roughly doubling; the lowest is the minimum of the Messages API.
-pub(super) const fn budget(level: ThinkingLevel) -> Tokens {
-    Tokens(match level {
-        ThinkingLevel::Off => 0,
-        ThinkingLevel::Minimal => 1_024,
-        ThinkingLevel::Low => 4_096,
-        ThinkingLevel::Medium => 10_240,
-        ThinkingLevel::High => 20_480,
-        ThinkingLevel::Xhigh => 32_768,
-    })
+    facts(&model.provider, &model.id)?.thinking.budget(level)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ impl ProviderDescriptor {
     pub fn connect(&self, endpoint: Endpoint) -> Result<Arc<dyn Provider>, ProviderError> {
         Ok(match self.wire_format {
             WireFormat::AnthropicMessages => Arc::new(Anthropic::new(endpoint)?),
-            WireFormat::OpenAiChat => Arc::new(OpenAiChat::new(endpoint)?),
+            WireFormat::OpenAiChat => Arc::new(OpenAiChat::new(endpoint, self.compat)?),
         })
     }
 }

@@ -2,6 +2,7 @@
 //! the README's table read this list.
 
 use crate::Endpoint;
+use crate::compat::Compat;
 
 /// The format of requests and answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct ProviderDescriptor {
     pub base_url: &'static str,
     /// The format of requests and answers.
     pub wire_format: WireFormat,
+    /// What its server accepts, where that is Chat Completions.
+    pub compat: Compat,
 }
 
 /// All of them, in the order in which models are searched and listed.
@@ -38,6 +41,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         base_url_variable: "ANTHROPIC_BASE_URL",
         base_url: "https://api.anthropic.com",
         wire_format: WireFormat::AnthropicMessages,
+        compat: Compat::COMMON,
     },
     ProviderDescriptor {
         name: "openai",
@@ -46,6 +50,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         base_url_variable: "OPENAI_BASE_URL",
         base_url: "https://api.openai.com/v1",
         wire_format: WireFormat::OpenAiChat,
+        compat: Compat::OPENAI,
     },
 ];
 

@@ -92,11 +92,6 @@ impl Wire {
         &self.endpoint.name
     }
 
-    /// Checks whether requests go to `host`.
-    pub(super) fn is_at(&self, host: &str) -> bool {
-        Url::parse(&self.endpoint.base_url).is_ok_and(|url| url.host_str() == Some(host))
-    }
-
     /// Returns the header with the key, after `prefix`; `None` without a key.
     pub(super) fn key_header(&self, prefix: &str) -> Result<Option<HeaderValue>, ProviderFault> {
         let Some(key) = &self.endpoint.key else { return Ok(None) };

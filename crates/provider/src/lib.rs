@@ -6,6 +6,7 @@
 
 pub mod anthropic;
 pub mod catalog;
+pub mod compat;
 mod connect;
 pub mod demo;
 pub mod descriptor;
@@ -29,7 +30,7 @@ use tiller_core::tool_spec::ToolSpec;
 use tiller_core::unit::Tokens;
 
 pub use anthropic::Anthropic;
-pub use catalog::{ImageInput, ModelFacts};
+pub use catalog::{ImageInput, ModelFacts, ThinkingControl};
 pub use error::{FailureKind, ProviderError};
 pub use http::{Endpoint, Timeouts, ensure_crypto};
 pub use openai_chat::OpenAiChat;
@@ -86,8 +87,8 @@ pub type ProviderStream = Pin<Box<dyn Stream<Item = Result<StreamEvent, Provider
 /// A request to a model.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The provider's id of the model.
-    pub model: String,
+    /// The model.
+    pub model: Arc<ModelFacts>,
     /// The system prompt; may be empty.
     pub system: String,
     /// The conversation, in the order and with the pairs of calls and results that providers require.
@@ -102,6 +103,8 @@ pub struct Request {
     pub temperature: Option<f64>,
     /// The thinking level, clamped to the model's levels.
     pub thinking: ThinkingLevel,
+    /// A name of the conversation, by which providers find the cache of its beginning.
+    pub cache_key: Option<String>,
 }
 
 /// Permission to call tools.

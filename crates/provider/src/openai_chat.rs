@@ -14,30 +14,26 @@ use reqwest::header::AUTHORIZATION;
 use super::error::ProviderFault;
 use super::http::{Endpoint, Post, Wire, headers};
 use super::{Provider, ProviderError, ProviderStream, Request};
+use crate::compat::Compat;
 use decode::ChatDecoder;
-use encode::Dialect;
 
 /// The name of the wire format in logs.
 pub const API: &str = "openai-completions";
 
-/// The host whose own models and rules are known.
-const OPENAI_HOST: &str = "api.openai.com";
-
 /// A server with Chat Completions.
 pub struct OpenAiChat {
     wire: Arc<Wire>,
-    dialect: Dialect,
+    compat: Compat,
 }
 
 impl OpenAiChat {
     /// Creates the provider. Requests go to `{base_url}/chat/completions`, with the key, if any, as a bearer token.
+    /// They contain only what `compat` allows, or the model's own [`compat`](crate::ModelFacts::compat).
     ///
     /// # Errors
     /// When the base URL is invalid.
-    pub fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
-        let wire = Wire::new(endpoint)?;
-        let dialect = if wire.is_at(OPENAI_HOST) { Dialect::OpenAi } else { Dialect::Compatible };
-        Ok(Self { wire: Arc::new(wire), dialect })
+    pub fn new(endpoint: Endpoint, compat: Compat) -> Result<Self, ProviderError> {
+        Ok(Self { wire: Arc::new(Wire::new(endpoint)?), compat })
     }
 
     /// Decodes the body of an answer, cut into pieces anywhere. For fuzzing; not part of the API.
@@ -52,7 +48,9 @@ impl OpenAiChat {
         if let Some(key) = self.wire.key_header("Bearer ")? {
             headers.insert(AUTHORIZATION, key);
         }
-        Ok(Post { path: "/chat/completions", headers, body: encode::body(request, self.dialect) })
+        let compat = request.model.compat.as_ref().unwrap_or(&self.compat);
+        let body = encode::body(request, compat, self.wire.name());
+        Ok(Post { path: "/chat/completions", headers, body })
     }
 }
 

@@ -78,6 +78,18 @@ pub(super) fn call_id(id: &str, max_length: usize) -> String {
     }
 }
 
+/// Converts a call id to exactly nine letters and digits, different for different ids.
+pub(super) fn nine_alphanumeric(id: &str) -> String {
+    if id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return id.to_owned();
+    }
+    // FNV-1a, 64 bits.
+    let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{:09x}", hash & 0xf_ffff_ffff)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,5 +124,15 @@ mod tests {
         assert_eq!(call_id("call_1|fc_é", 64), "call_1_fc__");
         assert_eq!(call_id("abcdef", 4), "cdef");
         assert_eq!(call_id("", 4), "call");
+    }
+
+    #[test]
+    fn nine_alphanumeric_keeps_valid_ids_and_hashes_others() {
+        assert_eq!(nine_alphanumeric("D681PevKs"), "D681PevKs");
+        for id in ["call_1", "call_2", "", "a-longer-id-of-another-provider"] {
+            let short = nine_alphanumeric(id);
+            assert!(short.len() == 9 && short.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{short}");
+        }
+        assert_ne!(nine_alphanumeric("call_1"), nine_alphanumeric("call_2"));
     }
 }

@@ -19,7 +19,7 @@ use tiller_core::unit::Tokens;
 use tiller_files as files;
 use tokio::time::{Instant, sleep_until};
 
-use super::catalog::{ImageInput, ModelFacts};
+use super::catalog::{ImageInput, ModelFacts, ThinkingControl};
 use super::{FailureKind, Provider, ProviderError, ProviderStream, Request, StreamEvent};
 
 /// The name of the provider.
@@ -202,9 +202,10 @@ pub(super) fn facts(provider: &str, id: &str) -> ModelFacts {
         id: id.to_owned(),
         window: Tokens(200_000),
         max_output: Tokens(8_192),
-        least_thinking: None,
+        thinking: ThinkingControl::Never,
         image_input: ImageInput::Unknown,
         price: None,
+        compat: None,
     }
 }
 
@@ -360,7 +361,7 @@ mod tests {
 
     fn request(messages: Vec<Message>) -> Request {
         Request {
-            model: "m".into(),
+            model: Arc::new(facts("p", "m")),
             system: String::new(),
             messages: messages.into_iter().map(Arc::new).collect(),
             tools: Arc::from([]),
@@ -368,6 +369,7 @@ mod tests {
             max_tokens: Tokens(1),
             temperature: None,
             thinking: ThinkingLevel::Off,
+            cache_key: None,
         }
     }
 

@@ -1,5 +1,7 @@
 //! Prompts and requests for summaries. Pure.
 
+use std::sync::Arc;
+
 use tiller_core::message::{Message, ThinkingLevel, UserMessage};
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_provider::{ModelFacts, Request, ToolChoice};
@@ -118,7 +120,7 @@ impl RenderedRequest {
     pub fn into_request(self, model: &ModelFacts, now: UnixMs) -> Request {
         let message = Message::User(UserMessage::text(self.text, now));
         Request {
-            model: model.id.clone(),
+            model: Arc::new(model.clone()),
             system: self.system.to_owned(),
             messages: vec![message.into()],
             tools: [].into(),
@@ -126,6 +128,7 @@ impl RenderedRequest {
             max_tokens: self.max_tokens,
             temperature: None,
             thinking: ThinkingLevel::Off,
+            cache_key: None,
         }
     }
 }

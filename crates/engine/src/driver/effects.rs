@@ -257,7 +257,7 @@ impl Driver {
             messages
         };
         let request = Request {
-            model: model.facts.id.clone(),
+            model: Arc::clone(&model.facts),
             system: self.system().to_owned(),
             messages,
             tools: self.offered_tools().specs(),
@@ -270,8 +270,9 @@ impl Driver {
             ),
             temperature: self.services.options.answers.temperature,
             thinking: self.active.thinking,
+            cache_key: Some(self.active.reader().id().to_string()),
         };
-        let (provider, name, messages) = (&model.facts.provider, &request.model, request.messages.len());
+        let (provider, name, messages) = (&model.facts.provider, &request.model.id, request.messages.len());
         tracing::debug!(provider, model = name, messages, thinking = request.thinking.name(), "request");
         match self.active.unsendable_reason() {
             None => self.jobs.stream(turn, &*model.provider, request),

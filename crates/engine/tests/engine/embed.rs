@@ -81,8 +81,10 @@ async fn builder_resumed_session_keeps_its_thinking_level() {
     let folder = TempDir::new().unwrap();
     let builder = || {
         let script = Scripted::new(vec![text_answer("one")]);
-        let facts =
-            vec![tiller_provider::ModelFacts { least_thinking: Some(ThinkingLevel::Off), ..script.facts() }];
+        let facts = vec![tiller_provider::ModelFacts {
+            thinking: tiller_provider::ThinkingControl::LOW_TO_HIGH,
+            ..script.facts()
+        }];
         let mut providers = ProviderRegistry::default();
         providers.add(Arc::new(script) as Arc<dyn Provider>, facts);
         SessionBuilder::new(providers).model("scripted").log_folder(folder.path().join("logs"))

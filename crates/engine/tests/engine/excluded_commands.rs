@@ -3,6 +3,7 @@
 use tempfile::TempDir;
 use tiller_core::unit::Tokens;
 use tiller_engine::{AgentSession, BashContext, BranchSummary, PromptOptions, SessionBuilder};
+use tiller_provider::compat::Compat;
 use tiller_provider::{Anthropic, Endpoint, OpenAiChat, ProviderRegistry};
 use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 use tiller_tools::process::Runner;
@@ -47,6 +48,7 @@ async fn run_session(server: &MockServer, provider: usize) {
             OpenAiChat::new(
                 Endpoint::new("openai", format!("{}/v1/", server.url), "OPENAI_API_KEY")
                     .with_key("key".into()),
+                Compat::COMMON,
             )
         };
         let facts = tiller_provider::catalog::assumed;

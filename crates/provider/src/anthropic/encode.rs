@@ -14,7 +14,7 @@ use tiller_core::message::{
 use tiller_core::tool_spec::ToolSpec;
 use tiller_core::unit::Tokens;
 
-use crate::catalog::{self, ThinkingControl, ThinkingOff};
+use crate::catalog::{ThinkingControl, ThinkingOff};
 use crate::{Request, ToolChoice, placeholders};
 
 /// The name of the wire format in logs.
@@ -46,17 +46,17 @@ pub(super) struct ThinkingPlan {
 
 impl ThinkingPlan {
     pub(super) fn new(request: &Request) -> Self {
-        match (catalog::claude_thinking(&request.model), request.thinking) {
+        match (request.model.thinking, request.thinking) {
             (ThinkingControl::Adaptive { off, bound, .. }, ThinkingLevel::Off) => {
                 Self::without_thinking(request, off, bound)
             }
             (ThinkingControl::Adaptive { max_effort, bound, .. }, level) => {
                 Self::adaptive(request, effort(level, max_effort), bound)
             }
-            (ThinkingControl::Budget, level) if level != ThinkingLevel::Off => Self::budget(request, level),
-            (ThinkingControl::Never | ThinkingControl::Effort { .. } | ThinkingControl::Budget, _) => {
-                Self { sends_temperature: true, ..Self::plain(request) }
-            }
+            (control, level) => match control.budget(level) {
+                Some(budget) => Self::budget(request, budget),
+                None => Self { sends_temperature: true, ..Self::plain(request) },
+            },
         }
     }
 
@@ -97,9 +97,8 @@ impl ThinkingPlan {
 
     /// The budget counts towards `max_tokens` and takes at most three quarters of it; if that is less than the API
     /// accepts, thinking is off.
-    fn budget(request: &Request, level: ThinkingLevel) -> Self {
-        let requested = catalog::budget(level).0;
-        let budget = requested.min(request.max_tokens.0 / 4 * 3);
+    fn budget(request: &Request, requested: Tokens) -> Self {
+        let budget = requested.0.min(request.max_tokens.0 / 4 * 3);
         if budget < MIN_BUDGET {
             return Self { sends_temperature: true, ..Self::plain(request) };
         }
@@ -120,7 +119,7 @@ const fn effort(level: ThinkingLevel, max_effort: &'static str) -> &'static str 
 /// Encodes the body of a request to `provider`.
 pub(super) fn body(request: &Request, plan: &ThinkingPlan, provider: &str) -> Value {
     let mut body = Map::new();
-    body.insert("model".into(), json!(request.model));
+    body.insert("model".into(), json!(request.model.id));
     body.insert("max_tokens".into(), json!(plan.max_tokens));
     body.insert("stream".into(), json!(true));
     if placeholders::is_text(&request.system) {
@@ -171,7 +170,7 @@ fn messages(request: &Request, plan: &ThinkingPlan, provider: &str) -> Vec<Value
                 let reads_thinking = plan.sends_thinking
                     && answer.api == API
                     && answer.provider == provider
-                    && answer.model == request.model;
+                    && answer.model == request.model.id;
                 list.extend(ApiRole::Assistant, assistant_blocks(answer, reads_thinking));
             }
             Message::System(_) => {}

@@ -4,6 +4,9 @@ use serde::Serialize;
 use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::{Tokens, Usd};
 
+use super::thinking::ThinkingControl;
+use crate::compat::Compat;
+
 /// Facts about one model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelFacts {
@@ -15,13 +18,14 @@ pub struct ModelFacts {
     pub window: Tokens,
     /// Maximum tokens of one answer.
     pub max_output: Tokens,
-    /// The lowest thinking level: above `Off` for a model that always thinks. `None` for a model that doesn't think, or
-    /// not with the parameters that tiller sends.
-    pub least_thinking: Option<ThinkingLevel>,
+    /// The parameters of its thinking.
+    pub thinking: ThinkingControl,
     /// Support of images.
     pub image_input: ImageInput,
     /// Its prices, if known.
     pub price: Option<Price>,
+    /// What its server accepts in requests to it, if not the same as for the provider's other models.
+    pub compat: Option<Compat>,
 }
 
 /// A model's support of images.
@@ -46,19 +50,19 @@ impl ModelFacts {
     /// Returns true if the model can think before it answers.
     #[must_use]
     pub const fn thinks(&self) -> bool {
-        self.least_thinking.is_some()
+        self.thinking.least().is_some()
     }
 
     /// Returns the supported level nearest to `wanted`; `Off` for a model that doesn't think.
     #[must_use]
     pub fn clamp(&self, requested: ThinkingLevel) -> ThinkingLevel {
-        self.least_thinking.map_or(ThinkingLevel::Off, |lowest| requested.max(lowest))
+        self.thinking.least().map_or(ThinkingLevel::Off, |lowest| requested.max(lowest))
     }
 
     /// Returns the selectable levels, in ascending order.
     #[must_use]
     pub fn levels(&self) -> &'static [ThinkingLevel] {
-        match self.least_thinking {
+        match self.thinking.least() {
             Some(lowest) => &ThinkingLevel::ALL[lowest as usize..],
             None => &ThinkingLevel::ALL[..1],
         }

@@ -15,6 +15,7 @@ use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::{Tokens, Usd};
 
 use super::facts::{ImageInput, ModelFacts, Price};
+use super::thinking::{ThinkingControl, ThinkingOff};
 
 /// The provider of the Claude rows.
 pub(super) const ANTHROPIC: &str = "anthropic";
@@ -23,11 +24,11 @@ const OPENAI: &str = "openai";
 pub(super) struct ModelRow {
     pub(super) id: &'static str,
     window: Tokens,
-    pub(super) max_output: Tokens,
+    max_output: Tokens,
     /// Dollars per million tokens: input, output, cache read, cache write.
     price: [f64; 4],
     surcharge: Option<Surcharge>,
-    pub(super) thinking: ThinkingControl,
+    thinking: ThinkingControl,
 }
 
 /// A higher price for requests with a long prompt.
@@ -41,59 +42,6 @@ pub(super) struct Surcharge {
     pub(super) output: f64,
 }
 
-/// The parameters that control a model's thinking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ThinkingControl {
-    /// No thinking, or not together with tools.
-    Never,
-    /// OpenAI's `reasoning_effort`, from this level on.
-    Effort { min_level: ThinkingLevel },
-    /// A token budget: `thinking: {type: enabled, budget_tokens}`.
-    Budget,
-    /// Adaptive thinking: `thinking: {type: adaptive}` and `output_config.effort`. Such models take no temperature.
-    Adaptive {
-        /// The parameter that turns thinking off.
-        off: ThinkingOff,
-        /// The highest supported effort.
-        max_effort: &'static str,
-        /// True if thinking blocks are bound to everything before them (/docs/en/build-with-claude/preserved-thinking).
-        bound: bool,
-    },
-}
-
-/// The parameter that turns adaptive thinking off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ThinkingOff {
-    /// No parameter: the model thinks only on request.
-    Omit,
-    /// `thinking: {type: disabled}`.
-    Disabled,
-    /// `thinking: {type: between_tools}`, in Sonnet 5.5.
-    BetweenTools,
-    /// Thinking can't be turned off; `low` effort is the minimum.
-    LowEffort,
-}
-
-impl ThinkingControl {
-    const ON_REQUEST: Self = Self::Adaptive { off: ThinkingOff::Omit, max_effort: "high", bound: false };
-    const DEFAULT_ON: Self = Self::Adaptive { off: ThinkingOff::Disabled, max_effort: "max", bound: false };
-    const ALWAYS: Self = Self::Adaptive { off: ThinkingOff::LowEffort, max_effort: "max", bound: true };
-
-    /// For a Claude newer than this table: adaptive, as all since 4.6, without parameters that only some of them
-    /// accept.
-    pub(super) const NEWEST: Self = Self::ON_REQUEST;
-
-    /// Returns the lowest thinking level.
-    const fn min_level(self) -> Option<ThinkingLevel> {
-        match self {
-            Self::Never => None,
-            Self::Effort { min_level } => Some(min_level),
-            Self::Adaptive { off: ThinkingOff::LowEffort, .. } => Some(ThinkingLevel::Low),
-            Self::Budget | Self::Adaptive { .. } => Some(ThinkingLevel::Off),
-        }
-    }
-}
-
 impl ModelRow {
     pub(super) fn facts(&self, provider: &str, id: &str) -> ModelFacts {
         ModelFacts {
@@ -101,10 +49,11 @@ impl ModelRow {
             id: id.to_owned(),
             window: self.window,
             max_output: self.max_output,
-            least_thinking: self.thinking.min_level(),
+            thinking: self.thinking,
             // According to the documentation of each model.
             image_input: ImageInput::Supported,
             price: Some(self.price()),
+            compat: None,
         }
     }
 
@@ -172,6 +121,24 @@ const fn gpt(id: &'static str, limits: (u64, u64), price: [f64; 4], thinking: Th
     ModelRow { id, window, max_output, price, surcharge: None, thinking }
 }
 
+/// `none` to `high`.
+const EFFORT_OR_NONE: ThinkingControl = ThinkingControl::Effort {
+    least: ThinkingLevel::Off,
+    names: ["none", "low", "low", "medium", "high", "high"],
+};
+
+/// `minimal` to `high`.
+const ALWAYS_FROM_MINIMAL: ThinkingControl = ThinkingControl::Effort {
+    least: ThinkingLevel::Minimal,
+    names: ["minimal", "minimal", "low", "medium", "high", "high"],
+};
+
+/// `low` to `high`.
+const ALWAYS_FROM_LOW: ThinkingControl = ThinkingControl::Effort {
+    least: ThinkingLevel::Low,
+    names: ["low", "low", "low", "medium", "high", "high"],
+};
+
 const GPT_5: (u64, u64) = (400_000, 128_000);
 const GPT_4_1: (u64, u64) = (1_047_576, 32_768);
 
@@ -183,36 +150,11 @@ const GPTS: &[ModelRow] = &[
     gpt_without_thinking("gpt-5.6-terra", [2.0, 12.0, 0.2, 2.5]),
     gpt_without_thinking("gpt-5.6-luna", [0.2, 1.2, 0.02, 0.25]),
     gpt_without_thinking("gpt-5.4", [2.5, 15.0, 0.25, 2.5]),
-    gpt(
-        "gpt-5.1",
-        GPT_5,
-        [1.25, 10.0, 0.125, 1.25],
-        ThinkingControl::Effort { min_level: ThinkingLevel::Off },
-    ),
-    gpt(
-        "gpt-5",
-        GPT_5,
-        [1.25, 10.0, 0.125, 1.25],
-        ThinkingControl::Effort { min_level: ThinkingLevel::Minimal },
-    ),
-    gpt(
-        "gpt-5-mini",
-        GPT_5,
-        [0.25, 2.0, 0.025, 0.25],
-        ThinkingControl::Effort { min_level: ThinkingLevel::Minimal },
-    ),
-    gpt(
-        "gpt-5-nano",
-        GPT_5,
-        [0.05, 0.4, 0.005, 0.05],
-        ThinkingControl::Effort { min_level: ThinkingLevel::Minimal },
-    ),
-    gpt(
-        "o3",
-        (200_000, 100_000),
-        [2.0, 8.0, 0.5, 2.0],
-        ThinkingControl::Effort { min_level: ThinkingLevel::Low },
-    ),
+    gpt("gpt-5.1", GPT_5, [1.25, 10.0, 0.125, 1.25], EFFORT_OR_NONE),
+    gpt("gpt-5", GPT_5, [1.25, 10.0, 0.125, 1.25], ALWAYS_FROM_MINIMAL),
+    gpt("gpt-5-mini", GPT_5, [0.25, 2.0, 0.025, 0.25], ALWAYS_FROM_MINIMAL),
+    gpt("gpt-5-nano", GPT_5, [0.05, 0.4, 0.005, 0.05], ALWAYS_FROM_MINIMAL),
+    gpt("o3", (200_000, 100_000), [2.0, 8.0, 0.5, 2.0], ALWAYS_FROM_LOW),
     gpt("gpt-4.1", GPT_4_1, [2.0, 8.0, 0.5, 2.0], ThinkingControl::Never),
     gpt("gpt-4.1-mini", GPT_4_1, [0.4, 1.6, 0.1, 0.4], ThinkingControl::Never),
     gpt("gpt-4o", (128_000, 16_384), [2.5, 10.0, 1.25, 2.5], ThinkingControl::Never),

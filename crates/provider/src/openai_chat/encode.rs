@@ -1,7 +1,7 @@
 //! Encoding of a [`Request`] as a Chat Completions body.
 //!
 //! Results must directly follow the message with their calls and contain only text; their images follow in a user
-//! message after the last result. Thinking isn't sent: the format has no field for it, and DeepSeek refuses it.
+//! message after the last result. What servers accept beyond that is in a [`Compat`].
 
 use serde_json::{Map, Value, json};
 use tiller_core::message::{
@@ -10,113 +10,75 @@ use tiller_core::message::{
 };
 use tiller_core::tool_spec::ToolSpec;
 
+use super::API;
+use crate::compat::{CallIds, Compat, MaxTokensField, ThinkingFormat};
 use crate::{Request, ToolChoice, placeholders};
 
-/// Maximum length of a call id at OpenAI ("string too long. Expected a string with maximum length 40").
+/// Maximum length of a call id.
 const MAX_ID: usize = 40;
 
-/// The variant of the wire format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
-    /// OpenAI's own server.
-    OpenAi,
-    /// Another server, with the format as it was before OpenAI's thinking models.
-    Compatible,
-}
+/// The answer between a result and a user message, for servers that need one.
+const ANSWER_AFTER_RESULTS: &str = "I have read the result.";
 
-/// Encodes the body of a request.
-pub(super) fn body(request: &Request, dialect: Dialect) -> Value {
-    let family = match dialect {
-        Dialect::OpenAi => Family::from_model(&request.model),
-        Dialect::Compatible => Family::Foreign,
-    };
+/// Encodes the body of a request to `provider`.
+pub(super) fn body(request: &Request, compat: &Compat, provider: &str) -> Value {
     let mut body = Map::new();
-    body.insert("model".into(), json!(request.model));
-    body.insert("messages".into(), Value::Array(messages(request)));
+    body.insert("model".into(), json!(request.model.id));
+    body.insert("messages".into(), Value::Array(MessageEncoder { compat, provider }.messages(request)));
     body.insert("stream".into(), json!(true));
-    body.insert("stream_options".into(), json!({ "include_usage": true }));
-    // OpenAI's thinking models refuse `max_tokens`; most other servers support nothing else.
-    let limit = match dialect {
-        Dialect::OpenAi => "max_completion_tokens",
-        Dialect::Compatible => "max_tokens",
+    if compat.streams_usage {
+        body.insert("stream_options".into(), json!({ "include_usage": true }));
+    }
+    let limit = match compat.max_tokens_field {
+        MaxTokensField::MaxTokens => "max_tokens",
+        MaxTokensField::MaxCompletionTokens => "max_completion_tokens",
     };
     body.insert(limit.into(), json!(request.max_tokens));
     if !request.tools.is_empty() {
         body.insert("tools".into(), request.tools.iter().map(tool).collect());
-        let choice = match request.tool_choice {
-            ToolChoice::Auto => "auto",
-            ToolChoice::None => "none",
-        };
-        body.insert("tool_choice".into(), json!(choice));
+        match request.tool_choice {
+            ToolChoice::Auto => _ = body.insert("tool_choice".into(), json!("auto")),
+            ToolChoice::None if compat.tool_choice_none => {
+                body.insert("tool_choice".into(), json!("none"));
+            }
+            ToolChoice::None => {}
+        }
     }
-    if let Some(effort) = family.effort(request.thinking) {
-        body.insert("reasoning_effort".into(), json!(effort));
-    }
-    if let Some(temperature) = request.temperature.filter(|_| family.takes_temperature()) {
+    body.extend(thinking(request, compat.thinking_format).map(|(name, value)| (name.to_owned(), value)));
+    if let Some(temperature) = request.temperature.filter(|_| takes_temperature(request, compat)) {
         body.insert("temperature".into(), json!(temperature));
+    }
+    if let Some(key) = request.cache_key.as_ref().filter(|_| compat.cache_key) {
+        body.insert("prompt_cache_key".into(), json!(key));
     }
     Value::Object(body)
 }
 
-/// A model's support of `reasoning_effort`. Each family refuses values that others require; see `catalog::table` for
-/// the sources.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Family {
-    /// Doesn't think, and refuses the parameter: gpt-4.1, gpt-4o, gpt-5-chat-latest.
-    Plain,
-    /// Always thinks, low to high: o3.
-    Always,
-    /// Always thinks, minimal to high: gpt-5, gpt-5-mini.
-    Minimal,
-    /// None to high: gpt-5.1.
-    None,
-    /// Only `none` together with tools: gpt-5.2 and later, and unknown models.
-    NoneOnly,
-    /// A model of another server: the parameter is sent only for a model that is known to think.
-    Foreign,
-}
-
-impl Family {
-    fn from_model(model: &str) -> Self {
-        if model.contains("-chat") {
-            return Self::Plain;
+/// Returns the parameter of thinking, if the model has one.
+fn thinking(request: &Request, format: ThinkingFormat) -> Option<(&'static str, Value)> {
+    let control = request.model.thinking;
+    control.least()?;
+    let is_on = request.thinking != ThinkingLevel::Off;
+    let effort = control.effort(request.thinking);
+    match format {
+        ThinkingFormat::None => None,
+        ThinkingFormat::ReasoningEffort => Some(("reasoning_effort", json!(effort?))),
+        ThinkingFormat::Reasoning => {
+            let value = effort.map_or(json!({ "enabled": false }), |effort| json!({ "effort": effort }));
+            Some(("reasoning", value))
         }
-        if model.starts_with('o') && model[1..].starts_with(|c: char| c.is_ascii_digit()) {
-            return Self::Always;
+        ThinkingFormat::ThinkingType => {
+            Some(("thinking", json!({ "type": if is_on { "enabled" } else { "disabled" } })))
         }
-        match gpt_version(model) {
-            Some((5, 0)) => Self::Minimal,
-            Some((5, 1)) => Self::None,
-            Some(version) if version > (5, 1) => Self::NoneOnly,
-            Some(_) | None => Self::Plain,
-        }
-    }
-
-    fn effort(self, level: ThinkingLevel) -> Option<&'static str> {
-        let name = match level {
-            ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
-            ThinkingLevel::Medium => "medium",
-            ThinkingLevel::High | ThinkingLevel::Xhigh => "high",
-        };
-        match (self, level) {
-            (Self::Plain, _) | (Self::Foreign, ThinkingLevel::Off) => None,
-            (Self::NoneOnly, _) | (Self::None, ThinkingLevel::Off) => Some("none"),
-            (Self::Minimal, ThinkingLevel::Off | ThinkingLevel::Minimal) => Some("minimal"),
-            (Self::Always | Self::Minimal | Self::None | Self::Foreign, _) => Some(name),
-        }
-    }
-
-    /// A thinking model accepts only the default temperature.
-    fn takes_temperature(self) -> bool {
-        matches!(self, Self::Plain | Self::NoneOnly | Self::Foreign)
+        ThinkingFormat::EnableThinking => Some(("enable_thinking", json!(is_on))),
+        ThinkingFormat::ChatTemplate => Some(("chat_template_kwargs", json!({ "enable_thinking": is_on }))),
     }
 }
 
-/// Parses the version in `gpt-5.6-terra`, `gpt-5-2025-08-07`: the text between `gpt-` and the next dash.
-fn gpt_version(model: &str) -> Option<(u32, u32)> {
-    let version = model.strip_prefix("gpt-")?.split('-').next()?;
-    let (major, minor) = version.split_once('.').unwrap_or((version, "0"));
-    Some((major.parse().ok()?, minor.parse().ok()?))
+/// OpenAI's models accept only the default temperature while they think.
+fn takes_temperature(request: &Request, compat: &Compat) -> bool {
+    let thinks = matches!(request.model.thinking.effort(request.thinking), Some(effort) if effort != "none");
+    compat.max_tokens_field == MaxTokensField::MaxTokens || !thinks
 }
 
 fn tool(spec: &ToolSpec) -> Value {
@@ -125,25 +87,118 @@ fn tool(spec: &ToolSpec) -> Value {
     json!({ "type": "function", "function": function })
 }
 
-fn messages(request: &Request) -> Vec<Value> {
-    let mut messages = Vec::new();
-    if placeholders::is_text(&request.system) {
-        messages.push(json!({ "role": "system", "content": request.system }));
-    }
-    for message in &request.messages {
-        match &**message {
-            Message::User(user) => messages.extend(user_message(&placeholders::user_blocks(&user.content))),
-            Message::BashExecution(execution) => {
-                messages.extend(
-                    placeholders::bash_text(execution).map(|text| json!({ "role": "user", "content": text })),
-                );
+/// Encodes messages for one server.
+struct MessageEncoder<'a> {
+    compat: &'a Compat,
+    provider: &'a str,
+}
+
+impl MessageEncoder<'_> {
+    fn messages(&self, request: &Request) -> Vec<Value> {
+        let mut messages = Vec::new();
+        if placeholders::is_text(&request.system) {
+            messages.push(json!({ "role": "system", "content": request.system }));
+        }
+        for message in &request.messages {
+            match &**message {
+                Message::User(user) => {
+                    messages.extend(user_message(&placeholders::user_blocks(&user.content)));
+                }
+                Message::BashExecution(execution) => {
+                    messages.extend(
+                        placeholders::bash_text(execution)
+                            .map(|text| json!({ "role": "user", "content": text })),
+                    );
+                }
+                Message::Assistant(answer) => {
+                    let is_own = answer.api == API
+                        && answer.provider == self.provider
+                        && answer.model == request.model.id;
+                    messages.extend(self.assistant_message(answer, is_own));
+                }
+                Message::ToolResult(result) => self.add_result(&mut messages, result),
+                Message::System(_) => {}
             }
-            Message::Assistant(answer) => messages.extend(assistant_message(answer)),
-            Message::ToolResult(result) => add_result(&mut messages, result),
-            Message::System(_) => {}
+        }
+        if self.compat.answer_after_results {
+            messages = with_answers_after_results(messages);
+        }
+        if self.compat.cache_marks {
+            mark_cached(&mut messages);
+        }
+        messages
+    }
+
+    /// Encodes an answer. Its thinking goes back only to the model that wrote it, where the server has a field for it.
+    fn assistant_message(&self, answer: &AssistantMessage, is_own: bool) -> Option<Value> {
+        let texts: Vec<&str> = answer.content.iter().filter_map(text_of).collect();
+        let calls: Vec<Value> = answer.tool_calls().map(|call| self.tool_call(call)).collect();
+        if texts.is_empty() && calls.is_empty() {
+            return None;
+        }
+        let empty = if self.compat.empty_content { json!("") } else { Value::Null };
+        let content = if texts.is_empty() { empty } else { json!(texts.join("\n")) };
+        let mut message = json!({ "role": "assistant", "content": content });
+        if is_own && !self.compat.thinking_field.is_empty() {
+            let thinking: Vec<&str> = answer.content.iter().filter_map(thinking_of).collect();
+            if !thinking.is_empty() {
+                message[self.compat.thinking_field] = json!(thinking.join("\n"));
+            }
+        }
+        if !calls.is_empty() {
+            message["tool_calls"] = Value::Array(calls);
+        }
+        Some(message)
+    }
+
+    fn call_id(&self, id: &str) -> String {
+        match self.compat.call_ids {
+            CallIds::UpTo40 => placeholders::call_id(id, MAX_ID),
+            CallIds::NineAlphanumeric => placeholders::nine_alphanumeric(id),
         }
     }
-    messages
+
+    fn tool_call(&self, call: &ToolCall) -> Value {
+        let arguments = if call.arguments.is_object() { call.arguments.to_string() } else { "{}".to_owned() };
+        json!({
+            "id": self.call_id(call.id.as_str()),
+            "type": "function",
+            "function": { "name": call.name, "arguments": arguments },
+        })
+    }
+
+    /// Inserts a result after its call and the other results, before later user messages.
+    fn add_result(&self, messages: &mut Vec<Value>, result: &ToolResultMessage) {
+        let is_user = |message: &Value| message["role"] == "user";
+        let after_results = messages.iter().rposition(|message| !is_user(message)).map_or(0, |at| at + 1);
+        let follows_call = after_results > 0
+            && (messages[after_results - 1]["role"] == "tool"
+                || messages[after_results - 1].get("tool_calls").is_some());
+        let at = if follows_call { after_results } else { messages.len() };
+        let images: Vec<UserBlock> = result
+            .content
+            .iter()
+            .filter(|block| matches!(block, UserBlock::Image { .. }) && placeholders::is_sendable(block))
+            .cloned()
+            .collect();
+        let has_text = placeholders::is_text(&joined_text(&result.content));
+        let text = if images.is_empty() || has_text {
+            placeholders::result_text(&result.content)
+        } else {
+            placeholders::IMAGE.to_owned()
+        };
+        let id = self.call_id(result.tool_call_id.as_str());
+        let mut value = json!({ "role": "tool", "tool_call_id": id, "content": text });
+        if self.compat.result_name {
+            value["name"] = json!(result.tool_name);
+        }
+        messages.insert(at, value);
+        if !images.is_empty() {
+            let intro = UserBlock::Text { text: format!("Images in the result of {}:", result.tool_name) };
+            let blocks: Vec<UserBlock> = [intro].into_iter().chain(images).collect();
+            messages.extend(user_message(&blocks));
+        }
+    }
 }
 
 /// Encodes a user message. Text alone is sent as a string, which every server supports.
@@ -168,90 +223,47 @@ fn part(block: &UserBlock) -> Option<Value> {
     }
 }
 
-fn assistant_message(answer: &AssistantMessage) -> Option<Value> {
-    let text = |block: &AssistantBlock| match block {
-        AssistantBlock::Text { text } => placeholders::is_text(text).then(|| text.clone()),
+fn text_of(block: &AssistantBlock) -> Option<&str> {
+    match block {
+        AssistantBlock::Text { text } => placeholders::is_text(text).then_some(text),
         AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall(_) | AssistantBlock::Unknown => None,
-    };
-    let texts: Vec<String> = answer.content.iter().filter_map(text).collect();
-    let calls: Vec<Value> = answer.tool_calls().map(tool_call).collect();
-    if texts.is_empty() && calls.is_empty() {
-        return None;
-    }
-    let content = if texts.is_empty() { Value::Null } else { json!(texts.join("\n")) };
-    let mut message = json!({ "role": "assistant", "content": content });
-    if !calls.is_empty() {
-        message["tool_calls"] = Value::Array(calls);
-    }
-    Some(message)
-}
-
-fn tool_call(call: &ToolCall) -> Value {
-    let arguments = if call.arguments.is_object() { call.arguments.to_string() } else { "{}".to_owned() };
-    json!({
-        "id": placeholders::call_id(call.id.as_str(), MAX_ID),
-        "type": "function",
-        "function": { "name": call.name, "arguments": arguments },
-    })
-}
-
-/// Inserts a result after its call and the other results, before later user messages.
-fn add_result(messages: &mut Vec<Value>, result: &ToolResultMessage) {
-    let is_user = |message: &Value| message["role"] == "user";
-    let after_results = messages.iter().rposition(|message| !is_user(message)).map_or(0, |at| at + 1);
-    let follows_call = after_results > 0
-        && (messages[after_results - 1]["role"] == "tool"
-            || messages[after_results - 1].get("tool_calls").is_some());
-    let at = if follows_call { after_results } else { messages.len() };
-    let images: Vec<UserBlock> = result
-        .content
-        .iter()
-        .filter(|block| matches!(block, UserBlock::Image { .. }) && placeholders::is_sendable(block))
-        .cloned()
-        .collect();
-    let has_text = placeholders::is_text(&joined_text(&result.content));
-    let text = if images.is_empty() || has_text {
-        placeholders::result_text(&result.content)
-    } else {
-        placeholders::IMAGE.to_owned()
-    };
-    let id = placeholders::call_id(result.tool_call_id.as_str(), MAX_ID);
-    messages.insert(at, json!({ "role": "tool", "tool_call_id": id, "content": text }));
-    if !images.is_empty() {
-        let intro = UserBlock::Text { text: format!("Images in the result of {}:", result.tool_name) };
-        let blocks: Vec<UserBlock> = [intro].into_iter().chain(images).collect();
-        messages.extend(user_message(&blocks));
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+fn thinking_of(block: &AssistantBlock) -> Option<&str> {
+    match block {
+        AssistantBlock::Thinking { thinking, .. } => placeholders::is_text(thinking).then_some(thinking),
+        AssistantBlock::Text { .. } | AssistantBlock::ToolCall(_) | AssistantBlock::Unknown => None,
+    }
+}
 
-    #[test]
-    fn body_each_family_gets_its_effort_values() {
-        use ThinkingLevel::{High, Low, Minimal, Off, Xhigh};
-        let cases = [
-            ("gpt-4.1", Off, None),
-            ("gpt-4o", High, None),
-            ("gpt-5-chat-latest", High, None),
-            ("o3", Off, Some("low")),
-            ("o4-mini", Xhigh, Some("high")),
-            ("gpt-5", Off, Some("minimal")),
-            ("gpt-5-mini-2025-08-07", Low, Some("low")),
-            ("gpt-5.1", Off, Some("none")),
-            ("gpt-5.1", Minimal, Some("low")),
-            ("gpt-5.6-terra", High, Some("none")),
-            ("gpt-6-luna", Off, Some("none")),
-            ("gpt-10.2", Off, Some("none")),
-            ("omni", Off, None),
-            ("o", Off, None),
-            ("text-embedding", High, None),
-        ];
-        for (model, level, effort) in cases {
-            assert_eq!(Family::from_model(model).effort(level), effort, "{model} {level:?}");
+/// Puts a short answer between a result and the user message after it.
+fn with_answers_after_results(messages: Vec<Value>) -> Vec<Value> {
+    let mut separated: Vec<Value> = Vec::with_capacity(messages.len());
+    for message in messages {
+        let follows_result = separated.last().is_some_and(|last| last["role"] == "tool");
+        if follows_result && message["role"] == "user" {
+            separated.push(json!({ "role": "assistant", "content": ANSWER_AFTER_RESULTS }));
         }
-        assert_eq!(Family::Foreign.effort(Off), None);
-        assert_eq!(Family::Foreign.effort(High), Some("high"));
+        separated.push(message);
+    }
+    separated
+}
+
+/// Marks the system prompt and the last two user messages as ends of cached prefixes, as in the Messages API.
+fn mark_cached(messages: &mut [Value]) {
+    let system = messages.iter().position(|message| message["role"] == "system");
+    let users = (0..messages.len()).rev().filter(|at| messages[*at]["role"] == "user").take(2);
+    let marked: Vec<usize> = system.into_iter().chain(users).collect();
+    for at in marked {
+        let content = &mut messages[at]["content"];
+        if let Value::String(text) = content {
+            *content = json!([{ "type": "text", "text": text }]);
+        }
+        let text =
+            content.as_array_mut().and_then(|parts| parts.iter_mut().rfind(|part| part["type"] == "text"));
+        if let Some(text) = text {
+            text["cache_control"] = json!({ "type": "ephemeral" });
+        }
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use tiller_provider::compat::Compat;
 use tiller_provider::{Endpoint, FailureKind, OpenAiChat, ProviderError, Timeouts};
 
 use crate::{failure, hello};
@@ -49,7 +50,7 @@ async fn error_at(url: String) -> ProviderError {
     let long = Duration::from_secs(60);
     let timeouts = Timeouts { connect: long, first_byte: long, stall: long };
     let endpoint = Endpoint { timeouts, ..Endpoint::new("local", url, "LOCAL_KEY") };
-    let error = failure(&OpenAiChat::new(endpoint).unwrap(), hello("m")).await;
+    let error = failure(&OpenAiChat::new(endpoint, Compat::COMMON).unwrap(), hello("m")).await;
     for word in ["os error", "client error", "chunk", "hyper", "EOF"] {
         assert!(!error.message_with_hint().contains(word), "{word} in {error}");
     }

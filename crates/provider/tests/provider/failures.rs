@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tiller_provider::compat::Compat;
 use tiller_provider::{Anthropic, Endpoint, FailureKind, OpenAiChat, Provider, Timeouts};
 use tiller_test_support::mock_server::{AnswerPart, MockServer, PING, Reply, StreamEnd};
 
@@ -83,7 +84,7 @@ async fn failure_of_refused_key_has_a_hint_with_its_name() {
     );
     let mut endpoint = open_ai_endpoint(&server);
     endpoint.key = None;
-    let error = failure(&OpenAiChat::new(endpoint).unwrap(), hello("m")).await;
+    let error = failure(&OpenAiChat::new(endpoint, Compat::COMMON).unwrap(), hello("m")).await;
     assert_eq!(
         error.hint.as_deref(),
         Some("no key: set OPENAI_API_KEY, or store one with `tiller login openai` or /login")
@@ -132,7 +133,7 @@ async fn timeout_is_extended_by_pings() {
     let (anthropic, open_ai) = (anthropic_endpoint(&server), open_ai_endpoint(&server));
     let providers: [Arc<dyn Provider>; 2] = [
         Arc::new(Anthropic::new(Endpoint { timeouts, ..anthropic }).unwrap()),
-        Arc::new(OpenAiChat::new(Endpoint { timeouts, ..open_ai }).unwrap()),
+        Arc::new(OpenAiChat::new(Endpoint { timeouts, ..open_ai }, Compat::COMMON).unwrap()),
     ];
     for provider in providers {
         let start = std::time::Instant::now();
@@ -151,7 +152,7 @@ async fn failure_of_missing_server_names_it() {
     let url = MockServer::start([]).url.clone();
     let host = url.trim_start_matches("http://").to_owned();
     let endpoint = Endpoint::new("local", url, "LOCAL_KEY");
-    let error = failure(&OpenAiChat::new(endpoint).unwrap(), hello("m")).await;
+    let error = failure(&OpenAiChat::new(endpoint, Compat::COMMON).unwrap(), hello("m")).await;
     assert_eq!(error.failure, TRANSIENT);
     assert_eq!(error.message, format!("nothing is listening at {host} (is the server running?)"));
     assert_eq!(error.message_with_hint(), format!("{error} → start the server, or check the base URL"));

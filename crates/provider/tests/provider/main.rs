@@ -15,6 +15,8 @@ use serde_json::json;
 use tiller_core::message::{Message, ThinkingLevel, UserMessage};
 use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
 use tiller_core::unit::{Tokens, UnixMs};
+use tiller_provider::catalog;
+use tiller_provider::compat::Compat;
 use tiller_provider::{
     Anthropic, Endpoint, OpenAiChat, Provider, ProviderError, Request, StreamEvent, ToolChoice,
 };
@@ -34,7 +36,7 @@ fn anthropic_endpoint(server: &MockServer) -> Endpoint {
 }
 
 fn open_ai(server: &MockServer) -> OpenAiChat {
-    OpenAiChat::new(open_ai_endpoint(server)).unwrap()
+    OpenAiChat::new(open_ai_endpoint(server), Compat::COMMON).unwrap()
 }
 
 fn open_ai_endpoint(server: &MockServer) -> Endpoint {
@@ -43,8 +45,10 @@ fn open_ai_endpoint(server: &MockServer) -> Endpoint {
 
 /// Returns a request with the prompt "hello".
 fn hello(model: &str) -> Request {
+    let provider = if model.starts_with("claude-") { "anthropic" } else { "openai" };
+    let facts = catalog::facts(provider, model).unwrap_or_else(|| catalog::assumed(provider, model));
     Request {
-        model: model.into(),
+        model: Arc::new(facts),
         system: "Be brief.".into(),
         messages: vec![Arc::new(Message::User(UserMessage::text("hello", UnixMs(0))))],
         tools: Arc::new([]),
@@ -52,6 +56,7 @@ fn hello(model: &str) -> Request {
         max_tokens: Tokens(4_000),
         temperature: None,
         thinking: ThinkingLevel::Off,
+        cache_key: None,
     }
 }
 

@@ -20,7 +20,8 @@ use tiller_core::unit::Tokens;
 use tiller_engine::built_in_tools;
 use tiller_engine::compaction::{CompactionInput, CompactionOptions, CompactionPlan, Keep, first_message};
 use tiller_engine::queue::Queue;
-use tiller_provider::{Anthropic, Endpoint, OpenAiChat, Provider, Request, ToolChoice};
+use tiller_provider::compat::Compat;
+use tiller_provider::{Anthropic, Endpoint, OpenAiChat, Provider, Request, ToolChoice, catalog};
 use tiller_session::annotations::Annotations;
 use tiller_session::context::{ProjectedMessage, Projection, request_messages};
 use tiller_session::entry::{
@@ -583,7 +584,9 @@ impl RejectingServer {
         let endpoint = |name: &str, url: String| Endpoint::new(name, url, "KEY").with_key("key".into());
         let providers: [Box<dyn Provider>; 2] = [
             Box::new(Anthropic::new(endpoint("anthropic", server.url.clone())).unwrap()),
-            Box::new(OpenAiChat::new(endpoint("openai", format!("{}/v1/", server.url))).unwrap()),
+            Box::new(
+                OpenAiChat::new(endpoint("openai", format!("{}/v1/", server.url)), Compat::COMMON).unwrap(),
+            ),
         ];
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         Self { server, providers, runtime }
@@ -594,7 +597,7 @@ impl RejectingServer {
         let before = self.server.requests().len();
         for provider in &self.providers {
             let request = Request {
-                model: "claude-opus-4-5".into(),
+                model: Arc::new(catalog::list_models("anthropic").remove(0)),
                 system: String::new(),
                 messages: request.to_vec(),
                 tools: Arc::new([]),
@@ -602,6 +605,7 @@ impl RejectingServer {
                 max_tokens: Tokens(4_000),
                 temperature: None,
                 thinking: ThinkingLevel::Off,
+                cache_key: None,
             };
             self.runtime.block_on(provider.stream(request).collect::<Vec<_>>());
         }

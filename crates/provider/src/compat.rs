@@ -1,0 +1,204 @@
+//! The differences between servers with Chat Completions, as data: what a request may contain. Answers are decoded alike
+//! for all of them.
+//!
+//! The descriptors have one [`Compat`] each; `models.json` overrides parts of it with [`CompatOverrides`], whose names
+//! are those of pi's file.
+
+use serde::Deserialize;
+
+/// What a server's Chat Completions accept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compat {
+    /// The field with the maximum length of the answer.
+    pub max_tokens_field: MaxTokensField,
+    /// True if `stream_options: {include_usage: true}` is accepted.
+    pub streams_usage: bool,
+    /// The parameters of thinking.
+    pub thinking_format: ThinkingFormat,
+    /// The field in which the thinking of earlier answers is sent back; empty if it isn't.
+    pub thinking_field: &'static str,
+    /// The accepted ids of tool calls.
+    pub call_ids: CallIds,
+    /// True if `tool_choice: "none"` is accepted.
+    pub tool_choice_none: bool,
+    /// True if a result needs the name of its tool.
+    pub result_name: bool,
+    /// True if a user message may not follow a result: a short answer is put between them.
+    pub answer_after_results: bool,
+    /// True if the content of an answer without text has to be empty instead of `null`.
+    pub empty_content: bool,
+    /// True if `prompt_cache_key` is accepted.
+    pub cache_key: bool,
+    /// True if text blocks may be marked with Anthropic's `cache_control`.
+    pub cache_marks: bool,
+}
+
+/// The field with the maximum length of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MaxTokensField {
+    /// `max_tokens`.
+    MaxTokens,
+    /// `max_completion_tokens`: OpenAI's thinking models refuse the other one.
+    MaxCompletionTokens,
+}
+
+/// The parameters of thinking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThinkingFormat {
+    /// None are accepted.
+    None,
+    /// `reasoning_effort: "low"`.
+    ReasoningEffort,
+    /// `reasoning: {effort: "low"}`, and `{enabled: false}` without thinking.
+    Reasoning,
+    /// `thinking: {type: "enabled" | "disabled"}`.
+    ThinkingType,
+    /// `enable_thinking: true | false`.
+    EnableThinking,
+    /// `chat_template_kwargs: {enable_thinking: true | false}`, for servers that run open models.
+    ChatTemplate,
+}
+
+/// The accepted ids of tool calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallIds {
+    /// At most 40 letters, digits, `_` and `-`: the limit of OpenAI ("string too long. Expected a string with maximum
+    /// length 40").
+    UpTo40,
+    /// Exactly nine letters and digits.
+    NineAlphanumeric,
+}
+
+impl Compat {
+    /// What most servers accept: the format as it was before OpenAI's thinking models.
+    pub const COMMON: Self = Self {
+        max_tokens_field: MaxTokensField::MaxTokens,
+        streams_usage: true,
+        thinking_format: ThinkingFormat::ReasoningEffort,
+        thinking_field: "",
+        call_ids: CallIds::UpTo40,
+        tool_choice_none: true,
+        result_name: false,
+        answer_after_results: false,
+        empty_content: false,
+        cache_key: false,
+        cache_marks: false,
+    };
+
+    /// OpenAI's own server.
+    pub const OPENAI: Self =
+        Self { max_tokens_field: MaxTokensField::MaxCompletionTokens, cache_key: true, ..Self::COMMON };
+}
+
+impl Default for Compat {
+    fn default() -> Self {
+        Self::COMMON
+    }
+}
+
+/// Parts of a [`Compat`] that a user sets for a server or a model. Other keys of pi's are ignored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CompatOverrides {
+    max_tokens_field: Option<MaxTokensField>,
+    supports_usage_in_streaming: Option<bool>,
+    supports_reasoning_effort: Option<bool>,
+    thinking_format: Option<NamedThinkingFormat>,
+    requires_tool_result_name: Option<bool>,
+    requires_assistant_after_tool_result: Option<bool>,
+    requires_mistral_tool_ids: Option<bool>,
+    cache_control_format: Option<CacheControlFormat>,
+}
+
+/// The names of [`ThinkingFormat`]s in pi's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum NamedThinkingFormat {
+    Openai,
+    Openrouter,
+    #[serde(alias = "zai")]
+    Deepseek,
+    Qwen,
+    QwenChatTemplate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum CacheControlFormat {
+    Anthropic,
+}
+
+impl CompatOverrides {
+    /// Returns `compat` with the parts that are set.
+    #[must_use]
+    pub fn apply(self, compat: Compat) -> Compat {
+        let named = self.thinking_format.map(|format| match format {
+            NamedThinkingFormat::Openai => ThinkingFormat::ReasoningEffort,
+            NamedThinkingFormat::Openrouter => ThinkingFormat::Reasoning,
+            NamedThinkingFormat::Deepseek => ThinkingFormat::ThinkingType,
+            NamedThinkingFormat::Qwen => ThinkingFormat::EnableThinking,
+            NamedThinkingFormat::QwenChatTemplate => ThinkingFormat::ChatTemplate,
+        });
+        let thinking_format = match (named, self.supports_reasoning_effort) {
+            (Some(format), _) => format,
+            (None, Some(false)) => ThinkingFormat::None,
+            (None, Some(true)) => ThinkingFormat::ReasoningEffort,
+            (None, None) => compat.thinking_format,
+        };
+        let call_ids = match self.requires_mistral_tool_ids {
+            Some(true) => CallIds::NineAlphanumeric,
+            Some(false) => CallIds::UpTo40,
+            None => compat.call_ids,
+        };
+        Compat {
+            max_tokens_field: self.max_tokens_field.unwrap_or(compat.max_tokens_field),
+            streams_usage: self.supports_usage_in_streaming.unwrap_or(compat.streams_usage),
+            thinking_format,
+            call_ids,
+            result_name: self.requires_tool_result_name.unwrap_or(compat.result_name),
+            answer_after_results: self
+                .requires_assistant_after_tool_result
+                .unwrap_or(compat.answer_after_results),
+            cache_marks: self.cache_control_format.is_some() || compat.cache_marks,
+            ..compat
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn overrides_change_only_what_they_name() {
+        let overrides = |value| serde_json::from_value::<CompatOverrides>(value).unwrap();
+        assert_eq!(overrides(json!({})).apply(Compat::OPENAI), Compat::OPENAI);
+        let all = overrides(json!({
+            "maxTokensField": "max_completion_tokens",
+            "supportsUsageInStreaming": false,
+            "supportsReasoningEffort": true,
+            "thinkingFormat": "qwen-chat-template",
+            "requiresToolResultName": true,
+            "requiresAssistantAfterToolResult": true,
+            "requiresMistralToolIds": true,
+            "cacheControlFormat": "anthropic",
+            "supportsStore": false,
+        }));
+        let expected = Compat {
+            max_tokens_field: MaxTokensField::MaxCompletionTokens,
+            streams_usage: false,
+            thinking_format: ThinkingFormat::ChatTemplate,
+            call_ids: CallIds::NineAlphanumeric,
+            result_name: true,
+            answer_after_results: true,
+            cache_marks: true,
+            ..Compat::COMMON
+        };
+        assert_eq!(all.apply(Compat::COMMON), expected);
+        let none = overrides(json!({ "supportsReasoningEffort": false })).apply(Compat::COMMON);
+        assert_eq!(none.thinking_format, ThinkingFormat::None);
+    }
+}
