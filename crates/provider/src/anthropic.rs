@@ -9,10 +9,10 @@ mod encode;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::header::HeaderValue;
 
 use super::error::ProviderFault;
-use super::http::{Endpoint, Post, Wire, headers};
+use super::http::{Endpoint, Post, Wire};
 use super::{Provider, ProviderError, ProviderStream, Request};
 use decode::MessagesDecoder;
 pub use encode::API;
@@ -27,7 +27,7 @@ pub struct Anthropic {
 }
 
 impl Anthropic {
-    /// Creates the provider. Requests go to `{base_url}/v1/messages`, with the key in `x-api-key`.
+    /// Creates the provider. Requests go to `{base_url}/v1/messages`, with the key in the endpoint's header.
     ///
     /// # Errors
     /// When the base URL is invalid.
@@ -43,14 +43,11 @@ impl Anthropic {
     }
 
     fn post(&self, request: &Request) -> Result<Post, ProviderFault> {
-        let mut headers = headers([("anthropic-version", "2023-06-01")]);
-        if let Some(key) = self.wire.key_header("")? {
-            headers.insert(HeaderName::from_static("x-api-key"), key);
-        }
+        let mut headers = self.wire.headers()?;
+        headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
         let plan = encode::ThinkingPlan::new(request);
         if plan.sends_binding() {
-            let name = HeaderName::from_static("anthropic-beta");
-            headers.insert(name, HeaderValue::from_static(BINDING_CONTROLS));
+            headers.insert("anthropic-beta", HeaderValue::from_static(BINDING_CONTROLS));
         }
         Ok(Post { path: "/v1/messages", headers, body: encode::body(request, &plan, self.wire.name()) })
     }

@@ -15,7 +15,8 @@ pub struct Compat {
     pub streams_usage: bool,
     /// The parameters of thinking.
     pub thinking_format: ThinkingFormat,
-    /// The field in which the thinking of earlier answers is sent back; empty if it isn't.
+    /// The field in which the thinking of earlier answers is sent back; empty if there is none. An answer with calls
+    /// always has it.
     pub thinking_field: &'static str,
     /// The accepted ids of tool calls.
     pub call_ids: CallIds,
@@ -29,8 +30,8 @@ pub struct Compat {
     pub empty_content: bool,
     /// True if `prompt_cache_key` is accepted.
     pub cache_key: bool,
-    /// True if text blocks may be marked with Anthropic's `cache_control`.
-    pub cache_marks: bool,
+    /// Beginnings of the ids of models whose text may be marked with Anthropic's `cache_control`.
+    pub cache_marks: &'static [&'static str],
 }
 
 /// The field with the maximum length of the answer.
@@ -54,6 +55,8 @@ pub enum ThinkingFormat {
     Reasoning,
     /// `thinking: {type: "enabled" | "disabled"}`.
     ThinkingType,
+    /// `thinking` as above, and `reasoning_effort`.
+    ThinkingTypeAndEffort,
     /// `enable_thinking: true | false`.
     EnableThinking,
     /// `chat_template_kwargs: {enable_thinking: true | false}`, for servers that run open models.
@@ -83,7 +86,7 @@ impl Compat {
         answer_after_results: false,
         empty_content: false,
         cache_key: false,
-        cache_marks: false,
+        cache_marks: &[],
     };
 
     /// OpenAI's own server.
@@ -117,8 +120,8 @@ pub struct CompatOverrides {
 enum NamedThinkingFormat {
     Openai,
     Openrouter,
-    #[serde(alias = "zai")]
     Deepseek,
+    Zai,
     Qwen,
     QwenChatTemplate,
 }
@@ -136,7 +139,8 @@ impl CompatOverrides {
         let named = self.thinking_format.map(|format| match format {
             NamedThinkingFormat::Openai => ThinkingFormat::ReasoningEffort,
             NamedThinkingFormat::Openrouter => ThinkingFormat::Reasoning,
-            NamedThinkingFormat::Deepseek => ThinkingFormat::ThinkingType,
+            NamedThinkingFormat::Deepseek => ThinkingFormat::ThinkingTypeAndEffort,
+            NamedThinkingFormat::Zai => ThinkingFormat::ThinkingType,
             NamedThinkingFormat::Qwen => ThinkingFormat::EnableThinking,
             NamedThinkingFormat::QwenChatTemplate => ThinkingFormat::ChatTemplate,
         });
@@ -160,7 +164,7 @@ impl CompatOverrides {
             answer_after_results: self
                 .requires_assistant_after_tool_result
                 .unwrap_or(compat.answer_after_results),
-            cache_marks: self.cache_control_format.is_some() || compat.cache_marks,
+            cache_marks: self.cache_control_format.map_or(compat.cache_marks, |_| &[""]),
             ..compat
         }
     }
@@ -194,7 +198,7 @@ mod tests {
             call_ids: CallIds::NineAlphanumeric,
             result_name: true,
             answer_after_results: true,
-            cache_marks: true,
+            cache_marks: &[""],
             ..Compat::COMMON
         };
         assert_eq!(all.apply(Compat::COMMON), expected);

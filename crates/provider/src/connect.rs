@@ -14,7 +14,7 @@ impl ProviderDescriptor {
     /// # Errors
     /// When the endpoint's URL is invalid, or the system's certificates can't be read.
     pub fn connect(&self, endpoint: Endpoint) -> Result<Arc<dyn Provider>, ProviderError> {
-        Ok(match self.wire_format {
+        Ok(match self.wire_format_at(&endpoint) {
             WireFormat::AnthropicMessages => Arc::new(Anthropic::new(endpoint)?),
             WireFormat::OpenAiChat => Arc::new(OpenAiChat::new(endpoint, self.compat)?),
         })

@@ -1,19 +1,28 @@
-//! The providers with a public server: one [`ProviderDescriptor`] each. The command line, `/login`, hints, the registry and
-//! the README's table read this list.
+//! The providers that tiller knows: one [`ProviderDescriptor`] each. The command line, `/login`, hints, the registry and
+//! the tables in the documentation read these lists. The rows are in `table`.
+
+mod table;
+
+use serde::Deserialize;
 
 use crate::Endpoint;
 use crate::compat::Compat;
+use crate::http::KeyHeader;
 
-/// The format of requests and answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub use table::{LOCAL_SERVERS, PROVIDERS};
+
+/// The format of requests and answers; its name in `models.json` and in logs is pi's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum WireFormat {
     /// Anthropic's Messages.
+    #[serde(rename = "anthropic-messages")]
     AnthropicMessages,
     /// OpenAI's Chat Completions.
+    #[serde(rename = "openai-completions")]
     OpenAiChat,
 }
 
-/// A provider with a public server.
+/// A provider that tiller knows.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ProviderDescriptor {
     /// The name in settings, logs and model references: `anthropic`.
@@ -22,54 +31,50 @@ pub struct ProviderDescriptor {
     pub display_name: &'static str,
     /// The environment variable of the API key.
     pub key_variable: &'static str,
+    /// The header with the key.
+    pub key_header: KeyHeader,
+    /// The page where a person gets a key, or the server's own page.
+    pub page: &'static str,
     /// The environment variable that names another server.
     pub base_url_variable: &'static str,
-    /// The public server.
+    /// The public or the usual server; empty for one that has to be named.
     pub base_url: &'static str,
     /// The format of requests and answers.
     pub wire_format: WireFormat,
+    /// The format at a server that the user names.
+    pub wire_format_elsewhere: WireFormat,
     /// What its server accepts, where that is Chat Completions.
     pub compat: Compat,
 }
 
-/// All of them, in the order in which models are searched and listed.
-pub const PROVIDERS: &[ProviderDescriptor] = &[
-    ProviderDescriptor {
-        name: "anthropic",
-        display_name: "Anthropic",
-        key_variable: "ANTHROPIC_API_KEY",
-        base_url_variable: "ANTHROPIC_BASE_URL",
-        base_url: "https://api.anthropic.com",
-        wire_format: WireFormat::AnthropicMessages,
-        compat: Compat::COMMON,
-    },
-    ProviderDescriptor {
-        name: "openai",
-        display_name: "OpenAI",
-        key_variable: "OPENAI_API_KEY",
-        base_url_variable: "OPENAI_BASE_URL",
-        base_url: "https://api.openai.com/v1",
-        wire_format: WireFormat::OpenAiChat,
-        compat: Compat::OPENAI,
-    },
-];
-
-/// Returns the names of all providers with a public server.
+/// Returns the names of all providers that need a key.
 pub fn names() -> impl Iterator<Item = &'static str> {
     PROVIDERS.iter().map(|provider| provider.name)
 }
 
 impl ProviderDescriptor {
-    /// Returns the provider of this name.
+    /// Returns the provider of this name: one with a key, or a local server.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
-        PROVIDERS.iter().find(|provider| provider.name == name)
+        PROVIDERS.iter().chain(LOCAL_SERVERS).find(|provider| provider.name == name)
     }
 
-    /// Returns the endpoint at a server, or at the public one, without a key.
+    /// Returns true for a server that runs on the user's machine.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        LOCAL_SERVERS.iter().any(|server| server.name == self.name)
+    }
+
+    /// Returns the endpoint at a server, or at the usual one, without a key.
     #[must_use]
     pub fn endpoint(&self, base_url: Option<&str>) -> Endpoint {
-        Endpoint::new(self.name, base_url.unwrap_or(self.base_url), self.key_variable)
+        let endpoint = Endpoint::new(self.name, base_url.unwrap_or(self.base_url), self.key_variable);
+        Endpoint { key_header: self.key_header, ..endpoint }
+    }
+
+    /// Returns the wire format at an endpoint.
+    pub(crate) fn wire_format_at(&self, endpoint: &Endpoint) -> WireFormat {
+        if endpoint.base_url == self.base_url { self.wire_format } else { self.wire_format_elsewhere }
     }
 }
 
@@ -78,12 +83,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descriptor_variables_follow_the_name() {
-        // `auth.json` and messages build on it.
-        for provider in PROVIDERS {
-            let name = provider.name.to_uppercase();
-            assert_eq!(provider.key_variable, format!("{name}_API_KEY"));
-            assert_eq!(provider.base_url_variable, format!("{name}_BASE_URL"));
+    fn descriptor_names_and_variables_are_unique() {
+        let all: Vec<_> = PROVIDERS.iter().chain(LOCAL_SERVERS).collect();
+        for (at, provider) in all.iter().enumerate() {
+            for other in &all[..at] {
+                assert_ne!(provider.name, other.name);
+                assert_ne!(provider.key_variable, other.key_variable);
+                assert_ne!(provider.base_url_variable, other.base_url_variable);
+            }
+            assert!(provider.base_url_variable.ends_with("_BASE_URL"), "{}", provider.name);
+            let has_scheme = provider.base_url.starts_with("http");
+            assert!(has_scheme || provider.base_url.is_empty(), "{}", provider.name);
         }
     }
 }

@@ -25,7 +25,7 @@ use tokio::time::{Instant, timeout_at};
 use super::error::{ErrorResponse, ProviderFault, Stage, classify, hints, parse_error_response, retry_after};
 use super::{FailureKind, ProviderError, ProviderStream};
 pub(super) use decode::{Damage, Decode, incomplete, trace};
-pub use endpoint::{Endpoint, Timeouts};
+pub use endpoint::{Endpoint, KeyHeader, Timeouts};
 use fault::{ResponseTimeout, causes, connection_fault, explain, host};
 use response::ResponseStream;
 
@@ -92,13 +92,24 @@ impl Wire {
         &self.endpoint.name
     }
 
-    /// Returns the header with the key, after `prefix`; `None` without a key.
-    pub(super) fn key_header(&self, prefix: &str) -> Result<Option<HeaderValue>, ProviderFault> {
-        let Some(key) = &self.endpoint.key else { return Ok(None) };
-        let mut value = HeaderValue::from_str(&format!("{prefix}{}", key.expose_secret().trim()))
-            .map_err(|_| ProviderFault::new(FailureKind::Auth, "the API key has invalid characters"))?;
-        value.set_sensitive(true);
-        Ok(Some(value))
+    /// Returns the headers with the key, if there is one, and those that the user added.
+    pub(super) fn headers(&self) -> Result<HeaderMap, ProviderFault> {
+        let mut headers = HeaderMap::new();
+        if let Some(key) = &self.endpoint.key {
+            let (name, prefix) = self.endpoint.key_header.parts();
+            let value = secret_value(&format!("{prefix}{}", key.expose_secret().trim()))
+                .ok_or_else(|| ProviderFault::new(FailureKind::Auth, "the API key has invalid characters"))?;
+            headers.insert(name, value);
+        }
+        for (name, value) in &self.endpoint.headers {
+            let header = HeaderName::try_from(name).ok().zip(secret_value(value.expose_secret()));
+            let Some((header, value)) = header else {
+                let message = format!("the header `{name}` has an invalid name or value");
+                return Err(ProviderFault::new(FailureKind::Fatal, message));
+            };
+            headers.insert(header, value);
+        }
+        Ok(headers)
     }
 
     /// Sends `post` and decodes the answer. Nothing happens before the stream is polled.
@@ -233,12 +244,10 @@ async fn error_text(response: Response) -> String {
     String::from_utf8_lossy(&body).into_owned()
 }
 
-/// Builds headers from constant names and values.
-pub(super) fn headers<const N: usize>(pairs: [(&'static str, &'static str); N]) -> HeaderMap {
-    pairs
-        .into_iter()
-        .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
-        .collect()
+fn secret_value(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }
 
 #[cfg(test)]

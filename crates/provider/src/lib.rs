@@ -32,7 +32,7 @@ use tiller_core::unit::Tokens;
 pub use anthropic::Anthropic;
 pub use catalog::{ImageInput, ModelFacts, ThinkingControl};
 pub use error::{FailureKind, ProviderError};
-pub use http::{Endpoint, Timeouts, ensure_crypto};
+pub use http::{Endpoint, KeyHeader, Timeouts, ensure_crypto};
 pub use openai_chat::OpenAiChat;
 pub use registry::{
     CycleDirection, FactSource, Model, ModelError, ProviderRegistry, ResolvedModel, ScopedModel,

@@ -9,10 +9,9 @@ mod encode;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use reqwest::header::AUTHORIZATION;
 
 use super::error::ProviderFault;
-use super::http::{Endpoint, Post, Wire, headers};
+use super::http::{Endpoint, Post, Wire};
 use super::{Provider, ProviderError, ProviderStream, Request};
 use crate::compat::Compat;
 use decode::ChatDecoder;
@@ -27,7 +26,7 @@ pub struct OpenAiChat {
 }
 
 impl OpenAiChat {
-    /// Creates the provider. Requests go to `{base_url}/chat/completions`, with the key, if any, as a bearer token.
+    /// Creates the provider. Requests go to `{base_url}/chat/completions`, with the key, if any, in the endpoint's header.
     /// They contain only what `compat` allows, or the model's own [`compat`](crate::ModelFacts::compat).
     ///
     /// # Errors
@@ -44,13 +43,9 @@ impl OpenAiChat {
     }
 
     fn post(&self, request: &Request) -> Result<Post, ProviderFault> {
-        let mut headers = headers([]);
-        if let Some(key) = self.wire.key_header("Bearer ")? {
-            headers.insert(AUTHORIZATION, key);
-        }
         let compat = request.model.compat.as_ref().unwrap_or(&self.compat);
         let body = encode::body(request, compat, self.wire.name());
-        Ok(Post { path: "/chat/completions", headers, body })
+        Ok(Post { path: "/chat/completions", headers: self.wire.headers()?, body })
     }
 }
 

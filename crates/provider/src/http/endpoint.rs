@@ -57,6 +57,31 @@ fn is_local(base_url: &str) -> bool {
     }
 }
 
+/// The header with a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyHeader {
+    /// `authorization: Bearer KEY`.
+    Bearer,
+    /// `x-api-key: KEY`.
+    XApiKey,
+    /// `api-key: KEY`.
+    ApiKey,
+    /// `x-goog-api-key: KEY`.
+    XGoogApiKey,
+}
+
+impl KeyHeader {
+    /// Returns the header's name, and the text before the key.
+    pub(super) const fn parts(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Bearer => ("authorization", "Bearer "),
+            Self::XApiKey => ("x-api-key", ""),
+            Self::ApiKey => ("api-key", ""),
+            Self::XGoogApiKey => ("x-goog-api-key", ""),
+        }
+    }
+}
+
 /// The endpoint of a provider.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
@@ -68,6 +93,10 @@ pub struct Endpoint {
     pub key: Option<SecretString>,
     /// The source of the key, for hints: `ANTHROPIC_API_KEY`.
     pub key_name: String,
+    /// The header with the key.
+    pub key_header: KeyHeader,
+    /// Further headers of every request; their values may be secret.
+    pub headers: Vec<(String, SecretString)>,
     /// The timeouts.
     pub timeouts: Timeouts,
 }
@@ -77,7 +106,15 @@ impl Endpoint {
     pub fn new(name: impl Into<String>, base_url: impl Into<String>, key_name: impl Into<String>) -> Self {
         let base_url = base_url.into();
         let timeouts = Timeouts::for_url(&base_url);
-        Self { name: name.into(), base_url, key: None, key_name: key_name.into(), timeouts }
+        Self {
+            name: name.into(),
+            base_url,
+            key: None,
+            key_name: key_name.into(),
+            key_header: KeyHeader::Bearer,
+            headers: Vec::new(),
+            timeouts,
+        }
     }
 
     /// Sets the key.

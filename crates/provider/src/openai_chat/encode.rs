@@ -44,7 +44,9 @@ pub(super) fn body(request: &Request, compat: &Compat, provider: &str) -> Value 
             ToolChoice::None => {}
         }
     }
-    body.extend(thinking(request, compat.thinking_format).map(|(name, value)| (name.to_owned(), value)));
+    for (name, value) in thinking(request, compat.thinking_format) {
+        body.insert(name.to_owned(), value);
+    }
     if let Some(temperature) = request.temperature.filter(|_| takes_temperature(request, compat)) {
         body.insert("temperature".into(), json!(temperature));
     }
@@ -54,24 +56,29 @@ pub(super) fn body(request: &Request, compat: &Compat, provider: &str) -> Value 
     Value::Object(body)
 }
 
-/// Returns the parameter of thinking, if the model has one.
-fn thinking(request: &Request, format: ThinkingFormat) -> Option<(&'static str, Value)> {
+/// Returns the parameters of thinking; none for a model that doesn't think.
+fn thinking(request: &Request, format: ThinkingFormat) -> Vec<(&'static str, Value)> {
     let control = request.model.thinking;
-    control.least()?;
+    if control.least().is_none() {
+        return Vec::new();
+    }
     let is_on = request.thinking != ThinkingLevel::Off;
-    let effort = control.effort(request.thinking);
+    let named = control.effort(request.thinking);
+    let effort = named.map(|effort| ("reasoning_effort", json!(effort)));
+    let kind = ("thinking", json!({ "type": if is_on { "enabled" } else { "disabled" } }));
     match format {
-        ThinkingFormat::None => None,
-        ThinkingFormat::ReasoningEffort => Some(("reasoning_effort", json!(effort?))),
+        ThinkingFormat::None => Vec::new(),
+        ThinkingFormat::ReasoningEffort => effort.into_iter().collect(),
         ThinkingFormat::Reasoning => {
-            let value = effort.map_or(json!({ "enabled": false }), |effort| json!({ "effort": effort }));
-            Some(("reasoning", value))
+            let value = named.map_or(json!({ "enabled": false }), |effort| json!({ "effort": effort }));
+            vec![("reasoning", value)]
         }
-        ThinkingFormat::ThinkingType => {
-            Some(("thinking", json!({ "type": if is_on { "enabled" } else { "disabled" } })))
+        ThinkingFormat::ThinkingType => vec![kind],
+        ThinkingFormat::ThinkingTypeAndEffort => [kind].into_iter().chain(effort).collect(),
+        ThinkingFormat::EnableThinking => vec![("enable_thinking", json!(is_on))],
+        ThinkingFormat::ChatTemplate => {
+            vec![("chat_template_kwargs", json!({ "enable_thinking": is_on }))]
         }
-        ThinkingFormat::EnableThinking => Some(("enable_thinking", json!(is_on))),
-        ThinkingFormat::ChatTemplate => Some(("chat_template_kwargs", json!({ "enable_thinking": is_on }))),
     }
 }
 
@@ -123,7 +130,7 @@ impl MessageEncoder<'_> {
         if self.compat.answer_after_results {
             messages = with_answers_after_results(messages);
         }
-        if self.compat.cache_marks {
+        if self.compat.cache_marks.iter().any(|start| request.model.id.starts_with(start)) {
             mark_cached(&mut messages);
         }
         messages
@@ -139,11 +146,9 @@ impl MessageEncoder<'_> {
         let empty = if self.compat.empty_content { json!("") } else { Value::Null };
         let content = if texts.is_empty() { empty } else { json!(texts.join("\n")) };
         let mut message = json!({ "role": "assistant", "content": content });
-        if is_own && !self.compat.thinking_field.is_empty() {
-            let thinking: Vec<&str> = answer.content.iter().filter_map(thinking_of).collect();
-            if !thinking.is_empty() {
-                message[self.compat.thinking_field] = json!(thinking.join("\n"));
-            }
+        let thinking: Vec<&str> = answer.content.iter().filter(|_| is_own).filter_map(thinking_of).collect();
+        if !self.compat.thinking_field.is_empty() && !(thinking.is_empty() && calls.is_empty()) {
+            message[self.compat.thinking_field] = json!(thinking.join("\n"));
         }
         if !calls.is_empty() {
             message["tool_calls"] = Value::Array(calls);

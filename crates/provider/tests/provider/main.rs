@@ -17,6 +17,7 @@ use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_provider::catalog;
 use tiller_provider::compat::Compat;
+use tiller_provider::descriptor::ProviderDescriptor;
 use tiller_provider::{
     Anthropic, Endpoint, OpenAiChat, Provider, ProviderError, Request, StreamEvent, ToolChoice,
 };
@@ -32,7 +33,10 @@ fn anthropic(server: &MockServer) -> Anthropic {
 }
 
 fn anthropic_endpoint(server: &MockServer) -> Endpoint {
-    Endpoint::new("anthropic", &server.url, "ANTHROPIC_API_KEY").with_key("hush-hush-key".into())
+    ProviderDescriptor::find("anthropic")
+        .unwrap()
+        .endpoint(Some(&server.url))
+        .with_key("hush-hush-key".into())
 }
 
 fn open_ai(server: &MockServer) -> OpenAiChat {

@@ -1,0 +1,213 @@
+//! The rows of the providers. Servers, headers and quirks as in each provider's documentation, seen 2026-11-23.
+
+use super::{ProviderDescriptor, WireFormat};
+use crate::compat::{CallIds, Compat, MaxTokensField, ThinkingFormat};
+use crate::http::KeyHeader;
+
+/// A provider with Chat Completions and a bearer token.
+const fn chat(
+    names: (&'static str, &'static str),
+    variables: (&'static str, &'static str),
+    base_url: &'static str,
+    page: &'static str,
+    compat: Compat,
+) -> ProviderDescriptor {
+    ProviderDescriptor {
+        name: names.0,
+        display_name: names.1,
+        key_variable: variables.0,
+        key_header: KeyHeader::Bearer,
+        page,
+        base_url_variable: variables.1,
+        base_url,
+        wire_format: WireFormat::OpenAiChat,
+        wire_format_elsewhere: WireFormat::OpenAiChat,
+        compat,
+    }
+}
+
+/// A provider with Anthropic's Messages.
+const fn messages(
+    names: (&'static str, &'static str),
+    variables: (&'static str, &'static str),
+    base_url: &'static str,
+    page: &'static str,
+) -> ProviderDescriptor {
+    ProviderDescriptor {
+        key_header: KeyHeader::XApiKey,
+        wire_format: WireFormat::AnthropicMessages,
+        wire_format_elsewhere: WireFormat::AnthropicMessages,
+        ..chat(names, variables, base_url, page, Compat::COMMON)
+    }
+}
+
+const COMPLETION_TOKENS: Compat =
+    Compat { max_tokens_field: MaxTokensField::MaxCompletionTokens, ..Compat::COMMON };
+
+/// Servers that want the thinking of earlier answers back.
+const THINKING_BACK: Compat = Compat { thinking_field: "reasoning_content", ..Compat::COMMON };
+
+/// Servers that run open models with their chat templates.
+const CHAT_TEMPLATE: Compat = Compat { thinking_format: ThinkingFormat::ChatTemplate, ..Compat::COMMON };
+
+/// The providers that need a key, in the order in which models are searched and listed.
+pub const PROVIDERS: &[ProviderDescriptor] = &[
+    messages(
+        ("anthropic", "Anthropic"),
+        ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+        "https://api.anthropic.com",
+        "platform.claude.com/settings/keys",
+    ),
+    chat(
+        ("openai", "OpenAI"),
+        ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+        "https://api.openai.com/v1",
+        "platform.openai.com/api-keys",
+        Compat::OPENAI,
+    ),
+    chat(
+        ("openrouter", "OpenRouter"),
+        ("OPENROUTER_API_KEY", "OPENROUTER_BASE_URL"),
+        "https://openrouter.ai/api/v1",
+        "openrouter.ai/settings/keys",
+        Compat { thinking_format: ThinkingFormat::Reasoning, cache_marks: &["anthropic/"], ..Compat::COMMON },
+    ),
+    chat(
+        ("xai", "xAI"),
+        ("XAI_API_KEY", "XAI_BASE_URL"),
+        "https://api.x.ai/v1",
+        "console.x.ai",
+        COMPLETION_TOKENS,
+    ),
+    chat(
+        ("deepseek", "DeepSeek"),
+        ("DEEPSEEK_API_KEY", "DEEPSEEK_BASE_URL"),
+        "https://api.deepseek.com",
+        "platform.deepseek.com/api_keys",
+        Compat { thinking_format: ThinkingFormat::ThinkingTypeAndEffort, ..THINKING_BACK },
+    ),
+    chat(
+        ("mistral", "Mistral"),
+        ("MISTRAL_API_KEY", "MISTRAL_BASE_URL"),
+        "https://api.mistral.ai/v1",
+        "console.mistral.ai/api-keys",
+        // It refuses unknown fields, and sends usage unasked.
+        Compat { streams_usage: false, call_ids: CallIds::NineAlphanumeric, ..Compat::COMMON },
+    ),
+    chat(
+        ("groq", "Groq"),
+        ("GROQ_API_KEY", "GROQ_BASE_URL"),
+        "https://api.groq.com/openai/v1",
+        "console.groq.com/keys",
+        COMPLETION_TOKENS,
+    ),
+    chat(
+        ("moonshot", "Moonshot AI (Kimi)"),
+        ("MOONSHOT_API_KEY", "MOONSHOT_BASE_URL"),
+        "https://api.moonshot.ai/v1",
+        "platform.kimi.ai/console/api-keys",
+        Compat {
+            max_tokens_field: MaxTokensField::MaxCompletionTokens,
+            thinking_format: ThinkingFormat::ThinkingType,
+            cache_key: true,
+            ..THINKING_BACK
+        },
+    ),
+    chat(
+        ("zai", "Z.AI (GLM)"),
+        ("ZAI_API_KEY", "ZAI_BASE_URL"),
+        "https://api.z.ai/api/paas/v4",
+        "z.ai/manage-apikey/apikey-list",
+        Compat {
+            thinking_format: ThinkingFormat::ThinkingTypeAndEffort,
+            tool_choice_none: false,
+            ..THINKING_BACK
+        },
+    ),
+    chat(
+        ("cerebras", "Cerebras"),
+        ("CEREBRAS_API_KEY", "CEREBRAS_BASE_URL"),
+        "https://api.cerebras.ai/v1",
+        "cloud.cerebras.ai",
+        COMPLETION_TOKENS,
+    ),
+    chat(
+        ("together", "Together AI"),
+        ("TOGETHER_API_KEY", "TOGETHER_BASE_URL"),
+        "https://api.together.ai/v1",
+        "api.together.ai/settings/api-keys",
+        Compat::COMMON,
+    ),
+    chat(
+        ("fireworks", "Fireworks AI"),
+        ("FIREWORKS_API_KEY", "FIREWORKS_BASE_URL"),
+        "https://api.fireworks.ai/inference/v1",
+        "app.fireworks.ai/settings/users/api-keys",
+        THINKING_BACK,
+    ),
+    messages(
+        ("minimax", "MiniMax"),
+        ("MINIMAX_API_KEY", "MINIMAX_BASE_URL"),
+        "https://api.minimax.io/anthropic",
+        "platform.minimax.io",
+    ),
+    chat(
+        ("huggingface", "Hugging Face"),
+        ("HF_TOKEN", "HF_BASE_URL"),
+        "https://router.huggingface.co/v1",
+        "huggingface.co/settings/tokens",
+        Compat::COMMON,
+    ),
+    chat(
+        ("nvidia", "NVIDIA NIM"),
+        ("NVIDIA_API_KEY", "NVIDIA_BASE_URL"),
+        "https://integrate.api.nvidia.com/v1",
+        "build.nvidia.com/settings/api-keys",
+        CHAT_TEMPLATE,
+    ),
+    chat(
+        ("vercel", "Vercel AI Gateway"),
+        ("AI_GATEWAY_API_KEY", "AI_GATEWAY_BASE_URL"),
+        "https://ai-gateway.vercel.sh/v1",
+        "vercel.com/ai-gateway",
+        Compat { thinking_format: ThinkingFormat::Reasoning, ..Compat::COMMON },
+    ),
+    messages(
+        ("bedrock", "Amazon Bedrock (Claude)"),
+        ("AWS_BEARER_TOKEN_BEDROCK", "BEDROCK_BASE_URL"),
+        "https://bedrock-mantle.us-east-1.api.aws/anthropic",
+        "docs.aws.amazon.com/bedrock/latest/userguide/api-keys.html",
+    ),
+];
+
+/// The servers that run on the user's machine, in the order in which they are asked for models.
+pub const LOCAL_SERVERS: &[ProviderDescriptor] = &[
+    chat(
+        ("ollama", "Ollama"),
+        ("OLLAMA_API_KEY", "OLLAMA_BASE_URL"),
+        "http://127.0.0.1:11434/v1",
+        "ollama.com",
+        Compat::COMMON,
+    ),
+    chat(
+        ("lmstudio", "LM Studio"),
+        ("LMSTUDIO_API_KEY", "LMSTUDIO_BASE_URL"),
+        "http://127.0.0.1:1234/v1",
+        "lmstudio.ai",
+        Compat::COMMON,
+    ),
+    chat(
+        ("llamacpp", "llama.cpp"),
+        ("LLAMACPP_API_KEY", "LLAMACPP_BASE_URL"),
+        "http://127.0.0.1:8080/v1",
+        "github.com/ggml-org/llama.cpp",
+        Compat { thinking_field: "reasoning_content", ..CHAT_TEMPLATE },
+    ),
+    chat(
+        ("vllm", "vLLM"),
+        ("VLLM_API_KEY", "VLLM_BASE_URL"),
+        "http://127.0.0.1:8000/v1",
+        "docs.vllm.ai",
+        CHAT_TEMPLATE,
+    ),
+];
