@@ -9,9 +9,8 @@ mod encode;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use reqwest::header::HeaderValue;
+use reqwest::header::{HeaderMap, HeaderValue};
 
-use super::error::ProviderFault;
 use super::http::{Endpoint, Post, Wire};
 use super::{Provider, ProviderError, ProviderStream, Request};
 use decode::MessagesDecoder;
@@ -42,14 +41,14 @@ impl Anthropic {
         self.wire.decode(pieces, MessagesDecoder::default())
     }
 
-    fn post(&self, request: &Request) -> Result<Post, ProviderFault> {
-        let mut headers = self.wire.headers()?;
+    fn post(&self, request: &Request) -> Post {
+        let mut headers = HeaderMap::new();
         headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
         let plan = encode::ThinkingPlan::new(request);
         if plan.sends_binding() {
             headers.insert("anthropic-beta", HeaderValue::from_static(BINDING_CONTROLS));
         }
-        Ok(Post { path: "/v1/messages", headers, body: encode::body(request, &plan, self.wire.name()) })
+        Post { path: "/v1/messages", headers, body: encode::body(request, &plan, self.wire.name()) }
     }
 }
 

@@ -3,6 +3,7 @@
 //! A wire format supplies the request's body and a [`Decode`] for the events; this module handles timeouts, statuses
 //! and the removal of secrets. The engine retries requests, because it reports retries to the user.
 
+mod api_key;
 mod decode;
 mod endpoint;
 mod fault;
@@ -24,9 +25,11 @@ use tokio::time::{Instant, timeout_at};
 
 use super::error::{ErrorResponse, ProviderFault, Stage, classify, hints, parse_error_response, retry_after};
 use super::{FailureKind, ProviderError, ProviderStream};
+pub use api_key::ApiKey;
 pub(super) use decode::{Damage, Decode, incomplete, trace};
 pub use endpoint::{Endpoint, KeyHeader, Timeouts};
-use fault::{ResponseTimeout, causes, connection_fault, explain, host};
+pub(super) use fault::explain;
+use fault::{ResponseTimeout, causes, connection_fault, host};
 use response::ResponseStream;
 
 /// Timeout for reading an error's body.
@@ -34,6 +37,12 @@ const ERROR_BODY: Duration = Duration::from_secs(10);
 
 /// Maximum size of an error's body, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
+
+/// Timeout for a JSON document.
+const DOCUMENT: Duration = Duration::from_secs(30);
+
+/// Maximum size of a JSON document, in bytes: the longest list of models has about 2 MB.
+const MAX_DOCUMENT_BYTES: usize = 16 * 1024 * 1024;
 
 /// Installs ring as the process's crypto provider. rustls has none by default, and building a client without one
 /// panics. Further calls do nothing, and a provider that an embedder has installed stays.
@@ -93,9 +102,10 @@ impl Wire {
     }
 
     /// Returns the headers with the key, if there is one, and those that the user added.
-    pub(super) fn headers(&self) -> Result<HeaderMap, ProviderFault> {
+    async fn access_headers(&self) -> Result<HeaderMap, ProviderFault> {
         let mut headers = HeaderMap::new();
         if let Some(key) = &self.endpoint.key {
+            let key = key.resolve().await?;
             let (name, prefix) = self.endpoint.key_header.parts();
             let value = secret_value(&format!("{prefix}{}", key.expose_secret().trim()))
                 .ok_or_else(|| ProviderFault::new(FailureKind::Auth, "the API key has invalid characters"))?;
@@ -113,19 +123,11 @@ impl Wire {
     }
 
     /// Sends `post` and decodes the answer. Nothing happens before the stream is polled.
-    pub(super) fn stream(
-        self: &Arc<Self>,
-        post: Result<Post, ProviderFault>,
-        decoder: impl Decode + 'static,
-    ) -> ProviderStream {
+    pub(super) fn stream(self: &Arc<Self>, post: Post, decoder: impl Decode + 'static) -> ProviderStream {
         let wire = Arc::clone(self);
         let opened = async move {
             let deadline = Instant::now() + wire.endpoint.timeouts.first_byte;
-            let response = match post {
-                Ok(post) => wire.open(post, deadline).await,
-                Err(fault) => Err(fault),
-            };
-            match response {
+            match wire.open(post, deadline).await {
                 Ok(response) => {
                     let endpoint = Arc::clone(&wire.endpoint);
                     Ok(ResponseStream::new(endpoint, response, decoder, deadline).into_stream())
@@ -153,7 +155,8 @@ impl Wire {
 
     async fn open(&self, post: Post, deadline: Instant) -> Result<Response, ProviderFault> {
         let url = format!("{}{}", self.endpoint.base_url.trim_end_matches('/'), post.path);
-        let request = self.client.post(url).headers(post.headers).json(&post.body).build();
+        let access = self.access_headers().await?;
+        let request = self.client.post(url).headers(post.headers).headers(access).json(&post.body).build();
         let request = request.map_err(|error| self.unreachable(error))?;
         let (provider, started) = (self.name(), Instant::now());
         let bytes = request.body().and_then(Body::as_bytes).map_or(0, <[u8]>::len);
@@ -166,8 +169,34 @@ impl Wire {
         tracing::debug!(provider, status, took_ms = took.as_millis(), "received the response's head");
         match response.status().as_u16() {
             200..=299 if is_stream(response.headers()) => Ok(response),
-            _ => Err(parse_error(response).await),
+            _ => {
+                let fault = parse_error(response).await;
+                if let (FailureKind::Auth, Some(key)) = (fault.failure, &self.endpoint.key) {
+                    key.forget();
+                }
+                Err(fault)
+            }
         }
+    }
+
+    /// Reads a JSON document.
+    pub(super) async fn get(&self, path: &str) -> Result<Value, ProviderFault> {
+        let url = format!("{}{path}", self.endpoint.base_url.trim_end_matches('/'));
+        let access = self.access_headers().await?;
+        let request = self.client.get(url).headers(access).header("anthropic-version", "2023-06-01");
+        let deadline = Instant::now() + DOCUMENT;
+        let response = match timeout_at(deadline, request.send()).await {
+            Ok(response) => response.map_err(|error| self.unreachable(error))?,
+            Err(_) => return Err(ProviderFault::new(FailureKind::Interrupted, "no answer")),
+        };
+        if !response.status().is_success() {
+            return Err(parse_error(response).await);
+        }
+        let body = body_text(response, deadline, MAX_DOCUMENT_BYTES).await;
+        serde_json::from_str(&body).map_err(|_| {
+            ProviderFault::new(FailureKind::Fatal, format!("expected JSON, got {}", quote_start(&body)))
+                .with_hint("check the base URL")
+        })
     }
 
     fn unreachable(&self, error: reqwest::Error) -> ProviderFault {
@@ -202,7 +231,7 @@ fn is_stream(headers: &HeaderMap) -> bool {
 async fn parse_error(response: Response) -> ProviderFault {
     let status = response.status().as_u16();
     let headers = response.headers().clone();
-    let body = error_text(response).await;
+    let body = body_text(response, Instant::now() + ERROR_BODY, MAX_ERROR_BYTES).await;
     let error = parse_error_response(status, &body);
     match status {
         200..=299 if error.message.is_empty() || body.starts_with('<') => ProviderFault::new(
@@ -229,15 +258,14 @@ fn quote_start(body: &str) -> String {
     }
 }
 
-/// Reads as much of an error's body as arrives before the timeout.
-async fn error_text(response: Response) -> String {
-    let deadline = Instant::now() + ERROR_BODY;
+/// Reads as much of a body as arrives before the deadline, at most `limit` bytes.
+async fn body_text(response: Response, deadline: Instant, limit: usize) -> String {
     let mut body = Vec::new();
     let mut bytes = response.bytes_stream();
     while let Ok(Some(Ok(chunk))) = timeout_at(deadline, bytes.next()).await {
         body.extend_from_slice(&chunk);
-        if body.len() > MAX_ERROR_BYTES {
-            body.truncate(MAX_ERROR_BYTES);
+        if body.len() > limit {
+            body.truncate(limit);
             break;
         }
     }

@@ -12,6 +12,8 @@ pub mod demo;
 pub mod descriptor;
 pub mod error;
 mod http;
+pub mod local_servers;
+pub mod model_list;
 pub mod openai_chat;
 mod placeholders;
 pub mod registry;
@@ -32,7 +34,7 @@ use tiller_core::unit::Tokens;
 pub use anthropic::Anthropic;
 pub use catalog::{ImageInput, ModelFacts, ThinkingControl};
 pub use error::{FailureKind, ProviderError};
-pub use http::{Endpoint, KeyHeader, Timeouts, ensure_crypto};
+pub use http::{ApiKey, Endpoint, KeyHeader, Timeouts, ensure_crypto};
 pub use openai_chat::OpenAiChat;
 pub use registry::{
     CycleDirection, FactSource, Model, ModelError, ProviderRegistry, ResolvedModel, ScopedModel,

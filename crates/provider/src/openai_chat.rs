@@ -9,8 +9,8 @@ mod encode;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use reqwest::header::HeaderMap;
 
-use super::error::ProviderFault;
 use super::http::{Endpoint, Post, Wire};
 use super::{Provider, ProviderError, ProviderStream, Request};
 use crate::compat::Compat;
@@ -42,10 +42,10 @@ impl OpenAiChat {
         self.wire.decode(pieces, ChatDecoder::new("decoded".into()))
     }
 
-    fn post(&self, request: &Request) -> Result<Post, ProviderFault> {
+    fn post(&self, request: &Request) -> Post {
         let compat = request.model.compat.as_ref().unwrap_or(&self.compat);
         let body = encode::body(request, compat, self.wire.name());
-        Ok(Post { path: "/chat/completions", headers: self.wire.headers()?, body })
+        Post { path: "/chat/completions", headers: HeaderMap::new(), body }
     }
 }
 

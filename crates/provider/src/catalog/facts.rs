@@ -1,6 +1,6 @@
 //! The facts about a model, listed or assumed.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::{Tokens, Usd};
 
@@ -70,7 +70,7 @@ impl ModelFacts {
 }
 
 /// Prices in US dollars per million tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Price {
     /// Input.

@@ -5,6 +5,8 @@ use std::time::Duration;
 use reqwest::Url;
 use secrecy::SecretString;
 
+use super::api_key::ApiKey;
+
 /// Timeout for a connection: longer than any handshake takes.
 const CONNECT: Duration = Duration::from_secs(30);
 
@@ -90,7 +92,7 @@ pub struct Endpoint {
     /// The URL to which the paths of the wire format are appended, with or without a trailing slash.
     pub base_url: String,
     /// The key; a local server needs none.
-    pub key: Option<SecretString>,
+    pub key: Option<ApiKey>,
     /// The source of the key, for hints: `ANTHROPIC_API_KEY`.
     pub key_name: String,
     /// The header with the key.
@@ -120,6 +122,12 @@ impl Endpoint {
     /// Sets the key.
     #[must_use]
     pub fn with_key(self, key: SecretString) -> Self {
+        self.with_api_key(ApiKey::new(key))
+    }
+
+    /// Sets a key that may have to be loaded.
+    #[must_use]
+    pub fn with_api_key(self, key: ApiKey) -> Self {
         Self { key: Some(key), ..self }
     }
 }

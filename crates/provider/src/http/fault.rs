@@ -3,8 +3,8 @@
 use std::error::Error as _;
 
 use reqwest::Url;
-use secrecy::ExposeSecret;
 
+use super::api_key::{ApiKey, exposed};
 use super::endpoint::{Endpoint, Timeouts};
 use crate::error::{
     ConnectionFailure, FailureKind, ProviderError, ProviderFault, Stage, hints, redact_secrets,
@@ -77,8 +77,9 @@ pub(super) fn connection_fault(endpoint: &Endpoint, error: &reqwest::Error, stag
 }
 
 /// Adds the provider's name and the hint to a fault, and removes secrets.
-pub(super) fn explain(endpoint: &Endpoint, fault: ProviderFault) -> ProviderError {
-    let key = endpoint.key.as_ref().map(ExposeSecret::expose_secret);
+pub(crate) fn explain(endpoint: &Endpoint, fault: ProviderFault) -> ProviderError {
+    let key = endpoint.key.as_ref().and_then(ApiKey::known);
+    let key = exposed(key.as_ref());
     let hint = fault.hint.or_else(|| {
         let is_present = endpoint.key.is_some();
         let advice = || hints::for_key(&endpoint.name, &endpoint.key_name, is_present);

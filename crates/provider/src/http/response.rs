@@ -7,10 +7,10 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use reqwest::Response;
-use secrecy::ExposeSecret;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
+use super::api_key::{ApiKey, exposed};
 use super::decode::{Damage, Decode};
 use super::endpoint::Endpoint;
 use super::fault::{ResponseTimeout, connection_fault, explain};
@@ -143,7 +143,8 @@ impl<D: Decode + 'static> ResponseStream<D> {
     fn redact_trace(&self, part: StreamEvent) -> StreamEvent {
         match part {
             StreamEvent::Trace { name, data: Value::Object(mut fields) } => {
-                let key = self.endpoint.key.as_ref().map(ExposeSecret::expose_secret);
+                let key = self.endpoint.key.as_ref().and_then(ApiKey::known);
+                let key = exposed(key.as_ref());
                 for value in fields.values_mut() {
                     if let Value::String(text) = value {
                         *text = redact_secrets(text, key);

@@ -147,7 +147,8 @@ impl MessageEncoder<'_> {
         let content = if texts.is_empty() { empty } else { json!(texts.join("\n")) };
         let mut message = json!({ "role": "assistant", "content": content });
         let thinking: Vec<&str> = answer.content.iter().filter(|_| is_own).filter_map(thinking_of).collect();
-        if !self.compat.thinking_field.is_empty() && !(thinking.is_empty() && calls.is_empty()) {
+        let has_field = !self.compat.thinking_field.is_empty();
+        if has_field && (!thinking.is_empty() || !calls.is_empty()) {
             message[self.compat.thinking_field] = json!(thinking.join("\n"));
         }
         if !calls.is_empty() {

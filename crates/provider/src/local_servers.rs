@@ -1,0 +1,147 @@
+//! Model servers on this machine: which of them answer, and which models they serve with which window.
+//!
+//! A server is asked at its own interface, because Chat Completions don't tell the window that a model really has:
+//! Ollama serves 4,096 tokens unless told otherwise, and cuts longer prompts silently.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use reqwest::{Client, Url};
+use serde_json::{Value, json};
+use tiller_core::unit::Tokens;
+
+use crate::catalog::ModelFacts;
+use crate::descriptor::ProviderDescriptor;
+use crate::http::ensure_crypto;
+use crate::model_list::{ListedModel, parse_page};
+
+/// Timeout of a connection: a local server accepts at once.
+const CONNECT: Duration = Duration::from_millis(300);
+
+/// Timeout of an answer.
+const ANSWER: Duration = Duration::from_secs(3);
+
+/// The window with which Ollama loads a model that doesn't set one, on a machine with little graphics memory.
+const OLLAMA_WINDOW: u64 = 4_096;
+
+/// Maximum number of models whose details are asked from Ollama.
+const MAX_DETAILS: usize = 50;
+
+/// Asks a local server for its models; `None` if nothing answers there, or another program does.
+pub async fn find_models(server: &ProviderDescriptor, base_url: &str) -> Option<Vec<ModelFacts>> {
+    ensure_crypto();
+    let client = Client::builder().connect_timeout(CONNECT).timeout(ANSWER).no_proxy().build().ok()?;
+    let root = Url::parse(base_url).ok()?;
+    let server_client = ServerClient { client, root };
+    let models = match server.name {
+        "ollama" => server_client.ollama().await?,
+        "llamacpp" => server_client.llamacpp().await?,
+        "lmstudio" => parse_page(&server_client.get("/api/v0/models").await?)?.models,
+        _ => {
+            let models = parse_page(&server_client.get("/v1/models").await?)?.models;
+            models.into_iter().filter(|model| model.window.is_some()).collect()
+        }
+    };
+    let facts: Vec<ModelFacts> = models.iter().map(|model| model.facts(server.name)).collect();
+    (!facts.is_empty()).then_some(facts)
+}
+
+struct ServerClient {
+    client: Client,
+    /// The server's address; its path is replaced.
+    root: Url,
+}
+
+impl ServerClient {
+    fn url(&self, path: &str) -> Url {
+        let mut url = self.root.clone();
+        url.set_path(path);
+        url
+    }
+
+    async fn get(&self, path: &str) -> Option<Value> {
+        let response = self.client.get(self.url(path)).send().await.ok()?;
+        response.error_for_status().ok()?.json().await.ok()
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> Option<Value> {
+        let response = self.client.post(self.url(path)).json(body).send().await.ok()?;
+        response.error_for_status().ok()?.json().await.ok()
+    }
+
+    async fn ollama(&self) -> Option<Vec<ListedModel>> {
+        let tags = self.get("/api/tags").await?;
+        let loaded = self.get("/api/ps").await.unwrap_or_default();
+        let names = tags["models"].as_array()?.iter().filter_map(|model| model["name"].as_str());
+        let models = names.take(MAX_DETAILS).map(async |name| {
+            let details = self.post("/api/show", &json!({ "model": name })).await.unwrap_or_default();
+            ollama_model(name, &details, &loaded)
+        });
+        Some(join_all(models).await.into_iter().flatten().collect())
+    }
+
+    async fn llamacpp(&self) -> Option<Vec<ListedModel>> {
+        let properties = self.get("/props").await?;
+        let window = properties["default_generation_settings"]["n_ctx"].as_u64()?;
+        let images = properties["modalities"]["vision"].as_bool();
+        let models = parse_page(&self.get("/v1/models").await?)?.models;
+        let with_window = |model: ListedModel| ListedModel { window: Some(Tokens(window)), images, ..model };
+        Some(models.into_iter().map(with_window).collect())
+    }
+}
+
+/// Returns a model of Ollama with its window: as loaded, else as its file sets it, else Ollama's default. `None` for one
+/// that can't call tools.
+fn ollama_model(name: &str, details: &Value, loaded: &Value) -> Option<ListedModel> {
+    let capabilities = details["capabilities"].as_array();
+    let can = |capability: &str| capabilities.map(|list| list.iter().any(|item| item == capability));
+    if can("tools") == Some(false) {
+        return None;
+    }
+    let running =
+        loaded["models"].as_array().and_then(|list| list.iter().find(|model| model["name"] == name));
+    let as_loaded = running.and_then(|model| model["context_length"].as_u64());
+    let parameters = details["parameters"].as_str().unwrap_or_default();
+    let as_set = parameters.lines().find_map(|line| line.strip_prefix("num_ctx")?.trim().parse().ok());
+    let trained = details["model_info"]
+        .as_object()
+        .and_then(|info| info.iter().find(|(key, _)| key.ends_with(".context_length")))
+        .and_then(|(_, length)| length.as_u64());
+    let window: u64 = as_loaded.or(as_set).unwrap_or(OLLAMA_WINDOW);
+    Some(ListedModel {
+        id: name.to_owned(),
+        window: Some(Tokens(window.min(trained.unwrap_or(u64::MAX)))),
+        images: can("vision"),
+        thinks: can("thinking"),
+        ..ListedModel::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ollama_window_is_the_one_really_served() {
+        let details = |parameters: &str, capabilities: &[&str]| {
+            json!({
+                "parameters": parameters,
+                "capabilities": capabilities,
+                "model_info": {"qwen3.context_length": 40_960},
+            })
+        };
+        let loaded = json!({"models": [{"name": "a", "context_length": 8_192}]});
+        let window = |name: &str, parameters: &str| {
+            ollama_model(name, &details(parameters, &["completion", "tools"]), &loaded).unwrap().window
+        };
+        assert_eq!(window("b", ""), Some(Tokens(4_096)));
+        assert_eq!(window("b", "stop \"x\"\nnum_ctx                        32768"), Some(Tokens(32_768)));
+        assert_eq!(window("b", "num_ctx 99999"), Some(Tokens(40_960)), "never more than trained");
+        assert_eq!(window("a", "num_ctx 32768"), Some(Tokens(8_192)), "as loaded");
+        assert_eq!(ollama_model("c", &details("", &["completion"]), &loaded), None, "no tools");
+        let model = ollama_model("d", &details("", &["tools", "vision", "thinking"]), &loaded).unwrap();
+        assert_eq!((model.images, model.thinks), (Some(true), Some(true)));
+        let unknown = ollama_model("e", &Value::Null, &Value::Null).unwrap();
+        assert_eq!((unknown.window, unknown.images), (Some(Tokens(4_096)), None), "an old version");
+    }
+}

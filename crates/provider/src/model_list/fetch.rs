@@ -1,0 +1,61 @@
+//! Asking a server for its list of models.
+
+use std::sync::Arc;
+
+use super::{ListedModel, ModelPage, parse_page};
+use crate::descriptor::WireFormat;
+use crate::error::ProviderFault;
+use crate::http::{Endpoint, Wire, explain};
+use crate::{FailureKind, ProviderError};
+
+/// Maximum number of pages, in case a server never ends its list.
+const MAX_PAGES: usize = 50;
+
+/// Asks a server for its models.
+///
+/// # Errors
+/// When the server can't be reached, refuses the request, or answers with something else than a list of models.
+pub async fn fetch(endpoint: &Endpoint, format: WireFormat) -> Result<Vec<ListedModel>, ProviderError> {
+    let wire = Arc::new(Wire::new(endpoint.clone())?);
+    let first = match format {
+        WireFormat::AnthropicMessages => "/v1/models?limit=1000",
+        WireFormat::OpenAiChat => "/models",
+    };
+    let (mut models, mut path) = (Vec::new(), first.to_owned());
+    for _ in 0..MAX_PAGES {
+        let body = wire.get(&path).await.map_err(|fault| explain(endpoint, fault))?;
+        let Some(ModelPage { models: found, next }) = parse_page(&body) else {
+            let fault = ProviderFault::new(FailureKind::Fatal, "the answer is no list of models");
+            return Err(explain(endpoint, fault.with_hint("check the base URL")));
+        };
+        models.extend(found);
+        match next {
+            Some(next) => path = next_path(first, &next),
+            None => break,
+        }
+    }
+    Ok(models)
+}
+
+/// Returns the path of the next page: with the query of `next` if it is an address, else with `next` added to the first
+/// page's.
+fn next_path(first: &str, next: &str) -> String {
+    let (path, size) = first.split_once('?').unwrap_or((first, ""));
+    match next.split_once('?') {
+        Some((_, query)) => format!("{path}?{query}"),
+        None if size.is_empty() => format!("{path}?{next}"),
+        None => format!("{path}?{size}&{next}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn next_path_keeps_the_size_of_a_page() {
+        assert_eq!(next_path("/v1/models?limit=1000", "after_id=x"), "/v1/models?limit=1000&after_id=x");
+        assert_eq!(next_path("/models", "/api/v1/models?offset=500"), "/models?offset=500");
+        assert_eq!(next_path("/models", "pageToken=t"), "/models?pageToken=t");
+    }
+}
