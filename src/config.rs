@@ -1,8 +1,8 @@
 //! Configuration: the only code that reads settings files, environment variables and API keys.
 //!
 //! Settings are merged in this order: defaults, the user's `settings.json`, that of a trusted project, the
-//! environment, flags. API keys come from the environment, then the user's `.env`, then a trusted project's
-//! `.env`, then `auth.json`; they are never settings and never printed.
+//! environment, flags. API keys come from `models.json`, then the environment, then the user's `.env`, then a trusted
+//! project's `.env`, then `auth.json`; they are never settings and never printed.
 
 mod auth;
 mod dirs;
@@ -16,11 +16,14 @@ mod import_dirs;
 mod invalid;
 mod mcp;
 mod mcp_logins;
+mod models;
 mod rules;
+mod seen_models;
 mod trust;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use secrecy::SecretString;
 use serde_json::Value;
@@ -30,7 +33,8 @@ use crate::agent::extension::command_hook::HookSettings;
 use crate::files::{self, CONFIG_LIMIT};
 use crate::policy::{ConfiguredRules, RuleSource};
 use crate::protected_path::{ProtectedPaths, home_names};
-use crate::provider::descriptor::ProviderDescriptor;
+use crate::provider::descriptor::{LOCAL_SERVERS, PROVIDERS, ProviderDescriptor};
+use crate::provider::model_list::ListedModel;
 use crate::setting::{
     self, InvalidSetting, Setting, SettingScope, SettingSource, SettingValue, Settings, TABLE,
 };
@@ -46,7 +50,10 @@ pub use import_dirs::ImportDirs;
 pub use invalid::WrongSetting;
 pub use mcp::ServerFile;
 pub use mcp_logins::McpLogins;
+pub use models::{ConfigKey, UserProvider};
 pub use rules::{RulesChange, add_rules, remove_rule};
+use seen_models::SeenModels;
+pub use seen_models::store_seen_models;
 pub use trust::{Project, TrustAnswer, TrustStore};
 
 /// A setting's value on the command line.
@@ -64,7 +71,7 @@ pub struct FlagValue {
 #[derive(Clone, Debug)]
 pub struct ConfigAccess {
     /// The key; a custom server may need none.
-    pub key: Option<SecretString>,
+    pub key: Option<ConfigKey>,
     /// The server, unless it is the provider's default.
     pub base_url: Option<String>,
 }
@@ -72,6 +79,8 @@ pub struct ConfigAccess {
 /// The source of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeySource {
+    /// `models.json`.
+    ModelsFile,
     /// A variable of the process.
     Variable,
     /// A variable that this `.env` file sets.
@@ -113,9 +122,14 @@ pub struct Config {
     pub hooks: HookSettings,
     /// The files of an untrusted project that were ignored, and the reason; not among the warnings.
     pub ignored_project: Option<String>,
+    /// The certificates of the setting `request.ca_file`, in PEM.
+    pub certificates: Option<Arc<[u8]>>,
     environment: Environment,
     /// Keys of `auth.json` by provider.
     keys: BTreeMap<String, SecretString>,
+    /// The providers of `models.json`.
+    models: BTreeMap<String, UserProvider>,
+    seen_models: SeenModels,
 }
 
 impl Config {
@@ -128,6 +142,9 @@ impl Config {
         let mut warnings = fill_environment(&mut environment, &folders, inputs)?;
         let auth::StoredKeys { keys, warnings: auth_warnings } = auth::keys(&folders.auth())?;
         warnings.extend(auth_warnings);
+        let models = models::load(&folders.models(), &environment)?;
+        warnings.extend(models.warnings);
+        let seen_models = seen_models::load(&folders.seen_models());
         let mut settings = Settings::default();
         let user_path = folders.config.join("settings.json");
         let mut messages = FileMessages { warnings, ..FileMessages::default() };
@@ -156,15 +173,8 @@ impl Config {
         warnings.extend(trust::non_executable_warnings(&folders.config.join("extensions")));
         warnings.extend(inputs.trusted.map(Project::non_executable_warnings).into_iter().flatten());
         apply_environment(&mut settings, &environment)?;
-        for flag in inputs.flags {
-            let invalid = |error: InvalidSetting| ConfigError::Flag {
-                flag: flag.flag,
-                value: error.value,
-                expected: error.expected,
-            };
-            let value = flag.setting.parse(&flag.value).map_err(invalid)?;
-            settings.set(flag.setting, value, SettingSource::Flag(flag.flag.to_owned()));
-        }
+        apply_flags(&mut settings, inputs.flags)?;
+        let certificates = read_certificates(&settings)?;
         invalid.iter_mut().for_each(|invalid| invalid.set_replacement(&settings));
         Ok(Self {
             folders,
@@ -176,8 +186,11 @@ impl Config {
             guard_problems,
             hooks,
             ignored_project: None,
+            certificates,
             environment,
             keys,
+            models: models.providers,
+            seen_models,
         })
     }
 
@@ -202,19 +215,46 @@ impl Config {
         secret.map(|(name, _)| name.clone()).collect()
     }
 
-    /// The key and server of a provider from the provider's own variables (`ANTHROPIC_API_KEY`,
-    /// `ANTHROPIC_BASE_URL`), otherwise the key in `auth.json`. `None` if neither exists.
+    /// The key and server of a provider: the key of `models.json`, of the provider's variable (`ANTHROPIC_API_KEY`) or of
+    /// `auth.json`, the server of its variable (`ANTHROPIC_BASE_URL`) or of `models.json`. `None` if there is neither.
     #[must_use]
-    pub fn access(&self, provider: &ProviderDescriptor) -> Option<ConfigAccess> {
-        let key = self.environment.value(provider.key_variable).map(|key| SecretString::from(key.to_owned()));
-        let key = key.or_else(|| self.keys.get(provider.name).cloned());
-        let base_url = self.environment.value(provider.base_url_variable).map(str::to_owned);
+    pub fn access(&self, provider: &str) -> Option<ConfigAccess> {
+        let user = self.models.get(provider);
+        let variable =
+            || self.environment.value(&key_name(provider)).map(|key| SecretString::from(key.to_owned()));
+        let key = user.and_then(|user| user.key.clone());
+        let key =
+            key.or_else(|| variable().or_else(|| self.keys.get(provider).cloned()).map(ConfigKey::Value));
+        let server_variable =
+            ProviderDescriptor::find(provider).map(|descriptor| descriptor.base_url_variable);
+        let base_url = server_variable.and_then(|name| self.environment.value(name)).map(str::to_owned);
+        let base_url = base_url.or_else(|| user.and_then(|user| user.base_url.clone()));
         (key.is_some() || base_url.is_some()).then_some(ConfigAccess { key, base_url })
+    }
+
+    /// What `models.json` says about a provider.
+    #[must_use]
+    pub fn user_provider(&self, provider: &str) -> Option<&UserProvider> {
+        self.models.get(provider)
+    }
+
+    /// The models that a provider's server listed when it was last asked.
+    #[must_use]
+    pub fn seen_models(&self, provider: &str) -> &[ListedModel] {
+        self.seen_models.of(provider)
+    }
+
+    /// The providers of `models.json` that tiller doesn't know itself.
+    pub fn own_providers(&self) -> impl Iterator<Item = &str> {
+        self.models.keys().map(String::as_str).filter(|name| ProviderDescriptor::find(name).is_none())
     }
 
     /// The source of a provider's key; `None` without a key.
     #[must_use]
     pub fn key_source(&self, provider: &str) -> Option<KeySource> {
+        if self.models.get(provider).is_some_and(|user| user.key.is_some()) {
+            return Some(KeySource::ModelsFile);
+        }
         let name = key_name(provider);
         if self.environment.value(&name).is_some() {
             let file = self.environment.files.get(&name).cloned();
@@ -309,35 +349,49 @@ fn fill_environment(
     Ok(warnings)
 }
 
-/// Model providers, as their environment variables name them.
-const PROVIDERS: [&str; 14] = [
-    "ANTHROPIC",
-    "CEREBRAS",
-    "DEEPSEEK",
-    "FIREWORKS",
-    "GEMINI",
-    "GOOGLE",
-    "GROQ",
-    "MISTRAL",
-    "MOONSHOT",
-    "OPENAI",
-    "OPENROUTER",
-    "TOGETHER",
-    "XAI",
-    "ZAI",
+fn apply_flags(settings: &mut Settings, flags: &[FlagValue]) -> Result<(), ConfigError> {
+    for flag in flags {
+        let invalid = |error: InvalidSetting| ConfigError::Flag {
+            flag: flag.flag,
+            value: error.value,
+            expected: error.expected,
+        };
+        let value = flag.setting.parse(&flag.value).map_err(invalid)?;
+        settings.set(flag.setting, value, SettingSource::Flag(flag.flag.to_owned()));
+    }
+    Ok(())
+}
+
+/// Reads the file of the setting `request.ca_file`.
+fn read_certificates(settings: &Settings) -> Result<Option<Arc<[u8]>>, ConfigError> {
+    let path = settings.request_ca_file().map(Path::new);
+    path.map(|path| Ok(files::read(path, CONFIG_LIMIT).map_err(unreadable(path))?.into())).transpose()
+}
+
+/// Variables with keys for models that tiller doesn't use itself.
+const FOREIGN_KEYS: [&str; 6] = [
+    "ANTHROPIC_AUTH_TOKEN",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "GOOGLE_API_KEY",
+    "KIMI_API_KEY",
+    "PERPLEXITY_API_KEY",
+    "VERTEX_API_KEY",
 ];
 
 /// The variables that hold API keys, including those of providers that tiller doesn't support.
 #[must_use]
 pub fn key_names() -> Vec<String> {
-    let keys = PROVIDERS.iter().map(|provider| key_name(provider));
-    keys.chain(["ANTHROPIC_AUTH_TOKEN".to_owned(), "CLAUDE_CODE_OAUTH_TOKEN".to_owned()]).collect()
+    let known = PROVIDERS.iter().chain(LOCAL_SERVERS).map(|provider| provider.key_variable);
+    known.chain(FOREIGN_KEYS).map(str::to_owned).collect()
 }
 
 /// The variable that holds a provider's key.
 #[must_use]
 pub fn key_name(provider: &str) -> String {
-    format!("{}_API_KEY", provider.to_uppercase())
+    match ProviderDescriptor::find(provider) {
+        Some(descriptor) => descriptor.key_variable.to_owned(),
+        None => format!("{}_API_KEY", provider.to_uppercase().replace(['-', '.'], "_")),
+    }
 }
 
 /// The other programs' variable that turns the agent into a plain chat.
@@ -354,7 +408,11 @@ fn may_project_set(name: &str) -> bool {
     match TABLE.iter().copied().find(names) {
         Some(setting) => setting.scope == SettingScope::Project,
         None if name == AGENT_MODE => setting::TOOLS.scope == SettingScope::Project,
-        None => name.ends_with("_API_KEY") || name.ends_with("_BASE_URL"),
+        None => {
+            name.ends_with("_API_KEY")
+                || name.ends_with("_BASE_URL")
+                || PROVIDERS.iter().any(|provider| provider.key_variable == name)
+        }
     }
 }
 
@@ -886,12 +944,12 @@ mod tests {
 
     fn key(config: &Config, provider: &str) -> String {
         config
-            .access(ProviderDescriptor::find(provider).unwrap())
+            .access(provider)
+            .and_then(|access| match access.key? {
+                ConfigKey::Value(key) => Some(key.expose_secret().to_owned()),
+                ConfigKey::Command(command) => Some(format!("!{command}")),
+            })
             .unwrap()
-            .key
-            .unwrap()
-            .expose_secret()
-            .to_owned()
     }
 
     #[test]

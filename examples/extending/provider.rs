@@ -18,6 +18,7 @@ impl Parrot {
         ModelFacts {
             provider: "parrot".to_owned(),
             id: "grey".to_owned(),
+            name: "Grey parrot".to_owned(),
             window: Tokens(8_000),
             max_output: Tokens(1_000),
             thinking: ThinkingControl::Never,

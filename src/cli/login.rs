@@ -126,6 +126,7 @@ impl Keyring<'_> {
         match config.key_source(provider) {
             None => CredentialOrigin::Missing,
             Some(KeySource::AuthFile) => CredentialOrigin::Stored,
+            Some(KeySource::ModelsFile) => CredentialOrigin::External("models.json".to_owned()),
             Some(KeySource::Variable) => CredentialOrigin::External(key_name(provider)),
             Some(KeySource::EnvFile(path)) => {
                 CredentialOrigin::External(format!("{} in {}", key_name(provider), path.display()))
@@ -139,6 +140,7 @@ impl Keyring<'_> {
             _ if self.origin(config, provider) == CredentialOrigin::External("--api-key".to_owned()) => {
                 "key from --api-key".to_owned()
             }
+            Some(KeySource::ModelsFile) => "key from models.json".to_owned(),
             Some(KeySource::AuthFile) => "key from auth.json".to_owned(),
             Some(KeySource::Variable) => {
                 format!("key from the environment variable {}", key_name(provider))
@@ -150,7 +152,7 @@ impl Keyring<'_> {
         })
     }
 
-    fn connect(&self, config: &Config, provider: &ProviderDescriptor) -> Result<ProviderChange, CliFailure> {
+    fn connect(&self, config: &Config, provider: &str) -> Result<ProviderChange, CliFailure> {
         wiring::connect_provider(self.arguments, config, provider).map_err(CliFailure::usage)
     }
 
@@ -176,7 +178,7 @@ impl Keyring<'_> {
                 (format!("stored the key for {name} in {path}; its models are available now"), None)
             }
         };
-        Ok(CredentialChange { change: self.connect(&config, descriptor)?, message, hint })
+        Ok(CredentialChange { change: self.connect(&config, name)?, message, hint })
     }
 
     fn forget(&self, name_argument: &str) -> Result<CredentialChange, CliFailure> {
@@ -190,7 +192,7 @@ impl Keyring<'_> {
         if removed == KeyRemoval::NotThere {
             return Err(not_kept(name, origin, &path.to_string()));
         }
-        let change = self.connect(&config, descriptor)?;
+        let change = self.connect(&config, name)?;
         let removed = format!("removed the key for {name} from {path}");
         let (message, hint) = match (origin, &change) {
             (CredentialOrigin::External(source), _) => {

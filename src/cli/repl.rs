@@ -10,7 +10,7 @@ use super::start::{print_notices, start, wire};
 
 use super::failure::{CliFailure, DONE, FAILED, INTERRUPTED};
 use super::trusted_project::TrustedProject;
-use super::wiring::{key_variables, output_limits};
+use super::wiring::{add_local_models, key_variables, output_limits};
 use super::{login, rules};
 use crate::agent::Approver;
 use crate::cli::console;
@@ -41,6 +41,7 @@ pub(super) async fn run(input: &RunInput, front: FrontEnd) -> Result<u8, CliFail
     };
     let _scratch = wired.scratch;
     let agent = start(input, wired.parts).await?;
+    add_local_models(input, agent.clone());
     print_notices(&wired.notices, &agent, "/queue lists them").await;
     let (interrupts, _watcher) = signals::forward_signals(agent.clone(), input_mode);
     let outputs = Outputs { out: console::stdout(), err: console::stderr() };

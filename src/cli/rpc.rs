@@ -13,6 +13,7 @@ use super::sessions::export::{self, ExportRequest};
 use super::signals::SignalGuard;
 use super::start::{print_notices, start, wire};
 use super::trusted_project::TrustedProject;
+use super::wiring;
 use super::{rules, settings};
 use crate::cli::console;
 use crate::process;
@@ -27,6 +28,7 @@ pub(super) async fn run(input: &RunInput, front: FrontEnd) -> Result<u8, CliFail
     let wired = wire(input, front).await?;
     let _scratch = wired.scratch;
     let agent = start(input, wired.parts).await?;
+    wiring::add_local_models(input, agent.clone());
     print_notices(&wired.notices, &agent, "`get_queue` lists them, `release_queued` sends one").await;
     let html_worker = process::this_program().ok();
     let options = RpcOptions {

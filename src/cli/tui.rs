@@ -213,6 +213,7 @@ async fn open(
     name(&input.arguments, &agent).await?;
     opened.notices.extend_from_slice(agent.notices());
     (opened.prompt, opened.paste) = first_input(first, &agent).await?;
+    wiring::add_local_models(input, agent.clone());
     *resources = Some((scratch, exit_after_hangup(agent)));
     Ok(opened)
 }

@@ -4,16 +4,20 @@
 //! settings.
 
 mod github;
+mod key_command;
+mod local_models;
 mod models;
 mod options;
 mod session;
 
 use std::path::Path;
 
+pub(super) use self::local_models::add_local_models;
 pub(super) use self::models::{ModelList, connect_provider, key_variables, named_models};
 pub(super) use self::options::{command_runner, output_limits, policy, runner, sandbox};
 pub(super) use self::session::{OpenedLog, SessionChoice, manager, open};
 
+use self::models::AskLocal;
 use self::session::SessionStart;
 use super::add_dir::{self, AddedFolder};
 use super::args::CliArgs;
@@ -58,7 +62,8 @@ pub(super) fn assemble(
     let protected = config.protected_paths(&cwd);
     notices.extend(home_notice(&protected, &cwd));
     let SessionStart { writer, pick, .. } = start;
-    let providers = models::scoped(models::providers(arguments, config)?, config, &mut notices);
+    let providers = models::providers(arguments, config, AskLocal::at_start(front))?;
+    let providers = models::scoped(providers, config, &mut notices);
     let added = add_dir::folders(&arguments.environment.add_dir, &cwd)?;
     let chosen = models::model(arguments, config, &providers, front)?;
     notices.extend(chosen.notice);

@@ -59,6 +59,18 @@ impl Folders {
         vec![self.config.join("skills"), self.state.join("skills"), self.state.join("outputs")]
     }
 
+    /// The path of the user's file of providers and models.
+    #[must_use]
+    pub fn models(&self) -> PathBuf {
+        self.config.join("models.json")
+    }
+
+    /// The path of the file of models that servers listed.
+    #[must_use]
+    pub fn seen_models(&self) -> PathBuf {
+        self.state.join("models.json")
+    }
+
     /// The path of the file of API keys.
     #[must_use]
     pub fn auth(&self) -> PathBuf {

@@ -78,6 +78,7 @@ pub fn assumed(provider: &str, id: &str) -> ModelFacts {
     ModelFacts {
         provider: provider.to_owned(),
         id: id.to_owned(),
+        name: id.to_owned(),
         window: ASSUMED_WINDOW,
         max_output: ASSUMED_MAX_OUTPUT,
         thinking,

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::anthropic::Anthropic;
+use crate::compat::Compat;
 use crate::descriptor::{ProviderDescriptor, WireFormat};
 use crate::openai_chat::OpenAiChat;
 use crate::{Endpoint, Provider, ProviderError};
@@ -14,9 +15,19 @@ impl ProviderDescriptor {
     /// # Errors
     /// When the endpoint's URL is invalid, or the system's certificates can't be read.
     pub fn connect(&self, endpoint: Endpoint) -> Result<Arc<dyn Provider>, ProviderError> {
-        Ok(match self.wire_format_at(&endpoint) {
-            WireFormat::AnthropicMessages => Arc::new(Anthropic::new(endpoint)?),
-            WireFormat::OpenAiChat => Arc::new(OpenAiChat::new(endpoint, self.compat)?),
+        self.wire_format_at(&endpoint).connect(endpoint, self.compat)
+    }
+}
+
+impl WireFormat {
+    /// Makes a provider that sends requests to an endpoint; `compat` applies to Chat Completions.
+    ///
+    /// # Errors
+    /// When the endpoint's URL is invalid, or the system's certificates can't be read.
+    pub fn connect(self, endpoint: Endpoint, compat: Compat) -> Result<Arc<dyn Provider>, ProviderError> {
+        Ok(match self {
+            Self::AnthropicMessages => Arc::new(Anthropic::new(endpoint)?),
+            Self::OpenAiChat => Arc::new(OpenAiChat::new(endpoint, compat)?),
         })
     }
 }

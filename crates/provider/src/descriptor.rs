@@ -73,7 +73,8 @@ impl ProviderDescriptor {
     }
 
     /// Returns the wire format at an endpoint.
-    pub(crate) fn wire_format_at(&self, endpoint: &Endpoint) -> WireFormat {
+    #[must_use]
+    pub fn wire_format_at(&self, endpoint: &Endpoint) -> WireFormat {
         if endpoint.base_url == self.base_url { self.wire_format } else { self.wire_format_elsewhere }
     }
 }

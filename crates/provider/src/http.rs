@@ -18,7 +18,7 @@ use futures_util::stream;
 use futures_util::{StreamExt, TryStreamExt};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::redirect::Policy;
-use reqwest::{Body, Client, Response, Url};
+use reqwest::{Body, Certificate, Client, Response, Url};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
@@ -74,13 +74,15 @@ impl Wire {
     /// When the base URL is invalid, or the system's certificates can't be read.
     pub(super) fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
         ensure_crypto();
-        let client = Client::builder()
+        let mut builder = Client::builder()
             .user_agent(concat!("tiller/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(endpoint.timeouts.connect)
             // After a redirect, a POST becomes a GET without its body, and the key would go to another host.
-            .redirect(Policy::none())
-            .build();
-        let client = client.map_err(|error| {
+            .redirect(Policy::none());
+        if let Some(pem) = &endpoint.certificates {
+            builder = builder.tls_certs_merge(certificates(pem).map_err(|fault| explain(&endpoint, fault))?);
+        }
+        let client = builder.build().map_err(|error| {
             let fault = ProviderFault::new(
                 FailureKind::Fatal,
                 format!("cannot create the HTTP client: {}", causes(&error)),
@@ -209,6 +211,18 @@ impl Wire {
         }
         connection_fault(&self.endpoint, &error, Stage::BeforeAnswer)
     }
+}
+
+/// Reads certificates in PEM.
+fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, ProviderFault> {
+    let invalid = |problem: String| {
+        ProviderFault::new(
+            FailureKind::Fatal,
+            format!("request.ca_file has no usable certificate: {problem}"),
+        )
+    };
+    let read = Certificate::from_pem_bundle(pem).map_err(|error| invalid(error.to_string()))?;
+    if read.is_empty() { Err(invalid("it is empty or not in PEM".to_owned())) } else { Ok(read) }
 }
 
 /// Returns the reason why a base URL is invalid.

@@ -9,6 +9,8 @@ use futures_util::future::join_all;
 use reqwest::{Client, Url};
 use serde_json::{Value, json};
 use tiller_core::unit::Tokens;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use crate::catalog::ModelFacts;
 use crate::descriptor::ProviderDescriptor;
@@ -27,11 +29,24 @@ const OLLAMA_WINDOW: u64 = 4_096;
 /// Maximum number of models whose details are asked from Ollama.
 const MAX_DETAILS: usize = 50;
 
+/// Asks local servers at their base URLs for their models, all at once. Those that don't answer are left out.
+pub async fn find_all(
+    servers: impl IntoIterator<Item = (&'static ProviderDescriptor, String)>,
+) -> Vec<(&'static ProviderDescriptor, Vec<ModelFacts>)> {
+    let asked = servers
+        .into_iter()
+        .map(async |(server, base_url)| Some((server, find_models(server, &base_url).await?)));
+    join_all(asked).await.into_iter().flatten().collect()
+}
+
 /// Asks a local server for its models; `None` if nothing answers there, or another program does.
-pub async fn find_models(server: &ProviderDescriptor, base_url: &str) -> Option<Vec<ModelFacts>> {
+async fn find_models(server: &ProviderDescriptor, base_url: &str) -> Option<Vec<ModelFacts>> {
+    let root = Url::parse(base_url).ok()?;
+    if !accepts(&root).await {
+        return None;
+    }
     ensure_crypto();
     let client = Client::builder().connect_timeout(CONNECT).timeout(ANSWER).no_proxy().build().ok()?;
-    let root = Url::parse(base_url).ok()?;
     let server_client = ServerClient { client, root };
     let models = match server.name {
         "ollama" => server_client.ollama().await?,
@@ -44,6 +59,15 @@ pub async fn find_models(server: &ProviderDescriptor, base_url: &str) -> Option<
     };
     let facts: Vec<ModelFacts> = models.iter().map(|model| model.facts(server.name)).collect();
     (!facts.is_empty()).then_some(facts)
+}
+
+/// Returns true if something accepts connections there. This is cheap where nothing does, as on most machines.
+async fn accepts(address: &Url) -> bool {
+    let (Some(host), Some(port)) = (address.host_str(), address.port_or_known_default()) else {
+        return false;
+    };
+    let host = host.trim_matches(['[', ']']);
+    matches!(timeout(CONNECT, TcpStream::connect((host, port))).await, Ok(Ok(_)))
 }
 
 struct ServerClient {

@@ -200,6 +200,7 @@ pub(super) fn facts(provider: &str, id: &str) -> ModelFacts {
     ModelFacts {
         provider: provider.to_owned(),
         id: id.to_owned(),
+        name: id.to_owned(),
         window: Tokens(200_000),
         max_output: Tokens(8_192),
         thinking: ThinkingControl::Never,

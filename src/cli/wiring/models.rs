@@ -6,17 +6,20 @@ use std::time::Duration;
 use anyhow::anyhow;
 use secrecy::SecretString;
 
+use super::{key_command, local_models};
 use crate::agent::{FirstModel, ModelChoice, ProviderChange};
 use crate::cli::args::CliArgs;
 use crate::cli::failure::{CliFailure, USAGE};
 use crate::cli::frontend::FrontEnd;
-use crate::config::Config;
+use crate::config::{self, Config, ConfigKey};
 use crate::message::ThinkingLevel;
+use crate::provider::compat::Compat;
 use crate::provider::demo::{self, Demo};
-use crate::provider::descriptor::{self, PROVIDERS, ProviderDescriptor};
+use crate::provider::descriptor::{self, LOCAL_SERVERS, PROVIDERS, ProviderDescriptor};
 use crate::provider::scripted::{self, Scripted};
 use crate::provider::{
-    Endpoint, FactSource, Model, ModelError, ModelFacts, ProviderError, ProviderRegistry, catalog,
+    ApiKey, Endpoint, FactSource, FailureKind, Model, ModelError, ModelFacts, ProviderError,
+    ProviderRegistry, catalog,
 };
 use crate::unit::Tokens;
 
@@ -36,7 +39,11 @@ pub(super) fn scoped(
 
 /// The available providers: those with a key, the named script, and the demo if it was named or nothing else is
 /// available.
-pub(super) fn providers(arguments: &CliArgs, config: &Config) -> Result<ProviderRegistry, CliFailure> {
+pub(super) fn providers(
+    arguments: &CliArgs,
+    config: &Config,
+    ask: AskLocal,
+) -> Result<ProviderRegistry, CliFailure> {
     let mut providers = ProviderRegistry::default();
     if let Some(window) = config.settings.window() {
         providers.assume_window(Tokens(window));
@@ -45,13 +52,23 @@ pub(super) fn providers(arguments: &CliArgs, config: &Config) -> Result<Provider
     if arguments.model.api_key.is_some() && provider_name.is_none() {
         return Err(CliFailure::usage(anyhow!("--api-key needs a provider")).hint("name it with --provider"));
     }
-    for descriptor in PROVIDERS {
-        match connect_provider(arguments, config, descriptor) {
+    let known = PROVIDERS.iter().chain(LOCAL_SERVERS).map(|descriptor| descriptor.name);
+    for name in known.chain(config.own_providers()) {
+        let listed = || listed_models(config, name, compat(config, name));
+        match connect_provider(arguments, config, name) {
             Ok(ProviderChange::Add(provider, models)) => providers.add(provider, models),
-            Ok(ProviderChange::Remove { provider, key_name }) => {
-                providers.add_without_key(&provider, key_name, catalog::list_models(&provider));
+            Ok(ProviderChange::Remove { provider, key_name }) if is_keyed(&provider) => {
+                providers.add_without_key(&provider, key_name, listed());
             }
-            Err(error) => providers.add_misconfigured(&error, catalog::list_models(descriptor.name)),
+            Ok(ProviderChange::Remove { .. }) => {}
+            Err(error) => providers.add_misconfigured(&error, listed()),
+        }
+    }
+    if needs_local(config, &providers, ask) {
+        for change in local_models::find_blocking(arguments, config) {
+            if let ProviderChange::Add(provider, models) = change {
+                providers.add(provider, models);
+            }
         }
     }
     if provider_name == Some(scripted::NAME) {
@@ -68,35 +85,116 @@ pub(super) fn providers(arguments: &CliArgs, config: &Config) -> Result<Provider
     Ok(providers)
 }
 
-/// Connects a provider with the key and server of the arguments and the configuration, or closes it where there are none.
+/// When the model servers of this machine are asked before the start goes on; a session asks them again later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum AskLocal {
+    /// In any case.
+    Always,
+    /// If a model of theirs is named, or no other is usable.
+    IfNothingElse,
+    /// Only if a model of theirs is named: somebody waits for the first frame.
+    IfNamed,
+}
+
+impl AskLocal {
+    pub(super) fn at_start(front: FrontEnd) -> Self {
+        if front.has_person() { Self::IfNamed } else { Self::IfNothingElse }
+    }
+}
+
+fn needs_local(config: &Config, providers: &ProviderRegistry, ask: AskLocal) -> bool {
+    let model = config.settings.model().unwrap_or_default();
+    let is_named = |server: &ProviderDescriptor| {
+        config.settings.provider() == Some(server.name)
+            || model.split_once('/').is_some_and(|(provider, _)| provider == server.name)
+    };
+    match ask {
+        AskLocal::Always => true,
+        _ if LOCAL_SERVERS.iter().any(is_named) => true,
+        AskLocal::IfNothingElse => providers.is_empty() && config.settings.provider().is_none(),
+        AskLocal::IfNamed => false,
+    }
+}
+
+/// Returns true for a provider that needs a key.
+fn is_keyed(provider: &str) -> bool {
+    ProviderDescriptor::find(provider).is_some_and(|descriptor| !descriptor.is_local())
+}
+
+/// Connects a provider with the key and server of the arguments and the configuration, or closes it where there are
+/// none.
 pub(in crate::cli) fn connect_provider(
     arguments: &CliArgs,
     config: &Config,
-    descriptor: &ProviderDescriptor,
+    name: &str,
 ) -> Result<ProviderChange, ProviderError> {
-    let Some(endpoint) = endpoint(arguments, config, descriptor) else {
-        let key_name = descriptor.key_variable.to_owned();
-        return Ok(ProviderChange::Remove { provider: descriptor.name.to_owned(), key_name });
+    let has_flag = is_named(config, name) && arguments.model.api_key.is_some();
+    if !has_flag && config.access(name).is_none() {
+        return Ok(ProviderChange::Remove { provider: name.to_owned(), key_name: config::key_name(name) });
+    }
+    let incomplete = |field: &str| ProviderError {
+        provider: name.to_owned(),
+        failure: FailureKind::Fatal,
+        message: format!("models.json gives no `{field}` for it"),
+        hint: None,
     };
-    Ok(ProviderChange::Add(descriptor.connect(endpoint)?, catalog::list_models(descriptor.name)))
+    let endpoint = endpoint(arguments, config, name).ok_or_else(|| incomplete("baseUrl"))?;
+    let named_format = config.user_provider(name).and_then(|user| user.api);
+    let usual_format = || Some(ProviderDescriptor::find(name)?.wire_format_at(&endpoint));
+    let format = named_format.or_else(usual_format).ok_or_else(|| incomplete("api"))?;
+    let compat = compat(config, name);
+    Ok(ProviderChange::Add(format.connect(endpoint, compat)?, listed_models(config, name, compat)))
 }
 
-/// Returns a provider's endpoint, if there is a key for it or a custom server.
-fn endpoint(arguments: &CliArgs, config: &Config, descriptor: &ProviderDescriptor) -> Option<Endpoint> {
-    let is_named = config.settings.provider() == Some(descriptor.name);
-    let flag_key = arguments.model.api_key.as_ref().filter(|_| is_named);
-    let access = config.access(descriptor);
+fn is_named(config: &Config, provider: &str) -> bool {
+    config.settings.provider() == Some(provider)
+}
+
+/// Returns what a provider's server accepts.
+fn compat(config: &Config, provider: &str) -> Compat {
+    let usual = ProviderDescriptor::find(provider).map_or(Compat::COMMON, |descriptor| descriptor.compat);
+    config.user_provider(provider).map_or(usual, |user| user.compat.apply(usual))
+}
+
+/// Lists the models that are known without asking the server: those of `models.json` first, then the catalog's, then
+/// those that the server listed when it was last asked.
+fn listed_models(config: &Config, provider: &str, compat: Compat) -> Vec<ModelFacts> {
+    let own = config.user_provider(provider).into_iter().flat_map(|user| user.models(provider, compat));
+    let seen = config.seen_models(provider).iter().map(|model| model.facts(provider));
+    let mut models: Vec<ModelFacts> = Vec::new();
+    for facts in own.chain(catalog::list_models(provider)).chain(seen) {
+        if models.iter().all(|other| other.id != facts.id) {
+            models.push(facts);
+        }
+    }
+    models
+}
+
+/// Returns a provider's endpoint with its key, if it has one; `None` without a server.
+pub(super) fn endpoint(arguments: &CliArgs, config: &Config, name: &str) -> Option<Endpoint> {
+    let flag_key = arguments.model.api_key.as_ref().filter(|_| is_named(config, name));
+    let access = config.access(name);
     let server = access.as_ref().and_then(|access| access.base_url.as_deref());
-    let mut endpoint = descriptor.endpoint(server);
+    let mut endpoint = match (ProviderDescriptor::find(name), server) {
+        (Some(descriptor), server) => descriptor.endpoint(server),
+        (None, Some(server)) => Endpoint::new(name, server, format!("the key of {name} in models.json")),
+        (None, None) => return None,
+    };
+    endpoint.headers = config.user_provider(name).map(|user| user.headers.clone()).unwrap_or_default();
     if let Some(seconds) = config.settings.request_first_byte_s() {
         endpoint.timeouts.first_byte = Duration::from_secs(seconds);
     }
     endpoint.timeouts.stall = Duration::from_secs(config.settings.request_stall_s());
-    let key = flag_key.map(|key| SecretString::from(key.clone()));
-    match key.or_else(|| access.as_ref().and_then(|access| access.key.clone())) {
-        Some(key) => Some(endpoint.with_key(key)),
-        None => access.map(|_| endpoint),
-    }
+    // A file that can't be read was reported when the configuration was loaded.
+    endpoint.certificates = config.certificates.clone();
+    let key = flag_key.map(|key| ConfigKey::Value(SecretString::from(key.clone())));
+    Some(match key.or_else(|| access.and_then(|access| access.key)) {
+        Some(ConfigKey::Value(key)) => endpoint.with_key(key),
+        Some(ConfigKey::Command(command)) => {
+            endpoint.with_api_key(ApiKey::lazy(move || key_command::run(&command)))
+        }
+        None => endpoint,
+    })
 }
 
 /// The models that can be selected.
@@ -108,7 +206,7 @@ pub(in crate::cli) struct ModelList {
 
 /// Lists the models of the catalog and of the configured providers.
 pub(in crate::cli) fn named_models(arguments: &CliArgs, config: &Config) -> Result<ModelList, CliFailure> {
-    let providers = providers(arguments, config)?;
+    let providers = providers(arguments, config, AskLocal::Always)?;
     let query = config.settings.model();
     let resolved = query.and_then(|query| match config.settings.provider() {
         Some(provider) => in_provider(&providers, provider, query).ok().map(|(model, ..)| model),
@@ -212,14 +310,19 @@ fn misconfigured(providers: &ProviderRegistry, provider: Option<&str>) -> Option
 
 fn no_provider(provider: &str) -> CliFailure {
     match ProviderDescriptor::find(provider) {
+        Some(server) if server.is_local() => {
+            CliFailure::usage(anyhow!("{} doesn't answer", server.display_name))
+                .hint(format!("start it, or set {} to its address", server.base_url_variable))
+        }
         Some(descriptor) => CliFailure::usage(anyhow!("no API key for {provider}")).hint(format!(
             "`tiller login {provider}` stores one; {} or --api-key also works",
             descriptor.key_variable
         )),
         None => {
-            let names: Vec<&str> = descriptor::names().chain([scripted::NAME]).collect();
+            let local = LOCAL_SERVERS.iter().map(|server| server.name);
+            let names: Vec<&str> = descriptor::names().chain(local).chain([scripted::NAME]).collect();
             CliFailure::usage(anyhow!("no provider named `{provider}`")).hint(format!(
-                "providers are {} and {}",
+                "providers are {}, {} and those of models.json",
                 names.join(", "),
                 demo::NAME
             ))
@@ -242,7 +345,8 @@ fn connect(failure: CliFailure) -> CliFailure {
     CliFailure { code: USAGE, ..failure.hint(hint) }
 }
 
-/// Returns the variables of all providers' keys: `ANTHROPIC_API_KEY or OPENAI_API_KEY`.
+/// Returns the variables of the best-known providers' keys: `ANTHROPIC_API_KEY, OPENAI_API_KEY or another key`.
 pub(in crate::cli) fn key_variables() -> String {
-    PROVIDERS.iter().map(|provider| provider.key_variable).collect::<Vec<_>>().join(" or ")
+    let named: Vec<&str> = PROVIDERS.iter().take(2).map(|provider| provider.key_variable).collect();
+    format!("{} or another key", named.join(", "))
 }

@@ -26,7 +26,7 @@ impl ModelView {
     pub(in crate::rpc) fn new(facts: &ModelFacts, api: &str) -> Self {
         Self {
             id: facts.id.clone(),
-            name: facts.id.clone(),
+            name: facts.name.clone(),
             api: api.to_owned(),
             provider: facts.provider.clone(),
             base_url: "",

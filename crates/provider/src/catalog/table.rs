@@ -108,6 +108,7 @@ impl ModelRow {
         ModelFacts {
             provider: provider.to_owned(),
             id: id.to_owned(),
+            name: id.to_owned(),
             window: self.window,
             max_output: self.max_output,
             thinking: self.thinking,

@@ -1,5 +1,6 @@
 //! A provider's endpoint: its base URL, API key and timeouts.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
@@ -8,7 +9,7 @@ use secrecy::SecretString;
 use super::api_key::ApiKey;
 
 /// Timeout for a connection: longer than any handshake takes.
-const CONNECT: Duration = Duration::from_secs(30);
+const CONNECT: Duration = Duration::from_secs(10);
 
 /// Timeout for the answer's first byte: processing a long uncached prompt takes minutes.
 const FIRST_BYTE: Duration = Duration::from_secs(300);
@@ -23,7 +24,7 @@ const STALL: Duration = Duration::from_secs(120);
 /// The timeouts of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For a connection; 30 s.
+    /// For a connection; 10 s.
     pub connect: Duration,
     /// From sending the request to the answer's first byte; 300 s, for a local server 900 s. Also the longest time
     /// without content during the answer, pings disregarded.
@@ -99,6 +100,8 @@ pub struct Endpoint {
     pub key_header: KeyHeader,
     /// Further headers of every request; their values may be secret.
     pub headers: Vec<(String, SecretString)>,
+    /// Certificates to trust in addition to the system's, in PEM.
+    pub certificates: Option<Arc<[u8]>>,
     /// The timeouts.
     pub timeouts: Timeouts,
 }
@@ -115,6 +118,7 @@ impl Endpoint {
             key_name: key_name.into(),
             key_header: KeyHeader::Bearer,
             headers: Vec::new(),
+            certificates: None,
             timeouts,
         }
     }

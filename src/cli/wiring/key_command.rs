@@ -1,0 +1,35 @@
+//! Keys that a command prints, such as that of a password manager.
+
+use std::process::{Command, Stdio};
+
+use secrecy::SecretString;
+
+/// Runs a shell command and returns the first line of its output. It may block, and it may ask the user by itself.
+pub(super) fn run(command: &str) -> Result<SecretString, String> {
+    let output = Command::new("sh").args(["-c", command]).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("the command for the key can't be run: {error}"))?;
+    if !output.status.success() {
+        let message = String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default().to_owned();
+        return Err(format!("the command for the key failed ({}): {message}", output.status));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    match text.lines().next().map(str::trim) {
+        Some(key) if !key.is_empty() => Ok(SecretString::from(key.to_owned())),
+        Some(_) | None => Err("the command for the key printed nothing".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret as _;
+
+    use super::*;
+
+    #[test]
+    fn key_is_the_first_line_of_the_output() {
+        assert_eq!(run("printf 'sk-1 \\nnote\\n'").unwrap().expose_secret(), "sk-1");
+        assert_eq!(run("true").unwrap_err(), "the command for the key printed nothing");
+        let error = run("echo locked >&2; exit 3").unwrap_err();
+        assert_eq!(error, "the command for the key failed (exit status: 3): locked");
+    }
+}

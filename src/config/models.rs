@@ -1,0 +1,292 @@
+//! `models.json`: servers and models of the user's own, in the shape of pi's file of that name.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::environment::Environment;
+use super::error::{ConfigError, read};
+use crate::provider::catalog::{self, ImageInput, ModelFacts, Price, ThinkingControl};
+use crate::provider::compat::{Compat, CompatOverrides};
+use crate::provider::descriptor::WireFormat;
+use crate::unit::{Tokens, Usd};
+
+/// The contents of the file.
+#[derive(Debug, Default)]
+pub(super) struct UserModels {
+    pub(super) providers: BTreeMap<String, UserProvider>,
+    /// Warnings about ignored parts, for the user.
+    pub(super) warnings: Vec<String>,
+}
+
+/// What a user says about a provider.
+#[derive(Clone, Debug, Default)]
+pub struct UserProvider {
+    /// The server.
+    pub base_url: Option<String>,
+    /// The wire format.
+    pub api: Option<WireFormat>,
+    /// The key.
+    pub key: Option<ConfigKey>,
+    /// Headers of every request.
+    pub headers: Vec<(String, SecretString)>,
+    /// What the server accepts.
+    pub compat: CompatOverrides,
+    models: Vec<ModelEntry>,
+}
+
+/// A key, or the command that prints it.
+#[derive(Clone, Debug)]
+pub enum ConfigKey {
+    /// The key.
+    Value(SecretString),
+    /// A shell command; the first line of its output is the key.
+    Command(String),
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ProviderEntry {
+    base_url: Option<String>,
+    api: Option<WireFormat>,
+    api_key: Option<String>,
+    headers: BTreeMap<String, String>,
+    compat: CompatOverrides,
+    models: Vec<ModelEntry>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ModelEntry {
+    id: String,
+    name: Option<String>,
+    reasoning: Option<bool>,
+    input: Option<Vec<String>>,
+    context_window: Option<u64>,
+    max_tokens: Option<u64>,
+    cost: Option<CostEntry>,
+    #[serde(default)]
+    compat: Option<CompatOverrides>,
+}
+
+/// Dollars per million tokens.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct CostEntry {
+    input: f64,
+    output: f64,
+    cache_read: f64,
+    cache_write: f64,
+}
+
+/// Reads the file; empty if it doesn't exist. A provider that can't be read is left out, with a warning.
+pub(super) fn load(path: &Path, environment: &Environment) -> Result<UserModels, ConfigError> {
+    if !path.exists() {
+        return Ok(UserModels::default());
+    }
+    let file: Value =
+        serde_json::from_str(&read(path)?).map_err(|error| ConfigError::not_json(path, &error))?;
+    let mut models = UserModels::default();
+    let no_providers = Map::new();
+    let providers = file["providers"].as_object().unwrap_or_else(|| {
+        models.warnings.push(format!("{}: no object `providers`", path.display()));
+        &no_providers
+    });
+    for (name, entry) in providers {
+        // The text of an error could quote a key.
+        let Ok(entry) = ProviderEntry::deserialize(entry) else {
+            models.warnings.push(format!("{}: {}", path.display(), problem_of(name, entry)));
+            continue;
+        };
+        let (provider, problem) = resolve(entry, environment);
+        models.warnings.extend(problem.map(|problem| format!("{}: `{name}`: {problem}", path.display())));
+        models.providers.insert(name.clone(), provider);
+    }
+    Ok(models)
+}
+
+/// Names the part of a provider's entry that can't be read.
+fn problem_of(name: &str, entry: &Value) -> String {
+    let is_valid = |entry: &Value| ProviderEntry::deserialize(entry).is_ok();
+    let Some(fields) = entry.as_object() else { return format!("`{name}` is not an object") };
+    let field = fields.iter().find(|(key, value)| {
+        let alone: Map<String, Value> = [((*key).clone(), (*value).clone())].into_iter().collect();
+        !is_valid(&Value::Object(alone))
+    });
+    match field {
+        Some((key, _)) if key == "api" => format!(
+            "`{name}`: `api` is none of anthropic-messages, openai-completions, openai-responses, \
+             google-generative-ai"
+        ),
+        Some((key, _)) => format!("`{name}`: `{key}` has a wrong value"),
+        None => format!("`{name}` has a wrong value"),
+    }
+}
+
+/// Resolves the values of an entry, and returns the problem of one that can't be resolved.
+fn resolve(entry: ProviderEntry, environment: &Environment) -> (UserProvider, Option<String>) {
+    let mut problem = None;
+    let mut key = None;
+    match entry.api_key.map(|text| resolve_text(&text, environment)) {
+        Some(Ok(value)) => key = Some(value),
+        Some(Err(text)) => problem = Some(format!("`apiKey`: {text}")),
+        None => {}
+    }
+    let mut headers = Vec::new();
+    for (header, text) in entry.headers {
+        match resolve_text(&text, environment) {
+            Ok(ConfigKey::Value(value)) => headers.push((header, value)),
+            Ok(ConfigKey::Command(_)) => problem = Some(format!("header `{header}`: no command is run")),
+            Err(text) => problem = Some(format!("header `{header}`: {text}")),
+        }
+    }
+    let ProviderEntry { base_url, api, compat, models, .. } = entry;
+    (UserProvider { base_url, api, key, headers, compat, models }, problem)
+}
+
+/// Resolves `!COMMAND`, `$NAME`, `${NAME}` and, as in pi, the bare name of a variable that is set; other text stands for
+/// itself.
+fn resolve_text(text: &str, environment: &Environment) -> Result<ConfigKey, String> {
+    if let Some(command) = text.strip_prefix('!') {
+        return Ok(ConfigKey::Command(command.trim().to_owned()));
+    }
+    let value = |text: &str| ConfigKey::Value(SecretString::from(text.to_owned()));
+    let Some(name) = text.strip_prefix('$') else {
+        return Ok(value(environment.value(text).unwrap_or(text)));
+    };
+    let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name);
+    environment.value(name).map(value).ok_or_else(|| format!("the variable {name} is not set"))
+}
+
+impl UserProvider {
+    /// Returns the facts of the models that the user lists: what the entry says, otherwise as cataloged or assumed.
+    pub(crate) fn models<'a>(
+        &'a self,
+        provider: &'a str,
+        compat: Compat,
+    ) -> impl Iterator<Item = ModelFacts> + 'a {
+        self.models.iter().map(move |model| model.facts(provider, compat))
+    }
+}
+
+impl ModelEntry {
+    fn facts(&self, provider: &str, compat: Compat) -> ModelFacts {
+        let base = catalog::facts(provider, &self.id).unwrap_or_else(|| catalog::assumed(provider, &self.id));
+        let base = match self.context_window {
+            Some(window) => base.with_window(Tokens(window)),
+            None => base,
+        };
+        let price = self.cost.map(|cost| Price {
+            input: Usd(cost.input),
+            output: Usd(cost.output),
+            cache_read: Usd(cost.cache_read),
+            cache_write: Usd(cost.cache_write),
+        });
+        ModelFacts {
+            name: self.name.clone().unwrap_or(base.name),
+            max_output: self.max_tokens.map_or(base.max_output, Tokens).min(base.window),
+            thinking: match (self.reasoning, base.thinking) {
+                (Some(false), _) => ThinkingControl::Never,
+                (Some(true), ThinkingControl::Never) => ThinkingControl::LOW_TO_HIGH,
+                (Some(true) | None, thinking) => thinking,
+            },
+            image_input: match &self.input {
+                Some(kinds) if kinds.iter().any(|kind| kind == "image") => ImageInput::Supported,
+                Some(_) => ImageInput::Unsupported,
+                None => base.image_input,
+            },
+            price: price.or(base.price),
+            compat: self.compat.map(|overrides| overrides.apply(compat)).or(base.compat),
+            ..base
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret as _;
+    use serde_json::json;
+
+    use super::*;
+
+    fn load_json(file: &Value) -> UserModels {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("models.json");
+        std::fs::write(&path, file.to_string()).unwrap();
+        let environment = Environment {
+            variables: [("MY_KEY".to_owned(), "secret".to_owned())].into(),
+            ..Environment::default()
+        };
+        load(&path, &environment).unwrap()
+    }
+
+    fn value(key: Option<&ConfigKey>) -> String {
+        match key {
+            Some(ConfigKey::Value(value)) => value.expose_secret().to_owned(),
+            Some(ConfigKey::Command(command)) => format!("!{command}"),
+            None => "none".to_owned(),
+        }
+    }
+
+    #[test]
+    fn keys_are_literals_variables_or_commands() {
+        let cases = [
+            ("sk-1", "sk-1"),
+            ("$MY_KEY", "secret"),
+            ("${MY_KEY}", "secret"),
+            ("MY_KEY", "secret"),
+            ("!op read key", "!op read key"),
+            ("OTHER_KEY", "OTHER_KEY"),
+        ];
+        for (text, expected) in cases {
+            let models = load_json(&json!({"providers": {"mine": {"apiKey": text}}}));
+            assert_eq!(value(models.providers["mine"].key.as_ref()), expected);
+            assert_eq!(models.warnings, [""; 0]);
+        }
+        let models = load_json(&json!({"providers": {"mine": {"apiKey": "$NONE", "baseUrl": "http://x"}}}));
+        assert!(models.warnings[0].ends_with("`mine`: `apiKey`: the variable NONE is not set"));
+        assert_eq!(models.providers["mine"].base_url.as_deref(), Some("http://x"));
+    }
+
+    #[test]
+    fn model_overrides_only_what_it_names() {
+        let models = load_json(&json!({"providers": {"anthropic": {"models": [
+            {"id": "claude-opus-5-5", "cost": {"input": 1, "output": 2, "cacheRead": 0.1, "cacheWrite": 1}},
+            {"id": "new", "name": "New", "reasoning": true, "input": ["text", "image"], "contextWindow": 40000,
+             "maxTokens": 5000, "compat": {"maxTokensField": "max_completion_tokens"}},
+        ]}}}));
+        let facts: Vec<_> = models.providers["anthropic"].models("anthropic", Compat::COMMON).collect();
+        let opus = catalog::facts("anthropic", "claude-opus-5-5").unwrap();
+        assert_eq!(facts[0], ModelFacts { price: facts[0].price, ..opus });
+        assert_eq!(facts[0].price.unwrap().output, Usd(2.0));
+        let new = &facts[1];
+        assert_eq!((new.name.as_str(), new.window, new.max_output), ("New", Tokens(40_000), Tokens(5_000)));
+        assert_eq!((new.thinking, new.image_input), (ThinkingControl::LOW_TO_HIGH, ImageInput::Supported));
+        assert!(new.compat.is_some());
+    }
+
+    #[test]
+    fn wrong_entries_are_named_without_their_values() {
+        let models = load_json(&json!({"providers": {
+            "a": {"apiKey": 7},
+            "b": {"api": "telnet", "apiKey": "sk-hush"},
+            "c": [],
+            "d": {"models": [{"name": "no id"}]},
+            "good": {"baseUrl": "http://x"},
+        }}));
+        let tails = models.warnings.iter().map(|warning| warning.split_once(": ").unwrap().1);
+        let expected = [
+            "`a`: `apiKey` has a wrong value",
+            "`b`: `api` is none of anthropic-messages, openai-completions, openai-responses, \
+             google-generative-ai",
+            "`c` is not an object",
+            "`d`: `models` has a wrong value",
+        ];
+        assert_eq!(tails.collect::<Vec<_>>(), expected);
+        assert_eq!(models.providers.keys().collect::<Vec<_>>(), ["good"]);
+        assert!(load_json(&json!({})).warnings[0].ends_with("no object `providers`"));
+    }
+}
