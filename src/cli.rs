@@ -51,7 +51,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use self::console::{stderr_line, stderr_text};
-use args::{CliArgs, CliCommand};
+use args::{CliArgs, CliCommand, ModelsCommand};
 use failure::{CliFailure, DONE, USAGE};
 
 /// Runs the program with these arguments; the first is the program's name.
@@ -91,7 +91,10 @@ fn dispatch(arguments: CliArgs) -> Result<u8, CliFailure> {
         Some(CliCommand::Policy(command)) => policy::run(&arguments, command),
         Some(CliCommand::Login { provider }) => login::log_in(&arguments, provider.as_deref()),
         Some(CliCommand::Logout { provider }) => login::log_out(&arguments, provider),
-        Some(CliCommand::Models { query, json }) => models::run(&arguments, query.as_deref(), *json),
+        Some(CliCommand::Models { command: Some(ModelsCommand::Refresh { provider }), .. }) => {
+            models::refresh::run(&arguments, provider.as_deref())
+        }
+        Some(CliCommand::Models { query, json, .. }) => models::run(&arguments, query.as_deref(), *json),
         Some(CliCommand::Mcp(command)) => mcp::run(&arguments, command),
         Some(CliCommand::Completions { shell }) => manual::completions(*shell),
         Some(CliCommand::Man) => manual::man_page(),

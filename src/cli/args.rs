@@ -1,6 +1,7 @@
 //! The command line's arguments.
 
 mod mcp;
+mod models;
 mod sessions;
 
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use crate::config::FlagValue;
 use crate::setting;
 
 pub(super) use mcp::{McpAddArgs, McpCommand};
+pub(super) use models::ModelsCommand;
 pub(super) use sessions::{ExportFormat, ForeignProgram, SessionsCommand};
 
 /// A coding agent for the terminal with durable, branching sessions.
@@ -248,10 +250,13 @@ pub(super) enum CliCommand {
     #[command(subcommand)]
     Policy(PolicyCommand),
     /// List models with their limits, prices and API key status
+    #[command(args_conflicts_with_subcommands = true)]
     Models {
-        /// Only models whose provider/id contains this text
+        #[command(subcommand)]
+        command: Option<ModelsCommand>,
+        /// Only models whose provider/id contains this text, also those of providers without a key
         query: Option<String>,
-        /// Print JSON
+        /// Print JSON, with all models
         #[arg(long)]
         json: bool,
     },

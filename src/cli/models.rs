@@ -1,4 +1,6 @@
-//! `tiller models`: the models that can be named, from the catalog and the configured providers.
+//! `tiller models`: the models that can be named, from the catalog, `models.json`, servers' lists and this machine.
+
+pub(super) mod refresh;
 
 use std::collections::BTreeSet;
 
@@ -11,10 +13,11 @@ use super::failure::{CliFailure, DONE};
 use super::stdout::print_text;
 use super::trust::{self, TrustPrompt};
 use super::wiring::{self, ModelList};
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::message::ThinkingLevel;
-use crate::provider::ImageInput;
-use crate::provider::catalog::{ModelFacts, Price};
+use crate::provider::catalog::{self, ModelFacts, Price};
+use crate::provider::descriptor::{LOCAL_SERVERS, PROVIDERS, ProviderDescriptor};
+use crate::provider::{ImageInput, ProviderRegistry};
 use crate::unit::Tokens;
 
 /// A model and the state of its provider.
@@ -44,10 +47,40 @@ pub(super) fn run(arguments: &CliArgs, query: Option<&str>, json: bool) -> Resul
     if json {
         let rows: Vec<ModelJson<'_>> = rows.iter().map(ModelJson::from).collect();
         print_text(&(serde_json::to_string_pretty(&rows).map_err(CliFailure::run)? + "\n"))?;
-    } else {
+    } else if query.is_some() {
         print_text(&table(&rows))?;
+    } else {
+        let usable: Vec<ModelRow> = rows.into_iter().filter(|row| row.is_usable).collect();
+        print_text(&(table(&usable) + &unusable(&providers, &config)))?;
     }
     Ok(DONE)
+}
+
+/// Lists the providers that can't be used, each with the reason.
+fn unusable(providers: &ProviderRegistry, config: &Config) -> String {
+    let reason = |name: &str| {
+        if providers.names().any(|usable| usable == name) {
+            return None;
+        }
+        let broken = providers.misconfigured().find(|(provider, _)| *provider == name);
+        let descriptor = ProviderDescriptor::find(name);
+        Some(match (broken, descriptor) {
+            (Some((_, reason)), _) => reason.to_owned(),
+            (None, Some(server)) if server.is_local() => "nothing answers at its address".to_owned(),
+            (None, _) => format!("no key: set {}, or `tiller login {name}`", config::key_name(name)),
+        })
+    };
+    let known = PROVIDERS.iter().chain(LOCAL_SERVERS).map(|descriptor| descriptor.name);
+    let names: Vec<&str> = known.chain(config.own_providers()).collect();
+    let reasons: Vec<(&str, String)> =
+        names.into_iter().filter_map(|name| Some((name, reason(name)?))).collect();
+    if reasons.is_empty() {
+        return String::new();
+    }
+    let width = reasons.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let lines: Vec<String> =
+        reasons.iter().map(|(name, reason)| format!("  {name:<width$}  {reason}\n")).collect();
+    format!("\nNot usable now (`tiller models QUERY` lists their models too):\n{}", lines.concat())
 }
 
 fn row(config: &Config, arguments: &CliArgs, facts: ModelFacts, is_usable: bool) -> ModelRow {
@@ -100,6 +133,8 @@ struct ModelJson<'a> {
     /// `None` if unknown.
     images: Option<bool>,
     price: Option<Price>,
+    /// Where and when the facts were read; `None` for a model that isn't in the catalog.
+    source: Option<&'static str>,
     has_key: bool,
     usable: bool,
 }
@@ -119,6 +154,7 @@ impl<'a> From<&'a ModelRow> for ModelJson<'a> {
                 ImageInput::Unknown => None,
             },
             price: facts.price,
+            source: catalog::facts(&facts.provider, &facts.id).and_then(|_| catalog::source(&facts.provider)),
             has_key: row.has_key,
             usable: row.is_usable,
         }

@@ -13,7 +13,7 @@ mod session;
 use std::path::Path;
 
 pub(super) use self::local_models::add_local_models;
-pub(super) use self::models::{ModelList, connect_provider, key_variables, named_models};
+pub(super) use self::models::{ModelList, connect_provider, key_variables, list_servers, named_models};
 pub(super) use self::options::{command_runner, output_limits, policy, runner, sandbox};
 pub(super) use self::session::{OpenedLog, SessionChoice, manager, open};
 
@@ -73,7 +73,6 @@ pub(super) fn assemble(
     let github = github::repository(remote.as_deref(), config);
     let sandbox = options::sandbox_with_caches(config, &cwd);
     let strength = policy_strength(&sandbox, &chosen.first.model.facts.provider);
-    let listed = sandbox.listed().to_vec();
     let environment = |workspace| ToolEnvironment {
         github,
         limits,
@@ -110,7 +109,7 @@ pub(super) fn assemble(
             ..options::options(
                 arguments,
                 config,
-                (front, cwd, protected, (strength, listed)),
+                (front, cwd, protected, (strength, sandbox.listed().to_vec())),
                 OutputOptions { limits, scratch: scratch.path() },
             )
         },

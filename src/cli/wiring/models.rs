@@ -15,7 +15,7 @@ use crate::config::{self, Config, ConfigKey};
 use crate::message::ThinkingLevel;
 use crate::provider::compat::Compat;
 use crate::provider::demo::{self, Demo};
-use crate::provider::descriptor::{self, LOCAL_SERVERS, PROVIDERS, ProviderDescriptor};
+use crate::provider::descriptor::{self, LOCAL_SERVERS, PROVIDERS, ProviderDescriptor, WireFormat};
 use crate::provider::scripted::{self, Scripted};
 use crate::provider::{
     ApiKey, Endpoint, FactSource, FailureKind, Model, ModelError, ModelFacts, ProviderError,
@@ -139,11 +139,26 @@ pub(in crate::cli) fn connect_provider(
         hint: None,
     };
     let endpoint = endpoint(arguments, config, name).ok_or_else(|| incomplete("baseUrl"))?;
-    let named_format = config.user_provider(name).and_then(|user| user.api);
-    let usual_format = || Some(ProviderDescriptor::find(name)?.wire_format_at(&endpoint));
-    let format = named_format.or_else(usual_format).ok_or_else(|| incomplete("api"))?;
+    let format = wire_format(config, &endpoint).ok_or_else(|| incomplete("api"))?;
     let compat = compat(config, name);
     Ok(ProviderChange::Add(format.connect(endpoint, compat)?, listed_models(config, name, compat)))
+}
+
+/// Lists the endpoints of all usable providers with a server, each with its wire format.
+pub(in crate::cli) fn list_servers(arguments: &CliArgs, config: &Config) -> Vec<(Endpoint, WireFormat)> {
+    let known = PROVIDERS.iter().map(|descriptor| descriptor.name);
+    let usable = known.chain(config.own_providers()).filter(|name| config.access(name).is_some());
+    let server = |name: &str| {
+        let endpoint = endpoint(arguments, config, name)?;
+        let format = wire_format(config, &endpoint)?;
+        Some((endpoint, format))
+    };
+    usable.filter_map(server).collect()
+}
+
+fn wire_format(config: &Config, endpoint: &Endpoint) -> Option<WireFormat> {
+    let named = config.user_provider(&endpoint.name).and_then(|user| user.api);
+    named.or_else(|| Some(ProviderDescriptor::find(&endpoint.name)?.wire_format_at(endpoint)))
 }
 
 fn is_named(config: &Config, provider: &str) -> bool {

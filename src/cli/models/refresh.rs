@@ -1,0 +1,87 @@
+//! `tiller models refresh`: asks usable providers which models they serve, and remembers the lists.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, anyhow};
+
+use crate::cli::args::CliArgs;
+use crate::cli::console::stderr_line;
+use crate::cli::failure::{CliFailure, DONE, FAILED};
+use crate::cli::stdout::print_text;
+use crate::cli::trust::{self, TrustPrompt};
+use crate::cli::wiring;
+use crate::config::store_seen_models;
+use crate::provider::catalog;
+use crate::provider::model_list::{self, ListedModel};
+
+/// Maximum number of new models that are named.
+const MAX_NAMED: usize = 8;
+
+pub(in crate::cli) fn run(arguments: &CliArgs, provider: Option<&str>) -> Result<u8, CliFailure> {
+    let (config, _) = trust::config(arguments, TrustPrompt::Nobody)?;
+    let mut servers = wiring::list_servers(arguments, &config);
+    servers.retain(|(endpoint, _)| provider.is_none_or(|provider| endpoint.name == provider));
+    if servers.is_empty() {
+        let error = match provider {
+            Some(provider) => anyhow!("{provider} can't be asked: it has no key, or is unknown"),
+            None => anyhow!("no provider has a key"),
+        };
+        return Err(CliFailure::usage(error).hint("`tiller login PROVIDER` stores a key"));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.context("can't start the async runtime").map_err(CliFailure::run)?;
+    let (mut lists, mut code) = (BTreeMap::new(), DONE);
+    for (endpoint, format) in servers {
+        match runtime.block_on(model_list::fetch(&endpoint, format)) {
+            Ok(models) => {
+                print_text(&summary(&endpoint.name, &models, config.seen_models(&endpoint.name)))?;
+                lists.insert(endpoint.name, models);
+            }
+            Err(error) => {
+                stderr_line!("error: {}", error.message_with_hint());
+                code = FAILED;
+            }
+        }
+    }
+    store_seen_models(&config.folders.seen_models(), lists).map_err(CliFailure::run)?;
+    Ok(code)
+}
+
+/// `anthropic: 12 models, 2 of them new: anthropic/a, anthropic/b`.
+fn summary(provider: &str, models: &[ListedModel], before: &[ListedModel]) -> String {
+    let is_new = |model: &&ListedModel| {
+        catalog::facts(provider, &model.id).is_none() && before.iter().all(|other| other.id != model.id)
+    };
+    let new: Vec<&ListedModel> = models.iter().filter(is_new).collect();
+    let count = models.len();
+    let plural = if count == 1 { "" } else { "s" };
+    if new.is_empty() {
+        return format!("{provider}: {count} model{plural}, none of them new\n");
+    }
+    let mut names: Vec<String> =
+        new.iter().take(MAX_NAMED).map(|model| format!("{provider}/{}", model.id)).collect();
+    if new.len() > MAX_NAMED {
+        names.push(format!("and {} more", new.len() - MAX_NAMED));
+    }
+    format!("{provider}: {count} model{plural}, {} of them new: {}\n", new.len(), names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn models(ids: &[&str]) -> Vec<ListedModel> {
+        ids.iter().map(|id| ListedModel { id: (*id).to_owned(), ..ListedModel::default() }).collect()
+    }
+
+    #[test]
+    fn summary_names_what_neither_catalog_nor_last_list_has() {
+        let seen = models(&["seen"]);
+        let all = models(&["claude-opus-5-5", "seen", "b"]);
+        assert_eq!(summary("anthropic", &all, &seen), "anthropic: 3 models, 1 of them new: anthropic/b\n");
+        assert_eq!(summary("anthropic", &seen, &seen), "anthropic: 1 model, none of them new\n");
+        let many: Vec<String> = (0..10).map(|number| number.to_string()).collect();
+        let many = models(&many.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(summary("x", &many, &[]).ends_with("x/7, and 2 more\n"));
+    }
+}
