@@ -157,13 +157,16 @@ fn is_silent_overflow(response: &ErrorResponse) -> bool {
 }
 
 /// Classifies by the error type inside a stream, which has no status; Anthropic's error types correspond to statuses
-/// (platform.claude.com/docs/en/api/errors, seen 2026-11-21). OpenRouter puts the status into the code.
+/// (platform.claude.com/docs/en/api/errors, seen 2026-11-21). OpenRouter puts the status into the code. OpenAI's codes
+/// about images (`invalid_image`, `image_too_large`) are refusals of the request.
 fn classify_kind(kind: &str, transient: FailureKind) -> FailureKind {
     let is = |names: &[&str]| kind.split_whitespace().any(|word| names.contains(&word));
     if is(&["authentication_error", "permission_error", "401", "403"]) {
         return FailureKind::Auth;
     }
-    if is(&["invalid_request_error", "not_found_error", "invalid_prompt", "400", "404", "422"]) {
+    if is(&["invalid_request_error", "not_found_error", "invalid_prompt", "400", "404", "422"])
+        || kind.contains("image")
+    {
         return FailureKind::Fatal;
     }
     transient
@@ -288,6 +291,7 @@ mod tests {
         ),
         (404, r#"{"error":"model 'x' not found"}"#, FailureKind::Fatal),
         (307, "", FailureKind::Fatal),
+        (0, r#"{"error":{"code":"image_too_large","message":"No."}}"#, FailureKind::Fatal),
     ];
 
     /// Observed error responses of each provider, by name.
