@@ -6,7 +6,9 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use tiller_core::message::StopReason;
 use tiller_provider::compat::Compat;
-use tiller_provider::{Anthropic, Endpoint, OpenAiChat, ProviderError, ProviderStream, StreamEvent};
+use tiller_provider::{
+    Anthropic, Endpoint, OpenAiChat, OpenAiResponses, ProviderError, ProviderStream, StreamEvent,
+};
 use tokio::runtime::{Builder, Runtime};
 
 static RUNTIME: LazyLock<Runtime> =
@@ -18,6 +20,9 @@ static ANTHROPIC: LazyLock<Anthropic> =
 static OPENAI_CHAT: LazyLock<OpenAiChat> = LazyLock::new(|| {
     OpenAiChat::new(Endpoint::new("openai", "http://localhost", "KEY"), Compat::COMMON).unwrap()
 });
+
+static OPENAI_RESPONSES: LazyLock<OpenAiResponses> =
+    LazyLock::new(|| OpenAiResponses::new(Endpoint::new("openai", "http://localhost", "KEY")).unwrap());
 
 /// Decodes the body of an Anthropic Messages answer; see `check`.
 ///
@@ -33,6 +38,14 @@ pub fn anthropic_answer(data: &[u8]) {
 /// If a property doesn't hold.
 pub fn openai_chat_answer(data: &[u8]) {
     check(data, |pieces| OPENAI_CHAT.decode(pieces));
+}
+
+/// Decodes the body of an OpenAI Responses answer; see `check`.
+///
+/// # Panics
+/// If a property doesn't hold.
+pub fn openai_responses_answer(data: &[u8]) {
+    check(data, |pieces| OPENAI_RESPONSES.decode(pieces));
 }
 
 type Item = Result<StreamEvent, ProviderError>;

@@ -196,6 +196,11 @@ fn openai_chat_answer_holds_for_mutated_seeds() {
 }
 
 #[test]
+fn openai_responses_answer_holds_for_mutated_seeds() {
+    run("openai_responses_answer", &[], 400, targets::openai_responses_answer);
+}
+
+#[test]
 fn sse_events_holds_for_mutated_seeds() {
     run("sse_events", &["fuzz/corpus/anthropic_answer"], 500, targets::sse_events);
 }

@@ -7,6 +7,7 @@ use crate::anthropic::Anthropic;
 use crate::compat::Compat;
 use crate::descriptor::{ProviderDescriptor, WireFormat};
 use crate::openai_chat::OpenAiChat;
+use crate::openai_responses::OpenAiResponses;
 use crate::{Endpoint, Provider, ProviderError};
 
 impl ProviderDescriptor {
@@ -28,6 +29,7 @@ impl WireFormat {
         Ok(match self {
             Self::AnthropicMessages => Arc::new(Anthropic::new(endpoint)?),
             Self::OpenAiChat => Arc::new(OpenAiChat::new(endpoint, compat)?),
+            Self::OpenAiResponses => Arc::new(OpenAiResponses::new(endpoint)?),
         })
     }
 }

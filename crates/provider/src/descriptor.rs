@@ -20,6 +20,9 @@ pub enum WireFormat {
     /// OpenAI's Chat Completions.
     #[serde(rename = "openai-completions")]
     OpenAiChat,
+    /// OpenAI's Responses.
+    #[serde(rename = "openai-responses")]
+    OpenAiResponses,
 }
 
 /// A provider that tiller knows.

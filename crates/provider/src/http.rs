@@ -26,7 +26,7 @@ use tokio::time::{Instant, timeout_at};
 use super::error::{ErrorResponse, ProviderFault, Stage, classify, hints, parse_error_response, retry_after};
 use super::{FailureKind, ProviderError, ProviderStream};
 pub use api_key::ApiKey;
-pub(super) use decode::{Damage, Decode, incomplete, trace};
+pub(super) use decode::{Damage, Decode, filtered, incomplete, trace};
 pub use endpoint::{Endpoint, KeyHeader, Timeouts};
 pub(super) use fault::explain;
 use fault::{ResponseTimeout, causes, connection_fault, host};

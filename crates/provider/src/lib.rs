@@ -2,7 +2,8 @@
 //!
 //! A provider encodes a [`Request`] in its wire format and decodes the answer into [`StreamEvent`]s. It neither retries
 //! nor keeps state, and gets keys and URLs from its creator. [`registry`] lists the usable providers, [`catalog`] the
-//! models with their prices; the wire formats are [`anthropic`] and [`openai_chat`], over `http` and [`sse`].
+//! models with their prices; the wire formats are [`anthropic`], [`openai_chat`] and [`openai_responses`], over `http` and
+//! [`sse`].
 
 pub mod anthropic;
 pub mod catalog;
@@ -15,6 +16,7 @@ mod http;
 pub mod local_servers;
 pub mod model_list;
 pub mod openai_chat;
+pub mod openai_responses;
 mod placeholders;
 pub mod registry;
 pub mod scripted;
@@ -36,6 +38,7 @@ pub use catalog::{ImageInput, ModelFacts, ThinkingControl};
 pub use error::{FailureKind, ProviderError};
 pub use http::{ApiKey, Endpoint, KeyHeader, Timeouts, ensure_crypto};
 pub use openai_chat::OpenAiChat;
+pub use openai_responses::OpenAiResponses;
 pub use registry::{
     CycleDirection, FactSource, Model, ModelError, ProviderRegistry, ResolvedModel, ScopedModel,
 };
@@ -73,7 +76,7 @@ pub trait Provider: Send + Sync {
     /// The provider's name, as in `--provider`, settings and the log.
     fn name(&self) -> &str;
 
-    /// The wire format's name in the log: `anthropic-messages`, `openai-completions`.
+    /// The wire format's name in the log: `anthropic-messages`, `openai-completions`, `openai-responses`.
     fn api(&self) -> &'static str;
 
     /// Sends the request and streams the answer. Dropping the stream drops the connection.

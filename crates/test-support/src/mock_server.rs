@@ -8,6 +8,8 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test that can't set up its server has failed")]
 
+mod responses;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::io;
@@ -30,7 +32,7 @@ use tokio::time::Instant;
 pub enum AnswerPart {
     /// Text, in deltas of a few characters.
     Text(String),
-    /// Thinking; `seal` is its signature, which only Anthropic's protocol has.
+    /// Thinking; its signature is the encrypted content in OpenAI's Responses, and Chat Completions have none.
     Thought { text: String, signature: String },
     /// Calls whose arguments arrive interleaved.
     Calls(Vec<ScriptedCall>),
@@ -202,8 +204,8 @@ struct ScriptState {
 }
 
 impl MockServer {
-    /// Answers each request with the next reply: in Anthropic's protocol for `…/messages`, in OpenAI's for any
-    /// other path. After the last reply, requests fail with status 500 and "the script is over".
+    /// Answers each request with the next reply: in Anthropic's protocol for `…/messages`, in OpenAI's Responses for
+    /// `…/responses`, in Chat Completions for any other path. After the last reply, requests fail with status 500 and "the script is over".
     pub fn start(script: impl IntoIterator<Item = Reply>) -> Self {
         let state =
             Arc::new(Mutex::new(ScriptState { script: script.into_iter().collect(), requests: vec![] }));
@@ -266,7 +268,11 @@ async fn answer(State(state): State<Arc<Mutex<ScriptState>>>, request: Request) 
         body: serde_json::from_slice(&body).unwrap_or_default(),
         bytes: body.to_vec(),
     };
-    let protocol = if recorded.path.ends_with("/messages") { Protocol::Anthropic } else { Protocol::OpenAi };
+    let protocol = match recorded.path.rsplit('/').next() {
+        Some("messages") => Protocol::Anthropic,
+        Some("responses") => Protocol::OpenAiResponses,
+        _ => Protocol::OpenAi,
+    };
     let reply = {
         let mut state = state.lock().unwrap();
         state.requests.push(recorded);
@@ -341,6 +347,7 @@ const PIECE: usize = 4;
 pub enum Protocol {
     Anthropic,
     OpenAi,
+    OpenAiResponses,
 }
 
 /// An event: its name, if any, and its data.
@@ -351,6 +358,7 @@ pub fn pieces(stream: &ScriptedStream, protocol: Protocol) -> Vec<Vec<u8>> {
     let mut frames = match protocol {
         Protocol::Anthropic => anthropic(stream),
         Protocol::OpenAi => open_ai(stream),
+        Protocol::OpenAiResponses => responses::frames(stream),
     };
     match stream.end {
         StreamEnd::Complete | StreamEnd::Pings { .. } => {}

@@ -4,7 +4,7 @@ use tempfile::TempDir;
 use tiller_core::unit::Tokens;
 use tiller_engine::{AgentSession, BashContext, BranchSummary, PromptOptions, SessionBuilder};
 use tiller_provider::compat::Compat;
-use tiller_provider::{Anthropic, Endpoint, OpenAiChat, ProviderRegistry};
+use tiller_provider::{Anthropic, Endpoint, OpenAiChat, OpenAiResponses, ProviderRegistry};
 use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 use tiller_tools::process::Runner;
 
@@ -45,16 +45,15 @@ async fn run_session(server: &MockServer, provider: usize) {
             )
         };
         let open_ai = || {
-            OpenAiChat::new(
-                Endpoint::new("openai", format!("{}/v1/", server.url), "OPENAI_API_KEY")
-                    .with_key("key".into()),
-                Compat::COMMON,
-            )
+            Endpoint::new("openai", format!("{}/v1/", server.url), "OPENAI_API_KEY").with_key("key".into())
         };
+        let chat = || OpenAiChat::new(open_ai(), Compat::COMMON);
+        let responses = || OpenAiResponses::new(open_ai());
         let facts = tiller_provider::catalog::assumed;
         match provider {
             0 => providers.add(std::sync::Arc::new(anthropic().unwrap()), vec![facts("anthropic", &model)]),
-            _ => providers.add(std::sync::Arc::new(open_ai().unwrap()), vec![facts("openai", &model)]),
+            1 => providers.add(std::sync::Arc::new(chat().unwrap()), vec![facts("openai", &model)]),
+            _ => providers.add(std::sync::Arc::new(responses().unwrap()), vec![facts("openai", &model)]),
         }
         SessionBuilder::new(providers)
             .log_folder(folder.path().join("logs"))
@@ -101,7 +100,7 @@ async fn run_session(server: &MockServer, provider: usize) {
 
 #[tokio::test]
 async fn bash_excluded_command_is_in_no_byte_of_any_request() {
-    for provider in [0, 1] {
+    for provider in [0, 1, 2] {
         let answer = |text: &str| Reply::answer([AnswerPart::text(text)]);
         let script = [
             answer("one"),

@@ -41,6 +41,11 @@ const fn messages(
     }
 }
 
+/// A provider with Responses at its own server.
+const fn responses(provider: ProviderDescriptor) -> ProviderDescriptor {
+    ProviderDescriptor { wire_format: WireFormat::OpenAiResponses, ..provider }
+}
+
 const COMPLETION_TOKENS: Compat =
     Compat { max_tokens_field: MaxTokensField::MaxCompletionTokens, ..Compat::COMMON };
 
@@ -58,13 +63,14 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         "https://api.anthropic.com",
         "platform.claude.com/settings/keys",
     ),
-    chat(
+    // Many servers imitate its Chat Completions, few its Responses.
+    responses(chat(
         ("openai", "OpenAI"),
         ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
         "https://api.openai.com/v1",
         "platform.openai.com/api-keys",
         Compat::OPENAI,
-    ),
+    )),
     chat(
         ("openrouter", "OpenRouter"),
         ("OPENROUTER_API_KEY", "OPENROUTER_BASE_URL"),
@@ -72,13 +78,13 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         "openrouter.ai/settings/keys",
         Compat { thinking_format: ThinkingFormat::Reasoning, cache_marks: &["anthropic/"], ..Compat::COMMON },
     ),
-    chat(
+    responses(chat(
         ("xai", "xAI"),
         ("XAI_API_KEY", "XAI_BASE_URL"),
         "https://api.x.ai/v1",
         "console.x.ai",
         COMPLETION_TOKENS,
-    ),
+    )),
     chat(
         ("deepseek", "DeepSeek"),
         ("DEEPSEEK_API_KEY", "DEEPSEEK_BASE_URL"),
@@ -172,6 +178,18 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         "vercel.com/ai-gateway",
         Compat { thinking_format: ThinkingFormat::Reasoning, ..Compat::COMMON },
     ),
+    // It has no public server: the address names the resource.
+    ProviderDescriptor {
+        key_header: KeyHeader::ApiKey,
+        wire_format_elsewhere: WireFormat::OpenAiResponses,
+        ..chat(
+            ("azure", "Azure OpenAI"),
+            ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_BASE_URL"),
+            "",
+            "learn.microsoft.com/azure/ai-foundry/openai",
+            Compat::OPENAI,
+        )
+    },
     messages(
         ("bedrock", "Amazon Bedrock (Claude)"),
         ("AWS_BEARER_TOKEN_BEDROCK", "BEDROCK_BASE_URL"),

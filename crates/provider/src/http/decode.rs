@@ -45,6 +45,12 @@ pub(crate) fn incomplete() -> ProviderFault {
         .with_hint(hints::INTERRUPTED)
 }
 
+/// Returns the error of an answer that the provider's content filter stopped.
+pub(crate) fn filtered() -> ProviderFault {
+    ProviderFault::new(FailureKind::Fatal, "the provider's content filter stopped the answer")
+        .with_hint("rephrase the request, or choose another model")
+}
+
 /// Returns a trace of an event that was not understood.
 pub(crate) fn trace(name: &'static str, event: &SseEvent) -> StreamEvent {
     let raw: String = event.data.chars().take(MAX_TRACE_CHARS).collect();

@@ -19,7 +19,7 @@ pub async fn fetch(endpoint: &Endpoint, format: WireFormat) -> Result<Vec<Listed
     let wire = Arc::new(Wire::new(endpoint.clone())?);
     let first = match format {
         WireFormat::AnthropicMessages => "/v1/models?limit=1000",
-        WireFormat::OpenAiChat => "/models",
+        WireFormat::OpenAiChat | WireFormat::OpenAiResponses => "/models",
     };
     let (mut models, mut path) = (Vec::new(), first.to_owned());
     for _ in 0..MAX_PAGES {

@@ -14,7 +14,7 @@ use tiller_core::surrogates::{Joiner, Wtf8};
 use tiller_core::unit::Tokens;
 
 use crate::error::{ProviderFault, classify, parse_error_response};
-use crate::http::{Damage, Decode, incomplete, trace};
+use crate::http::{Damage, Decode, filtered, incomplete, trace};
 use crate::sse::SseEvent;
 use crate::{FailureKind, StreamEvent};
 
@@ -341,13 +341,7 @@ impl ChatDecoder {
             "" => self.stop,
             "length" | "max_tokens" => Some(StopReason::Length),
             "tool_calls" | "function_call" => Some(StopReason::ToolUse),
-            "content_filter" => {
-                let fault = ProviderFault::new(
-                    FailureKind::Fatal,
-                    "the provider's content filter stopped the answer",
-                );
-                return Err(fault.with_hint("rephrase the request, or choose another model"));
-            }
+            "content_filter" => return Err(filtered()),
             "error" => {
                 return Err(ProviderFault::new(
                     FailureKind::Interrupted,

@@ -11,11 +11,11 @@ use tiller_core::unit::{Tokens, UnixMs};
 use tiller_provider::{Provider, Request, ToolChoice};
 use tiller_test_support::mock_server::{AnswerPart, MockServer, RecordedRequest, Reply};
 
-use crate::{anthropic, collect, hello, list_files, open_ai};
+use crate::{anthropic, collect, hello, list_files, open_ai, open_ai_responses};
 
 const MODEL: &str = "claude-opus-4-5";
 
-fn text(text: &str) -> UserBlock {
+pub(super) fn text(text: &str) -> UserBlock {
     UserBlock::Text { text: text.into() }
 }
 
@@ -23,11 +23,11 @@ fn image() -> UserBlock {
     UserBlock::Image { data: "aW1n".into(), mime_type: "image/png".into() }
 }
 
-fn user(blocks: Vec<UserBlock>) -> Message {
+pub(super) fn user(blocks: Vec<UserBlock>) -> Message {
     Message::User(UserMessage { content: Content::Blocks(blocks), timestamp: UnixMs(0), typed: None })
 }
 
-fn answer(api: &str, model: &str, content: Vec<AssistantBlock>) -> Message {
+pub(super) fn answer(api: &str, model: &str, content: Vec<AssistantBlock>) -> Message {
     let provider = if api == "anthropic-messages" { "anthropic" } else { "openai" };
     Message::Assistant(AssistantMessage {
         content,
@@ -39,20 +39,20 @@ fn answer(api: &str, model: &str, content: Vec<AssistantBlock>) -> Message {
     })
 }
 
-fn thinking(text: &str, signature: Option<&str>) -> AssistantBlock {
+pub(super) fn thinking(text: &str, signature: Option<&str>) -> AssistantBlock {
     AssistantBlock::Thinking { thinking: text.into(), thinking_signature: signature.map(str::to_owned) }
 }
 
-fn text_answer(text: &str) -> AssistantBlock {
+pub(super) fn text_answer(text: &str) -> AssistantBlock {
     AssistantBlock::Text { text: text.into() }
 }
 
-fn call(id: &str, arguments: Value) -> AssistantBlock {
+pub(super) fn call(id: &str, arguments: Value) -> AssistantBlock {
     let name = "list_files".to_owned();
     AssistantBlock::ToolCall(ToolCall { id: id.into(), name, arguments, raw_arguments: None })
 }
 
-fn result(id: &str, content: Vec<UserBlock>, is_error: bool) -> Message {
+pub(super) fn result(id: &str, content: Vec<UserBlock>, is_error: bool) -> Message {
     Message::ToolResult(ToolResultMessage {
         tool_call_id: id.into(),
         tool_name: "list_files".into(),
@@ -63,7 +63,7 @@ fn result(id: &str, content: Vec<UserBlock>, is_error: bool) -> Message {
     })
 }
 
-fn bash(command: &str, exclude_from_context: bool) -> Message {
+pub(super) fn bash(command: &str, exclude_from_context: bool) -> Message {
     Message::BashExecution(BashExecutionMessage {
         command: command.into(),
         output: "out\n".into(),
@@ -74,7 +74,7 @@ fn bash(command: &str, exclude_from_context: bool) -> Message {
 }
 
 /// A message of every kind, and most kinds of problematic messages.
-fn conversation() -> Vec<Message> {
+pub(super) fn conversation() -> Vec<Message> {
     vec![
         Message::System(SystemMessage { content: "another program's".into(), timestamp: UnixMs(0) }),
         user(vec![text("look"), image(), text("  "), UserBlock::Unknown]),
@@ -113,7 +113,7 @@ fn conversation() -> Vec<Message> {
     ]
 }
 
-fn request(model: &str, messages: Vec<Message>) -> Request {
+pub(super) fn request(model: &str, messages: Vec<Message>) -> Request {
     Request {
         messages: messages.into_iter().map(Arc::new).collect(),
         tools: Arc::new([list_files()]),
@@ -134,6 +134,10 @@ pub(super) async fn record_anthropic_request(request: Request) -> RecordedReques
 
 pub(super) async fn record_open_ai_request(request: Request) -> RecordedRequest {
     record_request(|server| Arc::new(open_ai(server)), request).await
+}
+
+pub(super) async fn record_responses_request(request: Request) -> RecordedRequest {
+    record_request(|server| Arc::new(open_ai_responses(server)), request).await
 }
 
 #[tokio::test]
@@ -236,9 +240,12 @@ async fn body_of_empty_conversation_is_sent_unchanged() {
         let recorded = record_anthropic_request(request(MODEL, messages.clone())).await;
         assert_eq!(recorded.body["messages"], json!([]));
         let empty = Request { system: String::new(), tools: Arc::new([]), ..request("m", messages) };
-        let recorded = record_open_ai_request(empty).await;
+        let recorded = record_open_ai_request(empty.clone()).await;
         assert_eq!(recorded.body["messages"], json!([]));
         assert!(recorded.body.get("tools").is_none() && recorded.body.get("tool_choice").is_none());
+        let body = record_responses_request(empty).await.body;
+        let expected = json!({ "model": "m", "input": [], "stream": true, "store": false, "max_output_tokens": 4_000, "temperature": 0.5 });
+        assert_eq!(body, expected);
     }
 }
 
@@ -254,8 +261,10 @@ async fn body_of_unpaired_calls_and_results_is_no_panic() {
     let roles: Vec<_> = body["messages"].as_array().unwrap().iter().map(|message| &message["role"]).collect();
     assert_eq!(roles, ["user", "assistant", "user"]);
     assert_eq!(body["messages"][0]["content"][0]["content"][0]["text"], "(no output)");
-    let body = record_open_ai_request(request("m", messages)).await.body;
+    let body = record_open_ai_request(request("m", messages.clone())).await.body;
     assert_eq!(body["messages"].as_array().unwrap().len(), 5);
+    let body = record_responses_request(request("m", messages)).await.body;
+    assert_eq!(body["input"].as_array().unwrap().len(), 4);
 }
 
 /// Returns the parameters of thinking, temperature and tokens in a Claude's request, if a thinking block is sent back,

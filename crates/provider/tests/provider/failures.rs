@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tiller_provider::compat::Compat;
-use tiller_provider::{Anthropic, Endpoint, FailureKind, OpenAiChat, Provider, Timeouts};
+use tiller_provider::{Anthropic, Endpoint, FailureKind, OpenAiChat, OpenAiResponses, Provider, Timeouts};
 use tiller_test_support::mock_server::{AnswerPart, MockServer, PING, Reply, StreamEnd};
 
-use crate::{anthropic, anthropic_endpoint, collect, failure, hello, open_ai_endpoint, providers};
+use crate::{
+    anthropic, anthropic_endpoint, collect, failure, hello, open_ai_endpoint, providers, server_for_all,
+};
 
 const TRANSIENT: FailureKind = FailureKind::Transient { retry_after: None };
 
@@ -65,7 +67,7 @@ async fn failure_has_the_status_and_provider_message() {
         ),
     ];
     for (reply, expected, message) in cases {
-        let server = MockServer::start([reply.clone(), reply]);
+        let server = server_for_all(&reply);
         for provider in providers(&server) {
             let error = failure(&*provider, hello("m")).await;
             assert_eq!((error.failure, error.message.as_str()), (expected, message));
@@ -96,7 +98,7 @@ async fn failure_of_refused_key_has_a_hint_with_its_name() {
 async fn failure_of_interrupted_stream_keeps_earlier_events() {
     for end in [StreamEnd::Early(5), StreamEnd::Reset(5)] {
         let reply = Reply::answer([AnswerPart::text("a long text in many pieces")]).with_end(end);
-        let server = MockServer::start([reply.clone(), reply]);
+        let server = server_for_all(&reply);
         for provider in providers(&server) {
             let mut parts = collect(&*provider, hello("m")).await;
             let error = parts.pop().unwrap().unwrap_err();
@@ -129,11 +131,12 @@ async fn timeout_is_extended_by_pings() {
     let (long, count) = (Duration::from_secs(60), 15);
     let timeouts = Timeouts { connect: long, first_byte: long, stall: limit };
     let reply = Reply::answer([AnswerPart::text("hello")]).with_end(StreamEnd::Pings { after: 3, count });
-    let server = MockServer::start([reply.clone(), reply]);
-    let (anthropic, open_ai) = (anthropic_endpoint(&server), open_ai_endpoint(&server));
-    let providers: [Arc<dyn Provider>; 2] = [
-        Arc::new(Anthropic::new(Endpoint { timeouts, ..anthropic }).unwrap()),
-        Arc::new(OpenAiChat::new(Endpoint { timeouts, ..open_ai }, Compat::COMMON).unwrap()),
+    let server = server_for_all(&reply);
+    let open_ai = || Endpoint { timeouts, ..open_ai_endpoint(&server) };
+    let providers: [Arc<dyn Provider>; 3] = [
+        Arc::new(Anthropic::new(Endpoint { timeouts, ..anthropic_endpoint(&server) }).unwrap()),
+        Arc::new(OpenAiChat::new(open_ai(), Compat::COMMON).unwrap()),
+        Arc::new(OpenAiResponses::new(open_ai()).unwrap()),
     ];
     for provider in providers {
         let start = std::time::Instant::now();

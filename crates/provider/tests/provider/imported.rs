@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tiller_core::message::Message;
 use tiller_core::unit::UnixMs;
@@ -12,7 +12,7 @@ use tiller_provider::Request;
 use tiller_session::import::{ImportMode, Importer};
 use tiller_session::{Placement, Reader, SessionManager, context};
 
-use super::bodies::{record_anthropic_request, record_open_ai_request};
+use super::bodies::{record_anthropic_request, record_open_ai_request, record_responses_request};
 use crate::hello;
 
 const SOURCES: [&str; 6] = [
@@ -83,4 +83,31 @@ async fn open_ai_imported_results_follow_their_calls() {
         }
         assert!(pending_ids.is_empty(), "{body:#}");
     }
+}
+
+#[tokio::test]
+async fn responses_imported_results_follow_their_calls() {
+    let (mut results, mut reasoning) = (0, Vec::new());
+    // A model of the imported session from Codex, whose reasoning goes back to it.
+    for messages in SOURCES.into_iter().flat_map(conversations) {
+        let body = record_responses_request(Request { messages, ..hello("gpt-wheat") }).await.body;
+        let mut pending_ids: Vec<&Value> = Vec::new();
+        for item in body["input"].as_array().unwrap() {
+            match item["type"].as_str() {
+                Some("function_call") => pending_ids.push(&item["call_id"]),
+                Some("function_call_output") => {
+                    assert_eq!(&item["call_id"], pending_ids.remove(0), "{body:#}");
+                    results += 1;
+                }
+                Some("reasoning") => reasoning.push(item.clone()),
+                Some("message") => {}
+                _ => assert!(pending_ids.is_empty(), "{body:#}"),
+            }
+        }
+        assert!(pending_ids.is_empty(), "{body:#}");
+    }
+    assert!(results >= 6, "{results}");
+    let summary = ["Look first.", "Then tell."].map(|text| json!({ "type": "summary_text", "text": text }));
+    let item = json!({ "type": "reasoning", "id": "rs_1", "summary": summary, "encrypted_content": "gAAA" });
+    assert!(!reasoning.is_empty() && reasoning.iter().all(|sent| *sent == item), "{reasoning:#?}");
 }

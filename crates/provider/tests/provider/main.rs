@@ -6,6 +6,8 @@ mod connections;
 mod damage;
 mod failures;
 mod imported;
+mod recorded_responses;
+mod responses_bodies;
 mod streams;
 
 use std::sync::Arc;
@@ -19,13 +21,19 @@ use tiller_provider::catalog;
 use tiller_provider::compat::Compat;
 use tiller_provider::descriptor::ProviderDescriptor;
 use tiller_provider::{
-    Anthropic, Endpoint, OpenAiChat, Provider, ProviderError, Request, StreamEvent, ToolChoice,
+    Anthropic, Endpoint, OpenAiChat, OpenAiResponses, Provider, ProviderError, Request, StreamEvent,
+    ToolChoice,
 };
-use tiller_test_support::mock_server::MockServer;
+use tiller_test_support::mock_server::{MockServer, Reply};
 
-/// Returns both providers for the server, with a key.
-fn providers(server: &MockServer) -> [Arc<dyn Provider>; 2] {
-    [Arc::new(anthropic(server)), Arc::new(open_ai(server))]
+/// Returns a provider of every wire format for the server, with a key.
+fn providers(server: &MockServer) -> [Arc<dyn Provider>; 3] {
+    [Arc::new(anthropic(server)), Arc::new(open_ai(server)), Arc::new(open_ai_responses(server))]
+}
+
+/// Starts a server with this reply for each of the [`providers`].
+fn server_for_all(reply: &Reply) -> MockServer {
+    MockServer::start(std::iter::repeat_n(reply.clone(), 3))
 }
 
 fn anthropic(server: &MockServer) -> Anthropic {
@@ -41,6 +49,10 @@ fn anthropic_endpoint(server: &MockServer) -> Endpoint {
 
 fn open_ai(server: &MockServer) -> OpenAiChat {
     OpenAiChat::new(open_ai_endpoint(server), Compat::COMMON).unwrap()
+}
+
+fn open_ai_responses(server: &MockServer) -> OpenAiResponses {
+    OpenAiResponses::new(open_ai_endpoint(server)).unwrap()
 }
 
 fn open_ai_endpoint(server: &MockServer) -> Endpoint {

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use tiller_core::message::{StopReason, Usage};
 use tiller_core::unit::Tokens;
 use tiller_provider::{FailureKind, Provider, StreamEvent};
-use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply, ScriptedCall};
+use tiller_test_support::mock_server::{AnswerPart, Reply, ScriptedCall};
 
-use crate::{collect, hello, providers};
+use crate::{collect, hello, providers, server_for_all};
 
 /// A reassembled block.
 #[derive(Debug, Default, PartialEq)]
@@ -96,11 +96,15 @@ fn expected(signature: &str) -> Reassembled {
 
 fn check_reply(reply: &Reply) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let server = MockServer::start([reply.clone(), reply.clone()]);
-    let [anthropic, open_ai] = providers(&server);
+    let server = server_for_all(reply);
+    let [anthropic, open_ai, open_ai_responses] = providers(&server);
+    let summary = json!({ "type": "summary_text", "text": THOUGHT });
+    let item =
+        json!({ "type": "reasoning", "id": "rs_0", "summary": [summary], "encrypted_content": "c2VhbA==" });
     runtime.block_on(async {
         assert_eq!(reassemble(&*anthropic).await, expected("c2VhbA=="));
         assert_eq!(reassemble(&*open_ai).await, expected(""));
+        assert_eq!(reassemble(&*open_ai_responses).await, expected(&item.to_string()));
     });
 }
 
@@ -122,14 +126,11 @@ proptest! {
 
 #[tokio::test]
 async fn stream_event_of_unknown_type_is_traced() {
-    let answer_parts = || {
-        [
-            AnswerPart::text("before"),
-            AnswerPart::Raw("{\"type\":\"new hush-hush-key\"}".into()),
-            AnswerPart::text("after"),
-        ]
-    };
-    let server = MockServer::start([Reply::answer(answer_parts()), Reply::answer(answer_parts())]);
+    let server = server_for_all(&Reply::answer([
+        AnswerPart::text("before"),
+        AnswerPart::Raw("{\"type\":\"new hush-hush-key\"}".into()),
+        AnswerPart::text("after"),
+    ]));
     for provider in providers(&server) {
         let answer = reassemble(&*provider).await;
         let text: String = answer.blocks.iter().map(|block| block.text.as_str()).collect();
@@ -142,9 +143,11 @@ async fn stream_event_of_unknown_type_is_traced() {
 #[tokio::test]
 async fn stream_event_that_is_no_json_interrupts_the_answer() {
     let garbage = r#"{"type": "content_block_del hush-hush-key"#;
-    let answer_parts =
-        || [AnswerPart::text("before"), AnswerPart::Raw(garbage.into()), AnswerPart::text("after")];
-    let server = MockServer::start([Reply::answer(answer_parts()), Reply::answer(answer_parts())]);
+    let server = server_for_all(&Reply::answer([
+        AnswerPart::text("before"),
+        AnswerPart::Raw(garbage.into()),
+        AnswerPart::text("after"),
+    ]));
     for provider in providers(&server) {
         let mut parts = collect(&*provider, hello("some-model")).await;
         let error = parts.pop().unwrap().unwrap_err();
@@ -168,10 +171,7 @@ fn text_of(part: StreamEvent) -> Option<String> {
 
 #[tokio::test]
 async fn stream_cut_short_is_interrupted() {
-    let server = MockServer::start([
-        Reply::answer([AnswerPart::text("and")]).cut_short(),
-        Reply::answer([AnswerPart::text("and")]).cut_short(),
-    ]);
+    let server = server_for_all(&Reply::answer([AnswerPart::text("and")]).cut_short());
     for provider in providers(&server) {
         assert_eq!(reassemble(&*provider).await.finished, Some(StopReason::Length));
     }
@@ -182,7 +182,7 @@ async fn stream_that_lasts_is_read_in_batches() {
     const PROMPT_MS: u128 = 500;
     let text = "many small pieces ".repeat(300);
     let fast = Reply::answer([AnswerPart::text(&text)]).with_interval(Duration::from_millis(1));
-    let server = MockServer::start([fast.clone(), fast]);
+    let server = server_for_all(&fast);
     for provider in providers(&server) {
         let start = Instant::now();
         let batches: Vec<_> = provider.stream(hello("some-model")).ready_chunks(1_000).collect().await;

@@ -21,7 +21,9 @@ use tiller_engine::built_in_tools;
 use tiller_engine::compaction::{CompactionInput, CompactionOptions, CompactionPlan, Keep, first_message};
 use tiller_engine::queue::Queue;
 use tiller_provider::compat::Compat;
-use tiller_provider::{Anthropic, Endpoint, OpenAiChat, Provider, Request, ToolChoice, catalog};
+use tiller_provider::{
+    Anthropic, Endpoint, OpenAiChat, OpenAiResponses, Provider, Request, ToolChoice, catalog,
+};
 use tiller_session::annotations::Annotations;
 use tiller_session::context::{ProjectedMessage, Projection, request_messages};
 use tiller_session::entry::{
@@ -574,7 +576,7 @@ pub(super) fn assert_paired(request: &[Arc<Message>]) {
 /// Providers with a server that rejects every request.
 struct RejectingServer {
     server: MockServer,
-    providers: [Box<dyn Provider>; 2],
+    providers: [Box<dyn Provider>; 3],
     runtime: tokio::runtime::Runtime,
 }
 
@@ -582,18 +584,18 @@ impl RejectingServer {
     fn new() -> Self {
         let server = MockServer::start([]);
         let endpoint = |name: &str, url: String| Endpoint::new(name, url, "KEY").with_key("key".into());
-        let providers: [Box<dyn Provider>; 2] = [
+        let open_ai = || endpoint("openai", format!("{}/v1/", server.url));
+        let providers: [Box<dyn Provider>; 3] = [
             Box::new(Anthropic::new(endpoint("anthropic", server.url.clone())).unwrap()),
-            Box::new(
-                OpenAiChat::new(endpoint("openai", format!("{}/v1/", server.url)), Compat::COMMON).unwrap(),
-            ),
+            Box::new(OpenAiChat::new(open_ai(), Compat::COMMON).unwrap()),
+            Box::new(OpenAiResponses::new(open_ai()).unwrap()),
         ];
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         Self { server, providers, runtime }
     }
 
     /// The messages as encoded by each provider.
-    fn encode(&self, request: &[Arc<Message>]) -> [Value; 2] {
+    fn encode(&self, request: &[Arc<Message>]) -> [Value; 3] {
         let before = self.server.requests().len();
         for provider in &self.providers {
             let request = Request {
@@ -610,8 +612,9 @@ impl RejectingServer {
             self.runtime.block_on(provider.stream(request).collect::<Vec<_>>());
         }
         let requests = self.server.requests();
-        assert_eq!(requests.len(), before + 2, "a request was not sent");
-        [before, before + 1].map(|at| requests[at].body["messages"].clone())
+        assert_eq!(requests.len(), before + 3, "a request was not sent");
+        let sent = |at: usize, key: &str| requests[before + at].body[key].clone();
+        [sent(0, "messages"), sent(1, "messages"), sent(2, "input")]
     }
 }
 
@@ -658,6 +661,23 @@ fn assert_open_ai_accepts(messages: &Value) {
     assert!(called.is_empty(), "{messages}");
 }
 
+/// Asserts that results are after the answer with their calls, and before any user message.
+fn assert_responses_accept(input: &Value) {
+    let mut called: Vec<&str> = Vec::new();
+    for item in array(input) {
+        match item["type"].as_str() {
+            Some("function_call") => called.push(item["call_id"].as_str().unwrap()),
+            Some("function_call_output") => {
+                assert_eq!(item["call_id"].as_str(), called.first().copied(), "{input}");
+                called.remove(0);
+            }
+            Some(_) => {}
+            None => assert!(called.is_empty(), "{input}"),
+        }
+    }
+    assert!(called.is_empty(), "{input}");
+}
+
 /// Asserts that a projection of the newest messages is the end of the whole one, and counts the missing ones.
 fn assert_end_of(newest: &Projection, complete: &Projection) {
     assert_eq!((&newest.model, newest.thinking), (&complete.model, complete.thinking));
@@ -702,9 +722,10 @@ proptest! {
             let (projection, _) = reader.projection(&EntryId::new(&harness.model.entries[leaf].id)).unwrap();
             let request = request_messages(projection.messages.iter().map(|projected| &projected.message));
             assert_paired(&request);
-            let [anthropic, open_ai] = server.encode(&request);
+            let [anthropic, open_ai, responses] = server.encode(&request);
             assert_anthropic_accepts(&anthropic);
             assert_open_ai_accepts(&open_ai);
+            assert_responses_accept(&responses);
         }
     }
 }

@@ -1,0 +1,148 @@
+//! An item of an answer while it is being received: a message, reasoning or a call, with the text of its parts so far.
+//!
+//! Each part may come in deltas, as a whole, or both. A whole adds only what its deltas lacked.
+
+use serde_json::Value;
+use tiller_core::surrogates::{Joiner, Wtf8};
+
+use crate::StreamEvent;
+use crate::http::Damage;
+
+/// The kind of an item, and of its block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OutputKind {
+    Message,
+    Reasoning,
+    Call,
+}
+
+/// The kind of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PartKind {
+    Text,
+    /// A refusal as text, shown as the answer.
+    Refusal,
+    Summary,
+    /// The text of the reasoning, from servers that run open models.
+    ReasoningText,
+    Arguments,
+}
+
+impl PartKind {
+    pub(super) const fn item(self) -> OutputKind {
+        match self {
+            Self::Text | Self::Refusal => OutputKind::Message,
+            Self::Summary | Self::ReasoningText => OutputKind::Reasoning,
+            Self::Arguments => OutputKind::Call,
+        }
+    }
+}
+
+/// A part of an item, by its kind and index.
+pub(super) type PartKey = (PartKind, u64);
+
+/// An item.
+pub(super) struct OutputItem {
+    pub(super) index: Option<u64>,
+    pub(super) id: Option<String>,
+    pub(super) kind: OutputKind,
+    pub(super) is_open: bool,
+    /// Its block in [`StreamEvent`]s.
+    block: usize,
+    parts: Vec<ItemPart>,
+}
+
+struct ItemPart {
+    key: PartKey,
+    /// The text so far.
+    text: String,
+    joiner: Joiner,
+}
+
+impl OutputItem {
+    pub(super) fn new(index: Option<u64>, id: Option<String>, kind: OutputKind, block: usize) -> Self {
+        Self { index, id, kind, is_open: true, block, parts: Vec::new() }
+    }
+
+    /// Adds a delta to a part.
+    pub(super) fn push(&mut self, key: PartKey, delta: Wtf8, events: &mut Vec<StreamEvent>) {
+        if delta.is_empty() {
+            return;
+        }
+        if let Some(at) = self.find_or_add(key, events) {
+            let part = &mut self.parts[at];
+            let text = part.joiner.push(delta);
+            part.text.push_str(&text);
+            self.emit(text, events);
+        }
+    }
+
+    /// Adds what a part's deltas lacked of its whole text. Servers differ in what they call whole, so another text than
+    /// that of the deltas is ignored; arguments that mean something else are damage, so that the call doesn't run.
+    pub(super) fn complete(
+        &mut self,
+        key: PartKey,
+        whole: String,
+        events: &mut Vec<StreamEvent>,
+    ) -> Result<(), Damage> {
+        if whole.is_empty() {
+            return Ok(());
+        }
+        let Some(at) = self.find_or_add(key, events) else { return Ok(()) };
+        let part = &mut self.parts[at];
+        if let Some(rest) = whole.strip_prefix(part.text.as_str()) {
+            let rest = rest.to_owned();
+            part.text = whole;
+            part.joiner = Joiner::default();
+            self.emit(rest, events);
+        } else if self.kind == OutputKind::Call && !is_same_json(&part.text, &whole) {
+            return Err(Damage::Order("the arguments of a tool call differ from their deltas"));
+        }
+        Ok(())
+    }
+
+    /// Ends the item, with its signature if it has one.
+    pub(super) fn end(&mut self, signature: Option<String>, events: &mut Vec<StreamEvent>) {
+        self.is_open = false;
+        for mut part in std::mem::take(&mut self.parts) {
+            self.emit(part.joiner.finish().unwrap_or_default(), events);
+        }
+        events.extend(signature.map(|text| StreamEvent::Signature { block: self.block, text }));
+        events.push(StreamEvent::End { block: self.block });
+    }
+
+    /// Returns the position of a part. A blank line separates the parts of reasoning. Of a summary and a text only the
+    /// first to come is shown: one may repeat the other, and then the part isn't added.
+    fn find_or_add(&mut self, key: PartKey, events: &mut Vec<StreamEvent>) -> Option<usize> {
+        if let Some(at) = self.parts.iter().rposition(|part| part.key == key) {
+            return Some(at);
+        }
+        if self.kind == OutputKind::Reasoning
+            && let Some(first) = self.parts.first()
+        {
+            if first.key.0 != key.0 {
+                return None;
+            }
+            self.emit("\n\n".to_owned(), events);
+        }
+        self.parts.push(ItemPart { key, text: String::new(), joiner: Joiner::default() });
+        Some(self.parts.len() - 1)
+    }
+
+    fn emit(&self, text: String, events: &mut Vec<StreamEvent>) {
+        if text.is_empty() {
+            return;
+        }
+        let block = self.block;
+        events.push(match self.kind {
+            OutputKind::Message => StreamEvent::Text { block, text },
+            OutputKind::Reasoning => StreamEvent::Thinking { block, text },
+            OutputKind::Call => StreamEvent::Arguments { block, json: text },
+        });
+    }
+}
+
+fn is_same_json(one: &str, other: &str) -> bool {
+    let parse = |json: &str| serde_json::from_str::<Value>(json).ok();
+    parse(one).is_some_and(|value| Some(value) == parse(other))
+}
