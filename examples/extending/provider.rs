@@ -4,9 +4,7 @@ use std::pin::Pin;
 
 use futures_util::{Stream, stream};
 use tiller::message::{Message, StopReason, joined_text};
-use tiller::provider::{
-    ImageInput, ModelFacts, Provider, ProviderError, Request, StreamEvent, ThinkingControl,
-};
+use tiller::provider::{ModelFacts, Provider, ProviderError, Request, StreamEvent, catalog};
 use tiller::unit::Tokens;
 
 /// Repeats the user's message; for "count: TEXT" it calls a tool.
@@ -15,17 +13,7 @@ pub(crate) struct Parrot;
 impl Parrot {
     /// Its only model: a small window and no price.
     pub(crate) fn facts() -> ModelFacts {
-        ModelFacts {
-            provider: "parrot".to_owned(),
-            id: "grey".to_owned(),
-            name: "Grey parrot".to_owned(),
-            window: Tokens(8_000),
-            max_output: Tokens(1_000),
-            thinking: ThinkingControl::Never,
-            image_input: ImageInput::Unknown,
-            price: None,
-            compat: None,
-        }
+        ModelFacts { window: Tokens(8_000), max_output: Tokens(1_000), ..catalog::assumed("parrot", "grey") }
     }
 }
 

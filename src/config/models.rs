@@ -97,7 +97,8 @@ pub(super) fn load(path: &Path, environment: &Environment) -> Result<UserModels,
     });
     for (name, entry) in providers {
         // The text of an error could quote a key.
-        let Ok(entry) = ProviderEntry::deserialize(entry) else {
+        let parsed = ProviderEntry::deserialize(entry).ok().filter(|_| entry.is_object());
+        let Some(entry) = parsed else {
             models.warnings.push(format!("{}: {}", path.display(), problem_of(name, entry)));
             continue;
         };

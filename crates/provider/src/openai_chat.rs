@@ -15,9 +15,7 @@ use super::http::{Endpoint, Post, Wire};
 use super::{Provider, ProviderError, ProviderStream, Request};
 use crate::compat::Compat;
 use decode::ChatDecoder;
-
-/// The name of the wire format in logs.
-pub const API: &str = "openai-completions";
+pub use encode::API;
 
 /// A server with Chat Completions.
 pub struct OpenAiChat {

@@ -10,9 +10,11 @@ use tiller_core::message::{
 };
 use tiller_core::tool_spec::ToolSpec;
 
-use super::API;
 use crate::compat::{CallIds, Compat, MaxTokensField, ThinkingFormat};
 use crate::{Request, ToolChoice, placeholders};
+
+/// The name of the wire format in logs.
+pub const API: &str = "openai-completions";
 
 /// Maximum length of a call id.
 const MAX_ID: usize = 40;

@@ -8,8 +8,9 @@ use tiller_core::unit::{Tokens, UnixMs};
 
 use super::super::source::count;
 
-/// The API that Codex uses.
-const API: &str = "openai-responses";
+/// The wire format of Codex. Not that of tiller's own requests: encrypted reasoning belongs to the account with which Codex
+/// ran, and OpenAI refuses it from another one.
+const API: &str = "openai-codex-responses";
 
 /// An incomplete answer.
 #[derive(Default)]
