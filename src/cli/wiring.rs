@@ -62,7 +62,7 @@ pub(super) fn assemble(
     let protected = config.protected_paths(&cwd);
     notices.extend(home_notice(&protected, &cwd));
     let SessionStart { writer, pick, .. } = start;
-    let providers = models::providers(arguments, config, AskLocal::at_start(front))?;
+    let providers = models::providers(arguments, config, AskLocal::IfNeeded)?;
     let providers = models::scoped(providers, config, &mut notices);
     let added = add_dir::folders(&arguments.environment.add_dir, &cwd)?;
     let chosen = models::model(arguments, config, &providers, front)?;

@@ -9,7 +9,7 @@ mod export;
 mod extending;
 mod layers;
 mod names;
-mod readme;
+mod providers_page;
 mod source_code;
 mod tool_names;
 mod tools_page;

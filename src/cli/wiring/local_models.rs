@@ -3,13 +3,10 @@
 use std::thread;
 
 use super::models::endpoint;
-use crate::agent::{AgentError, AgentSession, ProviderChange};
+use crate::agent::{AgentSession, ProviderChange};
 use crate::cli::args::CliArgs;
-use crate::cli::login;
 use crate::cli::run_input::RunInput;
-use crate::cli::trusted_project::TrustedProject;
 use crate::config::Config;
-use crate::provider::demo;
 use crate::provider::descriptor::{LOCAL_SERVERS, ProviderDescriptor};
 use crate::provider::local_servers::find_all;
 
@@ -34,25 +31,15 @@ pub(super) fn find_blocking(arguments: &CliArgs, config: &Config) -> Vec<Provide
     thread::scope(|scope| scope.spawn(ask).join().ok().flatten()).unwrap_or_default()
 }
 
-/// Asks the local servers in the background, and adds their models to the session. A user without a key gets the first
-/// of them instead of the demo.
+/// Asks the local servers in the background, and adds their models to the session.
 pub(in crate::cli) fn add_local_models(input: &RunInput, agent: AgentSession) {
     let input = input.clone();
     tokio::spawn(async move {
         for change in find(&input.arguments, &input.config).await {
-            let added = add(&input, &agent, change).await;
-            if let Err(error) = added {
-                tracing::debug!(%error, "a local server was not added");
+            // The session may have been closed meanwhile.
+            if agent.change_provider(change).await.is_err() {
+                return;
             }
         }
     });
-}
-
-async fn add(input: &RunInput, agent: &AgentSession, change: ProviderChange) -> Result<(), AgentError> {
-    // A demo that was asked for goes on.
-    if input.config.settings.provider() == Some(demo::NAME) {
-        return agent.change_provider(change).await;
-    }
-    let store = login::credential_store(&input.arguments, &TrustedProject::new(input.project.clone()));
-    agent.change_key(&store, change).await.map(drop)
 }

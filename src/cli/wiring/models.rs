@@ -85,21 +85,14 @@ pub(super) fn providers(
     Ok(providers)
 }
 
-/// When the model servers of this machine are asked before the start goes on; a session asks them again later.
+/// When the model servers of this machine are asked before the start goes on; a session asks them again in the
+/// background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum AskLocal {
     /// In any case.
     Always,
     /// If a model of theirs is named, or no other is usable.
-    IfNothingElse,
-    /// Only if a model of theirs is named: somebody waits for the first frame.
-    IfNamed,
-}
-
-impl AskLocal {
-    pub(super) fn at_start(front: FrontEnd) -> Self {
-        if front.has_person() { Self::IfNamed } else { Self::IfNothingElse }
-    }
+    IfNeeded,
 }
 
 fn needs_local(config: &Config, providers: &ProviderRegistry, ask: AskLocal) -> bool {
@@ -108,12 +101,8 @@ fn needs_local(config: &Config, providers: &ProviderRegistry, ask: AskLocal) -> 
         config.settings.provider() == Some(server.name)
             || model.split_once('/').is_some_and(|(provider, _)| provider == server.name)
     };
-    match ask {
-        AskLocal::Always => true,
-        _ if LOCAL_SERVERS.iter().any(is_named) => true,
-        AskLocal::IfNothingElse => providers.is_empty() && config.settings.provider().is_none(),
-        AskLocal::IfNamed => false,
-    }
+    let has_nothing_else = providers.is_empty() && config.settings.provider().is_none();
+    ask == AskLocal::Always || has_nothing_else || LOCAL_SERVERS.iter().any(is_named)
 }
 
 /// Returns true for a provider that needs a key.
