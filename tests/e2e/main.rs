@@ -17,6 +17,7 @@ mod memory;
 mod plain;
 mod policy;
 mod print;
+mod providers;
 mod resuming;
 mod retries;
 mod rpc;

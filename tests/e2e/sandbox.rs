@@ -76,6 +76,8 @@ impl Sandbox {
         command.env("HOME", self.home()).env("TILLER_HOME", self.home().join("tiller"));
         // Approval modes are tested without it.
         command.env("TILLER_SANDBOX_MODE", "off");
+        // The tester's machine may run a model server.
+        command.env("TILLER_LOCAL_SERVERS", "off");
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }

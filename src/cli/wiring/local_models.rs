@@ -9,6 +9,7 @@ use crate::cli::run_input::RunInput;
 use crate::config::Config;
 use crate::provider::descriptor::{LOCAL_SERVERS, ProviderDescriptor};
 use crate::provider::local_servers::find_all;
+use crate::setting::Switch;
 
 /// Asks all local servers for their models. Those that don't answer are left out.
 async fn find(arguments: &CliArgs, config: &Config) -> Vec<ProviderChange> {
@@ -33,6 +34,9 @@ pub(super) fn find_blocking(arguments: &CliArgs, config: &Config) -> Vec<Provide
 
 /// Asks the local servers in the background, and adds their models to the session.
 pub(in crate::cli) fn add_local_models(input: &RunInput, agent: AgentSession) {
+    if input.config.settings.local_servers() == Switch::Off {
+        return;
+    }
     let input = input.clone();
     tokio::spawn(async move {
         for change in find(&input.arguments, &input.config).await {

@@ -21,6 +21,7 @@ use crate::provider::{
     ApiKey, Endpoint, FactSource, FailureKind, Model, ModelError, ModelFacts, ProviderError,
     ProviderRegistry, catalog,
 };
+use crate::setting::Switch;
 use crate::unit::Tokens;
 
 /// Applies the setting `models` to the registry. Warns about misconfigured providers and patterns without a
@@ -56,11 +57,13 @@ pub(super) fn providers(
     for name in known.chain(config.own_providers()) {
         let listed = || listed_models(config, name, compat(config, name));
         match connect_provider(arguments, config, name) {
+            // Local servers are added when they answer, unless the user lists their models.
+            Ok(ProviderChange::Add(_, models)) if models.is_empty() && is_local(name) => {}
             Ok(ProviderChange::Add(provider, models)) => providers.add(provider, models),
-            Ok(ProviderChange::Remove { provider, key_name }) if is_keyed(&provider) => {
+            Ok(ProviderChange::Remove { .. }) if is_local(name) => {}
+            Ok(ProviderChange::Remove { provider, key_name }) => {
                 providers.add_without_key(&provider, key_name, listed());
             }
-            Ok(ProviderChange::Remove { .. }) => {}
             Err(error) => providers.add_misconfigured(&error, listed()),
         }
     }
@@ -102,12 +105,12 @@ fn needs_local(config: &Config, providers: &ProviderRegistry, ask: AskLocal) -> 
             || model.split_once('/').is_some_and(|(provider, _)| provider == server.name)
     };
     let has_nothing_else = providers.is_empty() && config.settings.provider().is_none();
-    ask == AskLocal::Always || has_nothing_else || LOCAL_SERVERS.iter().any(is_named)
+    let may_look = config.settings.local_servers() == Switch::On;
+    may_look && (ask == AskLocal::Always || has_nothing_else) || LOCAL_SERVERS.iter().any(is_named)
 }
 
-/// Returns true for a provider that needs a key.
-fn is_keyed(provider: &str) -> bool {
-    ProviderDescriptor::find(provider).is_some_and(|descriptor| !descriptor.is_local())
+fn is_local(provider: &str) -> bool {
+    ProviderDescriptor::find(provider).is_some_and(ProviderDescriptor::is_local)
 }
 
 /// Connects a provider with the key and server of the arguments and the configuration, or closes it where there are

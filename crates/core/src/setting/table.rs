@@ -97,6 +97,8 @@ table! {
     REQUEST_FIRST_BYTE_S, request_first_byte_s: Option<u64> = "request.first_byte_s", SettingKind::Count { min: 1, max: 86_400 }, "";
     /// Seconds without any data (pings count as data) after which an answer counts as interrupted.
     REQUEST_STALL_S, request_stall_s: u64 = "request.stall_s", SettingKind::Count { min: 1, max: 86_400 }, "120";
+    /// Look for model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM. One that is named is asked anyway.
+    LOCAL_SERVERS, local_servers: Switch = "local_servers", Switch::KIND, "on", scope SettingScope::User;
     /// File with certificates to trust at providers' servers, in addition to the system's (PEM).
     REQUEST_CA_FILE, request_ca_file: Option<&str> = "request.ca_file", SettingKind::Text, "", scope SettingScope::User;
     /// Seconds after which a command of the bash tool is stopped, unless the call asks for more.

@@ -136,3 +136,33 @@ async fn connection_with_an_unknown_certificate_is_named() {
     assert!(error.message.starts_with("the certificate of localhost is not valid: "), "{error}");
     assert!(error.hint.unwrap().contains("certificate"));
 }
+
+#[tokio::test]
+async fn certificate_of_the_user_is_trusted() {
+    tiller_provider::ensure_crypto();
+    let der = |text| STANDARD.decode(text).unwrap();
+    let key = PrivatePkcs8KeyDer::from(der(KEY)).into();
+    let chain = vec![CertificateDer::from(der(CERTIFICATE))];
+    let config = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key).unwrap();
+    let config = Arc::new(config);
+    let port = misbehaving(move |mut stream| {
+        let mut tls = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
+        let mut stream = rustls::Stream::new(&mut tls, &mut stream);
+        let mut buffer = [0; 65_536];
+        let _ = stream.read(&mut buffer);
+        let _ = stream.write_all(b"HTTP/1.1 402 Payment Required\r\ncontent-length: 0\r\n\r\n");
+    });
+    let pem = format!("-----BEGIN CERTIFICATE-----\n{CERTIFICATE}\n-----END CERTIFICATE-----\n");
+    let endpoint = Endpoint {
+        certificates: Some(pem.into_bytes().into()),
+        ..Endpoint::new("local", format!("https://localhost:{port}"), "LOCAL_KEY")
+    };
+    let error = failure(&OpenAiChat::new(endpoint, Compat::COMMON).unwrap(), hello("m")).await;
+    assert_eq!((error.failure, &*error.message), (FailureKind::Quota, "HTTP status 402"));
+    let endpoint = Endpoint {
+        certificates: Some(b"no certificate".as_slice().into()),
+        ..Endpoint::new("local", "https://localhost", "LOCAL_KEY")
+    };
+    let error = OpenAiChat::new(endpoint, Compat::COMMON).err().unwrap();
+    assert!(error.message.starts_with("request.ca_file has no usable certificate"), "{error}");
+}

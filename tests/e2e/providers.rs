@@ -1,0 +1,145 @@
+//! Servers of `models.json` and of this machine, and that no key gets out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
+
+use crate::sandbox::Sandbox;
+
+const KEY: &str = "sk-very-secret-key-0123456789";
+
+fn answer(text: &str) -> Reply {
+    Reply::answer([AnswerPart::text(text)])
+}
+
+fn write_models(sandbox: &Sandbox, providers: &serde_json::Value) {
+    let folder = sandbox.home().join("tiller");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("models.json"), json!({ "providers": providers }).to_string()).unwrap();
+}
+
+#[test]
+fn server_of_models_file_gets_key_of_command_and_headers() {
+    let server = MockServer::start([answer("Hi."), answer("Hi.")]);
+    let sandbox = Sandbox::new().with_variable("TEAM", "blue");
+    write_models(
+        &sandbox,
+        &json!({ "work": {
+            "baseUrl": format!("{}/v1", server.url),
+            "api": "openai-completions",
+            "apiKey": format!("!printf {KEY}"),
+            "headers": { "x-team": "$TEAM" },
+            "models": [{ "id": "coder", "contextWindow": 50000, "compat": { "maxTokensField": "max_completion_tokens" } }],
+        } }),
+    );
+    let output = sandbox.run(&["-p", "hello"]);
+    assert_eq!((output.out.as_str(), output.code), ("Hi.\n", Some(0)), "{}", output.err);
+    let request = &server.requests()[0];
+    assert_eq!(request.path, "/v1/chat/completions");
+    assert_eq!(request.headers["authorization"], format!("Bearer {KEY}"));
+    assert_eq!(request.headers["x-team"], "blue");
+    assert_eq!(request.body["model"], "coder");
+    assert!(request.body["max_completion_tokens"].is_u64() && request.body.get("max_tokens").is_none());
+
+    let output = sandbox.run(&["models", "work/"]);
+    assert!(output.out.contains("work/coder") && output.out.contains("50k"), "{}", output.out);
+}
+
+#[test]
+fn server_of_models_file_without_address_is_reported() {
+    let sandbox = Sandbox::new();
+    write_models(&sandbox, &json!({ "work": { "apiKey": "k", "models": [{ "id": "coder" }] } }));
+    let output = sandbox.run(&["-p", "--model", "work/coder", "hello"]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("models.json gives no `baseUrl` for it"), "{}", output.err);
+}
+
+#[test]
+fn named_local_server_is_asked_for_its_models() {
+    let list = r#"{"data": [{"id": "qwen", "max_model_len": 40000}]}"#;
+    let server = MockServer::start([Reply::status(200, list), answer("Hi.")]);
+    let sandbox = Sandbox::new().with_variable("VLLM_BASE_URL", &format!("{}/v1", server.url));
+    let output = sandbox.run(&["-p", "--provider", "vllm", "hello"]);
+    assert_eq!((output.out.as_str(), output.code), ("Hi.\n", Some(0)), "{}", output.err);
+    let requests = server.requests();
+    assert_eq!(
+        requests.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(),
+        ["/v1/models", "/v1/chat/completions"]
+    );
+    assert_eq!(requests[1].body["model"], "qwen");
+
+    let sandbox = sandbox.with_variable("VLLM_BASE_URL", "http://127.0.0.1:9/v1");
+    let output = sandbox.run(&["-p", "--provider", "vllm", "hello"]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("vLLM doesn't answer"), "{}", output.err);
+    assert!(output.err.contains("VLLM_BASE_URL"), "{}", output.err);
+}
+
+#[test]
+fn refreshed_models_are_listed_and_usable() {
+    let list = r#"{"data": [{"id": "claude-opus-5-5"}, {"id": "claude-next"}], "has_more": false}"#;
+    let server = MockServer::start([Reply::status(200, list), answer("Hi.")]);
+    let sandbox = Sandbox::new()
+        .with_variable("ANTHROPIC_API_KEY", KEY)
+        .with_variable("ANTHROPIC_BASE_URL", &server.url);
+    let output = sandbox.run(&["models", "refresh"]);
+    let expected = "anthropic: 2 models, 1 of them new: anthropic/claude-next\n";
+    assert_eq!((output.out.as_str(), output.code), (expected, Some(0)), "{}", output.err);
+    assert!(sandbox.run(&["models"]).out.contains("anthropic/claude-next"));
+    let output = sandbox.run(&["-p", "--model", "claude-next", "hello"]);
+    assert_eq!((output.out.as_str(), output.code), ("Hi.\n", Some(0)), "{}", output.err);
+}
+
+/// All files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn key_gets_nowhere_in_a_run_that_fails_in_every_way() {
+    let quoted = |status: u16| Reply::status(status, &format!(r#"{{"error": {{"message": "no: {KEY}"}}}}"#));
+    let replies = [
+        quoted(500),
+        Reply::status(307, "").header("location", &format!("http://elsewhere/?key={KEY}")),
+        Reply::Bytes(format!("data: {{\"error\": {{\"message\": \"{KEY}\"}}}}\n\n").into_bytes()),
+        Reply::Bytes(format!("data: {{\"{KEY}\"\n\n").into_bytes()),
+        Reply::status(200, &format!("<html><title>{KEY}</title></html>")).header("content-type", "text/html"),
+        quoted(400),
+        quoted(401),
+        quoted(403),
+        quoted(404),
+        quoted(429).header("retry-after", "1000"),
+    ];
+    let count = replies.len();
+    let server = MockServer::start(replies);
+    let sandbox = Sandbox::new()
+        .with_variable("OPENAI_API_KEY", KEY)
+        .with_variable("OPENAI_BASE_URL", &format!("{}/v1", server.url))
+        .with_variable("TILLER_RETRY_MAX", "0")
+        .with_variable("TILLER_LOG", "trace");
+    let mut printed = String::new();
+    for number in 0..count {
+        let trace = sandbox.home().join(format!("trace-{number}.jsonl")).display().to_string();
+        let fixed = ["--mode", "json", "--trace", &trace, "--model", "gpt-4.1", "hello"];
+        let resume = if number == 0 { &[][..] } else { &["-c"] };
+        let output = sandbox.run(&[&fixed, resume].concat());
+        assert_eq!(output.code, Some(1), "{}", output.err);
+        printed.push_str(&output.out);
+        printed.push_str(&output.err);
+    }
+    assert_eq!(server.requests().len(), count);
+    let html = sandbox.project().join("page.html").display().to_string();
+    let log = sandbox.logs()[0].display().to_string();
+    let exported = sandbox.run(&["sessions", "export", &log, "--output", &html]);
+    assert_eq!(exported.code, Some(0), "{}", exported.err);
+    assert!(printed.contains("[key]") && !printed.contains(KEY), "{printed}");
+    let written: Vec<PathBuf> = [sandbox.home(), sandbox.project()].into_iter().flat_map(files).collect();
+    assert!(written.len() > 3, "{written:?}");
+    for path in written {
+        let bytes = fs::read(&path).unwrap();
+        assert!(!String::from_utf8_lossy(&bytes).contains(KEY), "{}", path.display());
+    }
+}
