@@ -44,6 +44,7 @@ fn entry(at: usize) -> EntryBody {
                     name: "bash".into(),
                     arguments: json!({"command": "cargo test lexer"}),
                     raw_arguments: None,
+                    thought_signature: None,
                 }),
             ],
             stop_reason: StopReason::ToolUse,

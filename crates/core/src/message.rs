@@ -293,6 +293,9 @@ pub struct ToolCall {
     /// The raw arguments, if they weren't a JSON object; `arguments` is then empty and the call gets an error result.
     #[serde(default, rename = "tillerRawArguments", skip_serializing_if = "Option::is_none")]
     pub raw_arguments: Option<String>,
+    /// Gemini's signature of the thinking that led to the call, sent back unchanged with it.
+    #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub thought_signature: Option<String>,
 }
 
 impl ToolCall {
@@ -300,15 +303,24 @@ impl ToolCall {
     #[must_use]
     pub fn from_streamed(id: CallId, name: String, arguments: &str) -> Self {
         if arguments.trim().is_empty() {
-            return Self { id, name, arguments: Value::Object(Map::new()), raw_arguments: None };
+            return Self {
+                id,
+                name,
+                arguments: Value::Object(Map::new()),
+                raw_arguments: None,
+                thought_signature: None,
+            };
         }
         match serde_json::from_str::<Value>(arguments) {
-            Ok(value @ Value::Object(_)) => Self { id, name, arguments: value, raw_arguments: None },
+            Ok(value @ Value::Object(_)) => {
+                Self { id, name, arguments: value, raw_arguments: None, thought_signature: None }
+            }
             Ok(_) | Err(_) => Self {
                 id,
                 name,
                 arguments: Value::Object(Map::new()),
                 raw_arguments: Some(arguments.to_owned()),
+                thought_signature: None,
             },
         }
     }
@@ -528,6 +540,21 @@ mod tests {
         let call = ToolCall::from_streamed("c1".into(), "list_files".into(), "");
         assert_eq!(call.arguments, serde_json::json!({}));
         assert_eq!(call.raw_arguments, None);
+    }
+
+    #[test]
+    fn tool_call_signature_is_serialized_if_present() {
+        let signed =
+            |signature| r#"{"id":"c1","name":"ls","arguments":{}SIGNATURE}"#.replace("SIGNATURE", signature);
+        let call = ToolCall::from_streamed("c1".into(), "ls".into(), "");
+        let signed_call = ToolCall { thought_signature: Some("c2Vhb".into()), ..call.clone() };
+        for (json, call) in
+            [(signed(r#","thoughtSignature":"c2Vhb""#), signed_call), (signed(""), call.clone())]
+        {
+            assert_eq!(serde_json::to_string(&call).unwrap(), json);
+            assert_eq!(serde_json::from_str::<ToolCall>(&json).unwrap(), call);
+        }
+        assert_eq!(serde_json::from_str::<ToolCall>(&signed(r#","thoughtSignature":7"#)).unwrap(), call);
     }
 
     #[test]

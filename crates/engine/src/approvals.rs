@@ -398,7 +398,13 @@ impl Approvals {
         source: Option<&ToolSource>,
     ) {
         let (id, name) = (request.tool_call_id.clone(), request.tool_name.clone());
-        let call = ToolCall { id, name, arguments: request.args.clone(), raw_arguments: None };
+        let call = ToolCall {
+            id,
+            name,
+            arguments: request.args.clone(),
+            raw_arguments: None,
+            thought_signature: None,
+        };
         let rule = match (
             self.outside_paths.get(&request.tool_call_id),
             self.call_judge().judge(&call, spec, source),

@@ -26,7 +26,29 @@ struct ContentBuilder {
 enum BlockContent {
     Text(String),
     Thinking { text: String, signature: String },
-    Call { id: CallId, name: String, arguments: String },
+    Call(CallBuilder),
+}
+
+/// A call under construction.
+#[derive(Clone, Debug)]
+struct CallBuilder {
+    id: CallId,
+    name: String,
+    arguments: String,
+    signature: String,
+}
+
+impl CallBuilder {
+    fn new(id: CallId, name: String) -> Self {
+        Self { id, name, arguments: String::new(), signature: String::new() }
+    }
+
+    fn call(&self) -> ToolCall {
+        ToolCall {
+            thought_signature: (!self.signature.is_empty()).then(|| self.signature.clone()),
+            ..ToolCall::from_streamed(self.id.clone(), self.name.clone(), &self.arguments)
+        }
+    }
 }
 
 /// An update for subscribers.
@@ -61,7 +83,7 @@ impl MessageBuilder {
             StreamEvent::Signature { block, text } => self.push_signature(block, &text),
             StreamEvent::Call { block, id, name } => {
                 let id = self.unique_id(block, id);
-                let kind = BlockContent::Call { id, name, arguments: String::new() };
+                let kind = BlockContent::Call(CallBuilder::new(id, name));
                 self.find_or_open(block, kind).1.into_iter().map(MessageUpdate::Delta).collect()
             }
             StreamEvent::Arguments { block, json } => self.append(block, unannounced_call(block), json),
@@ -97,8 +119,8 @@ impl MessageBuilder {
                 text.push_str(&delta);
                 AssistantDelta::ThinkingDelta { content_index: at, delta }
             }
-            BlockContent::Call { arguments, .. } => {
-                arguments.push_str(&delta);
+            BlockContent::Call(call) => {
+                call.arguments.push_str(&delta);
                 AssistantDelta::ToolcallDelta { content_index: at, delta }
             }
         };
@@ -107,8 +129,11 @@ impl MessageBuilder {
 
     fn push_signature(&mut self, number: usize, delta: &str) -> Vec<MessageUpdate> {
         let (at, started) = self.find_or_open(number, thinking());
-        if let BlockContent::Thinking { signature, .. } = &mut self.blocks[at].kind {
-            signature.push_str(delta);
+        match &mut self.blocks[at].kind {
+            BlockContent::Thinking { signature, .. } | BlockContent::Call(CallBuilder { signature, .. }) => {
+                signature.push_str(delta);
+            }
+            BlockContent::Text(_) => {}
         }
         started.into_iter().map(MessageUpdate::Delta).collect()
     }
@@ -117,8 +142,7 @@ impl MessageBuilder {
     /// indistinguishable.
     fn unique_id(&self, number: usize, id: CallId) -> CallId {
         let is_used = self.blocks.iter().any(|block| {
-            block.number != number
-                && matches!(&block.kind, BlockContent::Call { id: used, .. } if *used == id)
+            block.number != number && matches!(&block.kind, BlockContent::Call(call) if call.id == id)
         });
         if is_used { CallId::new(format!("{id}-{number}")) } else { id }
     }
@@ -133,7 +157,7 @@ impl MessageBuilder {
         let started = match &kind {
             BlockContent::Text(_) => AssistantDelta::TextStart { content_index },
             BlockContent::Thinking { .. } => AssistantDelta::ThinkingStart { content_index },
-            BlockContent::Call { id, name, .. } => {
+            BlockContent::Call(CallBuilder { id, name, .. }) => {
                 AssistantDelta::ToolcallStart { content_index, id: id.clone(), name: name.clone() }
             }
         };
@@ -160,10 +184,7 @@ impl MessageBuilder {
             BlockContent::Thinking { text, .. } => {
                 AssistantDelta::ThinkingEnd { content_index, content: text.clone() }
             }
-            BlockContent::Call { id, name, arguments } => AssistantDelta::ToolcallEnd {
-                content_index,
-                tool_call: ToolCall::from_streamed(id.clone(), name.clone(), arguments),
-            },
+            BlockContent::Call(call) => AssistantDelta::ToolcallEnd { content_index, tool_call: call.call() },
         };
         Some(MessageUpdate::Delta(ended))
     }
@@ -180,9 +201,7 @@ impl ContentBuilder {
                 thinking: text.clone(),
                 thinking_signature: (!signature.is_empty()).then(|| signature.clone()),
             }),
-            BlockContent::Call { id, name, arguments } => {
-                Some(AssistantBlock::ToolCall(ToolCall::from_streamed(id.clone(), name.clone(), arguments)))
-            }
+            BlockContent::Call(call) => Some(AssistantBlock::ToolCall(call.call())),
         }
     }
 }
@@ -193,11 +212,7 @@ fn thinking() -> BlockContent {
 
 /// A call whose arguments arrive without an announcement: a provider's error; the call will be refused as unknown.
 fn unannounced_call(block: usize) -> BlockContent {
-    BlockContent::Call {
-        id: CallId::new(format!("unannounced-{block}")),
-        name: String::new(),
-        arguments: String::new(),
-    }
+    BlockContent::Call(CallBuilder::new(CallId::new(format!("unannounced-{block}")), String::new()))
 }
 
 #[cfg(test)]
@@ -273,5 +288,25 @@ mod tests {
         let expected =
             AssistantBlock::Thinking { thinking: "hm".into(), thinking_signature: Some("seal".into()) };
         assert_eq!(partial.message().content, [expected]);
+    }
+
+    #[test]
+    fn builder_call_keeps_its_signature() {
+        let mut partial = MessageBuilder::default();
+        let updates = feed(
+            &mut partial,
+            vec![
+                StreamEvent::Call { block: 0, id: "a".into(), name: "bash".into() },
+                StreamEvent::Signature { block: 0, text: "seal".into() },
+                StreamEvent::End { block: 0 },
+            ],
+        );
+        let call = ToolCall {
+            thought_signature: Some("seal".into()),
+            ..ToolCall::from_streamed("a".into(), "bash".into(), "")
+        };
+        let end = AssistantDelta::ToolcallEnd { content_index: 0, tool_call: call.clone() };
+        assert_eq!(updates.last(), Some(&MessageUpdate::Delta(end)));
+        assert_eq!(partial.message().content, [AssistantBlock::ToolCall(call)]);
     }
 }

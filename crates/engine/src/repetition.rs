@@ -43,6 +43,7 @@ mod tests {
             name: "bash".into(),
             arguments: json!({ "command": command }),
             raw_arguments: None,
+            thought_signature: None,
         };
         let mut repetition = Repetition::default();
         let mut asks = |commands: &str| -> Vec<usize> {

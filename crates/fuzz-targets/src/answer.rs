@@ -83,8 +83,10 @@ fn check_blocks(items: &[Item]) {
     for part in items.iter().flatten() {
         let (block, kind) = match part {
             StreamEvent::Text { block, .. } => (*block, Kind::Text),
-            StreamEvent::Thinking { block, .. } | StreamEvent::Signature { block, .. } => {
-                (*block, Kind::Thinking)
+            StreamEvent::Thinking { block, .. } => (*block, Kind::Thinking),
+            StreamEvent::Signature { block, .. } => {
+                let is_call = blocks.get(*block).is_some_and(|(kind, _)| *kind == Kind::Call);
+                (*block, if is_call { Kind::Call } else { Kind::Thinking })
             }
             StreamEvent::Call { block, id, name } => {
                 assert_eq!(*block, blocks.len(), "a call begins within a block: {items:?}");

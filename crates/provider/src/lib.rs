@@ -140,7 +140,7 @@ pub enum StreamEvent {
         /// The piece.
         text: String,
     },
-    /// A piece of a thinking block's signature.
+    /// A piece of the signature of a thinking block or a call.
     Signature {
         /// The block.
         block: usize,

@@ -391,7 +391,13 @@ impl Driver {
     /// Returns the decision that the mode and the rules make on a request, and the rule; `None` if it is the user's.
     fn decide_request(&self, request: &ApprovalRequest) -> Option<(Decision, Option<String>)> {
         let (id, name) = (request.tool_call_id.clone(), request.tool_name.clone());
-        let call = ToolCall { id, name, arguments: request.args.clone(), raw_arguments: None };
+        let call = ToolCall {
+            id,
+            name,
+            arguments: request.args.clone(),
+            raw_arguments: None,
+            thought_signature: None,
+        };
         match self.decide_call(&call)? {
             CallDecision::Run(_) => Some((Decision::Once, None)),
             CallDecision::Granted { rule, .. } => Some((Decision::Once, rule)),

@@ -57,7 +57,13 @@ fn waiting_item(id: &str, text: &str) -> QueueItem {
 }
 
 fn call(id: &str) -> ToolCall {
-    ToolCall { id: id.into(), name: "bash".into(), arguments: json!({}), raw_arguments: None }
+    ToolCall {
+        id: id.into(),
+        name: "bash".into(),
+        arguments: json!({}),
+        raw_arguments: None,
+        thought_signature: None,
+    }
 }
 
 /// An answer of request `turn` that calls tools; the first letter of an id sets its decision: `r…` reads, `w…`
@@ -603,8 +609,13 @@ fn decision_made_in_advance_is_logged_with_its_decider() {
     step(&mut turn, prompt("go"));
     let [end_answer, _] = calls(1, &["a", "b", "c"]);
     step(&mut turn, end_answer);
-    let call =
-        |id: &str| ToolCall { id: id.into(), name: "t".into(), arguments: json!({}), raw_arguments: None };
+    let call = |id: &str| ToolCall {
+        id: id.into(),
+        name: "t".into(),
+        arguments: json!({}),
+        raw_arguments: None,
+        thought_signature: None,
+    };
     let granted =
         |decider, rule: Option<&str>| CallDecision::Granted { decider, rule: rule.map(str::to_owned) };
     let denied = CallDecision::Deny(DeniedCall {

@@ -49,7 +49,13 @@ pub(super) fn text_answer(text: &str) -> AssistantBlock {
 
 pub(super) fn call(id: &str, arguments: Value) -> AssistantBlock {
     let name = "list_files".to_owned();
-    AssistantBlock::ToolCall(ToolCall { id: id.into(), name, arguments, raw_arguments: None })
+    AssistantBlock::ToolCall(ToolCall {
+        id: id.into(),
+        name,
+        arguments,
+        raw_arguments: None,
+        thought_signature: None,
+    })
 }
 
 pub(super) fn result(id: &str, content: Vec<UserBlock>, is_error: bool) -> Message {

@@ -47,7 +47,13 @@ pub(super) fn tool_call(
         None
     })?;
     Some(match arguments {
-        Value::Object(_) => ToolCall { id: id.into(), name: name.to_owned(), arguments, raw_arguments: None },
+        Value::Object(_) => ToolCall {
+            id: id.into(),
+            name: name.to_owned(),
+            arguments,
+            raw_arguments: None,
+            thought_signature: None,
+        },
         Value::Null => ToolCall::from_streamed(id.into(), name.to_owned(), ""),
         Value::String(text) => ToolCall::from_streamed(id.into(), name.to_owned(), &text),
         other => ToolCall::from_streamed(id.into(), name.to_owned(), &other.to_string()),

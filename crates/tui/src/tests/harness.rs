@@ -217,7 +217,13 @@ pub(super) fn state() -> SessionState {
 }
 
 pub(super) fn call(id: &str, name: &str, arguments: Value) -> AssistantBlock {
-    AssistantBlock::ToolCall(ToolCall { id: id.into(), name: name.into(), arguments, raw_arguments: None })
+    AssistantBlock::ToolCall(ToolCall {
+        id: id.into(),
+        name: name.into(),
+        arguments,
+        raw_arguments: None,
+        thought_signature: None,
+    })
 }
 
 pub(super) fn text(text: &str) -> AssistantBlock {

@@ -255,6 +255,7 @@ fn call(at: usize, text: &str, calls: &[&str]) -> Entry {
             name: "bash".into(),
             arguments,
             raw_arguments: None,
+            thought_signature: None,
         })
     }));
     let answer =
@@ -700,6 +701,7 @@ fn transcript_calls_after_failures_get_results() {
         name: "bash".into(),
         arguments: serde_json::Value::Null,
         raw_arguments: None,
+        thought_signature: None,
     };
     let asks = AssistantMessage {
         content: vec![AssistantBlock::ToolCall(call)],

@@ -65,6 +65,7 @@ impl Harness {
             name: "bash".into(),
             arguments: json!({"command": "cargo test"}),
             raw_arguments: None,
+            thought_signature: None,
         };
         harness.answer(vec![AssistantBlock::ToolCall(call)]);
         let output: String = (1..=14).map(|n| format!("case_{n} ok\n")).collect();
