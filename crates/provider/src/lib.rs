@@ -5,6 +5,7 @@
 //! models with their prices; the wire formats are [`anthropic`], [`openai_chat`] and [`openai_responses`], over `http` and
 //! [`sse`].
 
+mod answer_blocks;
 pub mod anthropic;
 pub mod catalog;
 pub mod compat;

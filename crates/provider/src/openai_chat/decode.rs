@@ -13,6 +13,7 @@ use tiller_core::message::{StopReason, Usage};
 use tiller_core::surrogates::{Joiner, Wtf8};
 use tiller_core::unit::Tokens;
 
+use crate::answer_blocks::{AnswerBlocks, ProseKind};
 use crate::error::{ProviderFault, classify, parse_error_response};
 use crate::http::{Damage, Decode, filtered, incomplete, trace};
 use crate::sse::SseEvent;
@@ -121,37 +122,12 @@ impl CompletionUsage {
 pub(super) struct ChatDecoder {
     /// Part of the generated ids of calls without one.
     stamp: String,
-    /// The number of blocks started.
-    blocks: usize,
-    /// The open block of text or thinking.
-    prose: Option<ProseBlock>,
+    blocks: AnswerBlocks,
     calls: Vec<StreamedCall>,
     /// Bytes of arguments that wait for the names of their calls, plus 1 KiB for each call.
     unnamed_bytes: usize,
     has_calls: bool,
     stop: Option<StopReason>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ProseKind {
-    Text,
-    Thinking,
-}
-
-impl ProseKind {
-    fn part(self, block: usize, text: String) -> StreamEvent {
-        match self {
-            Self::Text => StreamEvent::Text { block, text },
-            Self::Thinking => StreamEvent::Thinking { block, text },
-        }
-    }
-}
-
-/// A block of text or thinking.
-struct ProseBlock {
-    kind: ProseKind,
-    number: usize,
-    joiner: Joiner,
 }
 
 /// A call that is being received.
@@ -206,8 +182,7 @@ impl ChatDecoder {
     pub(super) fn new(stamp: String) -> Self {
         Self {
             stamp,
-            blocks: 0,
-            prose: None,
+            blocks: AnswerBlocks::default(),
             calls: Vec::new(),
             unnamed_bytes: 0,
             has_calls: false,
@@ -225,9 +200,9 @@ impl ChatDecoder {
         // Only one choice is requested. The chunk with usage has none.
         for choice in chunk.choices.into_iter().flatten().take(1) {
             let delta = choice.delta.unwrap_or_default();
-            self.write(ProseKind::Thinking, delta.reasoning_content.or(delta.reasoning), parts);
-            self.write(ProseKind::Text, delta.content, parts);
-            self.write(ProseKind::Text, delta.refusal, parts);
+            self.blocks.write(ProseKind::Thinking, delta.reasoning_content.or(delta.reasoning), parts);
+            self.blocks.write(ProseKind::Text, delta.content, parts);
+            self.blocks.write(ProseKind::Text, delta.refusal, parts);
             for call in delta.tool_calls.into_iter().flatten() {
                 self.decode_call(call, parts)?;
             }
@@ -239,28 +214,6 @@ impl ChatDecoder {
         let counts = chunk.usage.and_then(|usage| serde_json::from_str::<CompletionUsage>(usage.get()).ok());
         parts.extend(counts.map(|counts| StreamEvent::Usage(counts.usage())));
         Ok(reason)
-    }
-
-    fn next_block(&mut self) -> usize {
-        self.blocks += 1;
-        self.blocks - 1
-    }
-
-    fn write(&mut self, kind: ProseKind, text: Option<Wtf8>, parts: &mut Vec<StreamEvent>) {
-        let Some(text) = text.filter(|text| !text.is_empty()) else { return };
-        if self.prose.as_ref().is_none_or(|prose| prose.kind != kind) {
-            self.end_prose(parts);
-            let number = self.next_block();
-            self.prose = Some(ProseBlock { kind, number, joiner: Joiner::default() });
-        }
-        parts.extend(self.prose.as_mut().map(|prose| kind.part(prose.number, prose.joiner.push(text))));
-    }
-
-    fn end_prose(&mut self, parts: &mut Vec<StreamEvent>) {
-        if let Some(mut prose) = self.prose.take() {
-            parts.extend(prose.joiner.finish().map(|text| prose.kind.part(prose.number, text)));
-            parts.push(StreamEvent::End { block: prose.number });
-        }
     }
 
     fn decode_call(&mut self, delta: CallDelta<'_>, parts: &mut Vec<StreamEvent>) -> Result<(), Damage> {
@@ -275,8 +228,7 @@ impl ChatDecoder {
         };
         if let (StreamedCallState::Unnamed(waiting), Some(name)) = (&mut call.state, name) {
             arguments.insert_str(0, waiting);
-            let block = self.blocks;
-            self.blocks += 1;
+            let block = self.blocks.begin();
             call.state = StreamedCallState::Block(block);
             parts.push(StreamEvent::Call { block, id: CallId::new(&call.id), name });
         }
@@ -297,7 +249,7 @@ impl ChatDecoder {
     }
 
     fn add_call(&mut self, delta: &CallDelta<'_>, parts: &mut Vec<StreamEvent>) -> usize {
-        self.end_prose(parts);
+        self.blocks.end_prose(parts);
         self.unnamed_bytes += 1024;
         let id = delta.id.clone().filter(|id| !id.is_empty());
         let id = id.unwrap_or_else(|| format!("call_{}_{}", self.stamp, self.calls.len()));
@@ -324,7 +276,7 @@ impl ChatDecoder {
 
     /// Ends all open blocks. A call without a name is damage: its first delta was lost.
     fn end_blocks(&mut self, parts: &mut Vec<StreamEvent>) -> Result<(), Damage> {
-        self.end_prose(parts);
+        self.blocks.end_prose(parts);
         for mut call in std::mem::take(&mut self.calls) {
             let StreamedCallState::Block(block) = call.state else {
                 return Err(Damage::Order("a tool call has no name"));
