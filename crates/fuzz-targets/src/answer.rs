@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use tiller_core::message::StopReason;
 use tiller_provider::compat::Compat;
 use tiller_provider::{
-    Anthropic, Endpoint, OpenAiChat, OpenAiResponses, ProviderError, ProviderStream, StreamEvent,
+    Anthropic, Endpoint, Gemini, OpenAiChat, OpenAiResponses, ProviderError, ProviderStream, StreamEvent,
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -16,6 +16,9 @@ static RUNTIME: LazyLock<Runtime> =
 
 static ANTHROPIC: LazyLock<Anthropic> =
     LazyLock::new(|| Anthropic::new(Endpoint::new("anthropic", "http://localhost", "KEY")).unwrap());
+
+static GEMINI: LazyLock<Gemini> =
+    LazyLock::new(|| Gemini::new(Endpoint::new("gemini", "http://localhost", "KEY")).unwrap());
 
 static OPENAI_CHAT: LazyLock<OpenAiChat> = LazyLock::new(|| {
     OpenAiChat::new(Endpoint::new("openai", "http://localhost", "KEY"), Compat::COMMON).unwrap()
@@ -30,6 +33,14 @@ static OPENAI_RESPONSES: LazyLock<OpenAiResponses> =
 /// If a property doesn't hold.
 pub fn anthropic_answer(data: &[u8]) {
     check(data, |pieces| ANTHROPIC.decode(pieces));
+}
+
+/// Decodes the body of a Gemini answer; see `check`.
+///
+/// # Panics
+/// If a property doesn't hold.
+pub fn gemini_answer(data: &[u8]) {
+    check(data, |pieces| GEMINI.decode(pieces));
 }
 
 /// Decodes the body of an OpenAI Chat Completions answer; see `check`.

@@ -191,6 +191,11 @@ fn anthropic_answer_holds_for_mutated_seeds() {
 }
 
 #[test]
+fn gemini_answer_holds_for_mutated_seeds() {
+    run("gemini_answer", &[], 400, targets::gemini_answer);
+}
+
+#[test]
 fn openai_chat_answer_holds_for_mutated_seeds() {
     run("openai_chat_answer", &[], 400, targets::openai_chat_answer);
 }

@@ -47,6 +47,13 @@ impl AnswerBlocks {
         parts.push(kind.part(prose.number, prose.joiner.push(text)));
     }
 
+    /// Signs the open block of thinking, or a new one, and ends it.
+    pub(crate) fn sign_thinking(&mut self, signature: String, parts: &mut Vec<StreamEvent>) {
+        let block = self.open_prose(ProseKind::Thinking, parts).number;
+        parts.push(StreamEvent::Signature { block, text: signature });
+        self.end_prose(parts);
+    }
+
     /// Ends the open block.
     pub(crate) fn end_prose(&mut self, parts: &mut Vec<StreamEvent>) {
         if let Some(mut prose) = self.open.take() {

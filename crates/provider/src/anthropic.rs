@@ -48,7 +48,7 @@ impl Anthropic {
         if plan.sends_binding() {
             headers.insert("anthropic-beta", HeaderValue::from_static(BINDING_CONTROLS));
         }
-        Post { path: "/v1/messages", headers, body: encode::body(request, &plan, self.wire.name()) }
+        Post { path: "/v1/messages".into(), headers, body: encode::body(request, &plan, self.wire.name()) }
     }
 }
 

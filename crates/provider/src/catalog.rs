@@ -65,16 +65,19 @@ pub fn source(provider: &str) -> Option<&'static str> {
 }
 
 /// Returns assumed facts of an unlisted model: a window of 128,000 tokens, answers of at most 8,192, no prices. A
-/// Claude is assumed to think and to accept images, as every one since 2025 does, and a GPT to think as its generation
-/// does.
+/// Claude or a Gemini is assumed to think and to accept images, as every one since 2025 does, and a GPT to think as its
+/// generation does.
 #[must_use]
 pub fn assumed(provider: &str, id: &str) -> ModelFacts {
     let is_claude = id.contains("claude-");
+    let is_gemini = provider == "gemini" && id.starts_with("gemini-");
     let thinking = match provider {
         _ if is_claude => ThinkingControl::NEWEST,
+        _ if is_gemini => table::assumed_gemini_thinking(id),
         "openai" | "azure" => table::assumed_thinking(id),
         _ => ThinkingControl::Never,
     };
+    let has_images = is_claude || is_gemini;
     ModelFacts {
         provider: provider.to_owned(),
         id: id.to_owned(),
@@ -82,7 +85,7 @@ pub fn assumed(provider: &str, id: &str) -> ModelFacts {
         window: ASSUMED_WINDOW,
         max_output: ASSUMED_MAX_OUTPUT,
         thinking,
-        image_input: if is_claude { ImageInput::Supported } else { ImageInput::Unknown },
+        image_input: if has_images { ImageInput::Supported } else { ImageInput::Unknown },
         price: None,
         compat: None,
     }
@@ -151,6 +154,9 @@ mod tests {
         assert_eq!(facts.clamp(ThinkingLevel::High), ThinkingLevel::Off);
         assert_eq!(facts.levels(), [ThinkingLevel::Off]);
         assert_eq!(assumed("anthropic", "claude-opus-9").clamp(ThinkingLevel::High), ThinkingLevel::High);
+        assert_eq!(assumed("gemini", "gemini-9-pro").clamp(ThinkingLevel::Off), ThinkingLevel::Low);
+        assert_eq!(assumed("gemini", "gemini-2.5-pro").thinking, ThinkingControl::Budget);
+        assert_eq!(assumed("gemini", "gemma-4").thinking, ThinkingControl::Never);
     }
 
     #[test]

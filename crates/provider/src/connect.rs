@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::anthropic::Anthropic;
 use crate::compat::Compat;
 use crate::descriptor::{ProviderDescriptor, WireFormat};
+use crate::gemini::Gemini;
 use crate::openai_chat::OpenAiChat;
 use crate::openai_responses::OpenAiResponses;
 use crate::{Endpoint, Provider, ProviderError};
@@ -28,6 +29,7 @@ impl WireFormat {
     pub fn connect(self, endpoint: Endpoint, compat: Compat) -> Result<Arc<dyn Provider>, ProviderError> {
         Ok(match self {
             Self::AnthropicMessages => Arc::new(Anthropic::new(endpoint)?),
+            Self::Gemini => Arc::new(Gemini::new(endpoint)?),
             Self::OpenAiChat => Arc::new(OpenAiChat::new(endpoint, compat)?),
             Self::OpenAiResponses => Arc::new(OpenAiResponses::new(endpoint)?),
         })

@@ -17,6 +17,9 @@ pub enum WireFormat {
     /// Anthropic's Messages.
     #[serde(rename = "anthropic-messages")]
     AnthropicMessages,
+    /// Google's `generateContent`.
+    #[serde(rename = "google-generative-ai")]
+    Gemini,
     /// OpenAI's Chat Completions.
     #[serde(rename = "openai-completions")]
     OpenAiChat,

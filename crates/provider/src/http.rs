@@ -10,6 +10,7 @@ mod fault;
 mod network_thread;
 mod response;
 
+use std::borrow::Cow;
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
@@ -56,7 +57,7 @@ pub fn ensure_crypto() {
 
 /// An encoded request of a wire format.
 pub(super) struct Post {
-    pub(super) path: &'static str,
+    pub(super) path: Cow<'static, str>,
     pub(super) headers: HeaderMap,
     pub(super) body: Value,
 }

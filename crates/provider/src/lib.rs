@@ -2,8 +2,8 @@
 //!
 //! A provider encodes a [`Request`] in its wire format and decodes the answer into [`StreamEvent`]s. It neither retries
 //! nor keeps state, and gets keys and URLs from its creator. [`registry`] lists the usable providers, [`catalog`] the
-//! models with their prices; the wire formats are [`anthropic`], [`openai_chat`] and [`openai_responses`], over `http` and
-//! [`sse`].
+//! models with their prices; the wire formats are [`anthropic`], [`gemini`], [`openai_chat`] and [`openai_responses`],
+//! over `http` and [`sse`].
 
 mod answer_blocks;
 pub mod anthropic;
@@ -13,6 +13,7 @@ mod connect;
 pub mod demo;
 pub mod descriptor;
 pub mod error;
+pub mod gemini;
 mod http;
 pub mod local_servers;
 pub mod model_list;
@@ -37,6 +38,7 @@ use tiller_core::unit::Tokens;
 pub use anthropic::Anthropic;
 pub use catalog::{ImageInput, ModelFacts, ThinkingControl};
 pub use error::{FailureKind, ProviderError};
+pub use gemini::Gemini;
 pub use http::{ApiKey, Endpoint, KeyHeader, Timeouts, ensure_crypto};
 pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
@@ -77,7 +79,8 @@ pub trait Provider: Send + Sync {
     /// The provider's name, as in `--provider`, settings and the log.
     fn name(&self) -> &str;
 
-    /// The wire format's name in the log: `anthropic-messages`, `openai-completions`, `openai-responses`.
+    /// The wire format's name in the log: `anthropic-messages`, `google-generative-ai`, `openai-completions`,
+    /// `openai-responses`.
     fn api(&self) -> &'static str;
 
     /// Sends the request and streams the answer. Dropping the stream drops the connection.

@@ -43,7 +43,7 @@ impl OpenAiChat {
     fn post(&self, request: &Request) -> Post {
         let compat = request.model.compat.as_ref().unwrap_or(&self.compat);
         let body = encode::body(request, compat, self.wire.name());
-        Post { path: "/chat/completions", headers: HeaderMap::new(), body }
+        Post { path: "/chat/completions".into(), headers: HeaderMap::new(), body }
     }
 }
 

@@ -44,7 +44,7 @@ impl OpenAiResponses {
 
     fn post(&self, request: &Request) -> Post {
         let body = encode::body(request, self.wire.name());
-        Post { path: "/responses", headers: HeaderMap::new(), body }
+        Post { path: "/responses".into(), headers: HeaderMap::new(), body }
     }
 }
 

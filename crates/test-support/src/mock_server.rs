@@ -8,6 +8,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test that can't set up its server has failed")]
 
+mod gemini;
 mod responses;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -32,7 +33,8 @@ use tokio::time::Instant;
 pub enum AnswerPart {
     /// Text, in deltas of a few characters.
     Text(String),
-    /// Thinking; its signature is the encrypted content in OpenAI's Responses, and Chat Completions have none.
+    /// Thinking; its signature is the encrypted content in OpenAI's Responses and belongs to the first call after it in
+    /// Gemini's protocol; Chat Completions have none.
     Thought { text: String, signature: String },
     /// Calls whose arguments arrive interleaved.
     Calls(Vec<ScriptedCall>),
@@ -179,6 +181,7 @@ impl Reply {
 /// A recorded request.
 #[derive(Clone, Debug)]
 pub struct RecordedRequest {
+    /// The path with its query.
     pub path: String,
     /// By lower-case name.
     pub headers: BTreeMap<String, String>,
@@ -205,7 +208,8 @@ struct ScriptState {
 
 impl MockServer {
     /// Answers each request with the next reply: in Anthropic's protocol for `…/messages`, in OpenAI's Responses for
-    /// `…/responses`, in Chat Completions for any other path. After the last reply, requests fail with status 500 and "the script is over".
+    /// `…/responses`, in Gemini's for `…:streamGenerateContent`, in Chat Completions for any other path. After the last
+    /// reply, requests fail with status 500 and "the script is over".
     pub fn start(script: impl IntoIterator<Item = Reply>) -> Self {
         let state =
             Arc::new(Mutex::new(ScriptState { script: script.into_iter().collect(), requests: vec![] }));
@@ -261,18 +265,14 @@ async fn answer(State(state): State<Arc<Mutex<ScriptState>>>, request: Request) 
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
     let headers = head.headers.iter();
     let recorded = RecordedRequest {
-        path: head.uri.path().to_owned(),
+        path: head.uri.path_and_query().map_or(String::new(), ToString::to_string),
         headers: headers
             .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
             .collect(),
         body: serde_json::from_slice(&body).unwrap_or_default(),
         bytes: body.to_vec(),
     };
-    let protocol = match recorded.path.rsplit('/').next() {
-        Some("messages") => Protocol::Anthropic,
-        Some("responses") => Protocol::OpenAiResponses,
-        _ => Protocol::OpenAi,
-    };
+    let protocol = Protocol::of_path(head.uri.path());
     let reply = {
         let mut state = state.lock().unwrap();
         state.requests.push(recorded);
@@ -348,6 +348,21 @@ pub enum Protocol {
     Anthropic,
     OpenAi,
     OpenAiResponses,
+    Gemini,
+}
+
+impl Protocol {
+    fn of_path(path: &str) -> Self {
+        if path.ends_with("/messages") {
+            Self::Anthropic
+        } else if path.ends_with("/responses") {
+            Self::OpenAiResponses
+        } else if path.ends_with(":streamGenerateContent") {
+            Self::Gemini
+        } else {
+            Self::OpenAi
+        }
+    }
 }
 
 /// An event: its name, if any, and its data.
@@ -359,6 +374,7 @@ pub fn pieces(stream: &ScriptedStream, protocol: Protocol) -> Vec<Vec<u8>> {
         Protocol::Anthropic => anthropic(stream),
         Protocol::OpenAi => open_ai(stream),
         Protocol::OpenAiResponses => responses::frames(stream),
+        Protocol::Gemini => gemini::frames(stream),
     };
     match stream.end {
         StreamEnd::Complete | StreamEnd::Pings { .. } => {}

@@ -1,10 +1,12 @@
 //! Privacy of `!!` commands: no byte of any request contains their text, whatever happens in the session.
 
+use std::sync::Arc;
+
 use tempfile::TempDir;
 use tiller_core::unit::Tokens;
 use tiller_engine::{AgentSession, BashContext, BranchSummary, PromptOptions, SessionBuilder};
 use tiller_provider::compat::Compat;
-use tiller_provider::{Anthropic, Endpoint, OpenAiChat, OpenAiResponses, ProviderRegistry};
+use tiller_provider::{Anthropic, Endpoint, Gemini, OpenAiChat, OpenAiResponses, Provider, ProviderRegistry};
 use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 use tiller_tools::process::Runner;
 
@@ -33,28 +35,27 @@ fn slow_call() -> Reply {
     )])
 }
 
+/// Returns the provider of a wire format.
+fn provider(server: &MockServer, format: usize) -> Arc<dyn Provider> {
+    let endpoint = |name: &str, path: &str| {
+        Endpoint::new(name, format!("{}{path}", server.url), "KEY").with_key("key".into())
+    };
+    match format {
+        0 => Arc::new(Anthropic::new(endpoint("anthropic", "")).unwrap()),
+        1 => Arc::new(OpenAiChat::new(endpoint("openai", "/v1/"), Compat::COMMON).unwrap()),
+        2 => Arc::new(OpenAiResponses::new(endpoint("openai", "/v1/")).unwrap()),
+        _ => Arc::new(Gemini::new(endpoint("gemini", "/v1beta")).unwrap()),
+    }
+}
+
 /// Runs commands at every point of a session, each followed by a prompt.
-async fn run_session(server: &MockServer, provider: usize) {
+async fn run_session(server: &MockServer, format: usize) {
     let folder = TempDir::new().unwrap();
     let setup = || {
         let mut providers = ProviderRegistry::default();
-        let model = "m".to_owned();
-        let anthropic = || {
-            Anthropic::new(
-                Endpoint::new("anthropic", &server.url, "ANTHROPIC_API_KEY").with_key("key".into()),
-            )
-        };
-        let open_ai = || {
-            Endpoint::new("openai", format!("{}/v1/", server.url), "OPENAI_API_KEY").with_key("key".into())
-        };
-        let chat = || OpenAiChat::new(open_ai(), Compat::COMMON);
-        let responses = || OpenAiResponses::new(open_ai());
-        let facts = tiller_provider::catalog::assumed;
-        match provider {
-            0 => providers.add(std::sync::Arc::new(anthropic().unwrap()), vec![facts("anthropic", &model)]),
-            1 => providers.add(std::sync::Arc::new(chat().unwrap()), vec![facts("openai", &model)]),
-            _ => providers.add(std::sync::Arc::new(responses().unwrap()), vec![facts("openai", &model)]),
-        }
+        let provider = provider(server, format);
+        let facts = tiller_provider::catalog::assumed(provider.name(), "m");
+        providers.add(provider, vec![facts]);
         SessionBuilder::new(providers)
             .log_folder(folder.path().join("logs"))
             .commands(Runner::with_supervisor(env!("CARGO_BIN_EXE_engine-supervisor")))
@@ -100,7 +101,7 @@ async fn run_session(server: &MockServer, provider: usize) {
 
 #[tokio::test]
 async fn bash_excluded_command_is_in_no_byte_of_any_request() {
-    for provider in [0, 1, 2] {
+    for provider in [0, 1, 2, 3] {
         let answer = |text: &str| Reply::answer([AnswerPart::text(text)]);
         let script = [
             answer("one"),

@@ -6,6 +6,7 @@ mod gpts;
 mod others;
 
 pub(super) use gpts::assumed_thinking;
+pub(super) use others::assumed_gemini_thinking;
 
 use tiller_core::unit::{Tokens, Usd};
 

@@ -71,6 +71,18 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         "platform.openai.com/api-keys",
         Compat::OPENAI,
     )),
+    ProviderDescriptor {
+        key_header: KeyHeader::XGoogApiKey,
+        wire_format: WireFormat::Gemini,
+        wire_format_elsewhere: WireFormat::Gemini,
+        ..chat(
+            ("gemini", "Google Gemini"),
+            ("GEMINI_API_KEY", "GEMINI_BASE_URL"),
+            "https://generativelanguage.googleapis.com/v1beta",
+            "aistudio.google.com/apikey",
+            Compat::COMMON,
+        )
+    },
     chat(
         ("openrouter", "OpenRouter"),
         ("OPENROUTER_API_KEY", "OPENROUTER_BASE_URL"),

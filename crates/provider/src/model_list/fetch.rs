@@ -19,6 +19,7 @@ pub async fn fetch(endpoint: &Endpoint, format: WireFormat) -> Result<Vec<Listed
     let wire = Arc::new(Wire::new(endpoint.clone())?);
     let first = match format {
         WireFormat::AnthropicMessages => "/v1/models?limit=1000",
+        WireFormat::Gemini => "/models?pageSize=1000",
         WireFormat::OpenAiChat | WireFormat::OpenAiResponses => "/models",
     };
     let (mut models, mut path) = (Vec::new(), first.to_owned());
@@ -56,6 +57,6 @@ mod tests {
     fn next_path_keeps_the_size_of_a_page() {
         assert_eq!(next_path("/v1/models?limit=1000", "after_id=x"), "/v1/models?limit=1000&after_id=x");
         assert_eq!(next_path("/models", "/api/v1/models?offset=500"), "/models?offset=500");
-        assert_eq!(next_path("/models", "pageToken=t"), "/models?pageToken=t");
+        assert_eq!(next_path("/models?pageSize=1000", "pageToken=t"), "/models?pageSize=1000&pageToken=t");
     }
 }

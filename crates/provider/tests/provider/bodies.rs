@@ -19,7 +19,7 @@ pub(super) fn text(text: &str) -> UserBlock {
     UserBlock::Text { text: text.into() }
 }
 
-fn image() -> UserBlock {
+pub(super) fn image() -> UserBlock {
     UserBlock::Image { data: "aW1n".into(), mime_type: "image/png".into() }
 }
 
@@ -28,7 +28,11 @@ pub(super) fn user(blocks: Vec<UserBlock>) -> Message {
 }
 
 pub(super) fn answer(api: &str, model: &str, content: Vec<AssistantBlock>) -> Message {
-    let provider = if api == "anthropic-messages" { "anthropic" } else { "openai" };
+    let provider = match api {
+        "anthropic-messages" => "anthropic",
+        "google-generative-ai" => "gemini",
+        _ => "openai",
+    };
     Message::Assistant(AssistantMessage {
         content,
         api: api.into(),
@@ -128,7 +132,10 @@ pub(super) fn request(model: &str, messages: Vec<Message>) -> Request {
     }
 }
 
-async fn record_request(provider: fn(&MockServer) -> Arc<dyn Provider>, request: Request) -> RecordedRequest {
+pub(super) async fn record_request(
+    provider: fn(&MockServer) -> Arc<dyn Provider>,
+    request: Request,
+) -> RecordedRequest {
     let server = MockServer::start([Reply::answer([AnswerPart::text("ok")])]);
     collect(&*provider(&server), request).await.pop().unwrap().unwrap();
     server.requests().remove(0)

@@ -4,11 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tiller_provider::compat::Compat;
-use tiller_provider::{Anthropic, Endpoint, FailureKind, OpenAiChat, OpenAiResponses, Provider, Timeouts};
+use tiller_provider::{
+    Anthropic, Endpoint, FailureKind, Gemini, OpenAiChat, OpenAiResponses, Provider, Timeouts,
+};
 use tiller_test_support::mock_server::{AnswerPart, MockServer, PING, Reply, StreamEnd};
 
 use crate::{
-    anthropic, anthropic_endpoint, collect, failure, hello, open_ai_endpoint, providers, server_for_all,
+    FORMATS, anthropic, anthropic_endpoint, collect, failure, gemini_endpoint, hello, open_ai_endpoint,
+    providers, server_for_all,
 };
 
 const TRANSIENT: FailureKind = FailureKind::Transient { retry_after: None };
@@ -130,13 +133,15 @@ async fn timeout_is_extended_by_pings() {
     let limit = PING * 10;
     let (long, count) = (Duration::from_secs(60), 15);
     let timeouts = Timeouts { connect: long, first_byte: long, stall: limit };
-    let reply = Reply::answer([AnswerPart::text("hello")]).with_end(StreamEnd::Pings { after: 3, count });
+    let reply =
+        Reply::answer([AnswerPart::text("hello, hello")]).with_end(StreamEnd::Pings { after: 3, count });
     let server = server_for_all(&reply);
     let open_ai = || Endpoint { timeouts, ..open_ai_endpoint(&server) };
-    let providers: [Arc<dyn Provider>; 3] = [
+    let providers: [Arc<dyn Provider>; FORMATS] = [
         Arc::new(Anthropic::new(Endpoint { timeouts, ..anthropic_endpoint(&server) }).unwrap()),
         Arc::new(OpenAiChat::new(open_ai(), Compat::COMMON).unwrap()),
         Arc::new(OpenAiResponses::new(open_ai()).unwrap()),
+        Arc::new(Gemini::new(Endpoint { timeouts, ..gemini_endpoint(&server) }).unwrap()),
     ];
     for provider in providers {
         let start = std::time::Instant::now();

@@ -13,6 +13,7 @@ use tiller_session::import::{ImportMode, Importer};
 use tiller_session::{Placement, Reader, SessionManager, context};
 
 use super::bodies::{record_anthropic_request, record_open_ai_request, record_responses_request};
+use super::gemini::record_gemini_request;
 use crate::hello;
 
 const SOURCES: [&str; 6] = [
@@ -110,4 +111,22 @@ async fn responses_imported_results_follow_their_calls() {
     let summary = ["Look first.", "Then tell."].map(|text| json!({ "type": "summary_text", "text": text }));
     let item = json!({ "type": "reasoning", "id": "rs_1", "summary": summary, "encrypted_content": "gAAA" });
     assert!(!reasoning.is_empty() && reasoning.iter().all(|sent| *sent == item), "{reasoning:#?}");
+}
+
+#[tokio::test]
+async fn gemini_imported_results_follow_their_calls() {
+    let ids = |content: &Value, kind: &str| -> Vec<String> {
+        let parts = content["parts"].as_array().unwrap().iter();
+        parts.filter_map(|part| part.get(kind)?["id"].as_str().map(str::to_owned)).collect()
+    };
+    for messages in SOURCES.into_iter().flat_map(conversations) {
+        let body = record_gemini_request(Request { messages, ..hello("gemini-4-carbon") }).await.body;
+        let mut pending_ids: Vec<String> = Vec::new();
+        for (at, content) in body["contents"].as_array().unwrap().iter().enumerate() {
+            assert_eq!(content["role"], if at % 2 == 0 { "user" } else { "model" }, "{body:#}");
+            assert_eq!(ids(content, "functionResponse"), pending_ids, "{body:#}");
+            pending_ids = ids(content, "functionCall");
+        }
+        assert!(pending_ids.is_empty(), "{body:#}");
+    }
 }

@@ -5,6 +5,7 @@ mod bodies;
 mod connections;
 mod damage;
 mod failures;
+mod gemini;
 mod imported;
 mod recorded_responses;
 mod responses_bodies;
@@ -21,19 +22,27 @@ use tiller_provider::catalog;
 use tiller_provider::compat::Compat;
 use tiller_provider::descriptor::ProviderDescriptor;
 use tiller_provider::{
-    Anthropic, Endpoint, OpenAiChat, OpenAiResponses, Provider, ProviderError, Request, StreamEvent,
+    Anthropic, Endpoint, Gemini, OpenAiChat, OpenAiResponses, Provider, ProviderError, Request, StreamEvent,
     ToolChoice,
 };
 use tiller_test_support::mock_server::{MockServer, Reply};
 
-/// Returns a provider of every wire format for the server, with a key.
-fn providers(server: &MockServer) -> [Arc<dyn Provider>; 3] {
-    [Arc::new(anthropic(server)), Arc::new(open_ai(server)), Arc::new(open_ai_responses(server))]
+/// The number of wire formats.
+const FORMATS: usize = 4;
+
+/// Returns a provider of each wire format for the server, with a key.
+fn providers(server: &MockServer) -> [Arc<dyn Provider>; FORMATS] {
+    [
+        Arc::new(anthropic(server)),
+        Arc::new(open_ai(server)),
+        Arc::new(open_ai_responses(server)),
+        Arc::new(gemini(server)),
+    ]
 }
 
 /// Starts a server with this reply for each of the [`providers`].
 fn server_for_all(reply: &Reply) -> MockServer {
-    MockServer::start(std::iter::repeat_n(reply.clone(), 3))
+    MockServer::start(std::iter::repeat_n(reply.clone(), FORMATS))
 }
 
 fn anthropic(server: &MockServer) -> Anthropic {
@@ -45,6 +54,16 @@ fn anthropic_endpoint(server: &MockServer) -> Endpoint {
         .unwrap()
         .endpoint(Some(&server.url))
         .with_key("hush-hush-key".into())
+}
+
+fn gemini(server: &MockServer) -> Gemini {
+    Gemini::new(gemini_endpoint(server)).unwrap()
+}
+
+fn gemini_endpoint(server: &MockServer) -> Endpoint {
+    let base_url = format!("{}/v1beta", server.url);
+    let gemini = ProviderDescriptor::find("gemini").unwrap();
+    gemini.endpoint(Some(&base_url)).with_key("hush-hush-key".into())
 }
 
 fn open_ai(server: &MockServer) -> OpenAiChat {
@@ -61,7 +80,11 @@ fn open_ai_endpoint(server: &MockServer) -> Endpoint {
 
 /// Returns a request with the prompt "hello".
 fn hello(model: &str) -> Request {
-    let provider = if model.starts_with("claude-") { "anthropic" } else { "openai" };
+    let provider = match model.split_once('-') {
+        Some(("claude", _)) => "anthropic",
+        Some(("gemini", _)) => "gemini",
+        _ => "openai",
+    };
     let facts = catalog::facts(provider, model).unwrap_or_else(|| catalog::assumed(provider, model));
     Request {
         model: Arc::new(facts),

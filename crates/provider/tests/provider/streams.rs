@@ -61,12 +61,13 @@ async fn reassemble(provider: &dyn Provider) -> Reassembled {
 }
 
 const THOUGHT: &str = "Let me see — größer als 😀?";
+const SIGNATURE: &str = "c2VhbA==";
 const TEXT: &str = "Zwei Dateien: \"a\" und „b“.\r\nReady.";
 
 pub(crate) fn answer_parts() -> Vec<AnswerPart> {
     let call = |id: &str, name: &str, arguments| ScriptedCall { id: id.into(), name: name.into(), arguments };
     vec![
-        AnswerPart::thought(THOUGHT, "c2VhbA=="),
+        AnswerPart::thought(THOUGHT, SIGNATURE),
         AnswerPart::text(TEXT),
         AnswerPart::Calls(vec![
             call("call_1", "list_files", json!({ "path": "src/ä" })),
@@ -75,19 +76,24 @@ pub(crate) fn answer_parts() -> Vec<AnswerPart> {
     ]
 }
 
-fn expected(signature: &str) -> Reassembled {
+/// The answer, with the signature of the block of this number.
+fn expected(signature: Option<(usize, &str)>) -> Reassembled {
     let call = |id: &str, name: &str, arguments: Value| Block {
         call: Some((id.into(), name.into())),
         arguments: arguments.to_string(),
         ..Block::default()
     };
+    let mut blocks = vec![
+        Block { thought: THOUGHT.into(), ..Block::default() },
+        Block { text: TEXT.into(), ..Block::default() },
+        call("call_1", "list_files", json!({ "path": "src/ä" })),
+        call("call_2", "grep", json!({ "pattern": "a\\nb", "path": ".", "ignore_case": true })),
+    ];
+    if let Some((block, signature)) = signature {
+        blocks[block].signature = signature.into();
+    }
     Reassembled {
-        blocks: vec![
-            Block { thought: THOUGHT.into(), signature: signature.into(), ..Block::default() },
-            Block { text: TEXT.into(), ..Block::default() },
-            call("call_1", "list_files", json!({ "path": "src/ä" })),
-            call("call_2", "grep", json!({ "pattern": "a\\nb", "path": ".", "ignore_case": true })),
-        ],
+        blocks,
         traces: vec![],
         usage: Usage { input: Tokens(10), output: Tokens(5), total_tokens: Tokens(15), ..Usage::default() },
         finished: Some(StopReason::ToolUse),
@@ -97,15 +103,15 @@ fn expected(signature: &str) -> Reassembled {
 fn check_reply(reply: &Reply) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let server = server_for_all(reply);
-    let [anthropic, open_ai, open_ai_responses] = providers(&server);
     let summary = json!({ "type": "summary_text", "text": THOUGHT });
     let item =
-        json!({ "type": "reasoning", "id": "rs_0", "summary": [summary], "encrypted_content": "c2VhbA==" });
-    runtime.block_on(async {
-        assert_eq!(reassemble(&*anthropic).await, expected("c2VhbA=="));
-        assert_eq!(reassemble(&*open_ai).await, expected(""));
-        assert_eq!(reassemble(&*open_ai_responses).await, expected(&item.to_string()));
-    });
+        json!({ "type": "reasoning", "id": "rs_0", "summary": [summary], "encrypted_content": SIGNATURE });
+    let item = item.to_string();
+    let signatures = [Some((0, SIGNATURE)), None, Some((0, &*item)), Some((2, SIGNATURE))];
+    for (provider, signature) in providers(&server).into_iter().zip(signatures) {
+        let answer = runtime.block_on(reassemble(&*provider));
+        assert_eq!(answer, expected(signature), "{}", provider.api());
+    }
 }
 
 #[test]

@@ -22,7 +22,7 @@ use tiller_engine::compaction::{CompactionInput, CompactionOptions, CompactionPl
 use tiller_engine::queue::Queue;
 use tiller_provider::compat::Compat;
 use tiller_provider::{
-    Anthropic, Endpoint, OpenAiChat, OpenAiResponses, Provider, Request, ToolChoice, catalog,
+    Anthropic, Endpoint, Gemini, OpenAiChat, OpenAiResponses, Provider, Request, ToolChoice, catalog,
 };
 use tiller_session::annotations::Annotations;
 use tiller_session::context::{ProjectedMessage, Projection, request_messages};
@@ -573,10 +573,13 @@ pub(super) fn assert_paired(request: &[Arc<Message>]) {
     assert!(open.is_empty(), "{open:?} have no result");
 }
 
+/// The number of wire formats.
+const FORMATS: usize = 4;
+
 /// Providers with a server that rejects every request.
 struct RejectingServer {
     server: MockServer,
-    providers: [Box<dyn Provider>; 3],
+    providers: [Box<dyn Provider>; FORMATS],
     runtime: tokio::runtime::Runtime,
 }
 
@@ -585,17 +588,18 @@ impl RejectingServer {
         let server = MockServer::start([]);
         let endpoint = |name: &str, url: String| Endpoint::new(name, url, "KEY").with_key("key".into());
         let open_ai = || endpoint("openai", format!("{}/v1/", server.url));
-        let providers: [Box<dyn Provider>; 3] = [
+        let providers: [Box<dyn Provider>; FORMATS] = [
             Box::new(Anthropic::new(endpoint("anthropic", server.url.clone())).unwrap()),
             Box::new(OpenAiChat::new(open_ai(), Compat::COMMON).unwrap()),
             Box::new(OpenAiResponses::new(open_ai()).unwrap()),
+            Box::new(Gemini::new(endpoint("gemini", server.url.clone())).unwrap()),
         ];
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         Self { server, providers, runtime }
     }
 
     /// The messages as encoded by each provider.
-    fn encode(&self, request: &[Arc<Message>]) -> [Value; 3] {
+    fn encode(&self, request: &[Arc<Message>]) -> [Value; FORMATS] {
         let before = self.server.requests().len();
         for provider in &self.providers {
             let request = Request {
@@ -612,9 +616,9 @@ impl RejectingServer {
             self.runtime.block_on(provider.stream(request).collect::<Vec<_>>());
         }
         let requests = self.server.requests();
-        assert_eq!(requests.len(), before + 3, "a request was not sent");
-        let sent = |at: usize, key: &str| requests[before + at].body[key].clone();
-        [sent(0, "messages"), sent(1, "messages"), sent(2, "input")]
+        assert_eq!(requests.len(), before + FORMATS, "a request was not sent");
+        [(0, "messages"), (1, "messages"), (2, "input"), (3, "contents")]
+            .map(|(at, key)| requests[before + at].body[key].clone())
     }
 }
 
@@ -644,6 +648,28 @@ fn assert_anthropic_accepts(messages: &Value) {
         last = role;
     }
     assert!(called.is_empty(), "{messages}");
+}
+
+/// Asserts that roles alternate, no content or text is empty, and results directly follow their calls.
+fn assert_gemini_accepts(contents: &Value) {
+    fn ids<'a>(parts: &'a [Value], kind: &str) -> Vec<&'a str> {
+        parts.iter().filter_map(|part| part.get(kind)?["id"].as_str()).collect()
+    }
+    let mut called = Vec::new();
+    let mut last = "";
+    for content in array(contents) {
+        let (role, parts) = (content["role"].as_str().unwrap(), array(&content["parts"]));
+        assert_ne!(role, last, "{contents}");
+        assert!(!parts.is_empty(), "{contents}");
+        let is_blank = |part: &Value| part["text"].as_str().is_some_and(|text| text.trim().is_empty());
+        assert!(!parts.iter().any(is_blank), "{contents}");
+        let results = ids(parts, "functionResponse");
+        assert_eq!(results, called, "{contents}");
+        assert!(parts[..results.len()].iter().all(|part| part.get("functionResponse").is_some()));
+        called = ids(parts, "functionCall");
+        last = role;
+    }
+    assert!(called.is_empty(), "{contents}");
 }
 
 /// Asserts that results are directly after the message with their calls, and nowhere else.
@@ -722,10 +748,11 @@ proptest! {
             let (projection, _) = reader.projection(&EntryId::new(&harness.model.entries[leaf].id)).unwrap();
             let request = request_messages(projection.messages.iter().map(|projected| &projected.message));
             assert_paired(&request);
-            let [anthropic, open_ai, responses] = server.encode(&request);
+            let [anthropic, open_ai, responses, gemini] = server.encode(&request);
             assert_anthropic_accepts(&anthropic);
             assert_open_ai_accepts(&open_ai);
             assert_responses_accept(&responses);
+            assert_gemini_accepts(&gemini);
         }
     }
 }

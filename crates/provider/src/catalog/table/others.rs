@@ -54,6 +54,11 @@ pub(super) const GEMINI: ModelList = ModelList {
     ],
 };
 
+/// Returns the thinking of a Gemini that isn't listed: by a budget up to 2.5, as in the listed ones since.
+pub(crate) fn assumed_gemini_thinking(id: &str) -> ThinkingControl {
+    if id.starts_with("gemini-2.") { ThinkingControl::Budget } else { LOW_TO_HIGH }
+}
+
 pub(super) const OPENROUTER: ModelList = ModelList {
     provider: "openrouter",
     source: "the vendors' own limits, 2026-11-23; `tiller models refresh` reads all models with prices",
