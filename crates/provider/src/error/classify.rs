@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::retry_delay_text::parse_retry_delay;
+use super::retry_delay_text::{parse_delay, parse_retry_delay};
 use super::{FailureKind, ProviderFault, hints, one_line};
 
 /// Maximum characters of a body that isn't JSON: enough to recognize a proxy's error page.
@@ -18,12 +18,14 @@ const MAX_RAW_CHARS: usize = 200;
 pub(crate) struct ErrorResponse {
     /// The HTTP status; 0 inside a stream.
     pub status: u16,
-    /// Its machine-readable type and code: `rate_limit_error`, `insufficient_quota`.
+    /// Its machine-readable type, code and reasons: `rate_limit_error`, `insufficient_quota`, `API_KEY_INVALID`.
     pub kind: String,
     /// The message; may be empty.
     pub message: String,
-    /// The delay that the provider requested.
+    /// The delay that the headers request.
     pub retry_after: Option<Duration>,
+    /// The delay that the body requests beside its message.
+    pub retry_delay: Option<Duration>,
 }
 
 /// Texts about rate limits, in lower case.
@@ -55,7 +57,11 @@ const QUOTA: &[&str] = &[
     "spending limit",
     "usage limit",
     "payment required",
+    "perday",
 ];
+
+/// Texts about limits that don't end within minutes, whatever delay Gemini states: a day's quota, and none at all.
+const LASTING: &[&str] = &["perday", "limit: 0"];
 
 /// Texts about an invalid key with the status of a bad request (xAI, Gemini), in lower case.
 const AUTH: &[&str] =
@@ -110,10 +116,10 @@ pub(crate) fn classify(response: &ErrorResponse) -> ProviderFault {
 fn classify_failure(response: &ErrorResponse) -> FailureKind {
     let text = remove_urls(&format!("{} {}", response.kind, response.message).to_lowercase());
     let contains_any = |needles: &[&str]| needles.iter().any(|needle| text.contains(needle));
-    let stated_delay = parse_retry_delay(&text);
+    let stated_delay = parse_retry_delay(&text).or(response.retry_delay);
     let transient = FailureKind::Transient { retry_after: response.retry_after.or(stated_delay) };
-    // Gemini calls every limit a quota; a temporary one states a delay, and a limit of 0 is never lifted.
-    let is_temporary = stated_delay.is_some() && !text.contains("limit: 0");
+    // Gemini calls every limit a quota; a temporary one states a delay.
+    let is_temporary = stated_delay.is_some() && !contains_any(LASTING);
     if response.status == 402 || (contains_any(QUOTA) && !is_temporary) {
         return FailureKind::Quota;
     }
@@ -175,19 +181,29 @@ fn classify_kind(kind: &str, transient: FailureKind) -> FailureKind {
 /// Parses the body of an error response: JSON in the shapes that providers use, a web page's title, or plain text.
 pub(crate) fn parse_error_response(status: u16, body: &str) -> ErrorResponse {
     let body = body.trim();
-    let (kind, message) = match serde_json::from_str::<Value>(body) {
+    let response = match serde_json::from_str::<Value>(body) {
         Ok(value) => parse_json(&value),
-        Err(_) if body.starts_with('<') => (String::new(), page_title(body)),
-        Err(_) => (String::new(), body.chars().take(MAX_RAW_CHARS).collect()),
+        Err(_) => {
+            let message = if body.starts_with('<') {
+                page_title(body)
+            } else {
+                body.chars().take(MAX_RAW_CHARS).collect()
+            };
+            ErrorResponse { message, ..ErrorResponse::default() }
+        }
     };
-    ErrorResponse { status, kind, message, retry_after: None }
+    ErrorResponse { status, ..response }
 }
 
-fn parse_json(value: &Value) -> (String, String) {
+fn parse_json(value: &Value) -> ErrorResponse {
     let inner = value.get(0).unwrap_or(value);
     let error = inner.get("error").or_else(|| inner.pointer("/errors/0")).unwrap_or(inner);
     let text = |key: &str| error.get(key).map(to_text).filter(|text| !text.is_empty());
-    let kinds: Vec<String> = [text("type"), text("code"), text("status")].into_iter().flatten().collect();
+    let mut kinds: Vec<String> = [text("type"), text("code"), text("status")].into_iter().flatten().collect();
+    let details = || error.get("details").and_then(Value::as_array).into_iter().flatten();
+    kinds.extend(details().flat_map(detail_kinds).map(str::to_owned));
+    let retry_delay =
+        details().find_map(|detail| parse_delay(detail.get("retryDelay").and_then(Value::as_str)?));
     let message = text("message").or_else(|| text("detail")).or_else(|| error.as_str().map(str::to_owned));
     let message = message.or_else(|| inner.get("message").map(to_text)).unwrap_or_default();
     // OpenRouter wraps the upstream provider's message.
@@ -195,7 +211,15 @@ fn parse_json(value: &Value) -> (String, String) {
         Some(raw) => format!("{message}: {}", raw.chars().take(MAX_RAW_CHARS).collect::<String>()),
         None => message,
     };
-    (kinds.join(" "), message)
+    ErrorResponse { kind: kinds.join(" "), message, retry_delay, ..ErrorResponse::default() }
+}
+
+/// Returns the reason in a detail of Google's errors (`google.rpc.ErrorInfo`), and the exceeded quotas
+/// (`google.rpc.QuotaFailure`).
+fn detail_kinds(detail: &Value) -> impl Iterator<Item = &str> {
+    let violations = detail.get("violations").and_then(Value::as_array).into_iter().flatten();
+    let quotas = violations.filter_map(|violation| violation.get("quotaId"));
+    detail.get("reason").into_iter().chain(quotas).filter_map(Value::as_str)
 }
 
 fn to_text(value: &Value) -> String {
@@ -428,6 +452,48 @@ mod tests {
             400,
             r#"[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]"#,
             FailureKind::Auth,
+        ),
+        (
+            "gemini: a minute's quota, with the delay beside the message",
+            429,
+            r#"{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaMetric":"generativelanguage.googleapis.com/generate_content_free_tier_input_token_count","quotaId":"GenerateContentInputTokensPerModelPerMinute-FreeTier","quotaValue":"250000"}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"17s"}]}}"#,
+            transient_after(17_000),
+        ),
+        (
+            "gemini: a day's quota",
+            429,
+            r#"{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.\n* Quota exceeded for metric: generate_content_free_tier_requests, limit: 20, model: gemini-2.5-flash\nPlease retry in 17.6s.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"17s"}]}}"#,
+            FailureKind::Quota,
+        ),
+        (
+            "gemini: rate",
+            429,
+            r#"{"error":{"code":429,"message":"Resource has been exhausted (e.g. check quota).","status":"RESOURCE_EXHAUSTED"}}"#,
+            TRANSIENT,
+        ),
+        (
+            "gemini: expired key",
+            400,
+            r#"{"error":{"code":400,"message":"API key expired. Please renew the API key.","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID","domain":"googleapis.com"}]}}"#,
+            FailureKind::Auth,
+        ),
+        (
+            "gemini: no permission",
+            403,
+            r#"{"error":{"code":403,"message":"Method doesn't allow unregistered callers.","status":"PERMISSION_DENIED"}}"#,
+            FailureKind::Auth,
+        ),
+        (
+            "gemini: region",
+            400,
+            r#"{"error":{"code":400,"message":"User location is not supported for the API use.","status":"FAILED_PRECONDITION"}}"#,
+            FailureKind::Fatal,
+        ),
+        (
+            "gemini: missing signature",
+            400,
+            r#"{"error":{"code":400,"message":"Function call is missing a thought_signature in functionCall parts.","status":"INVALID_ARGUMENT"}}"#,
+            FailureKind::Fatal,
         ),
         (
             "ollama: memory",

@@ -8,11 +8,11 @@ const PREFIXES: [&str; 2] = ["try again in ", "retry in "];
 
 /// Parses the delay from a text in lower case.
 pub(super) fn parse_retry_delay(text: &str) -> Option<Duration> {
-    PREFIXES.iter().find_map(|prefix| parse(&text[text.find(prefix)? + prefix.len()..]))
+    PREFIXES.iter().find_map(|prefix| parse_delay(&text[text.find(prefix)? + prefix.len()..]))
 }
 
 /// Parses `1h2m3.5s`, `350ms`, `20 seconds`; the rest of the text is ignored.
-fn parse(text: &str) -> Option<Duration> {
+pub(super) fn parse_delay(text: &str) -> Option<Duration> {
     let (mut rest, mut total) = (text, None);
     while let Some(end) = rest.find(|c: char| !c.is_ascii_digit() && c != '.').filter(|end| *end > 0) {
         // A full stop may follow.
