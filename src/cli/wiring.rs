@@ -3,6 +3,7 @@
 //! [`session`] opens the log, [`models`] selects providers and the first model, [`options`] translates
 //! settings.
 
+mod endpoint;
 mod github;
 mod key_command;
 mod local_models;

@@ -4,6 +4,7 @@
 //! whether it is listed or not.
 
 mod facts;
+mod row;
 mod table;
 mod thinking;
 

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use super::models::endpoint;
+use super::endpoint::endpoint;
 use crate::agent::{AgentSession, ProviderChange};
 use crate::cli::args::CliArgs;
 use crate::cli::run_input::RunInput;

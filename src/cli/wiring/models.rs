@@ -1,25 +1,24 @@
 //! The provider registry and the first model of a session.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::anyhow;
-use secrecy::SecretString;
 
-use super::{key_command, local_models};
+use super::endpoint::{compat, endpoint, is_named, wire_format};
+use super::local_models;
 use crate::agent::{FirstModel, ModelChoice, ProviderChange};
 use crate::cli::args::CliArgs;
 use crate::cli::failure::{CliFailure, USAGE};
 use crate::cli::frontend::FrontEnd;
-use crate::config::{self, Config, ConfigKey};
+use crate::config::{self, Config};
 use crate::message::ThinkingLevel;
 use crate::provider::compat::Compat;
 use crate::provider::demo::{self, Demo};
 use crate::provider::descriptor::{self, LOCAL_SERVERS, PROVIDERS, ProviderDescriptor, WireFormat};
 use crate::provider::scripted::{self, Scripted};
 use crate::provider::{
-    ApiKey, Endpoint, FactSource, FailureKind, Model, ModelError, ModelFacts, ProviderError,
-    ProviderRegistry, catalog,
+    Endpoint, FactSource, FailureKind, Model, ModelError, ModelFacts, ProviderError, ProviderRegistry,
+    catalog,
 };
 use crate::setting::Switch;
 use crate::unit::Tokens;
@@ -148,21 +147,6 @@ pub(in crate::cli) fn list_servers(arguments: &CliArgs, config: &Config) -> Vec<
     usable.filter_map(server).collect()
 }
 
-fn wire_format(config: &Config, endpoint: &Endpoint) -> Option<WireFormat> {
-    let named = config.user_provider(&endpoint.name).and_then(|user| user.api);
-    named.or_else(|| Some(ProviderDescriptor::find(&endpoint.name)?.wire_format_at(endpoint)))
-}
-
-fn is_named(config: &Config, provider: &str) -> bool {
-    config.settings.provider() == Some(provider)
-}
-
-/// Returns what a provider's server accepts.
-fn compat(config: &Config, provider: &str) -> Compat {
-    let usual = ProviderDescriptor::find(provider).map_or(Compat::COMMON, |descriptor| descriptor.compat);
-    config.user_provider(provider).map_or(usual, |user| user.compat.apply(usual))
-}
-
 /// Lists the models that are known without asking the server: those of `models.json` first, then the catalog's, then
 /// those that the server listed when it was last asked.
 fn listed_models(config: &Config, provider: &str, compat: Compat) -> Vec<ModelFacts> {
@@ -175,33 +159,6 @@ fn listed_models(config: &Config, provider: &str, compat: Compat) -> Vec<ModelFa
         }
     }
     models
-}
-
-/// Returns a provider's endpoint with its key, if it has one; `None` without a server.
-pub(super) fn endpoint(arguments: &CliArgs, config: &Config, name: &str) -> Option<Endpoint> {
-    let flag_key = arguments.model.api_key.as_ref().filter(|_| is_named(config, name));
-    let access = config.access(name);
-    let server = access.as_ref().and_then(|access| access.base_url.as_deref());
-    let mut endpoint = match (ProviderDescriptor::find(name), server) {
-        (Some(descriptor), server) => descriptor.endpoint(server),
-        (None, Some(server)) => Endpoint::new(name, server, format!("the key of {name} in models.json")),
-        (None, None) => return None,
-    };
-    endpoint.headers = config.user_provider(name).map(|user| user.headers.clone()).unwrap_or_default();
-    if let Some(seconds) = config.settings.request_first_byte_s() {
-        endpoint.timeouts.first_byte = Duration::from_secs(seconds);
-    }
-    endpoint.timeouts.stall = Duration::from_secs(config.settings.request_stall_s());
-    // A file that can't be read was reported when the configuration was loaded.
-    endpoint.certificates = config.certificates.clone();
-    let key = flag_key.map(|key| ConfigKey::Value(SecretString::from(key.clone())));
-    Some(match key.or_else(|| access.and_then(|access| access.key)) {
-        Some(ConfigKey::Value(key)) => endpoint.with_key(key),
-        Some(ConfigKey::Command(command)) => {
-            endpoint.with_api_key(ApiKey::lazy(move || key_command::run(&command)))
-        }
-        None => endpoint,
-    })
 }
 
 /// The models that can be selected.

@@ -3,129 +3,49 @@
 
 mod claudes;
 mod gpts;
-mod others;
+mod vendors;
 
 pub(super) use gpts::assumed_thinking;
-pub(super) use others::assumed_gemini_thinking;
+pub(super) use vendors::assumed_gemini_thinking;
 
-use tiller_core::unit::{Tokens, Usd};
-
-use super::facts::{ImageInput, ModelFacts, Price};
-use super::thinking::ThinkingControl;
-use crate::compat::Compat;
+use super::facts::Price;
+use super::row::{ModelRow, ProviderModels, Surcharge};
 
 /// The provider of the Claude rows.
 pub(super) const ANTHROPIC: &str = "anthropic";
 
-/// The models of one provider.
-pub(super) struct ModelList {
-    provider: &'static str,
-    /// Where and when the facts were read.
-    source: &'static str,
-    /// The recommended model first.
-    rows: &'static [ModelRow],
-}
-
 /// All lists. A new provider's is added here.
-const LISTS: &[ModelList] = &[
-    ModelList {
+const LISTS: &[ProviderModels] = &[
+    ProviderModels {
         provider: ANTHROPIC,
         source: "platform.claude.com/docs/en/models/overview, 2026-11-21",
         rows: claudes::CLAUDES,
     },
-    ModelList {
+    ProviderModels {
         provider: "openai",
         source: "developers.openai.com/api/docs/models and /pricing, 2026-11-23",
         rows: gpts::GPTS,
     },
-    ModelList { provider: "azure", source: "as OpenAI's", rows: gpts::GPTS },
-    others::GEMINI,
-    others::OPENROUTER,
-    others::XAI,
-    others::DEEPSEEK,
-    others::MISTRAL,
-    others::GROQ,
-    others::MOONSHOT,
-    others::ZAI,
-    others::CEREBRAS,
-    others::TOGETHER,
-    others::FIREWORKS,
-    others::MINIMAX,
-    others::HUGGINGFACE,
-    others::NVIDIA,
-    others::VERCEL,
-    others::BEDROCK,
+    ProviderModels { provider: "azure", source: "as OpenAI's", rows: gpts::GPTS },
+    vendors::GEMINI,
+    vendors::OPENROUTER,
+    vendors::XAI,
+    vendors::DEEPSEEK,
+    vendors::MISTRAL,
+    vendors::GROQ,
+    vendors::MOONSHOT,
+    vendors::ZAI,
+    vendors::CEREBRAS,
+    vendors::TOGETHER,
+    vendors::FIREWORKS,
+    vendors::MINIMAX,
+    vendors::HUGGINGFACE,
+    vendors::NVIDIA,
+    vendors::VERCEL,
+    vendors::BEDROCK,
 ];
 
-pub(super) struct ModelRow {
-    pub(super) id: &'static str,
-    window: Tokens,
-    max_output: Tokens,
-    /// Dollars per million tokens: input, output, cache read, cache write.
-    price: Option<[f64; 4]>,
-    surcharge: Option<Surcharge>,
-    thinking: ThinkingControl,
-    has_images: bool,
-    compat: Option<Compat>,
-}
-
-/// A higher price for requests with a long prompt.
-#[derive(Clone, Copy)]
-pub(super) struct Surcharge {
-    /// Prompts of up to this many tokens, cache reads included, have the ordinary price.
-    pub(super) threshold: Tokens,
-    /// Factor on all input, cached or not.
-    pub(super) input: f64,
-    /// Factor on output.
-    pub(super) output: f64,
-}
-
-impl ModelRow {
-    /// A model for text; `limits` are its window and its longest answer.
-    const fn new(id: &'static str, limits: (u64, u64), price: [f64; 4], thinking: ThinkingControl) -> Self {
-        Self { price: Some(price), ..Self::without_price(id, limits, thinking) }
-    }
-
-    /// A model whose price isn't known.
-    const fn without_price(id: &'static str, limits: (u64, u64), thinking: ThinkingControl) -> Self {
-        let (window, max_output) = (Tokens(limits.0), Tokens(limits.1));
-        let (price, surcharge, compat) = (None, None, None);
-        Self { id, window, max_output, price, surcharge, thinking, has_images: false, compat }
-    }
-
-    const fn with_images(self) -> Self {
-        Self { has_images: true, ..self }
-    }
-
-    const fn with_surcharge(self, surcharge: Surcharge) -> Self {
-        Self { surcharge: Some(surcharge), ..self }
-    }
-
-    const fn with_compat(self, compat: Compat) -> Self {
-        Self { compat: Some(compat), ..self }
-    }
-
-    pub(super) fn facts(&self, provider: &str, id: &str) -> ModelFacts {
-        ModelFacts {
-            provider: provider.to_owned(),
-            id: id.to_owned(),
-            name: id.to_owned(),
-            window: self.window,
-            max_output: self.max_output,
-            thinking: self.thinking,
-            image_input: if self.has_images { ImageInput::Supported } else { ImageInput::Unsupported },
-            price: self.price(),
-            compat: self.compat,
-        }
-    }
-
-    fn price(&self) -> Option<Price> {
-        let [input, output, cache_read, cache_write] = self.price?.map(Usd);
-        Some(Price { input, output, cache_read, cache_write })
-    }
-}
-
-fn list(provider: &str) -> Option<&'static ModelList> {
+fn list(provider: &str) -> Option<&'static ProviderModels> {
     LISTS.iter().find(|list| list.provider == provider)
 }
 

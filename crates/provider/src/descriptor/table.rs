@@ -1,6 +1,6 @@
 //! The rows of the providers. Servers, headers and quirks as in each provider's documentation, seen 2026-11-23.
 
-use super::{ProviderDescriptor, WireFormat};
+use super::entry::{ProviderDescriptor, WireFormat};
 use crate::compat::{CallIds, Compat, MaxTokensField, ThinkingFormat};
 use crate::http::KeyHeader;
 
@@ -193,6 +193,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
     // It has no public server: the address names the resource.
     ProviderDescriptor {
         key_header: KeyHeader::ApiKey,
+        wire_format: WireFormat::OpenAiResponses,
         wire_format_elsewhere: WireFormat::OpenAiResponses,
         ..chat(
             ("azure", "Azure OpenAI"),

@@ -5,7 +5,7 @@
 
 use tiller_core::unit::Tokens;
 
-use super::{ModelRow, Surcharge};
+use crate::catalog::row::{ModelRow, Surcharge};
 use crate::catalog::thinking::{ThinkingControl, ThinkingOff};
 
 const fn claude(id: &'static str, price: [f64; 4], thinking: ThinkingControl) -> ModelRow {
@@ -14,7 +14,7 @@ const fn claude(id: &'static str, price: [f64; 4], thinking: ThinkingControl) ->
 
 /// Models of the generations 4.5 and 4.6, with smaller limits.
 const fn claude_4(id: &'static str, window: u64, price: [f64; 4], thinking: ThinkingControl) -> ModelRow {
-    ModelRow { window: Tokens(window), max_output: Tokens(64_000), ..claude(id, price, thinking) }
+    ModelRow::new(id, (window, 64_000), price, thinking).with_images()
 }
 
 /// The recommended model first, then by family, the newest first.
@@ -25,15 +25,13 @@ pub(super) const CLAUDES: &[ModelRow] = &[
         [2.0, 10.0, 0.1, 2.5],
         ThinkingControl::Adaptive { off: ThinkingOff::BetweenTools, max_effort: "max", bound: true },
     ),
-    ModelRow {
-        // Five times the price for a prompt of more than 100,000 tokens.
-        surcharge: Some(Surcharge { threshold: Tokens(100_000), input: 5.0, output: 5.0 }),
-        ..claude(
-            "claude-haiku-5-5",
-            [0.1, 0.5, 0.01, 0.125],
-            ThinkingControl::Adaptive { off: ThinkingOff::Disabled, max_effort: "max", bound: true },
-        )
-    },
+    // Five times the price for a prompt of more than 100,000 tokens.
+    claude(
+        "claude-haiku-5-5",
+        [0.1, 0.5, 0.01, 0.125],
+        ThinkingControl::Adaptive { off: ThinkingOff::Disabled, max_effort: "max", bound: true },
+    )
+    .with_surcharge(Surcharge { threshold: Tokens(100_000), input: 5.0, output: 5.0 }),
     claude("claude-fable-5-2", [8.0, 40.0, 0.2, 10.0], ThinkingControl::ALWAYS),
     claude("claude-fable-5-1", [10.0, 50.0, 0.25, 12.5], ThinkingControl::ALWAYS),
     claude("claude-opus-5", [5.0, 25.0, 0.5, 6.25], ThinkingControl::DEFAULT_ON),

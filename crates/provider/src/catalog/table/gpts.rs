@@ -7,7 +7,7 @@
 use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::Tokens;
 
-use super::{ModelRow, Surcharge};
+use crate::catalog::row::{ModelRow, Surcharge};
 use crate::catalog::thinking::ThinkingControl;
 
 /// Twice the input price and 1.5 times the output price, for a prompt of more than 272,000 tokens.

@@ -4,7 +4,7 @@
 use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::Tokens;
 
-use super::{ModelList, ModelRow, Surcharge};
+use crate::catalog::row::{ModelRow, ProviderModels, Surcharge};
 use crate::catalog::thinking::ThinkingControl;
 use crate::compat::{Compat, MaxTokensField};
 
@@ -34,7 +34,7 @@ const KIMI_3: Compat = Compat {
     ..Compat::COMMON
 };
 
-pub(super) const GEMINI: ModelList = ModelList {
+pub(super) const GEMINI: ProviderModels = ProviderModels {
     provider: "gemini",
     source: "vercel.com/ai-gateway/models, models.dev and openrouter.ai, 2026-11-15",
     rows: &[
@@ -59,7 +59,7 @@ pub(crate) fn assumed_gemini_thinking(id: &str) -> ThinkingControl {
     if id.starts_with("gemini-2.") { ThinkingControl::Budget } else { LOW_TO_HIGH }
 }
 
-pub(super) const OPENROUTER: ModelList = ModelList {
+pub(super) const OPENROUTER: ProviderModels = ProviderModels {
     provider: "openrouter",
     source: "the vendors' own limits, 2026-11-23; `tiller models refresh` reads all models with prices",
     rows: &[
@@ -76,7 +76,7 @@ pub(super) const OPENROUTER: ModelList = ModelList {
 /// Twice the price for a prompt of 200,000 tokens or more.
 const GROK_LONG_PROMPT: Surcharge = Surcharge { threshold: Tokens(199_999), input: 2.0, output: 2.0 };
 
-pub(super) const XAI: ModelList = ModelList {
+pub(super) const XAI: ProviderModels = ProviderModels {
     provider: "xai",
     source: "docs.x.ai/developers/models and models.dev, 2026-11-23",
     rows: &[
@@ -99,7 +99,7 @@ pub(super) const XAI: ModelList = ModelList {
     ],
 };
 
-pub(super) const DEEPSEEK: ModelList = ModelList {
+pub(super) const DEEPSEEK: ProviderModels = ProviderModels {
     provider: "deepseek",
     source: "api-docs.deepseek.com/quick_start/pricing (prices at peak hours), 2026-11-15",
     rows: &[
@@ -119,7 +119,7 @@ pub(super) const DEEPSEEK: ModelList = ModelList {
     ],
 };
 
-pub(super) const MISTRAL: ModelList = ModelList {
+pub(super) const MISTRAL: ProviderModels = ProviderModels {
     provider: "mistral",
     source: "docs.mistral.ai and vercel.com/ai-gateway/models, 2026-11-23",
     rows: &[
@@ -130,7 +130,7 @@ pub(super) const MISTRAL: ModelList = ModelList {
     ],
 };
 
-pub(super) const GROQ: ModelList = ModelList {
+pub(super) const GROQ: ProviderModels = ProviderModels {
     provider: "groq",
     source: "console.groq.com/docs/models, 2026-11-23",
     rows: &[
@@ -147,7 +147,7 @@ pub(super) const GROQ: ModelList = ModelList {
     ],
 };
 
-pub(super) const MOONSHOT: ModelList = ModelList {
+pub(super) const MOONSHOT: ProviderModels = ProviderModels {
     provider: "moonshot",
     source: "platform.kimi.ai, apidog.com and models.dev, 2026-11-23",
     rows: &[
@@ -163,7 +163,7 @@ pub(super) const MOONSHOT: ModelList = ModelList {
     ],
 };
 
-pub(super) const ZAI: ModelList = ModelList {
+pub(super) const ZAI: ProviderModels = ProviderModels {
     provider: "zai",
     source: "docs.z.ai and models.dev, 2026-11-23",
     rows: &[
@@ -174,7 +174,7 @@ pub(super) const ZAI: ModelList = ModelList {
     ],
 };
 
-pub(super) const CEREBRAS: ModelList = ModelList {
+pub(super) const CEREBRAS: ProviderModels = ProviderModels {
     provider: "cerebras",
     source: "inference-docs.cerebras.ai and openrouter.ai, 2026-10-19",
     rows: &[
@@ -189,7 +189,7 @@ pub(super) const CEREBRAS: ModelList = ModelList {
     ],
 };
 
-pub(super) const TOGETHER: ModelList = ModelList {
+pub(super) const TOGETHER: ProviderModels = ProviderModels {
     provider: "together",
     source: "docs.together.ai, 2026-11-23",
     rows: &[
@@ -205,7 +205,7 @@ pub(super) const TOGETHER: ModelList = ModelList {
     ],
 };
 
-pub(super) const FIREWORKS: ModelList = ModelList {
+pub(super) const FIREWORKS: ProviderModels = ProviderModels {
     provider: "fireworks",
     source: "models.dev citing docs.fireworks.ai/serverless/pricing, 2026-09",
     rows: &[
@@ -233,7 +233,7 @@ pub(super) const FIREWORKS: ModelList = ModelList {
 /// Twice the price for a prompt of more than 524,288 tokens.
 const MINIMAX_LONG_PROMPT: Surcharge = Surcharge { threshold: Tokens(524_288), input: 2.0, output: 2.0 };
 
-pub(super) const MINIMAX: ModelList = ModelList {
+pub(super) const MINIMAX: ProviderModels = ProviderModels {
     provider: "minimax",
     source: "platform.minimax.io and vercel.com/ai-gateway/models, 2026-10",
     rows: &[
@@ -244,7 +244,7 @@ pub(super) const MINIMAX: ModelList = ModelList {
     ],
 };
 
-pub(super) const HUGGINGFACE: ModelList = ModelList {
+pub(super) const HUGGINGFACE: ProviderModels = ProviderModels {
     provider: "huggingface",
     source: "router.huggingface.co/v1/models, 2026-11-23",
     rows: &[
@@ -254,7 +254,7 @@ pub(super) const HUGGINGFACE: ModelList = ModelList {
     ],
 };
 
-pub(super) const NVIDIA: ModelList = ModelList {
+pub(super) const NVIDIA: ProviderModels = ProviderModels {
     provider: "nvidia",
     source: "build.nvidia.com, 2026-11-23; limits of the vendors",
     rows: &[
@@ -263,7 +263,7 @@ pub(super) const NVIDIA: ModelList = ModelList {
     ],
 };
 
-pub(super) const VERCEL: ModelList = ModelList {
+pub(super) const VERCEL: ProviderModels = ProviderModels {
     provider: "vercel",
     source: "vercel.com/ai-gateway/models, 2026-11-15; `tiller models refresh` reads all models with prices",
     rows: &[
@@ -274,7 +274,7 @@ pub(super) const VERCEL: ModelList = ModelList {
 };
 
 /// Bedrock serves the Claudes under other names. Its prices aren't known.
-pub(super) const BEDROCK: ModelList = ModelList {
+pub(super) const BEDROCK: ProviderModels = ProviderModels {
     provider: "bedrock",
     source: "docs.aws.amazon.com/bedrock (names), platform.claude.com (limits), 2026-11-23",
     rows: &[

@@ -1,0 +1,93 @@
+//! A row of the catalog, and the rows of one provider.
+
+use tiller_core::unit::{Tokens, Usd};
+
+use super::facts::{ImageInput, ModelFacts, Price};
+use super::thinking::ThinkingControl;
+use crate::compat::Compat;
+
+/// The models of one provider.
+pub(super) struct ProviderModels {
+    pub(super) provider: &'static str,
+    /// Where and when the facts were read.
+    pub(super) source: &'static str,
+    /// The recommended model first.
+    pub(super) rows: &'static [ModelRow],
+}
+
+pub(super) struct ModelRow {
+    pub(super) id: &'static str,
+    window: Tokens,
+    max_output: Tokens,
+    /// Dollars per million tokens: input, output, cache read, cache write.
+    price: Option<[f64; 4]>,
+    pub(super) surcharge: Option<Surcharge>,
+    thinking: ThinkingControl,
+    has_images: bool,
+    compat: Option<Compat>,
+}
+
+/// A higher price for requests with a long prompt.
+#[derive(Clone, Copy)]
+pub(super) struct Surcharge {
+    /// Prompts of up to this many tokens, cache reads included, have the ordinary price.
+    pub(super) threshold: Tokens,
+    /// Factor on all input, cached or not.
+    pub(super) input: f64,
+    /// Factor on output.
+    pub(super) output: f64,
+}
+
+impl ModelRow {
+    /// A model for text; `limits` are its window and its longest answer.
+    pub(super) const fn new(
+        id: &'static str,
+        limits: (u64, u64),
+        price: [f64; 4],
+        thinking: ThinkingControl,
+    ) -> Self {
+        Self { price: Some(price), ..Self::without_price(id, limits, thinking) }
+    }
+
+    /// A model whose price isn't known.
+    pub(super) const fn without_price(
+        id: &'static str,
+        limits: (u64, u64),
+        thinking: ThinkingControl,
+    ) -> Self {
+        let (window, max_output) = (Tokens(limits.0), Tokens(limits.1));
+        let (price, surcharge, compat) = (None, None, None);
+        Self { id, window, max_output, price, surcharge, thinking, has_images: false, compat }
+    }
+
+    pub(super) const fn with_images(self) -> Self {
+        Self { has_images: true, ..self }
+    }
+
+    pub(super) const fn with_surcharge(self, surcharge: Surcharge) -> Self {
+        Self { surcharge: Some(surcharge), ..self }
+    }
+
+    pub(super) const fn with_compat(self, compat: Compat) -> Self {
+        Self { compat: Some(compat), ..self }
+    }
+
+    pub(super) fn facts(&self, provider: &str, id: &str) -> ModelFacts {
+        ModelFacts {
+            provider: provider.to_owned(),
+            id: id.to_owned(),
+            name: id.to_owned(),
+            window: self.window,
+            max_output: self.max_output,
+            thinking: self.thinking,
+            image_input: if self.has_images { ImageInput::Supported } else { ImageInput::Unsupported },
+            price: self.price(),
+            compat: self.compat,
+        }
+    }
+
+    pub(super) fn price(&self) -> Option<Price> {
+        let [input, output, cache_read, cache_write] = self.price?.map(Usd);
+        Some(Price { input, output, cache_read, cache_write })
+    }
+}

@@ -1,0 +1,64 @@
+//! What tiller knows of one provider.
+
+use serde::Deserialize;
+
+use crate::Endpoint;
+use crate::compat::Compat;
+use crate::http::KeyHeader;
+
+/// The format of requests and answers; its name in `models.json` and in logs is pi's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum WireFormat {
+    /// Anthropic's Messages.
+    #[serde(rename = "anthropic-messages")]
+    AnthropicMessages,
+    /// Google's `generateContent`.
+    #[serde(rename = "google-generative-ai")]
+    Gemini,
+    /// OpenAI's Chat Completions.
+    #[serde(rename = "openai-completions")]
+    OpenAiChat,
+    /// OpenAI's Responses.
+    #[serde(rename = "openai-responses")]
+    OpenAiResponses,
+}
+
+/// A provider that tiller knows.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ProviderDescriptor {
+    /// The name in settings, logs and model references: `anthropic`.
+    pub name: &'static str,
+    /// The name for people: `Anthropic`.
+    pub display_name: &'static str,
+    /// The environment variable of the API key.
+    pub key_variable: &'static str,
+    /// The header with the key.
+    pub key_header: KeyHeader,
+    /// The page where a person gets a key, or the server's own page.
+    pub page: &'static str,
+    /// The environment variable that names another server.
+    pub base_url_variable: &'static str,
+    /// The public or the usual server; empty for one that has to be named.
+    pub base_url: &'static str,
+    /// The format of requests and answers.
+    pub wire_format: WireFormat,
+    /// The format at a server that the user names.
+    pub wire_format_elsewhere: WireFormat,
+    /// What its server accepts, where that is Chat Completions.
+    pub compat: Compat,
+}
+
+impl ProviderDescriptor {
+    /// Returns the endpoint at a server, or at the usual one, without a key.
+    #[must_use]
+    pub fn endpoint(&self, base_url: Option<&str>) -> Endpoint {
+        let endpoint = Endpoint::new(self.name, base_url.unwrap_or(self.base_url), self.key_variable);
+        Endpoint { key_header: self.key_header, ..endpoint }
+    }
+
+    /// Returns the wire format at an endpoint.
+    #[must_use]
+    pub fn wire_format_at(&self, endpoint: &Endpoint) -> WireFormat {
+        if endpoint.base_url == self.base_url { self.wire_format } else { self.wire_format_elsewhere }
+    }
+}
