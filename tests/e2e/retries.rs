@@ -119,6 +119,29 @@ fn retry_unreachable_server_up_to_the_setting() {
 }
 
 #[test]
+fn fallback_model_answers_for_an_overloaded_provider() {
+    let busy = MockServer::start([Reply::status(503, "overloaded")]);
+    let other = MockServer::start([hello()]);
+    let sandbox = sandbox(&busy.url)
+        .with_variable("OPENAI_API_KEY", "sk-other")
+        .with_variable("OPENAI_BASE_URL", &format!("{}/v1", other.url))
+        .with_variable("TILLER_RETRY_MAX", "0")
+        .with_variable("TILLER_FALLBACK", "nobody/model,openai/gpt-5");
+    let output = sandbox.run(&["-p", "--provider", "anthropic", "--model", "claude-sonnet-5-5", "go"]);
+    assert_eq!((output.code, output.out.trim()), (Some(0), "hello at last"), "{}", output.err);
+    assert_eq!(endings(&sandbox), ["error", "stop"]);
+    assert_eq!((busy.requests().len(), other.requests().len()), (1, 1));
+    assert_eq!(other.requests()[0].body["model"], "gpt-5");
+    for warning in [
+        "fallback: no usable model matches `nobody/model`",
+        "anthropic is overloaded or can't be reached: going on with openai/gpt-5",
+        "back to anthropic/claude-sonnet-5-5",
+    ] {
+        assert!(output.err.contains(warning), "{warning}: {}", output.err);
+    }
+}
+
+#[test]
 fn retry_damaged_call_never_runs() {
     let call = |path: &str| {
         Reply::answer([AnswerPart::call("c", "write_file", json!({ "path": path, "content": "a" }))])

@@ -15,6 +15,7 @@ mod effects;
 mod elicitation_state;
 mod elicitations;
 mod external_appends;
+mod fallback;
 mod first_model;
 mod hook_state;
 mod hooks;
@@ -117,6 +118,8 @@ pub struct AgentOptions {
     pub turn: TurnOptions,
     /// Retry of failed requests.
     pub retry: RetryOptions,
+    /// Names of the models that answer for the rest of a run when the session's model fails, in order.
+    pub fallback: Vec<String>,
     /// Limits and strategy of compaction.
     pub compaction: CompactionOptions,
     /// Syncs of the log.
@@ -184,6 +187,7 @@ impl AgentOptions {
         Self {
             turn: TurnOptions::default(),
             retry: RetryOptions::default(),
+            fallback: Vec::new(),
             compaction: CompactionOptions::default(),
             sync: SyncPolicy::Turn,
             answers: AnswerOptions::default(),

@@ -13,6 +13,7 @@ mod driver;
 mod embed;
 mod expand;
 pub mod extension;
+mod fallback;
 mod handle;
 pub mod instructions;
 mod interactive;

@@ -29,7 +29,7 @@ use serde_json::Value;
 use tiller_core::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
 use tiller_core::id::CallId;
 use tiller_core::message::{
-    AssistantMessage, BashExecutionMessage, Content, Message, StopReason, ToolCall, UserMessage,
+    AssistantMessage, BashExecutionMessage, Content, Message, ModelRef, StopReason, ToolCall, UserMessage,
 };
 use tiller_core::unit::UnixMs;
 use tiller_provider::ToolChoice;
@@ -43,8 +43,8 @@ use tool_phase::ToolPhase;
 
 pub(crate) use effect::Effect;
 pub(crate) use input::{
-    AfterFailure, CallDecision, DeniedCall, Input, NotCompacted, PartialOutput, PlannedCall, QueueHandling,
-    StoreFailed, TurnNumber, TurnPrompt,
+    AfterFailure, CallDecision, DeniedCall, Input, ModelSwitch, NotCompacted, PartialOutput, PlannedCall,
+    QueueHandling, StoreFailed, TurnNumber, TurnPrompt,
 };
 pub use open_events::AnnouncedRetry;
 pub(crate) use open_events::OpenEvents;
@@ -98,6 +98,8 @@ pub(crate) struct Turn {
     /// True if the model repeated a call and no one could be asked; the next request is the last.
     is_looping: bool,
     retry: RetryState,
+    /// Models that failed in this run and were replaced.
+    failed_models: Vec<ModelRef>,
     /// True if the run's end was emitted with the promise of a retry.
     is_paused: bool,
     /// Messages that this run has added, for its end event.
@@ -493,6 +495,9 @@ impl Turn {
         self.phase = Phase::Idle;
         self.flush_records(out);
         self.flush_compaction(false, out);
+        if !std::mem::take(&mut self.failed_models).is_empty() {
+            out.effects.push(Effect::RestoreModel);
+        }
         if !self.queue.items().is_empty() {
             self.queue.hold_all();
             out.emit(self.queue.update());

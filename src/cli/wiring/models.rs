@@ -23,8 +23,8 @@ use crate::provider::{
 use crate::setting::Switch;
 use crate::unit::Tokens;
 
-/// Applies the setting `models` to the registry. Warns about misconfigured providers and patterns without a
-/// match.
+/// Applies the setting `models` to the registry. Warns about misconfigured providers, patterns without a match, and
+/// names of the setting `fallback` that can't be used now.
 pub(super) fn scoped(
     mut providers: ProviderRegistry,
     config: &Config,
@@ -34,6 +34,8 @@ pub(super) fn scoped(
         .extend(providers.misconfigured().map(|(name, reason)| format!("{name} is misconfigured: {reason}")));
     let unmatched = providers.limit_scope(config.settings.models().unwrap_or_default());
     notices.extend(unmatched.iter().map(|pattern| format!("models: no usable model matches `{pattern}`")));
+    let fallback = config.settings.fallback().unwrap_or_default().iter();
+    notices.extend(fallback.filter_map(|name| Some(format!("fallback: {}", providers.find(name).err()?))));
     providers
 }
 
@@ -98,10 +100,13 @@ pub(in crate::cli) enum AskLocal {
 }
 
 fn needs_local(config: &Config, providers: &ProviderRegistry, ask: AskLocal) -> bool {
-    let model = config.settings.model().unwrap_or_default();
+    let settings = &config.settings;
+    let fallback = settings.fallback().unwrap_or_default().iter().map(String::as_str);
+    let models: Vec<&str> = settings.model().into_iter().chain(fallback).collect();
     let is_named = |server: &ProviderDescriptor| {
-        config.settings.provider() == Some(server.name)
-            || model.split_once('/').is_some_and(|(provider, _)| provider == server.name)
+        let is_of_server =
+            |model: &&str| model.split_once('/').is_some_and(|(provider, _)| provider == server.name);
+        settings.provider() == Some(server.name) || models.iter().any(is_of_server)
     };
     let has_nothing_else = providers.is_empty() && config.settings.provider().is_none();
     let may_look = config.settings.local_servers() == Switch::On;

@@ -97,6 +97,7 @@ pub(super) fn options(
     AgentOptions {
         turn,
         retry: RetryOptions::from(settings),
+        fallback: settings.fallback().unwrap_or_default().to_vec(),
         compaction: CompactionOptions::from(settings),
         sync: settings.sync_policy(),
         answers: AnswerOptions {

@@ -53,6 +53,8 @@ table! {
     WINDOW, window: Option<u64> = "window", SettingKind::Count { min: 1_024, max: 100_000_000 }, "";
     /// Models to cycle through: patterns in order, each optionally with `:thinking`; unset: all models.
     MODELS, models: Option<&[String]> = "models", SettingKind::List, "";
+    /// Models, in order, that answer for the rest of a run when the model still fails after its retries.
+    FALLBACK, fallback: Option<&[String]> = "fallback", SettingKind::List, "";
     /// Thinking level of the model.
     THINKING, thinking: ThinkingLevel = "thinking", ThinkingLevel::KIND, "off";
     /// Sampling temperature; unset: the provider's default.

@@ -24,7 +24,9 @@ pub(super) struct ActiveSession {
     pub(super) request_messages: RequestMessages,
     pub(super) model: Model,
     /// The previous model, while the log's model is unavailable and none answers.
-    fallback: Option<Model>,
+    previous_model: Option<Model>,
+    /// The user's model, while another one answers for the rest of the run.
+    replaced_model: Option<Model>,
     /// The model of the last request; another one may have been chosen since.
     pub(super) requested_model: Arc<ModelFacts>,
     pub(super) thinking: ThinkingLevel,
@@ -65,7 +67,8 @@ impl ActiveSession {
             request_messages: RequestMessages::default(),
             requested_model: Arc::clone(&model.facts),
             model,
-            fallback: None,
+            previous_model: None,
+            replaced_model: None,
             thinking,
             requested_thinking: thinking,
             name: reader.name(),
@@ -120,7 +123,7 @@ impl ActiveSession {
                 Err(error) => {
                     let keyless = providers.unavailable_model(&named, &error);
                     let before = std::mem::replace(&mut self.model, keyless);
-                    self.fallback.get_or_insert(before);
+                    self.previous_model.get_or_insert(before);
                     notice = Some(format!(
                         "{error}; no model is available for this session: add a key or choose another model"
                     ));
@@ -141,13 +144,25 @@ impl ActiveSession {
     /// counts as too long.
     pub(super) fn set_model(&mut self, model: Model) {
         let loaded = max_loaded(self.model.facts.window);
-        (self.model, self.fallback) = (model, None);
+        (self.model, self.previous_model, self.replaced_model) = (model, None, None);
         if self.projection.unloaded.is_some()
             && max_loaded(self.model.facts.window) > loaded
             && let Err(error) = self.project()
         {
             tracing::error!(%error, "the context could not be loaded for a larger window");
         }
+    }
+
+    /// Sets a model that answers for the rest of the run.
+    pub(super) fn set_fallback_model(&mut self, model: Model) {
+        let replaced = self.replaced_model.take().unwrap_or_else(|| self.model.clone());
+        self.set_model(model);
+        self.replaced_model = Some(replaced);
+    }
+
+    /// Returns the user's model while another one answers for the rest of the run.
+    pub(super) fn replaced_model(&self) -> Option<&Model> {
+        self.replaced_model.as_ref()
     }
 
     /// Returns the same error as a notice for the user, with the next step.
@@ -174,15 +189,15 @@ impl ActiveSession {
 
     /// Returns the model for a session whose log names none.
     pub(super) fn default_model(&self) -> Model {
-        self.fallback.as_ref().unwrap_or(&self.model).clone()
+        self.previous_model.as_ref().unwrap_or(&self.model).clone()
     }
 
     /// Adopts the path's model and level after a move within the session; where the path's model is unavailable, the
     /// session's current choice stays.
     pub(super) fn adopt_path_model(&mut self, providers: &ProviderRegistry) -> Option<String> {
-        let (before, was_usual) = (self.model.clone(), self.fallback.is_none());
+        let (before, was_usual) = (self.model.clone(), self.previous_model.is_none());
         let notice = self.adopt_log_model(providers, ModelChoice::Log, ModelChoice::Log);
-        if was_usual && self.fallback.is_some() {
+        if was_usual && self.previous_model.is_some() {
             self.thinking = before.facts.clamp(self.requested_thinking);
             self.set_model(before);
             return None;

@@ -71,6 +71,8 @@ impl Driver {
             // The run may have been stopped meanwhile.
             Effect::Compact if !self.turn.is_compacting() => {}
             Effect::Compact => self.step_summary(SummaryInput::Overflow),
+            Effect::SwitchModel { to, cause } => self.switch_model(&to, &cause),
+            Effect::RestoreModel => self.restore_model(),
             Effect::Plan { turn, calls } => self.plan_calls(turn, &calls),
             Effect::StopCompaction => {
                 self.step_summary(SummaryInput::Stop(StopOrigin::TurnMachine));
@@ -195,6 +197,7 @@ impl Driver {
                 }
             }
         }
+        self.leave_fallback();
         for request in self.approvals.take_pending() {
             let decision = Decision::Deny { reason: "the session could not be written".to_owned() };
             let tool_call_id = request.tool_call_id;

@@ -14,7 +14,7 @@ use super::clock::jitter;
 use super::job_event::JobEvent;
 use crate::message_builder::MessageUpdate;
 use crate::retry::{self, Attempts};
-use crate::turn::{CallDecision, Input, PartialOutput, PlannedCall, TurnNumber};
+use crate::turn::{AfterFailure, CallDecision, Input, PartialOutput, PlannedCall, TurnNumber};
 
 /// Checks the arguments of a call.
 fn check(call: &ToolCall, tool: &dyn Tool) -> Result<(), String> {
@@ -120,6 +120,7 @@ impl Driver {
         let has_compacted = self.turn.has_compacted() || !self.summaries.machine.options().is_automatic();
         let tried = Attempts { retries: self.turn.retries(), has_compacted };
         let (action, notice) = retry::decide(error.failure, tried, &self.retry, jitter());
+        let action = if action == AfterFailure::GiveUp { self.switch_or_give_up(error) } else { action };
         let notice = notice.map(|notice| format!("; {notice}")).unwrap_or_default();
         answer.error_message = Some(format!("{}{notice}", error.message_with_hint()));
         self.jobs.stop_stream();

@@ -59,24 +59,33 @@ impl Driver {
     /// Records the choice of a model, then emits it. The level is the one requested last, as far as this model
     /// supports it.
     fn choose(&mut self, model: Model, thinking: Option<ThinkingLevel>) -> Result<(), AgentError> {
-        let reference = model.reference();
-        self.record_change(model_change(&reference))?;
+        self.record_change(model_change(&model.reference()))?;
         self.active.set_model(model);
-        self.summaries.machine.forget_failure();
-        self.bus.emit(EventKind::ModelChanged { model: reference });
+        self.model_changed();
         self.set_thinking(thinking.unwrap_or(self.active.requested_thinking))?;
         Ok(())
     }
 
+    pub(super) fn model_changed(&mut self) {
+        self.summaries.machine.forget_failure();
+        self.bus.emit(EventKind::ModelChanged { model: self.active.model.reference() });
+    }
+
     pub(super) fn set_thinking(&mut self, requested: ThinkingLevel) -> Result<ThinkingLevel, AgentError> {
+        self.apply_thinking(requested)?;
+        self.active.requested_thinking = requested;
+        Ok(self.active.thinking)
+    }
+
+    /// Sets the supported level nearest to the requested one.
+    pub(super) fn apply_thinking(&mut self, requested: ThinkingLevel) -> Result<(), SessionError> {
         let level = self.active.model.facts.clamp(requested);
         if level != self.active.thinking {
             self.record_change(EntryBody::ThinkingLevelChange { thinking_level: level })?;
             self.active.thinking = level;
             self.bus.emit(EventKind::ThinkingLevelChanged { level });
         }
-        self.active.requested_thinking = requested;
-        Ok(level)
+        Ok(())
     }
 
     pub(super) fn cycle_thinking(&mut self) -> Result<Option<ThinkingLevel>, AgentError> {

@@ -84,7 +84,7 @@ impl SummaryJob {
         let tried = Attempts { retries: times, has_compacted: true };
         match retry::decide(error.failure, tried, &self.retry, jitter()).0 {
             AfterFailure::Retry { delay, max_attempts } => Ok((delay, max_attempts)),
-            AfterFailure::Compact | AfterFailure::GiveUp => {
+            AfterFailure::Compact | AfterFailure::SwitchModel(_) | AfterFailure::GiveUp => {
                 Err(CompactionError::Provider(error.message_with_hint()))
             }
         }

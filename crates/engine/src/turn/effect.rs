@@ -10,6 +10,7 @@ use tiller_provider::ToolChoice;
 use tiller_session::EntryBody;
 
 use super::input::TurnNumber;
+use crate::fallback::FallbackModel;
 
 /// An effect for the driver to perform.
 #[derive(Clone, Debug)]
@@ -39,6 +40,14 @@ pub(crate) enum Effect {
     /// Compacts the context, because it is longer than the model's window; reports
     /// [`Input::Compacted`](super::Input::Compacted) or [`Input::NotCompacted`](super::Input::NotCompacted).
     Compact,
+    /// Has another model answer for the rest of the run.
+    SwitchModel {
+        to: FallbackModel,
+        /// The cause, for the user.
+        cause: String,
+    },
+    /// Returns to the user's model at the end of a run that switched, unless the user has chosen one meanwhile.
+    RestoreModel,
     /// Decides on calls; reports [`Input::Planned`](super::Input::Planned).
     Plan {
         /// Number of the request whose answer made them.

@@ -1,4 +1,4 @@
-//! Reactions to a failed request: retry, compaction, or the end of the run. Also compactions in general, because
+//! Reactions to a failed request: retry, compaction, another model, or the end of the run. Also compactions in general, because
 //! they are appended between two turns for any cause.
 
 use tiller_core::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
@@ -9,8 +9,10 @@ use tiller_session::entry::{Compaction, DeliveryReceipt};
 
 use super::effect::Effects;
 use super::retry::RetryState;
-use super::{AfterFailure, Effect, NotCompacted, Phase, Turn};
+use super::tool_phase::ToolPhase;
+use super::{AfterFailure, Effect, ModelSwitch, NotCompacted, Phase, Turn};
 use crate::compaction::to_result;
+use crate::fallback::FallbackModel;
 
 impl Turn {
     /// Returns the number of retries of the current request.
@@ -36,17 +38,11 @@ impl Turn {
         // A compaction finished during the request, so the next request is smaller anyway.
         let has_shrunk = self.deferred.compaction.is_some();
         let phase = self.append_answer(answer, out);
-        if action == AfterFailure::GiveUp {
-            self.end_retries(Some(error), out);
-            return self.end_run(phase, RunOutcome::Failed, out);
-        }
-        self.close_turn(phase, out);
-        // The retry belongs to the same turn.
-        self.requests = self.requests.saturating_sub(1);
-        self.pause(out);
         match action {
-            AfterFailure::GiveUp => {}
+            AfterFailure::GiveUp => self.fail_run(phase, error, out),
+            AfterFailure::SwitchModel(switch) => self.switch_model(phase, switch, error, out),
             AfterFailure::Retry { delay, max_attempts } => {
+                self.pause(phase, out);
                 self.retry.retries += 1;
                 out.emit(EventKind::AutoRetryStart {
                     attempt: self.retry.retries,
@@ -58,16 +54,38 @@ impl Turn {
                 out.effects.push(Effect::Sync);
                 out.effects.push(Effect::Sleep { turn: self.turn, delay });
             }
-            AfterFailure::Compact if has_shrunk => {
-                self.retry.has_compacted = true;
-                self.resume(self.options.steering_mode, out);
-            }
             AfterFailure::Compact => {
+                self.pause(phase, out);
                 self.retry.has_compacted = true;
+                if has_shrunk {
+                    return self.resume(self.options.steering_mode, out);
+                }
                 self.phase = Phase::Compacting;
                 out.effects.extend([Effect::Sync, Effect::Compact]);
             }
         }
+    }
+
+    fn fail_run(&mut self, phase: Box<ToolPhase>, error: String, out: &mut Effects) {
+        self.end_retries(Some(error), out);
+        self.end_run(phase, RunOutcome::Failed, out);
+    }
+
+    /// Sends the request to the first candidate that hasn't failed in this run.
+    fn switch_model(&mut self, phase: Box<ToolPhase>, switch: ModelSwitch, error: String, out: &mut Effects) {
+        let ModelSwitch { failed, cause, candidates } = switch;
+        let is_untried = |candidate: &FallbackModel| {
+            candidate.model != failed && !self.failed_models.contains(&candidate.model)
+        };
+        let Some(to) = candidates.into_iter().find(is_untried) else {
+            return self.fail_run(phase, error, out);
+        };
+        self.end_retries(Some(error), out);
+        self.pause(phase, out);
+        self.failed_models.push(failed);
+        self.retry = RetryState { is_other_model: true, ..RetryState::default() };
+        out.effects.push(Effect::SwitchModel { to, cause });
+        self.resume(self.options.steering_mode, out);
     }
 
     /// Sends the request again after the wait.
@@ -101,8 +119,10 @@ impl Turn {
         }
     }
 
-    /// Pauses a run that will continue.
-    fn pause(&mut self, out: &mut Effects) {
+    /// Ends a failed turn and pauses the run, which will continue with the same turn.
+    fn pause(&mut self, phase: Box<ToolPhase>, out: &mut Effects) {
+        self.close_turn(phase, out);
+        self.requests = self.requests.saturating_sub(1);
         self.is_paused = true;
         let messages = std::mem::take(&mut self.run_messages);
         out.emit(EventKind::AgentEnd { messages, will_retry: true, outcome: RunOutcome::Failed });

@@ -9,11 +9,14 @@ use tiller_core::event::{
     ToolOutcome,
 };
 use tiller_core::id::{CallId, QueueId};
-use tiller_core::message::{AssistantMessage, BashExecutionMessage, Image, ToolCall, ToolResultMessage};
+use tiller_core::message::{
+    AssistantMessage, BashExecutionMessage, Image, ModelRef, ToolCall, ToolResultMessage,
+};
 use tiller_core::tool_spec::Access;
 use tiller_session::entry::Compaction;
 
 use super::open_events::OpenEvents;
+use crate::fallback::FallbackModel;
 use crate::queue::{Queue, QueueEdit};
 
 /// Number of a request. Jobs carry the number of their request, so that late events are dropped.
@@ -206,8 +209,21 @@ pub(crate) enum AfterFailure {
     },
     /// Compact the context, then retry.
     Compact,
+    /// Send the request to another model; without one, the run has failed.
+    SwitchModel(ModelSwitch),
     /// None: the run has failed.
     GiveUp,
+}
+
+/// A switch to the first candidate that hasn't failed in this run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ModelSwitch {
+    /// The model that failed.
+    pub failed: ModelRef,
+    /// The cause, for the user.
+    pub cause: String,
+    /// Models that may answer in its place.
+    pub candidates: Vec<FallbackModel>,
 }
 
 /// The reason why there is no compaction.

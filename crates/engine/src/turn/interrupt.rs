@@ -108,6 +108,7 @@ impl Turn {
         self.deferred.compaction = None;
         self.queue = queue;
         self.retry = RetryState::default();
+        self.failed_models.clear();
         self.is_paused = false;
         out.effects.extend([Effect::StopStream, Effect::StopTools, Effect::StopCompaction]);
         if let Some(cause) = open_events.compaction {

@@ -7,4 +7,6 @@ pub(super) struct RetryState {
     pub(super) retries: u32,
     /// True if the context was compacted for it.
     pub(super) has_compacted: bool,
+    /// True if another model failed before.
+    pub(super) is_other_model: bool,
 }

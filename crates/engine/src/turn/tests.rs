@@ -2,6 +2,7 @@
 //! turn_end`.
 
 mod end_review;
+mod fallback;
 mod random;
 mod receipts;
 
@@ -17,6 +18,7 @@ use tiller_core::unit::Tokens;
 use tiller_session::entry::{QueueChange, TillerEntry};
 
 use super::*;
+use crate::fallback::FallbackModel;
 use crate::queue::QueueEdit;
 
 const NOW: UnixMs = UnixMs(5);
@@ -102,6 +104,19 @@ fn retry() -> AfterFailure {
     AfterFailure::Retry { delay: Duration::from_secs(3), max_attempts: 5 }
 }
 
+fn model(name: &str) -> ModelRef {
+    ModelRef { provider: "p".into(), id: name.into() }
+}
+
+fn switch_model(failed: &str, candidates: &[&str]) -> AfterFailure {
+    let candidate = |name: &&str| FallbackModel { model: model(name), thinking: None };
+    AfterFailure::SwitchModel(ModelSwitch {
+        failed: model(failed),
+        cause: "p is down".into(),
+        candidates: candidates.iter().map(candidate).collect(),
+    })
+}
+
 fn tool_ended(turn: TurnNumber, id: &str) -> Input {
     let content = vec![UserBlock::Text { text: "ok".into() }];
     let result = ToolResultMessage {
@@ -140,6 +155,8 @@ fn line(effect: &Effect) -> String {
         Effect::Request { turn, tool_choice: ToolChoice::None } => format!("request {turn} without tools"),
         Effect::Sleep { turn, delay } => format!("sleep {turn}: {} s", delay.as_secs()),
         Effect::Compact => "compact".into(),
+        Effect::SwitchModel { to, cause } => format!("switch to {}: {cause}", to.model),
+        Effect::RestoreModel => "restore model".into(),
         Effect::Plan { turn, calls } => format!("plan {turn}: {}", ids(calls)),
         Effect::Run { turn, calls } => format!("run {turn}: {}", ids(calls)),
         Effect::Ask { call, .. } => format!("ask {}", call.id),

@@ -9,6 +9,7 @@ mod compaction;
 mod compaction_timing;
 mod embed;
 mod excluded_commands;
+mod fallback;
 mod faults;
 mod hooks;
 mod navigation;
@@ -244,6 +245,7 @@ fn options(scratch: PathBuf) -> AgentOptions {
     AgentOptions {
         turn: TurnOptions::default(),
         retry: RetryOptions { base: Duration::from_millis(1), ..RetryOptions::default() },
+        fallback: Vec::new(),
         compaction: CompactionOptions::default(),
         sync: SyncPolicy::Turn,
         answers: AnswerOptions { max_tokens: Some(Tokens(100)), temperature: None },

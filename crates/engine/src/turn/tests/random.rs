@@ -43,8 +43,7 @@ fn action() -> impl Strategy<Value = Action> {
     let kind = || prop_oneof![Just(QueueKind::Steer), Just(QueueKind::FollowUp)];
     let stop = prop_oneof![5 => Just(StopReason::ToolUse), 2 => Just(StopReason::Stop), 1 => Just(StopReason::Length)];
     let calls = prop::collection::vec(prop::sample::select(vec!['r', 'w', '?', '!']), 0..4);
-    let failure =
-        prop_oneof![3 => Just(retry()), 2 => Just(AfterFailure::Compact), 1 => Just(AfterFailure::GiveUp)];
+    let failure = prop_oneof![3 => Just(retry()), 2 => Just(AfterFailure::Compact), 1 => Just(AfterFailure::GiveUp), 2 => Just(switch_model("a", &["b", "c"]))];
     let decision = prop_oneof![
         Just(Decision::Once),
         Just(Decision::Session),
@@ -110,6 +109,8 @@ struct Jobs {
 struct Harness {
     turn: Turn,
     work: VecDeque<Effect>,
+    /// The model that answers; `a` is the user's.
+    model: &'static str,
     syncs: bool,
     syncing: bool,
     fails_append: bool,
@@ -132,6 +133,7 @@ impl Harness {
         Self {
             turn,
             work: VecDeque::new(),
+            model: "a",
             syncs,
             syncing: false,
             fails_append: false,
@@ -182,6 +184,7 @@ impl Harness {
     fn failure(&mut self, action: AfterFailure) -> Option<Input> {
         let action = match action {
             AfterFailure::Compact if self.turn.has_compacted() => AfterFailure::GiveUp,
+            AfterFailure::SwitchModel(_) => switch_model(self.model, &["a", "b", "c"]),
             AfterFailure::Compact | AfterFailure::GiveUp | AfterFailure::Retry { .. } => action,
         };
         let mut input = failure(self.jobs.stream.take()?, action);
@@ -303,6 +306,14 @@ impl Harness {
                         self.jobs.compaction = true;
                         self.observe(&EventKind::CompactionStart { reason: CompactionReason::Overflow });
                     }
+                }
+                Effect::SwitchModel { to, .. } => {
+                    self.assert_no_job();
+                    self.model = if to.model == model("b") { "b" } else { "c" };
+                }
+                Effect::RestoreModel => {
+                    assert_ne!(self.model, "a");
+                    self.model = "a";
                 }
                 Effect::Plan { turn, calls: tool_calls } => self.plan(turn, &tool_calls),
                 Effect::Run { calls, .. } => {

@@ -1,0 +1,81 @@
+//! Models that answer for the rest of a run when the session's model fails.
+
+use tiller_core::event::EventKind;
+use tiller_provider::ProviderError;
+use tiller_session::{EntryBody, SessionError};
+
+use super::Driver;
+use super::active_session::model_change;
+use crate::fallback::{FallbackModel, candidates, cause};
+use crate::turn::{AfterFailure, ModelSwitch};
+
+impl Driver {
+    /// Returns the reaction to a failure that no retry can help with. A model that the user has chosen during the request
+    /// isn't replaced.
+    pub(super) fn switch_or_give_up(&self, error: &ProviderError) -> AfterFailure {
+        let failed = self.active.model.reference();
+        let requested = &self.active.requested_model;
+        if (&requested.provider, &requested.id) != (&failed.provider, &failed.id) {
+            return AfterFailure::GiveUp;
+        }
+        let candidates = candidates(error.failure, &failed.provider, self.fallback_models());
+        let cause = cause(error.failure, &failed.provider);
+        AfterFailure::SwitchModel(ModelSwitch { failed, cause, candidates })
+    }
+
+    /// Resolves the names of the setting; those that aren't usable now are skipped.
+    fn fallback_models(&self) -> Vec<FallbackModel> {
+        let names = self.services.options.fallback.iter();
+        let resolved = names.filter_map(|name| self.services.providers.find(name).ok());
+        resolved
+            .map(|found| FallbackModel { model: found.model.reference(), thinking: found.thinking })
+            .collect()
+    }
+
+    /// Has another model answer for the rest of the run. The user's choice of a thinking level stays.
+    pub(super) fn switch_model(&mut self, to: &FallbackModel, cause: &str) {
+        match self.try_switch_model(to) {
+            Ok(()) => self.bus.warn(format!("{cause}: going on with {}", to.model)),
+            Err(error) => self.handle_store_failure(&error, None),
+        }
+    }
+
+    fn try_switch_model(&mut self, to: &FallbackModel) -> Result<(), SessionError> {
+        // Its provider may have been removed since the failure; then this request fails like the one before.
+        let Ok(model) = self.services.providers.exact(&to.model) else { return Ok(()) };
+        self.append(model_change(&to.model))?;
+        self.active.set_fallback_model(model);
+        self.model_changed();
+        self.apply_thinking(to.thinking.unwrap_or(self.active.requested_thinking))
+    }
+
+    /// Returns to the user's model after a run, unless the user has chosen one meanwhile.
+    pub(super) fn restore_model(&mut self) {
+        let Some(model) = self.active.replaced_model() else { return };
+        let (replaced, level) = (model.reference(), model.facts.clamp(self.active.requested_thinking));
+        let level_change = (level != self.active.thinking)
+            .then_some(EntryBody::ThinkingLevelChange { thinking_level: level });
+        match self.append_all([model_change(&replaced)].into_iter().chain(level_change).collect()) {
+            Ok(()) => {
+                self.leave_fallback();
+                self.bus.warn(format!("back to {replaced}"));
+            }
+            Err(error) => self.handle_store_failure(&error, None),
+        }
+    }
+
+    /// Makes the user's model the active one. The log has to say so: by an entry of its own, or, after a failed write,
+    /// by the entries that precede the next message.
+    pub(super) fn leave_fallback(&mut self) {
+        let Some(replaced) = self.active.replaced_model().cloned() else { return };
+        // Its provider may have got another key.
+        let model = self.services.providers.exact(&replaced.reference()).unwrap_or(replaced);
+        self.active.set_model(model);
+        self.model_changed();
+        let level = self.active.model.facts.clamp(self.active.requested_thinking);
+        if level != self.active.thinking {
+            self.active.thinking = level;
+            self.bus.emit(EventKind::ThinkingLevelChanged { level });
+        }
+    }
+}

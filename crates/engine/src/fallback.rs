@@ -1,0 +1,67 @@
+//! Models that answer for the rest of a run when the session's model fails: the setting `fallback`. Pure; the turn
+//! machine picks the model, the driver switches to it.
+
+use tiller_core::message::{ModelRef, ThinkingLevel};
+use tiller_provider::FailureKind;
+
+/// A model of the setting `fallback`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FallbackModel {
+    /// The model.
+    pub model: ModelRef,
+    /// The thinking level; `None` leaves it unchanged.
+    pub thinking: Option<ThinkingLevel>,
+}
+
+/// Returns the listed models that may answer after a failure of `provider`. A key or a quota belongs to a provider, so after
+/// such a failure only other providers are of use; another model can't help with a request that is invalid or too long.
+#[must_use]
+pub(crate) fn candidates(
+    failure: FailureKind,
+    provider: &str,
+    listed: Vec<FallbackModel>,
+) -> Vec<FallbackModel> {
+    let may_answer = |candidate: &FallbackModel| match failure {
+        FailureKind::Transient { .. } | FailureKind::Interrupted => true,
+        FailureKind::Auth | FailureKind::Quota => candidate.model.provider != provider,
+        FailureKind::Overflow | FailureKind::Fatal => false,
+    };
+    listed.into_iter().filter(may_answer).collect()
+}
+
+/// Returns the cause of a switch, for the user.
+#[must_use]
+pub(crate) fn cause(failure: FailureKind, provider: &str) -> String {
+    match failure {
+        FailureKind::Transient { .. } => format!("{provider} is overloaded or can't be reached"),
+        FailureKind::Interrupted => format!("{provider} breaks off its answers"),
+        FailureKind::Auth => format!("{provider} refuses access"),
+        FailureKind::Quota => format!("the quota of {provider} is used up"),
+        FailureKind::Overflow | FailureKind::Fatal => format!("{provider} can't answer"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(name: &str) -> FallbackModel {
+        let (provider, id) = name.split_once('/').unwrap();
+        FallbackModel { model: ModelRef { provider: provider.into(), id: id.into() }, thinking: None }
+    }
+
+    #[test]
+    fn candidates_depend_on_the_failure() {
+        let listed = || ["a/one", "a/two", "b/one"].map(model).to_vec();
+        let names = |failure| {
+            let found = candidates(failure, "a", listed());
+            found.iter().map(|candidate| candidate.model.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(FailureKind::Transient { retry_after: None }), ["a/one", "a/two", "b/one"]);
+        assert_eq!(names(FailureKind::Interrupted), ["a/one", "a/two", "b/one"]);
+        assert_eq!(names(FailureKind::Auth), ["b/one"]);
+        assert_eq!(names(FailureKind::Quota), ["b/one"]);
+        assert_eq!(names(FailureKind::Overflow), [""; 0]);
+        assert_eq!(names(FailureKind::Fatal), [""; 0]);
+    }
+}

@@ -1,0 +1,130 @@
+//! Other models that answer for the rest of a run.
+
+use tiller_core::message::{AssistantMessage, ModelRef};
+use tiller_provider::ModelFacts;
+use tiller_session::EntryBody;
+
+use super::*;
+
+/// A scripted provider with a name of its own.
+struct OtherProvider {
+    name: &'static str,
+    script: Scripted,
+}
+
+impl Provider for OtherProvider {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn api(&self) -> &'static str {
+        self.script.api()
+    }
+
+    fn stream(&self, request: Request) -> ProviderStream {
+        self.script.stream(request)
+    }
+}
+
+fn failing(failure: &str) -> ScriptedAnswer {
+    serde_json::from_value(json!({"error": {"failure": failure, "message": "busy"}})).unwrap()
+}
+
+/// A session whose model gives the first answers, and the models `other/a`, `other/b` and `third/a` the others.
+fn harness(first: Vec<ScriptedAnswer>, other: Vec<ScriptedAnswer>, fallback: &[&str]) -> Harness {
+    let folder = TempDir::new().unwrap();
+    let manager = SessionManager::new(
+        Placement::Flat(folder.path().join("logs")),
+        folder.path().canonicalize().unwrap(),
+    );
+    Harness::configured(folder, (manager, None), Access::Reads, first, |parts| {
+        parts.options.retry.max = 1;
+        parts.options.fallback = fallback.iter().map(|name| (*name).to_owned()).collect();
+        for name in ["other", "third"] {
+            let script = Scripted::new(other.clone());
+            let facts = |id: &str| ModelFacts { provider: name.into(), id: id.into(), ..script.facts() };
+            let models = vec![facts("a"), facts("b")];
+            parts.providers.add(Arc::new(OtherProvider { name, script }), models);
+        }
+    })
+}
+
+/// Returns the answers and the changes of the model in the log, after those that introduce the session.
+fn log_lines(harness: &Harness) -> Vec<String> {
+    let reader = harness.agent.reader();
+    let (entries, _) = reader.branch(&reader.leaf().unwrap()).unwrap();
+    let answer = |answer: &AssistantMessage| {
+        format!("{} {} {:?}", answer.provider, answer.joined_text(), answer.stop_reason)
+    };
+    let line = |body: &EntryBody| match body {
+        EntryBody::ModelChange { provider, .. } => Some(format!("model of {provider}")),
+        EntryBody::Message(entry) => match &*entry.message {
+            Message::Assistant(message) => Some(answer(message)),
+            _ => None,
+        },
+        _ => None,
+    };
+    entries.iter().filter_map(|entry| line(&entry.body)).skip(1).collect()
+}
+
+async fn warning(harness: &mut Harness) -> String {
+    let warning = |event: &EventKind| match event {
+        EventKind::Warning { message, .. } => Some(message.clone()),
+        _ => None,
+    };
+    harness.wait_for_event(warning).await
+}
+
+#[tokio::test]
+async fn fallback_model_finishes_the_run_and_the_users_model_returns() {
+    let fallback = ["nobody/x", "scripted/(in memory)", "other/a"];
+    let failures = vec![failing("transient"), failing("transient")];
+    let mut harness = harness(failures, vec![text_answer("here"), text_answer("there")], &fallback);
+    for _ in 0..2 {
+        harness.prompt("go").await;
+        assert_eq!(
+            warning(&mut harness).await,
+            "scripted is overloaded or can't be reached: going on with other/a"
+        );
+        assert_eq!(warning(&mut harness).await, "back to scripted/(in memory)");
+        assert_eq!(harness.settled().await, RunOutcome::Completed);
+    }
+    let run =
+        ["scripted  Error", "scripted  Error", "model of other", "other here Stop", "model of scripted"];
+    assert_eq!(log_lines(&harness)[..5], run);
+    assert_eq!(harness.requests().len(), 4, "each run begins with the user's model");
+    let state = harness.agent.state().await.unwrap().state;
+    assert_eq!(state.model, ModelRef { provider: "scripted".into(), id: "(in memory)".into() });
+}
+
+#[tokio::test]
+async fn fallback_for_quota_and_key_needs_another_provider() {
+    for failure in ["quota", "auth"] {
+        let mut harness = harness(vec![failing(failure)], vec![failing(failure)], &["other/a", "other/b"]);
+        harness.prompt("go").await;
+        assert_eq!(harness.settled().await, RunOutcome::Failed);
+        let run = ["scripted  Error", "model of other", "other  Error", "model of scripted"];
+        assert_eq!(log_lines(&harness), run, "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn fallback_is_not_used_for_an_invalid_request() {
+    let mut harness = harness(vec![failing("fatal")], vec![text_answer("here")], &["other/a"]);
+    harness.prompt("go").await;
+    assert_eq!(harness.settled().await, RunOutcome::Failed);
+    assert_eq!(log_lines(&harness), ["scripted  Error"]);
+}
+
+#[tokio::test]
+async fn fallback_ends_when_the_user_chooses_a_model() {
+    let calls = calls(&[json!({})]);
+    let mut harness = harness(vec![failing("quota")], vec![calls, text_answer("done")], &["other/a:high"]);
+    harness.prompt("go").await;
+    harness.started.notified().await;
+    harness.agent.set_model("third/b").await.unwrap();
+    harness.permits.add_permits(1);
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    let state = harness.agent.state().await.unwrap().state;
+    assert_eq!(state.model, ModelRef { provider: "third".into(), id: "b".into() });
+}
