@@ -138,13 +138,19 @@ impl ActiveSession {
         notice
     }
 
-    /// Sets the model.
+    /// Sets the model that the user or the log chose.
+    pub(super) fn set_model(&mut self, model: Model) {
+        (self.previous_model, self.replaced_model) = (None, None);
+        self.replace_model(model);
+    }
+
+    /// Replaces the model, or its facts.
     ///
     /// If its window is so large that more of the log has to be loaded and that part can't be read, the conversation
     /// counts as too long.
-    pub(super) fn set_model(&mut self, model: Model) {
+    pub(super) fn replace_model(&mut self, model: Model) {
         let loaded = max_loaded(self.model.facts.window);
-        (self.model, self.previous_model, self.replaced_model) = (model, None, None);
+        self.model = model;
         if self.projection.unloaded.is_some()
             && max_loaded(self.model.facts.window) > loaded
             && let Err(error) = self.project()

@@ -13,26 +13,42 @@ use super::commands::send_reply;
 use crate::handle::{AgentError, ChosenModel, CycleScope, ProviderChange, Reply};
 
 impl Driver {
-    /// Applies a change of the usable providers. The active model uses its provider's new state from the next
-    /// request on.
+    /// Applies a change of the usable providers. The active model uses its provider's new state, and the facts that come
+    /// with it, from the next request on.
     pub(super) fn change_provider(&mut self, change: ProviderChange, reply: Reply<()>) {
-        let model = &mut self.active.model;
-        let is_active = model.facts.provider == change.provider();
+        let is_active = self.active.model.facts.provider == change.provider();
         match change {
             ProviderChange::Add(provider, models) => {
+                let id = &self.active.model.facts.id;
+                let is_listed = is_active && models.iter().any(|facts| facts.id == *id);
                 if is_active {
-                    model.provider = Arc::clone(&provider);
+                    self.active.model.provider = Arc::clone(&provider);
                 }
                 self.services.providers.add(provider, models);
+                if is_listed {
+                    return send_reply(reply, self.renew_facts());
+                }
             }
             ProviderChange::Remove { provider, key_name } => {
                 self.services.providers.remove_key(&provider, key_name);
+                let model = &mut self.active.model;
                 if is_active {
                     model.provider = Arc::new(UnavailableProvider::for_removed_key(&*model.provider));
                 }
             }
         }
         send_reply(reply, Ok(()));
+    }
+
+    /// Takes the facts about the active model from the registry.
+    fn renew_facts(&mut self) -> Result<(), AgentError> {
+        let model = self.services.providers.exact(&self.active.model.reference())?;
+        if model.facts != self.active.model.facts {
+            self.active.replace_model(model);
+            self.model_changed();
+            self.apply_thinking(self.active.requested_thinking)?;
+        }
+        Ok(())
     }
 
     pub(super) fn set_model(&mut self, words: &str) -> Result<ModelRef, AgentError> {

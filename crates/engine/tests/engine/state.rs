@@ -5,6 +5,7 @@ use tiller_core::setting::{DeliveryMode, SteeringPoint, Switch};
 
 use tiller_core::event::SessionChange;
 use tiller_core::message::{Image, ModelRef};
+use tiller_core::unit::Usd;
 use tiller_engine::{CycleDirection, CycleScope, ProviderChange};
 use tiller_provider::{self, demo::Demo};
 use tiller_provider::{ImageInput, ModelError, ModelFacts, catalog};
@@ -531,4 +532,22 @@ async fn change_provider_adds_and_removes_while_its_model_answers() {
     harness.agent.change_provider(open()).await.unwrap();
     harness.prompt("third").await;
     assert_eq!(harness.settled().await, RunOutcome::Completed);
+}
+
+#[tokio::test]
+async fn change_provider_takes_the_facts_of_the_active_model() {
+    let mut harness = harness(vec![]);
+    let add = |window, is_priced: bool| {
+        let script = Scripted::new(vec![serde_json::from_value(json!({"usage": {"input": 1_000}})).unwrap()]);
+        let facts = catalog::assumed("ollama", "qwen3").with_window(Tokens(window));
+        let price = is_priced.then(|| catalog::list_models("anthropic")[0].price).flatten();
+        ProviderChange::Add(Arc::new(Named("ollama", script)), vec![ModelFacts { price, ..facts }])
+    };
+    harness.agent.change_provider(add(8_192, false)).await.unwrap();
+    harness.agent.set_model("ollama/qwen3").await.unwrap();
+    harness.agent.change_provider(add(32_768, true)).await.unwrap();
+    assert_eq!(harness.agent.stats().await.unwrap().context.window, Tokens(32_768));
+    harness.prompt("go").await;
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    assert!(harness.agent.stats().await.unwrap().branch.usage.cost.total > Usd(0.0));
 }
