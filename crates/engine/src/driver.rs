@@ -395,7 +395,7 @@ impl Driver {
             parts.first.choice,
             parts.first.thinking_choice,
         ));
-        notices.extend(current.too_long_notice());
+        notices.extend(current.window_notices());
         notices.extend(parts.resources.problems().iter().map(ToString::to_string));
         let cwd = parts.manager.cwd().to_owned();
         let (tools, extensions, warnings) = parts.extensions.join(parts.tools, &mut notices);
@@ -467,7 +467,7 @@ impl Driver {
             ModelChoice::Log,
             ModelChoice::Log,
         ));
-        notices.extend(self.active.too_long_notice());
+        notices.extend(self.active.window_notices());
         self.reset_turn(queue);
         self.start_session_hooks(SessionSource::Clear);
         Ok(notices)

@@ -42,6 +42,7 @@ mod tests {
             assert!(provider.base_url_variable.ends_with("_BASE_URL"), "{}", provider.name);
             let has_scheme = provider.base_url.starts_with("http");
             assert!(has_scheme || provider.base_url.is_empty(), "{}", provider.name);
+            assert_eq!(provider.window_advice.is_empty(), !provider.is_local(), "{}", provider.name);
         }
     }
 }

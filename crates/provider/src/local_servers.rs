@@ -29,6 +29,23 @@ const OLLAMA_WINDOW: u64 = 4_096;
 /// Maximum number of models whose details are asked from Ollama.
 const MAX_DETAILS: usize = 50;
 
+/// The smallest window in which an agent can work: the system prompt and the tools alone take several thousand tokens.
+const SMALL_WINDOW: Tokens = Tokens(16_384);
+
+impl ModelFacts {
+    /// Returns a warning with the command that helps, if a local server serves the model with a small window.
+    #[must_use]
+    pub fn window_warning(&self) -> Option<String> {
+        let server = ProviderDescriptor::find(&self.provider).filter(|server| server.is_local())?;
+        (self.window < SMALL_WINDOW).then(|| {
+            format!(
+                "{}/{} has a context window of only {} tokens, too small for most tasks; for a larger one: {}",
+                self.provider, self.id, self.window, server.window_advice
+            )
+        })
+    }
+}
+
 /// Asks local servers at their base URLs for their models, all at once. Those that don't answer are left out.
 pub async fn find_all(
     servers: impl IntoIterator<Item = (&'static ProviderDescriptor, String)>,
@@ -144,6 +161,21 @@ fn ollama_model(name: &str, details: &Value, loaded: &Value) -> Option<ListedMod
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog;
+
+    #[test]
+    fn window_warning_is_for_small_windows_of_local_servers() {
+        let warning = |provider: &str, window| {
+            catalog::assumed(provider, "m").with_window(Tokens(window)).window_warning()
+        };
+        assert_eq!(
+            warning("ollama", 4_096).unwrap(),
+            "ollama/m has a context window of only 4.0k tokens, too small for most tasks; for a larger one: \
+             OLLAMA_CONTEXT_LENGTH=32768 ollama serve"
+        );
+        assert!(warning("vllm", 16_383).unwrap().ends_with("vllm serve MODEL --max-model-len 32768"));
+        assert_eq!([warning("ollama", 16_384), warning("openai", 4_096)], [None, None]);
+    }
 
     #[test]
     fn ollama_window_is_the_one_really_served() {

@@ -171,8 +171,13 @@ impl ActiveSession {
         self.replaced_model.as_ref()
     }
 
+    /// Returns notices about a window that is too small for the work, or for the conversation.
+    pub(super) fn window_notices(&self) -> impl Iterator<Item = String> {
+        self.model.facts.window_warning().into_iter().chain(self.too_long_notice())
+    }
+
     /// Returns the same error as a notice for the user, with the next step.
-    pub(super) fn too_long_notice(&self) -> Option<String> {
+    fn too_long_notice(&self) -> Option<String> {
         let reason = self.unsendable_reason()?;
         Some(format!(
             "{reason}; /compact has its newest part summarized, /truncate leaves the older part out without a \

@@ -47,8 +47,15 @@ impl Driver {
             self.active.replace_model(model);
             self.model_changed();
             self.apply_thinking(self.active.requested_thinking)?;
+            self.warn_of_small_window();
         }
         Ok(())
+    }
+
+    fn warn_of_small_window(&mut self) {
+        if let Some(warning) = self.active.model.facts.window_warning() {
+            self.bus.warn(warning);
+        }
     }
 
     pub(super) fn set_model(&mut self, words: &str) -> Result<ModelRef, AgentError> {
@@ -79,6 +86,7 @@ impl Driver {
         self.active.set_model(model);
         self.model_changed();
         self.set_thinking(thinking.unwrap_or(self.active.requested_thinking))?;
+        self.warn_of_small_window();
         Ok(())
     }
 

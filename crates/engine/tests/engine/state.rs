@@ -551,3 +551,29 @@ async fn change_provider_takes_the_facts_of_the_active_model() {
     assert_eq!(harness.settled().await, RunOutcome::Completed);
     assert!(harness.agent.stats().await.unwrap().branch.usage.cost.total > Usd(0.0));
 }
+
+#[tokio::test]
+async fn small_window_of_a_local_server_is_warned_about() {
+    let folder = TempDir::new().unwrap();
+    let manager = manager(&folder);
+    let configure = |parts: &mut SessionParts| {
+        let facts = |id| catalog::assumed("llamacpp", id).with_window(Tokens(4_096));
+        let provider = Arc::new(Named("llamacpp", Scripted::new(vec![])));
+        parts.providers.add(provider, vec![facts("first"), facts("second")]);
+        parts.first.model = parts.providers.find("llamacpp/first").unwrap().model;
+    };
+    let mut harness = Harness::configured(folder, (manager, None), Access::Reads, vec![], configure);
+    let warning = |id| {
+        format!(
+            "llamacpp/{id} has a context window of only 4.0k tokens, too small for most tasks; for a larger one: \
+             llama-server -c 32768"
+        )
+    };
+    assert_eq!(harness.agent.notices(), [warning("first")]);
+    harness.agent.set_model("llamacpp/second").await.unwrap();
+    let warned = |event: &EventKind| match event {
+        EventKind::Warning { message, .. } => Some(message.clone()),
+        _ => None,
+    };
+    assert_eq!(harness.wait_for_event(warned).await, warning("second"));
+}

@@ -46,6 +46,8 @@ pub struct ProviderDescriptor {
     pub wire_format_elsewhere: WireFormat,
     /// What its server accepts, where that is Chat Completions.
     pub compat: Compat,
+    /// The command that has a local server serve a window of 32,768 tokens; empty for other providers.
+    pub window_advice: &'static str,
 }
 
 impl ProviderDescriptor {

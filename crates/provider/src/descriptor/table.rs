@@ -23,6 +23,7 @@ const fn chat(
         wire_format: WireFormat::OpenAiChat,
         wire_format_elsewhere: WireFormat::OpenAiChat,
         compat,
+        window_advice: "",
     }
 }
 
@@ -213,32 +214,44 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
 
 /// The servers that run on the user's machine, in the order in which they are asked for models.
 pub const LOCAL_SERVERS: &[ProviderDescriptor] = &[
-    chat(
-        ("ollama", "Ollama"),
-        ("OLLAMA_API_KEY", "OLLAMA_BASE_URL"),
-        "http://127.0.0.1:11434/v1",
-        "ollama.com",
-        Compat::COMMON,
-    ),
-    chat(
-        ("lmstudio", "LM Studio"),
-        ("LMSTUDIO_API_KEY", "LMSTUDIO_BASE_URL"),
-        "http://127.0.0.1:1234/v1",
-        "lmstudio.ai",
-        Compat::COMMON,
-    ),
-    chat(
-        ("llamacpp", "llama.cpp"),
-        ("LLAMACPP_API_KEY", "LLAMACPP_BASE_URL"),
-        "http://127.0.0.1:8080/v1",
-        "github.com/ggml-org/llama.cpp",
-        Compat { thinking_field: "reasoning_content", ..CHAT_TEMPLATE },
-    ),
-    chat(
-        ("vllm", "vLLM"),
-        ("VLLM_API_KEY", "VLLM_BASE_URL"),
-        "http://127.0.0.1:8000/v1",
-        "docs.vllm.ai",
-        CHAT_TEMPLATE,
-    ),
+    ProviderDescriptor {
+        window_advice: "OLLAMA_CONTEXT_LENGTH=32768 ollama serve",
+        ..chat(
+            ("ollama", "Ollama"),
+            ("OLLAMA_API_KEY", "OLLAMA_BASE_URL"),
+            "http://127.0.0.1:11434/v1",
+            "ollama.com",
+            Compat::COMMON,
+        )
+    },
+    ProviderDescriptor {
+        window_advice: "lms load MODEL --context-length 32768",
+        ..chat(
+            ("lmstudio", "LM Studio"),
+            ("LMSTUDIO_API_KEY", "LMSTUDIO_BASE_URL"),
+            "http://127.0.0.1:1234/v1",
+            "lmstudio.ai",
+            Compat::COMMON,
+        )
+    },
+    ProviderDescriptor {
+        window_advice: "llama-server -c 32768",
+        ..chat(
+            ("llamacpp", "llama.cpp"),
+            ("LLAMACPP_API_KEY", "LLAMACPP_BASE_URL"),
+            "http://127.0.0.1:8080/v1",
+            "github.com/ggml-org/llama.cpp",
+            Compat { thinking_field: "reasoning_content", ..CHAT_TEMPLATE },
+        )
+    },
+    ProviderDescriptor {
+        window_advice: "vllm serve MODEL --max-model-len 32768",
+        ..chat(
+            ("vllm", "vLLM"),
+            ("VLLM_API_KEY", "VLLM_BASE_URL"),
+            "http://127.0.0.1:8000/v1",
+            "docs.vllm.ai",
+            CHAT_TEMPLATE,
+        )
+    },
 ];
