@@ -6,7 +6,8 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use tiller_core::id::CallId;
 use tiller_core::message::{StopReason, Usage};
@@ -32,7 +33,8 @@ const MAX_UNNAMED_BYTES: usize = 1024 * 1024;
 struct CompletionChunk<'a> {
     #[serde(borrow)]
     object: Option<&'a RawValue>,
-    #[serde(borrow)]
+    /// `None` if the field is missing: then the event is something else, or damaged.
+    #[serde(default, borrow, deserialize_with = "null_as_empty")]
     choices: Option<Vec<Choice<'a>>>,
     /// Servers vary, and usage isn't content: counts that can't be parsed are ignored.
     #[serde(borrow)]
@@ -52,7 +54,9 @@ struct Choice<'a> {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct ChoiceDelta<'a> {
-    content: Option<Wtf8>,
+    /// A string; an array of parts from Mistral's thinking models.
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
     /// A refusal as text, shown as the answer.
     refusal: Option<Wtf8>,
     /// Thinking, as named by DeepSeek, llama.cpp and vLLM.
@@ -67,6 +71,8 @@ struct ChoiceDelta<'a> {
 #[serde(default)]
 struct CallDelta<'a> {
     index: Option<u64>,
+    /// A string; a number from some servers.
+    #[serde(deserialize_with = "string_or_number")]
     id: Option<String>,
     #[serde(borrow)]
     function: Option<FunctionDelta<'a>>,
@@ -79,6 +85,34 @@ struct FunctionDelta<'a> {
     /// A string; some servers send the object itself.
     #[serde(borrow)]
     arguments: Option<&'a RawValue>,
+}
+
+/// A part of content: text, or thinking as a list of texts.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ContentPart {
+    text: Option<Wtf8>,
+    thinking: Option<Vec<ThinkingPart>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ThinkingPart {
+    text: Option<Wtf8>,
+}
+
+fn null_as_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Choice<'de>>>, D::Error> {
+    let choices: Option<Vec<Choice<'de>>> = Option::deserialize(deserializer)?;
+    Ok(Some(choices.unwrap_or_default()))
+}
+
+fn string_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let json: Option<&RawValue> = Option::deserialize(deserializer)?;
+    let text = |json: &RawValue| match serde_json::from_str::<u64>(json.get()) {
+        Ok(number) => Ok(number.to_string()),
+        Err(_) => serde_json::from_str(json.get()),
+    };
+    json.map(text).transpose().map_err(D::Error::custom)
 }
 
 #[derive(Deserialize)]
@@ -201,7 +235,9 @@ impl ChatDecoder {
         for choice in chunk.choices.into_iter().flatten().take(1) {
             let delta = choice.delta.unwrap_or_default();
             self.blocks.write(ProseKind::Thinking, delta.reasoning_content.or(delta.reasoning), parts);
-            self.blocks.write(ProseKind::Text, delta.content, parts);
+            if let Some(content) = delta.content {
+                self.decode_content(content, parts)?;
+            }
             self.blocks.write(ProseKind::Text, delta.refusal, parts);
             for call in delta.tool_calls.into_iter().flatten() {
                 self.decode_call(call, parts)?;
@@ -214,6 +250,20 @@ impl ChatDecoder {
         let counts = chunk.usage.and_then(|usage| serde_json::from_str::<CompletionUsage>(usage.get()).ok());
         parts.extend(counts.map(|counts| StreamEvent::Usage(counts.usage())));
         Ok(reason)
+    }
+
+    fn decode_content(&mut self, json: &RawValue, parts: &mut Vec<StreamEvent>) -> Result<(), Damage> {
+        if !json.get().starts_with('[') {
+            self.blocks.write(ProseKind::Text, Some(Wtf8::parse(json)?), parts);
+            return Ok(());
+        }
+        for part in serde_json::from_str::<Vec<ContentPart>>(json.get())? {
+            for thinking in part.thinking.into_iter().flatten() {
+                self.blocks.write(ProseKind::Thinking, thinking.text, parts);
+            }
+            self.blocks.write(ProseKind::Text, part.text, parts);
+        }
+        Ok(())
     }
 
     fn decode_call(&mut self, delta: CallDelta<'_>, parts: &mut Vec<StreamEvent>) -> Result<(), Damage> {
@@ -363,6 +413,8 @@ mod tests {
             &[&hi, "[]"],
             &[&hi, r#"{"choices":[{"delta":{"content":7}}]}"#],
             &[&hi, r#"{"choices":{}}"#],
+            &[&hi, r#"{"choices":[{"delta":{"content":[7]}}]}"#],
+            &[&hi, r#"{"choices":[{"delta":{"tool_calls":[{"id":[],"function":{"name":"ls"}}]}}]}"#],
             &[&hi, r#"{"object":"chat.completion.chunk","choicez":[]}"#],
             &[&hi, "[DONE]"],
             &["[DONE]"],
@@ -508,6 +560,42 @@ mod tests {
                 ]
             );
         }
+    }
+
+    #[test]
+    fn decode_content_may_be_a_list_of_parts() {
+        let parts = decode(&[
+            r#"{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"h\ud83d"}]}]}}]}"#,
+            r#"{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"\ude00m"}]},{"type":"text","text":"ye"}]}}]}"#,
+            r#"{"choices":[{"delta":{"content":[{"type":"reference","reference_ids":[1]},{"type":"text","text":"s"}]}}]}"#,
+            r#"{"choices":[{"delta":{"content":"!"}}]}"#,
+        ]);
+        let thinking = |text: &str| Ok(StreamEvent::Thinking { block: 0, text: text.into() });
+        let text = |text: &str| Ok(StreamEvent::Text { block: 1, text: text.into() });
+        assert_eq!(
+            parts,
+            [thinking("h"), thinking("😀m"), END_0, text("ye"), text("s"), text("!")],
+            "{parts:?}"
+        );
+    }
+
+    #[test]
+    fn decode_call_id_may_be_a_number() {
+        let parts = decode(&[
+            r#"{"choices":[{"delta":{"tool_calls":[{"id":7,"function":{"name":"ls","arguments":"{"}}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"id":7,"function":{"arguments":"}"}}]}}]}"#,
+        ]);
+        assert_eq!(parts, [call(0, "7", "ls"), arguments(0, "{"), arguments(0, "}")]);
+    }
+
+    #[test]
+    fn decode_null_in_place_of_choices_or_delta_is_empty() {
+        let parts = decode(&[
+            r#"{"object":"chat.completion.chunk","choices":null}"#,
+            r#"{"object":"chat.completion.chunk","choices":[{"delta":null,"finish_reason":"stop"}]}"#,
+            "[DONE]",
+        ]);
+        assert_eq!(parts, [Ok(StreamEvent::Finished(StopReason::Stop))]);
     }
 
     #[test]
