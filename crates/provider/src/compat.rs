@@ -18,6 +18,8 @@ pub struct Compat {
     /// The field in which the thinking of earlier answers is sent back; empty if there is none. An answer with calls
     /// always has it.
     pub thinking_field: &'static str,
+    /// True if the `reasoning_details` of earlier answers are accepted.
+    pub reasoning_details: bool,
     /// The accepted ids of tool calls.
     pub call_ids: CallIds,
     /// True if `tool_choice: "none"` is accepted.
@@ -80,6 +82,7 @@ impl Compat {
         streams_usage: true,
         thinking_format: ThinkingFormat::ReasoningEffort,
         thinking_field: "",
+        reasoning_details: false,
         call_ids: CallIds::UpTo40,
         tool_choice_none: true,
         result_name: false,

@@ -53,6 +53,10 @@ const COMPLETION_TOKENS: Compat =
 /// Servers that want the thinking of earlier answers back.
 const THINKING_BACK: Compat = Compat { thinking_field: "reasoning_content", ..Compat::COMMON };
 
+/// Routers to the models of other providers.
+const ROUTER: Compat =
+    Compat { thinking_format: ThinkingFormat::Reasoning, reasoning_details: true, ..Compat::COMMON };
+
 /// Servers that run open models with their chat templates.
 const CHAT_TEMPLATE: Compat = Compat { thinking_format: ThinkingFormat::ChatTemplate, ..Compat::COMMON };
 
@@ -89,7 +93,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         ("OPENROUTER_API_KEY", "OPENROUTER_BASE_URL"),
         "https://openrouter.ai/api/v1",
         "openrouter.ai/settings/keys",
-        Compat { thinking_format: ThinkingFormat::Reasoning, cache_marks: &["anthropic/"], ..Compat::COMMON },
+        Compat { cache_marks: &["anthropic/"], ..ROUTER },
     ),
     responses(chat(
         ("xai", "xAI"),
@@ -189,7 +193,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         ("AI_GATEWAY_API_KEY", "AI_GATEWAY_BASE_URL"),
         "https://ai-gateway.vercel.sh/v1",
         "vercel.com/ai-gateway",
-        Compat { thinking_format: ThinkingFormat::Reasoning, ..Compat::COMMON },
+        ROUTER,
     ),
     // It has no public server: the address names the resource.
     ProviderDescriptor {

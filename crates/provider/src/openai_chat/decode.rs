@@ -14,6 +14,7 @@ use tiller_core::message::{StopReason, Usage};
 use tiller_core::surrogates::{Joiner, Wtf8};
 use tiller_core::unit::Tokens;
 
+use super::reasoning_details::ReasoningDetails;
 use crate::answer_blocks::{AnswerBlocks, ProseKind};
 use crate::error::{ProviderFault, classify, parse_error_response};
 use crate::http::{Damage, Decode, filtered, incomplete, trace};
@@ -63,6 +64,9 @@ struct ChoiceDelta<'a> {
     reasoning_content: Option<Wtf8>,
     /// Thinking, as named by OpenRouter, Ollama and Groq.
     reasoning: Option<Wtf8>,
+    /// The same for the provider behind a router.
+    #[serde(borrow)]
+    reasoning_details: Option<&'a RawValue>,
     #[serde(borrow)]
     tool_calls: Option<Vec<CallDelta<'a>>>,
 }
@@ -157,6 +161,7 @@ pub(super) struct ChatDecoder {
     /// Part of the generated ids of calls without one.
     stamp: String,
     blocks: AnswerBlocks,
+    details: ReasoningDetails,
     calls: Vec<StreamedCall>,
     /// Bytes of arguments that wait for the names of their calls, plus 1 KiB for each call.
     unnamed_bytes: usize,
@@ -217,6 +222,7 @@ impl ChatDecoder {
         Self {
             stamp,
             blocks: AnswerBlocks::default(),
+            details: ReasoningDetails::default(),
             calls: Vec::new(),
             unnamed_bytes: 0,
             has_calls: false,
@@ -234,6 +240,9 @@ impl ChatDecoder {
         // Only one choice is requested. The chunk with usage has none.
         for choice in chunk.choices.into_iter().flatten().take(1) {
             let delta = choice.delta.unwrap_or_default();
+            if let Some(details) = delta.reasoning_details {
+                self.details.add(details);
+            }
             self.blocks.write(ProseKind::Thinking, delta.reasoning_content.or(delta.reasoning), parts);
             if let Some(content) = delta.content {
                 self.decode_content(content, parts)?;
@@ -358,6 +367,9 @@ impl ChatDecoder {
     /// Completes the answer.
     fn finish(&mut self, parts: &mut Vec<StreamEvent>) -> Result<(), Damage> {
         self.end_blocks(parts)?;
+        if let Some(signature) = self.details.signature() {
+            self.blocks.sign_thinking(signature, parts);
+        }
         let reason = match (self.stop, self.has_calls) {
             (None, _) => return Err(Damage::Order("the answer ended without a finish reason")),
             (Some(StopReason::ToolUse), false) => {
@@ -596,6 +608,33 @@ mod tests {
             "[DONE]",
         ]);
         assert_eq!(parts, [Ok(StreamEvent::Finished(StopReason::Stop))]);
+    }
+
+    #[test]
+    fn decode_reasoning_details_sign_the_thinking() {
+        let delta = |fields: &str| format!(r#"{{"choices":[{{"delta":{{{fields}}}}}]}}"#);
+        let summary = |text: &str| format!(r#"{{"type":"reasoning.summary","summary":"{text}","index":0}}"#);
+        let encrypted = r#"{"type":"reasoning.encrypted","data":"eA==","index":0}"#;
+        let thinking =
+            |text: &str| delta(&format!(r#""reasoning":"{text}","reasoning_details":[{}]"#, summary(text)));
+        let late = delta(&format!(r#""reasoning_details":[{encrypted}]"#));
+        let parts = decode(&[&thinking("a"), &thinking("b"), &text("yes"), &late, STOP, "[DONE]"]);
+        let thinking_part = |text: &str| Ok(StreamEvent::Thinking { block: 0, text: text.into() });
+        let signature = |block, text| Ok(StreamEvent::Signature { block, text });
+        let expected = [
+            thinking_part("a"),
+            thinking_part("b"),
+            Ok(StreamEvent::Text { block: 1, text: "yes".into() }),
+            END_1,
+            signature(0, r#"[{"type":"reasoning.summary","summary":"ab","index":0},{"type":"reasoning.encrypted","data":"eA==","index":0}]"#.to_owned()),
+            END_0,
+            Ok(StreamEvent::Finished(StopReason::Stop)),
+        ];
+        assert_eq!(parts, expected);
+
+        let parts = decode(&[&text("yes"), &late, STOP, "[DONE]"]);
+        let hidden = r#"[{"type":"reasoning.encrypted","data":"eA==","index":0}]"#.to_owned();
+        assert_eq!(parts[2..4], [signature(1, hidden), END_1]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use tiller_core::message::{
 };
 use tiller_core::tool_spec::ToolSpec;
 
+use super::reasoning_details::from_signature;
 use crate::compat::{CallIds, Compat, MaxTokensField, ThinkingFormat};
 use crate::{Request, ToolChoice, placeholders};
 
@@ -153,6 +154,10 @@ impl MessageEncoder<'_> {
         if has_field && (!thinking.is_empty() || !calls.is_empty()) {
             message[self.compat.thinking_field] = json!(thinking.join("\n"));
         }
+        let mut blocks = answer.content.iter().filter(|_| is_own && self.compat.reasoning_details);
+        if let Some(details) = blocks.find_map(details_of) {
+            message["reasoning_details"] = details;
+        }
         if !calls.is_empty() {
             message["tool_calls"] = Value::Array(calls);
         }
@@ -241,6 +246,13 @@ fn text_of(block: &AssistantBlock) -> Option<&str> {
 fn thinking_of(block: &AssistantBlock) -> Option<&str> {
     match block {
         AssistantBlock::Thinking { thinking, .. } => placeholders::is_text(thinking).then_some(thinking),
+        AssistantBlock::Text { .. } | AssistantBlock::ToolCall(_) | AssistantBlock::Unknown => None,
+    }
+}
+
+fn details_of(block: &AssistantBlock) -> Option<Value> {
+    match block {
+        AssistantBlock::Thinking { thinking_signature, .. } => from_signature(thinking_signature.as_ref()?),
         AssistantBlock::Text { .. } | AssistantBlock::ToolCall(_) | AssistantBlock::Unknown => None,
     }
 }

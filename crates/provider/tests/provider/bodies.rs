@@ -8,10 +8,12 @@ use tiller_core::message::{
     ThinkingLevel, ToolCall, ToolResultMessage, UserBlock, UserMessage,
 };
 use tiller_core::unit::{Tokens, UnixMs};
+use tiller_provider::compat::Compat;
+use tiller_provider::openai_chat::OpenAiChat;
 use tiller_provider::{Provider, Request, ToolChoice};
 use tiller_test_support::mock_server::{AnswerPart, MockServer, RecordedRequest, Reply};
 
-use crate::{anthropic, collect, hello, list_files, open_ai, open_ai_responses};
+use crate::{anthropic, collect, hello, list_files, open_ai, open_ai_endpoint, open_ai_responses};
 
 const MODEL: &str = "claude-opus-4-5";
 
@@ -133,7 +135,7 @@ pub(super) fn request(model: &str, messages: Vec<Message>) -> Request {
 }
 
 pub(super) async fn record_request(
-    provider: fn(&MockServer) -> Arc<dyn Provider>,
+    provider: impl Fn(&MockServer) -> Arc<dyn Provider>,
     request: Request,
 ) -> RecordedRequest {
     let server = MockServer::start([Reply::answer([AnswerPart::text("ok")])]);
@@ -337,4 +339,25 @@ async fn anthropic_thinking_budget_is_limited_by_max_tokens() {
     assert_eq!((&body["max_tokens"], &body["thinking"]["budget_tokens"]), (&json!(8_000), &json!(6_000)));
     let body = record_anthropic_request(with_max_tokens(1_000)).await.body;
     assert_eq!((&body["max_tokens"], body.get("thinking")), (&json!(1_000), None));
+}
+
+#[tokio::test]
+async fn reasoning_details_go_back_to_their_model_where_accepted() {
+    let details = json!([{"type": "reasoning.encrypted", "data": "eA==", "index": 0}]);
+    let answer = |model, signature: &str| {
+        answer("openai-completions", model, vec![thinking("hm", Some(signature)), text_answer("b")])
+    };
+    let messages =
+        vec![answer("m", &details.to_string()), answer("n", &details.to_string()), answer("m", "x")];
+    let sent = async |reasoning_details| {
+        let connect = |server: &MockServer| -> Arc<dyn Provider> {
+            let compat = Compat { reasoning_details, ..Compat::COMMON };
+            Arc::new(OpenAiChat::new(open_ai_endpoint(server), compat).unwrap())
+        };
+        let body = record_request(connect, request("m", messages.clone())).await.body;
+        let answers = body["messages"].as_array().unwrap().iter().filter(|m| m["role"] == "assistant");
+        answers.map(|answer| answer.get("reasoning_details").cloned()).collect::<Vec<_>>()
+    };
+    assert_eq!(sent(true).await, [Some(details), None, None]);
+    assert_eq!(sent(false).await, [None, None, None]);
 }
