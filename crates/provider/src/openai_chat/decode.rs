@@ -624,10 +624,11 @@ mod tests {
         let expected = [
             thinking_part("a"),
             thinking_part("b"),
+            END_0,
             Ok(StreamEvent::Text { block: 1, text: "yes".into() }),
             END_1,
-            signature(0, r#"[{"type":"reasoning.summary","summary":"ab","index":0},{"type":"reasoning.encrypted","data":"eA==","index":0}]"#.to_owned()),
-            END_0,
+            signature(2, r#"[{"type":"reasoning.summary","summary":"ab","index":0},{"type":"reasoning.encrypted","data":"eA==","index":0}]"#.to_owned()),
+            Ok(StreamEvent::End { block: 2 }),
             Ok(StreamEvent::Finished(StopReason::Stop)),
         ];
         assert_eq!(parts, expected);
