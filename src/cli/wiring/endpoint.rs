@@ -21,7 +21,11 @@ pub(super) fn endpoint(arguments: &CliArgs, config: &Config, name: &str) -> Opti
         (None, Some(server)) => Endpoint::new(name, server, format!("the key of {name} in models.json")),
         (None, None) => return None,
     };
-    endpoint.headers = config.user_provider(name).map(|user| user.headers.clone()).unwrap_or_default();
+    if let Some(user) = config.user_provider(name) {
+        endpoint.headers.clone_from(&user.headers);
+        let own_format = user.api.filter(|_| ProviderDescriptor::find(name).is_none());
+        endpoint.key_header = own_format.map_or(endpoint.key_header, WireFormat::key_header);
+    }
     if let Some(seconds) = config.settings.request_first_byte_s() {
         endpoint.timeouts.first_byte = Duration::from_secs(seconds);
     }

@@ -50,6 +50,18 @@ pub struct ProviderDescriptor {
     pub window_advice: &'static str,
 }
 
+impl WireFormat {
+    /// Returns the header in which servers with this format expect a key.
+    #[must_use]
+    pub const fn key_header(self) -> KeyHeader {
+        match self {
+            Self::AnthropicMessages => KeyHeader::XApiKey,
+            Self::OpenAiChat | Self::OpenAiResponses => KeyHeader::Bearer,
+            Self::Gemini => KeyHeader::XGoogApiKey,
+        }
+    }
+}
+
 impl ProviderDescriptor {
     /// Returns the endpoint at a server, or at the usual one, without a key.
     #[must_use]

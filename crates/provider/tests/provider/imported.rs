@@ -88,8 +88,8 @@ async fn open_ai_imported_results_follow_their_calls() {
 
 #[tokio::test]
 async fn responses_imported_results_follow_their_calls() {
-    let (mut results, mut reasoning) = (0, Vec::new());
-    // A model of the imported session from Codex, whose reasoning goes back to it.
+    let mut results = 0;
+    // A model of the imported session from Codex. Its reasoning belongs to another account, which OpenAI checks.
     for messages in SOURCES.into_iter().flat_map(conversations) {
         let body = record_responses_request(Request { messages, ..hello("gpt-wheat") }).await.body;
         let mut pending_ids: Vec<&Value> = Vec::new();
@@ -100,7 +100,7 @@ async fn responses_imported_results_follow_their_calls() {
                     assert_eq!(&item["call_id"], pending_ids.remove(0), "{body:#}");
                     results += 1;
                 }
-                Some("reasoning") => reasoning.push(item.clone()),
+                Some("reasoning") => panic!("{body:#}"),
                 Some("message") => {}
                 _ => assert!(pending_ids.is_empty(), "{body:#}"),
             }
@@ -108,9 +108,6 @@ async fn responses_imported_results_follow_their_calls() {
         assert!(pending_ids.is_empty(), "{body:#}");
     }
     assert!(results >= 6, "{results}");
-    let summary = ["Look first.", "Then tell."].map(|text| json!({ "type": "summary_text", "text": text }));
-    let item = json!({ "type": "reasoning", "id": "rs_1", "summary": summary, "encrypted_content": "gAAA" });
-    assert!(!reasoning.is_empty() && reasoning.iter().all(|sent| *sent == item), "{reasoning:#?}");
 }
 
 #[tokio::test]
