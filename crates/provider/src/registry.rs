@@ -29,7 +29,8 @@ pub use model::{FactSource, Model, ResolvedModel, ScopedModel};
 pub struct ProviderRegistry {
     providers: BTreeMap<String, Arc<dyn Provider>>,
     models: Vec<Arc<ModelFacts>>,
-    models_without_key: BTreeMap<String, UnavailableEntry>,
+    /// By provider, in the order of addition.
+    models_without_key: Vec<(String, UnavailableEntry)>,
     scope: Vec<ScopedModel>,
     /// The patterns of the scope.
     patterns: Vec<String>,
@@ -61,7 +62,7 @@ impl ProviderRegistry {
         let name = provider.name().to_owned();
         self.models.retain(|facts| facts.provider != name);
         self.models.extend(models.into_iter().map(Arc::new));
-        self.models_without_key.remove(&name);
+        self.models_without_key.retain(|(provider, _)| *provider != name);
         self.providers.insert(name, provider);
         self.update_scope();
     }
@@ -71,7 +72,7 @@ impl ProviderRegistry {
     pub fn add_without_key(&mut self, provider: &str, key_name: impl Into<String>, models: Vec<ModelFacts>) {
         if !self.providers.contains_key(provider) {
             let cause = UnavailableCause::NoKey(key_name.into());
-            self.models_without_key.insert(provider.to_owned(), UnavailableEntry { cause, models });
+            self.set_unavailable(provider, UnavailableEntry { cause, models });
         }
     }
 
@@ -79,7 +80,18 @@ impl ProviderRegistry {
     /// affected.
     pub fn add_misconfigured(&mut self, error: &ProviderError, models: Vec<ModelFacts>) {
         let cause = UnavailableCause::Misconfigured(error.message.clone());
-        self.models_without_key.insert(error.provider.clone(), UnavailableEntry { cause, models });
+        self.set_unavailable(&error.provider, UnavailableEntry { cause, models });
+    }
+
+    fn unavailable(&self, provider: &str) -> Option<&UnavailableEntry> {
+        self.models_without_key.iter().find(|(name, _)| name == provider).map(|(_, entry)| entry)
+    }
+
+    fn set_unavailable(&mut self, provider: &str, entry: UnavailableEntry) {
+        match self.models_without_key.iter_mut().find(|(name, _)| name == provider) {
+            Some((_, former)) => *former = entry,
+            None => self.models_without_key.push((provider.to_owned(), entry)),
+        }
     }
 
     /// Iterates over the providers whose settings are invalid, each with its error.
@@ -133,7 +145,9 @@ impl ProviderRegistry {
     #[must_use]
     pub fn locked(&self) -> Vec<(ModelFacts, String)> {
         let mut models = Vec::new();
-        for UnavailableEntry { cause, models: locked_models } in self.models_without_key.values() {
+        for UnavailableEntry { cause, models: locked_models } in
+            self.models_without_key.iter().map(|(_, entry)| entry)
+        {
             match cause {
                 UnavailableCause::NoKey(name) => {
                     models.extend(locked_models.iter().map(|facts| (facts.clone(), name.clone())))
@@ -184,10 +198,8 @@ impl ProviderRegistry {
     #[must_use]
     pub fn unavailable_model(&self, reference: &ModelRef, error: &ModelError) -> Model {
         let ModelRef { provider, id } = reference;
-        let locked = self
-            .models_without_key
-            .get(provider)
-            .and_then(|locked| locked.models.iter().find(|facts| facts.id == *id));
+        let locked =
+            self.unavailable(provider).and_then(|locked| locked.models.iter().find(|facts| facts.id == *id));
         let facts = locked.cloned().or_else(|| catalog::facts(provider, id));
         let facts = facts.unwrap_or_else(|| self.assumed(provider, id));
         Model { facts: Arc::new(facts), provider: Arc::new(UnavailableProvider::for_model(reference, error)) }
@@ -210,7 +222,7 @@ impl ProviderRegistry {
     /// Returns the reason why the model `id` of a provider is unavailable.
     fn missing(&self, provider: &str, id: &str) -> ModelError {
         let model = format!("{provider}/{id}");
-        match self.models_without_key.get(provider).map(|locked| locked.cause.clone()) {
+        match self.unavailable(provider).map(|locked| locked.cause.clone()) {
             Some(UnavailableCause::NoKey(key_name)) => ModelError::NoKey { model, key_name },
             Some(UnavailableCause::Misconfigured(reason)) => ModelError::Misconfigured { model, reason },
             None => ModelError::NoProvider {
@@ -251,7 +263,7 @@ impl ProviderRegistry {
     /// Returns the error for a name that begins with a provider without a key.
     fn locked_by_name(&self, name: &str) -> Option<ModelError> {
         let (provider, id) = name.split_once('/')?;
-        let locked = self.models_without_key.get(provider).filter(|_| !id.is_empty())?;
+        let locked = self.unavailable(provider).filter(|_| !id.is_empty())?;
         let exact = locked.models.iter().find(|facts| facts.id == id);
         let closest = exact.or_else(|| first_similar(&locked.models, name));
         Some(self.missing(provider, closest.map_or(id, |facts| &facts.id)))
@@ -259,10 +271,13 @@ impl ProviderRegistry {
 
     /// Returns the error for a name that matches no usable model.
     fn unknown(&self, requested: &str, name: &str) -> ModelError {
-        let exact =
-            self.models_without_key.values().flat_map(|locked| &locked.models).find(|facts| facts.id == name);
+        let exact = self
+            .models_without_key
+            .iter()
+            .flat_map(|(_, locked)| &locked.models)
+            .find(|facts| facts.id == name);
         let first =
-            || self.models_without_key.values().find_map(|locked| first_similar(&locked.models, name));
+            || self.models_without_key.iter().find_map(|(_, locked)| first_similar(&locked.models, name));
         let similar = exact.or_else(first);
         if let Some(facts) = similar {
             return self.missing(&facts.provider, &facts.id);

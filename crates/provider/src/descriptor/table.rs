@@ -74,7 +74,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
         "https://api.openai.com/v1",
         "platform.openai.com/api-keys",
-        Compat::OPENAI,
+        Compat::COMMON,
     )),
     ProviderDescriptor {
         key_header: KeyHeader::XGoogApiKey,
@@ -205,7 +205,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
             ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_BASE_URL"),
             "",
             "learn.microsoft.com/azure/ai-foundry/openai",
-            Compat::OPENAI,
+            Compat::COMMON,
         )
     },
     messages(
