@@ -14,11 +14,11 @@ mod file_lock;
 mod hooks;
 mod import_dirs;
 mod invalid;
+mod listed_models;
 mod mcp;
 mod mcp_logins;
 mod models;
 mod rules;
-mod seen_models;
 mod trust;
 
 use std::collections::BTreeMap;
@@ -48,12 +48,12 @@ pub use error::ConfigError;
 use error::{read, unreadable};
 pub use import_dirs::ImportDirs;
 pub use invalid::WrongSetting;
+use listed_models::ListedModels;
+pub use listed_models::store_listed_models;
 pub use mcp::ServerFile;
 pub use mcp_logins::McpLogins;
 pub use models::{ConfigKey, UserProvider};
 pub use rules::{RulesChange, add_rules, remove_rule};
-use seen_models::SeenModels;
-pub use seen_models::store_seen_models;
 pub use trust::{Project, TrustAnswer, TrustStore};
 
 /// A setting's value on the command line.
@@ -129,7 +129,7 @@ pub struct Config {
     keys: BTreeMap<String, SecretString>,
     /// The providers of `models.json`.
     models: BTreeMap<String, UserProvider>,
-    seen_models: SeenModels,
+    listed_models: ListedModels,
 }
 
 impl Config {
@@ -144,7 +144,7 @@ impl Config {
         warnings.extend(auth_warnings);
         let models = models::load(&folders.models(), &environment)?;
         warnings.extend(models.warnings);
-        let seen_models = seen_models::load(&folders.seen_models());
+        let listed_models = listed_models::load(&folders.listed_models());
         let mut settings = Settings::default();
         let user_path = folders.config.join("settings.json");
         let mut messages = FileMessages { warnings, ..FileMessages::default() };
@@ -190,7 +190,7 @@ impl Config {
             environment,
             keys,
             models: models.providers,
-            seen_models,
+            listed_models,
         })
     }
 
@@ -215,8 +215,8 @@ impl Config {
         secret.map(|(name, _)| name.clone()).collect()
     }
 
-    /// The key and server of a provider: the key of `models.json`, of the provider's variable (`ANTHROPIC_API_KEY`) or of
-    /// `auth.json`, the server of its variable (`ANTHROPIC_BASE_URL`) or of `models.json`. `None` if there is neither.
+    /// The key and server of a provider: those of `models.json`, else of the provider's variables (`ANTHROPIC_API_KEY`,
+    /// `ANTHROPIC_BASE_URL`), else the key of `auth.json`. `None` if there is neither.
     #[must_use]
     pub fn access(&self, provider: &str) -> Option<ConfigAccess> {
         let user = self.models.get(provider);
@@ -225,11 +225,20 @@ impl Config {
         let key = user.and_then(|user| user.key.clone());
         let key =
             key.or_else(|| variable().or_else(|| self.keys.get(provider).cloned()).map(ConfigKey::Value));
-        let server_variable =
-            ProviderDescriptor::find(provider).map(|descriptor| descriptor.base_url_variable);
-        let base_url = server_variable.and_then(|name| self.environment.value(name)).map(str::to_owned);
-        let base_url = base_url.or_else(|| user.and_then(|user| user.base_url.clone()));
+        let descriptor = ProviderDescriptor::find(provider);
+        let variable_url = || self.environment.value(descriptor?.base_url_variable).map(str::to_owned);
+        let base_url = user.and_then(|user| user.base_url.clone()).or_else(variable_url);
         (key.is_some() || base_url.is_some()).then_some(ConfigAccess { key, base_url })
+    }
+
+    /// The variables that hold API keys, including those that `models.json` names.
+    #[must_use]
+    pub fn key_variables(&self) -> Vec<String> {
+        let own = self
+            .models
+            .iter()
+            .flat_map(|(name, user)| std::iter::once(key_name(name)).chain(user.variables.iter().cloned()));
+        key_names().into_iter().chain(own).collect()
     }
 
     /// What `models.json` says about a provider.
@@ -240,8 +249,8 @@ impl Config {
 
     /// The models that a provider's server listed when it was last asked.
     #[must_use]
-    pub fn seen_models(&self, provider: &str) -> &[ListedModel] {
-        self.seen_models.of(provider)
+    pub fn listed_models(&self, provider: &str) -> &[ListedModel] {
+        self.listed_models.of(provider)
     }
 
     /// The providers of `models.json` that tiller doesn't know itself.
@@ -379,8 +388,7 @@ const FOREIGN_KEYS: [&str; 6] = [
 ];
 
 /// The variables that hold API keys, including those of providers that tiller doesn't support.
-#[must_use]
-pub fn key_names() -> Vec<String> {
+fn key_names() -> Vec<String> {
     let known = PROVIDERS.iter().chain(LOCAL_SERVERS).map(|provider| provider.key_variable);
     known.chain(FOREIGN_KEYS).map(str::to_owned).collect()
 }

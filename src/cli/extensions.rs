@@ -9,7 +9,7 @@ use super::wiring::{self, OpenedLog};
 use crate::agent::extension::Extensions;
 use crate::agent::extension::command_hook::HookEnvironment;
 use crate::agent::extension::process::{Launch, ProcessOptions, StartPermission};
-use crate::config::{Config, Project, key_names};
+use crate::config::{Config, Project};
 
 /// Starts every extension: the user's first, each group in order of name.
 pub(super) async fn start(
@@ -62,7 +62,7 @@ fn hook_environment(
     Ok(HookEnvironment {
         runner: wiring::command_runner(config)?,
         cwd: cwd.to_owned(),
-        withheld_variables: config.secret_names().into_iter().chain(key_names()).collect(),
+        withheld_variables: config.secret_names().into_iter().chain(config.key_variables()).collect(),
         variables: vec![variable("CLAUDE_PROJECT_DIR"), variable("TILLER_PROJECT_DIR")],
     })
 }

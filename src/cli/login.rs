@@ -230,7 +230,8 @@ fn removal_hint(source: &str) -> String {
 }
 
 fn resolve_provider(name_argument: &str) -> Result<&'static ProviderDescriptor, CliFailure> {
-    ProviderDescriptor::find(name_argument).ok_or_else(|| {
+    let provider = ProviderDescriptor::find(name_argument).filter(|provider| !provider.is_local());
+    provider.ok_or_else(|| {
         let names: Vec<&str> = descriptor::names().collect();
         CliFailure::usage(anyhow!("unknown provider `{name_argument}`"))
             .hint(format!("providers that take a key: {}", names.join(", ")))

@@ -18,7 +18,7 @@ pub(super) use self::models::{ModelList, connect_provider, key_variables, list_s
 pub(super) use self::options::{command_runner, output_limits, policy, runner, sandbox};
 pub(super) use self::session::{OpenedLog, SessionChoice, manager, open};
 
-use self::models::AskLocal;
+use self::models::LocalProbe;
 use self::session::SessionStart;
 use super::add_dir::{self, AddedFolder};
 use super::args::CliArgs;
@@ -63,7 +63,7 @@ pub(super) fn assemble(
     let protected = config.protected_paths(&cwd);
     notices.extend(home_notice(&protected, &cwd));
     let SessionStart { writer, pick, .. } = start;
-    let providers = models::providers(arguments, config, AskLocal::IfNeeded)?;
+    let providers = models::providers(arguments, config, LocalProbe::IfNeeded)?;
     let providers = models::scoped(providers, config, &mut notices);
     let added = add_dir::folders(&arguments.environment.add_dir, &cwd)?;
     let chosen = models::model(arguments, config, &providers, front)?;

@@ -67,8 +67,8 @@ impl Folders {
 
     /// The path of the file of models that servers listed.
     #[must_use]
-    pub fn seen_models(&self) -> PathBuf {
-        self.state.join("models.json")
+    pub fn listed_models(&self) -> PathBuf {
+        self.state.join("listed-models.json")
     }
 
     /// The path of the file of API keys.

@@ -33,8 +33,10 @@ pub struct UserProvider {
     pub key: Option<ConfigKey>,
     /// Headers of every request.
     pub headers: Vec<(String, SecretString)>,
-    /// What the server accepts.
+    /// Parameters that the server accepts.
     pub compat: CompatOverrides,
+    /// The variables that the entry names.
+    pub variables: Vec<String>,
     models: Vec<ModelEntry>,
 }
 
@@ -87,9 +89,14 @@ pub(super) fn load(path: &Path, environment: &Environment) -> Result<UserModels,
     if !path.exists() {
         return Ok(UserModels::default());
     }
-    let file: Value =
-        serde_json::from_str(&read(path)?).map_err(|error| ConfigError::not_json(path, &error))?;
     let mut models = UserModels::default();
+    let file: Value = match serde_json::from_str(&read(path)?) {
+        Ok(file) => file,
+        Err(error) => {
+            models.warnings.push(format!("{}; it is ignored", ConfigError::not_json(path, &error)));
+            return Ok(models);
+        }
+    };
     let no_providers = Map::new();
     let providers = file["providers"].as_object().unwrap_or_else(|| {
         models.warnings.push(format!("{}: no object `providers`", path.display()));
@@ -129,6 +136,8 @@ fn problem_of(name: &str, entry: &Value) -> String {
 
 /// Resolves the values of an entry, and returns the problem of one that can't be resolved.
 fn resolve(entry: ProviderEntry, environment: &Environment) -> (UserProvider, Option<String>) {
+    let texts = entry.api_key.iter().chain(entry.headers.values());
+    let variables = texts.filter_map(|text| variable_of(text, environment)).map(str::to_owned).collect();
     let mut problem = None;
     let mut key = None;
     match entry.api_key.map(|text| resolve_text(&text, environment)) {
@@ -145,7 +154,15 @@ fn resolve(entry: ProviderEntry, environment: &Environment) -> (UserProvider, Op
         }
     }
     let ProviderEntry { base_url, api, compat, models, .. } = entry;
-    (UserProvider { base_url, api, key, headers, compat, models }, problem)
+    (UserProvider { base_url, api, key, headers, compat, variables, models }, problem)
+}
+
+/// Returns the variable that a text names.
+fn variable_of<'a>(text: &'a str, environment: &Environment) -> Option<&'a str> {
+    match text.strip_prefix('$') {
+        Some(name) => Some(name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name)),
+        None => environment.value(text).map(|_| text),
+    }
 }
 
 /// Resolves `!COMMAND`, `$NAME`, `${NAME}` and, as in pi, the bare name of a variable that is set; other text stands for
@@ -155,11 +172,12 @@ fn resolve_text(text: &str, environment: &Environment) -> Result<ConfigKey, Stri
         return Ok(ConfigKey::Command(command.trim().to_owned()));
     }
     let value = |text: &str| ConfigKey::Value(SecretString::from(text.to_owned()));
-    let Some(name) = text.strip_prefix('$') else {
-        return Ok(value(environment.value(text).unwrap_or(text)));
-    };
-    let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name);
-    environment.value(name).map(value).ok_or_else(|| format!("the variable {name} is not set"))
+    match variable_of(text, environment) {
+        None => Ok(value(text)),
+        Some(name) => {
+            environment.value(name).map(value).ok_or_else(|| format!("the variable {name} is not set"))
+        }
+    }
 }
 
 impl UserProvider {
@@ -200,7 +218,10 @@ impl ModelEntry {
                 None => base.image_input,
             },
             price: price.or(base.price),
-            compat: self.compat.map(|overrides| overrides.apply(compat)).or(base.compat),
+            compat: self
+                .compat
+                .map(|overrides| overrides.apply(base.compat.unwrap_or(compat)))
+                .or(base.compat),
             ..base
         }
     }

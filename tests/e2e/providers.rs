@@ -8,7 +8,8 @@ use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 
 use crate::sandbox::Sandbox;
 
-const KEY: &str = "sk-very-secret-key-0123456789";
+/// Not in a form that is recognized as a key.
+const KEY: &str = "very-secret-words-0123456789";
 
 fn answer(text: &str) -> Reply {
     Reply::answer([AnswerPart::text(text)])
@@ -70,11 +71,32 @@ fn named_local_server_is_asked_for_its_models() {
     );
     assert_eq!(requests[1].body["model"], "qwen");
 
-    let sandbox = sandbox.with_variable("VLLM_BASE_URL", "http://127.0.0.1:9/v1");
+    let resumed = sandbox.with_variable("VLLM_BASE_URL", "http://127.0.0.1:9/v1");
+    let cloud =
+        resumed.with_variable("ANTHROPIC_API_KEY", "k").with_variable("ANTHROPIC_BASE_URL", &server.url);
+    let output = cloud.run(&["-p", "-c", "go on"]);
+    assert_eq!(output.code, Some(1), "{}", output.out);
+    assert_eq!(server.requests().len(), 2, "what was said to a local model isn't sent elsewhere");
+    let sandbox = cloud;
     let output = sandbox.run(&["-p", "--provider", "vllm", "hello"]);
     assert_eq!(output.code, Some(2));
     assert!(output.err.contains("vLLM doesn't answer"), "{}", output.err);
     assert!(output.err.contains("VLLM_BASE_URL"), "{}", output.err);
+}
+
+#[test]
+fn local_server_is_used_where_nothing_else_is_usable() {
+    let list = r#"{"data": [{"id": "qwen", "max_model_len": 40000}]}"#;
+    let server = MockServer::start([Reply::status(200, list), answer("Hi.")]);
+    let nobody = "http://127.0.0.1:9/v1";
+    let sandbox = Sandbox::new()
+        .with_variable("TILLER_LOCAL_SERVERS", "on")
+        .with_variable("OLLAMA_BASE_URL", nobody)
+        .with_variable("LMSTUDIO_BASE_URL", nobody)
+        .with_variable("LLAMACPP_BASE_URL", nobody)
+        .with_variable("VLLM_BASE_URL", &format!("{}/v1", server.url));
+    let output = sandbox.run(&["-p", "hello"]);
+    assert_eq!((output.out.as_str(), output.code), ("Hi.\n", Some(0)), "{}", output.err);
 }
 
 #[test]
@@ -100,7 +122,12 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn key_gets_nowhere_in_a_run_that_fails_in_every_way() {
-    let quoted = |status: u16| Reply::status(status, &format!(r#"{{"error": {{"message": "no: {KEY}"}}}}"#));
+    let quoted = |status: u16| {
+        Reply::status(
+            status,
+            &format!(r#"{{"error": {{"message": "no: {KEY} another-secret-value-987654"}}}}"#),
+        )
+    };
     let replies = [
         quoted(500),
         Reply::status(307, "").header("location", &format!("http://elsewhere/?key={KEY}")),
@@ -115,15 +142,21 @@ fn key_gets_nowhere_in_a_run_that_fails_in_every_way() {
     ];
     let count = replies.len();
     let server = MockServer::start(replies);
-    let sandbox = Sandbox::new()
-        .with_variable("OPENAI_API_KEY", KEY)
-        .with_variable("OPENAI_BASE_URL", &format!("{}/v1", server.url))
-        .with_variable("TILLER_RETRY_MAX", "0")
-        .with_variable("TILLER_LOG", "trace");
+    let sandbox = Sandbox::new().with_variable("TILLER_RETRY_MAX", "0").with_variable("TILLER_LOG", "trace");
+    let command = format!("!printf {}; printf {}", &KEY[..10], &KEY[10..]);
+    let header = "another-secret-value-987654";
+    write_models(
+        &sandbox,
+        &json!({ "work": {
+            "baseUrl": format!("{}/v1", server.url), "api": "openai-completions", "apiKey": command,
+            "headers": { "x-token": "$WORK_TOKEN" }, "models": [{ "id": "coder" }],
+        } }),
+    );
+    let sandbox = sandbox.with_variable("WORK_TOKEN", header);
     let mut printed = String::new();
     for number in 0..count {
         let trace = sandbox.home().join(format!("trace-{number}.jsonl")).display().to_string();
-        let fixed = ["--mode", "json", "--trace", &trace, "--model", "gpt-4.1", "hello"];
+        let fixed = ["--mode", "json", "--trace", &trace, "--model", "work/coder", "hello"];
         let resume = if number == 0 { &[][..] } else { &["-c"] };
         let output = sandbox.run(&[&fixed, resume].concat());
         assert_eq!(output.code, Some(1), "{}", output.err);
@@ -135,11 +168,12 @@ fn key_gets_nowhere_in_a_run_that_fails_in_every_way() {
     let log = sandbox.logs()[0].display().to_string();
     let exported = sandbox.run(&["sessions", "export", &log, "--output", &html]);
     assert_eq!(exported.code, Some(0), "{}", exported.err);
-    assert!(printed.contains("[key]") && !printed.contains(KEY), "{printed}");
+    assert!(printed.contains("[key]") && !printed.contains(KEY) && !printed.contains(header), "{printed}");
     let written: Vec<PathBuf> = [sandbox.home(), sandbox.project()].into_iter().flat_map(files).collect();
     assert!(written.len() > 3, "{written:?}");
     for path in written {
         let bytes = fs::read(&path).unwrap();
-        assert!(!String::from_utf8_lossy(&bytes).contains(KEY), "{}", path.display());
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains(KEY) && !text.contains(header), "{}", path.display());
     }
 }

@@ -28,8 +28,6 @@ pub struct Compat {
     pub result_name: bool,
     /// True if a user message may not follow a result: a short answer is put between them.
     pub answer_after_results: bool,
-    /// True if the content of an answer without text has to be empty instead of `null`.
-    pub empty_content: bool,
     /// True if `prompt_cache_key` is accepted.
     pub cache_key: bool,
     /// Beginnings of the ids of models whose text may be marked with Anthropic's `cache_control`.
@@ -87,7 +85,6 @@ impl Compat {
         tool_choice_none: true,
         result_name: false,
         answer_after_results: false,
-        empty_content: false,
         cache_key: false,
         cache_marks: &[],
     };

@@ -31,6 +31,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn wire_format_depends_on_the_host() {
+        let openai = ProviderDescriptor::find("openai").unwrap();
+        let format = |url: &str| openai.wire_format_at(&openai.endpoint(Some(url)));
+        for url in ["https://api.openai.com/v1/", "https://eu.api.openai.com/v1"] {
+            assert_eq!(format(url), WireFormat::OpenAiResponses, "{url}");
+        }
+        for url in
+            ["http://localhost:8080/v1", "https://fakeapi.openai.com.example/v1", "https://notapi.openai.com"]
+        {
+            assert_eq!(format(url), WireFormat::OpenAiChat, "{url}");
+        }
+    }
+
+    #[test]
     fn descriptor_names_and_variables_are_unique() {
         let all: Vec<_> = PROVIDERS.iter().chain(LOCAL_SERVERS).collect();
         for (at, provider) in all.iter().enumerate() {

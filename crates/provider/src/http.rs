@@ -175,7 +175,7 @@ impl Wire {
             _ => {
                 let fault = parse_error(response).await;
                 if let (FailureKind::Auth, Some(key)) = (fault.failure, &self.endpoint.key) {
-                    key.forget();
+                    key.refuse();
                 }
                 Err(fault)
             }

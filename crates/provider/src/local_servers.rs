@@ -123,7 +123,8 @@ impl ServerClient {
 
     async fn llamacpp(&self) -> Option<Vec<ListedModel>> {
         let properties = self.get("/props").await?;
-        let window = properties["default_generation_settings"]["n_ctx"].as_u64()?;
+        let window =
+            properties["default_generation_settings"]["n_ctx"].as_u64().filter(|window| *window > 0)?;
         let images = properties["modalities"]["vision"].as_bool();
         let models = parse_page(&self.get("/v1/models").await?)?.models;
         let with_window = |model: ListedModel| ListedModel { window: Some(Tokens(window)), images, ..model };

@@ -10,7 +10,7 @@ use crate::cli::failure::{CliFailure, DONE, FAILED};
 use crate::cli::stdout::print_text;
 use crate::cli::trust::{self, TrustPrompt};
 use crate::cli::wiring;
-use crate::config::store_seen_models;
+use crate::config::store_listed_models;
 use crate::provider::catalog;
 use crate::provider::model_list::{self, ListedModel};
 
@@ -34,7 +34,7 @@ pub(in crate::cli) fn run(arguments: &CliArgs, provider: Option<&str>) -> Result
     for (endpoint, format) in servers {
         match runtime.block_on(model_list::fetch(&endpoint, format)) {
             Ok(models) => {
-                print_text(&summary(&endpoint.name, &models, config.seen_models(&endpoint.name)))?;
+                print_text(&summary(&endpoint.name, &models, config.listed_models(&endpoint.name)))?;
                 lists.insert(endpoint.name, models);
             }
             Err(error) => {
@@ -43,7 +43,7 @@ pub(in crate::cli) fn run(arguments: &CliArgs, provider: Option<&str>) -> Result
             }
         }
     }
-    store_seen_models(&config.folders.seen_models(), lists).map_err(CliFailure::run)?;
+    store_listed_models(&config.folders.listed_models(), lists).map_err(CliFailure::run)?;
     Ok(code)
 }
 

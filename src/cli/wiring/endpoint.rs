@@ -9,7 +9,7 @@ use crate::cli::args::CliArgs;
 use crate::config::{Config, ConfigKey};
 use crate::provider::compat::Compat;
 use crate::provider::descriptor::{ProviderDescriptor, WireFormat};
-use crate::provider::{ApiKey, Endpoint};
+use crate::provider::{ApiKey, Endpoint, ModelFacts, catalog};
 
 /// Returns a provider's endpoint with its key, if it has one; `None` without a server.
 pub(super) fn endpoint(arguments: &CliArgs, config: &Config, name: &str) -> Option<Endpoint> {
@@ -23,8 +23,9 @@ pub(super) fn endpoint(arguments: &CliArgs, config: &Config, name: &str) -> Opti
     };
     if let Some(user) = config.user_provider(name) {
         endpoint.headers.clone_from(&user.headers);
-        let own_format = user.api.filter(|_| ProviderDescriptor::find(name).is_none());
-        endpoint.key_header = own_format.map_or(endpoint.key_header, WireFormat::key_header);
+        let usual = ProviderDescriptor::find(name).map(|descriptor| descriptor.wire_format_at(&endpoint));
+        let other_format = user.api.filter(|api| usual != Some(*api));
+        endpoint.key_header = other_format.map_or(endpoint.key_header, WireFormat::key_header);
     }
     if let Some(seconds) = config.settings.request_first_byte_s() {
         endpoint.timeouts.first_byte = Duration::from_secs(seconds);
@@ -57,4 +58,22 @@ pub(super) fn is_named(config: &Config, provider: &str) -> bool {
 pub(super) fn compat(config: &Config, provider: &str) -> Compat {
     let usual = ProviderDescriptor::find(provider).map_or(Compat::COMMON, |descriptor| descriptor.compat);
     config.user_provider(provider).map_or(usual, |user| user.compat.apply(usual))
+}
+
+/// Lists the models that are known without asking the server: those of `models.json` first, then the catalog's, then
+/// those that the server listed when it was last asked.
+pub(super) fn listed_models(config: &Config, provider: &str, compat: Compat) -> Vec<ModelFacts> {
+    let own = config.user_provider(provider).into_iter().flat_map(|user| user.models(provider, compat));
+    let seen = config.listed_models(provider).iter().map(|model| model.facts(provider)).collect();
+    merge(merge(own.collect(), catalog::list_models(provider)), seen)
+}
+
+/// Appends the models that aren't among the first ones.
+pub(super) fn merge(mut models: Vec<ModelFacts>, others: Vec<ModelFacts>) -> Vec<ModelFacts> {
+    for facts in others {
+        if models.iter().all(|other| other.id != facts.id) {
+            models.push(facts);
+        }
+    }
+    models
 }

@@ -1,32 +1,45 @@
 //! Model servers on this machine.
 
 use std::thread;
+use std::time::Duration;
 
-use super::endpoint::endpoint;
+use tokio::time::timeout;
+
+use super::endpoint::{compat, endpoint, listed_models, merge, wire_format};
 use crate::agent::{AgentSession, ProviderChange};
 use crate::cli::args::CliArgs;
 use crate::cli::run_input::RunInput;
 use crate::config::Config;
+use crate::provider::ModelFacts;
 use crate::provider::descriptor::{LOCAL_SERVERS, ProviderDescriptor};
 use crate::provider::local_servers::find_all;
 use crate::setting::Switch;
 
-/// Asks all local servers for their models. Those that don't answer are left out.
-async fn find(arguments: &CliArgs, config: &Config) -> Vec<ProviderChange> {
+/// Time for all local servers to answer at the start.
+const START: Duration = Duration::from_secs(1);
+
+/// Asks local servers for their models: all, or those of these names. Those that don't answer are left out.
+async fn find(arguments: &CliArgs, config: &Config, names: Option<&[&str]>) -> Vec<ProviderChange> {
+    let wanted = LOCAL_SERVERS.iter().filter(|server| names.is_none_or(|names| names.contains(&server.name)));
     let endpoint = |server: &ProviderDescriptor| endpoint(arguments, config, server.name);
-    let servers = LOCAL_SERVERS.iter().filter_map(|server| Some((server, endpoint(server)?.base_url)));
-    let found = find_all(servers).await.into_iter();
-    let connected = found.filter_map(|(server, models)| {
-        Some(ProviderChange::Add(server.connect(endpoint(server)?).ok()?, models))
-    });
-    connected.collect()
+    let found = find_all(wanted.filter_map(|server| Some((server, endpoint(server)?.base_url)))).await;
+    let connect = |(server, found): (&ProviderDescriptor, Vec<ModelFacts>)| {
+        let (endpoint, compat) = (endpoint(server)?, compat(config, server.name));
+        let models = merge(listed_models(config, server.name, compat), found);
+        Some(ProviderChange::Add(wire_format(config, &endpoint)?.connect(endpoint, compat).ok()?, models))
+    };
+    found.into_iter().filter_map(connect).collect()
 }
 
-/// As [`find`], for code that isn't async.
-pub(super) fn find_blocking(arguments: &CliArgs, config: &Config) -> Vec<ProviderChange> {
+/// As [`find`], for the start of a session, which isn't async and doesn't wait for long.
+pub(super) fn find_at_start(
+    arguments: &CliArgs,
+    config: &Config,
+    names: Option<&[&str]>,
+) -> Vec<ProviderChange> {
     let ask = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-        Some(runtime.block_on(find(arguments, config)))
+        runtime.block_on(async { timeout(START, find(arguments, config, names)).await.ok() })
     };
     // A runtime can't be entered from within another one.
     thread::scope(|scope| scope.spawn(ask).join().ok().flatten()).unwrap_or_default()
@@ -39,7 +52,7 @@ pub(in crate::cli) fn add_local_models(input: &RunInput, agent: AgentSession) {
     }
     let input = input.clone();
     tokio::spawn(async move {
-        for change in find(&input.arguments, &input.config).await {
+        for change in find(&input.arguments, &input.config, None).await {
             // The session may have been closed meanwhile.
             if agent.change_provider(change).await.is_err() {
                 return;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 
-use super::endpoint::{compat, endpoint, is_named, wire_format};
+use super::endpoint::{compat, endpoint, is_named, listed_models, wire_format};
 use super::local_models;
 use crate::agent::{FirstModel, ModelChoice, ProviderChange};
 use crate::cli::args::CliArgs;
@@ -12,13 +12,11 @@ use crate::cli::failure::{CliFailure, USAGE};
 use crate::cli::frontend::FrontEnd;
 use crate::config::{self, Config};
 use crate::message::ThinkingLevel;
-use crate::provider::compat::Compat;
 use crate::provider::demo::{self, Demo};
 use crate::provider::descriptor::{self, LOCAL_SERVERS, PROVIDERS, ProviderDescriptor, WireFormat};
 use crate::provider::scripted::{self, Scripted};
 use crate::provider::{
     Endpoint, FactSource, FailureKind, Model, ModelError, ModelFacts, ProviderError, ProviderRegistry,
-    catalog,
 };
 use crate::setting::Switch;
 use crate::unit::Tokens;
@@ -44,7 +42,7 @@ pub(super) fn scoped(
 pub(super) fn providers(
     arguments: &CliArgs,
     config: &Config,
-    ask: AskLocal,
+    probe: LocalProbe,
 ) -> Result<ProviderRegistry, CliFailure> {
     let mut providers = ProviderRegistry::default();
     if let Some(window) = config.settings.window() {
@@ -68,8 +66,8 @@ pub(super) fn providers(
             Err(error) => providers.add_misconfigured(&error, listed()),
         }
     }
-    if needs_local(config, &providers, ask) {
-        for change in local_models::find_blocking(arguments, config) {
+    if let Some(names) = local_servers_to_ask(config, &providers, probe) {
+        for change in local_models::find_at_start(arguments, config, names.as_deref()) {
             if let ProviderChange::Add(provider, models) = change {
                 providers.add(provider, models);
             }
@@ -89,28 +87,35 @@ pub(super) fn providers(
     Ok(providers)
 }
 
-/// When the model servers of this machine are asked before the start goes on; a session asks them again in the
-/// background.
+/// Which model servers of this machine are asked before the start goes on; a session asks all of them later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cli) enum AskLocal {
-    /// In any case.
-    Always,
-    /// If a model of theirs is named, or no other is usable.
+pub(in crate::cli) enum LocalProbe {
+    /// All of them.
+    All,
+    /// All of them if no other model is usable, else those that are named.
     IfNeeded,
 }
 
-fn needs_local(config: &Config, providers: &ProviderRegistry, ask: AskLocal) -> bool {
+/// Returns the names of the servers to ask: `None` asks none, `Some(None)` all.
+fn local_servers_to_ask(
+    config: &Config,
+    providers: &ProviderRegistry,
+    probe: LocalProbe,
+) -> Option<Option<Vec<&'static str>>> {
     let settings = &config.settings;
+    let has_nothing_else = providers.is_empty() && settings.provider().is_none();
+    if settings.local_servers() == Switch::On && (probe == LocalProbe::All || has_nothing_else) {
+        return Some(None);
+    }
     let fallback = settings.fallback().unwrap_or_default().iter().map(String::as_str);
     let models: Vec<&str> = settings.model().into_iter().chain(fallback).collect();
-    let is_named = |server: &ProviderDescriptor| {
+    let is_named = |server: &&ProviderDescriptor| {
         let is_of_server =
             |model: &&str| model.split_once('/').is_some_and(|(provider, _)| provider == server.name);
         settings.provider() == Some(server.name) || models.iter().any(is_of_server)
     };
-    let has_nothing_else = providers.is_empty() && config.settings.provider().is_none();
-    let may_look = config.settings.local_servers() == Switch::On;
-    may_look && (ask == AskLocal::Always || has_nothing_else) || LOCAL_SERVERS.iter().any(is_named)
+    let named: Vec<&str> = LOCAL_SERVERS.iter().filter(is_named).map(|server| server.name).collect();
+    (!named.is_empty()).then_some(Some(named))
 }
 
 fn is_local(provider: &str) -> bool {
@@ -135,6 +140,13 @@ pub(in crate::cli) fn connect_provider(
         hint: None,
     };
     let endpoint = endpoint(arguments, config, name).ok_or_else(|| incomplete("baseUrl"))?;
+    if endpoint.base_url.is_empty() {
+        let variable = ProviderDescriptor::find(name).map_or("baseUrl", |known| known.base_url_variable);
+        return Err(ProviderError {
+            message: format!("set {variable} to its address"),
+            ..incomplete("baseUrl")
+        });
+    }
     let format = wire_format(config, &endpoint).ok_or_else(|| incomplete("api"))?;
     let compat = compat(config, name);
     Ok(ProviderChange::Add(format.connect(endpoint, compat)?, listed_models(config, name, compat)))
@@ -152,20 +164,6 @@ pub(in crate::cli) fn list_servers(arguments: &CliArgs, config: &Config) -> Vec<
     usable.filter_map(server).collect()
 }
 
-/// Lists the models that are known without asking the server: those of `models.json` first, then the catalog's, then
-/// those that the server listed when it was last asked.
-fn listed_models(config: &Config, provider: &str, compat: Compat) -> Vec<ModelFacts> {
-    let own = config.user_provider(provider).into_iter().flat_map(|user| user.models(provider, compat));
-    let seen = config.seen_models(provider).iter().map(|model| model.facts(provider));
-    let mut models: Vec<ModelFacts> = Vec::new();
-    for facts in own.chain(catalog::list_models(provider)).chain(seen) {
-        if models.iter().all(|other| other.id != facts.id) {
-            models.push(facts);
-        }
-    }
-    models
-}
-
 /// The models that can be selected.
 pub(in crate::cli) struct ModelList {
     pub(in crate::cli) providers: ProviderRegistry,
@@ -175,7 +173,7 @@ pub(in crate::cli) struct ModelList {
 
 /// Lists the models of the catalog and of the configured providers.
 pub(in crate::cli) fn named_models(arguments: &CliArgs, config: &Config) -> Result<ModelList, CliFailure> {
-    let providers = providers(arguments, config, AskLocal::Always)?;
+    let providers = providers(arguments, config, LocalProbe::All)?;
     let query = config.settings.model();
     let resolved = query.and_then(|query| match config.settings.provider() {
         Some(provider) => in_provider(&providers, provider, query).ok().map(|(model, ..)| model),

@@ -10,7 +10,7 @@ use crate::agent::{AgentOptions, AnswerOptions, ToolOffer, TurnOptions};
 use crate::cli::args::CliArgs;
 use crate::cli::failure::CliFailure;
 use crate::cli::frontend::FrontEnd;
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::policy::{AskBehavior, Policy, SandboxStrength};
 use crate::process::{NetworkAccess, Runner, SandboxSupport};
 use crate::protected_path::ProtectedPaths;
@@ -42,7 +42,7 @@ pub(in crate::cli) fn command_runner(config: &Config) -> Result<Runner, CliFailu
         runner = runner.with_prefix(prefix);
     }
     if settings.bash_inherit_keys() == Switch::Off {
-        runner = runner.without_variables(config::key_names());
+        runner = runner.without_variables(config.key_variables());
     }
     Ok(runner)
 }

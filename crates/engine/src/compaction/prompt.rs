@@ -127,7 +127,7 @@ impl RenderedRequest {
             tool_choice: ToolChoice::Auto,
             max_tokens: self.max_tokens,
             temperature: None,
-            thinking: ThinkingLevel::Off,
+            thinking: model.clamp(ThinkingLevel::Off),
             cache_key: None,
         }
     }

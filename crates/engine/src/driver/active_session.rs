@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tiller_core::id::EntryId;
 use tiller_core::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
 use tiller_core::unit::{Tokens, UnixMs};
+use tiller_provider::descriptor::ProviderDescriptor;
 use tiller_provider::{Model, ModelFacts, ProviderRegistry};
 use tiller_session::context::{Projection, RequestMessages};
 use tiller_session::entry::TillerEntry;
@@ -117,7 +118,8 @@ impl ActiveSession {
         if model == ModelChoice::Log {
             match providers.exact(&named) {
                 Ok(model) => self.set_model(model),
-                Err(error) if providers.can_stand_in(&self.model) => {
+                // What was said to a model on this machine isn't sent to another provider unasked.
+                Err(error) if !is_local(&named) && providers.can_stand_in(&self.model) => {
                     notice = Some(format!("{error}; continuing with {}", self.model.reference()));
                 }
                 Err(error) => {
@@ -306,6 +308,10 @@ impl ActiveSession {
 }
 
 /// Returns whether an entry changes the projection by more than a message at its end.
+fn is_local(model: &ModelRef) -> bool {
+    ProviderDescriptor::find(&model.provider).is_some_and(ProviderDescriptor::is_local)
+}
+
 fn changes_projection(body: &EntryBody) -> bool {
     matches!(body, EntryBody::ContextEdit { .. } | EntryBody::Compaction(_) | EntryBody::CustomMessage { .. })
 }

@@ -1,5 +1,6 @@
-//! What tiller knows of one provider.
+//! Facts about one provider: server, key, wire format.
 
+use reqwest::Url;
 use serde::Deserialize;
 
 use crate::Endpoint;
@@ -43,8 +44,8 @@ pub struct ProviderDescriptor {
     /// The format of requests and answers.
     pub wire_format: WireFormat,
     /// The format at a server that the user names.
-    pub wire_format_elsewhere: WireFormat,
-    /// What its server accepts, where that is Chat Completions.
+    pub custom_server_format: WireFormat,
+    /// Parameters that its server accepts, where that is Chat Completions.
     pub compat: Compat,
     /// The command that has a local server serve a window of 32,768 tokens; empty for other providers.
     pub window_advice: &'static str,
@@ -70,9 +71,14 @@ impl ProviderDescriptor {
         Endpoint { key_header: self.key_header, ..endpoint }
     }
 
-    /// Returns the wire format at an endpoint.
+    /// Returns the wire format at an endpoint. Subdomains of the usual server are the vendor's regions.
     #[must_use]
     pub fn wire_format_at(&self, endpoint: &Endpoint) -> WireFormat {
-        if endpoint.base_url == self.base_url { self.wire_format } else { self.wire_format_elsewhere }
+        let host = |url: &str| Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
+        let (usual, named) = (host(self.base_url), host(&endpoint.base_url));
+        let is_usual = usual.zip(named).is_some_and(|(usual, named)| {
+            named.strip_suffix(usual.as_str()).is_some_and(|start| start.is_empty() || start.ends_with('.'))
+        });
+        if is_usual { self.wire_format } else { self.custom_server_format }
     }
 }

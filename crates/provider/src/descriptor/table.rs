@@ -21,7 +21,7 @@ const fn chat(
         base_url_variable: variables.1,
         base_url,
         wire_format: WireFormat::OpenAiChat,
-        wire_format_elsewhere: WireFormat::OpenAiChat,
+        custom_server_format: WireFormat::OpenAiChat,
         compat,
         window_advice: "",
     }
@@ -37,7 +37,7 @@ const fn messages(
     ProviderDescriptor {
         key_header: KeyHeader::XApiKey,
         wire_format: WireFormat::AnthropicMessages,
-        wire_format_elsewhere: WireFormat::AnthropicMessages,
+        custom_server_format: WireFormat::AnthropicMessages,
         ..chat(names, variables, base_url, page, Compat::COMMON)
     }
 }
@@ -51,7 +51,7 @@ const COMPLETION_TOKENS: Compat =
     Compat { max_tokens_field: MaxTokensField::MaxCompletionTokens, ..Compat::COMMON };
 
 /// Servers that want the thinking of earlier answers back.
-const THINKING_BACK: Compat = Compat { thinking_field: "reasoning_content", ..Compat::COMMON };
+const RETURNS_THINKING: Compat = Compat { thinking_field: "reasoning_content", ..Compat::COMMON };
 
 /// Routers to the models of other providers.
 const ROUTER: Compat =
@@ -79,7 +79,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
     ProviderDescriptor {
         key_header: KeyHeader::XGoogApiKey,
         wire_format: WireFormat::Gemini,
-        wire_format_elsewhere: WireFormat::Gemini,
+        custom_server_format: WireFormat::Gemini,
         ..chat(
             ("gemini", "Google Gemini"),
             ("GEMINI_API_KEY", "GEMINI_BASE_URL"),
@@ -107,7 +107,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         ("DEEPSEEK_API_KEY", "DEEPSEEK_BASE_URL"),
         "https://api.deepseek.com",
         "platform.deepseek.com/api_keys",
-        Compat { thinking_format: ThinkingFormat::ThinkingTypeAndEffort, ..THINKING_BACK },
+        Compat { thinking_format: ThinkingFormat::ThinkingTypeAndEffort, ..RETURNS_THINKING },
     ),
     chat(
         ("mistral", "Mistral"),
@@ -133,7 +133,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
             max_tokens_field: MaxTokensField::MaxCompletionTokens,
             thinking_format: ThinkingFormat::ThinkingType,
             cache_key: true,
-            ..THINKING_BACK
+            ..RETURNS_THINKING
         },
     ),
     chat(
@@ -144,7 +144,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         Compat {
             thinking_format: ThinkingFormat::ThinkingTypeAndEffort,
             tool_choice_none: false,
-            ..THINKING_BACK
+            ..RETURNS_THINKING
         },
     ),
     chat(
@@ -166,20 +166,13 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         ("FIREWORKS_API_KEY", "FIREWORKS_BASE_URL"),
         "https://api.fireworks.ai/inference/v1",
         "app.fireworks.ai/settings/users/api-keys",
-        THINKING_BACK,
+        RETURNS_THINKING,
     ),
     messages(
         ("minimax", "MiniMax"),
         ("MINIMAX_API_KEY", "MINIMAX_BASE_URL"),
         "https://api.minimax.io/anthropic",
         "platform.minimax.io",
-    ),
-    chat(
-        ("huggingface", "Hugging Face"),
-        ("HF_TOKEN", "HF_BASE_URL"),
-        "https://router.huggingface.co/v1",
-        "huggingface.co/settings/tokens",
-        Compat::COMMON,
     ),
     chat(
         ("nvidia", "NVIDIA NIM"),
@@ -199,7 +192,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
     ProviderDescriptor {
         key_header: KeyHeader::ApiKey,
         wire_format: WireFormat::OpenAiResponses,
-        wire_format_elsewhere: WireFormat::OpenAiResponses,
+        custom_server_format: WireFormat::OpenAiResponses,
         ..chat(
             ("azure", "Azure OpenAI"),
             ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_BASE_URL"),
@@ -213,6 +206,14 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         ("AWS_BEARER_TOKEN_BEDROCK", "BEDROCK_BASE_URL"),
         "https://bedrock-mantle.us-east-1.api.aws/anthropic",
         "docs.aws.amazon.com/bedrock/latest/userguide/api-keys.html",
+    ),
+    // Last, because many set its variable only to download models.
+    chat(
+        ("huggingface", "Hugging Face"),
+        ("HF_TOKEN", "HF_BASE_URL"),
+        "https://router.huggingface.co/v1",
+        "huggingface.co/settings/tokens",
+        Compat::COMMON,
     ),
 ];
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::api_key::ApiKey;
+use crate::error::redact_secrets;
 
 /// Timeout for a connection: longer than any handshake takes.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -121,6 +122,14 @@ impl Endpoint {
             certificates: None,
             timeouts,
         }
+    }
+
+    /// Removes the key and the values of the headers from a text.
+    pub(super) fn redact(&self, text: &str) -> String {
+        let key = self.key.as_ref().and_then(ApiKey::known);
+        let secrets = key.iter().chain(self.headers.iter().map(|(_, value)| value));
+        let without_known = redact_secrets(text, None);
+        secrets.fold(without_known, |text, secret| redact_secrets(&text, Some(secret.expose_secret())))
     }
 
     /// Sets the key.

@@ -4,11 +4,8 @@ use std::error::Error as _;
 
 use reqwest::Url;
 
-use super::api_key::{ApiKey, exposed};
 use super::endpoint::{Endpoint, Timeouts};
-use crate::error::{
-    ConnectionFailure, FailureKind, ProviderError, ProviderFault, Stage, hints, redact_secrets,
-};
+use crate::error::{ConnectionFailure, FailureKind, ProviderError, ProviderFault, Stage, hints};
 
 /// A timeout while waiting for the server.
 #[derive(Clone, Copy)]
@@ -78,8 +75,6 @@ pub(super) fn connection_fault(endpoint: &Endpoint, error: &reqwest::Error, stag
 
 /// Adds the provider's name and the hint to a fault, and removes secrets.
 pub(crate) fn explain(endpoint: &Endpoint, fault: ProviderFault) -> ProviderError {
-    let key = endpoint.key.as_ref().and_then(ApiKey::known);
-    let key = exposed(key.as_ref());
     let hint = fault.hint.or_else(|| {
         let is_present = endpoint.key.is_some();
         let advice = || hints::for_key(&endpoint.name, &endpoint.key_name, is_present);
@@ -88,7 +83,7 @@ pub(crate) fn explain(endpoint: &Endpoint, fault: ProviderFault) -> ProviderErro
     ProviderError {
         provider: endpoint.name.clone(),
         failure: fault.failure,
-        message: redact_secrets(&fault.message, key),
+        message: endpoint.redact(&fault.message),
         hint,
     }
 }

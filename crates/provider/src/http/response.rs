@@ -10,11 +10,10 @@ use reqwest::Response;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use super::api_key::{ApiKey, exposed};
 use super::decode::{Damage, Decode};
 use super::endpoint::Endpoint;
 use super::fault::{ResponseTimeout, connection_fault, explain};
-use crate::error::{ProviderFault, Stage, redact_secrets};
+use crate::error::{ProviderFault, Stage};
 use crate::{FailureKind, ProviderError, ProviderStream, StreamEvent, sse};
 
 /// Maximum content of an answer, in bytes: 64 MiB, far above any model's limit. A server that never ends its answer
@@ -143,11 +142,9 @@ impl<D: Decode + 'static> ResponseStream<D> {
     fn redact_trace(&self, part: StreamEvent) -> StreamEvent {
         match part {
             StreamEvent::Trace { name, data: Value::Object(mut fields) } => {
-                let key = self.endpoint.key.as_ref().and_then(ApiKey::known);
-                let key = exposed(key.as_ref());
                 for value in fields.values_mut() {
                     if let Value::String(text) = value {
-                        *text = redact_secrets(text, key);
+                        *text = self.endpoint.redact(text);
                     }
                 }
                 StreamEvent::Trace { name, data: Value::Object(fields) }

@@ -146,8 +146,7 @@ impl MessageEncoder<'_> {
         if texts.is_empty() && calls.is_empty() {
             return None;
         }
-        let empty = if self.compat.empty_content { json!("") } else { Value::Null };
-        let content = if texts.is_empty() { empty } else { json!(texts.join("\n")) };
+        let content = if texts.is_empty() { Value::Null } else { json!(texts.join("\n")) };
         let mut message = json!({ "role": "assistant", "content": content });
         let thinking: Vec<&str> = answer.content.iter().filter(|_| is_own).filter_map(thinking_of).collect();
         let has_field = !self.compat.thinking_field.is_empty();

@@ -1,4 +1,4 @@
-//! The models that servers listed when `tiller models refresh` last asked them: `models.json` in the state folder.
+//! The models that servers listed when `tiller models refresh` last asked them: `listed-models.json` in the state folder.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,15 +15,15 @@ const LIMIT: u64 = 16 * 1024 * 1024;
 
 /// The lists by provider.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct SeenModels(BTreeMap<String, Vec<ListedModel>>);
+pub(super) struct ListedModels(BTreeMap<String, Vec<ListedModel>>);
 
 /// Reads the lists. A file that can't be read is as good as none: servers tell the same again.
-pub(super) fn load(path: &Path) -> SeenModels {
+pub(super) fn load(path: &Path) -> ListedModels {
     let text = files::read_text(path, LIMIT).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }
 
-impl SeenModels {
+impl ListedModels {
     pub(super) fn of(&self, provider: &str) -> &[ListedModel] {
         self.0.get(provider).map_or(&[], Vec::as_slice)
     }
@@ -33,7 +33,10 @@ impl SeenModels {
 ///
 /// # Errors
 /// If the file can't be written.
-pub fn store_seen_models(path: &Path, lists: BTreeMap<String, Vec<ListedModel>>) -> Result<(), ConfigError> {
+pub fn store_listed_models(
+    path: &Path,
+    lists: BTreeMap<String, Vec<ListedModel>>,
+) -> Result<(), ConfigError> {
     let mut seen = load(path);
     seen.0.extend(lists);
     let text = serde_json::to_string(&seen).unwrap_or_default();
@@ -46,12 +49,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn store_seen_models_keeps_the_lists_of_other_providers() {
+    fn store_listed_models_keeps_the_lists_of_other_providers() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("state/models.json");
+        let path = folder.path().join("state/listed-models.json");
         let list = |id: &str| vec![ListedModel { id: id.to_owned(), ..ListedModel::default() }];
-        store_seen_models(&path, [("a".to_owned(), list("1")), ("b".to_owned(), list("2"))].into()).unwrap();
-        store_seen_models(&path, [("b".to_owned(), list("3"))].into()).unwrap();
+        store_listed_models(&path, [("a".to_owned(), list("1")), ("b".to_owned(), list("2"))].into())
+            .unwrap();
+        store_listed_models(&path, [("b".to_owned(), list("3"))].into()).unwrap();
         let seen = load(&path);
         assert_eq!((seen.of("a"), seen.of("b"), seen.of("c")), (&*list("1"), &*list("3"), &[][..]));
         std::fs::write(&path, "{").unwrap();
