@@ -34,6 +34,7 @@ mod settings;
 mod signals;
 mod start;
 mod startup;
+mod stats;
 mod stdout;
 mod themes;
 mod tool_servers;
@@ -95,6 +96,7 @@ fn dispatch(arguments: CliArgs) -> Result<u8, CliFailure> {
             models::refresh::run(&arguments, provider.as_deref())
         }
         Some(CliCommand::Models { query, json, .. }) => models::run(&arguments, query.as_deref(), *json),
+        Some(CliCommand::Stats { days, json }) => stats::run(&arguments, *days, *json),
         Some(CliCommand::Mcp(command)) => mcp::run(&arguments, command),
         Some(CliCommand::Completions { shell }) => manual::completions(*shell),
         Some(CliCommand::Man) => manual::man_page(),

@@ -260,6 +260,15 @@ pub(super) enum CliCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Show tokens, cache hits and cost of all sessions by day, model and project
+    Stats {
+        /// Number of days, today included
+        #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..))]
+        days: u16,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// List, add, remove and test MCP servers
     #[command(subcommand)]
     Mcp(McpCommand),

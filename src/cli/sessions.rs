@@ -17,17 +17,22 @@ use super::args::{CliArgs, SessionsCommand};
 use super::failure::{CliFailure, DONE};
 use super::{log, startup, wiring};
 use crate::cli::console::stderr_line;
-use crate::config::WrongSetting;
-use crate::session::{DeleteMode, PageRequest, Reader, SessionScope, Visibility};
+use crate::config::{Config, WrongSetting};
+use crate::session::{DeleteMode, PageRequest, Reader, SessionManager, SessionScope, Visibility};
 
-pub(super) fn run(arguments: &CliArgs, command: &SessionsCommand) -> Result<u8, CliFailure> {
-    // Settings of a project can't influence sessions.
+/// Opens the manager of all sessions, without the settings of a project: they can't influence sessions.
+pub(super) fn open_manager(arguments: &CliArgs) -> Result<(Config, SessionManager), CliFailure> {
     let config = startup::config(arguments, None)?;
     let invalid = config.invalid.iter().map(WrongSetting::warning);
     for warning in invalid.chain(log::begin(&config, log::LogTargets::for_command(arguments))) {
         stderr_line!("warning: {warning}");
     }
     let manager = wiring::manager(arguments, &config, startup::cwd(arguments)?);
+    Ok((config, manager))
+}
+
+pub(super) fn run(arguments: &CliArgs, command: &SessionsCommand) -> Result<u8, CliFailure> {
+    let (config, manager) = open_manager(arguments)?;
     let open = |query: &str| -> Result<Reader, CliFailure> { Ok(Reader::open(&manager.find(query)?)?) };
     match command {
         SessionsCommand::List { all, json, limit, offset } => {

@@ -44,7 +44,6 @@ const WORDS: &[(&str, Option<&str>)] = &[
     ("server", Some("tiller --mode rpc")),
     ("session", Some("tiller sessions")),
     ("skills", None),
-    ("stats", Some("tiller sessions show --stats ID")),
     ("status", None),
     ("themes", None),
     ("tools", None),

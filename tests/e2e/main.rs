@@ -52,5 +52,6 @@ mod screen {
 }
 mod session_commands;
 mod shell;
+mod stats;
 mod survival;
 mod trust;

@@ -380,6 +380,15 @@ impl Usage {
         }
     }
 
+    /// Returns the share of the input tokens that the cache had, from 0 to 1; `None` without input.
+    #[must_use]
+    pub fn cache_hit_rate(&self) -> Option<f64> {
+        let input = self.input + self.cache_read + self.cache_write;
+        // Counts of tokens are far below 2^52, from where on f64 isn't exact.
+        #[expect(clippy::cast_precision_loss)]
+        (input.0 > 0).then(|| self.cache_read.0 as f64 / input.0 as f64)
+    }
+
     /// Adds another answer's counts and costs.
     pub fn add(&mut self, other: &Self) {
         self.total_tokens = self.total() + other.total();

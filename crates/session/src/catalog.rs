@@ -2,8 +2,8 @@
 //!
 //! The catalog caches records of logs in a small database next to the session folder. The logs are the truth: without
 //! the file everything works, only slower. A log is read from where the last scan ended, and the newest logs first.
-//! `scan` lists files, `log_record` and `extract` read them, `database` stores the records, `query` searches them,
-//! `index_queue` scans many logs, and `resolve` finds the session that a user means.
+//! `scan` lists files, `log_record` and `extract` read them, `database` stores the records, `usage_table` their usage,
+//! `query` searches them, `index_queue` scans many logs, and `resolve` finds the session that a user means.
 
 mod database;
 mod extract;
@@ -13,9 +13,12 @@ mod query;
 mod resolve;
 pub(super) mod scan;
 mod summary;
+mod usage_table;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+
+use tiller_core::unit::UnixMs;
 
 use self::database::{Database, KnownLog, SearchFilter, SearchUnit, is_busy, is_damage};
 use self::log_record::LogRecord;
@@ -26,6 +29,7 @@ use super::manager::{SessionManager, SessionScope};
 pub use self::index_queue::{IndexProgress, IndexQueue};
 pub use self::query::{SearchHit, Snippet};
 pub use self::summary::{PageRequest, SessionList, SessionSummary};
+pub use self::usage_table::QuarterUsage;
 
 /// The catalog of a manager's logs.
 #[derive(Debug)]
@@ -232,6 +236,16 @@ impl Catalog {
         limit: usize,
     ) -> Result<Vec<SearchHit>, SessionError> {
         self.search_each(SearchUnit::Session, query, scope, limit)
+    }
+
+    /// Usage from the quarter of an hour of `since` on, of all directories, by time. Entries that a fork copied count
+    /// only where they were written. Logs without a record are missing, those that grew are as of their last scan.
+    ///
+    /// # Errors
+    /// When the catalog can't be used.
+    pub fn usage_since(&mut self, since: UnixMs) -> Result<Vec<QuarterUsage>, SessionError> {
+        let Some(root) = self.manager.root().map(Path::to_owned) else { return Ok(Vec::new()) };
+        self.with_database(|database| database.usage_since(&root, since))
     }
 
     /// The record of a log in this scope; `None` if it is in another.

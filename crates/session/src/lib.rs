@@ -39,7 +39,8 @@ mod writer;
 
 pub use branch_points::BranchPoints;
 pub use catalog::{
-    Catalog, IndexProgress, IndexQueue, PageRequest, SearchHit, SessionList, SessionSummary, Snippet,
+    Catalog, IndexProgress, IndexQueue, PageRequest, QuarterUsage, SearchHit, SessionList, SessionSummary,
+    Snippet,
 };
 pub use delete::{DeleteMode, PendingDelete, restore_from_trash};
 pub use entry::{Entry, EntryBody};

@@ -95,7 +95,7 @@ pub(in crate::cli) fn one_line(text: &str) -> String {
     }
 }
 
-pub(super) fn print_json(value: &impl serde::Serialize) -> Result<(), CliFailure> {
+pub(in crate::cli) fn print_json(value: &impl serde::Serialize) -> Result<(), CliFailure> {
     let text = serde_json::to_string_pretty(value).map_err(CliFailure::run)?;
     print_text(&(text + "\n"))
 }

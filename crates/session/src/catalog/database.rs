@@ -1,4 +1,4 @@
-//! The catalog's SQLite database: a record per log, and a full-text index of messages.
+//! The catalog's SQLite database: a record per log, a full-text index of messages, and usage over time.
 //!
 //! Everything is derived from the logs and may be deleted at any time. The index stores no texts, only positions;
 //! texts are read from the logs when they are shown.
@@ -11,12 +11,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use tiller_core::unit::UnixMs;
 
 use super::log_record::{LogRecord, LogScan};
 use super::scan::FileStamp;
+use super::usage_table::{self, QuarterUsage};
 
 /// Version of the tables. An older database is recreated, a newer one is left alone.
-const SCHEMA_VERSION: i64 = 2;
+const SCHEMA_VERSION: i64 = 3;
 
 /// Timeout of a look-up for another tiller's write; short, because the user waits.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(200);
@@ -47,7 +49,6 @@ const TABLES: &str = "
     CREATE VIRTUAL TABLE words USING fts5 (
         said, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
     );
-    PRAGMA user_version = 2;
 ";
 
 /// The open database.
@@ -130,7 +131,7 @@ impl Database {
     /// Opens a temporary database, deleted on drop.
     pub(super) fn temporary() -> rusqlite::Result<Self> {
         let connection = Connection::open("")?;
-        connection.execute_batch(TABLES)?;
+        create_tables(&connection)?;
         Ok(Self { connection, path: None })
     }
 
@@ -164,7 +165,7 @@ impl Database {
         let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         // Another tiller may have created them while this one waited.
         if self.version()? == 0 {
-            transaction.execute_batch(TABLES)?;
+            create_tables(&transaction)?;
         }
         transaction.commit()?;
         Ok(true)
@@ -194,6 +195,11 @@ impl Database {
         let read_row = |row: &Row<'_>| Ok((read_stamp(row, 0)?, parse_record(row.get(3)?)));
         let row = select.query_row([path.as_os_str().as_bytes()], read_row).optional()?;
         Ok(row.and_then(|(stamp, record)| Some((stamp, record?))))
+    }
+
+    /// Usage of the logs below a folder, from the quarter of an hour of `since` on.
+    pub(super) fn usage_since(&self, root: &Path, since: UnixMs) -> rusqlite::Result<Vec<QuarterUsage>> {
+        usage_table::select(&self.connection, &prefix(root), since)
     }
 
     /// Stores scan results in one transaction. A log that another tiller has scanned further meanwhile is skipped.
@@ -226,6 +232,7 @@ impl Database {
                 .optional()?;
             if let Some(key) = key {
                 remove_words(&transaction, key)?;
+                usage_table::remove(&transaction, key)?;
                 transaction.execute("DELETE FROM sessions WHERE key = ?1", [key])?;
             }
         }
@@ -286,6 +293,12 @@ impl Database {
     }
 }
 
+fn create_tables(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(TABLES)?;
+    connection.execute_batch(usage_table::TABLE)?;
+    connection.pragma_update(None, "user_version", SCHEMA_VERSION)
+}
+
 fn store_log(
     transaction: &mut Transaction<'_>,
     path: &Path,
@@ -305,6 +318,7 @@ fn store_log(
     }
     if let Some((key, _)) = stored_record.filter(|_| scan.is_from_start) {
         remove_words(transaction, key)?;
+        usage_table::remove(transaction, key)?;
     }
     let record = serde_json::to_string(&scan.record).expect("a record has only string keys");
     let key: i64 = transaction
@@ -317,6 +331,7 @@ fn store_log(
             params![bytes, stamp.size, stamp.modified_ns, stamp.inode, scan.record.cwd, record],
             |row| row.get(0),
         )?;
+    usage_table::add(transaction, key, &scan.usage)?;
     let mut insert_position = transaction.prepare_cached(
         "INSERT INTO said (session, entry, position, start, length, moment) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;

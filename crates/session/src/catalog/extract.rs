@@ -39,6 +39,8 @@ struct Raw<'a> {
     #[serde(default, borrow)]
     model_id: Option<&'a RawValue>,
     #[serde(default, borrow)]
+    model: Option<&'a RawValue>,
+    #[serde(default, borrow)]
     usage: Option<&'a RawValue>,
     #[serde(default, borrow)]
     custom_type: Option<&'a RawValue>,
@@ -102,6 +104,8 @@ pub(super) struct ExtractedEntry {
     /// The model, as `provider/model`.
     pub(super) model: Option<String>,
     pub(super) usage: Option<Usage>,
+    /// The model of the usage, if the entry names another than the session's.
+    pub(super) usage_model: Option<String>,
     pub(super) fact: EntryFact,
 }
 
@@ -167,6 +171,7 @@ fn extract(raw: Raw<'_>) -> ExtractedEntry {
     let timestamp = raw.timestamp.as_deref().and_then(UnixMs::from_iso);
     let mut entry = ExtractedEntry { id: raw.id.unwrap_or_default(), timestamp, ..ExtractedEntry::default() };
     entry.usage = value(raw.usage);
+    entry.usage_model = model(raw.provider, raw.model);
     match &*raw.kind {
         "message" => {
             entry.is_message = true;

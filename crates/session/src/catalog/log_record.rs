@@ -11,6 +11,7 @@ use tiller_core::unit::{Tokens, UnixMs, Usd};
 use tiller_files as files;
 
 use super::extract::{self, EntryFact, ExtractedEntry};
+use super::usage_table::LogUsage;
 use crate::entry::Header;
 use crate::fnv::fnv1a;
 
@@ -37,6 +38,8 @@ pub(super) struct LogRecord {
     /// The directory it was last used in.
     pub(super) cwd: String,
     pub(super) parent_session: Option<String>,
+    /// When the session was created.
+    created: UnixMs,
     pub(super) name: Option<String>,
     pub(super) first_prompt: Option<String>,
     #[serde(flatten)]
@@ -84,6 +87,8 @@ pub(super) struct LogScan {
     pub(super) record: LogRecord,
     /// Searchable texts of the scanned part.
     pub(super) texts: Vec<SearchText>,
+    /// Usage in the scanned part, without what a fork copied.
+    pub(super) usage: LogUsage,
     /// True if the scan started at the first byte: the file is new or was rewritten.
     pub(super) is_from_start: bool,
 }
@@ -96,7 +101,7 @@ pub(super) fn scan_log(path: &Path, record: Option<LogRecord>) -> io::Result<Log
         _ => None,
     };
     let mut scan =
-        LogScan { is_from_start: record.is_none(), record: record.unwrap_or_default(), texts: Vec::new() };
+        LogScan { is_from_start: record.is_none(), record: record.unwrap_or_default(), ..LogScan::default() };
     file.seek(SeekFrom::Start(scan.record.progress.upto))?;
     let mut reader = BufReader::with_capacity(1 << 20, &mut file);
     let mut line = Vec::new();
@@ -184,7 +189,8 @@ impl LogRecord {
                 self.cwd.clone_from(&header.cwd);
                 self.header_cwd = header.cwd;
                 self.parent_session = header.parent_session;
-                self.last_activity = UnixMs::from_iso(&header.timestamp).unwrap_or_default();
+                self.created = UnixMs::from_iso(&header.timestamp).unwrap_or_default();
+                self.last_activity = self.created;
             }
             Err(_) if line.is_empty() => self.problem = Some("the file is empty".to_owned()),
             Err(error) => self.problem = Some(format!("not a session header ({error})")),
@@ -197,7 +203,8 @@ impl LogRecord {
         self.totals.messages += usize::from(entry.is_message);
         self.last_activity = entry.timestamp.unwrap_or(self.last_activity);
         if let Some(usage) = &entry.usage {
-            self.add_usage(usage);
+            self.totals.tokens += usage.total();
+            self.totals.cost += usage.cost.total;
         }
         if entry.model.is_some() {
             self.model.clone_from(&entry.model);
@@ -217,13 +224,22 @@ impl LogRecord {
         }
     }
 
-    fn add_usage(&mut self, usage: &Usage) {
-        self.totals.tokens += usage.total();
-        self.totals.cost += usage.cost.total;
+    /// Returns true if a fork copied the entry added last: it is older than its log.
+    fn is_copied(&self) -> bool {
+        self.parent_session.is_some() && self.last_activity < self.created
     }
 }
 
 impl LogScan {
+    /// Adds the usage of an entry that the record has already.
+    fn add_usage(&mut self, entry: &ExtractedEntry) {
+        let Some(usage) = entry.usage.as_ref().filter(|usage| **usage != Usage::default()) else { return };
+        if !self.record.is_copied() {
+            let model = entry.usage_model.as_ref().or(self.record.model.as_ref());
+            self.usage.add(self.record.last_activity, model.map_or("", String::as_str), usage);
+        }
+    }
+
     /// Adds the next line; returns false to stop the scan.
     fn read_line(&mut self, line: &[u8], count: u64, closed: bool) -> bool {
         let offset = self.record.progress.upto;
@@ -234,6 +250,7 @@ impl LogScan {
         {
             let (position, timestamp) = (self.record.totals.entries, entry.timestamp.unwrap_or_default());
             self.record.add_entry(&entry);
+            self.add_usage(&entry);
             let (id, length) = (entry.id, line.len());
             if let Some(text) = entry.fact.into_search_text() {
                 self.texts.push(SearchText { entry: id, position, offset, length, timestamp, text });

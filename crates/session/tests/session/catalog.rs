@@ -5,10 +5,10 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 use tiller_core::message::{
-    AssistantBlock, AssistantMessage, BashExecutionMessage, ToolResultMessage, UserBlock,
+    AssistantBlock, AssistantMessage, BashExecutionMessage, ToolResultMessage, Usage, UserBlock,
 };
 use tiller_session::entry::TillerEntry;
-use tiller_session::{Catalog, PageRequest, SearchHit, SessionScope};
+use tiller_session::{Catalog, PageRequest, QuarterUsage, SearchHit, SessionScope};
 
 use super::*;
 
@@ -40,7 +40,11 @@ fn session(manager: &SessionManager, texts: &[&str]) -> PathBuf {
 }
 
 fn append(path: &Path, body: EntryBody) {
-    Writer::open(path).unwrap().append(body, NOW).unwrap();
+    append_at(path, body, NOW);
+}
+
+fn append_at(path: &Path, body: EntryBody, now: UnixMs) {
+    Writer::open(path).unwrap().append(body, now).unwrap();
 }
 
 fn touch(path: &Path, second: u64) {
@@ -502,4 +506,70 @@ fn sessions_named_matches_prefix_and_suffix() {
     assert!(paths(&id.as_str()[1..9], 9).is_empty(), "neither end");
     assert!(paths(&end[3..], 9).is_empty(), "too short");
     assert!(paths(start, 0).is_empty(), "too many to mean one");
+}
+
+/// Usage as `(quarter, directory, model, input, output, cost)`.
+fn usage_since(catalog: &mut Catalog, since: UnixMs) -> Vec<(i64, String, String, u64, u64, f64)> {
+    let rows = catalog.usage_since(since).unwrap();
+    let row = |row: QuarterUsage| {
+        let usage = &row.usage;
+        let (input, output, cost) = (usage.input.0, usage.output.0, usage.cost.total.0);
+        (row.start.0 / QUARTER_MS, row.cwd, row.model, input, output, cost)
+    };
+    rows.into_iter().map(row).collect()
+}
+
+const QUARTER_MS: i64 = 900_000;
+
+#[test]
+fn usage_since_is_summed_by_quarter_directory_and_model() {
+    let sandbox = Sandbox::new();
+    let path = session(&sandbox.manager, &["a"]);
+    let quarter = NOW.0 / QUARTER_MS;
+    let at = |quarters: i64| UnixMs((quarter + quarters) * QUARTER_MS);
+    let mut writer = Writer::open(&path).unwrap();
+    for (quarters, cost) in [(1, 0.5), (1, 0.25), (2, 1.0)] {
+        writer.append(answer("x", cost), at(quarters)).unwrap();
+    }
+    let usage = EntryBody::Usage {
+        kind: "title".into(),
+        provider: "mock".into(),
+        model: "small".into(),
+        usage: Usage { input: tiller_core::unit::Tokens(5), ..Usage::default() },
+    };
+    writer.append(usage, at(2)).unwrap();
+    drop(writer);
+    append_at(&session(&sandbox.manager, &["b"]), answer("y", 2.0), at(1));
+    let mut catalog = sandbox.refreshed();
+    let row = |quarters: i64, model: &str, input, output, cost| {
+        (quarter + quarters, CWD.to_owned(), model.to_owned(), input, output, cost)
+    };
+    let later = [row(2, "mock/m1", 70, 30, 1.0), row(2, "mock/small", 5, 0, 0.0)];
+    let all = [&[row(1, "mock/m1", 210, 90, 2.75)][..], &later].concat();
+    assert_eq!(usage_since(&mut catalog, UnixMs(0)), all);
+    assert_eq!(usage_since(&mut catalog, at(2)), later);
+
+    append_at(&path, answer("z", 0.5), at(1));
+    append_at(&path, run(Some("/moved"), None), at(3));
+    catalog.refresh(SessionScope::Everywhere, |_| ()).unwrap();
+    let other = row(1, "mock/m1", 70, 30, 2.0);
+    let grown = (quarter + 1, "/moved".to_owned(), "mock/m1".to_owned(), 210, 90, 1.25);
+    assert_eq!(usage_since(&mut catalog, at(1))[..2], [other.clone(), grown]);
+
+    fs::remove_file(&path).unwrap();
+    catalog.refresh(SessionScope::Everywhere, |_| ()).unwrap();
+    assert_eq!(usage_since(&mut catalog, UnixMs(0)), [other]);
+}
+
+#[test]
+fn usage_since_skips_what_a_fork_copied() {
+    let sandbox = Sandbox::new();
+    let path = session(&sandbox.manager, &["a"]);
+    append(&path, answer("x", 0.5));
+    let later = UnixMs(NOW.0 + 1);
+    let reader = Reader::open(&path).unwrap();
+    let mut fork = sandbox.manager.fork(&reader, None, later).unwrap();
+    fork.append(answer("y", 0.25), later).unwrap();
+    let costs: Vec<f64> = usage_since(&mut sandbox.refreshed(), UnixMs(0)).iter().map(|row| row.5).collect();
+    assert_eq!(costs, [0.75]);
 }
