@@ -3,8 +3,6 @@
 mod chart;
 mod report;
 
-use std::io::{self, IsTerminal};
-
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -50,5 +48,6 @@ fn bar_style() -> BarStyle {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| environment.value(name));
     let locale = locale.unwrap_or_default().to_ascii_lowercase();
     let is_utf8 = ["utf-8", "utf8"].into_iter().any(|charset| locale.ends_with(charset));
-    if is_utf8 && io::stdout().is_terminal() { BarStyle::Blocks } else { BarStyle::Ascii }
+    let is_terminal = columns() != usize::MAX;
+    if is_utf8 && is_terminal { BarStyle::Blocks } else { BarStyle::Ascii }
 }
