@@ -54,6 +54,7 @@ pub(super) async fn execute(
         ReplCommand::Compact(instructions) => agent.compact(instructions).await.map(|_| String::new()),
         ReplCommand::Truncate => agent.truncate().await.map(|_| String::new()),
         ReplCommand::Session => session_facts(agent).await,
+        ReplCommand::Cost => cost(agent).await,
         ReplCommand::Context => agent.context_breakdown().await.map(|breakdown| context_text(&breakdown)),
         ReplCommand::Mcp => agent.tool_servers().await.map(|servers| servers_text(&servers)),
         ReplCommand::Jobs(to_stop) => jobs(agent, to_stop).await,
@@ -276,6 +277,10 @@ async fn session_facts(agent: &AgentSession) -> Result<String, AgentError> {
     let breakdown = agent.context_breakdown().await?;
     let files: String = breakdown.files().map(|path| format!("context file: {}\n", path.display())).collect();
     Ok(session_text(&status, &stats) + &files)
+}
+
+async fn cost(agent: &AgentSession) -> Result<String, AgentError> {
+    Ok(agent.stats().await?.cost_lines().join("\n") + "\n")
 }
 
 /// Formats the MCP servers.

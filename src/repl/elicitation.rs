@@ -49,7 +49,7 @@ impl ElicitationDialog {
     fn consent_text(&self) -> String {
         // The bars tell the server's lines from tiller's.
         let message = self.request.message.trim().replace('\n', "\n  │ ");
-        let intro = format!("question: MCP server {} asks\n  │ {message}\n", self.request.server);
+        let intro = format!("question: {} asks\n  │ {message}\n", self.request.asker());
         let others = "n = decline; anything else = cancel";
         match &self.request.kind {
             ElicitationKind::Url { url, host } => {
@@ -139,7 +139,7 @@ mod tests {
     use crate::elicitation::{ChoiceOption, FieldKind, Limits};
 
     fn dialog(kind: ElicitationKind) -> ElicitationDialog {
-        let (message, server) = ("Who\nare you?".to_owned(), "shop".to_owned());
+        let (message, server) = ("Who\nare you?".to_owned(), Some("shop".to_owned()));
         ElicitationDialog::new(ElicitationRequest { elicitation_id: "e1".into(), server, message, kind })
     }
 

@@ -38,6 +38,7 @@ pub(super) enum ReplCommand {
     Compact(Option<String>),
     Truncate,
     Session,
+    Cost,
     Context,
     Mcp,
     /// Lists the background jobs, or stops one.
@@ -123,6 +124,7 @@ fn built_in(row: &CommandSpec, argument: &str) -> InputLine {
         BuiltInCommand::Compact => ReplCommand::Compact(optional),
         BuiltInCommand::Truncate => ReplCommand::Truncate,
         BuiltInCommand::Session => ReplCommand::Session,
+        BuiltInCommand::Cost => ReplCommand::Cost,
         BuiltInCommand::Context => ReplCommand::Context,
         BuiltInCommand::Mcp => ReplCommand::Mcp,
         BuiltInCommand::Jobs => return jobs(argument),

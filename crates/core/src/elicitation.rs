@@ -1,5 +1,5 @@
-//! Questions of tool servers to the user (MCP: elicitation): forms and addresses, the answers, and their validation.
-//! Pure.
+//! Questions to the user, of tool servers (MCP: elicitation) and of tiller itself: forms and addresses, the answers, and
+//! their validation. Pure.
 
 mod field;
 mod format;
@@ -11,22 +11,23 @@ pub use self::field::{ChoiceOption, FieldKind, FormField, Limits};
 pub use self::format::TextFormat;
 use crate::id::ElicitationId;
 
-/// A question of a server that waits for the user's answer.
+/// A question that waits for the user's answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ElicitationRequest {
     /// The question.
     pub elicitation_id: ElicitationId,
-    /// The server that asks, by its configured name.
-    pub server: String,
-    /// The server's text.
+    /// The server that asks, by its configured name; `None` if tiller itself asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The text of the question.
     pub message: String,
     /// The requested answer.
     #[serde(flatten)]
     pub kind: ElicitationKind,
 }
 
-/// The answer that a server requests.
+/// The requested answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "mode", rename_all = "camelCase")]
 pub enum ElicitationKind {
@@ -42,6 +43,14 @@ pub enum ElicitationKind {
         /// The host that a browser connects to for it.
         host: String,
     },
+}
+
+impl ElicitationRequest {
+    /// Returns who asks, for people.
+    #[must_use]
+    pub fn asker(&self) -> String {
+        self.server.as_ref().map_or_else(|| "tiller".to_owned(), |server| format!("MCP server {server}"))
+    }
 }
 
 /// The user's answer.

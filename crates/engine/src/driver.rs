@@ -30,6 +30,8 @@ mod resource_state;
 mod resources;
 mod run_tracing;
 mod served_tools;
+mod spending;
+mod spending_state;
 mod summarize_job;
 mod summary_state;
 mod tool_servers;
@@ -53,6 +55,7 @@ use tiller_tools::tool::{ConnectedServers, OutputLimits, OutputOptions, Tools};
 use tokio::sync::{broadcast, mpsc, watch};
 
 use super::approvals::{Approvals, Approver};
+use super::budget::BudgetOptions;
 use super::compaction::CompactionOptions;
 use super::extension::{EventForwarder, ExtensionHost, Extensions, SessionSource};
 use super::handle::{AgentError, AgentSession, COMMANDS, DriverCommand, EVENTS, Reply, Settled};
@@ -73,6 +76,7 @@ use resource_prompts::PromptsWithResources;
 use resource_state::ResourceState;
 use run_tracing::RunTracer;
 use served_tools::ServedTools;
+use spending_state::SpendingState;
 use summary_state::SummaryState;
 
 pub use first_model::{FirstModel, ModelChoice};
@@ -120,6 +124,8 @@ pub struct AgentOptions {
     pub retry: RetryOptions,
     /// Names of the models that answer for the rest of a run when the session's model fails, in order.
     pub fallback: Vec<String>,
+    /// Limits of cost.
+    pub budget: BudgetOptions,
     /// Limits and strategy of compaction.
     pub compaction: CompactionOptions,
     /// Syncs of the log.
@@ -188,6 +194,7 @@ impl AgentOptions {
             turn: TurnOptions::default(),
             retry: RetryOptions::default(),
             fallback: Vec::new(),
+            budget: BudgetOptions::default(),
             compaction: CompactionOptions::default(),
             sync: SyncPolicy::Turn,
             answers: AnswerOptions::default(),
@@ -245,6 +252,7 @@ struct Driver {
     resource_prompts: PromptsWithResources,
     elicitations: Elicitations,
     summaries: SummaryState,
+    spending: SpendingState,
     bus: EventBus,
 }
 
@@ -428,6 +436,7 @@ impl Driver {
         let driver = Self {
             turn: new_turn(services.options.turn, queue, &extensions),
             summaries: SummaryState::new(services.options.compaction),
+            spending: SpendingState::new(services.options.budget),
             approvals: Approvals::new(
                 services.options.policy.clone(),
                 services.options.approver,
@@ -459,6 +468,7 @@ impl Driver {
         run_tracing::opened(&current.reader());
         self.active = current;
         self.approvals.reset();
+        self.spending.switch_session();
         self.background_jobs().clear();
         self.background_jobs().number_after(self.active.reader().last_job());
         self.permissions_changed();

@@ -4,6 +4,7 @@ mod background_jobs;
 mod bash;
 mod command;
 mod compaction;
+mod cost_page;
 mod error;
 mod events;
 mod model;

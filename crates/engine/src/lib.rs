@@ -6,6 +6,7 @@
 mod approvals;
 mod attachment;
 mod bash;
+mod budget;
 pub mod compaction;
 mod context_breakdown;
 mod credentials;
@@ -36,6 +37,7 @@ pub mod watch;
 
 pub use approvals::Approver;
 pub use attachment::{FileToAttach, LARGEST_FILE, attachment_labels, read_attachment};
+pub use budget::{BudgetOptions, BudgetPeriod, BudgetStatus};
 pub use context_breakdown::{ContextBreakdown, ContextKind, ContextPart};
 pub use credentials::{
     CredentialChange, CredentialOrigin, CredentialStore, KeyChangeOutcome, ProviderCredential,

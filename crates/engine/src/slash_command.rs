@@ -50,6 +50,7 @@ pub enum BuiltInCommand {
     Drop,
     Stop,
     Session,
+    Cost,
     Context,
     Export,
     Import,
@@ -290,7 +291,8 @@ const TABLE: &[CommandSpec] = &[
     row(C::Send, "send", Required("N"), "deliver a held message; /queue shows its number").only(Plain),
     row(C::Drop, "drop", Required("N"), "remove a queued message; /queue shows its number").only(Plain),
     row(C::Stop, "stop", NoArgument, "stop the run").only(Plain),
-    row(C::Session, "session", NoArgument, "show information about this session").also(&["status", "cost"]),
+    row(C::Session, "session", NoArgument, "show information about this session").also(&["status"]),
+    row(C::Cost, "cost", NoArgument, "show what this session has cost, by model").also(&["usage"]),
     row(C::Context, "context", NoArgument, "show context window usage"),
     row(
         C::Export,

@@ -57,6 +57,7 @@ pub(crate) enum Action {
         /// Width of the page in columns.
         width: usize,
     },
+    ShowCost,
     ShowContext {
         /// Width of the page in columns.
         width: usize,

@@ -141,7 +141,7 @@ impl ElicitationForm {
     fn accept(&self, values: Map<String, Value>, cx: &mut Context<'_>) {
         if let ElicitationKind::Url { url, .. } = &self.request.kind {
             // The address stays readable where no browser opens, such as on another machine.
-            cx.note(format!("{}: {url}", self.request.server), None);
+            cx.note(format!("{}: {url}", self.request.asker()), None);
             cx.push(Action::Background(BackgroundJob::OpenPage(url.clone())));
         }
         self.answer(ElicitationAnswer::Accept(values), cx);

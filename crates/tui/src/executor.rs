@@ -231,6 +231,7 @@ impl ExecutorWorker {
             ],
             Action::ReloadResources => self.read_resources().await?,
             Action::ShowSessionInfo { width } => self.show_session_info(width).await?,
+            Action::ShowCost => self.show_cost().await?,
             Action::ShowContext { width } => self.show_context(width).await?,
             Action::ShowToolServers => self.show_tool_servers().await?,
             Action::Export(file) => self.export(file, background).await?,
@@ -261,6 +262,12 @@ impl ExecutorWorker {
         let about = ListContext { home, folders, files, width };
         let lines = list_data::facts(&self.agent.state().await?.state, &self.agent.reader(), &about);
         Ok(vec![TaskResult::Page { title: "session".to_owned(), lines }])
+    }
+
+    async fn show_cost(&self) -> Result<Vec<TaskResult>, AgentError> {
+        let lines = self.agent.stats().await?.cost_lines();
+        let lines = list_data::text_lines(lines);
+        Ok(vec![TaskResult::Page { title: "cost".to_owned(), lines }])
     }
 
     async fn show_context(&self, width: usize) -> Result<Vec<TaskResult>, AgentError> {

@@ -169,6 +169,11 @@ pub(super) fn context(breakdown: &ContextBreakdown, home: Option<&Path>, width: 
     lines
 }
 
+/// A page of plain lines.
+pub(super) fn text_lines(lines: Vec<String>) -> Vec<Line> {
+    lines.iter().map(|line| Line::new(sanitize(line, ControlChars::Visible), Role::Text)).collect()
+}
+
 /// The page of `/mcp`.
 pub(super) fn tool_servers(servers: &[ToolServerStatus]) -> Vec<Line> {
     let server = |server: &ToolServerStatus| {

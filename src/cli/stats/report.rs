@@ -6,7 +6,7 @@ use anyhow::Context;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::chart::{BarStyle, bar};
 use crate::cli::sessions::output::one_line;
@@ -14,6 +14,7 @@ use crate::cli::stdout::fit;
 use crate::message::Usage;
 use crate::session::QuarterUsage;
 use crate::unit::{Tokens, UnixMs, Usd};
+use crate::usage_table;
 
 /// Whole days of a time zone up to today.
 pub(super) struct StatsPeriod {
@@ -50,7 +51,8 @@ impl StatsPeriod {
 pub(super) struct UsageReport {
     first_day: String,
     last_day: String,
-    total: UsageSums,
+    #[serde(serialize_with = "serialize_sums")]
+    total: Usage,
     /// Every day from the first one with usage on.
     days: Vec<NamedUsage>,
     /// The most expensive first.
@@ -63,12 +65,12 @@ pub(super) struct UsageReport {
 #[derive(Debug, PartialEq, Serialize)]
 struct NamedUsage {
     name: String,
-    #[serde(flatten)]
-    sums: UsageSums,
+    #[serde(flatten, serialize_with = "serialize_sums")]
+    usage: Usage,
 }
 
 /// Sums of usage.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct UsageSums {
     input: Tokens,
@@ -81,18 +83,17 @@ struct UsageSums {
     cache_hit_rate: Option<f64>,
 }
 
-impl From<&Usage> for UsageSums {
-    fn from(usage: &Usage) -> Self {
-        Self {
-            input: usage.input,
-            output: usage.output,
-            cache_read: usage.cache_read,
-            cache_write: usage.cache_write,
-            total_tokens: usage.total(),
-            cost: usage.cost.total,
-            cache_hit_rate: usage.cache_hit_rate(),
-        }
-    }
+fn serialize_sums<S: Serializer>(usage: &Usage, serializer: S) -> Result<S::Ok, S::Error> {
+    let sums = UsageSums {
+        input: usage.input,
+        output: usage.output,
+        cache_read: usage.cache_read,
+        cache_write: usage.cache_write,
+        total_tokens: usage.total(),
+        cost: usage.cost.total,
+        cache_hit_rate: usage.cache_hit_rate(),
+    };
+    sums.serialize(serializer)
 }
 
 impl UsageReport {
@@ -109,12 +110,12 @@ impl UsageReport {
         let all_days = first.into_iter().flat_map(|first| first.series(1.day()));
         let days = all_days.take_while(|day| *day <= period.last).map(|day| NamedUsage {
             name: day.to_string(),
-            sums: UsageSums::from(days.get(&day).unwrap_or(&Usage::default())),
+            usage: days.get(&day).cloned().unwrap_or_default(),
         });
         Self {
             first_day: period.first.to_string(),
             last_day: period.last.to_string(),
-            total: UsageSums::from(&total),
+            total,
             days: days.collect(),
             models: by_cost(models),
             projects: by_cost(projects),
@@ -131,7 +132,7 @@ impl UsageReport {
 
     /// Formats the report for lines of this many columns.
     pub(super) fn text(&self, columns: usize, bars: BarStyle) -> String {
-        let UsageSums { cost, total_tokens, .. } = &self.total;
+        let (cost, total_tokens) = (self.total.cost.total, self.total.total());
         let mut lines = vec![
             format!("{} to {}: {cost}, {total_tokens} tokens", self.first_day, self.last_day),
             String::new(),
@@ -139,27 +140,27 @@ impl UsageReport {
         lines.extend(self.chart(columns, bars));
         for (heading, rows) in [("model", &self.models), ("project", &self.projects)] {
             lines.push(String::new());
-            lines.push(table_line(["cost", "input", "output", "cache read", "cache write", "hits"], heading));
-            lines.extend(rows.iter().map(|row| table_row(&shown_name(&row.name), &row.sums)));
+            lines.push(usage_table::heading(heading));
+            lines.extend(rows.iter().map(|row| usage_table::row(&shown_name(&row.name), &row.usage)));
         }
-        lines.push(table_row("total", &self.total));
+        lines.push(usage_table::row("total", &self.total));
         lines.iter().map(|line| fit(line.trim_end(), columns) + "\n").collect()
     }
 
     /// A line with a bar for each day: of the cost, or of the tokens if nothing cost anything.
     fn chart(&self, columns: usize, bars: BarStyle) -> Vec<String> {
-        let is_free = self.total.cost <= Usd(0.0);
+        let is_free = self.total.cost.total <= Usd(0.0);
         // Tokens of a day are far below 2^52, from where on f64 isn't exact.
         #[expect(clippy::cast_precision_loss)]
-        let value = |sums: &UsageSums| if is_free { sums.total_tokens.0 as f64 } else { sums.cost.0 };
+        let value = |usage: &Usage| if is_free { usage.total().0 as f64 } else { usage.cost.total.0 };
         let label =
-            |sums: &UsageSums| if is_free { sums.total_tokens.to_string() } else { sums.cost.to_string() };
-        let max = self.days.iter().map(|day| value(&day.sums)).fold(f64::MIN_POSITIVE, f64::max);
-        let label_width = self.days.iter().map(|day| label(&day.sums).len()).max().unwrap_or(0);
+            |usage: &Usage| if is_free { usage.total().to_string() } else { usage.cost.total.to_string() };
+        let max = self.days.iter().map(|day| value(&day.usage)).fold(f64::MIN_POSITIVE, f64::max);
+        let label_width = self.days.iter().map(|day| label(&day.usage).len()).max().unwrap_or(0);
         let day_line = |day: &NamedUsage| {
-            let start = format!("{}  {:>label_width$}  ", day.name, label(&day.sums));
+            let start = format!("{}  {:>label_width$}  ", day.name, label(&day.usage));
             let width = columns.saturating_sub(start.len());
-            start + &bar(value(&day.sums) / max, width, bars)
+            start + &bar(value(&day.usage) / max, width, bars)
         };
         self.days.iter().map(day_line).collect()
     }
@@ -174,26 +175,12 @@ fn by_cost(sums: BTreeMap<&str, Usage>) -> Vec<NamedUsage> {
     sums.sort_by(|(_, a), (_, b)| {
         b.cost.total.0.total_cmp(&a.cost.total.0).then_with(|| b.total().cmp(&a.total()))
     });
-    let named =
-        |(name, usage): (&str, Usage)| NamedUsage { name: name.to_owned(), sums: UsageSums::from(&usage) };
+    let named = |(name, usage): (&str, Usage)| NamedUsage { name: name.to_owned(), usage };
     sums.into_iter().map(named).collect()
-}
-
-fn table_row(name: &str, sums: &UsageSums) -> String {
-    let cost = sums.cost.to_string();
-    let [input, output, cache_read, cache_write] =
-        &[sums.input, sums.output, sums.cache_read, sums.cache_write].map(|count| count.to_string());
-    let hits = sums.cache_hit_rate.map_or("-".to_owned(), |rate| format!("{:.0}%", rate * 100.0));
-    table_line([&cost, input, output, cache_read, cache_write, &hits], name)
 }
 
 fn shown_name(name: &str) -> String {
     if name.is_empty() { "(unknown)".to_owned() } else { one_line(name) }
-}
-
-/// The names come last: a narrow terminal cuts them, not the numbers.
-fn table_line([cost, input, output, cache_read, cache_write, hits]: [&str; 6], name: &str) -> String {
-    format!("{cost:>9}  {input:>6}  {output:>6}  {cache_read:>10}  {cache_write:>11}  {hits:>4}  {name}")
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use anyhow::Context;
 
 use crate::agent::RetryOptions;
 use crate::agent::compaction::CompactionOptions;
-use crate::agent::{AgentOptions, AnswerOptions, ToolOffer, TurnOptions};
+use crate::agent::{AgentOptions, AnswerOptions, BudgetOptions, ToolOffer, TurnOptions};
 use crate::cli::args::CliArgs;
 use crate::cli::failure::CliFailure;
 use crate::cli::frontend::FrontEnd;
@@ -98,6 +98,7 @@ pub(super) fn options(
         turn,
         retry: RetryOptions::from(settings),
         fallback: settings.fallback().unwrap_or_default().to_vec(),
+        budget: BudgetOptions::from(settings),
         compaction: CompactionOptions::from(settings),
         sync: settings.sync_policy(),
         answers: AnswerOptions {

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::ModelView;
 use crate::agent::AnnouncedRetry;
 use crate::agent::{
-    BashContext, ContextUse, InFlight, RunningBash, RunningCall, SessionState, SessionStats, Snapshot,
-    Status, Summarizing, SummaryOf,
+    BashContext, BudgetStatus, ContextUse, InFlight, RunningBash, RunningCall, SessionState, SessionStats,
+    Snapshot, Status, Summarizing, SummaryOf,
 };
 use crate::background_job::CommandJob;
 use crate::elicitation::ElicitationRequest;
@@ -261,6 +261,8 @@ pub(in crate::rpc) struct StatsView<'a> {
     tokens: TokensView,
     cost: Usd,
     models: &'a [ModelUsage],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    budgets: &'a [BudgetStatus],
     branch: &'a Totals,
     context_usage: ContextView,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -296,6 +298,7 @@ impl<'a> StatsView<'a> {
             },
             cost: usage.cost.total,
             models: &totals.models,
+            budgets: &stats.budgets,
             branch: &stats.branch,
             context_usage: state.context.into(),
             session_file: state.path.as_deref(),

@@ -55,6 +55,10 @@ table! {
     MODELS, models: Option<&[String]> = "models", SettingKind::List, "";
     /// Models, in order, that answer for the rest of a run when the model still fails after its retries.
     FALLBACK, fallback: Option<&[String]> = "fallback", SettingKind::List, "";
+    /// US dollars that a session may cost before tiller asks; unset: no limit.
+    BUDGET_SESSION_USD, budget_session_usd: Option<f64> = "budget.session_usd", SettingKind::Number { min: 0.01, max: 1_000_000.0 }, "", scope SettingScope::User;
+    /// US dollars that all sessions of a day may cost before tiller asks; unset: no limit.
+    BUDGET_DAY_USD, budget_day_usd: Option<f64> = "budget.day_usd", SettingKind::Number { min: 0.01, max: 1_000_000.0 }, "", scope SettingScope::User;
     /// Thinking level of the model.
     THINKING, thinking: ThinkingLevel = "thinking", ThinkingLevel::KIND, "off";
     /// Sampling temperature; unset: the provider's default.

@@ -1,6 +1,6 @@
-//! Questions of servers to the user: they wait for an answer of a front end, or until the server withdraws them.
+//! Questions to the user, of servers and of tiller itself: they wait for an answer of a front end, or until the server withdraws them.
 
-use tiller_core::elicitation::{ElicitationAction, ElicitationAnswer, ElicitationRequest};
+use tiller_core::elicitation::{ElicitationAction, ElicitationAnswer, ElicitationKind, ElicitationRequest};
 use tiller_core::event::EventKind;
 use tiller_core::id::ElicitationId;
 use tiller_tools::tool::ServerQuestion;
@@ -14,9 +14,19 @@ use crate::approvals::Approver;
 use crate::handle::{AgentError, Reply};
 
 impl Driver {
-    /// Asks the user. Without an approver the question is dropped, which tells the server that nobody is there.
+    /// Asks the user a server's question.
     pub(super) fn elicit(&mut self, question: ServerQuestion) {
-        let ServerQuestion { server, message, kind, mut reply } = question;
+        self.ask_user(Some(question.server), question.message, question.kind, question.reply);
+    }
+
+    /// Asks the user. Without an approver the question is dropped, which tells the asker that nobody is there.
+    pub(super) fn ask_user(
+        &mut self,
+        server: Option<String>,
+        message: String,
+        kind: ElicitationKind,
+        mut reply: oneshot::Sender<ElicitationAnswer>,
+    ) {
         if self.approvals.approver() == Approver::Absent || reply.is_closed() {
             return;
         }
@@ -39,7 +49,7 @@ impl Driver {
         self.bus.emit(EventKind::ElicitationRequested(request));
     }
 
-    /// Answers a question; values are checked against its fields. A user who cancels one doesn't want the server's others.
+    /// Answers a question; values are checked against its fields. A user who cancels one doesn't want the asker's others.
     pub(super) fn answer_elicitation(
         &mut self,
         id: &ElicitationId,
@@ -77,7 +87,7 @@ impl Driver {
         }
     }
 
-    /// Removes a question that its server has withdrawn.
+    /// Removes a question that its asker has withdrawn.
     pub(super) fn elicitation_ended(&mut self, id: &ElicitationId) {
         if let Some(at) = self.elicitations.position(id) {
             let elicitation_id = self.elicitations.pending.remove(at).request.elicitation_id;

@@ -27,6 +27,7 @@ impl Driver {
             self.hooks.begins_run = true;
             self.hooks.opened = None;
             self.approvals.begin_run();
+            self.spending.begin_run();
         }
     }
 
@@ -40,6 +41,9 @@ impl Driver {
                 return;
             }
             self.update_served_tools();
+            if self.wait_for_budget(turn, tool_choice) {
+                return;
+            }
         }
         if self.hooks.extensions.is_empty() || is_open {
             return self.send_request(turn, tool_choice);

@@ -10,6 +10,7 @@ use tiller_provider::{ProviderError, StreamEvent, ToolChoice};
 use tiller_tools::process::ExitStatus;
 use tiller_tools::tool::{CapturedOutput, ServerQuestion, ToolServersEvent};
 
+use super::spending_state::SpendingEvent;
 use crate::compaction::machine::SummaryEvent;
 use crate::extension::{CommandOutcome, RequestContext, ReviewedCall};
 use crate::handle::{PromptOptions, Reply};
@@ -31,6 +32,8 @@ pub(crate) enum JobEvent {
         before: Box<RequestContext>,
         after: Box<RequestContext>,
     },
+    /// The end of a request's wait for the cost of the day, or for the user's consent.
+    Spending { turn: TurnNumber, tool_choice: ToolChoice, event: SpendingEvent },
     /// An approval request with its preview.
     Previewed(ApprovalRequest),
     /// Extensions' reviews of the calls of an answer.

@@ -11,6 +11,7 @@ use tiller_tools::tool::ToolSource;
 use super::clock::now;
 use super::commands::send_reply;
 use super::{Driver, ToolOffer};
+use crate::budget::BudgetStatus;
 use crate::context_breakdown::{ContextBreakdown, ContextSource};
 use crate::handle::{
     Activity, AgentError, ContextUse, InFlight, LockedModel, OfferState, OfferedTool, OptionChange,
@@ -102,9 +103,9 @@ impl Driver {
 
     /// Counts messages, tokens and cost on a blocking thread, because that reads the whole log.
     pub(super) fn stats(&self, reply: Reply<Box<SessionStats>>) {
-        let (reader, context) = (self.active.reader(), self.context());
+        let (reader, context, budgets) = (self.active.reader(), self.context(), self.budgets());
         tokio::task::spawn_blocking(move || {
-            let totals = count(&reader, context).map(Box::new).map_err(AgentError::from);
+            let totals = count(&reader, context, budgets).map(Box::new).map_err(AgentError::from);
             // The caller may be gone.
             let _ = reply.send(totals);
         });
@@ -194,10 +195,14 @@ impl Driver {
     }
 }
 
-fn count(reader: &Reader, context: ContextUse) -> Result<SessionStats, SessionError> {
+fn count(
+    reader: &Reader,
+    context: ContextUse,
+    budgets: Vec<BudgetStatus>,
+) -> Result<SessionStats, SessionError> {
     let branch = match reader.leaf() {
         Some(leaf) => reader.totals_to(&leaf)?,
         None => Totals::default(),
     };
-    Ok(SessionStats { session: reader.totals()?, branch, context })
+    Ok(SessionStats { session: reader.totals()?, branch, context, budgets })
 }

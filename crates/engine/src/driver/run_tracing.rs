@@ -86,12 +86,12 @@ impl RunTracer {
                 tracing::debug!(call, decision = decision.name(), "approval answered");
             }
             EventKind::ElicitationRequested(request) => {
-                let (server, question) = (request.server.as_str(), request.elicitation_id.as_str());
-                tracing::debug!(server, question, "question of a server");
+                let (asker, question) = (request.asker(), request.elicitation_id.as_str());
+                tracing::debug!(asker, question, "question to the user");
             }
             EventKind::ElicitationResolved { elicitation_id, action, withdrawn } => {
                 let question = elicitation_id.as_str();
-                tracing::debug!(question, ?action, withdrawn, "question of a server resolved");
+                tracing::debug!(question, ?action, withdrawn, "question to the user resolved");
             }
             event => note_summary(event),
         }

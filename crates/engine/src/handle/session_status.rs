@@ -9,6 +9,7 @@ use tiller_core::setting::{DeliveryMode, SteeringPoint, Switch};
 use tiller_session::Totals;
 
 use super::snapshot::{ContextUse, SessionState};
+use crate::budget::BudgetStatus;
 
 /// The state of a session without operations in progress: cheap to get at any time.
 #[derive(Clone, Debug)]
@@ -62,6 +63,8 @@ pub struct SessionStats {
     pub branch: Totals,
     /// Use of the model's window.
     pub context: ContextUse,
+    /// The budgets that are set.
+    pub budgets: Vec<BudgetStatus>,
 }
 
 /// The end of a run.

@@ -4,6 +4,7 @@
 mod approvals;
 mod background_jobs;
 mod bash;
+mod budget;
 mod command_hooks;
 mod compaction;
 mod compaction_timing;
@@ -39,9 +40,9 @@ use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::compaction::CompactionOptions;
 use tiller_engine::extension::Extensions;
 use tiller_engine::{
-    AgentError, AgentOptions, AgentSession, AnswerOptions, Approver, BashContext, BranchSummary, EventStream,
-    FirstModel, ModelChoice, PromptOptions, Resources, RetryOptions, SessionParts, StreamingBehavior,
-    SystemPrompt, ToolOffer, TurnOptions, queue,
+    AgentError, AgentOptions, AgentSession, AnswerOptions, Approver, BashContext, BranchSummary,
+    BudgetOptions, EventStream, FirstModel, ModelChoice, PromptOptions, Resources, RetryOptions,
+    SessionParts, StreamingBehavior, SystemPrompt, ToolOffer, TurnOptions, queue,
 };
 use tiller_provider::scripted::{Scripted, ScriptedAnswer};
 use tiller_provider::{Provider, ProviderRegistry, ProviderStream, Request};
@@ -246,6 +247,7 @@ fn options(scratch: PathBuf) -> AgentOptions {
         turn: TurnOptions::default(),
         retry: RetryOptions { base: Duration::from_millis(1), ..RetryOptions::default() },
         fallback: Vec::new(),
+        budget: BudgetOptions::default(),
         compaction: CompactionOptions::default(),
         sync: SyncPolicy::Turn,
         answers: AnswerOptions { max_tokens: Some(Tokens(100)), temperature: None },

@@ -123,6 +123,7 @@ fn argument_of(command: BuiltInCommand, typed: &str, view: &ViewContext<'_>) -> 
         | BuiltInCommand::Drop
         | BuiltInCommand::Stop
         | BuiltInCommand::Session
+        | BuiltInCommand::Cost
         | BuiltInCommand::Context
         | BuiltInCommand::Mcp
         | BuiltInCommand::Jobs

@@ -129,6 +129,7 @@ impl Composer {
             BuiltInCommand::Session => {
                 cx.push(Action::ShowSessionInfo { width: Pager::columns(cx.ui.size.0) })
             }
+            BuiltInCommand::Cost => cx.push(Action::ShowCost),
             BuiltInCommand::Context => cx.push(Action::ShowContext { width: Pager::columns(cx.ui.size.0) }),
             BuiltInCommand::Jobs => cx.push(Effect::Open(Opening::list(ListKind::Jobs))),
             BuiltInCommand::Mcp => cx.push(Action::ShowToolServers),

@@ -45,7 +45,7 @@ impl Harness {
     fn new(kind: ElicitationKind) -> Self {
         let request = ElicitationRequest {
             elicitation_id: "e1".into(),
-            server: "shop".into(),
+            server: Some("shop".into()),
             message: "Your \u{1b}[31mdetails,\nplease.".into(),
             kind,
         };

@@ -35,10 +35,10 @@ struct FormPage {
 impl ElicitationForm {
     pub(super) fn draw(&self, area: Rect, buffer: &mut Buffer, view: &ViewContext<'_>) {
         let theme = &view.ui.theme;
-        let (server, back) = (one_line(&self.request.server), view.key_of(KeyCommand::Back));
+        let (asker, back) = (one_line(&self.request.asker()), view.key_of(KeyCommand::Back));
         let (name, note) = match self.withdrawn {
-            None => (format!("MCP server {server} asks"), format!("{back} cancels")),
-            Some(_) => (format!("withdrawn by MCP server {server}"), format!("{back} closes")),
+            None => (format!("{asker} asks"), format!("{back} cancels")),
+            Some(_) => (format!("withdrawn by {asker}"), format!("{back} closes")),
         };
         put(&title(&name, &note, area.width), row(area, 0), buffer, theme);
         let page = self.page(usize::from(area.width));
@@ -51,7 +51,7 @@ impl ElicitationForm {
             None => Line::new(format!("  {}", self.key_hint(view)), Role::Muted),
             Some(_) => {
                 let text =
-                    format!("  {server} no longer waits for an answer; nothing was sent · {back} closes");
+                    format!("  {asker} no longer waits for an answer; nothing was sent · {back} closes");
                 Line::new(text, Role::Warning)
             }
         };

@@ -15,7 +15,7 @@ fn ask(harness: &mut Harness, id: &str) {
     let field = FormField { name: "name".into(), title, description, required: true, kind, default };
     harness.event(EventKind::ElicitationRequested(ElicitationRequest {
         elicitation_id: id.into(),
-        server: "shop".into(),
+        server: Some("shop".into()),
         message: format!("Question {id}?"),
         kind: ElicitationKind::Form { fields: vec![field] },
     }));

@@ -1,0 +1,124 @@
+//! Cost of the session and of the day, and requests that wait for the user's consent to exceed a budget.
+
+use jiff::Zoned;
+use tiller_core::elicitation::{ElicitationAnswer, ElicitationKind};
+use tiller_core::unit::{UnixMs, Usd};
+use tiller_provider::{FailureKind, ProviderError, ToolChoice};
+use tiller_session::{SessionManager, SessionScope};
+use tokio::sync::oneshot;
+
+use super::Driver;
+use super::job_event::JobEvent;
+use super::spending_state::{DayReading, SpendingEvent};
+use crate::budget::{BudgetCheck, BudgetPeriod, BudgetStatus, ExceededBudget, Spending};
+use crate::turn::{Effect, TurnNumber};
+
+impl Driver {
+    /// Keeps a request that exceeds a budget until the user consents; returns whether it waits.
+    pub(super) fn wait_for_budget(&mut self, turn: TurnNumber, tool_choice: ToolChoice) -> bool {
+        if self.spending.budgets.is_empty() {
+            return false;
+        }
+        if self.spending.budgets.has(BudgetPeriod::Day) && self.spending.day.is_none() {
+            let manager = self.services.manager.clone();
+            self.jobs.open(async move {
+                let read = tokio::task::spawn_blocking(move || cost_of_today(&manager)).await;
+                let cost = read.map_err(|error| error.to_string()).flatten();
+                JobEvent::Spending { turn, tool_choice, event: SpendingEvent::DayRead(cost) }
+            });
+            return true;
+        }
+        match self.spending.budgets.check(self.spent()) {
+            BudgetCheck::Within { warnings } => {
+                warnings.into_iter().for_each(|warning| self.bus.warn(warning));
+                false
+            }
+            BudgetCheck::Exceeded(exceeded) => {
+                self.ask_for_consent(turn, tool_choice, exceeded);
+                true
+            }
+        }
+    }
+
+    pub(super) fn budgets(&self) -> Vec<BudgetStatus> {
+        self.spending.budgets.status(self.spent())
+    }
+
+    fn spent(&self) -> Spending {
+        let session = self.active.reader().usage().cost.total;
+        let day = self.spending.day.map_or(session, |read| Usd(read.day.0 + session.0 - read.session.0));
+        Spending { session, day }
+    }
+
+    fn ask_for_consent(&mut self, turn: TurnNumber, tool_choice: ToolChoice, exceeded: ExceededBudget) {
+        let message = format!(
+            "{}.\nAccept to let it cost another {}. Decline to end the run.",
+            capitalized(&exceeded.fact),
+            exceeded.step
+        );
+        let (reply, answered) = oneshot::channel();
+        self.ask_user(None, message, ElicitationKind::Form { fields: Vec::new() }, reply);
+        self.jobs.open(async move {
+            // Without an approver there is no answer.
+            let consents = matches!(answered.await, Ok(ElicitationAnswer::Accept(_)));
+            JobEvent::Spending { turn, tool_choice, event: SpendingEvent::Answered { exceeded, consents } }
+        });
+    }
+
+    /// Goes on with a request that waited, or fails it.
+    pub(super) fn spending_event(&mut self, turn: TurnNumber, tool_choice: ToolChoice, event: SpendingEvent) {
+        if self.turn.streaming() != Some(turn) {
+            return;
+        }
+        match event {
+            SpendingEvent::DayRead(read) => self.day_read(read),
+            SpendingEvent::Answered { consents: true, .. } => self.spending.budgets.allow_more(self.spent()),
+            SpendingEvent::Answered { exceeded, consents: false } => {
+                return self.jobs.refuse(turn, self.budget_error(&exceeded));
+            }
+        }
+        self.enqueue(vec![Effect::Request { turn, tool_choice }]);
+        self.perform();
+    }
+
+    fn day_read(&mut self, read: Result<Usd, String>) {
+        let session = self.active.reader().usage().cost.total;
+        // The catalog has no sessions in memory.
+        let unlogged = if self.active.reader().path().is_none() { session } else { Usd::default() };
+        let day = read.unwrap_or_else(|error| {
+            self.bus.warn(format!("the cost of today's other sessions can't be read: {error}"));
+            session
+        });
+        self.spending.day = Some(DayReading { day: day + unlogged, session });
+    }
+
+    fn budget_error(&self, exceeded: &ExceededBudget) -> ProviderError {
+        ProviderError {
+            provider: self.active.model.facts.provider.clone(),
+            failure: FailureKind::Fatal,
+            message: format!("not sent: {}", exceeded.fact),
+            hint: Some(format!(
+                "To go on, raise {}, or accept the question in a terminal.",
+                exceeded.setting
+            )),
+        }
+    }
+}
+
+/// Reads the cost of all sessions since local midnight from the catalog.
+fn cost_of_today(manager: &SessionManager) -> Result<Usd, String> {
+    let midnight = Zoned::now().start_of_day().map_err(|error| error.to_string())?;
+    let since = UnixMs(midnight.timestamp().as_millisecond());
+    let read = || {
+        let mut catalog = manager.catalog()?;
+        catalog.refresh(SessionScope::Everywhere, |_| ())?;
+        catalog.usage_since(since)
+    };
+    let usage = read().map_err(|error| error.to_string())?;
+    Ok(usage.iter().fold(Usd::default(), |sum, quarter| sum + quarter.usage.cost.total))
+}
+
+fn capitalized(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
