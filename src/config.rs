@@ -122,6 +122,8 @@ pub struct Config {
     pub hooks: HookSettings,
     /// The files of an untrusted project that were ignored, and the reason; not among the warnings.
     pub ignored_project: Option<String>,
+    /// The root of the project, if it is trusted.
+    pub trusted_root: Option<PathBuf>,
     /// The certificates of the setting `request.ca_file`, in PEM.
     pub certificates: Option<Arc<[u8]>>,
     environment: Environment,
@@ -177,6 +179,7 @@ impl Config {
         let certificates = read_certificates(&settings)?;
         invalid.iter_mut().for_each(|invalid| invalid.set_replacement(&settings));
         Ok(Self {
+            trusted_root: inputs.trusted.map(|project| project.root().to_owned()),
             folders,
             settings,
             warnings,

@@ -1,4 +1,4 @@
-//! Search paths of skills, templates and context files, from arguments and settings.
+//! Search paths of skills, templates, agents and context files, from arguments and settings.
 
 use std::path::{Path, PathBuf};
 
@@ -46,12 +46,31 @@ pub(super) fn resource_paths(
         sources.templates = defaults.templates;
         sources.built_in_templates = BuiltIn::Included;
     }
+    if settings.agents() == Switch::On {
+        sources.agents = trusted_agents(defaults.agents, config.trusted_root.as_deref());
+        sources.built_in_agents = BuiltIn::Included;
+    }
     if settings.context_files() == Switch::On {
         sources.instructions = defaults.instructions;
     }
     sources.skills.extend(argument_paths(&arguments.agent.skill, cwd));
     sources.templates.extend(argument_paths(&arguments.agent.prompt_template, cwd));
     sources
+}
+
+/// Leaves out the folders of an untrusted project.
+fn trusted_agents(mut agents: Vec<SearchPath>, trusted_root: Option<&Path>) -> Vec<SearchPath> {
+    let root = trusted_root.and_then(|root| root.canonicalize().ok());
+    agents.retain(|agents| {
+        let is_trusted = || {
+            agents
+                .path
+                .canonicalize()
+                .is_ok_and(|path| root.as_ref().is_some_and(|root| path.starts_with(root)))
+        };
+        agents.origin != ResourceOrigin::Project || is_trusted()
+    });
+    agents
 }
 
 fn argument_paths(paths: &[PathBuf], cwd: &Path) -> impl Iterator<Item = SearchPath> {

@@ -1,7 +1,7 @@
 //! Trust in projects: a project's files that take effect, and the user's decisions about them.
 //!
-//! A project's `.tiller/settings.json`, everything below `.tiller/extensions` and `.tiller/hooks`, its `.mcp.json` and its
-//! `.env` take effect only after the user has trusted these files in their current state. Decisions are stored in `trust.json` by the
+//! A project's `.tiller/settings.json`, everything below `.tiller/extensions`, `.tiller/hooks`, `.tiller/agents` and
+//! `.claude/agents`, its `.mcp.json` and its `.env` take effect only after the user has trusted these files in their current state. Decisions are stored in `trust.json` by the
 //! project's canonical path and a hash of the files; any change invalidates them. This module doesn't ask the
 //! user.
 
@@ -25,8 +25,11 @@ use crate::unit::UnixMs;
 /// Name of a project's folder for tiller.
 const PROJECT_FOLDER: &str = ".tiller";
 
-/// Folders below the project's folder that hold programs: extensions, and scripts for hooks.
-const PROGRAM_FOLDERS: [&str; 2] = ["extensions", "hooks"];
+/// Claude Code's folder of agents.
+const CLAUDE_AGENTS: &str = ".claude/agents";
+
+/// Folders whose files need trust: extensions, scripts for hooks, and agents.
+const TRUSTED_FOLDERS: [&str; 4] = [".tiller/extensions", ".tiller/hooks", ".tiller/agents", CLAUDE_AGENTS];
 
 /// Maximum number of files below each of them; a project with more can't be trusted.
 const MAX_FILES: usize = 2_000;
@@ -67,8 +70,8 @@ pub enum TrustAnswer {
 }
 
 impl Project {
-    /// Finds the project of a directory: the nearest folder with a `.tiller` or `.mcp.json` that has files needing
-    /// trust, from the directory up to the repository's root. `user_config`, the user's own configuration folder, is no
+    /// Finds the project of a directory: the nearest folder with a `.tiller`, `.mcp.json` or `.claude/agents` that has
+    /// files needing trust, from the directory up to the repository's root. `user_config`, the user's own configuration folder, is no
     /// project.
     #[must_use]
     pub fn find(cwd: &Path, user_config: &Path) -> Option<Self> {
@@ -78,7 +81,11 @@ impl Project {
         };
         up_to_repository(cwd)
             .into_iter()
-            .filter(|folder| folder.join(PROJECT_FOLDER).is_dir() || folder.join(PROJECT_FILE).is_file())
+            .filter(|folder| {
+                let has_folder =
+                    [PROJECT_FOLDER, CLAUDE_AGENTS].iter().any(|name| folder.join(name).is_dir());
+                has_folder || folder.join(PROJECT_FILE).is_file()
+            })
             .filter_map(|folder| folder.canonicalize().ok())
             .filter(|root| !is_user_config(root))
             .map(Self::read)
@@ -92,12 +99,10 @@ impl Project {
         let mut active_files: Vec<PathBuf> = single.filter(|path| path.is_file()).collect();
         let outside =
             active_files.iter().find(|path| !is_within(&root, path)).map(|path| outside_link_error(path));
-        let mut programs = Vec::new();
-        let listed = PROGRAM_FOLDERS
-            .iter()
-            .try_for_each(|name| list(&root, &root.join(PROJECT_FOLDER).join(name), &mut programs));
-        programs.sort();
-        active_files.extend(programs);
+        let mut found = Vec::new();
+        let listed = TRUSTED_FOLDERS.iter().try_for_each(|name| list(&root, &root.join(name), &mut found));
+        found.sort();
+        active_files.extend(found);
         let digests = outside
             .map_or(listed, Err)
             .and_then(|()| file_digests(&root, &active_files))

@@ -12,7 +12,7 @@ const TOOLS: &str = "crates/tools/src/tool";
 const ALLOWED: &[&str] = &[
     // Tools of other programs.
     "crates/session/src/import/foreign_tools.rs",
-    "crates/engine/src/extension/command_hook/settings.rs",
+    "crates/engine/src/foreign_tools.rs",
     // Calls that a scripted model makes.
     "crates/provider/src/demo.rs",
     // Sets of tools.

@@ -3,6 +3,7 @@
 //! [`AgentSession`] is a handle for commands, events and queries. Behind it one task, the driver, owns the log's
 //! writer, the queue and every job; two pure state machines decide what to do: `turn` for runs, [`compaction`] for summaries. Front ends hold a handle and a [`Reader`](tiller_session::Reader), and nothing else.
 
+pub mod agents;
 mod approvals;
 mod attachment;
 mod bash;
@@ -10,11 +11,13 @@ mod budget;
 pub mod compaction;
 mod context_breakdown;
 mod credentials;
+mod definition_files;
 mod driver;
 mod embed;
 mod expand;
 pub mod extension;
 mod fallback;
+mod foreign_tools;
 mod handle;
 pub mod instructions;
 mod interactive;

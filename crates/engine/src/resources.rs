@@ -1,4 +1,4 @@
-//! Resources, the files that people write for the model: skills, templates, context files.
+//! Resources, the files that people write for the model: skills, templates, agents, context files.
 //!
 //! [`ResourcePaths`] lists the search paths, [`Resources`] is the result of loading. It is immutable: on a reload a
 //! new value is made from it and replaces it in one step.
@@ -13,13 +13,14 @@ use std::sync::Arc;
 use serde::Serialize;
 use tiller_files::search_path::{ResourceProblem, SearchPath};
 
+use crate::agents::{self, AgentDefinition};
 use crate::instructions::{self, Instructions};
 use crate::skill::{self, Skill};
 use crate::template::{self, BuiltIn, ReservedNames, Template};
 
 pub(super) use reloader::{ReloadRequest, ReloadResult, ResourceReloader};
 
-/// Search paths of skills, templates and context files. The default is none.
+/// Search paths of skills, templates, agents and context files. The default is none.
 ///
 /// Paths are searched in the order of their [`ResourceOrigin`](tiller_files::search_path::ResourceOrigin), and within
 /// one origin in the order given here, so more paths can be added at the end.
@@ -33,6 +34,10 @@ pub struct ResourcePaths {
     pub templates: Vec<SearchPath>,
     /// Use of the built-in templates.
     pub built_in_templates: BuiltIn,
+    /// Folders and files of agents.
+    pub agents: Vec<SearchPath>,
+    /// Use of the built-in agents.
+    pub built_in_agents: BuiltIn,
     /// Reserved names that templates can't have.
     pub reserved_names: Vec<String>,
     /// Folders of context files; the model reads the last ones last, and they take precedence.
@@ -57,6 +62,7 @@ pub struct Resources {
     sources: Arc<ResourcePaths>,
     skills: Vec<Skill>,
     templates: Vec<Template>,
+    agents: Vec<AgentDefinition>,
     instructions: Vec<Instructions>,
     problems: Vec<ResourceProblem>,
     /// Files and folders whose change requires a reload.
@@ -125,20 +131,25 @@ impl Resources {
         let templates = sort_by_precedence(&sources.templates);
         let reserved = ReservedNames { names: &sources.reserved_names };
         let templates = template::load(&templates, sources.built_in_templates, reserved, &self.templates);
+        let has_built_in = sources.built_in_agents == BuiltIn::Included;
+        let agents = agents::load(&sort_by_precedence(&sources.agents), has_built_in, &self.agents);
         let instructions = instructions::load(&sources.instructions, &self.instructions);
-        let paths =
-            sources.skills.iter().chain(&sources.templates).map(|search_path| search_path.path.clone());
+        let search_paths = sources.skills.iter().chain(&sources.templates).chain(&sources.agents);
+        let paths = search_paths.map(|search_path| search_path.path.clone());
         let files = skills.skills.iter().map(|skill| &skill.path);
         let files = files.chain(templates.templates.iter().map(|template| &template.path));
+        let files = files.chain(agents.definitions.iter().map(|agent| &agent.path));
         let mut watched: BTreeSet<PathBuf> =
             paths.chain(files.cloned()).filter(|path| path.is_absolute()).collect();
-        watched.extend(skills.folders.into_iter().chain(templates.folders));
+        watched.extend(skills.folders.into_iter().chain(templates.folders).chain(agents.folders));
         watched.extend(sources.instructions.iter().flat_map(context_files));
-        let problems = skills.problems.into_iter().chain(templates.problems).chain(instructions.problems);
+        let problems = skills.problems.into_iter().chain(templates.problems).chain(agents.problems);
+        let problems = problems.chain(instructions.problems);
         Self {
             sources: Arc::clone(sources),
             skills: skills.skills,
             templates: templates.templates,
+            agents: agents.definitions,
             instructions: instructions.instructions,
             problems: problems.collect(),
             watched,
@@ -155,6 +166,12 @@ impl Resources {
     #[must_use]
     pub fn templates(&self) -> &[Template] {
         &self.templates
+    }
+
+    /// Returns the definitions of agents, in order of precedence.
+    #[must_use]
+    pub fn agents(&self) -> &[AgentDefinition] {
+        &self.agents
     }
 
     /// Returns the context files, in the order in which the model reads them.
@@ -208,6 +225,7 @@ impl Resources {
     pub(super) fn has_same_content(&self, other: &Self) -> bool {
         self.skills == other.skills
             && self.templates == other.templates
+            && self.agents == other.agents
             && self.instructions == other.instructions
     }
 }

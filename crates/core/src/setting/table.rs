@@ -76,6 +76,8 @@ table! {
     SKILLS, skills: Switch = "skills", Switch::KIND, "on";
     /// Load the prompt templates of the project and the user, and the built-in ones.
     TEMPLATES, templates: Switch = "templates", Switch::KIND, "on";
+    /// Let the model delegate tasks to the agents of the project and the user, and to the built-in ones.
+    AGENTS, agents: Switch = "agents", Switch::KIND, "on";
     /// Read AGENTS.md, CLAUDE.md and AGENT.md of the user and the project.
     CONTEXT_FILES, context_files: Switch = "context_files", Switch::KIND, "on";
     /// Use the mouse to scroll, fold and select in the TUI; off leaves the mouse to the terminal.

@@ -10,7 +10,7 @@ use super::{ResourcePaths, Resources, is_inside};
 impl ResourcePaths {
     /// Returns the default search paths for a working directory and a user, without the built-in resources.
     ///
-    /// `config` is the user's folder for tiller; `home`, if there is one, holds `.agents/skills`.
+    /// `config` is the user's folder for tiller; `home`, if there is one, holds `.agents/skills` and `.claude/agents`.
     #[must_use]
     pub fn usual(cwd: &Path, config: &Path, home: Option<&Path>) -> Self {
         let project = project_folders(cwd);
@@ -30,11 +30,19 @@ impl ResourcePaths {
         let prompts =
             project.iter().map(|folder| search_path(folder.join(".tiller/prompts"), ResourceOrigin::Project));
         let templates = prompts.chain([search_path(config.join("prompts"), ResourceOrigin::User)]).collect();
+        let mut agents = Vec::new();
+        for folder in &project {
+            for name in [".tiller/agents", ".claude/agents"] {
+                agents.push(search_path(folder.join(name), ResourceOrigin::Project));
+            }
+        }
+        agents.push(search_path(config.join("agents"), ResourceOrigin::User));
+        agents.extend(home.map(|home| search_path(home.join(".claude/agents"), ResourceOrigin::User)));
         let nearest_last =
             project.iter().rev().map(|folder| search_path(folder.clone(), ResourceOrigin::Project));
         let instructions =
             [search_path(config.to_owned(), ResourceOrigin::User)].into_iter().chain(nearest_last).collect();
-        Self { skills, templates, instructions, ..Self::default() }
+        Self { skills, templates, agents, instructions, ..Self::default() }
     }
 }
 
@@ -111,6 +119,17 @@ mod tests {
             ]
         );
         assert_eq!(display(&sources.templates), ["/a/b/.tiller/prompts", "/a/.tiller/prompts", "/c/prompts"]);
+        assert_eq!(
+            display(&sources.agents),
+            [
+                "/a/b/.tiller/agents",
+                "/a/b/.claude/agents",
+                "/a/.tiller/agents",
+                "/a/.claude/agents",
+                "/c/agents",
+                "/h/.claude/agents"
+            ]
+        );
         assert_eq!(display(&sources.instructions), ["/c", "/a", "/a/b"]);
     }
 

@@ -2,6 +2,8 @@
 
 use tempfile::TempDir;
 
+use std::fs;
+
 use super::*;
 
 fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {

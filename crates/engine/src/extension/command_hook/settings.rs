@@ -1,5 +1,6 @@
 //! Hooks in a settings file: their parsing, and which of them an occasion runs. Pure.
 
+use crate::foreign_tools::FOREIGN_TOOLS;
 use std::time::Duration;
 
 use regex::Regex;
@@ -10,19 +11,6 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Longest time limit, in seconds: a day.
 const MAX_TIMEOUT_S: u64 = 86_400;
-
-/// Tools of Claude Code with other names in tiller.
-const FOREIGN_TOOLS: [(&str, &str); 9] = [
-    ("Bash", "bash"),
-    ("Edit", "edit_file"),
-    ("Glob", "find_files"),
-    ("Grep", "grep"),
-    ("MultiEdit", "edit_file"),
-    ("Read", "read_file"),
-    ("TodoWrite", "update_plan"),
-    ("WebFetch", "web_fetch"),
-    ("Write", "write_file"),
-];
 
 /// A moment at which hook commands run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,311 @@
+//! Definitions of agents: Markdown files whose front matter describes an agent and whose body is its instructions. Pure.
+//!
+//! The keys are `name`, `description`, `tools`, `model`, `thinking`, `max_turns`, `timeout`, `skills` and `approval`.
+//! Files for Claude Code (`.claude/agents`, November 2026) load unchanged: its tool names, model aliases and permission
+//! modes are translated, and its other keys are ignored.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+use tiller_core::front_matter;
+use tiller_core::message::ThinkingLevel;
+use tiller_files::search_path::ResourceOrigin;
+use tiller_tools::policy::ApprovalMode;
+
+use crate::definition_files::FileDefinition;
+use crate::foreign_tools::FOREIGN_TOOLS;
+
+/// Maximum characters of a description, which the model reads in a list.
+const MAX_DESCRIPTION: usize = 1_024;
+
+/// The definition of an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentDefinition {
+    /// The name, by which tasks are delegated to the agent.
+    pub name: String,
+    /// When to use it, for the model that delegates.
+    pub description: String,
+    /// The names of its tools and tool sets; `None` for all that the delegating agent has.
+    pub tools: Option<Vec<String>>,
+    /// Tools that it doesn't get.
+    pub excluded_tools: Vec<String>,
+    /// Its model, as `--model` takes it; `None` for the model of the delegating agent.
+    pub model: Option<String>,
+    /// Its thinking level; `None` for the level of the delegating agent.
+    pub thinking: Option<ThinkingLevel>,
+    /// Maximum number of requests for one task.
+    pub max_turns: Option<u64>,
+    /// Time limit of one task.
+    pub timeout: Option<Duration>,
+    /// Names of its skills; `None` for all.
+    pub skills: Option<Vec<String>>,
+    /// Its approval mode, unless that of the delegating agent is stricter.
+    pub approval: Option<ApprovalMode>,
+    /// Its instructions.
+    pub instructions: String,
+    /// Path of the file; for a built-in definition a name in angle brackets.
+    pub path: PathBuf,
+    /// Its origin.
+    pub origin: ResourceOrigin,
+}
+
+/// Front matter of a definition. A key that Claude Code spells differently has its spelling as an alias.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct AgentFrontMatter {
+    name: Option<String>,
+    description: Option<String>,
+    tools: Option<NameList>,
+    #[serde(alias = "disallowedTools")]
+    excluded_tools: Option<NameList>,
+    model: Option<String>,
+    #[serde(alias = "effort")]
+    thinking: Option<String>,
+    #[serde(alias = "maxTurns")]
+    max_turns: Option<Number>,
+    timeout: Option<Number>,
+    skills: Option<NameList>,
+    approval: Option<String>,
+    #[serde(rename = "permissionMode")]
+    permission_mode: Option<String>,
+}
+
+/// Names separated by commas, or a list of them.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum NameList {
+    Text(String),
+    List(Vec<String>),
+}
+
+impl NameList {
+    fn names(&self) -> Vec<String> {
+        let texts = match self {
+            Self::Text(text) => split_outside_parentheses(text),
+            Self::List(items) => items.iter().map(String::as_str).collect(),
+        };
+        texts.iter().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+    }
+}
+
+/// A whole number, which is a text where the front matter isn't YAML.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Number {
+    Number(u64),
+    Text(String),
+}
+
+impl Number {
+    fn value(&self, key: &str) -> Result<u64, String> {
+        let number = match self {
+            Self::Number(number) => Some(*number),
+            Self::Text(text) => text.trim().parse().ok(),
+        };
+        number.filter(|number| *number > 0).ok_or_else(|| format!("`{key}` must be a whole number above 0"))
+    }
+}
+
+/// Claude Code's permission modes, and tiller's approval modes. Its `acceptEdits` is tiller's `ask`, where writes in the
+/// workspace don't ask.
+const PERMISSION_MODES: &[(&str, ApprovalMode)] = &[
+    ("default", ApprovalMode::Ask),
+    ("acceptEdits", ApprovalMode::Ask),
+    ("dontAsk", ApprovalMode::Ask),
+    ("auto", ApprovalMode::Auto),
+    ("bypassPermissions", ApprovalMode::Auto),
+    ("plan", ApprovalMode::ReadOnly),
+];
+
+impl FileDefinition for AgentDefinition {
+    const NOUN: &'static str = "agent";
+    /// It is part of every request of the agent: 64 KiB are about 16,000 tokens.
+    const MAX_BYTES: usize = 64 * 1024;
+    const MAX_COUNT: usize = 200;
+
+    fn parse(bytes: &[u8], path: &Path, origin: ResourceOrigin) -> Result<Self, String> {
+        if bytes.len() > Self::MAX_BYTES {
+            return Err(format!("larger than {} KiB", Self::MAX_BYTES / 1024));
+        }
+        let text = std::str::from_utf8(bytes).map_err(|_| "not UTF-8 text".to_owned())?;
+        let (head, body) =
+            front_matter::parse::<AgentFrontMatter>(text).map_err(|error| error.to_string())?;
+        let file_name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let name = head.name.as_deref().map(str::trim).filter(|name| !name.is_empty()).unwrap_or(&file_name);
+        if !name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.')) {
+            return Err(format!("the name `{name}` must be made of letters, digits, -, _, : and ."));
+        }
+        let description = head.description.as_deref().map(one_line).filter(|text| !text.is_empty());
+        let description = description
+            .ok_or("no `description` in its front matter, which tells the model when to use it")?;
+        if body.is_empty() {
+            return Err("it has no instructions after its front matter".to_owned());
+        }
+        let number = |value: &Option<Number>, key| value.as_ref().map(|value| value.value(key)).transpose();
+        Ok(Self {
+            name: name.to_owned(),
+            description: description.chars().take(MAX_DESCRIPTION).collect(),
+            tools: head.tools.as_ref().map(tool_names).filter(|names| names != &["*"]),
+            excluded_tools: head.excluded_tools.as_ref().map(tool_names).unwrap_or_default(),
+            model: head.model.filter(|model| !matches!(model.trim(), "" | "inherit")),
+            thinking: head.thinking.as_deref().map(thinking).transpose()?,
+            max_turns: number(&head.max_turns, "max_turns")?,
+            timeout: number(&head.timeout, "timeout")?.map(Duration::from_secs),
+            skills: head.skills.as_ref().map(NameList::names),
+            approval: approval(head.approval.as_deref(), head.permission_mode.as_deref())?,
+            instructions: body.to_owned(),
+            path: path.to_owned(),
+            origin,
+        })
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn origin(&self) -> ResourceOrigin {
+        self.origin
+    }
+}
+
+fn thinking(name: &str) -> Result<ThinkingLevel, String> {
+    let level = match name.trim() {
+        // Claude Code's highest.
+        "max" => Some(ThinkingLevel::ALL[ThinkingLevel::ALL.len() - 1]),
+        name => ThinkingLevel::parse(name),
+    };
+    level.ok_or_else(|| {
+        format!("`thinking` must be one of {}", ThinkingLevel::ALL.map(|level| level.name()).join(", "))
+    })
+}
+
+fn approval(mode: Option<&str>, permission_mode: Option<&str>) -> Result<Option<ApprovalMode>, String> {
+    if let Some(name) = mode {
+        let modes = ApprovalMode::ALL.map(ApprovalMode::name).join(", ");
+        let parsed = ApprovalMode::parse(name.trim());
+        return parsed.map(Some).ok_or_else(|| format!("`approval` must be one of {modes}"));
+    }
+    let known =
+        permission_mode.and_then(|name| PERMISSION_MODES.iter().find(|(theirs, _)| *theirs == name.trim()));
+    Ok(known.map(|(_, mode)| *mode))
+}
+
+/// Translates Claude Code's names; a restriction in parentheses is left out, because the policy decides on each call.
+fn tool_names(list: &NameList) -> Vec<String> {
+    let translate = |name: &String| {
+        let name = name.split('(').next().unwrap_or_default().trim();
+        let known = FOREIGN_TOOLS.iter().find(|(theirs, _)| *theirs == name);
+        known.map_or(name, |(_, ours)| ours).to_owned()
+    };
+    let mut names: Vec<String> = list.names().iter().map(translate).collect();
+    let mut seen = std::collections::HashSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    names
+}
+
+/// Splits at commas, but not at those of `Bash(git add, git commit)`.
+fn split_outside_parentheses(text: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let parts = text.split(move |c| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    });
+    parts.collect()
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<AgentDefinition, String> {
+        AgentDefinition::parse(text.as_bytes(), Path::new("/p/helper.md"), ResourceOrigin::Project)
+    }
+
+    fn minimal() -> AgentDefinition {
+        AgentDefinition {
+            name: "helper".into(),
+            description: "helps".into(),
+            tools: None,
+            excluded_tools: Vec::new(),
+            model: None,
+            thinking: None,
+            max_turns: None,
+            timeout: None,
+            skills: None,
+            approval: None,
+            instructions: "Help.".into(),
+            path: "/p/helper.md".into(),
+            origin: ResourceOrigin::Project,
+        }
+    }
+
+    #[test]
+    fn definition_needs_a_description_and_instructions() {
+        assert_eq!(parse("---\ndescription: helps\n---\nHelp.\n"), Ok(minimal()));
+        let missing = "no `description` in its front matter, which tells the model when to use it";
+        assert_eq!(parse("Help."), Err(missing.to_owned()));
+        let empty = "it has no instructions after its front matter";
+        assert_eq!(parse("---\ndescription: helps\n---\n"), Err(empty.to_owned()));
+        let name = "the name `a b` must be made of letters, digits, -, _, : and .";
+        assert_eq!(parse("---\nname: a b\ndescription: c\n---\nx"), Err(name.to_owned()));
+    }
+
+    #[test]
+    fn definition_has_all_keys() {
+        let text = "---\nname: scout\ndescription: looks\ntools: [grep, files]\nmodel: openai/gpt-6.2:high\nthinking: low\n\
+            max_turns: 7\ntimeout: 90\nskills: [debug]\napproval: read-only\n---\nLook.";
+        let strings = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+        let expected = AgentDefinition {
+            name: "scout".into(),
+            description: "looks".into(),
+            tools: strings(&["grep", "files"]),
+            model: Some("openai/gpt-6.2:high".into()),
+            thinking: Some(ThinkingLevel::Low),
+            max_turns: Some(7),
+            timeout: Some(Duration::from_secs(90)),
+            skills: strings(&["debug"]),
+            approval: Some(ApprovalMode::ReadOnly),
+            instructions: "Look.".into(),
+            ..minimal()
+        };
+        assert_eq!(parse(text), Ok(expected));
+    }
+
+    #[test]
+    fn definition_of_claude_code_is_translated() {
+        let text = "---\nname: reviewer\ndescription: Use PROACTIVELY: after changes.\n\
+            tools: Read, Grep, Bash(git diff:*, git log:*), mcp__db__query\ndisallowedTools: Write, Edit\nmodel: inherit\n\
+            permissionMode: plan\nmaxTurns: 12\ncolor: blue\n---\nReview.";
+        let parsed = parse(text).unwrap();
+        assert_eq!(parsed.tools.unwrap(), ["read_file", "grep", "bash", "mcp__db__query"]);
+        assert_eq!(parsed.excluded_tools, ["write_file", "edit_file"]);
+        assert_eq!((parsed.model, parsed.approval), (None, Some(ApprovalMode::ReadOnly)));
+        assert_eq!(parsed.max_turns, Some(12));
+        assert_eq!(parsed.description, "Use PROACTIVELY: after changes.");
+    }
+
+    #[test]
+    fn definition_with_an_invalid_value_names_the_key() {
+        let error = |line: &str| parse(&format!("---\ndescription: x\n{line}\n---\ny")).unwrap_err();
+        assert_eq!(error("max_turns: 0"), "`max_turns` must be a whole number above 0");
+        assert_eq!(error("timeout: soon"), "`timeout` must be a whole number above 0");
+        assert_eq!(error("approval: never"), "`approval` must be one of ask, auto, plan, read-only");
+        assert_eq!(
+            error("thinking: much"),
+            "`thinking` must be one of off, minimal, low, medium, high, xhigh"
+        );
+    }
+}
