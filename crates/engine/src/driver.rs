@@ -37,29 +37,24 @@ mod summary_state;
 mod tool_servers;
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use tiller_core::setting::SyncPolicy;
 
 use tiller_core::event::{Event, EventKind, QueueItem};
-use tiller_core::message::{Message, ModelRef, ThinkingLevel};
+use tiller_core::message::Message;
 use tiller_core::tool_catalog::ToolCatalog;
-use tiller_core::unit::Tokens;
-use tiller_provider::catalog::thinking_budget;
-use tiller_provider::{ModelFacts, ProviderRegistry};
+use tiller_provider::ProviderRegistry;
 use tiller_session::{Reader, SessionError, SessionManager, Writer};
-use tiller_tools::policy::Policy;
 use tiller_tools::process::Runner;
-use tiller_tools::tool::{ConnectedServers, OutputLimits, OutputOptions, Tools};
+use tiller_tools::tool::{ConnectedServers, Tools};
 use tokio::sync::{broadcast, mpsc, watch};
 
-use super::approvals::{Approvals, Approver};
-use super::budget::BudgetOptions;
-use super::compaction::CompactionOptions;
+use super::approvals::Approvals;
 use super::extension::{EventForwarder, ExtensionHost, Extensions, SessionSource};
 use super::handle::{AgentError, AgentSession, COMMANDS, DriverCommand, EVENTS, Reply, Settled};
 use super::message_builder::MessageBuilder;
+use super::options::AgentOptions;
 use super::queue::Queue;
 use super::resources::Resources;
 use super::retry::RetryOptions;
@@ -113,127 +108,6 @@ pub struct SessionParts {
     pub resources: Resources,
     /// Options of the session.
     pub options: AgentOptions,
-}
-
-/// Options of an agent session.
-#[derive(Clone, Debug)]
-pub struct AgentOptions {
-    /// Options of the turn machine.
-    pub turn: TurnOptions,
-    /// Retry of failed requests.
-    pub retry: RetryOptions,
-    /// Names of the models that answer for the rest of a run when the session's model fails, in order.
-    pub fallback: Vec<String>,
-    /// Limits of cost.
-    pub budget: BudgetOptions,
-    /// Limits and strategy of compaction.
-    pub compaction: CompactionOptions,
-    /// Syncs of the log.
-    pub sync: SyncPolicy,
-    /// Options of the model's answers.
-    pub answers: AnswerOptions,
-    /// The approval policy.
-    pub policy: Policy,
-    /// Presence of an approver.
-    pub approver: Approver,
-    /// Limits of the output of `!` commands, and of the results of tools that don't limit them themselves.
-    pub output: OutputOptions,
-    /// The tools offered to the model at the start.
-    pub offer: ToolOffer,
-    /// The front end that the log names: `tui`, `print`.
-    pub mode: &'static str,
-    /// URL of the Git remote of the working directory's repository, without credentials. The log records it, so that
-    /// the session is found after the project has moved.
-    pub remote: Option<String>,
-}
-
-/// Options of the model's answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct AnswerOptions {
-    /// Maximum tokens of one answer. By default the model's limit, at most 32,000.
-    pub max_tokens: Option<Tokens>,
-    /// Sampling temperature; `None` leaves it to the provider.
-    pub temperature: Option<f64>,
-}
-
-impl AnswerOptions {
-    /// Default limit of an answer's tokens, thinking included: more than anyone reads at once, and less than a model
-    /// that repeats itself may produce.
-    const MAX_TOKENS: Tokens = Tokens(32_000);
-
-    /// Tokens left for the answer in addition to a thinking budget, by default.
-    const BUDGET_WITH_THINKING: Tokens = Tokens(16_000);
-
-    /// Returns the most tokens of an answer to a context of this size, thinking included: no more than the free part
-    /// of the window, but at least `reserve`, the part that compaction keeps free.
-    pub(crate) fn max_tokens(
-        &self,
-        model: &ModelFacts,
-        thinking: ThinkingLevel,
-        context: Tokens,
-        reserve: Tokens,
-    ) -> Tokens {
-        let reference = ModelRef { provider: model.provider.clone(), id: model.id.clone() };
-        let budget = thinking_budget(&reference, thinking);
-        let usual =
-            Self::MAX_TOKENS.max(budget.map_or(Tokens(0), |budget| budget + Self::BUDGET_WITH_THINKING));
-        let requested = self.max_tokens.unwrap_or(usual).min(model.max_output);
-        // Covers the error of the estimate, and the system prompt and tools where they aren't counted.
-        let margin = model.window.0 / 20;
-        let free = model.window.0.saturating_sub(context.0 + margin);
-        requested.min(Tokens(free).max(reserve))
-    }
-}
-
-impl AgentOptions {
-    /// The settings' defaults, for a session in a working directory without an approver. Output beyond the limits
-    /// goes to files in `scratch`.
-    #[must_use]
-    pub fn new(work_dir: PathBuf, scratch: PathBuf) -> Self {
-        Self {
-            turn: TurnOptions::default(),
-            retry: RetryOptions::default(),
-            fallback: Vec::new(),
-            budget: BudgetOptions::default(),
-            compaction: CompactionOptions::default(),
-            sync: SyncPolicy::Turn,
-            answers: AnswerOptions::default(),
-            policy: Policy { root: work_dir, ..Policy::default() },
-            approver: Approver::Absent,
-            output: OutputOptions { limits: OutputLimits::default(), scratch },
-            offer: ToolOffer::All,
-            mode: "embedded",
-            remote: None,
-        }
-    }
-}
-
-/// The tools offered to a model at the start. The others stay available and can be offered later.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum ToolOffer {
-    /// All tools.
-    #[default]
-    All,
-    /// The named tools, in this order; unknown names are ignored.
-    Only {
-        /// The names of tools, and of sets.
-        names: Vec<String>,
-        /// The origin of the list, as shown to people: `--tools`, the setting `tools` of a file.
-        source: String,
-    },
-}
-
-impl ToolOffer {
-    fn select(&self, tools: &Tools) -> Tools {
-        match self {
-            Self::All => tools.clone(),
-            Self::Only { names, .. } => {
-                let mut known = tools.expand_sets(names);
-                known.retain(|name| tools.find(name).is_some());
-                tools.restrict(&known).unwrap_or_default()
-            }
-        }
-    }
 }
 
 /// State of the session task.

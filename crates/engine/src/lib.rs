@@ -22,6 +22,7 @@ mod handle;
 pub mod instructions;
 mod interactive;
 mod message_builder;
+mod options;
 pub mod queue;
 mod repetition;
 mod resource_mention;
@@ -45,7 +46,7 @@ pub use context_breakdown::{ContextBreakdown, ContextKind, ContextPart};
 pub use credentials::{
     CredentialChange, CredentialOrigin, CredentialStore, KeyChangeOutcome, ProviderCredential,
 };
-pub use driver::{AgentOptions, AnswerOptions, FirstModel, ModelChoice, SessionParts, ToolOffer};
+pub use driver::{FirstModel, ModelChoice, SessionParts};
 pub use embed::{EmbedError, RunRequest, RunResult, SessionBuilder, run};
 pub use handle::{
     Activity, AgentError, AgentSession, BashContext, BranchSummary, ChosenModel, ContextUse, CycleScope,
@@ -54,6 +55,7 @@ pub use handle::{
     SessionStats, SessionSwitched, Settled, Snapshot, Status, StreamingBehavior, Summarizing, SummaryOf,
 };
 pub use interactive::{Unrunnable, unrunnable};
+pub use options::{AgentOptions, AnswerOptions, ToolOffer};
 pub use resources::{AgentCommand, CommandSource, Inventory, ResourcePaths, Resources, WatchMode};
 pub use retry::RetryOptions;
 pub use rule_store::{RuleFile, RuleFiles, RuleStore};

@@ -8,15 +8,16 @@ use tiller_core::tool_spec::ToolSpec;
 use tiller_session::{Reader, SessionError, Totals};
 use tiller_tools::tool::ToolSource;
 
+use super::Driver;
 use super::clock::now;
 use super::commands::send_reply;
-use super::{Driver, ToolOffer};
 use crate::budget::BudgetStatus;
 use crate::context_breakdown::{ContextBreakdown, ContextSource};
 use crate::handle::{
     Activity, AgentError, ContextUse, InFlight, LockedModel, OfferState, OfferedTool, OptionChange,
     QueueStatus, Reply, SessionState, SessionStats, Settled, Snapshot, Status,
 };
+use crate::options::ToolOffer;
 use crate::task_plan;
 
 impl Driver {
