@@ -46,7 +46,7 @@ pub(super) fn resource_paths(
         sources.templates = defaults.templates;
         sources.built_in_templates = BuiltIn::Included;
     }
-    if settings.agents() == Switch::On {
+    if settings.agents_enabled() == Switch::On {
         sources.agents = trusted_agents(defaults.agents, config.trusted_root.as_deref());
         sources.built_in_agents = BuiltIn::Included;
     }

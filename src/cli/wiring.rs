@@ -27,6 +27,7 @@ use super::frontend::FrontEnd;
 use super::scratch::Scratch;
 use super::startup::now;
 use super::{first_prompt, resource_paths, tool_servers};
+use crate::agent::agents::{AgentRegistry, Delegation, DelegationLimits};
 use crate::agent::extension::Extensions;
 use crate::agent::{AgentOptions, Resources, SessionParts, SystemPrompt, ToolOffer};
 use crate::config::Config;
@@ -34,7 +35,7 @@ use crate::policy::SandboxStrength;
 use crate::protected_path::ProtectedPaths;
 use crate::provider::demo;
 use crate::sandbox::Sandbox;
-use crate::setting::{self, SettingSource};
+use crate::setting::{self, SettingSource, Switch};
 use crate::tool::{OutputOptions, ToolEnvironment, Tools};
 use crate::workspace::Workspace;
 
@@ -87,6 +88,8 @@ pub(super) fn assemble(
     let resources = Resources::load(sources);
     let workspace = workspace(&resources, (&cwd, &added), config, &protected)?;
     let tools = Tools::built_in(environment(workspace));
+    let delegation = delegation(config);
+    let tools = delegation.iter().fold(tools, |tools, delegation| delegation.add_tools(tools));
     let tools = extensions.add_tools(tools, &mut notices);
     let profile = tools.workspace().and_then(|workspace| sandbox.profile(workspace));
     let servers = tool_servers::start(config, arguments, profile, &cwd, front.audience())?;
@@ -101,6 +104,7 @@ pub(super) fn assemble(
         tools,
         extensions,
         tool_servers: servers,
+        agent_link: delegation.map(|delegation| delegation.link()),
         runner,
         system_prompt,
         resources,
@@ -118,6 +122,14 @@ pub(super) fn assemble(
     // The agent logs its own notices.
     notices.iter().for_each(|notice| tracing::warn!("{notice}"));
     Ok(Wired { parts, notices, pick, scratch })
+}
+
+/// The delegation to agents of files, unless it is switched off.
+fn delegation(config: &Config) -> Option<Delegation> {
+    let settings = &config.settings;
+    let limits =
+        DelegationLimits { depth: settings.agents_max_depth(), parallel: settings.agents_parallel() };
+    (settings.agents_enabled() == Switch::On).then(|| Delegation::new(AgentRegistry::default(), limits))
 }
 
 /// Returns the sandbox that the policy counts on. The demo shows approval requests, so its commands ask as they do where

@@ -199,6 +199,18 @@ pub enum EventKind {
     BackgroundJobStart(CommandJob),
     /// A background job has ended. The model is told with the next request, unless it asked for the end itself.
     BackgroundJobEnd(CommandJob),
+    /// An event of an agent that works for the session, or for one of its agents. Pieces of answers and of output aren't
+    /// passed on; requests for approval and questions come as the session's own.
+    AgentEvent {
+        /// The agent's session.
+        agent_id: SessionId,
+        /// The session that delegated to it.
+        parent_id: SessionId,
+        /// The agent's name.
+        name: String,
+        /// The event.
+        event: Arc<Event>,
+    },
     /// A request failed, and is retried after a delay.
     AutoRetryStart {
         /// The number of the next retry, from 1.

@@ -398,6 +398,27 @@ impl Usage {
         self.cache_write += other.cache_write;
         self.cost.add(&other.cost);
     }
+
+    /// Returns what was added since an earlier state of the same sums.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let count = |now: Tokens, before: Tokens| Tokens(now.0.saturating_sub(before.0));
+        let dollars = |now: Usd, before: Usd| Usd((now.0 - before.0).max(0.0));
+        Self {
+            input: count(self.input, earlier.input),
+            output: count(self.output, earlier.output),
+            cache_read: count(self.cache_read, earlier.cache_read),
+            cache_write: count(self.cache_write, earlier.cache_write),
+            total_tokens: count(self.total(), earlier.total()),
+            cost: Cost {
+                input: dollars(self.cost.input, earlier.cost.input),
+                output: dollars(self.cost.output, earlier.cost.output),
+                cache_read: dollars(self.cost.cache_read, earlier.cost.cache_read),
+                cache_write: dollars(self.cost.cache_write, earlier.cost.cache_write),
+                total: dollars(self.cost.total, earlier.cost.total),
+            },
+        }
+    }
 }
 
 /// Cost by kind of token.

@@ -113,6 +113,8 @@ pub enum ToolSet {
     Web,
     /// The plan.
     Plan,
+    /// Agents to delegate to.
+    Agents,
     /// Tools of MCP servers.
     Mcp,
 }
@@ -120,7 +122,7 @@ pub enum ToolSet {
 impl ToolSet {
     /// All sets.
     pub const ALL: &[Self] =
-        &[Self::Files, Self::Bash, Self::Git, Self::Github, Self::Web, Self::Plan, Self::Mcp];
+        &[Self::Files, Self::Bash, Self::Git, Self::Github, Self::Web, Self::Plan, Self::Agents, Self::Mcp];
 
     /// Returns the name for the setting `tools`.
     #[must_use]
@@ -132,6 +134,7 @@ impl ToolSet {
             Self::Github => "github",
             Self::Web => "web",
             Self::Plan => "plan",
+            Self::Agents => "agents",
             Self::Mcp => "mcp",
         }
     }

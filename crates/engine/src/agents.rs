@@ -1,13 +1,40 @@
 //! Agents that a session delegates tasks to.
+//!
+//! A [`Delegation`] gives a session tools to delegate with. The agents come from an [`AgentRegistry`], which an embedding
+//! program fills, and from files ([`AgentDefinition`]). Each agent has a session of its own, made from the session that
+//! delegates: its model, tools, policy and budget, or stricter ones. An [`Agent`] can also be started alone.
 
+mod activity;
+mod agent;
+mod basis;
 mod built_in;
+mod child;
 mod definition;
+mod delegate_to_agent;
+mod delegation;
+mod link;
+mod list_agents;
+mod middleware;
+mod registry;
+mod spawn_agents;
+mod spec;
+mod task;
 
 use tiller_files::search_path::SearchPath;
 
 use crate::definition_files::{self, LoadedDefinitions};
 
+pub use activity::AgentActivity;
+pub use agent::{Agent, AgentAnswer, AgentFailure};
+pub use basis::{AgentEnd, AgentStart, RunningAgent};
+pub(crate) use basis::{DelegationBasis, END_TYPE, EndedTask, START_TYPE};
 pub use definition::AgentDefinition;
+pub use delegation::Delegation;
+pub use link::SessionLink;
+pub use middleware::{AgentFuture, AgentTask, Logger, Middleware, Next, OutputGuardrail, Recovery, Timeout};
+pub use registry::{AgentRegistry, AgentSummary};
+pub use spec::AgentSpec;
+pub use task::DelegationLimits;
 
 /// Loads the definitions of search paths in order of precedence, then the built-in ones. A file that is broken now keeps
 /// its version from `earlier`.

@@ -137,6 +137,10 @@ impl Approvals {
         is_allowed.then_some(proposed)
     }
 
+    pub(super) fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
     pub(super) fn approver(&self) -> Approver {
         self.approver
     }

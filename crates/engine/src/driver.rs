@@ -11,6 +11,8 @@ mod bash;
 mod clock;
 mod commands;
 mod compaction;
+mod delegation;
+mod delegation_state;
 mod effects;
 mod elicitation_state;
 mod elicitations;
@@ -50,6 +52,7 @@ use tiller_tools::process::Runner;
 use tiller_tools::tool::{ConnectedServers, Tools};
 use tokio::sync::{broadcast, mpsc, watch};
 
+use super::agents::SessionLink;
 use super::approvals::Approvals;
 use super::extension::{EventForwarder, ExtensionHost, Extensions, SessionSource};
 use super::handle::{AgentError, AgentSession, COMMANDS, DriverCommand, EVENTS, Reply, Settled};
@@ -63,6 +66,7 @@ use super::turn::{Effect, Input, OpenEvents, Turn, TurnOptions};
 
 use active_session::{ActiveSession, RunFacts};
 use clock::now;
+use delegation_state::DelegationState;
 use elicitation_state::Elicitations;
 use hook_state::Hooks;
 use job_event::JobEvent;
@@ -100,6 +104,8 @@ pub struct SessionParts {
     pub extensions: Extensions,
     /// The servers whose tools join `tools`. The first request waits until they have started.
     pub tool_servers: Option<ConnectedServers>,
+    /// The link of the tools that delegate, if there are such: [`Delegation::link`](crate::agents::Delegation::link).
+    pub agent_link: Option<SessionLink>,
     /// Runs the user's shell commands.
     pub runner: Runner,
     /// The system prompt.
@@ -127,6 +133,7 @@ struct Driver {
     elicitations: Elicitations,
     summaries: SummaryState,
     spending: SpendingState,
+    delegation: DelegationState,
     bus: EventBus,
 }
 
@@ -248,7 +255,8 @@ impl AgentSession {
     ///
     /// # Errors
     /// When the session's log can't be read.
-    pub fn start(parts: SessionParts) -> Result<Self, SessionError> {
+    pub fn start(mut parts: SessionParts) -> Result<Self, SessionError> {
+        let link = parts.agent_link.take();
         let (commands, received) = mpsc::channel(COMMANDS);
         let (events, _) = broadcast::channel(EVENTS);
         // Only the driver holds a strong sender, so the event streams end with it.
@@ -260,7 +268,10 @@ impl AgentSession {
         let tool_catalog = driver.driver.services.tool_catalog.clone();
         let forwarder = Arc::new(EventForwarder::start(driver.driver.hooks.extensions().clone(), &forwarded));
         tokio::spawn(driver.run(received));
-        Ok(Self { commands, events: watched, reader, notices: notices.into(), tool_catalog, forwarder })
+        let session =
+            Self { commands, events: watched, reader, notices: notices.into(), tool_catalog, forwarder };
+        link.inspect(|link| link.connect(&session));
+        Ok(session)
     }
 }
 
@@ -325,6 +336,7 @@ impl Driver {
             partial: None,
             hooks: Hooks::new(extensions),
             served,
+            delegation: DelegationState::default(),
             resource_prompts: PromptsWithResources::default(),
             elicitations: Elicitations::default(),
             bus: EventBus::new(events, reader),
@@ -459,28 +471,5 @@ impl DriverLoop {
                 () = self.driver.jobs.reap() => {}
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use tiller_provider::catalog;
-
-    use super::*;
-
-    #[test]
-    fn max_tokens_is_limited_by_model_and_window() {
-        let limit = |max_tokens, model: &ModelFacts, thinking, context| {
-            let options = AnswerOptions { max_tokens, temperature: None };
-            options.max_tokens(model, thinking, Tokens(context), Tokens(16_384))
-        };
-        let opus = catalog::facts("anthropic", "claude-opus-4-5").unwrap();
-        assert_eq!(limit(None, &opus, ThinkingLevel::Off, 1_000), Tokens(32_000));
-        assert_eq!(limit(None, &opus, ThinkingLevel::High, 1_000), Tokens(20_480 + 16_000));
-        assert_eq!(limit(None, &opus, ThinkingLevel::Off, 165_000), Tokens(25_000));
-        assert_eq!(limit(None, &opus, ThinkingLevel::Off, 300_000), Tokens(16_384));
-        assert_eq!(limit(Some(Tokens(50_000)), &opus, ThinkingLevel::High, 0), Tokens(50_000));
-        let unknown = catalog::assumed("openai", "my-model");
-        assert_eq!(limit(None, &unknown, ThinkingLevel::Off, 0), Tokens(8_192));
     }
 }

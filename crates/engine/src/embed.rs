@@ -16,9 +16,10 @@ use tiller_provider::{Model, ModelError, ProviderRegistry};
 use tiller_session::{EntryBody, Placement, SessionError, SessionManager, Totals};
 use tiller_tools::policy::AskBehavior;
 use tiller_tools::process::Runner;
-use tiller_tools::tool::{ToolEnvironment, Tools};
+use tiller_tools::tool::{Tool, ToolEnvironment, Tools};
 use tiller_tools::workspace::{Workspace, WorkspaceError};
 
+use super::agents::SessionLink;
 use super::extension::Extensions;
 use super::handle::{AgentError, AgentSession, PromptOptions};
 use super::{AgentOptions, Approver, FirstModel, ModelChoice, Resources, SessionParts, SystemPrompt};
@@ -33,6 +34,8 @@ pub struct SessionBuilder {
     resumed: Option<PathBuf>,
     messages: Vec<Message>,
     tools: Option<Tools>,
+    more_tools: Vec<Arc<dyn Tool>>,
+    agent_link: Option<SessionLink>,
     runner: Option<Runner>,
     system_prompt: SystemPrompt,
     extensions: Extensions,
@@ -72,6 +75,8 @@ impl SessionBuilder {
             resumed: None,
             messages: Vec::new(),
             tools: None,
+            more_tools: Vec::new(),
+            agent_link: None,
             runner: None,
             system_prompt: SystemPrompt { date: today(), ..SystemPrompt::default() },
             extensions: Extensions::default(),
@@ -117,11 +122,28 @@ impl SessionBuilder {
         Self { tools: Some(tools), ..self }
     }
 
+    /// Adds tools to the others; they replace those of the same names.
+    #[must_use]
+    pub fn more_tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        self.more_tools.extend(tools);
+        self
+    }
+
+    /// Sets the link of tools that delegate; [`Delegation::equip`](crate::agents::Delegation::equip) does both.
+    #[must_use]
+    pub fn agent_link(self, link: SessionLink) -> Self {
+        Self { agent_link: Some(link), ..self }
+    }
+
     /// Runs commands with this runner, which adds the `bash` tool and `!`. Its helper is either tiller's own program
     /// or the embedding one, if its `main` calls [`supervisor::main`](tiller_tools::process::supervisor::main).
     #[must_use]
     pub fn commands(self, runner: Runner) -> Self {
         Self { runner: Some(runner), ..self }
+    }
+
+    pub(crate) const fn prompt(&self) -> &SystemPrompt {
+        &self.system_prompt
     }
 
     /// Sets the system prompt.
@@ -180,6 +202,7 @@ impl SessionBuilder {
             let built_in = Tools::built_in(ToolEnvironment::new(workspace, runner.clone(), &scratch));
             if has_runner { built_in } else { built_in.without_programs() }
         });
+        let tools = self.more_tools.into_iter().fold(tools, Tools::with);
         let manager = SessionManager::new(self.placement, root.clone());
         let writer = match &self.resumed {
             Some(path) => manager.open(path)?,
@@ -201,6 +224,7 @@ impl SessionBuilder {
             },
             tools,
             tool_servers: None,
+            agent_link: self.agent_link,
             runner,
             system_prompt: self.system_prompt,
             extensions: self.extensions,

@@ -1,5 +1,6 @@
 //! The handle of an agent session: commands, events, queries.
 
+mod agents;
 mod background_jobs;
 mod bash;
 mod command;
@@ -34,8 +35,8 @@ use super::queue::QueueEdit;
 use super::turn::QueueHandling;
 
 pub(super) use command::{
-    AttachCommand, BackgroundJobCommand, DriverCommand, OptionChange, OtherSessionOp, PermissionCommand,
-    Reply, SwitchTarget,
+    AttachCommand, BackgroundJobCommand, DelegationCommand, DriverCommand, OptionChange, OtherSessionOp,
+    PermissionCommand, Reply, SwitchTarget,
 };
 pub use command::{ForkedSession, SessionSwitched};
 pub use error::AgentError;
@@ -309,8 +310,36 @@ impl AgentSession {
     }
 
     async fn send<T>(&self, command: impl FnOnce(Reply<T>) -> DriverCommand) -> Result<T, AgentError> {
-        let (reply, answer) = oneshot::channel();
-        self.commands.send(command(reply)).await.map_err(|_| AgentError::Closed)?;
-        answer.await.map_err(|_| AgentError::Closed)?
+        send(&self.commands, command).await
     }
+
+    /// Returns a handle that doesn't keep the session open.
+    pub(crate) fn downgrade(&self) -> WeakSession {
+        WeakSession { commands: self.commands.downgrade() }
+    }
+}
+
+/// A handle that doesn't keep its session open.
+#[derive(Clone, Debug)]
+pub(crate) struct WeakSession {
+    commands: mpsc::WeakSender<DriverCommand>,
+}
+
+impl WeakSession {
+    pub(crate) async fn send<T>(
+        &self,
+        command: impl FnOnce(Reply<T>) -> DriverCommand,
+    ) -> Result<T, AgentError> {
+        let commands = self.commands.upgrade().ok_or(AgentError::Closed)?;
+        send(&commands, command).await
+    }
+}
+
+async fn send<T>(
+    commands: &mpsc::Sender<DriverCommand>,
+    command: impl FnOnce(Reply<T>) -> DriverCommand,
+) -> Result<T, AgentError> {
+    let (reply, answer) = oneshot::channel();
+    commands.send(command(reply)).await.map_err(|_| AgentError::Closed)?;
+    answer.await.map_err(|_| AgentError::Closed)?
 }

@@ -136,3 +136,26 @@ impl ToolOffer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tiller_provider::catalog;
+
+    use super::*;
+
+    #[test]
+    fn max_tokens_is_limited_by_model_and_window() {
+        let limit = |max_tokens, model: &ModelFacts, thinking, context| {
+            let options = AnswerOptions { max_tokens, temperature: None };
+            options.max_tokens(model, thinking, Tokens(context), Tokens(16_384))
+        };
+        let opus = catalog::facts("anthropic", "claude-opus-4-5").unwrap();
+        assert_eq!(limit(None, &opus, ThinkingLevel::Off, 1_000), Tokens(32_000));
+        assert_eq!(limit(None, &opus, ThinkingLevel::High, 1_000), Tokens(20_480 + 16_000));
+        assert_eq!(limit(None, &opus, ThinkingLevel::Off, 165_000), Tokens(25_000));
+        assert_eq!(limit(None, &opus, ThinkingLevel::Off, 300_000), Tokens(16_384));
+        assert_eq!(limit(Some(Tokens(50_000)), &opus, ThinkingLevel::High, 0), Tokens(50_000));
+        let unknown = catalog::assumed("openai", "my-model");
+        assert_eq!(limit(None, &unknown, ThinkingLevel::Off, 0), Tokens(8_192));
+    }
+}

@@ -156,6 +156,15 @@ impl Resources {
         }
     }
 
+    /// Returns the resources of an agent: the skills of these names, or all, and no templates. They aren't reloaded.
+    pub(crate) fn for_agent(mut self, skills: Option<&[String]>) -> Self {
+        let sources = ResourcePaths { watch: WatchMode::Off, ..(*self.sources).clone() };
+        self.sources = Arc::new(sources);
+        self.skills.retain(|skill| skills.is_none_or(|names| names.contains(&skill.name)));
+        self.templates.clear();
+        self
+    }
+
     /// Returns the skills, in order of precedence.
     #[must_use]
     pub fn skills(&self) -> &[Skill] {

@@ -104,6 +104,17 @@ impl SessionManager {
         self.create_from(Some(absolute_path(parent)), now)
     }
 
+    /// Returns a manager for the sessions of agents that a session delegates to. Their logs are in a folder of their own
+    /// beside that of the session, so that lists and searches don't show them.
+    #[must_use]
+    pub fn for_agents_of(&self, session: &Reader) -> Self {
+        let placement = match session.path() {
+            Some(path) => Placement::Flat(agents_folder(path)),
+            None => Placement::Memory,
+        };
+        Self { placement, catalog_file: None, ..self.clone() }
+    }
+
     /// Opens a log for appending.
     ///
     /// # Errors
@@ -272,6 +283,11 @@ impl SessionManager {
     pub(super) fn catalog_file(&self) -> Option<&Path> {
         self.catalog_file.as_deref()
     }
+}
+
+/// The folder of the sessions of agents that the session with this log delegates to.
+pub(super) fn agents_folder(log: &Path) -> PathBuf {
+    log.with_extension("agents")
 }
 
 /// The set of sessions to list or search.

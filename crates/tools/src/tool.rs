@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 use tiller_core::ansi::StyledText;
 use tiller_core::event::Preview;
+use tiller_core::id::CallId;
 use tiller_core::message::UserBlock;
 use tiller_core::tool_spec::ToolSpec;
 use tokio::sync::watch;
@@ -161,6 +162,7 @@ pub struct ToolInvocation {
 pub struct ToolProgress {
     show: Arc<dyn Fn(StyledText) + Send + Sync>,
     requests: watch::Sender<CallRequests>,
+    call: Option<CallId>,
     /// A mutex, because the result is requested on another thread when the tool is stopped; it is held only briefly.
     partial_result: Arc<Mutex<Option<Box<PartialResult>>>>,
 }
@@ -172,7 +174,19 @@ impl ToolProgress {
     /// Creates a progress sink that passes each text to `show`.
     pub fn new(show: impl Fn(StyledText) + Send + Sync + 'static) -> Self {
         let requests = watch::Sender::default();
-        Self { show: Arc::new(show), requests, partial_result: Arc::default() }
+        Self { show: Arc::new(show), requests, call: None, partial_result: Arc::default() }
+    }
+
+    /// Names the call.
+    #[must_use]
+    pub fn of_call(self, call: CallId) -> Self {
+        Self { call: Some(call), ..self }
+    }
+
+    /// Returns the call, if it is one of a model.
+    #[must_use]
+    pub fn call(&self) -> Option<&CallId> {
+        self.call.as_ref()
     }
 
     /// Shows the newest part of the output. Each text replaces the previous one, so some may be dropped; call it a

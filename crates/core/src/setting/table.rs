@@ -77,7 +77,11 @@ table! {
     /// Load the prompt templates of the project and the user, and the built-in ones.
     TEMPLATES, templates: Switch = "templates", Switch::KIND, "on";
     /// Let the model delegate tasks to the agents of the project and the user, and to the built-in ones.
-    AGENTS, agents: Switch = "agents", Switch::KIND, "on";
+    AGENTS_ENABLED, agents_enabled: Switch = "agents.enabled", Switch::KIND, "on";
+    /// Maximum number of agents that one call runs at once.
+    AGENTS_PARALLEL, agents_parallel: usize = "agents.parallel", SettingKind::Count { min: 1, max: 100 }, "4";
+    /// Maximum number of delegations from your session down to an agent.
+    AGENTS_MAX_DEPTH, agents_max_depth: usize = "agents.max_depth", SettingKind::Count { min: 1, max: 10 }, "3";
     /// Read AGENTS.md, CLAUDE.md and AGENT.md of the user and the project.
     CONTEXT_FILES, context_files: Switch = "context_files", Switch::KIND, "on";
     /// Use the mouse to scroll, fold and select in the TUI; off leaves the mouse to the terminal.

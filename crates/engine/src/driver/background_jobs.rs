@@ -62,10 +62,11 @@ impl Driver {
     /// request that tells it has to wait until the notes are on the disk.
     pub(super) fn append_job_notes(&mut self) -> bool {
         let notes = self.background_jobs().end_notes();
-        if notes.is_empty() {
+        let entries: Vec<EntryBody> = notes.iter().map(note_entry).chain(self.take_agent_notes()).collect();
+        if entries.is_empty() {
             return false;
         }
-        if let Err(error) = self.append_all(notes.iter().map(note_entry).collect()) {
+        if let Err(error) = self.append_all(entries) {
             self.handle_store_failure(&error, None);
             return true;
         }

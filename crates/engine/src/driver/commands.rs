@@ -48,11 +48,18 @@ impl Driver {
             DriverCommand::PutBack { item, position, reply } => self.put_back(item, position, reply),
             DriverCommand::RemoveQueued { id, reply } => self.remove_queued(&id, reply),
             DriverCommand::SetApprover { approver, reply } => send_reply(reply, self.set_approver(approver)),
-            DriverCommand::Decide { call, decision, reply } => self.decide(call, decision, reply),
+            DriverCommand::Decide { call, decision, reply } => {
+                if let Some((call, decision, reply)) = self.decide_for_agent(call, decision, reply) {
+                    self.decide(call, decision, reply);
+                }
+            }
             DriverCommand::AnswerElicitation { id, answer, reply } => {
-                self.answer_elicitation(&id, answer, reply);
+                if let Some((id, answer, reply)) = self.answer_for_agent(id, answer, reply) {
+                    self.answer_elicitation(&id, answer, reply);
+                }
             }
             DriverCommand::Permission(command) => self.permission(command),
+            DriverCommand::Delegation(command) => self.delegation_command(command),
             DriverCommand::BackgroundJob(command) => self.background_job_command(command),
             DriverCommand::Bash { line, context, reply } => send_reply(reply, self.start_bash(line, context)),
             DriverCommand::ExecuteBash { line, context, reply } => self.execute_bash(line, context, reply),
@@ -342,6 +349,7 @@ impl Driver {
     /// Sets whether an approver is present. Without one, pending requests are denied and questions declined.
     fn set_approver(&mut self, approver: Approver) -> Result<(), AgentError> {
         self.approvals.set_approver(approver);
+        self.share_approver(approver);
         if approver == Approver::Absent {
             let facts = self.conversation_facts();
             self.apply_summary(SummaryInput::ApproverLeft { facts });

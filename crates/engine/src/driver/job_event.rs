@@ -1,10 +1,11 @@
 //! Events of the jobs that run outside the loop.
 
 use std::io;
+use std::sync::Arc;
 
 use tiller_core::ansi::{OutputBuffer, StyledText};
-use tiller_core::event::ApprovalRequest;
-use tiller_core::id::{CallId, ElicitationId, EntryId};
+use tiller_core::event::{ApprovalRequest, Event};
+use tiller_core::id::{CallId, ElicitationId, EntryId, SessionId};
 use tiller_core::message::ToolResultMessage;
 use tiller_provider::{ProviderError, StreamEvent, ToolChoice};
 use tiller_tools::process::ExitStatus;
@@ -58,6 +59,8 @@ pub(crate) enum JobEvent {
     ElicitationEnded(ElicitationId),
     /// The resources that a prompt names, or why they can't be read.
     ResourcesAttached { number: u64, blocks: Vec<Result<String, String>> },
+    /// An event of an agent that works for the session.
+    AgentEvent { agent: SessionId, event: Arc<Event> },
     /// Background jobs have started or ended.
     BackgroundJobsChanged,
     /// The newest output of a running call.

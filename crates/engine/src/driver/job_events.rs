@@ -70,6 +70,7 @@ impl Driver {
                 self.apply(Input::EndReviewed { turn, instruction })
             }
             JobEvent::CommandEnded { id, outcome } => self.command_ended(id, outcome),
+            JobEvent::AgentEvent { agent, event } => self.agent_event(&agent, &event),
             JobEvent::BackgroundJobsChanged => self.background_jobs_changed(),
             JobEvent::ExtensionWarning(warning) => self.bus.warn_unlogged(warning),
             JobEvent::ToolServers(event) => self.tool_servers_event(event),

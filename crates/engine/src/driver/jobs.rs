@@ -168,6 +168,16 @@ impl Jobs {
         })
     }
 
+    /// Starts a job that reports events of its own.
+    pub(super) fn spawn_silent(&mut self, work: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+        self.tasks.spawn(work)
+    }
+
+    /// Returns the sender of job events.
+    pub(super) fn sender(&self) -> mpsc::Sender<JobEvent> {
+        self.events.clone()
+    }
+
     /// Forwards events from outside as long as the driver runs.
     pub(super) fn forward<T: Send + 'static>(
         &mut self,
@@ -233,10 +243,11 @@ impl Jobs {
 
     /// Each progress report replaces the one before, so a full channel drops it.
     fn progress(&self, call: CallId) -> ToolProgress {
-        let report = self.events.clone();
-        ToolProgress::new(move |printed| {
-            let _ = report.try_send(JobEvent::ToolProgress { call: call.clone(), printed });
-        })
+        let (report, id) = (self.events.clone(), call.clone());
+        let show = move |printed| {
+            let _ = report.try_send(JobEvent::ToolProgress { call: id.clone(), printed });
+        };
+        ToolProgress::new(show).of_call(call)
     }
 
     pub(super) fn stop_tools(&mut self) {

@@ -28,8 +28,13 @@ impl Driver {
             partial: self.partial.as_ref().map(|_| self.partial_answer()),
             calls: self.jobs.calls().cloned().collect(),
             queue: self.turn.queue().select(|_| true),
-            approvals: self.approvals.pending().to_vec(),
-            elicitations: self.elicitations.requests(),
+            approvals: self.approvals.pending().iter().chain(self.delegation.approvals()).cloned().collect(),
+            elicitations: self
+                .elicitations
+                .requests()
+                .into_iter()
+                .chain(self.delegation.questions().cloned())
+                .collect(),
             bash: self.jobs.bash_running().cloned(),
             background_jobs: self.background_jobs().list(),
             summary: self.summaries.machine.status(now()),

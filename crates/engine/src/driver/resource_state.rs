@@ -51,6 +51,12 @@ impl SkillListing {
 }
 
 impl ResourceState {
+    /// Returns the settings of the system prompt, with the folders added in this session.
+    pub(super) fn prompt_settings(&self) -> SystemPrompt {
+        let folders = self.prompt.folders.iter().chain(&self.session_folders).cloned().collect();
+        SystemPrompt { folders, ..self.prompt.clone() }
+    }
+
     /// Creates the state and the task that reloads it.
     pub(super) fn new(
         resources: Resources,

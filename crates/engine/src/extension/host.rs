@@ -13,7 +13,8 @@ use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
 use super::{
-    CommandOutcome, Extension, ExtensionCommand, HookError, RequestChange, RequestContext, ResultChange,
+    CallVerdict, CommandOutcome, Extension, ExtensionCommand, HookError, HookFuture, RequestChange,
+    RequestContext, ResultChange,
 };
 use crate::resources::ResourcePaths;
 
@@ -213,6 +214,42 @@ pub(crate) struct ExtensionHost {
     timeout: Duration,
     warn: WarningSender,
     new_executables: NewExecutables,
+}
+
+/// An extension that only guards the calls of an agent's session.
+struct CallGuard(Arc<LoadedExtension>);
+
+impl Extension for CallGuard {
+    fn name(&self) -> &str {
+        self.0.extension.name()
+    }
+
+    fn label(&self) -> String {
+        self.0.extension.label()
+    }
+
+    fn hook_timeout(&self) -> Option<Duration> {
+        self.0.extension.hook_timeout()
+    }
+
+    fn tool_call<'a>(&'a self, call: &'a ToolCall) -> HookFuture<'a, CallVerdict> {
+        self.0.extension.tool_call(call)
+    }
+
+    fn tool_result<'a>(&'a self, call: &'a ToolCall, output: &'a ToolOutput) -> HookFuture<'a, ResultChange> {
+        self.0.extension.tool_result(call, output)
+    }
+}
+
+impl ExtensionHost {
+    /// Returns the extensions for the session of an agent: they guard its calls, and take no other part in it.
+    pub(crate) fn guards(&self) -> Extensions {
+        let mut guards = Extensions::with_timeout(self.timeout);
+        for member in self.members.iter() {
+            guards.add(Arc::new(CallGuard(Arc::clone(member))));
+        }
+        guards
+    }
 }
 
 /// A hook, for warnings.

@@ -16,12 +16,14 @@ use tiller_tools::policy::{ApprovalMode, ConfiguredRules, PermissionRule};
 use tiller_tools::tool::{ServedResource, ToolServerStatus};
 use tokio::sync::oneshot;
 
+use super::AgentSession;
 use super::error::AgentError;
 use super::model_change::{ChosenModel, LockedModel, ProviderChange};
 use super::offered_tool::OfferedTool;
 use super::prompt::{BashContext, PromptOptions};
 use super::session_status::{SessionStats, Settled, Status};
 use super::snapshot::Snapshot;
+use crate::agents::{AgentStart, DelegationBasis, EndedTask, RunningAgent};
 use crate::approvals::Approver;
 use crate::attachment::FileToAttach;
 use crate::context_breakdown::ContextBreakdown;
@@ -53,6 +55,7 @@ pub(crate) enum DriverCommand {
     Decide { call: CallId, decision: Decision, reply: Reply<()> },
     AnswerElicitation { id: ElicitationId, answer: ElicitationAnswer, reply: Reply<()> },
     Permission(PermissionCommand),
+    Delegation(DelegationCommand),
     BackgroundJob(BackgroundJobCommand),
     Bash { line: String, context: BashContext, reply: Reply<()> },
     ExecuteBash { line: String, context: BashContext, reply: Reply<BashExecutionMessage> },
@@ -104,6 +107,16 @@ pub(crate) enum PermissionCommand {
     Configure { rules: ConfiguredRules, reply: Reply<Vec<CallId>> },
     ConfigureFile { scope: SettingScope, rules: ConfiguredRules, reply: Reply<Vec<CallId>> },
     AddFolder { typed: String, reply: Reply<PermissionRule> },
+}
+
+/// Commands about agents that work for the session.
+pub(crate) enum DelegationCommand {
+    Basis { reply: Reply<Box<DelegationBasis>> },
+    Started { start: AgentStart, session: AgentSession, reply: Reply<()> },
+    Ended { task: EndedTask, reply: Reply<()> },
+    Tell { note: String, reply: Reply<()> },
+    List { reply: Reply<Vec<RunningAgent>> },
+    Find { id: SessionId, reply: Reply<AgentSession> },
 }
 
 /// Commands about background jobs.

@@ -1,6 +1,7 @@
 //! `AgentSession` through its handle, with a scripted model and tools that wait for the test.
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
 
+mod agents;
 mod approvals;
 mod background_jobs;
 mod bash;
@@ -195,6 +196,7 @@ impl Harness {
             tools: Tools::new([Arc::new(gate) as Arc<dyn Tool>]),
             extensions: Extensions::default(),
             tool_servers: None,
+            agent_link: None,
             runner: Runner::with_supervisor(env!("CARGO_BIN_EXE_engine-supervisor")),
             system_prompt: SystemPrompt::default(),
             resources: Resources::default(),

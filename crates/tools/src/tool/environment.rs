@@ -57,7 +57,15 @@ impl ToolEnvironment {
         match set {
             Some(ToolSet::Git) => git::find(self.workspace.root()).is_some(),
             Some(ToolSet::Github) => self.github.is_some(),
-            Some(ToolSet::Files | ToolSet::Bash | ToolSet::Web | ToolSet::Plan | ToolSet::Mcp) | None => true,
+            Some(
+                ToolSet::Files
+                | ToolSet::Bash
+                | ToolSet::Web
+                | ToolSet::Plan
+                | ToolSet::Agents
+                | ToolSet::Mcp,
+            )
+            | None => true,
         }
     }
 

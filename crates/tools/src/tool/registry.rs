@@ -16,6 +16,7 @@ use super::job::JobTool;
 use super::job_table::JobTable;
 use super::list_files::ListFiles;
 use super::read_file::ReadFile;
+use super::seen_files::SeenFiles;
 use super::update_plan::UpdatePlan;
 use super::web_fetch::WebFetch;
 use super::write_file::WriteFile;
@@ -121,6 +122,8 @@ struct SharedState {
     workspace: Option<Workspace>,
     /// Their background jobs.
     jobs: JobTable,
+    /// What they were created from.
+    environment: Option<Box<ToolEnvironment>>,
 }
 
 /// A tool and its origin.
@@ -169,8 +172,42 @@ impl Tools {
     pub fn built_in(environment: ToolEnvironment) -> Self {
         let offered = BUILT_IN.iter().filter(|tool| environment.has(tool.traits.set));
         let tools = offered.map(|tool| (tool.create)(&environment));
-        let shared = SharedState { workspace: Some(environment.readable()), jobs: environment.jobs.clone() };
-        Self { shared, ..Self::with_source(tools, &ToolSource::BuiltIn) }
+        let tools = Self::with_source(tools, &ToolSource::BuiltIn);
+        let shared = SharedState {
+            workspace: Some(environment.readable()),
+            jobs: environment.jobs.clone(),
+            environment: Some(Box::new(environment)),
+        };
+        Self { shared, ..tools }
+    }
+
+    /// Returns the same tools for another session: the built-in ones have their own background jobs, and know of no file
+    /// that the model has seen.
+    #[must_use]
+    pub fn for_another_session(&self) -> Self {
+        let Some(environment) = &self.shared.environment else {
+            let shared = SharedState { jobs: JobTable::default(), ..self.shared.clone() };
+            return Self { shared, ..self.clone() };
+        };
+        let (jobs, seen) = (JobTable::default(), SeenFiles::default());
+        let built_in = Self::built_in(ToolEnvironment { jobs, seen, ..(**environment).clone() });
+        let entry = |entry: &ToolEntry| match built_in.entry(entry.name()) {
+            Some(fresh) if entry.source == ToolSource::BuiltIn => fresh.clone(),
+            _ => entry.clone(),
+        };
+        Self { shared: built_in.shared.clone(), ..Self::from_entries(self.tools.iter().map(entry)) }
+    }
+
+    /// Returns the tools themselves.
+    pub fn all(&self) -> impl Iterator<Item = Arc<dyn Tool>> {
+        self.tools.iter().map(|entry| Arc::clone(&entry.tool))
+    }
+
+    /// Adds the tools of another set; they replace those of the same names.
+    #[must_use]
+    pub fn replaced_by(self, others: &Self) -> Self {
+        let shared = self.shared;
+        Self { shared, ..Self::from_entries(self.tools.into_iter().chain(others.tools.iter().cloned())) }
     }
 
     /// Returns the folders that the built-in tools may reach; `None` without such tools.

@@ -22,6 +22,8 @@ impl SessionModel {
                 activity.last_run_failed = false;
                 activity.retry = None;
             }
+            // Agents are shown in the call that delegates.
+            EventKind::AgentEvent { .. } => {}
             EventKind::AgentEnd { will_retry: false, outcome, .. } => {
                 activity.last_run_failed = *outcome == RunOutcome::Failed;
             }

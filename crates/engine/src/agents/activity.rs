@@ -1,0 +1,64 @@
+//! What a running agent does, in a line. Pure.
+
+use serde::Serialize;
+use tiller_core::event::EventKind;
+use tiller_core::message::Message;
+use tiller_core::unit::{Tokens, UnixMs, Usd};
+
+/// The work of an agent on its current task, from its session's events.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentActivity {
+    /// Number of answers.
+    pub turns: u64,
+    /// Tokens of its requests.
+    pub tokens: Tokens,
+    /// Their cost.
+    pub cost: Usd,
+    /// The tool that runs, with the argument that identifies the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// Number of calls that wait for approval.
+    pub approvals: usize,
+}
+
+/// Maximum characters of a call in the line.
+const MAX_CALL: usize = 60;
+
+impl AgentActivity {
+    /// Takes in an event of the agent's session.
+    pub fn update(&mut self, event: &EventKind) {
+        match event {
+            EventKind::MessageEnd { message } => {
+                if let Message::Assistant(answer) = &**message {
+                    self.turns += 1;
+                    self.tokens = Tokens(self.tokens.0 + answer.usage.total().0);
+                    self.cost += answer.usage.cost.total;
+                }
+            }
+            EventKind::ToolExecutionStart { tool_name, args, .. } => {
+                let argument = tiller_core::tool_spec::ShownArgument::FirstText.one_line(args);
+                let call = format!("{tool_name} {argument}");
+                self.tool = Some(call.trim_end().chars().take(MAX_CALL).collect());
+            }
+            EventKind::ToolExecutionEnd { .. } => self.tool = None,
+            EventKind::ApprovalRequested(_) => self.approvals += 1,
+            EventKind::ApprovalResolved { .. } => self.approvals = self.approvals.saturating_sub(1),
+            // No other event changes the line.
+            _ => {}
+        }
+    }
+
+    /// Returns the line for an agent that has worked since a time.
+    #[must_use]
+    pub fn line(&self, name: &str, since: UnixMs, now: UnixMs) -> String {
+        let turns = if self.turns == 1 { "turn" } else { "turns" };
+        let seconds = now.since_ms(since) / 1_000;
+        let doing = match (&self.tool, self.approvals) {
+            (_, 1..) => " · waits for approval".to_owned(),
+            (Some(tool), 0) => format!(" · {tool}"),
+            (None, 0) => String::new(),
+        };
+        format!("{name} · {} {turns} · {} tokens · {seconds}s{doing}", self.turns, self.tokens)
+    }
+}

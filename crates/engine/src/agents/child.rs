@@ -1,0 +1,169 @@
+//! Sessions of agents: what they take from the session that delegates, and what is their own.
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use tiller_core::message::ThinkingLevel;
+use tiller_provider::Model;
+use tiller_tools::policy::ApprovalMode;
+use tiller_tools::tool::Tools;
+
+use super::agent::{Agent, AgentFailure};
+use super::basis::DelegationBasis;
+use super::link::SessionLink;
+use super::spec::AgentSpec;
+use crate::driver::{FirstModel, ModelChoice, SessionParts};
+use crate::embed::EmbedError;
+use crate::handle::AgentSession;
+use crate::options::ToolOffer;
+use crate::system_prompt::SystemPrompt;
+
+/// Maximum number of requests for one task, unless the agent or the session says otherwise.
+const MAX_TURNS: u64 = 100;
+
+/// The tools with which an agent delegates in turn.
+pub(super) struct ChildDelegation {
+    /// The tools; none at the greatest depth.
+    pub tools: Tools,
+    /// The names of all tools for delegation.
+    pub all_names: Vec<String>,
+    pub link: SessionLink,
+}
+
+/// A started agent.
+pub(super) struct Child {
+    pub agent: Agent,
+    /// Deviations from the specification, for the delegating model.
+    pub notices: Vec<String>,
+}
+
+impl DelegationBasis {
+    /// Starts the session of an agent: a new one, or the one whose log is at `resumed`.
+    pub(super) fn start(
+        self,
+        spec: AgentSpec,
+        delegation: ChildDelegation,
+        resumed: Option<PathBuf>,
+    ) -> Result<Child, AgentFailure> {
+        let mut notices = Vec::new();
+        let (model, thinking) = self.model(&spec, &mut notices);
+        let thinking = model.facts.clamp(thinking);
+        let ChildDelegation { tools: delegation_tools, all_names, link } = delegation;
+        let (tools, offer) = self.tools(&spec, &delegation_tools, &all_names, &mut notices);
+        let mut options = self.options;
+        options.turn.max_turns = spec.max_turns.or(options.turn.max_turns).or(Some(MAX_TURNS));
+        options.policy.mode = stricter(options.policy.mode, spec.approval.unwrap_or(options.policy.mode));
+        options.offer = offer;
+        options.mode = "agent";
+        let writer = match resumed {
+            Some(path) => self.manager.open(&path),
+            None => Ok(match self.reader.path() {
+                Some(parent) => self.manager.create_after(parent, SystemTime::now().into()),
+                None => self.manager.create(SystemTime::now().into()),
+            }),
+        };
+        let parts = SessionParts {
+            manager: self.manager,
+            writer: writer.map_err(EmbedError::from)?,
+            providers: self.providers,
+            first: FirstModel {
+                model,
+                thinking,
+                choice: ModelChoice::Caller,
+                thinking_choice: ModelChoice::Caller,
+            },
+            tools,
+            extensions: self.guards,
+            tool_servers: None,
+            runner: self.runner,
+            system_prompt: SystemPrompt { replacement: Some(spec.instructions), ..self.system_prompt },
+            resources: self.resources.for_agent(spec.skills.as_deref()),
+            agent_link: Some(link),
+            options,
+        };
+        let session = AgentSession::start(parts).map_err(EmbedError::from)?;
+        Ok(Child { agent: Agent::new(spec.name, session, spec.middleware), notices })
+    }
+
+    /// The agent's model, or that of the session if there is none by that name.
+    fn model(&self, spec: &AgentSpec, notices: &mut Vec<String>) -> (Model, ThinkingLevel) {
+        let Some(words) = &spec.model else {
+            return (self.model.clone(), spec.thinking.unwrap_or(self.thinking));
+        };
+        match self.providers.find(words) {
+            Ok(found) => (found.model, found.thinking.or(spec.thinking).unwrap_or(self.thinking)),
+            Err(error) => {
+                notices.push(format!(
+                    "its model {words} can't be used ({error}); it used {}",
+                    self.model.reference()
+                ));
+                (self.model.clone(), spec.thinking.unwrap_or(self.thinking))
+            }
+        }
+    }
+
+    /// The tools: those of the session and the agent's own, which take precedence.
+    fn tools(
+        &self,
+        spec: &AgentSpec,
+        delegation_tools: &Tools,
+        all_delegation_names: &[String],
+        notices: &mut Vec<String>,
+    ) -> (Tools, ToolOffer) {
+        let all = self.tools.clone().replaced_by(delegation_tools).replaced_by(&spec.tools);
+        let wanted = spec.inherited_tools.as_ref().map(|names| all.expand_sets(names));
+        let unknown = wanted.iter().flatten().filter(|name| all.find(name).is_none());
+        let unknown: Vec<&str> = unknown.map(String::as_str).collect();
+        if !unknown.is_empty() {
+            notices.push(format!("it has no tools of these names: {}", unknown.join(", ")));
+        }
+        let excluded = all.expand_sets(&spec.excluded_tools);
+        let is_given = |name: &str| {
+            if spec.tools.find(name).is_some() {
+                return true;
+            }
+            let is_wanted = wanted.as_ref().is_none_or(|wanted| wanted.iter().any(|wanted| wanted == name));
+            let is_excluded = excluded.iter().any(|excluded| excluded == name);
+            // The session's own tools for delegation would delegate in its name.
+            let is_foreign =
+                all_delegation_names.iter().any(|tool| tool == name) && delegation_tools.find(name).is_none();
+            is_wanted && !is_excluded && !is_foreign
+        };
+        let names: Vec<String> = all.names().filter(|name| is_given(name)).map(str::to_owned).collect();
+        let source = format!("the agent {}", spec.name);
+        (all.restrict(&names).unwrap_or_default(), ToolOffer::Only { names, source })
+    }
+}
+
+/// Returns the stricter of two approval modes. An agent of a session in plan mode only reads: it has no plan to present.
+fn stricter(session: ApprovalMode, agent: ApprovalMode) -> ApprovalMode {
+    let strictness = |mode| match mode {
+        ApprovalMode::Auto => 0,
+        ApprovalMode::Ask => 1,
+        ApprovalMode::Plan | ApprovalMode::ReadOnly => 2,
+    };
+    match if strictness(agent) > strictness(session) { agent } else { session } {
+        ApprovalMode::Plan => ApprovalMode::ReadOnly,
+        mode => mode,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stricter_mode_is_never_looser_than_the_sessions() {
+        use ApprovalMode::{Ask, Auto, Plan, ReadOnly};
+        let cases = [
+            ((Auto, Ask), Ask),
+            ((Ask, Auto), Ask),
+            ((Plan, Auto), ReadOnly),
+            ((Auto, Plan), ReadOnly),
+            ((ReadOnly, Ask), ReadOnly),
+        ];
+        for ((session, agent), expected) in cases {
+            assert_eq!(stricter(session, agent), expected, "{session:?} {agent:?}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Delegation: which agents there are, how deep and how many at once, and the tools for it.
+
+use std::sync::Arc;
+
+use tiller_tools::tool::{Tool, ToolSource, Tools, TypedToolAdapter};
+
+use super::delegate_to_agent::DelegateToAgent;
+use super::link::SessionLink;
+use super::list_agents::ListAgents;
+use super::registry::AgentRegistry;
+use super::spawn_agents::SpawnAgents;
+use super::task::{DelegationLimits, Delegator};
+use crate::embed::SessionBuilder;
+
+/// The ability of a session to delegate tasks to agents: those of a registry, and those of its
+/// [resources](crate::Resources::agents).
+pub struct Delegation {
+    delegator: Delegator,
+}
+
+impl Delegation {
+    /// Creates the delegation of a session that isn't an agent's itself.
+    #[must_use]
+    pub fn new(registry: AgentRegistry, limits: DelegationLimits) -> Self {
+        Self { delegator: Delegator::new(registry, limits, make_tools) }
+    }
+
+    /// Returns the link for [`SessionParts::agent_link`](crate::SessionParts::agent_link).
+    #[must_use]
+    pub fn link(&self) -> SessionLink {
+        self.delegator.link.clone()
+    }
+
+    /// Adds the tools for delegation.
+    #[must_use]
+    pub fn add_tools(&self, tools: Tools) -> Tools {
+        make_tools(&self.delegator)
+            .into_iter()
+            .fold(tools, |tools, tool| tools.with_from(tool, ToolSource::BuiltIn))
+    }
+
+    /// Gives a session the ability.
+    #[must_use]
+    pub fn equip(&self, builder: SessionBuilder) -> SessionBuilder {
+        builder.more_tools(make_tools(&self.delegator)).agent_link(self.link())
+    }
+}
+
+/// Returns the tools of a session.
+fn make_tools(delegator: &Delegator) -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(TypedToolAdapter::new(ListAgents(delegator.clone()))),
+        Arc::new(TypedToolAdapter::new(DelegateToAgent(delegator.clone()))),
+        Arc::new(TypedToolAdapter::new(SpawnAgents(delegator.clone()))),
+    ]
+}

@@ -1,0 +1,92 @@
+//! The agents that a session can delegate to, by name.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use serde::Serialize;
+
+use super::spec::AgentSpec;
+
+/// Agents by name. Clones share them; agents can be registered at any time, from any thread.
+#[derive(Clone, Default)]
+pub struct AgentRegistry {
+    agents: Arc<RwLock<BTreeMap<String, RegisteredAgent>>>,
+}
+
+#[derive(Clone)]
+struct RegisteredAgent {
+    description: String,
+    create: Arc<dyn Fn() -> AgentSpec + Send + Sync>,
+}
+
+/// An agent in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentSummary {
+    /// The name.
+    pub name: String,
+    /// When to use it.
+    pub description: String,
+}
+
+impl AgentRegistry {
+    /// Registers an agent, in place of one with this name. `create` is called for every task, so that each one has a
+    /// fresh agent; its result gets the name and the description given here.
+    pub fn register(
+        &self,
+        name: impl Into<String>,
+        description: impl Into<String>,
+        create: impl Fn() -> AgentSpec + Send + Sync + 'static,
+    ) {
+        let agent = RegisteredAgent { description: description.into(), create: Arc::new(create) };
+        self.agents.write().unwrap_or_else(PoisonError::into_inner).insert(name.into(), agent);
+    }
+
+    /// Registers an agent with this specification.
+    pub fn register_spec(&self, spec: AgentSpec) {
+        self.register(spec.name.clone(), spec.description.clone(), move || spec.clone());
+    }
+
+    /// Lists the agents, sorted by name.
+    #[must_use]
+    pub fn list(&self) -> Vec<AgentSummary> {
+        let agents = self.agents.read().unwrap_or_else(PoisonError::into_inner);
+        let summary = |(name, agent): (&String, &RegisteredAgent)| AgentSummary {
+            name: name.clone(),
+            description: agent.description.clone(),
+        };
+        agents.iter().map(summary).collect()
+    }
+
+    /// Creates a fresh specification; `None` for an unknown name.
+    #[must_use]
+    pub fn create(&self, name: &str) -> Option<AgentSpec> {
+        let agent = self.agents.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()?;
+        Some(AgentSpec { name: name.to_owned(), description: agent.description, ..(agent.create)() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registry_lists_by_name_and_creates_fresh_agents() {
+        let registry = AgentRegistry::default();
+        let made = Arc::new(RwLock::new(0));
+        let counter = Arc::clone(&made);
+        registry.register("b", "second", move || {
+            *counter.write().unwrap() += 1;
+            AgentSpec::new("other", "other", "Work.")
+        });
+        registry.register_spec(AgentSpec::new("a", "first", "Work."));
+        let names: Vec<String> = registry.list().into_iter().map(|agent| agent.name).collect();
+        assert_eq!(names, ["a", "b"]);
+        for _ in 0..2 {
+            let spec = registry.create("b").unwrap();
+            assert_eq!((spec.name.as_str(), spec.description.as_str()), ("b", "second"));
+        }
+        assert_eq!(*made.read().unwrap(), 2);
+        assert!(registry.create("c").is_none());
+    }
+}

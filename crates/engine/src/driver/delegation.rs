@@ -1,0 +1,238 @@
+//! Agents that work for the session: what their sessions are made from, their events and requests, and their ends.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use tiller_core::background_job::JOB_NOTE_TYPE;
+use tiller_core::elicitation::{ElicitationAction, ElicitationAnswer};
+use tiller_core::event::{Decision, Event, EventKind};
+use tiller_core::id::{CallId, ElicitationId, SessionId};
+use tiller_core::message::Content;
+use tiller_core::unit::Usd;
+use tiller_session::EntryBody;
+
+use super::Driver;
+use super::clock::now;
+use super::commands::send_reply;
+use super::delegation_state::RunningChild;
+use super::job_event::JobEvent;
+use crate::agents::{
+    AgentActivity, AgentStart, DelegationBasis, END_TYPE, EndedTask, RunningAgent, START_TYPE,
+};
+use crate::approvals::Approver;
+use crate::handle::{AgentError, AgentSession, DelegationCommand, Reply};
+
+impl Driver {
+    pub(super) fn delegation_command(&mut self, command: DelegationCommand) {
+        match command {
+            DelegationCommand::Basis { reply } => {
+                let basis = Box::new(self.delegation_basis());
+                send_reply(reply, Ok(basis));
+            }
+            DelegationCommand::Started { start, session, reply } => {
+                let result = self.agent_started(start, session);
+                send_reply(reply, result);
+            }
+            DelegationCommand::Ended { task, reply } => {
+                self.agent_ended(task);
+                send_reply(reply, Ok(()));
+            }
+            DelegationCommand::Tell { note, reply } => {
+                self.delegation.notes.push(note);
+                send_reply(reply, Ok(()));
+            }
+            DelegationCommand::List { reply } => {
+                let agents = self.delegation.children.iter().map(|child| child.status.clone()).collect();
+                send_reply(reply, Ok(agents));
+            }
+            DelegationCommand::Find { id, reply } => {
+                let session = self.delegation.child(&id).map(|child| child.session.clone());
+                send_reply(reply, session.ok_or(AgentError::NotFound("running agent with that id")));
+            }
+        }
+    }
+
+    fn delegation_basis(&self) -> DelegationBasis {
+        let reader = self.active.reader();
+        let mut options = self.services.options.clone();
+        options.policy = self.approvals.policy().clone();
+        options.approver = self.approvals.approver();
+        options.budget = self.budget_left();
+        DelegationBasis {
+            manager: self.services.manager.for_agents_of(&reader),
+            reader,
+            providers: self.services.providers.clone(),
+            model: self.active.model.clone(),
+            thinking: self.active.thinking,
+            tools: self.services.tools.for_another_session(),
+            guards: self.hooks.extensions.guards(),
+            runner: self.services.runner.clone(),
+            system_prompt: self.resources.prompt_settings(),
+            resources: (*self.resources.resources).clone(),
+            options,
+        }
+    }
+
+    fn agent_started(&mut self, start: AgentStart, session: AgentSession) -> Result<(), AgentError> {
+        self.append(agent_entry(START_TYPE, &start)).map_err(AgentError::from)?;
+        let mut events = session.subscribe();
+        let (agent, sender) = (start.agent_id.clone(), self.jobs.sender());
+        let forwarder = self.jobs.spawn_silent(async move {
+            while let Some(event) = events.next().await {
+                // What a lagging forwarder misses is in the agent's log.
+                let Ok(event) = event else { continue };
+                if sender.send(JobEvent::AgentEvent { agent: agent.clone(), event }).await.is_err() {
+                    return;
+                }
+            }
+        });
+        let status = RunningAgent { start, since: now(), activity: AgentActivity::default() };
+        let (approvals, questions) = (Vec::new(), Vec::new());
+        self.delegation.children.push(RunningChild { status, session, approvals, questions, forwarder });
+        Ok(())
+    }
+
+    fn agent_ended(&mut self, EndedTask { end, usage }: EndedTask) {
+        let used = usage.into_iter().filter(|used| used.usage.total().0 > 0);
+        let mut entries: Vec<EntryBody> = used
+            .map(|used| EntryBody::Usage {
+                kind: "agent".to_owned(),
+                provider: used.model.provider,
+                model: used.model.id,
+                usage: used.usage,
+            })
+            .collect();
+        entries.push(agent_entry(END_TYPE, &end));
+        if let Err(error) = self.append_all(entries) {
+            self.bus.warn(error.to_string());
+        }
+        let at =
+            self.delegation.children.iter().position(|child| child.status.start.agent_id == end.agent_id);
+        let Some(at) = at else { return };
+        let child = self.delegation.children.remove(at);
+        child.forwarder.abort();
+        for request in child.approvals {
+            let decision = Decision::Deny { reason: "the agent was stopped".to_owned() };
+            self.bus.emit(EventKind::ApprovalResolved { tool_call_id: request.tool_call_id, decision });
+        }
+        for question in child.questions {
+            let (elicitation_id, action) = (question.elicitation_id, ElicitationAction::Cancel);
+            self.bus.emit(EventKind::ElicitationResolved { elicitation_id, action, withdrawn: true });
+        }
+    }
+
+    /// Takes in an event of an agent. Its requests to the user become requests of this session; its other events are
+    /// passed on, except for pieces of answers and of output.
+    pub(super) fn agent_event(&mut self, agent: &SessionId, event: &Arc<Event>) {
+        let Some(child) = self.delegation.child_mut(agent) else { return };
+        child.status.activity.update(&event.kind);
+        match &event.kind {
+            EventKind::ApprovalRequested(request) => {
+                let mut request = request.clone();
+                request.tool_call_id = child.call_id(&request.tool_call_id);
+                request.reason = format!("agent {}: {}", child.status.start.name, request.reason);
+                // A rule is saved for the session that asks.
+                request.proposed = None;
+                child.approvals.push(request.clone());
+                self.bus.emit(EventKind::ApprovalRequested(request));
+            }
+            EventKind::ApprovalResolved { tool_call_id, decision } => {
+                let (tool_call_id, decision) = (child.call_id(tool_call_id), decision.clone());
+                child.approvals.retain(|request| request.tool_call_id != tool_call_id);
+                self.bus.emit(EventKind::ApprovalResolved { tool_call_id, decision });
+            }
+            EventKind::ElicitationRequested(request) => {
+                let mut request = request.clone();
+                request.elicitation_id = child.question_id(&request.elicitation_id);
+                request.message = format!("Agent {}: {}", child.status.start.name, request.message);
+                child.questions.push(request.clone());
+                self.bus.emit(EventKind::ElicitationRequested(request));
+            }
+            EventKind::ElicitationResolved { elicitation_id, action, withdrawn } => {
+                let (elicitation_id, action, withdrawn) =
+                    (child.question_id(elicitation_id), *action, *withdrawn);
+                child.questions.retain(|request| request.elicitation_id != elicitation_id);
+                self.bus.emit(EventKind::ElicitationResolved { elicitation_id, action, withdrawn });
+            }
+            EventKind::AgentEvent { .. } => self.bus.emit(event.kind.clone()),
+            EventKind::MessageUpdate { .. }
+            | EventKind::ToolExecutionUpdate { .. }
+            | EventKind::BashExecutionUpdate { .. }
+            | EventKind::EntryAppended { .. }
+            | EventKind::Trace { .. } => {}
+            _ => {
+                let parent_id = self.active.reader().id().clone();
+                let (agent_id, name) = (agent.clone(), child.status.start.name.clone());
+                let event = Arc::clone(event);
+                self.bus.emit(EventKind::AgentEvent { agent_id, parent_id, name, event });
+            }
+        }
+    }
+
+    /// Passes a decision on to the agent that asked; returns the arguments if it was none of theirs.
+    pub(super) fn decide_for_agent(
+        &self,
+        call: CallId,
+        decision: Decision,
+        reply: Reply<()>,
+    ) -> Option<(CallId, Decision, Reply<()>)> {
+        let Some((child, own)) = self.delegation.owner(call.as_str()) else {
+            return Some((call, decision, reply));
+        };
+        let (session, own) = (child.session.clone(), CallId::new(own));
+        tokio::spawn(async move { send_reply(reply, session.decide(own, decision).await) });
+        None
+    }
+
+    /// Passes an answer on to the agent that asked; returns the arguments if it was none of theirs.
+    pub(super) fn answer_for_agent(
+        &self,
+        id: ElicitationId,
+        answer: ElicitationAnswer,
+        reply: Reply<()>,
+    ) -> Option<(ElicitationId, ElicitationAnswer, Reply<()>)> {
+        let Some((child, own)) = self.delegation.owner(id.as_str()) else { return Some((id, answer, reply)) };
+        let (session, own) = (child.session.clone(), ElicitationId::new(own));
+        tokio::spawn(async move { send_reply(reply, session.answer_elicitation(own, answer).await) });
+        None
+    }
+
+    /// Tells the agents whether a person is there.
+    pub(super) fn share_approver(&self, approver: Approver) {
+        for child in &self.delegation.children {
+            let session = child.session.clone();
+            // The agent may have ended.
+            tokio::spawn(async move { drop(session.set_approver(approver).await) });
+        }
+    }
+
+    /// Returns notes for the model about tasks that have ended in the background.
+    pub(super) fn take_agent_notes(&mut self) -> Vec<EntryBody> {
+        let notes = std::mem::take(&mut self.delegation.notes).into_iter();
+        notes
+            .map(|note| EntryBody::CustomMessage {
+                custom_type: JOB_NOTE_TYPE.to_owned(),
+                content: Content::Text(note),
+                display: true,
+            })
+            .collect()
+    }
+
+    /// Returns what is left of the budgets.
+    fn budget_left(&self) -> crate::budget::BudgetOptions {
+        let mut left = crate::budget::BudgetOptions::default();
+        for budget in self.budgets() {
+            let rest = Some(Usd((budget.allowed.0 - budget.spent.0).max(0.01)));
+            match budget.period {
+                crate::budget::BudgetPeriod::Session => left.session = rest,
+                // The agent's own reading of the day has the cost of all sessions.
+                crate::budget::BudgetPeriod::Day => left.day = Some(budget.allowed),
+            }
+        }
+        left
+    }
+}
+
+fn agent_entry(custom_type: &str, data: &impl Serialize) -> EntryBody {
+    EntryBody::Custom { custom_type: custom_type.to_owned(), data: serde_json::to_value(data).ok() }
+}

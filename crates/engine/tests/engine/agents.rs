@@ -1,0 +1,462 @@
+//! Delegation to agents: their sessions, answers, limits, requests to the user, and ends.
+
+use std::collections::HashMap;
+
+use super::*;
+use tiller_core::message::Usage;
+use tiller_core::unit::Usd;
+use tiller_engine::SessionBuilder;
+use tiller_engine::agents::{
+    Agent, AgentAnswer, AgentFailure, AgentFuture, AgentRegistry, AgentSpec, AgentTask, Delegation,
+    DelegationLimits, Logger, Middleware, Next, OutputGuardrail, Recovery, Timeout,
+};
+use tiller_provider::ModelFacts;
+use tiller_provider::catalog::Price;
+use tiller_session::EntryBody;
+
+/// A model for each agent: the text of its instructions begins with the name of its script.
+struct Cast {
+    scripts: HashMap<&'static str, Scripted>,
+    requests: Mutex<Vec<Request>>,
+}
+
+impl Provider for Cast {
+    fn name(&self) -> &str {
+        "cast"
+    }
+
+    fn api(&self) -> &'static str {
+        "scripted"
+    }
+
+    fn stream(&self, request: Request) -> ProviderStream {
+        self.requests.lock().unwrap().push(request.clone());
+        let is_meant = |name: &str| request.system.contains(&format!("[{name}]"));
+        let script = self.scripts.iter().find(|(name, _)| is_meant(name)).map(|(_, script)| script);
+        script.expect("a script").stream(request)
+    }
+}
+
+struct Stage {
+    agent: AgentSession,
+    events: EventStream,
+    cast: Arc<Cast>,
+    folder: TempDir,
+}
+
+fn call(tool: &str, arguments: Value) -> ScriptedAnswer {
+    serde_json::from_value(json!({ "calls": [{ "name": tool, "arguments": arguments }] })).unwrap()
+}
+
+fn failing() -> ScriptedAnswer {
+    serde_json::from_value(json!({ "error": { "failure": "fatal", "message": "no such luck" } })).unwrap()
+}
+
+type Script = (&'static str, Vec<ScriptedAnswer>);
+
+fn cast(scripts: Vec<Script>) -> (Arc<Cast>, ProviderRegistry) {
+    let scripts = scripts.into_iter().map(|(name, answers)| (name, Scripted::new(answers))).collect();
+    let cast = Arc::new(Cast { scripts, requests: Mutex::default() });
+    let dollar = Usd(1.0);
+    let price = Price { input: dollar, output: dollar, cache_read: dollar, cache_write: dollar };
+    let facts = ModelFacts {
+        provider: "cast".into(),
+        id: "one".into(),
+        price: Some(price),
+        ..Scripted::new(Vec::new()).facts()
+    };
+    let mut providers = ProviderRegistry::default();
+    providers.add(Arc::clone(&cast) as Arc<dyn Provider>, vec![facts]);
+    (cast, providers)
+}
+
+/// A session `[main]` with the agents `helper`, `other` and `gated`, whose only own tool needs approval.
+fn stage(scripts: Vec<Script>, limits: DelegationLimits) -> Stage {
+    stage_in(TempDir::new().unwrap(), scripts, limits, None)
+}
+
+fn stage_in(folder: TempDir, scripts: Vec<Script>, limits: DelegationLimits, open: Option<PathBuf>) -> Stage {
+    let (cast, providers) = cast(scripts);
+    let registry = AgentRegistry::default();
+    for name in ["helper", "other"] {
+        registry.register(name, format!("is {name}"), move || AgentSpec::new(name, "", format!("[{name}]")));
+    }
+    registry.register("gated", "asks", || {
+        let spec = ToolSpec {
+            name: "danger".into(),
+            description: "is dangerous".into(),
+            parameters: Arc::new(json!({"type": "object"})),
+            traits: ToolTraits::new(Access::Executes),
+        };
+        AgentSpec::new("gated", "", "[gated]").tool(Arc::new(Danger(spec)))
+    });
+    let delegation = Delegation::new(registry, limits);
+    let prompt = SystemPrompt { replacement: Some("[main]".into()), ..SystemPrompt::default() };
+    let root = folder.path().canonicalize().unwrap();
+    let builder = SessionBuilder::new(providers)
+        .tools(Tools::default())
+        .system_prompt(prompt)
+        .request_approvals()
+        .log_folder(root.join("logs"));
+    let builder = open.into_iter().fold(builder, SessionBuilder::resume);
+    let agent = delegation.equip(builder).start(&root).unwrap();
+    let events = agent.subscribe();
+    Stage { agent, events, cast, folder }
+}
+
+struct Danger(ToolSpec);
+
+impl Tool for Danger {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn check(&self, _: &Value) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn run(&self, _: ToolInvocation) -> RunFuture<'_> {
+        Box::pin(async { ToolOutput::text("done") })
+    }
+}
+
+impl Stage {
+    async fn run(&mut self, text: &str) -> RunOutcome {
+        self.agent.prompt(text, PromptOptions::default()).await.unwrap();
+        tokio::time::timeout(TIMEOUT, self.agent.settled()).await.unwrap().unwrap().outcome
+    }
+
+    fn lines(&self) -> Vec<String> {
+        message_lines(&self.agent.reader())
+    }
+
+    /// The result of the first call of the session, without ids and seconds.
+    fn result(&self) -> String {
+        let result = self.lines().into_iter().find(|line| line.starts_with("result ")).unwrap();
+        let id = self.starts().first().map(|start| start["agentId"].as_str().unwrap().to_owned());
+        let id = id.map(|id| id[id.len() - 6..].to_owned()).unwrap_or_default();
+        result.replace(&id, "ID")
+    }
+
+    fn entries(&self, kind: &str) -> Vec<Value> {
+        let reader = self.agent.reader();
+        let (entries, _) = reader.branch(&reader.leaf().unwrap()).unwrap();
+        let data = |body: &EntryBody| match body {
+            EntryBody::Custom { custom_type, data } if custom_type == kind => data.clone(),
+            _ => None,
+        };
+        entries.iter().filter_map(|entry| data(&entry.body)).collect()
+    }
+
+    fn starts(&self) -> Vec<Value> {
+        self.entries("tiller.agent")
+    }
+
+    async fn event<T>(&mut self, select: impl Fn(&EventKind) -> Option<T>) -> T {
+        loop {
+            let event =
+                tokio::time::timeout(TIMEOUT, self.events.next()).await.expect("the event never came");
+            if let Some(selected) = select(&event.unwrap().unwrap().kind) {
+                return selected;
+            }
+        }
+    }
+}
+
+fn delegate(agent: &str) -> ScriptedAnswer {
+    call("delegate_to_agent", json!({ "agent": agent, "task": "Do it." }))
+}
+
+fn dear(text: &str) -> ScriptedAnswer {
+    let usage = Usage { output: Tokens(1_000_000), ..Usage::default() };
+    ScriptedAnswer { text: text.into(), usage, ..ScriptedAnswer::default() }
+}
+
+#[tokio::test]
+async fn delegated_task_has_a_session_of_its_own_and_returns_the_answer() {
+    let scripts = vec![
+        ("main", vec![delegate("helper"), text_answer("thanks")]),
+        ("helper", vec![dear("It is done.")]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    assert_eq!(stage.run("go").await, RunOutcome::Completed);
+    let result = stage.result();
+    assert!(
+        result.starts_with("result It is done.\n\n[agent helper ID: 1 turn, 1.0M tokens, $1.00, "),
+        "{result}"
+    );
+
+    let starts = stage.starts();
+    let path = PathBuf::from(starts[0]["path"].as_str().unwrap());
+    let parent = stage.agent.reader().path().unwrap().to_owned();
+    assert_eq!(path.parent().unwrap(), parent.with_extension("agents"));
+    assert_eq!(starts[0]["task"], "Do it.");
+    assert!(starts[0]["toolCallId"].is_string(), "{starts:?}");
+    let child = Reader::open(&path).unwrap();
+    assert_eq!(message_lines(&child), ["user Do it.", "answer It is done. Stop"]);
+    assert_eq!(child.header().parent_session.as_deref(), parent.to_str());
+    assert_eq!(stage.entries("tiller.agent_end").len(), 1);
+    let totals = stage.agent.stats().await.unwrap().session;
+    assert_eq!(totals.usage.cost.total, Usd(1.0), "the agent's cost is the session's");
+    assert!(stage.agent.running_agents().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn delegation_is_refused_with_a_reason() {
+    let scripts = vec![
+        ("main", vec![delegate("nobody"), delegate("helper"), text_answer("ok")]),
+        ("helper", vec![delegate("helper"), text_answer("done")]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.run("go").await;
+    let lines = stage.lines();
+    let unknown =
+        "result agent nobody has no answer: there is no agent nobody; there are: gated, helper, other";
+    assert!(lines.contains(&unknown.to_owned()), "{lines:?}");
+    let path = PathBuf::from(stage.starts()[0]["path"].as_str().unwrap());
+    let child = message_lines(&Reader::open(&path).unwrap());
+    let own = "result agent helper has no answer: you are helper yourself: do the task, or delegate it to another agent";
+    assert!(child.contains(&own.to_owned()), "{child:?}");
+}
+
+#[tokio::test]
+async fn delegation_ends_at_the_greatest_depth() {
+    let scripts = vec![
+        ("main", vec![delegate("helper"), text_answer("ok")]),
+        ("helper", vec![delegate("other"), text_answer("helped")]),
+        ("other", vec![text_answer("deep")]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits { depth: 1, ..DelegationLimits::default() });
+    stage.run("go").await;
+    let requests = stage.cast.requests.lock().unwrap().clone();
+    let names = |at: usize| requests[at].tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(0), ["list_agents", "delegate_to_agent", "spawn_agents"]);
+    assert_eq!(names(1), [""; 0], "the deepest agent can't delegate");
+    assert_eq!(requests.len(), 4, "the answer, the failed call, and the main session's two");
+}
+
+#[tokio::test]
+async fn agents_side_by_side_are_collected_in_order() {
+    let tasks = json!([{"agent": "helper", "task": "a"}, {"agent": "other", "task": "b"}]);
+    let spawn = call("spawn_agents", json!({ "tasks": tasks, "on_error": "collect" }));
+    let scripts = vec![
+        ("main", vec![spawn, text_answer("ok")]),
+        ("helper", vec![failing()]),
+        ("other", vec![text_answer("fine")]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.run("go").await;
+    let result = stage.result();
+    let (first, second) = result.split_once("## 2. other").unwrap();
+    assert!(
+        first.starts_with("result ## 1. helper\n\nagent helper ") && first.contains("no such luck"),
+        "{result}"
+    );
+    assert!(second.starts_with("\n\nfine\n\n[agent other "), "{result}");
+}
+
+#[tokio::test]
+async fn agents_side_by_side_are_cancelled_by_the_first_error() {
+    let tasks = json!([{"agent": "helper", "task": "a"}, {"agent": "other", "task": "b"}]);
+    let spawn = call("spawn_agents", json!({ "tasks": tasks }));
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("slow") };
+    let scripts =
+        vec![("main", vec![spawn, text_answer("ok")]), ("helper", vec![failing()]), ("other", vec![hanging])];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    assert_eq!(stage.run("go").await, RunOutcome::Completed);
+    let result = stage.result();
+    assert!(
+        result.ends_with("## 2. other\n\nagent other was stopped, because another one has failed\n"),
+        "{result}"
+    );
+}
+
+#[tokio::test]
+async fn agents_approval_is_asked_in_the_delegating_session() {
+    let scripts = vec![
+        ("main", vec![delegate("gated"), text_answer("ok")]),
+        ("gated", vec![call("danger", json!({})), text_answer("did it")]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.agent.prompt("go", PromptOptions::default()).await.unwrap();
+    let request = stage
+        .event(|event| match event {
+            EventKind::ApprovalRequested(request) => Some(request.clone()),
+            _ => None,
+        })
+        .await;
+    assert!(request.reason.starts_with("agent gated: "), "{}", request.reason);
+    let snapshot = stage.agent.snapshot().await.unwrap().in_progress;
+    assert_eq!(snapshot.approvals, [request.clone()]);
+    let running = stage.agent.running_agents().await.unwrap();
+    assert_eq!((running[0].start.name.as_str(), running[0].activity.approvals), ("gated", 1));
+    stage.agent.decide(request.tool_call_id, Decision::Once).await.unwrap();
+    stage.agent.settled().await.unwrap();
+    assert!(stage.result().starts_with("result did it"), "{}", stage.result());
+}
+
+#[tokio::test]
+async fn agents_events_are_passed_on_without_pieces() {
+    let scripts =
+        vec![("main", vec![delegate("helper"), text_answer("ok")]), ("helper", vec![text_answer("yes")])];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.run("go").await;
+    let mut kinds = Vec::new();
+    while let Some(Ok(event)) = stage.events.try_next() {
+        if let EventKind::AgentEvent { name, event, parent_id, .. } = &event.kind {
+            assert_eq!((name.as_str(), parent_id), ("helper", stage.agent.reader().id()));
+            kinds.push(serde_json::to_value(&**event).unwrap()["type"].as_str().unwrap().to_owned());
+        }
+    }
+    assert!(kinds.contains(&"turn_start".to_owned()) && kinds.contains(&"agent_end".to_owned()), "{kinds:?}");
+    assert!(!kinds.contains(&"message_update".to_owned()), "{kinds:?}");
+}
+
+#[tokio::test]
+async fn agents_stop_with_the_run_and_can_be_resumed() {
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
+    let scripts = vec![("main", vec![delegate("helper"), text_answer("ok")]), ("helper", vec![hanging])];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.agent.prompt("go", PromptOptions::default()).await.unwrap();
+    stage
+        .event(|event| match event {
+            EventKind::AgentEvent { event, .. } => matches!(event.kind, EventKind::TurnStart).then_some(()),
+            _ => None,
+        })
+        .await;
+    stage.agent.abort().await.unwrap();
+    while !stage.agent.running_agents().await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(stage.entries("tiller.agent_end")[0]["error"], "it was stopped");
+    let id = stage.starts()[0]["agentId"].as_str().unwrap().to_owned();
+    let path = stage.agent.reader().path().unwrap().to_owned();
+    stage.agent.close().await.unwrap();
+
+    let resume = call("delegate_to_agent", json!({ "agent": "helper", "task": "Go on.", "resume": id }));
+    let whole = || text_answer("whole");
+    let scripts = vec![
+        ("main", vec![text_answer("unused"), resume, text_answer("ok")]),
+        ("helper", vec![whole(), whole()]),
+    ];
+    let mut again = stage_in(stage.folder, scripts, DelegationLimits::default(), Some(path));
+    assert_eq!(again.run("once more").await, RunOutcome::Completed);
+    let child = PathBuf::from(again.starts()[0]["path"].as_str().unwrap());
+    let lines = message_lines(&Reader::open(&child).unwrap());
+    assert_eq!((lines[0].as_str(), lines.last().unwrap().as_str()), ("user Do it.", "answer whole Stop"));
+}
+
+#[tokio::test]
+async fn agents_in_the_background_are_told_with_the_next_request() {
+    let background = json!({ "agent": "helper", "task": "Do it.", "background": true });
+    let scripts = vec![
+        ("main", vec![call("delegate_to_agent", background), text_answer("waiting"), text_answer("I see")]),
+        ("helper", vec![text_answer("found it")]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.run("go").await;
+    while stage.entries("tiller.agent_end").is_empty() {
+        tokio::task::yield_now().await;
+    }
+    stage.run("and?").await;
+    let requests = stage.cast.requests.lock().unwrap();
+    let last = format!("{:?}", requests.last().unwrap().messages);
+    assert!(last.contains("A task in the background has ended.") && last.contains("found it"), "{last}");
+}
+
+/// Notes when it begins and ends.
+struct Note(&'static str, Arc<Mutex<Vec<String>>>);
+
+impl Middleware for Note {
+    fn handle<'a>(&'a self, task: AgentTask<'a>, next: Next<'a>) -> AgentFuture<'a> {
+        Box::pin(async move {
+            self.1.lock().unwrap().push(format!("{} begins", self.0));
+            let outcome = next.run(task).await;
+            self.1.lock().unwrap().push(format!("{} ends", self.0));
+            outcome
+        })
+    }
+}
+
+fn start(spec: AgentSpec, answers: Vec<ScriptedAnswer>) -> (Agent, TempDir) {
+    let folder = TempDir::new().unwrap();
+    let (_, providers) = cast(vec![("solo", answers)]);
+    let spec = AgentSpec { instructions: "[solo]".into(), ..spec };
+    let agent = Agent::start(spec, SessionBuilder::new(providers), folder.path()).unwrap();
+    (agent, folder)
+}
+
+fn solo() -> AgentSpec {
+    AgentSpec::new("solo", "", "")
+}
+
+#[tokio::test]
+async fn middleware_runs_in_order_and_the_conversation_continues() {
+    let notes = Arc::new(Mutex::new(Vec::new()));
+    let spec =
+        solo().with(Logger).with(Note("outer", Arc::clone(&notes))).with(Note("inner", Arc::clone(&notes)));
+    let (agent, _folder) = start(spec, vec![text_answer("one"), text_answer("two")]);
+    let answer = agent.chat("a").await.unwrap();
+    assert_eq!((answer.text.as_str(), answer.turns), ("one", 1));
+    assert_eq!(agent.chat("b").await.unwrap().text, "two");
+    let order = ["outer begins", "inner begins", "inner ends", "outer ends"];
+    assert_eq!(*notes.lock().unwrap(), [order, order].concat());
+}
+
+/// Panics at the first task.
+struct Panicking;
+
+impl Middleware for Panicking {
+    fn handle<'a>(&'a self, _task: AgentTask<'a>, _next: Next<'a>) -> AgentFuture<'a> {
+        panic!("out of order")
+    }
+}
+
+#[tokio::test]
+async fn middleware_recovery_turns_a_panic_into_a_failure() {
+    let (agent, _folder) = start(solo().with(Recovery).with(Panicking), vec![]);
+    let failure = agent.chat("a").await.unwrap_err();
+    assert!(matches!(&failure, AgentFailure::Panicked(text) if text == "out of order"), "{failure}");
+}
+
+#[tokio::test]
+async fn middleware_timeout_stops_the_run() {
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
+    let (agent, _folder) = start(solo().with(Timeout(Duration::from_millis(50))), vec![hanging]);
+    let failure = agent.chat("a").await.unwrap_err();
+    assert!(matches!(failure, AgentFailure::TimedOut(_)), "{failure}");
+    assert_eq!(agent.session().settled().await.unwrap().outcome, RunOutcome::Aborted);
+}
+
+#[tokio::test]
+async fn middleware_guardrail_asks_for_another_answer() {
+    let check = |text: &str| if text.contains("please") { Ok(()) } else { Err("it is rude".to_owned()) };
+    let answers = || vec![text_answer("no"), text_answer("no, please")];
+    let (agent, _folder) = start(solo().with(OutputGuardrail::new(2, check)), answers());
+    let AgentAnswer { text, turns, .. } = agent.chat("a").await.unwrap();
+    assert_eq!((text.as_str(), turns), ("no, please", 2));
+    let (agent, _folder) = start(solo().with(OutputGuardrail::new(1, check)), answers());
+    let failure = agent.chat("a").await.unwrap_err();
+    assert!(matches!(&failure, AgentFailure::Rejected(reason) if reason == "it is rude"), "{failure}");
+}
+
+#[tokio::test]
+async fn agents_side_by_side_are_limited() {
+    let tasks = json!([{"agent": "helper", "task": "a"}, {"agent": "other", "task": "b"}, {"agent": "helper", "task": "c"}]);
+    let hanging = || ScriptedAnswer { hang: true, ..text_answer("slow") };
+    let scripts = vec![
+        ("main", vec![call("spawn_agents", json!({ "tasks": tasks })), text_answer("ok")]),
+        ("helper", vec![hanging(), hanging()]),
+        ("other", vec![hanging()]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits { parallel: 2, ..DelegationLimits::default() });
+    stage.agent.prompt("go", PromptOptions::default()).await.unwrap();
+    let is_start = |event: &EventKind| match event {
+        EventKind::AgentEvent { event, .. } => matches!(event.kind, EventKind::TurnStart).then_some(()),
+        _ => None,
+    };
+    stage.event(is_start).await;
+    stage.event(is_start).await;
+    assert_eq!(stage.agent.running_agents().await.unwrap().len(), 2);
+    stage.agent.abort().await.unwrap();
+}
