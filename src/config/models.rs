@@ -22,7 +22,7 @@ pub(super) struct UserModels {
     pub(super) warnings: Vec<String>,
 }
 
-/// What a user says about a provider.
+/// A provider's entry in the file.
 #[derive(Clone, Debug, Default)]
 pub struct UserProvider {
     /// The server.

@@ -1,12 +1,12 @@
-//! The differences between servers with Chat Completions, as data: what a request may contain. Answers are decoded alike
-//! for all of them.
+//! The differences between servers with Chat Completions, as data: the parameters that a request may contain. Answers
+//! are decoded alike for all of them.
 //!
 //! The descriptors have one [`Compat`] each; `models.json` overrides parts of it with [`CompatOverrides`], whose names
 //! are those of pi's file.
 
 use serde::Deserialize;
 
-/// What a server's Chat Completions accept.
+/// The parameters that a server's Chat Completions accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compat {
     /// The field with the maximum length of the answer.
@@ -74,7 +74,7 @@ pub enum CallIds {
 }
 
 impl Compat {
-    /// What most servers accept: the format as it was before OpenAI's thinking models.
+    /// The parameters that most servers accept: the format as it was before OpenAI's thinking models.
     pub const COMMON: Self = Self {
         max_tokens_field: MaxTokensField::MaxTokens,
         streams_usage: true,

@@ -26,7 +26,7 @@ pub struct ModelFacts {
     pub image_input: ImageInput,
     /// Its prices, if known.
     pub price: Option<Price>,
-    /// What its server accepts in requests to it, if not the same as for the provider's other models.
+    /// The parameters of requests to it, if they differ from those of the provider's other models.
     pub compat: Option<Compat>,
 }
 
@@ -55,7 +55,7 @@ impl ModelFacts {
         self.thinking.least().is_some()
     }
 
-    /// Returns the supported level nearest to `wanted`; `Off` for a model that doesn't think.
+    /// Returns the supported level nearest to `requested`; `Off` for a model that doesn't think.
     #[must_use]
     pub fn clamp(&self, requested: ThinkingLevel) -> ThinkingLevel {
         self.thinking.least().map_or(ThinkingLevel::Off, |lowest| requested.max(lowest))

@@ -36,7 +36,7 @@ pub(super) struct ItemEvent<'a> {
     pub(super) item: Option<&'a RawValue>,
 }
 
-/// What all items have, and a call's name.
+/// The fields that all items have, and the name of a call.
 #[derive(Deserialize)]
 pub(super) struct ItemHead<'a> {
     #[serde(borrow, default, rename = "type")]
