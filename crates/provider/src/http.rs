@@ -17,10 +17,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream;
 use futures_util::{StreamExt, TryStreamExt};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Body, Certificate, Client, Response, Url};
-use secrecy::ExposeSecret;
+use secrecy::SecretString;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
@@ -104,27 +104,6 @@ impl Wire {
         &self.endpoint.name
     }
 
-    /// Returns the headers with the key, if there is one, and those that the user added.
-    async fn access_headers(&self) -> Result<HeaderMap, ProviderFault> {
-        let mut headers = HeaderMap::new();
-        if let Some(key) = &self.endpoint.key {
-            let key = key.resolve().await?;
-            let (name, prefix) = self.endpoint.key_header.parts();
-            let value = secret_value(&format!("{prefix}{}", key.expose_secret().trim()))
-                .ok_or_else(|| ProviderFault::new(FailureKind::Auth, "the API key has invalid characters"))?;
-            headers.insert(name, value);
-        }
-        for (name, value) in &self.endpoint.headers {
-            let header = HeaderName::try_from(name).ok().zip(secret_value(value.expose_secret()));
-            let Some((header, value)) = header else {
-                let message = format!("the header `{name}` has an invalid name or value");
-                return Err(ProviderFault::new(FailureKind::Fatal, message));
-            };
-            headers.insert(header, value);
-        }
-        Ok(headers)
-    }
-
     /// Sends `post` and decodes the answer. Nothing happens before the stream is polled.
     pub(super) fn stream(self: &Arc<Self>, post: Post, decoder: impl Decode + 'static) -> ProviderStream {
         let wire = Arc::clone(self);
@@ -156,10 +135,34 @@ impl Wire {
         ResponseStream::from_bytes(Arc::clone(&self.endpoint), bytes, decoder, deadline).into_stream()
     }
 
+    /// Sends a request. If the server refuses a key that can be loaded again, such as an expired token, the request is
+    /// sent once more with the new key.
     async fn open(&self, post: Post, deadline: Instant) -> Result<Response, ProviderFault> {
+        let key = self.endpoint.resolve_key().await?;
+        let fault = match self.send(&post, key.as_ref(), deadline).await {
+            Err(fault) if fault.failure == FailureKind::Auth => fault,
+            result => return result,
+        };
+        let replacement = match self.endpoint.key.as_ref().zip(key) {
+            Some((source, refused)) => source.replace(&refused).await?,
+            None => None,
+        };
+        match replacement {
+            Some(key) => self.send(&post, Some(&key), deadline).await,
+            None => Err(fault),
+        }
+    }
+
+    async fn send(
+        &self,
+        post: &Post,
+        key: Option<&SecretString>,
+        deadline: Instant,
+    ) -> Result<Response, ProviderFault> {
         let url = format!("{}{}", self.endpoint.base_url.trim_end_matches('/'), post.path);
-        let access = self.access_headers().await?;
-        let request = self.client.post(url).headers(post.headers).headers(access).json(&post.body).build();
+        let access = self.endpoint.access_headers(key)?;
+        let request = self.client.post(url).headers(post.headers.clone()).headers(access);
+        let request = request.json(&post.body).build();
         let request = request.map_err(|error| self.unreachable(error))?;
         let (provider, started) = (self.name(), Instant::now());
         let bytes = request.body().and_then(Body::as_bytes).map_or(0, <[u8]>::len);
@@ -172,20 +175,15 @@ impl Wire {
         tracing::debug!(provider, status, took_ms = took.as_millis(), "received the response's head");
         match response.status().as_u16() {
             200..=299 if is_stream(response.headers()) => Ok(response),
-            _ => {
-                let fault = parse_error(response).await;
-                if let (FailureKind::Auth, Some(key)) = (fault.failure, &self.endpoint.key) {
-                    key.refuse();
-                }
-                Err(fault)
-            }
+            _ => Err(parse_error(response).await),
         }
     }
 
     /// Reads a JSON document.
     pub(super) async fn get(&self, path: &str) -> Result<Value, ProviderFault> {
         let url = format!("{}{path}", self.endpoint.base_url.trim_end_matches('/'));
-        let access = self.access_headers().await?;
+        let key = self.endpoint.resolve_key().await?;
+        let access = self.endpoint.access_headers(key.as_ref())?;
         let request = self.client.get(url).headers(access).header("anthropic-version", "2023-06-01");
         let deadline = Instant::now() + DOCUMENT;
         let response = match timeout_at(deadline, request.send()).await {
@@ -285,12 +283,6 @@ async fn body_text(response: Response, deadline: Instant, limit: usize) -> Strin
         }
     }
     String::from_utf8_lossy(&body).into_owned()
-}
-
-fn secret_value(text: &str) -> Option<HeaderValue> {
-    let mut value = HeaderValue::from_str(text).ok()?;
-    value.set_sensitive(true);
-    Some(value)
 }
 
 #[cfg(test)]

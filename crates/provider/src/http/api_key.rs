@@ -1,9 +1,9 @@
 //! An API key: known from the start, or loaded when the first request needs it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::timeout;
 
 use crate::FailureKind;
@@ -15,15 +15,8 @@ const LOAD: Duration = Duration::from_secs(60);
 /// An API key. Copies share the loaded value.
 #[derive(Clone)]
 pub struct ApiKey {
-    state: Arc<Mutex<KeyState>>,
+    value: Arc<Mutex<Option<SecretString>>>,
     load: Option<Arc<LoadKey>>,
-}
-
-#[derive(Default)]
-struct KeyState {
-    /// The last value, also after the server has refused it: messages that quote it are still to come.
-    value: Option<SecretString>,
-    is_refused: bool,
 }
 
 /// Loads a key; the error is a message for the user. It may block.
@@ -33,49 +26,52 @@ impl ApiKey {
     /// Creates a key from its value.
     #[must_use]
     pub fn new(value: SecretString) -> Self {
-        let state = KeyState { value: Some(value), is_refused: false };
-        Self { state: Arc::new(Mutex::new(state)), load: None }
+        Self { value: Arc::new(Mutex::new(Some(value))), load: None }
     }
 
-    /// Creates a key that is loaded before the first request, on a thread that may block, and again after the server
-    /// has refused it.
+    /// Creates a key that is loaded before the first request, on a thread that may block, and again when the server
+    /// refuses it.
     #[must_use]
     pub fn lazy(load: impl Fn() -> Result<SecretString, String> + Send + Sync + 'static) -> Self {
-        Self { state: Arc::default(), load: Some(Arc::new(load)) }
-    }
-
-    fn state(&self) -> MutexGuard<'_, KeyState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        Self { value: Arc::default(), load: Some(Arc::new(load)) }
     }
 
     /// Returns the last known key, which may have been refused.
     pub(super) fn known(&self) -> Option<SecretString> {
-        self.state().value.clone()
+        self.value.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the key, loaded if necessary.
     pub(super) async fn resolve(&self) -> Result<SecretString, ProviderFault> {
-        let usable =
-            Some(self.state()).filter(|state| !state.is_refused).and_then(|state| state.value.clone());
-        if let Some(key) = usable {
-            return Ok(key);
+        match (self.known(), &self.load) {
+            (Some(key), _) => Ok(key),
+            (None, Some(load)) => self.load(Arc::clone(load)).await,
+            (None, None) => Err(ProviderFault::new(FailureKind::Auth, "there is no API key")),
         }
-        let Some(load) = self.load.clone() else {
-            return Err(ProviderFault::new(FailureKind::Auth, "there is no API key"));
-        };
+    }
+
+    /// Returns the key that replaces a refused one: that of another request which was refused as well, or one loaded
+    /// now. `None` if there is no other.
+    pub(super) async fn replace(
+        &self,
+        refused: &SecretString,
+    ) -> Result<Option<SecretString>, ProviderFault> {
+        let other = |key: &SecretString| key.expose_secret() != refused.expose_secret();
+        match (self.known().filter(other), &self.load) {
+            (None, Some(load)) => Ok(Some(self.load(Arc::clone(load)).await?).filter(other)),
+            (known, _) => Ok(known),
+        }
+    }
+
+    async fn load(&self, load: Arc<LoadKey>) -> Result<SecretString, ProviderFault> {
         let loading = tokio::task::spawn_blocking(move || load());
         let loaded = match timeout(LOAD, loading).await {
             Ok(loaded) => loaded.unwrap_or_else(|error| Err(error.to_string())),
             Err(_) => Err(format!("the key was not there within {} s", LOAD.as_secs())),
         };
         let key = loaded.map_err(|message| ProviderFault::new(FailureKind::Auth, message))?;
-        *self.state() = KeyState { value: Some(key.clone()), is_refused: false };
+        *self.value.lock().unwrap_or_else(PoisonError::into_inner) = Some(key.clone());
         Ok(key)
-    }
-
-    /// Has a key that can be loaded again loaded before the next request.
-    pub(super) fn refuse(&self) {
-        self.state().is_refused = self.load.is_some();
     }
 }
 
@@ -89,25 +85,29 @@ impl std::fmt::Debug for ApiKey {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use secrecy::ExposeSecret as _;
-
     use super::*;
+
+    fn text(key: Option<SecretString>) -> Option<String> {
+        key.map(|key| key.expose_secret().to_owned())
+    }
 
     #[tokio::test]
     async fn lazy_key_is_loaded_once_until_it_is_refused() {
         let loads = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&loads);
         let key = ApiKey::lazy(move || {
-            Ok(SecretString::from(format!("key {}", counter.fetch_add(1, Ordering::Relaxed))))
+            let number = counter.fetch_add(1, Ordering::Relaxed).min(1);
+            Ok(SecretString::from(format!("key {number}")))
         });
         assert!(key.known().is_none());
         for _ in 0..2 {
             assert_eq!(key.resolve().await.unwrap().expose_secret(), "key 0");
         }
-        key.refuse();
-        assert_eq!(key.known().unwrap().expose_secret(), "key 0", "messages may still quote it");
-        assert_eq!(key.clone().resolve().await.unwrap().expose_secret(), "key 1");
-        assert_eq!(key.known().unwrap().expose_secret(), "key 1");
+        let copy = key.clone();
+        assert_eq!(text(key.replace(&"key 0".into()).await.unwrap()).as_deref(), Some("key 1"));
+        assert_eq!(text(copy.replace(&"key 0".into()).await.unwrap()).as_deref(), Some("key 1"));
+        assert_eq!(loads.load(Ordering::Relaxed), 2, "another request has replaced it");
+        assert_eq!(text(key.replace(&"key 1".into()).await.unwrap()), None);
     }
 
     #[tokio::test]
@@ -116,7 +116,7 @@ mod tests {
         let fault = key.resolve().await.unwrap_err();
         assert_eq!((fault.failure, &*fault.message), (FailureKind::Auth, "the command for the key failed"));
         let fixed = ApiKey::new("k".into());
-        fixed.refuse();
         assert_eq!(fixed.resolve().await.unwrap().expose_secret(), "k");
+        assert_eq!(text(fixed.replace(&"k".into()).await.unwrap()), None);
     }
 }

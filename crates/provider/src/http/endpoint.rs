@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::api_key::ApiKey;
-use crate::error::redact_secrets;
+use crate::FailureKind;
+use crate::error::{ProviderFault, redact_secrets};
 
 /// Timeout for a connection: longer than any handshake takes.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -132,6 +134,34 @@ impl Endpoint {
         secrets.fold(without_known, |text, secret| redact_secrets(&text, Some(secret.expose_secret())))
     }
 
+    /// Returns the key, loaded if necessary; `None` without one.
+    pub(crate) async fn resolve_key(&self) -> Result<Option<SecretString>, ProviderFault> {
+        match &self.key {
+            Some(key) => key.resolve().await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the headers with the key, if there is one, and those that the user added.
+    pub(crate) fn access_headers(&self, key: Option<&SecretString>) -> Result<HeaderMap, ProviderFault> {
+        let mut headers = HeaderMap::new();
+        if let Some(key) = key {
+            let (name, prefix) = self.key_header.parts();
+            let value = secret_value(&format!("{prefix}{}", key.expose_secret().trim()))
+                .ok_or_else(|| ProviderFault::new(FailureKind::Auth, "the API key has invalid characters"))?;
+            headers.insert(name, value);
+        }
+        for (name, value) in &self.headers {
+            let header = HeaderName::try_from(name).ok().zip(secret_value(value.expose_secret()));
+            let Some((header, value)) = header else {
+                let message = format!("the header `{name}` has an invalid name or value");
+                return Err(ProviderFault::new(FailureKind::Fatal, message));
+            };
+            headers.insert(header, value);
+        }
+        Ok(headers)
+    }
+
     /// Sets the key.
     #[must_use]
     pub fn with_key(self, key: SecretString) -> Self {
@@ -143,6 +173,12 @@ impl Endpoint {
     pub fn with_api_key(self, key: ApiKey) -> Self {
         Self { key: Some(key), ..self }
     }
+}
+
+fn secret_value(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Failed requests and their classification.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tiller_provider::compat::Compat;
 use tiller_provider::{
-    Anthropic, Endpoint, FailureKind, Gemini, OpenAiChat, OpenAiResponses, Provider, Timeouts,
+    Anthropic, ApiKey, Endpoint, FailureKind, Gemini, OpenAiChat, OpenAiResponses, Provider, Timeouts,
 };
 use tiller_test_support::mock_server::{AnswerPart, MockServer, PING, Reply, StreamEnd};
 
@@ -95,6 +96,27 @@ async fn failure_of_refused_key_has_a_hint_with_its_name() {
         Some("no key: set OPENAI_API_KEY, or store one with `tiller login openai` or /login")
     );
     assert!(!server.requests()[1].headers.contains_key("authorization"));
+}
+
+#[tokio::test]
+async fn request_with_expired_token_is_sent_again_with_a_new_one() {
+    let refused = || Reply::status(401, "expired");
+    let answered = Reply::answer([AnswerPart::text("hi")]);
+    let server = MockServer::start([refused(), answered, refused(), refused(), refused()]);
+    let loads = AtomicUsize::new(0);
+    let key =
+        ApiKey::lazy(move || Ok(format!("token-{}", loads.fetch_add(1, Ordering::Relaxed).min(2)).into()));
+    let endpoint = Endpoint { key: Some(key), ..anthropic_endpoint(&server) };
+    let provider = Anthropic::new(endpoint).unwrap();
+    collect(&provider, hello("m")).await.pop().unwrap().unwrap();
+    assert_eq!(failure(&provider, hello("m")).await.failure, FailureKind::Auth, "only once");
+    assert_eq!(
+        failure(&provider, hello("m")).await.failure,
+        FailureKind::Auth,
+        "the same token isn't sent again"
+    );
+    let keys: Vec<_> = server.requests().iter().map(|sent| sent.headers["x-api-key"].clone()).collect();
+    assert_eq!(keys, ["token-0", "token-1", "token-1", "token-2", "token-2"]);
 }
 
 #[tokio::test]
