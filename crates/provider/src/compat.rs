@@ -1,8 +1,7 @@
 //! The differences between servers with Chat Completions, as data: the parameters that a request may contain. Answers
 //! are decoded alike for all of them.
 //!
-//! The descriptors have one [`Compat`] each; `models.json` overrides parts of it with [`CompatOverrides`], whose names
-//! are those of pi's file.
+//! The descriptors have one [`Compat`] each; `models.json` overrides parts of it with [`CompatOverrides`].
 
 use serde::Deserialize;
 
@@ -15,6 +14,8 @@ pub struct Compat {
     pub streams_usage: bool,
     /// The parameters of thinking.
     pub thinking_format: ThinkingFormat,
+    /// True if a temperature is accepted while the model thinks.
+    pub thinking_temperature: bool,
     /// The field in which the thinking of earlier answers is sent back; empty if there is none. An answer with calls
     /// always has it.
     pub thinking_field: &'static str,
@@ -79,6 +80,7 @@ impl Compat {
         max_tokens_field: MaxTokensField::MaxTokens,
         streams_usage: true,
         thinking_format: ThinkingFormat::ReasoningEffort,
+        thinking_temperature: true,
         thinking_field: "",
         reasoning_details: false,
         call_ids: CallIds::UpTo40,
@@ -96,7 +98,8 @@ impl Default for Compat {
     }
 }
 
-/// Parts of a [`Compat`] that a user sets for a server or a model. Other keys of pi's are ignored.
+/// Parts of a [`Compat`] that a user sets for a server or a model, by pi's names where pi has them. Other keys are
+/// ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CompatOverrides {
@@ -104,6 +107,7 @@ pub struct CompatOverrides {
     supports_usage_in_streaming: Option<bool>,
     supports_reasoning_effort: Option<bool>,
     thinking_format: Option<NamedThinkingFormat>,
+    supports_temperature_with_thinking: Option<bool>,
     requires_tool_result_name: Option<bool>,
     requires_assistant_after_tool_result: Option<bool>,
     requires_mistral_tool_ids: Option<bool>,
@@ -155,6 +159,9 @@ impl CompatOverrides {
             max_tokens_field: self.max_tokens_field.unwrap_or(compat.max_tokens_field),
             streams_usage: self.supports_usage_in_streaming.unwrap_or(compat.streams_usage),
             thinking_format,
+            thinking_temperature: self
+                .supports_temperature_with_thinking
+                .unwrap_or(compat.thinking_temperature),
             call_ids,
             result_name: self.requires_tool_result_name.unwrap_or(compat.result_name),
             answer_after_results: self
@@ -182,6 +189,7 @@ mod tests {
             "supportsUsageInStreaming": false,
             "supportsReasoningEffort": true,
             "thinkingFormat": "qwen-chat-template",
+            "supportsTemperatureWithThinking": false,
             "requiresToolResultName": true,
             "requiresAssistantAfterToolResult": true,
             "requiresMistralToolIds": true,
@@ -192,6 +200,7 @@ mod tests {
             max_tokens_field: MaxTokensField::MaxCompletionTokens,
             streams_usage: false,
             thinking_format: ThinkingFormat::ChatTemplate,
+            thinking_temperature: false,
             call_ids: CallIds::NineAlphanumeric,
             result_name: true,
             answer_after_results: true,

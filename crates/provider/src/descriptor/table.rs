@@ -74,7 +74,8 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
         "https://api.openai.com/v1",
         "platform.openai.com/api-keys",
-        Compat::COMMON,
+        // While they think, its models accept only the default temperature.
+        Compat { thinking_temperature: false, ..Compat::COMMON },
     )),
     ProviderDescriptor {
         key_header: KeyHeader::XGoogApiKey,
@@ -132,6 +133,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
         Compat {
             max_tokens_field: MaxTokensField::MaxCompletionTokens,
             thinking_format: ThinkingFormat::ThinkingType,
+            thinking_temperature: false,
             cache_key: true,
             ..RETURNS_THINKING
         },

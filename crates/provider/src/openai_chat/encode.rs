@@ -85,10 +85,9 @@ fn thinking(request: &Request, format: ThinkingFormat) -> Vec<(&'static str, Val
     }
 }
 
-/// OpenAI's models accept only the default temperature while they think.
 fn takes_temperature(request: &Request, compat: &Compat) -> bool {
     let thinks = matches!(request.model.thinking.effort(request.thinking), Some(effort) if effort != "none");
-    compat.max_tokens_field == MaxTokensField::MaxTokens || !thinks
+    compat.thinking_temperature || !thinks
 }
 
 fn tool(spec: &ToolSpec) -> Value {

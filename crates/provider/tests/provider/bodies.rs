@@ -8,7 +8,7 @@ use tiller_core::message::{
     ThinkingLevel, ToolCall, ToolResultMessage, UserBlock, UserMessage,
 };
 use tiller_core::unit::{Tokens, UnixMs};
-use tiller_provider::compat::Compat;
+use tiller_provider::compat::{Compat, MaxTokensField};
 use tiller_provider::openai_chat::OpenAiChat;
 use tiller_provider::{Provider, Request, ToolChoice};
 use tiller_test_support::mock_server::{AnswerPart, MockServer, RecordedRequest, Reply};
@@ -339,6 +339,23 @@ async fn anthropic_thinking_budget_is_limited_by_max_tokens() {
     assert_eq!((&body["max_tokens"], &body["thinking"]["budget_tokens"]), (&json!(8_000), &json!(6_000)));
     let body = record_anthropic_request(with_max_tokens(1_000)).await.body;
     assert_eq!((&body["max_tokens"], body.get("thinking")), (&json!(1_000), None));
+}
+
+#[tokio::test]
+async fn temperature_while_thinking_is_sent_where_accepted() {
+    let sent = async |thinking_temperature, thinking| {
+        let connect = |server: &MockServer| -> Arc<dyn Provider> {
+            let max_tokens_field = MaxTokensField::MaxCompletionTokens;
+            let compat = Compat { max_tokens_field, thinking_temperature, ..Compat::COMMON };
+            Arc::new(OpenAiChat::new(open_ai_endpoint(server), compat).unwrap())
+        };
+        let request = Request { thinking, ..request("gpt-5.1", vec![user(vec![text("a")])]) };
+        record_request(connect, request).await.body.get("temperature").cloned()
+    };
+    let temperature = Some(json!(0.5));
+    assert_eq!(sent(true, ThinkingLevel::High).await, temperature);
+    assert_eq!(sent(false, ThinkingLevel::High).await, None);
+    assert_eq!(sent(false, ThinkingLevel::Off).await, temperature);
 }
 
 #[tokio::test]

@@ -29,6 +29,7 @@ const NONE_OR_HIGH: ThinkingControl = or_off(["none", "high", "high", "high", "h
 /// Kimi K3 takes an effort instead of the switch of its predecessors.
 const KIMI_3: Compat = Compat {
     max_tokens_field: MaxTokensField::MaxCompletionTokens,
+    thinking_temperature: false,
     thinking_field: "reasoning_content",
     cache_key: true,
     ..Compat::COMMON
