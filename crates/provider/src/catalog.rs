@@ -92,6 +92,11 @@ pub fn assumed(provider: &str, id: &str) -> ModelFacts {
     }
 }
 
+/// Returns true for a Gemini before 3, whose requests differ.
+pub(crate) fn is_older_gemini(id: &str) -> bool {
+    table::older_gemini_thinking(id).is_some()
+}
+
 /// Returns the thinking budget of a level; `None` if the model takes no budget.
 #[must_use]
 pub fn thinking_budget(model: &ModelRef, level: ThinkingLevel) -> Option<Tokens> {
@@ -156,8 +161,15 @@ mod tests {
         assert_eq!(facts.levels(), [ThinkingLevel::Off]);
         assert_eq!(assumed("anthropic", "claude-opus-9").clamp(ThinkingLevel::High), ThinkingLevel::High);
         assert_eq!(assumed("gemini", "gemini-9-pro").clamp(ThinkingLevel::Off), ThinkingLevel::Low);
-        assert_eq!(assumed("gemini", "gemini-2.5-pro").thinking, ThinkingControl::Budget);
         assert_eq!(assumed("gemini", "gemma-4").thinking, ThinkingControl::Never);
+    }
+
+    #[test]
+    fn assumed_older_gemini_thinks_as_its_generation() {
+        let least = |id: &str| assumed("gemini", id).thinking.least();
+        assert_eq!(least("gemini-2.5-pro"), Some(ThinkingLevel::Minimal), "it can't be turned off");
+        assert_eq!(assumed("gemini", "gemini-2.5-flash-lite").thinking, ThinkingControl::BUDGET);
+        assert_eq!([least("gemini-2.0-flash"), least("gemini-1.5-pro")], [None, None]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod gpts;
 mod vendors;
 
 pub(super) use gpts::assumed_thinking;
-pub(super) use vendors::assumed_gemini_thinking;
+pub(super) use vendors::{assumed_gemini_thinking, older_gemini_thinking};
 
 use super::facts::Price;
 use super::row::{ModelRow, ProviderModels, Surcharge};

@@ -16,7 +16,10 @@ pub enum ThinkingControl {
         names: [&'static str; 6],
     },
     /// A token budget, as of older Claudes and Gemini 2.5.
-    Budget,
+    Budget {
+        /// The lowest level: above `Off` for a model that always thinks.
+        least: ThinkingLevel,
+    },
     /// Adaptive thinking of newer Claudes: `thinking: {type: adaptive}` and `output_config.effort`. Such models take no
     /// temperature.
     Adaptive {
@@ -54,6 +57,9 @@ impl ThinkingControl {
     /// accept.
     pub(super) const NEWEST: Self = Self::ON_REQUEST;
 
+    /// A budget, and no thinking without one.
+    pub const BUDGET: Self = Self::Budget { least: ThinkingLevel::Off };
+
     /// Efforts from low to high, and no parameter without thinking: what most servers accept.
     pub const LOW_TO_HIGH: Self =
         Self::Effort { least: ThinkingLevel::Off, names: ["", "low", "low", "medium", "high", "high"] };
@@ -63,9 +69,9 @@ impl ThinkingControl {
     pub const fn least(self) -> Option<ThinkingLevel> {
         match self {
             Self::Never => None,
-            Self::Effort { least, .. } => Some(least),
+            Self::Effort { least, .. } | Self::Budget { least } => Some(least),
             Self::Adaptive { off: ThinkingOff::LowEffort, .. } => Some(ThinkingLevel::Low),
-            Self::Budget | Self::Adaptive { .. } => Some(ThinkingLevel::Off),
+            Self::Adaptive { .. } => Some(ThinkingLevel::Off),
         }
     }
 
@@ -75,7 +81,7 @@ impl ThinkingControl {
     pub fn effort(self, level: ThinkingLevel) -> Option<&'static str> {
         match self {
             Self::Effort { names, .. } => Some(names[level as usize]).filter(|name| !name.is_empty()),
-            Self::Budget | Self::Adaptive { .. } => Self::LOW_TO_HIGH.effort(level),
+            Self::Budget { .. } | Self::Adaptive { .. } => Self::LOW_TO_HIGH.effort(level),
             Self::Never => None,
         }
     }
@@ -83,7 +89,11 @@ impl ThinkingControl {
     /// Returns the thinking budget of a level; `None` without thinking or if the model takes no budget.
     #[must_use]
     pub fn budget(self, level: ThinkingLevel) -> Option<Tokens> {
-        (self == Self::Budget && level != ThinkingLevel::Off).then(|| budget(level))
+        match self {
+            Self::Budget { least } => Some(level.max(least)).filter(|level| *level != ThinkingLevel::Off),
+            Self::Never | Self::Effort { .. } | Self::Adaptive { .. } => None,
+        }
+        .map(budget)
     }
 }
 

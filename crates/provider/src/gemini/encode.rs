@@ -13,7 +13,7 @@ use tiller_core::message::{
 };
 use tiller_core::tool_spec::ToolSpec;
 
-use crate::catalog::ThinkingControl;
+use crate::catalog::{ThinkingControl, is_older_gemini};
 use crate::{Request, ToolChoice, placeholders};
 
 /// The name of the wire format in logs.
@@ -65,7 +65,7 @@ pub(super) fn body(request: &Request, provider: &str) -> Value {
 /// at most three quarters of them.
 fn thinking_config(request: &Request) -> Option<Value> {
     let control = request.model.thinking;
-    if control == ThinkingControl::Budget {
+    if let ThinkingControl::Budget { .. } = control {
         return Some(match control.budget(request.thinking) {
             None => json!({ "thinkingBudget": 0 }),
             Some(budget) => {
@@ -92,8 +92,7 @@ fn declaration(spec: &ToolSpec) -> Value {
 struct MessageEncoder<'a> {
     request: &'a Request,
     provider: &'a str,
-    /// True for Gemini 3 and later: calls have ids and signatures, and results may contain images. Only older models
-    /// think by a budget.
+    /// True for Gemini 3 and later: calls have ids and signatures, and results may contain images.
     is_gemini_3: bool,
     contents: Vec<OpenContent>,
 }
@@ -113,7 +112,7 @@ struct OpenContent {
 
 impl<'a> MessageEncoder<'a> {
     fn new(request: &'a Request, provider: &'a str) -> Self {
-        let is_gemini_3 = request.model.thinking != ThinkingControl::Budget;
+        let is_gemini_3 = !is_older_gemini(&request.model.id);
         Self { request, provider, is_gemini_3, contents: Vec::new() }
     }
 

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use tiller_core::message::{AssistantBlock, Message, StopReason, ThinkingLevel, ToolCall, Usage, UserBlock};
 use tiller_core::tool_spec::ToolSpec;
 use tiller_core::unit::Tokens;
-use tiller_provider::{Endpoint, Gemini, ProviderError, Request, StreamEvent, ToolChoice};
+use tiller_provider::{
+    Endpoint, Gemini, ModelFacts, ProviderError, Request, StreamEvent, ThinkingControl, ToolChoice, catalog,
+};
 use tiller_test_support::mock_server::RecordedRequest;
 
 use super::bodies::{
@@ -110,6 +112,15 @@ async fn gemini_body_for_an_older_model_has_images_after_results() {
         "generationConfig": { "maxOutputTokens": 4_000, "thinkingConfig": { "thinkingBudget": 0 } },
     });
     assert_eq!(body, expected);
+}
+
+#[tokio::test]
+async fn gemini_body_for_an_older_model_needs_no_thinking() {
+    let model = ModelFacts { thinking: ThinkingControl::Never, ..catalog::assumed("gemini", OLDER_MODEL) };
+    let request = Request { model: Arc::new(model), ..request(OLDER_MODEL, conversation()) };
+    let body = record_gemini_request(request).await.body;
+    let call = json!({ "functionCall": { "name": "list_files", "args": { "path": "." } } });
+    assert_eq!(body["contents"][1]["parts"][1], call, "without an id");
 }
 
 fn signed_call(id: &str, signature: &str) -> AssistantBlock {
@@ -220,6 +231,8 @@ async fn gemini_thinking_parameters_match_the_model() {
         (OLDER_MODEL, Xhigh, 60_000, budget(24_576)),
         (OLDER_MODEL, High, 8_000, budget(6_000)),
         (OLDER_MODEL, Minimal, 400, budget(512)),
+        ("gemini-2.5-pro", Off, 60_000, budget(1_024)),
+        ("gemini-2.0-flash", High, 60_000, Value::Null),
         ("gemma-4", High, 60_000, Value::Null),
     ];
     for (model, thinking, max_tokens, expected) in cases {

@@ -38,7 +38,7 @@ pub(super) const CLAUDES: &[ModelRow] = &[
     claude("claude-sonnet-5", [2.0, 10.0, 0.2, 2.5], ThinkingControl::DEFAULT_ON),
     claude("claude-opus-4-8", [5.0, 25.0, 0.5, 6.25], ThinkingControl::ON_REQUEST),
     claude_4("claude-sonnet-4-6", 1_000_000, [3.0, 15.0, 0.3, 3.75], ThinkingControl::ON_REQUEST),
-    claude_4("claude-opus-4-5", 200_000, [5.0, 25.0, 0.5, 6.25], ThinkingControl::Budget),
-    claude_4("claude-sonnet-4-5", 200_000, [3.0, 15.0, 0.3, 3.75], ThinkingControl::Budget),
-    claude_4("claude-haiku-4-5", 200_000, [1.0, 5.0, 0.1, 1.25], ThinkingControl::Budget),
+    claude_4("claude-opus-4-5", 200_000, [5.0, 25.0, 0.5, 6.25], ThinkingControl::BUDGET),
+    claude_4("claude-sonnet-4-5", 200_000, [3.0, 15.0, 0.3, 3.75], ThinkingControl::BUDGET),
+    claude_4("claude-haiku-4-5", 200_000, [1.0, 5.0, 0.1, 1.25], ThinkingControl::BUDGET),
 ];

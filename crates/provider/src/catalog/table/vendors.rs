@@ -55,9 +55,23 @@ pub(super) const GEMINI: ProviderModels = ProviderModels {
     ],
 };
 
-/// Returns the thinking of a Gemini that isn't listed: by a budget up to 2.5, as in the listed ones since.
+/// The thinking of the Geminis before 3, by the beginnings of their ids; the first match counts
+/// (ai.google.dev/gemini-api/docs/thinking).
+const OLDER_GEMINIS: [(&str, ThinkingControl); 4] = [
+    ("gemini-2.5-pro", ThinkingControl::Budget { least: ThinkingLevel::Minimal }),
+    ("gemini-2.5-", ThinkingControl::BUDGET),
+    ("gemini-2.", NEVER),
+    ("gemini-1.", NEVER),
+];
+
+/// Returns the thinking of a Gemini before 3; `None` for other models.
+pub(crate) fn older_gemini_thinking(id: &str) -> Option<ThinkingControl> {
+    OLDER_GEMINIS.iter().find(|(start, _)| id.starts_with(start)).map(|(_, thinking)| *thinking)
+}
+
+/// Returns the thinking of a Gemini that isn't listed.
 pub(crate) fn assumed_gemini_thinking(id: &str) -> ThinkingControl {
-    if id.starts_with("gemini-2.") { ThinkingControl::Budget } else { LOW_TO_HIGH }
+    older_gemini_thinking(id).unwrap_or(LOW_TO_HIGH)
 }
 
 pub(super) const OPENROUTER: ProviderModels = ProviderModels {
@@ -293,7 +307,7 @@ pub(super) const BEDROCK: ProviderModels = ProviderModels {
         .with_images(),
         ModelRow::without_price("anthropic.claude-fable-5-1", (1_000_000, 128_000), ThinkingControl::ALWAYS)
             .with_images(),
-        ModelRow::without_price("anthropic.claude-haiku-4-5", (200_000, 64_000), ThinkingControl::Budget)
+        ModelRow::without_price("anthropic.claude-haiku-4-5", (200_000, 64_000), ThinkingControl::BUDGET)
             .with_images(),
     ],
 };
