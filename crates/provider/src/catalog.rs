@@ -12,6 +12,7 @@ use tiller_core::message::{Cost, ModelRef, ThinkingLevel, Usage};
 use tiller_core::unit::{Tokens, Usd};
 
 pub use facts::{ImageInput, ModelFacts, Price};
+pub(crate) use thinking::usual_budget;
 pub use thinking::{ThinkingControl, ThinkingOff};
 
 /// Context window of an unlisted model, as most models of the last two years have.

@@ -14,7 +14,7 @@ use tiller_core::message::{
 use tiller_core::tool_spec::ToolSpec;
 use tiller_core::unit::Tokens;
 
-use crate::catalog::{ThinkingControl, ThinkingOff};
+use crate::catalog::{self, ThinkingControl, ThinkingOff};
 use crate::{Request, ToolChoice, placeholders};
 
 /// The name of the wire format in logs.
@@ -53,7 +53,12 @@ impl ThinkingPlan {
             (ThinkingControl::Adaptive { max_effort, bound, .. }, level) => {
                 Self::adaptive(request, effort(level, max_effort), bound)
             }
-            (control, level) => match control.budget(level) {
+            // Of a model that isn't Claude's, thinking may be on without a parameter.
+            (ThinkingControl::Never, _) => {
+                Self { sends_temperature: true, sends_thinking: true, ..Self::plain(request) }
+            }
+            (ThinkingControl::Effort { least, .. }, level) => Self::by_effort(request, level.max(least)),
+            (ThinkingControl::Budget { .. }, level) => match request.model.thinking.budget(level) {
                 Some(budget) => Self::budget(request, budget),
                 None => Self { sends_temperature: true, ..Self::plain(request) },
             },
@@ -83,6 +88,15 @@ impl ThinkingPlan {
             ThinkingOff::BetweenTools => Some("between_tools"),
         };
         Self { thinking: kind.map(|kind| json!({ "type": kind })), ..Self::plain(request) }
+    }
+
+    /// Servers that imitate the API know its older parameters, a budget and a switch.
+    fn by_effort(request: &Request, level: ThinkingLevel) -> Self {
+        if level != ThinkingLevel::Off {
+            return Self::budget(request, catalog::usual_budget(level));
+        }
+        let thinking = Some(json!({ "type": "disabled" }));
+        Self { thinking, sends_temperature: true, ..Self::plain(request) }
     }
 
     /// Newer models leave thinking empty unless a summary is requested. A compaction or a branch changes the messages

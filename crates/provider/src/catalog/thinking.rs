@@ -93,12 +93,12 @@ impl ThinkingControl {
             Self::Budget { least } => Some(level.max(least)).filter(|level| *level != ThinkingLevel::Off),
             Self::Never | Self::Effort { .. } | Self::Adaptive { .. } => None,
         }
-        .map(budget)
+        .map(usual_budget)
     }
 }
 
 /// Thinking budgets by level, roughly doubling; the lowest is the minimum of the Messages API.
-const fn budget(level: ThinkingLevel) -> Tokens {
+pub(crate) const fn usual_budget(level: ThinkingLevel) -> Tokens {
     Tokens(match level {
         ThinkingLevel::Off => 0,
         ThinkingLevel::Minimal => 1_024,

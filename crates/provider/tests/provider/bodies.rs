@@ -10,7 +10,7 @@ use tiller_core::message::{
 use tiller_core::unit::{Tokens, UnixMs};
 use tiller_provider::compat::{Compat, MaxTokensField};
 use tiller_provider::openai_chat::OpenAiChat;
-use tiller_provider::{Provider, Request, ToolChoice};
+use tiller_provider::{ModelFacts, Provider, Request, ThinkingControl, ToolChoice, catalog};
 use tiller_test_support::mock_server::{AnswerPart, MockServer, RecordedRequest, Reply};
 
 use crate::{anthropic, collect, hello, list_files, open_ai, open_ai_endpoint, open_ai_responses};
@@ -324,6 +324,30 @@ async fn anthropic_thinking_parameters_match_the_model() {
     for (model, level, expected) in cases {
         assert_eq!(thinking_sent(model, level).await, expected, "{model} {level:?}");
     }
+}
+
+#[tokio::test]
+async fn anthropic_thinking_of_other_models_goes_back_to_them() {
+    let sent = async |control, level| {
+        let answer = answer("anthropic-messages", "glm", vec![thinking("hm", Some("x")), text_answer("b")]);
+        let messages = vec![user(vec![text("a")]), answer, user(vec![text("c")])];
+        let model = ModelFacts { thinking: control, ..catalog::assumed("anthropic", "glm") };
+        let request = Request {
+            model: Arc::new(model),
+            thinking: level,
+            max_tokens: Tokens(60_000),
+            ..request("glm", messages)
+        };
+        let body = record_anthropic_request(request).await.body;
+        let thinking = body.get("thinking").cloned().unwrap_or_default();
+        (thinking, body["messages"][1]["content"][0]["type"] == "thinking", body.get("temperature").is_some())
+    };
+    let effort = ThinkingControl::LOW_TO_HIGH;
+    let enabled = json!({ "type": "enabled", "budget_tokens": 20_480 });
+    assert_eq!(sent(ThinkingControl::Never, ThinkingLevel::Off).await, (Value::Null, true, true));
+    assert_eq!(sent(effort, ThinkingLevel::High).await, (enabled, true, false));
+    let disabled = json!({ "type": "disabled" });
+    assert_eq!(sent(effort, ThinkingLevel::Off).await, (disabled, false, true));
 }
 
 #[tokio::test]
