@@ -103,10 +103,15 @@ pub(super) fn load(path: &Path, environment: &Environment) -> Result<UserModels,
         &no_providers
     });
     for (name, entry) in providers {
+        let mut entry = entry.clone();
+        let removed = remove_unknown_compat(&mut entry);
+        models.warnings.extend(removed.into_iter().map(|field| {
+            format!("{}: `{name}`: `{field}` has an unknown value and is ignored", path.display())
+        }));
         // The text of an error could quote a key.
-        let parsed = ProviderEntry::deserialize(entry).ok().filter(|_| entry.is_object());
+        let parsed = ProviderEntry::deserialize(&entry).ok().filter(|_| entry.is_object());
         let Some(entry) = parsed else {
-            models.warnings.push(format!("{}: {}", path.display(), problem_of(name, entry)));
+            models.warnings.push(format!("{}: {}", path.display(), problem_of(name, &entry)));
             continue;
         };
         let (provider, problem) = resolve(entry, environment);
@@ -116,14 +121,38 @@ pub(super) fn load(path: &Path, environment: &Environment) -> Result<UserModels,
     Ok(models)
 }
 
+/// Removes the fields of `compat` with unknown values, of a provider and of its models, and returns their paths. The
+/// values grow with pi's, and without one of them most servers still work.
+fn remove_unknown_compat(entry: &mut Value) -> Vec<String> {
+    let mut removed = remove_unknown(entry.get_mut("compat"), "compat");
+    let models = entry.get_mut("models").and_then(Value::as_array_mut);
+    for (at, model) in models.into_iter().flatten().enumerate() {
+        removed.extend(remove_unknown(model.get_mut("compat"), &format!("models[{at}].compat")));
+    }
+    removed
+}
+
+fn remove_unknown(compat: Option<&mut Value>, path: &str) -> Vec<String> {
+    let mut removed = Vec::new();
+    if let Some(fields) = compat.and_then(Value::as_object_mut) {
+        fields.retain(|key, value| {
+            let is_known = CompatOverrides::deserialize(&single_field(key, value)).is_ok();
+            removed.extend((!is_known).then(|| format!("{path}.{key}")));
+            is_known
+        });
+    }
+    removed
+}
+
+fn single_field(key: &str, value: &Value) -> Value {
+    Value::Object([(key.to_owned(), value.clone())].into_iter().collect())
+}
+
 /// Names the part of a provider's entry that can't be read.
 fn problem_of(name: &str, entry: &Value) -> String {
-    let is_valid = |entry: &Value| ProviderEntry::deserialize(entry).is_ok();
     let Some(fields) = entry.as_object() else { return format!("`{name}` is not an object") };
-    let field = fields.iter().find(|(key, value)| {
-        let alone: Map<String, Value> = [((*key).clone(), (*value).clone())].into_iter().collect();
-        !is_valid(&Value::Object(alone))
-    });
+    let is_valid = |key: &str, value: &Value| ProviderEntry::deserialize(&single_field(key, value)).is_ok();
+    let field = fields.iter().find(|(key, value)| !is_valid(key, value));
     match field {
         Some((key, _)) if key == "api" => format!(
             "`{name}`: `api` is none of anthropic-messages, openai-completions, openai-responses, \
@@ -288,6 +317,24 @@ mod tests {
         assert_eq!((new.name.as_str(), new.window, new.max_output), ("New", Tokens(40_000), Tokens(5_000)));
         assert_eq!((new.thinking, new.image_input), (ThinkingControl::LOW_TO_HIGH, ImageInput::Supported));
         assert!(new.compat.is_some());
+    }
+
+    #[test]
+    fn compat_with_unknown_value_loses_only_that() {
+        let models = load_json(&json!({"providers": {"mine": {
+            "baseUrl": "http://x",
+            "compat": {"thinkingFormat": "telepathy", "supportsUsageInStreaming": false},
+            "models": [{"id": "a"}, {"id": "b", "compat": {"maxTokensField": 7}}],
+        }}}));
+        let tails = models.warnings.iter().map(|warning| warning.split_once(": ").unwrap().1);
+        let expected = [
+            "`mine`: `compat.thinkingFormat` has an unknown value and is ignored",
+            "`mine`: `models[1].compat.maxTokensField` has an unknown value and is ignored",
+        ];
+        assert_eq!(tails.collect::<Vec<_>>(), expected);
+        let mine = &models.providers["mine"];
+        let compat = Compat { streams_usage: false, ..Compat::COMMON };
+        assert_eq!((mine.compat.apply(Compat::COMMON), mine.models.len()), (compat, 2));
     }
 
     #[test]
