@@ -28,10 +28,12 @@ pub(super) struct ActiveSession {
     previous_model: Option<Model>,
     /// The user's model, while another one answers for the rest of the run.
     replaced_model: Option<Model>,
+    /// The level of that other one, where the setting `fallback` names it.
+    fallback_thinking: Option<ThinkingLevel>,
     /// The model of the last request; another one may have been chosen since.
     pub(super) requested_model: Arc<ModelFacts>,
     pub(super) thinking: ThinkingLevel,
-    /// The requested level, which another model may support.
+    /// The level that the user requested, which another model may support.
     pub(super) requested_thinking: ThinkingLevel,
     pub(super) name: Option<String>,
     /// Entries that other processes append to the log.
@@ -70,6 +72,7 @@ impl ActiveSession {
             model,
             previous_model: None,
             replaced_model: None,
+            fallback_thinking: None,
             thinking,
             requested_thinking: thinking,
             name: reader.name(),
@@ -142,7 +145,7 @@ impl ActiveSession {
 
     /// Sets the model that the user or the log chose.
     pub(super) fn set_model(&mut self, model: Model) {
-        (self.previous_model, self.replaced_model) = (None, None);
+        (self.previous_model, self.replaced_model, self.fallback_thinking) = (None, None, None);
         self.replace_model(model);
     }
 
@@ -161,11 +164,21 @@ impl ActiveSession {
         }
     }
 
-    /// Sets a model that answers for the rest of the run.
-    pub(super) fn set_fallback_model(&mut self, model: Model) {
+    /// Sets a model that answers for the rest of the run, with its level; `None` leaves the user's.
+    pub(super) fn set_fallback_model(&mut self, model: Model, thinking: Option<ThinkingLevel>) {
         let replaced = self.replaced_model.take().unwrap_or_else(|| self.model.clone());
         self.set_model(model);
-        self.replaced_model = Some(replaced);
+        (self.replaced_model, self.fallback_thinking) = (Some(replaced), thinking);
+    }
+
+    /// Sets the level that the user chose.
+    pub(super) fn set_requested_thinking(&mut self, level: ThinkingLevel) {
+        (self.requested_thinking, self.fallback_thinking) = (level, None);
+    }
+
+    /// Returns the level for the active model, before it is clamped.
+    pub(super) fn wanted_thinking(&self) -> ThinkingLevel {
+        self.fallback_thinking.unwrap_or(self.requested_thinking)
     }
 
     /// Returns the user's model while another one answers for the rest of the run.

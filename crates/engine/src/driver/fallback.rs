@@ -44,9 +44,9 @@ impl Driver {
         // Its provider may have been removed since the failure; then this request fails like the one before.
         let Ok(model) = self.services.providers.exact(&to.model) else { return Ok(()) };
         self.append(model_change(&to.model))?;
-        self.active.set_fallback_model(model);
+        self.active.set_fallback_model(model, to.thinking);
         self.model_changed();
-        self.apply_thinking(to.thinking.unwrap_or(self.active.requested_thinking))
+        self.apply_thinking(self.active.wanted_thinking())
     }
 
     /// Returns to the user's model after a run, unless the user has chosen one meanwhile.

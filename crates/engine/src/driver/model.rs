@@ -46,7 +46,7 @@ impl Driver {
         if model.facts != self.active.model.facts {
             self.active.replace_model(model);
             self.model_changed();
-            self.apply_thinking(self.active.requested_thinking)?;
+            self.apply_thinking(self.active.wanted_thinking())?;
             self.warn_of_small_window();
         }
         Ok(())
@@ -97,7 +97,7 @@ impl Driver {
 
     pub(super) fn set_thinking(&mut self, requested: ThinkingLevel) -> Result<ThinkingLevel, AgentError> {
         self.apply_thinking(requested)?;
-        self.active.requested_thinking = requested;
+        self.active.set_requested_thinking(requested);
         Ok(self.active.thinking)
     }
 

@@ -1,7 +1,8 @@
 //! Other models that answer for the rest of a run.
 
 use tiller_core::message::{AssistantMessage, ModelRef};
-use tiller_provider::ModelFacts;
+use tiller_engine::ProviderChange;
+use tiller_provider::{ModelFacts, ThinkingControl};
 use tiller_session::EntryBody;
 
 use super::*;
@@ -42,11 +43,21 @@ fn harness(first: Vec<ScriptedAnswer>, other: Vec<ScriptedAnswer>, fallback: &[&
         parts.options.fallback = fallback.iter().map(|name| (*name).to_owned()).collect();
         for name in ["other", "third"] {
             let script = Scripted::new(other.clone());
-            let facts = |id: &str| ModelFacts { provider: name.into(), id: id.into(), ..script.facts() };
-            let models = vec![facts("a"), facts("b")];
+            let models = models(name);
             parts.providers.add(Arc::new(OtherProvider { name, script }), models);
         }
     })
+}
+
+/// The models `a` and `b` of a provider, which think.
+fn models(provider: &str) -> Vec<ModelFacts> {
+    let facts = |id: &str| ModelFacts {
+        provider: provider.into(),
+        id: id.into(),
+        thinking: ThinkingControl::LOW_TO_HIGH,
+        ..Scripted::new(Vec::new()).facts()
+    };
+    vec![facts("a"), facts("b")]
 }
 
 /// Returns the answers and the changes of the model in the log, after those that introduce the session.
@@ -114,6 +125,22 @@ async fn fallback_is_not_used_for_an_invalid_request() {
     harness.prompt("go").await;
     assert_eq!(harness.settled().await, RunOutcome::Failed);
     assert_eq!(log_lines(&harness), ["scripted  Error"]);
+}
+
+#[tokio::test]
+async fn fallback_keeps_its_level_when_its_provider_changes() {
+    let calls = calls(&[json!({})]);
+    let mut harness = harness(vec![failing("quota")], vec![calls, text_answer("done")], &["other/a:high"]);
+    harness.prompt("go").await;
+    harness.started.notified().await;
+    let script = Scripted::new(vec![text_answer(""), text_answer("done")]);
+    let models = models("other").into_iter().map(|facts| facts.with_window(Tokens(50_000))).collect();
+    let change = ProviderChange::Add(Arc::new(OtherProvider { name: "other", script }), models);
+    harness.agent.change_provider(change).await.unwrap();
+    assert_eq!(harness.agent.state().await.unwrap().state.thinking, ThinkingLevel::High);
+    harness.permits.add_permits(1);
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    assert_eq!(harness.agent.state().await.unwrap().state.thinking, ThinkingLevel::Off);
 }
 
 #[tokio::test]
