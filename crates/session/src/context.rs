@@ -16,7 +16,7 @@ use tiller_core::message::{
 use tiller_core::tool_catalog::ToolCatalog;
 use tiller_core::unit::{Tokens, UnixMs};
 
-use super::entry::{Compaction, Entry, EntryBody, Replacement};
+use super::entry::{Compaction, Entry, EntryBody, Replacement, TillerEntry};
 use super::id_gen::can_generate_after;
 
 /// The result text of a call without a result: the program died or was stopped meanwhile.
@@ -41,6 +41,8 @@ pub struct Projection {
     pub model: Option<ModelRef>,
     /// The thinking level selected last.
     pub thinking: ThinkingLevel,
+    /// The model and the level that the user chose, if a crash ended the run in which another model answered.
+    pub replaced: Option<(ModelRef, ThinkingLevel)>,
     /// The newest compaction; its summary is the first message.
     pub compaction: Option<Compaction>,
     /// The part left on disk, between a compaction's summary and the messages.
@@ -141,6 +143,12 @@ impl Projection {
         match body {
             EntryBody::ModelChange { provider, model_id } => {
                 self.model = Some(ModelRef { provider: provider.clone(), id: model_id.clone() });
+                self.replaced = None;
+            }
+            EntryBody::Custom { custom_type, .. } if custom_type == "tiller.fallback" => {
+                if let Some(TillerEntry::Fallback { provider, model_id, thinking_level }) = body.as_tiller() {
+                    self.replaced = Some((ModelRef { provider, id: model_id }, thinking_level));
+                }
             }
             EntryBody::ThinkingLevelChange { thinking_level } => self.thinking = *thinking_level,
             EntryBody::Message(entry) => {
@@ -625,6 +633,25 @@ mod tests {
                 );
             assert_eq!(outcomes.collect::<Vec<_>>().join(" "), expected, "{answer} {expected}");
         }
+    }
+
+    #[test]
+    fn projection_names_the_replaced_model_until_the_next_change() {
+        let model = |provider: &str| ModelRef { provider: provider.into(), id: "m".into() };
+        let change = |provider: &str| {
+            entry(provider, EntryBody::ModelChange { provider: provider.into(), model_id: "m".into() })
+        };
+        let fallback = TillerEntry::Fallback {
+            provider: "mine".into(),
+            model_id: "m".into(),
+            thinking_level: ThinkingLevel::High,
+        };
+        let path =
+            [change("mine"), change("other"), entry("f", EntryBody::from_tiller(&fallback)), change("mine")];
+        let replaced = |length: usize| project(&path[..length]).replaced;
+        assert_eq!(replaced(2), None);
+        assert_eq!(replaced(3), Some((model("mine"), ThinkingLevel::High)));
+        assert_eq!(replaced(4), None);
     }
 
     #[test]

@@ -300,6 +300,16 @@ pub enum TillerEntry {
         #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         remote: Option<String>,
     },
+    /// The user's choice, while another model answers for the rest of a run. The next change of the model ends that.
+    #[serde(rename = "tiller.fallback", rename_all = "camelCase")]
+    Fallback {
+        /// The provider of the user's model.
+        provider: String,
+        /// The provider's id for it.
+        model_id: String,
+        /// The level that the user requested.
+        thinking_level: ThinkingLevel,
+    },
     /// The start of a `!` command.
     #[serde(rename = "tiller.bash")]
     Bash {

@@ -108,15 +108,18 @@ impl ActiveSession {
         Ok(damaged)
     }
 
-    /// Adopts the model and the level that the log names, each where the log takes precedence. Returns a notice if
-    /// that model is unavailable; the current model stays then, unless it is the demo.
+    /// Adopts the model and the level that the log names, each where the log takes precedence; after a crash in a run
+    /// that another model finished, the user's. Returns a notice if that model is unavailable; the current model stays
+    /// then, unless it is the demo.
     pub(super) fn adopt_log_model(
         &mut self,
         providers: &ProviderRegistry,
         model: ModelChoice,
         thinking: ModelChoice,
     ) -> Option<String> {
-        let named = self.projection.model.clone()?;
+        let replaced = self.projection.replaced.clone();
+        let (named, level) =
+            replaced.or_else(|| Some((self.projection.model.clone()?, self.projection.thinking)))?;
         let mut notice = None;
         if model == ModelChoice::Log {
             match providers.exact(&named) {
@@ -136,8 +139,7 @@ impl ActiveSession {
             }
         }
         if thinking == ModelChoice::Log {
-            self.requested_thinking = self.projection.thinking;
-            self.thinking = self.projection.thinking;
+            (self.requested_thinking, self.thinking) = (level, level);
         }
         self.thinking = self.model.facts.clamp(self.thinking);
         notice

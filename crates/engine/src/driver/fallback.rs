@@ -2,6 +2,7 @@
 
 use tiller_core::event::EventKind;
 use tiller_provider::ProviderError;
+use tiller_session::entry::TillerEntry;
 use tiller_session::{EntryBody, SessionError};
 
 use super::Driver;
@@ -43,7 +44,13 @@ impl Driver {
     fn try_switch_model(&mut self, to: &FallbackModel) -> Result<(), SessionError> {
         // Its provider may have been removed since the failure; then this request fails like the one before.
         let Ok(model) = self.services.providers.exact(&to.model) else { return Ok(()) };
-        self.append(model_change(&to.model))?;
+        let replaced = self.active.replaced_model().unwrap_or(&self.active.model).reference();
+        let users_choice = EntryBody::from_tiller(&TillerEntry::Fallback {
+            provider: replaced.provider,
+            model_id: replaced.id,
+            thinking_level: self.active.requested_thinking,
+        });
+        self.append_all(vec![model_change(&to.model), users_choice])?;
         self.active.set_fallback_model(model, to.thinking);
         self.model_changed();
         self.apply_thinking(self.active.wanted_thinking())

@@ -33,12 +33,21 @@ fn failing(failure: &str) -> ScriptedAnswer {
 
 /// A session whose model gives the first answers, and the models `other/a`, `other/b` and `third/a` the others.
 fn harness(first: Vec<ScriptedAnswer>, other: Vec<ScriptedAnswer>, fallback: &[&str]) -> Harness {
+    harness_of(None, (first, other), fallback)
+}
+
+/// As [`harness`], with the log at this path.
+fn harness_of(
+    log: Option<PathBuf>,
+    (first, other): (Vec<ScriptedAnswer>, Vec<ScriptedAnswer>),
+    fallback: &[&str],
+) -> Harness {
     let folder = TempDir::new().unwrap();
     let manager = SessionManager::new(
         Placement::Flat(folder.path().join("logs")),
         folder.path().canonicalize().unwrap(),
     );
-    Harness::configured(folder, (manager, None), Access::Reads, first, |parts| {
+    Harness::configured(folder, (manager, log), Access::Reads, first, |parts| {
         parts.options.retry.max = 1;
         parts.options.fallback = fallback.iter().map(|name| (*name).to_owned()).collect();
         for name in ["other", "third"] {
@@ -125,6 +134,25 @@ async fn fallback_is_not_used_for_an_invalid_request() {
     harness.prompt("go").await;
     assert_eq!(harness.settled().await, RunOutcome::Failed);
     assert_eq!(log_lines(&harness), ["scripted  Error"]);
+}
+
+#[tokio::test]
+async fn fallback_cut_off_by_a_crash_leaves_the_users_model() {
+    let calls = calls(&[json!({})]);
+    let mut harness = harness(vec![failing("quota")], vec![calls, text_answer("done")], &["other/a:high"]);
+    harness.prompt("go").await;
+    harness.started.notified().await;
+    let log = harness.agent.state().await.unwrap().state.path.unwrap();
+    let copy = harness.folder.path().join("copy.jsonl");
+    std::fs::copy(log, &copy).unwrap();
+    let mut resumed = harness_of(Some(copy), (vec![text_answer(""), text_answer("back")], Vec::new()), &[]);
+    let state = resumed.agent.state().await.unwrap().state;
+    assert_eq!((state.model.provider.as_str(), state.thinking), ("scripted", ThinkingLevel::Off));
+    resumed.prompt("go on").await;
+    assert_eq!(resumed.settled().await, RunOutcome::Completed);
+    assert_eq!(log_lines(&resumed).last().unwrap(), "scripted back Stop");
+    harness.permits.add_permits(1);
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
 }
 
 #[tokio::test]
