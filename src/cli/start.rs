@@ -1,5 +1,7 @@
 //! The start of a session, for every front end.
 
+use tokio::task::spawn_blocking;
+
 use super::args::CliArgs;
 use super::console::stderr_line;
 use super::extensions;
@@ -9,12 +11,29 @@ use super::run_input::RunInput;
 use super::wiring::{self, SessionChoice, Wired};
 use crate::agent::{AgentSession, SessionParts};
 
-/// Opens the session that the arguments name, starts the extensions, and wires everything.
+/// Opens the session that the arguments name, starts the extensions, and wires everything. Reading a long log, and
+/// waiting for the model servers of this machine, take a second.
 pub(super) async fn wire(input: &RunInput, front: FrontEnd) -> Result<Wired, CliFailure> {
-    let RunInput { arguments, config, project, .. } = input;
-    let opened = wiring::open(arguments, config, front, SessionChoice::Named)?;
-    let extensions = extensions::start(config, project.as_ref(), &opened).await?;
-    wiring::assemble(opened, arguments, config, front, extensions)
+    let open =
+        move |input: RunInput| wiring::open(&input.arguments, &input.config, front, SessionChoice::Named);
+    let opened = run_blocking(input, open).await?;
+    let extensions = extensions::start(&input.config, input.project.as_ref(), &opened).await?;
+    let assemble =
+        move |input: RunInput| wiring::assemble(opened, &input.arguments, &input.config, front, extensions);
+    run_blocking(input, assemble).await
+}
+
+/// Runs slow work on a blocking thread.
+pub(super) async fn run_blocking<T: Send + 'static>(
+    input: &RunInput,
+    job: impl FnOnce(RunInput) -> Result<T, CliFailure> + Send + 'static,
+) -> Result<T, CliFailure> {
+    let input = input.clone();
+    match spawn_blocking(move || job(input)).await {
+        Ok(done) => done,
+        // The task is never cancelled, so the error is a panic, which is continued.
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
 }
 
 /// Starts the session, and names it if a name was given.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::task::{JoinSet, spawn_blocking};
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::failure::{CliFailure, DONE, FAILED, INTERRUPTED, USAGE};
@@ -16,7 +16,7 @@ use super::resume::MovedProject;
 use super::run_input::RunInput;
 use super::scratch::Scratch;
 use super::sessions::export::{self, ExportRequest};
-use super::start::name;
+use super::start::{name, run_blocking};
 use super::startup;
 use super::themes::Themes;
 use super::trusted_project::TrustedProject;
@@ -231,19 +231,6 @@ async fn first_input(
     let typed = first.typed();
     let (text, options) = first.prompt_for(agent).await.map_err(usage_error)?;
     Ok((Some(tui::InitialPrompt { text, typed, attached: options.attached }), None))
-}
-
-/// Runs slow work on a blocking thread.
-async fn run_blocking<T: Send + 'static>(
-    input: &RunInput,
-    job: impl FnOnce(RunInput) -> Result<T, CliFailure> + Send + 'static,
-) -> Result<T, CliFailure> {
-    let input = input.clone();
-    match spawn_blocking(move || job(input)).await {
-        Ok(done) => done,
-        // The task is never cancelled, so the error is a panic, which is continued.
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
-    }
 }
 
 /// Builds the service of `/export`, like `tiller sessions export`; relative paths start at the working
