@@ -97,7 +97,7 @@ pub(super) struct ModelArgs {
     /// Model: [PROVIDER/]ID[:THINKING], or part of an id
     #[arg(long)]
     pub(super) model: Option<String>,
-    /// Provider: anthropic, openai, gemini, scripted, demo
+    /// Provider: one that `tiller login` lists, a local server, one of models.json, scripted, demo
     #[arg(long)]
     pub(super) provider: Option<String>,
     /// API key for that provider (environment variables are safer)
@@ -226,12 +226,12 @@ pub(super) enum CliCommand {
     Sessions(SessionsCommand),
     /// Store a provider's API key (prompted, or from stdin); without PROVIDER, list providers
     Login {
-        /// Provider: anthropic, openai, gemini
+        /// Provider, such as anthropic
         provider: Option<String>,
     },
     /// Remove a provider's stored API key
     Logout {
-        /// Provider: anthropic, openai, gemini
+        /// Provider, such as anthropic; `tiller login` lists them
         provider: String,
     },
     /// Show every setting with its value and source

@@ -14,7 +14,9 @@ mod session;
 use std::path::Path;
 
 pub(super) use self::local_models::add_local_models;
-pub(super) use self::models::{ModelList, connect_provider, key_variables, list_servers, named_models};
+pub(super) use self::models::{
+    ModelList, connect_provider, key_variables, list_servers, named_models, no_provider,
+};
 pub(super) use self::options::{command_runner, output_limits, policy, runner, sandbox};
 pub(super) use self::session::{OpenedLog, SessionChoice, manager, open};
 

@@ -114,6 +114,25 @@ fn refreshed_models_are_listed_and_usable() {
     assert_eq!((output.out.as_str(), output.code), ("Hi.\n", Some(0)), "{}", output.err);
 }
 
+#[test]
+fn refresh_takes_a_key_from_a_flag_and_says_why_it_asks_nobody() {
+    let server = MockServer::start([Reply::status(200, r#"{"data": [{"id": "gpt-5"}]}"#)]);
+    let sandbox = Sandbox::new().with_variable("GROQ_BASE_URL", &server.url);
+    let output = sandbox.run(&["--provider", "groq", "--api-key", KEY, "models", "refresh"]);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert_eq!(server.requests()[0].headers["authorization"], format!("Bearer {KEY}"));
+    let cases = [
+        ("ollama", "the models of Ollama aren't remembered"),
+        ("openai", "no API key for openai"),
+        ("nobody", "no provider named `nobody`"),
+    ];
+    for (provider, expected) in cases {
+        let output = Sandbox::new().run(&["models", "refresh", provider]);
+        assert_eq!(output.code, Some(2));
+        assert!(output.err.contains(expected), "{}", output.err);
+    }
+}
+
 /// All files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

@@ -10,8 +10,9 @@ use crate::cli::failure::{CliFailure, DONE, FAILED};
 use crate::cli::stdout::print_text;
 use crate::cli::trust::{self, TrustPrompt};
 use crate::cli::wiring;
-use crate::config::store_listed_models;
+use crate::config::{Config, store_listed_models};
 use crate::provider::catalog;
+use crate::provider::descriptor::ProviderDescriptor;
 use crate::provider::model_list::{self, ListedModel};
 
 /// Maximum number of new models that are named.
@@ -22,11 +23,7 @@ pub(in crate::cli) fn run(arguments: &CliArgs, provider: Option<&str>) -> Result
     let mut servers = wiring::list_servers(arguments, &config);
     servers.retain(|(endpoint, _)| provider.is_none_or(|provider| endpoint.name == provider));
     if servers.is_empty() {
-        let error = match provider {
-            Some(provider) => anyhow!("{provider} can't be asked: it has no key, or is unknown"),
-            None => anyhow!("no provider has a key"),
-        };
-        return Err(CliFailure::usage(error).hint("`tiller login PROVIDER` stores a key"));
+        return Err(nothing_to_ask(arguments, &config, provider));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("can't start the async runtime").map_err(CliFailure::run)?;
@@ -45,6 +42,22 @@ pub(in crate::cli) fn run(arguments: &CliArgs, provider: Option<&str>) -> Result
     }
     store_listed_models(&config.folders.listed_models(), lists).map_err(CliFailure::run)?;
     Ok(code)
+}
+
+/// Returns the reason why no provider, or not this one, is asked.
+fn nothing_to_ask(arguments: &CliArgs, config: &Config, provider: Option<&str>) -> CliFailure {
+    let Some(name) = provider else {
+        return CliFailure::usage(anyhow!("no provider has a key"))
+            .hint("`tiller login PROVIDER` stores one");
+    };
+    match (ProviderDescriptor::find(name), wiring::connect_provider(arguments, config, name)) {
+        (Some(server), _) if server.is_local() => {
+            CliFailure::usage(anyhow!("the models of {} aren't remembered", server.display_name))
+                .hint("it is asked at each start; `tiller models` lists them")
+        }
+        (_, Err(error)) => CliFailure::usage(error),
+        (_, Ok(_)) => wiring::no_provider(name),
+    }
 }
 
 /// `anthropic: 12 models, 2 of them new: anthropic/a, anthropic/b`.

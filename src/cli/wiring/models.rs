@@ -122,6 +122,12 @@ fn is_local(provider: &str) -> bool {
     ProviderDescriptor::find(provider).is_some_and(ProviderDescriptor::is_local)
 }
 
+/// Returns true if a flag, a file or the environment has the key or the address of a provider.
+fn has_access(arguments: &CliArgs, config: &Config, name: &str) -> bool {
+    let has_flag = is_named(config, name) && arguments.model.api_key.is_some();
+    has_flag || config.access(name).is_some()
+}
+
 /// Connects a provider with the key and server of the arguments and the configuration, or closes it where there are
 /// none.
 pub(in crate::cli) fn connect_provider(
@@ -129,8 +135,7 @@ pub(in crate::cli) fn connect_provider(
     config: &Config,
     name: &str,
 ) -> Result<ProviderChange, ProviderError> {
-    let has_flag = is_named(config, name) && arguments.model.api_key.is_some();
-    if !has_flag && config.access(name).is_none() {
+    if !has_access(arguments, config, name) {
         return Ok(ProviderChange::Remove { provider: name.to_owned(), key_name: config::key_name(name) });
     }
     let incomplete = |field: &str| ProviderError {
@@ -155,7 +160,7 @@ pub(in crate::cli) fn connect_provider(
 /// Lists the endpoints of all usable providers with a server, each with its wire format.
 pub(in crate::cli) fn list_servers(arguments: &CliArgs, config: &Config) -> Vec<(Endpoint, WireFormat)> {
     let known = PROVIDERS.iter().map(|descriptor| descriptor.name);
-    let usable = known.chain(config.own_providers()).filter(|name| config.access(name).is_some());
+    let usable = known.chain(config.own_providers()).filter(|name| has_access(arguments, config, name));
     let server = |name: &str| {
         let endpoint = endpoint(arguments, config, name)?;
         let format = wire_format(config, &endpoint)?;
@@ -275,7 +280,8 @@ fn misconfigured(providers: &ProviderRegistry, provider: Option<&str>) -> Option
     Some(CliFailure::usage(anyhow!("{name} is misconfigured: {reason}")))
 }
 
-fn no_provider(provider: &str) -> CliFailure {
+/// Returns the error of a provider that isn't usable.
+pub(in crate::cli) fn no_provider(provider: &str) -> CliFailure {
     match ProviderDescriptor::find(provider) {
         Some(server) if server.is_local() => {
             CliFailure::usage(anyhow!("{} doesn't answer", server.display_name))
