@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 use serde_json::{Value, json};
 use tiller_core::unit::Tokens;
@@ -14,7 +15,7 @@ use tokio::time::timeout;
 
 use crate::catalog::ModelFacts;
 use crate::descriptor::ProviderDescriptor;
-use crate::http::ensure_crypto;
+use crate::http::{Endpoint, ensure_crypto};
 use crate::model_list::{ListedModel, parse_page};
 
 /// Timeout of a connection: a local server accepts at once.
@@ -46,26 +47,30 @@ impl ModelFacts {
     }
 }
 
-/// Asks local servers at their base URLs for their models, all at once. Those that don't answer are left out.
-pub async fn find_all(
-    servers: impl IntoIterator<Item = (&'static ProviderDescriptor, String)>,
-) -> Vec<(&'static ProviderDescriptor, Vec<ModelFacts>)> {
-    let asked = servers
-        .into_iter()
-        .map(async |(server, base_url)| Some((server, find_models(server, &base_url).await?)));
+/// Asks local servers for their models, all at once, with the keys and headers of their endpoints. Those that don't
+/// answer are left out.
+pub async fn find_all(servers: impl IntoIterator<Item = Endpoint>) -> Vec<(Endpoint, Vec<ModelFacts>)> {
+    let asked = servers.into_iter().map(async |endpoint| {
+        let models = find_models(&endpoint).await?;
+        Some((endpoint, models))
+    });
     join_all(asked).await.into_iter().flatten().collect()
 }
 
 /// Asks a local server for its models; `None` if nothing answers there, or another program does.
-async fn find_models(server: &ProviderDescriptor, base_url: &str) -> Option<Vec<ModelFacts>> {
-    let root = Url::parse(base_url).ok()?;
+async fn find_models(endpoint: &Endpoint) -> Option<Vec<ModelFacts>> {
+    let root = Url::parse(&endpoint.base_url).ok()?;
     if !accepts(&root).await {
         return None;
     }
+    let key = endpoint.resolve_key().await.ok()?;
+    let headers = endpoint.access_headers(key.as_ref()).ok()?;
     ensure_crypto();
-    let client = Client::builder().connect_timeout(CONNECT).timeout(ANSWER).no_proxy().build().ok()?;
+    let client = Client::builder().connect_timeout(CONNECT).timeout(ANSWER).no_proxy();
+    // After a redirect, headers of the user's would go to another host.
+    let client = client.default_headers(headers).redirect(Policy::none()).build().ok()?;
     let server_client = ServerClient { client, root };
-    let models = match server.name {
+    let models = match endpoint.name.as_str() {
         "ollama" => server_client.ollama().await?,
         "llamacpp" => server_client.llamacpp().await?,
         "lmstudio" => parse_page(&server_client.get("/api/v0/models").await?)?.models,
@@ -74,7 +79,7 @@ async fn find_models(server: &ProviderDescriptor, base_url: &str) -> Option<Vec<
             models.into_iter().filter(|model| model.window.is_some()).collect()
         }
     };
-    let facts: Vec<ModelFacts> = models.iter().map(|model| model.facts(server.name)).collect();
+    let facts: Vec<ModelFacts> = models.iter().map(|model| model.facts(&endpoint.name)).collect();
     (!facts.is_empty()).then_some(facts)
 }
 

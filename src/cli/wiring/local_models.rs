@@ -10,9 +10,9 @@ use crate::agent::{AgentSession, ProviderChange};
 use crate::cli::args::CliArgs;
 use crate::cli::run_input::RunInput;
 use crate::config::Config;
-use crate::provider::ModelFacts;
-use crate::provider::descriptor::{LOCAL_SERVERS, ProviderDescriptor};
+use crate::provider::descriptor::LOCAL_SERVERS;
 use crate::provider::local_servers::find_all;
+use crate::provider::{Endpoint, ModelFacts};
 use crate::setting::Switch;
 
 /// Time for all local servers to answer at the start.
@@ -21,11 +21,10 @@ const START: Duration = Duration::from_secs(1);
 /// Asks local servers for their models: all, or those of these names. Those that don't answer are left out.
 async fn find(arguments: &CliArgs, config: &Config, names: Option<&[&str]>) -> Vec<ProviderChange> {
     let wanted = LOCAL_SERVERS.iter().filter(|server| names.is_none_or(|names| names.contains(&server.name)));
-    let endpoint = |server: &ProviderDescriptor| endpoint(arguments, config, server.name);
-    let found = find_all(wanted.filter_map(|server| Some((server, endpoint(server)?.base_url)))).await;
-    let connect = |(server, found): (&ProviderDescriptor, Vec<ModelFacts>)| {
-        let (endpoint, compat) = (endpoint(server)?, compat(config, server.name));
-        let models = merge(listed_models(config, server.name, compat), found);
+    let found = find_all(wanted.filter_map(|server| endpoint(arguments, config, server.name))).await;
+    let connect = |(endpoint, found): (Endpoint, Vec<ModelFacts>)| {
+        let compat = compat(config, &endpoint.name);
+        let models = merge(listed_models(config, &endpoint.name, compat), found);
         Some(ProviderChange::Add(wire_format(config, &endpoint)?.connect(endpoint, compat).ok()?, models))
     };
     found.into_iter().filter_map(connect).collect()

@@ -7,6 +7,7 @@ mod damage;
 mod failures;
 mod gemini;
 mod imported;
+mod local_servers;
 mod recorded_responses;
 mod responses_bodies;
 mod streams;
