@@ -40,6 +40,7 @@ pub(super) async fn run_blocking<T: Send + 'static>(
 pub(super) async fn start(input: &RunInput, parts: SessionParts) -> Result<AgentSession, CliFailure> {
     let agent = AgentSession::start(parts)?;
     input.trace(&agent);
+    wiring::renew_local_windows(input, &agent);
     name(&input.arguments, &agent).await?;
     Ok(agent)
 }

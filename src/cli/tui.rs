@@ -214,6 +214,7 @@ async fn open(
     opened.notices.extend_from_slice(agent.notices());
     (opened.prompt, opened.paste) = first_input(first, &agent).await?;
     wiring::add_local_models(input, agent.clone());
+    wiring::renew_local_windows(input, &agent);
     *resources = Some((scratch, exit_after_hangup(agent)));
     Ok(opened)
 }

@@ -53,6 +53,23 @@ fn rpc_malformed_input_gets_error_responses() {
 }
 
 #[test]
+fn rpc_window_of_local_model_is_read_again_when_it_is_loaded() {
+    let list = |loaded: &str| {
+        Reply::status(200, &format!(r#"{{"data": [{{"id": "qwen", "max_context_length": 90000{loaded}}}]}}"#))
+    };
+    let answer = Reply::answer([AnswerPart::text("Hi.")]);
+    let server = MockServer::start([list(""), answer, list(r#", "loaded_context_length": 40000"#)]);
+    let sandbox = Sandbox::new().with_variable("LMSTUDIO_BASE_URL", &format!("{}/v1", server.url));
+    let mut client = Client::start(&sandbox, &["--provider", "lmstudio"]);
+    client.send(&json!({"type": "prompt", "message": "hello"}));
+    client.wait_for("model_changed");
+    client.send(&json!({"type": "get_state"}));
+    let state = client.wait_for("get_state").pop().unwrap()["data"].clone();
+    assert_eq!(state["model"]["contextWindow"], 40_000, "{state}");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
 fn rpc_switching_session_stops_the_run() {
     let sandbox = Sandbox::new();
     let mut client = start_client(&sandbox, &[r#"{"text": "Going on", "hang": true}"#], &[]);

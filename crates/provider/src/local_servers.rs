@@ -24,8 +24,9 @@ const CONNECT: Duration = Duration::from_millis(300);
 /// Timeout of an answer.
 const ANSWER: Duration = Duration::from_secs(3);
 
-/// The window with which Ollama loads a model that doesn't set one, on a machine with little graphics memory.
-const OLLAMA_WINDOW: u64 = 4_096;
+/// The window with which Ollama and LM Studio load a model unless told otherwise, on a machine with little graphics
+/// memory. Neither says what it was told before the model is loaded.
+const UNLOADED_WINDOW: u64 = 4_096;
 
 /// Maximum number of models whose details are asked from Ollama.
 const MAX_DETAILS: usize = 50;
@@ -73,7 +74,7 @@ async fn find_models(endpoint: &Endpoint) -> Option<Vec<ModelFacts>> {
     let models = match endpoint.name.as_str() {
         "ollama" => server_client.ollama().await?,
         "llamacpp" => server_client.llamacpp().await?,
-        "lmstudio" => parse_page(&server_client.get("/api/v0/models").await?)?.models,
+        "lmstudio" => lmstudio_models(&server_client.get("/api/v0/models").await?)?,
         _ => {
             let models = parse_page(&server_client.get("/v1/models").await?)?.models;
             models.into_iter().filter(|model| model.window.is_some()).collect()
@@ -154,7 +155,7 @@ fn ollama_model(name: &str, details: &Value, loaded: &Value) -> Option<ListedMod
         .as_object()
         .and_then(|info| info.iter().find(|(key, _)| key.ends_with(".context_length")))
         .and_then(|(_, length)| length.as_u64());
-    let window: u64 = as_loaded.or(as_set).unwrap_or(OLLAMA_WINDOW);
+    let window: u64 = as_loaded.or(as_set).unwrap_or(UNLOADED_WINDOW);
     Some(ListedModel {
         id: name.to_owned(),
         window: Some(Tokens(window.min(trained.unwrap_or(u64::MAX)))),
@@ -162,6 +163,21 @@ fn ollama_model(name: &str, details: &Value, loaded: &Value) -> Option<ListedMod
         thinks: can("thinking"),
         ..ListedModel::default()
     })
+}
+
+/// Reads LM Studio's list. A model that isn't loaded has only its longest window there.
+fn lmstudio_models(list: &Value) -> Option<Vec<ListedModel>> {
+    let entries = list["data"].as_array()?;
+    let is_loaded =
+        |id: &str| entries.iter().any(|entry| entry["id"] == id && entry["loaded_context_length"].is_u64());
+    let unloaded = Tokens(UNLOADED_WINDOW);
+    let with_window = |model: ListedModel| match is_loaded(&model.id) {
+        true => model,
+        false => {
+            ListedModel { window: Some(model.window.map_or(unloaded, |most| most.min(unloaded))), ..model }
+        }
+    };
+    Some(parse_page(list)?.models.into_iter().map(with_window).collect())
 }
 
 #[cfg(test)]
@@ -181,6 +197,17 @@ mod tests {
         );
         assert!(warning("vllm", 16_383).unwrap().ends_with("vllm serve MODEL --max-model-len 32768"));
         assert_eq!([warning("ollama", 16_384), warning("openai", 4_096)], [None, None]);
+    }
+
+    #[test]
+    fn lmstudio_window_is_assumed_until_the_model_is_loaded() {
+        let list = json!({"data": [
+            {"id": "a", "state": "loaded", "max_context_length": 131_072, "loaded_context_length": 32_768},
+            {"id": "b", "state": "not-loaded", "max_context_length": 131_072},
+            {"id": "c", "state": "not-loaded", "max_context_length": 2_048},
+        ]});
+        let windows = lmstudio_models(&list).unwrap().into_iter().map(|model| model.window.unwrap().0);
+        assert_eq!(windows.collect::<Vec<_>>(), [32_768, 4_096, 2_048]);
     }
 
     #[test]
