@@ -38,7 +38,7 @@ fn entry(at: usize) -> EntryBody {
         0 => Message::User(UserMessage::text(format!("prompt {at}: why does line {at} drift?"), NOW)),
         1 => Message::Assistant(AssistantMessage {
             content: vec![
-                AssistantBlock::Text { text: PIECE.into() },
+                AssistantBlock::text(PIECE),
                 AssistantBlock::ToolCall(ToolCall {
                     id: id.as_str().into(),
                     name: "bash".into(),

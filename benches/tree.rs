@@ -32,7 +32,7 @@ fn message(at: usize) -> EntryBody {
         Message::User(UserMessage::text(text, NOW))
     } else {
         Message::Assistant(AssistantMessage {
-            content: vec![AssistantBlock::Text { text: text.repeat(10) }],
+            content: vec![AssistantBlock::text(text.repeat(10))],
             model: "claude-sonnet-4-5".into(),
             stop_reason: StopReason::Stop,
             ..AssistantMessage::default()

@@ -51,7 +51,7 @@ pub(super) fn message(message: &Message, receipt: Option<&DeliveryReceipt>) -> S
         Message::Assistant(answer) => {
             for block in &answer.content {
                 match block {
-                    AssistantBlock::Text { text: answer_text } => {
+                    AssistantBlock::Text { text: answer_text, .. } => {
                         let _ = writeln!(text, "{answer_text}");
                     }
                     AssistantBlock::ToolCall(call) => {

@@ -168,7 +168,7 @@ pub(super) fn time(at: UnixMs) -> Markup {
 fn answer(out: &mut Markup, outline: &Outline, at: usize, answer: &AssistantMessage) {
     for block in &answer.content {
         match block {
-            AssistantBlock::Text { text } if !text.trim().is_empty() => {
+            AssistantBlock::Text { text, .. } if !text.trim().is_empty() => {
                 out.tags("<div class=\"prose\">").markup(&markdown(text)).tags("</div>\n");
             }
             AssistantBlock::Thinking { thinking, .. } if !thinking.trim().is_empty() => {

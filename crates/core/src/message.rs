@@ -244,7 +244,7 @@ impl AssistantMessage {
             .content
             .iter()
             .filter_map(|block| match block {
-                AssistantBlock::Text { text } => Some(text.as_str()),
+                AssistantBlock::Text { text, .. } => Some(text.as_str()),
                 AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall(_) | AssistantBlock::Unknown => {
                     None
                 }
@@ -259,9 +259,13 @@ impl AssistantMessage {
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum AssistantBlock {
     /// Text, in Markdown.
+    #[serde(rename_all = "camelCase")]
     Text {
         /// The text.
         text: String,
+        /// The provider's signature or mark, sent back unchanged.
+        #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+        text_signature: Option<String>,
     },
     /// Thinking of the model before its answer.
     #[serde(rename_all = "camelCase")]
@@ -277,6 +281,13 @@ pub enum AssistantBlock {
     /// A block of an unknown kind; it is not sent back.
     #[serde(other)]
     Unknown,
+}
+
+impl AssistantBlock {
+    /// Creates a block of text without a signature.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into(), text_signature: None }
+    }
 }
 
 /// A call of a tool.
@@ -585,6 +596,17 @@ mod tests {
             assert_eq!(serde_json::from_str::<ToolCall>(&json).unwrap(), call);
         }
         assert_eq!(serde_json::from_str::<ToolCall>(&signed(r#","thoughtSignature":7"#)).unwrap(), call);
+    }
+
+    #[test]
+    fn text_signature_is_serialized_if_present() {
+        let text_signature = Some("c2Vhb".to_owned());
+        let signed = AssistantBlock::Text { text: "hi".into(), text_signature };
+        let json = r#"{"type":"text","text":"hi","textSignature":"c2Vhb"}"#;
+        assert_eq!(serde_json::to_string(&signed).unwrap(), json);
+        assert_eq!(serde_json::from_str::<AssistantBlock>(json).unwrap(), signed);
+        let plain = r#"{"type":"text","text":"hi"}"#;
+        assert_eq!(serde_json::to_string(&AssistantBlock::text("hi")).unwrap(), plain);
     }
 
     #[test]

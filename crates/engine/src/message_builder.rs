@@ -24,7 +24,7 @@ struct ContentBuilder {
 
 #[derive(Clone, Debug)]
 enum BlockContent {
-    Text(String),
+    Text { text: String, signature: String },
     Thinking { text: String, signature: String },
     Call(CallBuilder),
 }
@@ -78,7 +78,7 @@ impl MessageBuilder {
     /// Applies a stream event.
     pub(crate) fn apply(&mut self, part: StreamEvent) -> Vec<MessageUpdate> {
         match part {
-            StreamEvent::Text { block, text } => self.append(block, BlockContent::Text(String::new()), text),
+            StreamEvent::Text { block, text } => self.append(block, empty_text(), text),
             StreamEvent::Thinking { block, text } => self.append(block, thinking(), text),
             StreamEvent::Signature { block, text } => self.push_signature(block, &text),
             StreamEvent::Call { block, id, name } => {
@@ -111,7 +111,7 @@ impl MessageBuilder {
     fn append(&mut self, number: usize, kind: BlockContent, delta: String) -> Vec<MessageUpdate> {
         let (at, started) = self.find_or_open(number, kind);
         let delta = match &mut self.blocks[at].kind {
-            BlockContent::Text(text) => {
+            BlockContent::Text { text, .. } => {
                 text.push_str(&delta);
                 AssistantDelta::TextDelta { content_index: at, delta }
             }
@@ -130,10 +130,9 @@ impl MessageBuilder {
     fn push_signature(&mut self, number: usize, delta: &str) -> Vec<MessageUpdate> {
         let (at, started) = self.find_or_open(number, thinking());
         match &mut self.blocks[at].kind {
-            BlockContent::Thinking { signature, .. } | BlockContent::Call(CallBuilder { signature, .. }) => {
-                signature.push_str(delta);
-            }
-            BlockContent::Text(_) => {}
+            BlockContent::Text { signature, .. }
+            | BlockContent::Thinking { signature, .. }
+            | BlockContent::Call(CallBuilder { signature, .. }) => signature.push_str(delta),
         }
         started.into_iter().map(MessageUpdate::Delta).collect()
     }
@@ -155,7 +154,7 @@ impl MessageBuilder {
         }
         let content_index = self.blocks.len();
         let started = match &kind {
-            BlockContent::Text(_) => AssistantDelta::TextStart { content_index },
+            BlockContent::Text { .. } => AssistantDelta::TextStart { content_index },
             BlockContent::Thinking { .. } => AssistantDelta::ThinkingStart { content_index },
             BlockContent::Call(CallBuilder { id, name, .. }) => {
                 AssistantDelta::ToolcallStart { content_index, id: id.clone(), name: name.clone() }
@@ -180,7 +179,9 @@ impl MessageBuilder {
             return None;
         }
         let ended = match &block.kind {
-            BlockContent::Text(text) => AssistantDelta::TextEnd { content_index, content: text.clone() },
+            BlockContent::Text { text, .. } => {
+                AssistantDelta::TextEnd { content_index, content: text.clone() }
+            }
             BlockContent::Thinking { text, .. } => {
                 AssistantDelta::ThinkingEnd { content_index, content: text.clone() }
             }
@@ -193,9 +194,10 @@ impl MessageBuilder {
 impl ContentBuilder {
     fn block(&self) -> Option<AssistantBlock> {
         match &self.kind {
-            BlockContent::Text(text) => {
-                (!text.is_empty()).then(|| AssistantBlock::Text { text: text.clone() })
-            }
+            BlockContent::Text { text, signature } => (!text.is_empty()).then(|| AssistantBlock::Text {
+                text: text.clone(),
+                text_signature: (!signature.is_empty()).then(|| signature.clone()),
+            }),
             BlockContent::Thinking { text, signature } if text.is_empty() && signature.is_empty() => None,
             BlockContent::Thinking { text, signature } => Some(AssistantBlock::Thinking {
                 thinking: text.clone(),
@@ -204,6 +206,10 @@ impl ContentBuilder {
             BlockContent::Call(call) => Some(AssistantBlock::ToolCall(call.call())),
         }
     }
+}
+
+fn empty_text() -> BlockContent {
+    BlockContent::Text { text: String::new(), signature: String::new() }
 }
 
 fn thinking() -> BlockContent {
@@ -287,6 +293,15 @@ mod tests {
         );
         let expected =
             AssistantBlock::Thinking { thinking: "hm".into(), thinking_signature: Some("seal".into()) };
+        assert_eq!(partial.message().content, [expected]);
+    }
+
+    #[test]
+    fn builder_text_keeps_its_signature() {
+        let mut partial = MessageBuilder::default();
+        let signature = StreamEvent::Signature { block: 0, text: "seal".into() };
+        feed(&mut partial, vec![text(0, "hi"), signature]);
+        let expected = AssistantBlock::Text { text: "hi".into(), text_signature: Some("seal".into()) };
         assert_eq!(partial.message().content, [expected]);
     }
 

@@ -162,7 +162,7 @@ mod tests {
         assert!(is_silent_overflow(&answer(900, StopReason::Length), window));
         assert!(!is_silent_overflow(&answer(899, StopReason::Length), window));
         assert!(!is_silent_overflow(&answer(900, StopReason::Stop), window));
-        let text = vec![AssistantBlock::Text { text: "so".into() }];
+        let text = vec![AssistantBlock::text("so")];
         let cut_off = AssistantMessage { content: text, ..answer(900, StopReason::Length) };
         assert!(!is_silent_overflow(&cut_off, window));
     }

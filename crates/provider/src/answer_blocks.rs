@@ -31,6 +31,7 @@ struct ProseBlock {
     kind: ProseKind,
     number: usize,
     joiner: Joiner,
+    signature: Option<String>,
 }
 
 impl AnswerBlocks {
@@ -49,16 +50,24 @@ impl AnswerBlocks {
 
     /// Signs the open block of thinking, or a new one, and ends it.
     pub(crate) fn sign_thinking(&mut self, signature: String, parts: &mut Vec<StreamEvent>) {
-        let block = self.open_prose(ProseKind::Thinking, parts).number;
-        parts.push(StreamEvent::Signature { block, text: signature });
+        self.open_prose(ProseKind::Thinking, parts).signature = Some(signature);
         self.end_prose(parts);
+    }
+
+    /// Signs the open block, if it is text; a later signature replaces this one.
+    pub(crate) fn sign_text(&mut self, signature: String) {
+        if let Some(open) = self.open.as_mut().filter(|open| open.kind == ProseKind::Text) {
+            open.signature = Some(signature);
+        }
     }
 
     /// Ends the open block.
     pub(crate) fn end_prose(&mut self, parts: &mut Vec<StreamEvent>) {
         if let Some(mut prose) = self.open.take() {
-            parts.extend(prose.joiner.finish().map(|text| prose.kind.part(prose.number, text)));
-            parts.push(StreamEvent::End { block: prose.number });
+            let block = prose.number;
+            parts.extend(prose.joiner.finish().map(|text| prose.kind.part(block, text)));
+            parts.extend(prose.signature.map(|text| StreamEvent::Signature { block, text }));
+            parts.push(StreamEvent::End { block });
         }
     }
 
@@ -69,7 +78,7 @@ impl AnswerBlocks {
         let count = &mut self.count;
         self.open.get_or_insert_with(|| {
             *count += 1;
-            ProseBlock { kind, number: *count - 1, joiner: Joiner::default() }
+            ProseBlock { kind, number: *count - 1, joiner: Joiner::default(), signature: None }
         })
     }
 }

@@ -144,7 +144,7 @@ pub enum StreamEvent {
         /// The piece.
         text: String,
     },
-    /// A piece of the signature of a thinking block or a call.
+    /// A piece of the signature of a block.
     Signature {
         /// The block.
         block: usize,

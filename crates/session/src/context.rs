@@ -292,7 +292,7 @@ fn with_content(message: &Message, content: &Content) -> Message {
         Message::Assistant(answer) => {
             // The calls stay: their results follow.
             answer.content.retain(|block| matches!(block, AssistantBlock::ToolCall(_)));
-            answer.content.insert(0, AssistantBlock::Text { text: content.joined_text() });
+            answer.content.insert(0, AssistantBlock::text(content.joined_text()));
         }
         Message::BashExecution(bash) => {
             bash.output = content.joined_text();
@@ -379,7 +379,7 @@ impl OpenCalls {
                 let mut text_only = answer.clone();
                 text_only
                     .content
-                    .retain(|block| matches!(block, AssistantBlock::Text { text } if !text.is_empty()));
+                    .retain(|block| matches!(block, AssistantBlock::Text { text, .. } if !text.is_empty()));
                 if !text_only.content.is_empty() {
                     request.push(Arc::new(Message::Assistant(text_only)));
                 }
@@ -541,7 +541,7 @@ fn block_units(blocks: &[UserBlock]) -> u64 {
 
 fn answer_units(block: &AssistantBlock) -> u64 {
     match block {
-        AssistantBlock::Text { text } => utf16_units(text),
+        AssistantBlock::Text { text, .. } => utf16_units(text),
         AssistantBlock::Thinking { thinking, .. } => utf16_units(thinking),
         AssistantBlock::ToolCall(call) => utf16_units(&call.name) + utf16_units(&call.arguments.to_string()),
         AssistantBlock::Unknown => 0,
@@ -573,7 +573,7 @@ mod tests {
     }
 
     fn text(text: &str) -> AssistantBlock {
-        AssistantBlock::Text { text: text.into() }
+        AssistantBlock::text(text)
     }
 
     fn result(id: &str, text: &str) -> Message {

@@ -140,7 +140,7 @@ const CONTENT_BLOCKS: &[(&str, Keys)] =
 
 /// Blocks of an answer.
 const ANSWER_BLOCKS: &[(&str, Keys)] = &[
-    TEXT,
+    ("text", &[("text", Required, ValueShape::Text), ("textSignature", Optional, ValueShape::Text)]),
     (
         "thinking",
         &[("thinking", Required, ValueShape::Text), ("thinkingSignature", Optional, ValueShape::Text)],

@@ -85,7 +85,7 @@ pub fn message(at: usize, output: usize) -> Message {
 }
 
 fn text(text: &str) -> AssistantBlock {
-    AssistantBlock::Text { text: text.into() }
+    AssistantBlock::text(text)
 }
 
 fn answer(content: Vec<AssistantBlock>, stop_reason: StopReason) -> Message {

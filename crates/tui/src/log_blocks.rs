@@ -289,7 +289,7 @@ impl BlockBuilder {
         }
         for block in &answer.content {
             match block {
-                AssistantBlock::Text { text } if !text.trim().is_empty() => {
+                AssistantBlock::Text { text, .. } if !text.trim().is_empty() => {
                     self.push(entry, BlockKind::Answer(text.clone()));
                 }
                 AssistantBlock::Thinking { thinking, .. } if !thinking.trim().is_empty() => {

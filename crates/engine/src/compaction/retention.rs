@@ -67,7 +67,7 @@ pub(super) fn is_sent(message: &Message) -> bool {
 }
 
 fn is_text(block: &AssistantBlock) -> bool {
-    matches!(block, AssistantBlock::Text { text } if !text.is_empty())
+    matches!(block, AssistantBlock::Text { text, .. } if !text.is_empty())
 }
 
 /// Returns the estimated number of tokens that are sent to a provider.
@@ -222,7 +222,7 @@ pub(super) mod tests {
                     _ if rest.is_empty() => StopReason::Stop,
                     _ => StopReason::ToolUse,
                 };
-                let plain = rest.is_empty().then(|| AssistantBlock::Text { text: "said".into() });
+                let plain = rest.is_empty().then(|| AssistantBlock::text("said"));
                 let content = plain.into_iter().chain(rest.chars().map(call)).collect();
                 Message::Assistant(AssistantMessage { content, stop_reason, ..Default::default() })
             }

@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn transcript_stopped_answer_is_text_only_without_thinking() {
         let thought = AssistantBlock::Thinking { thinking: "hm".into(), thinking_signature: None };
-        let text = AssistantBlock::Text { text: "I will".into() };
+        let text = AssistantBlock::text("I will");
         let call = AssistantBlock::ToolCall(ToolCall::from_streamed("1".into(), "bash".into(), ""));
         let answer = AssistantMessage {
             content: vec![thought, text, call],

@@ -83,7 +83,7 @@ fn calls(turn: TurnNumber, ids: &[&str]) -> [Input; 2] {
 }
 
 fn text_answer(turn: TurnNumber, stop_reason: StopReason) -> Input {
-    end_answer(turn, stop_reason, vec![AssistantBlock::Text { text: "done".into() }])
+    end_answer(turn, stop_reason, vec![AssistantBlock::text("done")])
 }
 
 fn end_answer(turn: TurnNumber, stop_reason: StopReason, content: Vec<AssistantBlock>) -> Input {

@@ -660,7 +660,7 @@ fn far_too_long_log(folder: &TempDir) -> PathBuf {
     for at in 0..420 {
         let prompt = UserMessage::text(format!("prompt {at} {}", "lorem ipsum ".repeat(2_500)), UnixMs(1));
         let usage = Usage { input: Tokens(10), ..Usage::default() };
-        let content = vec![AssistantBlock::Text { text: format!("answer {at}") }];
+        let content = vec![AssistantBlock::text(format!("answer {at}"))];
         let answer = AssistantMessage { content, usage, ..AssistantMessage::default() };
         for message in [Message::User(prompt), Message::Assistant(answer)] {
             writer.append(EntryBody::message(Arc::new(message)), UnixMs(1)).unwrap();

@@ -33,7 +33,7 @@ fn user(text: &str) -> Message {
 }
 
 fn answer(text: &str) -> Message {
-    let content = vec![tiller_core::message::AssistantBlock::Text { text: text.into() }];
+    let content = vec![tiller_core::message::AssistantBlock::text(text)];
     Message::Assistant(AssistantMessage {
         content,
         provider: "scripted".into(),

@@ -290,7 +290,7 @@ fn tool_result(result: &ToolResultMessage) -> Value {
 
 fn assistant_blocks(answer: &AssistantMessage, reads_thinking: bool) -> Vec<Value> {
     let block = |block: &AssistantBlock| match block {
-        AssistantBlock::Text { text } => placeholders::is_text(text).then(|| text_block(text)),
+        AssistantBlock::Text { text, .. } => placeholders::is_text(text).then(|| text_block(text)),
         AssistantBlock::Thinking { thinking, thinking_signature } => {
             let signature =
                 thinking_signature.as_deref().filter(|signature| reads_thinking && !signature.is_empty())?;

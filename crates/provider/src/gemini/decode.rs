@@ -198,6 +198,7 @@ impl GeminiDecoder {
         }
         if part.thought != Some(true) {
             self.blocks.write(ProseKind::Text, part.text, parts);
+            signature.into_iter().for_each(|signature| self.blocks.sign_text(signature));
             return Ok(DecodedPart::Known);
         }
         self.blocks.write(ProseKind::Thinking, part.text, parts);
@@ -388,12 +389,14 @@ mod tests {
     }
 
     #[test]
-    fn decode_signature_of_text_adds_nothing() {
+    fn decode_signature_of_text_ends_with_its_block() {
         let text = r#"{"text":"hi"}"#;
-        let signed = r#"{"text":"","thoughtSignature":"s"},{"thoughtSignature":"s"}"#;
+        let signed = r#"{"text":"","thoughtSignature":"r"},{"thoughtSignature":"s"}"#;
         let items = decode(&[&parts(text), &parts(signed), &parts(text), &finish("STOP")]);
         let hi = || Ok(StreamEvent::Text { block: 0, text: "hi".into() });
-        assert_eq!(items, [hi(), hi(), END_0, STOPPED]);
+        let signature = Ok(StreamEvent::Signature { block: 0, text: "s".into() });
+        assert_eq!(items, [hi(), hi(), signature, END_0, STOPPED]);
+        assert_eq!(decode(&[&parts(signed), &finish("STOP")]), [STOPPED], "no text");
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //!
 //! Gemini 3 and later sign the first call of each answer and refuse a call of the current turn without its signature.
 //! A signature is valid only for the model that made it; calls of other models get one that the API always accepts. The
-//! API recommends sending back the signature of a text, too, but doesn't check it; logs have no place for it.
+//! API recommends sending back the signature of a text, too, but doesn't check it
+//! (ai.google.dev/gemini-api/docs/thought-signatures).
 
 use serde_json::{Map, Value, json};
 use tiller_core::message::{
@@ -197,7 +198,9 @@ impl<'a> MessageEncoder<'a> {
             answer.api == API && answer.provider == self.provider && answer.model == self.request.model.id;
         let own = |signature: &Option<String>| signature.clone().filter(|text| is_own && !text.is_empty());
         let part = |block: &AssistantBlock| match block {
-            AssistantBlock::Text { text } => placeholders::is_text(text).then(|| text_part(text)),
+            AssistantBlock::Text { text, text_signature } => {
+                placeholders::is_text(text).then(|| with_signature(text_part(text), own(text_signature)))
+            }
             AssistantBlock::Thinking { thinking, thinking_signature } => own(thinking_signature)
                 .map(|signature| json!({ "text": thinking, "thought": true, "thoughtSignature": signature })),
             AssistantBlock::ToolCall(call) => Some(self.call_part(call, own(&call.thought_signature))),
@@ -214,11 +217,7 @@ impl<'a> MessageEncoder<'a> {
         if self.is_gemini_3 {
             function["id"] = json!(placeholders::call_id(call.id.as_str(), MAX_ID));
         }
-        let mut part = json!({ "functionCall": function });
-        if let Some(signature) = signature {
-            part["thoughtSignature"] = json!(signature);
-        }
-        part
+        with_signature(json!({ "functionCall": function }), signature)
     }
 
     /// Signs the first call of each answer of the current turn, where it has no signature. The turn begins with the
@@ -233,6 +232,13 @@ impl<'a> MessageEncoder<'a> {
             }
         }
     }
+}
+
+fn with_signature(mut part: Value, signature: Option<String>) -> Value {
+    if let Some(signature) = signature {
+        part["thoughtSignature"] = json!(signature);
+    }
+    part
 }
 
 fn text_part(text: &str) -> Value {

@@ -236,7 +236,7 @@ fn part(block: &UserBlock) -> Option<Value> {
 
 fn text_of(block: &AssistantBlock) -> Option<&str> {
     match block {
-        AssistantBlock::Text { text } => placeholders::is_text(text).then_some(text),
+        AssistantBlock::Text { text, .. } => placeholders::is_text(text).then_some(text),
         AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall(_) | AssistantBlock::Unknown => None,
     }
 }

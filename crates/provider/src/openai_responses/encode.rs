@@ -174,7 +174,7 @@ fn content_part(block: &UserBlock) -> Option<Value> {
 
 fn assistant_item(block: &AssistantBlock, is_own: bool) -> Option<Value> {
     match block {
-        AssistantBlock::Text { text } => placeholders::is_text(text).then(|| {
+        AssistantBlock::Text { text, .. } => placeholders::is_text(text).then(|| {
             let content = json!({ "type": "output_text", "text": text, "annotations": [] });
             json!({ "type": "message", "role": "assistant", "status": "completed", "content": [content] })
         }),

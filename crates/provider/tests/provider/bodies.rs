@@ -50,7 +50,7 @@ pub(super) fn thinking(text: &str, signature: Option<&str>) -> AssistantBlock {
 }
 
 pub(super) fn text_answer(text: &str) -> AssistantBlock {
-    AssistantBlock::Text { text: text.into() }
+    AssistantBlock::text(text)
 }
 
 pub(super) fn call(id: &str, arguments: Value) -> AssistantBlock {

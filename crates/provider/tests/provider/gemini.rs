@@ -186,6 +186,17 @@ async fn gemini_body_signs_the_first_call_of_each_step() {
 }
 
 #[tokio::test]
+async fn gemini_signature_of_text_goes_back_to_its_model() {
+    let signed = AssistantBlock::Text { text: "done".into(), text_signature: Some("c2Vh".into()) };
+    for (model, signature) in [(MODEL, Some("c2Vh")), ("gemini-3.8-flash", None)] {
+        let body =
+            record_gemini_request(request(MODEL, vec![answer(API, model, vec![signed.clone()])])).await.body;
+        let part = &body["contents"][0]["parts"][0];
+        assert_eq!((&part["text"], part["thoughtSignature"].as_str()), (&json!("done"), signature));
+    }
+}
+
+#[tokio::test]
 async fn gemini_body_without_content_has_no_parts() {
     let alone = answer(API, MODEL, vec![thinking("alone", Some("dGg="))]);
     for messages in [vec![], vec![alone], vec![user(vec![text(" ")])]] {
@@ -319,6 +330,7 @@ async fn gemini_recorded_answers_are_decoded_whole() {
         usage_event(9, 0, 41),
         text_event(1, " I help — größer?"),
         usage_event(9, 0, 41),
+        StreamEvent::Signature { block: 1, text: "EjQKMgEMOdbHyzZMKtO9Zsck3Q==".into() },
         StreamEvent::End { block: 1 },
         StreamEvent::Finished(StopReason::Stop),
     ];

@@ -156,7 +156,7 @@ impl Page {
         self.block(&format!("## Assistant · {}", format_time(at)));
         for block in &answer.content {
             match block {
-                AssistantBlock::Text { text } if !text.trim().is_empty() => {
+                AssistantBlock::Text { text, .. } if !text.trim().is_empty() => {
                     self.block(&close_open_fence(text))
                 }
                 AssistantBlock::Thinking { thinking, .. } if !thinking.trim().is_empty() => {

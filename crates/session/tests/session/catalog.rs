@@ -74,7 +74,7 @@ fn answer(text: &str, cost: f64) -> EntryBody {
     let mut answer = AssistantMessage {
         content: vec![
             AssistantBlock::Thinking { thinking: "ponder".into(), thinking_signature: None },
-            AssistantBlock::Text { text: text.into() },
+            AssistantBlock::text(text),
         ],
         provider: "mock".into(),
         model: "m1".into(),

@@ -91,7 +91,7 @@ fn blocks(blocks: &[UserBlock]) -> String {
 
 fn part(part: &AssistantBlock) -> String {
     match part {
-        AssistantBlock::Text { text } => text.clone(),
+        AssistantBlock::Text { text, .. } => text.clone(),
         AssistantBlock::Thinking { thinking, thinking_signature } => {
             format!("{{{thinking}|{}}}", thinking_signature.as_deref().unwrap_or_default())
         }

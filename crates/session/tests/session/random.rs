@@ -481,7 +481,7 @@ fn message(content: &EntryContent) -> Message {
 
 fn answer(text: &str, calls: &[String], end: StopReason, total: u64, model: &str) -> AssistantMessage {
     let (provider, model) = model.split_once('/').unwrap();
-    let text = AssistantBlock::Text { text: text.to_owned() };
+    let text = AssistantBlock::text(text.to_owned());
     let call = |id: &String| {
         AssistantBlock::ToolCall(ToolCall::from_streamed(id.as_str().into(), "look".into(), ""))
     };

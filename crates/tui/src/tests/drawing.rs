@@ -276,7 +276,7 @@ fn images_covered_or_scrolled_away_are_removed() {
     harness.key(KeyCode::Esc);
     assert_eq!(recorded.draw(&mut harness).matches("a=p,").count(), 2);
     for _ in 0..40 {
-        harness.answer(vec![AssistantBlock::Text { text: "more".into() }]);
+        harness.answer(vec![AssistantBlock::text("more")]);
     }
     let output = recorded.draw(&mut harness);
     assert!(output.contains("a=d,d=I") && !output.contains("a=t,"), "{output:?}");
@@ -304,9 +304,9 @@ fn iterm_images_wait_for_a_resting_screen() {
     assert!(!recorded.terminal.backend().has_pending_images());
     assert_eq!(recorded.draw(&mut harness), "");
 
-    harness.answer(vec![AssistantBlock::Text { text: "more\n\nmore\n\nmore".into() }]);
+    harness.answer(vec![AssistantBlock::text("more\n\nmore\n\nmore")]);
     for _ in 0..9 {
-        harness.answer(vec![AssistantBlock::Text { text: "more".into() }]);
+        harness.answer(vec![AssistantBlock::text("more")]);
     }
     let moved = recorded.draw(&mut harness);
     assert_eq!(inline(&moved), [""; 0], "a page that moves sends none");

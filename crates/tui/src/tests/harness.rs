@@ -227,7 +227,7 @@ pub(super) fn call(id: &str, name: &str, arguments: Value) -> AssistantBlock {
 }
 
 pub(super) fn text(text: &str) -> AssistantBlock {
-    AssistantBlock::Text { text: text.into() }
+    AssistantBlock::text(text)
 }
 
 /// A run up to a command at work, two calls done before it.

@@ -410,7 +410,7 @@ fn reload_continues_streaming_answer() {
     assert!(before.contains("Line 45 of it."), "{before}");
     harness.input(Msg::Lagged);
     let partial = AssistantMessage {
-        content: vec![AssistantBlock::Text { text: format!("{text}And more.") }],
+        content: vec![AssistantBlock::text(format!("{text}And more."))],
         ..AssistantMessage::default()
     };
     let live = InFlight { partial: Some(partial), running_since: Some(UnixMs(START)), ..InFlight::default() };

@@ -162,7 +162,7 @@ fn new_output_below_is_marked() {
     assert_each_size("below", |harness| {
         for at in 0..30 {
             harness.user(&format!("prompt {at}"));
-            harness.answer(vec![AssistantBlock::Text { text: format!("Answer **{at}** of the lexer.") }]);
+            harness.answer(vec![AssistantBlock::text(format!("Answer **{at}** of the lexer."))]);
         }
         harness.event(EventKind::AgentStart);
         harness.screen();

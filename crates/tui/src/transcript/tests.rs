@@ -27,7 +27,7 @@ fn said(at: usize) -> Entry {
 }
 
 fn answered(at: usize, text: &str) -> Entry {
-    let content = vec![AssistantBlock::Text { text: text.into() }];
+    let content = vec![AssistantBlock::text(text)];
     entry(at, Message::Assistant(AssistantMessage { content, ..AssistantMessage::default() }))
 }
 
@@ -247,7 +247,7 @@ fn transcript_top_line_survives_rewrap() {
 }
 
 fn call(at: usize, text: &str, calls: &[&str]) -> Entry {
-    let mut content = vec![AssistantBlock::Text { text: text.into() }];
+    let mut content = vec![AssistantBlock::text(text)];
     content.extend(calls.iter().map(|id| {
         let arguments = serde_json::json!({"command": "ls"});
         AssistantBlock::ToolCall(ToolCall {
@@ -637,7 +637,7 @@ fn transcript_equal_failures_merge_also_on_reload() {
 fn tried(at: usize, sent: i64, text: &str, error: Option<&str>) -> Entry {
     let content = Some(text).filter(|text| !text.is_empty());
     let answer = AssistantMessage {
-        content: content.into_iter().map(|text| AssistantBlock::Text { text: text.into() }).collect(),
+        content: content.into_iter().map(AssistantBlock::text).collect(),
         stop_reason: error.map_or(StopReason::Stop, |_| StopReason::Error),
         error_message: error.map(str::to_owned),
         timestamp: UnixMs(sent),

@@ -164,7 +164,7 @@ impl TranscriptPane {
         for block in live.partial.iter().flat_map(|partial| &partial.content) {
             let before = previous.next().map(|block| block.kind);
             let kind = match block {
-                AssistantBlock::Text { text } => {
+                AssistantBlock::Text { text, .. } => {
                     BlockKind::StreamingAnswer(Box::new(continue_stream(text, before)))
                 }
                 AssistantBlock::Thinking { thinking, .. } => {

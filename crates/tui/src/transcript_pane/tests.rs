@@ -194,7 +194,7 @@ impl Harness {
 }
 
 fn text(text: &str) -> AssistantBlock {
-    AssistantBlock::Text { text: text.into() }
+    AssistantBlock::text(text)
 }
 
 fn lookup(effect: Effect) -> Lookup {

@@ -130,7 +130,7 @@ pub(super) fn full_text(entry: &Entry) -> String {
             Message::User(user) => user.as_typed(),
             Message::Assistant(answer) => {
                 let parts = answer.content.iter().map(|block| match block {
-                    AssistantBlock::Text { text } => text.clone(),
+                    AssistantBlock::Text { text, .. } => text.clone(),
                     AssistantBlock::ToolCall(call) => format!("{} {}", call.name, call.arguments),
                     AssistantBlock::Thinking { .. } | AssistantBlock::Unknown => String::new(),
                 });

@@ -70,7 +70,7 @@ fn input(tokens: usize) -> CompactionInput {
     let text = "x".repeat(tokens * 4);
     let user = || Message::User(UserMessage::text(text.clone(), NOW));
     let answer = || {
-        let content = vec![AssistantBlock::Text { text: text.clone() }];
+        let content = vec![AssistantBlock::text(text.clone())];
         Message::Assistant(AssistantMessage { content, ..AssistantMessage::default() })
     };
     let entry = |(at, message)| Entry {

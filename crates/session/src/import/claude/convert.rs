@@ -349,7 +349,7 @@ fn user_block(part: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Op
 fn block(part: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Option<AssistantBlock> {
     let field = |key: &str| text(part, key).unwrap_or_default().to_owned();
     match text(part, "type").unwrap_or_default() {
-        "text" => Some(AssistantBlock::Text { text: field("text") }).filter(|_| !field("text").is_empty()),
+        "text" => Some(AssistantBlock::text(field("text"))).filter(|_| !field("text").is_empty()),
         "thinking" => Some(AssistantBlock::Thinking {
             thinking: field("thinking"),
             thinking_signature: text(part, "signature").filter(|seal| !seal.is_empty()).map(str::to_owned),
@@ -364,7 +364,7 @@ fn block(part: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Option<
             let name = field("name").replace('_', " ");
             let input = part.get("input").unwrap_or(&Value::Null);
             let argument = ShownArgument::FirstText.one_line(input);
-            Some(AssistantBlock::Text { text: format!("[{name}: {argument}]") })
+            Some(AssistantBlock::text(format!("[{name}: {argument}]")))
         }
         kind => {
             warnings.add(span.number, format!("blocks left out ({kind})"));

@@ -52,7 +52,7 @@ pub(super) fn read_item(item: &Value, span: LineSpan, warnings: &mut ImportWarni
 }
 
 fn text_block(text: String) -> AssistantBlock {
-    AssistantBlock::Text { text }
+    AssistantBlock::text(text)
 }
 
 fn message(item: &Value, span: LineSpan, warnings: &mut ImportWarnings) -> Vec<Item> {
