@@ -8,6 +8,7 @@
 mod decode;
 mod encode;
 mod events;
+mod message_mark;
 mod output_item;
 mod reasoning_item;
 

@@ -15,6 +15,7 @@ use super::events::{
     FinalResponse, ItemEvent, ItemHead, ResponseEvent, ResponseUsage, TypedEvent, WholeItem, arguments_text,
     whole_text,
 };
+use super::message_mark::MessageMark;
 use super::output_item::{OutputItem, OutputKind, PartKey, PartKind};
 use super::reasoning_item::ReasoningItem;
 use crate::StreamEvent;
@@ -175,7 +176,7 @@ impl ResponsesDecoder {
             Some(at) if !is_other(&self.items[at]) => return Ok(Recognized::Yes),
             Some(_) | None => self.start_item(index, kind, head, parts)?,
         };
-        let WholeItem { summary, content, arguments } = serde_json::from_str(json.get())?;
+        let WholeItem { summary, content, phase, arguments } = serde_json::from_str(json.get())?;
         let item = &mut self.items[at];
         let mut signature = None;
         match kind {
@@ -185,6 +186,7 @@ impl ResponsesDecoder {
                     let kind = if refusal.is_some() { PartKind::Refusal } else { PartKind::Text };
                     complete(item, (kind, index), refusal.or(part.text).map(whole_text), parts)?;
                 }
+                signature = MessageMark::signature(item.id.as_deref(), phase);
             }
             OutputKind::Reasoning => {
                 for (index, part) in (0..).zip(summary.into_iter().flatten()) {

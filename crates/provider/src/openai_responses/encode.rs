@@ -11,6 +11,7 @@ use tiller_core::message::{
 };
 use tiller_core::tool_spec::ToolSpec;
 
+use super::message_mark::MessageMark;
 use super::reasoning_item::ReasoningItem;
 use crate::{Request, ToolChoice, placeholders};
 
@@ -174,10 +175,10 @@ fn content_part(block: &UserBlock) -> Option<Value> {
 
 fn assistant_item(block: &AssistantBlock, is_own: bool) -> Option<Value> {
     match block {
-        AssistantBlock::Text { text, .. } => placeholders::is_text(text).then(|| {
-            let content = json!({ "type": "output_text", "text": text, "annotations": [] });
-            json!({ "type": "message", "role": "assistant", "status": "completed", "content": [content] })
-        }),
+        AssistantBlock::Text { text, text_signature } => {
+            let signature = text_signature.as_deref().filter(|_| is_own);
+            placeholders::is_text(text).then(|| output_message(text, signature.and_then(MessageMark::phase)))
+        }
         AssistantBlock::Thinking { thinking_signature, .. } => {
             let signature = thinking_signature.as_deref().filter(|_| is_own)?;
             Some(json!(ReasoningItem::from_signature(signature)?))
@@ -185,6 +186,16 @@ fn assistant_item(block: &AssistantBlock, is_own: bool) -> Option<Value> {
         AssistantBlock::ToolCall(call) => Some(function_call(call)),
         AssistantBlock::Unknown => None,
     }
+}
+
+fn output_message(text: &str, phase: Option<String>) -> Value {
+    let content = json!({ "type": "output_text", "text": text, "annotations": [] });
+    let mut item =
+        json!({ "type": "message", "role": "assistant", "status": "completed", "content": [content] });
+    if let Some(phase) = phase {
+        item["phase"] = json!(phase);
+    }
+    item
 }
 
 fn function_call(call: &ToolCall) -> Value {

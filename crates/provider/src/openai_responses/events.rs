@@ -62,6 +62,8 @@ impl ItemHead<'_> {
 pub(super) struct WholeItem<'a> {
     pub(super) summary: Option<Vec<WholePart>>,
     pub(super) content: Option<Vec<WholePart>>,
+    /// Of a message: `commentary` or `final_answer`.
+    pub(super) phase: Option<String>,
     /// A string; some servers send the object itself.
     #[serde(borrow)]
     pub(super) arguments: Option<&'a RawValue>,

@@ -68,6 +68,11 @@ fn signature() -> Item {
     Ok(StreamEvent::Signature { block: 0, text: item.to_string() })
 }
 
+fn commentary(block: usize) -> Item {
+    let text = r#"{"v":1,"id":"msg_0a1","phase":"commentary"}"#.into();
+    Ok(StreamEvent::Signature { block, text })
+}
+
 #[tokio::test]
 async fn responses_turn_has_reasoning_text_and_calls() {
     let expected = [
@@ -82,6 +87,7 @@ async fn responses_turn_has_reasoning_text_and_calls() {
         text(1, ""),
         text(1, "Ich sehe "),
         text(1, "nach: „src“."),
+        commentary(1),
         end(1),
         call(2, "call_2Xy", "list_files"),
         arguments(2, r#"{"pa"#),
@@ -101,7 +107,8 @@ async fn responses_turn_has_reasoning_text_and_calls() {
 #[tokio::test]
 async fn responses_without_deltas_have_every_text_once() {
     let reasoning = [thinking(0, ""), thinking(0, SUMMARY[0]), thinking(0, "\n\n"), thinking(0, SUMMARY[1])];
-    let beginning = reasoning.into_iter().chain([signature(), end(0), text(1, ""), text(1, TEXT), end(1)]);
+    let message = [signature(), end(0), text(1, ""), text(1, TEXT), commentary(1), end(1)];
+    let beginning = reasoning.into_iter().chain(message);
     let call = [call(2, "call_2Xy", "list_files"), arguments(2, r#"{"path":"src/ä"}"#), end(2), usage()];
     let stream = include_str!("../../../../fuzz/corpus/openai_responses_answer/no-deltas.sse");
     let expected = beginning.clone().chain(call).chain([finished(StopReason::ToolUse)]);
@@ -142,6 +149,7 @@ async fn responses_incomplete_answer_has_the_stop_reason_length() {
         text(0, ""),
         text(0, "I can"),
         text(0, "'t."),
+        commentary(0),
         end(0),
         call(1, "call_2Xy", "grep"),
         arguments(1, r#"{"pat"#),

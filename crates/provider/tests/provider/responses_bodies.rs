@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tiller_core::message::{ThinkingLevel, UserBlock};
+use tiller_core::message::{AssistantBlock, ThinkingLevel, UserBlock};
 use tiller_core::unit::Tokens;
 use tiller_provider::{
     Endpoint, KeyHeader, ModelFacts, OpenAiResponses, Request, ThinkingControl, ToolChoice,
@@ -125,6 +125,21 @@ async fn responses_reasoning_goes_back_to_its_model_in_order() {
         [("openai-responses", "other"), ("openai-completions", "m"), ("anthropic-messages", "m")]
     {
         assert_eq!(input(turn(api, model)).await, json!([look, call, output]), "{api} {model}");
+    }
+}
+
+#[tokio::test]
+async fn responses_phase_goes_back_to_its_model() {
+    let text_signature = Some(r#"{"v":1,"id":"msg_1","phase":"commentary"}"#.to_owned());
+    let marked = AssistantBlock::Text { text: "I look.".into(), text_signature };
+    let mut expected = output_message("I look.");
+    for (model, phase) in [("other", None), ("m", Some("commentary"))] {
+        let messages = vec![answer("openai-responses", model, vec![marked.clone()])];
+        let body = record_responses_request(request("m", messages)).await.body;
+        if let Some(phase) = phase {
+            expected["phase"] = json!(phase);
+        }
+        assert_eq!(body["input"], json!([expected]));
     }
 }
 

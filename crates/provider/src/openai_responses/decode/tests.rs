@@ -362,3 +362,16 @@ fn decode_usage_input_excludes_the_cache() {
     let unreadable = json!({ "type": "response.completed", "response": { "usage": "none" } });
     assert_eq!(decode(&[unreadable]), [Ok(StreamEvent::Finished(StopReason::Stop))]);
 }
+
+#[test]
+fn decode_phase_of_message_is_its_signature() {
+    let mut commentary = message("I look.");
+    commentary["phase"] = json!("commentary");
+    let items = decode(&[added(0, message("")), done(0, commentary), done(1, message("Done.")), completed()]);
+    let signatures = items.iter().filter_map(|item| match item {
+        Ok(StreamEvent::Signature { block, text }) => Some((*block, text.as_str())),
+        _ => None,
+    });
+    let expected = (0, r#"{"v":1,"id":"msg","phase":"commentary"}"#);
+    assert_eq!(signatures.collect::<Vec<_>>(), [expected]);
+}

@@ -1,0 +1,49 @@
+//! The mark of an answer's message, as the signature of its text.
+//!
+//! From gpt-5.3-codex on, a message has a `phase`: `commentary` between calls, or `final_answer`. The next requests have
+//! to repeat it, or the model takes its comments for answers and stops early
+//! (developers.openai.com/api/docs/guides/reasoning#phase-parameter). The signature is that of pi's sessions.
+
+use serde::{Deserialize, Serialize};
+
+/// The version of the signature.
+const VERSION: u8 = 1;
+
+/// The mark of a message.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct MessageMark {
+    v: u8,
+    /// The message's id. It isn't sent, because it refers to a stored response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    phase: String,
+}
+
+impl MessageMark {
+    /// Returns the signature of a message; `None` for one without a phase.
+    pub(super) fn signature(id: Option<&str>, phase: Option<String>) -> Option<String> {
+        let phase = phase.filter(|phase| !phase.is_empty())?;
+        serde_json::to_string(&Self { v: VERSION, id: id.map(str::to_owned), phase }).ok()
+    }
+
+    /// Returns the phase in a signature, if it has one.
+    pub(super) fn phase(signature: &str) -> Option<String> {
+        serde_json::from_str::<Self>(signature).ok().map(|mark| mark.phase)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn message_mark_is_its_signature() {
+        let signature = MessageMark::signature(Some("msg_1"), Some("final_answer".into())).unwrap();
+        assert_eq!(signature, r#"{"v":1,"id":"msg_1","phase":"final_answer"}"#);
+        assert_eq!(MessageMark::phase(&signature).as_deref(), Some("final_answer"));
+        assert_eq!(MessageMark::signature(Some("msg_1"), None), None);
+        for other in ["msg_1", r#"{"v":1,"id":"msg_1"}"#, "c2Vhb", ""] {
+            assert_eq!(MessageMark::phase(other), None, "{other}");
+        }
+    }
+}
