@@ -188,7 +188,10 @@ impl Wire {
         let deadline = Instant::now() + DOCUMENT;
         let response = match timeout_at(deadline, request.send()).await {
             Ok(response) => response.map_err(|error| self.unreachable(error))?,
-            Err(_) => return Err(ProviderFault::new(FailureKind::Interrupted, "no answer")),
+            Err(_) => {
+                let message = format!("no answer within {} s", DOCUMENT.as_secs());
+                return Err(ProviderFault::new(FailureKind::Interrupted, message));
+            }
         };
         if !response.status().is_success() {
             return Err(parse_error(response).await);
