@@ -90,14 +90,11 @@ pub(super) fn assemble(
     let resources = Resources::load(sources);
     let workspace = workspace(&resources, (&cwd, &added), config, &protected)?;
     let tools = Tools::built_in(environment(workspace));
-    let delegation = delegation(config);
-    let tools = delegation.iter().fold(tools, |tools, delegation| delegation.add_tools(tools));
+    let (tools, delegation) = with_delegation(tools, config);
     let tools = extensions.add_tools(tools, &mut notices);
     let profile = tools.workspace().and_then(|workspace| sandbox.profile(workspace));
     let servers = tool_servers::start(config, arguments, profile, &cwd, front.audience())?;
     let offer = offer(arguments, config, &tools)?;
-    let folders = added.iter().map(add_dir::describe_for_model).collect();
-    let system_prompt = SystemPrompt { folders, ..system_prompt(arguments, &cwd)? };
     let parts = SessionParts {
         manager,
         writer,
@@ -108,7 +105,7 @@ pub(super) fn assemble(
         tool_servers: servers,
         agent_link: delegation.map(|delegation| delegation.link()),
         runner,
-        system_prompt,
+        system_prompt: system_prompt(arguments, &cwd, &added)?,
         resources,
         options: AgentOptions {
             remote,
@@ -126,12 +123,16 @@ pub(super) fn assemble(
     Ok(Wired { parts, notices, pick, scratch })
 }
 
-/// The delegation to agents of files, unless it is switched off.
-fn delegation(config: &Config) -> Option<Delegation> {
+/// Adds the tools that delegate to agents of files, unless they are switched off.
+fn with_delegation(tools: Tools, config: &Config) -> (Tools, Option<Delegation>) {
     let settings = &config.settings;
+    if settings.agents_enabled() == Switch::Off {
+        return (tools, None);
+    }
     let limits =
         DelegationLimits { depth: settings.agents_max_depth(), parallel: settings.agents_parallel() };
-    (settings.agents_enabled() == Switch::On).then(|| Delegation::new(AgentRegistry::default(), limits))
+    let delegation = Delegation::new(AgentRegistry::default(), limits);
+    (delegation.add_tools(tools), Some(delegation))
 }
 
 /// Returns the sandbox that the policy counts on. The demo shows approval requests, so its commands ask as they do where
@@ -196,7 +197,7 @@ fn offer(arguments: &CliArgs, config: &Config, tools: &Tools) -> Result<ToolOffe
     Ok(ToolOffer::Only { names: names.to_vec(), source })
 }
 
-fn system_prompt(arguments: &CliArgs, cwd: &Path) -> Result<SystemPrompt, CliFailure> {
+fn system_prompt(arguments: &CliArgs, cwd: &Path, added: &[AddedFolder]) -> Result<SystemPrompt, CliFailure> {
     let text = |argument: &Option<String>| {
         argument.as_deref().map(|text| first_prompt::text_or_file(text, cwd)).transpose()
     };
@@ -204,6 +205,6 @@ fn system_prompt(arguments: &CliArgs, cwd: &Path) -> Result<SystemPrompt, CliFai
         replacement: text(&arguments.agent.system_prompt)?,
         appended: text(&arguments.agent.append_system_prompt)?,
         date: now().to_iso()[..10].to_owned(),
-        folders: Vec::new(),
+        folders: added.iter().map(add_dir::describe_for_model).collect(),
     })
 }

@@ -49,7 +49,7 @@ use tiller_core::tool_catalog::ToolCatalog;
 use tiller_provider::ProviderRegistry;
 use tiller_session::{Reader, SessionError, SessionManager, Writer};
 use tiller_tools::process::Runner;
-use tiller_tools::tool::{ConnectedServers, Tools};
+use tiller_tools::tool::{ConnectedServers, ToolServers, Tools};
 use tokio::sync::{broadcast, mpsc, watch};
 
 use super::agents::SessionLink;
@@ -312,11 +312,7 @@ impl Driver {
         services.tools.jobs().number_after(current.reader().last_job());
         let mut jobs = Jobs::new(sender, reloader, services.tools.jobs());
         jobs.forward(warnings, JobEvent::ExtensionWarning);
-        let servers = parts.tool_servers.map(|ConnectedServers { servers, events, questions }| {
-            jobs.forward(events, JobEvent::ToolServers);
-            jobs.forward(questions, JobEvent::ServerQuestion);
-            servers
-        });
+        let servers = parts.tool_servers.map(|servers| watch_servers(servers, &mut jobs));
         let served = ServedTools::new(servers, services.tools.clone());
         let driver = Self {
             turn: new_turn(services.options.turn, queue, &extensions),
@@ -408,6 +404,14 @@ impl Driver {
         self.effects.items.push_back(QueuedEffect::Reply(Box::new(reply)));
         self.perform();
     }
+}
+
+/// Has the servers' events and questions reported to the driver.
+fn watch_servers(connected: ConnectedServers, jobs: &mut Jobs) -> Arc<dyn ToolServers> {
+    let ConnectedServers { servers, events, questions } = connected;
+    jobs.forward(events, JobEvent::ToolServers);
+    jobs.forward(questions, JobEvent::ServerQuestion);
+    servers
 }
 
 fn run_facts(options: &AgentOptions, cwd: &Path) -> RunFacts {

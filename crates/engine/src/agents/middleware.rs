@@ -125,9 +125,12 @@ impl Middleware for Logger {
     }
 }
 
+/// Returns the reason for which a final message is rejected.
+type OutputCheck = dyn Fn(&str) -> Result<(), String> + Send + Sync;
+
 /// Checks the final message. A message that is rejected goes back to the agent with the reason.
 pub struct OutputGuardrail {
-    check: Box<dyn Fn(&str) -> Result<(), String> + Send + Sync>,
+    check: Box<OutputCheck>,
     tries: u32,
 }
 

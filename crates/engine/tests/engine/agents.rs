@@ -287,7 +287,7 @@ async fn agents_approval_is_asked_in_the_delegating_session() {
         .await;
     assert!(request.reason.starts_with("agent gated: "), "{}", request.reason);
     let snapshot = stage.agent.snapshot().await.unwrap().in_progress;
-    assert_eq!(snapshot.approvals, [request.clone()]);
+    assert_eq!(snapshot.approvals, *std::slice::from_ref(&request));
     let running = stage.agent.running_agents().await.unwrap();
     assert_eq!((running[0].start.name.as_str(), running[0].activity.approvals), ("gated", 1));
     stage.agent.decide(request.tool_call_id, Decision::Once).await.unwrap();
