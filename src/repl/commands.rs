@@ -15,7 +15,7 @@ use crate::event::{QueueItem, QueueKind};
 use crate::id::{EntryId, JobId, QueueId};
 use crate::session::annotations::Annotations;
 use crate::session::{SessionScope, SessionSummary, chain};
-use crate::unit::Tokens;
+use crate::unit::{Tokens, UnixMs};
 
 /// Maximum number of sessions listed.
 const MAX_SESSIONS: usize = 20;
@@ -54,6 +54,7 @@ pub(super) async fn execute(
         ReplCommand::Compact(instructions) => agent.compact(instructions).await.map(|_| String::new()),
         ReplCommand::Truncate => agent.truncate().await.map(|_| String::new()),
         ReplCommand::Session => session_facts(agent).await,
+        ReplCommand::Agents => agents(agent).await,
         ReplCommand::Cost => cost(agent).await,
         ReplCommand::Context => agent.context_breakdown().await.map(|breakdown| context_text(&breakdown)),
         ReplCommand::Mcp => agent.tool_servers().await.map(|servers| servers_text(&servers)),
@@ -277,6 +278,19 @@ async fn session_facts(agent: &AgentSession) -> Result<String, AgentError> {
     let breakdown = agent.context_breakdown().await?;
     let files: String = breakdown.files().map(|path| format!("context file: {}\n", path.display())).collect();
     Ok(session_text(&status, &stats) + &files)
+}
+
+/// Lists the agents at work with their activity, then the definitions.
+async fn agents(agent: &AgentSession) -> Result<String, AgentError> {
+    let now = UnixMs::from(std::time::SystemTime::now());
+    let running = agent.running_agents().await?.into_iter().map(|agent| {
+        let activity = agent.activity.state(agent.since, now);
+        format!("{} {} at work: {activity}\n", agent.start.name, agent.start.agent_id.short())
+    });
+    let defined = agent.agent_definitions().await?.into_iter();
+    let defined = defined.map(|agent| format!("{}: {}\n", agent.name, agent.description));
+    let text: String = running.chain(defined).collect();
+    Ok(if text.is_empty() { "no agents\n".to_owned() } else { text })
 }
 
 async fn cost(agent: &AgentSession) -> Result<String, AgentError> {

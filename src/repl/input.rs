@@ -41,6 +41,7 @@ pub(super) enum ReplCommand {
     Cost,
     Context,
     Mcp,
+    Agents,
     /// Lists the background jobs, or stops one.
     Jobs(Option<JobId>),
     Tree,
@@ -127,6 +128,7 @@ fn built_in(row: &CommandSpec, argument: &str) -> InputLine {
         BuiltInCommand::Cost => ReplCommand::Cost,
         BuiltInCommand::Context => ReplCommand::Context,
         BuiltInCommand::Mcp => ReplCommand::Mcp,
+        BuiltInCommand::Agents => ReplCommand::Agents,
         BuiltInCommand::Jobs => return jobs(argument),
         BuiltInCommand::Tree => ReplCommand::Tree,
         BuiltInCommand::Go => return require("an entry id; /tree shows the ids", ReplCommand::Go),
@@ -157,6 +159,7 @@ fn built_in(row: &CommandSpec, argument: &str) -> InputLine {
         BuiltInCommand::Now => return message(argument, InputLine::Now),
         // Only the TUI has these; `slash_command::parse` rejects them.
         BuiltInCommand::Trust
+        | BuiltInCommand::Back
         | BuiltInCommand::Tools
         | BuiltInCommand::Settings
         | BuiltInCommand::Copy

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tiller_core::elicitation::ElicitationAnswer;
 use tiller_core::event::{CompactionChoice, Decision};
-use tiller_core::id::{CallId, ElicitationId, EntryId, JobId};
+use tiller_core::id::{CallId, ElicitationId, EntryId, JobId, SessionId};
 use tiller_core::message::{Image, ThinkingLevel};
 use tiller_core::proposed_rules::ProposedRules;
 use tiller_core::setting::{Setting, SettingScope};
@@ -119,6 +119,8 @@ pub(crate) enum ListAction {
     },
     /// Removes a rule from its settings file.
     RemoveRule(Box<ConfiguredRule>),
+    /// Opens the session of an agent that works for the session.
+    OpenAgent(SessionId),
     /// Stops a background job of the agent.
     StopJob(JobId),
     /// Gives tools access to this folder, as typed.
@@ -168,6 +170,8 @@ pub(crate) enum TerminalAction {
     Copy(CopiedText),
     EditExternally(String),
     Suspend,
+    /// Returns from an agent to the session that delegates.
+    LeaveAgent,
     Quit,
 }
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use crossterm::event::Event as TerminalEvent;
 use jiff::tz::TimeZone;
-use tiller_engine::{EventStream, Lagged};
+use tiller_engine::{AgentSession, EventStream, Lagged};
 use tiller_files::{CONFIG_LIMIT, read_text};
 use tiller_render::HighlightCache;
 use tokio::sync::mpsc;
@@ -40,7 +40,7 @@ use crate::frame_pacer::{Dirty, FramePacer};
 use crate::history::HistoryReader;
 use crate::input::TermEvent;
 use crate::keymap::Keymap;
-use crate::message::{Msg, TaskResult};
+use crate::message::{Msg, OpenedAgent, TaskResult};
 use crate::opened_session::OpenedSession;
 use crate::options::TuiOptions;
 use crate::terminal::Screen;
@@ -63,6 +63,8 @@ struct EventLoop {
     history: HistoryReader,
     /// `None` until the session is open.
     connection: Option<AgentConnection>,
+    /// Connections of the sessions above the shown agent, the user's session first.
+    above: Vec<AgentConnection>,
     /// Actions that wait for the session, or for the next frame when the executor's queue was full.
     pending: Vec<Action>,
     signals: Signals,
@@ -147,6 +149,7 @@ impl EventLoop {
             draft,
             history: earlier,
             connection: None,
+            above: Vec::new(),
             pending: Vec::new(),
             signals,
             timing: FrameTiming { tick, started: Instant::now(), pacer: FramePacer::default() },
@@ -169,13 +172,7 @@ impl EventLoop {
         self.app.ui.provider_keys = keys;
         self.app.ui.banner = banner.iter().map(|line| self.app.ui.keymap.name_keys(line)).collect();
         self.app.model.activity.opening_since = None;
-        // Subscribe before the reload takes its snapshot, so that no event falls between the two.
-        let events = agent.subscribe();
-        let highlights = self.app.ui.highlight_cache().cloned().unwrap_or_default();
-        let (performer, reports) = Executor::start(agent, self.options.clone(), highlights);
-        performer.queue(Action::Reload);
-        self.app.model.info.gap.open();
-        self.connection = Some(AgentConnection { events, results: reports, executor: performer, notices });
+        self.connection = Some(self.connection_to(agent, notices));
         let has_paste = paste.is_some();
         paste.iter().for_each(|text| self.app.composer.editor.paste_on_new_line(text));
         let actions = match prompt {
@@ -196,6 +193,36 @@ impl EventLoop {
         self.app.dirty = Dirty::ByUser;
     }
 
+    /// Shows the session of an agent. The session above goes on; its events are read again on the return.
+    fn open_agent(&mut self, OpenedAgent(agent): OpenedAgent) {
+        let connection = self.connection_to(agent, Vec::new());
+        self.above.extend(self.connection.replace(connection));
+    }
+
+    /// Returns to the session above the shown one; false if there is none.
+    fn leave_agent(&mut self) -> bool {
+        let Some(mut above) = self.above.pop() else { return false };
+        // The reload has what happened meanwhile.
+        while above.events.try_next().is_some() {}
+        above.executor.queue(Action::Reload);
+        self.app.model.info.gap.open();
+        self.connection = Some(above);
+        self.app.dirty = Dirty::ByUser;
+        true
+    }
+
+    /// Connects to a session, whose state is loaded.
+    fn connection_to(&mut self, agent: AgentSession, notices: Vec<String>) -> AgentConnection {
+        // Subscribe before the reload takes its snapshot, so that no event falls between the two.
+        let events = agent.subscribe();
+        let highlights = self.app.ui.highlight_cache().cloned().unwrap_or_default();
+        let (executor, results) = Executor::start(agent, self.options.clone(), highlights);
+        executor.queue(Action::Reload);
+        self.app.model.info.gap.open();
+        self.app.dirty = Dirty::ByUser;
+        AgentConnection { events, results, executor, notices }
+    }
+
     async fn run_loop(&mut self) -> ExitReason {
         loop {
             if self.suspend.is_some()
@@ -203,58 +230,64 @@ impl EventLoop {
             {
                 return reason;
             }
-            let input = match self.next_event().await {
-                LoopEvent::Hangup => return ExitReason::HungUp,
-                LoopEvent::Signal => return ExitReason::Signal,
-                LoopEvent::Stop => {
-                    self.suspend = Some(SuspendReason::Stop);
-                    continue;
-                }
-                LoopEvent::Continued => match self.restore_terminal() {
-                    Some(reason) => return reason,
-                    None => continue,
-                },
-                LoopEvent::Resized => match crossterm::terminal::size() {
-                    Ok((width, height)) => Msg::Resize { width, height },
-                    Err(_) => continue,
-                },
-                LoopEvent::Terminal(Some(Ok(event))) => match self.message_of(event) {
-                    Some(input) => input,
-                    None => continue,
-                },
-                LoopEvent::SaveDraft => {
-                    self.draft.save(&self.app.ui.cwd, self.app.composer.unsent_text());
-                    continue;
-                }
-                LoopEvent::Terminal(Some(Err(_)) | None) => return ExitReason::HungUp,
-                LoopEvent::Frame => match self.frame() {
-                    Some(reason) => return reason,
-                    None => continue,
-                },
-                LoopEvent::TaskResult(Some(report)) => Msg::TaskResult(report),
-                LoopEvent::History(prompts) => Msg::TaskResult(TaskResult::History(prompts)),
-                LoopEvent::Agent(Some(Ok(event))) => Msg::Agent(event),
-                LoopEvent::Agent(Some(Err(Lagged(_)))) => Msg::Lagged,
-                LoopEvent::TaskResult(None) | LoopEvent::Agent(None) => return ExitReason::Closed,
-                LoopEvent::Themes(library) => Msg::Themes(library),
-                LoopEvent::Tick => {
-                    if self.terminal.has_pending_images() {
-                        self.app.dirty = self.app.dirty.max(Dirty::BySession);
-                    }
-                    Msg::Tick
-                }
-            };
-            let loaded = matches!(input, Msg::TaskResult(TaskResult::Loaded(_)));
-            if let Some(reason) = self.apply(input) {
+            let event = self.next_event().await;
+            if let Some(reason) = self.handle(event) {
                 return reason;
             }
-            if loaded && let Some(link) = &mut self.connection {
-                for notice in std::mem::take(&mut link.notices) {
-                    self.app.transcript.notice(NoticeLevel::Warning, notice, None);
+        }
+    }
+
+    /// Handles an event; returns the reason to end the loop.
+    fn handle(&mut self, event: LoopEvent) -> Option<ExitReason> {
+        match event {
+            LoopEvent::Hangup | LoopEvent::Terminal(Some(Err(_)) | None) => return Some(ExitReason::HungUp),
+            LoopEvent::Signal => return Some(ExitReason::Signal),
+            LoopEvent::Stop => self.suspend = Some(SuspendReason::Stop),
+            LoopEvent::Continued => return self.restore_terminal(),
+            LoopEvent::Resized => {
+                let size = crossterm::terminal::size().ok();
+                return size.and_then(|(width, height)| self.apply(Msg::Resize { width, height }));
+            }
+            LoopEvent::Terminal(Some(Ok(event))) => {
+                return self.message_of(event).and_then(|message| self.apply(message));
+            }
+            LoopEvent::SaveDraft => self.draft.save(&self.app.ui.cwd, self.app.composer.unsent_text()),
+            LoopEvent::Frame => return self.frame(),
+            LoopEvent::TaskResult(Some(TaskResult::AgentOpened(agent))) => self.open_agent(agent),
+            LoopEvent::TaskResult(Some(result)) => return self.apply_result(result),
+            LoopEvent::History(prompts) => return self.apply_result(TaskResult::History(prompts)),
+            LoopEvent::Agent(Some(Ok(event))) => return self.apply(Msg::Agent(event)),
+            LoopEvent::Agent(Some(Err(Lagged(_)))) => return self.apply(Msg::Lagged),
+            LoopEvent::TaskResult(None) | LoopEvent::Agent(None) => {
+                if !self.leave_agent() {
+                    return Some(ExitReason::Closed);
                 }
-                self.warn_about_keys();
+                self.app.flash("The agent has ended.".to_owned());
+            }
+            LoopEvent::Themes(library) => return self.apply(Msg::Themes(library)),
+            LoopEvent::Tick => {
+                if self.terminal.has_pending_images() {
+                    self.app.dirty = self.app.dirty.max(Dirty::BySession);
+                }
+                return self.apply(Msg::Tick);
             }
         }
+        None
+    }
+
+    fn apply_result(&mut self, result: TaskResult) -> Option<ExitReason> {
+        let is_loaded = matches!(result, TaskResult::Loaded(_));
+        let reason = self.apply(Msg::TaskResult(result));
+        if reason.is_none()
+            && is_loaded
+            && let Some(link) = &mut self.connection
+        {
+            for notice in std::mem::take(&mut link.notices) {
+                self.app.transcript.notice(NoticeLevel::Warning, notice, None);
+            }
+            self.warn_about_keys();
+        }
+        reason
     }
 
     async fn next_event(&mut self) -> LoopEvent {
@@ -384,6 +417,11 @@ impl EventLoop {
         }
         match action {
             Action::Terminal(TerminalAction::Quit) => return Some(ExitReason::Quit),
+            Action::Terminal(TerminalAction::LeaveAgent) => {
+                if !self.leave_agent() {
+                    self.app.flash("This is not the session of an agent.".to_owned());
+                }
+            }
             Action::Terminal(TerminalAction::Copy(copied)) => self.copy(copied),
             Action::Terminal(TerminalAction::Suspend) => self.suspend = Some(SuspendReason::Stop),
             Action::Terminal(TerminalAction::EditExternally(text)) => {

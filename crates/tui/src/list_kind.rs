@@ -9,6 +9,8 @@ pub(crate) enum ListKind {
     Permissions,
     /// Settings files that rules can be saved to.
     RuleFiles,
+    /// Agents that work for the session, and those that tasks can be delegated to.
+    Agents,
     /// Background jobs of the agent.
     Jobs,
     Trust,

@@ -8,7 +8,7 @@ use tiller_core::event::{Event, QueueItem};
 use tiller_core::id::{CallId, EntryId, SessionId};
 use tiller_core::setting::{Setting, Settings};
 use tiller_engine::ServedResource;
-use tiller_engine::{AgentCommand, SessionState, SessionSwitched, Snapshot};
+use tiller_engine::{AgentCommand, AgentSession, SessionState, SessionSwitched, Snapshot};
 use tiller_render::Line;
 use tiller_render::theme::{Rgb, ThemeRegistry};
 use tiller_session::{BranchPoints, Entry, SessionScope};
@@ -60,6 +60,15 @@ pub(crate) enum TaskOrigin {
     Editor,
     /// This list if it is on top, otherwise the editor.
     List(ListKind),
+}
+
+/// The session of an agent that works for the shown one.
+pub(crate) struct OpenedAgent(pub(crate) AgentSession);
+
+impl std::fmt::Debug for OpenedAgent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0.reader().id())
+    }
 }
 
 /// The result of an action.
@@ -128,6 +137,8 @@ pub(crate) enum TaskResult {
     Commands(Vec<AgentCommand>),
     /// The resources of servers.
     Resources(Vec<ServedResource>),
+    /// The session of an agent, to be shown.
+    AgentOpened(OpenedAgent),
     /// Data for the welcome screen.
     Welcome(Welcome),
     Note(String),

@@ -3,6 +3,7 @@
 //! Each list is a [`ListSource`]: it says what Enter and its own keys do. `keys` handles keys, `view` draws.
 
 pub(crate) mod agent_options;
+pub(crate) mod agents;
 pub(crate) mod approval_modes;
 pub(crate) mod browser;
 mod browsing;

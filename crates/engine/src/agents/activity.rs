@@ -52,6 +52,12 @@ impl AgentActivity {
     /// Returns the line for an agent that has worked since a time.
     #[must_use]
     pub fn line(&self, name: &str, since: UnixMs, now: UnixMs) -> String {
+        format!("{name} · {}", self.state(since, now))
+    }
+
+    /// Returns the same without the name.
+    #[must_use]
+    pub fn state(&self, since: UnixMs, now: UnixMs) -> String {
         let turns = if self.turns == 1 { "turn" } else { "turns" };
         let seconds = now.since_ms(since) / 1_000;
         let doing = match (&self.tool, self.approvals) {
@@ -59,6 +65,6 @@ impl AgentActivity {
             (Some(tool), 0) => format!(" · {tool}"),
             (None, 0) => String::new(),
         };
-        format!("{name} · {} {turns} · {} tokens · {seconds}s{doing}", self.turns, self.tokens)
+        format!("{} {turns} · {} tokens · {seconds}s{doing}", self.turns, self.tokens)
     }
 }

@@ -183,6 +183,10 @@ impl Delegator {
         let session = agent.session().clone();
         let id = session.reader().id().clone();
         report.id = Some(id.clone());
+        if task.resume.is_none() {
+            // The name is a convenience; the task doesn't depend on it.
+            let _ = session.rename(format!("agent {}", agent.name())).await;
+        }
         let before = models_of(&session).await;
         let start = AgentStart {
             agent_id: id.clone(),

@@ -45,6 +45,9 @@ impl Driver {
                 let agents = self.delegation.children.iter().map(|child| child.status.clone()).collect();
                 send_reply(reply, Ok(agents));
             }
+            DelegationCommand::Definitions { reply } => {
+                send_reply(reply, Ok(self.resources.resources.agents().to_vec()));
+            }
             DelegationCommand::Find { id, reply } => {
                 let session = self.delegation.child(&id).map(|child| child.session.clone());
                 send_reply(reply, session.ok_or(AgentError::NotFound("running agent with that id")));

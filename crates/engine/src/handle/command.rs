@@ -23,7 +23,7 @@ use super::offered_tool::OfferedTool;
 use super::prompt::{BashContext, PromptOptions};
 use super::session_status::{SessionStats, Settled, Status};
 use super::snapshot::Snapshot;
-use crate::agents::{AgentStart, DelegationBasis, EndedTask, RunningAgent};
+use crate::agents::{AgentDefinition, AgentStart, DelegationBasis, EndedTask, RunningAgent};
 use crate::approvals::Approver;
 use crate::attachment::FileToAttach;
 use crate::context_breakdown::ContextBreakdown;
@@ -116,6 +116,7 @@ pub(crate) enum DelegationCommand {
     Ended { task: EndedTask, reply: Reply<()> },
     Tell { note: String, reply: Reply<()> },
     List { reply: Reply<Vec<RunningAgent>> },
+    Definitions { reply: Reply<Vec<AgentDefinition>> },
     Find { id: SessionId, reply: Reply<AgentSession> },
 }
 

@@ -68,6 +68,8 @@ impl App {
             }
             TaskResult::Resources(resources) => self.resources_listed(resources),
             TaskResult::Welcome(welcome) => self.model.info.welcome = Some(welcome),
+            // Performed by the event loop.
+            TaskResult::AgentOpened(_) => {}
             TaskResult::Note(text) => self.flash(text),
             TaskResult::Warning(text) => self.transcript.notice(NoticeLevel::Warning, text, None),
             TaskResult::Resolved(text) => self.transcript.mark_outdated(&text),

@@ -127,6 +127,8 @@ fn argument_of(command: BuiltInCommand, typed: &str, view: &ViewContext<'_>) -> 
         | BuiltInCommand::Context
         | BuiltInCommand::Mcp
         | BuiltInCommand::Jobs
+        | BuiltInCommand::Agents
+        | BuiltInCommand::Back
         | BuiltInCommand::Plan
         | BuiltInCommand::Reload
         | BuiltInCommand::Logs

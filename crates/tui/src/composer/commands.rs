@@ -9,7 +9,7 @@ use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
 use tiller_engine::slash_command::{BuiltInCommand, ParsedLine, parse, parse_level, parse_mode};
 use tiller_engine::{AgentCommand, BashContext, unrunnable};
 
-use crate::action::{Action, BackgroundJob, ListAction, SessionEdit, Submit};
+use crate::action::{Action, BackgroundJob, ListAction, SessionEdit, Submit, TerminalAction};
 use crate::component::Context;
 use crate::composer::Composer;
 use crate::delivery::DeliveryTime;
@@ -131,6 +131,8 @@ impl Composer {
             }
             BuiltInCommand::Cost => cx.push(Action::ShowCost),
             BuiltInCommand::Context => cx.push(Action::ShowContext { width: Pager::columns(cx.ui.size.0) }),
+            BuiltInCommand::Agents => cx.push(Effect::Open(Opening::list(ListKind::Agents))),
+            BuiltInCommand::Back => cx.push(Action::Terminal(TerminalAction::LeaveAgent)),
             BuiltInCommand::Jobs => cx.push(Effect::Open(Opening::list(ListKind::Jobs))),
             BuiltInCommand::Mcp => cx.push(Action::ShowToolServers),
             BuiltInCommand::Export => cx.push(Action::Export(argument.to_owned())),

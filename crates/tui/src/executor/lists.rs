@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use tiller_core::id::JobId;
+use tiller_core::id::{JobId, SessionId};
 use tiller_core::setting::{Setting, SettingSource, Settings};
 use tiller_core::{setting, suggest};
 use tiller_engine::{AgentError, ApprovalMode, Permission};
@@ -21,7 +21,7 @@ use crate::dialog::Dialog;
 use crate::executor::ExecutorWorker;
 use crate::executor::errors::failure;
 use crate::list_kind::ListKind;
-use crate::message::{CompletionResult, ListResult, TaskOrigin, TaskResult};
+use crate::message::{CompletionResult, ListResult, OpenedAgent, TaskOrigin, TaskResult};
 use crate::picker::agent_options::Levels;
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::picker::line_prompt::StatusText;
@@ -45,6 +45,10 @@ impl ExecutorWorker {
             ListKind::Trust => (self.trust_items().await, 0),
             ListKind::Permissions => (self.permissions().await?, 0),
             ListKind::RuleFiles => (self.rule_files().await, 0),
+            ListKind::Agents => {
+                let (running, defined) = (agent.running_agents().await?, agent.agent_definitions().await?);
+                (picker::agents::items(&running, &defined, now()), 0)
+            }
             ListKind::Jobs => (picker::command_jobs::items(&agent.background_jobs().await?), 0),
             ListKind::Tools => (picker::agent_options::tools(&agent.tools().await?), 0),
             ListKind::Settings => return Ok(vec![self.settings().await]),
@@ -157,6 +161,7 @@ impl ExecutorWorker {
             ListAction::Revoke(permission) => self.revoke(permission).await,
             ListAction::SaveRules { call, scope, rules } => self.save_rules(call, scope, rules).await,
             ListAction::RemoveRule(rule) => self.remove_rule(*rule).await,
+            ListAction::OpenAgent(id) => self.open_agent(id).await,
             ListAction::StopJob(id) => self.stop_job(id).await,
             ListAction::AddFolder(typed) => self.add_folder(typed).await,
             ListAction::ToggleTool(name) => self.toggle_tool(name).await,
@@ -303,6 +308,15 @@ impl ExecutorWorker {
             Err(error) => error_status(&error),
         };
         self.permissions_changed(word).await
+    }
+
+    /// Opens an agent that may have ended since the list was made.
+    async fn open_agent(&self, id: SessionId) -> Result<Vec<TaskResult>, AgentError> {
+        match self.agent.running_agent(id).await {
+            Ok(session) => Ok(vec![TaskResult::AgentOpened(OpenedAgent(session))]),
+            Err(AgentError::NotFound(_)) => Ok(vec![TaskResult::Note("The agent has ended.".to_owned())]),
+            Err(error) => Err(error),
+        }
     }
 
     async fn stop_job(&self, id: JobId) -> Result<Vec<TaskResult>, AgentError> {

@@ -140,6 +140,8 @@ pub(crate) enum PickerChoice {
     Rules(CallId, String),
     /// Saves rules to these settings.
     RuleFile(SettingScope),
+    /// Opens the session of this agent.
+    Agent(SessionId),
     /// Stops this background job of the agent.
     Job(JobId),
     /// Switches this tool on or off.
