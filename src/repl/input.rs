@@ -280,7 +280,7 @@ mod tests {
         let names: Vec<&str> = of_screen.map(|row| row.name).collect();
         assert_eq!(
             names,
-            ["trust", "tools", "settings", "copy", "export", "import", "theme", "logs", "hotkeys"]
+            ["trust", "tools", "back", "settings", "copy", "export", "import", "theme", "logs", "hotkeys"]
         );
         for name in names {
             let message = format!("/{name} is available only in the TUI");

@@ -278,6 +278,14 @@ fn background_text(event: &EventKind) -> Option<String> {
             format!("background job {}: {}", job.job_id, job.short_command())
         }
         EventKind::BackgroundJobEnd(job) => format!("background job {}: {}", job.job_id, job.status),
+        EventKind::AgentTaskStart(task) => {
+            let first = task.task.lines().next().unwrap_or_default();
+            format!("agent {} {}: {first}", task.name, task.agent_id.short())
+        }
+        EventKind::AgentTaskEnd(end) => {
+            let outcome = end.error.as_deref().unwrap_or("finished");
+            format!("agent {}: {outcome}", end.agent_id.short())
+        }
         EventKind::BranchSummaryStart => "summarizing the branch".to_owned(),
         EventKind::Warning { message, hint } => {
             let hint = hint.as_ref().map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::params::{ImageParam, ModeParam, NonBlank, ScopeParam, SummaryParam};
 use crate::elicitation::ElicitationAction;
 use crate::event::{CompactionChoice, Decision, QueueKind};
-use crate::id::{CallId, ElicitationId, EntryId, JobId, QueueId};
+use crate::id::{CallId, ElicitationId, EntryId, JobId, QueueId, SessionId};
 use crate::message::ThinkingLevel;
 use crate::setting::SettingScope;
 
@@ -145,6 +145,14 @@ pub(super) enum RpcCommand {
         job_id: JobId,
     },
     MoveToBackground {},
+    GetAgents {},
+    SteerAgent {
+        agent_id: SessionId,
+        message: NonBlank,
+    },
+    AbortAgent {
+        agent_id: SessionId,
+    },
     Bash {
         command: NonBlank,
         #[serde(default)]

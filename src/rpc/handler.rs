@@ -202,6 +202,13 @@ impl Handler {
             RpcCommand::GetJobs {} => data(&json!({"jobs": agent.background_jobs().await?})),
             RpcCommand::StopJob { job_id } => no_data(agent.stop_background_job(job_id).await),
             RpcCommand::MoveToBackground {} => no_data(agent.move_to_background().await),
+            RpcCommand::GetAgents {} => self.agents().await,
+            RpcCommand::SteerAgent { agent_id, message } => {
+                no_data(agent.running_agent(agent_id).await?.steer(message.0).await)
+            }
+            RpcCommand::AbortAgent { agent_id } => {
+                no_data(agent.running_agent(agent_id).await?.interrupt().await)
+            }
             RpcCommand::Bash { command, exclude_from_context } => {
                 let context = if exclude_from_context { BashContext::Exclude } else { BashContext::Include };
                 data(&agent.execute_bash(command.0, context).await?)

@@ -66,7 +66,10 @@ fn print_answer_and_anthropic_request_are_exact() {
             "bash",
             "job",
             "web_fetch",
-            "update_plan"
+            "update_plan",
+            "list_agents",
+            "delegate_to_agent",
+            "spawn_agents"
         ]
     );
     let system = body["system"][0]["text"].as_str().unwrap().to_owned();

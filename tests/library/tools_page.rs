@@ -6,18 +6,23 @@ use std::fs;
 
 use serde_json::Value;
 use tempfile::TempDir;
+use tiller::agent::agents::{AgentRegistry, Delegation, DelegationLimits};
 use tiller::process::Runner;
 use tiller::tool::{GITHUB_API, GithubRepository, GithubToken, ToolEnvironment, Tools};
 use tiller::tool_spec::{Access, ToolSet, ToolSpec};
 use tiller::workspace::Workspace;
 
-/// All built-in tools.
+/// All built-in tools, with those for delegation.
 fn tools() -> Tools {
     let folder = TempDir::new().unwrap();
     fs::create_dir(folder.path().join(".git")).unwrap();
     let workspace = Workspace::new(folder.path()).unwrap();
     let github = GithubRepository::find("git@github.com:ada/conf", GITHUB_API, GithubToken::GhProgram);
-    Tools::built_in(ToolEnvironment { github, ..ToolEnvironment::new(workspace, Runner::none(), "/scratch") })
+    let tools = Tools::built_in(ToolEnvironment {
+        github,
+        ..ToolEnvironment::new(workspace, Runner::none(), "/scratch")
+    });
+    Delegation::new(AgentRegistry::default(), DelegationLimits::default()).add_tools(tools)
 }
 
 fn access(spec: &ToolSpec) -> String {

@@ -11,6 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::background_job::CommandJob;
+use crate::delegated_task::{DelegatedTask, DelegatedTaskEnd};
 use crate::elicitation::{ElicitationAction, ElicitationRequest};
 use crate::id::{CallId, ElicitationId, EntryId, QueueId, SessionId};
 use crate::message::{
@@ -199,6 +200,10 @@ pub enum EventKind {
     BackgroundJobStart(CommandJob),
     /// A background job has ended. The model is told with the next request, unless it asked for the end itself.
     BackgroundJobEnd(CommandJob),
+    /// An agent has started to work on a task for the session.
+    AgentTaskStart(DelegatedTask),
+    /// An agent no longer works on its task.
+    AgentTaskEnd(DelegatedTaskEnd),
     /// An event of an agent that works for the session, or for one of its agents. Pieces of answers and of output aren't
     /// passed on; requests for approval and questions come as the session's own.
     AgentEvent {

@@ -2,6 +2,7 @@
 //! matter. Types and pure functions: no files, clock, task or terminal.
 pub mod ansi;
 pub mod background_job;
+pub mod delegated_task;
 pub mod elicitation;
 pub mod event;
 pub mod front_matter;

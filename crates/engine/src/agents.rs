@@ -6,35 +6,40 @@
 
 mod activity;
 mod agent;
-mod basis;
+mod answer;
 mod built_in;
 mod child;
 mod definition;
 mod delegate_to_agent;
 mod delegation;
+mod delegator;
+mod earlier_tasks;
+mod limits;
 mod link;
 mod list_agents;
 mod middleware;
+mod parent;
 mod registry;
+mod report;
 mod spawn_agents;
 mod spec;
-mod task;
 
 use tiller_files::search_path::SearchPath;
 
 use crate::definition_files::{self, LoadedDefinitions};
 
 pub use activity::AgentActivity;
-pub use agent::{Agent, AgentAnswer, AgentFailure};
-pub use basis::{AgentEnd, AgentStart, RunningAgent};
-pub(crate) use basis::{DelegationBasis, END_TYPE, EndedTask, START_TYPE};
+pub use agent::Agent;
+pub use answer::{AgentAnswer, AgentFailure};
 pub use definition::AgentDefinition;
 pub use delegation::Delegation;
+pub use limits::DelegationLimits;
 pub use link::SessionLink;
 pub use middleware::{AgentFuture, AgentTask, Logger, Middleware, Next, OutputGuardrail, Recovery, Timeout};
+pub use parent::RunningAgent;
+pub(crate) use parent::{END_TYPE, EndedTask, ParentSession, START_TYPE};
 pub use registry::{AgentRegistry, AgentSummary};
 pub use spec::AgentSpec;
-pub use task::DelegationLimits;
 
 /// Loads the definitions of search paths in order of precedence, then the built-in ones. A file that is broken now keeps
 /// its version from `earlier`.

@@ -8,11 +8,11 @@ mod active_session;
 mod attached_resources;
 mod background_jobs;
 mod bash;
+mod child_agents;
+mod child_agents_state;
 mod clock;
 mod commands;
 mod compaction;
-mod delegation;
-mod delegation_state;
 mod effects;
 mod elicitation_state;
 mod elicitations;
@@ -65,8 +65,8 @@ use super::system_prompt::SystemPrompt;
 use super::turn::{Effect, Input, OpenEvents, Turn, TurnOptions};
 
 use active_session::{ActiveSession, RunFacts};
+use child_agents_state::ChildAgents;
 use clock::now;
-use delegation_state::DelegationState;
 use elicitation_state::Elicitations;
 use hook_state::Hooks;
 use job_event::JobEvent;
@@ -133,7 +133,7 @@ struct Driver {
     elicitations: Elicitations,
     summaries: SummaryState,
     spending: SpendingState,
-    delegation: DelegationState,
+    agents: ChildAgents,
     bus: EventBus,
 }
 
@@ -332,7 +332,7 @@ impl Driver {
             partial: None,
             hooks: Hooks::new(extensions),
             served,
-            delegation: DelegationState::default(),
+            agents: ChildAgents::default(),
             resource_prompts: PromptsWithResources::default(),
             elicitations: Elicitations::default(),
             bus: EventBus::new(events, reader),

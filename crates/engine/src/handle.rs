@@ -20,25 +20,21 @@ mod status;
 mod summarizing;
 mod tools;
 
-use std::sync::Arc;
-
-use tiller_core::event::{Decision, Event, QueueItem, QueueKind};
+use tiller_core::event::{Decision, QueueItem, QueueKind};
 use tiller_core::id::{CallId, QueueId};
-use tiller_core::tool_catalog::ToolCatalog;
 use tiller_session::Reader;
-use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::sync::broadcast;
 
 use super::approvals::Approver;
 use super::attachment::FileToAttach;
-use super::extension::EventForwarder;
 use super::queue::QueueEdit;
 use super::turn::QueueHandling;
 
+pub use command::{AgentSession, ForkedSession, SessionSwitched};
 pub(super) use command::{
     AttachCommand, BackgroundJobCommand, DelegationCommand, DriverCommand, OptionChange, OtherSessionOp,
-    PermissionCommand, Reply, SwitchTarget,
+    PermissionCommand, Reply, SwitchTarget, WeakSession,
 };
-pub use command::{ForkedSession, SessionSwitched};
 pub use error::AgentError;
 pub use events::{EventStream, Lagged};
 pub use model_change::{ChosenModel, CycleScope, LockedModel, ProviderChange};
@@ -54,46 +50,6 @@ pub(super) const COMMANDS: usize = 64;
 /// Number of events that a front end may lag behind before it has to take a snapshot: a few seconds of a fast
 /// stream.
 pub(super) const EVENTS: usize = 8_192;
-
-/// A handle to a session with an agent. Clones share the session; it closes when the last one is dropped.
-///
-/// [`SessionBuilder`](crate::SessionBuilder) starts a session with defaults.
-///
-/// # Examples
-/// A session with the demo, which needs no network. Other providers come from [`ProviderRegistry::with_keys`].
-///
-/// ```no_run
-/// use std::sync::Arc;
-///
-/// use tiller_engine::{PromptOptions, SessionBuilder};
-/// use tiller_provider::ProviderRegistry;
-/// use tiller_provider::demo::Demo;
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let mut providers = ProviderRegistry::default();
-/// providers.add(Arc::new(Demo), vec![Demo::facts()]);
-///
-/// let agent = SessionBuilder::new(providers).start(&std::env::temp_dir())?;
-/// agent.prompt("Hello", PromptOptions::default()).await?;
-/// agent.follow_up("Thank you").await?;
-/// agent.settled().await?;
-/// println!("{}", agent.last_answer_text().await?.unwrap_or_default());
-/// agent.close().await?;
-/// # Ok(())
-/// # }
-/// ```
-///
-/// [`ProviderRegistry::with_keys`]: tiller_provider::ProviderRegistry::with_keys
-#[derive(Clone)]
-pub struct AgentSession {
-    pub(super) commands: mpsc::Sender<DriverCommand>,
-    pub(super) events: broadcast::WeakSender<Arc<Event>>,
-    pub(super) reader: watch::Receiver<Reader>,
-    pub(super) notices: Arc<[String]>,
-    pub(super) tool_catalog: ToolCatalog,
-    pub(super) forwarder: Arc<EventForwarder>,
-}
 
 impl AgentSession {
     /// Sends a message to the agent: starts a run, or steers or follows up as set in `options`.
@@ -308,38 +264,4 @@ impl AgentSession {
         self.forwarder.end().await;
         closed
     }
-
-    async fn send<T>(&self, command: impl FnOnce(Reply<T>) -> DriverCommand) -> Result<T, AgentError> {
-        send(&self.commands, command).await
-    }
-
-    /// Returns a handle that doesn't keep the session open.
-    pub(crate) fn downgrade(&self) -> WeakSession {
-        WeakSession { commands: self.commands.downgrade() }
-    }
-}
-
-/// A handle that doesn't keep its session open.
-#[derive(Clone, Debug)]
-pub(crate) struct WeakSession {
-    commands: mpsc::WeakSender<DriverCommand>,
-}
-
-impl WeakSession {
-    pub(crate) async fn send<T>(
-        &self,
-        command: impl FnOnce(Reply<T>) -> DriverCommand,
-    ) -> Result<T, AgentError> {
-        let commands = self.commands.upgrade().ok_or(AgentError::Closed)?;
-        send(&commands, command).await
-    }
-}
-
-async fn send<T>(
-    commands: &mpsc::Sender<DriverCommand>,
-    command: impl FnOnce(Reply<T>) -> DriverCommand,
-) -> Result<T, AgentError> {
-    let (reply, answer) = oneshot::channel();
-    commands.send(command(reply)).await.map_err(|_| AgentError::Closed)?;
-    answer.await.map_err(|_| AgentError::Closed)?
 }

@@ -275,13 +275,8 @@ const TABLE: &[CommandSpec] = &[
     row(C::Tools, "tools", Optional("NAME"), "show the model's tools; NAME switches a tool on or off")
         .only(Tui),
     row(C::Mcp, "mcp", NoArgument, "show the MCP servers: state, tools, last lines of stderr"),
-    row(
-        C::Agents,
-        "agents",
-        NoArgument,
-        "show the agents at work and open one; show those that tasks can be delegated to",
-    )
-    .with_plain_usage(NoArgument, "list the agents at work, and those that tasks can be delegated to"),
+    row(C::Agents, "agents", NoArgument, "list running and available agents; Enter opens a running one")
+        .with_plain_usage(NoArgument, "list running and available agents"),
     row(C::Back, "back", NoArgument, "return from an agent to the session that delegates").only(Tui),
     row(C::Jobs, "jobs", NoArgument, "show or stop the background jobs")
         .with_plain_usage(Optional("stop ID"), "list the background jobs, or stop one"),

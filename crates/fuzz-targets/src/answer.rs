@@ -95,9 +95,9 @@ fn check_blocks(items: &[Item]) {
         let (block, kind) = match part {
             StreamEvent::Text { block, .. } => (*block, Kind::Text),
             StreamEvent::Thinking { block, .. } => (*block, Kind::Thinking),
+            // Every kind of block may be signed; a block that begins with its signature is thinking.
             StreamEvent::Signature { block, .. } => {
-                let is_call = blocks.get(*block).is_some_and(|(kind, _)| *kind == Kind::Call);
-                (*block, if is_call { Kind::Call } else { Kind::Thinking })
+                (*block, blocks.get(*block).map_or(Kind::Thinking, |(kind, _)| *kind))
             }
             StreamEvent::Call { block, id, name } => {
                 assert_eq!(*block, blocks.len(), "a call begins within a block: {items:?}");

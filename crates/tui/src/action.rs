@@ -120,7 +120,10 @@ pub(crate) enum ListAction {
     /// Removes a rule from its settings file.
     RemoveRule(Box<ConfiguredRule>),
     /// Opens the session of an agent that works for the session.
-    OpenAgent(SessionId),
+    OpenAgent {
+        id: SessionId,
+        name: String,
+    },
     /// Stops a background job of the agent.
     StopJob(JobId),
     /// Gives tools access to this folder, as typed.

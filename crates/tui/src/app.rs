@@ -154,7 +154,10 @@ impl App {
 
     /// Reports whether the app needs [`Msg::Tick`].
     pub(super) fn wants_ticks(&self) -> bool {
-        self.is_animated() || self.flash.text().is_some() || self.transcript.wants_ticks()
+        self.is_animated()
+            || self.flash.text().is_some()
+            || self.compositor.live_list().is_some()
+            || self.transcript.wants_ticks()
     }
 
     /// Shows a message at the bottom of the screen for a while.

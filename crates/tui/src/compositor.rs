@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use crossterm::event::KeyEvent;
 use tiller_core::event::CompactionChoice;
 use tiller_core::id::{CallId, ElicitationId};
+use tiller_core::unit::UnixMs;
 use tiller_render::Line;
 
 use crate::action::{Action, ListAction, SessionEdit};
@@ -37,6 +38,9 @@ use crate::picker::themes::theme_items;
 use crate::shown_since::ShownSince;
 use crate::tree::TreeView;
 
+/// Milliseconds after which the items of a live list are loaded again.
+const LIVE_LIST_MS: u64 = 1_000;
+
 /// The overlays, and what outlives them.
 #[derive(Debug, Default)]
 pub(crate) struct Compositor {
@@ -47,6 +51,8 @@ pub(crate) struct Compositor {
     /// Time when a click accepted a list's row.
     pub(crate) accepted_click: Option<ShownSince>,
     sessions: SessionLists,
+    /// Time of the last request for the items of a live list.
+    refreshed: UnixMs,
 }
 
 /// State of the session lists that outlives them.
@@ -114,6 +120,21 @@ impl Compositor {
             tree.refresh(cx);
         }
         self.refresh_session_lists(cx);
+        self.refresh_live_list(cx);
+    }
+
+    /// The list on top, if its items change by themselves.
+    pub(crate) fn live_list(&self) -> Option<ListKind> {
+        let Some(Overlay::Picker(picker)) = self.overlays.last() else { return None };
+        picker.kind().filter(|kind| kind.is_live())
+    }
+
+    fn refresh_live_list(&mut self, cx: &mut Context<'_>) {
+        let Some(kind) = self.live_list() else { return };
+        if cx.now.since_ms(self.refreshed) >= LIVE_LIST_MS {
+            self.refreshed = cx.now;
+            cx.push(Action::List(ListAction::LoadItems(kind)));
+        }
     }
 
     /// Closes the form for the rules of a call that no longer waits.
@@ -143,6 +164,7 @@ impl Compositor {
                 Overlay::picker(Picker::with_items(source, source.facts().title.to_owned(), items, selected))
             }
             Opening::List { kind, filter } => {
+                self.refreshed = cx.now;
                 cx.push(Action::List(ListAction::LoadItems(kind)));
                 Overlay::picker(Picker::waiting(list_source(kind)).with_filter(&filter))
             }

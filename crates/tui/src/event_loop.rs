@@ -5,6 +5,7 @@
 //! frame is awaited, the agent's events accumulate and are applied together before it is drawn: a fast stream
 //! wakes the loop twice per frame, not once per event.
 
+mod connection;
 mod event;
 mod shutdown;
 mod suspend;
@@ -16,7 +17,7 @@ use std::time::Duration;
 
 use crossterm::event::Event as TerminalEvent;
 use jiff::tz::TimeZone;
-use tiller_engine::{AgentSession, EventStream, Lagged};
+use tiller_engine::{EventStream, Lagged};
 use tiller_files::{CONFIG_LIMIT, read_text};
 use tiller_render::HighlightCache;
 use tokio::sync::mpsc;
@@ -40,7 +41,8 @@ use crate::frame_pacer::{Dirty, FramePacer};
 use crate::history::HistoryReader;
 use crate::input::TermEvent;
 use crate::keymap::Keymap;
-use crate::message::{Msg, OpenedAgent, TaskResult};
+use crate::keymap::table::KeyCommand;
+use crate::message::{Msg, TaskResult};
 use crate::opened_session::OpenedSession;
 use crate::options::TuiOptions;
 use crate::terminal::Screen;
@@ -82,7 +84,7 @@ struct FrameTiming {
     pacer: FramePacer,
 }
 
-/// The connection to the agent.
+/// The connection to a session.
 struct AgentConnection {
     events: EventStream,
     results: mpsc::Receiver<TaskResult>,
@@ -193,36 +195,6 @@ impl EventLoop {
         self.app.dirty = Dirty::ByUser;
     }
 
-    /// Shows the session of an agent. The session above goes on; its events are read again on the return.
-    fn open_agent(&mut self, OpenedAgent(agent): OpenedAgent) {
-        let connection = self.connection_to(agent, Vec::new());
-        self.above.extend(self.connection.replace(connection));
-    }
-
-    /// Returns to the session above the shown one; false if there is none.
-    fn leave_agent(&mut self) -> bool {
-        let Some(mut above) = self.above.pop() else { return false };
-        // The reload has what happened meanwhile.
-        while above.events.try_next().is_some() {}
-        above.executor.queue(Action::Reload);
-        self.app.model.info.gap.open();
-        self.connection = Some(above);
-        self.app.dirty = Dirty::ByUser;
-        true
-    }
-
-    /// Connects to a session, whose state is loaded.
-    fn connection_to(&mut self, agent: AgentSession, notices: Vec<String>) -> AgentConnection {
-        // Subscribe before the reload takes its snapshot, so that no event falls between the two.
-        let events = agent.subscribe();
-        let highlights = self.app.ui.highlight_cache().cloned().unwrap_or_default();
-        let (executor, results) = Executor::start(agent, self.options.clone(), highlights);
-        executor.queue(Action::Reload);
-        self.app.model.info.gap.open();
-        self.app.dirty = Dirty::ByUser;
-        AgentConnection { events, results, executor, notices }
-    }
-
     async fn run_loop(&mut self) -> ExitReason {
         loop {
             if self.suspend.is_some()
@@ -253,7 +225,7 @@ impl EventLoop {
             }
             LoopEvent::SaveDraft => self.draft.save(&self.app.ui.cwd, self.app.composer.unsent_text()),
             LoopEvent::Frame => return self.frame(),
-            LoopEvent::TaskResult(Some(TaskResult::AgentOpened(agent))) => self.open_agent(agent),
+            LoopEvent::TaskResult(Some(TaskResult::AgentOpened(agent))) => self.open_agent(*agent),
             LoopEvent::TaskResult(Some(result)) => return self.apply_result(result),
             LoopEvent::History(prompts) => return self.apply_result(TaskResult::History(prompts)),
             LoopEvent::Agent(Some(Ok(event))) => return self.apply(Msg::Agent(event)),
@@ -421,6 +393,11 @@ impl EventLoop {
                 if !self.leave_agent() {
                     self.app.flash("This is not the session of an agent.".to_owned());
                 }
+            }
+            // Its session belongs to the delegated task.
+            Action::Navigate(_) if !self.above.is_empty() => {
+                let key = self.app.ui.keymap.key_of(KeyCommand::Agents);
+                self.app.flash(format!("An agent's session can't be left this way: {key} returns."));
             }
             Action::Terminal(TerminalAction::Copy(copied)) => self.copy(copied),
             Action::Terminal(TerminalAction::Suspend) => self.suspend = Some(SuspendReason::Stop),

@@ -97,6 +97,9 @@ fn span(fact: &FooterItem) -> Span {
     Span::new(fact.text.clone(), fact.role)
 }
 
+/// Maximum columns of an agent's name.
+const AGENT_NAME: usize = 20;
+
 fn left(view: &ViewContext<'_>, space: &FooterSpace) -> Vec<FooterItem> {
     let mut facts = Vec::new();
     let mut add = |text: String, role| facts.push(FooterItem { text, role, rank: MODEL });
@@ -106,6 +109,11 @@ fn left(view: &ViewContext<'_>, space: &FooterSpace) -> Vec<FooterItem> {
         let branch =
             branch.map(|branch| format!(" ({})", truncate_to(branch, space.branch))).unwrap_or_default();
         add(format!("{folder}{branch}"), Role::Muted);
+    }
+    if let Some(agent) = view.ui.agents.last() {
+        let key = view.key_of(KeyCommand::Agents);
+        add(format!("agent {} ({key} returns)", truncate_to(&one_line(agent), AGENT_NAME)), Role::Accent);
+        return facts;
     }
     // An unnamed fork looks like its parent: its id distinguishes it.
     let fork = view.model.info.fork_id.as_ref().map(|id| format!("fork {}", id.short()));
@@ -140,6 +148,11 @@ fn right(view: &ViewContext<'_>, hint: FooterHint) -> Vec<FooterItem> {
         0 => {}
         1 => add("1 job".to_owned(), Role::Text, APPROVAL),
         jobs => add(format!("{jobs} jobs"), Role::Text, APPROVAL),
+    }
+    match view.model.activity.agents {
+        0 => {}
+        1 => add("1 agent".to_owned(), Role::Text, APPROVAL),
+        agents => add(format!("{agents} agents"), Role::Text, APPROVAL),
     }
     if let Some(model) = &facts.model {
         let thinking = match facts.thinking {

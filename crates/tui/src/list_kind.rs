@@ -22,3 +22,10 @@ pub(crate) enum ListKind {
     /// Logs of other programs.
     ForeignLogs,
 }
+
+impl ListKind {
+    /// Reports whether the items change by themselves while the list is open.
+    pub(crate) const fn is_live(self) -> bool {
+        matches!(self, Self::Agents | Self::Jobs)
+    }
+}

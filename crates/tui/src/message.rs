@@ -63,11 +63,14 @@ pub(crate) enum TaskOrigin {
 }
 
 /// The session of an agent that works for the shown one.
-pub(crate) struct OpenedAgent(pub(crate) AgentSession);
+pub(crate) struct OpenedAgent {
+    pub(crate) name: String,
+    pub(crate) session: AgentSession,
+}
 
 impl std::fmt::Debug for OpenedAgent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.0.reader().id())
+        write!(f, "{} {}", self.name, self.session.reader().id())
     }
 }
 
@@ -138,7 +141,7 @@ pub(crate) enum TaskResult {
     /// The resources of servers.
     Resources(Vec<ServedResource>),
     /// The session of an agent, to be shown.
-    AgentOpened(OpenedAgent),
+    AgentOpened(Box<OpenedAgent>),
     /// Data for the welcome screen.
     Welcome(Welcome),
     Note(String),

@@ -93,6 +93,10 @@ impl ScreenKeys {
             KeyCommand::NextApproval => {
                 cx.push(Action::List(ListAction::SetApproval(cx.model.next_approval())));
             }
+            KeyCommand::Agents if cx.ui.agents.is_empty() => {
+                cx.push(Effect::Open(Opening::list(ListKind::Agents)));
+            }
+            KeyCommand::Agents => cx.push(Action::Terminal(TerminalAction::LeaveAgent)),
             KeyCommand::FoldPlan => cx.push(Effect::FoldPlan),
             KeyCommand::Suspend => cx.push(Action::Terminal(TerminalAction::Suspend)),
             KeyCommand::Help if at_rest => {

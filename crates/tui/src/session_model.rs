@@ -231,6 +231,8 @@ pub(crate) struct SessionActivity {
     pub(crate) bash_since: Option<UnixMs>,
     /// Number of running background jobs.
     pub(crate) background_jobs: usize,
+    /// Number of agents that work for the session.
+    pub(crate) agents: usize,
     pub(crate) summary: Option<Summarizing>,
     /// Running jobs and their start times.
     pub(crate) jobs: Vec<(Job, UnixMs)>,

@@ -26,6 +26,9 @@ pub(crate) struct UiContext {
     pub(crate) zone: TimeZone,
     pub(crate) theme: ThemeState,
     pub(crate) banner: Vec<String>,
+    /// Names of the agents whose sessions were opened one from another; the last one is shown. Empty in the user's
+    /// session.
+    pub(crate) agents: Vec<String>,
     /// Sources of the providers' API keys.
     pub(crate) provider_keys: Vec<ProviderKey>,
     pub(crate) keymap: Arc<Keymap>,
@@ -46,6 +49,7 @@ impl UiContext {
             zone,
             theme: ThemeState::new(themes),
             banner: Vec::new(),
+            agents: Vec::new(),
             provider_keys: Vec::new(),
             keymap: Arc::default(),
             render_options: RenderOptions::default(),

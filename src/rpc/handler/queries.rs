@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{Handler, HandlerError, HandlerResult, blocking, data};
+use crate::agent::agents::AgentSummary;
 use crate::id::EntryId;
 use crate::message::ModelRef;
 use crate::provider::catalog;
@@ -33,6 +34,13 @@ impl Handler {
         let models: Vec<ModelView> =
             models.iter().map(|model| ModelView::new(&model.facts, model.provider.api())).collect();
         data(&json!({"models": models}))
+    }
+
+    pub(super) async fn agents(&self) -> HandlerResult {
+        let agents = self.agent.running_agents().await?;
+        let definitions: Vec<AgentSummary> =
+            self.agent.agent_definitions().await?.iter().map(AgentSummary::from).collect();
+        data(&json!({"agents": agents, "definitions": definitions}))
     }
 
     pub(super) async fn state(&self) -> HandlerResult {

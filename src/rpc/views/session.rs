@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::ModelView;
 use crate::agent::AnnouncedRetry;
+use crate::agent::agents::RunningAgent;
 use crate::agent::{
     BashContext, BudgetStatus, ContextUse, InFlight, RunningBash, RunningCall, SessionState, SessionStats,
     Snapshot, Status, Summarizing, SummaryOf,
@@ -121,6 +122,8 @@ pub(in crate::rpc) struct SnapshotView<'a> {
     bash: Option<RunningBashView<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     background_jobs: &'a [CommandJob],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    agents: &'a [RunningAgent],
     summary: Option<SummarizingView<'a>>,
     retry: Option<RetryView<'a>>,
     seq: u64,
@@ -131,7 +134,7 @@ impl<'a> From<&'a Snapshot> for SnapshotView<'a> {
     fn from(snapshot: &'a Snapshot) -> Self {
         let InFlight { running_since, retry, partial, calls, queue, approvals, bash, .. } =
             &snapshot.in_progress;
-        let InFlight { summary, background_jobs, elicitations, .. } = &snapshot.in_progress;
+        let InFlight { summary, background_jobs, agents, elicitations, .. } = &snapshot.in_progress;
         Self {
             running_since: *running_since,
             partial,
@@ -141,6 +144,7 @@ impl<'a> From<&'a Snapshot> for SnapshotView<'a> {
             elicitations,
             bash: bash.as_ref().map(RunningBashView::from),
             background_jobs,
+            agents,
             summary: summary.as_ref().map(SummarizingView::from),
             retry: retry.as_ref().map(RetryView::from),
             seq: snapshot.seq,

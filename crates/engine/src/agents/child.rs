@@ -8,9 +8,10 @@ use tiller_provider::Model;
 use tiller_tools::policy::ApprovalMode;
 use tiller_tools::tool::Tools;
 
-use super::agent::{Agent, AgentFailure};
-use super::basis::DelegationBasis;
+use super::agent::Agent;
+use super::answer::AgentFailure;
 use super::link::SessionLink;
+use super::parent::ParentSession;
 use super::spec::AgentSpec;
 use crate::driver::{FirstModel, ModelChoice, SessionParts};
 use crate::embed::EmbedError;
@@ -37,7 +38,7 @@ pub(super) struct Child {
     pub notices: Vec<String>,
 }
 
-impl DelegationBasis {
+impl ParentSession {
     /// Starts the session of an agent: a new one, or the one whose log is at `resumed`.
     pub(super) fn start(
         self,

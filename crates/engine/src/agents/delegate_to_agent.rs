@@ -5,7 +5,7 @@ use serde::Deserialize;
 use tiller_core::tool_spec::{Access, ShownArgument, ToolSet, ToolTraits};
 use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
 
-use super::task::{Delegator, Task};
+use super::delegator::{Delegator, Task};
 
 pub(super) struct DelegateToAgent(pub Delegator);
 
@@ -47,7 +47,9 @@ impl TypedTool for DelegateToAgent {
             let (delegator, name) = (self.0.clone(), task.agent.clone());
             tokio::spawn(async move {
                 let report = delegator.run(task, call, |_| {}).await;
-                delegator.tell(format!("A task in the background has ended.\n\n{}", report.text())).await;
+                delegator
+                    .notify_model(format!("A task in the background has ended.\n\n{}", report.text()))
+                    .await;
             });
             return ToolOutput::text(format!("{name} works in the background; you will be told the end."));
         }

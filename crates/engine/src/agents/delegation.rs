@@ -5,11 +5,12 @@ use std::sync::Arc;
 use tiller_tools::tool::{Tool, ToolSource, Tools, TypedToolAdapter};
 
 use super::delegate_to_agent::DelegateToAgent;
+use super::delegator::Delegator;
+use super::limits::DelegationLimits;
 use super::link::SessionLink;
 use super::list_agents::ListAgents;
 use super::registry::AgentRegistry;
 use super::spawn_agents::SpawnAgents;
-use super::task::{DelegationLimits, Delegator};
 use crate::embed::SessionBuilder;
 
 /// The ability of a session to delegate tasks to agents: those of a registry, and those of its

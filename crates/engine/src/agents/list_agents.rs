@@ -6,7 +6,8 @@ use serde_json::json;
 use tiller_core::tool_spec::{Access, ToolSet, ToolTraits};
 use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
 
-use super::task::{Delegator, EarlierTask};
+use super::delegator::Delegator;
+use super::earlier_tasks::EarlierTask;
 
 pub(super) struct ListAgents(pub Delegator);
 

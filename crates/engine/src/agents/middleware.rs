@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 
-use super::agent::{Agent, AgentAnswer, AgentFailure};
+use super::answer::{AgentAnswer, AgentFailure, run_prompt};
+use crate::handle::AgentSession;
 
 /// A pending task.
 pub type AgentFuture<'a> = Pin<Box<dyn Future<Output = Result<AgentAnswer, AgentFailure>> + Send + 'a>>;
@@ -41,8 +42,10 @@ pub trait Middleware: Send + Sync {
 /// A task of an agent.
 #[derive(Clone, Copy)]
 pub struct AgentTask<'a> {
-    /// The agent.
-    pub agent: &'a Agent,
+    /// The agent's name.
+    pub name: &'a str,
+    /// Its session.
+    pub session: &'a AgentSession,
     /// The prompt.
     pub prompt: &'a str,
 }
@@ -63,7 +66,7 @@ impl<'a> Next<'a> {
     pub fn run(self, task: AgentTask<'a>) -> AgentFuture<'a> {
         match self.rest {
             [first, rest @ ..] => first.handle(task, Self { rest }),
-            [] => Box::pin(task.agent.run(task.prompt)),
+            [] => Box::pin(run_prompt(task.session, task.prompt)),
         }
     }
 }
@@ -79,7 +82,7 @@ impl Middleware for Timeout {
                 return outcome;
             }
             // The session may be closed already.
-            let _ = task.agent.session().abort().await;
+            let _ = task.session.abort().await;
             Err(AgentFailure::TimedOut(self.0))
         })
     }
@@ -109,7 +112,7 @@ pub struct Logger;
 impl Middleware for Logger {
     fn handle<'a>(&'a self, task: AgentTask<'a>, next: Next<'a>) -> AgentFuture<'a> {
         Box::pin(async move {
-            let (agent, start) = (task.agent.name(), Instant::now());
+            let (agent, start) = (task.name, Instant::now());
             tracing::info!(agent, "agent starts a task");
             let outcome = next.run(task).await;
             let ms = start.elapsed().as_millis();
@@ -155,8 +158,7 @@ impl Middleware for OutputGuardrail {
                 tries += 1;
                 let prompt = format!("Your answer was rejected: {reason}\nAnswer again.");
                 // The inner middleware sees only the first try: the second prompt must live as long as the task.
-                let again = task.agent.run(&prompt).await?;
-                answer.add(again);
+                answer.add(run_prompt(task.session, &prompt).await?);
             }
         })
     }

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::Serialize;
 
+use super::definition::AgentDefinition;
 use super::spec::AgentSpec;
 
 /// Agents by name. Clones share them; agents can be registered at any time, from any thread.
@@ -27,6 +28,12 @@ pub struct AgentSummary {
     pub name: String,
     /// When to use it.
     pub description: String,
+}
+
+impl From<&AgentDefinition> for AgentSummary {
+    fn from(definition: &AgentDefinition) -> Self {
+        Self { name: definition.name.clone(), description: definition.description.clone() }
+    }
 }
 
 impl AgentRegistry {

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use tiller_core::tool_spec::{Access, ToolSet, ToolTraits};
 use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
 
-use super::task::{Delegator, Task, TaskReport};
+use super::delegator::{Delegator, Task};
+use super::report::TaskReport;
 
 /// Most tasks of one call.
 const MAX_TASKS: usize = 100;

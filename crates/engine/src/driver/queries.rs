@@ -28,15 +28,16 @@ impl Driver {
             partial: self.partial.as_ref().map(|_| self.partial_answer()),
             calls: self.jobs.calls().cloned().collect(),
             queue: self.turn.queue().select(|_| true),
-            approvals: self.approvals.pending().iter().chain(self.delegation.approvals()).cloned().collect(),
+            approvals: self.approvals.pending().iter().chain(self.agents.approvals()).cloned().collect(),
             elicitations: self
                 .elicitations
                 .requests()
                 .into_iter()
-                .chain(self.delegation.questions().cloned())
+                .chain(self.agents.questions().cloned())
                 .collect(),
             bash: self.jobs.bash_running().cloned(),
             background_jobs: self.background_jobs().list(),
+            agents: self.agents.statuses(),
             summary: self.summaries.machine.status(now()),
         };
         Snapshot { seq: self.bus.seq, state: self.state(), in_progress: live }

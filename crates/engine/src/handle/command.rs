@@ -1,35 +1,120 @@
-//! Commands from the handle to the driver.
+//! The handle of a session, and the commands that it sends to the driver.
+//!
+//! They are in one file because each mentions the other: an agent's session is handed to the session that delegates.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use tiller_core::setting::{DeliveryMode, SteeringPoint, Switch};
 
 use tiller_core::background_job::CommandJob;
+use tiller_core::delegated_task::DelegatedTask;
 use tiller_core::elicitation::ElicitationAnswer;
-use tiller_core::event::{CompactionChoice, CompactionResult, Decision, QueueItem, QueueKind, SessionChange};
+use tiller_core::event::{
+    CompactionChoice, CompactionResult, Decision, Event, QueueItem, QueueKind, SessionChange,
+};
 use tiller_core::id::{CallId, ElicitationId, EntryId, JobId, QueueId, SessionId};
 use tiller_core::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
 use tiller_core::setting::SettingScope;
+use tiller_core::tool_catalog::ToolCatalog;
 use tiller_provider::{CycleDirection, Model, ScopedModel};
-use tiller_session::{Catalog, SessionList, SessionScope, Visibility};
+use tiller_session::{Catalog, Reader, SessionList, SessionScope, Visibility};
 use tiller_tools::policy::{ApprovalMode, ConfiguredRules, PermissionRule};
 use tiller_tools::tool::{ServedResource, ToolServerStatus};
-use tokio::sync::oneshot;
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
-use super::AgentSession;
 use super::error::AgentError;
 use super::model_change::{ChosenModel, LockedModel, ProviderChange};
 use super::offered_tool::OfferedTool;
 use super::prompt::{BashContext, PromptOptions};
 use super::session_status::{SessionStats, Settled, Status};
 use super::snapshot::Snapshot;
-use crate::agents::{AgentDefinition, AgentStart, DelegationBasis, EndedTask, RunningAgent};
+use crate::agents::{AgentDefinition, EndedTask, ParentSession, RunningAgent};
 use crate::approvals::Approver;
 use crate::attachment::FileToAttach;
 use crate::context_breakdown::ContextBreakdown;
+use crate::extension::EventForwarder;
 use crate::queue::QueueEdit;
 use crate::resources::{AgentCommand, Inventory, ReloadRequest};
 use crate::turn::QueueHandling;
+
+/// A handle to a session with an agent. Clones share the session; it closes when the last one is dropped.
+///
+/// [`SessionBuilder`](crate::SessionBuilder) starts a session with defaults.
+///
+/// # Examples
+/// A session with the demo, which needs no network. Other providers come from [`ProviderRegistry::with_keys`].
+///
+/// ```no_run
+/// use std::sync::Arc;
+///
+/// use tiller_engine::{PromptOptions, SessionBuilder};
+/// use tiller_provider::ProviderRegistry;
+/// use tiller_provider::demo::Demo;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut providers = ProviderRegistry::default();
+/// providers.add(Arc::new(Demo), vec![Demo::facts()]);
+///
+/// let agent = SessionBuilder::new(providers).start(&std::env::temp_dir())?;
+/// agent.prompt("Hello", PromptOptions::default()).await?;
+/// agent.follow_up("Thank you").await?;
+/// agent.settled().await?;
+/// println!("{}", agent.last_answer_text().await?.unwrap_or_default());
+/// agent.close().await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// [`ProviderRegistry::with_keys`]: tiller_provider::ProviderRegistry::with_keys
+#[derive(Clone)]
+pub struct AgentSession {
+    pub(crate) commands: mpsc::Sender<DriverCommand>,
+    pub(crate) events: broadcast::WeakSender<Arc<Event>>,
+    pub(crate) reader: watch::Receiver<Reader>,
+    pub(crate) notices: Arc<[String]>,
+    pub(crate) tool_catalog: ToolCatalog,
+    pub(crate) forwarder: Arc<EventForwarder>,
+}
+
+impl AgentSession {
+    pub(super) async fn send<T>(
+        &self,
+        command: impl FnOnce(Reply<T>) -> DriverCommand,
+    ) -> Result<T, AgentError> {
+        send(&self.commands, command).await
+    }
+
+    /// Returns a handle that doesn't keep the session open.
+    pub(crate) fn downgrade(&self) -> WeakSession {
+        WeakSession { commands: self.commands.downgrade() }
+    }
+}
+
+/// A handle that doesn't keep its session open.
+#[derive(Clone, Debug)]
+pub(crate) struct WeakSession {
+    commands: mpsc::WeakSender<DriverCommand>,
+}
+
+impl WeakSession {
+    pub(crate) async fn send<T>(
+        &self,
+        command: impl FnOnce(Reply<T>) -> DriverCommand,
+    ) -> Result<T, AgentError> {
+        let commands = self.commands.upgrade().ok_or(AgentError::Closed)?;
+        send(&commands, command).await
+    }
+}
+
+async fn send<T>(
+    commands: &mpsc::Sender<DriverCommand>,
+    command: impl FnOnce(Reply<T>) -> DriverCommand,
+) -> Result<T, AgentError> {
+    let (reply, answer) = oneshot::channel();
+    commands.send(command(reply)).await.map_err(|_| AgentError::Closed)?;
+    answer.await.map_err(|_| AgentError::Closed)?
+}
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, AgentError>>;
 
@@ -111,10 +196,10 @@ pub(crate) enum PermissionCommand {
 
 /// Commands about agents that work for the session.
 pub(crate) enum DelegationCommand {
-    Basis { reply: Reply<Box<DelegationBasis>> },
-    Started { start: AgentStart, session: AgentSession, reply: Reply<()> },
+    Parent { reply: Reply<Box<ParentSession>> },
+    Started { start: DelegatedTask, session: AgentSession, reply: Reply<()> },
     Ended { task: EndedTask, reply: Reply<()> },
-    Tell { note: String, reply: Reply<()> },
+    Notify { note: String, reply: Reply<()> },
     List { reply: Reply<Vec<RunningAgent>> },
     Definitions { reply: Reply<Vec<AgentDefinition>> },
     Find { id: SessionId, reply: Reply<AgentSession> },

@@ -16,6 +16,7 @@ use tiller_tools::tool::glance;
 
 use super::prompt::BashContext;
 use super::summarizing::Summarizing;
+use crate::agents::RunningAgent;
 use crate::turn::AnnouncedRetry;
 
 /// A snapshot of a session.
@@ -86,6 +87,8 @@ pub struct InFlight {
     pub bash: Option<RunningBash>,
     /// The background jobs, with those that have ended.
     pub background_jobs: Vec<CommandJob>,
+    /// The agents that work for the session.
+    pub agents: Vec<RunningAgent>,
     /// The summary in progress, or the failed one.
     pub summary: Option<Summarizing>,
 }

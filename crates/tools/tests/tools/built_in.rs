@@ -143,7 +143,7 @@ fn restrict_unknown_tool_lists_the_available() {
     let error = some.restrict(&["read_file".into()]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "unknown tool `read_file`; available tools: bash, grep; sets of tools: files, bash, git, github, web, plan, mcp"
+        "unknown tool `read_file`; available tools: bash, grep; sets of tools: files, bash, git, github, web, plan, agents, mcp"
     );
 }
 

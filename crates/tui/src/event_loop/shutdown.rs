@@ -72,7 +72,8 @@ impl EventLoop {
         // An error means that it is closed already.
         let _ = agent.close().await;
         if reason != ExitReason::HungUp {
-            let mut lines = last_exchange(&self.app);
+            // The screen may show an agent.
+            let mut lines = if self.above.is_empty() { last_exchange(&self.app) } else { Vec::new() };
             lines.extend(resume_hint(&reader));
             // Standard output may be closed.
             let _ = writeln!(SanitizingWriter::new(std::io::stdout()), "{}", lines.join("\n"));

@@ -161,7 +161,7 @@ impl ExecutorWorker {
             ListAction::Revoke(permission) => self.revoke(permission).await,
             ListAction::SaveRules { call, scope, rules } => self.save_rules(call, scope, rules).await,
             ListAction::RemoveRule(rule) => self.remove_rule(*rule).await,
-            ListAction::OpenAgent(id) => self.open_agent(id).await,
+            ListAction::OpenAgent { id, name } => self.open_agent(id, name).await,
             ListAction::StopJob(id) => self.stop_job(id).await,
             ListAction::AddFolder(typed) => self.add_folder(typed).await,
             ListAction::ToggleTool(name) => self.toggle_tool(name).await,
@@ -311,9 +311,9 @@ impl ExecutorWorker {
     }
 
     /// Opens an agent that may have ended since the list was made.
-    async fn open_agent(&self, id: SessionId) -> Result<Vec<TaskResult>, AgentError> {
+    async fn open_agent(&self, id: SessionId, name: String) -> Result<Vec<TaskResult>, AgentError> {
         match self.agent.running_agent(id).await {
-            Ok(session) => Ok(vec![TaskResult::AgentOpened(OpenedAgent(session))]),
+            Ok(session) => Ok(vec![TaskResult::AgentOpened(Box::new(OpenedAgent { name, session }))]),
             Err(AgentError::NotFound(_)) => Ok(vec![TaskResult::Note("The agent has ended.".to_owned())]),
             Err(error) => Err(error),
         }

@@ -30,7 +30,9 @@ impl ListSource for AgentList {
 
     fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
         match choice {
-            PickerChoice::Agent(id) => ListResponse::close(Action::List(ListAction::OpenAgent(id))),
+            PickerChoice::Agent { id, name } => {
+                ListResponse::close(Action::List(ListAction::OpenAgent { id, name }))
+            }
             _ => ListResponse::none(),
         }
     }
@@ -51,7 +53,8 @@ fn running_item(agent: &RunningAgent, now: UnixMs) -> PickerItem {
         Line::default(),
     ];
     detail.extend(start.task.lines().map(|line| Line::new(one_line(line), Role::Text)));
-    PickerItem::new(one_line(&name), PickerChoice::Agent(start.agent_id.clone()))
+    let choice = PickerChoice::Agent { id: start.agent_id.clone(), name: start.name.clone() };
+    PickerItem::new(one_line(&name), choice)
         .with_note(one_line(&activity.state(*since, now)))
         .with_detail(detail)
 }

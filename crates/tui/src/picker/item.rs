@@ -141,7 +141,7 @@ pub(crate) enum PickerChoice {
     /// Saves rules to these settings.
     RuleFile(SettingScope),
     /// Opens the session of this agent.
-    Agent(SessionId),
+    Agent { id: SessionId, name: String },
     /// Stops this background job of the agent.
     Job(JobId),
     /// Switches this tool on or off.

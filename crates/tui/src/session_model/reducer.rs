@@ -22,8 +22,8 @@ impl SessionModel {
                 activity.last_run_failed = false;
                 activity.retry = None;
             }
-            // Agents are shown in the call that delegates.
-            EventKind::AgentEvent { .. } => {}
+            EventKind::AgentTaskStart(_) => activity.agents += 1,
+            EventKind::AgentTaskEnd(_) => activity.agents = activity.agents.saturating_sub(1),
             EventKind::AgentEnd { will_retry: false, outcome, .. } => {
                 activity.last_run_failed = *outcome == RunOutcome::Failed;
             }
@@ -106,6 +106,7 @@ impl SessionModel {
             | EventKind::CommandsChanged
             | EventKind::Notice { .. }
             | EventKind::Warning { .. }
+            | EventKind::AgentEvent { .. }
             | EventKind::Trace { .. } => {}
         }
     }
@@ -131,6 +132,7 @@ impl SessionModel {
             calls: live.calls.iter().map(CallInProgress::from).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),
             background_jobs: live.background_jobs.iter().filter(|job| job.status.is_running()).count(),
+            agents: live.agents.len(),
             summary: live.summary.clone(),
             jobs: std::mem::take(&mut self.activity.jobs),
             queue: live.queue.clone(),

@@ -23,8 +23,6 @@ impl TranscriptPane {
     #[allow(clippy::too_many_lines, reason = "one arm an event")]
     pub(crate) fn apply(&mut self, event: &AgentEvent<'_>) {
         match event.kind {
-            // Agents are shown in the call that delegates.
-            EventKind::AgentEvent { .. } => {}
             EventKind::AgentEnd { will_retry: false, outcome: RunOutcome::MaxTurns, .. } => {
                 let hint = Some("type \"go on\" to continue, or raise max_turns".to_owned());
                 self.notice(NoticeLevel::Warning, "stopped: turn limit reached", hint);
@@ -88,6 +86,9 @@ impl TranscriptPane {
             | EventKind::SessionInfoChanged { .. }
             | EventKind::BackgroundJobStart(_)
             | EventKind::BackgroundJobEnd(_)
+            | EventKind::AgentTaskStart(_)
+            | EventKind::AgentTaskEnd(_)
+            | EventKind::AgentEvent { .. }
             | EventKind::AutoRetryStart { .. }
             | EventKind::AutoRetryEnd { .. }
             | EventKind::CompactionStart { .. }

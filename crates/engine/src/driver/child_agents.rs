@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use tiller_core::background_job::JOB_NOTE_TYPE;
+use tiller_core::delegated_task::DelegatedTask;
 use tiller_core::elicitation::{ElicitationAction, ElicitationAnswer};
 use tiller_core::event::{Decision, Event, EventKind};
 use tiller_core::id::{CallId, ElicitationId, SessionId};
@@ -12,22 +13,20 @@ use tiller_core::unit::Usd;
 use tiller_session::EntryBody;
 
 use super::Driver;
+use super::child_agents_state::RunningChild;
 use super::clock::now;
 use super::commands::send_reply;
-use super::delegation_state::RunningChild;
 use super::job_event::JobEvent;
-use crate::agents::{
-    AgentActivity, AgentStart, DelegationBasis, END_TYPE, EndedTask, RunningAgent, START_TYPE,
-};
+use crate::agents::{AgentActivity, END_TYPE, EndedTask, ParentSession, RunningAgent, START_TYPE};
 use crate::approvals::Approver;
 use crate::handle::{AgentError, AgentSession, DelegationCommand, Reply};
 
 impl Driver {
     pub(super) fn delegation_command(&mut self, command: DelegationCommand) {
         match command {
-            DelegationCommand::Basis { reply } => {
-                let basis = Box::new(self.delegation_basis());
-                send_reply(reply, Ok(basis));
+            DelegationCommand::Parent { reply } => {
+                let parent = Box::new(self.parent_session());
+                send_reply(reply, Ok(parent));
             }
             DelegationCommand::Started { start, session, reply } => {
                 let result = self.agent_started(start, session);
@@ -37,31 +36,30 @@ impl Driver {
                 self.agent_ended(task);
                 send_reply(reply, Ok(()));
             }
-            DelegationCommand::Tell { note, reply } => {
-                self.delegation.notes.push(note);
+            DelegationCommand::Notify { note, reply } => {
+                self.agents.notes.push(note);
                 send_reply(reply, Ok(()));
             }
             DelegationCommand::List { reply } => {
-                let agents = self.delegation.children.iter().map(|child| child.status.clone()).collect();
-                send_reply(reply, Ok(agents));
+                send_reply(reply, Ok(self.agents.statuses()));
             }
             DelegationCommand::Definitions { reply } => {
                 send_reply(reply, Ok(self.resources.resources.agents().to_vec()));
             }
             DelegationCommand::Find { id, reply } => {
-                let session = self.delegation.child(&id).map(|child| child.session.clone());
+                let session = self.agents.child(&id).map(|child| child.session.clone());
                 send_reply(reply, session.ok_or(AgentError::NotFound("running agent with that id")));
             }
         }
     }
 
-    fn delegation_basis(&self) -> DelegationBasis {
+    fn parent_session(&self) -> ParentSession {
         let reader = self.active.reader();
         let mut options = self.services.options.clone();
         options.policy = self.approvals.policy().clone();
         options.approver = self.approvals.approver();
         options.budget = self.budget_left();
-        DelegationBasis {
+        ParentSession {
             manager: self.services.manager.for_agents_of(&reader),
             reader,
             providers: self.services.providers.clone(),
@@ -76,7 +74,7 @@ impl Driver {
         }
     }
 
-    fn agent_started(&mut self, start: AgentStart, session: AgentSession) -> Result<(), AgentError> {
+    fn agent_started(&mut self, start: DelegatedTask, session: AgentSession) -> Result<(), AgentError> {
         self.append(agent_entry(START_TYPE, &start)).map_err(AgentError::from)?;
         let mut events = session.subscribe();
         let (agent, sender) = (start.agent_id.clone(), self.jobs.sender());
@@ -89,9 +87,10 @@ impl Driver {
                 }
             }
         });
+        self.bus.emit(EventKind::AgentTaskStart(start.clone()));
         let status = RunningAgent { start, since: now(), activity: AgentActivity::default() };
         let (approvals, questions) = (Vec::new(), Vec::new());
-        self.delegation.children.push(RunningChild { status, session, approvals, questions, forwarder });
+        self.agents.children.push(RunningChild { status, session, approvals, questions, forwarder });
         Ok(())
     }
 
@@ -109,10 +108,9 @@ impl Driver {
         if let Err(error) = self.append_all(entries) {
             self.bus.warn(error.to_string());
         }
-        let at =
-            self.delegation.children.iter().position(|child| child.status.start.agent_id == end.agent_id);
+        let at = self.agents.children.iter().position(|child| child.status.start.agent_id == end.agent_id);
         let Some(at) = at else { return };
-        let child = self.delegation.children.remove(at);
+        let child = self.agents.children.remove(at);
         child.forwarder.abort();
         for request in child.approvals {
             let decision = Decision::Deny { reason: "the agent was stopped".to_owned() };
@@ -122,12 +120,13 @@ impl Driver {
             let (elicitation_id, action) = (question.elicitation_id, ElicitationAction::Cancel);
             self.bus.emit(EventKind::ElicitationResolved { elicitation_id, action, withdrawn: true });
         }
+        self.bus.emit(EventKind::AgentTaskEnd(end));
     }
 
     /// Takes in an event of an agent. Its requests to the user become requests of this session; its other events are
     /// passed on, except for pieces of answers and of output.
     pub(super) fn agent_event(&mut self, agent: &SessionId, event: &Arc<Event>) {
-        let Some(child) = self.delegation.child_mut(agent) else { return };
+        let Some(child) = self.agents.child_mut(agent) else { return };
         child.status.activity.update(&event.kind);
         match &event.kind {
             EventKind::ApprovalRequested(request) => {
@@ -179,7 +178,7 @@ impl Driver {
         decision: Decision,
         reply: Reply<()>,
     ) -> Option<(CallId, Decision, Reply<()>)> {
-        let Some((child, own)) = self.delegation.owner(call.as_str()) else {
+        let Some((child, own)) = self.agents.owner(call.as_str()) else {
             return Some((call, decision, reply));
         };
         let (session, own) = (child.session.clone(), CallId::new(own));
@@ -194,7 +193,7 @@ impl Driver {
         answer: ElicitationAnswer,
         reply: Reply<()>,
     ) -> Option<(ElicitationId, ElicitationAnswer, Reply<()>)> {
-        let Some((child, own)) = self.delegation.owner(id.as_str()) else { return Some((id, answer, reply)) };
+        let Some((child, own)) = self.agents.owner(id.as_str()) else { return Some((id, answer, reply)) };
         let (session, own) = (child.session.clone(), ElicitationId::new(own));
         tokio::spawn(async move { send_reply(reply, session.answer_elicitation(own, answer).await) });
         None
@@ -202,7 +201,7 @@ impl Driver {
 
     /// Tells the agents whether a person is there.
     pub(super) fn share_approver(&self, approver: Approver) {
-        for child in &self.delegation.children {
+        for child in &self.agents.children {
             let session = child.session.clone();
             // The agent may have ended.
             tokio::spawn(async move { drop(session.set_approver(approver).await) });
@@ -211,7 +210,7 @@ impl Driver {
 
     /// Returns notes for the model about tasks that have ended in the background.
     pub(super) fn take_agent_notes(&mut self) -> Vec<EntryBody> {
-        let notes = std::mem::take(&mut self.delegation.notes).into_iter();
+        let notes = std::mem::take(&mut self.agents.notes).into_iter();
         notes
             .map(|note| EntryBody::CustomMessage {
                 custom_type: JOB_NOTE_TYPE.to_owned(),

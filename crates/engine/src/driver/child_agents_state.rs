@@ -1,4 +1,4 @@
-//! The agents that work for the session; `delegation` changes them.
+//! The agents that work for the session; `child_agents` changes them.
 
 use tiller_core::elicitation::ElicitationRequest;
 use tiller_core::event::ApprovalRequest;
@@ -10,7 +10,7 @@ use crate::handle::AgentSession;
 
 /// The running agents, their requests to the user, and notes about those that have ended in the background.
 #[derive(Default)]
-pub(super) struct DelegationState {
+pub(super) struct ChildAgents {
     pub(super) children: Vec<RunningChild>,
     /// Texts for the model, told with the next request.
     pub(super) notes: Vec<String>,
@@ -42,7 +42,12 @@ impl RunningChild {
     }
 }
 
-impl DelegationState {
+impl ChildAgents {
+    /// The agents at work, in the order of their starts.
+    pub(super) fn statuses(&self) -> Vec<RunningAgent> {
+        self.children.iter().map(|child| child.status.clone()).collect()
+    }
+
     pub(super) fn child(&self, id: &SessionId) -> Option<&RunningChild> {
         self.children.iter().find(|child| child.status.start.agent_id == *id)
     }

@@ -1,9 +1,7 @@
-//! What passes between a session and the tools that delegate for it.
+//! Types shared by a session and its delegation tools.
 
-use std::path::PathBuf;
-
-use serde::{Deserialize, Serialize};
-use tiller_core::id::{CallId, SessionId};
+use serde::Serialize;
+use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
 use tiller_core::message::ThinkingLevel;
 use tiller_core::unit::UnixMs;
 use tiller_provider::{Model, ProviderRegistry};
@@ -18,7 +16,7 @@ use crate::resources::Resources;
 use crate::system_prompt::SystemPrompt;
 
 /// The state of a session that delegates, from which the sessions of its agents are made.
-pub(crate) struct DelegationBasis {
+pub(crate) struct ParentSession {
     /// Access to the sessions of its agents.
     pub manager: SessionManager,
     pub reader: Reader,
@@ -36,39 +34,10 @@ pub(crate) struct DelegationBasis {
     pub options: AgentOptions,
 }
 
-/// The start of a task that an agent works on: an entry `tiller.agent` of the log of the session that delegates.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AgentStart {
-    /// The agent's session.
-    pub agent_id: SessionId,
-    /// The agent's name.
-    pub name: String,
-    /// The task.
-    pub task: String,
-    /// The log of its session; `None` for one in memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<PathBuf>,
-    /// The call that delegates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool_call_id: Option<CallId>,
-}
-
-/// The end of a task: an entry `tiller.agent_end`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AgentEnd {
-    /// The agent's session.
-    pub agent_id: SessionId,
-    /// The reason why there is no answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-}
-
-/// Type of the entry of an [`AgentStart`].
+/// Type of the entry of a [`DelegatedTask`].
 pub(crate) const START_TYPE: &str = "tiller.agent";
 
-/// Type of the entry of an [`AgentEnd`].
+/// Type of the entry of a [`DelegatedTaskEnd`].
 pub(crate) const END_TYPE: &str = "tiller.agent_end";
 
 /// An agent that works on a task.
@@ -77,7 +46,7 @@ pub(crate) const END_TYPE: &str = "tiller.agent_end";
 pub struct RunningAgent {
     /// The start of its task.
     #[serde(flatten)]
-    pub start: AgentStart,
+    pub start: DelegatedTask,
     /// The time of the start.
     pub since: UnixMs,
     /// What it has done so far.
@@ -86,6 +55,6 @@ pub struct RunningAgent {
 
 /// The end of a task, with what it has used.
 pub(crate) struct EndedTask {
-    pub end: AgentEnd,
+    pub end: DelegatedTaskEnd,
     pub usage: Vec<ModelUsage>,
 }

@@ -3,18 +3,22 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use serde_json::{Value, json};
+use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
 use tiller_core::id::{CallId, SessionId};
 use tiller_core::unit::UnixMs;
-use tiller_session::{EntryBody, ModelUsage, Reader};
+use tiller_session::ModelUsage;
 use tiller_tools::tool::{Tool, ToolSource, Tools};
 
 use super::activity::AgentActivity;
-use super::agent::{Agent, AgentAnswer, AgentFailure};
-use super::basis::{AgentEnd, AgentStart, DelegationBasis, END_TYPE, EndedTask, START_TYPE};
+use super::agent::Agent;
+use super::answer::{AgentAnswer, AgentFailure};
 use super::child::{Child, ChildDelegation};
+use super::earlier_tasks::{EarlierTask, earlier_tasks, find_earlier};
+use super::limits::DelegationLimits;
 use super::link::SessionLink;
+use super::parent::{EndedTask, ParentSession};
 use super::registry::{AgentRegistry, AgentSummary};
+use super::report::TaskReport;
 use super::spec::AgentSpec;
 use crate::handle::{AgentError, AgentSession, DelegationCommand, DriverCommand, WeakSession};
 
@@ -23,22 +27,6 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Maximum characters of a task in the log of the session that delegates; the agent's log has the whole.
 const MAX_LOGGED_TASK: usize = 500;
-
-/// Limits of delegation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DelegationLimits {
-    /// Maximum number of delegations from the user's session down to an agent.
-    pub depth: usize,
-    /// Maximum number of agents that one call runs at once.
-    pub parallel: usize,
-}
-
-impl Default for DelegationLimits {
-    /// Three levels, four agents at once.
-    fn default() -> Self {
-        Self { depth: 3, parallel: 4 }
-    }
-}
 
 /// Delegates for a session.
 #[derive(Clone)]
@@ -62,15 +50,6 @@ pub(super) struct Task {
     pub resume: Option<String>,
 }
 
-/// The outcome of a task.
-pub(super) struct TaskReport {
-    pub agent: String,
-    pub id: Option<SessionId>,
-    pub outcome: Result<AgentAnswer, String>,
-    pub notices: Vec<String>,
-    pub elapsed: Duration,
-}
-
 impl Delegator {
     pub(super) fn new(
         registry: AgentRegistry,
@@ -89,26 +68,25 @@ impl Delegator {
         self.link.session().ok_or_else(|| "this session can't delegate".to_owned())
     }
 
-    async fn basis(&self) -> Result<DelegationBasis, String> {
-        let command = |reply| DriverCommand::Delegation(DelegationCommand::Basis { reply });
-        let basis: Result<Box<DelegationBasis>, AgentError> = self.session()?.send(command).await;
-        basis.map(|basis| *basis).map_err(|error| error.to_string())
+    async fn parent(&self) -> Result<ParentSession, String> {
+        let command = |reply| DriverCommand::Delegation(DelegationCommand::Parent { reply });
+        let parent: Result<Box<ParentSession>, AgentError> = self.session()?.send(command).await;
+        parent.map(|parent| *parent).map_err(|error| error.to_string())
     }
 
     /// Lists the agents that tasks can be delegated to: not the one whose session this is.
     pub(super) async fn agents(&self) -> Result<(Vec<AgentSummary>, Vec<EarlierTask>), String> {
-        let basis = self.basis().await?;
-        let reader = basis.reader.clone();
+        let parent = self.parent().await?;
+        let reader = parent.reader.clone();
         let earlier = tokio::task::spawn_blocking(move || earlier_tasks(&reader)).await.unwrap_or_default();
-        Ok((self.available(&basis), earlier))
+        Ok((self.available(&parent), earlier))
     }
 
-    fn available(&self, basis: &DelegationBasis) -> Vec<AgentSummary> {
+    fn available(&self, parent: &ParentSession) -> Vec<AgentSummary> {
         let mut agents = self.registry.list();
-        for definition in basis.resources.agents() {
+        for definition in parent.resources.agents() {
             if agents.iter().all(|agent| agent.name != definition.name) {
-                let (name, description) = (definition.name.clone(), definition.description.clone());
-                agents.push(AgentSummary { name, description });
+                agents.push(AgentSummary::from(definition));
             }
         }
         agents.retain(|agent| self.agent.as_ref() != Some(&agent.name));
@@ -116,14 +94,14 @@ impl Delegator {
         agents
     }
 
-    fn find(&self, name: &str, basis: &DelegationBasis) -> Result<AgentSpec, String> {
+    fn find(&self, name: &str, parent: &ParentSession) -> Result<AgentSpec, String> {
         if self.agent.as_deref() == Some(name) {
             return Err(format!("you are {name} yourself: do the task, or delegate it to another agent"));
         }
         let defined =
-            || basis.resources.agents().iter().find(|agent| agent.name == name).map(AgentSpec::from);
+            || parent.resources.agents().iter().find(|agent| agent.name == name).map(AgentSpec::from);
         self.registry.create(name).or_else(defined).ok_or_else(|| {
-            let names: Vec<String> = self.available(basis).into_iter().map(|agent| agent.name).collect();
+            let names: Vec<String> = self.available(parent).into_iter().map(|agent| agent.name).collect();
             format!("there is no agent {name}; there are: {}", names.join(", "))
         })
     }
@@ -161,10 +139,10 @@ impl Delegator {
                 "agents may delegate {depth} levels deep, and this is the last: do the task yourself"
             ));
         }
-        let basis = self.basis().await?;
-        let spec = self.find(&task.agent, &basis)?;
+        let parent = self.parent().await?;
+        let spec = self.find(&task.agent, &parent)?;
         let resumed = match &task.resume {
-            Some(id) => Some(find_earlier(&basis.reader, &task.agent, id)?),
+            Some(id) => Some(find_earlier(&parent.reader, &task.agent, id)?),
             None => None,
         };
         let child = self.of_child(&spec.name);
@@ -178,7 +156,7 @@ impl Delegator {
         let delegation = ChildDelegation { tools, all_names, link: child.link.clone() };
         let path = resumed.and_then(|start| start.path);
         let Child { agent, notices } =
-            basis.start(spec, delegation, path).map_err(|error| error.to_string())?;
+            parent.start(spec, delegation, path).map_err(|error| error.to_string())?;
         report.notices = notices;
         let session = agent.session().clone();
         let id = session.reader().id().clone();
@@ -188,30 +166,30 @@ impl Delegator {
             let _ = session.rename(format!("agent {}", agent.name())).await;
         }
         let before = models_of(&session).await;
-        let start = AgentStart {
+        let start = DelegatedTask {
             agent_id: id.clone(),
             name: agent.name().to_owned(),
             task: task.task.chars().take(MAX_LOGGED_TASK).collect(),
             path: session.reader().path().map(ToOwned::to_owned),
             tool_call_id: call,
         };
-        let parent = self.session()?.clone();
+        let above = self.session()?.clone();
         let started = |reply| {
             DriverCommand::Delegation(DelegationCommand::Started { start, session: session.clone(), reply })
         };
-        parent.send(started).await.map_err(|error| error.to_string())?;
-        let mut guard = EndGuard { parent, session: Some(session), id, before };
+        above.send(started).await.map_err(|error| error.to_string())?;
+        let mut guard = EndGuard { parent: above, session: Some(session), id, before };
         let outcome = work(&agent, &task.task, show).await.map_err(|error| error.to_string());
         guard.finish(outcome.as_ref().err().cloned()).await;
         outcome
     }
 
-    /// Has the model told about the end of a task in the background.
-    pub(super) async fn tell(&self, note: String) {
+    /// Tells the model that a background task has ended.
+    pub(super) async fn notify_model(&self, note: String) {
         let Ok(session) = self.session() else { return };
         // The session may be closed by now.
         let _ =
-            session.send(|reply| DriverCommand::Delegation(DelegationCommand::Tell { note, reply })).await;
+            session.send(|reply| DriverCommand::Delegation(DelegationCommand::Notify { note, reply })).await;
     }
 }
 
@@ -250,7 +228,8 @@ struct EndGuard {
 impl EndGuard {
     async fn finish(&mut self, error: Option<String>) {
         if let Some(session) = self.session.take() {
-            end(&self.parent, session, AgentEnd { agent_id: self.id.clone(), error }, &self.before).await;
+            end(&self.parent, session, DelegatedTaskEnd { agent_id: self.id.clone(), error }, &self.before)
+                .await;
         }
     }
 }
@@ -262,7 +241,8 @@ impl Drop for EndGuard {
             return;
         };
         let (parent, before) = (self.parent.clone(), std::mem::take(&mut self.before));
-        let ended = AgentEnd { agent_id: self.id.clone(), error: Some(AgentFailure::Stopped.to_string()) };
+        let ended =
+            DelegatedTaskEnd { agent_id: self.id.clone(), error: Some(AgentFailure::Stopped.to_string()) };
         runtime.spawn(async move {
             // The session may be closed by now.
             let _ = session.abort().await;
@@ -272,7 +252,7 @@ impl Drop for EndGuard {
     }
 }
 
-async fn end(parent: &WeakSession, session: AgentSession, ended: AgentEnd, before: &[ModelUsage]) {
+async fn end(parent: &WeakSession, session: AgentSession, ended: DelegatedTaskEnd, before: &[ModelUsage]) {
     let usage = models_of(&session).await.into_iter().map(|now| {
         let earlier = before.iter().find(|earlier| earlier.model == now.model);
         let usage = earlier.map_or_else(|| now.usage.clone(), |earlier| now.usage.since(&earlier.usage));
@@ -286,88 +266,4 @@ async fn end(parent: &WeakSession, session: AgentSession, ended: AgentEnd, befor
 
 async fn models_of(session: &AgentSession) -> Vec<ModelUsage> {
     session.stats().await.map(|stats| stats.session.models).unwrap_or_default()
-}
-
-/// A task of an earlier call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct EarlierTask {
-    pub start: AgentStart,
-    /// `None` if the task has no end, because tiller was stopped.
-    pub end: Option<AgentEnd>,
-}
-
-/// Returns the tasks that the session has delegated, on the current branch.
-pub(super) fn earlier_tasks(reader: &Reader) -> Vec<EarlierTask> {
-    let mut tasks: Vec<EarlierTask> = Vec::new();
-    let path = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
-    for entry in path.iter().filter_map(|id| reader.entry(id).ok()) {
-        let EntryBody::Custom { custom_type, data: Some(data) } = &entry.body else { continue };
-        if custom_type == START_TYPE
-            && let Ok(start) = serde_json::from_value::<AgentStart>(data.clone())
-        {
-            tasks.retain(|task| task.start.agent_id != start.agent_id);
-            tasks.push(EarlierTask { start, end: None });
-        } else if custom_type == END_TYPE
-            && let Ok(end) = serde_json::from_value::<AgentEnd>(data.clone())
-            && let Some(task) = tasks.iter_mut().find(|task| task.start.agent_id == end.agent_id)
-        {
-            task.end = Some(end);
-        }
-    }
-    tasks
-}
-
-fn find_earlier(reader: &Reader, agent: &str, id: &str) -> Result<AgentStart, String> {
-    let tasks = earlier_tasks(reader);
-    let found = tasks.iter().rev().find(|task| task.start.agent_id.matches(id));
-    let Some(EarlierTask { start, .. }) = found else {
-        return Err(format!("no agent of this session has the id {id}; list_agents shows the ids"));
-    };
-    if start.name != agent {
-        return Err(format!("the agent with the id {id} is {}, not {agent}", start.name));
-    }
-    if start.path.is_none() {
-        return Err("a session in memory can't be resumed".to_owned());
-    }
-    Ok(start.clone())
-}
-
-impl TaskReport {
-    /// The answer, or the reason why there is none, for the delegating model.
-    pub(super) fn text(&self) -> String {
-        let id = self.id.as_ref().map(|id| format!(" {}", id.short())).unwrap_or_default();
-        let mut text = match &self.outcome {
-            Ok(answer) => {
-                let AgentAnswer { text, turns, usage, reached_limit } = answer;
-                let cost = usage.cost.total;
-                let noun = if *turns == 1 { "turn" } else { "turns" };
-                let limit = if *reached_limit { ", stopped at its limit of turns" } else { "" };
-                let facts = format!(
-                    "[agent {}{id}: {turns} {noun}, {} tokens, {cost}, {} s{limit}]",
-                    self.agent,
-                    usage.total(),
-                    self.elapsed.as_secs()
-                );
-                format!("{}\n\n{facts}", text.trim_end())
-            }
-            Err(error) => format!("agent {}{id} has no answer: {error}", self.agent),
-        };
-        for notice in &self.notices {
-            text.push_str(&format!("\n[{notice}]"));
-        }
-        text
-    }
-
-    pub(super) fn details(&self) -> Value {
-        let usage = self.outcome.as_ref().ok().map(|answer| &answer.usage);
-        json!({
-            "agentId": self.id,
-            "name": self.agent,
-            "isError": self.outcome.is_err(),
-            "turns": self.outcome.as_ref().ok().map(|answer| answer.turns),
-            "tokens": usage.map(tiller_core::message::Usage::total),
-            "cost": usage.map(|usage| usage.cost.total),
-            "elapsedMs": u64::try_from(self.elapsed.as_millis()).unwrap_or(u64::MAX),
-        })
-    }
 }

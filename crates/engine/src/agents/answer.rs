@@ -1,0 +1,82 @@
+//! The end of an agent's task: its answer, or the reason why there is none.
+
+use std::time::Duration;
+
+use tiller_core::event::RunOutcome;
+use tiller_core::message::{Message, Usage};
+
+use crate::embed::EmbedError;
+use crate::handle::{AgentError, AgentSession, PromptOptions};
+
+/// The end of a task.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentAnswer {
+    /// The final message.
+    pub text: String,
+    /// Number of answers of the model.
+    pub turns: u64,
+    /// Tokens and cost.
+    pub usage: Usage,
+    /// True if the limit of turns was reached, so that the task may be unfinished.
+    pub reached_limit: bool,
+}
+
+impl AgentAnswer {
+    /// Replaces the message by that of a later answer, and adds up the rest.
+    pub(super) fn add(&mut self, later: Self) {
+        self.text = later.text;
+        self.turns += later.turns;
+        self.usage.add(&later.usage);
+        self.reached_limit = later.reached_limit;
+    }
+}
+
+/// The reason why a task has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentFailure {
+    /// A request has failed for good.
+    #[error("{0}")]
+    Failed(String),
+    /// The run was stopped.
+    #[error("it was stopped")]
+    Stopped,
+    /// The time limit is over.
+    #[error("it was stopped after its time limit of {} s", .0.as_secs_f64())]
+    TimedOut(Duration),
+    /// The final message was rejected.
+    #[error("its answer was rejected: {0}")]
+    Rejected(String),
+    /// Code of the embedding program panicked.
+    #[error("it crashed: {0}")]
+    Panicked(String),
+    /// The session could not be set up.
+    #[error(transparent)]
+    Start(#[from] EmbedError),
+    /// The session rejected a command.
+    #[error(transparent)]
+    Session(#[from] AgentError),
+}
+
+/// Runs a prompt to its end.
+pub(super) async fn run_prompt(session: &AgentSession, prompt: &str) -> Result<AgentAnswer, AgentFailure> {
+    session.prompt(prompt, PromptOptions::default()).await?;
+    let settled = session.settled().await?;
+    let mut answer = AgentAnswer::default();
+    let mut error = None;
+    for message in &settled.messages {
+        if let Message::Assistant(message) = &**message {
+            answer.turns += 1;
+            answer.usage.add(&message.usage);
+            error.clone_from(&message.error_message);
+            answer.text = message.joined_text();
+        }
+    }
+    match settled.outcome {
+        RunOutcome::Completed => Ok(answer),
+        RunOutcome::MaxTurns => Ok(AgentAnswer { reached_limit: true, ..answer }),
+        RunOutcome::Aborted => Err(AgentFailure::Stopped),
+        RunOutcome::Failed => {
+            Err(AgentFailure::Failed(error.unwrap_or_else(|| "its run has failed".to_owned())))
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The limits of delegation.
+
+/// Limits of delegation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelegationLimits {
+    /// Maximum number of delegations from the user's session down to an agent.
+    pub depth: usize,
+    /// Maximum number of agents that one call runs at once.
+    pub parallel: usize,
+}
+
+impl Default for DelegationLimits {
+    /// Three levels, four agents at once.
+    fn default() -> Self {
+        Self { depth: 3, parallel: 4 }
+    }
+}

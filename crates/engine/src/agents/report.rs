@@ -1,0 +1,57 @@
+//! The report on a delegated task, for the model that delegates.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tiller_core::id::SessionId;
+
+use super::answer::AgentAnswer;
+
+/// The outcome of a task.
+pub(super) struct TaskReport {
+    pub agent: String,
+    pub id: Option<SessionId>,
+    pub outcome: Result<AgentAnswer, String>,
+    pub notices: Vec<String>,
+    pub elapsed: Duration,
+}
+
+impl TaskReport {
+    /// The answer, or the reason why there is none, for the delegating model.
+    pub(super) fn text(&self) -> String {
+        let id = self.id.as_ref().map(|id| format!(" {}", id.short())).unwrap_or_default();
+        let mut text = match &self.outcome {
+            Ok(answer) => {
+                let AgentAnswer { text, turns, usage, reached_limit } = answer;
+                let cost = usage.cost.total;
+                let noun = if *turns == 1 { "turn" } else { "turns" };
+                let limit = if *reached_limit { ", stopped at its limit of turns" } else { "" };
+                let facts = format!(
+                    "[agent {}{id}: {turns} {noun}, {} tokens, {cost}, {} s{limit}]",
+                    self.agent,
+                    usage.total(),
+                    self.elapsed.as_secs()
+                );
+                format!("{}\n\n{facts}", text.trim_end())
+            }
+            Err(error) => format!("agent {}{id} has no answer: {error}", self.agent),
+        };
+        for notice in &self.notices {
+            text.push_str(&format!("\n[{notice}]"));
+        }
+        text
+    }
+
+    pub(super) fn details(&self) -> Value {
+        let usage = self.outcome.as_ref().ok().map(|answer| &answer.usage);
+        json!({
+            "agentId": self.id,
+            "name": self.agent,
+            "isError": self.outcome.is_err(),
+            "turns": self.outcome.as_ref().ok().map(|answer| answer.turns),
+            "tokens": usage.map(tiller_core::message::Usage::total),
+            "cost": usage.map(|usage| usage.cost.total),
+            "elapsedMs": u64::try_from(self.elapsed.as_millis()).unwrap_or(u64::MAX),
+        })
+    }
+}

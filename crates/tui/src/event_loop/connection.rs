@@ -1,0 +1,44 @@
+//! Connections to the shown session and to the sessions above it: an agent's session is opened from that of the session
+//! that delegates.
+
+use tiller_engine::AgentSession;
+
+use crate::action::Action;
+use crate::event_loop::{AgentConnection, EventLoop};
+use crate::executor::Executor;
+use crate::frame_pacer::Dirty;
+use crate::message::OpenedAgent;
+
+impl EventLoop {
+    /// Shows the session of an agent. The session above goes on; its events are read again on the return.
+    pub(super) fn open_agent(&mut self, OpenedAgent { name, session }: OpenedAgent) {
+        let connection = self.connection_to(session, Vec::new());
+        self.app.ui.agents.push(name);
+        self.above.extend(self.connection.replace(connection));
+    }
+
+    /// Returns to the session above the shown one; false if there is none.
+    pub(super) fn leave_agent(&mut self) -> bool {
+        let Some(mut above) = self.above.pop() else { return false };
+        self.app.ui.agents.pop();
+        // The reload has what happened meanwhile.
+        while above.events.try_next().is_some() {}
+        above.executor.queue(Action::Reload);
+        self.app.model.info.gap.open();
+        self.connection = Some(above);
+        self.app.dirty = Dirty::ByUser;
+        true
+    }
+
+    /// Connects to a session, whose state is loaded.
+    pub(super) fn connection_to(&mut self, agent: AgentSession, notices: Vec<String>) -> AgentConnection {
+        // Subscribe before the reload takes its snapshot, so that no event falls between the two.
+        let events = agent.subscribe();
+        let highlights = self.app.ui.highlight_cache().cloned().unwrap_or_default();
+        let (executor, results) = Executor::start(agent, self.options.clone(), highlights);
+        executor.queue(Action::Reload);
+        self.app.model.info.gap.open();
+        self.app.dirty = Dirty::ByUser;
+        AgentConnection { events, results, executor, notices }
+    }
+}
