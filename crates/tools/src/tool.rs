@@ -62,6 +62,10 @@ mod write_file;
 pub use argument_schema::ArgumentSchema;
 pub use diagnostic::{ArgumentDiagnostic, DiagnosticKind};
 pub use environment::{BashTimes, ToolEnvironment};
+pub use git::{
+    LeftoverWorktree, Worktree, WorktreeChanges, WorktreeError, find_leftover_worktrees,
+    remove_leftover_worktree,
+};
 pub use github::{GITHUB_API, GithubRepository, GithubToken};
 pub use http_client::{ensure_crypto, with_causes};
 pub use job_table::{JobChange, JobEndNote, JobTable};

@@ -180,6 +180,13 @@ impl Workspace {
         self
     }
 
+    /// Returns a workspace with another working directory, without the folders that were added to this one.
+    #[must_use]
+    pub fn at(&self, root: &Path) -> Self {
+        let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+        Self { root, added: Vec::new(), session: Arc::default(), ..self.clone() }
+    }
+
     /// Returns the working directory, with links resolved.
     #[must_use]
     pub fn root(&self) -> &Path {

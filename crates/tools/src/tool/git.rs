@@ -20,6 +20,7 @@ mod diff;
 mod log;
 mod reading;
 mod status;
+mod worktree;
 
 pub(super) use add::GitAdd;
 pub(super) use branch::GitBranch;
@@ -27,6 +28,10 @@ pub(super) use commit::GitCommit;
 pub(super) use diff::GitDiff;
 pub(super) use log::GitLog;
 pub(super) use status::GitStatus;
+pub use worktree::{
+    LeftoverWorktree, Worktree, WorktreeChanges, WorktreeError, find_leftover_worktrees,
+    remove_leftover_worktree,
+};
 
 /// Maximum length of the configuration that is read, in bytes.
 const MAX_CONFIG: usize = 1024 * 1024;

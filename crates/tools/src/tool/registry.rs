@@ -1,5 +1,6 @@
 //! The tools of a session, by name.
 
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use tiller_core::tool_catalog::ToolCatalog;
@@ -185,12 +186,24 @@ impl Tools {
     /// that the model has seen.
     #[must_use]
     pub fn for_another_session(&self) -> Self {
+        self.in_workspace(|workspace| workspace.clone())
+    }
+
+    /// Returns the same tools for another session in another working directory, without the folders that were added to
+    /// this one.
+    #[must_use]
+    pub fn at(&self, root: &Path) -> Self {
+        self.in_workspace(|workspace| workspace.at(root))
+    }
+
+    fn in_workspace(&self, change: impl Fn(&Workspace) -> Workspace) -> Self {
         let Some(environment) = &self.shared.environment else {
             let shared = SharedState { jobs: JobTable::default(), ..self.shared.clone() };
             return Self { shared, ..self.clone() };
         };
         let (jobs, seen) = (JobTable::default(), SeenFiles::default());
-        let built_in = Self::built_in(ToolEnvironment { jobs, seen, ..(**environment).clone() });
+        let workspace = change(&environment.workspace);
+        let built_in = Self::built_in(ToolEnvironment { workspace, jobs, seen, ..(**environment).clone() });
         let entry = |entry: &ToolEntry| match built_in.entry(entry.name()) {
             Some(fresh) if entry.source == ToolSource::BuiltIn => fresh.clone(),
             _ => entry.clone(),

@@ -1,5 +1,7 @@
 //! The git tools in real repositories.
 
+mod worktree;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::fs::symlink;
