@@ -19,10 +19,12 @@ mod link;
 mod list_agents;
 mod middleware;
 mod parent;
+mod race;
 mod registry;
 mod report;
 mod spawn_agents;
 mod spec;
+mod task_run;
 
 use tiller_files::search_path::SearchPath;
 
@@ -38,6 +40,7 @@ pub use link::SessionLink;
 pub use middleware::{AgentFuture, AgentTask, Logger, Middleware, Next, OutputGuardrail, Recovery, Timeout};
 pub use parent::RunningAgent;
 pub(crate) use parent::{END_TYPE, EndedTask, ParentSession, START_TYPE};
+pub use race::{CheckOutcome, LaneState, Race, RaceError, RaceLane, RaceOptions};
 pub use registry::{AgentRegistry, AgentSummary};
 pub use spec::AgentSpec;
 

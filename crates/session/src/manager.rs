@@ -104,6 +104,12 @@ impl SessionManager {
         self.create_from(Some(absolute_path(parent)), now)
     }
 
+    /// Returns a manager for sessions of another working directory, whose logs are where those of this one are.
+    #[must_use]
+    pub fn with_cwd(&self, cwd: PathBuf) -> Self {
+        Self { cwd, ..self.clone() }
+    }
+
     /// Returns a manager for the sessions of agents that a session delegates to. Their logs are in a folder of their own
     /// beside that of the session, so that lists and searches don't show them.
     #[must_use]

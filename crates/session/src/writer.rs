@@ -181,6 +181,13 @@ impl Writer {
         self.write(vec![body], parent.cloned(), now)
     }
 
+    /// Writes the buffered entries, with the file if there is none yet.
+    pub(super) fn write_buffered(&mut self, now: UnixMs) -> Result<(), SessionError> {
+        self.check_file(now)?;
+        let leaf = self.reader().leaf();
+        self.write(Vec::new(), leaf, now).map(drop)
+    }
+
     /// Appends encoded lines, each complete with its newline, in one write.
     pub(super) fn append_raw_lines(
         &mut self,

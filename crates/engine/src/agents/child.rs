@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use tiller_core::id::EntryId;
 use tiller_core::message::ThinkingLevel;
 use tiller_provider::Model;
 use tiller_tools::policy::ApprovalMode;
-use tiller_tools::tool::Tools;
+use tiller_tools::tool::{Tools, Worktree, find_leftover_worktrees, remove_leftover_worktree};
 
 use super::agent::Agent;
 use super::answer::AgentFailure;
@@ -38,13 +39,41 @@ pub(super) struct Child {
     pub notices: Vec<String>,
 }
 
+/// The beginning of an agent's conversation.
+pub(super) enum Conversation {
+    New,
+    /// Goes on with that of the agent's log.
+    Resumed(PathBuf),
+    /// Goes on with that of the session that delegates, from this entry.
+    Forked(EntryId),
+}
+
 impl ParentSession {
-    /// Starts the session of an agent: a new one, or the one whose log is at `resumed`.
+    /// Makes a worktree for an agent.
+    pub(super) async fn make_worktree(&self, stem: &str) -> Result<Worktree, String> {
+        let cwd = self.manager.cwd();
+        for leftover in find_leftover_worktrees(cwd, &self.runner).await {
+            if let Err(error) = remove_leftover_worktree(&leftover, cwd, &self.runner).await {
+                tracing::warn!(folder = %leftover.folder.display(), %error, "a leftover worktree stays");
+            }
+        }
+        Worktree::create(cwd, stem, &self.runner).await.map_err(|error| error.to_string())
+    }
+
+    /// Moves the agent to a worktree.
+    pub(super) fn at(self, worktree: &Worktree) -> Self {
+        let root = worktree.root();
+        let mut options = self.options;
+        options.policy.root = root.to_owned();
+        Self { manager: self.manager.with_cwd(root.to_owned()), tools: self.tools.at(root), options, ..self }
+    }
+
+    /// Starts the session of an agent.
     pub(super) fn start(
         self,
         spec: AgentSpec,
         delegation: ChildDelegation,
-        resumed: Option<PathBuf>,
+        conversation: Conversation,
     ) -> Result<Child, AgentFailure> {
         let mut notices = Vec::new();
         let (model, thinking) = self.model(&spec, &mut notices);
@@ -56,12 +85,18 @@ impl ParentSession {
         options.policy.mode = stricter(options.policy.mode, spec.approval.unwrap_or(options.policy.mode));
         options.offer = offer;
         options.mode = "agent";
-        let writer = match resumed {
-            Some(path) => self.manager.open(&path),
-            None => Ok(match self.reader.path() {
-                Some(parent) => self.manager.create_after(parent, SystemTime::now().into()),
-                None => self.manager.create(SystemTime::now().into()),
+        let now = SystemTime::now().into();
+        let writer = match conversation {
+            Conversation::Resumed(path) => self.manager.open(&path),
+            Conversation::Forked(entry) => self.manager.fork(&self.reader, Some(&entry), now),
+            Conversation::New => Ok(match self.reader.path() {
+                Some(parent) => self.manager.create_after(parent, now),
+                None => self.manager.create(now),
             }),
+        };
+        let system_prompt = match spec.instructions.is_empty() {
+            true => self.system_prompt.clone(),
+            false => SystemPrompt { replacement: Some(spec.instructions), ..self.system_prompt.clone() },
         };
         let parts = SessionParts {
             manager: self.manager,
@@ -77,7 +112,7 @@ impl ParentSession {
             extensions: self.guards,
             tool_servers: None,
             runner: self.runner,
-            system_prompt: SystemPrompt { replacement: Some(spec.instructions), ..self.system_prompt },
+            system_prompt,
             resources: self.resources.for_agent(spec.skills.as_deref()),
             agent_link: Some(link),
             options,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use tiller_core::tool_spec::{Access, ShownArgument, ToolSet, ToolTraits};
 use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
 
-use super::delegator::{Delegator, Task};
+use super::delegator::{Delegator, Isolation, Task};
 
 pub(super) struct DelegateToAgent(pub Delegator);
 
@@ -42,7 +42,8 @@ impl TypedTool for DelegateToAgent {
 
     async fn run(&self, arguments: Arguments, progress: ToolProgress) -> ToolOutput {
         let Arguments { agent, task, resume, background } = arguments;
-        let (task, call) = (Task { agent, task, resume }, progress.call().cloned());
+        let (task, call) =
+            (Task { agent, task, resume, isolation: Isolation::None }, progress.call().cloned());
         if background {
             let (delegator, name) = (self.0.clone(), task.agent.clone());
             tokio::spawn(async move {

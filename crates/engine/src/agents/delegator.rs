@@ -1,32 +1,25 @@
 //! A delegated task: its agent is found and started, works with its progress shown, and its answer is reported.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
-use tiller_core::id::{CallId, SessionId};
-use tiller_core::unit::UnixMs;
-use tiller_session::ModelUsage;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tiller_core::id::CallId;
 use tiller_tools::tool::{Tool, ToolSource, Tools};
 
 use super::activity::AgentActivity;
-use super::agent::Agent;
-use super::answer::{AgentAnswer, AgentFailure};
-use super::child::{Child, ChildDelegation};
+use super::answer::AgentAnswer;
+use super::child::{Child, ChildDelegation, Conversation};
 use super::earlier_tasks::{EarlierTask, earlier_tasks, find_earlier};
 use super::limits::DelegationLimits;
 use super::link::SessionLink;
-use super::parent::{EndedTask, ParentSession};
+use super::parent::ParentSession;
 use super::registry::{AgentRegistry, AgentSummary};
 use super::report::TaskReport;
 use super::spec::AgentSpec;
-use crate::handle::{AgentError, AgentSession, DelegationCommand, DriverCommand, WeakSession};
-
-/// Interval at which the elapsed time of a running agent is shown.
-const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
-
-/// Maximum characters of a task in the log of the session that delegates; the agent's log has the whole.
-const MAX_LOGGED_TASK: usize = 500;
+use super::task_run::{TaskRun, TaskStart, UsageRecord};
+use crate::handle::{AgentError, DelegationCommand, DriverCommand, WeakSession};
 
 /// Delegates for a session.
 #[derive(Clone)]
@@ -48,6 +41,19 @@ pub(super) struct Task {
     pub task: String,
     /// Id of an agent that worked before, to go on with its conversation.
     pub resume: Option<String>,
+    pub isolation: Isolation,
+}
+
+/// The folder that an agent works in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(super) enum Isolation {
+    /// The working directory.
+    #[default]
+    None,
+    /// A git worktree of its own.
+    Worktree,
 }
 
 impl Delegator {
@@ -119,6 +125,7 @@ impl Delegator {
             id: None,
             outcome: Ok(AgentAnswer::default()),
             notices: Vec::new(),
+            changes: None,
             elapsed: Duration::ZERO,
         };
         report.outcome = self.try_run(task, call, show, &mut report).await;
@@ -154,33 +161,28 @@ impl Delegator {
             .into_iter()
             .fold(Tools::default(), |tools, tool| tools.with_from(tool, ToolSource::BuiltIn));
         let delegation = ChildDelegation { tools, all_names, link: child.link.clone() };
-        let path = resumed.and_then(|start| start.path);
+        let conversation =
+            resumed.and_then(|start| start.path).map_or(Conversation::New, Conversation::Resumed);
+        let (parent, worktree) = match task.isolation {
+            Isolation::None => (parent, None),
+            Isolation::Worktree => {
+                let worktree = parent.make_worktree(&spec.name).await?;
+                (parent.at(&worktree), Some(worktree))
+            }
+        };
         let Child { agent, notices } =
-            parent.start(spec, delegation, path).map_err(|error| error.to_string())?;
+            parent.start(spec, delegation, conversation).map_err(|error| error.to_string())?;
         report.notices = notices;
-        let session = agent.session().clone();
-        let id = session.reader().id().clone();
-        report.id = Some(id.clone());
-        if task.resume.is_none() {
-            // The name is a convenience; the task doesn't depend on it.
-            let _ = session.rename(format!("agent {}", agent.name())).await;
+        let start = TaskStart { prompt: task.task, call, worktree, is_new: task.resume.is_none() };
+        let run = TaskRun::start(self.session()?.clone(), agent, start).await?;
+        report.id = Some(run.id().clone());
+        let name = run.agent().name().to_owned();
+        let show = |activity: &AgentActivity, since, now| show(activity.line(&name, since, now));
+        let outcome = run.work(show).await.map_err(|error| error.to_string());
+        match run.end(outcome.as_ref().err().cloned(), UsageRecord::Entry).await {
+            Ok(changes) => report.changes = changes,
+            Err(error) => report.notices.push(format!("its worktree is left: {error}")),
         }
-        let before = models_of(&session).await;
-        let start = DelegatedTask {
-            agent_id: id.clone(),
-            name: agent.name().to_owned(),
-            task: task.task.chars().take(MAX_LOGGED_TASK).collect(),
-            path: session.reader().path().map(ToOwned::to_owned),
-            tool_call_id: call,
-        };
-        let above = self.session()?.clone();
-        let started = |reply| {
-            DriverCommand::Delegation(DelegationCommand::Started { start, session: session.clone(), reply })
-        };
-        above.send(started).await.map_err(|error| error.to_string())?;
-        let mut guard = EndGuard { parent: above, session: Some(session), id, before };
-        let outcome = work(&agent, &task.task, show).await.map_err(|error| error.to_string());
-        guard.finish(outcome.as_ref().err().cloned()).await;
         outcome
     }
 
@@ -191,79 +193,4 @@ impl Delegator {
         let _ =
             session.send(|reply| DriverCommand::Delegation(DelegationCommand::Notify { note, reply })).await;
     }
-}
-
-/// Has an agent work, and shows its progress.
-async fn work(
-    agent: &Agent,
-    task: &str,
-    show: impl Fn(String) + Send + Sync,
-) -> Result<AgentAnswer, AgentFailure> {
-    let (mut events, mut activity) = (agent.events(), AgentActivity::default());
-    let since: UnixMs = SystemTime::now().into();
-    let mut ticks = tokio::time::interval(PROGRESS_INTERVAL);
-    let mut answer = std::pin::pin!(agent.chat(task));
-    loop {
-        tokio::select! {
-            outcome = &mut answer => return outcome,
-            event = events.next() => match event {
-                Some(Ok(event)) => activity.update(&event.kind),
-                // It counts on; the log has the rest.
-                Some(Err(_)) => {}
-                None => return (&mut answer).await,
-            },
-            _ = ticks.tick() => show(activity.line(agent.name(), since, SystemTime::now().into())),
-        }
-    }
-}
-
-/// Records the end of a task with the session that delegated it, also if the task is dropped.
-struct EndGuard {
-    parent: WeakSession,
-    session: Option<AgentSession>,
-    id: SessionId,
-    before: Vec<ModelUsage>,
-}
-
-impl EndGuard {
-    async fn finish(&mut self, error: Option<String>) {
-        if let Some(session) = self.session.take() {
-            end(&self.parent, session, DelegatedTaskEnd { agent_id: self.id.clone(), error }, &self.before)
-                .await;
-        }
-    }
-}
-
-impl Drop for EndGuard {
-    fn drop(&mut self) {
-        let (Some(session), Ok(runtime)) = (self.session.take(), tokio::runtime::Handle::try_current())
-        else {
-            return;
-        };
-        let (parent, before) = (self.parent.clone(), std::mem::take(&mut self.before));
-        let ended =
-            DelegatedTaskEnd { agent_id: self.id.clone(), error: Some(AgentFailure::Stopped.to_string()) };
-        runtime.spawn(async move {
-            // The session may be closed by now.
-            let _ = session.abort().await;
-            let _ = session.settled().await;
-            end(&parent, session, ended, &before).await;
-        });
-    }
-}
-
-async fn end(parent: &WeakSession, session: AgentSession, ended: DelegatedTaskEnd, before: &[ModelUsage]) {
-    let usage = models_of(&session).await.into_iter().map(|now| {
-        let earlier = before.iter().find(|earlier| earlier.model == now.model);
-        let usage = earlier.map_or_else(|| now.usage.clone(), |earlier| now.usage.since(&earlier.usage));
-        ModelUsage { usage, ..now }
-    });
-    let task = EndedTask { end: ended, usage: usage.collect() };
-    // The session that delegated may be closed by now.
-    let _ = parent.send(|reply| DriverCommand::Delegation(DelegationCommand::Ended { task, reply })).await;
-    let _ = session.close().await;
-}
-
-async fn models_of(session: &AgentSession) -> Vec<ModelUsage> {
-    session.stats().await.map(|stats| stats.session.models).unwrap_or_default()
 }

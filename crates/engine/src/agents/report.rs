@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tiller_core::id::SessionId;
+use tiller_tools::tool::WorktreeChanges;
 
 use super::answer::AgentAnswer;
 
@@ -13,6 +14,8 @@ pub(super) struct TaskReport {
     pub id: Option<SessionId>,
     pub outcome: Result<AgentAnswer, String>,
     pub notices: Vec<String>,
+    /// The changes in the agent's worktree, if it had one.
+    pub changes: Option<WorktreeChanges>,
     pub elapsed: Duration,
 }
 
@@ -36,6 +39,9 @@ impl TaskReport {
             }
             Err(error) => format!("agent {}{id} has no answer: {error}", self.agent),
         };
+        if let Some(changes) = &self.changes {
+            text.push_str(&changes_text(changes));
+        }
         for notice in &self.notices {
             text.push_str(&format!("\n[{notice}]"));
         }
@@ -51,7 +57,20 @@ impl TaskReport {
             "turns": self.outcome.as_ref().ok().map(|answer| answer.turns),
             "tokens": usage.map(tiller_core::message::Usage::total),
             "cost": usage.map(|usage| usage.cost.total),
+            "changes": self.changes,
             "elapsedMs": u64::try_from(self.elapsed.as_millis()).unwrap_or(u64::MAX),
         })
     }
+}
+
+/// Describes the changes on a branch, with the diff.
+fn changes_text(changes: &WorktreeChanges) -> String {
+    let Some(branch) = &changes.branch else {
+        return "\n[it changed no files]".to_owned();
+    };
+    let diff = String::from_utf8_lossy(&changes.patch);
+    format!(
+        "\n[its changes are on the branch {branch}, not in the working directory: {changes}]\n\n{}",
+        diff.trim_end()
+    )
 }

@@ -6,10 +6,12 @@ use futures_util::{StreamExt, stream};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tiller_core::id::CallId;
+use tiller_core::message::joined_text;
 use tiller_core::tool_spec::{Access, ToolSet, ToolTraits};
 use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
 
-use super::delegator::{Delegator, Task};
+use super::delegator::{Delegator, Isolation, Task};
 use super::report::TaskReport;
 
 /// Most tasks of one call.
@@ -25,6 +27,13 @@ pub(super) struct Arguments {
     /// If one fails: `cancel` stops the others, `collect` lets them finish. Default: cancel.
     #[serde(default)]
     on_error: OnError,
+    /// `worktree` gives each agent a git worktree and branch of its own, and returns its diff; needed if several change
+    /// the same files. Default: none, all work in the working directory.
+    #[serde(default)]
+    isolation: Isolation,
+    /// Return at once; you are told when all have finished. Default: false.
+    #[serde(default)]
+    background: bool,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -54,7 +63,7 @@ impl TypedTool for SpawnAgents {
     fn description(&self) -> String {
         format!(
             "Delegates several independent tasks at once, of which {} run side by side, and returns the answers in the \
-             order of the tasks. All work in the same folder, so no two of them should change the same files.",
+             order of the tasks.",
             self.0.limits.parallel
         )
     }
@@ -67,36 +76,59 @@ impl TypedTool for SpawnAgents {
         }
     }
 
-    async fn run(&self, Arguments { tasks, on_error }: Arguments, progress: ToolProgress) -> ToolOutput {
-        let lines = Mutex::new(vec![String::new(); tasks.len()]);
-        let show = |at: usize, line: String| {
-            let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
-            lines[at] = line;
-            let shown: Vec<&str> = lines.iter().map(String::as_str).filter(|line| !line.is_empty()).collect();
-            progress.show(shown.join("\n"));
-        };
-        let names: Vec<String> = tasks.iter().map(|task| task.agent.clone()).collect();
-        let run = |(at, TaskArguments { agent, task })| {
-            let (task, call) = (Task { agent, task, resume: None }, progress.call().cloned());
-            let show = &show;
-            async move { (at, self.0.run(task, call, move |line| show(at, line)).await) }
-        };
-        let running = stream::iter(tasks.into_iter().enumerate().map(run));
-        let mut reports: Vec<Option<TaskReport>> = names.iter().map(|_| None).collect();
-        {
-            let mut ended = std::pin::pin!(running.buffer_unordered(self.0.limits.parallel.max(1)));
-            while let Some((at, report)) = ended.next().await {
-                let has_failed = report.outcome.is_err();
-                let end = if has_failed { "has failed" } else { "has finished" };
-                show(at, format!("{} {end}", report.agent));
-                reports[at] = Some(report);
-                if has_failed && on_error == OnError::Cancel {
-                    break;
-                }
+    async fn run(&self, arguments: Arguments, progress: ToolProgress) -> ToolOutput {
+        let call = progress.call().cloned();
+        if arguments.background {
+            let (delegator, count) = (self.0.clone(), arguments.tasks.len());
+            tokio::spawn(async move {
+                let reports = run_all(&delegator, arguments, call, |_| {}).await;
+                let text = joined_text(&reports.content);
+                delegator.notify_model(format!("The tasks in the background have ended.\n\n{text}")).await;
+            });
+            return ToolOutput::text(format!(
+                "{count} agents run in the background; you are notified when all have finished."
+            ));
+        }
+        run_all(&self.0, arguments, call, |lines| progress.show(lines)).await
+    }
+}
+
+/// Runs the tasks; `show` gets the lines of the agents at work.
+async fn run_all(
+    delegator: &Delegator,
+    arguments: Arguments,
+    call: Option<CallId>,
+    show: impl Fn(String) + Send + Sync,
+) -> ToolOutput {
+    let Arguments { tasks, on_error, isolation, .. } = arguments;
+    let lines = Mutex::new(vec![String::new(); tasks.len()]);
+    let show = |at: usize, line: String| {
+        let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines[at] = line;
+        let shown: Vec<&str> = lines.iter().map(String::as_str).filter(|line| !line.is_empty()).collect();
+        show(shown.join("\n"));
+    };
+    let names: Vec<String> = tasks.iter().map(|task| task.agent.clone()).collect();
+    let run = |(at, TaskArguments { agent, task })| {
+        let task = Task { agent, task, resume: None, isolation };
+        let (call, show) = (call.clone(), &show);
+        async move { (at, delegator.run(task, call, move |line| show(at, line)).await) }
+    };
+    let running = stream::iter(tasks.into_iter().enumerate().map(run));
+    let mut reports: Vec<Option<TaskReport>> = names.iter().map(|_| None).collect();
+    {
+        let mut ended = std::pin::pin!(running.buffer_unordered(delegator.limits.parallel.max(1)));
+        while let Some((at, report)) = ended.next().await {
+            let has_failed = report.outcome.is_err();
+            let end = if has_failed { "has failed" } else { "has finished" };
+            show(at, format!("{} {end}", report.agent));
+            reports[at] = Some(report);
+            if has_failed && on_error == OnError::Cancel {
+                break;
             }
         }
-        output(&names, &reports)
     }
+    output(&names, &reports)
 }
 
 fn output(names: &[String], reports: &[Option<TaskReport>]) -> ToolOutput {

@@ -16,7 +16,7 @@ pub struct AgentSpec {
     pub name: String,
     /// When to use it, for the model that delegates.
     pub description: String,
-    /// Its instructions, in place of the built-in system prompt.
+    /// Its instructions, in place of the built-in system prompt; empty for those of the delegating session.
     pub instructions: String,
     /// Tools of its own. They replace those of the delegating agent that have the same names.
     pub tools: Tools,

@@ -40,6 +40,10 @@ impl Driver {
                 self.agents.notes.push(note);
                 send_reply(reply, Ok(()));
             }
+            DelegationCommand::Graft { graft, reply } => {
+                let grafted = self.active.writer.graft(&graft, now());
+                send_reply(reply, self.emit_appended(grafted).map_err(AgentError::from));
+            }
             DelegationCommand::List { reply } => {
                 send_reply(reply, Ok(self.agents.statuses()));
             }

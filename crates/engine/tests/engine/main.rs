@@ -17,6 +17,7 @@ mod hooks;
 mod navigation;
 mod processes;
 mod queue_edits;
+mod races;
 mod resources;
 mod retry;
 mod run_tracing;

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use tiller_core::event::{QueueItem, QueueKind};
 use tiller_engine::queue::{self, Queue};
+use tiller_session::Graft;
 
 use super::*;
 
@@ -182,4 +183,31 @@ fn fork_of_migrated_log_names_original() {
     let staged = Writer::open(&old).unwrap();
     let fork = sandbox.manager.fork(&staged.reader(), staged.reader().leaf().as_ref(), NOW).unwrap();
     assert_eq!(fork.reader().header().parent_session.as_deref(), old.to_str());
+}
+
+#[test]
+fn graft_appends_the_conversation_as_a_branch() {
+    let sandbox = Sandbox::new();
+    let mut parent = sandbox.manager.create(NOW);
+    let common = append_user(&mut parent, "one");
+    let mut child = sandbox.manager.fork(&parent.reader(), Some(&common), NOW).unwrap();
+    child.name(Some("lane"), NOW).unwrap();
+    append_user(&mut child, "two");
+    append_user(&mut parent, "three");
+
+    let graft = Graft::read(&child.reader(), Some(&common)).unwrap();
+    parent.graft(&graft, NOW).unwrap();
+    let reader = parent.reader();
+    let texts = |leaf: &EntryId| -> Vec<String> {
+        let (entries, _) = reader.branch(leaf).unwrap();
+        let text = |entry: &Entry| match &**entry.body.as_message()? {
+            Message::User(message) => Some(message.content.joined_text()),
+            _ => None,
+        };
+        entries.iter().filter_map(text).collect()
+    };
+    assert_eq!(texts(&reader.leaf().unwrap()), ["one", "three"]);
+    assert_eq!(texts(graft.leaf().unwrap()), ["one", "two"]);
+    assert_eq!(reader.name(), None, "the name of the other session is left out");
+    assert_eq!(Reader::open(reader.path().unwrap()).unwrap().leaf(), reader.leaf());
 }

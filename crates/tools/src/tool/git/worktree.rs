@@ -27,6 +27,9 @@ const FOLDER_INFIX: &str = ".tiller-";
 /// First word of the reason for which a worktree is locked; the process id follows.
 const LOCK_REASON: &str = "tiller";
 
+/// Largest number in a name.
+const MAX_NUMBER: usize = 10_000;
+
 /// Maximum bytes of a diff.
 const MAX_DIFF: usize = 16 * 1024 * 1024;
 
@@ -93,18 +96,15 @@ pub struct LeftoverWorktree {
 }
 
 impl Worktree {
-    /// Creates a worktree for the repository of a working directory. `name` is unique in the repository; it becomes part
-    /// of the names of the folder and the branch.
+    /// Creates a worktree for the repository of a working directory. The first free number after `stem` makes the name,
+    /// which the folder and the branch have.
     ///
     /// # Errors
     /// Without a repository, or if git fails, for instance because the repository has no commit.
-    pub async fn create(cwd: &Path, name: &str, runner: &Runner) -> Result<Self, WorktreeError> {
+    pub async fn create(cwd: &Path, stem: &str, runner: &Runner) -> Result<Self, WorktreeError> {
         let git = RepositoryGit::find(cwd, runner).await?;
-        let base = git.snapshot(name).await?;
-        let (branch, folder) = (format!("{BRANCH_PREFIX}{name}"), git.worktree_folder(name));
-        let mut add = words(["worktree", "add", "--quiet", "-b", &branch]);
-        add.extend([folder.clone().into(), base.clone().into()]);
-        git.run(&add).await?;
+        let base = git.snapshot().await?;
+        let (branch, folder) = git.add_worktree(stem, &base).await?;
         let reason = format!("{LOCK_REASON} {}", std::process::id());
         let mut lock = words(["worktree", "lock", "--reason", &reason]);
         lock.push(folder.clone().into());
@@ -234,22 +234,43 @@ impl RepositoryGit {
         beside.join(format!("{repository}{FOLDER_INFIX}{name}"))
     }
 
+    /// Adds a worktree under a free name; returns its branch and its folder.
+    async fn add_worktree(&self, stem: &str, base: &str) -> Result<(String, PathBuf), WorktreeError> {
+        let mut number = 0;
+        loop {
+            number += 1;
+            let name = format!("{stem}-{number}");
+            let (branch, folder) = (format!("{BRANCH_PREFIX}{name}"), self.worktree_folder(&name));
+            if folder.exists() || self.has_branch(&branch).await {
+                continue;
+            }
+            let mut add = words(["worktree", "add", "--quiet", "-b", &branch]);
+            add.extend([folder.clone().into(), base.into()]);
+            match self.run(&add).await {
+                Ok(_) => return Ok((branch, folder)),
+                // Another agent has taken the name meanwhile.
+                Err(_) if number < MAX_NUMBER && self.has_branch(&branch).await => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn has_branch(&self, branch: &str) -> bool {
+        self.revision(&format!("refs/heads/{branch}")).await.is_ok()
+    }
+
     /// Returns a commit with the files as they are, without a change of the index or of HEAD: HEAD itself without changes.
-    async fn snapshot(&self, name: &str) -> Result<String, WorktreeError> {
+    async fn snapshot(&self) -> Result<String, WorktreeError> {
         let head = self.revision("HEAD").await.map_err(|_| WorktreeError::NoCommit)?;
-        let index = last_line(&self.run(&words(["rev-parse", "--git-path", "index"])).await?);
-        let (index, own) = (self.root.join(&index), self.root.join(format!("{index}.tiller-{name}")));
+        let index = self.root.join(last_line(&self.run(&words(["rev-parse", "--git-path", "index"])).await?));
+        let start = |error: std::io::Error| WorktreeError::Start(error.to_string());
+        let folder = tempfile::tempdir_in(index.parent().unwrap_or(&self.root)).map_err(start)?;
+        let own = folder.path().join("index");
         // A copy, because it knows which files are unchanged. Without an index, git begins a new one.
         let _ = std::fs::copy(index, &own);
-        let git = self.with("GIT_INDEX_FILE", own.clone());
-        let tree = async {
-            git.run(&words(["add", "--all"])).await?;
-            git.run(&words(["write-tree"])).await
-        };
-        let tree = tree.await;
-        // It may not have been created.
-        let _ = std::fs::remove_file(&own);
-        let tree = last_line(&tree?);
+        let git = self.with("GIT_INDEX_FILE", own);
+        git.run(&words(["add", "--all"])).await?;
+        let tree = last_line(&git.run(&words(["write-tree"])).await?);
         if tree == self.revision("HEAD^{tree}").await? {
             return Ok(head);
         }

@@ -14,8 +14,8 @@ async fn worktree_begins_with_the_files_as_they_are() {
     repository.write("a.txt", "changed\n");
     repository.write("new.txt", "new\n");
     let status = repository.git(&["status", "--porcelain"]);
-    let worktree = Worktree::create(&repository.path(""), "x1", &runner()).await.unwrap();
-    assert_eq!(worktree.root(), repository.folder.path().join("work.tiller-x1"));
+    let worktree = Worktree::create(&repository.path(""), "x", &runner()).await.unwrap();
+    assert_eq!(worktree.root(), repository.folder.path().join("work.tiller-x-1"));
     let read = |name: &str| fs::read_to_string(worktree.root().join(name)).unwrap();
     assert_eq!((read("a.txt").as_str(), read("new.txt").as_str()), ("changed\n", "new\n"));
     assert_eq!(repository.git(&["status", "--porcelain"]), status, "nothing is staged");
@@ -31,15 +31,15 @@ async fn worktree_begins_with_the_files_as_they_are() {
 async fn worktree_changes_stay_on_a_branch_and_can_be_applied() {
     let repository = Repository::new();
     repository.write("new.txt", "new\n");
-    let worktree = Worktree::create(&repository.path(""), "x1", &runner()).await.unwrap();
+    let worktree = Worktree::create(&repository.path(""), "x", &runner()).await.unwrap();
     fs::write(worktree.root().join("a.txt"), "one\ntwo\n").unwrap();
     fs::write(worktree.root().join("b.bin"), [0, 0xFF, 0xE9, 10]).unwrap();
     fs::remove_file(worktree.root().join("new.txt")).unwrap();
     let changes = worktree.commit("work of an agent").await.unwrap();
-    assert_eq!(changes.branch.as_deref(), Some("tiller/x1"));
+    assert_eq!(changes.branch.as_deref(), Some("tiller/x-1"));
     assert_eq!(changes.to_string(), "3 files, +1 −1");
     worktree.remove().await.unwrap();
-    assert_eq!(repository.git(&["show", "tiller/x1:a.txt"]), "one\ntwo\n");
+    assert_eq!(repository.git(&["show", "tiller/x-1:a.txt"]), "one\ntwo\n");
 
     changes.apply(&repository.path(""), &runner()).await.unwrap();
     assert_eq!(fs::read_to_string(repository.path("a.txt")).unwrap(), "one\ntwo\n");
@@ -56,7 +56,7 @@ async fn worktree_of_a_subfolder_has_its_root_there() {
     let repository = Repository::new();
     fs::create_dir(repository.path("sub")).unwrap();
     repository.write("sub/b.txt", "b\n");
-    let worktree = Worktree::create(&repository.path("sub"), "x1", &runner()).await.unwrap();
+    let worktree = Worktree::create(&repository.path("sub"), "x", &runner()).await.unwrap();
     assert!(worktree.root().join("b.txt").exists());
     worktree.remove().await.unwrap();
 }
@@ -73,7 +73,7 @@ async fn worktree_starts_no_hook_of_the_repository() {
         )
         .unwrap();
     }
-    let worktree = Worktree::create(&repository.path(""), "x1", &runner()).await.unwrap();
+    let worktree = Worktree::create(&repository.path(""), "x", &runner()).await.unwrap();
     fs::write(worktree.root().join("a.txt"), "two\n").unwrap();
     worktree.commit("change").await.unwrap();
     assert!(!repository.path(".git/started").exists());
@@ -83,7 +83,11 @@ async fn worktree_starts_no_hook_of_the_repository() {
 async fn worktree_of_a_dead_process_is_found_and_keeps_its_changes() {
     let repository = Repository::new();
     let (cwd, runner) = (repository.path(""), runner());
-    let worktree = Worktree::create(&cwd, "x1", &runner).await.unwrap();
+    let worktree = Worktree::create(&cwd, "x", &runner).await.unwrap();
+    assert_eq!(
+        Worktree::create(&cwd, "x", &runner).await.unwrap().root(),
+        repository.folder.path().join("work.tiller-x-2")
+    );
     fs::write(worktree.root().join("a.txt"), "half\n").unwrap();
     assert_eq!(find_leftover_worktrees(&cwd, &runner).await, [], "its process lives");
     let folder = worktree.root().to_string_lossy().into_owned();
@@ -91,18 +95,18 @@ async fn worktree_of_a_dead_process_is_found_and_keeps_its_changes() {
     // Process ids of Linux end at 4,194,304.
     repository.git(&["worktree", "lock", "--reason", "tiller 4194305", &folder]);
     let leftovers = find_leftover_worktrees(&cwd, &runner).await;
-    assert_eq!(leftovers.iter().map(|leftover| leftover.branch.as_str()).collect::<Vec<_>>(), ["tiller/x1"]);
+    assert_eq!(leftovers.iter().map(|leftover| leftover.branch.as_str()).collect::<Vec<_>>(), ["tiller/x-1"]);
     remove_leftover_worktree(&leftovers[0], &cwd, &runner).await.unwrap();
     assert!(!worktree.root().exists());
-    assert_eq!(repository.git(&["show", "tiller/x1:a.txt"]), "half\n");
+    assert_eq!(repository.git(&["show", "tiller/x-1:a.txt"]), "half\n");
 }
 
 #[tokio::test]
 async fn worktree_needs_a_repository_with_a_commit() {
     let folder = TempDir::new().unwrap();
-    let error = Worktree::create(folder.path(), "x1", &runner()).await.unwrap_err().to_string();
+    let error = Worktree::create(folder.path(), "x", &runner()).await.unwrap_err().to_string();
     assert!(error.ends_with("is in no Git repository"), "{error}");
     git(folder.path(), &["init", "--quiet"]);
-    let error = Worktree::create(folder.path(), "x1", &runner()).await.unwrap_err().to_string();
+    let error = Worktree::create(folder.path(), "x", &runner()).await.unwrap_err().to_string();
     assert_eq!(error, "the repository has no commit yet: make one first");
 }

@@ -1,0 +1,337 @@
+//! Races: the same prompt is given to several agents, each in a worktree of its own and with the conversation so far; one
+//! result is picked.
+//!
+//! Every lane's conversation becomes a branch of the session, so that the others stay in its tree.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Serialize;
+use tiller_core::id::{EntryId, SessionId};
+use tiller_core::unit::UnixMs;
+use tiller_session::{Graft, Reader};
+use tiller_tools::process::{Runner, ShellCommand};
+use tiller_tools::tool::{Tools, TypedTool, WorktreeChanges};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::activity::AgentActivity;
+use super::child::{Child, ChildDelegation, Conversation};
+use super::delegate_to_agent::DelegateToAgent;
+use super::link::SessionLink;
+use super::list_agents::ListAgents;
+use super::parent::ParentSession;
+use super::spawn_agents::SpawnAgents;
+use super::spec::AgentSpec;
+use super::task_run::{TaskRun, TaskStart, UsageRecord};
+use crate::handle::{AgentError, AgentSession, BranchSummary, DelegationCommand, DriverCommand, WeakSession};
+
+/// Maximum number of lanes.
+const MAX_LANES: usize = 10;
+
+/// Maximum bytes of a check's output that are kept, from its end.
+const MAX_CHECK_OUTPUT: usize = 4_096;
+
+/// Options of a race.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RaceOptions {
+    /// The prompt.
+    pub prompt: String,
+    /// The entry after which the prompt comes; `None` for the session's leaf.
+    pub from: Option<EntryId>,
+    /// The model of each lane: `[provider/]id[:thinking]`, or a part of an id; `None` for that of the session.
+    pub models: Vec<Option<String>>,
+    /// A shell command that tells whether a result is good, by its exit status.
+    pub check: Option<String>,
+}
+
+/// A lane of a race.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RaceLane {
+    /// Its number, from 1.
+    pub number: usize,
+    /// Its model, as requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The session of its agent, once it has started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<SessionId>,
+    /// Its state.
+    pub state: LaneState,
+    /// The work of its agent.
+    pub activity: AgentActivity,
+    /// Milliseconds that its agent has worked.
+    pub elapsed_ms: u64,
+    /// The outcome of the check.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckOutcome>,
+    /// The changes, once its agent has finished.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<WorktreeChanges>,
+    /// The end of its branch of the session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leaf: Option<EntryId>,
+}
+
+/// The state of a lane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", content = "reason", rename_all = "snake_case")]
+pub enum LaneState {
+    /// Its worktree is made.
+    Starting,
+    /// Its agent works.
+    Working,
+    /// The check runs.
+    Checking,
+    /// It has a result.
+    Finished,
+    /// It has no result.
+    Failed(String),
+}
+
+impl LaneState {
+    /// Returns true if nothing more happens.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        matches!(self, Self::Finished | Self::Failed(_))
+    }
+}
+
+impl std::fmt::Display for LaneState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Starting => "starting",
+            Self::Working => "working",
+            Self::Checking => "checking",
+            Self::Finished => "finished",
+            Self::Failed(_) => "failed",
+        })
+    }
+}
+
+/// The outcome of a check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckOutcome {
+    /// True if its exit status was 0.
+    pub has_passed: bool,
+    /// The end of its output.
+    pub output: String,
+}
+
+/// A race. Dropping it stops the lanes.
+pub struct Race {
+    session: AgentSession,
+    runner: Runner,
+    cwd: PathBuf,
+    lanes: watch::Receiver<Vec<RaceLane>>,
+    _tasks: JoinSet<()>,
+}
+
+/// The reason why a race can't start, or a result not be picked.
+#[derive(Debug, thiserror::Error)]
+pub enum RaceError {
+    /// The number of lanes is out of range.
+    #[error("a race has 1 to {MAX_LANES} lanes, not {0}")]
+    Lanes(usize),
+    /// The lane has no result.
+    #[error("lane {0} has no result")]
+    NoResult(usize),
+    /// The changes can't be applied to the working directory.
+    #[error("the changes of lane {number} can't be applied, and stay on the branch {branch}: {reason}")]
+    Conflict {
+        /// The lane.
+        number: usize,
+        /// Its branch.
+        branch: String,
+        /// The reason.
+        reason: String,
+    },
+    /// The session rejected a command.
+    #[error(transparent)]
+    Session(#[from] AgentError),
+}
+
+impl Race {
+    /// Starts a race in a session.
+    ///
+    /// # Errors
+    /// When the number of lanes is out of range, or the session is closed.
+    pub async fn start(session: &AgentSession, options: RaceOptions) -> Result<Self, RaceError> {
+        let count = options.models.len();
+        if !(1..=MAX_LANES).contains(&count) {
+            return Err(RaceError::Lanes(count));
+        }
+        let above = session.downgrade();
+        let parent = parent_session(&above).await?;
+        let from = options.from.clone().or_else(|| parent.reader.leaf());
+        let lanes = options.models.iter().enumerate().map(|(at, model)| RaceLane::new(at + 1, model.clone()));
+        let (sender, receiver) = watch::channel(lanes.collect());
+        let (sender, options) = (Arc::new(sender), Arc::new(RaceOptions { from, ..options }));
+        let mut tasks = JoinSet::new();
+        for at in 0..count {
+            let lane =
+                Lane { above: above.clone(), options: Arc::clone(&options), at, lanes: Arc::clone(&sender) };
+            tasks.spawn(lane.run());
+        }
+        let (runner, cwd) = (parent.runner, parent.manager.cwd().to_owned());
+        Ok(Self { session: session.clone(), runner, cwd, lanes: receiver, _tasks: tasks })
+    }
+
+    /// Returns the lanes as they are.
+    #[must_use]
+    pub fn lanes(&self) -> Vec<RaceLane> {
+        self.lanes.borrow().clone()
+    }
+
+    /// Waits for a change of a lane; false if all lanes are over. Cancel-safe.
+    pub async fn changed(&mut self) -> bool {
+        let is_over = self.lanes.borrow().iter().all(|lane| lane.state.is_over());
+        !is_over && self.lanes.changed().await.is_ok()
+    }
+
+    /// Continues with the result of a lane: its branch becomes the session's, and its changes are applied to the working
+    /// directory.
+    ///
+    /// # Errors
+    /// When the lane has no result, the session is at work, or the changes can't be applied; the branch is the session's
+    /// in the last case.
+    pub async fn pick(&self, number: usize) -> Result<(), RaceError> {
+        let lane = self.lanes.borrow().iter().find(|lane| lane.number == number).cloned();
+        let lane =
+            lane.filter(|lane| lane.state == LaneState::Finished).ok_or(RaceError::NoResult(number))?;
+        if let Some(leaf) = lane.leaf {
+            self.session.navigate(leaf, BranchSummary::None).await?;
+        }
+        let changes = lane.changes.unwrap_or_default();
+        changes.apply(&self.cwd, &self.runner).await.map_err(|error| RaceError::Conflict {
+            number,
+            branch: changes.branch.unwrap_or_default(),
+            reason: error.to_string(),
+        })
+    }
+}
+
+impl RaceLane {
+    fn new(number: usize, model: Option<String>) -> Self {
+        Self {
+            number,
+            model,
+            agent_id: None,
+            state: LaneState::Starting,
+            activity: AgentActivity::default(),
+            elapsed_ms: 0,
+            check: None,
+            changes: None,
+            leaf: None,
+        }
+    }
+
+    /// Returns the check's outcome in a word; empty without one.
+    #[must_use]
+    pub fn check_text(&self) -> &'static str {
+        match &self.check {
+            Some(CheckOutcome { has_passed: true, .. }) => "passed",
+            Some(CheckOutcome { has_passed: false, .. }) => "failed",
+            None => "",
+        }
+    }
+}
+
+/// The work of a lane.
+struct Lane {
+    above: WeakSession,
+    options: Arc<RaceOptions>,
+    at: usize,
+    lanes: Arc<watch::Sender<Vec<RaceLane>>>,
+}
+
+impl Lane {
+    async fn run(self) {
+        let state = match self.race().await {
+            Ok(()) => LaneState::Finished,
+            Err(reason) => LaneState::Failed(reason),
+        };
+        self.update(|lane| lane.state = state);
+    }
+
+    fn update(&self, change: impl FnOnce(&mut RaceLane)) {
+        self.lanes.send_modify(|lanes| change(&mut lanes[self.at]));
+    }
+
+    async fn race(&self) -> Result<(), String> {
+        let RaceOptions { prompt, from, models, check } = &*self.options;
+        let parent = parent_session(&self.above).await.map_err(|error| error.to_string())?;
+        let worktree = parent.make_worktree("race").await?;
+        let (parent, root) = (parent.at(&worktree), worktree.root().to_owned());
+        let (runner, name) = (parent.runner.clone(), format!("race-{}", self.at + 1));
+        let spec = AgentSpec { model: models[self.at].clone(), ..AgentSpec::new(name, "", "") };
+        let conversation = from.clone().map_or(Conversation::New, Conversation::Forked);
+        let started = parent.start(spec, without_delegation(), conversation);
+        let Child { agent, .. } = started.map_err(|error| error.to_string())?;
+        let session = agent.session().clone();
+        let start = TaskStart { prompt: prompt.clone(), call: None, worktree: Some(worktree), is_new: true };
+        let run = TaskRun::start(self.above.clone(), agent, start).await?;
+        self.update(|lane| (lane.state, lane.agent_id) = (LaneState::Working, Some(run.id().clone())));
+        let outcome = run.work(|activity, since, now| self.show(activity, since, now)).await;
+        let changes = run.commit().await?;
+        self.update(|lane| (lane.state, lane.changes) = (LaneState::Checking, changes));
+        if let (Ok(_), Some(line)) = (&outcome, check) {
+            let outcome = run_check(&runner, &root, line).await;
+            self.update(|lane| lane.check = Some(outcome));
+        }
+        let leaf = self.graft(&session.reader()).await?;
+        self.update(|lane| lane.leaf = leaf);
+        let error = outcome.err().map(|error| error.to_string());
+        run.end(error.clone(), UsageRecord::InMessages).await?;
+        error.map_or(Ok(()), Err)
+    }
+
+    fn show(&self, activity: &AgentActivity, since: UnixMs, now: UnixMs) {
+        self.update(|lane| (lane.activity, lane.elapsed_ms) = (activity.clone(), now.since_ms(since)));
+    }
+
+    /// Makes the lane's conversation a branch of the session; returns its end.
+    async fn graft(&self, reader: &Reader) -> Result<Option<EntryId>, String> {
+        let (reader, from) = (reader.clone(), self.options.from.clone());
+        let read = tokio::task::spawn_blocking(move || Graft::read(&reader, from.as_ref())).await;
+        let graft = read.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        let leaf = graft.leaf().cloned();
+        let command = |reply| DriverCommand::Delegation(DelegationCommand::Graft { graft, reply });
+        self.above.send(command).await.map_err(|error| error.to_string())?;
+        Ok(leaf)
+    }
+}
+
+async fn parent_session(above: &WeakSession) -> Result<ParentSession, AgentError> {
+    let parent: Box<ParentSession> =
+        above.send(|reply| DriverCommand::Delegation(DelegationCommand::Parent { reply })).await?;
+    Ok(*parent)
+}
+
+/// A lane's agent doesn't delegate.
+fn without_delegation() -> ChildDelegation {
+    let all_names = [ListAgents::NAME, DelegateToAgent::NAME, SpawnAgents::NAME].map(str::to_owned).into();
+    ChildDelegation { tools: Tools::default(), all_names, link: SessionLink::default() }
+}
+
+/// Runs a check to its end.
+async fn run_check(runner: &Runner, cwd: &Path, line: &str) -> CheckOutcome {
+    let failed = |output: String| CheckOutcome { has_passed: false, output };
+    let mut running = match runner.start(&ShellCommand { line: line.to_owned(), cwd: cwd.to_owned() }) {
+        Ok(running) => running,
+        Err(error) => return failed(error.to_string()),
+    };
+    let mut output = Vec::new();
+    while let Some(chunk) = running.chunk().await {
+        output.extend_from_slice(&chunk);
+        let excess = output.len().saturating_sub(MAX_CHECK_OUTPUT);
+        output.drain(..excess);
+    }
+    let output = String::from_utf8_lossy(&output).into_owned();
+    match running.wait().await {
+        Ok(exit) => CheckOutcome { has_passed: exit.status.failure().is_none(), output },
+        Err(error) => failed(error.to_string()),
+    }
+}

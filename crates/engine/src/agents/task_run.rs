@@ -1,0 +1,212 @@
+//! An agent's work on one task for a session, from the record of its start to that of its end.
+
+use std::time::{Duration, SystemTime};
+
+use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
+use tiller_core::id::{CallId, SessionId};
+use tiller_core::unit::UnixMs;
+use tiller_session::ModelUsage;
+use tiller_tools::tool::{Worktree, WorktreeChanges};
+
+use super::activity::AgentActivity;
+use super::agent::Agent;
+use super::answer::{AgentAnswer, AgentFailure};
+use super::parent::EndedTask;
+use crate::handle::{AgentSession, DelegationCommand, DriverCommand, WeakSession};
+
+/// Interval at which the elapsed time of a running agent is shown.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Maximum characters of a task in the log of the session that delegates; the agent's log has the whole.
+const MAX_LOGGED_TASK: usize = 500;
+
+/// Maximum characters of a task in the message of its commit.
+const MAX_COMMIT_SUBJECT: usize = 60;
+
+/// The start of a task.
+pub(super) struct TaskStart {
+    pub prompt: String,
+    /// The call that delegates.
+    pub call: Option<CallId>,
+    /// The worktree that the agent works in.
+    pub worktree: Option<Worktree>,
+    /// False for an agent that goes on with an earlier conversation.
+    pub is_new: bool,
+}
+
+/// The place where the usage of a task is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UsageRecord {
+    /// An entry of the session that delegates.
+    Entry,
+    /// The messages, which become a branch of that session.
+    InMessages,
+}
+
+/// An agent's work on a task. If it is dropped, the agent is stopped and the end recorded.
+pub(super) struct TaskRun {
+    agent: Agent,
+    prompt: String,
+    id: SessionId,
+    guard: EndGuard,
+}
+
+impl TaskRun {
+    /// Records the start with the session that delegates.
+    pub(super) async fn start(above: WeakSession, agent: Agent, start: TaskStart) -> Result<Self, String> {
+        let TaskStart { prompt, call, worktree, is_new } = start;
+        let session = agent.session().clone();
+        let id = session.reader().id().clone();
+        if is_new {
+            // The name is a convenience; the task doesn't depend on it.
+            let _ = session.rename(format!("agent {}", agent.name())).await;
+        }
+        let task = DelegatedTask {
+            agent_id: id.clone(),
+            name: agent.name().to_owned(),
+            task: prompt.chars().take(MAX_LOGGED_TASK).collect(),
+            path: session.reader().path().map(ToOwned::to_owned),
+            tool_call_id: call,
+        };
+        let before = models_of(&session).await;
+        let subject: String =
+            prompt.lines().next().unwrap_or_default().chars().take(MAX_COMMIT_SUBJECT).collect();
+        let message = format!("{}: {subject}", agent.name());
+        let work = OpenWork { session: session.clone(), worktree, message };
+        let guard = EndGuard { above: above.clone(), work: Some(work), id: id.clone(), before };
+        let started =
+            |reply| DriverCommand::Delegation(DelegationCommand::Started { start: task, session, reply });
+        above.send(started).await.map_err(|error| error.to_string())?;
+        Ok(Self { agent, prompt, id, guard })
+    }
+
+    /// The agent's session.
+    pub(super) fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// The agent.
+    pub(super) fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// Has the agent work; `show` gets a line whenever its activity has changed, and each second.
+    pub(super) async fn work(
+        &self,
+        show: impl Fn(&AgentActivity, UnixMs, UnixMs) + Send + Sync,
+    ) -> Result<AgentAnswer, AgentFailure> {
+        let (mut events, mut activity) = (self.agent.events(), AgentActivity::default());
+        let since: UnixMs = SystemTime::now().into();
+        let mut ticks = tokio::time::interval(PROGRESS_INTERVAL);
+        let mut answer = std::pin::pin!(self.agent.chat(&*self.prompt));
+        let outcome = loop {
+            tokio::select! {
+                outcome = &mut answer => break outcome,
+                event = events.next() => match event {
+                    Some(Ok(event)) => activity.update(&event.kind),
+                    // It counts on; the log has the rest.
+                    Some(Err(_)) => {}
+                    None => break (&mut answer).await,
+                },
+                _ = ticks.tick() => show(&activity, since, SystemTime::now().into()),
+            }
+        };
+        while let Some(event) = events.try_next() {
+            event.iter().for_each(|event| activity.update(&event.kind));
+        }
+        show(&activity, since, SystemTime::now().into());
+        outcome
+    }
+
+    /// Commits the changes in the agent's worktree.
+    pub(super) async fn commit(&self) -> Result<Option<WorktreeChanges>, String> {
+        match &self.guard.work {
+            Some(work) => work.commit().await,
+            None => Ok(None),
+        }
+    }
+
+    /// Records the end, with the reason why there is no answer. Returns the changes in the agent's worktree, which is
+    /// removed.
+    pub(super) async fn end(
+        mut self,
+        error: Option<String>,
+        usage: UsageRecord,
+    ) -> Result<Option<WorktreeChanges>, String> {
+        let Some(work) = self.guard.work.take() else { return Ok(None) };
+        let ended = DelegatedTaskEnd { agent_id: self.id.clone(), error };
+        let usage = match usage {
+            UsageRecord::Entry => work.usage_since(&self.guard.before).await,
+            UsageRecord::InMessages => Vec::new(),
+        };
+        work.end(&self.guard.above, EndedTask { end: ended, usage }).await
+    }
+}
+
+/// What has to be ended with a task.
+struct OpenWork {
+    session: AgentSession,
+    worktree: Option<Worktree>,
+    /// The message of the commit.
+    message: String,
+}
+
+impl OpenWork {
+    /// Returns what was used since the start.
+    async fn usage_since(&self, before: &[ModelUsage]) -> Vec<ModelUsage> {
+        let usage = models_of(&self.session).await.into_iter().map(|now| {
+            let earlier = before.iter().find(|earlier| earlier.model == now.model);
+            let usage = earlier.map_or_else(|| now.usage.clone(), |earlier| now.usage.since(&earlier.usage));
+            ModelUsage { usage, ..now }
+        });
+        usage.collect()
+    }
+
+    async fn commit(&self) -> Result<Option<WorktreeChanges>, String> {
+        let Some(worktree) = &self.worktree else { return Ok(None) };
+        worktree.commit(&self.message).await.map(Some).map_err(|error| error.to_string())
+    }
+
+    async fn end(mut self, above: &WeakSession, task: EndedTask) -> Result<Option<WorktreeChanges>, String> {
+        // The session that delegated may be closed by now.
+        let _ = above.send(|reply| DriverCommand::Delegation(DelegationCommand::Ended { task, reply })).await;
+        let _ = self.session.close().await;
+        let changes = self.commit().await?;
+        if let Some(worktree) = self.worktree.take() {
+            worktree.remove().await.map_err(|error| error.to_string())?;
+        }
+        Ok(changes)
+    }
+}
+
+/// Ends the task if it is dropped.
+struct EndGuard {
+    above: WeakSession,
+    work: Option<OpenWork>,
+    id: SessionId,
+    before: Vec<ModelUsage>,
+}
+
+impl Drop for EndGuard {
+    fn drop(&mut self) {
+        let (Some(work), Ok(runtime)) = (self.work.take(), tokio::runtime::Handle::try_current()) else {
+            return;
+        };
+        let (above, before) = (self.above.clone(), std::mem::take(&mut self.before));
+        let end =
+            DelegatedTaskEnd { agent_id: self.id.clone(), error: Some(AgentFailure::Stopped.to_string()) };
+        runtime.spawn(async move {
+            // The session may be closed by now.
+            let _ = work.session.abort().await;
+            let _ = work.session.settled().await;
+            let task = EndedTask { end, usage: work.usage_since(&before).await };
+            if let Err(error) = work.end(&above, task).await {
+                tracing::warn!(%error, "the worktree of a stopped agent is left");
+            }
+        });
+    }
+}
+
+async fn models_of(session: &AgentSession) -> Vec<ModelUsage> {
+    session.stats().await.map(|stats| stats.session.models).unwrap_or_default()
+}

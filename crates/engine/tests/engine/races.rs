@@ -1,0 +1,226 @@
+//! Races and worktrees: the results of agents stay apart until one is picked.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::*;
+use tiller_engine::SessionBuilder;
+use tiller_engine::agents::{
+    AgentRegistry, AgentSpec, Delegation, DelegationLimits, LaneState, Race, RaceError, RaceLane, RaceOptions,
+};
+use tiller_provider::ModelFacts;
+
+/// A repository with a session whose models answer by scripts of their names.
+struct Track {
+    agent: AgentSession,
+    folder: TempDir,
+}
+
+/// Answers with the script of the requested model.
+struct Models(Vec<(&'static str, Scripted)>);
+
+impl Provider for Models {
+    fn name(&self) -> &str {
+        "track"
+    }
+
+    fn api(&self) -> &'static str {
+        "scripted"
+    }
+
+    fn stream(&self, request: Request) -> ProviderStream {
+        let script = self.0.iter().find(|(name, _)| request.model.id == *name).map(|(_, script)| script);
+        script.expect("a script").stream(request)
+    }
+}
+
+fn write(path: &str, content: &str) -> ScriptedAnswer {
+    let arguments = json!({ "path": path, "content": content });
+    serde_json::from_value(json!({ "calls": [{ "name": "write_file", "arguments": arguments }] })).unwrap()
+}
+
+fn git(cwd: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git").current_dir(cwd).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+impl Track {
+    fn new(models: Vec<(&'static str, Vec<ScriptedAnswer>)>) -> Self {
+        let folder = TempDir::new().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("work");
+        fs::create_dir(&root).unwrap();
+        git(&root, &["init", "--quiet", "--initial-branch=main"]);
+        fs::write(root.join("a.txt"), "one\n").unwrap();
+        git(&root, &["add", "."]);
+        let identity =
+            ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgSign=false"];
+        git(&root, &[&identity[..], &["commit", "--quiet", "-m", "first"]].concat());
+        let facts = |id: &str| ModelFacts {
+            provider: "track".into(),
+            id: id.into(),
+            ..Scripted::new(Vec::new()).facts()
+        };
+        let all_facts = models.iter().map(|(name, _)| facts(name)).collect();
+        let scripts = models.into_iter().map(|(name, answers)| (name, Scripted::new(answers))).collect();
+        let mut providers = ProviderRegistry::default();
+        providers.add(Arc::new(Models(scripts)), all_facts);
+        let registry = AgentRegistry::default();
+        for name in ["left", "right"] {
+            registry.register(name, name, move || AgentSpec::new(name, "", name).model(name));
+        }
+        let builder = SessionBuilder::new(providers)
+            .commands(Runner::with_supervisor(env!("CARGO_BIN_EXE_engine-supervisor")))
+            .model("main")
+            .log_folder(folder.path().join("logs"));
+        let delegation = Delegation::new(registry, DelegationLimits::default());
+        let agent = delegation.equip(builder).start(&root).unwrap();
+        Self { agent, folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("work").join(name)
+    }
+
+    async fn run(&self, prompt: &str) {
+        self.agent.prompt(prompt, PromptOptions::default()).await.unwrap();
+        tokio::time::timeout(TIMEOUT, self.agent.settled()).await.unwrap().unwrap();
+    }
+
+    async fn race(&self, options: RaceOptions) -> Race {
+        let mut race = Race::start(&self.agent, options).await.unwrap();
+        while tokio::time::timeout(TIMEOUT, race.changed()).await.expect("a lane doesn't end") {}
+        race
+    }
+
+    fn worktrees(&self) -> usize {
+        git(&self.path(""), &["worktree", "list"]).lines().count()
+    }
+}
+
+fn options(models: &[&str], check: Option<&str>) -> RaceOptions {
+    RaceOptions {
+        prompt: "Write b.txt.".into(),
+        models: models.iter().map(|model| Some((*model).to_owned())).collect(),
+        check: check.map(Into::into),
+        ..RaceOptions::default()
+    }
+}
+
+fn summary(lane: &RaceLane) -> (LaneState, &str, String, u64) {
+    let changes = lane.changes.as_ref().map(ToString::to_string).unwrap_or_default();
+    (lane.state.clone(), lane.check_text(), changes, lane.activity.turns)
+}
+
+#[tokio::test]
+async fn race_result_that_is_picked_is_applied_and_continued() {
+    let track = Track::new(vec![
+        ("main", vec![text_answer("Hello.")]),
+        ("left", vec![text_answer("unused"), write("b.txt", "bad\n"), text_answer("Left.")]),
+        (
+            "right",
+            vec![
+                text_answer("unused"),
+                write("b.txt", "good\n"),
+                text_answer("Right."),
+                text_answer("Going on."),
+            ],
+        ),
+    ]);
+    track.run("Hi.").await;
+    fs::write(track.path("a.txt"), "uncommitted\n").unwrap();
+    let race = track.race(options(&["left", "right"], Some("grep -q good b.txt"))).await;
+    let lanes = race.lanes();
+    let one_file = || "1 file, +1 −0".to_owned();
+    assert_eq!(summary(&lanes[0]), (LaneState::Finished, "failed", one_file(), 2));
+    assert_eq!(summary(&lanes[1]), (LaneState::Finished, "passed", one_file(), 2));
+    assert_eq!(track.worktrees(), 1, "the others are removed");
+    assert!(!track.path("b.txt").exists());
+    let path = message_lines(&track.agent.reader());
+    assert_eq!(path, ["user Hi.", "answer Hello. Stop"], "the session is where it was");
+
+    race.pick(2).await.unwrap();
+    assert_eq!(fs::read_to_string(track.path("b.txt")).unwrap(), "good\n");
+    assert_eq!(fs::read_to_string(track.path("a.txt")).unwrap(), "uncommitted\n");
+    assert_eq!(message_lines(&track.agent.reader()).last().unwrap(), "answer Right. Stop");
+    let reader = track.agent.reader();
+    let (entries, _) = reader.branch(lanes[0].leaf.as_ref().unwrap()).unwrap();
+    assert!(
+        entries.iter().any(|entry| format!("{entry:?}").contains("Left.")),
+        "the other stays in the tree"
+    );
+    // The branch's model answers.
+    track.run("Go on.").await;
+    assert_eq!(message_lines(&track.agent.reader()).last().unwrap(), "answer Going on. Stop");
+}
+
+#[tokio::test]
+async fn race_can_start_at_an_earlier_entry_and_in_an_empty_session() {
+    let track = Track::new(vec![
+        ("main", vec![text_answer("One."), text_answer("Two.")]),
+        ("left", vec![text_answer("First."), text_answer("Second.")]),
+    ]);
+    let race = track.race(options(&["left"], None)).await;
+    race.pick(1).await.unwrap();
+    assert_eq!(message_lines(&track.agent.reader()), ["user Write b.txt.", "answer First. Stop"]);
+    let from = track.agent.reader().leaf();
+    track.run("Hi.").await;
+    let race = track.race(RaceOptions { from, ..options(&["left"], None) }).await;
+    race.pick(1).await.unwrap();
+    let lines = message_lines(&track.agent.reader());
+    let expected = ["user Write b.txt.", "answer First. Stop", "user Write b.txt.", "answer Second. Stop"];
+    assert_eq!(lines, expected);
+}
+
+#[tokio::test]
+async fn race_lane_without_a_result_cannot_be_picked() {
+    let failing =
+        serde_json::from_value(json!({ "error": { "failure": "fatal", "message": "no luck" } })).unwrap();
+    let track = Track::new(vec![("main", vec![]), ("left", vec![failing])]);
+    let race = track.race(options(&["left", "nowhere"], Some("true"))).await;
+    let lanes = race.lanes();
+    assert!(matches!(&lanes[0].state, LaneState::Failed(reason) if reason.contains("no luck")), "{lanes:?}");
+    assert_eq!(lanes[0].check, None);
+    assert!(matches!(&lanes[1].state, LaneState::Failed(_)), "{lanes:?}");
+    assert!(matches!(race.pick(1).await, Err(RaceError::NoResult(1))));
+    assert_eq!(track.worktrees(), 1);
+    assert!(matches!(Race::start(&track.agent, options(&[], None)).await, Err(RaceError::Lanes(0))));
+}
+
+#[tokio::test]
+async fn race_that_is_dropped_leaves_no_worktree() {
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
+    let track = Track::new(vec![("main", vec![]), ("left", vec![hanging])]);
+    let mut race = Race::start(&track.agent, options(&["left"], None)).await.unwrap();
+    while race.lanes()[0].state != LaneState::Working {
+        race.changed().await;
+    }
+    drop(race);
+    while !track.agent.running_agents().await.unwrap().is_empty() || track.worktrees() > 1 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn agents_in_worktrees_return_their_diffs() {
+    let tasks = json!([{ "agent": "left", "task": "Write." }, { "agent": "right", "task": "Write." }]);
+    let arguments = json!({ "tasks": tasks, "isolation": "worktree" });
+    let spawn =
+        serde_json::from_value(json!({ "calls": [{ "name": "spawn_agents", "arguments": arguments }] }))
+            .unwrap();
+    let track = Track::new(vec![
+        ("main", vec![spawn, text_answer("Thanks.")]),
+        ("left", vec![write("a.txt", "left\n"), text_answer("Done.")]),
+        ("right", vec![text_answer("Nothing to do.")]),
+    ]);
+    track.run("Go.").await;
+    let lines = message_lines(&track.agent.reader());
+    let result = lines.iter().find(|line| line.starts_with("result ")).unwrap();
+    let branch = "[its changes are on the branch tiller/left-1, not in the working directory: 1 file, +1 −1]";
+    assert!(result.contains(branch) && result.contains("-one\n+left"), "{result}");
+    assert!(result.contains("[it changed no files]"), "{result}");
+    assert_eq!(fs::read_to_string(track.path("a.txt")).unwrap(), "one\n");
+    assert_eq!(git(&track.path(""), &["show", "tiller/left-1:a.txt"]), "left\n");
+    assert_eq!(track.worktrees(), 1);
+}
