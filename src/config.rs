@@ -244,7 +244,7 @@ impl Config {
         key_names().into_iter().chain(own).collect()
     }
 
-    /// What `models.json` says about a provider.
+    /// The entry of a provider in `models.json`.
     #[must_use]
     pub fn user_provider(&self, provider: &str) -> Option<&UserProvider> {
         self.models.get(provider)
@@ -702,7 +702,7 @@ mod tests {
         let home = home_with(hooks);
         let config = load(&home, &[], &[]).unwrap();
         let path = home.path().join("settings.json");
-        assert!(config.warnings[0].contains("`hooks.Notification`: tiller has no such event"));
+        assert!(config.warnings[0].contains("`hooks.Notification`: unknown event"));
         let guard = format!(
             "{}: `hooks.PreToolUse`: a list is expected; until it is fixed, the approval mode is read-only",
             path.display()

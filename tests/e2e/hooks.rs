@@ -38,7 +38,7 @@ fn hooks_of_the_user_take_part_in_a_run() {
     user_settings(&sandbox, HOOKS);
     let output = run(&sandbox, &["go"]);
     assert_eq!((output.code, output.out.as_str()), (Some(0), "Tested.\n"), "{}", output.err);
-    assert!(output.err.contains("`hooks.Notification`: tiller has no such event"), "{}", output.err);
+    assert!(output.err.contains("`hooks.Notification`: unknown event"), "{}", output.err);
     let messages = sandbox.messages();
     assert!(
         messages.contains(&"toolResult: denied: generated; edit api.json (hook)".to_owned()),

@@ -1,15 +1,15 @@
-//! Limits of what a session and a day may cost: when to warn, and when to ask. Pure.
+//! Cost limits of a session and of a day: they decide when to warn and when to ask. Pure.
 
 use serde::Serialize;
 use tiller_core::setting::Settings;
 use tiller_core::unit::Usd;
 
-/// Limits of cost.
+/// Cost limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BudgetOptions {
-    /// Of a session, all branches; `None` for no limit.
+    /// Limit of a session, all branches; `None` for no limit.
     pub session: Option<Usd>,
-    /// Of all sessions of a local day; `None` for no limit.
+    /// Limit of all sessions of a local day; `None` for no limit.
     pub day: Option<Usd>,
 }
 
@@ -37,7 +37,7 @@ impl BudgetPeriod {
         }
     }
 
-    /// Returns whose cost counts, as the beginning of a sentence.
+    /// Returns the subject of the cost message.
     const fn subject(self) -> &'static str {
         match self {
             Self::Session => "this session has",
@@ -94,7 +94,7 @@ pub(crate) struct Budgets {
 struct Budget {
     period: BudgetPeriod,
     limit: Usd,
-    /// The limit times one more than the user's consents.
+    /// The limit, plus the same amount for each time the user agreed.
     allowed: Usd,
     has_warned: bool,
 }
@@ -108,7 +108,7 @@ pub(crate) enum BudgetCheck {
     Exceeded(ExceededBudget),
 }
 
-/// A budget that is used up.
+/// An exceeded budget.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ExceededBudget {
     /// The cost and the limit, in a sentence without a period.
@@ -119,7 +119,7 @@ pub(crate) struct ExceededBudget {
     pub step: Usd,
 }
 
-/// Share of the allowed amount from which on the user is warned.
+/// Share of the allowed amount at which the user is warned.
 const WARNING_SHARE: f64 = 0.8;
 
 impl Budgets {
@@ -160,7 +160,7 @@ impl Budgets {
         BudgetCheck::Within { warnings }
     }
 
-    /// Adds the limit to every budget that is used up, as often as needed: the user consents.
+    /// Raises every exceeded budget by its limit, as often as needed, after the user's consent.
     pub(crate) fn allow_more(&mut self, spending: Spending) {
         for budget in &mut self.budgets {
             let spent = spending.of(budget.period);
@@ -171,7 +171,7 @@ impl Budgets {
         }
     }
 
-    /// Forgets consents and warnings about a session, because another one was opened.
+    /// Discards consents and warnings about a session, because another one was opened.
     pub(crate) fn reset_session(&mut self) {
         for budget in self.budgets.iter_mut().filter(|budget| budget.period == BudgetPeriod::Session) {
             (budget.allowed, budget.has_warned) = (budget.limit, false);

@@ -1,9 +1,10 @@
 //! Extensions of a session: hooks into its runs, commands, tools, skills and templates.
 //!
 //! An [`Extension`] lives in this process; [`process`] makes one from an executable that speaks JSON lines, and
-//! [`command_hook`] one from the commands in settings files. A session takes a set of them as [`Extensions`]. A hook that fails, panics or takes too long never stops a run: it
-//! counts as no opinion. The exception is the review of a tool call, where a guard's silence must not count as
-//! consent.
+//! [`command_hook`] one from the commands in settings files. A session takes a set of them as [`Extensions`].
+//!
+//! A hook that fails, panics or times out never stops a run: it counts as having no opinion. The exception is the
+//! review of a tool call, where a failing guard must not count as consent.
 
 mod call_review;
 pub mod command_hook;
@@ -41,7 +42,7 @@ pub trait Extension: Send + Sync + 'static {
     /// Returns its name, for warnings and lists.
     fn name(&self) -> &str;
 
-    /// Returns what it is called in messages.
+    /// Returns its name in messages.
     fn label(&self) -> String {
         format!("extension {}", self.name())
     }
@@ -51,8 +52,7 @@ pub trait Extension: Send + Sync + 'static {
         None
     }
 
-    /// Runs when a session was opened; the first prompt waits for it. Returns text that the model gets with that
-    /// prompt.
+    /// Runs when a session was opened; the first prompt waits for it. Returns text that is added to that prompt.
     fn session_start<'a>(&'a self, _opening: &'a SessionOpening) -> HookFuture<'a, Option<String>> {
         Box::pin(ready(Ok(None)))
     }
@@ -91,13 +91,12 @@ pub trait Extension: Send + Sync + 'static {
         Box::pin(ready(Ok(ResultChange::default())))
     }
 
-    /// Runs when nothing is left to do in a run, which may have to go on.
+    /// Runs when a run is about to end; the verdict may continue it.
     fn run_end(&self, _end: RunEnd) -> HookFuture<'_, RunEndVerdict> {
         Box::pin(ready(Ok(RunEndVerdict::default())))
     }
 
-    /// Receives an event. Events come in order, after the fact, and outside the run; an extension that is too slow
-    /// misses some.
+    /// Receives an event. Events come in order, and don't delay the run; an extension that is too slow misses some.
     fn session_event<'a>(&'a self, _event: &'a Event) -> HookFuture<'a, ()> {
         Box::pin(ready(Ok(())))
     }
@@ -168,11 +167,11 @@ pub struct SessionOpening {
     pub session: SessionId,
     /// Its log, which may not exist yet; `None` if it is only in memory.
     pub log: Option<PathBuf>,
-    /// Where it comes from.
+    /// Its origin.
     pub source: SessionSource,
 }
 
-/// Where an opened session comes from.
+/// The origin of an opened session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionSource {
     /// It is new, and tiller has just started.
@@ -200,7 +199,7 @@ impl SessionSource {
 pub enum PromptVerdict {
     /// It may be sent.
     Accept {
-        /// Text that the model gets after it.
+        /// Text for the model, after the prompt.
         context: Option<String>,
     },
     /// It must not be sent.
@@ -216,10 +215,10 @@ impl Default for PromptVerdict {
     }
 }
 
-/// A run with nothing left to do.
+/// A run that is about to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunEnd {
-    /// True if the run went on once because of [`RunEndVerdict::Continue`]. It doesn't go on again.
+    /// True if the run was continued once because of [`RunEndVerdict::Continue`]. It isn't continued again.
     pub is_continued: bool,
 }
 
@@ -229,7 +228,7 @@ pub enum RunEndVerdict {
     /// The run may end.
     #[default]
     Finish,
-    /// The run has to go on.
+    /// The run continues.
     Continue {
         /// The instruction for the model.
         instruction: String,

@@ -1,4 +1,4 @@
-//! Models that answer for the rest of a run when the session's model fails: the setting `fallback`. Pure; the turn
+//! Fallback models, used until the run ends when the session's model fails: the setting `fallback`. Pure; the turn
 //! machine picks the model, the driver switches to it.
 
 use tiller_core::message::{ModelRef, ThinkingLevel};
@@ -13,8 +13,8 @@ pub(crate) struct FallbackModel {
     pub thinking: Option<ThinkingLevel>,
 }
 
-/// Returns the listed models that may answer after a failure of `provider`. A key or a quota belongs to a provider, so after
-/// such a failure only other providers are of use; another model can't help with a request that is invalid or too long.
+/// Returns the listed models that may answer after a failure of `provider`. A key or a quota belongs to a provider, so
+/// after such a failure only models of other providers qualify. For an invalid or too long request, none qualifies.
 #[must_use]
 pub(crate) fn candidates(
     failure: FailureKind,
@@ -34,7 +34,7 @@ pub(crate) fn candidates(
 pub(crate) fn cause(failure: FailureKind, provider: &str) -> String {
     match failure {
         FailureKind::Transient { .. } => format!("{provider} is overloaded or can't be reached"),
-        FailureKind::Interrupted => format!("{provider} breaks off its answers"),
+        FailureKind::Interrupted => format!("{provider} keeps interrupting its answers"),
         FailureKind::Auth => format!("{provider} refuses access"),
         FailureKind::Quota => format!("the quota of {provider} is used up"),
         FailureKind::Overflow | FailureKind::Fatal => format!("{provider} can't answer"),

@@ -15,7 +15,7 @@ use super::{AgentError, AgentSession};
 /// A settings file that can have rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleFile {
-    /// Whose settings they are.
+    /// The owner of the settings.
     pub scope: SettingScope,
     /// Its path; the file may not exist.
     pub path: PathBuf,

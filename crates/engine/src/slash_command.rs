@@ -255,9 +255,9 @@ const TABLE: &[CommandSpec] = &[
         C::Plan,
         "plan",
         NoArgument,
-        "plan first: only reading is allowed; again: leave, with the plan as the prompt",
+        "toggle plan mode (read-only); leaving it puts the plan into the editor",
     )
-    .with_plain_usage(NoArgument, "plan first: only reading is allowed; again: leave"),
+    .with_plain_usage(NoArgument, "toggle plan mode (read-only)"),
     row(
         C::Permissions,
         "permissions",
@@ -297,7 +297,7 @@ const TABLE: &[CommandSpec] = &[
     row(C::Drop, "drop", Required("N"), "remove a queued message; /queue shows its number").only(Plain),
     row(C::Stop, "stop", NoArgument, "stop the run").only(Plain),
     row(C::Session, "session", NoArgument, "show information about this session").also(&["status"]),
-    row(C::Cost, "cost", NoArgument, "show what this session has cost, by model").also(&["usage"]),
+    row(C::Cost, "cost", NoArgument, "show the cost of this session by model").also(&["usage"]),
     row(C::Context, "context", NoArgument, "show context window usage"),
     row(
         C::Export,

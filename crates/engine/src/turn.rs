@@ -456,7 +456,7 @@ impl Turn {
         }
         match instruction {
             Some(_) if self.end_review == EndReview::Continued => {
-                let message = "a hook wants the run to go on again; it goes on only once".to_owned();
+                let message = "a hook asked to continue the run again; a run continues only once".to_owned();
                 out.emit(EventKind::Warning { message, hint: None });
             }
             Some(instruction) => {

@@ -1,4 +1,4 @@
-//! What a running agent does, in a line. Pure.
+//! The one-line status of a running agent, derived from its events. Pure.
 
 use serde::Serialize;
 use tiller_core::event::EventKind;
@@ -26,7 +26,7 @@ pub struct AgentActivity {
 const MAX_CALL: usize = 60;
 
 impl AgentActivity {
-    /// Takes in an event of the agent's session.
+    /// Applies an event of the agent's session.
     pub fn update(&mut self, event: &EventKind) {
         match event {
             EventKind::MessageEnd { message } => {

@@ -22,7 +22,7 @@ pub struct AgentAnswer {
 }
 
 impl AgentAnswer {
-    /// Replaces the message by that of a later answer, and adds up the rest.
+    /// Takes the message of a later answer, and adds up the rest.
     pub(super) fn add(&mut self, later: Self) {
         self.text = later.text;
         self.turns += later.turns;
@@ -34,20 +34,20 @@ impl AgentAnswer {
 /// The reason why a task has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentFailure {
-    /// A request has failed for good.
+    /// A request failed, and no retry is left.
     #[error("{0}")]
     Failed(String),
     /// The run was stopped.
-    #[error("it was stopped")]
+    #[error("stopped")]
     Stopped,
-    /// The time limit is over.
-    #[error("it was stopped after its time limit of {} s", .0.as_secs_f64())]
+    /// The time limit was reached.
+    #[error("stopped at the time limit of {} s", .0.as_secs_f64())]
     TimedOut(Duration),
     /// The final message was rejected.
-    #[error("its answer was rejected: {0}")]
+    #[error("answer rejected: {0}")]
     Rejected(String),
     /// Code of the embedding program panicked.
-    #[error("it crashed: {0}")]
+    #[error("crashed: {0}")]
     Panicked(String),
     /// The session could not be set up.
     #[error(transparent)]
@@ -75,8 +75,6 @@ pub(super) async fn run_prompt(session: &AgentSession, prompt: &str) -> Result<A
         RunOutcome::Completed => Ok(answer),
         RunOutcome::MaxTurns => Ok(AgentAnswer { reached_limit: true, ..answer }),
         RunOutcome::Aborted => Err(AgentFailure::Stopped),
-        RunOutcome::Failed => {
-            Err(AgentFailure::Failed(error.unwrap_or_else(|| "its run has failed".to_owned())))
-        }
+        RunOutcome::Failed => Err(AgentFailure::Failed(error.unwrap_or_else(|| "the run failed".to_owned()))),
     }
 }

@@ -1,4 +1,4 @@
-//! Sessions of agents: what they take from the session that delegates, and what is their own.
+//! Starts the session of an agent, with the parts that it inherits from the parent session.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -25,7 +25,7 @@ const MAX_TURNS: u64 = 100;
 
 /// The tools with which an agent delegates in turn.
 pub(super) struct ChildDelegation {
-    /// The tools; none at the greatest depth.
+    /// The tools; none at the maximum depth.
     pub tools: Tools,
     /// The names of all tools for delegation.
     pub all_names: Vec<String>,
@@ -130,7 +130,7 @@ impl ParentSession {
             Ok(found) => (found.model, found.thinking.or(spec.thinking).unwrap_or(self.thinking)),
             Err(error) => {
                 notices.push(format!(
-                    "its model {words} can't be used ({error}); it used {}",
+                    "model {words} is unavailable ({error}); used {} instead",
                     self.model.reference()
                 ));
                 (self.model.clone(), spec.thinking.unwrap_or(self.thinking))
@@ -151,7 +151,7 @@ impl ParentSession {
         let unknown = wanted.iter().flatten().filter(|name| all.find(name).is_none());
         let unknown: Vec<&str> = unknown.map(String::as_str).collect();
         if !unknown.is_empty() {
-            notices.push(format!("it has no tools of these names: {}", unknown.join(", ")));
+            notices.push(format!("unknown tools: {}", unknown.join(", ")));
         }
         let excluded = all.expand_sets(&spec.excluded_tools);
         let is_given = |name: &str| {
@@ -160,7 +160,7 @@ impl ParentSession {
             }
             let is_wanted = wanted.as_ref().is_none_or(|wanted| wanted.iter().any(|wanted| wanted == name));
             let is_excluded = excluded.iter().any(|excluded| excluded == name);
-            // The session's own tools for delegation would delegate in its name.
+            // The parent's delegation tools would delegate in its name.
             let is_foreign =
                 all_delegation_names.iter().any(|tool| tool == name) && delegation_tools.find(name).is_none();
             is_wanted && !is_excluded && !is_foreign

@@ -24,7 +24,7 @@ const MAX_DESCRIPTION: usize = 1_024;
 pub struct AgentDefinition {
     /// The name, by which tasks are delegated to the agent.
     pub name: String,
-    /// When to use it, for the model that delegates.
+    /// Its use, for the model that delegates.
     pub description: String,
     /// The names of its tools and tool sets; `None` for all that the delegating agent has.
     pub tools: Option<Vec<String>>,
@@ -107,8 +107,8 @@ impl Number {
     }
 }
 
-/// Claude Code's permission modes, and tiller's approval modes. Its `acceptEdits` is tiller's `ask`, where writes in the
-/// workspace don't ask.
+/// Claude Code's permission modes, and the approval modes for them. `acceptEdits` is tiller's `ask`, in which writes in
+/// the workspace need no approval.
 const PERMISSION_MODES: &[(&str, ApprovalMode)] = &[
     ("default", ApprovalMode::Ask),
     ("acceptEdits", ApprovalMode::Ask),
@@ -134,13 +134,13 @@ impl FileDefinition for AgentDefinition {
         let file_name = path.file_stem().unwrap_or_default().to_string_lossy();
         let name = head.name.as_deref().map(str::trim).filter(|name| !name.is_empty()).unwrap_or(&file_name);
         if !name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.')) {
-            return Err(format!("the name `{name}` must be made of letters, digits, -, _, : and ."));
+            return Err(format!("the name `{name}` may have only letters, digits, -, _, : and ."));
         }
         let description = head.description.as_deref().map(one_line).filter(|text| !text.is_empty());
         let description = description
-            .ok_or("no `description` in its front matter, which tells the model when to use it")?;
+            .ok_or("the front matter has no `description`, which tells the model when to use the agent")?;
         if body.is_empty() {
-            return Err("it has no instructions after its front matter".to_owned());
+            return Err("no instructions after the front matter".to_owned());
         }
         let number = |value: &Option<Number>, key| value.as_ref().map(|value| value.value(key)).transpose();
         Ok(Self {
@@ -175,7 +175,7 @@ impl FileDefinition for AgentDefinition {
 
 fn thinking(name: &str) -> Result<ThinkingLevel, String> {
     let level = match name.trim() {
-        // Claude Code's highest.
+        // Claude Code's highest level.
         "max" => Some(ThinkingLevel::ALL[ThinkingLevel::ALL.len() - 1]),
         name => ThinkingLevel::parse(name),
     };
@@ -255,11 +255,11 @@ mod tests {
     #[test]
     fn definition_needs_a_description_and_instructions() {
         assert_eq!(parse("---\ndescription: helps\n---\nHelp.\n"), Ok(minimal()));
-        let missing = "no `description` in its front matter, which tells the model when to use it";
+        let missing = "the front matter has no `description`, which tells the model when to use the agent";
         assert_eq!(parse("Help."), Err(missing.to_owned()));
-        let empty = "it has no instructions after its front matter";
+        let empty = "no instructions after the front matter";
         assert_eq!(parse("---\ndescription: helps\n---\n"), Err(empty.to_owned()));
-        let name = "the name `a b` must be made of letters, digits, -, _, : and .";
+        let name = "the name `a b` may have only letters, digits, -, _, : and .";
         assert_eq!(parse("---\nname: a b\ndescription: c\n---\nx"), Err(name.to_owned()));
     }
 

@@ -1,4 +1,4 @@
-//! `delegate_to_agent`: has an agent do a task, and returns its final answer.
+//! `delegate_to_agent`: delegates a task to an agent and returns its final answer.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,11 +16,11 @@ pub(super) struct Arguments {
     agent: String,
     /// The task, with everything that the agent has to know: it sees nothing of this conversation.
     task: String,
-    /// Id of an agent that has worked in this session, to go on with its conversation, for example after an
-    /// interruption. Default: a fresh agent.
+    /// Id of an agent that has worked in this session, to continue its conversation, for example after an interruption.
+    /// Default: a fresh agent.
     #[serde(default)]
     resume: Option<String>,
-    /// Return at once; you are told when the agent has finished. Default: false.
+    /// Return at once; you are notified when the agent finishes. Default: false.
     #[serde(default)]
     background: bool,
 }
@@ -52,7 +52,9 @@ impl TypedTool for DelegateToAgent {
                     .notify_model(format!("A task in the background has ended.\n\n{}", report.text()))
                     .await;
             });
-            return ToolOutput::text(format!("{name} works in the background; you will be told the end."));
+            return ToolOutput::text(format!(
+                "{name} runs in the background; you are notified when it finishes."
+            ));
         }
         let report = self.0.run(task, call, |line| progress.show(line)).await;
         let output = match report.outcome {

@@ -1,4 +1,4 @@
-//! Delegation: which agents there are, how deep and how many at once, and the tools for it.
+//! The configuration of delegation: agents, limits and tools.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub struct Delegation {
 }
 
 impl Delegation {
-    /// Creates the delegation of a session that isn't an agent's itself.
+    /// Creates the delegation of a session at the top, which isn't an agent's.
     #[must_use]
     pub fn new(registry: AgentRegistry, limits: DelegationLimits) -> Self {
         Self { delegator: Delegator::new(registry, limits, make_tools) }
@@ -40,7 +40,7 @@ impl Delegation {
             .fold(tools, |tools, tool| tools.with_from(tool, ToolSource::BuiltIn))
     }
 
-    /// Gives a session the ability.
+    /// Adds the delegation tools to a session.
     #[must_use]
     pub fn equip(&self, builder: SessionBuilder) -> SessionBuilder {
         builder.more_tools(make_tools(&self.delegator)).agent_link(self.link())

@@ -1,4 +1,4 @@
-//! A delegated task: its agent is found and started, works with its progress shown, and its answer is reported.
+//! Runs a delegated task: finds and starts its agent, shows the progress, and reports the answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,7 @@ use crate::handle::{AgentError, DelegationCommand, DriverCommand, WeakSession};
 pub(super) struct Delegator {
     registry: AgentRegistry,
     pub limits: DelegationLimits,
-    /// The delegations above the session: 0 for the user's.
+    /// The depth of the session: 0 for the user's.
     depth: usize,
     /// The agent whose session this is.
     agent: Option<String>,
@@ -39,7 +39,7 @@ pub(super) struct Delegator {
 pub(super) struct Task {
     pub agent: String,
     pub task: String,
-    /// Id of an agent that worked before, to go on with its conversation.
+    /// Id of an earlier agent whose conversation continues.
     pub resume: Option<String>,
     pub isolation: Isolation,
 }
@@ -80,7 +80,7 @@ impl Delegator {
         parent.map(|parent| *parent).map_err(|error| error.to_string())
     }
 
-    /// Lists the agents that tasks can be delegated to: not the one whose session this is.
+    /// Lists the agents that tasks can be delegated to, without the session's own agent.
     pub(super) async fn agents(&self) -> Result<(Vec<AgentSummary>, Vec<EarlierTask>), String> {
         let parent = self.parent().await?;
         let reader = parent.reader.clone();
@@ -102,13 +102,13 @@ impl Delegator {
 
     fn find(&self, name: &str, parent: &ParentSession) -> Result<AgentSpec, String> {
         if self.agent.as_deref() == Some(name) {
-            return Err(format!("you are {name} yourself: do the task, or delegate it to another agent"));
+            return Err(format!("{name} can't delegate to itself; do the task, or choose another agent"));
         }
         let defined =
             || parent.resources.agents().iter().find(|agent| agent.name == name).map(AgentSpec::from);
         self.registry.create(name).or_else(defined).ok_or_else(|| {
             let names: Vec<String> = self.available(parent).into_iter().map(|agent| agent.name).collect();
-            format!("there is no agent {name}; there are: {}", names.join(", "))
+            format!("no agent named {name}; available: {}", names.join(", "))
         })
     }
 
@@ -143,7 +143,7 @@ impl Delegator {
         if self.depth >= self.limits.depth {
             let depth = self.limits.depth;
             return Err(format!(
-                "agents may delegate {depth} levels deep, and this is the last: do the task yourself"
+                "maximum depth of delegation ({depth}) reached; do the task without an agent"
             ));
         }
         let parent = self.parent().await?;

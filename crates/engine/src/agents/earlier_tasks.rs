@@ -5,7 +5,7 @@ use tiller_session::{EntryBody, Reader};
 
 use super::parent::{END_TYPE, START_TYPE};
 
-/// A task of an earlier call.
+/// A task that an earlier call delegated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct EarlierTask {
     pub start: DelegatedTask,
@@ -39,7 +39,7 @@ pub(super) fn find_earlier(reader: &Reader, agent: &str, id: &str) -> Result<Del
     let tasks = earlier_tasks(reader);
     let found = tasks.iter().rev().find(|task| task.start.agent_id.matches(id));
     let Some(EarlierTask { start, .. }) = found else {
-        return Err(format!("no agent of this session has the id {id}; list_agents shows the ids"));
+        return Err(format!("no agent with the id {id} in this session; list_agents shows the ids"));
     };
     if start.name != agent {
         return Err(format!("the agent with the id {id} is {}, not {agent}", start.name));

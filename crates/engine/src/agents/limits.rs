@@ -3,7 +3,7 @@
 /// Limits of delegation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelegationLimits {
-    /// Maximum number of delegations from the user's session down to an agent.
+    /// Maximum depth of nested delegation.
     pub depth: usize,
     /// Maximum number of agents that one call runs at once.
     pub parallel: usize,

@@ -1,4 +1,4 @@
-//! The link from tools that delegate to the session that they belong to.
+//! The link from delegation tools to their session.
 
 use std::sync::{Arc, OnceLock};
 

@@ -46,7 +46,7 @@ impl TypedTool for ListAgents {
 
 fn task_line(EarlierTask { start, end }: &EarlierTask) -> String {
     let state = match end {
-        None => "without an end: running, or interrupted with tiller".to_owned(),
+        None => "running, or interrupted when tiller exited".to_owned(),
         Some(end) => end.error.clone().unwrap_or_else(|| "finished".to_owned()),
     };
     let task = start.task.lines().next().unwrap_or_default();

@@ -50,7 +50,7 @@ pub struct AgentTask<'a> {
     pub prompt: &'a str,
 }
 
-/// The rest of a list of middleware, and at its end the agent itself. Copies run the task again.
+/// The remaining middleware, then the agent. `Next` is `Copy`: calling `run` again repeats the task.
 #[derive(Clone, Copy)]
 pub struct Next<'a> {
     rest: &'a [Arc<dyn Middleware>],
@@ -71,7 +71,7 @@ impl<'a> Next<'a> {
     }
 }
 
-/// Stops a task after a time.
+/// Stops a task at a time limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeout(pub Duration);
 
@@ -119,27 +119,27 @@ impl Middleware for Logger {
             match &outcome {
                 Ok(AgentAnswer { turns, usage, .. }) => {
                     let tokens = usage.total().0;
-                    tracing::info!(agent, turns, tokens, ms, "agent has finished a task");
+                    tracing::info!(agent, turns, tokens, ms, "agent finished a task");
                 }
-                Err(error) => tracing::warn!(agent, %error, ms, "agent has failed at a task"),
+                Err(error) => tracing::warn!(agent, %error, ms, "agent failed at a task"),
             }
             outcome
         })
     }
 }
 
-/// Returns the reason for which a final message is rejected.
+/// Returns the reason to reject a final message.
 type OutputCheck = dyn Fn(&str) -> Result<(), String> + Send + Sync;
 
-/// Checks the final message. A message that is rejected goes back to the agent with the reason.
+/// Checks the final message. If it is rejected, the agent gets the reason and answers again.
 pub struct OutputGuardrail {
     check: Box<OutputCheck>,
     tries: u32,
 }
 
 impl OutputGuardrail {
-    /// Creates a guardrail from a function that returns the reason for which a message is rejected. After `tries`
-    /// rejected messages the task fails.
+    /// Creates a guardrail from a function that returns the reason to reject a message. After `tries` rejected messages
+    /// the task fails.
     pub fn new(tries: u32, check: impl Fn(&str) -> Result<(), String> + Send + Sync + 'static) -> Self {
         Self { check: Box::new(check), tries }
     }

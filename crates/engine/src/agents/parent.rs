@@ -25,12 +25,12 @@ pub(crate) struct ParentSession {
     pub thinking: ThinkingLevel,
     /// Its tools, with state of their own.
     pub tools: Tools,
-    /// Its extensions, as far as they guard calls.
+    /// Its extensions that guard calls.
     pub guards: Extensions,
     pub runner: Runner,
     pub system_prompt: SystemPrompt,
     pub resources: Resources,
-    /// Its options, with the current policy and what is left of its budget.
+    /// Its options, with the current policy and the rest of its budget.
     pub options: AgentOptions,
 }
 
@@ -49,11 +49,11 @@ pub struct RunningAgent {
     pub start: DelegatedTask,
     /// The time of the start.
     pub since: UnixMs,
-    /// What it has done so far.
+    /// Its progress so far.
     pub activity: AgentActivity,
 }
 
-/// The end of a task, with what it has used.
+/// The end of a task, with its usage.
 pub(crate) struct EndedTask {
     pub end: DelegatedTaskEnd,
     pub usage: Vec<ModelUsage>,

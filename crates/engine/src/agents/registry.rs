@@ -26,7 +26,7 @@ struct RegisteredAgent {
 pub struct AgentSummary {
     /// The name.
     pub name: String,
-    /// When to use it.
+    /// Its use.
     pub description: String,
 }
 
@@ -37,8 +37,8 @@ impl From<&AgentDefinition> for AgentSummary {
 }
 
 impl AgentRegistry {
-    /// Registers an agent, in place of one with this name. `create` is called for every task, so that each one has a
-    /// fresh agent; its result gets the name and the description given here.
+    /// Registers an agent, replacing one of the same name. `create` is called for every task, so each task has a fresh
+    /// agent; its result gets the name and the description given here.
     pub fn register(
         &self,
         name: impl Into<String>,

@@ -28,7 +28,7 @@ impl TaskReport {
                 let AgentAnswer { text, turns, usage, reached_limit } = answer;
                 let cost = usage.cost.total;
                 let noun = if *turns == 1 { "turn" } else { "turns" };
-                let limit = if *reached_limit { ", stopped at its limit of turns" } else { "" };
+                let limit = if *reached_limit { ", turn limit reached" } else { "" };
                 let facts = format!(
                     "[agent {}{id}: {turns} {noun}, {} tokens, {cost}, {} s{limit}]",
                     self.agent,

@@ -1,4 +1,4 @@
-//! `spawn_agents`: has several agents work side by side, and returns their answers in order.
+//! `spawn_agents`: runs several agents in parallel and returns their answers in order.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -14,7 +14,7 @@ use tiller_tools::tool::{ToolOutput, ToolProgress, TypedTool};
 use super::delegator::{Delegator, Isolation, Task};
 use super::report::TaskReport;
 
-/// Most tasks of one call.
+/// Maximum number of tasks of one call.
 const MAX_TASKS: usize = 100;
 
 pub(super) struct SpawnAgents(pub Delegator);
@@ -62,8 +62,8 @@ impl TypedTool for SpawnAgents {
 
     fn description(&self) -> String {
         format!(
-            "Delegates several independent tasks at once, of which {} run side by side, and returns the answers in the \
-             order of the tasks.",
+            "Delegates several independent tasks, of which {} run in parallel, and returns the answers in the order of \
+             the tasks.",
             self.0.limits.parallel
         )
     }
@@ -133,10 +133,9 @@ async fn run_all(
 
 fn output(names: &[String], reports: &[Option<TaskReport>]) -> ToolOutput {
     let section = |(at, (name, report)): (usize, (&String, &Option<TaskReport>))| {
-        let text = report.as_ref().map_or_else(
-            || format!("agent {name} was stopped, because another one has failed"),
-            TaskReport::text,
-        );
+        let text = report
+            .as_ref()
+            .map_or_else(|| format!("agent {name} was stopped because another one failed"), TaskReport::text);
         format!("## {}. {name}\n\n{text}\n", at + 1)
     };
     let sections: Vec<String> = names.iter().zip(reports).enumerate().map(section).collect();

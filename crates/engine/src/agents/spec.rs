@@ -1,4 +1,4 @@
-//! What an agent is made of.
+//! The specification of an agent.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::middleware::{Middleware, Recovery, Timeout};
 pub struct AgentSpec {
     /// The name.
     pub name: String,
-    /// When to use it, for the model that delegates.
+    /// Its use, for the model that delegates.
     pub description: String,
     /// Its instructions, in place of the built-in system prompt; empty for those of the delegating session.
     pub instructions: String,
@@ -73,7 +73,7 @@ impl AgentSpec {
         Self { model: Some(words.into()), ..self }
     }
 
-    /// Adds middleware inside of that which was added before.
+    /// Adds middleware; it runs inside the layers added earlier.
     #[must_use]
     pub fn with(mut self, middleware: impl Middleware + 'static) -> Self {
         self.middleware.push(Arc::new(middleware));

@@ -14,7 +14,7 @@ use tiller_tools::workspace::{FileAccess, Workspace};
 use super::outside_path::OutsidePath;
 use super::repository;
 
-/// What decides on a call.
+/// The policy, rules and workspace that decide on a call.
 #[derive(Clone, Copy)]
 pub(super) struct CallJudge<'a> {
     pub(super) policy: &'a Policy,

@@ -1,4 +1,4 @@
-//! Agents that work for the session: what their sessions are made from, their events and requests, and their ends.
+//! Agents that work for the session: the parts for their sessions, their events and requests, and their ends.
 
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ impl Driver {
         let (agent, sender) = (start.agent_id.clone(), self.jobs.sender());
         let forwarder = self.jobs.spawn_silent(async move {
             while let Some(event) = events.next().await {
-                // What a lagging forwarder misses is in the agent's log.
+                // Events that a lagging forwarder misses are in the agent's log.
                 let Ok(event) = event else { continue };
                 if sender.send(JobEvent::AgentEvent { agent: agent.clone(), event }).await.is_err() {
                     return;
@@ -127,8 +127,8 @@ impl Driver {
         self.bus.emit(EventKind::AgentTaskEnd(end));
     }
 
-    /// Takes in an event of an agent. Its requests to the user become requests of this session; its other events are
-    /// passed on, except for pieces of answers and of output.
+    /// Handles an event of an agent. Its requests to the user become requests of this session; its other events are
+    /// forwarded, except for deltas and partial output.
     pub(super) fn agent_event(&mut self, agent: &SessionId, event: &Arc<Event>) {
         let Some(child) = self.agents.child_mut(agent) else { return };
         child.status.activity.update(&event.kind);
@@ -175,7 +175,7 @@ impl Driver {
         }
     }
 
-    /// Passes a decision on to the agent that asked; returns the arguments if it was none of theirs.
+    /// Forwards a decision to the agent that asked; returns the arguments if no agent asked.
     pub(super) fn decide_for_agent(
         &self,
         call: CallId,
@@ -190,7 +190,7 @@ impl Driver {
         None
     }
 
-    /// Passes an answer on to the agent that asked; returns the arguments if it was none of theirs.
+    /// Forwards an answer to the agent that asked; returns the arguments if no agent asked.
     pub(super) fn answer_for_agent(
         &self,
         id: ElicitationId,
@@ -203,7 +203,7 @@ impl Driver {
         None
     }
 
-    /// Tells the agents whether a person is there.
+    /// Forwards the presence of an approver to the agents.
     pub(super) fn share_approver(&self, approver: Approver) {
         for child in &self.agents.children {
             let session = child.session.clone();
@@ -224,7 +224,7 @@ impl Driver {
             .collect()
     }
 
-    /// Returns what is left of the budgets.
+    /// Returns the rest of the budgets.
     fn budget_left(&self) -> crate::budget::BudgetOptions {
         let mut left = crate::budget::BudgetOptions::default();
         for budget in self.budgets() {

@@ -12,7 +12,7 @@ use crate::handle::AgentSession;
 #[derive(Default)]
 pub(super) struct ChildAgents {
     pub(super) children: Vec<RunningChild>,
-    /// Texts for the model, told with the next request.
+    /// Texts for the model, added to the next request.
     pub(super) notes: Vec<String>,
 }
 

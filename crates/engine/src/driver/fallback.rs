@@ -1,4 +1,4 @@
-//! Models that answer for the rest of a run when the session's model fails.
+//! Switches to fallback models when the session's model fails, and back when the run ends.
 
 use tiller_core::event::EventKind;
 use tiller_provider::ProviderError;
@@ -11,8 +11,8 @@ use crate::fallback::{FallbackModel, candidates, cause};
 use crate::turn::{AfterFailure, ModelSwitch};
 
 impl Driver {
-    /// Returns the reaction to a failure that no retry can help with. A model that the user has chosen during the request
-    /// isn't replaced.
+    /// Returns the reaction to a failure after all retries. A model that the user has chosen during the request isn't
+    /// replaced.
     pub(super) fn switch_or_give_up(&self, error: &ProviderError) -> AfterFailure {
         let failed = self.active.model.reference();
         let requested = &self.active.requested_model;
@@ -33,10 +33,10 @@ impl Driver {
             .collect()
     }
 
-    /// Has another model answer for the rest of the run. The user's choice of a thinking level stays.
+    /// Switches to another model until the run ends. The user's choice of a thinking level stays.
     pub(super) fn switch_model(&mut self, to: &FallbackModel, cause: &str) {
         match self.try_switch_model(to) {
-            Ok(()) => self.bus.warn(format!("{cause}: going on with {}", to.model)),
+            Ok(()) => self.bus.warn(format!("{cause}; using {} for the rest of this run", to.model)),
             Err(error) => self.handle_store_failure(&error, None),
         }
     }
@@ -71,8 +71,8 @@ impl Driver {
         }
     }
 
-    /// Makes the user's model the active one. The log has to say so: by an entry of its own, or, after a failed write,
-    /// by the entries that precede the next message.
+    /// Makes the user's model the active one. The log records that in an entry, or, after a failed write, in the
+    /// entries before the next message.
     pub(super) fn leave_fallback(&mut self) {
         let Some(replaced) = self.active.replaced_model().cloned() else { return };
         // Its provider may have got another key.

@@ -68,7 +68,7 @@ pub(super) struct SubmittedPrompt {
     pub(super) delivery: PromptDelivery,
 }
 
-/// What becomes of a prompt that may be sent.
+/// The delivery of a prompt that may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PromptDelivery {
     /// It starts a run, or is queued.

@@ -185,7 +185,7 @@ impl Driver {
         let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
         let nearest = suggest::nearest(name, names.iter().copied());
         let hint = nearest.map(|nearest| format!("did you mean `{nearest}`? ")).unwrap_or_default();
-        let reason = format!("unknown tool `{name}`; {hint}there are: {}", names.join(", "));
+        let reason = format!("unknown tool `{name}`; {hint}available: {}", names.join(", "));
         refuse(reason, &[ArgumentDiagnostic::unknown_tool(name, &names)])
     }
 

@@ -47,7 +47,7 @@ pub(super) struct Jobs {
     bash: Option<BashJob>,
 }
 
-/// What a call runs.
+/// The tool of a call, with the context of its run.
 pub(super) struct Callee {
     pub tool: Arc<dyn Tool>,
     /// The extensions, which may revise the result.

@@ -1,4 +1,4 @@
-//! Cost of the session and of the day, and requests that wait for the user's consent to exceed a budget.
+//! The cost of the session and of the day, and requests that wait for the user's consent to exceed a budget.
 
 use jiff::Zoned;
 use tiller_core::elicitation::{ElicitationAnswer, ElicitationKind};
@@ -52,7 +52,7 @@ impl Driver {
 
     fn ask_for_consent(&mut self, turn: TurnNumber, tool_choice: ToolChoice, exceeded: ExceededBudget) {
         let message = format!(
-            "{}.\nAccept to let it cost another {}. Decline to end the run.",
+            "{}.\nAccept to allow another {}. Decline to end the run.",
             capitalized(&exceeded.fact),
             exceeded.step
         );
@@ -65,7 +65,7 @@ impl Driver {
         });
     }
 
-    /// Goes on with a request that waited, or fails it.
+    /// Sends a request that waited, or fails it.
     pub(super) fn spending_event(&mut self, turn: TurnNumber, tool_choice: ToolChoice, event: SpendingEvent) {
         if self.turn.streaming() != Some(turn) {
             return;
@@ -97,10 +97,7 @@ impl Driver {
             provider: self.active.model.facts.provider.clone(),
             failure: FailureKind::Fatal,
             message: format!("not sent: {}", exceeded.fact),
-            hint: Some(format!(
-                "To go on, raise {}, or accept the question in a terminal.",
-                exceeded.setting
-            )),
+            hint: Some(format!("Raise {}, or accept when tiller asks in a terminal.", exceeded.setting)),
         }
     }
 }

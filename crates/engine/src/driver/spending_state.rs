@@ -21,7 +21,7 @@ pub(super) struct DayReading {
 
 /// The outcome of a job that a request waits for.
 pub(crate) enum SpendingEvent {
-    /// The catalog's cost of the day, or why it can't be read.
+    /// The catalog's cost of the day, or the error of reading it.
     DayRead(Result<Usd, String>),
     /// The user's answer about a budget.
     Answered { exceeded: ExceededBudget, consents: bool },
@@ -32,7 +32,7 @@ impl SpendingState {
         Self { budgets: Budgets::new(options), day: None }
     }
 
-    /// Has the cost of the day read again before the next request.
+    /// Discards the cost of the day, so that the next request reads it again.
     pub(super) fn begin_run(&mut self) {
         self.day = None;
     }

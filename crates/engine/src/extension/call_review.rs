@@ -59,8 +59,8 @@ enum HookReply {
 }
 
 impl ExtensionHost {
-    /// Reviews a call. Each extension sees the arguments as the ones before it left them. An extension that saw
-    /// other than the final arguments reviews those once more, so that a rewrite can't bypass a guard.
+    /// Reviews a call. Each extension sees the arguments as changed by earlier extensions. An extension that saw other
+    /// arguments than the final ones reviews the call again, so that a rewrite can't bypass a guard.
     pub(crate) async fn review_call(&self, call: ToolCall, tool: &dyn Tool) -> ReviewedCall {
         let mut review = ReviewedCall { call, opinion: CallOpinion::Allow, rewritten_by: Vec::new() };
         let mut saw_others = 0;

@@ -1,7 +1,7 @@
 //! Hooks as commands in settings files, in the format of Claude Code: docs/hooks.md.
 //!
-//! All commands together are one extension. At each moment the matching ones run side by side, and the strictest
-//! answer counts.
+//! All commands together are one extension. The commands that match an event run in parallel, and the strictest answer
+//! counts.
 
 mod answer;
 mod run;
@@ -58,7 +58,7 @@ struct CommandHooks {
 #[derive(Default)]
 struct HookState {
     session: Option<SessionOpening>,
-    /// What `PreToolUse` hooks add to the results of calls that haven't ended.
+    /// Text that `PreToolUse` hooks add to the results of calls that haven't ended.
     call_contexts: HashMap<CallId, String>,
     /// Warnings that were shown; each is shown once.
     shown: HashSet<String>,
@@ -79,8 +79,8 @@ impl CommandHooks {
         combine(self.answers(&commands, &input).await)
     }
 
-    /// Runs the commands that match a call. Those that left its arguments as they are see the changed ones, too, so that
-    /// a change can't bypass a guard.
+    /// Runs the commands that match a call. If one changes the arguments, the others run again with the new ones, so
+    /// that a change can't bypass a guard.
     async fn review(&self, call: &ToolCall) -> HookAnswer {
         let commands = self.settings.matching(HookMoment::PreToolUse, &call.name);
         let input = |call: &ToolCall| self.input(HookMoment::PreToolUse, call_fields(call));
@@ -94,7 +94,7 @@ impl CommandHooks {
         answer.and(HookAnswer { context: None, ..again })
     }
 
-    /// Runs commands side by side.
+    /// Runs commands in parallel.
     async fn answers(&self, commands: &[HookCommand], input: &Value) -> Vec<HookAnswer> {
         join_all(commands.iter().map(|command| self.answer(command, input))).await
     }
@@ -127,7 +127,7 @@ impl CommandHooks {
         Value::Object(entries(common).into_iter().chain(entries(fields)).collect())
     }
 
-    /// Runs the commands of a moment at which they can't ask; a failure is shown.
+    /// Runs the commands of an event at which they can't ask; a failure is shown.
     async fn run_and_report(&self, moment: HookMoment, subject: &str, fields: Value) -> HookAnswer {
         let answer = self.run(moment, subject, fields).await;
         if let HookDecision::Failed(reason) | HookDecision::Ask(reason) = &answer.decision {

@@ -1,8 +1,8 @@
 //! Extensions that run as a process: executables that speak JSON lines, as docs/extending.md describes.
 //!
-//! They start through the helper, so none outlives tiller, and without the environment variables that hold secrets.
-//! After its end a process counts as having no opinion, except about calls if it reviews them, or if it never
-//! declared its hooks.
+//! They run under the supervisor, so none outlives tiller, and without the environment variables that hold secrets. A
+//! process that has ended counts as having no opinion. If it reviewed calls, or never declared its hooks, calls need
+//! approval.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,8 +24,8 @@ use super::{
 };
 
 impl Extensions {
-    /// Starts executables in parallel, and adds them in order. One that can't be started or isn't ready in time is
-    /// added, too: its hooks are unknown, so calls need approval. The warning says so.
+    /// Starts executables in parallel, and adds them in order. An executable that can't be started or isn't ready in
+    /// time is added, too: its hooks are unknown, so calls need approval, and a warning says so.
     pub async fn start(&mut self, launches: Vec<Launch>, options: &ProcessOptions) {
         let (limit, warn) = (self.timeout(), self.warn());
         self.mark_started(launches.iter().map(|launch| launch.path.clone()));

@@ -34,7 +34,7 @@ pub(super) enum ToProcess<'a> {
 impl ToProcess<'_> {
     /// Returns the message as a line with its newline.
     pub(super) fn to_line(&self) -> Vec<u8> {
-        let mut line = serde_json::to_vec(self).expect("what tiller says has only string keys");
+        let mut line = serde_json::to_vec(self).expect("messages have only string keys");
         line.push(b'\n');
         line
     }

@@ -34,7 +34,7 @@ impl ExtensionHost {
         Ok(texts)
     }
 
-    /// Reviews the end of a run; returns the first instruction to go on.
+    /// Reviews the end of a run; returns the first instruction to continue it.
     pub(crate) async fn review_end(&self, end: RunEnd) -> Option<String> {
         for member in self.members() {
             let extension = Arc::clone(&member.extension);

@@ -118,7 +118,7 @@ fn load_format_violations_are_reported_and_mostly_harmless() {
     assert_eq!(
         messages(&found),
         [
-            "skill not used: no `description` in its front matter, which tells the model when to use it",
+            "skill not used: the front matter has no `description`, which tells the model when to use the skill",
             "its name `other` differs from that of its file or folder, `b`",
             "the name `Pdf Tools` has characters other than a-z, 0-9 and -",
             "it has no name; using `d`",

@@ -40,7 +40,7 @@ pub(crate) enum Effect {
     /// Compacts the context, because it is longer than the model's window; reports
     /// [`Input::Compacted`](super::Input::Compacted) or [`Input::NotCompacted`](super::Input::NotCompacted).
     Compact,
-    /// Has another model answer for the rest of the run.
+    /// Switches to another model until the run ends.
     SwitchModel {
         to: FallbackModel,
         /// The cause, for the user.

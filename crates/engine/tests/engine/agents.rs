@@ -210,12 +210,11 @@ async fn delegation_is_refused_with_a_reason() {
     let mut stage = stage(scripts, DelegationLimits::default());
     stage.run("go").await;
     let lines = stage.lines();
-    let unknown =
-        "result agent nobody has no answer: there is no agent nobody; there are: gated, helper, other";
+    let unknown = "result agent nobody has no answer: no agent named nobody; available: gated, helper, other";
     assert!(lines.contains(&unknown.to_owned()), "{lines:?}");
     let path = PathBuf::from(stage.starts()[0]["path"].as_str().unwrap());
     let child = message_lines(&Reader::open(&path).unwrap());
-    let own = "result agent helper has no answer: you are helper yourself: do the task, or delegate it to another agent";
+    let own = "result agent helper has no answer: helper can't delegate to itself; do the task, or choose another agent";
     assert!(child.contains(&own.to_owned()), "{child:?}");
 }
 
@@ -266,7 +265,7 @@ async fn agents_side_by_side_are_cancelled_by_the_first_error() {
     assert_eq!(stage.run("go").await, RunOutcome::Completed);
     let result = stage.result();
     assert!(
-        result.ends_with("## 2. other\n\nagent other was stopped, because another one has failed\n"),
+        result.ends_with("## 2. other\n\nagent other was stopped because another one failed\n"),
         "{result}"
     );
 }
@@ -328,7 +327,7 @@ async fn agents_stop_with_the_run_and_can_be_resumed() {
     while !stage.agent.running_agents().await.unwrap().is_empty() {
         tokio::task::yield_now().await;
     }
-    assert_eq!(stage.entries("tiller.agent_end")[0]["error"], "it was stopped");
+    assert_eq!(stage.entries("tiller.agent_end")[0]["error"], "stopped");
     let id = stage.starts()[0]["agentId"].as_str().unwrap().to_owned();
     let path = stage.agent.reader().path().unwrap().to_owned();
     stage.agent.close().await.unwrap();

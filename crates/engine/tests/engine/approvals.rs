@@ -494,7 +494,7 @@ async fn call_with_clear_but_wrong_types_is_repaired() {
     let results = harness.results();
     assert_eq!(results[0], "link\n", "its timeout is a number");
     assert!(
-        results[1].starts_with("unknown tool `bsh`; did you mean `bash`? there are: read_file, "),
+        results[1].starts_with("unknown tool `bsh`; did you mean `bash`? available: read_file, "),
         "{results:?}"
     );
 }

@@ -57,8 +57,8 @@ async fn budget_of_a_session_warns_then_asks() {
     assert_eq!(request.server, None);
     assert_eq!(
         request.message,
-        "This session has cost $2.00; budget.session_usd is $2.00.\nAccept to let it cost another $2.00. Decline to \
-         end the run."
+        "This session has cost $2.00; budget.session_usd is $2.00.\nAccept to allow another $2.00. Decline to end the \
+         run."
     );
     assert_eq!(harness.requests().len(), 2, "the third request waits");
     harness.agent.answer_elicitation(request.elicitation_id, accept()).await.unwrap();

@@ -310,7 +310,7 @@ async fn stop_lets_the_run_go_on_once() {
     let mut harness = harness(&hooks("Stop", &[line]), vec![text_answer("done"), text_answer("tested")]);
     harness.prompt("go").await;
     let again = harness.wait_for_event(warning).await;
-    assert_eq!(again, "a hook wants the run to go on again; it goes on only once");
+    assert_eq!(again, "a hook asked to continue the run again; a run continues only once");
     assert_eq!(harness.settled().await, RunOutcome::Completed);
     assert_eq!(harness.message_lines(), ["user go", "answer done Stop", "answer tested Stop"]);
     let request = harness.requests().remove(1);

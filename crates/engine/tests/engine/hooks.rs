@@ -207,7 +207,7 @@ async fn request_change_applies_to_one_request_and_log_keeps_both() {
     assert_eq!((users, tools), (vec!["be kind, and go".to_owned()], vec!["gate"]));
     assert_ne!(system, "You are a gatekeeper.");
     // The request that called the tool did not offer it.
-    let error = "result unknown tool `gate`; there are: ";
+    let error = "result unknown tool `gate`; available: ";
     assert_eq!(harness.message_lines(), ["user go", "answer  ToolUse", error, "answer done Stop"]);
     let records = records.lock().unwrap();
     let turns: Vec<&String> = records

@@ -404,7 +404,7 @@ async fn tool_unknown_or_invalid_arguments_are_reported_to_the_model() {
     harness.prompt("go").await;
     assert_eq!(harness.settled().await, RunOutcome::Completed);
     let lines = harness.message_lines();
-    assert_eq!(lines[2], "result unknown tool `magic`; there are: gate");
+    assert_eq!(lines[2], "result unknown tool `magic`; available: gate");
     assert_eq!(lines[4], "result invalid arguments: `wrong` is wrong");
     let messages = harness.requests().last().unwrap().messages.clone();
     let diagnostics: Vec<Value> = messages

@@ -12,7 +12,7 @@ const BLOCK: i32 = 2;
 /// Longest context from one command, in characters; the rest is left out.
 const MAX_CONTEXT: usize = 20_000;
 
-/// What a command printed, and how it ended.
+/// The output and the exit of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HookOutput {
     pub(super) status: ExitStatus,
@@ -39,7 +39,7 @@ pub(super) enum HookDecision {
     Ask(String),
     /// The hook reached no decision, for this reason.
     Failed(String),
-    /// What was about to happen must not happen, for this reason.
+    /// The event is blocked, for this reason.
     Block(String),
     /// The agent has to stop, for this reason.
     End(String),
@@ -87,7 +87,7 @@ impl HookAnswer {
         Self { decision, context, arguments }
     }
 
-    /// Parses what a command printed.
+    /// Parses the output of a command.
     pub(super) fn parse(moment: HookMoment, output: &HookOutput) -> Self {
         match output.status {
             ExitStatus::Code(0) => Self::parse_success(moment, output.stdout.trim()),

@@ -23,7 +23,7 @@ const MAX_END: usize = 16 * 1024;
 /// alive.
 const WRAPPER: &str = r#"exec "$0" -c "$1" < "$2""#;
 
-/// How commands run.
+/// The environment of commands.
 #[derive(Clone, Debug)]
 pub struct HookEnvironment {
     /// Starts the commands, in its shell.

@@ -144,10 +144,7 @@ impl Reading<'_> {
         let key = format!("hooks.{name}");
         let Some(moment) = HookMoment::parse(name) else {
             let names = HookMoment::ALL.map(HookMoment::name).join(", ");
-            return self.warn(
-                &key,
-                &format!("tiller has no such event, so its hooks never run; there are: {names}"),
-            );
+            return self.warn(&key, &format!("unknown event, its hooks never run; available: {names}"));
         };
         let Some(groups) = groups.as_array() else {
             return self.problem(moment, &key, "a list is expected");
@@ -302,7 +299,7 @@ mod tests {
         for (value, expected) in [
             (
                 json!({"Notification": []}),
-                "`hooks.Notification`: tiller has no such event, so its hooks never run; there are: SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, Stop, PreCompact",
+                "`hooks.Notification`: unknown event, its hooks never run; available: SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, Stop, PreCompact",
             ),
             (json!({"Stop": {}}), "`hooks.Stop`: a list is expected; it is ignored"),
             (
