@@ -61,7 +61,7 @@ fn markdown() -> String {
             writeln!(page, "\n### `{}`\n\n{}\n\n*Access:* {}.", spec.name, spec.description, access(spec))
                 .unwrap();
             if spec.parameters["properties"].as_object().is_some_and(|properties| !properties.is_empty()) {
-                page.push_str("\n| argument | what |\n|---|---|\n");
+                page.push_str("\n| argument | meaning |\n|---|---|\n");
                 arguments(&spec.parameters, "", &mut page);
             }
         }

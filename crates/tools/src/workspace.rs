@@ -498,9 +498,7 @@ mod tests {
             assert_eq!(display_path(&workspace, path), Err(refusal));
         }
         assert!(
-            display_path(&workspace, "broken")
-                .unwrap_err()
-                .ends_with("broken is a symbolic link that leads nowhere")
+            display_path(&workspace, "broken").unwrap_err().ends_with("broken is a dangling symbolic link")
         );
         assert!(display_path(&workspace, &format!("{root}-sibling")).is_err());
     }

@@ -442,7 +442,7 @@ mod tests {
             ("ssh ${host} sudo reboot", "runs as another user (sudo)"),
             ("ls | xargs -I {} sudo rm {}", "runs as another user (sudo)"),
             ("$(true) sudo ls", "runs as another user (sudo)"),
-            ("$(true)sudo ls", "runs what can't be known: $(…)sudo"),
+            ("$(true)sudo ls", "runs a command that can't be determined: $(…)sudo"),
             ("echo $(case x in (y) sudo ls;; esac)", "runs as another user (sudo)"),
             ("git checkout src/$(x)", UNCOMMITTED),
             ("cd x; ls > /dev/sda$(n)", "writes to the device /dev/sda$(…)"),
@@ -483,11 +483,11 @@ mod tests {
     #[test]
     fn risk_of_unreadable_line_asks() {
         for (line, expected) in [
-            ("$(".repeat(50_000) + "ls", "can't be checked: too many commands in commands"),
-            ("if ".repeat(200), "can't be checked: too many commands in commands"),
+            ("$(".repeat(50_000) + "ls", "can't be checked: commands are nested too deeply"),
+            ("if ".repeat(200), "can't be checked: commands are nested too deeply"),
             (
                 "a \"$(".repeat(17) + "b" + &")\"".repeat(17),
-                "can't be checked: too many commands in commands",
+                "can't be checked: commands are nested too deeply",
             ),
             ("ls | | x".into(), "can't be checked"),
             ("ls 'x".into(), "can't be checked"),
@@ -502,13 +502,13 @@ mod tests {
     #[test]
     fn risk_of_unknown_program_asks() {
         for (line, expected) in [
-            ("$CMD x", "runs what can't be known: $CMD"),
-            ("X=1 \"$(cat cmd)\" x", "runs what can't be known: $(…)"),
-            ("echo cm0gLXJmIC8= | base64 -d | sh", "runs what another command writes (sh)"),
-            ("xxd -r -p x | bash -s a", "runs what another command writes (bash)"),
-            ("cat x.py | python3", "runs what another command writes (python3)"),
-            ("eval \"$X\"", "runs what can't be known: $X"),
-            ("eval ls \"$X\"", "runs what can't be known (eval)"),
+            ("$CMD x", "runs a command that can't be determined: $CMD"),
+            ("X=1 \"$(cat cmd)\" x", "runs a command that can't be determined: $(…)"),
+            ("echo cm0gLXJmIC8= | base64 -d | sh", "executes the output of another command (sh)"),
+            ("xxd -r -p x | bash -s a", "executes the output of another command (bash)"),
+            ("cat x.py | python3", "executes the output of another command (python3)"),
+            ("eval \"$X\"", "runs a command that can't be determined: $X"),
+            ("eval ls \"$X\"", "runs a command that can't be determined (eval)"),
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
         }

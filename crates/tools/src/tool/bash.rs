@@ -69,11 +69,11 @@ impl TypedTool for BashTool {
         let sandbox = self.runner.describe();
         let sandbox = sandbox.map(|restrictions| format!(" Commands {restrictions}.")).unwrap_or_default();
         format!(
-            "Runs a command line in {} in the working directory, and answers with what it printed and its exit code. \
+            "Runs a command line in {} in the working directory, and returns its output and exit code. \
              There is no terminal and no stdin; each call is a new shell. It is stopped after {timeout_s} seconds \
-             (timeout: at most {max_timeout_s}), and what it leaves running in the background is stopped when it ends; \
+             (timeout: at most {max_timeout_s}), and processes that it leaves behind are stopped when it ends; \
              with background: true it has no timeout and keeps running as a job, see the tool job. \
-             Of output over {max_lines} lines or {max_chars} characters the beginning and the end are shown.{sandbox}",
+             Output over {max_lines} lines or {max_chars} characters is cut to its beginning and end.{sandbox}",
             self.runner.unrestricted().shell().file_name().unwrap_or_default().display()
         )
     }

@@ -30,9 +30,9 @@ pub struct ArgumentDiagnostic {
     /// The position in the arguments as a JSON pointer; empty for all of them.
     #[serde(rename = "where")]
     pub location: String,
-    /// What is expected: names, values, or words.
+    /// The expected names, values, or a description.
     pub expected: Value,
-    /// What is there; `null` if nothing is.
+    /// The actual value; `null` if there is none.
     pub got: Value,
 }
 

@@ -27,7 +27,7 @@ pub(super) struct EditFile {
 pub(super) struct Arguments {
     /// File to edit, relative to the working directory.
     path: String,
-    /// Text to replace, exactly as it is in the file, with enough lines around it to be there only once.
+    /// Text to replace, exactly as it is in the file, with enough surrounding lines to be unique.
     #[serde(default)]
     old_text: Option<String>,
     /// Text to put in its place; empty to delete.
@@ -47,7 +47,7 @@ pub(super) struct Arguments {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 struct EditArguments {
-    /// Text to replace, exactly as it is in the file, and there only once.
+    /// Text to replace, exactly as it is in the file, and unique there.
     old_text: String,
     /// Text to put in its place; empty to delete.
     new_text: String,
@@ -106,7 +106,7 @@ impl TypedTool for EditFile {
 
     fn description(&self) -> String {
         "Changes a file: replaces old_text, which must occur exactly once, with new_text; or makes several edits at \
-         once. To make a file, use write_file."
+         once. To create a file, use write_file."
             .into()
     }
 

@@ -56,7 +56,7 @@ impl TypedTool for FindFiles {
     };
 
     fn description(&self) -> String {
-        "Finds files by a glob, the most recently changed first. What git ignores is left out.".into()
+        "Finds files by a glob, the most recently changed first. Files that git ignores are left out.".into()
     }
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {

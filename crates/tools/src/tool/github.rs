@@ -115,7 +115,7 @@ impl GithubClient<'_> {
         let mut entries = Vec::new();
         loop {
             let (headers, page) = self.request(Method::GET, url, None).await?;
-            let Value::Array(page) = page else { return Err("GitHub's answer is no list".into()) };
+            let Value::Array(page) = page else { return Err("expected a list from GitHub".into()) };
             entries.extend(page);
             match next_page(&headers).filter(|_| entries.len() < limit) {
                 // The token goes to no other host.

@@ -47,10 +47,10 @@ pub(super) struct Arguments {
     /// Search only files that match this glob: `*.rs` by name, `src/**/*.{ts,tsx}` by path from the folder.
     #[serde(default)]
     glob: Option<String>,
-    /// Take upper and lower case as the same. Default: false.
+    /// Ignore case. Default: false.
     #[serde(default)]
     ignore_case: bool,
-    /// Take the pattern as plain text. Default: false.
+    /// Match the pattern as literal text. Default: false.
     #[serde(default)]
     literal: bool,
     /// Lines to show before and after each match. Default: 0.
@@ -105,8 +105,8 @@ impl TypedTool for Grep {
     };
 
     fn description(&self) -> String {
-        "Searches files for lines that match a regular expression; answers with `path:line:text`, or with the files or \
-         counts. What git ignores and binary files are left out."
+        "Searches files for lines that match a regular expression; returns `path:line:text`, or the files or counts. \
+         Binary files and files that git ignores are left out."
             .into()
     }
 

@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     /// Id of the job, such as `job_1`. Needed for all actions but `list`.
     #[serde(default)]
     id: Option<String>,
-    /// Maximum seconds to wait, with `wait`. The job goes on after them. Default: the timeout of bash.
+    /// Maximum seconds to wait, with `wait`. The job keeps running after that. Default: the timeout of bash.
     #[serde(default)]
     #[schemars(range(min = 1))]
     timeout: Option<u64>,
@@ -126,8 +126,8 @@ impl JobTool {
     fn unknown(&self, id: &JobId) -> ToolOutput {
         let jobs = self.table.list();
         let known: Vec<&str> = jobs.iter().map(|job| job.job_id.as_str()).collect();
-        let known = if known.is_empty() { "no jobs".to_owned() } else { known.join(", ") };
-        ToolOutput::error(format!("no job `{id}`; there are: {known}"))
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        ToolOutput::error(format!("no job `{id}`; available: {known}"))
     }
 }
 

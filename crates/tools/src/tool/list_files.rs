@@ -27,7 +27,7 @@ pub(super) struct Arguments {
     /// Folder to list, relative to the working directory. Default: the working directory.
     #[serde(default)]
     path: Option<String>,
-    /// How many levels deep to list. Default: 1.
+    /// Maximum depth of the listing. Default: 1.
     #[serde(default)]
     #[schemars(range(min = 1))]
     depth: Option<usize>,
@@ -54,7 +54,7 @@ impl TypedTool for ListFiles {
     };
 
     fn description(&self) -> String {
-        "Lists a folder. Folders end with `/`. What git ignores is left out.".into()
+        "Lists a folder. Folders end with `/`. Files that git ignores are left out.".into()
     }
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {

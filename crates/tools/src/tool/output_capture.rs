@@ -116,7 +116,7 @@ enum OutputFile {
 /// A complete output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CapturedOutput {
-    /// What a terminal shows of it, without escape sequences; of a long one, its beginning and end within the limits.
+    /// The text as a terminal shows it, without escape sequences; of a long one, its beginning and end in the limits.
     pub text: String,
     /// The styles of `text`.
     pub strokes: Vec<StyleRun>,

@@ -123,7 +123,7 @@ struct SharedState {
     workspace: Option<Workspace>,
     /// Their background jobs.
     jobs: JobTable,
-    /// What they were created from.
+    /// The environment that they were created from.
     environment: Option<Box<ToolEnvironment>>,
 }
 

@@ -59,13 +59,13 @@ mod tests {
     #[derive(Debug, Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
     struct Arguments {
-        /// Where.
+        /// Place.
         path: String,
-        /// How many.
+        /// Maximum.
         #[serde(default)]
         #[schemars(range(min = 1))]
         limit: Option<usize>,
-        /// Whether.
+        /// Switch.
         #[serde(default)]
         all: bool,
     }
@@ -77,9 +77,9 @@ mod tests {
             json!({
                 "type": "object",
                 "properties": {
-                    "path": {"description": "Where.", "type": "string"},
-                    "limit": {"description": "How many.", "type": "integer", "minimum": 1},
-                    "all": {"description": "Whether.", "type": "boolean"},
+                    "path": {"description": "Place.", "type": "string"},
+                    "limit": {"description": "Maximum.", "type": "integer", "minimum": 1},
+                    "all": {"description": "Switch.", "type": "boolean"},
                 },
                 "additionalProperties": false,
                 "required": ["path"],

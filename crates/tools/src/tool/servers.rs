@@ -61,7 +61,7 @@ pub struct ServedResource {
     pub name: String,
     /// Description in one line.
     pub description: String,
-    /// Whether `uri` is a template.
+    /// True if `uri` is a template.
     pub is_template: bool,
 }
 

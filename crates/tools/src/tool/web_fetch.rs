@@ -120,7 +120,7 @@ impl WebFetch {
             return Ok(image::output(url.as_str(), mime_type, &body));
         }
         let Some(text) = decode(&kind, &body) else {
-            return Err(format!("{url} is no text: {kind}; use bash to download it"));
+            return Err(format!("{url} is not text ({kind}); use bash to download it"));
         };
         let page = Page { text, is_html: kind.contains("html"), is_whole };
         let options = self.output.clone();
@@ -150,7 +150,7 @@ fn media_type(headers: &HeaderMap) -> String {
     value.to_ascii_lowercase()
 }
 
-/// Decodes a body by its byte order mark, its declared character set, or as UTF-8; `None` if it is no text.
+/// Decodes a body by its byte order mark, its declared character set, or as UTF-8; `None` if it isn't text.
 fn decode(kind: &str, body: &[u8]) -> Option<String> {
     let beginning = String::from_utf8_lossy(&body[..body.len().min(META_BYTES)]).to_ascii_lowercase();
     let declared = charset(kind).or_else(|| charset(&beginning).filter(|_| kind.contains("html")));

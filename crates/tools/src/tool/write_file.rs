@@ -21,7 +21,7 @@ pub(super) struct WriteFile {
 pub(super) struct Arguments {
     /// File to write, relative to the working directory.
     path: String,
-    /// Everything the file is to hold.
+    /// The complete content of the file.
     content: String,
 }
 
@@ -42,7 +42,7 @@ impl TypedTool for WriteFile {
     };
 
     fn description(&self) -> String {
-        "Writes a file as a whole: makes it, with the folders on the way, or replaces what it held. \
+        "Writes a whole file: creates it with its parent folders, or replaces its content. \
          To change a part of a file, use edit_file."
             .into()
     }

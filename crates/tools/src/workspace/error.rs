@@ -38,7 +38,7 @@ pub enum WorkspaceError {
         path: String,
     },
     /// A link in the path leads nowhere, so the file that a write through it would create isn't known.
-    #[error("{path} is a symbolic link that leads nowhere")]
+    #[error("{path} is a dangling symbolic link")]
     BrokenLink {
         /// The link.
         path: PathBuf,

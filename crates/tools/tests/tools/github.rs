@@ -112,7 +112,7 @@ async fn github_failures_say_what_to_do() {
             Reply::status(404, r#"{"message": "Not Found"}"#),
             "GitHub: status 404 Not Found: Not Found; it may not exist, or the token has no access",
         ),
-        (Reply::status(200, "{}"), "GitHub's answer is no list"),
+        (Reply::status(200, "{}"), "expected a list from GitHub"),
     ] {
         let server = MockServer::start([reply]);
         let (text, is_error) = call(&server, "github_list_issues", json!({})).await;

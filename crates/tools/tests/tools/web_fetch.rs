@@ -59,7 +59,7 @@ async fn web_fetch_failures_say_what_happened() {
     let missing = Reply::status(404, "<p>gone</p>").header("content-type", "text/html");
     assert_eq!(fetch_text([missing]).await, ("SERVER/start: status 404 Not Found\ngone".to_owned(), true));
     let binary = page("application/zip", "PK\0");
-    let expected = "SERVER/start is no text: application/zip; use bash to download it";
+    let expected = "SERVER/start is not text (application/zip); use bash to download it";
     assert_eq!(fetch_text([binary]).await, (expected.to_owned(), true));
     let refused = fetch("http://127.0.0.1:1/", OutputLimits::default()).await;
     let text = joined_text(&refused.content);

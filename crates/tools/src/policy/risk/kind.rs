@@ -19,7 +19,7 @@ pub(in crate::policy) enum RiskKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::policy) struct Risk {
     pub kind: RiskKind,
-    /// What the line does, for the user.
+    /// The danger, for the user.
     pub reason: String,
 }
 

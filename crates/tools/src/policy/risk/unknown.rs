@@ -11,18 +11,18 @@ pub(super) fn find_unknown(segment: &Segment, variables: &[Variable]) -> Option<
     let words = &segment.words;
     let command = words.iter().find(|word| !is_assignment(word))?;
     if command.contains(['$', '`']) && !is_known(command, variables) {
-        return Some(format!("runs what can't be known: {command}"));
+        return Some(format!("runs a command that can't be determined: {command}"));
     }
     let (name, arguments) = program(words);
     match name {
         "eval" if arguments.iter().any(|word| word.contains('$')) => {
-            Some("runs what can't be known (eval)".into())
+            Some("runs a command that can't be determined (eval)".into())
         }
         _ if download::takes_program_from_substitution(name, arguments) => {
-            Some(format!("runs what another command writes ({name})"))
+            Some(format!("executes the output of another command ({name})"))
         }
         _ if segment.reads_pipe && download::takes_program_from_input(name, arguments) => {
-            Some(format!("runs what another command writes ({name})"))
+            Some(format!("executes the output of another command ({name})"))
         }
         _ => None,
     }

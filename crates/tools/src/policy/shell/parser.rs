@@ -248,7 +248,7 @@ impl CommandLister {
 const OPENERS: &[&str] = &["[[", "case", "coproc", "for", "function", "if", "select", "until", "while", "{"];
 const CLOSERS: &[&str] = &["]]", "done", "esac", "fi", "}"];
 
-/// Checks whether a text has too many commands in commands, by its tokens; text that has none is left to the parser.
+/// Checks whether commands are nested too deeply, by their tokens; text without tokens is left to the parser.
 fn is_too_nested(text: &str, options: &ParserOptions) -> bool {
     let starts = ["$(", "<(", ">(", "${", "`"];
     if starts.iter().map(|start| text.matches(start).count()).sum::<usize>() > SUBSTITUTIONS {

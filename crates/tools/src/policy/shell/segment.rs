@@ -37,7 +37,7 @@ pub(in crate::policy) enum UnreadableLine {
     Syntax(String),
     /// A word isn't.
     Word(String),
-    /// The line has too many commands in commands.
+    /// The line's commands are nested too deeply.
     TooNested,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for UnreadableLine {
         match self {
             Self::Syntax(message) => write!(f, "can't be checked: {message}"),
             Self::Word(word) => write!(f, "can't be checked: the word {word}"),
-            Self::TooNested => write!(f, "can't be checked: too many commands in commands"),
+            Self::TooNested => write!(f, "can't be checked: commands are nested too deeply"),
         }
     }
 }

@@ -52,7 +52,7 @@ impl TypedTool for GitCommit {
     };
 
     fn description(&self) -> String {
-        "Commits what is staged. The repository's hooks run.".into()
+        "Commits the staged changes. The repository's hooks run.".into()
     }
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {

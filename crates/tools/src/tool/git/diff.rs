@@ -16,16 +16,16 @@ pub(in crate::tool) struct GitDiff(Git);
 #[serde(deny_unknown_fields)]
 pub(in crate::tool) struct Arguments {
     /// Commit or branch to compare the files with, or two of them to compare with each other: `main`, `v1..v2`,
-    /// `main...HEAD`. Default: what is staged.
+    /// `main...HEAD`. Default: the index.
     #[serde(default)]
     revision: Option<String>,
-    /// Compare what is staged instead of the files. Default: false.
+    /// Compare the staged changes instead of the files. Default: false.
     #[serde(default)]
     staged: bool,
     /// Show only the changes of this file or folder.
     #[serde(default)]
     path: Option<String>,
-    /// Show only how many lines of which files have changed. Default: false.
+    /// Show only the changed files, with the number of changed lines. Default: false.
     #[serde(default)]
     stat: bool,
 }

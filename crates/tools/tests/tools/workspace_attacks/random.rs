@@ -18,7 +18,7 @@ use super::swapper::{Swap, Swapper};
 /// Default number of cases; `PROPTEST_CASES` overrides it.
 const CASES: u32 = 12;
 
-/// How often the calls of a case run.
+/// Number of runs of a case's calls.
 const ROUNDS: usize = 10;
 
 /// Names of files and folders. Most are also names in the folder `outside`, so that a link to it leads to its files.

@@ -19,7 +19,7 @@ use Expected::{Harmless, Refused};
 const OUTSIDE: Expected = Refused("is outside the working directory");
 const OWN: Expected = Refused("is one of tiller's own files");
 const MISSING: Expected = Refused("does not exist");
-const BROKEN: Expected = Refused("is a symbolic link that leads nowhere");
+const BROKEN: Expected = Refused("is a dangling symbolic link");
 const ASKS_GIT: Expected = Refused("asks: writes to .git");
 const ASKS_KEYS: Expected = Refused("asks: reads keys");
 const HIDDEN: Expected = Refused("is a symbolic link to a file that needs approval");
