@@ -1,4 +1,4 @@
-//! The blocks of an answer whose format doesn't number them: text and thinking grow until something else comes.
+//! The blocks of an answer whose format doesn't number them: a block of text or thinking ends when another kind begins.
 
 use tiller_core::surrogates::{Joiner, Wtf8};
 

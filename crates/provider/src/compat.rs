@@ -1,5 +1,5 @@
 //! The differences between servers with Chat Completions, as data: the parameters that a request may contain. Answers
-//! are decoded alike for all of them.
+//! of all servers are decoded in the same way.
 //!
 //! The descriptors have one [`Compat`] each; `models.json` overrides parts of it with [`CompatOverrides`].
 

@@ -39,7 +39,7 @@ pub struct ProviderError {
 }
 
 impl ProviderError {
-    /// Returns the error with its hint: one line for a log, for standard error and for the screen.
+    /// Returns the error with its hint in one line, for logs, stderr and the screen.
     #[must_use]
     pub fn message_with_hint(&self) -> String {
         match &self.hint {

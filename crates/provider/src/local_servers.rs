@@ -1,7 +1,7 @@
-//! Model servers on this machine: which of them answer, and which models they serve with which window.
+//! Detection of model servers on this machine, with their models and context windows.
 //!
-//! A server is asked at its own interface, because Chat Completions don't tell the window that a model really has:
-//! Ollama serves 4,096 tokens unless told otherwise, and cuts longer prompts silently.
+//! A server is queried through its native API, because Chat Completions don't report the window that a model is served
+//! with: Ollama's default is 4,096 tokens, and it truncates longer prompts silently.
 
 use std::time::Duration;
 
@@ -24,11 +24,11 @@ const CONNECT: Duration = Duration::from_millis(300);
 /// Timeout of an answer.
 const ANSWER: Duration = Duration::from_secs(3);
 
-/// The window with which Ollama and LM Studio load a model unless told otherwise, on a machine with little graphics
-/// memory. Neither says what it was told before the model is loaded.
+/// The default window of Ollama and LM Studio on a machine with little graphics memory. Neither reports another setting
+/// before the model is loaded.
 const UNLOADED_WINDOW: u64 = 4_096;
 
-/// Maximum number of models whose details are asked from Ollama.
+/// Maximum number of models whose details are requested from Ollama.
 const MAX_DETAILS: usize = 50;
 
 /// The smallest window in which an agent can work: the system prompt and the tools alone take several thousand tokens.
@@ -48,7 +48,7 @@ impl ModelFacts {
     }
 }
 
-/// Asks local servers for their models, all at once, with the keys and headers of their endpoints. Those that don't
+/// Queries local servers for their models in parallel, with the keys and headers of their endpoints. Servers that don't
 /// answer are left out.
 pub async fn find_all(servers: impl IntoIterator<Item = Endpoint>) -> Vec<(Endpoint, Vec<ModelFacts>)> {
     let asked = servers.into_iter().map(async |endpoint| {
@@ -58,7 +58,7 @@ pub async fn find_all(servers: impl IntoIterator<Item = Endpoint>) -> Vec<(Endpo
     join_all(asked).await.into_iter().flatten().collect()
 }
 
-/// Asks a local server for its models; `None` if nothing answers there, or another program does.
+/// Queries a local server for its models; `None` if no model server answers there.
 async fn find_models(endpoint: &Endpoint) -> Option<Vec<ModelFacts>> {
     let root = Url::parse(&endpoint.base_url).ok()?;
     if !accepts(&root).await {
@@ -68,7 +68,7 @@ async fn find_models(endpoint: &Endpoint) -> Option<Vec<ModelFacts>> {
     let headers = endpoint.access_headers(key.as_ref()).ok()?;
     ensure_crypto();
     let client = Client::builder().connect_timeout(CONNECT).timeout(ANSWER).no_proxy();
-    // After a redirect, headers of the user's would go to another host.
+    // A redirect would send the user's headers to another host.
     let client = client.default_headers(headers).redirect(Policy::none()).build().ok()?;
     let server_client = ServerClient { client, root };
     let models = match endpoint.name.as_str() {

@@ -1,4 +1,4 @@
-//! The models that a server lists. One reader for all of them: servers name the same facts differently, and most omit
+//! The models that a server lists. One parser serves all servers: they name the same facts differently, and most omit
 //! some.
 
 mod fetch;
@@ -11,7 +11,7 @@ pub use fetch::fetch;
 
 use crate::catalog::{self, ImageInput, ModelFacts, Price, ThinkingControl};
 
-/// A model as listed by its server; what the server doesn't tell is `None`.
+/// A model as listed by its server; facts that the server omits are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ListedModel {

@@ -9,7 +9,7 @@ use crate::compat::Compat;
 /// The models of one provider.
 pub(super) struct ProviderModels {
     pub(super) provider: &'static str,
-    /// Where and when the facts were read.
+    /// Source and date of the facts.
     pub(super) source: &'static str,
     /// The recommended model first.
     pub(super) rows: &'static [ModelRow],

@@ -219,7 +219,7 @@ pub const PROVIDERS: &[ProviderDescriptor] = &[
     ),
 ];
 
-/// The servers that run on the user's machine, in the order in which they are asked for models.
+/// The servers that run on the user's machine, in the order in which they are queried for models.
 pub const LOCAL_SERVERS: &[ProviderDescriptor] = &[
     ProviderDescriptor {
         window_advice: "OLLAMA_CONTEXT_LENGTH=32768 ollama serve",

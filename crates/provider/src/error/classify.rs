@@ -1,7 +1,7 @@
 //! Classification of error responses.
 //!
-//! Providers report overflow and quota by text only, so the text is checked before the status: an exceeded quota comes
-//! as 429, an overflow as 400, 413 or 500. A text about rates is never an overflow, though it may mention "too many
+//! Providers report overflow and quota by text only, so the text is checked before the status: an exceeded quota has
+//! status 429, an overflow 400, 413 or 500. A text about rates is never an overflow, though it may mention "too many
 //! tokens". URLs in a text are ignored: they lead to pages on billing and on rate limits with any error.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Advice on failed requests, one line each. Failures that are retried have advice too, for when no retry succeeds.
+//! Advice on failed requests, one line each. Retried failures have advice too, which is shown when no retry succeeds.
 
 use super::{ConnectionFailure, FailureKind};
 use crate::descriptor::ProviderDescriptor;

@@ -50,8 +50,8 @@ impl ApiKey {
         }
     }
 
-    /// Returns the key that replaces a refused one: that of another request which was refused as well, or one loaded
-    /// now. `None` if there is no other.
+    /// Returns the replacement of a refused key: one that another refused request has loaded, or one loaded now. `None`
+    /// if there is no other.
     pub(super) async fn replace(
         &self,
         refused: &SecretString,
@@ -67,7 +67,7 @@ impl ApiKey {
         let loading = tokio::task::spawn_blocking(move || load());
         let loaded = match timeout(LOAD, loading).await {
             Ok(loaded) => loaded.unwrap_or_else(|error| Err(error.to_string())),
-            Err(_) => Err(format!("the key was not there within {} s", LOAD.as_secs())),
+            Err(_) => Err(format!("the command returned no key within {} s", LOAD.as_secs())),
         };
         let key = loaded.map_err(|message| ProviderFault::new(FailureKind::Auth, message))?;
         *self.value.lock().unwrap_or_else(PoisonError::into_inner) = Some(key.clone());

@@ -1,8 +1,8 @@
 //! The network thread, which reads answers.
 //!
-//! A fast model sends a thousand pieces per second, each in a packet of its own, and every wakeup on the way to the
-//! screen costs more than the piece. So the network has a runtime on a thread of its own, which sleeps briefly after
-//! each read; data that arrives meanwhile waits in the kernel and is read at once. The beginning and the end of an
+//! A fast model sends a thousand deltas per second, each in its own packet, and every wakeup on the way to the screen
+//! costs more than the delta. So the network has its own runtime and thread, which sleeps briefly after each read; data
+//! that arrives meanwhile waits in the kernel and is then read in one batch. The beginning and the end of an
 //! answer, a tool call's arguments, and a full batch are never delayed; see [`pause_after`].
 
 use std::future::{pending, poll_fn};

@@ -1,4 +1,4 @@
-//! Asking a server for its list of models.
+//! Fetches a server's list of models.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{FailureKind, ProviderError};
 /// Maximum number of pages, in case a server never ends its list.
 const MAX_PAGES: usize = 50;
 
-/// Asks a server for its models.
+/// Fetches the list of a server's models.
 ///
 /// # Errors
 /// When the server can't be reached, refuses the request, or answers with something else than a list of models.
@@ -26,7 +26,7 @@ pub async fn fetch(endpoint: &Endpoint, format: WireFormat) -> Result<Vec<Listed
     for _ in 0..MAX_PAGES {
         let body = wire.get(&path).await.map_err(|fault| explain(endpoint, fault))?;
         let Some(ModelPage { models: found, next }) = parse_page(&body) else {
-            let fault = ProviderFault::new(FailureKind::Fatal, "the answer is no list of models");
+            let fault = ProviderFault::new(FailureKind::Fatal, "expected a list of models");
             return Err(explain(endpoint, fault.with_hint("check the base URL")));
         };
         models.extend(found);

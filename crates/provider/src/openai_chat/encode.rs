@@ -1,7 +1,7 @@
 //! Encoding of a [`Request`] as a Chat Completions body.
 //!
 //! Results must directly follow the message with their calls and contain only text; their images follow in a user
-//! message after the last result. What servers accept beyond that is in a [`Compat`].
+//! message after the last result. A [`Compat`] holds the differences between servers.
 
 use serde_json::{Map, Value, json};
 use tiller_core::message::{

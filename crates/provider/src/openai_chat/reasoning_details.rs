@@ -1,5 +1,6 @@
-//! The `reasoning_details` of an answer: thinking in the form of the provider behind a router, which continues only from
-//! what it gets back unchanged (openrouter.ai/docs/use-cases/reasoning-tokens#preserving-reasoning-blocks, 2026-11-24).
+//! The `reasoning_details` of an answer: thinking in the format of the provider behind a router, which continues its
+//! thinking only if it gets them back unchanged
+//! (openrouter.ai/docs/use-cases/reasoning-tokens#preserving-reasoning-blocks, 2026-11-24).
 //!
 //! A log holds them as the signature of the answer's thinking: a JSON array.
 
@@ -16,7 +17,7 @@ type Detail = Map<String, Value>;
 #[derive(Default)]
 pub(super) struct ReasoningDetails {
     details: Vec<Detail>,
-    /// True if a part was not understood: the others are worth nothing without it.
+    /// True if a part can't be parsed: the others are useless without it.
     is_incomplete: bool,
 }
 
