@@ -1,4 +1,4 @@
-//! The time limit of a request: it counts from the last sign of life, and not while the user thinks about a question.
+//! The timeout of a request: it restarts with each activity, and pauses while a question waits for the user.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::running_requests::RequestsState;
 
-/// Waits for the response; `None` after the limit without activity. Time in which the user thinks about a question of
-/// the server doesn't count.
+/// Waits for the response; `None` after the limit without activity. Time in which a question of the server waits for
+/// the user doesn't count.
 pub(crate) async fn within<T>(
     limit: Duration,
     response: impl Future<Output = T>,

@@ -1,7 +1,7 @@
 //! The configuration of servers: parsing and merging, without file access.
 //!
-//! The format is the one of other programs: an object of servers by name, each with `command`, `args`, `env` and `cwd`,
-//! or with `url` and `headers`. A problem costs only the server that has it.
+//! The format is that of other MCP clients: an object of servers by name, each with `command`, `args`, `env` and `cwd`,
+//! or with `url` and `headers`. An invalid server is left out; the others remain.
 
 mod variables;
 
@@ -153,7 +153,7 @@ pub fn parse_servers(servers: &Value, origin: &ConfigOrigin, variables: &Variabl
     parsed
 }
 
-/// Merges sources in order of precedence: a server of a later one replaces or switches off one of its name.
+/// Merges sources in ascending order of precedence: a server replaces or disables an earlier one of the same name.
 #[must_use]
 pub fn merge(sources: impl IntoIterator<Item = ParsedServers>) -> ParsedServers {
     let mut servers: BTreeMap<String, ServerConfig> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The connection to one server: one task owns it, restarts a server that has ended once, and reports failures.
+//! The connection to one server. Its task restarts the server once if it ends, and reports failures.
 
 mod handshake;
 mod optional_lists;
@@ -147,8 +147,7 @@ impl Connection {
             let remote_name = declared.name.to_string();
             match McpTool::new(declared, server.clone()) {
                 Ok(tool) if tools.iter().any(|known| known.name() == tool.name()) => {
-                    self.warn(format!("its tool {remote_name} is left out: it has another one of that name"))
-                        .await;
+                    self.warn(format!("its tool {remote_name} is left out: duplicate name")).await;
                 }
                 Ok(tool) => tools.push(Arc::new(tool)),
                 Err(error) => self.warn(format!("its tool {remote_name} is left out: {error}")).await,
@@ -205,14 +204,15 @@ impl Connection {
     }
 }
 
-/// Returns the name and version of a server, as it says.
+/// Returns the name and version that a server reports.
 fn version(peer: &Peer<RoleClient>) -> String {
     let info = peer.peer_info();
     let implementation = info.as_ref().and_then(|info| info.server_info.as_ref());
     implementation.map(|server| format!("{} {}", server.name, server.version)).unwrap_or_default()
 }
 
-/// Subscribes to changes of the lists of tools, prompts and resources. Servers of earlier protocol versions notify without a subscription.
+/// Subscribes to changes of the lists of tools, prompts and resources. Servers of earlier protocol versions notify
+/// without a subscription.
 async fn subscribe(peer: &Peer<RoleClient>) -> Option<Subscription> {
     let info = peer.peer_info()?;
     let is_modern = info.protocol_version == ProtocolVersion::V_2026_07_28;

@@ -15,7 +15,7 @@ use crate::elicitation::Asker;
 use crate::options::UserPresence;
 use crate::running_requests::RunningRequests;
 
-/// Receives what the server sends over one connection.
+/// Receives the messages of the server on one connection.
 #[derive(Clone)]
 pub(crate) struct ConnectionHandler {
     /// Wakes the connection's task when the list of tools, prompts or resources has changed.

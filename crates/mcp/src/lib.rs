@@ -2,7 +2,7 @@
 //!
 //! [`config`] parses the servers of settings and `.mcp.json`. [`McpServers`] starts them in parallel, each with a task
 //! that owns its connection, and offers their tools as [`ToolServers`](tiller_tools::tool::ToolServers). The policy
-//! judges their calls like those of any tool that runs programs; what a server says of its own tools is only shown.
+//! judges their calls like those of any tool that runs programs; a server's annotations of its tools are only shown.
 
 mod call_timeout;
 pub mod config;

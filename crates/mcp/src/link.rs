@@ -1,4 +1,4 @@
-//! The way from a server's tools to its connection, which changes when the server is restarted.
+//! The link from a server's tools to its connection, which changes when the server is restarted.
 
 use std::sync::Arc;
 

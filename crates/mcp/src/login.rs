@@ -25,7 +25,7 @@ use crate::web_address::parse_host;
 /// Time for the user to log in at the server's page.
 const CONSENT_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Storage of logins, by URL of the server: a login is never sent to another address, whatever a server is called.
+/// Storage of logins, by URL of the server, so that a login is never sent to another server of the same name.
 pub trait LoginStorage: Send + Sync + fmt::Debug {
     /// Returns a stored login.
     ///
@@ -149,7 +149,7 @@ pub(crate) fn needs_login(server: &str) -> String {
     format!("it needs login: tiller mcp login {server} (or set the header Authorization in `headers`)")
 }
 
-/// What the user has to do for a login.
+/// The user's part of a login.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoginPrompt {
     /// The address of the page to log in at.
@@ -202,8 +202,8 @@ fn state_of(address: &str) -> Result<String, String> {
     state.map(|(_, state)| state.into_owned()).ok_or_else(|| "the login's address has no state".to_owned())
 }
 
-/// Waits for the redirect of this login, in the browser or pasted. Requests with another state are refused; the login goes
-/// on waiting, so that no other page can end it.
+/// Waits for the redirect of this login, in the browser or pasted. Requests with another state are refused and don't
+/// end the wait, so that no other page can end the login.
 async fn wait_for_redirect(
     listener: &RedirectListener,
     state: &str,

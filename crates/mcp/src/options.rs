@@ -27,7 +27,7 @@ pub struct McpOptions {
     pub call_timeout: Duration,
     /// Fraction of the context window above which the tools are found by a search tool instead of being offered.
     pub search_threshold: f64,
-    /// Presence of a user; servers learn it when they are started.
+    /// Presence of a user, announced to servers when they start.
     pub presence: UserPresence,
     /// The stored logins.
     pub logins: Arc<dyn LoginStorage>,

@@ -35,13 +35,13 @@ pub(crate) struct Exchange<'a> {
 /// The answer to a request.
 pub(crate) struct Answered {
     pub(crate) result: ServerResult,
-    /// Remarks about what happened meanwhile.
+    /// Remarks about events during the request.
     pub(crate) notes: Vec<String>,
 }
 
 impl Exchange<'_> {
-    /// Sends a request, and again with the user's input for as long as the server requires some. `make` makes it from
-    /// that input and the server's state. If the future is dropped, the server is told to cancel.
+    /// Sends a request, and sends it again with the user's input as long as the server requires input. `make` builds it
+    /// from that input and the server's state. If the future is dropped, the request is cancelled at the server.
     ///
     /// # Errors
     /// A sentence with the reason.
@@ -58,7 +58,7 @@ impl Exchange<'_> {
                 result => return Ok(Answered { result, notes: questions.take_notes() }),
             }
         }
-        Err("it asks for input again and again".to_owned())
+        Err("too many requests for input".to_owned())
     }
 
     async fn send(&self, request: ClientRequest, questions: &CallQuestions) -> Result<ServerResult, String> {
@@ -128,7 +128,7 @@ impl Exchange<'_> {
                 return format!("{NEEDS}, and that was declined. {notes}").trim_end().to_owned();
             }
         }
-        format!("{NEEDS}, which was opened now. Call it again when the user says that it is done.")
+        format!("{NEEDS}, which has been opened. Call it again when the user has finished there.")
     }
 
     /// Returns a sentence about a failed request.
@@ -158,7 +158,7 @@ impl Drop for RequestCount {
     }
 }
 
-/// A request that the server works on. If it is dropped before its end, the server is told to cancel it.
+/// A request that the server works on. If it is dropped before its end, it is cancelled at the server.
 struct RunningRequest {
     count: RequestCount,
     id: RequestId,

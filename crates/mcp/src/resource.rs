@@ -51,7 +51,7 @@ fn first_line(description: Option<&str>) -> String {
     description.and_then(|text| text.lines().next()).unwrap_or_default().to_owned()
 }
 
-/// Reads a resource as text; a line stands for other content.
+/// Reads a resource as text; other content is replaced by a line of text.
 ///
 /// # Errors
 /// A sentence with the reason.

@@ -1,4 +1,4 @@
-//! The requests that a server works on: their progress, and whether they wait for the user.
+//! The requests that a server works on: their progress, and the questions that they wait for.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -55,7 +55,7 @@ impl CallQuestions {
     }
 }
 
-/// How many requests are running, and how many questions are open.
+/// Numbers of running requests and of open questions.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct RequestsState {
     pub(crate) running: usize,

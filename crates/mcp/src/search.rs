@@ -1,5 +1,5 @@
-//! The search tool: it stands for the servers' tools where their schemas would take too much of the context window. A
-//! tool that it finds is offered from the next request on.
+//! The search tool. It replaces the servers' tools if their schemas would take too much of the context window. Tools
+//! that it finds are offered from the next request on.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};

@@ -11,7 +11,7 @@ pub(crate) fn parse_host(url: &str) -> Result<String, &'static str> {
     const NO_HOST: &str = "its address has no host";
     let after_scheme = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     match after_scheme.map(|rest| rest.chars().next()) {
-        None => return Err("its address is not one of a web page"),
+        None => return Err("its address is not a web address (http or https)"),
         // Browsers skip further slashes and take what follows for the host.
         Some(None | Some('/' | '?' | '#' | ':')) => return Err(NO_HOST),
         Some(Some(_)) => {}

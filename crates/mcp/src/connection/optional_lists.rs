@@ -1,5 +1,5 @@
-//! The lists of prompts and resources: they are read when the tools are known, each for a short time, because some servers
-//! leave such requests unanswered.
+//! The lists of prompts and resources. They are read after the tools, each with a short timeout, because some servers
+//! never answer such requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +34,7 @@ impl OptionalLists {
 
     /// Waits for the next list; `None` if there is none. Cancel-safe.
     pub(super) async fn next(&mut self) -> Option<ListRead> {
-        // Reading doesn't panic; a list that did is as good as none.
+        // Reading doesn't panic; if it did, there would be no list.
         self.0.join_next().await.map(|read| read.unwrap_or(ListRead::NoTemplates))
     }
 }

@@ -179,8 +179,7 @@ async fn elicitation_address_is_passed_on_only_for_web_pages() {
 
         let output = servers.call(ASK, question("file:///etc/passwd")).await;
         assert_eq!(received(&output), json!({"action": "decline"}));
-        let note =
-            "[The server asked the user for input. It was declined: its address is not one of a web page.]";
+        let note = "[The server asked the user for input. It was declined: its address is not a web address (http or https).]";
         assert_eq!(output.content[1].as_text(), Some(note));
     }
 }
@@ -191,7 +190,7 @@ async fn elicitation_required_visit_is_offered() {
     for (answer, text) in [
         (
             ElicitationAnswer::Accept(Map::new()),
-            "which was opened now. Call it again when the user says that it is done.",
+            "which has been opened. Call it again when the user has finished there.",
         ),
         (ElicitationAnswer::Decline, "and that was declined."),
     ] {

@@ -28,7 +28,7 @@ use crate::servers::{MemoryLogins, TestServers, server};
 /// The page after the redirect; the code isn't exchanged yet.
 const BACK: &str = "You can go back to tiller, which finishes the login.";
 
-/// What the servers know and do.
+/// The state of the servers.
 #[derive(Default)]
 struct ServerState {
     base: String,
