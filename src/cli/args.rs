@@ -246,7 +246,7 @@ pub(super) enum CliCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Show the rules about what may run, and what they and the modes say to a command
+    /// List the permission rules, or explain the decision on a command
     #[command(subcommand)]
     Policy(PolicyCommand),
     /// List models with their limits, prices and API key status
@@ -254,7 +254,7 @@ pub(super) enum CliCommand {
     Models {
         #[command(subcommand)]
         command: Option<ModelsCommand>,
-        /// Only models whose provider/id contains this text, also those of providers without a key
+        /// Filter by text in provider/id; includes providers without a key
         query: Option<String>,
         /// Print JSON, with all models
         #[arg(long)]

@@ -224,7 +224,7 @@ fn check_terminal() -> Check {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let term = variable("TERM").unwrap_or_else(|| "TERM is not set".into());
     if !Stdio::from_process().stdout_is_terminal {
-        return Check::new("terminal", CheckState::Absent, format!("stdout is no terminal ({term})"));
+        return Check::new("terminal", CheckState::Absent, format!("stdout is not a terminal ({term})"));
     }
     let program = variable("TERM_PROGRAM").map(|program| format!(", {program}")).unwrap_or_default();
     let colors = variable("COLORTERM").map(|colors| format!(", {colors}")).unwrap_or_default();

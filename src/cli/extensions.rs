@@ -51,7 +51,7 @@ pub(super) async fn start(
     Ok(extensions)
 }
 
-/// How the hooks' commands run: like those of `bash`, but always without keys.
+/// Returns the environment of hook commands: that of `bash`, but always without keys.
 fn hook_environment(
     config: &Config,
     project_root: Option<PathBuf>,

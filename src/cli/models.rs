@@ -133,7 +133,7 @@ struct ModelJson<'a> {
     /// `None` if unknown.
     images: Option<bool>,
     price: Option<Price>,
-    /// Where and when the facts were read; `None` for a model that isn't in the catalog.
+    /// Source and date of the facts; `None` for a model that isn't in the catalog.
     source: Option<&'static str>,
     has_key: bool,
     usable: bool,

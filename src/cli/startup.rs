@@ -1,4 +1,4 @@
-//! What every command begins with: its configuration, working directory and time.
+//! The start of every command: its configuration, working directory and time.
 
 use std::path::PathBuf;
 

@@ -17,7 +17,7 @@ use super::stdout::{columns, print_text};
 use crate::config::Environment;
 use crate::session::SessionScope;
 
-/// Width of the output where stdout is no terminal, in columns.
+/// Width of the output where stdout isn't a terminal, in columns.
 const FILE_COLUMNS: usize = 80;
 
 pub(super) fn run(arguments: &CliArgs, days: u16, as_json: bool) -> Result<u8, CliFailure> {

@@ -30,7 +30,7 @@ pub(super) fn ignore_broken_pipe(written: io::Result<()>) -> Result<(), CliFailu
     }
 }
 
-/// Width of a line: the terminal's columns, or unlimited if stdout is no terminal.
+/// Width of a line: the terminal's columns, or unlimited if stdout isn't a terminal.
 pub(super) fn columns() -> usize {
     let size = io::stdout().is_terminal().then(crossterm::terminal::size).and_then(Result::ok);
     size.map_or(usize::MAX, |(columns, _)| usize::from(columns).max(20))

@@ -13,7 +13,7 @@ pub(super) struct ElicitationDialog {
     field: Option<usize>,
 }
 
-/// What follows from a line.
+/// The step that follows a line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum DialogStep {
     /// The next question is to be shown, after this note.

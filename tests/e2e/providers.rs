@@ -122,7 +122,7 @@ fn refresh_takes_a_key_from_a_flag_and_says_why_it_asks_nobody() {
     assert_eq!(output.code, Some(0), "{}", output.err);
     assert_eq!(server.requests()[0].headers["authorization"], format!("Bearer {KEY}"));
     let cases = [
-        ("ollama", "the models of Ollama aren't remembered"),
+        ("ollama", "the models of Ollama can't be cached"),
         ("openai", "no API key for openai"),
         ("nobody", "no provider named `nobody`"),
     ];

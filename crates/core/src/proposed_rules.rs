@@ -11,7 +11,7 @@ const SEPARATOR: &str = "&&";
 pub struct ProposedRules {
     /// The tool that the rules are for.
     pub tool: String,
-    /// What the rules match: commands, a path or a host. None for a rule that covers every call of the tool.
+    /// Patterns for commands, a path or a host. Empty for a rule that covers every call of the tool.
     #[serde(rename = "match")]
     pub patterns: Vec<String>,
 }

@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum ModelsCommand {
-    /// Ask usable providers which models they serve, and remember them
+    /// Fetch and cache the model lists of usable providers
     Refresh {
         /// Only this provider
         provider: Option<String>,

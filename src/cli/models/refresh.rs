@@ -1,4 +1,4 @@
-//! `tiller models refresh`: asks usable providers which models they serve, and remembers the lists.
+//! `tiller models refresh`: fetches and caches the model lists of usable providers.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ fn nothing_to_ask(arguments: &CliArgs, config: &Config, provider: Option<&str>) 
     };
     match (ProviderDescriptor::find(name), wiring::connect_provider(arguments, config, name)) {
         (Some(server), _) if server.is_local() => {
-            CliFailure::usage(anyhow!("the models of {} aren't remembered", server.display_name))
+            CliFailure::usage(anyhow!("the models of {} can't be cached", server.display_name))
                 .hint("it is asked at each start; `tiller models` lists them")
         }
         (_, Err(error)) => CliFailure::usage(error),

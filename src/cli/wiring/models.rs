@@ -87,7 +87,7 @@ pub(super) fn providers(
     Ok(providers)
 }
 
-/// Which model servers of this machine are asked before the start goes on; a session asks all of them later.
+/// The model servers of this machine that are queried during the start; a session queries all of them later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum LocalProbe {
     /// All of them.

@@ -53,7 +53,7 @@ table! {
     WINDOW, window: Option<u64> = "window", SettingKind::Count { min: 1_024, max: 100_000_000 }, "";
     /// Models to cycle through: patterns in order, each optionally with `:thinking`; unset: all models.
     MODELS, models: Option<&[String]> = "models", SettingKind::List, "";
-    /// Models, in order, that answer for the rest of a run when the model still fails after its retries.
+    /// Fallback models, tried in order until the run ends, once retries are used up.
     FALLBACK, fallback: Option<&[String]> = "fallback", SettingKind::List, "";
     /// US dollars that a session may cost before tiller asks; unset: no limit.
     BUDGET_SESSION_USD, budget_session_usd: Option<f64> = "budget.session_usd", SettingKind::Number { min: 0.01, max: 1_000_000.0 }, "", scope SettingScope::User;
@@ -80,7 +80,7 @@ table! {
     AGENTS_ENABLED, agents_enabled: Switch = "agents.enabled", Switch::KIND, "on";
     /// Maximum number of agents that one call runs at once.
     AGENTS_PARALLEL, agents_parallel: usize = "agents.parallel", SettingKind::Count { min: 1, max: 100 }, "4";
-    /// Maximum number of delegations from your session down to an agent.
+    /// Maximum depth of nested delegation.
     AGENTS_MAX_DEPTH, agents_max_depth: usize = "agents.max_depth", SettingKind::Count { min: 1, max: 10 }, "3";
     /// Read AGENTS.md, CLAUDE.md and AGENT.md of the user and the project.
     CONTEXT_FILES, context_files: Switch = "context_files", Switch::KIND, "on";
@@ -109,7 +109,8 @@ table! {
     REQUEST_FIRST_BYTE_S, request_first_byte_s: Option<u64> = "request.first_byte_s", SettingKind::Count { min: 1, max: 86_400 }, "";
     /// Seconds without any data (pings count as data) after which an answer counts as interrupted.
     REQUEST_STALL_S, request_stall_s: u64 = "request.stall_s", SettingKind::Count { min: 1, max: 86_400 }, "120";
-    /// Look for model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM. One that is named is asked anyway.
+    /// Look for model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM. Servers that you name are always
+    /// queried.
     LOCAL_SERVERS, local_servers: Switch = "local_servers", Switch::KIND, "on", scope SettingScope::User;
     /// File with certificates to trust at providers' servers, in addition to the system's (PEM).
     REQUEST_CA_FILE, request_ca_file: Option<&str> = "request.ca_file", SettingKind::Text, "", scope SettingScope::User;
@@ -164,7 +165,8 @@ table! {
     MCP_START_TIMEOUT_S, mcp_start_timeout_s: u64 = "mcp.start_timeout_s", SettingKind::Count { min: 1, max: 600 }, "30";
     /// Seconds without an answer or progress after which a call of an MCP server's tool is cancelled.
     MCP_TIMEOUT_S, mcp_timeout_s: u64 = "mcp.timeout_s", SettingKind::Count { min: 1, max: 86_400 }, "300";
-    /// Fraction of the context window above which the tools of MCP servers are offered by a search tool; 1: never.
+    /// Fraction of the context window for the tool declarations of MCP servers; if they exceed it, the model gets a
+    /// search tool instead; 1 turns this off.
     MCP_SEARCH_THRESHOLD, mcp_search_threshold: f64 = "mcp.search_threshold", SettingKind::Number { min: 0.0, max: 1.0 }, "0.1";
     /// Show images inline if the terminal supports it, or as a line of text.
     IMAGES, image_mode: ImageMode = "images", ImageMode::KIND, "auto";
