@@ -33,7 +33,7 @@ pub(crate) trait Component {
         None
     }
 
-    /// What the status line says while this component has the keys or waits for an answer.
+    /// The hint in the status line while this component has the keys or waits for an answer.
     fn status_hint(&self, _view: &ViewContext<'_>) -> Option<Line> {
         None
     }
@@ -92,7 +92,7 @@ impl ViewContext<'_> {
     }
 }
 
-/// What a component reads, and the effects that it asks for.
+/// The state that a component reads, and the effects that it requests.
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     view: ViewContext<'a>,

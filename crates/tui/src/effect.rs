@@ -1,4 +1,4 @@
-//! What components ask for, as data. The app applies effects on the screen and hands actions to the executor.
+//! Requests of components, as data. The app applies effects on the screen and passes actions to the executor.
 
 use tiller_core::id::{CallId, ElicitationId, EntryId, QueueId};
 use tiller_core::proposed_rules::ProposedRules;

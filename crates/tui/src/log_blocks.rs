@@ -361,7 +361,7 @@ pub(super) fn set_call_result(block: &mut Block, result: &ToolResultMessage, end
     block.invalidate();
 }
 
-/// How a call was cut off, according to its result; `None` for any other result.
+/// Returns the kind of a cut-off call from its result; `None` for any other result.
 fn cut_off_call(result: &ToolResultMessage) -> Option<CutOffCall> {
     let text = joined_text(&result.content);
     let fates = [CutOffCall::MayHaveRun, CutOffCall::NotStarted];

@@ -1,4 +1,4 @@
-//! What the caller hands over once the session is open.
+//! The data that the caller provides once the session is open.
 
 use tiller_engine::AgentSession;
 

@@ -60,7 +60,7 @@ pub(super) struct Picker {
     pub(super) title: String,
     pub(super) items: Arc<[PickerItem]>,
     filter: LineInput,
-    /// What Enter and the list's own keys do.
+    /// The list's definition: title, keys, and the action of Enter.
     source: &'static dyn ListSource,
     /// Indexes of the matching items; indexes after the last item refer to the browser's search hits.
     matches: Vec<usize>,

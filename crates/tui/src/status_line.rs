@@ -15,7 +15,7 @@ use crate::text::{one_line, short_duration};
 /// Maximum rows of a flash on a screen that isn't small.
 const FLASH_ROWS: usize = 3;
 
-/// What the status line shows besides the activity.
+/// The content of the status line besides the activity.
 #[derive(Debug)]
 pub(crate) struct StatusLine<'a> {
     pub(crate) search: Option<Line>,

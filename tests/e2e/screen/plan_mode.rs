@@ -11,7 +11,7 @@ fn plan_is_presented_and_becomes_the_next_prompt() {
     let answers = [write, r#"{"text": "First comes a.txt."}"#, write, r#"{"text": "It is written."}"#];
     let mut terminal = sandbox.open_scripted(&answers, &[]);
     enter(&mut terminal, "/plan");
-    terminal.wait_for("Plan: only reading is allowed.");
+    terminal.wait_for("Plan mode: read-only.");
     prompt_and_wait(&mut terminal, "go", "First comes a.txt.");
     assert!(!sandbox.project().join("a.txt").exists());
     enter(&mut terminal, "/plan");

@@ -28,7 +28,7 @@ const TEXT: &[&[&str]] = if cfg!(target_os = "macos") {
     ]
 };
 
-/// What `osascript` prints around the hexadecimal digits of a PNG.
+/// The text that `osascript` prints around the hexadecimal digits of a PNG.
 const APPLESCRIPT_DATA: (&str, &str) = ("«data PNGf", "»");
 
 /// Maximum bytes that are read of a program: an image of one byte too many in hexadecimal digits, and the text around

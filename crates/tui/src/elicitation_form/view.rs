@@ -130,7 +130,7 @@ impl ElicitationForm {
         lines
     }
 
-    /// What is below the selected field: its options, its explanation, and the problem.
+    /// The lines below the selected field: its options, its explanation, and the problem.
     fn details(&self, field: &FormField, input: &FieldInput, width: usize) -> Vec<Line> {
         let mut lines = options(input, width);
         let deeper = |text: &str, role| {

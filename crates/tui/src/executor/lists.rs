@@ -262,10 +262,8 @@ impl ExecutorWorker {
         let state = Box::new(self.agent.state().await?.state);
         let is_planning = state.approval == ApprovalMode::Plan.name();
         let note = match is_planning {
-            true => {
-                "Plan: only reading is allowed. /plan or shift+tab leaves, with the plan as your next prompt."
-                    .to_owned()
-            }
+            true => "Plan mode: read-only. /plan or shift+tab leaves it and puts the plan into the editor."
+                .to_owned(),
             false => format!(
                 "Approval: {}. The plan is in the editor: enter lets the agent carry it out.",
                 state.approval

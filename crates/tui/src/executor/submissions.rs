@@ -56,7 +56,7 @@ struct PreparedPrompt {
     problems: Vec<String>,
 }
 
-/// What comes of waiting for the next submission.
+/// The result of waiting for the next submission.
 pub(super) enum SubmissionStep {
     /// A prompt was delivered, or has failed.
     Over(Vec<TaskResult>),

@@ -156,7 +156,7 @@ const fn source_name(source: &SettingSource) -> &'static str {
     }
 }
 
-/// How the user changes a setting.
+/// The way in which the user changes a setting.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum SettingChange {
     /// By switching to the other of two values.
@@ -167,7 +167,7 @@ pub(super) enum SettingChange {
     Typed,
 }
 
-/// How the user changes a setting whose current value is `now`.
+/// Returns the way to change a setting whose current value is `now`.
 pub(super) fn change(setting: &Setting, now: &str) -> SettingChange {
     match setting.kind {
         SettingKind::Choice([one, other]) => SettingChange::To(if now == *one { other } else { one }),

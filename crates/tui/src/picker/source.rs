@@ -1,4 +1,4 @@
-//! What distinguishes one list from another: its title, its own keys, and the meaning of Enter.
+//! The definition of a list: its title, its own keys, and the action of Enter.
 //!
 //! To add a list, implement [`ListSource`] beside the functions that build its items, and name it in
 //! [`list_source`]; `executor/lists` loads the items of a [`ListKind`].
@@ -15,7 +15,7 @@ use crate::picker::item::PickerChoice;
 use crate::picker::line_prompt::{LinePrompt, StatusText};
 use crate::picker::session_query::SessionExcerpt;
 
-/// What distinguishes a list apart from the effects of its keys.
+/// The constant properties of a list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ListFacts {
     pub(crate) title: &'static str,
