@@ -173,7 +173,7 @@ fn dear(text: &str) -> ScriptedAnswer {
 }
 
 #[tokio::test]
-async fn delegated_task_has_a_session_of_its_own_and_returns_the_answer() {
+async fn delegated_task_has_its_own_session_and_returns_the_answer() {
     let scripts = vec![
         ("main", vec![delegate("helper"), text_answer("thanks")]),
         ("helper", vec![dear("It is done.")]),

@@ -227,7 +227,7 @@ fn decode_items_are_found_by_id_or_by_index() {
 }
 
 #[test]
-fn decode_call_without_call_id_has_that_of_its_item_or_a_unique_one() {
+fn decode_call_without_call_id_has_its_items_or_a_unique_one() {
     let id = |item: Value| match decode(&[done(0, item)]).swap_remove(0) {
         Ok(StreamEvent::Call { id, .. }) => id.to_string(),
         other => panic!("{other:?}"),
