@@ -11,6 +11,22 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// Folders with Rust code; all other code is generated or foreign.
+const FOLDERS: &[&str] = &["benches", "crates", "examples", "fuzz/fuzz_targets", "src", "tests"];
+
+/// Reads every Rust file, unchanged.
+pub(crate) fn all_code() -> Vec<(PathBuf, String)> {
+    let mut files = Vec::new();
+    for folder in FOLDERS {
+        sources(&root().join(folder), &mut files);
+    }
+    let code = |file: PathBuf| {
+        let code = fs::read_to_string(&file).unwrap();
+        (file, code)
+    };
+    files.into_iter().map(code).collect()
+}
+
 /// Reads every file of every crate, without comments, texts and test code.
 pub(crate) fn production_code() -> Vec<(PathBuf, String)> {
     production_code_by(bare)
