@@ -46,7 +46,7 @@ pub enum ElicitationKind {
 }
 
 impl ElicitationRequest {
-    /// Returns who asks, for people.
+    /// Returns the name of the asker, for people.
     #[must_use]
     pub fn asker(&self) -> String {
         self.server.as_ref().map_or_else(|| "tiller".to_owned(), |server| format!("MCP server {server}"))
@@ -58,7 +58,7 @@ impl ElicitationRequest {
 pub enum ElicitationAnswer {
     /// The values of the form by field name, or consent to open the address.
     Accept(Map<String, Value>),
-    /// The user refuses; the server may go on without the answer.
+    /// The user refuses; the server may continue without the answer.
     Decline,
     /// The user left the question without a choice.
     Cancel,

@@ -198,7 +198,7 @@ pub enum EventKind {
     },
     /// A command keeps running as a background job.
     BackgroundJobStart(CommandJob),
-    /// A background job has ended. The model is told with the next request, unless it asked for the end itself.
+    /// A background job has ended. The next request tells the model, unless it knows already.
     BackgroundJobEnd(CommandJob),
     /// An agent has started to work on a task for the session.
     AgentTaskStart(DelegatedTask),
@@ -242,7 +242,7 @@ pub enum EventKind {
         /// The reason for it.
         reason: CompactionReason,
     },
-    /// Compaction failed, and the user has to choose how to continue.
+    /// Compaction failed, and the user must choose the next step.
     CompactionFailed {
         /// The reason for the compaction.
         reason: CompactionReason,

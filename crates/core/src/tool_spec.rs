@@ -39,7 +39,7 @@ pub struct ToolTraits {
     pub uses_sandbox: bool,
     /// True if a running call can be moved to the background.
     pub has_jobs: bool,
-    /// True if equal calls are no loop, because each returns what is new.
+    /// True if equal calls are no loop, because each returns new content.
     pub is_polled: bool,
 }
 

@@ -129,7 +129,7 @@ impl Approvals {
     ) -> Option<ProposedRules> {
         let proposed = self.policy.propose(spec, &call.arguments)?;
         let trial = self.policy.with_proposed(&proposed).ok()?;
-        // Links may lead to what the rules don't cover.
+        // Links may lead to paths that the rules don't cover.
         let policy = std::mem::replace(&mut self.policy, trial);
         let decision = self.decide(call, spec, source);
         self.policy = policy;

@@ -47,7 +47,7 @@ pub enum KeyChangeOutcome {
     SwitchedToProvider(ModelRef),
     /// The same model; the key's provider became unusable, and was not in use.
     Unchanged,
-    /// None: the active model's provider lost its key. The user has to choose another model.
+    /// None: the active model's provider lost its key. The user must choose another model.
     NoModel,
     /// The fallback model, from the next turn on, because no other provider is usable.
     SwitchedToFallback(ModelRef),

@@ -3,7 +3,7 @@
 /// The reason why a command is not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unrunnable {
-    /// This program needs a terminal of its own.
+    /// This program needs its own terminal.
     NeedsTerminal(String),
     /// It changes the directory of its own shell and does nothing else.
     OnlyChangesDirectory,

@@ -1,4 +1,4 @@
-//! Fields of a form: what a person types for them, and which values they take.
+//! Fields of a form: their labels, the accepted values, and the parsing of typed text.
 
 use std::fmt::Display;
 
@@ -163,7 +163,7 @@ impl FieldKind {
         }
     }
 
-    /// Returns what a person may type, in a few words; empty if anything goes.
+    /// Returns a short description of the accepted input; empty if all input is accepted.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {

@@ -59,7 +59,7 @@ impl Driver {
     }
 
     /// Appends a note for each job that has ended without the model's knowledge. Returns true if there was one: the
-    /// request that tells it has to wait until the notes are on the disk.
+    /// request with the notes waits until they are on the disk.
     pub(super) fn append_job_notes(&mut self) -> bool {
         let notes = self.background_jobs().end_notes();
         let entries: Vec<EntryBody> = notes.iter().map(note_entry).chain(self.take_agent_notes()).collect();

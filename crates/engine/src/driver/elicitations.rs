@@ -19,7 +19,7 @@ impl Driver {
         self.ask_user(Some(question.server), question.message, question.kind, question.reply);
     }
 
-    /// Asks the user. Without an approver the question is dropped, which tells the asker that nobody is there.
+    /// Asks the user. Without an approver the question is dropped, so the asker gets no answer.
     pub(super) fn ask_user(
         &mut self,
         server: Option<String>,
@@ -49,7 +49,7 @@ impl Driver {
         self.bus.emit(EventKind::ElicitationRequested(request));
     }
 
-    /// Answers a question; values are checked against its fields. A user who cancels one doesn't want the asker's others.
+    /// Answers a question; values are checked against its fields. Cancelling one cancels the asker's other questions.
     pub(super) fn answer_elicitation(
         &mut self,
         id: &ElicitationId,

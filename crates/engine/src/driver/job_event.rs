@@ -45,7 +45,7 @@ pub(crate) enum JobEvent {
     PromptReviewed { number: u64, verdict: Result<Vec<String>, String> },
     /// A prompt was submitted some time ago, and may still wait for the extensions.
     PromptDelayed,
-    /// Extensions' verdict on the end of a run: an instruction to go on.
+    /// The extensions' verdict on the end of a run: an instruction to continue.
     EndReviewed { turn: TurnNumber, instruction: Option<String> },
     /// The end of an extension's command.
     CommandEnded { id: u64, outcome: Result<CommandOutcome, String> },
@@ -86,7 +86,7 @@ pub(crate) struct HeldPrompt {
     pub(crate) reply: Reply<()>,
 }
 
-/// A call on its way through the extensions.
+/// A call under review by the extensions.
 pub(crate) enum CallInReview {
     /// Refused before any extension sees it.
     Refused(PlannedCall),

@@ -16,7 +16,7 @@ use crate::extension::{RunEnd, SessionOpening, SessionSource};
 use crate::handle::{AgentError, PromptOptions};
 use crate::turn::TurnNumber;
 
-/// Time after which the user is told that a prompt waits for hooks.
+/// Time after which a notice says that a prompt waits for hooks.
 const DELAY: Duration = Duration::from_secs(2);
 
 impl Driver {

@@ -33,7 +33,7 @@ pub enum Expansion {
     /// They are expanded.
     #[default]
     Expand,
-    /// The text goes to the model as it is.
+    /// The text is sent unchanged.
     Verbatim,
 }
 

@@ -71,7 +71,7 @@ pub(crate) enum Effect {
     ReviewEnd {
         /// Number of the last request.
         turn: TurnNumber,
-        /// True if the run went on once because of a review.
+        /// True if a review has continued the run once.
         is_continued: bool,
     },
     /// Stops the stream, the wait for a retry, or the review of the run's end.

@@ -83,7 +83,7 @@ pub(crate) enum Input {
     EndReviewed {
         /// Number of the last request.
         turn: TurnNumber,
-        /// The instruction to go on; `None` if the run may end.
+        /// The instruction to continue; `None` if the run may end.
         instruction: Option<String>,
     },
     /// The decision on a pending approval request.
@@ -267,7 +267,7 @@ pub(crate) enum CallDecision {
     Refuse {
         /// The reason, for the model.
         reason: String,
-        /// The `details` of its result: what is wrong with the arguments.
+        /// The `details` of its result: the problems of the arguments.
         details: Option<Value>,
     },
     /// It is denied without an approval request.
