@@ -14,7 +14,6 @@ pub(super) mod streaming;
 mod streaming_lines;
 mod worker;
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use super::sanitize::with_source_marks;
@@ -49,17 +48,16 @@ pub(super) const fn max_answer_bytes(highlighting: &Highlighting) -> usize {
     }
 }
 
-thread_local! {
-    /// Number of code blocks laid out on this thread that await highlighting.
-    static UNHIGHLIGHTED: Cell<u64> = const { Cell::new(0) };
-}
-
 /// Runs a layout, and returns true with its result if it contains code that awaits highlighting: its appearance
 /// may change with [`HighlightCache::generation`].
-pub fn lay_out_tracking_plain_code<T>(lay_out: impl FnOnce() -> T) -> (T, bool) {
-    let before = UNHIGHLIGHTED.get();
+pub fn lay_out_tracking_plain_code<T>(highlighting: &Highlighting, lay_out: impl FnOnce() -> T) -> (T, bool) {
+    let count = || match highlighting {
+        Highlighting::Background(cache) => cache.unhighlighted(),
+        Highlighting::Off | Highlighting::Sync => 0,
+    };
+    let before = count();
     let laid_out = lay_out();
-    (laid_out, UNHIGHLIGHTED.get() != before)
+    (laid_out, count() != before)
 }
 
 /// Highlights code; lines are not wrapped.
@@ -121,7 +119,7 @@ pub(super) fn cached_lines(cache: &HighlightCache, code: &str, language: Languag
     // The last lines of a streaming block may be highlighted later than the others.
     let is_complete = |tokens: &Arc<Vec<TokenSpans>>| tokens.len() >= code.lines().count();
     if tokens.as_ref().is_some_and(|tokens| !tokens.as_ref().is_some_and(is_complete)) {
-        UNHIGHLIGHTED.set(UNHIGHLIGHTED.get() + 1);
+        cache.count_unhighlighted();
     }
     let line = |(at, line): (usize, &str)| match &tokens {
         Some(tokens) => {

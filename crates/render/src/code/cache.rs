@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::backend::{HighlightBackend, HighlightRequest, HighlightResponse, TokenSpans};
@@ -63,6 +64,8 @@ struct SharedCache {
     cache: Mutex<CachedCode>,
     /// Held while tasks run: two threads would do the same work.
     work: Mutex<()>,
+    /// Number of code blocks laid out so far that awaited highlighting.
+    unhighlighted: AtomicU64,
 }
 
 impl PartialEq for HighlightCache {
@@ -75,6 +78,16 @@ impl PartialEq for HighlightCache {
 impl Eq for HighlightCache {}
 
 impl HighlightCache {
+    /// Counts a code block that is laid out before it is highlighted.
+    pub(super) fn count_unhighlighted(&self) {
+        self.0.unhighlighted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the number of such blocks so far.
+    pub(super) fn unhighlighted(&self) -> u64 {
+        self.0.unhighlighted.load(Ordering::Relaxed)
+    }
+
     /// Returns true if code is queued and no thread is working on it. Call [`run_queued`](Self::run_queued) to
     /// process it.
     #[must_use]
