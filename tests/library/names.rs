@@ -90,7 +90,8 @@ fn question_comments(code: &str) -> Vec<&str> {
     let (mut found, mut is_inside) = (Vec::new(), false);
     for line in code.lines().map(str::trim_start) {
         let text = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
-        let first_word = text.and_then(|text| text.split_whitespace().next());
+        let first_word =
+            text.and_then(|text| text.split(|c: char| !c.is_alphabetic()).find(|word| !word.is_empty()));
         if !is_inside && first_word.is_some_and(|word| QUESTION_WORDS.contains(&word)) {
             found.push(line);
         }

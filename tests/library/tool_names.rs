@@ -5,8 +5,8 @@ use std::fs;
 
 use crate::source_code::{production_code_with_words, root};
 
-/// The folder of the tools themselves.
-const TOOLS: &str = "crates/tools/src/tool";
+/// The folders of the tools themselves.
+const TOOLS: &[&str] = &["crates/tools/src/tool", "crates/engine/src/agents"];
 
 /// Files that may quote the name of a built-in tool, because they mean something else by it.
 const ALLOWED: &[&str] = &[
@@ -33,7 +33,8 @@ const ALLOWED: &[&str] = &[
 
 /// The names that the tools' files define, in quotes.
 fn quoted_names() -> Vec<String> {
-    let folders = ["", "git", "github"].map(|name| root().join(TOOLS).join(name));
+    let folders = ["crates/tools/src/tool/git", "crates/tools/src/tool/github"];
+    let folders: Vec<_> = TOOLS.iter().chain(&folders).map(|folder| root().join(folder)).collect();
     let files =
         folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
     let name = |code: &str| {
@@ -52,7 +53,7 @@ fn tool_names_are_quoted_only_by_their_tools() {
         .into_iter()
         .filter(|(_, code)| quotes_one(code))
         .map(|(file, _)| file.strip_prefix(root()).unwrap().display().to_string())
-        .filter(|file| !file.starts_with(TOOLS))
+        .filter(|file| !TOOLS.iter().any(|folder| file.starts_with(folder)))
         .collect();
     let forbidden: Vec<&String> = users.iter().filter(|file| !ALLOWED.contains(&file.as_str())).collect();
     assert!(forbidden.is_empty(), "use the tool's `ToolTraits`: {forbidden:#?}");

@@ -267,7 +267,8 @@ impl RepositoryGit {
         let folder = tempfile::tempdir_in(index.parent().unwrap_or(&self.root)).map_err(start)?;
         let own = folder.path().join("index");
         // A copy, because it knows which files are unchanged. Without an index, git begins a new one.
-        let _ = std::fs::copy(index, &own);
+        let _ = tiller_files::open(&index)
+            .and_then(|mut index| std::io::copy(&mut index, &mut tiller_files::create_private(&own)?));
         let git = self.with("GIT_INDEX_FILE", own);
         git.run(&words(["add", "--all"])).await?;
         let tree = last_line(&git.run(&words(["write-tree"])).await?);
