@@ -10,6 +10,7 @@ use tiller_provider::catalog::thinking_budget;
 use tiller_tools::policy::Policy;
 use tiller_tools::tool::{OutputLimits, OutputOptions, Tools};
 
+use crate::agents::UsageLimits;
 use crate::approvals::Approver;
 use crate::budget::BudgetOptions;
 use crate::compaction::CompactionOptions;
@@ -27,6 +28,8 @@ pub struct AgentOptions {
     pub fallback: Vec<String>,
     /// Limits of cost.
     pub budget: BudgetOptions,
+    /// Limits of what the session's requests use, for agents.
+    pub limits: UsageLimits,
     /// Limits and strategy of compaction.
     pub compaction: CompactionOptions,
     /// Syncs of the log.
@@ -96,6 +99,7 @@ impl AgentOptions {
             retry: RetryOptions::default(),
             fallback: Vec::new(),
             budget: BudgetOptions::default(),
+            limits: UsageLimits::default(),
             compaction: CompactionOptions::default(),
             sync: SyncPolicy::Turn,
             answers: AnswerOptions::default(),

@@ -57,7 +57,7 @@ pub enum WatchMode {
 }
 
 /// The loaded resources.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Resources {
     sources: Arc<ResourcePaths>,
     skills: Vec<Skill>,

@@ -14,6 +14,7 @@ use super::answer::AgentFailure;
 use super::link::SessionLink;
 use super::parent::ParentSession;
 use super::spec::AgentSpec;
+use super::usage_limits::UsageScope;
 use crate::driver::{FirstModel, ModelChoice, SessionParts};
 use crate::embed::EmbedError;
 use crate::handle::AgentSession;
@@ -82,6 +83,7 @@ impl ParentSession {
         let (tools, offer) = self.tools(&spec, &delegation_tools, &all_names, &mut notices);
         let mut options = self.options;
         options.turn.max_turns = spec.max_turns.or(options.turn.max_turns).or(Some(MAX_TURNS));
+        options.limits = options.limits.with(UsageScope::task(spec.limit));
         options.policy.mode = stricter(options.policy.mode, spec.approval.unwrap_or(options.policy.mode));
         options.offer = offer;
         options.mode = "agent";

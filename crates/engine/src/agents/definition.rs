@@ -10,9 +10,11 @@ use std::time::Duration;
 use serde::Deserialize;
 use tiller_core::front_matter;
 use tiller_core::message::ThinkingLevel;
+use tiller_core::unit::{Tokens, Usd};
 use tiller_files::search_path::ResourceOrigin;
 use tiller_tools::policy::ApprovalMode;
 
+use super::usage_limits::UsageLimit;
 use crate::definition_files::FileDefinition;
 use crate::foreign_tools::FOREIGN_TOOLS;
 
@@ -20,7 +22,7 @@ use crate::foreign_tools::FOREIGN_TOOLS;
 const MAX_DESCRIPTION: usize = 1_024;
 
 /// The definition of an agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct AgentDefinition {
     /// The name, by which tasks are delegated to the agent.
     pub name: String,
@@ -36,6 +38,8 @@ pub struct AgentDefinition {
     pub thinking: Option<ThinkingLevel>,
     /// Maximum number of requests for one task.
     pub max_turns: Option<u64>,
+    /// Limits of tokens and cost of one task.
+    pub limit: UsageLimit,
     /// Time limit of one task.
     pub timeout: Option<Duration>,
     /// Names of its skills; `None` for all.
@@ -64,6 +68,8 @@ struct AgentFrontMatter {
     thinking: Option<String>,
     #[serde(alias = "maxTurns")]
     max_turns: Option<Number>,
+    max_tokens: Option<Number>,
+    max_cost_usd: Option<Amount>,
     timeout: Option<Number>,
     skills: Option<NameList>,
     approval: Option<String>,
@@ -104,6 +110,25 @@ impl Number {
             Self::Text(text) => text.trim().parse().ok(),
         };
         number.filter(|number| *number > 0).ok_or_else(|| format!("`{key}` must be a whole number above 0"))
+    }
+}
+
+/// An amount of dollars, which is a text where the front matter isn't YAML.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Amount {
+    Number(f64),
+    Text(String),
+}
+
+impl Amount {
+    fn value(&self) -> Result<Usd, String> {
+        let amount = match self {
+            Self::Number(amount) => Some(*amount),
+            Self::Text(text) => text.trim().parse().ok(),
+        };
+        let amount = amount.filter(|amount| *amount > 0.0 && amount.is_finite());
+        amount.map(Usd).ok_or_else(|| "`max_cost_usd` must be a number above 0".to_owned())
     }
 }
 
@@ -151,6 +176,10 @@ impl FileDefinition for AgentDefinition {
             model: head.model.filter(|model| !matches!(model.trim(), "" | "inherit")),
             thinking: head.thinking.as_deref().map(thinking).transpose()?,
             max_turns: number(&head.max_turns, "max_turns")?,
+            limit: UsageLimit {
+                tokens: number(&head.max_tokens, "max_tokens")?.map(Tokens),
+                cost: head.max_cost_usd.as_ref().map(Amount::value).transpose()?,
+            },
             timeout: number(&head.timeout, "timeout")?.map(Duration::from_secs),
             skills: head.skills.as_ref().map(NameList::names),
             approval: approval(head.approval.as_deref(), head.permission_mode.as_deref())?,
@@ -243,6 +272,7 @@ mod tests {
             model: None,
             thinking: None,
             max_turns: None,
+            limit: UsageLimit::default(),
             timeout: None,
             skills: None,
             approval: None,
@@ -266,7 +296,7 @@ mod tests {
     #[test]
     fn definition_has_all_keys() {
         let text = "---\nname: scout\ndescription: looks\ntools: [grep, files]\nmodel: openai/gpt-6.2:high\nthinking: low\n\
-            max_turns: 7\ntimeout: 90\nskills: [debug]\napproval: read-only\n---\nLook.";
+            max_turns: 7\nmax_tokens: 90000\nmax_cost_usd: 0.5\ntimeout: 90\nskills: [debug]\napproval: read-only\n---\nLook.";
         let strings = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
         let expected = AgentDefinition {
             name: "scout".into(),
@@ -275,6 +305,7 @@ mod tests {
             model: Some("openai/gpt-6.2:high".into()),
             thinking: Some(ThinkingLevel::Low),
             max_turns: Some(7),
+            limit: UsageLimit { tokens: Some(Tokens(90_000)), cost: Some(Usd(0.5)) },
             timeout: Some(Duration::from_secs(90)),
             skills: strings(&["debug"]),
             approval: Some(ApprovalMode::ReadOnly),
@@ -301,6 +332,7 @@ mod tests {
     fn definition_with_an_invalid_value_names_the_key() {
         let error = |line: &str| parse(&format!("---\ndescription: x\n{line}\n---\ny")).unwrap_err();
         assert_eq!(error("max_turns: 0"), "`max_turns` must be a whole number above 0");
+        assert_eq!(error("max_cost_usd: free"), "`max_cost_usd` must be a number above 0");
         assert_eq!(error("timeout: soon"), "`timeout` must be a whole number above 0");
         assert_eq!(error("approval: never"), "`approval` must be one of ask, auto, plan, read-only");
         assert_eq!(

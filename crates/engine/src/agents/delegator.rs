@@ -19,6 +19,7 @@ use super::registry::{AgentRegistry, AgentSummary};
 use super::report::TaskReport;
 use super::spec::AgentSpec;
 use super::task_run::{TaskRun, TaskStart, UsageRecord};
+use super::usage_limits::UsageScope;
 use crate::handle::{AgentError, DelegationCommand, DriverCommand, WeakSession};
 
 /// Delegates for a session.
@@ -28,6 +29,8 @@ pub(super) struct Delegator {
     pub limits: DelegationLimits,
     /// The depth of the session: 0 for the user's.
     depth: usize,
+    /// The usage of all agents of the user's session.
+    all_agents: UsageScope,
     /// The agent whose session this is.
     agent: Option<String>,
     pub link: SessionLink,
@@ -62,7 +65,8 @@ impl Delegator {
         limits: DelegationLimits,
         make_tools: fn(&Self) -> Vec<Arc<dyn Tool>>,
     ) -> Self {
-        Self { registry, limits, depth: 0, agent: None, link: SessionLink::default(), make_tools }
+        let all_agents = UsageScope::all_agents(limits.usage);
+        Self { registry, limits, depth: 0, all_agents, agent: None, link: SessionLink::default(), make_tools }
     }
 
     fn of_child(&self, agent: &str) -> Self {
@@ -146,7 +150,10 @@ impl Delegator {
                 "maximum depth of delegation ({depth}) reached; do the task without an agent"
             ));
         }
-        let parent = self.parent().await?;
+        let mut parent = self.parent().await?;
+        if self.depth == 0 {
+            parent.options.limits = parent.options.limits.with(self.all_agents.clone());
+        }
         let spec = self.find(&task.agent, &parent)?;
         let resumed = match &task.resume {
             Some(id) => Some(find_earlier(&parent.reader, &task.agent, id)?),

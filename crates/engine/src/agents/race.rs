@@ -263,6 +263,10 @@ impl Lane {
     async fn race(&self) -> Result<(), String> {
         let RaceOptions { prompt, from, models, check } = &*self.options;
         let parent = parent_session(&self.above).await.map_err(|error| error.to_string())?;
+        if let Some(model) = &models[self.at] {
+            // Another model in its place would make the race worthless.
+            parent.providers.find(model).map_err(|error| error.to_string())?;
+        }
         let worktree = parent.make_worktree("race").await?;
         let (parent, root) = (parent.at(&worktree), worktree.root().to_owned());
         let (runner, name) = (parent.runner.clone(), format!("race-{}", self.at + 1));

@@ -8,6 +8,7 @@ use tiller_tools::tool::{Tool, Tools};
 
 use super::definition::AgentDefinition;
 use super::middleware::{Middleware, Recovery, Timeout};
+use super::usage_limits::UsageLimit;
 
 /// The specification of an agent.
 #[derive(Clone)]
@@ -30,6 +31,8 @@ pub struct AgentSpec {
     pub thinking: Option<ThinkingLevel>,
     /// Maximum number of requests for one task.
     pub max_turns: Option<u64>,
+    /// Limits of what one task uses.
+    pub limit: UsageLimit,
     /// Names of its skills; `None` for those of the delegating agent.
     pub skills: Option<Vec<String>>,
     /// Its approval mode, unless that of the delegating agent is stricter.
@@ -55,6 +58,7 @@ impl AgentSpec {
             model: None,
             thinking: None,
             max_turns: None,
+            limit: UsageLimit::default(),
             skills: None,
             approval: None,
             middleware: Vec::new(),
@@ -93,6 +97,7 @@ impl From<&AgentDefinition> for AgentSpec {
             model: definition.model.clone(),
             thinking: definition.thinking,
             max_turns: definition.max_turns,
+            limit: definition.limit,
             skills: definition.skills.clone(),
             approval: definition.approval,
             ..spec

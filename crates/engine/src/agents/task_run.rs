@@ -143,7 +143,7 @@ impl TaskRun {
     }
 }
 
-/// What has to be ended with a task.
+/// The parts of a task that its end closes.
 struct OpenWork {
     session: AgentSession,
     worktree: Option<Worktree>,

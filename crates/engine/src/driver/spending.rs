@@ -14,8 +14,13 @@ use crate::budget::{BudgetCheck, BudgetPeriod, BudgetStatus, ExceededBudget, Spe
 use crate::turn::{Effect, TurnNumber};
 
 impl Driver {
-    /// Keeps a request that exceeds a budget until the user consents; returns whether it waits.
+    /// Refuses a request beyond the limits of an agent, and keeps one that exceeds a budget until the user consents;
+    /// returns true if it isn't sent now.
     pub(super) fn wait_for_budget(&mut self, turn: TurnNumber, tool_choice: ToolChoice) -> bool {
+        if let Some(reason) = self.services.options.limits.exceeded() {
+            self.jobs.refuse(turn, self.unsent(&reason, None));
+            return true;
+        }
         if self.spending.budgets.is_empty() {
             return false;
         }
@@ -93,12 +98,13 @@ impl Driver {
     }
 
     fn budget_error(&self, exceeded: &ExceededBudget) -> ProviderError {
-        ProviderError {
-            provider: self.active.model.facts.provider.clone(),
-            failure: FailureKind::Fatal,
-            message: format!("not sent: {}", exceeded.fact),
-            hint: Some(format!("Raise {}, or accept when tiller asks in a terminal.", exceeded.setting)),
-        }
+        let hint = format!("Raise {}, or accept when tiller asks in a terminal.", exceeded.setting);
+        self.unsent(&exceeded.fact, Some(hint))
+    }
+
+    fn unsent(&self, reason: &str, hint: Option<String>) -> ProviderError {
+        let provider = self.active.model.facts.provider.clone();
+        ProviderError { provider, failure: FailureKind::Fatal, message: format!("not sent: {reason}"), hint }
     }
 }
 

@@ -8,7 +8,7 @@ use tiller_core::unit::Usd;
 use tiller_engine::SessionBuilder;
 use tiller_engine::agents::{
     Agent, AgentAnswer, AgentFailure, AgentFuture, AgentRegistry, AgentSpec, AgentTask, Delegation,
-    DelegationLimits, Logger, Middleware, Next, OutputGuardrail, Recovery, Timeout,
+    DelegationLimits, Logger, Middleware, Next, OutputGuardrail, Recovery, Timeout, UsageLimit,
 };
 use tiller_provider::ModelFacts;
 use tiller_provider::catalog::Price;
@@ -81,6 +81,10 @@ fn stage_in(folder: TempDir, scripts: Vec<Script>, limits: DelegationLimits, ope
     for name in ["helper", "other"] {
         registry.register(name, format!("is {name}"), move || AgentSpec::new(name, "", format!("[{name}]")));
     }
+    registry.register("frugal", "stops early", || {
+        let limit = UsageLimit { tokens: Some(Tokens(500_000)), cost: None };
+        AgentSpec { limit, ..AgentSpec::new("frugal", "", "[frugal]") }
+    });
     registry.register("gated", "asks", || {
         let spec = ToolSpec {
             name: "danger".into(),
@@ -458,4 +462,32 @@ async fn agents_side_by_side_are_limited() {
     stage.event(is_start).await;
     assert_eq!(stage.agent.running_agents().await.unwrap().len(), 2);
     stage.agent.abort().await.unwrap();
+}
+
+#[tokio::test]
+async fn agents_stop_at_their_limits_of_usage() {
+    let listing = || ScriptedAnswer {
+        usage: Usage { output: Tokens(1_000_000), ..Usage::default() },
+        ..call("list_agents", json!({}))
+    };
+    let scripts = || {
+        vec![
+            ("main", vec![delegate("frugal"), text_answer("ok")]),
+            ("frugal", vec![listing(), text_answer("unreachable")]),
+        ]
+    };
+    let mut stage = stage(scripts(), DelegationLimits::default());
+    stage.run("go").await;
+    let reason = "agent frugal ID has no answer: not sent: this task has used 1.0M tokens; the limit is 500k";
+    assert_eq!(stage.result(), format!("result {reason}"));
+    let usage = UsageLimit { tokens: None, cost: Some(Usd(0.25)) };
+    let mut stage = stage_in(
+        TempDir::new().unwrap(),
+        scripts(),
+        DelegationLimits { usage, ..DelegationLimits::default() },
+        None,
+    );
+    stage.run("go").await;
+    let reason = "not sent: the agents of this session have cost $1.00; the limit is $0.25";
+    assert!(stage.result().ends_with(reason), "{}", stage.result());
 }

@@ -1,0 +1,93 @@
+//! The arguments of `/race`. Pure.
+
+use super::race::RaceOptions;
+
+/// Number of lanes, unless the arguments say otherwise.
+pub const DEFAULT_LANES: usize = 3;
+
+/// The form of the arguments.
+const RACE_USAGE: &str = "[-n N | --models A,B] [--check COMMAND] PROMPT";
+
+impl RaceOptions {
+    /// Parses the arguments of `/race`: options, then the prompt. A value with blanks stands in quotes.
+    ///
+    /// # Errors
+    /// When a value is missing or wrong, or the prompt is.
+    pub fn parse(arguments: &str) -> Result<Self, String> {
+        let mut options = Self::default();
+        let mut count = DEFAULT_LANES;
+        let mut rest = arguments.trim();
+        while let Some((name, after)) = take_option(rest) {
+            let (value, after) = take_value(after).ok_or_else(|| format!("{name} needs a value"))?;
+            match name {
+                "-n" => count = value.parse().map_err(|_| format!("-n: `{value}` is not a number"))?,
+                "--models" => options.models = split_models(&value),
+                _ => options.check = Some(value),
+            }
+            rest = after;
+        }
+        if rest.is_empty() {
+            return Err(format!("usage: /race {RACE_USAGE}"));
+        }
+        if options.models.is_empty() {
+            options.models = vec![None; count];
+        }
+        Ok(Self { prompt: rest.to_owned(), ..options })
+    }
+}
+
+/// Splits a list of models, one for each lane.
+#[must_use]
+pub fn split_models(list: &str) -> Vec<Option<String>> {
+    list.split(',')
+        .map(str::trim)
+        .filter(|model| !model.is_empty())
+        .map(|model| Some(model.to_owned()))
+        .collect()
+}
+
+fn take_option(text: &str) -> Option<(&'static str, &str)> {
+    let name = ["-n", "--models", "--check"].into_iter().find(|name| {
+        text.strip_prefix(name).is_some_and(|after| after.is_empty() || after.starts_with([' ', '=']))
+    })?;
+    Some((name, text[name.len()..].trim_start_matches('=').trim_start()))
+}
+
+/// Takes a word, or a text in quotes; returns it with the rest.
+fn take_value(text: &str) -> Option<(String, &str)> {
+    let quote = text.chars().next().filter(|first| matches!(first, '\'' | '"'));
+    let (value, rest) = match quote {
+        Some(quote) => text[1..].split_once(quote)?,
+        None => text.split_once(char::is_whitespace).unwrap_or((text, "")),
+    };
+    (!value.is_empty()).then(|| (value.to_owned(), rest.trim_start()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_options_and_the_prompt() {
+        let parsed = RaceOptions::parse("-n 2 --check 'cargo test -q' Fix the -n option.").unwrap();
+        let expected = RaceOptions {
+            prompt: "Fix the -n option.".into(),
+            models: vec![None, None],
+            check: Some("cargo test -q".into()),
+            ..RaceOptions::default()
+        };
+        assert_eq!(parsed, expected);
+        let parsed = RaceOptions::parse("--models=opus, --check true Go.").unwrap();
+        assert_eq!(parsed.models, [Some("opus".to_owned())]);
+        assert_eq!(RaceOptions::parse("Go.").unwrap().models.len(), DEFAULT_LANES);
+    }
+
+    #[test]
+    fn arguments_that_are_wrong_are_named() {
+        let error = |text: &str| RaceOptions::parse(text).unwrap_err();
+        assert_eq!(error("-n two Go."), "-n: `two` is not a number");
+        assert_eq!(error("--check"), "--check needs a value");
+        assert_eq!(error("--check 'open Go."), "--check needs a value");
+        assert!(error("-n 2").starts_with("usage: /race "));
+    }
+}
