@@ -3,6 +3,7 @@
 //! Errors end here and in `main`: stderr gets the error, its cause and a hint, and the process an exit code.
 
 mod add_dir;
+mod agents;
 mod args;
 mod console;
 mod doctor;
@@ -21,6 +22,7 @@ mod models;
 mod policy;
 mod print;
 mod progress;
+mod race;
 mod repl;
 mod resource_paths;
 mod resume;
@@ -100,6 +102,11 @@ fn dispatch(arguments: CliArgs) -> Result<u8, CliFailure> {
         Some(CliCommand::Mcp(command)) => mcp::run(&arguments, command),
         Some(CliCommand::Completions { shell }) => manual::completions(*shell),
         Some(CliCommand::Man) => manual::man_page(),
+        Some(CliCommand::Agents(command)) => agents::run(&arguments, command),
+        Some(CliCommand::Race(race)) => {
+            let race = race.clone();
+            run::run_race(arguments, &race)
+        }
         None => run::run(arguments),
     }
 }

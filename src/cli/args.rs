@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::agent::agents::DEFAULT_LANES;
 use crate::config::FlagValue;
 use crate::setting;
 
@@ -165,6 +166,7 @@ pub(super) struct AgentArgs {
 pub(super) enum Approval {
     Ask,
     Auto,
+    Plan,
     ReadOnly,
 }
 
@@ -220,6 +222,40 @@ pub(super) enum PolicyCommand {
 }
 
 #[derive(Debug, Subcommand)]
+pub(super) enum AgentsCommand {
+    /// List the agents of the project, the user and the program, with their files
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Clone, Debug, Args)]
+pub(super) struct RaceArgs {
+    /// The prompt
+    pub(super) prompt: String,
+    /// Number of lanes
+    #[arg(short = 'n', long, value_name = "N", default_value_t = DEFAULT_LANES, conflicts_with = "models")]
+    pub(super) lanes: usize,
+    /// One lane for each of these models, separated by commas
+    #[arg(long, value_name = "A,B")]
+    pub(super) models: Option<String>,
+    /// Shell command that tells whether a result is good, by its exit status
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) check: Option<String>,
+    /// Entry after which the prompt comes, instead of the end of the session
+    #[arg(long, value_name = "ENTRY")]
+    pub(super) from: Option<String>,
+    /// Continue with this lane, or with the first one that passes the check, without asking
+    #[arg(long, value_name = "LANE|passed")]
+    pub(super) pick: Option<String>,
+    /// Print the lanes as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
 pub(super) enum CliCommand {
     /// List, show, search, check, edit, export, import and remove sessions
     #[command(subcommand)]
@@ -272,6 +308,11 @@ pub(super) enum CliCommand {
     /// List, add, remove and test MCP servers
     #[command(subcommand)]
     Mcp(McpCommand),
+    /// List the agents that tasks can be delegated to
+    #[command(subcommand)]
+    Agents(AgentsCommand),
+    /// Give a prompt to several agents, each in a git worktree, and continue with one result
+    Race(RaceArgs),
     /// Print a shell's completion script
     Completions { shell: Shell },
     /// Print the manual page (roff): tiller man | man -l -

@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::process::{ExitStatus, SandboxSupport, ShellCommand, on_path};
 use crate::provider::descriptor::PROVIDERS;
 use crate::sandbox::{Sandbox, SandboxMode};
-use crate::tool::{ToolServerState, ToolServerStatus};
+use crate::tool::{LeftoverWorktree, ToolServerState, ToolServerStatus, find_leftover_worktrees};
 use crate::workspace::Workspace;
 
 /// Programs that read or write the clipboard.
@@ -73,6 +73,7 @@ pub(super) fn run(arguments: &CliArgs, json: bool) -> Result<u8, CliFailure> {
             let sandbox = wiring::sandbox(&config, &cwd);
             checks.extend([check_config(&config), check_keys(&config), check_sandbox(&config, &sandbox)]);
             checks.push(check_supervisor(&config, &sandbox, &cwd));
+            checks.push(check_worktrees(&config, &cwd));
             checks.push(check_servers(&config, &cwd));
             checks.push(check_sessions(&sessions_folder(&config, &cwd)));
         }
@@ -161,6 +162,26 @@ fn run_true(config: &Config, sandbox: &Sandbox, cwd: &Path) -> anyhow::Result<Ex
         let running = runner.start(&ShellCommand { line: "true".into(), cwd: cwd.to_owned() })?;
         Ok(running.wait().await?.status)
     })
+}
+
+/// Looks for worktrees of agents that a crash has left.
+fn check_worktrees(config: &Config, cwd: &Path) -> Check {
+    let find = || -> anyhow::Result<Vec<LeftoverWorktree>> {
+        let runner = wiring::command_runner(config).map_err(|failure| failure.error)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(runtime.block_on(find_leftover_worktrees(cwd, &runner)))
+    };
+    let leftovers = find().unwrap_or_default();
+    if leftovers.is_empty() {
+        return Check::new("worktrees", CheckState::Ok, "none left by interrupted agents");
+    }
+    let list: Vec<String> =
+        leftovers.iter().map(|found| format!("{} ({})", found.folder.display(), found.branch)).collect();
+    let detail = format!(
+        "left by interrupted agents: {}; the next race or isolated agent commits their changes and removes them",
+        list.join(", ")
+    );
+    Check::new("worktrees", CheckState::Absent, detail)
 }
 
 fn sessions_folder(config: &Config, cwd: &Path) -> PathBuf {

@@ -5,15 +5,22 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::args::CliArgs;
+use super::args::{CliArgs, RaceArgs};
 use super::failure::CliFailure;
 use super::frontend::{FrontEnd, Stdio};
 use super::run_input::RunInput;
 use super::trace::EventTrace;
 use super::trust::{self, TrustPrompt};
-use super::{log, print, repl, rpc, tui};
+use super::{log, print, race, repl, rpc, tui};
 use crate::cli::console::stderr_line;
 use crate::config::{Config, WrongSetting};
+
+/// Runs a race, in which nobody can answer approval requests.
+pub(super) fn run_race(arguments: CliArgs, options: &RaceArgs) -> Result<u8, CliFailure> {
+    let trust_prompt =
+        if Stdio::from_process().stdin_is_terminal { TrustPrompt::Terminal } else { TrustPrompt::Nobody };
+    run_session(arguments, FrontEnd::Print, trust_prompt, async |input| race::run(&input, options).await)
+}
 
 pub(super) fn run(arguments: CliArgs) -> Result<u8, CliFailure> {
     let stdio = Stdio::from_process();
@@ -22,6 +29,21 @@ pub(super) fn run(arguments: CliArgs) -> Result<u8, CliFailure> {
         stderr_line!("{notice}");
     }
     let trust_prompt = if front.has_person() { TrustPrompt::Terminal } else { TrustPrompt::Nobody };
+    run_session(arguments, front, trust_prompt, async |input| match front {
+        FrontEnd::Tui => tui::run(input).await,
+        FrontEnd::Print => print::run(&input).await,
+        FrontEnd::Rpc(_) => rpc::run(&input, front).await,
+        FrontEnd::Plain(_) => repl::run(&input, front).await,
+    })
+}
+
+/// Runs what a session is for, on an async runtime, with the configuration and the log.
+fn run_session(
+    arguments: CliArgs,
+    front: FrontEnd,
+    trust_prompt: TrustPrompt,
+    body: impl AsyncFnOnce(RunInput) -> Result<u8, CliFailure>,
+) -> Result<u8, CliFailure> {
     let (config, project) = trust::config(&arguments, trust_prompt)?;
     reject_wrong_settings(&config, front)?;
     let trace = arguments.environment.trace.as_deref().map(EventTrace::create).transpose()?.map(Arc::new);
@@ -34,12 +56,7 @@ pub(super) fn run(arguments: CliArgs) -> Result<u8, CliFailure> {
     let runtime = runtime.context("can't start the async runtime").map_err(CliFailure::run)?;
     let outcome = runtime.block_on(async {
         ignore_file_size_signal();
-        let outcome = match front {
-            FrontEnd::Tui => tui::run(input).await,
-            FrontEnd::Print => print::run(&input).await,
-            FrontEnd::Rpc(_) => rpc::run(&input, front).await,
-            FrontEnd::Plain(_) => repl::run(&input, front).await,
-        };
+        let outcome = body(input).await;
         if let Some(trace) = trace {
             trace.finish().await;
         }

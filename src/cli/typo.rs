@@ -16,8 +16,7 @@ use crate::suggest;
 
 /// Subcommands of this and similar programs, each with tiller's equivalent.
 const WORDS: &[(&str, Option<&str>)] = &[
-    ("agent", None),
-    ("agents", None),
+    ("agent", Some("tiller agents list")),
     ("auth", Some("tiller login")),
     ("chat", Some("tiller")),
     ("completion", Some("tiller completions SHELL")),

@@ -160,6 +160,7 @@ fn built_in(row: &CommandSpec, argument: &str) -> InputLine {
         // Only the TUI has these; `slash_command::parse` rejects them.
         BuiltInCommand::Trust
         | BuiltInCommand::Back
+        | BuiltInCommand::Race
         | BuiltInCommand::Tools
         | BuiltInCommand::Settings
         | BuiltInCommand::Copy
@@ -280,7 +281,10 @@ mod tests {
         let names: Vec<&str> = of_screen.map(|row| row.name).collect();
         assert_eq!(
             names,
-            ["trust", "tools", "back", "settings", "copy", "export", "import", "theme", "logs", "hotkeys"]
+            [
+                "trust", "tools", "back", "race", "settings", "copy", "export", "import", "theme", "logs",
+                "hotkeys"
+            ]
         );
         for name in names {
             let message = format!("/{name} is available only in the TUI");

@@ -1,6 +1,7 @@
 //! End-to-end tests through the real binary.
 #![allow(clippy::unwrap_used, reason = "a test's helpers may fail it as well")]
 
+mod agents;
 mod attacks;
 mod command_line;
 mod compaction;

@@ -20,11 +20,13 @@ mod list_agents;
 mod middleware;
 mod parent;
 mod race;
+mod race_arguments;
 mod registry;
 mod report;
 mod spawn_agents;
 mod spec;
 mod task_run;
+mod usage_limits;
 
 use tiller_files::search_path::SearchPath;
 
@@ -41,8 +43,10 @@ pub use middleware::{AgentFuture, AgentTask, Logger, Middleware, Next, OutputGua
 pub use parent::RunningAgent;
 pub(crate) use parent::{END_TYPE, EndedTask, ParentSession, START_TYPE};
 pub use race::{CheckOutcome, LaneState, Race, RaceError, RaceLane, RaceOptions};
+pub use race_arguments::{DEFAULT_LANES, split_models};
 pub use registry::{AgentRegistry, AgentSummary};
 pub use spec::AgentSpec;
+pub use usage_limits::{UsageLimit, UsageLimits, UsageScope};
 
 /// Loads the definitions of search paths in order of precedence, then the built-in ones. A file that is broken now keeps
 /// its version from `earlier`.

@@ -43,6 +43,7 @@ pub enum BuiltInCommand {
     Jobs,
     Agents,
     Back,
+    Race,
     Settings,
     Copy,
     FollowUp,
@@ -278,6 +279,13 @@ const TABLE: &[CommandSpec] = &[
     row(C::Agents, "agents", NoArgument, "list running and available agents; Enter opens a running one")
         .with_plain_usage(NoArgument, "list running and available agents"),
     row(C::Back, "back", NoArgument, "return from an agent to the session that delegates").only(Tui),
+    row(
+        C::Race,
+        "race",
+        Optional("PROMPT"),
+        "give a prompt to several agents and pick a result; without PROMPT, show the race",
+    )
+    .only(Tui),
     row(C::Jobs, "jobs", NoArgument, "show or stop the background jobs")
         .with_plain_usage(Optional("stop ID"), "list the background jobs, or stop one"),
     row(C::Settings, "settings", Optional("NAME [VALUE]"), "show or change settings")

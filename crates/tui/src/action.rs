@@ -8,6 +8,7 @@ use tiller_core::id::{CallId, ElicitationId, EntryId, JobId, SessionId};
 use tiller_core::message::{Image, ThinkingLevel};
 use tiller_core::proposed_rules::ProposedRules;
 use tiller_core::setting::{Setting, SettingScope};
+use tiller_engine::agents::RaceOptions;
 use tiller_engine::{ApprovalMode, BashContext, ConfiguredRule, CycleDirection, Permission};
 use tiller_session::Visibility;
 
@@ -124,6 +125,12 @@ pub(crate) enum ListAction {
         id: SessionId,
         name: String,
     },
+    /// Starts a race.
+    StartRace(RaceOptions),
+    /// Continues with this lane of the race.
+    PickLane(usize),
+    /// Stops the race, or forgets its results.
+    EndRace,
     /// Stops a background job of the agent.
     StopJob(JobId),
     /// Gives tools access to this folder, as typed.

@@ -11,6 +11,7 @@ mod lists;
 pub(crate) mod log_queries;
 mod navigate;
 mod queue;
+mod races;
 mod rules;
 mod submissions;
 pub(crate) mod welcome;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tiller_core::message::ThinkingLevel;
+use tiller_engine::agents::Race;
 use tiller_engine::{AgentError, AgentSession, CycleDirection, Inventory};
 use tiller_files::git;
 use tiller_render::HighlightCache;
@@ -71,6 +73,7 @@ impl Executor {
             agent,
             options,
             results: reports,
+            race: None,
             session_search: None,
             previews: Arc::default(),
             searches: Arc::default(),
@@ -112,6 +115,8 @@ struct ExecutorWorker {
     previews: Arc<AtomicU64>,
     /// Number of tree searches started or ended; a search runs while its number is the newest.
     searches: Arc<AtomicU64>,
+    /// The race of the session; its lanes are stopped when this is dropped.
+    race: Option<Race>,
     /// Number of the newest transcript search.
     lookup: Arc<AtomicU64>,
 }

@@ -11,6 +11,8 @@ pub(crate) enum ListKind {
     RuleFiles,
     /// Agents that work for the session, and those that tasks can be delegated to.
     Agents,
+    /// The lanes of the race.
+    Race,
     /// Background jobs of the agent.
     Jobs,
     Trust,
@@ -26,6 +28,6 @@ pub(crate) enum ListKind {
 impl ListKind {
     /// Reports whether the items change by themselves while the list is open.
     pub(crate) const fn is_live(self) -> bool {
-        matches!(self, Self::Agents | Self::Jobs)
+        matches!(self, Self::Agents | Self::Race | Self::Jobs)
     }
 }

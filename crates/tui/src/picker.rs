@@ -22,6 +22,7 @@ pub(crate) mod list_sources;
 pub(crate) mod models;
 pub(crate) mod narrowing;
 mod prompts;
+pub(crate) mod race;
 pub(crate) mod rule_form;
 mod session_lists;
 pub(crate) mod session_query;

@@ -85,6 +85,7 @@ sequences! {
     keys_blocks_fold: transcript::FOLDS,
     keys_blocks_fold_while_running: transcript::FOLDS_RUNNING,
     keys_plan_folds: transcript::PLAN,
+    keys_agents_are_listed: transcript::AGENTS,
     keys_search_finds_words: transcript::SEARCHES,
     keys_search_finds_words_while_running: transcript::SEARCHES_RUNNING,
     keys_list_is_navigated_and_filtered: lists::SETTINGS,

@@ -129,6 +129,7 @@ fn argument_of(command: BuiltInCommand, typed: &str, view: &ViewContext<'_>) -> 
         | BuiltInCommand::Jobs
         | BuiltInCommand::Agents
         | BuiltInCommand::Back
+        | BuiltInCommand::Race
         | BuiltInCommand::Plan
         | BuiltInCommand::Reload
         | BuiltInCommand::Logs

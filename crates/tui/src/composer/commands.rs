@@ -5,6 +5,7 @@
 
 use tiller_core::setting::TABLE;
 use tiller_core::{setting, suggest};
+use tiller_engine::agents::RaceOptions;
 use tiller_engine::slash_command::InteractiveFrontEnd::Tui;
 use tiller_engine::slash_command::{BuiltInCommand, ParsedLine, parse, parse_level, parse_mode};
 use tiller_engine::{AgentCommand, BashContext, unrunnable};
@@ -67,6 +68,17 @@ impl Composer {
             return self.reject_input(line.to_owned(), reason.message(&elsewhere), cx);
         }
         cx.push(Action::Submit(Submit::Bash(command.to_owned(), context)));
+    }
+
+    /// Shows the race, or starts one.
+    fn race(&mut self, argument: &str, cx: &mut Context<'_>) {
+        if !argument.is_empty() {
+            match RaceOptions::parse(argument) {
+                Ok(options) => cx.push(Action::List(ListAction::StartRace(options))),
+                Err(reason) => return self.reject_input(format!("/race {argument}"), reason, cx),
+            }
+        }
+        cx.push(Effect::Open(Opening::list(ListKind::Race)));
     }
 
     #[allow(clippy::too_many_lines, reason = "one arm a command")]
@@ -132,6 +144,7 @@ impl Composer {
             BuiltInCommand::Cost => cx.push(Action::ShowCost),
             BuiltInCommand::Context => cx.push(Action::ShowContext { width: Pager::columns(cx.ui.size.0) }),
             BuiltInCommand::Agents => cx.push(Effect::Open(Opening::list(ListKind::Agents))),
+            BuiltInCommand::Race => self.race(argument, cx),
             BuiltInCommand::Back => cx.push(Action::Terminal(TerminalAction::LeaveAgent)),
             BuiltInCommand::Jobs => cx.push(Effect::Open(Opening::list(ListKind::Jobs))),
             BuiltInCommand::Mcp => cx.push(Action::ShowToolServers),

@@ -49,6 +49,7 @@ impl ExecutorWorker {
                 let (running, defined) = (agent.running_agents().await?, agent.agent_definitions().await?);
                 (picker::agents::items(&running, &defined, now()), 0)
             }
+            ListKind::Race => (picker::race::items(&self.lanes()), 0),
             ListKind::Jobs => (picker::command_jobs::items(&agent.background_jobs().await?), 0),
             ListKind::Tools => (picker::agent_options::tools(&agent.tools().await?), 0),
             ListKind::Settings => return Ok(vec![self.settings().await]),
@@ -120,7 +121,7 @@ impl ExecutorWorker {
     /// Performs an action of a list.
     #[allow(clippy::too_many_lines, reason = "one arm an action")]
     pub(super) async fn perform_list_action(
-        &self,
+        &mut self,
         action: ListAction,
         background: &mut JoinSet<()>,
     ) -> Result<Vec<TaskResult>, AgentError> {
@@ -162,6 +163,9 @@ impl ExecutorWorker {
             ListAction::SaveRules { call, scope, rules } => self.save_rules(call, scope, rules).await,
             ListAction::RemoveRule(rule) => self.remove_rule(*rule).await,
             ListAction::OpenAgent { id, name } => self.open_agent(id, name).await,
+            ListAction::StartRace(options) => self.start_race(options).await,
+            ListAction::PickLane(number) => self.pick_lane(number).await,
+            ListAction::EndRace => Ok(self.end_race()),
             ListAction::StopJob(id) => self.stop_job(id).await,
             ListAction::AddFolder(typed) => self.add_folder(typed).await,
             ListAction::ToggleTool(name) => self.toggle_tool(name).await,

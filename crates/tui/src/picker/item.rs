@@ -142,6 +142,10 @@ pub(crate) enum PickerChoice {
     RuleFile(SettingScope),
     /// Opens the session of this agent.
     Agent { id: SessionId, name: String },
+    /// Continues with this lane of the race.
+    Lane(usize),
+    /// Stops the race, or discards its results.
+    EndRace,
     /// Stops this background job of the agent.
     Job(JobId),
     /// Switches this tool on or off.

@@ -11,6 +11,7 @@ pub(crate) fn list_source(kind: ListKind) -> &'static dyn ListSource {
         ListKind::Approval => &super::agent_options::ApprovalModeList,
         ListKind::Permissions => &super::agent_options::PermissionList,
         ListKind::RuleFiles => &super::rule_form::RuleForm,
+        ListKind::Race => &super::race::LaneList,
         ListKind::Agents => &super::agents::AgentList,
         ListKind::Jobs => &super::command_jobs::CommandJobList,
         ListKind::Trust => &super::agent_options::TrustQuestion,

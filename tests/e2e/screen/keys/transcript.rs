@@ -94,6 +94,14 @@ const FOLD_PLAN: &[Step] = &[
 
 pub(super) const PLAN: KeySequence = KeySequence { name: "the plan", open: planned, steps: FOLD_PLAN };
 
+const AGENTS_STEPS: &[Step] = &[
+    press("agents", "alt+g", &[Has("── agents "), Has("▸ explore")]),
+    Type("\x1b"),
+    Wait(Lacks("── agents ")),
+];
+
+pub(super) const AGENTS: KeySequence = KeySequence { name: "agents", open: counted, steps: AGENTS_STEPS };
+
 const COUNT: &str = r#"{"think": "The line endings first, and what the lexer makes of them.\n\nThen the fixture, which may have mixed ones, and whoever wrote it.\n\nThe last thought of all.", "calls": [{"name": "bash", "arguments": {"command": "seq 100 130"}}]}"#;
 
 fn counted(sandbox: &Sandbox) -> Terminal {

@@ -1,0 +1,42 @@
+//! Races of the session.
+
+use tiller_engine::AgentError;
+use tiller_engine::agents::{Race, RaceLane, RaceOptions};
+
+use crate::executor::ExecutorWorker;
+use crate::message::TaskResult;
+
+impl ExecutorWorker {
+    /// Starts a race; an earlier one is stopped.
+    pub(super) async fn start_race(&mut self, options: RaceOptions) -> Result<Vec<TaskResult>, AgentError> {
+        match Race::start(&self.agent, options).await {
+            Ok(race) => {
+                self.race = Some(race);
+                Ok(Vec::new())
+            }
+            Err(error) => Ok(vec![TaskResult::Warning(error.to_string())]),
+        }
+    }
+
+    pub(super) fn lanes(&self) -> Vec<RaceLane> {
+        self.race.as_ref().map(Race::lanes).unwrap_or_default()
+    }
+
+    pub(super) async fn pick_lane(&mut self, number: usize) -> Result<Vec<TaskResult>, AgentError> {
+        let Some(race) = &self.race else { return Ok(Vec::new()) };
+        match race.pick(number).await {
+            Ok(()) => {
+                self.race = None;
+                let text = format!("Lane {number} continues; its changes are in the working directory.");
+                Ok(vec![TaskResult::Note(text)])
+            }
+            Err(error) => Ok(vec![TaskResult::Warning(error.to_string())]),
+        }
+    }
+
+    /// Stops the race, or forgets its results. The lanes' branches stay in the tree.
+    pub(super) fn end_race(&mut self) -> Vec<TaskResult> {
+        self.race = None;
+        vec![TaskResult::Note("The race is over; its branches stay in the tree.".to_owned())]
+    }
+}

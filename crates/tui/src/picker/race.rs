@@ -1,0 +1,105 @@
+//! The list of a race: its lanes, and a row that ends it.
+
+use tiller_engine::agents::{LaneState, RaceLane};
+use tiller_render::{Line, Role};
+
+use crate::action::{Action, ListAction};
+use crate::component::ViewContext;
+use crate::list_kind::ListKind;
+use crate::picker::detail_lines::{fact, heading};
+use crate::picker::item::{PickerChoice, PickerItem};
+use crate::picker::source::{ListFacts, ListResponse, ListSource};
+use crate::text::one_line;
+
+/// Maximum lines of a check's output and of a diff in the preview.
+const MAX_LINES: usize = 200;
+
+/// The lanes; Enter picks a finished one, and opens one at work.
+#[derive(Debug)]
+pub(super) struct LaneList;
+
+impl ListSource for LaneList {
+    fn facts(&self) -> ListFacts {
+        ListFacts {
+            title: "race",
+            kind: Some(ListKind::Race),
+            has_preview: true,
+            accept_hint: "pick, or open one at work",
+            empty_text: "no race: /race PROMPT starts one",
+            ..ListFacts::default()
+        }
+    }
+
+    fn accept(&self, choice: PickerChoice, _view: &ViewContext<'_>) -> ListResponse {
+        match choice {
+            PickerChoice::Agent { id, name } => {
+                ListResponse::close(Action::List(ListAction::OpenAgent { id, name }))
+            }
+            PickerChoice::Lane(number) => ListResponse::close(Action::List(ListAction::PickLane(number))),
+            PickerChoice::EndRace => ListResponse::close(Action::List(ListAction::EndRace)),
+            _ => ListResponse::none(),
+        }
+    }
+}
+
+/// The lanes, then the row that ends the race.
+pub(crate) fn items(lanes: &[RaceLane]) -> Vec<PickerItem> {
+    let is_over = lanes.iter().all(|lane| lane.state.is_over());
+    let label = if is_over { "discard the results" } else { "stop the race" };
+    let end = PickerItem::new(label, PickerChoice::EndRace).in_role(Role::Muted);
+    lanes.iter().map(item).chain((!lanes.is_empty()).then_some(end)).collect()
+}
+
+fn item(lane: &RaceLane) -> PickerItem {
+    let name = match &lane.model {
+        Some(model) => format!("{} {}", lane.number, one_line(model)),
+        None => format!("lane {}", lane.number),
+    };
+    let choice = match (&lane.state, &lane.agent_id) {
+        (LaneState::Finished, _) => PickerChoice::Lane(lane.number),
+        (LaneState::Working, Some(id)) => {
+            PickerChoice::Agent { id: id.clone(), name: format!("race-{}", lane.number) }
+        }
+        (LaneState::Failed(reason), _) => PickerChoice::Unavailable(one_line(reason)),
+        _ => PickerChoice::Nothing,
+    };
+    PickerItem::new(name.clone(), choice).with_note(note(lane)).with_detail(detail(&name, lane))
+}
+
+/// State, check, size of the changes, turns, tokens, cost and time.
+fn note(lane: &RaceLane) -> String {
+    let check = match lane.check_text() {
+        "" => String::new(),
+        outcome => format!(" · check {outcome}"),
+    };
+    let changes = lane.changes.as_ref().map(|changes| format!(" · {changes}")).unwrap_or_default();
+    let turns = if lane.activity.turns == 1 { "turn" } else { "turns" };
+    format!(
+        "{}{check}{changes} · {} {turns} · {} tokens · {} · {}s",
+        lane.state,
+        lane.activity.turns,
+        lane.activity.tokens,
+        lane.activity.cost,
+        lane.elapsed_ms / 1_000
+    )
+}
+
+fn detail(name: &str, lane: &RaceLane) -> Vec<Line> {
+    let mut lines = vec![heading(name), fact("state", lane.state.to_string())];
+    if let LaneState::Failed(reason) = &lane.state {
+        lines.push(Line::new(one_line(reason), Role::Error));
+    }
+    let mut section = |title: &str, text: &str| {
+        if !text.trim().is_empty() {
+            lines.extend([Line::default(), Line::new(title.to_owned(), Role::Muted)]);
+            lines.extend(text.lines().take(MAX_LINES).map(|line| Line::new(one_line(line), Role::Text)));
+        }
+    };
+    if let Some(check) = &lane.check {
+        section(&format!("check {}", lane.check_text()), &check.output);
+    }
+    if let Some(changes) = &lane.changes {
+        section("changes", &String::from_utf8_lossy(&changes.patch));
+    }
+    lines
+}

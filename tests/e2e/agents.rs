@@ -1,0 +1,197 @@
+//! Agents through the real binary: delegation, several side by side, races, and a kill in the middle.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use tiller_test_support::terminal::TerminalKey;
+
+use super::sandbox::Sandbox;
+
+fn git(cwd: &Path, arguments: &[&str]) -> String {
+    let identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgSign=false"];
+    let output = Command::new("git").current_dir(cwd).args(identity).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn repository() -> Sandbox {
+    let sandbox = Sandbox::new();
+    git(sandbox.project(), &["init", "--quiet", "--initial-branch=main"]);
+    sandbox.write("a.txt", "one\n");
+    git(sandbox.project(), &["add", "."]);
+    git(sandbox.project(), &["commit", "--quiet", "-m", "first"]);
+    sandbox
+}
+
+/// The entries of a type in the session's log.
+fn entries(sandbox: &Sandbox, custom_type: &str) -> Vec<Value> {
+    let log = sandbox.log().into_iter().filter(|entry| entry["customType"] == custom_type);
+    log.map(|mut entry| entry["data"].take()).collect()
+}
+
+#[test]
+fn delegated_task_is_answered_and_its_log_is_a_session() {
+    let sandbox = Sandbox::new();
+    sandbox.write("lexer.rs", "fn lex() {}\n");
+    let script = sandbox.script(&[
+        r#"{"calls": [{"name": "delegate_to_agent", "arguments": {"agent": "explore", "task": "FIND the lexer"}}]}"#,
+        r#"{"expect": "It is in lexer.rs.", "text": "Found."}"#,
+        r#"{"when": "FIND", "calls": [{"name": "read_file", "arguments": {"path": "lexer.rs"}}]}"#,
+        r#"{"when": "fn lex()", "text": "It is in lexer.rs."}"#,
+    ]);
+    let output = sandbox.run(&["-p", "--provider", "scripted", "--model", &script, "where is it?"]);
+    assert_eq!((output.out.as_str(), output.code), ("Found.\n", Some(0)), "{}", output.err);
+    let start = &entries(&sandbox, "tiller.agent")[0];
+    assert_eq!((&start["name"], &start["task"]), (&"explore".into(), &"FIND the lexer".into()));
+    let shown = sandbox.run(&["sessions", "show", start["path"].as_str().unwrap()]);
+    assert!(shown.out.contains("It is in lexer.rs."), "{}", shown.out);
+}
+
+#[test]
+fn four_agents_side_by_side_fail_or_are_collected() {
+    let sandbox = Sandbox::new();
+    let tasks = r#"[{"agent": "explore", "task": "ONE"}, {"agent": "explore", "task": "TWO"},
+        {"agent": "explore", "task": "BREAK"}, {"agent": "explore", "task": "FOUR"}]"#;
+    let call = |rule: &str| {
+        format!(r#"{{"calls": [{{"name": "spawn_agents", "arguments": {{"tasks": {tasks}, "on_error": "{rule}"}}}}]}}"#)
+            .replace('\n', "")
+    };
+    let (collect, cancel) = (call("collect"), call("cancel"));
+    let script = sandbox.script(&[
+        &collect,
+        r#"{"text": "Collected."}"#,
+        &cancel,
+        r#"{"text": "Cancelled."}"#,
+        r#"{"when": "ONE", "text": "first"}"#,
+        r#"{"when": "TWO", "text": "second"}"#,
+        r#"{"when": "FOUR", "text": "fourth", "delay_ms": 50, "chunk": 1}"#,
+        r#"{"when": "BREAK", "error": {"failure": "fatal", "message": "no such luck"}}"#,
+    ]);
+    let arguments = ["-p", "--provider", "scripted", "--model", &script];
+    let output = sandbox.run(&[&arguments[..], &["go"]].concat());
+    assert_eq!(output.out, "Collected.\n", "{}", output.err);
+    let results = |messages: Vec<String>| messages.into_iter().filter(|line| line.contains("## 1. explore"));
+    let collected = results(sandbox.messages()).next().unwrap();
+    for part in ["first", "second", "has no answer: ", "no such luck", "fourth"] {
+        assert!(collected.contains(part), "{part}: {collected}");
+    }
+    let output = sandbox.run(&[&arguments[..], &["-c", "again"]].concat());
+    assert_eq!(output.out, "Cancelled.\n", "{}", output.err);
+    let cancelled = results(sandbox.messages()).last().unwrap();
+    assert!(cancelled.contains("no such luck") && !cancelled.contains("fourth"), "{cancelled}");
+    assert_eq!(entries(&sandbox, "tiller.agent_end").len(), 8, "every start has its end");
+}
+
+#[test]
+fn race_is_won_by_the_lane_that_passes_the_check() {
+    let sandbox = repository();
+    let script = sandbox.script(&[
+        r#"{"calls": [{"name": "write_file", "arguments": {"path": "b.txt", "content": "good\n"}}]}"#,
+        r#"{"text": "Written."}"#,
+        r#"{"text": "Going on."}"#,
+    ]);
+    let model = ["--provider", "scripted", "--model", &script];
+    let check = "case $PWD in *race-2) exit 0;; *) exit 1;; esac";
+    let race = ["race", "-n", "2", "Write b", "--check", check, "--pick", "passed"];
+    let output = sandbox.run(&[&model[..], &race].concat());
+    assert_eq!(output.code, Some(0), "{} {}", output.out, output.err);
+    let outcomes = ["passed", "failed"].map(|outcome| output.out.matches(outcome).count());
+    assert_eq!(outcomes, [1, 1], "{}", output.out);
+    assert_eq!(fs::read_to_string(sandbox.project().join("b.txt")).unwrap(), "good\n");
+    assert_eq!(git(sandbox.project(), &["worktree", "list"]).lines().count(), 1);
+    let output = sandbox.run(&[&["-c", "-p"], &model[..], &["and?"]].concat());
+    assert_eq!(output.out, "Going on.\n", "{}", output.err);
+    let prompts = sandbox.log().iter().filter(|entry| entry["message"]["content"] == "Write b").count();
+    assert_eq!(prompts, 2, "the other lane stays in the tree");
+
+    let output = sandbox.run(&[&model[..], &["race", "-n", "1", "Write b", "--pick", "passed"]].concat());
+    assert_eq!(output.code, Some(1), "nothing to pick: {}", output.out);
+}
+
+#[test]
+fn agent_is_opened_steered_and_left() {
+    let sandbox = Sandbox::new();
+    let lines = [
+        r#"{"text": "I'll ask.", "calls": [{"name": "delegate_to_agent", "arguments": {"agent": "explore", "task": "LOOK around"}}]}"#,
+        r#"{"text": "Thank you."}"#,
+        r#"{"when": "LOOK", "text": "Looking. ", "delay_ms": 50, "repeat": 10000}"#,
+        r#"{"when": "Hurry", "text": "I was steered."}"#,
+    ];
+    let mut terminal = sandbox.open_scripted(&lines, &["go"]);
+    terminal.wait_for("│ explore · ");
+    terminal.wait_for("1 agent");
+    terminal.send("\x1bg");
+    terminal.wait_for("enter open");
+    terminal.wait_for("▸ explore ");
+    terminal.key(TerminalKey::Enter);
+    terminal.wait_for("agent explore (alt+g returns)");
+    terminal.wait_for("Looking. Looking.");
+    terminal.send("/new");
+    terminal.key(TerminalKey::Enter);
+    terminal.wait_for("An agent's session can't be left this way: alt+g returns.");
+    terminal.send("\x1bg");
+    terminal.wait_for("I'll ask.");
+    terminal.send("/agents");
+    terminal.key(TerminalKey::Enter);
+    terminal.wait_for("▸ explore ");
+    terminal.key(TerminalKey::Enter);
+    terminal.wait_for("agent explore (alt+g returns)");
+    terminal.send("Hurry up");
+    terminal.key(TerminalKey::Enter);
+    terminal.wait_for("1 waits");
+    terminal.key(TerminalKey::Enter);
+    terminal.wait_for_answer("Thank you.");
+    terminal.wait_for("│ I was steered.");
+    assert!(terminal.quit().success());
+}
+
+#[test]
+fn agents_of_a_killed_session_are_known_and_resumed() {
+    let sandbox = repository();
+    let tasks = r#"[{"agent": "explore", "task": "QUICK"}, {"agent": "worker", "task": "SLOW"}]"#;
+    let spawn = format!(
+        r#"{{"calls": [{{"name": "spawn_agents", "arguments": {{"tasks": {tasks}, "isolation": "worktree"}}}}]}}"#
+    );
+    let lines = [
+        spawn.as_str(),
+        r#"{"when": "QUICK", "text": "quickly done"}"#,
+        r#"{"when": "SLOW", "calls": [{"name": "write_file", "arguments": {"path": "half.txt", "content": "half\n"}}]}"#,
+        r#"{"when": "half.txt", "text": "still at it", "hang": true}"#,
+    ];
+    let terminal = sandbox.open_scripted(&lines, &["go"]);
+    terminal.wait_for("explore has finished");
+    let worktree = sandbox.project().with_extension("tiller-worker-1");
+    let started = std::time::Instant::now();
+    while !worktree.join("half.txt").exists() {
+        assert!(started.elapsed().as_secs() < 60, "the agent has written nothing");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    terminal.signal(Signal::SIGKILL);
+    drop(terminal);
+
+    let doctor = sandbox.run(&["doctor"]);
+    assert!(doctor.out.contains("tiller/worker-1"), "{}", doctor.out);
+    let starts = entries(&sandbox, "tiller.agent");
+    let ends = entries(&sandbox, "tiller.agent_end");
+    assert_eq!((starts.len(), ends.len()), (2, 1));
+    let slow = starts.iter().find(|start| start["name"] == "worker").unwrap();
+    let resume = format!(
+        r#"{{"calls": [{{"name": "delegate_to_agent", "arguments": {{"agent": "worker", "task": "Go on.", "resume": {}}}}}]}}"#,
+        slow["agentId"]
+    );
+    let script = sandbox.script(&[
+        r#"{"calls": [{"name": "list_agents", "arguments": {}}]}"#,
+        r#"{"calls": [{"name": "list_agents", "arguments": {}}]}"#,
+        &resume,
+        r#"{"expect": "finished now", "text": "All done."}"#,
+        r#"{"when": "Go on.", "text": "finished now"}"#,
+    ]);
+    let output = sandbox.run(&["-c", "-p", "--provider", "scripted", "--model", &script, "what about them?"]);
+    assert_eq!(output.out, "All done.\n", "{}", output.err);
+    let listed = sandbox.messages().into_iter().find(|line| line.contains("Tasks so far:")).unwrap();
+    assert!(listed.contains("explore (finished): QUICK"), "{listed}");
+    assert!(listed.contains("worker (running, or interrupted when tiller exited): SLOW"), "{listed}");
+}
