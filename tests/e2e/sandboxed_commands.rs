@@ -133,6 +133,24 @@ fn sandboxed_command_has_no_tcp_unless_set() {
 }
 
 #[test]
+fn sandboxed_command_has_tcp_by_a_rule() {
+    if is_skipped() {
+        return;
+    }
+    let sandbox = restricted();
+    fs::create_dir(sandbox.home().join("tiller")).unwrap();
+    let rule = json!({ "tool": "bash", "match": "bash connect.sh", "decision": "allow", "network": true });
+    let settings = json!({ "policy": { "rules": [rule] } }).to_string();
+    fs::write(sandbox.home().join("tiller/settings.json"), settings).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    sandbox.write("connect.sh", &format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo connected"));
+    assert_eq!(bash(&sandbox, "bash connect.sh", &[]), ("connected\n".to_owned(), false));
+    let (text, is_error) = bash(&sandbox, "bash ./connect.sh", &[]);
+    assert!(is_error && text.contains("can't use TCP"), "{text}");
+}
+
+#[test]
 fn sandboxed_git_commits_also_in_worktree() {
     if is_skipped() {
         return;

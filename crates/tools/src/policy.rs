@@ -37,6 +37,8 @@ use command_rules::CommandRules;
 pub use reading::RepositoryState;
 use risk::{CommandFolders, RiskKind};
 
+use crate::process::NetworkAccess;
+
 /// The source of the answer where the policy would ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AskBehavior {
@@ -177,6 +179,18 @@ impl Policy {
             (Some(path), _) => self.find_path_rule(tool, &self.folders().resolve_path(path)),
             (None, Some(address)) => self.rules.find(tool, |rule| rule.covers_address(address)),
             (None, None) => self.rules.find(tool, ConfiguredRule::is_general),
+        }
+    }
+
+    /// Returns the use of TCP by the command that a call runs in the sandbox, as far as the rules of the settings allow
+    /// it.
+    #[must_use]
+    pub fn network_access(&self, spec: &ToolSpec, arguments: &Value) -> NetworkAccess {
+        let line = arguments.get("command").and_then(Value::as_str).filter(|_| spec.traits.uses_sandbox);
+        let rules = CommandRules::new(&self.rules, &spec.name);
+        match line.is_some_and(|line| line_rules::allow_tcp(rules, line)) {
+            true => NetworkAccess::Allowed,
+            false => NetworkAccess::Denied,
         }
     }
 

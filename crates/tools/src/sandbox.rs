@@ -95,6 +95,13 @@ impl Sandbox {
         }
     }
 
+    /// Returns this sandbox with at least this use of TCP.
+    #[must_use]
+    pub fn with_network(self, network: NetworkAccess) -> Self {
+        let network = if network == NetworkAccess::Allowed { network } else { self.network };
+        Self { network, ..self }
+    }
+
     /// Returns the profile of a command that starts now; `None` without a sandbox.
     #[must_use]
     pub fn profile(&self, workspace: &Workspace) -> Option<SandboxProfile> {
@@ -120,7 +127,9 @@ impl Sandbox {
             }
         };
         let tcp = match self.strength() {
-            SandboxStrength::WritesAndTcp => ", and can't use TCP",
+            SandboxStrength::WritesAndTcp => {
+                ", and can't use TCP unless a rule of the user's settings allows it"
+            }
             SandboxStrength::Writes | SandboxStrength::None => "",
         };
         Some(format!("{places}{tcp}"))
@@ -219,7 +228,7 @@ mod tests {
         ] {
             let options = SandboxOptions { network, ..options(SandboxMode::Workspace, &[]) };
             let sandbox = Sandbox::new(&options, Path::new("/"), SandboxSupport::Landlock { abi });
-            let says_so = sandbox.describe().unwrap().ends_with("can't use TCP");
+            let says_so = sandbox.describe().unwrap().contains("can't use TCP");
             assert_eq!(sandbox.strength(), expected, "{abi} {network:?}");
             assert_eq!(says_so, expected == SandboxStrength::WritesAndTcp);
         }

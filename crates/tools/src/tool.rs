@@ -22,6 +22,8 @@ use tiller_core::message::UserBlock;
 use tiller_core::tool_spec::ToolSpec;
 use tokio::sync::watch;
 
+use crate::process::NetworkAccess;
+
 mod argument_schema;
 mod atomic_write;
 mod bash;
@@ -167,6 +169,7 @@ pub struct ToolProgress {
     show: Arc<dyn Fn(StyledText) + Send + Sync>,
     requests: watch::Sender<CallRequests>,
     call: Option<CallId>,
+    network: NetworkAccess,
     /// A mutex, because the result is requested on another thread when the tool is stopped; it is held only briefly.
     partial_result: Arc<Mutex<Option<Box<PartialResult>>>>,
 }
@@ -178,13 +181,26 @@ impl ToolProgress {
     /// Creates a progress sink that passes each text to `show`.
     pub fn new(show: impl Fn(StyledText) + Send + Sync + 'static) -> Self {
         let requests = watch::Sender::default();
-        Self { show: Arc::new(show), requests, call: None, partial_result: Arc::default() }
+        let network = NetworkAccess::Denied;
+        Self { show: Arc::new(show), requests, call: None, network, partial_result: Arc::default() }
     }
 
     /// Names the call.
     #[must_use]
     pub fn of_call(self, call: CallId) -> Self {
         Self { call: Some(call), ..self }
+    }
+
+    /// Sets the use of TCP that the call's command has been granted, although the sandbox refuses it to others.
+    #[must_use]
+    pub fn with_network(self, network: NetworkAccess) -> Self {
+        Self { network, ..self }
+    }
+
+    /// Returns the use of TCP that the call's command has been granted.
+    #[must_use]
+    pub const fn network(&self) -> NetworkAccess {
+        self.network
     }
 
     /// Returns the call, if it is one of a model.

@@ -297,18 +297,21 @@ impl Driver {
         }
     }
 
-    /// Finds a tool. The results of all but the built-in ones, which know best what to leave out, are limited here.
-    fn find_callee(&self, name: &str) -> Option<Callee> {
+    /// Finds the tool of a call. The results of all but the built-in ones, which know best what to leave out, are limited
+    /// here.
+    fn find_callee(&self, ToolCall { name, arguments, .. }: &ToolCall) -> Option<Callee> {
         let tools = &self.services.tools;
         let is_limited = tools.source(name) != Some(&ToolSource::BuiltIn);
         let limited = is_limited.then(|| self.services.options.output.clone());
-        Some(Callee { tool: tools.find(name)?, host: self.hooks.extensions().clone(), limited })
+        let tool = tools.find(name)?;
+        let network = self.approvals.policy().network_access(tool.spec(), arguments);
+        Some(Callee { tool, host: self.hooks.extensions().clone(), limited, network })
     }
 
     fn run_calls(&mut self, turn: TurnNumber, calls: Vec<ToolCall>) {
         self.approvals.open_outside_path(&calls);
         for call in calls.into_iter().filter(|call| self.turn.awaits(&call.id)).collect::<Vec<_>>() {
-            match self.find_callee(&call.name) {
+            match self.find_callee(&call) {
                 Some(callee) => self.jobs.run(turn, call, callee),
                 None => tracing::error!(tool = call.name, "a call of an unknown tool was to run"),
             }

@@ -15,7 +15,7 @@ use tiller_core::id::CallId;
 use tiller_core::message::{BashExecutionMessage, ToolCall, ToolResultMessage, joined_text};
 use tiller_provider::{Provider, ProviderError, ProviderStream, Request};
 use tiller_session::FsFile;
-use tiller_tools::process::Running;
+use tiller_tools::process::{NetworkAccess, Running};
 use tiller_tools::tool::{
     JobTable, OutputCapture, OutputOptions, Tool, ToolInvocation, ToolOutput, ToolProgress, limit_output,
 };
@@ -54,6 +54,8 @@ pub(super) struct Callee {
     pub host: ExtensionHost,
     /// Limits of a result that the tool doesn't limit itself.
     pub limited: Option<OutputOptions>,
+    /// The use of TCP that a rule allows its command.
+    pub network: NetworkAccess,
 }
 
 /// Cuts a result to the limits.
@@ -207,7 +209,7 @@ impl Jobs {
 
     /// Runs a call. A tool that panics yields an error result.
     pub(super) fn run(&mut self, turn: TurnNumber, call: ToolCall, callee: Callee) {
-        let Callee { tool, host, limited } = callee;
+        let Callee { tool, host, limited, network } = callee;
         let running = RunningCall {
             id: call.id.clone(),
             name: call.name.clone(),
@@ -216,7 +218,7 @@ impl Jobs {
             partial: ToolOutcome::default(),
         };
         let (report, id) = (self.events.clone(), call.id.clone());
-        let progress = self.progress(call.id.clone());
+        let progress = self.progress(call.id.clone()).with_network(network);
         let tool_progress = progress.clone();
         let task = async move {
             let invocation = ToolInvocation { arguments: call.arguments.clone(), progress: tool_progress };

@@ -1,5 +1,6 @@
 //! Rules of the settings: `{"tool": "bash", "match": "cargo test*", "decision": "allow"}`.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,7 @@ use tiller_core::protected_path::normalize;
 use tiller_core::setting::SettingScope;
 
 use super::network;
+use crate::process::NetworkAccess;
 
 /// The decision of a rule, the strictest first.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,6 +78,8 @@ struct WrittenRule {
     #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
     subject: Option<String>,
     decision: RuleDecision,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    network: bool,
 }
 
 /// A rule of the settings.
@@ -86,6 +90,7 @@ pub struct ConfiguredRule {
     /// The pattern of the command, path or host; `None` for every call of the tools.
     subject: Option<String>,
     decision: RuleDecision,
+    network: NetworkAccess,
     source: RuleSource,
     tools: GlobMatcher,
 }
@@ -93,7 +98,7 @@ pub struct ConfiguredRule {
 impl PartialEq for ConfiguredRule {
     fn eq(&self, other: &Self) -> bool {
         let key = |rule: &Self| (rule.tool.clone(), rule.subject.clone(), rule.decision, rule.source.clone());
-        key(self) == key(other)
+        key(self) == key(other) && self.network == other.network
     }
 }
 
@@ -102,10 +107,8 @@ impl Eq for ConfiguredRule {}
 impl fmt::Display for ConfiguredRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.decision.name(), self.tool)?;
-        match &self.subject {
-            Some(subject) => write!(f, " `{subject}`"),
-            None => Ok(()),
-        }
+        self.subject.iter().try_for_each(|subject| write!(f, " `{subject}`"))?;
+        if self.allows_tcp() { f.write_str(" with TCP") } else { Ok(()) }
     }
 }
 
@@ -125,7 +128,11 @@ impl ConfiguredRule {
             }
         }
         let (subject, decision) = (written.subject, written.decision);
-        Ok(Self { tool, subject, decision, source: source.clone(), tools })
+        if written.network && decision != RuleDecision::Allow {
+            return Err("`network` is for rules that allow".into());
+        }
+        let network = if written.network { NetworkAccess::Allowed } else { NetworkAccess::Denied };
+        Ok(Self { tool, subject, decision, network, source: source.clone(), tools })
     }
 
     /// Checks whether a written rule is this one.
@@ -144,6 +151,11 @@ impl ConfiguredRule {
     #[must_use]
     pub const fn decision(&self) -> RuleDecision {
         self.decision
+    }
+
+    /// Checks whether the commands that it allows may use TCP in the sandbox, which no project decides.
+    pub(super) fn allows_tcp(&self) -> bool {
+        self.network == NetworkAccess::Allowed && self.source.scope() != Some(SettingScope::Project)
     }
 
     /// Where the rule comes from.
@@ -243,7 +255,8 @@ pub fn write_proposed(proposed: &ProposedRules) -> Vec<Value> {
     let tool = Some(proposed.tool.clone());
     let rules = proposed.rules().map(|pattern| {
         let (subject, decision) = (pattern.map(str::to_owned), RuleDecision::Allow);
-        serde_json::to_value(WrittenRule { tool: tool.clone(), subject, decision }).unwrap_or_default()
+        serde_json::to_value(WrittenRule { tool: tool.clone(), subject, decision, network: false })
+            .unwrap_or_default()
     });
     rules.collect()
 }
@@ -300,7 +313,7 @@ impl ConfiguredRules {
     }
 
     /// Finds the rule that decides on calls of a tool that `covers` holds for: one that denies; else the most specific
-    /// one, and among equally specific ones the one that asks.
+    /// one, and among equally specific ones the one that asks, then the one that allows TCP.
     pub(super) fn find(
         &self,
         tool: &str,
@@ -309,7 +322,7 @@ impl ConfiguredRules {
         let matching = self.0.iter().filter(|rule| rule.covers_tool(tool) && covers(rule));
         matching.min_by_key(|rule| {
             let is_denying = rule.decision == RuleDecision::Deny;
-            (!is_denying, std::cmp::Reverse(rule.specificity()), rule.decision)
+            (!is_denying, Reverse(rule.specificity()), rule.decision, !rule.allows_tcp())
         })
     }
 }
@@ -662,6 +675,52 @@ mod tests {
     }
 
     #[test]
+    fn rule_with_network_covers_every_command_of_a_line() {
+        let mut rules = rules(&[("bash", "cargo test*", "allow"), ("bash", "npm ci*", "allow")]);
+        let with_network = json!([
+            { "tool": "bash", "match": "git fetch*", "decision": "allow", "network": true },
+            { "tool": "bash", "match": "npm ci*", "decision": "allow", "network": true },
+            { "tool": "bash", "match": "timeout *", "decision": "allow", "network": true },
+            { "tool": "bash", "match": "git fetch evil*", "decision": "ask" },
+        ]);
+        assert_eq!(rules.add(&with_network, &file("settings.json")), Vec::<String>::new());
+        let policy = policy(ApprovalMode::Ask, rules);
+        let spec = |name: &str, traits| ToolSpec {
+            name: name.into(),
+            description: String::new(),
+            parameters: Arc::new(json!({})),
+            traits,
+        };
+        let bash = spec("bash", built_in_tools().traits("bash"));
+        for (line, expected) in [
+            ("git fetch origin", NetworkAccess::Allowed),
+            ("npm ci", NetworkAccess::Allowed),
+            ("cd sub && git fetch 2>&1 | tail -5", NetworkAccess::Allowed),
+            ("timeout 60 git fetch", NetworkAccess::Allowed),
+            ("git fetch && npm ci", NetworkAccess::Allowed),
+            ("git fetch && cargo test", NetworkAccess::Denied),
+            ("timeout 60 cargo test", NetworkAccess::Denied),
+            ("git fetch; curl x", NetworkAccess::Denied),
+            ("git fetch $(curl x)", NetworkAccess::Denied),
+            ("git fetch evil", NetworkAccess::Denied),
+            ("GIT_SSH=./x git fetch", NetworkAccess::Denied),
+            ("git fetch 'x", NetworkAccess::Denied),
+            ("echo x", NetworkAccess::Denied),
+        ] {
+            assert_eq!(policy.network_access(&bash, &json!({ "command": line })), expected, "{line}");
+        }
+        let other = spec("bash", ToolTraits::new(Access::Executes));
+        let arguments = json!({ "command": "git fetch" });
+        assert_eq!(policy.network_access(&other, &arguments), NetworkAccess::Denied);
+        let shown = policy.find_configured(&bash, &arguments).map(ToString::to_string);
+        assert_eq!(shown.as_deref(), Some("allow bash `git fetch*` with TCP"));
+        let mut of_project = ConfiguredRules::default();
+        assert!(of_project.add(&with_network, &RuleSource::Project("b.json".into())).is_empty());
+        let policy = Policy { rules: of_project, ..policy };
+        assert_eq!(policy.network_access(&bash, &arguments), NetworkAccess::Denied);
+    }
+
+    #[test]
     fn rule_that_is_malformed_is_named() {
         let mut rules = ConfiguredRules::default();
         let written = json!([
@@ -670,15 +729,17 @@ mod tests {
             { "tool": "[", "decision": "deny" },
             { "match": " ", "decision": "deny" },
             { "match": "npm {publish, unpublish}", "decision": "deny" },
+            { "match": "npm publish", "decision": "ask", "network": true },
             { "decision": "ask" },
         ]);
         let problems = rules.add(&written, &file("a.json"));
         let starts = [
             "a.json: rule 1 of `policy.rules`: unknown variant `maybe`, expected one of `deny`, `ask`, `allow`",
-            "a.json: rule 2 of `policy.rules`: unknown field `matches`, expected one of `tool`, `match`, `decision`",
+            "a.json: rule 2 of `policy.rules`: unknown field `matches`, expected one of `tool`, `match`, `decision`, `network`",
             "a.json: rule 3 of `policy.rules`: `tool`: error parsing glob",
             "a.json: rule 4 of `policy.rules`: `match` is empty",
             "a.json: rule 5 of `policy.rules`: `match`: error parsing glob",
+            "a.json: rule 6 of `policy.rules`: `network` is for rules that allow",
         ];
         assert_eq!(problems.len(), starts.len());
         for (problem, start) in problems.iter().zip(starts) {

@@ -34,6 +34,19 @@ pub(super) fn find_rule<'a>(rules: CommandRules<'a>, line: &str) -> Option<&'a C
     strictest.filter(|_| segments.iter().all(is_covered))
 }
 
+/// Checks whether a line that is allowed may use TCP: if the rule of each of its commands says so. Commands that only
+/// print or filter need none.
+pub(super) fn allow_tcp(rules: CommandRules<'_>, line: &str) -> bool {
+    let is_allowed = find_rule(rules, line).is_some_and(|rule| rule.decision() == RuleDecision::Allow);
+    let says_so = |command: &RunCommand| {
+        !command.needs_allow || rules.find(&command.words).is_some_and(ConfiguredRule::allows_tcp)
+    };
+    let may_connect = |segment: &Segment| {
+        is_harmless_filter(segment) || risk::list_runs(&segment.words).iter().all(says_so)
+    };
+    is_allowed && shell::segments(line).iter().all(may_connect)
+}
+
 /// Checks whether a command only prints, filters its input or changes the folder, inside of the working directory.
 pub(super) fn is_harmless_filter(segment: &Segment) -> bool {
     let Some((name, arguments)) = segment.words.split_first() else { return segment.inputs.is_empty() };

@@ -99,8 +99,9 @@ impl TypedTool for BashTool {
 
     async fn run(&self, arguments: Arguments, progress: ToolProgress) -> ToolOutput {
         let Arguments { command: line, timeout, unsandboxed, background } = arguments;
-        let review = if unsandboxed { None } else { self.runner.review() };
-        let runner = if unsandboxed { self.runner.unrestricted().clone() } else { self.runner.runner() };
+        let sandboxed = self.runner.with_network(progress.network());
+        let review = if unsandboxed { None } else { sandboxed.review() };
+        let runner = if unsandboxed { sandboxed.unrestricted().clone() } else { sandboxed.runner() };
         let started = runner.start(&ShellCommand { line: line.clone(), cwd: self.cwd.clone() });
         if background {
             let timeout = timeout.map(Duration::from_secs);

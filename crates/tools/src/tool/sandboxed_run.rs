@@ -12,7 +12,7 @@ use super::environment::ToolEnvironment;
 use super::job_table::EndNotices;
 use super::{ToolOutput, ToolProgress};
 use crate::policy::SandboxStrength;
-use crate::process::{ProcessError, Runner, Running};
+use crate::process::{NetworkAccess, ProcessError, Runner, Running};
 use crate::sandbox::Sandbox;
 use crate::workspace::Workspace;
 
@@ -51,6 +51,11 @@ impl From<&ToolEnvironment> for SandboxedRunner {
 }
 
 impl SandboxedRunner {
+    /// Returns this runner for a command with a use of TCP that was granted to it.
+    pub(super) fn with_network(&self, network: NetworkAccess) -> Self {
+        Self { sandbox: self.sandbox.clone().with_network(network), ..self.clone() }
+    }
+
     /// Returns the runner without the sandbox.
     pub(super) fn unrestricted(&self) -> &Runner {
         &self.runner
