@@ -236,7 +236,11 @@ impl Policy {
         let is_outside = path.as_ref().is_some_and(|path| !path.starts_with(&self.root));
         match verdict {
             PolicyVerdict::Ask { .. } if is_command => verdict,
-            PolicyVerdict::Ask { .. } if path.is_some() && !rule.is_exact() => verdict,
+            PolicyVerdict::Ask { .. }
+                if path.is_some_and(|path| self.is_guarded(&path)) && !rule.is_exact() =>
+            {
+                verdict
+            }
             PolicyVerdict::Ask { .. } if access == Access::Network && !rule.is_exact() => {
                 let address = arguments.get("url").and_then(Value::as_str).unwrap_or_default();
                 if network::is_private_address(address) { verdict } else { granted() }
@@ -248,6 +252,12 @@ impl Policy {
             | PolicyVerdict::DenyUnlessReading { .. }
             | PolicyVerdict::Deny { .. } => verdict,
         }
+    }
+
+    /// Checks whether a path is protected, or is or holds a file with keys or passwords.
+    fn is_guarded(&self, path: &Path) -> bool {
+        let protected = &self.protected;
+        protected.find(path).is_some() || protected.is_credential(path) || protected.holds_credentials(path)
     }
 
     /// Decides on a call without a rule of the settings.

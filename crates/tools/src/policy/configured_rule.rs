@@ -616,6 +616,8 @@ mod tests {
             ("web_fetch", "*.rust-lang.org", "allow"),
             ("web_fetch", "localhost", "allow"),
             ("web_fetch", "evil.org", "deny"),
+            ("mcp__fs__*", "", "allow"),
+            ("mcp__docs__*", "src/**", "allow"),
         ]);
         let policy = policy(ApprovalMode::Ask, rules);
         for (tool, argument, value, expected) in [
@@ -630,6 +632,14 @@ mod tests {
             ("write_file", "path", "src/a.rs", "runs"),
             ("write_file", "path", "Cargo.lock", "asks"),
             ("write_file", "path", ".git/hooks/x", "asks"),
+            ("mcp__fs__write", "path", "src/a.rs", "rule allow mcp__fs__*"),
+            ("mcp__fs__write", "path", "/srv/x", "rule allow mcp__fs__*"),
+            ("mcp__fs__write", "path", ".git/hooks/x", "asks"),
+            ("mcp__fs__read", "path", "~/.ssh/id_rsa", "asks"),
+            ("mcp__fs__list", "path", "~", "asks"),
+            ("mcp__docs__read", "path", "src/a/b", "rule allow mcp__docs__* `src/**`"),
+            ("mcp__docs__read", "path", "src/../x", "asks"),
+            ("mcp__docs__read", "query", "x", "asks"),
             ("web_fetch", "url", "https://doc.rust-lang.org/std", "rule allow web_fetch `*.rust-lang.org`"),
             ("web_fetch", "url", "https://doc.rust-lang.org.evil.org/", "asks"),
             ("web_fetch", "url", "http://localhost:3000/", "rule allow web_fetch `localhost`"),

@@ -148,14 +148,7 @@ impl Policy {
     /// Proposes the folder of a path that is read, or the path.
     fn propose_for_path(&self, spec: &ToolSpec, arguments: &Value, path: &str) -> Vec<Vec<String>> {
         let real = self.folders().resolve_path(path);
-        let protected = &self.protected;
-        let is_guarded = |path: &Path| {
-            protected.find(path).is_some()
-                || protected.is_credential(path)
-                || protected.is_secret(path)
-                || protected.holds_credentials(path)
-                || protected.is_private(path)
-        };
+        let is_guarded = |path: &Path| self.is_guarded(path) || self.protected.is_secret(path);
         if is_guarded(&real) {
             return Vec::new();
         }
