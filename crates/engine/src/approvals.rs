@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use tiller_core::event::{AllowedBy, ApprovalRequest, Decider, DenialCause};
-use tiller_core::id::CallId;
+use tiller_core::id::{CallId, EntryId};
 use tiller_core::message::ToolCall;
 use tiller_core::proposed_rules::ProposedRules;
 use tiller_core::tool_spec::ToolSpec;
@@ -44,6 +44,8 @@ pub(super) struct Approvals {
     approver: Approver,
     /// The mode before plan mode, to which leaving it returns.
     before_plan: ApprovalMode,
+    /// The newest entry when plan mode was entered.
+    plan_start: Option<EntryId>,
     rules: SessionRules,
     pending: Vec<ApprovalRequest>,
     /// Calls for which an extension or a repetition demands approval, whatever the policy's verdict is.
@@ -62,6 +64,7 @@ impl Approvals {
             policy,
             approver,
             before_plan: ApprovalMode::default(),
+            plan_start: None,
             rules: SessionRules::default(),
             pending: Vec::new(),
             demanded: HashSet::new(),
@@ -86,27 +89,31 @@ impl Approvals {
         }
     }
 
-    /// Sets the approval mode for the rest of this session and ends the effect of `--yes`.
-    pub(super) fn set_mode(&mut self, mode: ApprovalMode) {
+    /// Sets the approval mode for the rest of this session and ends the effect of `--yes`. `leaf` is the newest entry.
+    pub(super) fn set_mode(&mut self, mode: ApprovalMode, leaf: Option<EntryId>) {
         if mode == ApprovalMode::Plan && !self.is_planning() {
             self.before_plan = self.policy.mode;
+            self.plan_start = leaf;
         }
         self.policy.mode = mode;
         self.policy.ask_behavior = AskBehavior::User;
     }
 
-    /// Enters plan mode, or leaves it for the mode before.
-    pub(super) fn toggle_plan(&mut self) {
-        self.set_mode(if self.is_planning() { self.before_plan } else { ApprovalMode::Plan });
+    /// Returns plan mode, or while planning, the mode before it.
+    pub(super) fn toggled_plan(&self) -> ApprovalMode {
+        if self.is_planning() { self.before_plan } else { ApprovalMode::Plan }
+    }
+
+    pub(super) fn plan_start(&self) -> Option<&EntryId> {
+        self.plan_start.as_ref()
     }
 
     pub(super) fn is_planning(&self) -> bool {
         self.policy.mode == ApprovalMode::Plan
     }
 
-    /// Sets the approval mode of this session and of the sessions that follow.
-    pub(super) fn configure_mode(&mut self, mode: ApprovalMode) {
-        self.set_mode(mode);
+    /// Makes the approval mode that of the sessions that follow, too.
+    pub(super) fn keep_mode(&mut self) {
         self.configured.clone_from(&self.policy);
     }
 
@@ -385,9 +392,11 @@ impl Approvals {
         std::mem::take(&mut self.pending)
     }
 
-    /// Drops the session's rules and restores the configured mode, because another session begins.
-    pub(super) fn reset(&mut self) {
+    /// Drops the session's rules and restores the configured mode, because another session begins, whose newest entry is
+    /// `leaf`.
+    pub(super) fn reset(&mut self, leaf: Option<EntryId>) {
         self.policy.clone_from(&self.configured);
+        self.plan_start = leaf;
         self.rules = SessionRules::default();
         self.demanded.clear();
         self.clear_outside_paths();

@@ -314,7 +314,7 @@ impl Driver {
         jobs.forward(warnings, JobEvent::ExtensionWarning);
         let servers = parts.tool_servers.map(|servers| watch_servers(servers, &mut jobs));
         let served = ServedTools::new(servers, services.tools.clone());
-        let driver = Self {
+        let mut driver = Self {
             turn: new_turn(services.options.turn, queue, &extensions),
             summaries: SummaryState::new(services.options.compaction),
             spending: SpendingState::new(services.options.budget),
@@ -337,6 +337,7 @@ impl Driver {
             elicitations: Elicitations::default(),
             bus: EventBus::new(events, reader),
         };
+        driver.approvals.reset(driver.active.reader().leaf());
         Ok((DriverLoop { driver, job_events }, watched, notices))
     }
 
@@ -349,7 +350,7 @@ impl Driver {
         run_tracing::closed(&self.active.reader());
         run_tracing::opened(&current.reader());
         self.active = current;
-        self.approvals.reset();
+        self.approvals.reset(self.active.reader().leaf());
         self.spending.switch_session();
         self.background_jobs().clear();
         self.background_jobs().number_after(self.active.reader().last_job());

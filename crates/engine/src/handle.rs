@@ -42,6 +42,7 @@ pub use offered_tool::{OfferState, OfferedTool};
 pub use prompt::{BashContext, Expansion, LengthCheck, PromptOptions, StreamingBehavior};
 pub use session_status::{Activity, QueueStatus, SessionStats, Settled, Status};
 pub use snapshot::{ContextUse, InFlight, RunningBash, RunningCall, SessionState, Snapshot};
+pub(super) use status::answer_text;
 pub use summarizing::{BranchSummary, Summarizing, SummaryOf};
 
 /// Capacity of the command channel; a person can't type faster than the driver empties it.

@@ -13,7 +13,7 @@ use tiller_session::{
     BranchSummaryText, DeleteMode, EntryBody, NavigationTarget, PendingDelete, Reader, SessionError,
     SessionManager, Visibility, Writer, restore_from_trash,
 };
-use tiller_tools::policy::{ConfiguredRules, FolderAccess, PermissionRule};
+use tiller_tools::policy::{ApprovalMode, ConfiguredRules, FolderAccess, PermissionRule};
 use tiller_tools::workspace::{FileAccess, parse_folder};
 use tokio::sync::oneshot;
 
@@ -26,7 +26,7 @@ use crate::attachment::{FileToAttach, attach_text, read_attachment};
 use crate::compaction::machine::SummaryInput;
 use crate::handle::{
     AgentError, AttachCommand, DriverCommand, Expansion, ForkedSession, LengthCheck, OtherSessionOp,
-    PermissionCommand, PromptOptions, Reply, SessionSwitched, StreamingBehavior, SwitchTarget,
+    PermissionCommand, PromptOptions, Reply, SessionSwitched, StreamingBehavior, SwitchTarget, answer_text,
 };
 use crate::queue::{self, MAX_WAITING, Queue, QueueEdit};
 use crate::resources::ReloadRequest;
@@ -73,6 +73,10 @@ impl Driver {
                 send_reply(reply, Ok(self.active.model.facts.levels().to_vec()));
             }
             DriverCommand::Configure { change, reply } => self.configure(change, reply),
+            DriverCommand::TogglePlan { reply } => {
+                let plan = self.toggle_plan();
+                send_reply(reply, Ok(plan));
+            }
             DriverCommand::Status { reply } => send_reply(reply, Ok(Box::new(self.status()))),
             DriverCommand::Settled { reply } => self.settled(reply),
             DriverCommand::Stats { reply } => self.stats(reply),
@@ -426,6 +430,32 @@ impl Driver {
         self.approvals.add_rule(rule.clone());
         self.permissions_changed();
         Ok(rule)
+    }
+
+    /// Enters plan mode, or leaves it and returns the plan: the newest answer since it was entered.
+    fn toggle_plan(&mut self) -> Option<String> {
+        let mode = self.approvals.toggled_plan();
+        let plan = if self.approvals.is_planning() { self.find_plan() } else { None };
+        self.change_approval(mode);
+        plan
+    }
+
+    /// Sets the approval mode, for calls that wait, too.
+    pub(super) fn change_approval(&mut self, mode: ApprovalMode) {
+        self.approvals.set_mode(mode, self.active.reader().leaf());
+        self.permissions_changed();
+        self.resolve_pending();
+    }
+
+    fn find_plan(&self) -> Option<String> {
+        let reader = self.active.reader();
+        let path = reader.path_to(&reader.leaf()?).ok()?;
+        let from = match self.approvals.plan_start() {
+            Some(start) => path.iter().position(|entry| entry == start)? + 1,
+            None => 0,
+        };
+        let mut newest = self.active.projection.messages.iter().rev();
+        newest.find_map(|it| answer_text(&it.message).filter(|_| path[from..].contains(&it.entry)))
     }
 
     /// Updates the folders and the mode in the system prompt, from the next request on.

@@ -179,25 +179,19 @@ impl Driver {
 
     pub(super) fn configure(&mut self, change: OptionChange, reply: Reply<()>) {
         let mut options = self.turn.options();
-        let changes_approval = matches!(
-            change,
-            OptionChange::Approval(_) | OptionChange::ConfiguredApproval(_) | OptionChange::TogglePlan
-        );
         match change {
             OptionChange::SteeringPoint(point) => options.steering_point = point,
             OptionChange::SteeringMode(mode) => options.steering_mode = mode,
             OptionChange::FollowUpMode(mode) => options.follow_up_mode = mode,
             OptionChange::Retry(mode) => self.retry.mode = mode,
             OptionChange::Compaction(automatic) => self.summaries.machine.set_automatic(automatic),
-            OptionChange::Approval(mode) => self.approvals.set_mode(mode),
-            OptionChange::ConfiguredApproval(mode) => self.approvals.configure_mode(mode),
-            OptionChange::TogglePlan => self.approvals.toggle_plan(),
+            OptionChange::Approval(mode) => self.change_approval(mode),
+            OptionChange::ConfiguredApproval(mode) => {
+                self.change_approval(mode);
+                self.approvals.keep_mode();
+            }
         }
         self.turn.set_options(options);
-        if changes_approval {
-            self.permissions_changed();
-            self.resolve_pending();
-        }
         send_reply(reply, Ok(()));
     }
 }

@@ -153,6 +153,7 @@ pub(crate) enum DriverCommand {
     CycleThinking { reply: Reply<Option<ThinkingLevel>> },
     ThinkingLevels { reply: Reply<Vec<ThinkingLevel>> },
     Configure { change: OptionChange, reply: Reply<()> },
+    TogglePlan { reply: Reply<Option<String>> },
     Rename { name: String, reply: Reply<()> },
     Label { entry: EntryId, label: Option<String>, reply: Reply<()> },
     Hide { entry: EntryId, visibility: Visibility, reply: Reply<()> },
@@ -223,7 +224,6 @@ pub(crate) enum OptionChange {
     Compaction(Switch),
     Approval(ApprovalMode),
     ConfiguredApproval(ApprovalMode),
-    TogglePlan,
 }
 
 pub(crate) enum SwitchTarget {

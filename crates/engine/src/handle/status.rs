@@ -10,6 +10,16 @@ use super::session_status::{SessionStats, Settled, Status};
 use super::{AgentError, AgentSession};
 use crate::context_breakdown::ContextBreakdown;
 
+/// Returns the text of an answer that didn't fail, if it has any.
+pub(crate) fn answer_text(message: &Message) -> Option<String> {
+    match message {
+        Message::Assistant(answer) if answer.stop_reason != StopReason::Error => {
+            Some(answer.joined_text()).filter(|text| !text.is_empty())
+        }
+        _ => None,
+    }
+}
+
 impl AgentSession {
     /// Returns the session's status without operations in progress.
     ///
@@ -60,13 +70,7 @@ impl AgentSession {
     /// When the session is closed.
     pub async fn last_answer_text(&self) -> Result<Option<String>, AgentError> {
         let messages = self.messages().await?;
-        let text = |message: &Arc<Message>| match &**message {
-            Message::Assistant(answer) if answer.stop_reason != StopReason::Error => {
-                Some(answer.joined_text()).filter(|text| !text.is_empty())
-            }
-            _ => None,
-        };
-        Ok(messages.iter().rev().find_map(text))
+        Ok(messages.iter().rev().find_map(|message| answer_text(message)))
     }
 
     /// Sets the point of delivery of steering messages, now and in later sessions of this handle.

@@ -133,12 +133,13 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Configure { change: OptionChange::Approval(mode), reply }).await
     }
 
-    /// Enters plan mode, or leaves it for the mode before.
+    /// Enters plan mode, or leaves it for the mode before and returns the plan: the text of the newest answer since plan
+    /// mode was entered.
     ///
     /// # Errors
     /// When the session is closed.
-    pub async fn toggle_plan(&self) -> Result<(), AgentError> {
-        self.send(|reply| DriverCommand::Configure { change: OptionChange::TogglePlan, reply }).await
+    pub async fn toggle_plan(&self) -> Result<Option<String>, AgentError> {
+        self.send(|reply| DriverCommand::TogglePlan { reply }).await
     }
 
     /// Sets the approval mode as [`set_approval`](Self::set_approval) does, and for later sessions of this handle,

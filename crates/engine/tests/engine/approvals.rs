@@ -510,20 +510,36 @@ async fn plan_mode_only_reads_and_tells_the_model_until_it_is_left() {
     let calls: ScriptedAnswer = serde_json::from_value(calls).unwrap();
     let (mut harness, _) = harness(vec![calls, text_answer("First a, then b."), text_answer("done")], |_| {});
     harness.agent.set_approval(ApprovalMode::Auto).await.unwrap();
-    harness.agent.toggle_plan().await.unwrap();
+    assert_eq!(harness.agent.toggle_plan().await.unwrap(), None);
     harness.prompt("go").await;
     harness.settled().await;
     let results = harness.results();
     let is_denied: Vec<bool> = results.iter().map(|result| result.starts_with("denied: ")).collect();
     assert_eq!(is_denied, [false, true, true, false], "{results:?}");
     assert!(results[1].contains("the mode is plan: only read"), "{results:?}");
-    harness.agent.toggle_plan().await.unwrap();
+    assert_eq!(harness.agent.toggle_plan().await.unwrap().as_deref(), Some("First a, then b."));
     assert_eq!(harness.agent.state().await.unwrap().state.approval, "auto");
     harness.prompt("Carry it out.").await;
     harness.settled().await;
     let plans: Vec<bool> =
         harness.requests().iter().map(|request| request.system.contains("## Plan mode")).collect();
     assert_eq!(plans, [true, true, false]);
+}
+
+#[tokio::test]
+async fn plan_mode_left_without_a_plan_returns_no_older_answer() {
+    let answers = vec![text_answer("It rains."), text_answer("A plan."), text_answer("done")];
+    let (mut harness, _) = harness(answers, |_| {});
+    harness.prompt("What is the weather like?").await;
+    harness.settled().await;
+    harness.agent.set_approval(ApprovalMode::Plan).await.unwrap();
+    assert_eq!(harness.agent.toggle_plan().await.unwrap(), None);
+    harness.agent.toggle_plan().await.unwrap();
+    harness.prompt("Plan it.").await;
+    harness.settled().await;
+    assert_eq!(harness.agent.toggle_plan().await.unwrap().as_deref(), Some("A plan."));
+    harness.agent.toggle_plan().await.unwrap();
+    assert_eq!(harness.agent.toggle_plan().await.unwrap(), None);
 }
 
 #[tokio::test]

@@ -260,20 +260,22 @@ impl ExecutorWorker {
         ])
     }
 
-    /// Enters plan mode, or leaves it with the plan, which is the last answer, as the next prompt.
+    /// Enters plan mode, or leaves it with the plan, which is the last answer in it, as the next prompt.
     async fn toggle_plan(&self) -> Result<Vec<TaskResult>, AgentError> {
-        self.agent.toggle_plan().await?;
+        let plan = self.agent.toggle_plan().await?;
         let state = Box::new(self.agent.state().await?.state);
         let is_planning = state.approval == ApprovalMode::Plan.name();
-        let note = match is_planning {
-            true => "Plan mode: read-only. /plan or shift+tab leaves it and puts the plan into the editor."
-                .to_owned(),
-            false => format!(
+        let note = match plan {
+            _ if is_planning => {
+                "Plan mode: read-only. /plan or shift+tab leaves it and puts the plan into the editor."
+                    .to_owned()
+            }
+            Some(_) => format!(
                 "Approval: {}. The plan is in the editor: enter lets the agent carry it out.",
                 state.approval
             ),
+            None => format!("Approval: {}. There is no plan yet.", state.approval),
         };
-        let plan = if is_planning { None } else { self.agent.last_answer_text().await? };
         let prompt =
             plan.map(|plan| TaskResult::BeforeDraft(format!("Carry out this plan:\n\n{}", plan.trim())));
         Ok([TaskResult::State(state), TaskResult::Note(note)].into_iter().chain(prompt).collect())
