@@ -192,6 +192,9 @@ fn judge_program(
         }
         "rm" => judge_rm(arguments, folders),
         "chmod" | "chown" | "chgrp" if changes_recursively(arguments) => judge_chmod(arguments, folders),
+        _ if schedules(name, arguments) => {
+            Some(Risk::dangerous(format!("makes something run later ({name})")))
+        }
         name if folders.is_contained && SERVICE_CLIENTS.contains(&name) => {
             Some(Risk::dangerous(format!("lets another program act outside the sandbox ({name})")))
         }
@@ -222,6 +225,18 @@ fn judge_program(
             line_of_shell(arguments).and_then(|line| judge_nested(line, folders, depth))
         }
         _ => None,
+    }
+}
+
+/// Checks whether a program makes the system run something later, or at every start.
+fn schedules(name: &str, arguments: &[String]) -> bool {
+    let has_any = |words: &[&str]| arguments.iter().any(|word| words.contains(&word.as_str()));
+    match name {
+        "at" | "crontab" => !has_any(&["-l"]),
+        "batch" => true,
+        "launchctl" => has_any(&["bootstrap", "load"]),
+        "systemctl" => has_any(&["enable", "link"]),
+        _ => false,
     }
 }
 

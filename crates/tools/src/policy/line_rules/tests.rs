@@ -147,8 +147,17 @@ const EVERYDAY: &[&str] = &[
 ];
 
 /// They hand work to a service outside the sandbox: they run in `auto`.
-const SERVICES: &[&str] =
-    &["docker ps", "docker compose up -d", "podman run x", "systemctl --user status x", "tmux ls", "open ."];
+const SERVICES: &[&str] = &[
+    "docker ps",
+    "docker compose up -d",
+    "podman run x",
+    "systemctl --user status x",
+    "tmux ls",
+    "open .",
+    "crontab -l",
+    "at -l",
+    "launchctl list",
+];
 
 /// They ask in every mode that runs commands.
 const RISKY: &[&str] = &[
@@ -225,6 +234,16 @@ const RISKY: &[&str] = &[
     "kill -9 -1",
     "reboot",
     "shutdown -h now",
+    "crontab jobs.txt",
+    "crontab -e",
+    "(crontab -l; echo '* * * * * ./x') | crontab -",
+    "echo ./x | at now + 1 minute",
+    "at -f x 12:00",
+    "batch < x",
+    "launchctl load ~/Library/LaunchAgents/x.plist",
+    "launchctl bootstrap gui/501 x.plist",
+    "systemctl --user enable x",
+    "systemctl link ./x.service",
 ];
 
 /// They destroy a system, a home directory or a disk: no mode runs them, and neither does `--yes`.
