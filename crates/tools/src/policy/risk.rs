@@ -58,7 +58,7 @@ fn judge_line(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<R
     let (of_commands, last) = judge_segments(&segments, &variables, folders, depth);
     risks.extend(of_commands.into_iter().flatten());
     let xargs = find::judge_xargs(&segments, CommandFolders { current: &last, ..folders });
-    risks.extend(xargs.map(Risk::dangerous));
+    risks.extend(xargs);
     find_worst(risks)
 }
 
@@ -170,6 +170,10 @@ fn list_word_risks(words: &[String], folders: CommandFolders<'_>, depth: usize) 
     let risks = |(name, arguments)| {
         [
             judge_program((name, arguments), folders, depth),
+            writes::list_overwritten(name, arguments)
+                .iter()
+                .find(|path| is_device(path))
+                .map(|path| write_to_device(path)),
             writes::protection(name, arguments, folders).map(Risk::protected),
             writes::judge_links(name, arguments, folders).map(writes_link),
             outside::find_written_outside(name, arguments, folders).map(writes_outside),
@@ -202,11 +206,6 @@ fn judge_program(
         "kill" if arguments.iter().skip(1).any(|word| word == "-1") => {
             Some(Risk::dangerous("kills all of your processes"))
         }
-        "dd" => arguments
-            .iter()
-            .find_map(|argument| argument.strip_prefix("of="))
-            .filter(|path| is_device(path))
-            .map(write_to_device),
         "fdisk" | "parted" | "sfdisk" | "wipefs" => destroys(format!("changes a disk ({name})")),
         "shutdown" | "reboot" | "halt" | "poweroff" => {
             Some(Risk::dangerous(format!("shuts down or restarts the machine ({name})")))
@@ -214,7 +213,7 @@ fn judge_program(
         "find" => {
             let runs = find::list_runs(arguments).into_iter();
             let runs = runs.filter_map(|words| judge_run(words, folders, depth));
-            find_worst(find::judge_find(arguments, folders).map(Risk::dangerous).into_iter().chain(runs))
+            find_worst(find::judge_find(arguments, folders).into_iter().chain(runs))
         }
         "git" => judge_git(arguments, folders, depth),
         "eval" => judge_nested(&arguments.join(" "), folders, depth),
@@ -310,7 +309,8 @@ fn changes_recursively(arguments: &[String]) -> bool {
 }
 
 fn is_device(path: &str) -> bool {
-    path.starts_with("/dev/") && !path.starts_with("/dev/fd/") && !HARMLESS_DEVICES.contains(&path)
+    let is_folder = ["/dev/fd/", "/dev/shm/"].iter().any(|folder| path.starts_with(folder));
+    path.starts_with("/dev/") && !is_folder && !HARMLESS_DEVICES.contains(&path)
 }
 
 /// `:(){ :|:& };:` under any name: a function that pipes itself into itself.
@@ -554,6 +554,19 @@ mod tests {
             ("mkfs.ext4 /dev/sda1", true),
             ("dd if=/dev/zero of=/dev/sda", true),
             ("ls > /dev/nvme0n1", true),
+            ("mv x /dev/sda", true),
+            ("shred -n 1 /dev/sdb", true),
+            ("curl -o /dev/sda https://x", true),
+            ("find -L / -type f -print -delete", true),
+            ("find ~ -mindepth 1 -exec rm -rf {} +", true),
+            ("find / -xdev -print0 | xargs -0 rm -rf", true),
+            ("find ~ -type f | xargs -n 50 rm -f", true),
+            ("find / -name x -delete", false),
+            ("find ~ -mtime +30 -exec rm {} +", false),
+            ("find / | grep cache | xargs rm -rf", false),
+            ("find ~/other -delete", false),
+            ("chmod 600 /dev/sda", false),
+            ("cp x /dev/ttyUSB0", false),
             (":(){ :|:& };:", true),
             ("ls; sudo ls; rm -rf /etc", true),
             ("echo x > /dev/ttyUSB0", false),

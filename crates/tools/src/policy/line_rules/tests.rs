@@ -266,6 +266,11 @@ const DESTROYING: &[&str] = &[
     "wipefs -a /dev/sda",
     "dd if=/dev/zero of=/dev/sda",
     "cat x > /dev/sda",
+    "tee /dev/sda < x",
+    "cp x /dev/sda",
+    "find / -delete",
+    "find ~ -exec rm -rf {} +",
+    "find / | xargs rm -rf",
     ":(){ :|:& };:",
 ];
 

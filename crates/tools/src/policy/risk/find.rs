@@ -3,18 +3,46 @@
 use super::super::shell::{self, Segment};
 use super::arguments::{SHELLS, base_name, is_recursive, line_of_shell, program};
 use super::command_folders::CommandFolders;
+use super::kind::{Risk, RiskKind};
 
 /// Actions that are followed by a command, up to `;` or `+`.
 const RUNNERS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
 
+/// Expressions of `find` that select no files by what they are, and those with a value in the next word.
+const UNSELECTIVE: &[&str] = &["-delete", "-depth", "-mount", "-print", "-print0", "-xdev"];
+const UNSELECTIVE_WITH_VALUE: &[&str] = &["-maxdepth", "-mindepth", "-type"];
+
 /// Finds the danger of `find` with these arguments: deleting outside the working directory or the directory itself.
-pub(super) fn judge_find(arguments: &[String], folders: CommandFolders<'_>) -> Option<String> {
+pub(super) fn judge_find(arguments: &[String], folders: CommandFolders<'_>) -> Option<Risk> {
     let runs_rm = arguments.split(|word| is_runner(word)).skip(1).any(|words| deletes(words, |_| true));
-    if runs_rm || arguments.iter().any(|word| word == "-delete") {
-        let searched = list_searched(arguments).into_iter().find(|path| folders.leads_out(path));
-        return searched.map(|path| format!("deletes files found under {path}"));
+    let is_deleted = runs_rm || arguments.iter().any(|word| word == "-delete");
+    if is_deleted { find_deleted(arguments, folders) } else { None }
+}
+
+/// Finds the risk of deleting what a `find` finds: it destroys a system or a home directory if it takes all files there.
+fn find_deleted(arguments: &[String], folders: CommandFolders<'_>) -> Option<Risk> {
+    let searched = list_searched(arguments);
+    let mut essential = searched.iter().filter(|path| takes_all(arguments) && folders.is_essential(path));
+    let (kind, path) = match essential.next() {
+        Some(path) => (RiskKind::Destroys, path),
+        None => (RiskKind::Dangerous, searched.iter().find(|path| folders.leads_out(path))?),
+    };
+    Some(Risk::new(kind, format!("deletes files found under {path}")))
+}
+
+/// Checks whether a `find` takes all files, or all of a type.
+fn takes_all(arguments: &[String]) -> bool {
+    let is_path = |word: &&str| ["-H", "-L", "-P"].contains(word) || !word.starts_with(['-', '(', '!']);
+    let mut words = arguments.iter().map(String::as_str).skip_while(is_path);
+    while let Some(word) = words.next() {
+        match word {
+            _ if is_runner(word) => drop(words.by_ref().find(|word| [";", "+"].contains(word))),
+            _ if UNSELECTIVE_WITH_VALUE.contains(&word) => drop(words.next()),
+            _ if UNSELECTIVE.contains(&word) => {}
+            _ => return false,
+        }
     }
-    None
+    true
 }
 
 /// Lists the commands that `find` with these arguments runs.
@@ -75,18 +103,23 @@ fn deletes(words: &[String], matches: fn(&[String]) -> bool) -> bool {
 /// Options of xargs with a value in the next word (`xargs --help`, GNU findutils 4.10).
 const WITH_VALUES: &[&str] = &["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"];
 
-/// Finds the folder that the `xargs` after a `find` deletes from, if it is the working directory or outside it. An `rm`
-/// without `-r` is allowed, as it is with named files.
-pub(super) fn judge_xargs(segments: &[Segment], folders: CommandFolders<'_>) -> Option<String> {
+/// Finds the risk of an `xargs` after a `find` that deletes the working directory or something outside it. An `rm`
+/// without `-r` is allowed, as it is with named files, unless it gets all files of a system or a home directory.
+pub(super) fn judge_xargs(segments: &[Segment], folders: CommandFolders<'_>) -> Option<Risk> {
     let searched = segments.iter().enumerate().find_map(|(at, segment)| {
         let ("find", arguments) = program(&segment.words) else { return None };
-        let path = list_searched(arguments).into_iter().find(|path| folders.leads_out(path))?;
-        Some((at, path))
+        Some((at, find_deleted(arguments, folders)?))
     });
-    let (at, path) = searched?;
-    let is_deleted =
-        segments[at + 1..].iter().any(|segment| deletes(find_xargs_command(&segment.words), is_recursive));
-    is_deleted.then(|| format!("deletes files found under {path}"))
+    let (at, risk) = searched?;
+    let rest = &segments[at + 1..];
+    let gets_all = rest.first().is_some_and(|next| !find_xargs_command(&next.words).is_empty());
+    let is_deleted = |all: fn(&[String]) -> bool| {
+        rest.iter().any(|segment| deletes(find_xargs_command(&segment.words), all))
+    };
+    match risk.kind {
+        RiskKind::Destroys if gets_all && is_deleted(|_| true) => Some(risk),
+        _ => is_deleted(is_recursive).then(|| Risk::dangerous(risk.reason)),
+    }
 }
 
 /// Returns the command that xargs runs; empty without an xargs.

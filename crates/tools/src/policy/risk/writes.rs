@@ -100,6 +100,14 @@ pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
     }
 }
 
+/// Programs that change a file's name, mode or time, but not its content.
+const KEEP_CONTENT: &[&str] = &["chgrp", "chmod", "chown", "ln", "mkdir", "rm", "rmdir", "touch", "unlink"];
+
+/// Lists the paths whose content a program changes.
+pub(super) fn list_overwritten(name: &str, arguments: &[String]) -> Vec<String> {
+    if KEEP_CONTENT.contains(&name) { Vec::new() } else { list_written(name, arguments) }
+}
+
 /// Returns the operands without trailing slashes, for programs to which they make no difference; rsync copies the
 /// content then.
 fn collect_sources(arguments: &[String]) -> Vec<&str> {
