@@ -20,7 +20,7 @@ mod unknown;
 mod variables;
 mod writes;
 
-use arguments::{HARMLESS_DEVICES, has_flag, is_recursive, line_of_shell, programs, targets};
+use arguments::{HARMLESS_DEVICES, has_flag, is_recursive, line_of_shell, programs, targets, wrapped_lines};
 pub(super) use arguments::{SHELLS, base_name};
 pub(super) use command_folders::CommandFolders;
 pub(super) use download::{runs_any_input, runs_code};
@@ -48,7 +48,9 @@ pub(super) fn find_worst(risks: impl IntoIterator<Item = Risk>) -> Option<Risk> 
 fn judge_line(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<Risk> {
     let segments = match shell::parse(line) {
         Ok(segments) => segments,
-        Err(unreadable) => return Some(Risk::dangerous(unreadable.to_string())),
+        Err(unreadable) => {
+            return folders.is_certain.then(|| Risk::dangerous(unreadable.to_string()));
+        }
     };
     let variables = variables::list_variables(&segments);
     let mut risks = Vec::new();
@@ -135,7 +137,7 @@ fn list_segment_risks(segment: &Segment, folders: CommandFolders<'_>, depth: usi
         .then(|| Risk::new(RiskKind::ReadsCredentials, outside::READS_CREDENTIALS));
     let unknown = unknown::find_unknown(segment, folders.variables).map(Risk::dangerous);
     let mut of_words = list_word_risks(&segment.words, folders, depth);
-    of_words.extend(unknown);
+    of_words.extend(unknown.filter(|_| folders.is_certain));
     of_words.retain(|risk| !folders.rules.cover_risk(&segment.words, risk.kind));
     let of_files = [private, protection, outside, credentials].into_iter().flatten();
     devices.chain(of_words).chain(of_files).collect()
@@ -179,7 +181,24 @@ fn list_word_risks(words: &[String], folders: CommandFolders<'_>, depth: usize) 
             outside::find_written_outside(name, arguments, folders).map(writes_outside),
         ]
     };
-    programs(words).into_iter().flat_map(risks).flatten().collect()
+    let nested = wrapped_lines(words);
+    let nested = nested.iter().filter_map(|line| judge_nested(line, folders, depth));
+    let possible = programs(words).into_iter().flat_map(|(name, arguments)| {
+        let runs = if runners::is_container(name) { Vec::new() } else { runners::list_runs(name, arguments) };
+        runs.into_iter().filter_map(|words| judge_possible(&words, folders, depth))
+    });
+    let own = programs(words).into_iter().flat_map(risks).flatten();
+    own.chain(nested).chain(possible).collect()
+}
+
+/// Finds the danger of words that another program may run, or only take for text: what can't be read or known is none.
+fn judge_possible(words: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<Risk> {
+    let depth = depth.checked_sub(1)?;
+    let folders = folders.with_uncertainty();
+    match words {
+        [line] if line.contains(char::is_whitespace) => judge_line(line, folders, depth),
+        words => judge_words(words, folders, depth),
+    }
 }
 
 fn judge_program(

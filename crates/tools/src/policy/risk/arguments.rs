@@ -54,6 +54,25 @@ pub(super) fn programs(words: &[String]) -> Vec<(&str, &[String])> {
     [(name, arguments)].into_iter().chain(assigned).collect()
 }
 
+/// Lists the lines that a command has in place of a program: `watch 'ls -l'`, `env -S'ls -l' x`. Further words are their
+/// arguments.
+pub(super) fn wrapped_lines(words: &[String]) -> Vec<String> {
+    let (program, arguments) = program(words);
+    let at = words.len() - arguments.len() - usize::from(!program.is_empty());
+    let name = words.get(at).filter(|word| word.contains(char::is_whitespace) && !is_assignment(word));
+    let options = words[..at].iter().skip_while(|word| base_name(word) != "env").skip(1);
+    let split = options.filter_map(|word| match word.strip_prefix("--") {
+        Some(long) => long.strip_prefix("split-string="),
+        None => word.strip_prefix('-')?.split_once('S').map(|(_, line)| line),
+    });
+    let of_name = name.map(|line| (line.as_str(), arguments));
+    let of_options = split.filter(|line| !line.is_empty()).map(|line| (line, &words[at..]));
+    let quoted = |word: &String| format!(" '{}'", word.replace('\'', r"'\''"));
+    let joined =
+        |(line, rest): (&str, &[String])| format!("{line}{}", rest.iter().map(quoted).collect::<String>());
+    of_name.into_iter().chain(of_options).map(joined).collect()
+}
+
 /// Checks whether a word is an assignment: `X=…`, `X+=…`, `X[1]=…`.
 pub(super) fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else { return false };

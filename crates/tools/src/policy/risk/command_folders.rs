@@ -64,6 +64,8 @@ pub(in crate::policy) struct CommandFolders<'a> {
     pub(super) writable: &'a [PathBuf],
     /// True if commands run without a question because the sandbox contains them.
     pub(super) is_contained: bool,
+    /// False for text that may be no command: what can't be known isn't reported then.
+    pub(super) is_certain: bool,
     /// The variables that the line sets.
     pub(super) variables: &'a [Variable],
     /// The rules of the settings for its commands.
@@ -80,6 +82,7 @@ impl<'a> CommandFolders<'a> {
             protected,
             writable: &[],
             is_contained: false,
+            is_certain: true,
             variables: &[],
             rules: CommandRules::default(),
         }
@@ -88,6 +91,11 @@ impl<'a> CommandFolders<'a> {
     /// Sets the rules of the settings.
     pub(in crate::policy) fn with_rules(self, rules: CommandRules<'a>) -> Self {
         Self { rules, ..self }
+    }
+
+    /// Returns these folders for text that may be no command.
+    pub(super) const fn with_uncertainty(self) -> Self {
+        Self { is_certain: false, ..self }
     }
 
     /// Adds folders that may be written to.

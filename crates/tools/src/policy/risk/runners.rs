@@ -100,6 +100,14 @@ const RUNNERS: &[&str] = &[
 /// The number of words of a runner at which its command may begin.
 const STARTS: usize = 8;
 
+/// Programs that run commands in other file systems than this one.
+const CONTAINERS: &[&str] = &["docker", "kubectl", "podman"];
+
+/// Checks whether the commands that a program runs see other files than those of this system.
+pub(super) fn is_container(name: &str) -> bool {
+    CONTAINERS.contains(&name)
+}
+
 /// Lists the commands that a program may run: each end of its arguments that doesn't begin with an option, and each line
 /// for a shell (`nodemon --exec 'git push'`). A command of one word is a line, too.
 pub(super) fn list_runs(name: &str, arguments: &[String]) -> Vec<Vec<String>> {

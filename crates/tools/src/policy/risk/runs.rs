@@ -2,7 +2,7 @@
 
 use super::super::run_command::RunCommand;
 use super::super::shell;
-use super::arguments::{SHELLS, line_of_shell, programs, values};
+use super::arguments::{SHELLS, line_of_shell, programs, values, wrapped_lines};
 use super::variables::{EXPANSIONS, expand, list_variables};
 use super::{find, git_data_loss, runners};
 
@@ -57,12 +57,11 @@ fn add_command(words: &[String], depth: usize, commands: &mut Vec<RunCommand>) {
         }
         commands.extend(short_forms(name, arguments));
         add_run_by(name, arguments, depth, commands);
-        // `watch 'git push'`
-        let program = words.len().checked_sub(arguments.len() + 1).map(|at| &words[at..=at]);
-        let lines = program.into_iter().filter(|line| line[0].contains(char::is_whitespace));
         let possible = runners::list_runs(name, arguments);
-        add_possible(lines.chain(possible.iter().map(Vec::as_slice)), depth, commands);
+        add_possible(possible.iter().map(Vec::as_slice), depth, commands);
     }
+    let wrapped: Vec<[String; 1]> = wrapped_lines(words).into_iter().map(|line| [line]).collect();
+    add_possible(wrapped.iter().map(|line| line.as_slice()), depth, commands);
 }
 
 /// Adds commands that a program may run.
