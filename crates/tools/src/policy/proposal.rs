@@ -205,7 +205,7 @@ fn alike_pattern(words: &[String]) -> Option<String> {
     let word = |at: usize| words.get(at).map(String::as_str);
     let program = word(0)?;
     let script_of_interpreter =
-        || risk::runs_code(program).then(|| word(1).is_some_and(is_script).then_some(2));
+        || risk::takes_script(program).then(|| word(1).is_some_and(is_script).then_some(2));
     let script = || (program.contains('/') && is_script(program)).then_some(1);
     let named_script = || {
         let count = length_of(SCRIPT_RUNNERS, words)?;

@@ -23,7 +23,7 @@ mod writes;
 use arguments::{HARMLESS_DEVICES, has_flag, is_recursive, line_of_shell, programs, targets, wrapped_lines};
 pub(super) use arguments::{SHELLS, base_name};
 pub(super) use command_folders::CommandFolders;
-pub(super) use download::{runs_any_input, runs_code};
+pub(super) use download::{runs_any_input, takes_script};
 pub(super) use kind::{Risk, RiskKind};
 pub(super) use outside::READS_CREDENTIALS;
 pub(super) use runs::{MOST_COMMANDS, list_commands, list_runs};
@@ -208,10 +208,11 @@ fn judge_program(
 ) -> Option<Risk> {
     let destroys = |reason: String| Some(Risk::new(RiskKind::Destroys, reason));
     match name {
-        "sudo" | "doas" | "su" | "pkexec" => {
-            let run = judge_deeper(depth, |depth| judge_words(arguments, folders, depth));
-            let destroying = run.filter(|risk| risk.kind == RiskKind::Destroys);
-            destroying.or_else(|| Some(Risk::dangerous(format!("runs as another user ({name})"))))
+        "doas" | "pkexec" | "run0" | "runuser" | "su" | "sudo" => {
+            let starts = (0..arguments.len()).take(STARTS).map(|at| &arguments[at..]);
+            let mut runs = starts.filter_map(|words| judge_run(words, folders, depth));
+            runs.find(|risk| risk.kind == RiskKind::Destroys)
+                .or_else(|| Some(Risk::dangerous(format!("runs as another user ({name})"))))
         }
         "rm" => judge_rm(arguments, folders),
         "chmod" | "chown" | "chgrp" if changes_recursively(arguments) => judge_chmod(arguments, folders),
@@ -258,7 +259,7 @@ fn schedules(name: &str, arguments: &[String]) -> bool {
     }
 }
 
-/// The number of words of `ssh` after which its command may begin.
+/// The number of words of `sudo` or `ssh` after which the command may begin.
 const STARTS: usize = 8;
 
 /// Lists the arguments from the second, third, … on: the command may begin after any of the options and the host.
@@ -415,6 +416,8 @@ mod tests {
     fn risk_dangerous_command_is_named() {
         for (line, expected) in [
             ("sudo apt install x", "runs as another user (sudo)"),
+            ("run0 ls", "runs as another user (run0)"),
+            ("runuser -u x ls", "runs as another user (runuser)"),
             ("ls && /usr/bin/sudo ls", "runs as another user (sudo)"),
             ("env X=1 nohup sudo ls", "runs as another user (sudo)"),
             ("timeout 5 sudo ls", "runs as another user (sudo)"),
@@ -541,6 +544,14 @@ mod tests {
             ("echo cm0gLXJmIC8= | base64 -d | sh", "executes the output of another command (sh)"),
             ("xxd -r -p x | bash -s a", "executes the output of another command (bash)"),
             ("cat x.py | python3", "executes the output of another command (python3)"),
+            ("base64 -d x | xargs -I{} sh -c '{}'", "executes the output of another command (xargs)"),
+            ("base64 -d x | xargs -0 sh -c", "executes the output of another command (xargs)"),
+            ("base64 -d x | xargs -I % bash -c 'eval %'", "executes the output of another command (xargs)"),
+            ("cat x | xargs -iX X a", "executes the output of another command (xargs)"),
+            ("cat x | parallel", "executes the output of another command (parallel)"),
+            ("base64 -d x | . /dev/stdin", "executes the output of another command (.)"),
+            ("base64 -d x | source /dev/fd/0", "executes the output of another command (source)"),
+            ("cat x | deno run -", "executes the output of another command (deno)"),
             ("eval \"$X\"", "runs a command that can't be determined: $X"),
             ("eval ls \"$X\"", "runs a command that can't be determined (eval)"),
         ] {
@@ -552,6 +563,12 @@ mod tests {
             "cat x | python3 -m json.tool",
             "cat x | python3 -c 'print(1)'",
             "cat x | sh script.sh",
+            "ls | xargs -I{} sh -c 'wc -l {}'",
+            "ls | xargs -n1 sh -c 'wc -l $0'",
+            "ls | parallel gzip {}",
+            "cat x | deno run read.ts",
+            "cat x | bun run read",
+            "cat x | lua -e 'print(1)'",
             "eval 'ls -la'",
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");
@@ -564,6 +581,8 @@ mod tests {
             ("rm -rf /", true),
             ("rm -rf /*", true),
             ("sudo rm -rf --no-preserve-root /", true),
+            ("sudo -u root rm -rf /", true),
+            ("su -c 'rm -rf /' root", true),
             ("rm -rf ~", true),
             ("rm -rf $HOME/*", true),
             ("rm -rf /home", true),

@@ -1,7 +1,9 @@
 //! The words of a command: its program, flags and operands.
 
-pub(in crate::policy) const SHELLS: &[&str] = &["bash", "dash", "fish", "ksh", "sh", "zsh"];
-pub(super) const INTERPRETERS: &[&str] = &["node", "perl", "php", "python", "python3", "ruby"];
+pub(in crate::policy) const SHELLS: &[&str] =
+    &["ash", "bash", "csh", "dash", "fish", "ksh", "mksh", "sh", "tcsh", "zsh"];
+pub(super) const INTERPRETERS: &[&str] =
+    &["Rscript", "bun", "deno", "lua", "luajit", "node", "perl", "php", "pwsh", "python", "python3", "ruby"];
 pub(super) const DOWNLOADERS: &[&str] = &["curl", "wget"];
 
 /// Programs that run the command that follows them.
@@ -57,15 +59,15 @@ pub(super) fn programs(words: &[String]) -> Vec<(&str, &[String])> {
 /// Lists the lines that a command has in place of a program: `watch 'ls -l'`, `env -S'ls -l' x`. Further words are their
 /// arguments.
 pub(super) fn wrapped_lines(words: &[String]) -> Vec<String> {
-    let (program, arguments) = program(words);
-    let at = words.len() - arguments.len() - usize::from(!program.is_empty());
-    let name = words.get(at).filter(|word| word.contains(char::is_whitespace) && !is_assignment(word));
+    let program = find_program(words);
+    let at = program.unwrap_or(words.len());
+    let name = words.get(at).filter(|word| word.contains(char::is_whitespace));
     let options = words[..at].iter().skip_while(|word| base_name(word) != "env").skip(1);
     let split = options.filter_map(|word| match word.strip_prefix("--") {
         Some(long) => long.strip_prefix("split-string="),
         None => word.strip_prefix('-')?.split_once('S').map(|(_, line)| line),
     });
-    let of_name = name.map(|line| (line.as_str(), arguments));
+    let of_name = name.map(|line| (line.as_str(), &words[at + 1..]));
     let of_options = split.filter(|line| !line.is_empty()).map(|line| (line, &words[at..]));
     let quoted = |word: &String| format!(" '{}'", word.replace('\'', r"'\''"));
     let joined =
@@ -109,9 +111,14 @@ fn has_value(wrapper: &str, option: &str) -> bool {
 
 /// Returns the program of a command without its folder, and its arguments. Assignments, `{fd}` before a redirection, and
 /// wrappers are skipped.
-pub(super) fn program(mut words: &[String]) -> (&str, &[String]) {
-    let mut wrapper = None;
-    while let [word, rest @ ..] = words {
+pub(super) fn program(words: &[String]) -> (&str, &[String]) {
+    find_program(words).map_or(("", &[]), |at| (base_name(&words[at]), &words[at + 1..]))
+}
+
+/// Returns the index of the program of a command.
+fn find_program(words: &[String]) -> Option<usize> {
+    let (mut wrapper, mut at) = (None, 0);
+    while let Some(word) = words.get(at) {
         let name = base_name(word);
         let is_wrapper_option =
             wrapper.is_some() && (word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_digit()));
@@ -120,19 +127,18 @@ pub(super) fn program(mut words: &[String]) -> (&str, &[String]) {
         if WRAPPERS.contains(&name) || name.starts_with('$') {
             wrapper = Some(name);
         } else if is_wrapper_option && wrapper.is_some_and(|wrapper| has_value(wrapper, word)) {
-            words = rest.get(1..).unwrap_or_default();
-            continue;
+            at += 1;
         } else if !is_wrapper_option
             && !is_descriptor
             && !name.contains('=')
             && !is_assignment(word)
             && name != "!"
         {
-            return (name, rest);
+            return Some(at);
         }
-        words = rest;
+        at += 1;
     }
-    ("", &[])
+    None
 }
 
 /// Checks whether `rm` with these arguments deletes folders.

@@ -18,6 +18,9 @@ const STDIN_NAMES: &[&str] = &["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"
 /// Modules of Python that read their input as data.
 const DATA_MODULES: &[&str] = &["base64", "gzip", "json.tool", "quopri", "uu"];
 
+/// Interpreters whose first word may be a subcommand.
+const WITH_SUBCOMMANDS: &[&str] = &["bun", "deno"];
+
 /// Long options of interpreters with a value in the next word.
 const WITH_VALUES: &[&str] = &["--import", "--init-file", "--loader", "--rcfile", "--require"];
 
@@ -64,10 +67,10 @@ fn is_interpreter(name: &str) -> bool {
     INTERPRETERS.contains(&name) || version.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
 
-/// Checks whether a program runs code that it is given: a shell or an interpreter, by any path.
-pub(in crate::policy) fn runs_code(program: &str) -> bool {
+/// Checks whether the first word after a program is a script: of a shell or an interpreter, by any path.
+pub(in crate::policy) fn takes_script(program: &str) -> bool {
     let name = base_name(program);
-    is_shell(name) || is_interpreter(name)
+    (is_shell(name) || is_interpreter(name)) && !WITH_SUBCOMMANDS.contains(&name)
 }
 
 /// Checks whether a command runs code from its input or from a substitution.
@@ -112,7 +115,9 @@ fn shell_runs_input(name: &str, arguments: &[String], depth: usize) -> bool {
 /// Checks whether a program runs its input: a shell or an interpreter with neither a script nor code in its arguments.
 pub(super) fn takes_program_from_input(name: &str, arguments: &[String]) -> bool {
     let is_shell = is_shell(name) && line_of_shell(arguments).is_none();
+    let is_sourced = [".", "source"].contains(&name) && arguments.first().is_some_and(|word| is_input(word));
     (is_shell && shell_runs_input(name, arguments, DEPTH))
+        || is_sourced
         || (is_interpreter(name)
             && !arguments.iter().any(|word| is_code_flag(name, word))
             && interpreter_runs_input(name, arguments))
@@ -155,6 +160,10 @@ fn interpreter_runs_input(name: &str, arguments: &[String]) -> bool {
 fn is_code_flag(name: &str, word: &str) -> bool {
     match name {
         "node" => ["-e", "-p", "-pe", "--eval", "--print"].contains(&word),
+        "Rscript" | "lua" | "luajit" => word == "-e",
+        "bun" => ["-e", "-p", "--eval", "--print"].contains(&word),
+        "deno" => word == "eval",
+        "pwsh" => ["-c", "-command"].contains(&&*word.to_ascii_lowercase()),
         "perl" | "ruby" => word.starts_with('-') && !word.starts_with("-M") && word.contains(['e', 'E']),
         "php" => word == "-r",
         _ => name.starts_with("python") && is_command_flag(word),
@@ -170,7 +179,8 @@ fn script<'a>(name: &str, arguments: &'a [String]) -> Option<&'a String> {
 fn find_script(name: &str, arguments: &[String]) -> usize {
     let mut at = 0;
     while let Some(word) = arguments.get(at) {
-        if word == "-" || !word.starts_with(['-', '+']) {
+        let is_subcommand = at == 0 && word == "run" && WITH_SUBCOMMANDS.contains(&name);
+        if !is_subcommand && (word == "-" || !word.starts_with(['-', '+'])) {
             return at;
         }
         at += 1 + count_values(name, word);
@@ -186,6 +196,7 @@ fn count_values(name: &str, word: &str) -> usize {
     }
     let letters = match name {
         _ if is_shell(name) => return word.matches(['o', 'O']).count(),
+        "lua" | "luajit" => "l",
         "node" => "rC",
         "perl" => "I",
         "php" => "cdz",

@@ -1,7 +1,7 @@
 //! Judges `find`: the files that it deletes and the commands that it runs.
 
 use super::super::shell::{self, Segment};
-use super::arguments::{SHELLS, base_name, is_recursive, line_of_shell, program};
+use super::arguments::{SHELLS, base_name, is_command_flag, is_recursive, line_of_shell, program};
 use super::command_folders::CommandFolders;
 use super::kind::{Risk, RiskKind};
 
@@ -120,6 +120,39 @@ pub(super) fn judge_xargs(segments: &[Segment], folders: CommandFolders<'_>) -> 
         RiskKind::Destroys if gets_all && is_deleted(|_| true) => Some(risk),
         _ => is_deleted(is_recursive).then(|| Risk::dangerous(risk.reason)),
     }
+}
+
+/// Checks whether the command of an xargs is made of its input: the program, the line of a shell, or a part of it that
+/// names a program.
+pub(super) fn takes_line_from_input(words: &[String]) -> bool {
+    let command = find_xargs_command(words);
+    let replaced = find_replaced(&words[..words.len() - command.len()]);
+    let is_replaced = |word: &String| replaced.as_ref().is_some_and(|text| word.contains(text));
+    let names_program = |words: &[String]| {
+        let (name, arguments) = program(words);
+        is_replaced(&name.to_owned()) || (name == "eval" && arguments.iter().any(is_replaced))
+    };
+    let (name, arguments) = program(command);
+    let is_shell = SHELLS.contains(&name);
+    match line_of_shell(arguments).filter(|_| is_shell) {
+        Some(line) => shell::segments(line).iter().any(|segment| names_program(&segment.words)),
+        None => names_program(command) || (is_shell && arguments.iter().any(|word| is_command_flag(word))),
+    }
+}
+
+/// Returns the text that an xargs with these options replaces by its input.
+fn find_replaced(options: &[String]) -> Option<String> {
+    options.iter().enumerate().find_map(|(at, word)| {
+        let value = match word.strip_prefix("--") {
+            Some(long) => long.strip_prefix("replace")?.trim_start_matches('='),
+            None => word.strip_prefix('-')?.split_once(['I', 'i'])?.1,
+        };
+        match value {
+            "" if word.ends_with('I') => options.get(at + 1).cloned(),
+            "" => Some("{}".into()),
+            value => Some(value.to_owned()),
+        }
+    })
 }
 
 /// Returns the command that xargs runs; empty without an xargs.

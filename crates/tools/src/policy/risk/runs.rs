@@ -80,10 +80,8 @@ fn add_run_by(name: &str, arguments: &[String], depth: usize, commands: &mut Vec
             find::list_runs(arguments).into_iter().for_each(|words| add_command(words, depth, commands))
         }
         "git" => git_data_loss::list_runs(arguments).iter().for_each(|words| add_run(words, depth, commands)),
-        "su" | "runuser" => {
-            values(arguments, 'c', "command").for_each(|line| add_line(line, depth, commands))
-        }
-        "sudo" | "doas" | "ssh" => {
+        "su" => values(arguments, 'c', "command").for_each(|line| add_line(line, depth, commands)),
+        "doas" | "run0" | "runuser" | "ssh" | "sudo" => {
             let starts = arguments.iter().enumerate().filter(|(_, word)| !word.starts_with('-')).take(STARTS);
             starts.for_each(|(at, _)| add_run(&arguments[at..], depth, commands));
         }

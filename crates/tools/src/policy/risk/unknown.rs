@@ -1,9 +1,9 @@
 //! Finds commands whose program isn't known before they run.
 
 use super::super::shell::Segment;
-use super::arguments::{is_assignment, program};
-use super::download;
+use super::arguments::{base_name, is_assignment, program};
 use super::variables::{EXPANSIONS, Variable, expand};
+use super::{download, find};
 
 /// Returns the reason why it can't be known what a command runs: its program comes from a variable or a substitution, or
 /// it is a shell or an interpreter that runs the output of another command.
@@ -20,6 +20,12 @@ pub(super) fn find_unknown(segment: &Segment, variables: &[Variable]) -> Option<
         }
         _ if download::takes_program_from_substitution(name, arguments) => {
             Some(format!("executes the output of another command ({name})"))
+        }
+        _ if segment.reads_pipe && find::takes_line_from_input(words) => {
+            Some("executes the output of another command (xargs)".into())
+        }
+        "" if segment.reads_pipe && base_name(command) == "parallel" => {
+            Some("executes the output of another command (parallel)".into())
         }
         _ if segment.reads_pipe && download::takes_program_from_input(name, arguments) => {
             Some(format!("executes the output of another command ({name})"))
