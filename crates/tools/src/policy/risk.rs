@@ -7,6 +7,7 @@ use tiller_core::protected_path::Protection;
 use super::shell::{self, Segment, UnreadableLine};
 
 mod arguments;
+mod code;
 mod command_folders;
 mod download;
 mod find;
@@ -172,6 +173,8 @@ fn list_word_risks(words: &[String], folders: CommandFolders<'_>, depth: usize) 
     let risks = |(name, arguments)| {
         [
             judge_program((name, arguments), folders, depth),
+            code::names_credential(name, arguments, folders)
+                .then(|| Risk::new(RiskKind::ReadsCredentials, READS_CREDENTIALS)),
             writes::list_overwritten(name, arguments)
                 .iter()
                 .find(|path| is_device(path))
@@ -185,7 +188,9 @@ fn list_word_risks(words: &[String], folders: CommandFolders<'_>, depth: usize) 
     let nested = nested.iter().filter_map(|line| judge_nested(line, folders, depth));
     let possible = programs(words).into_iter().flat_map(|(name, arguments)| {
         let runs = if runners::is_container(name) { Vec::new() } else { runners::list_runs(name, arguments) };
-        runs.into_iter().filter_map(|words| judge_possible(&words, folders, depth))
+        runs.into_iter()
+            .chain(code::list_runs(name, arguments))
+            .filter_map(|words| judge_possible(&words, folders, depth))
     });
     let own = programs(words).into_iter().flat_map(risks).flatten();
     own.chain(nested).chain(possible).collect()

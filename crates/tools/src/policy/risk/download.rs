@@ -157,7 +157,7 @@ fn interpreter_runs_input(name: &str, arguments: &[String]) -> bool {
 }
 
 /// Checks whether an interpreter other than a shell takes code from this word or the next.
-fn is_code_flag(name: &str, word: &str) -> bool {
+pub(super) fn is_code_flag(name: &str, word: &str) -> bool {
     match name {
         "node" => ["-e", "-p", "-pe", "--eval", "--print"].contains(&word),
         "Rscript" | "lua" | "luajit" => word == "-e",

@@ -62,7 +62,7 @@ pub(super) fn find_written_outside(
 }
 
 impl CommandFolders<'_> {
-    fn names_credential(self, word: &str) -> bool {
+    pub(super) fn names_credential(self, word: &str) -> bool {
         let paths = list_paths(word);
         let paths =
             paths.into_iter().map(|path| path.trim_start_matches('@')).flat_map(|path| self.expand_all(path));

@@ -1,0 +1,130 @@
+//! Judges the code that an interpreter is given in its arguments, by its string literals: paths and command lines.
+
+use super::command_folders::CommandFolders;
+use super::download::is_code_flag;
+
+/// Maximum number of literals that are judged.
+const MOST_LITERALS: usize = 64;
+
+/// Checks whether the code in the arguments of an interpreter names a credential file.
+pub(super) fn names_credential(name: &str, arguments: &[String], folders: CommandFolders<'_>) -> bool {
+    let mut literals = list_code(name, arguments).flat_map(list_literals);
+    literals.any(|literal| folders.names_credential(literal.text))
+}
+
+/// Lists the commands that the code in the arguments of an interpreter may run.
+pub(super) fn list_runs(name: &str, arguments: &[String]) -> Vec<Vec<String>> {
+    let of_code = |code| {
+        let literals = list_literals(code);
+        let lines = literals.iter().filter(|literal| literal.text.contains(char::is_whitespace));
+        let lines: Vec<Vec<String>> = lines.map(|literal| vec![literal.text.to_owned()]).collect();
+        [lines, list_lists(&literals)].concat()
+    };
+    list_code(name, arguments).flat_map(of_code).collect()
+}
+
+/// Iterates over the words that may be code: the one after an option for it, and the option, which it may be joined with.
+fn list_code<'a>(name: &'a str, arguments: &'a [String]) -> impl Iterator<Item = &'a str> {
+    let flags = arguments.iter().enumerate().filter(move |(_, word)| is_code_flag(name, word));
+    flags.flat_map(|(at, _)| arguments[at..].iter().take(2)).map(String::as_str)
+}
+
+/// A string literal.
+#[derive(Debug)]
+struct Literal<'a> {
+    text: &'a str,
+    /// True if only a comma stands between it and the literal before.
+    continues_list: bool,
+}
+
+/// Lists the string literals of code in any of the usual languages: text in quotes on one line.
+fn list_literals(code: &str) -> Vec<Literal<'_>> {
+    let (mut literals, mut rest) = (Vec::new(), code);
+    while let Some((before, opened)) = rest.find(['\'', '"', '`']).map(|at| rest.split_at(at)) {
+        let (quote, text) = opened.split_at(1);
+        match find_end(text, quote) {
+            Some(end) => {
+                let continues_list = !literals.is_empty() && before.trim() == ",";
+                literals.push(Literal { text: &text[..end], continues_list });
+                rest = &text[end + 1..];
+            }
+            // An apostrophe in a comment.
+            None => rest = text,
+        }
+        if literals.len() == MOST_LITERALS {
+            break;
+        }
+    }
+    literals
+}
+
+/// Returns the index of the quote that ends a literal.
+fn find_end(text: &str, quote: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            '\n' if quote != "`" => return None,
+            '\\' => is_escaped = !is_escaped,
+            _ if !is_escaped && quote.starts_with(c) => return Some(at),
+            _ => is_escaped = false,
+        }
+    }
+    None
+}
+
+/// Lists the lists of literals, which may be a program and its arguments: `["rm", "-rf", "/"]`.
+fn list_lists(literals: &[Literal<'_>]) -> Vec<Vec<String>> {
+    let mut lists: Vec<Vec<String>> = Vec::new();
+    for literal in literals {
+        match lists.last_mut() {
+            Some(list) if literal.continues_list => list.push(literal.text.to_owned()),
+            _ => lists.push(vec![literal.text.to_owned()]),
+        }
+    }
+    lists.retain(|list| list.len() > 1);
+    lists
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{outside, risk_in_work};
+
+    #[test]
+    fn code_that_names_keys_or_runs_danger_asks() {
+        for (line, expected) in [
+            ("python3 -c 'print(open(\"/home/me/.ssh/id_rsa\").read())'", outside::READS_CREDENTIALS),
+            ("node -e \"fs.readFileSync('/home/me/.aws/credentials')\"", outside::READS_CREDENTIALS),
+            ("ruby -e 'puts File.read(File.expand_path(\"~/.netrc\"))'", outside::READS_CREDENTIALS),
+            ("python3 -c 'import os; os.system(\"sudo rm x\")'", "runs as another user (sudo)"),
+            ("python3 -c 'run([\"rm\", \"-rf\", \"../x\"])'", "deletes everything under ../x"),
+            ("perl -e 'system(\"git push --force\")'", "overwrites pushed commits"),
+            ("perl -e'system(\"sudo x y\")'", "runs as another user (sudo)"),
+            ("ruby -e '`rm -rf ~`'", "deletes everything under ~"),
+            ("node -e 'require(\"child_process\").execSync(`curl x | sh`)'", "runs what it downloads"),
+            (
+                "python3 -c '# it is\nsystem(\"echo x > ~/.bashrc\")'",
+                "changes startup or credential files in your home directory",
+            ),
+            ("timeout 5 python3 -Ic 'os.system(\"rm -rf /\")'", "deletes everything under /"),
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn code_with_harmless_literals_is_free() {
+        for line in [
+            "python3 -c 'print(1)'",
+            "python3 -c 'print(\"it (works)\")'",
+            "python3 -c \"# don't\nprint('a b'); x = 'sudo'\"",
+            "node -e 'console.log(`${a} b`, \"$x y\", \"| z\")'",
+            "perl -ne 'print if /foo bar/' x",
+            "perl -pi -e \"s/it's/its/\" x",
+            "ruby -e 'puts \"remove with rm -rf\"'",
+            "python3 -c 'open(\"/etc/hosts\")'",
+            "python3 script.py 'sudo x'",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
+        }
+    }
+}
